@@ -1,0 +1,10 @@
+# What a builder may choose. Presets (CMakePresets.json) set the usual mixes.
+if(NOT CMAKE_BUILD_TYPE)
+  set(CMAKE_BUILD_TYPE RelWithDebInfo CACHE STRING "build type" FORCE)
+endif()
+
+set(MGDS_SANITIZE "" CACHE STRING
+  "sanitizers to build with: empty, address (with undefined) or thread")
+set_property(CACHE MGDS_SANITIZE PROPERTY STRINGS "" address thread)
+option(MGDS_WERROR "warnings are errors" OFF)
+option(MGDS_FAULT "compile the fault hook in (tests of failure paths)" OFF)

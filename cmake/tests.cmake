@@ -1,0 +1,62 @@
+# How a test is declared. Every test has one label that says when it runs:
+#   quick  in ./check            all  in ./check --all too
+#   long   in ./check --long too
+# Exit status 0 passed, 77 skipped (the last line says why), else failed.
+set(MGDS_TEST_DIR ${CMAKE_BINARY_DIR}/tests)
+
+# Runtime of the sanitizer in use: must be the first preloaded object.
+if(MGDS_SANITIZE STREQUAL "address")
+  set(sanitizer_runtime libasan.so)
+elseif(MGDS_SANITIZE STREQUAL "thread")
+  set(sanitizer_runtime libtsan.so)
+endif()
+set(MGDS_SANITIZER_RUNTIME "")
+if(sanitizer_runtime)
+  execute_process(
+    COMMAND ${CMAKE_C_COMPILER} -print-file-name=${sanitizer_runtime}
+    OUTPUT_VARIABLE MGDS_SANITIZER_RUNTIME OUTPUT_STRIP_TRAILING_WHITESPACE)
+  # A bare linker script or name would preload nothing.
+  get_filename_component(MGDS_SANITIZER_RUNTIME
+    "${MGDS_SANITIZER_RUNTIME}" REALPATH)
+endif()
+
+# Environment of every test: sanitizers report, and stop, the same way.
+set(MGDS_TEST_ENV
+  "ASAN_OPTIONS=detect_leaks=0:abort_on_error=0:exitcode=66"
+  "UBSAN_OPTIONS=print_stacktrace=1"
+  "TSAN_OPTIONS=exitcode=66:suppressions=${PROJECT_SOURCE_DIR}/tests/lib/tsan.supp")
+
+function(mgds_test_properties name label timeout)
+  set_tests_properties(${name} PROPERTIES
+    LABELS "${label}" TIMEOUT ${timeout} SKIP_RETURN_CODE 77
+    ENVIRONMENT "${MGDS_TEST_ENV};${ARGN}")
+endfunction()
+
+# mgds_unit_test(NAME SOURCES.. [LIBS..] [LABEL l] [TIMEOUT s])
+# A cmocka program without MPI, GPU or NIC; LIBS are what it exercises.
+function(mgds_unit_test name)
+  cmake_parse_arguments(T "" "LABEL;TIMEOUT" "SOURCES;LIBS;ENV" ${ARGN})
+  if(NOT T_LABEL)
+    set(T_LABEL quick)
+  endif()
+  if(NOT T_TIMEOUT)
+    set(T_TIMEOUT 60)
+  endif()
+  add_executable(unit_${name} ${T_SOURCES})
+  set_target_properties(unit_${name} PROPERTIES
+    RUNTIME_OUTPUT_DIRECTORY ${MGDS_TEST_DIR})
+  target_include_directories(unit_${name} SYSTEM PRIVATE ${MGDS_CMOCKA_INCLUDE})
+  target_link_libraries(unit_${name} PRIVATE
+    mgds_build ${T_LIBS} ${MGDS_CMOCKA_LIBRARY} Threads::Threads)
+  add_test(NAME unit/${name} COMMAND unit_${name})
+  mgds_test_properties(unit/${name} ${T_LABEL} ${T_TIMEOUT} ${T_ENV})
+endfunction()
+
+# mgds_program(NAME SOURCES.. [LIBS..]): a plain main used by tests.
+function(mgds_program name)
+  cmake_parse_arguments(P "" "" "SOURCES;LIBS" ${ARGN})
+  add_executable(${name} ${P_SOURCES})
+  set_target_properties(${name} PROPERTIES
+    RUNTIME_OUTPUT_DIRECTORY ${MGDS_TEST_DIR})
+  target_link_libraries(${name} PRIVATE mgds_build ${P_LIBS})
+endfunction()
