@@ -18,7 +18,7 @@ CONTENT = [
     ("mpi-door", r"shim/", r"shim/pmpi/", "include", r"mpio?\.h|mpi_.*",
      "only shim/pmpi knows mpi.h: pass plain values down"),
     ("cuda-door", PRODUCT, r"shim/gds/cuda/", "include",
-     r"(.*/)?(cuda|cuda_\w+|cudart\w*|driver_types|cuda/.*)\.(h|hpp)",
+     r"(cuda|cuda_\w+|cudart\w*|driver_types)\.h|cuda/std/.*",
      "only shim/gds/cuda knows CUDA headers"),
     ("cuda-door", r"include/", r"", "include", r"cuda.*\.h",
      "public headers pass CUDA streams as void *"),

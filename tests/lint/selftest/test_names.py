@@ -1,0 +1,43 @@
+"""lint/names: prefixes of visible functions, typedefs, include order."""
+import unittest
+
+from sample import LintCase
+
+
+class Names(LintCase):
+    lint = "names"
+
+    def test_clean_files_pass(self):
+        self.accept({
+            "shim/gds/qp.c": '#include "qp.h"\n\n#include <errno.h>\n\n'
+                             '#include "shim/base/log.h"\n'
+                             "static int helper(void)\n{\n}\n"
+                             "int mgds_qp_init(void)\n{\n}\n",
+            "shim/gds/qp.h": "typedef struct mgds_qp *mgds_handle;\n"
+                             "typedef void (*mgds_cb)(struct mgds_qp *);\n"
+                             "#ifdef A\n#include \"x.h\"\n#endif\n"
+                             "#include <stdint.h>\n",
+            "shim/pmpi/wrap.c": "int MPI_Send(void)\n{\n}\n",
+            "device/ring.h": "void mpix_gds_put(void)\n{\n}\n",
+            "tools/run.c": "int anything(void)\n{\n}\n"})
+
+    def test_visible_function_without_prefix(self):
+        self.refuse({"shim/gds/qp.c": "int qp_init(void)\n{\n}\n",
+                     "shim/gds/mr.c": "int MPI_Send(void)\n{\n}\n",
+                     "device/ring.h": "void put(void)\n{\n}\n"},
+                    ["shim/gds/qp.c:1 prefix", "shim/gds/mr.c:1 prefix",
+                     "device/ring.h:1 prefix"])
+
+    def test_struct_typedef(self):
+        self.refuse({"a.h": "typedef struct { int x; } pair;\n"
+                            "typedef struct q q;\n"},
+                    ["a.h:1 typedef", "a.h:2 typedef"])
+
+    def test_include_order(self):
+        self.refuse({"a.c": '#include <errno.h>\n#include "a.h"\n'
+                            '#include "log.h"\n#include <mpi.h>\n'},
+                    ["a.c:2 order", "a.c:4 order"])
+
+
+if __name__ == "__main__":
+    unittest.main()
