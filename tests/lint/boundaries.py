@@ -146,7 +146,7 @@ def check():
         if not path.endswith(".def"):
             check_content(report, path, masked)
         check_layers(report, path, masked, known)
-    return report.finish(f"{len(paths)} files")
+    return report.finish(len(paths), "files")
 
 
 if __name__ == "__main__":

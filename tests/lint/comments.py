@@ -89,7 +89,7 @@ def check():
             check_opening(report, path, text)
         check_comments(report, path, text)
         check_lines(report, path, text)
-    return report.finish(f"{len(paths)} files")
+    return report.finish(len(paths), "files")
 
 
 if __name__ == "__main__":

@@ -12,7 +12,7 @@ def load(path):
     """(file, flags) of each entry; flags are include paths and macros."""
     with open(path, encoding="utf-8") as file:
         entries = json.load(file)
-    return [(os.path.normpath(os.path.join(e["directory"], e["file"])),
+    return [(os.path.realpath(os.path.join(e["directory"], e["file"])),
              flags_of(e)) for e in entries]
 
 

@@ -75,7 +75,7 @@ def check():
         print(error)
         return 1
     check_needed(report, args.library, args.sanitize)
-    return report.finish(f"{count} symbols")
+    return report.finish(count, "symbols")
 
 
 if __name__ == "__main__":

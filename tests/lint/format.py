@@ -1,4 +1,5 @@
 """Every C and CUDA file is as clang-format writes it."""
+import re
 import shutil
 import subprocess
 
@@ -15,17 +16,18 @@ def check():
         return lintlib.skip(f"{args.clang_format} is not installed "
                             "(apt-get install clang-format)")
     paths = lintlib.c_files(args.root)
-    status = 0
     for first in range(0, len(paths), AT_ONCE):
         done = subprocess.run(
             [args.clang_format, "--dry-run", "-Werror", "--style=file"]
             + paths[first:first + AT_ONCE], cwd=args.root,
             capture_output=True, text=True)
-        print(done.stderr, end="")
-        status = status or done.returncode
-    if status:
-        print("remedy: clang-format -i the files named above")
-    return report.finish(f"{len(paths)} files") or (1 if status else 0)
+        complaints = re.findall(r"(?m)^(\S.*?):(\d+):\d+: error", done.stderr)
+        for path, line in complaints:
+            report.add("style", path, int(line),
+                       f"not as clang-format writes it: clang-format -i {path}")
+        if done.returncode and not complaints:
+            report.add("failed", ".clang-format", 0, done.stderr)
+    return report.finish(len(paths), "files")
 
 
 if __name__ == "__main__":

@@ -56,7 +56,8 @@ def check_page(report, args, row):
         report.add("generator", page, 0, str(error))
         return
     if difference:
-        command = shlex.join([program] + arguments)
+        command = shlex.join([os.path.relpath(program, args.root)]
+                             + arguments)
         report.add("stale", page, 0,
                    f"stale, refresh with: {command} > {page}\n{difference}")
 
@@ -67,7 +68,7 @@ def check():
     report = lintlib.Report("generated", args.root)
     for row in PAGES:
         check_page(report, args, row)
-    return report.finish(f"{len(PAGES)} pages")
+    return report.finish(len(PAGES), "pages")
 
 
 if __name__ == "__main__":

@@ -48,7 +48,7 @@ def check():
         __doc__, ("--cc", {"default": "cc"}), ("--cxx", {"default": "c++"}),
         ("--compile-commands", {"default": ""}),
         ("--isystem", {"action": "append", "default": []}))
-    args.root = os.path.abspath(args.root)
+    args.root = os.path.realpath(args.root)
     report = lintlib.Report("headers", args.root)
     for tool in (args.cc, args.cxx):
         if not shutil.which(tool):
@@ -65,7 +65,7 @@ def check():
         if output:
             report.add("alone", path, 0,
                        f"does not compile alone as {language}:\n{output}")
-    return report.finish(f"{len(paths)} headers, {len(work)} compilations")
+    return report.finish(len(paths), "headers")
 
 
 if __name__ == "__main__":

@@ -113,8 +113,13 @@ class Report:
                 return
         self.findings.append((path, line, f"{text} [{self.lint}/{rule}]"))
 
-    def finish(self, checked):
-        """Print findings and one summary line; the exit status."""
+    def finish(self, count, unit):
+        """Print findings and one summary line; the exit status.
+
+        Having looked at nothing is a finding: a wrong folder must not pass.
+        """
+        if not count:
+            self.findings.append(("", 0, f"no {unit} found: wrong --root?"))
         for row in self.rows:
             if row not in self.used:
                 self.findings.append((
@@ -123,9 +128,8 @@ class Report:
         for path, line, text in sorted(set(self.findings)):
             print(f"{path}:{line}: {text}" if line else f"{path}: {text}")
         spent = time.monotonic() - self.started
-        count = len(set(self.findings))
-        print(f"{self.lint}: {checked} checked, {count} findings, "
-              f"{spent:.1f} s")
+        print(f"{self.lint}: {count} {unit} checked, "
+              f"{len(set(self.findings))} findings, {spent:.1f} s")
         return 1 if self.findings else 0
 
 

@@ -133,7 +133,7 @@ def check():
         top = path.split("/")[0]
         for name in (top, "all") if measured and top in totals else ():
             totals[name].add(len(text.splitlines()), *measured)
-    status = report.finish(f"{checked} files")
+    status = report.finish(checked, "files")
     print_table(totals)
     return status
 

@@ -45,7 +45,7 @@ def check():
     for path in paths:
         for line, what in sleeping_lines(path, lintlib.read(args.root, path)):
             report.add("sleep", path, line, f"'{what}': {REMEDY}")
-    return report.finish(f"{len(paths)} files")
+    return report.finish(len(paths), "files")
 
 
 if __name__ == "__main__":

@@ -40,6 +40,11 @@ class Boundaries(LintCase):
     def test_clean_tree_passes(self):
         self.accept(CLEAN)
 
+    def test_looking_at_nothing_is_no_pass(self):
+        status, output = self.run_lint({"README.md": "no code\n"})
+        self.assertEqual(status, 1)
+        self.assertIn("no files found", output)
+
     def test_mpi_outside_pmpi(self):
         self.broken("shim/gds/req.c", "#include <mpi.h>\nMPI_Comm c;\n",
                     "1 mpi-door", "2 mpi-door")

@@ -22,15 +22,15 @@ class Format(LintCase):
         self.accept({"a.c": GOOD, "b.cu": kernel})
 
     def test_function_brace_on_the_same_line(self):
-        status, output = self.run_lint(
-            {"shim/a.c": "int f(int a) {\n    return a;\n}\n"})
-        self.assertEqual(status, 1)
-        self.assertIn("shim/a.c:1", output)
+        self.refuse({"shim/a.c": "int f(int a) {\n    return a;\n}\n"},
+                    ["shim/a.c:1 style"])
+
+    def test_broken_settings_do_not_pass(self):
+        status, output = self.run_lint({"a.c": GOOD, ".clang-format": "x"})
+        self.assertEqual(status, 1, output)
 
     def test_cuda_file_is_held_to_it_too(self):
-        status, output = self.run_lint({"k.cuh": "void  f( void );\n"})
-        self.assertEqual(status, 1)
-        self.assertIn("k.cuh:1", output)
+        self.refuse({"k.cuh": "void  f(void);\n"}, ["k.cuh:1 style"])
 
 
 if __name__ == "__main__":

@@ -17,6 +17,8 @@ class Names(LintCase):
                              "typedef void (*mgds_cb)(struct mgds_qp *);\n"
                              "#ifdef A\n#include \"x.h\"\n#endif\n"
                              "#include <stdint.h>\n",
+            "shim/gds/qp_doc.c": '#include "qp.h"\n#include <errno.h>\n',
+            "shim/gds/qp_test.c": '#include <errno.h>\n#include "qp.h"\n',
             "shim/pmpi/wrap.c": "int MPI_Send(void)\n{\n}\n",
             "device/ring.h": "void mpix_gds_put(void)\n{\n}\n",
             "tools/run.c": "int anything(void)\n{\n}\n"})

@@ -35,6 +35,7 @@ class Tidy(LintCase):
                                        *self.build("shim/a.c", "sim/b.c"))
         self.assertEqual(status, 1, output)
         self.assertIn("Potential leak of memory", output)
+        self.assertRegex(output, r"sim/b.c:7: .*tidy/clang-analyzer-unix")
         self.assertNotIn("shim/a.c:", output)
 
     def test_file_that_does_not_compile(self):
