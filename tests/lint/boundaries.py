@@ -53,21 +53,23 @@ CONTENT = [
 ]
 
 BELOW_GDS = ["hca", "cuda", "wire", "base", "device"]
+# driver-abi: the CUDA driver's interface restated; the software GPU has it too
 # (layer, paths, layers it may include besides itself); the first match counts
 LAYERS = [
     ("device", r"device/", []),
     ("include", r"include/", []),
     ("pmpi", r"shim/pmpi/", ["ctx", "gds", "include"] + BELOW_GDS),
     ("hca", r"shim/gds/hca/", ["base", "device"]),
-    ("cuda", r"shim/gds/cuda/", ["base", "device"]),
+    ("driver-abi", r"shim/gds/cuda/driver_\w+\.(h|def)$", []),
+    ("cuda", r"shim/gds/cuda/", ["driver-abi", "base", "device"]),
     ("wire", r"shim/gds/wire[^/]*$", ["base", "device"]),
     ("gds", r"shim/gds/", ["ctx"] + BELOW_GDS),
     ("settings", r"shim/base/(config|log)\.(h|def)$", ["base", "device"]),
     ("base", r"shim/base/", ["settings", "device"]),
     ("ctx", r"shim/[^/]+$", ["gds"] + BELOW_GDS),
-    ("sim", r"sim/", ["settings", "base", "device"]),
-    ("tools", r"tools/", ["include", "settings", "cuda"]),
-    ("bench", r"osu-extensions/", ["include", "settings", "device"]),
+    ("sim", r"sim/", ["settings", "base", "device", "driver-abi"]),
+    ("tools", r"tools/", ["include", "settings", "cuda", "driver-abi"]),
+    ("bench", r"osu-extensions/", ["include", "settings", "device", "driver-abi"]),
     ("tests", r"tests/", None),
 ]
 

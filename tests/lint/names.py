@@ -17,8 +17,9 @@ PREFIXES = [
     (r"shim/", r"mgds_|main$"),
     (r"device/", r"mgds_|mpix_gds_|main$"),
 ]
-STRUCT_TYPEDEF = re.compile(r"\btypedef\s+(?:const\s+)?(struct|union)\b"
-                            r"(\s*\w*\s*\{|[^;*]*\b\w+\s*;)")
+RECORD_TYPEDEF = re.compile(r"\btypedef\s+(const\s+)?(struct|union)\b")
+# Types that a foreign interface names, where we restate it.
+FOREIGN_TYPE = re.compile(r"CU|MPI")
 OWN, INSTALLED, PROJECT = range(3)
 GROUP_NAMES = ["own header", "<installed>", "project"]
 
@@ -39,19 +40,29 @@ def check_prefixes(report, path, masked):
 
 
 def check_typedefs(report, path, masked):
-    for match in STRUCT_TYPEDEF.finditer(masked.code):
-        report.add("typedef", path,
-                   lintlib.line_of(masked.code, match.start()),
-                   "no typedef for structs")
+    """Handles (pointers) and callbacks may be typedefs, records may not."""
+    code = masked.code
+    for match in RECORD_TYPEDEF.finditer(code):
+        declared = re.sub(r"\s", " ", code[match.start():])
+        while "{" in declared.split(";")[0]:
+            declared = re.sub(r"\{[^{}]*\}", "", declared, count=1)
+        declared = declared.split(";")[0]
+        name = re.findall(r"\w+", declared.split("[")[0])[-1]
+        if "*" not in declared and not FOREIGN_TYPE.match(name):
+            report.add("typedef", path, lintlib.line_of(code, match.start()),
+                       f"{name}: no typedef for structs")
 
 
 def include_group(path, name, quoted, is_first):
     own = re.sub(r"\.(c|cu)$", "", posixpath.basename(path))
     if quoted:
         base = re.sub(r"\.(h|cuh)$", "", posixpath.basename(name))
-        # config_doc.c, the second half of config.c, may open with config.h
-        half = is_first and own.startswith(base + "_")
-        return OWN if half or base == own else PROJECT
+        # Several files of one folder may share the header they open with,
+        # and another folder may have a header of the same name.
+        folder = posixpath.dirname(name) or posixpath.dirname(path)
+        near = folder == posixpath.dirname(path)
+        hits = (near, base == own, is_first)
+        return OWN if sum(hits) >= 2 else PROJECT
     return INSTALLED
 
 

@@ -23,7 +23,7 @@ class Exports(LintCase):
         path = os.path.join(self.root, "lib.so")
         source = "".join(f"int {n}(void);\nint {n}(void) {{ return 0; }}\n"
                          for n in names)
-        subprocess.run([CC, "-shared", "-fPIC", "-x", "c", "-", "-o", path]
+        subprocess.run([CC, "-shared", "-fPIC", "-o", path, "-x", "c", "-", "-x", "none"]
                        + list(flags), input=source, text=True, check=True)
         return path
 
@@ -49,9 +49,13 @@ class Exports(LintCase):
         self.refuse(TABLES, [f"{path} needed"], "--library", path)
 
     def test_sanitizer_runtime_only_in_sanitizer_builds(self):
-        path = self.library(ALL, "-fsanitize=undefined", "-Wl,--no-as-needed",
-                            *(["-shared-libsan"] if "clang" in CC else []))
-        self.refuse(TABLES, [f"{path} needed"], "--library", path)
+        stub = os.path.join(self.root, "stub.so")
+        os.rename(self.library(["__ubsan_stub"], "-Wl,-soname,libubsan.so.1"),
+                  stub)
+        path = self.library(ALL + ["__odr_asan_gen_x"],
+                            "-Wl,--no-as-needed", stub)
+        self.refuse(TABLES, [f"{path} extra", f"{path} needed"], "--library",
+                    path)
         self.accept(TABLES, "--library", path, "--sanitize", "address")
 
     def test_library_or_table_not_there(self):

@@ -13,11 +13,15 @@ class Names(LintCase):
                              '#include "shim/base/log.h"\n'
                              "static int helper(void)\n{\n}\n"
                              "int mgds_qp_init(void)\n{\n}\n",
+            "sim/cuda/abi.h": "typedef struct {\n    struct { int x; } a;\n"
+                              "} CUuuid;\n",
             "shim/gds/qp.h": "typedef struct mgds_qp *mgds_handle;\n"
                              "typedef void (*mgds_cb)(struct mgds_qp *);\n"
                              "#ifdef A\n#include \"x.h\"\n#endif\n"
                              "#include <stdint.h>\n",
-            "shim/gds/qp_doc.c": '#include "qp.h"\n#include <errno.h>\n',
+            "tools/probe/gpu.c": '#include "tools/probe/probe.h"\n'
+                                 "#include <errno.h>\n",
+            "tools/qp.c": '#include <errno.h>\n#include "shim/gds/qp.h"\n',
             "shim/gds/qp_test.c": '#include <errno.h>\n#include "qp.h"\n',
             "shim/pmpi/wrap.c": "int MPI_Send(void)\n{\n}\n",
             "device/ring.h": "void mpix_gds_put(void)\n{\n}\n",
@@ -32,8 +36,10 @@ class Names(LintCase):
 
     def test_struct_typedef(self):
         self.refuse({"a.h": "typedef struct { int x; } pair;\n"
-                            "typedef struct q q;\n"},
-                    ["a.h:1 typedef", "a.h:2 typedef"])
+                            "typedef struct q q;\n"
+                            "typedef union { struct { int y; } z; } u[2];\n"
+                            "typedef struct r *handle;\n"},
+                    ["a.h:1 typedef", "a.h:2 typedef", "a.h:3 typedef"])
 
     def test_include_order(self):
         self.refuse({"a.c": '#include <errno.h>\n#include "a.h"\n'
