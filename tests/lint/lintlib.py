@@ -119,7 +119,7 @@ class Report:
         Having looked at nothing is a finding: a wrong folder must not pass.
         """
         if not count:
-            self.findings.append(("", 0, f"no {unit} found: wrong --root?"))
+            self.findings.append((".", 0, f"no {unit} found: wrong --root?"))
         for row in self.rows:
             if row not in self.used:
                 self.findings.append((

@@ -23,8 +23,8 @@ class Exports(LintCase):
         path = os.path.join(self.root, "lib.so")
         source = "".join(f"int {n}(void);\nint {n}(void) {{ return 0; }}\n"
                          for n in names)
-        subprocess.run([CC, "-shared", "-fPIC", "-o", path, "-x", "c", "-", "-x", "none"]
-                       + list(flags), input=source, text=True, check=True)
+        subprocess.run([CC, "-shared", "-fPIC", "-o", path, "-x", "c", "-",
+                        "-x", "none"] + list(flags), input=source, text=True, check=True)
         return path
 
     def test_tables_and_symbols_agree(self):
