@@ -53,7 +53,7 @@ CONTENT = [
 ]
 
 BELOW_GDS = ["hca", "cuda", "wire", "base", "device"]
-# driver-abi is the CUDA driver's interface restated: the software GPU's too.
+# driver-abi is the CUDA driver's interface, restated for the software GPU too
 # (layer, paths, layers it may include besides itself); the first match counts
 LAYERS = [
     ("device", r"device/", []),

@@ -24,7 +24,8 @@ class Exports(LintCase):
         source = "".join(f"int {n}(void);\nint {n}(void) {{ return 0; }}\n"
                          for n in names)
         subprocess.run([CC, "-shared", "-fPIC", "-o", path, "-x", "c", "-",
-                        "-x", "none"] + list(flags), input=source, text=True, check=True)
+                        "-x", "none"] + list(flags),
+                       input=source, text=True, check=True)
         return path
 
     def test_tables_and_symbols_agree(self):
