@@ -69,7 +69,8 @@ LAYERS = [
     ("ctx", r"shim/[^/]+$", ["gds"] + BELOW_GDS),
     ("sim", r"sim/", ["settings", "base", "device", "driver-abi"]),
     ("tools", r"tools/", ["include", "settings", "cuda", "driver-abi"]),
-    ("bench", r"osu-extensions/", ["include", "settings", "device", "driver-abi"]),
+    ("bench", r"osu-extensions/",
+     ["include", "settings", "device", "driver-abi"]),
     ("tests", r"tests/", None),
 ]
 
