@@ -22,6 +22,7 @@ static struct {
     const char *const *names;
     unsigned functions;
     atomic_bool ready;
+    atomic_bool held;
     /* Counts of threads that have no block, for want of init or memory. */
     _Atomic uint64_t shared[MGDS_STAT_COUNT];
 } stats;
@@ -49,23 +50,40 @@ static bool is_ready(void)
     return atomic_load_explicit(&stats.ready, memory_order_acquire);
 }
 
+void mgds_stats_hold(void)
+{
+    atomic_store_explicit(&stats.held, true, memory_order_relaxed);
+}
+
 void mgds_stats_fini(void)
 {
     if (is_ready())
         mgds_perthread_fini(&stats.blocks);
     atomic_store(&stats.ready, false);
+    atomic_store(&stats.held, false);
     mgds_stats_mine = NULL;
     stats.functions = 0;
     for (unsigned i = 0; i < MGDS_STAT_COUNT; ++i)
         atomic_store(&stats.shared[i], 0);
 }
 
+/* This thread's block or NULL, for want of init or memory. */
+static _Atomic uint64_t *take_block(void)
+{
+    if (!is_ready())
+        return NULL;
+    _Atomic uint64_t *block =
+        (_Atomic uint64_t *)mgds_perthread_get(&stats.blocks);
+    if (!atomic_load_explicit(&stats.held, memory_order_relaxed))
+        mgds_stats_mine = block;
+    return block;
+}
+
 void mgds_stats_add_slow(unsigned id, uint64_t n)
 {
-    if (!mgds_stats_mine && is_ready())
-        mgds_stats_mine = (_Atomic uint64_t *)mgds_perthread_get(&stats.blocks);
-    if (mgds_stats_mine) {
-        mgds_stats_add(id, n);
+    _Atomic uint64_t *block = take_block();
+    if (block) {
+        mgds_stats_bump(&block[id], n);
         return;
     }
     if (id >= MGDS_STAT_COUNT)
