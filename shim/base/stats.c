@@ -151,15 +151,20 @@ void mgds_stats_summary(char *text, size_t size)
     }
 }
 
+static void dump_line(FILE *out, const char *name, uint64_t value,
+                      const char *doc)
+{
+    if (value > 0)
+        fprintf(out, "%-28s %12llu%s%s\n", name, (unsigned long long)value,
+                doc[0] != '\0' ? "  " : "", doc);
+}
+
 void mgds_stats_dump(FILE *out)
 {
-    for (unsigned id = 0; id < MGDS_STAT_COUNT + stats.functions; ++id) {
-        uint64_t value = mgds_stats_value(id);
-        bool own = id < MGDS_STAT_COUNT;
-        if (value > 0)
-            fprintf(out, "%-28s %12llu  %s\n",
-                    own ? own_rows[id].name
-                        : mgds_stats_call_name(id - MGDS_STAT_COUNT),
-                    (unsigned long long)value, own ? own_rows[id].doc : "");
-    }
+    for (unsigned id = 0; id < MGDS_STAT_COUNT; ++id)
+        dump_line(out, own_rows[id].name, mgds_stats_value(id),
+                  own_rows[id].doc);
+    for (unsigned fn = 0; fn < stats.functions; ++fn)
+        dump_line(out, stats.names[fn], mgds_stats_value(MGDS_STAT_COUNT + fn),
+                  "");
 }
