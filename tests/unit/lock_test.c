@@ -4,6 +4,7 @@
 #include <setjmp.h>
 #include <stdint.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -13,7 +14,7 @@
 #include "tests/lib/child.h"
 
 #define THREADS 4
-#define ROUNDS 20000
+#define ROUNDS 2000
 
 static struct mgds_lock comm = MGDS_LOCK_INIT(MGDS_LOCK_COMM);
 static struct mgds_lock other_comm = MGDS_LOCK_INIT(MGDS_LOCK_COMM);
@@ -23,12 +24,15 @@ static struct mgds_lock leaf = MGDS_LOCK_INIT(MGDS_LOCK_LEAF);
 static struct mgds_lock counter_lock;
 static unsigned counter MGDS_GUARDED_BY(counter_lock);
 
+/* Lets others run between load and store. */
 static void *count_up(void *arg)
 {
     (void)arg;
     for (unsigned i = 0; i < ROUNDS; ++i) {
         mgds_lock_acquire(&counter_lock);
-        ++counter;
+        unsigned seen = counter;
+        sched_yield();
+        counter = seen + 1;
         mgds_lock_release(&counter_lock);
     }
     return NULL;

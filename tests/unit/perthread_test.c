@@ -12,6 +12,7 @@
 #include "tests/lib/fault_sweep.h"
 
 #define THREADS 6
+#define IN_A_ROW 50
 
 static struct mgds_perthread pool;
 static pthread_barrier_t all_have_one;
@@ -101,6 +102,38 @@ static void threads_at_one_time_have_distinct_blocks(void **state)
     pthread_barrier_destroy(&all_have_one);
 }
 
+static void *start_threads_in_a_row(void *arg)
+{
+    for (unsigned i = 0; i < IN_A_ROW; ++i) {
+        pthread_t thread;
+        if (pthread_create(&thread, NULL, add_one, NULL) != 0 ||
+            pthread_join(thread, NULL) != 0)
+            return pool.blocks; /* not NULL: failed */
+    }
+    return arg;
+}
+
+/* Nothing but the pool orders the old and the new owner here: TSan looks. */
+static void block_changes_hands_without_losing_what_was_written(void **state)
+{
+    (void)state;
+    pthread_t starters[THREADS];
+    for (unsigned i = 0; i < THREADS; ++i)
+        assert_int_equal(
+            pthread_create(&starters[i], NULL, start_threads_in_a_row, NULL),
+            0);
+    for (unsigned i = 0; i < THREADS; ++i) {
+        void *failed;
+        assert_int_equal(pthread_join(starters[i], &failed), 0);
+        assert_null(failed);
+    }
+    uint64_t sum = 0;
+    for (void *block = NULL; (block = mgds_perthread_next(&pool, block));)
+        sum += ((uint64_t *)block)[2];
+    assert_int_equal(sum, THREADS * IN_A_ROW);
+    assert_in_range(count_blocks(), 1, THREADS);
+}
+
 static int use_a_pool(void *arg)
 {
     (void)arg;
@@ -143,6 +176,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         POOL_TEST(block_is_empty_and_stays_the_threads_own),
         POOL_TEST(block_of_an_ended_thread_is_taken_over_as_it_is),
+        POOL_TEST(block_changes_hands_without_losing_what_was_written),
         POOL_TEST(threads_at_one_time_have_distinct_blocks),
         cmocka_unit_test(without_memory_there_is_no_block),
         cmocka_unit_test(without_a_free_key_there_is_no_pool),

@@ -122,8 +122,11 @@ static void counts_before_the_start_are_kept(void **state)
     assert_int_equal(finish(NULL), 0);
 }
 
+static bool late_call_was_fast;
+
 static void count_at_exit(void *fn)
 {
+    late_call_was_fast = mgds_count_call_fast((unsigned)(uintptr_t)fn);
     mgds_count_call((unsigned)(uintptr_t)fn);
 }
 
@@ -146,6 +149,7 @@ static void call_in_a_late_destructor_is_counted(void **state)
                          0);
         assert_int_equal(pthread_join(thread, NULL), 0);
         assert_int_equal(calls(GET), 2 * i);
+        assert_false(late_call_was_fast); /* the block was given back */
     }
     pthread_key_delete(key);
 }
@@ -165,6 +169,32 @@ static void call_without_memory_is_counted_as_lost(void **state)
 {
     (void)state;
     assert_int_equal(mgds_fault_sweep(MGDS_FAULT_alloc, count_once, NULL), 1);
+}
+
+static void *call_once(void *arg)
+{
+    mgds_count_call(PROBE);
+    return arg;
+}
+
+static void memory_of_an_ended_thread_serves_the_next(void **state)
+{
+    (void)state;
+#ifdef MGDS_FAULT
+    for (unsigned i = 1; i <= 3; ++i) {
+        pthread_t thread;
+        assert_int_equal(pthread_create(&thread, NULL, call_once, NULL), 0);
+        assert_int_equal(pthread_join(thread, NULL), 0);
+        assert_int_equal(calls(PROBE), i);
+        if (i == 1) /* from here on there is no memory */
+            mgds_fault_arm(MGDS_FAULT_alloc, 1);
+    }
+    assert_true(mgds_fault_armed(MGDS_FAULT_alloc));
+    mgds_fault_arm(MGDS_FAULT_alloc, 0);
+#else
+    (void)call_once;
+    skip();
+#endif
 }
 
 static void names_outside_the_table_are_unknown(void **state)
@@ -228,6 +258,7 @@ int main(void)
         cmocka_unit_test(counts_before_the_start_are_kept),
         STATS_TEST(call_in_a_late_destructor_is_counted),
         cmocka_unit_test(call_without_memory_is_counted_as_lost),
+        STATS_TEST(memory_of_an_ended_thread_serves_the_next),
         STATS_TEST(names_outside_the_table_are_unknown),
         STATS_TEST(summary_names_the_busiest_in_falling_order),
         STATS_TEST(summary_of_nothing_is_still_a_line),
