@@ -28,6 +28,7 @@ struct mgds_bench_end {
     double *seconds;       /* likewise; of the first rank */
     MPI_Request *requests; /* both ways of one iteration */
     MPI_Status *statuses;
+    double *samples; /* one a timed iteration of a row */
 };
 
 struct mgds_bench_batch {

@@ -30,6 +30,7 @@ struct bench {
     struct mgds_bench_report *report; /* rank 0 with --json only */
     int pairs;
     int rows;
+    int status; /* the same on all ranks that measure */
 };
 
 /* One line from rank 0, prefixed with the program's name. */
@@ -101,6 +102,7 @@ static void need_add(struct mgds_bench_need *need,
     need->recv_bytes = larger(need->recv_bytes, plan->recv_bytes);
     need->laps = larger(need->laps, mgds_bench_plan_batch(plan));
     need->messages = larger(need->messages, (size_t)plan->messages);
+    need->iterations = larger(need->iterations, plan->iterations);
 }
 
 /* What the rows of one datatype need; 0 laps: it has no rows. */
@@ -183,17 +185,14 @@ static int report_close(struct bench *b)
     return STATUS_WRONG;
 }
 
-/* Ends the job, after what it measured and found is on its way out. */
-static void fail(struct bench *b, int rc)
+/*
+ * A failure of this rank alone ends the job at once. What all ranks know, as
+ * a wrong byte, ends it in order: MPI_Abort may swallow lines on their way.
+ */
+static void fail(const struct bench *b, int rc)
 {
-    if (rc < 0)
-        fprintf(stderr, "%s: rank %d: %s\n", b->program->spec.name,
-                b->world.rank, strerror(-rc));
-    else if (b->world.rank != 0)
-        MPI_Barrier(b->end.comm); /* rank 0 never comes: it aborts */
-    if (b->report)
-        report_close(b);
-    fflush(stdout);
+    fprintf(stderr, "%s: rank %d: %s\n", b->program->spec.name, b->world.rank,
+            strerror(-rc));
     MPI_Abort(b->world.comm, STATUS_WRONG);
 }
 
@@ -214,18 +213,20 @@ static void row_print(struct bench *b, const struct mgds_bench_row *row)
         fail(b, rc);
 }
 
-/* 1 and the row, or 0 if the size holds no element. */
-static int row_run(struct bench *b, const struct mgds_bench_plan *plan,
-                   struct mgds_bench_row *row)
+/* Measures one row, unless one before it was wrong. */
+static void row_run(struct bench *b, const struct mgds_bench_plan *plan,
+                    struct mgds_bench_row *row)
 {
-    int rc = mgds_bench_row_measure(row, &b->end, &b->options, plan, b->rows++);
+    int rc;
 
+    if (b->status != STATUS_DONE)
+        return;
+    rc = mgds_bench_row_measure(row, &b->end, &b->options, plan, b->rows++);
     if (rc < 0)
         fail(b, rc);
     row_print(b, row);
     if (!row->validated)
-        fail(b, 0);
-    return 1;
+        b->status = STATUS_WRONG;
 }
 
 static void rates_print(const struct bench *b, const double *rates)
@@ -240,10 +241,10 @@ static int line_run(struct bench *b, enum mgds_bench_type type, size_t size,
                     double *rates)
 {
     struct mgds_bench_plan plan;
-    struct mgds_bench_row row;
+    struct mgds_bench_row row = {.rate = 0};
     bool root = b->world.rank == 0;
 
-    for (int w = 0; w < VARIED; w++) {
+    for (int w = 0; w < VARIED && b->status == STATUS_DONE; w++) {
         if (mgds_bench_plan_init(&plan, &b->options, type, size, varied[w]) < 0)
             return 0;
         if (w == 0 && root)
@@ -267,12 +268,13 @@ static void table_run(struct bench *b, enum mgds_bench_type type)
 
     if (root)
         mgds_bench_text_windows(&b->text, varied, VARIED);
-    for (size_t size = o->min_size; size <= o->max_size;
+    for (size_t size = o->min_size;
+         size <= o->max_size && b->status == STATUS_DONE;
          size = mgds_bench_size_next(size)) {
         sizes[lines] = size;
         lines += line_run(b, type, size, rates[lines]);
     }
-    if (!root || !o->rate)
+    if (!root || !o->rate || b->status != STATUS_DONE)
         return;
     mgds_bench_text_profile(&b->text, varied, VARIED);
     for (int i = 0; i < lines; i++) {
@@ -302,7 +304,7 @@ static void types_run(struct bench *b)
         return;
     if (b->world.rank == 0)
         mgds_bench_text_header(&b->text);
-    for (int i = 0; i < o->types_count; i++) {
+    for (int i = 0; i < o->types_count && b->status == STATUS_DONE; i++) {
         if (b->world.rank == 0)
             mgds_bench_text_columns(&b->text, o->types[i]);
         if (o->vary_window)
@@ -333,7 +335,8 @@ static int bench_run(struct bench *b)
                       need.recv_bytes, strerror(-rc));
     types_run(b);
     mgds_bench_end_fini(&b->end);
-    return report_close(b);
+    status = report_close(b);
+    return b->status != STATUS_DONE ? b->status : status;
 }
 
 static int bench_answer(struct bench *b)
@@ -362,6 +365,7 @@ int mgds_bench_main(int argc, char **argv,
 
     mgds_bench_world_init(&b.world, parsed == 0 && b.options.session, &argc,
                           &argv);
+    setvbuf(stdout, NULL, _IOLBF, 0); /* whole lines, also through mpiexec */
     b.pairs = b.options.pairs > 0 ? b.options.pairs : b.world.ranks / 2;
     b.text =
         (struct mgds_bench_text){stdout, &program->spec, &b.options, b.pairs};

@@ -7,11 +7,7 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
-/*
- * MPIX_Gds_query(what, value) of include/mpix_gds.h. Not linked: the
- * library is there only if it was preloaded.
- */
-#define GDS_QUERY_VERSION 0 /* major * 10000 + minor * 100 + patch */
+#include "mpix_gds.h"
 
 static void cpu_find(char *out, size_t size)
 {
@@ -61,17 +57,20 @@ static void mpi_find(char *out)
     *to = '\0';
 }
 
+/* By name, not linked: mpix-gds is there only if it was preloaded. */
 static void gds_find(char *out, size_t size)
 {
     int (*query)(int what, int64_t *value);
     void *found = dlsym(RTLD_DEFAULT, "MPIX_Gds_query");
-    int64_t version = 0;
+    int64_t version;
+    int64_t active;
 
     out[0] = '\0';
     if (!found)
         return;
     memcpy(&query, &found, sizeof(query));
-    if (query(GDS_QUERY_VERSION, &version) != MPI_SUCCESS)
+    if (query(MPIX_GDS_VERSION, &version) != MPI_SUCCESS ||
+        query(MPIX_GDS_ACTIVE, &active) != MPI_SUCCESS || !active)
         return;
     snprintf(out, size, "%d.%d.%d", (int)(version / 10000),
              (int)(version / 100 % 100), (int)(version % 100));

@@ -1,8 +1,6 @@
 #include "osu-extensions/row.h"
 
-#include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* No iteration is shorter than the clock can tell: figures stay finite. */
@@ -13,7 +11,7 @@ struct measure {
     struct mgds_bench_end *end;
     const struct mgds_bench_plan *plan;
     struct mgds_bench_batch batch;
-    double *samples; /* seconds of the timed iterations */
+    double *samples; /* seconds of the timed iterations; end's */
     size_t run;      /* iterations run, warm-up and untimed ones too */
     size_t counted;  /* without the untimed ones of the batches */
     int wrong;       /* messages */
@@ -140,17 +138,14 @@ int mgds_bench_row_measure(struct mgds_bench_row *row,
                            const struct mgds_bench_options *options,
                            const struct mgds_bench_plan *plan, int number)
 {
-    struct measure m = {.end = end, .plan = plan};
+    struct measure m = {.end = end, .plan = plan, .samples = end->samples};
     int rc;
 
     m.batch.plan = plan;
     m.batch.row = (uint64_t)number;
-    m.samples = calloc(plan->iterations, sizeof(*m.samples));
-    if (!m.samples)
-        return -ENOMEM;
     rc = measure_run(&m);
     if (rc < 0)
-        goto free_samples;
+        return rc;
     if (end->role == MGDS_BENCH_SECOND)
         memset(m.samples, 0, plan->iterations * sizeof(*m.samples));
     ranks_reduce(&m);
@@ -162,7 +157,5 @@ int mgds_bench_row_measure(struct mgds_bench_row *row,
                                    .validated = m.wrong == 0};
     if (end->rank == 0)
         row_fill(row, &m, options);
-free_samples:
-    free(m.samples);
-    return rc;
+    return 0;
 }

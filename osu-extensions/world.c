@@ -79,10 +79,13 @@ static int end_fill(struct mgds_bench_end *end,
     end->seconds = calloc(need->laps, sizeof(*end->seconds));
     end->requests = calloc(2 * need->messages, sizeof(*end->requests));
     end->statuses = calloc(2 * need->messages, sizeof(*end->statuses));
-    if (end->answers && end->seconds && end->requests && end->statuses)
+    end->samples = calloc(need->iterations, sizeof(*end->samples));
+    if (end->answers && end->seconds && end->requests && end->statuses &&
+        end->samples)
         rc = buffers_init(end, memory, need);
     if (rc == 0)
         return 0;
+    free(end->samples);
     free(end->statuses);
     free(end->requests);
     free(end->seconds);
@@ -130,6 +133,7 @@ void mgds_bench_end_fini(struct mgds_bench_end *end)
         MPI_Comm_free(&end->comm);
     mgds_bench_buffer_fini(&end->recv);
     mgds_bench_buffer_fini(&end->send);
+    free(end->samples);
     free(end->statuses);
     free(end->requests);
     free(end->seconds);

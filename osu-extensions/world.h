@@ -26,7 +26,8 @@ struct mgds_bench_need {
     size_t send_bytes;
     size_t recv_bytes;
     size_t laps;
-    size_t messages; /* an iteration */
+    size_t messages;   /* an iteration */
+    size_t iterations; /* timed ones of a row */
 };
 
 int mgds_bench_end_init(struct mgds_bench_end *end,

@@ -43,8 +43,8 @@ class Job:
     def run(self, program, options, ranks=None, preload=None, env=None):
         """Runs program; returns status, lines of stdout, lines of stderr."""
         ranks = ranks or RANKS.get(program, 2)
-        first = [self.args.runtime] if self.args.runtime else []
-        libraries = first + ([preload] if preload else [])
+        libraries = [path for path in (self.args.runtime, preload,
+                                       self.args.yielding) if path]
         command = [self.args.mpiexec, "-n", str(ranks)]
         if libraries:
             command += ["-genv", "LD_PRELOAD", ":".join(libraries)]
@@ -344,6 +344,9 @@ def case_undamaged_runs_pass_under_the_damaging_library(job):
 
 def case_an_active_mpix_gds_is_named(job):
     options = FEW + ["-m", "8:8"]
+    _, _, document = job.json("osu_latency", options,
+                              preload=job.args.library)
+    assert document["machine"]["mpix_gds"] == job.args.version
     _, _, document = job.json("osu_latency", options, preload=job.args.gds)
     assert document["machine"]["mpix_gds"] == "1.20.3", document["machine"]
     _, _, document = job.json("osu_latency", options, preload=job.args.gds,
@@ -387,7 +390,11 @@ def main():
     parser.add_argument("--mpiexec", required=True)
     parser.add_argument("--corrupt", required=True)
     parser.add_argument("--gds", required=True)
-    parser.add_argument("--runtime", default="")
+    parser.add_argument("--yielding", default="",
+                        help="what makes MPICH yield; preloaded everywhere")
+    parser.add_argument("--library", required=True, help="libmpix_gds.so")
+    parser.add_argument("--version", required=True, help="of the library")
+    parser.add_argument("--runtime", default="", help="sanitizer runtime")
     parser.add_argument("--timeout", type=float, default=60)
     args = parser.parse_args()
     globals()["case_" + args.case](Job(args), *args.subject)

@@ -9,7 +9,7 @@
 
 #include "osu-extensions/options.h"
 
-#define WORDS_MAX 16
+#define WORDS_MAX 32
 
 static const struct mgds_bench_spec latency = {
     .name = "osu_latency",
