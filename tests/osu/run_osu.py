@@ -354,6 +354,66 @@ def case_an_active_mpix_gds_is_named(job):
     assert document["machine"]["mpix_gds"] is None, document["machine"]
 
 
+def case_a_wrong_byte_ends_the_table_of_windows(job):
+    env = {"CORRUPT_TAG": 1, "CORRUPT_RANK": 1, "CORRUPT_MESSAGE": 100}
+    status, lines, errors = job.run("osu_mbw_mr",
+                                    FEW + ["-m", "8:16", "-V"], ranks=2,
+                                    preload=job.args.corrupt, env=env)
+    assert status == 1
+    assert len(errors) == 1 and "wrong byte: size 8" in errors[0], errors
+    assert [words[0] for words in table(lines)] == ["8"], lines
+    assert "# Message Rate Profile" not in lines
+
+
+def preload_script(job, options):
+    here = os.path.dirname(os.path.abspath(__file__))
+    script = os.path.join(here,
+                          "../../osu-extensions/compare/preload_latency.py")
+    build = os.path.dirname(os.path.abspath(job.args.bin))
+    also = [path for path in (job.args.runtime, job.args.yielding) if path]
+    command = [sys.executable, "-B", script, "--build", build, "--mpiexec",
+               job.args.mpiexec] + options
+    for path in also:
+        command += ["--also", path]
+    done = subprocess.run(command, stdout=subprocess.PIPE,
+                          stderr=subprocess.PIPE, text=True,
+                          timeout=job.args.timeout, check=False)
+    print(done.stdout + done.stderr)
+    return done.returncode, done.stdout, done.stderr.splitlines()
+
+
+def case_preload_latency_reports_ratios(job):
+    """The comparison runs, and its medians are those of its triples."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "out.json")
+        status, said, _ = preload_script(
+            job, ["--triples", "2", "--iterations", "20", "--json", path])
+        with open(path, encoding="utf-8") as file:
+            document = json.load(file)
+    assert status == 0
+    assert "report no fewer than 25" in said
+    assert document["active"] and len(document["triples"]) == 2
+    for figure in ("p50", "avg"):
+        summary = document["summary"][figure]
+        for name, side in (("with_over_without", "with"),
+                           ("control_over_without", "control")):
+            ratios = [triple[side][figure] / triple["without"][figure]
+                      for triple in document["triples"]]
+            low, high = summary[name]["ci95"]
+            assert min(ratios) <= low <= high <= max(ratios), summary
+            assert abs(summary[name]["median"] - sum(ratios) / 2) < 1e-9
+
+
+def case_preload_latency_says_why_it_cannot_run(job):
+    status, _, errors = preload_script(job, ["--library", "/nowhere/x.so"])
+    assert status == 1
+    assert len(errors) == 1 and "/nowhere/x.so" in errors[0], errors
+    status, _, errors = preload_script(job, ["--triples", "1", "--mpiexec",
+                                             "/nowhere/mpiexec"])
+    assert status == 1
+    assert len(errors) == 1 and "/nowhere/mpiexec" in errors[0], errors
+
+
 def case_the_schema_refuses_broken_documents(job):
     """The checker is able to fail, at every depth."""
     _, _, good = job.json("osu_latency", FEW + ["-m", "8:8", "-z50"])
