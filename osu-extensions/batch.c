@@ -59,7 +59,8 @@ int mgds_bench_batch_prepare(struct mgds_bench_end *end,
     size_t bytes = (messages_of(batch) - 1) * plan->send_step + plan->recv_step;
     int rc = 0;
 
-    answers_prepare(end, batch);
+    if (answers(end))
+        answers_prepare(end, batch);
     if (end->sends) {
         mgds_bench_pattern_fill(pattern, end->send.view, bytes);
         rc = mgds_bench_buffer_flush(&end->send, bytes);

@@ -324,8 +324,6 @@ static int bench_run(struct bench *b)
         status = kinds_check(b);
     if (status == STATUS_DONE)
         status = need_check(b, &need);
-    if (status == STATUS_DONE)
-        status = report_open(b);
     if (status != STATUS_DONE)
         return status;
     rc =
@@ -333,9 +331,12 @@ static int bench_run(struct bench *b)
     if (rc < 0)
         return refuse(b, "no buffers of %zu and %zu bytes: %s", need.send_bytes,
                       need.recv_bytes, strerror(-rc));
-    types_run(b);
+    status = report_open(b);
+    if (status == STATUS_DONE)
+        types_run(b);
     mgds_bench_end_fini(&b->end);
-    status = report_close(b);
+    if (status == STATUS_DONE)
+        status = report_close(b);
     return b->status != STATUS_DONE ? b->status : status;
 }
 

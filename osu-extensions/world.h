@@ -16,12 +16,7 @@ void mgds_bench_world_init(struct mgds_bench_world *world, bool session,
                            int *argc, char ***argv);
 void mgds_bench_world_fini(struct mgds_bench_world *world);
 
-/*
- * This rank's end of its pair, with buffers for batches of up to
- * need->send_bytes and ->recv_bytes. Rank r < pairs is first, its partner
- * is r + pairs; others get rank -1 and have nothing to do. Collective. Returns
- * 0 or negative errno, the same on all ranks; after 0 the caller owes fini.
- */
+/* The most that any row of a run needs. */
 struct mgds_bench_need {
     size_t send_bytes;
     size_t recv_bytes;
@@ -30,6 +25,12 @@ struct mgds_bench_need {
     size_t iterations; /* timed ones of a row */
 };
 
+/*
+ * This rank's end of its pair, with room for what any row needs. Rank
+ * r < pairs is first, r + pairs its partner; ranks beyond get rank -1 and
+ * have nothing to do. Collective. Returns 0 or negative errno, the same on
+ * all ranks; after 0 the caller owes fini.
+ */
 int mgds_bench_end_init(struct mgds_bench_end *end,
                         const struct mgds_bench_world *world,
                         const struct mgds_bench_program *program,

@@ -70,6 +70,20 @@ def job_command(arguments, program, preload, path):
     return command
 
 
+def finish(command, environment, timeout):
+    """Runs command; its status and all it printed."""
+    with subprocess.Popen(command, env=environment, text=True,
+                          stdout=subprocess.PIPE,
+                          stderr=subprocess.STDOUT) as process:
+        try:
+            output, _ = process.communicate(timeout=timeout)
+        except subprocess.TimeoutExpired:
+            process.terminate()  # mpiexec takes its ranks with it
+            process.communicate()
+            return -1, f"no end within {timeout:g} s"
+    return process.returncode, output
+
+
 def run_job(arguments, program, preload):
     """One job; its JSON document."""
     environment = {name: value for name, value in os.environ.items()
@@ -79,15 +93,12 @@ def run_job(arguments, program, preload):
         command = job_command(arguments, program, preload, path)
         line = shlex.join(command)
         try:
-            done = subprocess.run(command, env=environment, text=True,
-                                  timeout=arguments.timeout, check=False,
-                                  stdout=subprocess.PIPE,
-                                  stderr=subprocess.STDOUT)
-        except (OSError, subprocess.TimeoutExpired) as error:
+            status, output = finish(command, environment, arguments.timeout)
+        except OSError as error:
             raise Failure(f"{line}: {error}") from error
-        if done.returncode != 0:
-            raise Failure(f"{line}: status {done.returncode}: "
-                          + " / ".join(done.stdout.splitlines()[-3:]))
+        if status != 0:
+            raise Failure(f"{line}: status {status}: "
+                          + " / ".join(output.splitlines()[-3:]))
         with open(path, encoding="utf-8") as file:
             return json.load(file)
 

@@ -34,6 +34,20 @@ FEW = ["-i", "6", "-x", "2"]
 WINDOWED = {"osu_bw", "osu_bibw", "osu_mbw_mr"}
 
 
+def finish(command, timeout):
+    """Runs command; returns status, stdout, stderr."""
+    with subprocess.Popen(command, stdout=subprocess.PIPE,
+                          stderr=subprocess.PIPE, text=True) as process:
+        try:
+            out, err = process.communicate(timeout=timeout)
+        except subprocess.TimeoutExpired:
+            process.terminate()  # mpiexec takes its ranks with it
+            out, err = process.communicate()
+            print(out + err)
+            raise
+    return process.returncode, out, err
+
+
 class Job:
     """How jobs are started here; set from the command line."""
 
@@ -51,13 +65,11 @@ class Job:
         for name, value in (env or {}).items():
             command += ["-genv", name, str(value)]
         command += [os.path.join(self.args.bin, program)] + options
-        done = subprocess.run(command, stdout=subprocess.PIPE,
-                              stderr=subprocess.PIPE, text=True,
-                              timeout=self.args.timeout, check=False)
-        print("$", " ".join(command), "->", done.returncode)
-        print(done.stdout + done.stderr)
-        return (done.returncode, done.stdout.splitlines(),
-                done.stderr.splitlines())
+        print("$", " ".join(command), flush=True)
+        status, out, err = finish(command, self.args.timeout)
+        print("->", status)
+        print(out + err)
+        return status, out.splitlines(), err.splitlines()
 
     def json(self, program, options, **how):
         """Runs program with --json; returns the checked document."""
@@ -375,11 +387,9 @@ def preload_script(job, options):
                job.args.mpiexec] + options
     for path in also:
         command += ["--also", path]
-    done = subprocess.run(command, stdout=subprocess.PIPE,
-                          stderr=subprocess.PIPE, text=True,
-                          timeout=job.args.timeout, check=False)
-    print(done.stdout + done.stderr)
-    return done.returncode, done.stdout, done.stderr.splitlines()
+    status, out, err = finish(command, job.args.timeout)
+    print(out + err)
+    return status, out, err.splitlines()
 
 
 def case_preload_latency_reports_ratios(job):
