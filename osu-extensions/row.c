@@ -88,7 +88,7 @@ static void ranks_reduce(struct measure *m)
     bool root = m->end->rank == 0;
     int any = m->wrong > 0;
 
-    MPI_Reduce(root ? MPI_IN_PLACE : m->samples, m->samples,
+    MPI_Reduce(root ? MPI_IN_PLACE : m->samples, root ? m->samples : NULL,
                (int)m->plan->iterations, MPI_DOUBLE, MPI_SUM, 0, m->end->comm);
     MPI_Allreduce(MPI_IN_PLACE, &any, 1, MPI_INT, MPI_MAX, m->end->comm);
     m->wrong = any;
