@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "shim/base/config.h"
 #include "tools/common/number.h"
 
 enum { OPT_SIM = 256, OPT_REQUIRE, OPT_VERSION, OPT_HELP };
@@ -27,9 +28,6 @@ static const char *const sim_name[MGDS_SIM_COUNT] = {
     [MGDS_SIM_HCA] = "hca",
 };
 
-static const char *const path_name[] = {"self", "p2p", "ib-gpu", "ib-cpu",
-                                        "ucx"};
-
 const char mgds_run_usage[] =
     "usage: mpiexec -n N mpix-gds-run [options] [--] PROGRAM [ARGUMENT...]\n"
     "Runs an MPI program with libmpix_gds.so under it.\n"
@@ -37,7 +35,8 @@ const char mgds_run_usage[] =
     "                     means gpu; --sim=mpi simulates none, and only makes\n"
     "                     MPICH give its core away while it waits (any --sim\n"
     "                     does)\n"
-    "  --require=PATH     make it an error when a GPU buffer takes another\n"
+    "  --require=PATH[,PATH]  make it an error when a GPU buffer takes "
+    "another\n"
     "                     path: self, p2p, ib-gpu, ib-cpu or ucx\n"
     "  --version, --help  print that, and exit\n"
     "Exit status: the program's; 2 if it could not be prepared, 126 if it\n"
@@ -82,10 +81,24 @@ static int parse_sim(struct mgds_run_options *options, const char *value)
 
 static bool is_path(const char *name)
 {
-    for (size_t i = 0; i < sizeof(path_name) / sizeof(path_name[0]); i++)
-        if (strcmp(name, path_name[i]) == 0)
+    for (size_t i = 0; mgds_path_names[i]; i++)
+        if (strcmp(name, mgds_path_names[i]) == 0)
             return true;
     return false;
+}
+
+// The library would only warn; whoever asks for a path here means it.
+static bool are_paths(const char *value)
+{
+    char *copy = strdup(value);
+    char *rest = copy;
+    char *name;
+    bool good = copy != NULL;
+
+    while (good && (name = strsep(&rest, ",")) != NULL)
+        good = is_path(name);
+    free(copy);
+    return good;
 }
 
 // The line about a bad word is prefix, word, tail; no tail: nothing is bad.
@@ -107,7 +120,7 @@ static struct complaint take(struct mgds_run_options *options, int option)
                       "1 to 64) or mpi, with commas between"};
     case OPT_REQUIRE:
         options->require = optarg;
-        if (is_path(optarg))
+        if (are_paths(optarg))
             return none;
         return (struct complaint){
             "--require=", "names no path: use self, p2p, ib-gpu, ib-cpu or "
