@@ -113,8 +113,10 @@ static void probe_devices(json_t *facts, const struct driver *cuda, int count)
         int device;
         int rc = cuda->get(&device, i);
 
-        if (rc != 0) {
+        if (rc != 0) { // all devices or none: the matrix stays square
             set_error(facts, cuda, "cuDeviceGet", rc);
+            json_array_clear(devices);
+            json_array_clear(peers);
             return;
         }
         json_array_append_new(devices, probe_device(cuda, device));

@@ -2,15 +2,15 @@
 #include "tools/run/options.h"
 
 #include <errno.h>
-#include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "shim/base/config.h"
+#include "tools/common/getopt.h"
 #include "tools/common/number.h"
 
-enum { OPT_SIM = 256, OPT_REQUIRE, OPT_VERSION, OPT_HELP };
+enum { OPT_SIM = MGDS_LONG_OPTION, OPT_REQUIRE, OPT_VERSION, OPT_HELP };
 
 enum { MGDS_SIM_MAX_DEVICES = 64 };
 
@@ -101,76 +101,46 @@ static bool are_paths(const char *value)
     return good;
 }
 
-// The line about a bad word is prefix, word, tail; no tail: nothing is bad.
-struct complaint {
-    const char *prefix;
-    const char *tail;
-};
-
-static struct complaint take(struct mgds_run_options *options, int option)
+static struct mgds_complaint take(void *arg, int option)
 {
-    struct complaint none = {0};
+    struct mgds_run_options *options = arg;
+    struct mgds_complaint none = {0};
 
     switch (option) {
     case OPT_SIM:
         if (parse_sim(options, optarg) == 0)
             return none;
-        return (struct complaint){
+        return (struct mgds_complaint){
             "--sim=", "is not understood: use gpu, gpu:N, hca, hca:N (N from "
                       "1 to 64) or mpi, with commas between"};
     case OPT_REQUIRE:
         options->require = optarg;
         if (are_paths(optarg))
             return none;
-        return (struct complaint){
+        return (struct mgds_complaint){
             "--require=", "names no path: use self, p2p, ib-gpu, ib-cpu or "
-                          "ucx"};
+                          "ucx, with commas between"};
     case OPT_VERSION:
         options->action = MGDS_RUN_VERSION;
         return none;
-    case OPT_HELP:
+    default:
         options->action = MGDS_RUN_HELP;
         return none;
-    case ':':
-        return (struct complaint){"option ", "needs a value: see --help"};
-    default:
-        return (struct complaint){"option ", "is unknown: see --help; options "
-                                             "of the program follow its name"};
     }
-}
-
-// The word that getopt_long complained about. It leaves the letter of an
-// unknown short option in optopt, and does not step over a group of them.
-static void name_word(char *word, size_t size, int option, char **argv)
-{
-    if (option == OPT_SIM || option == OPT_REQUIRE)
-        snprintf(word, size, "%s", optarg);
-    else if (option == '?' && optopt > 0 && optopt < OPT_SIM)
-        snprintf(word, size, "-%c", optopt);
-    else
-        snprintf(word, size, "%s", argv[optind - 1]);
 }
 
 // "+": options end at the program's name; ":": we report, not getopt.
 int mgds_run_options_parse(struct mgds_run_options *options, int argc,
                            char **argv, char *message, size_t size)
 {
-    struct complaint complaint;
-    char word[128];
-    int option;
+    const struct mgds_getopt getopt = {"+:", long_options, take};
+    int rc;
 
     *options = (struct mgds_run_options){0};
-    optind = 0;
-    while ((option = getopt_long(argc, argv, "+:", long_options, NULL)) != -1) {
-        complaint = take(options, option);
-        if (!complaint.tail)
-            continue;
-        name_word(word, sizeof(word), option, argv);
-        snprintf(message, size, "%s%s %s", complaint.prefix, word,
-                 complaint.tail);
-        return -EINVAL;
-    }
-    options->program = argv + optind;
+    rc = mgds_getopt_parse(&getopt, options, argc, argv, message, size);
+    if (rc < 0)
+        return rc;
+    options->program = argv + rc;
     if (options->action != MGDS_RUN_EXEC || options->program[0])
         return 0;
     snprintf(message, size,
