@@ -19,7 +19,7 @@ static int number(const char *name, int usual)
 {
     const char *text = getenv(name);
 
-    return text ? atoi(text) : usual;
+    return text ? (int)strtol(text, NULL, 10) : usual;
 }
 
 int cuInit(unsigned flags)

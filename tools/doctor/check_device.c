@@ -5,8 +5,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "shim/base/text.h"
-
 // Calls judge for each host until one is not ok.
 typedef void mgds_host_judge(struct mgds_finding *finding,
                              const struct mgds_rank_facts *rank);
@@ -70,7 +68,6 @@ static void judge_gpus(struct mgds_finding *finding,
                        const struct mgds_rank_facts *rank)
 {
     const struct mgds_gpu_facts *gpu = &rank->gpu;
-    struct mgds_text text;
 
     if (!gpu->found || gpu->error[0]) {
         has_no_gpu(finding, rank);
@@ -84,12 +81,10 @@ static void judge_gpus(struct mgds_finding *finding,
                                      "job, and which GPUs it was given");
         return;
     }
-    finding->state = MGDS_OK;
-    mgds_text_init(&text, finding->text, sizeof(finding->text));
-    mgds_text_add(&text, "%zu: ", gpu->count);
+    mgds_finding_set(finding, MGDS_OK, "%zu: ", gpu->count);
     for (size_t i = 0; i < gpu->count; i++)
-        mgds_text_add(&text, "%s%zu %s", i > 0 ? ", " : "", i,
-                      mgds_gpu_name(gpu, i));
+        mgds_finding_add(finding, "%s%zu %s", i > 0 ? ", " : "", i,
+                         mgds_gpu_name(gpu, i));
 }
 
 void mgds_check_gpus(struct mgds_finding *finding, const struct mgds_exam *exam)
@@ -101,21 +96,19 @@ static void judge_peers(struct mgds_finding *finding,
                         const struct mgds_rank_facts *rank)
 {
     const struct mgds_gpu_facts *gpu = &rank->gpu;
-    struct mgds_text text;
     size_t missing = 0;
 
     if (has_no_gpu(finding, rank))
         return;
-    mgds_text_init(&text, finding->text, sizeof(finding->text));
-    mgds_text_add(&text, "on %s not from GPU to GPU:", rank->host_name);
+    mgds_finding_set(finding, MGDS_FALLBACK,
+                     "on %s not from GPU to GPU:", rank->host_name);
     for (size_t from = 0; from < gpu->count; from++)
         for (size_t to = 0; to < gpu->count; to++) {
             if (mgds_gpu_reaches(gpu, from, to))
                 continue;
             missing++;
-            mgds_text_add(&text, " %zu-%zu", from, to);
+            mgds_finding_add(finding, " %zu-%zu", from, to);
         }
-    finding->state = MGDS_FALLBACK;
     if (missing > 0)
         mgds_finding_remedy(finding, "these pairs go through host memory; see "
                                      "nvidia-smi topo -p2p r");
@@ -139,7 +132,6 @@ static void judge_memops(struct mgds_finding *finding,
     static const char *const needed[] = {"memops_64", "wait_value_nor"};
     static const char *const told[] = {"flush_remote_writes", "gpu_direct_rdma",
                                        "dma_buf"};
-    struct mgds_text text;
 
     if (has_no_gpu(finding, rank))
         return;
@@ -153,13 +145,12 @@ static void judge_memops(struct mgds_finding *finding,
             mgds_finding_remedy(finding, "use a driver of CUDA 12 or newer");
             return;
         }
-    finding->state = MGDS_OK;
-    mgds_text_init(&text, finding->text, sizeof(finding->text));
-    mgds_text_add(&text, "memops_64, wait_value_nor; GPU 0 also:");
+    mgds_finding_set(finding, MGDS_OK,
+                     "memops_64, wait_value_nor; GPU 0 also:");
     for (size_t i = 0; i < sizeof(told) / sizeof(told[0]); i++)
-        mgds_text_add(&text, " %s%s",
-                      mgds_gpu_can(&rank->gpu, 0, told[i]) ? "" : "no ",
-                      told[i]);
+        mgds_finding_add(finding, " %s%s",
+                         mgds_gpu_can(&rank->gpu, 0, told[i]) ? "" : "no ",
+                         told[i]);
 }
 
 void mgds_check_memops(struct mgds_finding *finding,
@@ -174,17 +165,15 @@ static void list_adapters(struct mgds_finding *finding, const json_t *hca)
     const char *layer;
     const char *rate;
     const char *state;
-    struct mgds_text text;
     json_t *device;
     size_t i;
 
-    finding->state = MGDS_OK;
-    mgds_text_init(&text, finding->text, sizeof(finding->text));
+    mgds_finding_set(finding, MGDS_OK, "%s", "");
     json_array_foreach (hca, i, device) {
         json_unpack(device, "{s:s s:s s:s s:s}", "name", &name, "layer", &layer,
                     "rate", &rate, "state", &state);
-        mgds_text_add(&text, "%s%s %s %s, port %s", i > 0 ? "; " : "", name,
-                      layer, rate, state);
+        mgds_finding_add(finding, "%s%s %s %s, port %s", i > 0 ? "; " : "",
+                         name, layer, rate, state);
     }
 }
 

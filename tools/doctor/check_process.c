@@ -97,21 +97,10 @@ static bool is_ineffective(struct mgds_finding *finding,
     return true;
 }
 
-static int version_of_tools(void)
-{
-    int major = 0;
-    int minor = 0;
-    int patch = 0;
-
-    sscanf(MGDS_VERSION, "%d.%d.%d", &major, &minor, &patch);
-    return major * 10000 + minor * 100 + patch;
-}
-
 void mgds_check_library(struct mgds_finding *finding,
                         const struct mgds_exam *exam)
 {
     const struct mgds_facts *facts = &exam->facts;
-    int version = version_of_tools();
 
     if (no_ranks(finding, exam))
         return;
@@ -120,12 +109,12 @@ void mgds_check_library(struct mgds_finding *finding,
 
         if (is_ineffective(finding, &facts->rank[i]))
             return;
-        if (library->version == version)
+        if (library->version == MGDS_VERSION_NUMBER)
             continue;
         mgds_finding_set(finding, MGDS_FALLBACK,
                          "%.800s of rank %zu has version %lld, the tools %d",
                          library->path, i, (long long)library->version,
-                         version);
+                         MGDS_VERSION_NUMBER);
         mgds_finding_remedy(finding, "install library and tools of one build");
         return;
     }

@@ -49,6 +49,16 @@ void mgds_finding_set(struct mgds_finding *finding, enum mgds_state state,
     va_end(args);
 }
 
+void mgds_finding_add(struct mgds_finding *finding, const char *format, ...)
+{
+    size_t used = strlen(finding->text);
+    va_list args;
+
+    va_start(args, format);
+    vsnprintf(finding->text + used, sizeof(finding->text) - used, format, args);
+    va_end(args);
+}
+
 void mgds_finding_remedy(struct mgds_finding *finding, const char *format, ...)
 {
     va_list args;

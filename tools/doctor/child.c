@@ -82,8 +82,7 @@ static int open_signals(struct run *run)
     sigaddset(&set, SIGCHLD);
     sigaddset(&set, SIGINT);
     sigaddset(&set, SIGTERM);
-    if (sigprocmask(SIG_BLOCK, &set, &run->old_mask) < 0)
-        return -errno;
+    pthread_sigmask(SIG_BLOCK, &set, &run->old_mask); // cannot fail
     run->fd[FD_SIGNAL].fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
     return run->fd[FD_SIGNAL].fd < 0 ? -errno : 0;
 }
@@ -274,7 +273,7 @@ int mgds_child_run(struct mgds_child *child, char *const *argv, int seconds)
     if (rc == 0)
         rc = start_and_watch(&run, argv, seconds);
     close_all(&run);
-    sigprocmask(SIG_SETMASK, &run.old_mask, NULL);
+    pthread_sigmask(SIG_SETMASK, &run.old_mask, NULL);
     return rc;
 }
 

@@ -57,6 +57,10 @@ void mgds_finding_set(struct mgds_finding *finding, enum mgds_state state,
                       const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
+// Appends to the text.
+void mgds_finding_add(struct mgds_finding *finding, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
 void mgds_finding_remedy(struct mgds_finding *finding, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 

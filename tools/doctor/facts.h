@@ -55,9 +55,9 @@ struct mgds_facts {
 };
 
 // Reads the one report in output, which may have other lines around it.
-// Returns 0, or -EINVAL with what is wrong in message (size bytes), -ENOMEM.
-int mgds_facts_parse(struct mgds_facts *facts, const char *output,
-                     char *message, size_t size);
+// Returns 0, or -EINVAL with what is wrong in text (size bytes), -ENOMEM.
+int mgds_facts_parse(struct mgds_facts *facts, const char *output, char *text,
+                     size_t size);
 
 void mgds_facts_fini(struct mgds_facts *facts);
 

@@ -9,7 +9,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "shim/base/text.h"
 #include "tools/doctor/child.h"
 
 enum { MGDS_WORDS_MAX = 64, MGDS_RANKS_USUAL = 2, MGDS_DETAIL_LINES = 20 };
@@ -120,11 +119,21 @@ static int add_program(struct command *command, const struct mgds_exam *exam)
     return rc < 0 ? rc : add_word(command, command->probe);
 }
 
+// Returns how much of text is used then; what does not fit is cut.
+static size_t append_word(char *text, size_t size, size_t used,
+                          const char *word)
+{
+    int length =
+        snprintf(text + used, size - used, "%s%s", used > 0 ? " " : "", word);
+
+    return used + (size_t)length < size ? used + (size_t)length : size - 1;
+}
+
 static int build_command(struct command *command, struct mgds_exam *exam)
 {
     const struct mgds_doctor_options *options = exam->options;
     struct mgds_finding *finding = &exam->launch.finding;
-    struct mgds_text text;
+    size_t used = 0;
     int rc = options->launcher
                  ? add_launcher(command, options->launcher, finding)
                  : add_mpiexec(command, options, finding);
@@ -133,9 +142,9 @@ static int build_command(struct command *command, struct mgds_exam *exam)
         rc = add_program(command, exam);
     if (rc < 0)
         return rc;
-    mgds_text_init(&text, exam->launch.command, sizeof(exam->launch.command));
     for (size_t i = 0; i < command->count; i++)
-        mgds_text_add(&text, "%s%s", i > 0 ? " " : "", command->word[i]);
+        used = append_word(exam->launch.command, sizeof(exam->launch.command),
+                           used, command->word[i]);
     return 0;
 }
 

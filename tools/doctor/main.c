@@ -63,13 +63,11 @@ static int judge(const struct mgds_exam *exam, int argc, char **argv)
 static int examine(const struct mgds_doctor_options *options,
                    const struct mgds_place *place, int argc, char **argv)
 {
-    static struct mgds_exam exam; // large
+    struct mgds_exam exam = {.options = options, .place = place};
     char library[PATH_MAX];
     int status;
     int rc = mgds_place_join(library, place->lib, "libmpix_gds.so");
 
-    exam.options = options;
-    exam.place = place;
     exam.library_file = rc == 0 && access(library, R_OK) == 0;
     if (rc == 0)
         rc = mgds_launch_run(&exam);

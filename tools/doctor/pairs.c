@@ -4,8 +4,6 @@
 
 #include "tools/doctor/exam.h"
 
-#include "shim/base/text.h"
-
 enum need {
     NEED_ONE_RANK = 1,
     NEED_TWO_RANKS = 2,
@@ -83,20 +81,21 @@ static bool find_pair(struct mgds_pair *pair, const struct mgds_facts *facts,
     return false;
 }
 
-static void describe(struct mgds_text *text, const char *kind,
+static void describe(struct mgds_finding *finding, const char *kind,
                      const struct mgds_pair *pair)
 {
     const char *separator = "";
 
-    mgds_text_add(text, " %s (as %d-%d): ", kind, pair->a->rank, pair->b->rank);
+    mgds_finding_add(finding, " %s (as %d-%d): ", kind, pair->a->rank,
+                     pair->b->rank);
     for (int path = 0; path < MGDS_PATH_COUNT; path++) {
         if (!pair->why_not[path])
             continue;
-        mgds_text_add(text, "%s%s, %s", separator, mgds_path_names[path],
-                      pair->why_not[path]);
+        mgds_finding_add(finding, "%s%s, %s", separator, mgds_path_names[path],
+                         pair->why_not[path]);
         separator = "; ";
     }
-    mgds_text_add(text, ".");
+    mgds_finding_add(finding, ".");
 }
 
 // Pairs of one kind differ in devices at most: the first stands for its kind
@@ -105,22 +104,20 @@ void mgds_check_pairs(struct mgds_finding *finding,
                       const struct mgds_exam *exam)
 {
     const struct mgds_facts *facts = &exam->facts;
-    struct mgds_text text;
     struct mgds_pair pair;
 
     if (facts->count == 0) {
         mgds_finding_set(finding, MGDS_UNKNOWN, "no rank reported");
         return;
     }
-    finding->state = MGDS_FALLBACK;
-    mgds_text_init(&text, finding->text, sizeof(finding->text));
-    mgds_text_add(&text, "MPI carries host and GPU buffers; no path of ours:");
+    mgds_finding_set(finding, MGDS_FALLBACK,
+                     "MPI carries host and GPU buffers; no path of ours:");
     mgds_pair_judge(&pair, facts, 0, 0);
-    describe(&text, "a rank with itself", &pair);
+    describe(finding, "a rank with itself", &pair);
     if (find_pair(&pair, facts, true))
-        describe(&text, "on one host", &pair);
+        describe(finding, "on one host", &pair);
     if (find_pair(&pair, facts, false))
-        describe(&text, "between hosts", &pair);
+        describe(finding, "between hosts", &pair);
     mgds_finding_remedy(finding, "none needed for host buffers; GPU buffers "
                                  "need an MPI that takes them");
 }

@@ -19,10 +19,11 @@ struct world {
     int size;
 };
 
-static void stop(const char *what, int rc)
+static _Noreturn void stop(const char *what, int rc)
 {
     fprintf(stderr, "mpix-gds-probe: %s: %s\n", what, strerror(-rc));
     MPI_Abort(MPI_COMM_WORLD, 1);
+    exit(1); // an abort may return
 }
 
 static void *allocate(size_t count, size_t size)
