@@ -1,0 +1,40 @@
+# The package: public header, pkg-config and CMake files, documents. Programs
+# and simulators are installed by the folders that build them. Nothing here
+# holds an absolute path, so an installation can be moved as a whole.
+if(NOT TARGET mpix_gds)
+  return()
+endif()
+include(CMakePackageConfigHelpers)
+
+set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/mpix_gds)
+
+install(TARGETS mpix_gds EXPORT mpix_gds_targets
+  LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}
+  INCLUDES DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+install(FILES ${PROJECT_SOURCE_DIR}/include/mpix_gds.h
+  DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+
+install(EXPORT mpix_gds_targets NAMESPACE mpix_gds::
+  DESTINATION ${package_dir})
+configure_package_config_file(cmake/mpix_gds-config.cmake.in
+  ${CMAKE_BINARY_DIR}/package/mpix_gds-config.cmake
+  INSTALL_DESTINATION ${package_dir} NO_SET_AND_CHECK_MACRO)
+# Before 1.0 a minor version may change the interface.
+write_basic_package_version_file(
+  ${CMAKE_BINARY_DIR}/package/mpix_gds-config-version.cmake
+  COMPATIBILITY SameMinorVersion)
+install(FILES
+  ${CMAKE_BINARY_DIR}/package/mpix_gds-config.cmake
+  ${CMAKE_BINARY_DIR}/package/mpix_gds-config-version.cmake
+  DESTINATION ${package_dir})
+
+# From the folder of the .pc file back to the prefix.
+set(pc_dir ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+file(RELATIVE_PATH pc_to_prefix /${pc_dir} /)
+configure_file(cmake/mpix-gds.pc.in
+  ${CMAKE_BINARY_DIR}/package/mpix-gds.pc @ONLY)
+install(FILES ${CMAKE_BINARY_DIR}/package/mpix-gds.pc DESTINATION ${pc_dir})
+
+install(FILES LICENSE README.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
+install(DIRECTORY docs DESTINATION ${CMAKE_INSTALL_DOCDIR} OPTIONAL
+  FILES_MATCHING PATTERN "*.md")
