@@ -30,7 +30,8 @@ class Cuda(setup_case.SetupCase):
     def configure(self, home):
         (self.folder / "CMakeLists.txt").write_text(
             PROJECT.format(find=FIND))
-        done = run("cmake", "-S", self.folder, "-B", self.folder / "b",
+        done = run("cmake", "-G", "Ninja",
+                   "-S", self.folder, "-B", self.folder / "b",
                    env={"MGDS_CUDA_HOME": home})
         self.assertEqual(done.returncode, 0, done.stderr)
         return done.stdout + done.stderr

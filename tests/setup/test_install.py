@@ -78,7 +78,8 @@ class Install(setup_case.SetupCase):
     def find_package(self, version):
         (self.folder / "CMakeLists.txt").write_text(
             PROJECT.format(version=version, source=CLIENT))
-        return run("cmake", "-S", self.folder, "-B", self.folder / "build",
+        return run("cmake", "-G", "Ninja",
+                   "-S", self.folder, "-B", self.folder / "build",
                    f"-DCMAKE_PREFIX_PATH={self.prefix}",
                    f"-DCMAKE_C_COMPILER={MPICC}")
 

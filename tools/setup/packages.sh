@@ -22,10 +22,18 @@ packages_missing()
     done
 }
 
+# apt ARG..: shows the steps that take time, keeps all it says in apt.log.
 apt()
 {
+    local log=$top/build/logs/apt.log status
+    mkdir -p "${log%/*}" || return
     DEBIAN_FRONTEND=noninteractive apt-get -y -q \
-        -o DPkg::Lock::Timeout=300 -o Dpkg::Use-Pty=0 "$@" </dev/null
+        -o DPkg::Lock::Timeout=300 -o Dpkg::Use-Pty=0 "$@" </dev/null 2>&1 |
+        tee -a "$log" |
+        grep --line-buffered -E '^(Fetched|Setting up|Err:|E: |W: |Waiting)'
+    status=${PIPESTATUS[0]}
+    [ "$status" = 0 ] || tail -n 15 "$log" >&2
+    return "$status"
 }
 
 # The lists may be absent or too old to fetch from: only then are they renewed.
@@ -53,7 +61,7 @@ need_packages()
         give_up "no apt-get here; missing Debian packages: ${missing[*]}"
     [ "$(id -u)" = 0 ] ||
         give_up "not root; missing packages (as root: $remedy)"
-    say "installing: ${missing[*]}"
+    say "installing: ${missing[*]} (all of it in build/logs/apt.log)"
     apt_install "${missing[@]}" || give_up "could not install: ${missing[*]}"
     mapfile -t missing < <(packages_missing "${wanted[@]}")
     [ ${#missing[@]} -eq 0 ] || give_up "still missing: ${missing[*]}"
