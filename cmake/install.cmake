@@ -1,6 +1,6 @@
-# The package: public header, pkg-config and CMake files, documents. Programs
-# and simulators are installed by the folders that build them. Nothing here
-# holds an absolute path, so an installation can be moved as a whole.
+# What an installation holds: library, public header, programs, simulators,
+# pkg-config and CMake files, documents. Nothing in it is an absolute path, so
+# it can be moved as a whole.
 if(NOT TARGET mpix_gds)
   return()
 endif()
@@ -11,6 +11,22 @@ set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/mpix_gds)
 install(TARGETS mpix_gds EXPORT mpix_gds_targets
   LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}
   INCLUDES DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+# Linkers of today drop a library that adds nothing (--as-needed), and behind
+# ours, which defines every MPI function, that would be MPICH itself.
+target_link_options(mpix_gds INTERFACE
+  $<INSTALL_INTERFACE:-Wl,--no-as-needed>)
+foreach(program mpix-gds-run mpix-gds-doctor mpix-gds-probe
+    osu_latency osu_bw osu_bibw osu_mbw_mr osu_multi_lat)
+  if(TARGET ${program})
+    install(TARGETS ${program} RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+  endif()
+endforeach()
+foreach(simulator mpix_sim_mpi)
+  if(TARGET ${simulator})
+    install(TARGETS ${simulator}
+      LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/sim)
+  endif()
+endforeach()
 install(FILES ${PROJECT_SOURCE_DIR}/include/mpix_gds.h
   DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 
