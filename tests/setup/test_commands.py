@@ -1,5 +1,9 @@
 """./demo and ./check with bad options, without packages, without root."""
 
+import pathlib
+import shutil
+import tempfile
+
 import setup_case
 from setup_case import SOURCE, run, write_program
 
@@ -86,6 +90,16 @@ class Commands(setup_case.SetupCase):
             self.assertEqual(done.returncode, NO_SETUP)
             self.assertIn("could not install", done.stderr)
 
+    def test_path_that_cannot_be_preloaded_is_refused(self):
+        top = self.folder / "source tree"
+        shutil.copytree(SOURCE / "tools/setup", top / "tools/setup")
+        for name in self.both():
+            shutil.copy(SOURCE / name, top)
+            done = self.command(top / name)
+            self.assertEqual(done.returncode, NO_SETUP)
+            self.assertIn(f"in the path {top}, and LD_PRELOAD", done.stderr)
+        self.assert_apt_untouched()
+
     def test_build_must_be_a_build(self):
         for name in self.both():
             for place in (self.folder, self.folder / "absent"):
@@ -94,8 +108,8 @@ class Commands(setup_case.SetupCase):
                 self.assertIn("--build", done.stderr)
 
     def test_carried_build_needs_mpich_s_mpiexec(self):
-        build = self.folder / "build"
-        build.mkdir()
+        build = pathlib.Path(tempfile.mkdtemp(prefix="mgds-build"))
+        self.addCleanup(shutil.rmtree, build)
         (build / "CMakeCache.txt").touch()
         for name in ("mpiexec.mpich", "mpiexec.hydra", "mpiexec"):
             write_program(self.bin / name, "#!/bin/sh\necho 'Open MPI'\n")

@@ -83,6 +83,15 @@ find_carried()
             "(no CMakeCache.txt there)"
 }
 
+# LD_PRELOAD separates its entries by blanks and colons and knows no quoting:
+# a library under such a path cannot be preloaded at all.
+need_plain_path()
+{
+    [[ $1 != *[[:space:]:]* ]] ||
+        give_up "there is a blank or a colon in the path $1, and LD_PRELOAD" \
+            "cannot name a library there: move the tree"
+}
+
 # take_lock BUILD: one of the two commands at a time in one build tree.
 take_lock()
 {
