@@ -1,9 +1,6 @@
 # What an installation holds: library, public header, programs, simulators,
 # pkg-config and CMake files, documents. Nothing in it is an absolute path, so
 # it can be moved as a whole.
-if(NOT TARGET mpix_gds)
-  return()
-endif()
 include(CMakePackageConfigHelpers)
 
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/mpix_gds)
@@ -21,12 +18,8 @@ foreach(program mpix-gds-run mpix-gds-doctor mpix-gds-probe
     install(TARGETS ${program} RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
   endif()
 endforeach()
-foreach(simulator mpix_sim_mpi)
-  if(TARGET ${simulator})
-    install(TARGETS ${simulator}
-      LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/sim)
-  endif()
-endforeach()
+install(TARGETS mpix_sim_mpi
+  LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/sim)
 install(FILES ${PROJECT_SOURCE_DIR}/include/mpix_gds.h
   DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 
