@@ -63,11 +63,12 @@ endfunction()
 
 # mgds_mpi_test(NAME PROGRAM p [ARGS ..] [RANKS n] [PRELOAD lib..] [ENV k=v..]
 #   [EXPECT re..] [REFUSE re..] [LINES n:re] [EXIT n] [MPIEXEC m] [LABEL l]
-#   [TIMEOUT s])
+#   [TIMEOUT s] [BARE])
 # One row: a program under mpiexec and what must come of it. PRELOAD names
 # targets or files, in the order of LD_PRELOAD; by default the library alone.
+# The yield for few cores comes after them, unless the row is BARE.
 function(mgds_mpi_test name)
-  cmake_parse_arguments(T "" "PROGRAM;RANKS;LINES;EXIT;MPIEXEC;LABEL;TIMEOUT"
+  cmake_parse_arguments(T "BARE" "PROGRAM;RANKS;LINES;EXIT;MPIEXEC;LABEL;TIMEOUT"
     "ARGS;PRELOAD;ENV;EXPECT;REFUSE" ${ARGN})
   foreach(default "RANKS=2" "MPIEXEC=${MGDS_MPIEXEC}" "LABEL=quick"
       "TIMEOUT=120" "EXIT=0" "PRELOAD=mpix_gds")
@@ -83,17 +84,15 @@ function(mgds_mpi_test name)
   if(MGDS_SANITIZER_RUNTIME)
     list(APPEND command --runtime ${MGDS_SANITIZER_RUNTIME})
   endif()
-  if(NOT T_PRELOAD STREQUAL "none")
-    if(T_MPIEXEC STREQUAL MGDS_MPIEXEC)
-      list(APPEND T_PRELOAD mpix_sim_mpi)
-    endif()
-    foreach(library IN LISTS T_PRELOAD)
-      if(TARGET ${library})
-        set(library $<TARGET_FILE:${library}>)
-      endif()
-      list(APPEND command --preload ${library})
-    endforeach()
+  if(NOT T_BARE)
+    list(APPEND T_PRELOAD mpix_sim_mpi)
   endif()
+  foreach(library IN LISTS T_PRELOAD)
+    if(TARGET ${library})
+      set(library $<TARGET_FILE:${library}>)
+    endif()
+    list(APPEND command --preload ${library})
+  endforeach()
   foreach(option ENV EXPECT REFUSE)
     string(TOLOWER "${option}" flag)
     foreach(value IN LISTS T_${option})

@@ -27,7 +27,12 @@ void mgds_config_row_accepts(const struct mgds_config_row *row, char *text,
                       row->min, row->max);
         break;
     case MGDS_CONFIG_STRING:
-        mgds_text_add(&out, "a text of at most %" PRIu64 " bytes", row->max);
+        mgds_text_add(&out, "a text of ");
+        if (row->min > 1) /* no text at all is no value either */
+            mgds_text_add(&out, "%" PRIu64 " to ", row->min);
+        else
+            mgds_text_add(&out, "at most ");
+        mgds_text_add(&out, "%" PRIu64 " bytes", row->max);
         break;
     case MGDS_CONFIG_ONE_OF:
         mgds_text_add(&out, "one of ");

@@ -60,7 +60,7 @@ int mgds_fault_configure(const char *text)
         isdigit((unsigned char)text[name_length + 1]))
         n = strtoul(text + name_length + 1, &end, 10);
     if (site < 0 || n == 0 || n > 1000000000 || *end != '\0') {
-        mgds_warn("MPIX_GDS_FAULT '%.64s' is not site:n with the site one of "
+        mgds_warn("MPIX_GDS_FAULT '%.64s' is not site:n with site one of "
                   "%s and n from 1 to 1000000000: ignored",
                   text, site_names[0]);
         return -EINVAL;

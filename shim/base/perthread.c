@@ -76,6 +76,9 @@ static struct mgds_perthread_block *add_block(struct mgds_perthread *pool)
 
 void *mgds_perthread_get(struct mgds_perthread *pool)
 {
+    void *own = pthread_getspecific(pool->key);
+    if (own)
+        return own;
     struct mgds_perthread_block *block = take_free(pool);
     if (!block)
         block = add_block(pool);

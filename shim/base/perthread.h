@@ -28,8 +28,8 @@ int mgds_perthread_init(struct mgds_perthread *pool, size_t bytes,
 /* Frees all blocks. No other thread may still own one. */
 void mgds_perthread_fini(struct mgds_perthread *pool);
 
-/* A block for the calling thread, which has none from this pool now; NULL
- * without memory. Never the same cache line as another block. */
+/* The block of the calling thread, which gets one if it has none; NULL
+ * without memory. No two blocks share a cache line. */
 void *mgds_perthread_get(struct mgds_perthread *pool);
 
 /* The calling thread gives its block up to whoever comes next. */

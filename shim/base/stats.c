@@ -22,6 +22,7 @@ static struct {
     const char *const *names;
     unsigned functions;
     atomic_bool ready;
+    atomic_bool held;
     /* Counts of threads that have no block, for want of init or memory. */
     _Atomic uint64_t shared[MGDS_STAT_COUNT];
 } stats;
@@ -49,23 +50,40 @@ static bool is_ready(void)
     return atomic_load_explicit(&stats.ready, memory_order_acquire);
 }
 
+void mgds_stats_hold(void)
+{
+    atomic_store_explicit(&stats.held, true, memory_order_relaxed);
+}
+
 void mgds_stats_fini(void)
 {
     if (is_ready())
         mgds_perthread_fini(&stats.blocks);
     atomic_store(&stats.ready, false);
+    atomic_store(&stats.held, false);
     mgds_stats_mine = NULL;
     stats.functions = 0;
     for (unsigned i = 0; i < MGDS_STAT_COUNT; ++i)
         atomic_store(&stats.shared[i], 0);
 }
 
+/* This thread's block or NULL, for want of init or memory. */
+static _Atomic uint64_t *take_block(void)
+{
+    if (!is_ready())
+        return NULL;
+    _Atomic uint64_t *block =
+        (_Atomic uint64_t *)mgds_perthread_get(&stats.blocks);
+    if (!atomic_load_explicit(&stats.held, memory_order_relaxed))
+        mgds_stats_mine = block;
+    return block;
+}
+
 void mgds_stats_add_slow(unsigned id, uint64_t n)
 {
-    if (!mgds_stats_mine && is_ready())
-        mgds_stats_mine = (_Atomic uint64_t *)mgds_perthread_get(&stats.blocks);
-    if (mgds_stats_mine) {
-        mgds_stats_add(id, n);
+    _Atomic uint64_t *block = take_block();
+    if (block) {
+        mgds_stats_bump(&block[id], n);
         return;
     }
     if (id >= MGDS_STAT_COUNT)
@@ -133,15 +151,20 @@ void mgds_stats_summary(char *text, size_t size)
     }
 }
 
+static void dump_line(FILE *out, const char *name, uint64_t value,
+                      const char *doc)
+{
+    if (value > 0)
+        fprintf(out, "%-28s %12llu%s%s\n", name, (unsigned long long)value,
+                doc[0] != '\0' ? "  " : "", doc);
+}
+
 void mgds_stats_dump(FILE *out)
 {
-    for (unsigned id = 0; id < MGDS_STAT_COUNT + stats.functions; ++id) {
-        uint64_t value = mgds_stats_value(id);
-        bool own = id < MGDS_STAT_COUNT;
-        if (value > 0)
-            fprintf(out, "%-28s %12llu  %s\n",
-                    own ? own_rows[id].name
-                        : mgds_stats_call_name(id - MGDS_STAT_COUNT),
-                    (unsigned long long)value, own ? own_rows[id].doc : "");
-    }
+    for (unsigned id = 0; id < MGDS_STAT_COUNT; ++id)
+        dump_line(out, own_rows[id].name, mgds_stats_value(id),
+                  own_rows[id].doc);
+    for (unsigned fn = 0; fn < stats.functions; ++fn)
+        dump_line(out, stats.names[fn], mgds_stats_value(MGDS_STAT_COUNT + fn),
+                  "");
 }

@@ -25,8 +25,8 @@ enum mgds_stat {
     MGDS_STAT_COUNT
 };
 
-/* The calling thread's block, indexed by id; NULL until its first count. A
- * hot path may take its being NULL as "something slow is due here". */
+/* The calling thread's block, indexed by id; NULL until its first count, and
+ * always while counting is held. */
 extern MGDS_TLS _Atomic uint64_t *mgds_stats_mine;
 
 /* n functions are counted from now on; names[n] must stay. Once, before any
@@ -34,29 +34,54 @@ extern MGDS_TLS _Atomic uint64_t *mgds_stats_mine;
  * no thread key was free, then calls are not counted. */
 int mgds_stats_calls_init(unsigned n, const char *const *names);
 
+/* From now on every count takes the slow way and mgds_count_call_fast says
+ * no: for when each call has more to do than to be counted, as in tracing.
+ * Before the first count. */
+void mgds_stats_hold(void);
+
 /* Frees the counters: tests only, when other threads have ended. */
 void mgds_stats_fini(void);
 
 /* Takes a block for this thread if it has none, and counts. */
 void mgds_stats_add_slow(unsigned id, uint64_t n);
 
-/* Adds to a counter. Any thread; sees no other thread. */
-static inline void mgds_stats_add(unsigned id, uint64_t n)
+/* Adds to a word that only the calling thread writes: no locked instruction.
+ */
+static inline void mgds_stats_bump(_Atomic uint64_t *word, uint64_t n)
+{
+    uint64_t now = atomic_load_explicit(word, memory_order_relaxed);
+    atomic_store_explicit(word, now + n, memory_order_relaxed);
+}
+
+/* Adds to a counter if the thread has a block at hand; else false, and
+ * nothing is done. */
+static inline bool mgds_stats_add_fast(unsigned id, uint64_t n)
 {
     _Atomic uint64_t *mine = mgds_stats_mine;
-    if (__builtin_expect(mine == NULL, 0)) {
+    if (__builtin_expect(mine == NULL, 0))
+        return false;
+    mgds_stats_bump(&mine[id], n);
+    return true;
+}
+
+/* Adds to a counter, whatever it takes. Any thread. */
+static inline void mgds_stats_add(unsigned id, uint64_t n)
+{
+    if (!mgds_stats_add_fast(id, n))
         mgds_stats_add_slow(id, n);
-        return;
-    }
-    /* Only this thread writes here: no locked instruction. */
-    uint64_t now = atomic_load_explicit(&mine[id], memory_order_relaxed);
-    atomic_store_explicit(&mine[id], now + n, memory_order_relaxed);
 }
 
 /* mgds_count(libraries_changed) */
 #define mgds_count(name) mgds_stats_add(MGDS_STAT_##name, 1)
 
-/* One call of function fn, the index in names. */
+/* One call of function fn, the index in names: in seven instructions, or
+ * false and not counted. The caller then leaves, by a tail call so that its
+ * fast way needs no frame, for a function that uses mgds_count_call. */
+static inline bool mgds_count_call_fast(unsigned fn)
+{
+    return mgds_stats_add_fast(MGDS_STAT_COUNT + fn, 1);
+}
+
 static inline void mgds_count_call(unsigned fn)
 {
     mgds_stats_add(MGDS_STAT_COUNT + fn, 1);
