@@ -16,7 +16,9 @@ static void ctx_make(void)
     mgds_config_load(config);
     mgds_log_init(config->log_level, config->log_file,
                   mgds_config_launcher_rank());
-    mgds_config_table_warn(&mgds_config_table);
+    /* A job has one environment: its first rank speaks for all. */
+    if (mgds_config_launcher_rank() <= 0)
+        mgds_config_table_warn(&mgds_config_table);
     mgds_fault_configure(config->fault);
 }
 

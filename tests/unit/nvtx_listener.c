@@ -1,11 +1,10 @@
 /* Stands for a profiler: loaded by nvtx3 through NVTX_INJECTION64_PATH, keeps
  * the names and the depth of ranges. The test reads them with dlsym. */
-#include <nvtx3/nvToolsExt.h>
+#include "tests/unit/nvtx_listener.h"
 
 #include <stdio.h>
-#include <string.h>
 
-#include "tests/unit/nvtx_listener.h"
+#include <nvtx3/nvToolsExt.h>
 
 __attribute__((visibility("default"))) struct nvtx_heard nvtx_heard;
 

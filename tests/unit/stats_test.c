@@ -13,7 +13,7 @@
 #include "tests/lib/fault_sweep.h"
 
 #define THREADS 8
-#define ROUNDS 20000
+#define ROUNDS UINT64_C(20000)
 
 enum { SEND, RECV, WAIT, PROBE, BCAST, PUT, GET, TEST, FUNCTIONS };
 static const char *const names[FUNCTIONS] = {"Send",  "Recv", "Wait", "Probe",
@@ -210,7 +210,7 @@ static void summary_names_the_busiest_in_falling_order(void **state)
 {
     (void)state;
     for (unsigned fn = 0; fn < FUNCTIONS; ++fn)
-        mgds_stats_add(MGDS_STAT_COUNT + fn, 10 * fn);
+        mgds_stats_add(MGDS_STAT_COUNT + fn, UINT64_C(10) * fn);
     mgds_count(libraries_changed);
     char text[256];
     mgds_stats_summary(text, sizeof(text));

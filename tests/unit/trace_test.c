@@ -181,8 +181,8 @@ static void *trace_twins(void *arg)
     return NULL;
 }
 
-/* The second field of an event repeats the first, and 7 divides no multiple
- * of the ring's size but its own: a mix of two events in a slot would show. */
+/* Both fields of an event are equal. Events that share a slot differ, as 7
+ * does not divide the size of a ring: a mix of two would show. */
 static void dump_while_threads_write_shows_whole_events_only(void **state)
 {
     (void)state;
