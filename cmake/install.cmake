@@ -12,14 +12,21 @@ install(TARGETS mpix_gds EXPORT mpix_gds_targets
 # ours, which defines every MPI function, that would be MPICH itself.
 target_link_options(mpix_gds INTERFACE
   $<INSTALL_INTERFACE:-Wl,--no-as-needed>)
+set(shipped_programs "")
 foreach(program mpix-gds-run mpix-gds-doctor mpix-gds-probe
     osu_latency osu_bw osu_bibw osu_mbw_mr osu_multi_lat)
   if(TARGET ${program})
-    install(TARGETS ${program} RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+    list(APPEND shipped_programs ${program})
   endif()
 endforeach()
+install(TARGETS ${shipped_programs}
+  RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 install(TARGETS mpix_sim_mpi
   LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/sim)
+# Builds what a user gets, without the tests; ./demo needs no more.
+add_custom_target(shipped)
+add_dependencies(shipped mpix_gds mpix_sim_mpi ${shipped_programs})
+
 install(FILES ${PROJECT_SOURCE_DIR}/include/mpix_gds.h
   DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 
