@@ -1,3 +1,7 @@
+/*
+ * What one rank does with a batch of iterations. Touches MPI messages, the
+ * clock and the buffers of its end; all comparing happens on the host views.
+ */
 #include "osu-extensions/batch.h"
 
 #include "osu-extensions/pattern.h"

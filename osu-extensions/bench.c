@@ -1,3 +1,7 @@
+/*
+ * The run of a benchmark from command line to exit status. All decisions are
+ * made alike on all ranks, so that every rank takes part in every collective.
+ */
 #include "osu-extensions/bench.h"
 
 #include <errno.h>

@@ -1,3 +1,4 @@
+/* Derived datatypes as arithmetic; reads the file that -D indx names. */
 #include "osu-extensions/layout.h"
 
 #include <errno.h>

@@ -1,3 +1,4 @@
+/* Asks the system, MPI and, if it is there, mpix-gds who they are. */
 #include "osu-extensions/machine.h"
 
 #include <dlfcn.h>

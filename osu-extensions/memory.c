@@ -1,3 +1,4 @@
+/* The kinds of memory; today the host's alone. */
 #include "osu-extensions/memory.h"
 
 #include <errno.h>

@@ -1,3 +1,4 @@
+/* strtoul takes signs, blanks and overflow; options must not. */
 #include "osu-extensions/number.h"
 
 #include <errno.h>

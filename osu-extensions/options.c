@@ -1,3 +1,4 @@
+/* One table drives parsing, refusals and help. Touches getopt's globals. */
 #include "osu-extensions/options.h"
 
 #include <errno.h>
@@ -37,11 +38,11 @@ struct range {
  * rows without a letter are ours.
  */
 struct row {
-    char letter;
     const char *name;
-    int argument; /* as in struct option */
     const char *help;
     int (*take)(struct parse *p, const char *value);
+    int argument; /* as in struct option */
+    char letter;
 };
 
 __attribute__((format(printf, 2, 3))) static int refuse(struct parse *p,
@@ -300,48 +301,48 @@ static int take_json(struct parse *p, const char *value)
 }
 
 static const struct row rows[] = {
-    {'h', "help", no_argument, "print this help", take_help},
-    {'v', "version", no_argument, "print the version", take_version},
-    {'m', "message-size", required_argument,
+    {"help", "print this help", take_help, no_argument, 'h'},
+    {"version", "print the version", take_version, no_argument, 'v'},
+    {"message-size",
      "[MIN:]MAX  message sizes in bytes, doubling (default 1:4194304)",
-     take_sizes},
-    {'i', "iterations", required_argument, "N  timed iterations a size",
-     take_iterations},
-    {'x', "warmup", required_argument, "N  iterations ahead of the timed ones",
-     take_warmup},
-    {'W', "window-size", required_argument,
-     "N  messages in flight an iteration (default 64)", take_window},
-    {'V', "vary-window", no_argument,
-     "a table over windows of 1 to 128 messages", take_vary},
-    {'p', "num-pairs", required_argument,
-     "N  pairs that communicate (default half of the ranks)", take_pairs},
-    {'R', "print-rate", required_argument,
-     "0|1  column of messages a second (default 1)", take_rate},
-    {'M', "mem-limit", required_argument,
-     "BYTES  most buffer memory of one rank (default 1073741824)", take_memory},
-    {'c', "validation", optional_argument,
-     "column of validation (every message is checked in any case)",
-     take_column},
-    {'u', "validation-warmup", required_argument,
+     take_sizes, required_argument, 'm'},
+    {"iterations", "N  timed iterations a size", take_iterations,
+     required_argument, 'i'},
+    {"warmup", "N  iterations ahead of the timed ones", take_warmup,
+     required_argument, 'x'},
+    {"window-size", "N  messages in flight an iteration (default 64)",
+     take_window, required_argument, 'W'},
+    {"vary-window", "a table over windows of 1 to 128 messages", take_vary,
+     no_argument, 'V'},
+    {"num-pairs", "N  pairs that communicate (default half of the ranks)",
+     take_pairs, required_argument, 'p'},
+    {"print-rate", "0|1  column of messages a second (default 1)", take_rate,
+     required_argument, 'R'},
+    {"mem-limit", "BYTES  most buffer memory of one rank (default 1073741824)",
+     take_memory, required_argument, 'M'},
+    {"validation",
+     "column of validation (every message is checked in any case)", take_column,
+     optional_argument, 'c'},
+    {"validation-warmup",
      "N  untimed iterations after each check (default 1, long messages 0)",
-     take_untimed},
-    {'d', "accelerator", required_argument,
-     "cuda  name the buffers' places in the header", take_accelerator},
-    {'b', "buffer-num", required_argument,
+     take_untimed, required_argument, 'u'},
+    {"accelerator", "cuda  name the buffers' places in the header",
+     take_accelerator, required_argument, 'd'},
+    {"buffer-num",
      "single|multiple  sends share memory, or not (default single)",
-     take_buffers},
-    {'D', "ddt", required_argument,
-     "cont | vect:STRIDE:LENGTH | indx:FILE  derived datatype", take_ddt},
-    {'T', "type", required_argument,
-     "all | mpi_char | mpi_int | mpi_float  (default mpi_char)", take_type},
-    {'I', "session", no_argument, "start MPI with MPI_Session_init",
-     take_session},
-    {'z', "tail-lat", optional_argument,
-     "[P,...]  columns of percentiles (default 50,90,99)", take_tails},
-    {'P', "papi", required_argument, NULL, take_papi},
-    {'G', "graph", required_argument, NULL, take_graph},
-    {0, "json", required_argument, "FILE  write figures and machine facts",
-     take_json},
+     take_buffers, required_argument, 'b'},
+    {"ddt", "cont | vect:STRIDE:LENGTH | indx:FILE  derived datatype", take_ddt,
+     required_argument, 'D'},
+    {"type", "all | mpi_char | mpi_int | mpi_float  (default mpi_char)",
+     take_type, required_argument, 'T'},
+    {"session", "start MPI with MPI_Session_init", take_session, no_argument,
+     'I'},
+    {"tail-lat", "[P,...]  columns of percentiles (default 50,90,99)",
+     take_tails, optional_argument, 'z'},
+    {"papi", NULL, take_papi, required_argument, 'P'},
+    {"graph", NULL, take_graph, required_argument, 'G'},
+    {"json", "FILE  write figures and machine facts", take_json,
+     required_argument, 0},
 };
 
 #define ROWS (sizeof(rows) / sizeof(rows[0]))

@@ -1,3 +1,4 @@
+/* The pattern of messages; cheap enough to check every byte that arrives. */
 #include "osu-extensions/pattern.h"
 
 #include <string.h>

@@ -1,3 +1,4 @@
+/* One message there, one back. */
 #include "osu-extensions/pingpong.h"
 
 static void send_one(const struct mgds_bench_lap *lap)

@@ -1,3 +1,4 @@
+/* How many iterations go into a batch, and where its messages lie. */
 #include "osu-extensions/plan.h"
 
 /* Messages start on cache lines. */

@@ -1,3 +1,4 @@
+/* The only file that knows jansson. */
 #include "osu-extensions/report.h"
 
 #include <errno.h>

@@ -1,3 +1,4 @@
+/* Measures one row: batches until enough iterations are timed, then figures. */
 #include "osu-extensions/row.h"
 
 #include <stdio.h>
@@ -11,6 +12,7 @@ struct measure {
     struct mgds_bench_end *end;
     const struct mgds_bench_plan *plan;
     struct mgds_bench_batch batch;
+    struct mgds_bench_datatype datatype;
     double *samples; /* seconds of the timed iterations; end's */
     size_t run;      /* iterations run, warm-up and untimed ones too */
     size_t counted;  /* without the untimed ones of the batches */
@@ -121,15 +123,14 @@ static void row_fill(struct mgds_bench_row *row, const struct measure *m,
 
 static int measure_run(struct measure *m)
 {
-    struct mgds_bench_datatype datatype;
     int rc =
-        mgds_bench_datatype_init(&datatype, m->plan->type, &m->plan->layout);
+        mgds_bench_datatype_init(&m->datatype, m->plan->type, &m->plan->layout);
 
     if (rc < 0)
         return rc;
-    m->batch.datatype = &datatype;
+    m->batch.datatype = &m->datatype;
     rc = batches_measure(m);
-    mgds_bench_datatype_fini(&datatype);
+    mgds_bench_datatype_fini(&m->datatype);
     return rc;
 }
 

@@ -1,3 +1,4 @@
+/* Order and means of samples. */
 #include "osu-extensions/stats.h"
 
 #include <stdlib.h>

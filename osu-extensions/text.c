@@ -1,3 +1,4 @@
+/* The only file that knows how OSU prints. */
 #include "osu-extensions/text.h"
 
 #define COLUMN_WIDTH 10

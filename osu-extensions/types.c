@@ -1,3 +1,4 @@
+/* MPI datatypes of what layout.c computes. */
 #include "osu-extensions/types.h"
 
 #include <errno.h>

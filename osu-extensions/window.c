@@ -1,3 +1,4 @@
+/* Many messages in flight, one way or both. */
 #include "osu-extensions/window.h"
 
 static void send_all(const struct mgds_bench_lap *lap, MPI_Request *requests)

@@ -1,3 +1,4 @@
+/* Start and end of MPI, pairs of ranks, and memory for their messages. */
 #include "osu-extensions/world.h"
 
 #include <errno.h>
