@@ -7,6 +7,7 @@ import argparse
 import collections
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -72,6 +73,9 @@ def main():
         parser.add_argument("--" + name, required=True)
     parser.add_argument("--timeout", type=float, default=250)
     options = parser.parse_args()
+    if not shutil.which(options.valgrind):
+        print("skipped: no valgrind here")
+        return 77
     options.library = os.path.realpath(options.library)
     with tempfile.TemporaryDirectory() as folder:
         short = measure(options, SHORT, folder)

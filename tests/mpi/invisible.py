@@ -10,6 +10,7 @@ import argparse
 import collections
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -137,6 +138,9 @@ def main():
     what.add_argument("--alone")
     what.add_argument("--job")
     options = parser.parse_args()
+    if not shutil.which(options.strace):
+        print("skipped: no strace here")
+        return 77
     options.library = os.path.realpath(options.library)
     with tempfile.TemporaryDirectory() as folder:
         check = check_alone if options.alone else check_job
