@@ -372,8 +372,15 @@ class Broken(DoctorTest):
         self.assert_gone(pids)
 
     def test_endless_output_is_survived(self):
-        self.script("mpiexec.mpich", "yes\n")
-        self.assert_broken(self.report("--timeout", "1"), "launch")
+        self.script("mpiexec.mpich", "exec cat /dev/zero\n")
+        start = time.monotonic()
+        self.assert_broken(self.report("--timeout", "1"), "launch",
+                           "not ended after 1 s")
+        self.assertLess(time.monotonic() - start, 30)
+
+    def test_too_much_output_is_told(self):
+        self.script("mpiexec.mpich", '"$4" >/dev/null\nyes | head -c 9000000\n')
+        self.assert_broken(self.report(), "launch", "hide the report")
 
     def test_ranks_that_know_nothing_of_each_other(self):
         self.script("mpiexec.mpich",
