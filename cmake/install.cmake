@@ -1,0 +1,56 @@
+# What an installation holds: library, public header, programs, simulators,
+# pkg-config and CMake files, documents. Nothing in it is an absolute path, so
+# it can be moved as a whole.
+include(CMakePackageConfigHelpers)
+
+set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/mpix_gds)
+
+install(TARGETS mpix_gds EXPORT mpix_gds_targets
+  LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}
+  INCLUDES DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+# Linkers of today drop a library that adds nothing (--as-needed), and behind
+# ours, which defines every MPI function, that would be MPICH itself.
+target_link_options(mpix_gds INTERFACE
+  $<INSTALL_INTERFACE:-Wl,--no-as-needed>)
+set(shipped_programs "")
+foreach(program mpix-gds-run mpix-gds-doctor mpix-gds-probe
+    osu_latency osu_bw osu_bibw osu_mbw_mr osu_multi_lat)
+  if(TARGET ${program})
+    list(APPEND shipped_programs ${program})
+  endif()
+endforeach()
+install(TARGETS ${shipped_programs}
+  RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+install(TARGETS mpix_sim_mpi
+  LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/sim)
+# Builds what a user gets, without the tests; ./demo needs no more.
+add_custom_target(shipped)
+add_dependencies(shipped mpix_gds mpix_sim_mpi ${shipped_programs})
+
+install(FILES ${PROJECT_SOURCE_DIR}/include/mpix_gds.h
+  DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+
+install(EXPORT mpix_gds_targets NAMESPACE mpix_gds::
+  DESTINATION ${package_dir})
+configure_package_config_file(cmake/mpix_gds-config.cmake.in
+  ${CMAKE_BINARY_DIR}/package/mpix_gds-config.cmake
+  INSTALL_DESTINATION ${package_dir} NO_SET_AND_CHECK_MACRO)
+# Before 1.0 a minor version may change the interface.
+write_basic_package_version_file(
+  ${CMAKE_BINARY_DIR}/package/mpix_gds-config-version.cmake
+  COMPATIBILITY SameMinorVersion)
+install(FILES
+  ${CMAKE_BINARY_DIR}/package/mpix_gds-config.cmake
+  ${CMAKE_BINARY_DIR}/package/mpix_gds-config-version.cmake
+  DESTINATION ${package_dir})
+
+# From the folder of the .pc file back to the prefix.
+set(pc_dir ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+file(RELATIVE_PATH pc_to_prefix /${pc_dir} /)
+configure_file(cmake/mpix-gds.pc.in
+  ${CMAKE_BINARY_DIR}/package/mpix-gds.pc @ONLY)
+install(FILES ${CMAKE_BINARY_DIR}/package/mpix-gds.pc DESTINATION ${pc_dir})
+
+install(FILES LICENSE README.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
+install(DIRECTORY docs DESTINATION ${CMAKE_INSTALL_DOCDIR} OPTIONAL
+  FILES_MATCHING PATTERN "*.md")

@@ -1,0 +1,59 @@
+"""What the set-up tests share: places, running a command, folders that go
+away, and ctest's exit statuses (77: skipped, the last line says why)."""
+
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+SOURCE = pathlib.Path(os.environ["MGDS_SOURCE"])
+BUILD = pathlib.Path(os.environ["MGDS_BUILD"])
+
+
+def run(*command, env=None, cwd=None, timeout=60):
+    """Both outputs as text, the status in .returncode. An env of None for a
+    name takes the variable away."""
+    full = dict(os.environ)
+    for name, value in (env or {}).items():
+        full.pop(name, None)
+        if value is not None:
+            full[name] = str(value)
+    return subprocess.run([str(word) for word in command], env=full, cwd=cwd,
+                          stdin=subprocess.DEVNULL, capture_output=True,
+                          text=True, timeout=timeout, check=False)
+
+
+def write_program(path, text):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text, encoding="utf-8")
+    path.chmod(0o755)
+
+
+class SetupCase(unittest.TestCase):
+    """A test with a folder of its own, in self.folder."""
+
+    maxDiff = None
+
+    def setUp(self):
+        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="mgds setup "))
+        self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
+
+    def ok(self, *command, **how):
+        """Runs it, fails the test with what it said unless it returns 0."""
+        done = run(*command, **how)
+        self.assertEqual(done.returncode, 0,
+                         f"{command}\n{done.stdout}{done.stderr}")
+        return done.stdout
+
+
+def main():
+    result = unittest.main(exit=False, verbosity=2).result
+    sys.stderr.flush()
+    if not result.wasSuccessful():
+        sys.exit(1)
+    if result.skipped:
+        print(result.skipped[0][1])
+        sys.exit(77)

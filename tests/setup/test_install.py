@@ -1,0 +1,111 @@
+"""An installation that was moved still works, and programs can be built on
+it by pkg-config and by CMake's find_package."""
+
+import os
+import re
+import shutil
+import unittest
+
+import setup_case
+from setup_case import BUILD, SOURCE, run
+
+MPICC = os.environ["MGDS_MPICC"]
+MPIEXEC = os.environ["MGDS_MPIEXEC"]
+VERSION = os.environ["MGDS_VERSION"]
+CLIENT = SOURCE / "tests/setup/client.c"
+PROJECT = """cmake_minimum_required(VERSION 3.25)
+project(client LANGUAGES C)
+find_package(mpix_gds {version} REQUIRED)
+add_executable(client {source})
+target_link_libraries(client mpix_gds::mpix_gds)
+"""
+
+
+class Install(setup_case.SetupCase):
+
+    @classmethod
+    def setUpClass(cls):
+        """Installed once, for all tests, and moved."""
+        first = BUILD / "tests/installed"
+        cls.prefix = BUILD / "tests/installed-and-moved"
+        for folder in (first, cls.prefix):
+            shutil.rmtree(folder, ignore_errors=True)
+        done = run("cmake", "--install", BUILD, "--prefix", first)
+        if done.returncode != 0:
+            raise AssertionError(done.stdout + done.stderr)
+        first.rename(cls.prefix)
+        cls.lib = next(cls.prefix.rglob("libmpix_gds.so")).parent
+        cls.addClassCleanup(shutil.rmtree, cls.prefix)
+
+    def test_no_text_names_the_old_place_or_the_build(self):
+        texts = [path for path in self.prefix.rglob("*")
+                 if path.suffix in (".pc", ".cmake", ".h")]
+        self.assertGreaterEqual(len(texts), 5)
+        for path in texts:
+            text = path.read_text(encoding="utf-8")
+            self.assertNotIn(str(BUILD), text, path)
+            self.assertNotIn(str(SOURCE), text, path)
+
+    def test_no_program_looks_for_libraries_at_a_fixed_place(self):
+        for path in self.prefix.rglob("*"):
+            if path.is_symlink() or not path.is_file():
+                continue
+            said = run("readelf", "-d", path).stdout
+            for runpath in re.findall(r"R(?:UN)?PATH.*\[(.*)\]", said):
+                self.assertRegex(runpath, r"^\$ORIGIN/", path)
+
+    def test_launcher_finds_the_library(self):
+        said = self.ok(self.prefix / "bin/mpix-gds-run", "--version")
+        self.assertIn(VERSION, said)
+
+    def test_two_ranks_run_a_benchmark(self):
+        said = self.ok(MPIEXEC, "-n", "2", self.prefix / "bin/mpix-gds-run",
+                       self.prefix / "bin/osu_latency", "-m", "8:8",
+                       "-i", "10", "-x", "1", "H", "H")
+        self.assertRegex(said, r"(?m)^8\s")
+
+    def test_client_builds_by_pkg_config(self):
+        env = {"PKG_CONFIG_PATH": self.lib / "pkgconfig"}
+        flags = self.ok("pkg-config", "--cflags", "--libs", "mpix-gds",
+                        env=env).split()
+        self.assertEqual(self.ok("pkg-config", "--modversion", "mpix-gds",
+                                 env=env).strip(), VERSION)
+        program = self.folder / "client"
+        self.ok(MPICC, "-o", program, CLIENT, *flags,
+                f"-Wl,-rpath,{self.lib}")
+        self.check_client(program)
+
+    def find_package(self, version):
+        (self.folder / "CMakeLists.txt").write_text(
+            PROJECT.format(version=version, source=CLIENT))
+        return run("cmake", "-G", "Ninja",
+                   "-S", self.folder, "-B", self.folder / "build",
+                   f"-DCMAKE_PREFIX_PATH={self.prefix}",
+                   f"-DCMAKE_C_COMPILER={MPICC}")
+
+    def test_client_builds_by_find_package(self):
+        done = self.find_package(VERSION)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.ok("cmake", "--build", self.folder / "build")
+        self.check_client(self.folder / "build/client")
+
+    def test_find_package_refuses_another_minor_version(self):
+        major, minor, _ = VERSION.split(".")
+        done = self.find_package(f"{major}.{int(minor) + 1}")
+        self.assertNotEqual(done.returncode, 0)
+        self.assertIn("compatible with requested version", done.stderr)
+
+    def check_client(self, program):
+        """Alone, and under the launcher, which must not load it twice."""
+        for words in ([program], [self.prefix / "bin/mpix-gds-run", program]):
+            said = self.ok(MPIEXEC, "-n", "1", *words)
+            self.assertRegex(said, r"library (\d+) header \1 active 1")
+
+    @unittest.skipUnless(shutil.which("readelf"), "no readelf here")
+    def test_library_needs_the_c_library_only(self):
+        said = self.ok("readelf", "-d", self.lib / "libmpix_gds.so")
+        needed = re.findall(r"NEEDED.*\[(.*)\]", said)
+        self.assertEqual(needed, ["libc.so.6"])
+
+
+setup_case.main()

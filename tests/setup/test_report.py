@@ -1,0 +1,90 @@
+"""The closing table of ./check: what counts as passed, failed, skipped."""
+
+import setup_case
+from setup_case import SOURCE, run
+
+JUNIT = """<?xml version="1.0" encoding="UTF-8"?>
+<testsuite name="x">
+  <testcase name="unit/good" status="run"><system-out/></testcase>
+{extra}
+</testsuite>
+"""
+BAD = ('<testcase name="mpi/bad" status="fail"><failure message="Failed"/>'
+       '<system-out>noise</system-out></testcase>')
+TIMEOUT = ('<testcase name="mpi/slow" status="fail">'
+           '<failure message="Timeout"/></testcase>')
+SKIP = ('<testcase name="hw/gpu" status="notrun">'
+        '<skipped message="SKIP_RETURN_CODE=77"/>'
+        '<system-out>looking\nno GPU here\n\n</system-out></testcase>')
+SILENT = ('<testcase name="hw/mute" status="notrun">'
+          '<skipped message="SKIP_RETURN_CODE=77"/></testcase>')
+MISSING = ('<testcase name="unit/gone" status="notrun">'
+           '<skipped message="Unable to find executable"/></testcase>')
+
+
+class Report(setup_case.SetupCase):
+
+    def report(self, *stages):
+        """stages: (name, status, junit text or None for a build)"""
+        lines = []
+        for number, (name, status, junit) in enumerate(stages):
+            path = ""
+            if junit is not None:
+                path = self.folder / f"{number}.xml"
+                path.write_text(junit, encoding="utf-8")
+            lines.append(f"{name}\t{status}\t61\t{path}\n")
+        score = self.folder / "score.tsv"
+        score.write_text("".join(lines), encoding="utf-8")
+        done = run("python3", SOURCE / "tools/setup/report.py", score)
+        self.assertEqual(done.stderr, "")
+        return done.returncode, done.stdout.splitlines()
+
+    def junit(self, *extra):
+        return JUNIT.format(extra="\n".join(extra))
+
+    def test_all_well(self):
+        status, lines = self.report(("build", 0, None),
+                                    ("tests", 0, self.junit()))
+        self.assertEqual((status, lines[-1]),
+                         (0, "2 passed, 0 failed, 0 skipped"))
+        self.assertIn("1:01", lines[1])
+
+    def test_failed_test_is_named_and_counted(self):
+        status, lines = self.report(("tests", 8, self.junit(BAD, TIMEOUT)))
+        self.assertEqual((status, lines[-1]),
+                         (1, "1 passed, 2 failed, 0 skipped"))
+        self.assertIn("  tests: mpi/bad: Failed", lines)
+        self.assertIn("  tests: mpi/slow: Timeout", lines)
+
+    def test_skip_gives_the_last_line_the_test_printed(self):
+        status, lines = self.report(("tests", 0, self.junit(SKIP, SILENT)))
+        self.assertEqual((status, lines[-1]),
+                         (0, "1 passed, 0 failed, 2 skipped"))
+        self.assertIn("  tests: hw/gpu: no GPU here", lines)
+        self.assertIn("  tests: hw/mute: no reason given", lines)
+
+    def test_program_that_is_not_there_is_a_failure(self):
+        status, lines = self.report(("tests", 8, self.junit(MISSING)))
+        self.assertEqual((status, lines[-1]),
+                         (1, "1 passed, 1 failed, 0 skipped"))
+
+    def test_failed_build_is_a_failure(self):
+        status, lines = self.report(("dev: build", 1, None))
+        self.assertEqual((status, lines[-1]),
+                         (1, "0 passed, 1 failed, 0 skipped"))
+
+    def test_ctest_that_failed_as_a_whole_is_a_failure(self):
+        status, lines = self.report(("tests", 8, self.junit()))
+        self.assertEqual((status, lines[-1]),
+                         (1, "1 passed, 1 failed, 0 skipped"))
+
+    def test_results_cut_short_are_a_failure(self):
+        status, lines = self.report(("tests", 0, "<testsuite><testca"))
+        self.assertEqual((status, lines[-1]),
+                         (1, "0 passed, 1 failed, 0 skipped"))
+
+    def test_nothing_passed_is_no_success(self):
+        self.assertEqual(self.report()[0], 1)
+
+
+setup_case.main()

@@ -1,0 +1,112 @@
+#!/usr/bin/env python3
+"""Prints the result of ./check: a table of stages, what failed, what was
+skipped and why, and as the last line "N passed, N failed, N skipped".
+
+    report.py SCORE      (lines written by tools/setup/tests.sh)
+
+Exit status 0: nothing failed, 1: something did."""
+
+import sys
+import xml.etree.ElementTree as ElementTree
+
+UNKNOWN_REASON = "no reason given"
+
+
+class Stage:
+    """One line of the score, with the tests of its JUnit file."""
+
+    def __init__(self, line):
+        name, status, seconds, junit = line.rstrip("\n").split("\t")
+        self.name = name
+        self.seconds = int(seconds)
+        self.passed = 0
+        self.failed = []
+        self.skipped = []
+        if junit:
+            self.read_tests(junit)
+        if status == "0":
+            self.passed += 0 if junit else 1
+        elif not self.failed:
+            self.failed.append((name, f"exit status {status}"))
+
+    def read_tests(self, path):
+        try:
+            cases = ElementTree.parse(path).getroot().iter("testcase")
+        except (OSError, ElementTree.ParseError) as error:
+            self.failed.append((self.name, f"no test results: {error}"))
+            return
+        for case in cases:
+            self.add_case(case)
+
+    def add_case(self, case):
+        name = case.get("name")
+        skip = case.find("skipped")
+        if case.get("status") == "run":
+            self.passed += 1
+        elif skip is not None and case.get("status") != "fail" and is_skip(
+                case, skip):
+            self.skipped.append((name, last_line(case)))
+        else:
+            self.failed.append((name, failure(case)))
+
+
+def is_skip(case, skip):
+    """A test that said so (77), or that is switched off; not one whose
+    program is missing, which ctest reports in the same element."""
+    return (case.get("status") == "disabled"
+            or skip.get("message", "").startswith("SKIP_"))
+
+
+def last_line(case):
+    text = case.findtext("system-out") or ""
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    return lines[-1] if lines else UNKNOWN_REASON
+
+
+def failure(case):
+    for tag in ("failure", "skipped"):
+        element = case.find(tag)
+        if element is not None and element.get("message"):
+            return element.get("message")
+    return "failed"
+
+
+def minutes(seconds):
+    return f"{seconds // 60}:{seconds % 60:02d}"
+
+
+def print_table(stages):
+    width = max([len(stage.name) for stage in stages] + [len("stage")])
+    print(f"{'stage':{width}}  passed  failed  skipped   time")
+    for stage in stages:
+        print(f"{stage.name:{width}}  {stage.passed:6}  "
+              f"{len(stage.failed):6}  {len(stage.skipped):7}  "
+              f"{minutes(stage.seconds):>5}")
+
+
+def print_list(title, stages, attribute):
+    entries = [(stage.name, name, why) for stage in stages
+               for name, why in getattr(stage, attribute)]
+    if entries:
+        print(f"\n{title}:")
+    for stage, name, why in entries:
+        print(f"  {stage}: {name}: {why}")
+
+
+def main(path):
+    with open(path, encoding="utf-8") as score:
+        stages = [Stage(line) for line in score]
+    print_table(stages)
+    print_list("failed", stages, "failed")
+    print_list("skipped", stages, "skipped")
+    passed = sum(stage.passed for stage in stages)
+    failed = sum(len(stage.failed) for stage in stages)
+    skipped = sum(len(stage.skipped) for stage in stages)
+    print(f"\n{passed} passed, {failed} failed, {skipped} skipped")
+    return 1 if failed or not passed else 0
+
+
+if __name__ == "__main__":
+    if len(sys.argv) != 2:
+        sys.exit(__doc__)
+    sys.exit(main(sys.argv[1]))

@@ -1,0 +1,53 @@
+# Running the tests of one build and keeping the score of all stages.
+# shellcheck shell=bash
+
+# labels_for LEVEL: the label pattern of ctest (cmake/tests.cmake names them).
+labels_for()
+{
+    case $1 in
+    quick) printf '^quick$\n' ;;
+    all) printf '^(quick|all)$\n' ;;
+    long) printf '^(quick|all|long)$\n' ;;
+    esac
+}
+
+# run_tests FOLDER LABELS ARG..: JUnit and log in the folder's logs/.
+run_tests()
+{
+    local folder=$1 labels=$2
+    shift 2
+    rm -f "$folder/logs/junit.xml"
+    mkdir -p "$folder/logs"
+    run_logged "$folder/logs/test.log" \
+        ctest --test-dir "$folder" -L "$labels" -j "$jobs" \
+        --output-on-failure --no-tests=error \
+        --test-output-size-passed 65536 \
+        --output-junit "$folder/logs/junit.xml" "$@"
+}
+
+# A stage is a line: what, its status, seconds, JUnit file if it ran tests.
+score_open()
+{
+    score=$1/logs/score.tsv
+    : >"$score" || give_up "cannot write $score"
+}
+
+# stage NAME JUNIT COMMAND..: runs it, writes the line; the command's status.
+stage()
+{
+    local name=$1 junit=$2 begin=$SECONDS status=0
+    shift 2
+    headline "$name"
+    "$@" || status=$?
+    printf '%s\t%s\t%s\t%s\n' "$name" "$status" $((SECONDS - begin)) \
+        "$junit" >>"$score"
+    say "-- $name took $(since "$begin")"
+    return "$status"
+}
+
+# Prints the table; the exit status of the whole.
+score_close()
+{
+    headline "results"
+    python3 "$top/tools/setup/report.py" "$score"
+}
