@@ -103,7 +103,7 @@ static int finalize_world(int (*finalize)(void))
     int rc;
 
     if (!finalize) {
-        fputs("mpix-gds: MPI_Finalize called, but no MPI library is loaded: "
+        fputs("libmpix_sim_mpi.so: MPI_Finalize called, but no MPI is loaded: "
               "link the program with MPI\n",
               stderr);
         return MPI_ERR_OTHER;

@@ -160,6 +160,29 @@ class Healthy(DoctorTest):
         self.assert_check(report, "settings", "fallback", "2 not understood")
 
 
+class RealLibrary(DoctorTest):
+    """The library of this build in the stub's place."""
+
+    def install(self, root):
+        super().install(root)
+        shutil.copy2(os.path.join(BUILD, "lib", "libmpix_gds.so"),
+                     os.path.join(root, "lib", "libmpix_gds.so"))
+
+    def test_it_is_active(self):
+        self.assert_check(self.report(), "library", "ok",
+                          self.lib("libmpix_gds.so"))
+
+    def test_it_is_inert_when_switched_off(self):
+        report = self.report(env={"MPIX_GDS_ENABLE": "no"})
+        self.assert_check(report, "library", "broken", "inert")
+
+    def test_ranks_end_over_tcp_with_the_helper_behind_it(self):
+        for _ in range(4):
+            report = self.report("-n", "4", "--sim=mpi",
+                                 env={"UCX_TLS": "tcp,self"})
+            self.assert_check(report, "library", "ok")
+
+
 class Devices(DoctorTest):
     def setUp(self):
         super().setUp()
@@ -349,8 +372,15 @@ class Broken(DoctorTest):
         self.assert_gone(pids)
 
     def test_endless_output_is_survived(self):
-        self.script("mpiexec.mpich", "yes\n")
-        self.assert_broken(self.report("--timeout", "1"), "launch")
+        self.script("mpiexec.mpich", "exec cat /dev/zero\n")
+        start = time.monotonic()
+        self.assert_broken(self.report("--timeout", "1"), "launch",
+                           "not ended after 1 s")
+        self.assertLess(time.monotonic() - start, 30)
+
+    def test_too_much_output_is_told(self):
+        self.script("mpiexec.mpich", '"$4" >/dev/null\nyes | head -c 9000000\n')
+        self.assert_broken(self.report(), "launch", "hide the report")
 
     def test_ranks_that_know_nothing_of_each_other(self):
         self.script("mpiexec.mpich",

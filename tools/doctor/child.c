@@ -126,31 +126,35 @@ destroy_actions:
     return -rc;
 }
 
-// Reads what there is; at the end of file the descriptor is closed.
+static int keep(struct mgds_child_output *output, const char *bytes,
+                size_t size)
+{
+    char *grown;
+
+    if (output->size + size > MGDS_OUTPUT_MAX) {
+        output->cut = true;
+        return 0;
+    }
+    grown = realloc(output->text, output->size + size + 1);
+    if (!grown)
+        return -ENOMEM;
+    output->text = grown;
+    memcpy(grown + output->size, bytes, size);
+    output->size += size;
+    grown[output->size] = '\0';
+    return 0;
+}
+
+// Reads once, for a command that never stops writing must not keep us here;
+// at the end of file the descriptor is closed.
 static int read_output(int *fd, struct mgds_child_output *output)
 {
     char buffer[65536];
-    ssize_t got;
+    ssize_t got = read(*fd, buffer, sizeof(buffer));
 
-    while ((got = read(*fd, buffer, sizeof(buffer))) > 0) {
-        size_t size = (size_t)got;
-        char *grown;
-
-        if (output->size + size > MGDS_OUTPUT_MAX) {
-            output->cut = true;
-            continue;
-        }
-        grown = realloc(output->text, output->size + size + 1);
-        if (!grown)
-            return -ENOMEM;
-        output->text = grown;
-        memcpy(grown + output->size, buffer, size);
-        output->size += size;
-        grown[output->size] = '\0';
-    }
     if (got == 0)
         close_fd(fd);
-    return 0;
+    return got > 0 ? keep(output, buffer, (size_t)got) : 0;
 }
 
 static void enter(struct run *run, enum phase phase, int milliseconds)
@@ -232,10 +236,10 @@ static int watch(struct run *run)
 
         if (ready < 0 && errno != EINTR)
             rc = -errno;
-        else if (ready == 0)
-            take_timeout(run);
         else if (ready > 0)
             rc = take_events(run);
+        if (rc == 0 && run->phase != PHASE_OVER && now_ms() >= run->deadline)
+            take_timeout(run);
     }
     return rc;
 }

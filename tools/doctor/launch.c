@@ -247,6 +247,15 @@ static int judge_child(struct mgds_exam *exam, const struct mgds_child *child)
         describe_failure(finding, exam, child);
         return 0;
     }
+    if (child->out.cut) {
+        mgds_finding_set(finding, MGDS_BROKEN,
+                         "the ranks printed %zu bytes and more, which hide "
+                         "the report",
+                         child->out.size);
+        mgds_finding_remedy(finding, "run it by hand: %.400s",
+                            exam->launch.command);
+        return 0;
+    }
     rc = take_report(exam, child->out.text, exam->launch.command);
     if (rc == 0 && finding->state == MGDS_BROKEN)
         finding->detail = last_lines(&child->err);

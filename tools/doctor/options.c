@@ -5,7 +5,7 @@
 #include <getopt.h>
 #include <stdio.h>
 
-#include "tools/common/getopt.h"
+#include "tools/common/command_line.h"
 #include "tools/common/number.h"
 
 enum {
@@ -113,11 +113,11 @@ static struct mgds_complaint take(void *arg, int option)
 int mgds_doctor_options_parse(struct mgds_doctor_options *options, int argc,
                               char **argv, char *message, size_t size)
 {
-    const struct mgds_getopt getopt = {"+:n:", long_options, take};
+    const struct mgds_command_line line = {"+:n:", long_options, take};
     int rc;
 
     *options = (struct mgds_doctor_options){.timeout = MGDS_TIMEOUT_USUAL};
-    rc = mgds_getopt_parse(&getopt, options, argc, argv, message, size);
+    rc = mgds_command_line_parse(&line, options, argc, argv, message, size);
     if (rc < 0)
         return rc;
     if (argv[rc]) {

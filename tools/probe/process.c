@@ -11,29 +11,29 @@
 
 #include <mpi.h>
 
-// MPIX_Gds_query(what, value) of the library.
-enum { QUERY_VERSION, QUERY_STATE, QUERY_CUDA, QUERY_COUNT };
+#include "mpix_gds.h"
 
+// Called through the loader: linked with it the probe would not start where
+// the library is missing, which is what it has to tell.
 json_t *mgds_probe_library(void)
 {
-    json_int_t value[QUERY_COUNT] = {0};
-    int (*query)(int, int64_t *);
+    int64_t value[MPIX_GDS_CUDA + 1] = {0};
+    __typeof__(&MPIX_Gds_query) query;
     const char *path = "";
-    int rc = 0;
+    int rc = MPI_SUCCESS;
     Dl_info info;
 
     *(void **)&query = dlsym(RTLD_DEFAULT, "MPIX_Gds_query");
     if (query && dladdr(*(void **)&query, &info) != 0 && info.dli_fname)
         path = info.dli_fname;
-    for (int what = 0; query && rc == 0 && what < QUERY_COUNT; what++) {
-        int64_t answer = 0;
-
-        rc = query(what, &answer);
-        value[what] = answer;
-    }
+    for (int what = 0; query && rc == MPI_SUCCESS && what <= MPIX_GDS_CUDA;
+         what++)
+        rc = query(what, &value[what]);
     return json_pack("{s:b s:s s:i s:I s:I s:I}", "found", query != NULL,
-                     "path", path, "error", rc, "version", value[QUERY_VERSION],
-                     "state", value[QUERY_STATE], "cuda", value[QUERY_CUDA]);
+                     "path", path, "error", rc, "version",
+                     (json_int_t)value[MPIX_GDS_VERSION], "state",
+                     (json_int_t)value[MPIX_GDS_ACTIVE], "cuda",
+                     (json_int_t)value[MPIX_GDS_CUDA]);
 }
 
 // Interposers export MPI's names too, so the name of the file decides.

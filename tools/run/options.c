@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "shim/base/config.h"
-#include "tools/common/getopt.h"
+#include "tools/common/command_line.h"
 #include "tools/common/number.h"
 
 enum { OPT_SIM = MGDS_LONG_OPTION, OPT_REQUIRE, OPT_VERSION, OPT_HELP };
@@ -133,11 +133,11 @@ static struct mgds_complaint take(void *arg, int option)
 int mgds_run_options_parse(struct mgds_run_options *options, int argc,
                            char **argv, char *message, size_t size)
 {
-    const struct mgds_getopt getopt = {"+:", long_options, take};
+    const struct mgds_command_line line = {"+:", long_options, take};
     int rc;
 
     *options = (struct mgds_run_options){0};
-    rc = mgds_getopt_parse(&getopt, options, argc, argv, message, size);
+    rc = mgds_command_line_parse(&line, options, argc, argv, message, size);
     if (rc < 0)
         return rc;
     options->program = argv + rc;

@@ -1,6 +1,6 @@
 // Options by getopt_long, with one clear line about the first bad word.
-#ifndef MGDS_TOOLS_GETOPT_H
-#define MGDS_TOOLS_GETOPT_H
+#ifndef MGDS_TOOLS_COMMAND_LINE_H
+#define MGDS_TOOLS_COMMAND_LINE_H
 
 #include <getopt.h>
 #include <stddef.h>
@@ -15,7 +15,7 @@ struct mgds_complaint {
     const char *tail;
 };
 
-struct mgds_getopt {
+struct mgds_command_line {
     const char *letters; // must start with "+:"
     const struct option *options;
     // Takes one known option; its value is in optarg.
@@ -24,7 +24,7 @@ struct mgds_getopt {
 
 // Calls take for each option in turn. Returns the index in argv of the first
 // word that is no option, or -EINVAL with the line in message (size bytes).
-int mgds_getopt_parse(const struct mgds_getopt *getopt, void *arg, int argc,
-                      char **argv, char *message, size_t size);
+int mgds_command_line_parse(const struct mgds_command_line *line, void *arg,
+                            int argc, char **argv, char *message, size_t size);
 
 #endif

@@ -1,5 +1,5 @@
 // Options by getopt_long.
-#include "tools/common/getopt.h"
+#include "tools/common/command_line.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -24,21 +24,21 @@ static struct mgds_complaint complain(int option)
     return (struct mgds_complaint){"option ", "is unknown: see --help"};
 }
 
-int mgds_getopt_parse(const struct mgds_getopt *getopt, void *arg, int argc,
-                      char **argv, char *message, size_t size)
+int mgds_command_line_parse(const struct mgds_command_line *line, void *arg,
+                            int argc, char **argv, char *message, size_t size)
 {
     struct mgds_complaint complaint;
     char word[MGDS_WORD_BYTES];
     int option;
 
     optind = 0; // start over, also when called again
-    while ((option = getopt_long(argc, argv, getopt->letters, getopt->options,
+    while ((option = getopt_long(argc, argv, line->letters, line->options,
                                  NULL)) != -1) {
         if (option == '?' || option == ':') {
             complaint = complain(option);
             name_bad_word(word, argv);
         } else {
-            complaint = getopt->take(arg, option);
+            complaint = line->take(arg, option);
             snprintf(word, sizeof(word), "%s", optarg ? optarg : "");
         }
         if (!complaint.tail)
