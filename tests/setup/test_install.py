@@ -58,6 +58,12 @@ class Install(setup_case.SetupCase):
         said = self.ok(self.prefix / "bin/mpix-gds-run", "--version")
         self.assertIn(VERSION, said)
 
+    def test_doctor_finds_the_installation_in_order(self):
+        done = run(self.prefix / "bin/mpix-gds-doctor",
+                   "--launcher", f"{MPIEXEC} -n 2")
+        self.assertIn(done.returncode, (0, 1), done.stdout + done.stderr)
+        self.assertRegex(done.stdout, rf"ok +installation +.*{VERSION}")
+
     def test_two_ranks_run_a_benchmark(self):
         said = self.ok(MPIEXEC, "-n", "2", self.prefix / "bin/mpix-gds-run",
                        self.prefix / "bin/osu_latency", "-m", "8:8",
