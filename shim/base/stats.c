@@ -22,7 +22,6 @@ static struct {
     const char *const *names;
     unsigned functions;
     atomic_bool ready;
-    atomic_bool held;
     /* Counts of threads that have no block, for want of init or memory. */
     _Atomic uint64_t shared[MGDS_STAT_COUNT];
 } stats;
@@ -50,17 +49,11 @@ static bool is_ready(void)
     return atomic_load_explicit(&stats.ready, memory_order_acquire);
 }
 
-void mgds_stats_hold(void)
-{
-    atomic_store_explicit(&stats.held, true, memory_order_relaxed);
-}
-
 void mgds_stats_fini(void)
 {
     if (is_ready())
         mgds_perthread_fini(&stats.blocks);
     atomic_store(&stats.ready, false);
-    atomic_store(&stats.held, false);
     mgds_stats_mine = NULL;
     stats.functions = 0;
     for (unsigned i = 0; i < MGDS_STAT_COUNT; ++i)
@@ -74,8 +67,7 @@ static _Atomic uint64_t *take_block(void)
         return NULL;
     _Atomic uint64_t *block =
         (_Atomic uint64_t *)mgds_perthread_get(&stats.blocks);
-    if (!atomic_load_explicit(&stats.held, memory_order_relaxed))
-        mgds_stats_mine = block;
+    mgds_stats_mine = block;
     return block;
 }
 

@@ -25,19 +25,13 @@ enum mgds_stat {
     MGDS_STAT_COUNT
 };
 
-/* The calling thread's block, indexed by id; NULL until its first count, and
- * always while counting is held. */
+/* The calling thread's block, indexed by id; NULL until its first count. */
 extern MGDS_TLS _Atomic uint64_t *mgds_stats_mine;
 
 /* n functions are counted from now on; names[n] must stay. Once, before any
  * call is counted; counters of stats.def may be counted earlier. -EAGAIN:
  * no thread key was free, then calls are not counted. */
 int mgds_stats_calls_init(unsigned n, const char *const *names);
-
-/* From now on every count takes the slow way and mgds_count_call_fast says
- * no: for when each call has more to do than to be counted, as in tracing.
- * Before the first count. */
-void mgds_stats_hold(void);
 
 /* Frees the counters: tests only, when other threads have ended. */
 void mgds_stats_fini(void);
@@ -53,35 +47,20 @@ static inline void mgds_stats_bump(_Atomic uint64_t *word, uint64_t n)
     atomic_store_explicit(word, now + n, memory_order_relaxed);
 }
 
-/* Adds to a counter if the thread has a block at hand; else false, and
- * nothing is done. */
-static inline bool mgds_stats_add_fast(unsigned id, uint64_t n)
+/* Adds to a counter. Any thread. */
+static inline void mgds_stats_add(unsigned id, uint64_t n)
 {
     _Atomic uint64_t *mine = mgds_stats_mine;
     if (__builtin_expect(mine == NULL, 0))
-        return false;
-    mgds_stats_bump(&mine[id], n);
-    return true;
-}
-
-/* Adds to a counter, whatever it takes. Any thread. */
-static inline void mgds_stats_add(unsigned id, uint64_t n)
-{
-    if (!mgds_stats_add_fast(id, n))
         mgds_stats_add_slow(id, n);
+    else
+        mgds_stats_bump(&mine[id], n);
 }
 
 /* mgds_count(libraries_changed) */
 #define mgds_count(name) mgds_stats_add(MGDS_STAT_##name, 1)
 
-/* One call of function fn, the index in names: in seven instructions, or
- * false and not counted. The caller then leaves, by a tail call so that its
- * fast way needs no frame, for a function that uses mgds_count_call. */
-static inline bool mgds_count_call_fast(unsigned fn)
-{
-    return mgds_stats_add_fast(MGDS_STAT_COUNT + fn, 1);
-}
-
+/* One call of function fn, the index in names. */
 static inline void mgds_count_call(unsigned fn)
 {
     mgds_stats_add(MGDS_STAT_COUNT + fn, 1);

@@ -56,7 +56,7 @@ static int run_session(int laps)
 
 int main(int argc, char **argv)
 {
-    int laps = argc > 1 ? atoi(argv[1]) : 1;
+    int laps = argc > 1 ? (int)strtol(argv[1], NULL, 10) : 1;
     const char *end = argc > 2 ? argv[2] : "MPI";
     int wrong;
 

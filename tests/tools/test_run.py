@@ -107,7 +107,7 @@ class WhatTheProgramGets(RunTest):
         self.assertEqual(self.run_tool("bash", "-c", "exit 41").returncode, 41)
 
     def test_require_reaches_the_library(self):
-        for path in ("self", "p2p", "ib-gpu", "ib-cpu", "ucx"):
+        for path in ("self", "p2p", "ib-gpu", "ib-cpu", "ucx", "p2p,ucx"):
             facts = self.facts("--require=" + path, SHOW)
             self.assertEqual(facts["MPIX_GDS_REQUIRE"], [path])
         facts = self.facts("--require", "p2p", SHOW,
@@ -201,6 +201,9 @@ class WhatAUserIsTold(RunTest):
     def test_unknown_path(self):
         self.assert_one_line(self.run_tool("--require=nvlink", SHOW), 2,
                              "--require=nvlink", "ib-gpu")
+        for value in ("", "p2p,", "p2p,nvlink", " p2p"):
+            self.assert_one_line(self.run_tool("--require=" + value, SHOW), 2,
+                                 "names no path")
 
     def test_missing_program(self):
         self.assert_one_line(self.run_tool("./no-such"), 127, "./no-such")

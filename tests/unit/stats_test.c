@@ -90,27 +90,6 @@ static void value_never_falls_while_threads_count(void **state)
     join_threads(threads);
 }
 
-static void first_call_of_a_thread_takes_the_slow_way(void **state)
-{
-    (void)state;
-    assert_false(mgds_count_call_fast(WAIT));
-    assert_int_equal(calls(WAIT), 0);
-    mgds_count_call(WAIT);
-    assert_true(mgds_count_call_fast(WAIT));
-    assert_int_equal(calls(WAIT), 2);
-}
-
-static void held_counting_stays_slow_and_exact(void **state)
-{
-    (void)state;
-    mgds_stats_hold();
-    for (unsigned i = 0; i < 3; ++i) {
-        assert_false(mgds_count_call_fast(PUT));
-        mgds_count_call(PUT);
-    }
-    assert_int_equal(calls(PUT), 3);
-}
-
 static void counts_before_the_start_are_kept(void **state)
 {
     (void)state;
@@ -122,11 +101,8 @@ static void counts_before_the_start_are_kept(void **state)
     assert_int_equal(finish(NULL), 0);
 }
 
-static bool late_call_was_fast;
-
 static void count_at_exit(void *fn)
 {
-    late_call_was_fast = mgds_count_call_fast((unsigned)(uintptr_t)fn);
     mgds_count_call((unsigned)(uintptr_t)fn);
 }
 
@@ -149,7 +125,6 @@ static void call_in_a_late_destructor_is_counted(void **state)
                          0);
         assert_int_equal(pthread_join(thread, NULL), 0);
         assert_int_equal(calls(GET), 2 * i);
-        assert_false(late_call_was_fast); /* the block was given back */
     }
     pthread_key_delete(key);
 }
@@ -253,8 +228,6 @@ int main(void)
     const struct CMUnitTest tests[] = {
         STATS_TEST(counts_of_all_threads_add_up),
         STATS_TEST(value_never_falls_while_threads_count),
-        STATS_TEST(first_call_of_a_thread_takes_the_slow_way),
-        STATS_TEST(held_counting_stays_slow_and_exact),
         cmocka_unit_test(counts_before_the_start_are_kept),
         STATS_TEST(call_in_a_late_destructor_is_counted),
         cmocka_unit_test(call_without_memory_is_counted_as_lost),

@@ -2,14 +2,15 @@
 #include "tools/run/options.h"
 
 #include <errno.h>
-#include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "shim/base/config.h"
+#include "tools/common/getopt.h"
 #include "tools/common/number.h"
 
-enum { OPT_SIM = 256, OPT_REQUIRE, OPT_VERSION, OPT_HELP };
+enum { OPT_SIM = MGDS_LONG_OPTION, OPT_REQUIRE, OPT_VERSION, OPT_HELP };
 
 enum { MGDS_SIM_MAX_DEVICES = 64 };
 
@@ -27,9 +28,6 @@ static const char *const sim_name[MGDS_SIM_COUNT] = {
     [MGDS_SIM_HCA] = "hca",
 };
 
-static const char *const path_name[] = {"self", "p2p", "ib-gpu", "ib-cpu",
-                                        "ucx"};
-
 const char mgds_run_usage[] =
     "usage: mpiexec -n N mpix-gds-run [options] [--] PROGRAM [ARGUMENT...]\n"
     "Runs an MPI program with libmpix_gds.so under it.\n"
@@ -37,7 +35,8 @@ const char mgds_run_usage[] =
     "                     means gpu; --sim=mpi simulates none, and only makes\n"
     "                     MPICH give its core away while it waits (any --sim\n"
     "                     does)\n"
-    "  --require=PATH     make it an error when a GPU buffer takes another\n"
+    "  --require=PATH[,PATH]  make it an error when a GPU buffer takes "
+    "another\n"
     "                     path: self, p2p, ib-gpu, ib-cpu or ucx\n"
     "  --version, --help  print that, and exit\n"
     "Exit status: the program's; 2 if it could not be prepared, 126 if it\n"
@@ -82,82 +81,66 @@ static int parse_sim(struct mgds_run_options *options, const char *value)
 
 static bool is_path(const char *name)
 {
-    for (size_t i = 0; i < sizeof(path_name) / sizeof(path_name[0]); i++)
-        if (strcmp(name, path_name[i]) == 0)
+    for (size_t i = 0; mgds_path_names[i]; i++)
+        if (strcmp(name, mgds_path_names[i]) == 0)
             return true;
     return false;
 }
 
-// The line about a bad word is prefix, word, tail; no tail: nothing is bad.
-struct complaint {
-    const char *prefix;
-    const char *tail;
-};
-
-static struct complaint take(struct mgds_run_options *options, int option)
+// The library would only warn; whoever asks for a path here means it.
+static bool are_paths(const char *value)
 {
-    struct complaint none = {0};
+    char *copy = strdup(value);
+    char *rest = copy;
+    char *name;
+    bool good = copy != NULL;
+
+    while (good && (name = strsep(&rest, ",")) != NULL)
+        good = is_path(name);
+    free(copy);
+    return good;
+}
+
+static struct mgds_complaint take(void *arg, int option)
+{
+    struct mgds_run_options *options = arg;
+    struct mgds_complaint none = {0};
 
     switch (option) {
     case OPT_SIM:
         if (parse_sim(options, optarg) == 0)
             return none;
-        return (struct complaint){
+        return (struct mgds_complaint){
             "--sim=", "is not understood: use gpu, gpu:N, hca, hca:N (N from "
                       "1 to 64) or mpi, with commas between"};
     case OPT_REQUIRE:
         options->require = optarg;
-        if (is_path(optarg))
+        if (are_paths(optarg))
             return none;
-        return (struct complaint){
+        return (struct mgds_complaint){
             "--require=", "names no path: use self, p2p, ib-gpu, ib-cpu or "
-                          "ucx"};
+                          "ucx, with commas between"};
     case OPT_VERSION:
         options->action = MGDS_RUN_VERSION;
         return none;
-    case OPT_HELP:
+    default:
         options->action = MGDS_RUN_HELP;
         return none;
-    case ':':
-        return (struct complaint){"option ", "needs a value: see --help"};
-    default:
-        return (struct complaint){"option ", "is unknown: see --help; options "
-                                             "of the program follow its name"};
     }
-}
-
-// The word that getopt_long complained about. It leaves the letter of an
-// unknown short option in optopt, and does not step over a group of them.
-static void name_word(char *word, size_t size, int option, char **argv)
-{
-    if (option == OPT_SIM || option == OPT_REQUIRE)
-        snprintf(word, size, "%s", optarg);
-    else if (option == '?' && optopt > 0 && optopt < OPT_SIM)
-        snprintf(word, size, "-%c", optopt);
-    else
-        snprintf(word, size, "%s", argv[optind - 1]);
 }
 
 // "+": options end at the program's name; ":": we report, not getopt.
 int mgds_run_options_parse(struct mgds_run_options *options, int argc,
                            char **argv, char *message, size_t size)
 {
-    struct complaint complaint;
-    char word[128];
-    int option;
+    const struct mgds_getopt getopt = {"+:", long_options, take};
+    int rc;
 
     *options = (struct mgds_run_options){0};
-    optind = 0;
-    while ((option = getopt_long(argc, argv, "+:", long_options, NULL)) != -1) {
-        complaint = take(options, option);
-        if (!complaint.tail)
-            continue;
-        name_word(word, sizeof(word), option, argv);
-        snprintf(message, size, "%s%s %s", complaint.prefix, word,
-                 complaint.tail);
-        return -EINVAL;
-    }
-    options->program = argv + optind;
+    rc = mgds_getopt_parse(&getopt, options, argc, argv, message, size);
+    if (rc < 0)
+        return rc;
+    options->program = argv + rc;
     if (options->action != MGDS_RUN_EXEC || options->program[0])
         return 0;
     snprintf(message, size,

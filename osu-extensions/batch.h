@@ -1,0 +1,65 @@
+/* A batch of iterations: filled, run and checked (see plan.h). */
+#ifndef MGDS_BENCH_BATCH_H
+#define MGDS_BENCH_BATCH_H
+
+#include <stdbool.h>
+
+#include "osu-extensions/bench.h"
+#include "osu-extensions/memory.h"
+#include "osu-extensions/plan.h"
+#include "osu-extensions/types.h"
+
+#define MGDS_BENCH_FIRST 0
+#define MGDS_BENCH_SECOND 1
+
+/* This rank's end of a pair of ranks. */
+struct mgds_bench_end {
+    const struct mgds_bench_program *program;
+    MPI_Comm comm; /* of all pairs */
+    int rank;
+    int peer;
+    int pairs;
+    int role; /* MGDS_BENCH_FIRST or _SECOND */
+    bool sends;
+    bool receives;
+    struct mgds_bench_buffer send;
+    struct mgds_bench_buffer recv;
+    uint64_t *answers;     /* one an iteration of a batch */
+    double *seconds;       /* likewise; of the first rank */
+    MPI_Request *requests; /* both ways of one iteration */
+    MPI_Status *statuses;
+    double *samples; /* one a timed iteration of a row */
+};
+
+struct mgds_bench_batch {
+    const struct mgds_bench_plan *plan;
+    const struct mgds_bench_datatype *datatype;
+    uint64_t row;    /* number of the row, and of the batch in it: */
+    uint64_t number; /* they choose the pattern */
+    size_t laps;     /* untimed ones included */
+};
+
+/* The first wrong byte of a message. */
+struct mgds_bench_wrong {
+    size_t lap; /* of the batch */
+    size_t message;
+    size_t offset; /* in the message, gaps counted */
+    bool answer;   /* in the answer to a window */
+    unsigned char expected;
+    unsigned char got;
+};
+
+/* Fills what is sent and poisons what is received; 0 or -errno. */
+int mgds_bench_batch_prepare(struct mgds_bench_end *end,
+                             const struct mgds_bench_batch *batch);
+
+/* Runs the iterations; end->seconds[i] is what iteration i took. */
+void mgds_bench_batch_run(struct mgds_bench_end *end,
+                          const struct mgds_bench_batch *batch);
+
+/* Wrong messages, the first of them in *wrong; or -errno. */
+int mgds_bench_batch_check(struct mgds_bench_end *end,
+                           const struct mgds_bench_batch *batch,
+                           struct mgds_bench_wrong *wrong);
+
+#endif

@@ -1,0 +1,382 @@
+/*
+ * The run of a benchmark from command line to exit status. All decisions are
+ * made alike on all ranks, so that every rank takes part in every collective.
+ */
+#include "osu-extensions/bench.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "osu-extensions/report.h"
+#include "osu-extensions/text.h"
+#include "osu-extensions/world.h"
+
+#define STATUS_DONE 0
+#define STATUS_WRONG 1
+#define STATUS_USAGE 2
+
+/* Windows of -V, and message rates kept for the table behind theirs. */
+static const int varied[] = {1, 2, 4, 8, 16, 32, 64, 128};
+
+#define VARIED ((int)(sizeof(varied) / sizeof(varied[0])))
+#define SIZES_MAX 40 /* sizes double from 0 to INT_MAX at most */
+
+struct bench {
+    const struct mgds_bench_program *program;
+    struct mgds_bench_options options;
+    int argc;
+    char **argv;
+    struct mgds_bench_world world;
+    struct mgds_bench_end end;
+    struct mgds_bench_text text;
+    struct mgds_bench_report *report; /* rank 0 with --json only */
+    int pairs;
+    int rows;
+    int status; /* the same on all ranks that measure */
+};
+
+/* One line from rank 0, prefixed with the program's name. */
+__attribute__((format(printf, 2, 3))) static int refuse(const struct bench *b,
+                                                        const char *format, ...)
+{
+    va_list args;
+
+    if (b->world.rank == 0) {
+        va_start(args, format);
+        fprintf(stderr, "%s: ", b->program->spec.name);
+        vfprintf(stderr, format, args);
+        fputc('\n', stderr);
+        va_end(args);
+    }
+    return STATUS_USAGE;
+}
+
+/* Windows to measure: one, or those of -V. */
+static int windows_of(const struct bench *b, const int **windows)
+{
+    *windows = b->options.vary_window ? varied : &b->options.window;
+    return b->options.vary_window ? VARIED : 1;
+}
+
+static int ranks_check(const struct bench *b)
+{
+    const char *name = b->program->spec.name;
+    int ranks = b->world.ranks;
+
+    if (b->program->two_ranks && ranks != 2)
+        return refuse(b, "started with -n %d: %s needs exactly 2 ranks", ranks,
+                      name);
+    if (ranks < 2)
+        return refuse(b, "started with -n %d: %s needs at least 2 ranks", ranks,
+                      name);
+    if (b->program->spec.metric == MGDS_BENCH_LATENCY && ranks % 2 != 0)
+        return refuse(b, "started with -n %d: %s needs an even number of ranks",
+                      ranks, name);
+    if (b->options.pairs > ranks / 2)
+        return refuse(b, "option -p %d: %d ranks make at most %d pairs",
+                      b->options.pairs, ranks, ranks / 2);
+    return STATUS_DONE;
+}
+
+static int kinds_check(const struct bench *b)
+{
+    for (int i = 0; i < 2; i++) {
+        enum mgds_bench_kind kind = b->options.kind[i];
+
+        if (!mgds_bench_memory_find(kind))
+            return refuse(b,
+                          "buffer kind %s: this version moves host buffers "
+                          "only; give H H",
+                          mgds_bench_kind_name(kind));
+    }
+    return STATUS_DONE;
+}
+
+static size_t larger(size_t a, size_t b)
+{
+    return a > b ? a : b;
+}
+
+static void need_add(struct mgds_bench_need *need,
+                     const struct mgds_bench_plan *plan)
+{
+    need->send_bytes = larger(need->send_bytes, plan->send_bytes);
+    need->recv_bytes = larger(need->recv_bytes, plan->recv_bytes);
+    need->laps = larger(need->laps, mgds_bench_plan_batch(plan));
+    need->messages = larger(need->messages, (size_t)plan->messages);
+    need->iterations = larger(need->iterations, plan->iterations);
+}
+
+/* What the rows of one datatype need; 0 laps: it has no rows. */
+static void need_of(const struct bench *b, enum mgds_bench_type type,
+                    struct mgds_bench_need *need)
+{
+    const struct mgds_bench_options *o = &b->options;
+    struct mgds_bench_plan plan;
+    const int *windows;
+    int count = windows_of(b, &windows);
+
+    for (size_t size = o->min_size; size <= o->max_size;
+         size = mgds_bench_size_next(size)) {
+        for (int w = 0; w < count; w++) {
+            if (mgds_bench_plan_init(&plan, o, type, size, windows[w]) == 0)
+                need_add(need, &plan);
+        }
+    }
+}
+
+static int need_check(const struct bench *b, struct mgds_bench_need *need)
+{
+    const struct mgds_bench_options *o = &b->options;
+    bool both = b->program->traffic == MGDS_BENCH_BOTH_SEND;
+    size_t bytes;
+
+    memset(need, 0, sizeof(*need));
+    for (int i = 0; i < o->types_count; i++)
+        need_of(b, o->types[i], need);
+    if (need->laps == 0)
+        return refuse(b,
+                      "option -m %zu:%zu: no size holds one element of the "
+                      "datatype; raise it",
+                      o->min_size, o->max_size);
+    bytes = both ? need->send_bytes + need->recv_bytes
+                 : larger(need->send_bytes, need->recv_bytes);
+    if (bytes > o->memory_limit)
+        return refuse(b,
+                      "a rank needs %zu bytes of buffers, the limit is %zu; "
+                      "lower -m or -W, or raise -M",
+                      bytes, o->memory_limit);
+    return STATUS_DONE;
+}
+
+/* Every rank learns what rank 0 met. */
+static int report_open(struct bench *b)
+{
+    struct mgds_bench_machine machine;
+    int rc = 0;
+
+    if (!b->options.json)
+        return STATUS_DONE;
+    if (b->world.rank == 0)
+        rc = mgds_bench_report_create(&b->report, b->options.json);
+    MPI_Bcast(&rc, 1, MPI_INT, 0, b->world.comm);
+    if (rc < 0)
+        return refuse(b, "option --json: cannot write %s: %s", b->options.json,
+                      strerror(-rc));
+    mgds_bench_machine_init(&machine, b->world.comm);
+    if (!b->report)
+        return STATUS_DONE;
+    rc = mgds_bench_report_describe(b->report, &b->program->spec, &b->options,
+                                    &machine);
+    if (rc == 0)
+        rc = mgds_bench_report_command(b->report, b->argc, b->argv);
+    if (rc < 0)
+        MPI_Abort(b->world.comm, STATUS_WRONG);
+    return STATUS_DONE;
+}
+
+static int report_close(struct bench *b)
+{
+    int rc = mgds_bench_report_finish(b->report);
+
+    b->report = NULL;
+    if (rc == 0)
+        return STATUS_DONE;
+    fprintf(stderr, "%s: option --json: cannot write %s: %s\n",
+            b->program->spec.name, b->options.json, strerror(-rc));
+    return STATUS_WRONG;
+}
+
+/*
+ * A failure of this rank alone ends the job at once. What all ranks know, as
+ * a wrong byte, ends it in order: MPI_Abort may swallow lines on their way.
+ */
+static void fail(const struct bench *b, int rc)
+{
+    fprintf(stderr, "%s: rank %d: %s\n", b->program->spec.name, b->world.rank,
+            strerror(-rc));
+    MPI_Abort(b->world.comm, STATUS_WRONG);
+}
+
+static void row_print(struct bench *b, const struct mgds_bench_row *row)
+{
+    int rc = 0;
+
+    if (b->world.rank != 0)
+        return;
+    if (b->options.vary_window)
+        mgds_bench_text_cell(&b->text, row->value.avg);
+    else
+        mgds_bench_text_row(&b->text, row);
+    if (b->report)
+        rc = mgds_bench_report_add(b->report, &b->program->spec, &b->options,
+                                   row);
+    if (rc < 0)
+        fail(b, rc);
+}
+
+/* Measures one row, unless one before it was wrong. */
+static void row_run(struct bench *b, const struct mgds_bench_plan *plan,
+                    struct mgds_bench_row *row)
+{
+    int rc;
+
+    if (b->status != STATUS_DONE)
+        return;
+    rc = mgds_bench_row_measure(row, &b->end, &b->options, plan, b->rows++);
+    if (rc < 0)
+        fail(b, rc);
+    row_print(b, row);
+    if (!row->validated)
+        b->status = STATUS_WRONG;
+}
+
+static void rates_print(const struct bench *b, const double *rates)
+{
+    for (int w = 0; w < VARIED; w++)
+        mgds_bench_text_cell(&b->text, rates[w]);
+    mgds_bench_text_line_end(&b->text);
+}
+
+/* One line of the table of -V. Returns 1, or 0 if there is none. */
+static int line_run(struct bench *b, enum mgds_bench_type type, size_t size,
+                    double *rates)
+{
+    struct mgds_bench_plan plan;
+    struct mgds_bench_row row = {.rate = 0};
+    bool root = b->world.rank == 0;
+
+    for (int w = 0; w < VARIED && b->status == STATUS_DONE; w++) {
+        if (mgds_bench_plan_init(&plan, &b->options, type, size, varied[w]) < 0)
+            return 0;
+        if (w == 0 && root)
+            mgds_bench_text_line(&b->text, size);
+        row_run(b, &plan, &row);
+        rates[w] = row.rate;
+    }
+    if (root)
+        mgds_bench_text_line_end(&b->text);
+    return 1;
+}
+
+/* -V: bandwidths while they are measured, then the rates. */
+static void table_run(struct bench *b, enum mgds_bench_type type)
+{
+    const struct mgds_bench_options *o = &b->options;
+    double rates[SIZES_MAX][VARIED];
+    size_t sizes[SIZES_MAX];
+    int lines = 0;
+    bool root = b->world.rank == 0;
+
+    if (root)
+        mgds_bench_text_windows(&b->text, varied, VARIED);
+    for (size_t size = o->min_size;
+         size <= o->max_size && b->status == STATUS_DONE;
+         size = mgds_bench_size_next(size)) {
+        sizes[lines] = size;
+        lines += line_run(b, type, size, rates[lines]);
+    }
+    if (!root || !o->rate || b->status != STATUS_DONE)
+        return;
+    mgds_bench_text_profile(&b->text, varied, VARIED);
+    for (int i = 0; i < lines; i++) {
+        mgds_bench_text_line(&b->text, sizes[i]);
+        rates_print(b, rates[i]);
+    }
+}
+
+static void rows_run(struct bench *b, enum mgds_bench_type type)
+{
+    const struct mgds_bench_options *o = &b->options;
+    struct mgds_bench_plan plan;
+    struct mgds_bench_row row;
+
+    for (size_t size = o->min_size; size <= o->max_size;
+         size = mgds_bench_size_next(size)) {
+        if (mgds_bench_plan_init(&plan, o, type, size, o->window) == 0)
+            row_run(b, &plan, &row);
+    }
+}
+
+static void types_run(struct bench *b)
+{
+    const struct mgds_bench_options *o = &b->options;
+
+    if (b->end.rank < 0)
+        return;
+    if (b->world.rank == 0)
+        mgds_bench_text_header(&b->text);
+    for (int i = 0; i < o->types_count && b->status == STATUS_DONE; i++) {
+        if (b->world.rank == 0)
+            mgds_bench_text_columns(&b->text, o->types[i]);
+        if (o->vary_window)
+            table_run(b, o->types[i]);
+        else
+            rows_run(b, o->types[i]);
+    }
+}
+
+static int bench_run(struct bench *b)
+{
+    struct mgds_bench_need need;
+    int status = ranks_check(b);
+    int rc;
+
+    if (status == STATUS_DONE)
+        status = kinds_check(b);
+    if (status == STATUS_DONE)
+        status = need_check(b, &need);
+    if (status != STATUS_DONE)
+        return status;
+    rc =
+        mgds_bench_end_init(&b->end, &b->world, b->program, &b->options, &need);
+    if (rc < 0)
+        return refuse(b, "no buffers of %zu and %zu bytes: %s", need.send_bytes,
+                      need.recv_bytes, strerror(-rc));
+    status = report_open(b);
+    if (status == STATUS_DONE)
+        types_run(b);
+    mgds_bench_end_fini(&b->end);
+    if (status == STATUS_DONE)
+        status = report_close(b);
+    return b->status != STATUS_DONE ? b->status : status;
+}
+
+static int bench_answer(struct bench *b)
+{
+    bool root = b->world.rank == 0;
+
+    if (b->options.action == MGDS_BENCH_RUN)
+        return bench_run(b);
+    if (root && b->options.action == MGDS_BENCH_HELP)
+        mgds_bench_options_help(stdout, &b->program->spec);
+    if (root && b->options.action == MGDS_BENCH_VERSION) {
+        mgds_bench_text_title(&b->text);
+        putchar('\n');
+    }
+    return STATUS_DONE;
+}
+
+int mgds_bench_main(int argc, char **argv,
+                    const struct mgds_bench_program *program)
+{
+    struct bench b = {.program = program, .argc = argc, .argv = argv};
+    char why[256];
+    int parsed =
+        mgds_bench_options_init(&b.options, &program->spec, argc, argv, why);
+    int status;
+
+    mgds_bench_world_init(&b.world, parsed == 0 && b.options.session, &argc,
+                          &argv);
+    setvbuf(stdout, NULL, _IOLBF, 0); /* whole lines, also through mpiexec */
+    b.pairs = b.options.pairs > 0 ? b.options.pairs : b.world.ranks / 2;
+    b.text =
+        (struct mgds_bench_text){stdout, &program->spec, &b.options, b.pairs};
+    status = parsed == 0 ? bench_answer(&b) : refuse(&b, "%s", why);
+    if (parsed == 0)
+        mgds_bench_options_fini(&b.options);
+    mgds_bench_world_fini(&b.world);
+    return status;
+}

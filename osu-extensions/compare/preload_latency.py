@@ -1,0 +1,205 @@
+#!/usr/bin/env python3
+"""What preloading libmpix_gds.so costs a host-only program.
+
+Runs osu_latency in triples of jobs: without the library, with it, without it
+again. The second ratio of a triple, without over without, is the control: it
+shows what the machine alone makes of equal jobs. A benchmark, not a gate:
+the exit status says only whether it could be run.
+"""
+import argparse
+import datetime
+import json
+import os
+import random
+import shlex
+import statistics
+import subprocess
+import sys
+import tempfile
+
+SCHEMA = "mpix-gds/preload-latency/1"
+TRIPLES = 25
+RESAMPLES = 10000
+FIGURES = ("p50", "avg")
+SIDES = ("without", "with", "control")
+
+
+class Failure(Exception):
+    """One line for the user."""
+
+
+def parse_arguments():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--build", default="build", metavar="DIR",
+                        help="build tree (default build)")
+    parser.add_argument("--mpiexec", default="mpiexec.mpich", metavar="CMD",
+                        help="starter with its options, one word list")
+    parser.add_argument("--triples", type=int, default=TRIPLES, metavar="N",
+                        help=f"at least {TRIPLES} to be reported")
+    parser.add_argument("--json", metavar="FILE", help="write all figures")
+    parser.add_argument("--library", metavar="FILE",
+                        help="preload this (default DIR/lib/libmpix_gds.so)")
+    parser.add_argument("--also", action="append", default=[],
+                        metavar="FILE", help="preload this in every job")
+    parser.add_argument("--iterations", type=int, metavar="N",
+                        help="of a job (default osu_latency's)")
+    parser.add_argument("--timeout", type=float, default=120, metavar="S",
+                        help="of a job, in seconds (default 120)")
+    arguments = parser.parse_args()
+    if arguments.triples < 1:
+        parser.error(f"--triples {arguments.triples}: give 1 or more")
+    if not arguments.library:
+        arguments.library = os.path.join(arguments.build, "lib",
+                                         "libmpix_gds.so")
+    return arguments
+
+
+def need_file(path, what):
+    if not os.path.isfile(path):
+        raise Failure(f"{path}: no such {what}; build it or name its place")
+    return os.path.abspath(path)
+
+
+def job_command(arguments, program, preload, path):
+    command = shlex.split(arguments.mpiexec) + ["-n", "2"]
+    if preload:
+        command += ["-genv", "LD_PRELOAD", ":".join(preload)]
+    command += [program, "-m", "8:8", "--json", path]
+    if arguments.iterations:
+        command += ["-i", str(arguments.iterations)]
+    return command
+
+
+def finish(command, environment, timeout):
+    """Runs command; its status and all it printed."""
+    with subprocess.Popen(command, env=environment, text=True,
+                          stdout=subprocess.PIPE,
+                          stderr=subprocess.STDOUT) as process:
+        try:
+            output, _ = process.communicate(timeout=timeout)
+        except subprocess.TimeoutExpired:
+            process.terminate()  # mpiexec takes its ranks with it
+            process.communicate()
+            return -1, f"no end within {timeout:g} s"
+    return process.returncode, output
+
+
+def run_job(arguments, program, preload):
+    """One job; its JSON document."""
+    environment = {name: value for name, value in os.environ.items()
+                   if name != "LD_PRELOAD"}
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "job.json")
+        command = job_command(arguments, program, preload, path)
+        line = shlex.join(command)
+        try:
+            status, output = finish(command, environment, arguments.timeout)
+        except OSError as error:
+            raise Failure(f"{line}: {error}") from error
+        if status != 0:
+            raise Failure(f"{line}: status {status}: "
+                          + " / ".join(output.splitlines()[-3:]))
+        with open(path, encoding="utf-8") as file:
+            return json.load(file)
+
+
+def interval(ratios):
+    """Percentile bootstrap of the median, 95 %; the seed is fixed."""
+    source = random.Random(1)
+    medians = sorted(
+        statistics.median(source.choices(ratios, k=len(ratios)))
+        for _ in range(RESAMPLES))
+    return [medians[int(0.025 * RESAMPLES)],
+            medians[int(0.975 * RESAMPLES) - 1]]
+
+
+def ratio(triples, figure, over, under):
+    ratios = [triple[over][figure] / triple[under][figure]
+              for triple in triples]
+    return {"median": statistics.median(ratios), "ci95": interval(ratios)}
+
+
+def summarize(triples):
+    """The figures of the report, one entry for each of FIGURES."""
+    return {figure: {
+        "unit": "us",
+        "median": {side: statistics.median(triple[side][figure]
+                                           for triple in triples)
+                   for side in SIDES},
+        "with_over_without": ratio(triples, figure, "with", "without"),
+        "control_over_without": ratio(triples, figure, "control",
+                                      "without"),
+    } for figure in FIGURES}
+
+
+def measure(arguments):
+    program = need_file(os.path.join(arguments.build, "bin", "osu_latency"),
+                        "program")
+    library = need_file(arguments.library, "library")
+    also = [need_file(path, "library") for path in arguments.also]
+    # Runtimes of sanitizers want to be first, so the library comes last.
+    preloads = {"without": also, "with": also + [library], "control": also}
+    triples = []
+    machines = {}
+    for number in range(arguments.triples):
+        triple = {}
+        for side in SIDES:
+            document = run_job(arguments, program, preloads[side])
+            row = document["rows"][0]
+            triple[side] = {figure: row[figure] for figure in FIGURES}
+            machines[side] = document["machine"]
+        triples.append(triple)
+        print(f"# {number + 1}/{arguments.triples}: "
+              + "  ".join(f"{side} {triple[side]['p50']:.3f}"
+                          for side in SIDES), flush=True)
+    return triples, machines
+
+
+def report(arguments, triples, machines):
+    return {
+        "schema": SCHEMA,
+        "name": "preload_latency",
+        "command": sys.argv,
+        "date": datetime.datetime.now(datetime.timezone.utc).strftime(
+            "%Y-%m-%dT%H:%M:%SZ"),
+        "machine": machines["with"],
+        "library": os.path.abspath(arguments.library),
+        "active": machines["with"]["mpix_gds"] is not None,
+        "triples": triples,
+        "summary": summarize(triples),
+    }
+
+
+def show(document):
+    for figure, entry in document["summary"].items():
+        medians = entry["median"]
+        print(f"8 B {figure}: " + ", ".join(
+            f"{side} {medians[side]:.3f} us" for side in SIDES))
+        for name in ("with_over_without", "control_over_without"):
+            low, high = entry[name]["ci95"]
+            print(f"  {name}: {entry[name]['median']:.4f} "
+                  f"(95 % {low:.4f} to {high:.4f})")
+    if not document["active"]:
+        print(f"note: {document['library']} was not active in its runs")
+    if len(document["triples"]) < TRIPLES:
+        print(f"note: {len(document['triples'])} triples; report no fewer "
+              f"than {TRIPLES}")
+
+
+def main():
+    arguments = parse_arguments()
+    try:
+        document = report(arguments, *measure(arguments))
+        show(document)
+        if arguments.json:
+            with open(arguments.json, "w", encoding="utf-8") as file:
+                json.dump(document, file, indent=2)
+                file.write("\n")
+    except (Failure, OSError) as error:
+        print(f"preload_latency: {error}", file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,31 @@
+/* One measured row of the output. */
+#ifndef MGDS_BENCH_ROW_H
+#define MGDS_BENCH_ROW_H
+
+#include "osu-extensions/batch.h"
+#include "osu-extensions/stats.h"
+
+struct mgds_bench_row {
+    size_t size;  /* as asked for */
+    size_t bytes; /* that travel in one message */
+    enum mgds_bench_type type;
+    int window;
+    size_t iterations;
+    struct mgds_bench_summary value; /* in the metric's unit */
+    double tails[MGDS_BENCH_TAILS_MAX];
+    double rate; /* messages a second of all pairs */
+    bool validated;
+};
+
+/*
+ * Runs and checks all iterations of a plan. Collective over end->comm;
+ * number tells the rows of a run apart. Every rank with a wrong byte says
+ * so on stderr, once a row; row->validated is the same on all ranks, the
+ * figures are set on rank 0 only. Returns 0 or negative errno.
+ */
+int mgds_bench_row_measure(struct mgds_bench_row *row,
+                           struct mgds_bench_end *end,
+                           const struct mgds_bench_options *options,
+                           const struct mgds_bench_plan *plan, int number);
+
+#endif

@@ -1,0 +1,107 @@
+// mpix-gds-doctor: examines an installation as a job would use it, and says
+// what works, what does not, and what to do about it.
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "shim/base/config.h"
+#include "tools/common/place.h"
+#include "tools/doctor/exam.h"
+#include "tools/doctor/launch.h"
+#include "tools/doctor/options.h"
+#include "tools/doctor/report.h"
+
+static int refuse(const char *message)
+{
+    fprintf(stderr, "mpix-gds-doctor: %s\n", message);
+    return MGDS_EXIT_BROKEN;
+}
+
+static int print_settings(void)
+{
+    struct mgds_config config;
+    int bad = mgds_config_load(&config);
+
+    if (bad < 0)
+        return refuse(strerror(-bad));
+    mgds_config_table_text(&mgds_config_table, &config, stdout);
+    bad = mgds_config_table_warn(&mgds_config_table);
+    mgds_config_fini(&config);
+    if (fflush(stdout) != 0)
+        return refuse(strerror(errno));
+    return bad > 0 ? MGDS_EXIT_FALLBACK : MGDS_EXIT_OK;
+}
+
+static int print_report(const struct mgds_report *report)
+{
+    int rc = report->exam->options->json ? mgds_report_json(report, stdout)
+                                         : mgds_report_text(report, stdout);
+
+    return rc < 0 ? refuse(strerror(-rc)) : mgds_report_status(report);
+}
+
+static int judge(const struct mgds_exam *exam, int argc, char **argv)
+{
+    struct mgds_finding *finding = calloc(mgds_check_count, sizeof(*finding));
+    const struct mgds_report report = {exam, finding, argc, argv};
+    int status;
+
+    if (!finding)
+        return refuse(strerror(ENOMEM));
+    for (size_t i = 0; i < mgds_check_count; i++)
+        mgds_checks[i].examine(&finding[i], exam);
+    status = print_report(&report);
+    for (size_t i = 0; i < mgds_check_count; i++)
+        free(finding[i].detail);
+    free(finding);
+    return status;
+}
+
+static int examine(const struct mgds_doctor_options *options,
+                   const struct mgds_place *place, int argc, char **argv)
+{
+    struct mgds_exam exam = {.options = options, .place = place};
+    char library[PATH_MAX];
+    int status;
+    int rc = mgds_place_join(library, place->lib, "libmpix_gds.so");
+
+    exam.library_file = rc == 0 && access(library, R_OK) == 0;
+    if (rc == 0)
+        rc = mgds_launch_run(&exam);
+    if (rc < 0)
+        return refuse(strerror(-rc));
+    if (exam.launch.interrupted)
+        return 128 + exam.launch.interrupted;
+    status = judge(&exam, argc, argv);
+    free(exam.launch.finding.detail);
+    mgds_facts_fini(&exam.facts);
+    return status;
+}
+
+int main(int argc, char **argv)
+{
+    struct mgds_doctor_options options;
+    struct mgds_place place;
+    char message[512];
+    int rc;
+
+    if (mgds_doctor_options_parse(&options, argc, argv, message,
+                                  sizeof(message)) < 0)
+        return refuse(message);
+    if (options.action == MGDS_DOCTOR_HELP)
+        return fputs(mgds_doctor_usage, stdout) < 0;
+    if (options.action == MGDS_DOCTOR_VERSION)
+        return printf("mpix-gds-doctor %s\n", MGDS_VERSION) < 0;
+    if (options.action == MGDS_DOCTOR_ENV)
+        return print_settings();
+    rc = mgds_place_find(&place);
+    if (rc < 0) {
+        snprintf(message, sizeof(message),
+                 "/proc/self/exe: %s: is /proc mounted?", strerror(-rc));
+        return refuse(message);
+    }
+    return examine(&options, &place, argc, argv);
+}
