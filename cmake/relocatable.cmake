@@ -1,4 +1,3 @@
-# A build or an installation can be moved: programs find libraries relative to
-# themselves. One layout everywhere: bin/ and lib/ side by side.
+# A build tree can be moved as an installation can: programs of it find
+# libraries of it relative to themselves. What is installed links none of ours.
 set(CMAKE_BUILD_RPATH_USE_ORIGIN ON)
-set(CMAKE_INSTALL_RPATH "$ORIGIN/../${CMAKE_INSTALL_LIBDIR}")

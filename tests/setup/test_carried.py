@@ -8,13 +8,15 @@ add_test([=[one]=] "{build}/tests/one" "{source}/data")
 set_tests_properties([=[one]=] PROPERTIES  LABELS "quick" \
 ENVIRONMENT "A={build}/lib;B={build}-other/lib")
 """
-SUB = """add_test([=[two]=] "/old/bin/mpiexec.mpich" "-n" "2" "/no/where/bash")
+SUB = """add_test([=[two]=] "/old/bin/mpiexec.mpich" "-n" "2" "/no/where/bash" \
+"--tool" "/no/where/mgds-no-such-tool")
 set_tests_properties([=[two]=] PROPERTIES  LABELS "all")
 """
 CACHE = """CMAKE_HOME_DIRECTORY:INTERNAL={source}
 CMAKE_CACHEFILE_DIR:INTERNAL={build}
 MGDS_MPIEXEC:FILEPATH=/old/bin/mpiexec.mpich
 SHELL:FILEPATH=/no/where/bash
+MGDS_TOOL:FILEPATH=/no/where/mgds-no-such-tool
 """
 
 
@@ -45,6 +47,31 @@ class Carried(setup_case.SetupCase):
         text = (self.carried() / "sub/CTestTestfile.cmake").read_text()
         self.assertIn('"/new/mpiexec" "-n" "2"', text)
         self.assertRegex(text, r'"/(usr/)?bin/bash"')
+
+    def test_programs_that_are_nowhere_are_not_found(self):
+        text = (self.carried() / "sub/CTestTestfile.cmake").read_text()
+        self.assertIn('"--tool" "MGDS_TOOL-NOTFOUND"', text)
+
+    def build_against_a_library_that_goes_away(self):
+        library = self.folder / "libmgdsgone.so"
+        source = self.folder / "x.c"
+        (self.build / "tests").mkdir()
+        source.write_text("int gone(void) { return 0; }")
+        self.ok("cc", "-shared", source, "-o", library,
+                f"-Wl,-soname,{library.name}")
+        source.write_text("int gone(void); int main(void) { return gone(); }")
+        self.ok("cc", source, "-o", self.build / "tests/one", library)
+        library.unlink()
+
+    def test_program_that_cannot_be_loaded_is_skipped_with_the_reason(self):
+        self.build_against_a_library_that_goes_away()
+        (self.build / "CTestTestfile.cmake").write_text(
+            LIST.format(source="/old/src", build="/old/src/build")
+            .replace('LABELS "quick"', 'LABELS "quick" SKIP_RETURN_CODE 77'))
+        said = self.ok("ctest", "--test-dir", self.carried(), "-L", "^quick$",
+                       "-V")
+        self.assertIn("needs libmgdsgone.so: not on this machine", said)
+        self.assertRegex(said, r"one .*\*\*\*Skipped")
 
     def test_a_second_time_changes_nothing(self):
         first = (self.carried() / "CTestTestfile.cmake").read_text()

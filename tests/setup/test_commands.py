@@ -107,6 +107,16 @@ class Commands(setup_case.SetupCase):
                 self.assertEqual(done.returncode, NO_SETUP)
                 self.assertIn("--build", done.stderr)
 
+    def test_talkative_mpiexec_is_recognised(self):
+        write_program(self.bin / "mpiexec.mpich",
+                      "#!/bin/sh\necho HYDRA build details:\n"
+                      "exec seq 100000\n")
+        script = (f'set -o pipefail; . "{SOURCE}/tools/setup/common.sh"; '
+                  'find_mpiexec')
+        said = self.ok("bash", "-c", script,
+                       env={"PATH": f"{self.bin}:/usr/bin:/bin"})
+        self.assertEqual(said.strip(), str(self.bin / "mpiexec.mpich"))
+
     def test_carried_build_needs_mpich_s_mpiexec(self):
         build = pathlib.Path(tempfile.mkdtemp(prefix="mgds-build"))
         self.addCleanup(shutil.rmtree, build)

@@ -122,10 +122,10 @@ headline() { printf '\n== %s\n' "$*"; }
 # MPICH's mpiexec, whatever the plain name means on this machine.
 find_mpiexec()
 {
-    local name
+    local name said
     for name in mpiexec.mpich mpiexec.hydra mpiexec; do
-        if timeout 20 "$name" --version 2>/dev/null </dev/null |
-            grep -qi hydra; then
+        said=$(timeout 20 "$name" --version 2>/dev/null </dev/null)
+        if [[ $said == *HYDRA* ]]; then
             command -v "$name"
             return
         fi
