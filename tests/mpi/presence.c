@@ -39,7 +39,7 @@ int main(int argc, char **argv)
     CHECK(argc == 3 && MPIX_Gds_query);
     if (cuda_in_process()) {
         MPI_Finalize();
-        puts("skipped: MPI_Init itself brings libcuda (hwloc, on GPU nodes)");
+        puts("skipped: MPI_Init itself brings libcuda on this node");
         return SKIPPED;
     }
     for (int lap = 0; lap < LAPS; lap++) {
