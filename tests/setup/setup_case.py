@@ -12,6 +12,10 @@ import unittest
 SOURCE = pathlib.Path(os.environ["MGDS_SOURCE"])
 BUILD = pathlib.Path(os.environ["MGDS_BUILD"])
 
+# Input that never comes and never ends. At the end of its input mpiexec tells
+# its proxy so, and dies of it (SIGPIPE) if a short job is over by then.
+NO_INPUT, KEPT_OPEN = os.pipe()
+
 
 def run(*command, env=None, cwd=None, timeout=60):
     """Both outputs as text, the status in .returncode. An env of None for a
@@ -22,7 +26,7 @@ def run(*command, env=None, cwd=None, timeout=60):
         if value is not None:
             full[name] = str(value)
     return subprocess.run([str(word) for word in command], env=full, cwd=cwd,
-                          stdin=subprocess.DEVNULL, capture_output=True,
+                          stdin=NO_INPUT, capture_output=True,
                           text=True, timeout=timeout, check=False)
 
 
