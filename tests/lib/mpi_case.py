@@ -12,6 +12,8 @@ import signal
 import subprocess
 import sys
 
+from no_input import NO_INPUT
+
 SKIPPED = 77
 
 
@@ -62,7 +64,7 @@ def command_line(arguments):
 
 def run(command, timeout):
     """Exit status and output, both streams in one; kills the whole group."""
-    process = subprocess.Popen(command, stdout=subprocess.PIPE,
+    process = subprocess.Popen(command, stdin=NO_INPUT, stdout=subprocess.PIPE,
                                stderr=subprocess.STDOUT, text=True,
                                errors="replace", start_new_session=True)
     try:

@@ -12,6 +12,9 @@ import subprocess
 import sys
 import tempfile
 
+sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "lib"))
+from no_input import NO_INPUT  # noqa: E402 (the path comes first)
+
 LIMIT = 10
 SHORT, LONG = 20, 120
 # Calls of each function in one lap of calls.c.
@@ -60,7 +63,8 @@ def measure(options, laps, folder):
                options.valgrind, "--tool=callgrind", "--quiet",
                f"--callgrind-out-file={output}.%p",
                options.program, str(laps)]
-    subprocess.run(command, check=True, timeout=options.timeout)
+    subprocess.run(command, check=True, stdin=NO_INPUT,
+                   timeout=options.timeout)
     files = [os.path.join(folder, name) for name in sorted(os.listdir(folder))
              if name.startswith(f"laps{laps}.")]
     assert len(files) == 2, files

@@ -15,6 +15,9 @@ import subprocess
 import sys
 import tempfile
 
+sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "lib"))
+from no_input import NO_INPUT  # noqa: E402 (the path comes first)
+
 NOISE = re.compile(r"""^/(proc|sys|dev)/|/tmp/|\.so-cache""")
 
 
@@ -98,7 +101,7 @@ def trace_job(options, preload, folder, tag):
             f'-o {output} -E LD_PRELOAD={preload} {options.job}; '
             f'else LD_PRELOAD={preload} exec {options.job}; fi')
     subprocess.run([options.mpiexec, "-n", "2", "sh", "-c", rank], check=True,
-                   timeout=100, stdout=subprocess.DEVNULL)
+                   timeout=100, stdin=NO_INPUT, stdout=subprocess.DEVNULL)
     return opened_files(output)
 
 

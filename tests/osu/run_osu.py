@@ -15,6 +15,9 @@ import tempfile
 
 import schema
 
+sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "lib"))
+from no_input import NO_INPUT  # noqa: E402 (the path comes first)
+
 TITLES = {
     "osu_latency": "OSU MPI Latency Test",
     "osu_bw": "OSU MPI Bandwidth Test",
@@ -36,7 +39,7 @@ WINDOWED = {"osu_bw", "osu_bibw", "osu_mbw_mr"}
 
 def finish(command, timeout):
     """Runs command; returns status, stdout, stderr."""
-    with subprocess.Popen(command, stdout=subprocess.PIPE,
+    with subprocess.Popen(command, stdin=NO_INPUT, stdout=subprocess.PIPE,
                           stderr=subprocess.PIPE, text=True) as process:
         try:
             out, err = process.communicate(timeout=timeout)

@@ -9,12 +9,11 @@ import sys
 import tempfile
 import unittest
 
+sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "lib"))
+from no_input import NO_INPUT  # noqa: E402 (the path comes first)
+
 SOURCE = pathlib.Path(os.environ["MGDS_SOURCE"])
 BUILD = pathlib.Path(os.environ["MGDS_BUILD"])
-
-# Input that never comes and never ends. At the end of its input mpiexec tells
-# its proxy so, and dies of it (SIGPIPE) if a short job is over by then.
-NO_INPUT, KEPT_OPEN = os.pipe()
 
 
 def run(*command, env=None, cwd=None, timeout=60):

@@ -4,7 +4,11 @@ ends over UCX tcp. Every run is bounded; a hang is a failure."""
 import os
 import signal
 import subprocess
+import sys
 import unittest
+
+sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "lib"))
+from no_input import NO_INPUT  # noqa: E402 (the path comes first)
 
 HELPER = os.environ["MGDS_SIM_MPI"]
 PROGRAMS = os.environ["MGDS_PROGRAMS"]
@@ -24,7 +28,7 @@ def run(*command, helper=HELPER, env=None, limit=60):
     the whole of it, and says None, when it takes longer than limit."""
     full = dict(os.environ, UCX_MEM_EVENTS="no", **(env or {}))
     full["LD_PRELOAD"] = preload(helper)
-    with subprocess.Popen(command, env=full, stdin=subprocess.DEVNULL,
+    with subprocess.Popen(command, env=full, stdin=NO_INPUT,
                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                           universal_newlines=True,
                           start_new_session=True) as process:

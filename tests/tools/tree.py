@@ -4,8 +4,12 @@ library made for the test, so that every test also shows that it may move."""
 import os
 import shutil
 import subprocess
+import sys
 import tempfile
 import unittest
+
+sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "lib"))
+from no_input import NO_INPUT  # noqa: E402 (the path comes first)
 
 BUILD = os.environ["MGDS_BUILD_DIR"]
 STUB = os.environ["MGDS_STUB_LIBRARY"]
@@ -49,13 +53,13 @@ class TreeTest(unittest.TestCase):
     def call(self, *command, env=None, drop=(), limit=LIMIT):
         """Runs command with env added to, and drop taken from, ours."""
         full = {k: v for k, v in os.environ.items()
-                if k not in ("LD_PRELOAD", "LD_LIBRARY_PATH", "UCX_MEM_EVENTS",
+                if k not in ("LD_PRELOAD", "UCX_MEM_EVENTS",
                              "MPIX_GDS_REQUIRE") and k not in drop}
         # The tool itself is sanitized too, and tests preload before it.
         full["ASAN_OPTIONS"] = (full.get("ASAN_OPTIONS", "") +
                                 ":verify_asan_link_order=0")
         full.update(env or {})
-        return subprocess.run(command, env=full, stdin=subprocess.DEVNULL,
+        return subprocess.run(command, env=full, stdin=NO_INPUT,
                               stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                               universal_newlines=True, timeout=limit)
 

@@ -65,7 +65,7 @@ static void counts_of_all_threads_add_up(void **state)
 {
     (void)state;
     pthread_t threads[THREADS];
-    for (unsigned round = 1; round <= 2; ++round) {
+    for (uint64_t round = 1; round <= 2; ++round) {
         run_threads(threads, count_all);
         join_threads(threads);
         assert_int_equal(calls(SEND), round * THREADS * ROUNDS);

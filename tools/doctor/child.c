@@ -31,6 +31,7 @@ struct run {
     struct mgds_child *child;
     struct pollfd fd[FD_COUNT];
     int write_end[2]; // of FD_OUT and FD_ERR, the command's
+    int input[2];     // a pipe that stays open and empty
     pid_t pid;
     bool ended;
     enum phase phase;
@@ -59,6 +60,8 @@ static void close_all(struct run *run)
         close_fd(&run->fd[i].fd);
     close_fd(&run->write_end[0]);
     close_fd(&run->write_end[1]);
+    close_fd(&run->input[0]);
+    close_fd(&run->input[1]);
 }
 
 static int open_pipe(struct run *run, int which)
@@ -91,6 +94,8 @@ static int open_all(struct run *run)
 {
     int rc = open_signals(run);
 
+    if (rc == 0 && pipe2(run->input, O_CLOEXEC) < 0)
+        rc = -errno;
     if (rc == 0)
         rc = open_pipe(run, FD_OUT);
     if (rc == 0)
@@ -112,7 +117,9 @@ static int spawn(struct run *run, char *const *argv)
     if (rc != 0)
         goto destroy_actions;
     // These fail for lack of memory only, and then so does the spawn.
-    posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
+    // Not /dev/null: at the end of its input Hydra tells its proxy so, and dies
+    // of it (SIGPIPE) if a short job is over by then.
+    posix_spawn_file_actions_adddup2(&actions, run->input[0], 0);
     posix_spawn_file_actions_adddup2(&actions, run->write_end[FD_OUT], 1);
     posix_spawn_file_actions_adddup2(&actions, run->write_end[FD_ERR], 2);
     posix_spawnattr_setpgroup(&attributes, 0);
@@ -263,7 +270,7 @@ static int start_and_watch(struct run *run, char *const *argv, int seconds)
 
 int mgds_child_run(struct mgds_child *child, char *const *argv, int seconds)
 {
-    struct run run = {.child = child, .write_end = {-1, -1}};
+    struct run run = {.child = child, .write_end = {-1, -1}, .input = {-1, -1}};
     int rc;
 
     *child = (struct mgds_child){0};

@@ -101,13 +101,21 @@ take_lock()
 }
 
 # run_logged LOG COMMAND..: shows and keeps the output; the command's status.
+# Its input never comes and never ends: at the end of it mpiexec (Hydra) tells
+# its proxy so, and dies of it (SIGPIPE) if a short job is over by then.
 run_logged()
 {
     local log=$1
     shift
     mkdir -p "${log%/*}" || give_up "cannot make ${log%/*}"
-    { "$@" 2>&1 </dev/null 9>&-; } | tee "$log" 9>&-
-    return "${PIPESTATUS[0]}"
+    local input
+    input=$(mktemp -u) && mkfifo "$input" || give_up "cannot write to /tmp"
+    exec 8<>"$input"
+    rm -f "$input"
+    { "$@" 2>&1 <&8 8>&- 9>&-; } | tee "$log" 8>&- 9>&-
+    local status=${PIPESTATUS[0]}
+    exec 8>&-
+    return "$status"
 }
 
 # minutes:seconds since the given value of SECONDS
