@@ -9,6 +9,13 @@
 
 #define MGDS_EXPORT __attribute__((visibility("default")))
 
+/* Where it must be said: clang copies arguments on the stack otherwise. */
+#if __has_attribute(musttail)
+#define MGDS_TAIL_RETURN __attribute__((musttail)) return
+#else
+#define MGDS_TAIL_RETURN return
+#endif
+
 #define MGDS_LONG_WAY(name, face, n)                                           \
     static __attribute__((noinline))                                           \
     mgds_word long_way_##face##_##name(MGDS_PARAMS_##n)                        \
@@ -50,8 +57,8 @@ mgds_next_fn *mgds_shortcuts[MGDS_CALLS][MGDS_FACES] = {
             __ATOMIC_ACQUIRE);                                                 \
                                                                                \
         if (__builtin_expect(MGDS_ASK_##mode, 0))                              \
-            return long_way_##face##_##name(MGDS_ARGS_##n);                    \
-        return ((MGDS_FN(n) *)go)(MGDS_ARGS_##n);                              \
+            MGDS_TAIL_RETURN long_way_##face##_##name(MGDS_ARGS_##n);          \
+        MGDS_TAIL_RETURN((MGDS_FN(n) *)go)(MGDS_ARGS_##n);                     \
     }
 
 #define MGDS_CALL(name, n, family, mode)                                       \
