@@ -33,7 +33,12 @@ enum mgds_family {
     MGDS_FAMILIES
 };
 
-enum mgds_mode { MGDS_MODE_PASS, MGDS_MODE_BUFFER, MGDS_MODE_OWN };
+enum mgds_mode {
+    MGDS_MODE_PASS,
+    MGDS_MODE_BUFFER,
+    MGDS_MODE_GPU,
+    MGDS_MODE_OWN
+};
 
 struct mgds_call_row {
     const char *name; /* with the MPI_ prefix; skip it for counters */

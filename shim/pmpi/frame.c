@@ -43,17 +43,47 @@ static bool is_nested(const struct mgds_frame *frame)
     return frame->stack + STACK_ARGUMENTS < inside.stack;
 }
 
-/* Once forwarding is all there is to do, the entry can do it by itself. */
+/* The body of ours that a call of the application's own must take, or NULL. */
+static mgds_next_fn *body_in_use(enum mgds_call call)
+{
+    if (!mgds_process()->active)
+        return NULL;
+    if (mgds_call_rows[call].mode == MGDS_MODE_GPU && !mgds_presence_cuda())
+        return NULL;
+    return own_bodies[call];
+}
+
+static void lead(enum mgds_call call, enum mgds_face face, mgds_next_fn *fn)
+{
+    __atomic_store_n(&mgds_shortcuts[call][face], fn, __ATOMIC_RELEASE);
+}
+
+/*
+ * Once forwarding is all there is to do, the entry can do it by itself. CUDA
+ * may be seen meanwhile by another thread, which stores "seen", then closes; we
+ * open, then look again. With a full fence between the two steps on both sides
+ * one of us sees the other, so an open shortcut never outlives the closing.
+ */
 static void open_shortcut(enum mgds_call call, enum mgds_face face,
                           mgds_next_fn *fn)
 {
-    const struct mgds_process *process = mgds_process();
+    if (mgds_process()->watched || !mgds_next_is_real(fn) || body_in_use(call))
+        return;
+    lead(call, face, fn);
+    __atomic_thread_fence(__ATOMIC_SEQ_CST);
+    if (body_in_use(call))
+        lead(call, face, mgds_long_ways[call][face]);
+}
 
-    if (process->watched || !mgds_next_is_real(fn))
-        return;
-    if (process->active && own_bodies[call])
-        return;
-    __atomic_store_n(&mgds_shortcuts[call][face], fn, __ATOMIC_RELEASE);
+void mgds_frame_close_shortcuts(void)
+{
+    __atomic_thread_fence(__ATOMIC_SEQ_CST);
+    for (unsigned call = 0; call < MGDS_CALLS; call++) {
+        if (mgds_call_rows[call].mode != MGDS_MODE_GPU)
+            continue;
+        for (unsigned face = 0; face < MGDS_FACES; face++)
+            lead(call, face, mgds_long_ways[call][face]);
+    }
 }
 
 static void watch_enter(struct mgds_frame *frame)
@@ -85,14 +115,16 @@ static void begin_outermost(struct mgds_frame *frame, enum mgds_face face)
 mgds_next_fn *mgds_frame_enter(struct mgds_frame *frame, enum mgds_call call,
                                enum mgds_face face)
 {
-    mgds_next_fn *fn;
+    mgds_next_fn *fn = NULL;
 
     frame->call = call;
     frame->outermost = !is_nested(frame);
-    if (frame->outermost)
+    if (frame->outermost) {
         begin_outermost(frame, face);
-    if (frame->outermost && mgds_process()->active && own_bodies[call])
-        return own_bodies[call];
+        fn = body_in_use(call);
+    }
+    if (fn)
+        return fn;
     fn = mgds_next(call, face);
     open_shortcut(call, face, fn);
     return fn;

@@ -5,9 +5,10 @@
  * At first that leads the long way, here: a frame marks the thread as being
  * inside us, so that the calls that the library below, or a tool stacked
  * between, makes through our symbols meanwhile are forwarded and nothing more.
- * Once forwarding is all there is to do with a function (it has no body of
- * ours, and calls are neither counted nor traced), the long way makes the
- * shortcut lead straight to the definition further down.
+ * Once forwarding is all there is to do with a function (no body of ours is in
+ * use, and calls are neither counted nor traced), the long way makes the
+ * shortcut lead straight to the definition further down. When CUDA appears the
+ * functions with a body for GPU memory are led the long way again.
  */
 #ifndef MGDS_PMPI_FRAME_H
 #define MGDS_PMPI_FRAME_H
@@ -28,6 +29,13 @@ struct mgds_frame {
    so that an entry reaches it without the global offset table. */
 extern mgds_next_fn *mgds_shortcuts[MGDS_CALLS][MGDS_FACES]
     __attribute__((visibility("hidden")));
+
+/* Where every shortcut leads at first. */
+extern mgds_next_fn *const mgds_long_ways[MGDS_CALLS][MGDS_FACES];
+
+/* Leads the functions with a body for GPU memory the long way, for good: CUDA
+   has been seen, and mgds_presence_cuda says so already. Any thread. */
+void mgds_frame_close_shortcuts(void);
 
 /* For the function whose call the frame stands for. */
 #define MGDS_FRAME_HERE                                                        \

@@ -9,7 +9,7 @@
 #include "shim/base/trace.h"
 #include "shim/ctx.h"
 #include "shim/gds/cuda/presence.h"
-#include "shim/pmpi/calls.h"
+#include "shim/pmpi/frame.h"
 
 static struct mgds_process process;
 static pthread_once_t process_once = PTHREAD_ONCE_INIT;
@@ -49,8 +49,10 @@ static void process_start(void)
                       (config->summary != MGDS_SUMMARY_NONE || config->trace);
     if (process.watched)
         watch_start(config->trace);
-    if (process.active)
+    if (process.active) {
+        mgds_presence_watch(mgds_frame_close_shortcuts);
         mgds_presence_scan();
+    }
 }
 
 const struct mgds_process *mgds_process(void)

@@ -34,17 +34,21 @@
 #undef MGDS_CALL
 
 /* Filled by the loader rather than tested for NULL at every call. */
-mgds_next_fn *mgds_shortcuts[MGDS_CALLS][MGDS_FACES] = {
 #define MGDS_CALL(name, n, family, mode)                                       \
     [MGDS_CALL_##name] = {(mgds_next_fn *)long_way_MPI_##name,                 \
                           (mgds_next_fn *)long_way_PMPI_##name},
+mgds_next_fn *mgds_shortcuts[MGDS_CALLS][MGDS_FACES] = {
 #include "shim/pmpi/mpi_table.def"
-#undef MGDS_CALL
 };
+mgds_next_fn *const mgds_long_ways[MGDS_CALLS][MGDS_FACES] = {
+#include "shim/pmpi/mpi_table.def"
+};
+#undef MGDS_CALL
 
 /* What an entry asks first, by mode: is there more to do than forwarding? */
 #define MGDS_ASK_PASS false
 #define MGDS_ASK_BUFFER mgds_presence_changed()
+#define MGDS_ASK_GPU mgds_presence_changed()
 #define MGDS_ASK_OWN false
 
 #define MGDS_ENTRY(name, face, n, mode)                                        \

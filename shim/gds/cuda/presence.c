@@ -18,6 +18,7 @@ struct link_map *mgds_presence_anchor = &settled;
 
 static struct mgds_lock scan_lock = MGDS_LOCK_INIT(MGDS_LOCK_LEAF);
 static bool cuda_seen; /* atomic; false -> true only, under scan_lock */
+static void (*on_cuda)(void);
 
 struct scan {
     char last[PATH_MAX]; /* name of the object that ends the list */
@@ -59,6 +60,8 @@ static void settle(void)
 {
     __atomic_store_n(&cuda_seen, true, __ATOMIC_RELEASE);
     __atomic_store_n(&mgds_presence_anchor, &settled, __ATOMIC_RELEASE);
+    if (on_cuda)
+        on_cuda();
     mgds_nvtx_enable();
     mgds_trace_cuda_seen();
     mgds_debug("libcuda is in the process: buffers are looked at from now on");
@@ -85,6 +88,11 @@ static bool scan_once(void)
         return false;
     __atomic_store_n(&mgds_presence_anchor, last, __ATOMIC_RELEASE);
     return !mgds_presence_changed();
+}
+
+void mgds_presence_watch(void (*seen)(void))
+{
+    on_cuda = seen;
 }
 
 bool mgds_presence_scan(void)

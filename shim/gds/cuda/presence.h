@@ -42,6 +42,11 @@ static inline bool mgds_presence_changed(void)
  */
 bool mgds_presence_scan(void);
 
+/* seen is called once, when CUDA is seen, by the thread that scans; it may call
+   nothing of this header but mgds_presence_cuda, which says yes already. To be
+   set before the first scan. */
+void mgds_presence_watch(void (*seen)(void));
+
 /* What the scans have found so far, without a scan. Any thread. */
 bool mgds_presence_cuda(void);
 
