@@ -55,14 +55,14 @@ static mgds_next_fn *body_in_use(enum mgds_call call)
 
 static void lead(enum mgds_call call, enum mgds_face face, mgds_next_fn *fn)
 {
-    __atomic_store_n(&mgds_shortcuts[call][face], fn, __ATOMIC_RELEASE);
+    __atomic_store_n(&mgds_shortcuts[call][face], fn, __ATOMIC_SEQ_CST);
 }
 
 /*
  * Once forwarding is all there is to do, the entry can do it by itself. CUDA
  * may be seen meanwhile by another thread, which stores "seen", then closes; we
- * open, then look again. With a full fence between the two steps on both sides
- * one of us sees the other, so an open shortcut never outlives the closing.
+ * open, then look again. All four are sequentially consistent: if we do not
+ * see "seen", the other's closing comes after our opening.
  */
 static void open_shortcut(enum mgds_call call, enum mgds_face face,
                           mgds_next_fn *fn)
@@ -70,14 +70,12 @@ static void open_shortcut(enum mgds_call call, enum mgds_face face,
     if (mgds_process()->watched || !mgds_next_is_real(fn) || body_in_use(call))
         return;
     lead(call, face, fn);
-    __atomic_thread_fence(__ATOMIC_SEQ_CST);
     if (body_in_use(call))
         lead(call, face, mgds_long_ways[call][face]);
 }
 
 void mgds_frame_close_shortcuts(void)
 {
-    __atomic_thread_fence(__ATOMIC_SEQ_CST);
     for (unsigned call = 0; call < MGDS_CALLS; call++) {
         if (mgds_call_rows[call].mode != MGDS_MODE_GPU)
             continue;

@@ -58,7 +58,8 @@ static struct link_map *pin(const char *name)
 
 static void settle(void)
 {
-    __atomic_store_n(&cuda_seen, true, __ATOMIC_RELEASE);
+    /* Sequentially consistent for the shortcuts' sake (shim/pmpi/frame.c). */
+    __atomic_store_n(&cuda_seen, true, __ATOMIC_SEQ_CST);
     __atomic_store_n(&mgds_presence_anchor, &settled, __ATOMIC_RELEASE);
     if (on_cuda)
         on_cuda();
@@ -111,5 +112,5 @@ bool mgds_presence_scan(void)
 
 bool mgds_presence_cuda(void)
 {
-    return __atomic_load_n(&cuda_seen, __ATOMIC_ACQUIRE);
+    return __atomic_load_n(&cuda_seen, __ATOMIC_SEQ_CST);
 }
