@@ -1,0 +1,165 @@
+/* Devices, contexts and helpers of the cases; CUDA only. */
+#include "env.h"
+
+#include <string.h>
+
+#include "case.h"
+
+static int device_count;
+static CUcontext contexts[2];
+static CUstream extra;
+static uint64_t *extra_word;
+
+void mgds_env_start(void)
+{
+    OK(cu.Init(0));
+    OK(cu.DeviceGetCount(&device_count));
+    MUST(device_count > 0);
+    OK(cu.CtxSetCurrent(mgds_env_ctx(0)));
+    mgds_gate_setup();
+    OK(cu.StreamCreate(&extra, CU_STREAM_NON_BLOCKING));
+    extra_word = mgds_pinned(sizeof(*extra_word));
+}
+
+void mgds_env_restore(void)
+{
+    CUcontext old;
+
+    do {
+        OK(cu.CtxGetCurrent(&old));
+    } while (old && cu.CtxPopCurrent(&old) == CUDA_SUCCESS);
+    OK(cu.CtxSetCurrent(contexts[0]));
+}
+
+int mgds_env_devices(void)
+{
+    return device_count;
+}
+
+CUdevice mgds_env_device(int index)
+{
+    CUdevice device;
+
+    OK(cu.DeviceGet(&device, index));
+    return device;
+}
+
+CUcontext mgds_env_ctx(int index)
+{
+    if (!contexts[index])
+        OK(cu.DevicePrimaryCtxRetain(&contexts[index], mgds_env_device(index)));
+    return contexts[index];
+}
+
+int mgds_env_attribute(int device, CUdevice_attribute attribute)
+{
+    int value = 0;
+
+    OK(cu.DeviceGetAttribute(&value, attribute, mgds_env_device(device)));
+    return value;
+}
+
+static bool peers(void)
+{
+    int there = 0, back = 0;
+
+    if (device_count < 2)
+        return false;
+    OK(cu.DeviceCanAccessPeer(&there, mgds_env_device(0), mgds_env_device(1)));
+    OK(cu.DeviceCanAccessPeer(&back, mgds_env_device(1), mgds_env_device(0)));
+    return there && back;
+}
+
+unsigned mgds_env_needs(void)
+{
+    static const struct {
+        CUdevice_attribute attribute;
+        unsigned need;
+    } rows[] = {
+        {CU_DEVICE_ATTRIBUTE_CAN_USE_64_BIT_STREAM_MEM_OPS, NEED_MEMOP64},
+        {CU_DEVICE_ATTRIBUTE_CAN_USE_STREAM_WAIT_VALUE_NOR, NEED_NOR},
+        {CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR_SUPPORTED,
+         NEED_VMM},
+        {CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED, NEED_POOLS},
+        {CU_DEVICE_ATTRIBUTE_CONCURRENT_MANAGED_ACCESS, NEED_MANAGED},
+        {CU_DEVICE_ATTRIBUTE_IPC_EVENT_SUPPORTED, NEED_IPC},
+    };
+    /* 32-bit memory operations: always there with their v2 calls. */
+    unsigned met = NEED_MEMOPS | NEED_KERNELS;
+
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+        if (mgds_env_attribute(0, rows[i].attribute))
+            met |= rows[i].need;
+    if (device_count > 1)
+        met |= NEED_2DEV;
+    if (peers())
+        met |= NEED_PEER;
+    return met;
+}
+
+CUstream mgds_stream(unsigned flags)
+{
+    CUstream stream;
+
+    OK(cu.StreamCreate(&stream, flags));
+    return stream;
+}
+
+CUdeviceptr mgds_zeroed(size_t bytes)
+{
+    CUdeviceptr at;
+
+    OK(cu.MemAlloc(&at, bytes));
+    OK(cu.MemsetD8Async(at, 0, bytes, extra));
+    OK(cu.StreamSynchronize(extra));
+    return at;
+}
+
+void *mgds_pinned(size_t bytes)
+{
+    void *at;
+
+    OK(cu.MemHostAlloc(&at, bytes, CU_MEMHOSTALLOC_PORTABLE));
+    memset(at, 0, bytes);
+    return at;
+}
+
+void mgds_chance(void)
+{
+    for (int i = 0; i < 4; i++)
+        mgds_poke64((CUdeviceptr)(uintptr_t)extra_word, 0);
+}
+
+/* Copies by the extra stream; both addresses belong to unified addressing. */
+static void carry(CUdeviceptr to, CUdeviceptr from, size_t bytes)
+{
+    OK(cu.MemcpyAsync(to, from, bytes, extra));
+    OK(cu.StreamSynchronize(extra));
+}
+
+uint64_t mgds_peek64(CUdeviceptr at)
+{
+    carry((CUdeviceptr)(uintptr_t)extra_word, at, 8);
+    return *extra_word;
+}
+
+uint32_t mgds_peek(CUdeviceptr at)
+{
+    *extra_word = 0;
+    carry((CUdeviceptr)(uintptr_t)extra_word, at, 4);
+    return (uint32_t)*extra_word;
+}
+
+void mgds_poke64(CUdeviceptr at, uint64_t value)
+{
+    *extra_word = value;
+    if (at != (CUdeviceptr)(uintptr_t)extra_word)
+        carry(at, (CUdeviceptr)(uintptr_t)extra_word, 8);
+    OK(cu.StreamSynchronize(extra));
+}
+
+void mgds_poke(CUdeviceptr at, uint32_t value)
+{
+    *extra_word = value;
+    carry(at, (CUdeviceptr)(uintptr_t)extra_word, 4);
+}
