@@ -2,14 +2,6 @@
  * (Driver API, "Event Management"). */
 #include "case.h"
 
-static CUevent event(unsigned flags)
-{
-    CUevent made;
-
-    OK(cu.EventCreate(&made, flags));
-    return made;
-}
-
 static void event_sync_task(void *arg)
 {
     OK(cu.EventSynchronize(arg));
@@ -17,18 +9,17 @@ static void event_sync_task(void *arg)
 
 static void unrecorded_event_is_ready(void)
 {
-    CUevent e = event(CU_EVENT_DEFAULT);
+    CUevent e = mgds_event(CU_EVENT_DEFAULT);
 
     EXPECT_CU(CUDA_SUCCESS, cu.EventQuery(e));
     EXPECT_CU(CUDA_SUCCESS, cu.EventSynchronize(e));
-    OK(cu.EventDestroy(e));
 }
 
 static void event_recorded_after_copy_is_not_ready_before_it(void)
 {
-    CUstream s = mgds_stream(CU_STREAM_NON_BLOCKING);
+    CUstream s = mgds_free_stream();
     struct mgds_gate gate = mgds_gate_new();
-    CUevent e = event(CU_EVENT_DISABLE_TIMING);
+    CUevent e = mgds_event(CU_EVENT_DISABLE_TIMING);
     uint32_t *host = mgds_pinned(4);
     CUdeviceptr word = mgds_zeroed(4);
 
@@ -43,44 +34,36 @@ static void event_recorded_after_copy_is_not_ready_before_it(void)
     OK(cu.EventSynchronize(e));
     EXPECT_EQ(3, *host);
     EXPECT_CU(CUDA_SUCCESS, cu.EventQuery(e));
-    OK(cu.EventDestroy(e));
-    OK(cu.MemFreeHost(host));
-    OK(cu.MemFree(word));
-    OK(cu.StreamDestroy(s));
 }
 
 static void event_synchronize_waits_for_the_record(void)
 {
-    CUstream s = mgds_stream(CU_STREAM_NON_BLOCKING);
+    CUstream s = mgds_free_stream();
     struct mgds_gate gate = mgds_gate_new();
-    CUevent e = event(CU_EVENT_DISABLE_TIMING);
+    CUevent e = mgds_event(CU_EVENT_DISABLE_TIMING);
 
     mgds_gate_hold(gate, s);
     OK(cu.EventRecord(e, s));
     mgds_expect_blocked(gate, "cuEventSynchronize", event_sync_task, e);
-    OK(cu.EventDestroy(e));
-    OK(cu.StreamDestroy(s));
 }
 
 static void blocking_sync_event_waits_too(void)
 {
-    CUstream s = mgds_stream(CU_STREAM_NON_BLOCKING);
+    CUstream s = mgds_free_stream();
     struct mgds_gate gate = mgds_gate_new();
-    CUevent e = event(CU_EVENT_BLOCKING_SYNC);
+    CUevent e = mgds_event(CU_EVENT_BLOCKING_SYNC);
 
     mgds_gate_hold(gate, s);
     OK(cu.EventRecord(e, s));
     mgds_expect_blocked(gate, "cuEventSynchronize", event_sync_task, e);
-    OK(cu.EventDestroy(e));
-    OK(cu.StreamDestroy(s));
 }
 
 static void stream_waits_for_an_event_of_another(void)
 {
-    CUstream a = mgds_stream(CU_STREAM_NON_BLOCKING);
-    CUstream b = mgds_stream(CU_STREAM_NON_BLOCKING);
+    CUstream a = mgds_free_stream();
+    CUstream b = mgds_free_stream();
     struct mgds_gate gate = mgds_gate_new();
-    CUevent e = event(CU_EVENT_DISABLE_TIMING);
+    CUevent e = mgds_event(CU_EVENT_DISABLE_TIMING);
     CUdeviceptr x = mgds_zeroed(4), y = mgds_zeroed(4);
 
     mgds_gate_hold(gate, a);
@@ -94,19 +77,14 @@ static void stream_waits_for_an_event_of_another(void)
     OK(cu.StreamSynchronize(b));
     EXPECT_EQ(6, mgds_peek(y));
     OK(cu.StreamSynchronize(a));
-    OK(cu.EventDestroy(e));
-    OK(cu.MemFree(x));
-    OK(cu.MemFree(y));
-    OK(cu.StreamDestroy(a));
-    OK(cu.StreamDestroy(b));
 }
 
 static void wait_for_an_unrecorded_event_is_none(void)
 {
-    CUstream a = mgds_stream(CU_STREAM_NON_BLOCKING);
-    CUstream b = mgds_stream(CU_STREAM_NON_BLOCKING);
+    CUstream a = mgds_free_stream();
+    CUstream b = mgds_free_stream();
     struct mgds_gate gate = mgds_gate_new();
-    CUevent e = event(CU_EVENT_DISABLE_TIMING);
+    CUevent e = mgds_event(CU_EVENT_DISABLE_TIMING);
 
     OK(cu.StreamWaitEvent(b, e, 0));
     /* A record after the wait was called does not count for it. */
@@ -116,20 +94,17 @@ static void wait_for_an_unrecorded_event_is_none(void)
     EXPECT_CU(CUDA_ERROR_NOT_READY, cu.EventQuery(e));
     mgds_gate_open(gate);
     OK(cu.StreamSynchronize(a));
-    OK(cu.EventDestroy(e));
-    OK(cu.StreamDestroy(a));
-    OK(cu.StreamDestroy(b));
 }
 
 /* "cuStreamWaitEvent() ... the most recent call to cuEventRecord() on the
  * event": at the call; a later record changes nothing for it. */
 static void wait_uses_the_record_at_its_call(void)
 {
-    CUstream a = mgds_stream(CU_STREAM_NON_BLOCKING);
-    CUstream b = mgds_stream(CU_STREAM_NON_BLOCKING);
-    CUstream c = mgds_stream(CU_STREAM_NON_BLOCKING);
+    CUstream a = mgds_free_stream();
+    CUstream b = mgds_free_stream();
+    CUstream c = mgds_free_stream();
     struct mgds_gate first = mgds_gate_new(), second = mgds_gate_new();
-    CUevent e = event(CU_EVENT_DISABLE_TIMING);
+    CUevent e = mgds_event(CU_EVENT_DISABLE_TIMING);
 
     mgds_gate_hold(first, a);
     OK(cu.EventRecord(e, a));
@@ -143,17 +118,13 @@ static void wait_uses_the_record_at_its_call(void)
     EXPECT_CU(CUDA_ERROR_NOT_READY, cu.EventQuery(e));
     mgds_gate_open(second);
     OK(cu.EventSynchronize(e));
-    OK(cu.EventDestroy(e));
-    OK(cu.StreamDestroy(a));
-    OK(cu.StreamDestroy(b));
-    OK(cu.StreamDestroy(c));
 }
 
 static void recorded_again_event_is_not_ready_again(void)
 {
-    CUstream s = mgds_stream(CU_STREAM_NON_BLOCKING);
+    CUstream s = mgds_free_stream();
     struct mgds_gate gate = mgds_gate_new();
-    CUevent e = event(CU_EVENT_DISABLE_TIMING);
+    CUevent e = mgds_event(CU_EVENT_DISABLE_TIMING);
 
     OK(cu.EventRecord(e, s));
     OK(cu.EventSynchronize(e));
@@ -164,18 +135,17 @@ static void recorded_again_event_is_not_ready_again(void)
     EXPECT_CU(CUDA_ERROR_NOT_READY, cu.EventQuery(e));
     mgds_gate_open(gate);
     OK(cu.EventSynchronize(e));
-    OK(cu.EventDestroy(e));
-    OK(cu.StreamDestroy(s));
 }
 
 /* "An event may be destroyed before it is complete": the wait stays. */
 static void destroyed_event_still_orders_its_waits(void)
 {
-    CUstream a = mgds_stream(CU_STREAM_NON_BLOCKING);
-    CUstream b = mgds_stream(CU_STREAM_NON_BLOCKING);
+    CUstream a = mgds_free_stream();
+    CUstream b = mgds_free_stream();
     struct mgds_gate gate = mgds_gate_new();
-    CUevent e = event(CU_EVENT_DISABLE_TIMING);
+    CUevent e;
 
+    OK(cu.EventCreate(&e, CU_EVENT_DISABLE_TIMING));
     mgds_gate_hold(gate, a);
     OK(cu.EventRecord(e, a));
     OK(cu.StreamWaitEvent(b, e, 0));
@@ -185,14 +155,12 @@ static void destroyed_event_still_orders_its_waits(void)
     mgds_gate_open(gate);
     OK(cu.StreamSynchronize(b));
     EXPECT_CU(CUDA_SUCCESS, cu.StreamQuery(a));
-    OK(cu.StreamDestroy(a));
-    OK(cu.StreamDestroy(b));
 }
 
 static void elapsed_time_lies_between_its_events(void)
 {
-    CUstream s = mgds_stream(CU_STREAM_NON_BLOCKING);
-    CUevent a = event(CU_EVENT_DEFAULT), b = event(CU_EVENT_DEFAULT);
+    CUstream s = mgds_free_stream();
+    CUevent a = mgds_event(CU_EVENT_DEFAULT), b = mgds_event(CU_EVENT_DEFAULT);
     float ms = -1;
 
     OK(cu.EventRecord(a, s));
@@ -202,16 +170,13 @@ static void elapsed_time_lies_between_its_events(void)
     EXPECT(ms >= 0 && ms < 10000);
     OK(cu.EventElapsedTime(&ms, a, a));
     EXPECT(ms >= 0 && ms < 0.001f);
-    OK(cu.EventDestroy(a));
-    OK(cu.EventDestroy(b));
-    OK(cu.StreamDestroy(s));
 }
 
 static void elapsed_time_of_an_unfinished_event_is_not_ready(void)
 {
-    CUstream s = mgds_stream(CU_STREAM_NON_BLOCKING);
+    CUstream s = mgds_free_stream();
     struct mgds_gate gate = mgds_gate_new();
-    CUevent a = event(CU_EVENT_DEFAULT), b = event(CU_EVENT_DEFAULT);
+    CUevent a = mgds_event(CU_EVENT_DEFAULT), b = mgds_event(CU_EVENT_DEFAULT);
     float ms;
 
     OK(cu.EventRecord(a, s));
@@ -221,16 +186,13 @@ static void elapsed_time_of_an_unfinished_event_is_not_ready(void)
     mgds_gate_open(gate);
     OK(cu.StreamSynchronize(s));
     OK(cu.EventElapsedTime(&ms, a, b));
-    OK(cu.EventDestroy(a));
-    OK(cu.EventDestroy(b));
-    OK(cu.StreamDestroy(s));
 }
 
 static void elapsed_time_needs_timing_and_records(void)
 {
-    CUstream s = mgds_stream(CU_STREAM_NON_BLOCKING);
-    CUevent a = event(CU_EVENT_DEFAULT), b = event(CU_EVENT_DEFAULT);
-    CUevent mute = event(CU_EVENT_DISABLE_TIMING);
+    CUstream s = mgds_free_stream();
+    CUevent a = mgds_event(CU_EVENT_DEFAULT), b = mgds_event(CU_EVENT_DEFAULT);
+    CUevent mute = mgds_event(CU_EVENT_DISABLE_TIMING);
     float ms;
 
     OK(cu.EventRecord(a, s));
@@ -238,10 +200,6 @@ static void elapsed_time_needs_timing_and_records(void)
     OK(cu.StreamSynchronize(s));
     EXPECT_CU(CUDA_ERROR_INVALID_HANDLE, cu.EventElapsedTime(&ms, a, b));
     EXPECT_CU(CUDA_ERROR_INVALID_HANDLE, cu.EventElapsedTime(&ms, a, mute));
-    OK(cu.EventDestroy(a));
-    OK(cu.EventDestroy(b));
-    OK(cu.EventDestroy(mute));
-    OK(cu.StreamDestroy(s));
 }
 
 static void event_flags_are_checked(void)
@@ -256,53 +214,47 @@ static void event_flags_are_checked(void)
 
 static void event_and_stream_must_share_a_context(void)
 {
-    CUstream s = mgds_stream(CU_STREAM_NON_BLOCKING), other;
-    CUevent e = event(CU_EVENT_DISABLE_TIMING);
+    CUstream s = mgds_free_stream(), other;
+    CUevent e = mgds_event(CU_EVENT_DISABLE_TIMING);
 
     OK(cu.CtxSetCurrent(mgds_env_ctx(1)));
-    other = mgds_stream(CU_STREAM_NON_BLOCKING);
+    other = mgds_free_stream();
     EXPECT_CU(CUDA_ERROR_INVALID_HANDLE, cu.EventRecord(e, other));
-    OK(cu.StreamDestroy(other));
     OK(cu.CtxSetCurrent(mgds_env_ctx(0)));
     OK(cu.EventRecord(e, s));
     OK(cu.EventSynchronize(e));
-    OK(cu.EventDestroy(e));
-    OK(cu.StreamDestroy(s));
 }
 
 /* "cuStreamWaitEvent: hEvent may be from a different context or device". */
 static void stream_waits_for_an_event_of_another_device(void)
 {
-    CUstream a = mgds_stream(CU_STREAM_NON_BLOCKING), b;
+    CUstream a = mgds_free_stream(), b;
     struct mgds_gate gate = mgds_gate_new();
-    CUevent e = event(CU_EVENT_DISABLE_TIMING);
+    CUevent e = mgds_event(CU_EVENT_DISABLE_TIMING);
 
     mgds_gate_hold(gate, a);
     OK(cu.EventRecord(e, a));
     OK(cu.CtxSetCurrent(mgds_env_ctx(1)));
-    b = mgds_stream(CU_STREAM_NON_BLOCKING);
+    b = mgds_free_stream();
     OK(cu.StreamWaitEvent(b, e, 0));
     mgds_chance();
     EXPECT_CU(CUDA_ERROR_NOT_READY, cu.StreamQuery(b));
     mgds_gate_open(gate);
     OK(cu.StreamSynchronize(b));
     EXPECT_CU(CUDA_SUCCESS, cu.EventQuery(e));
-    OK(cu.StreamDestroy(b));
-    OK(cu.EventDestroy(e));
-    OK(cu.StreamDestroy(a));
 }
 
 static void many_waits_on_one_event_all_pass(void)
 {
-    CUstream a = mgds_stream(CU_STREAM_NON_BLOCKING), s[6];
+    CUstream a = mgds_free_stream(), s[6];
     struct mgds_gate gate = mgds_gate_new();
-    CUevent e = event(CU_EVENT_DISABLE_TIMING);
+    CUevent e = mgds_event(CU_EVENT_DISABLE_TIMING);
     CUdeviceptr words = mgds_zeroed(24);
 
     mgds_gate_hold(gate, a);
     OK(cu.EventRecord(e, a));
     for (unsigned i = 0; i < 6; i++) {
-        s[i] = mgds_stream(CU_STREAM_NON_BLOCKING);
+        s[i] = mgds_free_stream();
         OK(cu.StreamWaitEvent(s[i], e, 0));
         OK(cu.MemsetD32Async(words + 4 * i, i + 1, 1, s[i]));
     }
@@ -313,22 +265,16 @@ static void many_waits_on_one_event_all_pass(void)
     for (unsigned i = 0; i < 6; i++) {
         OK(cu.StreamSynchronize(s[i]));
         EXPECT_EQ(i + 1, mgds_peek(words + 4 * i));
-        OK(cu.StreamDestroy(s[i]));
     }
-    OK(cu.EventDestroy(e));
-    OK(cu.MemFree(words));
-    OK(cu.StreamDestroy(a));
 }
 
 static void wait_flags_are_checked(void)
 {
-    CUstream s = mgds_stream(CU_STREAM_NON_BLOCKING);
-    CUevent e = event(CU_EVENT_DISABLE_TIMING);
+    CUstream s = mgds_free_stream();
+    CUevent e = mgds_event(CU_EVENT_DISABLE_TIMING);
 
     EXPECT_CU(CUDA_ERROR_INVALID_VALUE, cu.StreamWaitEvent(s, e, 0x40));
     EXPECT_CU(CUDA_ERROR_INVALID_HANDLE, cu.StreamWaitEvent(s, NULL, 0));
-    OK(cu.EventDestroy(e));
-    OK(cu.StreamDestroy(s));
 }
 
 const struct mgds_case mgds_cases_event[] = {

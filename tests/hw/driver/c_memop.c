@@ -16,24 +16,19 @@ static _Atomic uint64_t *host_word(void)
     return mgds_pinned(8);
 }
 
-static CUdeviceptr device_side(void *host)
-{
-    return (CUdeviceptr)(uintptr_t)host;
-}
-
 /* Queues a wait on a host word that holds row->word. A wait that should not
  * pass must still stand after other work had its chance, and go when the
  * word changes. */
 static void check_compare(const struct compare *row, bool wide)
 {
-    CUstream s = mgds_stream(CU_STREAM_NON_BLOCKING);
+    CUstream s = mgds_free_stream();
     _Atomic uint64_t *word = host_word();
 
     atomic_store(word, row->word);
     if (wide)
-        OK(cu.StreamWaitValue64(s, device_side(word), row->value, row->flags));
+        OK(cu.StreamWaitValue64(s, mgds_address(word), row->value, row->flags));
     else
-        OK(cu.StreamWaitValue32(s, device_side(word), (uint32_t)row->value,
+        OK(cu.StreamWaitValue32(s, mgds_address(word), (uint32_t)row->value,
                                 row->flags));
     if (!row->passes) {
         mgds_chance();
@@ -41,8 +36,6 @@ static void check_compare(const struct compare *row, bool wide)
         atomic_store(word, row->release);
     }
     OK(cu.StreamSynchronize(s));
-    OK(cu.MemFreeHost(word));
-    OK(cu.StreamDestroy(s));
 }
 
 static void check_compares(const struct compare *rows, size_t count, bool wide)
@@ -144,10 +137,10 @@ static void wait64_nor_passes_on_a_bit_clear_in_both(void)
 
 static void wait_looks_again_until_it_holds(void)
 {
-    CUstream s = mgds_stream(CU_STREAM_NON_BLOCKING);
+    CUstream s = mgds_free_stream();
     _Atomic uint64_t *word = host_word();
 
-    OK(cu.StreamWaitValue32(s, device_side(word), 4, GEQ));
+    OK(cu.StreamWaitValue32(s, mgds_address(word), 4, GEQ));
     for (uint64_t i = 1; i < 4; i++) {
         atomic_store(word, i);
         mgds_chance();
@@ -155,14 +148,12 @@ static void wait_looks_again_until_it_holds(void)
     }
     atomic_store(word, 4);
     OK(cu.StreamSynchronize(s));
-    OK(cu.MemFreeHost(word));
-    OK(cu.StreamDestroy(s));
 }
 
 static void wait_on_a_device_word_sees_another_streams_write(void)
 {
-    CUstream a = mgds_stream(CU_STREAM_NON_BLOCKING);
-    CUstream b = mgds_stream(CU_STREAM_NON_BLOCKING);
+    CUstream a = mgds_free_stream();
+    CUstream b = mgds_free_stream();
     CUdeviceptr word = mgds_zeroed(8);
 
     OK(cu.StreamWaitValue32(a, word, 1, EQ));
@@ -175,14 +166,11 @@ static void wait_on_a_device_word_sees_another_streams_write(void)
     OK(cu.StreamWriteValue64(b, word, 1ull << 40, 0));
     OK(cu.StreamSynchronize(a));
     OK(cu.StreamSynchronize(b));
-    OK(cu.MemFree(word));
-    OK(cu.StreamDestroy(a));
-    OK(cu.StreamDestroy(b));
 }
 
 static void write32_changes_four_bytes_only(void)
 {
-    CUstream s = mgds_stream(CU_STREAM_NON_BLOCKING);
+    CUstream s = mgds_free_stream();
     CUdeviceptr words = mgds_zeroed(16);
 
     OK(cu.MemsetD8Async(words, 0xee, 16, s));
@@ -193,25 +181,21 @@ static void write32_changes_four_bytes_only(void)
     OK(cu.StreamWriteValue64(s, words + 8, 0x1122334455667788, 0));
     OK(cu.StreamSynchronize(s));
     EXPECT_EQ(0x1122334455667788, mgds_peek64(words + 8));
-    OK(cu.MemFree(words));
-    OK(cu.StreamDestroy(s));
 }
 
 /* Host memory is seen by a polling CPU with no synchronisation call. */
 static void written_word_is_seen_by_a_polling_host(void)
 {
-    CUstream s = mgds_stream(CU_STREAM_NON_BLOCKING);
+    CUstream s = mgds_free_stream();
     _Atomic uint64_t *word = host_word();
 
-    OK(cu.StreamWriteValue32(s, device_side(word), 77, 0));
+    OK(cu.StreamWriteValue32(s, mgds_address(word), 77, 0));
     while (atomic_load(word) != 77)
         sched_yield();
-    OK(cu.StreamWriteValue64(s, device_side(word), 1ull << 50, 0));
+    OK(cu.StreamWriteValue64(s, mgds_address(word), 1ull << 50, 0));
     while (atomic_load(word) != 1ull << 50)
         sched_yield();
     OK(cu.StreamSynchronize(s));
-    OK(cu.MemFreeHost(word));
-    OK(cu.StreamDestroy(s));
 }
 
 /* Without NO_MEMORY_BARRIER the write comes after a fence: who sees the flag
@@ -219,7 +203,7 @@ static void written_word_is_seen_by_a_polling_host(void)
 static void write_comes_after_the_copy_before_it(void)
 {
     enum { WORDS = 4096, ROUNDS = 20 };
-    CUstream s = mgds_stream(CU_STREAM_NON_BLOCKING);
+    CUstream s = mgds_free_stream();
     _Atomic uint64_t *flag = host_word();
     uint32_t *to = mgds_pinned(WORDS * 4);
     CUdeviceptr from = mgds_zeroed(WORDS * 4);
@@ -227,30 +211,24 @@ static void write_comes_after_the_copy_before_it(void)
     for (uint32_t i = 1; i <= ROUNDS; i++) {
         OK(cu.MemsetD32Async(from, i, WORDS, s));
         OK(cu.MemcpyDtoHAsync(to, from, WORDS * 4, s));
-        OK(cu.StreamWriteValue32(s, device_side(flag), i, 0));
+        OK(cu.StreamWriteValue32(s, mgds_address(flag), i, 0));
         while (atomic_load(flag) != i)
             sched_yield();
         EXPECT_EQ(i, to[0]);
         EXPECT_EQ(i, to[WORDS - 1]);
     }
     OK(cu.StreamSynchronize(s));
-    OK(cu.MemFreeHost(flag));
-    OK(cu.MemFreeHost(to));
-    OK(cu.MemFree(from));
-    OK(cu.StreamDestroy(s));
 }
 
 static void write_without_barrier_is_accepted(void)
 {
-    CUstream s = mgds_stream(CU_STREAM_NON_BLOCKING);
+    CUstream s = mgds_free_stream();
     CUdeviceptr word = mgds_zeroed(8);
 
     OK(cu.StreamWriteValue32(s, word, 3,
                              CU_STREAM_WRITE_VALUE_NO_MEMORY_BARRIER));
     OK(cu.StreamSynchronize(s));
     EXPECT_EQ(3, mgds_peek(word));
-    OK(cu.MemFree(word));
-    OK(cu.StreamDestroy(s));
 }
 
 static void memory_operations_work_on_the_legacy_stream(void)
@@ -261,13 +239,12 @@ static void memory_operations_work_on_the_legacy_stream(void)
     OK(cu.StreamWaitValue32(NULL, word, 3, EQ));
     OK(cu.StreamSynchronize(NULL));
     EXPECT_EQ(3, mgds_peek(word));
-    OK(cu.MemFree(word));
 }
 
 static void memory_operations_reach_registered_memory(void)
 {
     static _Atomic uint64_t page[1024] __attribute__((aligned(4096)));
-    CUstream s = mgds_stream(CU_STREAM_NON_BLOCKING);
+    CUstream s = mgds_free_stream();
     CUdeviceptr at;
 
     OK(cu.MemHostRegister(page, sizeof(page), CU_MEMHOSTREGISTER_DEVICEMAP));
@@ -280,12 +257,11 @@ static void memory_operations_reach_registered_memory(void)
     OK(cu.StreamSynchronize(s));
     EXPECT_EQ(5, atomic_load(&page[1]));
     OK(cu.MemHostUnregister(page));
-    OK(cu.StreamDestroy(s));
 }
 
 static void misaligned_words_are_refused(void)
 {
-    CUstream s = mgds_stream(CU_STREAM_NON_BLOCKING);
+    CUstream s = mgds_free_stream();
     CUdeviceptr word = mgds_zeroed(16);
 
     EXPECT_CU(CUDA_ERROR_INVALID_VALUE,
@@ -298,13 +274,11 @@ static void misaligned_words_are_refused(void)
               cu.StreamWaitValue64(s, word + 4, 0, EQ));
     OK(cu.StreamSynchronize(s));
     EXPECT_EQ(0, mgds_peek64(word));
-    OK(cu.MemFree(word));
-    OK(cu.StreamDestroy(s));
 }
 
 static void unknown_memop_flags_are_refused(void)
 {
-    CUstream s = mgds_stream(CU_STREAM_NON_BLOCKING);
+    CUstream s = mgds_free_stream();
     CUdeviceptr word = mgds_zeroed(16);
 
     EXPECT_CU(CUDA_ERROR_INVALID_VALUE,
@@ -315,27 +289,24 @@ static void unknown_memop_flags_are_refused(void)
               cu.StreamWaitValue64(s, word, 0, 0x100));
     EXPECT_CU(CUDA_ERROR_INVALID_VALUE,
               cu.StreamWriteValue64(s, word, 0, 0x100));
-    OK(cu.MemFree(word));
-    OK(cu.StreamDestroy(s));
 }
 
 static void words_the_device_cannot_reach_are_refused(void)
 {
     static uint64_t plain;
-    CUstream s = mgds_stream(CU_STREAM_NON_BLOCKING);
+    CUstream s = mgds_free_stream();
 
     EXPECT_CU(CUDA_ERROR_INVALID_VALUE, cu.StreamWriteValue32(s, 0, 1, 0));
     EXPECT_CU(CUDA_ERROR_INVALID_VALUE,
-              cu.StreamWriteValue32(s, device_side(&plain), 1, 0));
+              cu.StreamWriteValue32(s, mgds_address(&plain), 1, 0));
     EXPECT_CU(CUDA_ERROR_INVALID_VALUE,
-              cu.StreamWaitValue32(s, device_side(&plain), 0, EQ));
-    OK(cu.StreamDestroy(s));
+              cu.StreamWaitValue32(s, mgds_address(&plain), 0, EQ));
 }
 
 /* Documented: the flag needs CU_DEVICE_ATTRIBUTE_CAN_FLUSH_REMOTE_WRITES. */
 static void flush_flag_needs_the_attribute(void)
 {
-    CUstream s = mgds_stream(CU_STREAM_NON_BLOCKING);
+    CUstream s = mgds_free_stream();
     CUdeviceptr word = mgds_zeroed(16);
     bool can =
         mgds_env_attribute(0, CU_DEVICE_ATTRIBUTE_CAN_FLUSH_REMOTE_WRITES);
@@ -344,8 +315,6 @@ static void flush_flag_needs_the_attribute(void)
         can ? CUDA_SUCCESS : CUDA_ERROR_NOT_SUPPORTED,
         cu.StreamWaitValue32(s, word, 0, EQ | CU_STREAM_WAIT_VALUE_FLUSH));
     OK(cu.StreamSynchronize(s));
-    OK(cu.MemFree(word));
-    OK(cu.StreamDestroy(s));
 }
 
 const struct mgds_case mgds_cases_memop[] = {

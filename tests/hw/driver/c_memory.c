@@ -88,8 +88,7 @@ static void freeing_a_plain_pointer_is_an_invalid_value(void)
 {
     static uint64_t plain;
 
-    EXPECT_CU(CUDA_ERROR_INVALID_VALUE,
-              cu.MemFree((CUdeviceptr)(uintptr_t)&plain));
+    EXPECT_CU(CUDA_ERROR_INVALID_VALUE, cu.MemFree(mgds_address(&plain)));
     EXPECT_CU(CUDA_ERROR_INVALID_VALUE, cu.MemFreeHost(&plain));
 }
 
@@ -111,9 +110,8 @@ static void address_range_of_unknown_memory_is_not_found(void)
     CUdeviceptr at, base;
     size_t size;
 
-    EXPECT_CU(
-        CUDA_ERROR_NOT_FOUND,
-        cu.MemGetAddressRange(&base, &size, (CUdeviceptr)(uintptr_t)&plain));
+    EXPECT_CU(CUDA_ERROR_NOT_FOUND,
+              cu.MemGetAddressRange(&base, &size, mgds_address(&plain)));
     OK(cu.MemAlloc(&at, 64 << 20));
     OK(cu.MemFree(at));
     EXPECT_CU(CUDA_ERROR_NOT_FOUND, cu.MemGetAddressRange(&base, &size, at));
@@ -169,7 +167,7 @@ static void registered_memory_is_copied_to_and_from(void)
     size_t bytes = 1 << 16;
     uint32_t *page = aligned_alloc(4096, bytes);
     CUdeviceptr at, device = mgds_zeroed(bytes);
-    CUstream s = mgds_stream(CU_STREAM_NON_BLOCKING);
+    CUstream s = mgds_free_stream();
 
     OK(cu.MemHostRegister(page, bytes, CU_MEMHOSTREGISTER_PORTABLE));
     OK(cu.MemHostGetDevicePointer(&at, page, 0));
@@ -181,8 +179,6 @@ static void registered_memory_is_copied_to_and_from(void)
     OK(cu.StreamSynchronize(s));
     EXPECT_EQ(42, page[2]);
     OK(cu.MemHostUnregister(page));
-    OK(cu.MemFree(device));
-    OK(cu.StreamDestroy(s));
     free(page);
 }
 
@@ -229,8 +225,7 @@ static void pinned_memory_is_not_freed_as_device_memory(void)
     void *host;
 
     OK(cu.MemHostAlloc(&host, 4096, 0));
-    EXPECT_CU(CUDA_ERROR_INVALID_VALUE,
-              cu.MemFree((CUdeviceptr)(uintptr_t)host));
+    EXPECT_CU(CUDA_ERROR_INVALID_VALUE, cu.MemFree(mgds_address(host)));
     OK(cu.MemFreeHost(host));
     EXPECT_CU(CUDA_ERROR_INVALID_VALUE, cu.MemFreeHost(host));
 }
@@ -239,7 +234,7 @@ static void managed_memory_is_seen_by_host_and_device(void)
 {
     CUdeviceptr at;
     uint32_t *host;
-    CUstream s = mgds_stream(CU_STREAM_NON_BLOCKING);
+    CUstream s = mgds_free_stream();
 
     OK(cu.MemAllocManaged(&at, 8192, CU_MEM_ATTACH_GLOBAL));
     host = (uint32_t *)(uintptr_t)at;
@@ -251,7 +246,6 @@ static void managed_memory_is_seen_by_host_and_device(void)
     OK(cu.StreamSynchronize(s));
     EXPECT_EQ(12, host[2047]);
     OK(cu.MemFree(at));
-    OK(cu.StreamDestroy(s));
 }
 
 static void managed_memory_flags_are_checked(void)

@@ -9,7 +9,7 @@ static void sync_task(void *stream)
 
 static void work_runs_in_the_order_of_a_stream(void)
 {
-    CUstream s = mgds_stream(CU_STREAM_NON_BLOCKING);
+    CUstream s = mgds_free_stream();
     struct mgds_gate gate = mgds_gate_new();
     CUdeviceptr a = mgds_zeroed(4), b = mgds_zeroed(8);
 
@@ -23,15 +23,12 @@ static void work_runs_in_the_order_of_a_stream(void)
     mgds_gate_open(gate);
     OK(cu.StreamSynchronize(s));
     EXPECT_EQ(0x200000001, mgds_peek64(b));
-    OK(cu.MemFree(a));
-    OK(cu.MemFree(b));
-    OK(cu.StreamDestroy(s));
 }
 
 static void held_stream_does_not_hold_another(void)
 {
-    CUstream a = mgds_stream(CU_STREAM_NON_BLOCKING);
-    CUstream b = mgds_stream(CU_STREAM_NON_BLOCKING);
+    CUstream a = mgds_free_stream();
+    CUstream b = mgds_free_stream();
     struct mgds_gate gate = mgds_gate_new();
     CUdeviceptr word = mgds_zeroed(4);
 
@@ -42,9 +39,6 @@ static void held_stream_does_not_hold_another(void)
     EXPECT_CU(CUDA_ERROR_NOT_READY, cu.StreamQuery(a));
     mgds_gate_open(gate);
     OK(cu.StreamSynchronize(a));
-    OK(cu.MemFree(word));
-    OK(cu.StreamDestroy(a));
-    OK(cu.StreamDestroy(b));
 }
 
 static void blocking_streams_do_not_hold_each_other(void)
@@ -60,14 +54,11 @@ static void blocking_streams_do_not_hold_each_other(void)
     mgds_gate_open(gate);
     OK(cu.StreamSynchronize(a));
     EXPECT_EQ(7, mgds_peek(word));
-    OK(cu.MemFree(word));
-    OK(cu.StreamDestroy(a));
-    OK(cu.StreamDestroy(b));
 }
 
 static void stream_is_not_ready_while_work_is_left(void)
 {
-    CUstream s = mgds_stream(CU_STREAM_NON_BLOCKING);
+    CUstream s = mgds_free_stream();
     struct mgds_gate gate = mgds_gate_new();
 
     EXPECT_CU(CUDA_SUCCESS, cu.StreamQuery(s));
@@ -77,17 +68,15 @@ static void stream_is_not_ready_while_work_is_left(void)
     mgds_gate_open(gate);
     OK(cu.StreamSynchronize(s));
     EXPECT_CU(CUDA_SUCCESS, cu.StreamQuery(s));
-    OK(cu.StreamDestroy(s));
 }
 
 static void stream_synchronize_waits_for_its_work(void)
 {
-    CUstream s = mgds_stream(CU_STREAM_NON_BLOCKING);
+    CUstream s = mgds_free_stream();
     struct mgds_gate gate = mgds_gate_new();
 
     mgds_gate_hold(gate, s);
     mgds_expect_blocked(gate, "cuStreamSynchronize", sync_task, s);
-    OK(cu.StreamDestroy(s));
 }
 
 static void ctx_sync_task(void *arg)
@@ -98,12 +87,11 @@ static void ctx_sync_task(void *arg)
 
 static void context_synchronize_waits_for_every_stream(void)
 {
-    CUstream s = mgds_stream(CU_STREAM_NON_BLOCKING);
+    CUstream s = mgds_free_stream();
     struct mgds_gate gate = mgds_gate_new();
 
     mgds_gate_hold(gate, s);
     mgds_expect_blocked(gate, "cuCtxSynchronize", ctx_sync_task, NULL);
-    OK(cu.StreamDestroy(s));
 }
 
 /* "In case the device is still doing work in the stream when cuStreamDestroy()
@@ -116,12 +104,12 @@ static void destroy_task(void *stream)
 
 static void destroyed_stream_still_does_its_work(void)
 {
-    CUstream s = mgds_stream(CU_STREAM_NON_BLOCKING);
+    CUstream s;
     struct mgds_gate gate = mgds_gate_new();
     CUdeviceptr word = mgds_zeroed(4);
-    CUevent after;
+    CUevent after = mgds_event(CU_EVENT_DISABLE_TIMING);
 
-    OK(cu.EventCreate(&after, CU_EVENT_DISABLE_TIMING));
+    OK(cu.StreamCreate(&s, CU_STREAM_NON_BLOCKING));
     mgds_gate_hold(gate, s);
     OK(cu.MemsetD32Async(word, 9, 1, s));
     OK(cu.EventRecord(after, s));
@@ -131,13 +119,11 @@ static void destroyed_stream_still_does_its_work(void)
     mgds_gate_open(gate);
     OK(cu.EventSynchronize(after));
     EXPECT_EQ(9, mgds_peek(word));
-    OK(cu.EventDestroy(after));
-    OK(cu.MemFree(word));
 }
 
 static void stream_keeps_its_flags_and_context(void)
 {
-    CUstream a = mgds_stream(CU_STREAM_NON_BLOCKING);
+    CUstream a = mgds_free_stream();
     CUstream b = mgds_stream(CU_STREAM_DEFAULT);
     unsigned flags = 99;
     CUcontext ctx = NULL;
@@ -148,13 +134,11 @@ static void stream_keeps_its_flags_and_context(void)
     EXPECT_EQ(CU_STREAM_DEFAULT, flags);
     OK(cu.StreamGetCtx(a, &ctx));
     EXPECT(ctx == mgds_env_ctx(0));
-    OK(cu.StreamDestroy(a));
-    OK(cu.StreamDestroy(b));
 }
 
 static void stream_context_is_its_own_not_the_current_one(void)
 {
-    CUstream a = mgds_stream(CU_STREAM_NON_BLOCKING);
+    CUstream a = mgds_free_stream();
     CUcontext ctx = NULL;
 
     OK(cu.CtxSetCurrent(mgds_env_ctx(1)));
@@ -166,13 +150,12 @@ static void stream_context_is_its_own_not_the_current_one(void)
     OK(cu.StreamGetCtx(a, &ctx));
     EXPECT(ctx == mgds_env_ctx(0));
     OK(cu.CtxSetCurrent(mgds_env_ctx(0)));
-    OK(cu.StreamDestroy(a));
 }
 
 static void streams_have_different_ids(void)
 {
-    CUstream a = mgds_stream(CU_STREAM_NON_BLOCKING);
-    CUstream b = mgds_stream(CU_STREAM_NON_BLOCKING);
+    CUstream a = mgds_free_stream();
+    CUstream b = mgds_free_stream();
     unsigned long long ida = 0, again = 0, idb = 0, legacy = 0;
 
     OK(cu.StreamGetId(a, &ida));
@@ -182,8 +165,6 @@ static void streams_have_different_ids(void)
     EXPECT_EQ(ida, again);
     EXPECT(ida != idb);
     EXPECT(legacy != ida && legacy != idb);
-    OK(cu.StreamDestroy(a));
-    OK(cu.StreamDestroy(b));
 }
 
 static void stream_flags_are_checked(void)
@@ -224,7 +205,7 @@ static void work_of_another_devices_stream_runs_there(void)
     uint32_t got = 0;
 
     OK(cu.CtxSetCurrent(mgds_env_ctx(1)));
-    s = mgds_stream(CU_STREAM_NON_BLOCKING);
+    s = mgds_free_stream();
     OK(cu.MemAlloc(&word, 4));
     OK(cu.MemsetD32Async(word, 5, 1, s));
     /* The stream's context counts, not the current one. */
@@ -234,7 +215,6 @@ static void work_of_another_devices_stream_runs_there(void)
     EXPECT_EQ(5, got);
     OK(cu.CtxSetCurrent(mgds_env_ctx(1)));
     OK(cu.MemFree(word));
-    OK(cu.StreamDestroy(s));
 }
 
 const struct mgds_case mgds_cases_stream[] = {

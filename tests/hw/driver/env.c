@@ -7,6 +7,18 @@
 
 static int device_count;
 static CUcontext contexts[2];
+
+/* What the case made. The first kept_count things are the harness's own. */
+enum thing_kind { STREAM, EVENT, MEMORY, PINNED };
+struct thing {
+    enum thing_kind kind;
+    void *handle;
+    CUcontext ctx;
+};
+#define THINGS 512
+static struct thing things[THINGS];
+static unsigned thing_count, kept_count;
+
 static CUstream extra;
 static uint64_t *extra_word;
 
@@ -19,6 +31,7 @@ void mgds_env_start(void)
     mgds_gate_setup();
     OK(cu.StreamCreate(&extra, CU_STREAM_NON_BLOCKING));
     extra_word = mgds_pinned(sizeof(*extra_word));
+    kept_count = thing_count;
 }
 
 void mgds_env_restore(void)
@@ -97,12 +110,37 @@ unsigned mgds_env_needs(void)
     return met;
 }
 
+static void keep(enum thing_kind kind, void *handle)
+{
+    struct thing *t = &things[thing_count++];
+
+    MUST(thing_count < THINGS);
+    t->kind = kind;
+    t->handle = handle;
+    OK(cu.CtxGetCurrent(&t->ctx));
+}
+
 CUstream mgds_stream(unsigned flags)
 {
     CUstream stream;
 
     OK(cu.StreamCreate(&stream, flags));
+    keep(STREAM, stream);
     return stream;
+}
+
+CUstream mgds_free_stream(void)
+{
+    return mgds_stream(CU_STREAM_NON_BLOCKING);
+}
+
+CUevent mgds_event(unsigned flags)
+{
+    CUevent event;
+
+    OK(cu.EventCreate(&event, flags));
+    keep(EVENT, event);
+    return event;
 }
 
 CUdeviceptr mgds_zeroed(size_t bytes)
@@ -110,6 +148,7 @@ CUdeviceptr mgds_zeroed(size_t bytes)
     CUdeviceptr at;
 
     OK(cu.MemAlloc(&at, bytes));
+    keep(MEMORY, (void *)(uintptr_t)at);
     OK(cu.MemsetD8Async(at, 0, bytes, extra));
     OK(cu.StreamSynchronize(extra));
     return at;
@@ -121,13 +160,45 @@ void *mgds_pinned(size_t bytes)
 
     OK(cu.MemHostAlloc(&at, bytes, CU_MEMHOSTALLOC_PORTABLE));
     memset(at, 0, bytes);
+    keep(PINNED, at);
     return at;
+}
+
+static void release(const struct thing *t)
+{
+    OK(cu.CtxSetCurrent(t->ctx));
+    switch (t->kind) {
+    case STREAM:
+        OK(cu.StreamDestroy(t->handle));
+        break;
+    case EVENT:
+        OK(cu.EventDestroy(t->handle));
+        break;
+    case MEMORY:
+        OK(cu.MemFree((CUdeviceptr)(uintptr_t)t->handle));
+        break;
+    case PINNED:
+        OK(cu.MemFreeHost(t->handle));
+        break;
+    }
+}
+
+void mgds_env_clean(void)
+{
+    while (thing_count > kept_count)
+        release(&things[--thing_count]);
+    mgds_env_restore();
+}
+
+CUdeviceptr mgds_address(const volatile void *host)
+{
+    return (CUdeviceptr)(uintptr_t)host;
 }
 
 void mgds_chance(void)
 {
     for (int i = 0; i < 4; i++)
-        mgds_poke64((CUdeviceptr)(uintptr_t)extra_word, 0);
+        mgds_poke64(mgds_address(extra_word), 0);
 }
 
 /* Copies by the extra stream; both addresses belong to unified addressing. */
@@ -139,27 +210,27 @@ static void carry(CUdeviceptr to, CUdeviceptr from, size_t bytes)
 
 uint64_t mgds_peek64(CUdeviceptr at)
 {
-    carry((CUdeviceptr)(uintptr_t)extra_word, at, 8);
+    carry(mgds_address(extra_word), at, 8);
     return *extra_word;
 }
 
 uint32_t mgds_peek(CUdeviceptr at)
 {
     *extra_word = 0;
-    carry((CUdeviceptr)(uintptr_t)extra_word, at, 4);
+    carry(mgds_address(extra_word), at, 4);
     return (uint32_t)*extra_word;
 }
 
 void mgds_poke64(CUdeviceptr at, uint64_t value)
 {
     *extra_word = value;
-    if (at != (CUdeviceptr)(uintptr_t)extra_word)
-        carry(at, (CUdeviceptr)(uintptr_t)extra_word, 8);
+    if (at != mgds_address(extra_word))
+        carry(at, mgds_address(extra_word), 8);
     OK(cu.StreamSynchronize(extra));
 }
 
 void mgds_poke(CUdeviceptr at, uint32_t value)
 {
     *extra_word = value;
-    carry(at, (CUdeviceptr)(uintptr_t)extra_word, 4);
+    carry(at, mgds_address(extra_word), 4);
 }

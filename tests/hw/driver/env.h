@@ -25,10 +25,20 @@ int mgds_env_attribute(int device, CUdevice_attribute attribute);
 /* Needs (enum mgds_need) that this machine meets. After mgds_env_start. */
 unsigned mgds_env_needs(void);
 
-/* New streams and device memory, filled with zeros; abort when impossible. */
+/* New streams, events and memory (filled with zeros) in the current context.
+ * They belong to the case: mgds_env_clean releases them after it, so a case
+ * must not. Abort when impossible. */
 CUstream mgds_stream(unsigned flags);
+CUstream mgds_free_stream(void); /* a non-blocking one */
+CUevent mgds_event(unsigned flags);
 CUdeviceptr mgds_zeroed(size_t bytes);
 void *mgds_pinned(size_t bytes);
+
+/* Releases what a case made; no work may be left. */
+void mgds_env_clean(void);
+
+/* The device's view of pinned memory: unified addressing has one. */
+CUdeviceptr mgds_address(const volatile void *host);
 
 /* Lets the device run whatever it wrongly might: several round trips on a
  * stream that depends on nothing. Never a proof by itself; the state that is

@@ -1,4 +1,4 @@
-/* Gates: one pinned page of words. */
+/* Gates: pinned words, never used twice in a process. */
 #include "gate.h"
 
 #include <stdatomic.h>
@@ -9,7 +9,7 @@
 #include "env.h"
 #include "report.h"
 
-#define GATES 256
+#define GATES 8192
 
 static _Atomic uint32_t *words;
 static bool held[GATES];

@@ -65,7 +65,7 @@ static void check_leftovers(const struct mgds_case *row)
         return;
     OK(cu.CtxSetCurrent(mgds_env_ctx(0)));
     OK(cu.CtxSynchronize());
-    mgds_env_restore();
+    mgds_env_clean();
 }
 
 static void run_case(const struct mgds_case *row)
