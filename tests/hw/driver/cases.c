@@ -6,7 +6,10 @@
     X(init)                                                                    \
     X(stream)                                                                  \
     X(event)                                                                   \
+    X(legacy)                                                                  \
     X(memop)                                                                   \
+    X(batch)                                                                   \
+    X(copy)                                                                    \
     X(memory)
 
 #define X(name) extern const struct mgds_case mgds_cases_##name[];
