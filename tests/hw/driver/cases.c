@@ -10,6 +10,10 @@
     X(memop)                                                                   \
     X(batch)                                                                   \
     X(copy)                                                                    \
+    X(attr)                                                                    \
+    X(context)                                                                 \
+    X(hostfn)                                                                  \
+    X(block)                                                                   \
     X(memory)
 
 #define X(name) extern const struct mgds_case mgds_cases_##name[];
