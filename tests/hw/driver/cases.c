@@ -13,6 +13,9 @@
     X(attr)                                                                    \
     X(context)                                                                 \
     X(hostfn)                                                                  \
+    X(capture)                                                                 \
+    X(graph)                                                                   \
+    X(node)                                                                    \
     X(block)                                                                   \
     X(memory)
 
