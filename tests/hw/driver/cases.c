@@ -11,6 +11,11 @@
     X(batch)                                                                   \
     X(copy)                                                                    \
     X(attr)                                                                    \
+    X(pool)                                                                    \
+    X(vmm)                                                                     \
+    X(peer)                                                                    \
+    X(ipc)                                                                     \
+    X(ipcevent)                                                                \
     X(context)                                                                 \
     X(hostfn)                                                                  \
     X(capture)                                                                 \

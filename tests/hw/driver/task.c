@@ -17,6 +17,8 @@
 #define BLOCKED_MS 250
 /* How long a call may take before it counts as stuck. */
 #define STUCK_MS 8000
+/* Until the other process opens its gates and gives up. */
+#define PEER_SECONDS 30
 
 static void *task_main(void *opaque)
 {
@@ -123,6 +125,7 @@ void mgds_peer_start(struct mgds_peer *peer, void (*run)(int fd))
         if (getppid() != parent)
             _exit(1);
         close(ends[0]);
+        alarm(PEER_SECONDS); /* the worker's watchdog is inherited */
         run(ends[1]);
         exit(mgds_report_failed());
     }
