@@ -10,6 +10,7 @@
     X(memop)                                                                   \
     X(batch)                                                                   \
     X(copy)                                                                    \
+    X(memory)                                                                  \
     X(attr)                                                                    \
     X(pool)                                                                    \
     X(vmm)                                                                     \
@@ -22,7 +23,8 @@
     X(graph)                                                                   \
     X(node)                                                                    \
     X(block)                                                                   \
-    X(memory)
+    X(kernel)                                                                  \
+    X(sticky)
 
 #define X(name) extern const struct mgds_case mgds_cases_##name[];
 TABLES(X)
