@@ -19,8 +19,21 @@ struct thing {
 static struct thing things[THINGS];
 static unsigned thing_count, kept_count;
 
-static CUstream extra;
+static CUstream extras[2];
 static uint64_t *extra_word;
+
+/* A stream of the device that nobody else uses. */
+static CUstream extra(int index)
+{
+    CUcontext pushed;
+
+    if (extras[index])
+        return extras[index];
+    OK(cu.CtxPushCurrent(mgds_env_ctx(index)));
+    OK(cu.StreamCreate(&extras[index], CU_STREAM_NON_BLOCKING));
+    OK(cu.CtxPopCurrent(&pushed));
+    return extras[index];
+}
 
 void mgds_env_start(void)
 {
@@ -29,8 +42,8 @@ void mgds_env_start(void)
     MUST(device_count > 0);
     OK(cu.CtxSetCurrent(mgds_env_ctx(0)));
     mgds_gate_setup();
-    OK(cu.StreamCreate(&extra, CU_STREAM_NON_BLOCKING));
-    extra_word = mgds_pinned(sizeof(*extra_word));
+    (void)extra(0);
+    extra_word = mgds_pinned(2 * sizeof(*extra_word));
     kept_count = thing_count;
 }
 
@@ -146,11 +159,15 @@ CUevent mgds_event(unsigned flags)
 CUdeviceptr mgds_zeroed(size_t bytes)
 {
     CUdeviceptr at;
+    CUcontext now;
+    int index;
 
+    OK(cu.CtxGetCurrent(&now));
+    index = now == contexts[1] && now != contexts[0];
     OK(cu.MemAlloc(&at, bytes));
     keep(MEMORY, (void *)(uintptr_t)at);
-    OK(cu.MemsetD8Async(at, 0, bytes, extra));
-    OK(cu.StreamSynchronize(extra));
+    OK(cu.MemsetD8Async(at, 0, bytes, extra(index)));
+    OK(cu.StreamSynchronize(extra(index)));
     return at;
 }
 
@@ -195,17 +212,31 @@ CUdeviceptr mgds_address(const volatile void *host)
     return (CUdeviceptr)(uintptr_t)host;
 }
 
+/* The device of the one address that is not the extra word. */
+static int home(CUdeviceptr at)
+{
+    int ordinal = 0;
+
+    if (cu.PointerGetAttribute(&ordinal, CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL,
+                               at) != CUDA_SUCCESS)
+        return 0;
+    return contexts[1] && ordinal == 1;
+}
+
+/* Copies by the extra stream of the device that has the memory. */
+static void carry(CUdeviceptr to, CUdeviceptr from, size_t bytes)
+{
+    bool out = from == mgds_address(extra_word);
+    CUstream stream = extra(home(out ? to : from));
+
+    OK(cu.MemcpyAsync(to, from, bytes, stream));
+    OK(cu.StreamSynchronize(stream));
+}
+
 void mgds_chance(void)
 {
     for (int i = 0; i < 4; i++)
-        mgds_poke64(mgds_address(extra_word), 0);
-}
-
-/* Copies by the extra stream; both addresses belong to unified addressing. */
-static void carry(CUdeviceptr to, CUdeviceptr from, size_t bytes)
-{
-    OK(cu.MemcpyAsync(to, from, bytes, extra));
-    OK(cu.StreamSynchronize(extra));
+        carry(mgds_address(&extra_word[1]), mgds_address(extra_word), 8);
 }
 
 uint64_t mgds_peek64(CUdeviceptr at)
@@ -224,9 +255,7 @@ uint32_t mgds_peek(CUdeviceptr at)
 void mgds_poke64(CUdeviceptr at, uint64_t value)
 {
     *extra_word = value;
-    if (at != mgds_address(extra_word))
-        carry(at, mgds_address(extra_word), 8);
-    OK(cu.StreamSynchronize(extra));
+    carry(at, mgds_address(extra_word), 8);
 }
 
 void mgds_poke(CUdeviceptr at, uint32_t value)

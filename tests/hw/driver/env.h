@@ -45,8 +45,8 @@ CUdeviceptr mgds_address(const volatile void *host);
  * checked after the gate opens is. */
 void mgds_chance(void);
 
-/* A word of device or mapped memory, read or written over the extra stream,
- * which nothing else waits for. */
+/* A word of device or mapped memory, read or written over the extra stream of
+ * its device, which waits for nothing else. */
 uint32_t mgds_peek(CUdeviceptr at);
 uint64_t mgds_peek64(CUdeviceptr at);
 void mgds_poke(CUdeviceptr at, uint32_t value);

@@ -42,8 +42,12 @@ static void usage(FILE *to)
                 "  -j, --jobs N        processes at a time (1)\n"
                 "  -b, --batch N       harmless cases in one process (1)\n"
                 "  -o, --json FILE     write the results there too\n"
-                "  -s, --seed N        draw the order; MPIX_SIM_SEED for the "
-                "software GPU\n"
+                "  -s, --seed N        draw the order by it; also the "
+                "software GPU's seed\n"
+                "  -n, --seeds N       as many runs, with seeds from --seed "
+                "on\n"
+                "      --blocked-ms N  time after which a call counts as "
+                "blocked (250)\n"
                 "      --require       no driver or device: fail, do not skip\n"
                 "  -h, --help\n");
 }
@@ -53,14 +57,26 @@ static int positive(const char *option, const char *text)
     char *end;
     long n = strtol(text, &end, 10);
 
-    if (*end || n < 1 || n > 1024) {
+    if (*end || n < 1 || n > 100000) {
         fprintf(stderr,
-                "driver-list: %s wants a number from 1 to 1024, "
+                "driver-list: %s wants a number from 1 to 100000, "
                 "not '%s'\n",
                 option, text);
         exit(2);
     }
     return (int)n;
+}
+
+static unsigned long seed_number(const char *text)
+{
+    char *end;
+    unsigned long n = strtoul(text, &end, 0);
+
+    if (*end || !*text) {
+        fprintf(stderr, "driver-list: --seed wants a number, not '%s'\n", text);
+        exit(2);
+    }
+    return n;
 }
 
 static void parse(int argc, char **argv, struct mgds_options *o)
@@ -72,13 +88,15 @@ static void parse(int argc, char **argv, struct mgds_options *o)
         {"batch", required_argument, NULL, 'b'},
         {"json", required_argument, NULL, 'o'},
         {"seed", required_argument, NULL, 's'},
+        {"seeds", required_argument, NULL, 'n'},
+        {"blocked-ms", required_argument, NULL, 'm'},
         {"require", no_argument, NULL, 'q'},
         {"help", no_argument, NULL, 'h'},
         {0},
     };
     int c;
 
-    while ((c = getopt_long(argc, argv, "lr:j:b:o:s:h", longs, NULL)) != -1) {
+    while ((c = getopt_long(argc, argv, "lr:j:b:o:s:n:h", longs, NULL)) != -1) {
         switch (c) {
         case 'l':
             o->list = true;
@@ -96,7 +114,14 @@ static void parse(int argc, char **argv, struct mgds_options *o)
             o->json = optarg;
             break;
         case 's':
-            o->seed = optarg;
+            o->seed = seed_number(optarg);
+            o->seeds = o->seeds ? o->seeds : 1;
+            break;
+        case 'n':
+            o->seeds = positive("--seeds", optarg);
+            break;
+        case 'm':
+            mgds_blocked_ms = positive("--blocked-ms", optarg);
             break;
         case 'q':
             o->require = true;
@@ -125,7 +150,8 @@ static int select_cases(const struct mgds_options *o,
     return count;
 }
 
-static void skip_unmet(unsigned met, struct mgds_result *result)
+static void skip_unmet(const struct mgds_options *o, unsigned met,
+                       struct mgds_result *result)
 {
     char text[100];
     unsigned unmet = result->row->needs & ~met;
@@ -136,41 +162,62 @@ static void skip_unmet(unsigned met, struct mgds_result *result)
         snprintf(text, sizeof(text), "needs %s", needs[i].words);
         mgds_lines_add(&result->reason, text);
         result->outcome = SKIPPED;
-        mgds_result_print(result);
+        mgds_result_print(result, o->seeds > 1);
         return;
     }
 }
 
-static int summary(const struct mgds_result *results, int count)
+static int summary(const struct mgds_options *o,
+                   const struct mgds_result *results, int count)
 {
     int n[4] = {0};
 
     for (int i = 0; i < count; i++)
         n[results[i].outcome]++;
+    if (o->seeds > 1)
+        printf("seed %lu: ", o->seed);
     printf("%d passed, %d failed, %d skipped\n", n[PASSED],
            n[FAILED] + n[NOT_RUN], n[SKIPPED]);
     return n[FAILED] + n[NOT_RUN] ? 1 : 0;
 }
 
-static int run_all(const struct mgds_options *o, struct mgds_result *results,
+static int run_once(const struct mgds_options *o,
+                    const struct mgds_machine *machine,
+                    struct mgds_result *results, int count)
+{
+    char seed[32];
+
+    snprintf(seed, sizeof(seed), "%lu", o->seed);
+    if (o->seeds)
+        setenv("MPIX_SIM_SEED", seed, 1);
+    for (int i = 0; i < count; i++) {
+        mgds_result_reset(&results[i]);
+        skip_unmet(o, machine->needs, &results[i]);
+    }
+    mgds_run(o, results, count);
+    if (o->json && mgds_results_write(o->json, machine, results, count))
+        return 1;
+    return summary(o, results, count);
+}
+
+static int run_all(struct mgds_options *o, struct mgds_result *results,
                    int count)
 {
     static struct mgds_machine machine;
+    int rc, runs = o->seeds ? o->seeds : 1;
 
-    if (o->seed)
-        setenv("MPIX_SIM_SEED", o->seed, 1);
     mgds_machine_probe(&machine);
     if (machine.why[0]) {
         printf("driver-list: %s\n", machine.why);
         return o->require ? 1 : 77;
     }
     printf("%s", machine.facts);
-    for (int i = 0; i < count; i++)
-        skip_unmet(machine.needs, &results[i]);
-    mgds_run(o, results, count);
-    if (o->json && mgds_results_write(o->json, &machine, results, count))
-        return 1;
-    return summary(results, count);
+    rc = run_once(o, &machine, results, count);
+    while (--runs > 0) {
+        o->seed++;
+        rc |= run_once(o, &machine, results, count);
+    }
+    return rc;
 }
 
 int main(int argc, char **argv)

@@ -15,10 +15,12 @@ static void print_lines(const char *lines)
         printf("     %.*s\n", (int)(end - lines), lines);
 }
 
-void mgds_result_print(const struct mgds_result *result)
+void mgds_result_print(const struct mgds_result *result, bool quiet)
 {
     bool unsure = result->row->flags & UNSURE;
 
+    if (quiet && result->outcome != FAILED)
+        return;
     printf("%-4s %s (%.0f ms)%s", words[result->outcome], result->row->name,
            result->ms, unsure && result->outcome == FAILED ? " unsure" : "");
     if (result->outcome == SKIPPED)

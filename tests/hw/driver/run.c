@@ -56,6 +56,14 @@ void mgds_lines_add(char **lines, const char *line)
     *lines = grown;
 }
 
+void mgds_result_reset(struct mgds_result *result)
+{
+    free(result->failures);
+    free(result->notes);
+    free(result->reason);
+    *result = (struct mgds_result){.row = result->row};
+}
+
 static bool sole(const struct mgds_case *row)
 {
     return row->flags & (ALONE | FRESH);
@@ -146,7 +154,7 @@ static void start_worker(struct run *run, struct slot *slot,
     give(slot, result);
 }
 
-static void finish(struct slot *slot)
+static void finish(struct run *run, struct slot *slot)
 {
     struct mgds_result *result = slot->result;
 
@@ -156,7 +164,7 @@ static void finish(struct slot *slot)
         result->outcome = FAILED;
     else
         result->outcome = result->reason ? SKIPPED : PASSED;
-    mgds_result_print(result);
+    mgds_result_print(result, run->options->seeds > 1);
 }
 
 static void take_line(struct run *run, struct slot *slot, char *line)
@@ -180,7 +188,7 @@ static void take_line(struct run *run, struct slot *slot, char *line)
         slot->order = -1;
         return;
     }
-    finish(slot);
+    finish(run, slot);
     give(slot, next);
 }
 
@@ -201,7 +209,7 @@ static void take_text(struct run *run, struct slot *slot)
 }
 
 /* The worker is gone: how it went belongs to the row it ran last. */
-static void reap(struct slot *slot)
+static void reap(struct run *run, struct slot *slot)
 {
     int status = 0;
     char text[100] = "";
@@ -219,7 +227,7 @@ static void reap(struct slot *slot)
         snprintf(text, sizeof(text), "the process ended inside the case");
     if (text[0])
         mgds_lines_add(&slot->result->failures, text);
-    finish(slot);
+    finish(run, slot);
     close(slot->report);
     if (slot->order >= 0)
         close(slot->order);
@@ -240,7 +248,7 @@ static void look_at(struct run *run, struct slot *slot, short events)
     n = read(slot->report, slot->line + slot->filled,
              sizeof(slot->line) - slot->filled);
     if (n <= 0) {
-        reap(slot);
+        reap(run, slot);
         return;
     }
     slot->filled += (size_t)n;
@@ -267,13 +275,12 @@ static int fill_slots(struct run *run, struct pollfd *polls)
 static void draw_order(struct run *run)
 {
     unsigned short state[3] = {0x330e, 0, 0};
-    unsigned long seed;
+    unsigned long seed = run->options->seed;
 
     for (int i = 0; i < run->count; i++)
         run->order[i] = i;
-    if (!run->options->seed)
+    if (!run->options->seeds)
         return;
-    seed = strtoul(run->options->seed, NULL, 0);
     state[1] = (unsigned short)seed;
     state[2] = (unsigned short)(seed >> 16);
     for (int i = run->count - 1; i > 0; i--) {

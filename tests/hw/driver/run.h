@@ -10,7 +10,8 @@
 struct mgds_options {
     const char *pattern; /* part of a name, or a shell pattern */
     const char *json;    /* file to write, NULL for none */
-    const char *seed;    /* NULL: table order, MPIX_SIM_SEED untouched */
+    unsigned long seed;  /* of the first run */
+    int seeds;           /* runs; 0: one in table order, without a seed */
     int jobs;            /* workers at a time */
     int batch;           /* harmless cases a worker may run one by one */
     bool list;
@@ -45,8 +46,12 @@ _Noreturn void mgds_worker_main(int from, int to);
 void mgds_run(const struct mgds_options *options, struct mgds_result *results,
               int count);
 
-/* One line for a finished case. */
-void mgds_result_print(const struct mgds_result *result);
+/* One line for a finished case; in a run over many seeds (`quiet`) for a
+ * failed one only. */
+void mgds_result_print(const struct mgds_result *result, bool quiet);
+
+/* Makes a result as if it had not run. */
+void mgds_result_reset(struct mgds_result *result);
 
 /* Writes everything as JSON; 0 or -1 with a line on stderr. */
 int mgds_results_write(const char *file, const struct mgds_machine *machine,

@@ -13,8 +13,8 @@
 
 #include "report.h"
 
-/* How long a call is watched before it counts as blocked. */
-#define BLOCKED_MS 250
+int mgds_blocked_ms = 250;
+
 /* How long a call may take before it counts as stuck. */
 #define STUCK_MS 8000
 /* Until the other process opens its gates and gives up. */
@@ -90,7 +90,7 @@ void mgds_expect_blocked(struct mgds_gate gate, const char *what,
     struct mgds_task task;
 
     mgds_task_start(&task, run, arg);
-    if (mgds_task_ended_within(&task, BLOCKED_MS))
+    if (mgds_task_ended_within(&task, mgds_blocked_ms))
         mgds_case_fail(NULL, 0, "%s returned while the wait stood", what);
     mgds_gate_open(gate);
     if (!mgds_task_ended_within(&task, STUCK_MS))

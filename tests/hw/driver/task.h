@@ -9,6 +9,10 @@
 
 #include "gate.h"
 
+/* How long a call is watched before it counts as blocked, in milliseconds. A
+ * short time never fails a right driver, it only sees less. */
+extern int mgds_blocked_ms;
+
 struct mgds_task {
     void (*run)(void *arg);
     void *arg;
