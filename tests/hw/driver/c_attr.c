@@ -195,7 +195,8 @@ static void managed_memory_tells_its_kind(void)
     expect_unknown(at);
 }
 
-/* Stream-ordered memory belongs to a device, not to a context. */
+/* Programming Guide, stream-ordered allocator, "Pointer Attributes": the
+ * memory belongs to a device, so the context's query succeeds with NULL. */
 static void pool_memory_tells_its_kind(void)
 {
     CUstream s = mgds_free_stream();

@@ -527,6 +527,48 @@ static void capturing_stream_may_be_destroyed(void)
     EXPECT_CU(CUDA_SUCCESS, rc);
 }
 
+static void CUDA_CB reply(CUstream stream, CUresult status, void *arg)
+{
+    (void)stream;
+    (void)status;
+    (void)arg;
+}
+
+/* cuStreamAddCallback: "this function is not supported with ... capture". */
+static void callback_cannot_be_captured(void)
+{
+    CUstream s = mgds_free_stream();
+
+    OK(cu.StreamBeginCapture(s, LOCAL));
+    EXPECT_CU(CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED,
+              cu.StreamAddCallback(s, reply, NULL, 0));
+    expect_spoilt(s);
+}
+
+/* The exception: going into and out of capture cuts the order between what
+ * was enqueued before and what is captured. */
+static void capture_does_not_wait_for_the_work_before_it(void)
+{
+    CUstream s = mgds_free_stream(), other = mgds_free_stream();
+    struct mgds_gate gate = mgds_gate_new();
+    CUdeviceptr word = mgds_zeroed(4);
+    CUgraphExec exec;
+    CUgraph graph;
+
+    mgds_gate_hold(gate, s);
+    OK(cu.StreamBeginCapture(s, LOCAL));
+    OK(cu.MemsetD32Async(word, 5, 1, s));
+    OK(cu.StreamEndCapture(s, &graph));
+    exec = mgds_graph_exec(graph);
+    OK(cu.GraphLaunch(exec, other));
+    OK(cu.StreamSynchronize(other));
+    EXPECT_EQ(5, mgds_peek(word));
+    EXPECT_CU(CUDA_ERROR_NOT_READY, cu.StreamQuery(s));
+    mgds_gate_open(gate);
+    OK(cu.StreamSynchronize(s));
+    OK(cu.GraphExecDestroy(exec));
+}
+
 const struct mgds_case mgds_cases_capture[] = {
     CASE(captured_work_does_not_run_until_launched),
     CASE(capture_status_follows_the_capture),
@@ -540,7 +582,7 @@ const struct mgds_case mgds_cases_capture[] = {
     CASE(captured_stream_cannot_wait_for_uncaptured_work),
     CASE(capturing_stream_cannot_be_synchronized),
     CASE(capturing_stream_cannot_be_queried),
-    CASE(context_cannot_be_synchronized_while_capturing, 0, UNSURE),
+    CASE(context_cannot_be_synchronized_while_capturing),
     CASE(captured_event_cannot_be_queried, 0, UNSURE),
     CASE(captured_event_cannot_be_waited_for_by_the_host, 0, UNSURE),
     CASE(spoilt_capture_refuses_more_work),
@@ -561,5 +603,7 @@ const struct mgds_case mgds_cases_capture[] = {
     CASE(synchronous_copy_is_refused_while_capturing, 0, UNSURE),
     CASE(event_of_a_dead_capture_cannot_be_waited_for, 0, UNSURE),
     CASE(capturing_stream_may_be_destroyed, 0, ALONE | UNSURE),
+    CASE(callback_cannot_be_captured, 0, UNSURE),
+    CASE(capture_does_not_wait_for_the_work_before_it, NEED_MEMOPS),
     CASE_END,
 };

@@ -441,7 +441,7 @@ const struct mgds_case mgds_cases_ipc[] = {
     CASE(handle_opened_twice_is_counted, NEED_IPC, FRESH),
     CASE(importer_misuse_is_refused, NEED_IPC, FRESH | UNSURE),
     CASE(handle_of_freed_memory_does_not_open, NEED_IPC, FRESH | UNSURE),
-    CASE(own_handle_is_not_opened_by_its_exporter, NEED_IPC, UNSURE),
+    CASE(own_handle_is_not_opened_by_its_exporter, NEED_IPC),
     CASE(only_plain_device_memory_is_exported, NEED_IPC, UNSURE),
     CASE(stream_ordered_memory_is_not_exported, NEED_IPC | NEED_POOLS, UNSURE),
     CASE(managed_memory_is_not_exported, NEED_IPC | NEED_MANAGED, UNSURE),

@@ -127,6 +127,9 @@ static void event_in_the_legacy_stream_covers_blocking_streams(void)
     EXPECT_EQ(1, mgds_peek(w.y));
 }
 
+/* Programming Guide, "Prohibited and Unhandled Operations": the legacy handle
+ * at all times encompasses the blocking streams, so asking or synchronizing it
+ * asks or synchronizes them. */
 static void legacy_synchronize_waits_for_blocking_streams(void)
 {
     CUstream a = mgds_stream(CU_STREAM_DEFAULT);
@@ -320,8 +323,8 @@ const struct mgds_case mgds_cases_legacy[] = {
     CASE(legacy_handle_is_the_null_stream, NEED_MEMOPS),
     CASE(legacy_work_orders_two_blocking_streams, NEED_MEMOPS),
     CASE(event_in_the_legacy_stream_covers_blocking_streams, NEED_MEMOPS),
-    CASE(legacy_synchronize_waits_for_blocking_streams, NEED_MEMOPS, UNSURE),
-    CASE(legacy_query_looks_at_blocking_streams, NEED_MEMOPS, UNSURE),
+    CASE(legacy_synchronize_waits_for_blocking_streams, NEED_MEMOPS),
+    CASE(legacy_query_looks_at_blocking_streams, NEED_MEMOPS),
     CASE(legacy_streams_of_two_devices_are_apart, NEED_MEMOPS | NEED_2DEV),
     CASE(per_thread_stream_waits_for_legacy_work, NEED_MEMOPS),
     CASE(legacy_work_waits_for_the_per_thread_stream, NEED_MEMOPS),
