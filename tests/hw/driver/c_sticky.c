@@ -90,13 +90,11 @@ static void host_function_does_not_run_in_a_lost_context(void)
     static atomic_int calls;
     CUstream s = mgds_free_stream();
     struct mgds_gate gate = mgds_gate_new();
-    CUfunction store = mgds_kernel(KERNEL_STORE);
-    CUdeviceptr nowhere = NOWHERE;
-    uint32_t value = 1;
-    void *params[] = {&nowhere, &value};
+    CUfunction flag = mgds_flag_function();
+    struct mgds_flag_args args = {.write = NOWHERE};
 
     mgds_gate_hold(gate, s);
-    OK(mgds_kernel_launch(store, s, params));
+    OK(mgds_kernel_launch(flag, s, &args));
     OK(cu.LaunchHostFunc(s, count, &calls));
     mgds_gate_open(gate);
     EXPECT_CU(LOST, cu.StreamSynchronize(s));
@@ -130,13 +128,11 @@ static void callback_is_told_of_the_lost_context(void)
     static struct reply r;
     CUstream s = mgds_free_stream();
     struct mgds_gate gate = mgds_gate_new();
-    CUfunction store = mgds_kernel(KERNEL_STORE);
-    CUdeviceptr nowhere = NOWHERE;
-    uint32_t value = 1;
-    void *params[] = {&nowhere, &value};
+    CUfunction flag = mgds_flag_function();
+    struct mgds_flag_args args = {.write = NOWHERE};
 
     mgds_gate_hold(gate, s);
-    OK(mgds_kernel_launch(store, s, params));
+    OK(mgds_kernel_launch(flag, s, &args));
     OK(cu.StreamAddCallback(s, reply, &r, 0));
     mgds_gate_open(gate);
     EXPECT_CU(LOST, cu.StreamSynchronize(s));
@@ -191,13 +187,11 @@ static void event_behind_a_fault_tells_of_it(void)
     CUstream s = mgds_free_stream();
     struct mgds_gate gate = mgds_gate_new();
     CUevent e = mgds_event(CU_EVENT_DISABLE_TIMING);
-    CUfunction store = mgds_kernel(KERNEL_STORE);
-    CUdeviceptr nowhere = NOWHERE;
-    uint32_t value = 1;
-    void *params[] = {&nowhere, &value};
+    CUfunction flag = mgds_flag_function();
+    struct mgds_flag_args args = {.write = NOWHERE};
 
     mgds_gate_hold(gate, s);
-    OK(mgds_kernel_launch(store, s, params));
+    OK(mgds_kernel_launch(flag, s, &args));
     OK(cu.EventRecord(e, s));
     mgds_gate_open(gate);
     EXPECT_CU(LOST, cu.EventSynchronize(e));

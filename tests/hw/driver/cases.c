@@ -20,6 +20,7 @@
     X(context)                                                                 \
     X(hostfn)                                                                  \
     X(capture)                                                                 \
+    X(capmode)                                                                 \
     X(graph)                                                                   \
     X(node)                                                                    \
     X(block)                                                                   \

@@ -4,6 +4,12 @@
 
 #include "driver.h"
 
+/* The stream's capture status; a failure if it cannot be asked. */
+CUstreamCaptureStatus mgds_capture_status(CUstream stream);
+
+/* The capture has been spoilt: its end says so and gives no graph. */
+void mgds_expect_spoilt(CUstream stream);
+
 /* Instantiates the graph and destroys it. */
 CUgraphExec mgds_graph_exec(CUgraph graph);
 

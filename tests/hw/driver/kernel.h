@@ -1,6 +1,6 @@
-/* The list's own kernels, as PTX text: the driver compiles them for whatever
- * device there is. The software GPU finds the same names compiled for the
- * host. */
+/* Two kernels that exist for the GPU and, under the same names, for the
+ * software GPU. Both take one struct by value; what it means is said in
+ * device/abi.h, whose layout the structs here have. */
 #ifndef MGDS_HW_KERNEL_H
 #define MGDS_HW_KERNEL_H
 
@@ -8,25 +8,27 @@
 
 #include "driver.h"
 
-enum mgds_kernel {
-    KERNEL_STORE, /* (u32 *to, u32 value): one 32-bit release store */
-    KERNEL_SPIN,  /* (u32 *flag, u32 *to, u32 value): until flag is not 0 */
-    KERNEL_COUNT, /* (u32 *to): every thread adds one */
-    KERNEL_COPY,  /* (u32 *to, u32 *from, u32 words): a word a thread */
-    KERNELS,
+struct mgds_copy_args {
+    uint64_t dst, src, bytes;
+    uint64_t flag, ticket, value;
+};
+
+struct mgds_flag_args {
+    uint64_t wait, wait_value;
+    uint64_t write, write_value;
+    uint64_t abort;
 };
 
 extern const char mgds_kernel_image[];
-const char *mgds_kernel_name(enum mgds_kernel kernel);
 
 /* The kernel in the current context; its module stays loaded. Aborts. */
-CUfunction mgds_kernel(enum mgds_kernel kernel);
+CUfunction mgds_copy_function(void);
+CUfunction mgds_flag_function(void);
 
-/* One thread. `params` as for cuLaunchKernel. */
-CUresult mgds_kernel_launch(CUfunction function, CUstream stream,
-                            void **params);
+/* One thread of a kernel with its argument struct. */
+CUresult mgds_kernel_launch(CUfunction function, CUstream stream, void *args);
 
-/* KERNEL_STORE in the stream. */
-CUresult mgds_kernel_store(CUstream stream, CUdeviceptr to, uint32_t value);
+/* *to = value, eight bytes, by a kernel in the stream. */
+CUresult mgds_kernel_store(CUstream stream, CUdeviceptr to, uint64_t value);
 
 #endif
