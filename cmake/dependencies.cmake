@@ -36,3 +36,4 @@ find_path(MGDS_SDT_INCLUDE sys/sdt.h)
 # Tests only.
 find_path(MGDS_CMOCKA_INCLUDE cmocka.h)
 find_library(MGDS_CMOCKA_LIBRARY cmocka)
+find_program(MGDS_PYTHON NAMES python3 REQUIRED)

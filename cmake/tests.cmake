@@ -60,3 +60,53 @@ function(mgds_program name)
     RUNTIME_OUTPUT_DIRECTORY ${MGDS_TEST_DIR})
   target_link_libraries(${name} PRIVATE mgds_build ${P_LIBS})
 endfunction()
+
+# mgds_mpi_test(NAME PROGRAM p [ARGS ..] [RANKS n] [PRELOAD lib..] [ENV k=v..]
+#   [EXPECT re..] [REFUSE re..] [LINES n:re] [EXIT n] [MPIEXEC m] [LABEL l]
+#   [TIMEOUT s] [BARE])
+# One row: a program under mpiexec and what must come of it. PRELOAD names
+# targets or files, in the order of LD_PRELOAD; by default the library alone.
+# The yield for few cores comes after them, unless the row is BARE.
+function(mgds_mpi_test name)
+  cmake_parse_arguments(T "BARE" "PROGRAM;RANKS;LINES;EXIT;MPIEXEC;LABEL;TIMEOUT"
+    "ARGS;PRELOAD;ENV;EXPECT;REFUSE" ${ARGN})
+  foreach(default "RANKS=2" "MPIEXEC=${MGDS_MPIEXEC}" "LABEL=quick"
+      "TIMEOUT=120" "EXIT=0" "PRELOAD=mpix_gds")
+    string(REGEX MATCH "^([A-Z]+)=(.*)$" _ "${default}")
+    if(NOT DEFINED T_${CMAKE_MATCH_1})
+      set(T_${CMAKE_MATCH_1} "${CMAKE_MATCH_2}")
+    endif()
+  endforeach()
+  math(EXPR inner "${T_TIMEOUT} - 5")
+  set(command ${MGDS_PYTHON} ${PROJECT_SOURCE_DIR}/tests/lib/mpi_case.py
+    --mpiexec ${T_MPIEXEC} --ranks ${T_RANKS} --exit ${T_EXIT}
+    --timeout ${inner})
+  if(MGDS_SANITIZER_RUNTIME)
+    list(APPEND command --runtime ${MGDS_SANITIZER_RUNTIME})
+  endif()
+  if(NOT T_BARE)
+    list(APPEND T_PRELOAD mpix_sim_mpi)
+  endif()
+  foreach(library IN LISTS T_PRELOAD)
+    if(TARGET ${library})
+      set(library $<TARGET_FILE:${library}>)
+    endif()
+    list(APPEND command --preload ${library})
+  endforeach()
+  foreach(option ENV EXPECT REFUSE)
+    string(TOLOWER "${option}" flag)
+    foreach(value IN LISTS T_${option})
+      list(APPEND command --${flag} ${value})
+    endforeach()
+  endforeach()
+  if(T_LINES)
+    list(APPEND command --lines ${T_LINES})
+  endif()
+  if(TARGET ${T_PROGRAM})
+    set(T_PROGRAM $<TARGET_FILE:${T_PROGRAM}>)
+  endif()
+  add_test(NAME mpi/${name}
+    COMMAND ${command} -- ${T_PROGRAM} ${T_ARGS})
+  mgds_test_properties(mpi/${name} ${T_LABEL} ${T_TIMEOUT})
+  set_tests_properties(mpi/${name} PROPERTIES PROCESSORS ${T_RANKS})
+endfunction()

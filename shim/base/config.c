@@ -1,0 +1,400 @@
+/* Settings from the environment; see config.h. The only file that reads it. */
+#include "shim/base/config.h"
+
+#include <assert.h>
+#include <ctype.h>
+#include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <unistd.h>
+
+#include "shim/base/alloc.h"
+
+#define NAME_MAX_BYTES 96 /* of a whole variable name of ours */
+
+const char *const mgds_summary_names[] = {"none", "rank0", "all", NULL};
+const char *const mgds_path_names[] = {"self",   "p2p", "ib-gpu",
+                                       "ib-cpu", "ucx", NULL};
+
+static const struct mgds_config_row rows[] = {
+#define X(kind, field, suffix, text, min, max, doc)                            \
+    MGDS_CONFIG_ROW(struct mgds_config, kind, field, suffix, text, min, max,   \
+                    doc),
+#include "shim/base/config.def"
+#undef X
+};
+
+/* UCX_: read by the UCX worker with UCX's own parser. */
+static const char *const reserved[] = {"UCX_", NULL};
+
+const struct mgds_config_table mgds_config_table = {
+    .prefix = "MPIX_GDS_",
+    .reserved = reserved,
+    .rows = rows,
+    .count = sizeof(rows) / sizeof(rows[0]),
+};
+
+/* A piece of someone else's text. */
+struct span {
+    const char *at;
+    size_t length;
+};
+
+/* What a text means; which member holds it follows from the row's kind. */
+union value {
+    bool flag;
+    uint64_t number;
+    unsigned name; /* index */
+    unsigned set;
+    struct span text;
+};
+
+static struct span trim(const char *text)
+{
+    while (isspace((unsigned char)*text))
+        ++text;
+    size_t length = strlen(text);
+    while (length > 0 && isspace((unsigned char)text[length - 1]))
+        --length;
+    return (struct span){text, length};
+}
+
+static bool span_is(struct span span, const char *word)
+{
+    return strlen(word) == span.length &&
+           strncasecmp(span.at, word, span.length) == 0;
+}
+
+/* Index of the name, or -EINVAL. */
+static int find_name(const char *const *names, struct span span)
+{
+    for (int i = 0; names[i]; ++i) {
+        if (span_is(span, names[i]))
+            return i;
+    }
+    return -EINVAL;
+}
+
+static int parse_bool(struct span span, bool *out)
+{
+    /* no and yes alternate: the parity is the value */
+    static const char *const words[] = {
+        "no", "yes", "off", "on", "false", "true", "0", "1", "n", "y", NULL};
+    int found = find_name(words, span);
+    if (found < 0)
+        return found;
+    *out = found % 2 == 1;
+    return 0;
+}
+
+/* strtoull would take signs, and wrap negative numbers around. */
+static int parse_uint(struct span span, uint64_t *out)
+{
+    bool hex = span.length > 2 && strncasecmp(span.at, "0x", 2) == 0;
+    uint64_t base = hex ? 16 : 10;
+    uint64_t sum = 0;
+    for (size_t i = hex ? 2 : 0; i < span.length; ++i) {
+        static const char digits[] = "0123456789abcdef";
+        int letter = tolower((unsigned char)span.at[i]);
+        const char *digit = (const char *)memchr(digits, letter, base);
+        if (!digit)
+            return -EINVAL;
+        if (__builtin_mul_overflow(sum, base, &sum) ||
+            __builtin_add_overflow(sum, (uint64_t)(digit - digits), &sum))
+            return -ERANGE;
+    }
+    *out = sum;
+    return 0;
+}
+
+static bool is_separator(char c)
+{
+    return c == ',' || isspace((unsigned char)c);
+}
+
+static int parse_set(const char *const *names, struct span span, unsigned *out)
+{
+    unsigned set = 0;
+    size_t i = 0;
+    while (i < span.length) {
+        size_t start = i;
+        while (i < span.length && !is_separator(span.at[i]))
+            ++i;
+        if (i > start) {
+            int name =
+                find_name(names, (struct span){span.at + start, i - start});
+            if (name < 0)
+                return name;
+            set |= 1u << name;
+        }
+        ++i;
+    }
+    *out = set;
+    return 0;
+}
+
+static bool in_range(const struct mgds_config_row *row, uint64_t number)
+{
+    return row->min <= number && number <= row->max;
+}
+
+/* 0, or negative errno and *out is not to be used. */
+static int parse(const struct mgds_config_row *row, struct span span,
+                 union value *out)
+{
+    int rc = 0;
+    switch (row->kind) {
+    case MGDS_CONFIG_BOOL:
+        return parse_bool(span, &out->flag);
+    case MGDS_CONFIG_UINT:
+        rc = parse_uint(span, &out->number);
+        return rc == 0 && !in_range(row, out->number) ? -ERANGE : rc;
+    case MGDS_CONFIG_STRING:
+        out->text = span;
+        return in_range(row, span.length) ? 0 : -ERANGE;
+    case MGDS_CONFIG_ONE_OF:
+        rc = find_name(row->names, span);
+        out->name = rc < 0 ? 0 : (unsigned)rc;
+        return rc < 0 ? rc : 0;
+    case MGDS_CONFIG_SET_OF:
+        return parse_set(row->names, span, &out->set);
+    }
+    return -EINVAL;
+}
+
+static void full_name(char name[NAME_MAX_BYTES],
+                      const struct mgds_config_table *table,
+                      const struct mgds_config_row *row)
+{
+    snprintf(name, NAME_MAX_BYTES, "%s%s", table->prefix, row->suffix);
+}
+
+/* Text of a row's variable; length 0 if it is not set. */
+static struct span lookup(const struct mgds_config_table *table,
+                          const struct mgds_config_row *row)
+{
+    char name[NAME_MAX_BYTES];
+    full_name(name, table, row);
+    const char *text = getenv(name);
+    return trim(text ? text : "");
+}
+
+/* The value of a row: the user's, else the default. Whether the user's text
+ * was good. */
+static bool evaluate(const struct mgds_config_table *table,
+                     const struct mgds_config_row *row, union value *out)
+{
+    struct span text = lookup(table, row);
+    if (text.length > 0 && parse(row, text, out) == 0)
+        return true;
+    int rc = parse(row, trim(row->text), out);
+    assert(rc == 0); /* a wrong table */
+    (void)rc;
+    return text.length == 0;
+}
+
+static int store(const struct mgds_config_row *row, const union value *value,
+                 void *cfg)
+{
+    void *field = (char *)cfg + row->offset;
+    char *copy;
+    switch (row->kind) {
+    case MGDS_CONFIG_BOOL:
+        memcpy(field, &value->flag, sizeof(value->flag));
+        break;
+    case MGDS_CONFIG_UINT:
+        memcpy(field, &value->number, sizeof(value->number));
+        break;
+    case MGDS_CONFIG_STRING:
+        copy = mgds_strndup(value->text.at, value->text.length);
+        if (!copy)
+            return -ENOMEM;
+        memcpy(field, &copy, sizeof(copy));
+        break;
+    case MGDS_CONFIG_ONE_OF:
+    case MGDS_CONFIG_SET_OF:
+        memcpy(field, &value->set, sizeof(value->set));
+        break;
+    }
+    return 0;
+}
+
+static size_t field_size(const struct mgds_config_row *row)
+{
+    switch (row->kind) {
+    case MGDS_CONFIG_BOOL:
+        return sizeof(bool);
+    case MGDS_CONFIG_UINT:
+        return sizeof(uint64_t);
+    case MGDS_CONFIG_STRING:
+        return sizeof(char *);
+    case MGDS_CONFIG_ONE_OF:
+    case MGDS_CONFIG_SET_OF:
+        break;
+    }
+    return sizeof(unsigned);
+}
+
+void mgds_config_table_fini(const struct mgds_config_table *table, void *cfg)
+{
+    for (unsigned i = 0; i < table->count; ++i) {
+        const struct mgds_config_row *row = &table->rows[i];
+        char *field = (char *)cfg + row->offset;
+        if (row->kind == MGDS_CONFIG_STRING) {
+            char *text;
+            memcpy(&text, field, sizeof(text));
+            free(text);
+        }
+        memset(field, 0, field_size(row));
+    }
+}
+
+int mgds_config_table_load(const struct mgds_config_table *table, void *cfg)
+{
+    int bad = 0;
+    for (unsigned i = 0; i < table->count; ++i)
+        memset((char *)cfg + table->rows[i].offset, 0,
+               field_size(&table->rows[i]));
+    for (unsigned i = 0; i < table->count; ++i) {
+        union value value;
+        if (!evaluate(table, &table->rows[i], &value))
+            ++bad;
+        int rc = store(&table->rows[i], &value, cfg);
+        if (rc < 0) {
+            mgds_config_table_fini(table, cfg);
+            return rc;
+        }
+    }
+    return bad;
+}
+
+static void warn_bad_value(const struct mgds_config_table *table,
+                           const struct mgds_config_row *row, struct span text)
+{
+    char name[NAME_MAX_BYTES];
+    char good[256];
+    full_name(name, table, row);
+    mgds_config_row_accepts(row, good, sizeof(good));
+    mgds_warn("%s '%.*s' is not %s: using the default '%s'", name,
+              (int)(text.length < 80 ? text.length : 80), text.at, good,
+              row->text);
+}
+
+static int warn_bad_values(const struct mgds_config_table *table)
+{
+    int warned = 0;
+    for (unsigned i = 0; i < table->count; ++i) {
+        const struct mgds_config_row *row = &table->rows[i];
+        union value value;
+        if (!evaluate(table, row, &value)) {
+            warn_bad_value(table, row, lookup(table, row));
+            ++warned;
+        }
+    }
+    return warned;
+}
+
+static unsigned min3(unsigned a, unsigned b, unsigned c)
+{
+    unsigned least = a < b ? a : b;
+    return least < c ? least : c;
+}
+
+/* Letters to insert, drop or change to make one word the other. */
+static unsigned edit_distance(struct span a, const char *b)
+{
+    unsigned row[NAME_MAX_BYTES];
+    size_t length = strlen(b);
+    for (unsigned j = 0; j <= length; ++j)
+        row[j] = j;
+    for (size_t i = 0; i < a.length; ++i) {
+        unsigned corner = row[0]++;
+        for (size_t j = 0; j < length; ++j) {
+            int same = toupper((unsigned char)a.at[i]) == b[j];
+            unsigned above = row[j + 1];
+            row[j + 1] = min3(above + 1, row[j] + 1, corner + (same ? 0 : 1));
+            corner = above;
+        }
+    }
+    return row[length];
+}
+
+static const struct mgds_config_row *
+nearest_row(const struct mgds_config_table *table, struct span suffix)
+{
+    const struct mgds_config_row *nearest = &table->rows[0];
+    unsigned least = UINT_MAX;
+    for (unsigned i = 0; i < table->count; ++i) {
+        unsigned distance = edit_distance(suffix, table->rows[i].suffix);
+        if (distance < least) {
+            least = distance;
+            nearest = &table->rows[i];
+        }
+    }
+    return nearest;
+}
+
+static bool is_known(const struct mgds_config_table *table, struct span suffix)
+{
+    for (unsigned i = 0; i < table->count; ++i) {
+        const char *known = table->rows[i].suffix;
+        if (strlen(known) == suffix.length &&
+            memcmp(known, suffix.at, suffix.length) == 0)
+            return true;
+    }
+    const char *const *beginning = table->reserved;
+    for (; beginning && *beginning; ++beginning) {
+        if (strncmp(suffix.at, *beginning, strlen(*beginning)) == 0)
+            return true;
+    }
+    return false;
+}
+
+static int warn_unknown_names(const struct mgds_config_table *table)
+{
+    int warned = 0;
+    size_t prefix = strlen(table->prefix);
+    for (char **entry = environ; entry && *entry; ++entry) {
+        if (strncmp(*entry, table->prefix, prefix) != 0)
+            continue;
+        struct span suffix = {*entry + prefix, strcspn(*entry + prefix, "=")};
+        if (is_known(table, suffix))
+            continue;
+        mgds_warn("unknown setting %s%.*s: ignored, the nearest name is %s%s",
+                  table->prefix, (int)(suffix.length < 80 ? suffix.length : 80),
+                  suffix.at, table->prefix, nearest_row(table, suffix)->suffix);
+        ++warned;
+    }
+    return warned;
+}
+
+int mgds_config_table_warn(const struct mgds_config_table *table)
+{
+    return warn_bad_values(table) + warn_unknown_names(table);
+}
+
+int mgds_config_load(struct mgds_config *cfg)
+{
+    return mgds_config_table_load(&mgds_config_table, cfg);
+}
+
+void mgds_config_fini(struct mgds_config *cfg)
+{
+    mgds_config_table_fini(&mgds_config_table, cfg);
+}
+
+int mgds_config_launcher_rank(void)
+{
+    static const char *const names[] = {"PMI_RANK", "PMIX_RANK",
+                                        "OMPI_COMM_WORLD_RANK", "SLURM_PROCID"};
+    for (unsigned i = 0; i < sizeof(names) / sizeof(names[0]); ++i) {
+        const char *text = getenv(names[i]);
+        struct span span = trim(text ? text : "");
+        uint64_t rank;
+        if (span.length > 0 && parse_uint(span, &rank) == 0 && rank <= INT_MAX)
+            return (int)rank;
+    }
+    return -1;
+}

@@ -1,0 +1,82 @@
+/* Ranked locks; see lock.h. */
+#include "shim/base/lock.h"
+
+#include <assert.h>
+#include <stdlib.h>
+
+#include "shim/base/log.h"
+#include "shim/base/tls.h"
+
+#ifdef MGDS_LOCK_CHECK
+
+static const char *const rank_names[] = {
+#define X(rank, name) name,
+    MGDS_LOCK_RANKS(X)
+#undef X
+};
+
+static_assert(MGDS_LOCK_RANK_COUNT <= 32, "one bit a rank in held");
+
+/* Ranks this thread holds: they are distinct, so a bit each is the stack. */
+static MGDS_TLS unsigned held;
+
+static void check_acquire(enum mgds_lock_rank rank)
+{
+    if (held >> rank != 0) {
+        int highest = 31 - __builtin_clz(held);
+        mgds_log_say("bug: lock %s is taken while lock %s is held; ranks must "
+                     "rise (shim/base/lock.h)",
+                     rank_names[rank], rank_names[highest]);
+        abort();
+    }
+    held |= 1u << rank;
+}
+
+static void check_release(enum mgds_lock_rank rank)
+{
+    if (!(held & 1u << rank)) {
+        mgds_log_say("bug: lock %s is released by a thread that does not "
+                     "hold it",
+                     rank_names[rank]);
+        abort();
+    }
+    held &= ~(1u << rank);
+}
+
+#else
+
+static void check_acquire(enum mgds_lock_rank rank)
+{
+    (void)rank;
+}
+
+static void check_release(enum mgds_lock_rank rank)
+{
+    (void)rank;
+}
+
+#endif
+
+int mgds_lock_init(struct mgds_lock *lock, enum mgds_lock_rank rank)
+{
+    lock->rank = rank;
+    return -pthread_mutex_init(&lock->mutex, NULL);
+}
+
+void mgds_lock_fini(struct mgds_lock *lock)
+{
+    pthread_mutex_destroy(&lock->mutex);
+}
+
+/* The mutex below is not known to clang's analysis; the contract is. */
+MGDS_UNCHECKED void mgds_lock_acquire(struct mgds_lock *lock)
+{
+    check_acquire(lock->rank);
+    pthread_mutex_lock(&lock->mutex);
+}
+
+MGDS_UNCHECKED void mgds_lock_release(struct mgds_lock *lock)
+{
+    check_release(lock->rank);
+    pthread_mutex_unlock(&lock->mutex);
+}

@@ -1,0 +1,107 @@
+/* The pointer test's second half: looking through the loaded objects. */
+#include "shim/gds/cuda/presence.h"
+
+#include <dlfcn.h>
+#include <limits.h>
+#include <string.h>
+
+#include "shim/base/lock.h"
+#include "shim/base/log.h"
+#include "shim/base/nvtx.h"
+#include "shim/base/stats.h"
+#include "shim/base/trace.h"
+
+/* Stands for "settled": nothing is ever appended to it. */
+static struct link_map settled;
+
+struct link_map *mgds_presence_anchor = &settled;
+
+static struct mgds_lock scan_lock = MGDS_LOCK_INIT(MGDS_LOCK_LEAF);
+static bool cuda_seen; /* atomic; false -> true only, under scan_lock */
+
+struct scan {
+    char last[PATH_MAX]; /* name of the object that ends the list */
+    bool cuda;
+    unsigned objects;
+};
+
+static bool is_libcuda(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    const char *name = slash ? slash + 1 : path;
+
+    return strncmp(name, "libcuda.so", strlen("libcuda.so")) == 0;
+}
+
+/* Called under the linker's lock: copies what it needs, calls nothing. */
+static int scan_object(struct dl_phdr_info *info, size_t size, void *arg)
+{
+    struct scan *scan = arg;
+
+    (void)size;
+    scan->objects++;
+    scan->cuda |= is_libcuda(info->dlpi_name);
+    if (strlen(info->dlpi_name) < sizeof(scan->last))
+        strcpy(scan->last, info->dlpi_name);
+    return 0;
+}
+
+/*
+ * Pins the object of that name. The handle is kept: an object that was once
+ * last in the list stays loaded. NULL if it was unloaded meanwhile.
+ */
+static struct link_map *pin(const char *name)
+{
+    return dlopen(name, RTLD_LAZY | RTLD_NOLOAD);
+}
+
+static void settle(void)
+{
+    __atomic_store_n(&cuda_seen, true, __ATOMIC_RELEASE);
+    __atomic_store_n(&mgds_presence_anchor, &settled, __ATOMIC_RELEASE);
+    mgds_nvtx_enable();
+    mgds_trace_cuda_seen();
+    mgds_debug("libcuda is in the process: buffers are looked at from now on");
+}
+
+/*
+ * One pass. Returns true when there is nothing more to look at: CUDA found, or
+ * the anchor stands on an object that ends the list.
+ */
+static bool scan_once(void)
+{
+    struct scan scan = {.last = ""};
+    struct link_map *last;
+
+    dl_iterate_phdr(scan_object, &scan);
+    mgds_count(libraries_changed);
+    mgds_trace_libraries_changed(scan.objects);
+    if (scan.cuda) {
+        settle();
+        return true;
+    }
+    last = pin(scan.last);
+    if (!last)
+        return false;
+    __atomic_store_n(&mgds_presence_anchor, last, __ATOMIC_RELEASE);
+    return !mgds_presence_changed();
+}
+
+bool mgds_presence_scan(void)
+{
+    /* Objects that come and go between two passes are another thread's
+       doing; after a few rounds the next call is early enough. */
+    enum { PASSES = 8 };
+
+    mgds_lock_acquire(&scan_lock);
+    if (!cuda_seen)
+        for (int i = 0; i < PASSES && !scan_once(); i++)
+            ;
+    mgds_lock_release(&scan_lock);
+    return mgds_presence_cuda();
+}
+
+bool mgds_presence_cuda(void)
+{
+    return __atomic_load_n(&cuda_seen, __ATOMIC_ACQUIRE);
+}

@@ -1,0 +1,50 @@
+/*
+ * What mpi_table.def says, as an enum and an array: the ids by which the rest
+ * of pmpi/ knows the intercepted functions, and what is said of each.
+ */
+#ifndef MGDS_PMPI_CALLS_H
+#define MGDS_PMPI_CALLS_H
+
+/* A row of the table with a large-count twin is two functions. */
+#define MGDS_CALL_C(name, n, family, mode)                                     \
+    MGDS_CALL(name, n, family, mode)                                           \
+    MGDS_CALL(name##_c, n, family, mode)
+
+enum mgds_call {
+#define MGDS_CALL(name, n, family, mode) MGDS_CALL_##name,
+#include "shim/pmpi/mpi_table.def"
+#undef MGDS_CALL
+    MGDS_CALLS
+};
+
+/* Every function has two entries, and two definitions further down. */
+enum mgds_face { MGDS_FACE_MPI, MGDS_FACE_PMPI, MGDS_FACES };
+
+enum mgds_family {
+    MGDS_FAMILY_INIT,
+    MGDS_FAMILY_P2P,
+    MGDS_FAMILY_PROBE,
+    MGDS_FAMILY_PART,
+    MGDS_FAMILY_COMPLETION,
+    MGDS_FAMILY_COLL,
+    MGDS_FAMILY_RMA,
+    MGDS_FAMILY_WIN,
+    MGDS_FAMILY_COMM,
+    MGDS_FAMILIES
+};
+
+enum mgds_mode { MGDS_MODE_PASS, MGDS_MODE_BUFFER, MGDS_MODE_OWN };
+
+struct mgds_call_row {
+    const char *name; /* with the MPI_ prefix; skip it for counters */
+    unsigned char arguments;
+    unsigned char family;
+    unsigned char mode;
+};
+
+extern const struct mgds_call_row mgds_call_rows[MGDS_CALLS];
+
+/* The title of a family, as the standard's chapters call it. */
+const char *mgds_family_title(enum mgds_family family);
+
+#endif

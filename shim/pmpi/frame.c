@@ -1,0 +1,114 @@
+/* The long way of an intercepted call. */
+#include "shim/pmpi/frame.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "shim/base/nvtx.h"
+#include "shim/base/stats.h"
+#include "shim/base/trace.h"
+#include "shim/gds/cuda/presence.h"
+#include "shim/pmpi/next.h"
+#include "shim/pmpi/own.h"
+#include "shim/pmpi/process.h"
+
+/* The outermost call this thread is in; kept apart from its frame, because an
+   abandoned frame is no memory of ours any more. */
+static _Thread_local struct {
+    uintptr_t stack; /* 0: in none */
+    enum mgds_call call;
+    enum mgds_face face;
+} inside;
+
+#define MGDS_OWN_OWN(name, n)                                                  \
+    [MGDS_CALL_##name] = (mgds_next_fn *)mgds_own_##name,
+
+static mgds_next_fn *const own_bodies[MGDS_CALLS] = {
+#define MGDS_CALL(name, n, family, mode) MGDS_OWN_##mode(name, n)
+#include "shim/pmpi/mpi_table.def"
+#undef MGDS_CALL
+};
+
+/*
+ * Is this call made from inside another? A call that a longjmp or an exception
+ * left, out of an error handler, is over: the stack stands higher again, or as
+ * high but for the arguments on it. (A later call from deeper down than the
+ * one that was left is still taken for a nested one.)
+ */
+static bool is_nested(const struct mgds_frame *frame)
+{
+    enum { STACK_ARGUMENTS = 8 * sizeof(mgds_word) };
+
+    return frame->stack + STACK_ARGUMENTS < inside.stack;
+}
+
+/* Once forwarding is all there is to do, the entry can do it by itself. */
+static void open_shortcut(enum mgds_call call, enum mgds_face face,
+                          mgds_next_fn *fn)
+{
+    const struct mgds_process *process = mgds_process();
+
+    if (process->watched || !mgds_next_is_real(fn))
+        return;
+    if (process->active && own_bodies[call])
+        return;
+    __atomic_store_n(&mgds_shortcuts[call][face], fn, __ATOMIC_RELEASE);
+}
+
+static void watch_enter(struct mgds_frame *frame)
+{
+    mgds_count_call(frame->call);
+    mgds_trace_call_enter(frame->call);
+    frame->ranged = mgds_nvtx_push(mgds_call_rows[frame->call].name);
+}
+
+static void watch_leave(const struct mgds_frame *frame, mgds_word result)
+{
+    mgds_nvtx_pop(frame->ranged);
+    mgds_trace_call_leave(frame->call, (int)result);
+}
+
+static void begin_outermost(struct mgds_frame *frame, enum mgds_face face)
+{
+    const struct mgds_process *process = mgds_process();
+
+    inside.stack = frame->stack;
+    inside.call = frame->call;
+    inside.face = face;
+    if (process->active && mgds_presence_changed())
+        mgds_presence_scan();
+    if (process->watched)
+        watch_enter(frame);
+}
+
+mgds_next_fn *mgds_frame_enter(struct mgds_frame *frame, enum mgds_call call,
+                               enum mgds_face face)
+{
+    mgds_next_fn *fn;
+
+    frame->call = call;
+    frame->outermost = !is_nested(frame);
+    if (frame->outermost)
+        begin_outermost(frame, face);
+    if (frame->outermost && mgds_process()->active && own_bodies[call])
+        return own_bodies[call];
+    fn = mgds_next(call, face);
+    open_shortcut(call, face, fn);
+    return fn;
+}
+
+mgds_word mgds_frame_leave(struct mgds_frame *frame, mgds_word result)
+{
+    if (!frame->outermost)
+        return result;
+    if (mgds_process()->watched)
+        watch_leave(frame, result);
+    inside.stack = 0;
+    return result;
+}
+
+mgds_next_fn *mgds_frame_next(void)
+{
+    return mgds_next(inside.call, inside.face);
+}

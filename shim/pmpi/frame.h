@@ -1,0 +1,56 @@
+/*
+ * One intercepted call, from its entry to its return.
+ *
+ * An entry jumps through the *shortcut* of its function and does nothing else.
+ * At first that leads the long way, here: a frame marks the thread as being
+ * inside us, so that the calls that the library below, or a tool stacked
+ * between, makes through our symbols meanwhile are forwarded and nothing more.
+ * Once forwarding is all there is to do with a function (it has no body of
+ * ours, and calls are neither counted nor traced), the long way makes the
+ * shortcut lead straight to the definition further down.
+ */
+#ifndef MGDS_PMPI_FRAME_H
+#define MGDS_PMPI_FRAME_H
+
+#include <stdbool.h>
+
+#include "shim/pmpi/calls.h"
+#include "shim/pmpi/words.h"
+
+struct mgds_frame {
+    uintptr_t stack; /* where the stack stood: set before enter */
+    enum mgds_call call;
+    bool outermost; /* a call of the application's own */
+    bool ranged;    /* an NVTX range is open */
+};
+
+/* Never NULL. Read by every entry; written with release stores. Hidden by name,
+   so that an entry reaches it without the global offset table. */
+extern mgds_next_fn *mgds_shortcuts[MGDS_CALLS][MGDS_FACES]
+    __attribute__((visibility("hidden")));
+
+/* For the function whose call the frame stands for. */
+#define MGDS_FRAME_HERE                                                        \
+    {                                                                          \
+        .stack = (uintptr_t)__builtin_frame_address(0)                         \
+    }
+
+/*
+ * Starts the long way: fills the frame and returns the function to call with
+ * the unchanged words: our own body for an outermost call that has one, else
+ * the definition further down.
+ */
+mgds_next_fn *mgds_frame_enter(struct mgds_frame *frame, enum mgds_call call,
+                               enum mgds_face face);
+
+/* Ends it; returns the result, so that an entry can return that. */
+mgds_word mgds_frame_leave(struct mgds_frame *frame, mgds_word result);
+
+/* The definition that the thread's outermost call stands before. Only inside
+   an own body. */
+mgds_next_fn *mgds_frame_next(void);
+
+/* An own body's way down, with the face its caller used. */
+#define MGDS_FORWARD(n) ((MGDS_FN(n) *)mgds_frame_next())
+
+#endif

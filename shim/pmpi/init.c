@@ -1,0 +1,114 @@
+/*
+ * Bodies of initialisation and finalisation, of both models: the world
+ * (MPI_Init .. MPI_Finalize) and sessions. They learn the rank, say once what
+ * we found, hold the job to MPIX_GDS_REQUIRE, and print the summary when the
+ * last of them ends.
+ */
+#include <mpi.h>
+#include <stdatomic.h>
+
+#include "mpix_gds.h"
+#include "shim/base/log.h"
+#include "shim/base/trace.h"
+#include "shim/ctx.h"
+#include "shim/gds/cuda/presence.h"
+#include "shim/pmpi/frame.h"
+#include "shim/pmpi/next.h"
+#include "shim/pmpi/own.h"
+#include "shim/pmpi/process.h"
+#include "shim/pmpi/summary.h"
+
+/* How many of {the world, each session} are open in this process. */
+static atomic_int epochs;
+
+/* In MPI_COMM_WORLD; as the launcher says until, or unless, MPI does. */
+static int world_rank = -1;
+
+static void learn_rank(void)
+{
+    MGDS_NEXT(Comm_rank, 2)((mgds_word)MPI_COMM_WORLD, (mgds_word)&world_rank);
+    mgds_log_set_rank(world_rank);
+}
+
+static void begin(void)
+{
+    const struct mgds_mpi_library *library = &mgds_process()->library;
+
+    if (atomic_fetch_add(&epochs, 1) > 0)
+        return;
+    if (world_rank < 0)
+        world_rank = mgds_config_launcher_rank();
+    mgds_trace_init();
+    mgds_info("version %d.%d.%d, %s (%s), cuda %s the process",
+              MPIX_GDS_VERSION_MAJOR, MPIX_GDS_VERSION_MINOR,
+              MPIX_GDS_VERSION_PATCH, library->version, library->name,
+              mgds_presence_scan() ? "in" : "not in");
+}
+
+/* Before the library below takes its own leave: it may not come back. */
+static void end(void)
+{
+    if (atomic_fetch_sub(&epochs, 1) != 1)
+        return;
+    mgds_trace_finalize();
+    mgds_summary_print(world_rank);
+}
+
+/*
+ * A job that must have a path it cannot have does not start: through the
+ * error handler, which by default aborts the job.
+ */
+static mgds_word hold_to_require(void)
+{
+    const struct mgds_config *config = &mgds_ctx()->config;
+
+    if (!config->require)
+        return MPI_SUCCESS;
+    mgds_err("MPIX_GDS_REQUIRE asks for a GPU path, but this version moves "
+             "host buffers only, through the MPI underneath: unset it");
+    MGDS_NEXT(Comm_call_errhandler, 2)
+    ((mgds_word)MPI_COMM_WORLD, MPI_ERR_OTHER);
+    return MPI_ERR_OTHER;
+}
+
+static mgds_word world_begun(mgds_word result)
+{
+    if ((int)result != MPI_SUCCESS)
+        return result;
+    learn_rank();
+    begin();
+    return hold_to_require();
+}
+
+mgds_word mgds_own_Init(mgds_word argc, mgds_word argv)
+{
+    return world_begun(MGDS_FORWARD(2)(argc, argv));
+}
+
+mgds_word mgds_own_Init_thread(mgds_word argc, mgds_word argv,
+                               mgds_word required, mgds_word provided)
+{
+    return world_begun(MGDS_FORWARD(4)(argc, argv, required, provided));
+}
+
+mgds_word mgds_own_Finalize(void)
+{
+    end();
+    return MGDS_FORWARD(0)();
+}
+
+mgds_word mgds_own_Session_init(mgds_word info, mgds_word errhandler,
+                                mgds_word session)
+{
+    mgds_word result = MGDS_FORWARD(3)(info, errhandler, session);
+
+    if ((int)result == MPI_SUCCESS)
+        begin();
+    return result;
+}
+
+mgds_word mgds_own_Session_finalize(mgds_word session)
+{
+    end();
+    return MGDS_FORWARD(1)(session);
+}

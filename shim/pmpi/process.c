@@ -1,0 +1,60 @@
+/* Lazy start of the interception layer. */
+#include "shim/pmpi/process.h"
+
+#include <pthread.h>
+#include <string.h>
+
+#include "shim/base/log.h"
+#include "shim/base/stats.h"
+#include "shim/base/trace.h"
+#include "shim/ctx.h"
+#include "shim/gds/cuda/presence.h"
+#include "shim/pmpi/calls.h"
+
+static struct mgds_process process;
+static pthread_once_t process_once = PTHREAD_ONCE_INIT;
+
+/* One line a job: the launcher's first rank says it, or a lone process. */
+static void say_inert(void)
+{
+    if (mgds_config_launcher_rank() > 0)
+        return;
+    mgds_warn("inactive: %s (%s) does not have MPICH's handles; its calls "
+              "pass through unchanged",
+              process.library.version, process.library.name);
+}
+
+/* Calls are counted by name; the table's order is that of the ids. */
+static void watch_start(bool trace)
+{
+    static const char *names[MGDS_CALLS];
+
+    for (unsigned call = 0; call < MGDS_CALLS; call++)
+        names[call] = mgds_call_rows[call].name + strlen("MPI_");
+    if (mgds_stats_calls_init(MGDS_CALLS, names) < 0)
+        mgds_warn("calls are not counted: out of thread-specific keys");
+    if (trace && mgds_trace_start() < 0)
+        mgds_warn("events are not recorded: out of thread-specific keys");
+}
+
+static void process_start(void)
+{
+    const struct mgds_config *config = &mgds_ctx()->config;
+
+    mgds_abi_check(&process.library);
+    if (process.library.abi == MGDS_ABI_OTHER)
+        say_inert();
+    process.active = config->enable && process.library.abi == MGDS_ABI_MPICH;
+    process.watched = process.active &&
+                      (config->summary != MGDS_SUMMARY_NONE || config->trace);
+    if (process.watched)
+        watch_start(config->trace);
+    if (process.active)
+        mgds_presence_scan();
+}
+
+const struct mgds_process *mgds_process(void)
+{
+    pthread_once(&process_once, process_start);
+    return &process;
+}

@@ -1,0 +1,30 @@
+/* The line at the end, and the trace file, if they were asked for. */
+#include "shim/pmpi/summary.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "shim/base/log.h"
+#include "shim/base/stats.h"
+#include "shim/base/trace.h"
+#include "shim/ctx.h"
+#include "shim/gds/cuda/presence.h"
+
+static bool is_wanted(enum mgds_summary who, int rank)
+{
+    return who == MGDS_SUMMARY_ALL || (who == MGDS_SUMMARY_RANK0 && rank <= 0);
+}
+
+void mgds_summary_print(int rank)
+{
+    const struct mgds_config *config = &mgds_ctx()->config;
+    char calls[512];
+
+    if (config->trace)
+        mgds_trace_write(config->trace_file, rank);
+    if (!is_wanted(config->summary, rank))
+        return;
+    mgds_stats_summary(calls, sizeof(calls));
+    mgds_log_say("%s; cuda %s the process", calls,
+                 mgds_presence_cuda() ? "in" : "not in");
+}

@@ -1,0 +1,61 @@
+/*
+ * The exported MPI_ and PMPI_ symbols, expanded from mpi_table.def: two
+ * entries and two long ways each. An entry is what every MPI call of every
+ * host program runs: at most ten instructions (tests/mpi/instructions.py), no
+ * stack frame, no thread-local access, two or three loads and a jump.
+ */
+#include "shim/gds/cuda/presence.h"
+#include "shim/pmpi/frame.h"
+
+#define MGDS_EXPORT __attribute__((visibility("default")))
+
+#define MGDS_LONG_WAY(name, face, n)                                           \
+    static __attribute__((noinline))                                           \
+    mgds_word long_way_##face##_##name(MGDS_PARAMS_##n)                        \
+    {                                                                          \
+        struct mgds_frame frame = MGDS_FRAME_HERE;                             \
+        mgds_next_fn *go =                                                     \
+            mgds_frame_enter(&frame, MGDS_CALL_##name, MGDS_FACE_##face);      \
+                                                                               \
+        return mgds_frame_leave(&frame, ((MGDS_FN(n) *)go)(MGDS_ARGS_##n));    \
+    }
+
+#define MGDS_CALL(name, n, family, mode)                                       \
+    MGDS_LONG_WAY(name, MPI, n)                                                \
+    MGDS_LONG_WAY(name, PMPI, n)
+#include "shim/pmpi/mpi_table.def"
+#undef MGDS_CALL
+
+/* Filled by the loader rather than tested for NULL at every call. */
+mgds_next_fn *mgds_shortcuts[MGDS_CALLS][MGDS_FACES] = {
+#define MGDS_CALL(name, n, family, mode)                                       \
+    [MGDS_CALL_##name] = {(mgds_next_fn *)long_way_MPI_##name,                 \
+                          (mgds_next_fn *)long_way_PMPI_##name},
+#include "shim/pmpi/mpi_table.def"
+#undef MGDS_CALL
+};
+
+/* What an entry asks first, by mode: is there more to do than forwarding? */
+#define MGDS_ASK_PASS false
+#define MGDS_ASK_BUFFER mgds_presence_changed()
+#define MGDS_ASK_OWN false
+
+#define MGDS_ENTRY(name, face, n, mode)                                        \
+    MGDS_EXPORT mgds_word face##_##name(MGDS_PARAMS_##n);                      \
+    mgds_word face##_##name(MGDS_PARAMS_##n)                                   \
+    {                                                                          \
+        /* Acquire: what the definition's finder set up is seen by it. */      \
+        mgds_next_fn *go = __atomic_load_n(                                    \
+            &mgds_shortcuts[MGDS_CALL_##name][MGDS_FACE_##face],               \
+            __ATOMIC_ACQUIRE);                                                 \
+                                                                               \
+        if (__builtin_expect(MGDS_ASK_##mode, 0))                              \
+            return long_way_##face##_##name(MGDS_ARGS_##n);                    \
+        return ((MGDS_FN(n) *)go)(MGDS_ARGS_##n);                              \
+    }
+
+#define MGDS_CALL(name, n, family, mode)                                       \
+    MGDS_ENTRY(name, MPI, n, mode)                                             \
+    MGDS_ENTRY(name, PMPI, n, mode)
+#include "shim/pmpi/mpi_table.def"
+#undef MGDS_CALL

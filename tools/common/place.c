@@ -1,0 +1,74 @@
+// Finds the folders of this installation from /proc/self/exe.
+#include "tools/common/place.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+int mgds_place_join(char path[PATH_MAX], const char *folder, const char *name)
+{
+    int length = snprintf(path, PATH_MAX, "%s/%s", folder, name);
+
+    return length >= 0 && length < PATH_MAX ? 0 : -ENAMETOOLONG;
+}
+
+static int find_bin(char bin[PATH_MAX])
+{
+    char *slash;
+    ssize_t length = readlink("/proc/self/exe", bin, PATH_MAX - 1);
+
+    if (length < 0)
+        return -errno;
+    if (length == PATH_MAX - 1)
+        return -ENAMETOOLONG;
+    bin[length] = '\0';
+    slash = strrchr(bin, '/');
+    if (!slash)
+        return -ENOENT;
+    *slash = '\0';
+    return 0;
+}
+
+// The folder that bin/relative names, without its dots when it exists.
+static int resolve(char folder[PATH_MAX], const char *bin, const char *relative)
+{
+    char dotted[PATH_MAX];
+    int rc = mgds_place_join(dotted, bin, relative);
+
+    if (rc < 0)
+        return rc;
+    if (!realpath(dotted, folder))
+        memcpy(folder, dotted, PATH_MAX);
+    return 0;
+}
+
+static int find_lib(char lib[PATH_MAX], const char *bin)
+{
+    static const char *const candidate[] = {"../lib", MGDS_LIB_FROM_BIN};
+    char library[PATH_MAX];
+    int rc;
+
+    for (size_t i = 0; i < sizeof(candidate) / sizeof(candidate[0]); i++) {
+        rc = resolve(lib, bin, candidate[i]);
+        if (rc == 0)
+            rc = mgds_place_join(library, lib, "libmpix_gds.so");
+        if (rc < 0)
+            return rc;
+        if (access(library, F_OK) == 0)
+            return 0;
+    }
+    return resolve(lib, bin, candidate[0]);
+}
+
+int mgds_place_find(struct mgds_place *place)
+{
+    int rc = find_bin(place->bin);
+
+    if (rc == 0)
+        rc = find_lib(place->lib, place->bin);
+    if (rc == 0)
+        rc = mgds_place_join(place->sim, place->lib, "sim");
+    return rc;
+}

@@ -1,0 +1,166 @@
+// The command line of mpix-gds-run.
+#include "tools/run/options.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tools/common/number.h"
+
+enum { OPT_SIM = 256, OPT_REQUIRE, OPT_VERSION, OPT_HELP };
+
+enum { MGDS_SIM_MAX_DEVICES = 64 };
+
+static const struct option long_options[] = {
+    {"sim", optional_argument, NULL, OPT_SIM},
+    {"require", required_argument, NULL, OPT_REQUIRE},
+    {"version", no_argument, NULL, OPT_VERSION},
+    {"help", no_argument, NULL, OPT_HELP},
+    {NULL, 0, NULL, 0},
+};
+
+static const char *const sim_name[MGDS_SIM_COUNT] = {
+    [MGDS_SIM_MPI] = "mpi",
+    [MGDS_SIM_GPU] = "gpu",
+    [MGDS_SIM_HCA] = "hca",
+};
+
+static const char *const path_name[] = {"self", "p2p", "ib-gpu", "ib-cpu",
+                                        "ucx"};
+
+const char mgds_run_usage[] =
+    "usage: mpiexec -n N mpix-gds-run [options] [--] PROGRAM [ARGUMENT...]\n"
+    "Runs an MPI program with libmpix_gds.so under it.\n"
+    "  --sim[=gpu[:N]][,hca[:N]]  simulate hardware: N GPUs, N HCAs; alone it\n"
+    "                     means gpu; --sim=mpi simulates none, and only makes\n"
+    "                     MPICH give its core away while it waits (any --sim\n"
+    "                     does)\n"
+    "  --require=PATH     make it an error when a GPU buffer takes another\n"
+    "                     path: self, p2p, ib-gpu, ib-cpu or ucx\n"
+    "  --version, --help  print that, and exit\n"
+    "Exit status: the program's; 2 if it could not be prepared, 126 if it\n"
+    "cannot be executed, 127 if it is not found.\n";
+
+static int parse_sim_item(struct mgds_run_options *options, char *item)
+{
+    char *colon = strchr(item, ':');
+    struct mgds_run_sim_choice choice = {.wanted = true};
+    long count;
+
+    if (colon) {
+        *colon = '\0';
+        if (mgds_number_parse(&count, colon + 1, 1, MGDS_SIM_MAX_DEVICES) < 0)
+            return -EINVAL;
+        choice.count = (unsigned)count;
+    }
+    for (int i = 0; i < MGDS_SIM_COUNT; i++) {
+        if (strcmp(item, sim_name[i]) != 0)
+            continue;
+        if (i == MGDS_SIM_MPI && colon)
+            return -EINVAL;
+        options->sim[i] = choice;
+        return 0;
+    }
+    return -EINVAL;
+}
+
+static int parse_sim(struct mgds_run_options *options, const char *value)
+{
+    char *copy = strdup(value ? value : "gpu");
+    char *rest = copy;
+    char *item;
+    int rc = copy ? 0 : -ENOMEM;
+
+    options->sim[MGDS_SIM_MPI].wanted = true;
+    while (rc == 0 && (item = strsep(&rest, ",")) != NULL)
+        rc = parse_sim_item(options, item);
+    free(copy);
+    return rc;
+}
+
+static bool is_path(const char *name)
+{
+    for (size_t i = 0; i < sizeof(path_name) / sizeof(path_name[0]); i++)
+        if (strcmp(name, path_name[i]) == 0)
+            return true;
+    return false;
+}
+
+// The line about a bad word is prefix, word, tail; no tail: nothing is bad.
+struct complaint {
+    const char *prefix;
+    const char *tail;
+};
+
+static struct complaint take(struct mgds_run_options *options, int option)
+{
+    struct complaint none = {0};
+
+    switch (option) {
+    case OPT_SIM:
+        if (parse_sim(options, optarg) == 0)
+            return none;
+        return (struct complaint){
+            "--sim=", "is not understood: use gpu, gpu:N, hca, hca:N (N from "
+                      "1 to 64) or mpi, with commas between"};
+    case OPT_REQUIRE:
+        options->require = optarg;
+        if (is_path(optarg))
+            return none;
+        return (struct complaint){
+            "--require=", "names no path: use self, p2p, ib-gpu, ib-cpu or "
+                          "ucx"};
+    case OPT_VERSION:
+        options->action = MGDS_RUN_VERSION;
+        return none;
+    case OPT_HELP:
+        options->action = MGDS_RUN_HELP;
+        return none;
+    case ':':
+        return (struct complaint){"option ", "needs a value: see --help"};
+    default:
+        return (struct complaint){"option ", "is unknown: see --help; options "
+                                             "of the program follow its name"};
+    }
+}
+
+// The word that getopt_long complained about. It leaves the letter of an
+// unknown short option in optopt, and does not step over a group of them.
+static void name_word(char *word, size_t size, int option, char **argv)
+{
+    if (option == OPT_SIM || option == OPT_REQUIRE)
+        snprintf(word, size, "%s", optarg);
+    else if (option == '?' && optopt > 0 && optopt < OPT_SIM)
+        snprintf(word, size, "-%c", optopt);
+    else
+        snprintf(word, size, "%s", argv[optind - 1]);
+}
+
+// "+": options end at the program's name; ":": we report, not getopt.
+int mgds_run_options_parse(struct mgds_run_options *options, int argc,
+                           char **argv, char *message, size_t size)
+{
+    struct complaint complaint;
+    char word[128];
+    int option;
+
+    *options = (struct mgds_run_options){0};
+    optind = 0;
+    while ((option = getopt_long(argc, argv, "+:", long_options, NULL)) != -1) {
+        complaint = take(options, option);
+        if (!complaint.tail)
+            continue;
+        name_word(word, sizeof(word), option, argv);
+        snprintf(message, size, "%s%s %s", complaint.prefix, word,
+                 complaint.tail);
+        return -EINVAL;
+    }
+    options->program = argv + optind;
+    if (options->action != MGDS_RUN_EXEC || options->program[0])
+        return 0;
+    snprintf(message, size,
+             "no program given: mpiexec -n 2 mpix-gds-run ./program");
+    return -EINVAL;
+}
