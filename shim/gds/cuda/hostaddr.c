@@ -148,7 +148,7 @@ bool mgds_hostaddr_readable(const void *addr)
     bool readable;
 
     syscall(SYS_rt_sigprocmask, NO_SUCH_WAY, word, NULL, MASK_BYTES);
-    readable = errno != EFAULT;
+    readable = word != 0 && errno != EFAULT; /* no mask at all is not read */
     errno = before;
     return readable;
 }
