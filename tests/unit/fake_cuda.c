@@ -357,7 +357,7 @@ CUresult cuGetProcAddress_v2(const char *symbol, void **pfn, int version,
 {
     *found = CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND;
     if (strcmp(symbol, "cuInit") == 0)
-        fake_script.asked_for_init = true;
+        __atomic_store_n(&fake_script.asked_for_init, true, __ATOMIC_RELAXED);
     if (flags != CU_GET_PROC_ADDRESS_LEGACY_STREAM)
         return CUDA_ERROR_INVALID_VALUE;
     if (fake_script.missing && strcmp(symbol, fake_script.missing) == 0)
@@ -365,7 +365,9 @@ CUresult cuGetProcAddress_v2(const char *symbol, void **pfn, int version,
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         if (strcmp(rows[i].name, symbol) != 0)
             continue;
-        fake_script.other_version |= rows[i].version != version;
+        if (rows[i].version != version)
+            __atomic_store_n(&fake_script.other_version, true,
+                             __ATOMIC_RELAXED);
         memcpy(pfn, &rows[i].function, sizeof(*pfn));
         return CUDA_SUCCESS;
     }
