@@ -96,7 +96,7 @@ static CUresult fetch_error(int rc)
     if (rc == -EREMOTE)
         mgds_gpu_say("an IPC handle comes from another host (MPIX_SIM_HOST "
                      "differs): refused");
-    return rc == -ESRCH ? CUDA_ERROR_MAP_FAILED : CUDA_ERROR_INVALID_VALUE;
+    return CUDA_ERROR_INVALID_VALUE;
 }
 
 static CUresult get_memory(CUipcMemHandle *handle, CUdeviceptr ptr)

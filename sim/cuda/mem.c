@@ -27,6 +27,33 @@ struct mgds_gpu_block *mgds_mem_base(uintptr_t addr)
     return block && block->addr == addr && !block->freeing ? block : NULL;
 }
 
+unsigned mgds_block_access(const struct mgds_gpu_block *block)
+{
+    unsigned access = CU_MEM_ACCESS_FLAGS_PROT_NONE;
+
+    for (int i = 0; i < MGDS_GPU_MAX; i++)
+        access |= block->access[i];
+    return access;
+}
+
+bool mgds_mem_reaches(const struct mgds_gpu_ctx *ctx, uintptr_t addr)
+{
+    struct mgds_gpu_block *block = mgds_mem_find(addr);
+    unsigned own = 1u << ctx->device->ordinal;
+
+    switch (block->kind) {
+    case MGDS_BLOCK_DEVICE:
+        return block->device == ctx->device ||
+               ctx->peers & 1u << block->device->ordinal;
+    case MGDS_BLOCK_POOL:
+        return block->device == ctx->device || block->pool->peers & own;
+    case MGDS_BLOCK_VIRTUAL:
+        return block->access[ctx->device->ordinal];
+    default:
+        return true;
+    }
+}
+
 bool mgds_mem_covers(uintptr_t addr, size_t size)
 {
     uintptr_t end = addr + size;
@@ -36,7 +63,8 @@ bool mgds_mem_covers(uintptr_t addr, size_t size)
     do {
         struct mgds_gpu_block *block = mgds_mem_find(addr);
 
-        if (!block || (block->kind == MGDS_BLOCK_VIRTUAL && !block->access))
+        if (!block ||
+            (block->kind == MGDS_BLOCK_VIRTUAL && !mgds_block_access(block)))
             return false;
         addr = block->addr + block->size;
     } while (addr < end);

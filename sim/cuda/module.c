@@ -350,6 +350,12 @@ CUresult mgds_function_find(CUfunction handle, struct mgds_gpu_function **out)
     return CUDA_SUCCESS;
 }
 
+bool mgds_function_is_of(const struct mgds_gpu_function *function,
+                         const struct mgds_gpu_ctx *ctx)
+{
+    return !function->module->ctx || function->module->ctx == ctx;
+}
+
 void mgds_function_get(struct mgds_gpu_function *function)
 {
     function->refs++;

@@ -54,12 +54,13 @@ static void *work(void *arg)
 {
     (void)arg;
     pthread_mutex_lock(&mgds_gpu.lock);
-    do {
+    /* the job it was started for may have gone to a thread that was faster */
+    while (pool.head || await_job()) {
         struct job *job = take();
 
         job->run(job->arg);
         free(job);
-    } while (pool.head || await_job());
+    }
     pthread_mutex_unlock(&mgds_gpu.lock);
     return NULL;
 }
