@@ -144,7 +144,7 @@ static void reach(struct mgds_op_event *record)
         ;
 }
 
-void mgds_record_skip(struct mgds_gpu_op *op)
+void mgds_record_reach(struct mgds_gpu_op *op)
 {
     reach(&op->u.event);
 }

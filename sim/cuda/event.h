@@ -57,6 +57,6 @@ struct mgds_gpu_op *mgds_event_node_op(enum mgds_op_kind kind,
 
 CUresult mgds_record_run(struct mgds_gpu_op *op);
 CUresult mgds_await_run(struct mgds_gpu_op *op);
-void mgds_record_skip(struct mgds_gpu_op *op);
+void mgds_record_reach(struct mgds_gpu_op *op);
 
 #endif

@@ -188,7 +188,7 @@ static void skip_host(const struct mgds_gpu_op *op)
 void mgds_op_skip(struct mgds_gpu_op *op)
 {
     if (op->kind == MGDS_OP_RECORD)
-        mgds_record_skip(op);
+        mgds_record_reach(op);
     else if (op->kind == MGDS_OP_FREE && op->u.block)
         mgds_mem_drop(op->u.block);
     else if (op->kind == MGDS_OP_HOST)

@@ -5,6 +5,7 @@
 
 #include "sim/cuda/capture.h"
 #include "sim/cuda/ctx.h"
+#include "sim/cuda/event.h"
 #include "sim/cuda/pool.h"
 #include "sim/cuda/queue.h"
 
@@ -214,8 +215,13 @@ static void run(struct mgds_gpu_stream *stream, struct mgds_gpu_op *op)
     }
     pthread_mutex_unlock(&mgds_gpu.lock);
     mgds_gpu_delay(&stream->random);
-    rc = mgds_op_run(op);
+    if (op->kind != MGDS_OP_RECORD)
+        rc = mgds_op_run(op);
     pthread_mutex_lock(&mgds_gpu.lock);
+    /* in one step with the operation's own end: who has seen the event finds
+     * the stream idle */
+    if (op->kind == MGDS_OP_RECORD)
+        mgds_record_reach(op);
     if (rc != CUDA_SUCCESS)
         mgds_ctx_fail(op->ctx, rc);
 }
