@@ -47,6 +47,7 @@ static void kernel_runs_its_whole_grid(void)
         for (unsigned i = 0; i < BYTES; i++)
             host[i] = (unsigned char)(i * 13 + (i >> 9) + g);
         OK(cu.MemcpyHtoD(from, host, BYTES));
+        OK(cu.CtxSynchronize()); /* staged is not yet arrived */
         OK(cu.LaunchKernel(copy, grids[g][0], 1, 1, grids[g][1], 1, 1, 0, s,
                            params, NULL));
         OK(cu.StreamSynchronize(s));
