@@ -98,9 +98,9 @@ static void alloc_task(void *arg)
         OK(cu.MemFree(at));
 }
 
-static int in_another_thread(void (*run)(void *))
+static int in_another_thread(void (*run)(void *), CUevent event)
 {
-    struct probe p = {mgds_event(CU_EVENT_DISABLE_TIMING), -1};
+    struct probe p = {event, -1};
     struct mgds_task task;
 
     mgds_task_start(&task, run, &p);
@@ -111,10 +111,11 @@ static int in_another_thread(void (*run)(void *))
 static void global_capture_refuses_other_threads_queries(void)
 {
     CUstream s = mgds_free_stream();
+    CUevent e = mgds_event(CU_EVENT_DISABLE_TIMING);
 
     OK(cu.StreamBeginCapture(s, GLOBAL));
     EXPECT_CU(CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED,
-              in_another_thread(query_task));
+              in_another_thread(query_task, e));
     mgds_expect_spoilt(s);
 }
 
@@ -124,18 +125,19 @@ static void global_capture_refuses_other_threads_allocations(void)
 
     OK(cu.StreamBeginCapture(s, GLOBAL));
     EXPECT_CU(CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED,
-              in_another_thread(alloc_task));
+              in_another_thread(alloc_task, NULL));
     mgds_expect_spoilt(s);
 }
 
 static void thread_local_capture_leaves_other_threads_alone(void)
 {
     CUstream s = mgds_free_stream();
+    CUevent e = mgds_event(CU_EVENT_DISABLE_TIMING);
     CUgraph graph = NULL;
 
     OK(cu.StreamBeginCapture(s, LOCAL));
-    EXPECT_CU(CUDA_SUCCESS, in_another_thread(query_task));
-    EXPECT_CU(CUDA_SUCCESS, in_another_thread(alloc_task));
+    EXPECT_CU(CUDA_SUCCESS, in_another_thread(query_task, e));
+    EXPECT_CU(CUDA_SUCCESS, in_another_thread(alloc_task, NULL));
     OK(cu.StreamEndCapture(s, &graph));
     OK(cu.GraphDestroy(graph));
 }
