@@ -12,6 +12,7 @@
 
 #include "sim/cuda/ctx.h"
 #include "sim/cuda/window.h"
+#include "shim/base/log.h"
 
 struct mgds_gpu_block *mgds_mem_find(uintptr_t addr)
 {
@@ -153,10 +154,11 @@ static CUresult out_of_memory(const struct mgds_gpu_device *device, size_t size)
     static atomic_bool told;
 
     if (!atomic_exchange(&told, true))
-        mgds_gpu_say("GPU %d: no room for %zu bytes, %zu of %llu MiB are in "
-                     "use: set MPIX_SIM_MEMORY (MiB)",
-                     device->ordinal, size, device->used >> 20,
-                     (unsigned long long)mgds_gpu.cfg.memory);
+        mgds_warn("software GPU: GPU %d: no room for %zu bytes, %zu of %llu "
+                  "MiB are in "
+                  "use: set MPIX_SIM_MEMORY (MiB)",
+                  device->ordinal, size, device->used >> 20,
+                  (unsigned long long)mgds_gpu.cfg.memory);
     return CUDA_ERROR_OUT_OF_MEMORY;
 }
 
@@ -199,7 +201,8 @@ static void drop_device(struct mgds_gpu_block *block)
     if (block->kind != MGDS_BLOCK_IPC) {
         block->device->used -= page_up(block->size);
         if (ftruncate(block->fd, 0))
-            mgds_gpu_say("cannot give device memory back: %s", strerror(errno));
+            mgds_warn("software GPU: cannot give device memory back: %s",
+                      strerror(errno));
     }
     close(block->fd);
 }

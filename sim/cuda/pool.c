@@ -8,6 +8,7 @@
 #include <time.h>
 
 #include "sim/cuda/state.h"
+#include "shim/base/log.h"
 
 #define IDLE_SECONDS 1
 
@@ -84,8 +85,9 @@ static void start_thread(void)
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     pthread_attr_destroy(&attr);
     if (rc) {
-        mgds_gpu_say("cannot start a thread for GPU work: raise `ulimit -u` "
-                     "or use fewer streams");
+        mgds_warn("software GPU: cannot start a thread for GPU work: raise "
+                  "`ulimit -u` "
+                  "or use fewer streams");
         abort();
     }
 }
