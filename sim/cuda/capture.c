@@ -1,4 +1,5 @@
-/* Stream capture. */
+/* Stream capture: which calls end up in which graph, and which are refused
+ * while that goes on. */
 #include "sim/cuda/capture.h"
 
 #include <stdlib.h>

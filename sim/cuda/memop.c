@@ -1,4 +1,4 @@
-/* Stream memory operations. */
+/* Stream memory operations: checks, comparisons, and waiting without a spin. */
 #include "sim/cuda/memop.h"
 
 #include "device/impl/mem.h"
