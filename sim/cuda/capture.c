@@ -1,4 +1,5 @@
-/* Stream capture. */
+/* Stream capture: which calls end up in which graph, and which are refused
+ * while that goes on. */
 #include "sim/cuda/capture.h"
 
 #include <stdlib.h>
@@ -26,7 +27,7 @@ static bool forbids(const struct mgds_gpu_capture *capture)
     CUstreamCaptureMode mine = mgds_gpu_thread.capture_mode;
     bool own = capture->thread == mgds_thread_id();
 
-    if (mine == CU_STREAM_CAPTURE_MODE_RELAXED || capture->invalid)
+    if (mine == CU_STREAM_CAPTURE_MODE_RELAXED)
         return false;
     if (own && capture->mode != CU_STREAM_CAPTURE_MODE_RELAXED)
         return true;
@@ -62,7 +63,8 @@ CUresult mgds_capture_bars_wait(struct mgds_gpu_ctx *ctx)
     return rc;
 }
 
-CUresult mgds_capture_bars_legacy(struct mgds_gpu_stream *stream)
+/* Asking about the legacy stream is as bad as using it, but harms nothing. */
+static CUresult bars_legacy(const struct mgds_gpu_stream *stream, bool spoil)
 {
     struct mgds_gpu_stream *other;
     CUresult rc = CUDA_SUCCESS;
@@ -71,12 +73,17 @@ CUresult mgds_capture_bars_legacy(struct mgds_gpu_stream *stream)
         return CUDA_SUCCESS;
     for (other = stream->ctx->device->streams; other; other = other->next) {
         if (other->ctx != stream->ctx || !other->capture ||
-            !mgds_stream_blocks(other) || other->capture->invalid)
+            !mgds_stream_blocks(other))
             continue;
-        other->capture->invalid = true;
+        other->capture->invalid = other->capture->invalid || spoil;
         rc = CUDA_ERROR_STREAM_CAPTURE_IMPLICIT;
     }
     return rc;
+}
+
+CUresult mgds_capture_bars_legacy(struct mgds_gpu_stream *stream)
+{
+    return bars_legacy(stream, true);
 }
 
 CUresult mgds_capture_bars_sync(struct mgds_gpu_stream *stream)
@@ -121,6 +128,21 @@ CUresult mgds_capture_add(struct mgds_gpu_stream *stream,
     }
     node = mgds_graph_add(stream->capture->graph, op, stream->front,
                           stream->front_count);
+    set_front(stream, &node, 1);
+    return CUDA_SUCCESS;
+}
+
+CUresult mgds_capture_add_child(struct mgds_gpu_stream *stream,
+                                const struct mgds_gpu_graph *graph)
+{
+    struct mgds_gpu_node *node;
+
+    if (stream->capture->invalid)
+        return CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
+    node = mgds_graph_add(stream->capture->graph, NULL, stream->front,
+                          stream->front_count);
+    node->child = mgds_graph_copy(graph);
+    node->child->is_child = true;
     set_front(stream, &node, 1);
     return CUDA_SUCCESS;
 }
@@ -175,7 +197,7 @@ static CUresult wait_captured(struct mgds_gpu_stream *stream,
         return stream->capture
                    ? mgds_capture_spoil(stream->capture->id,
                                         CUDA_ERROR_STREAM_CAPTURE_ISOLATION)
-                   : CUDA_ERROR_CAPTURED_EVENT;
+                   : CUDA_ERROR_INVALID_VALUE;
     if (capture->invalid)
         return CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
     if (mgds_stream_is_legacy(stream)) {
@@ -352,7 +374,7 @@ static CUresult is_capturing(CUstream handle, CUstreamCaptureStatus *status)
     CUresult rc = mgds_stream_find(handle, &stream);
 
     if (rc == CUDA_SUCCESS)
-        rc = mgds_capture_bars_legacy(stream);
+        rc = bars_legacy(stream, false);
     if (rc != CUDA_SUCCESS)
         return rc;
     if (!status)
@@ -396,7 +418,7 @@ static CUresult get_info(CUstream handle, struct info info)
     CUresult rc = mgds_stream_find(handle, &stream);
 
     if (rc == CUDA_SUCCESS)
-        rc = mgds_capture_bars_legacy(stream);
+        rc = bars_legacy(stream, false);
     if (rc != CUDA_SUCCESS)
         return rc;
     if (!info.status)

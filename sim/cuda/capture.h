@@ -39,6 +39,10 @@ CUresult mgds_capture_bars_legacy(struct mgds_gpu_stream *stream);
 CUresult mgds_capture_add(struct mgds_gpu_stream *stream,
                           struct mgds_gpu_op *op);
 
+/* A launch on it: a child graph, a copy of `graph`. */
+CUresult mgds_capture_add_child(struct mgds_gpu_stream *stream,
+                                const struct mgds_gpu_graph *graph);
+
 /* cuEventRecord and cuStreamWaitEvent where a capture is involved. */
 CUresult mgds_capture_record(struct mgds_gpu_stream *stream,
                              struct mgds_gpu_event *event, unsigned flags);

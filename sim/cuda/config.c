@@ -1,73 +1,39 @@
 /* Reads MPIX_SIM_* and the few variables of CUDA itself that a GPU obeys. */
 #include "sim/cuda/config.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
-#include "sim/cuda/state.h"
+#include "shim/base/log.h"
 
-static uint64_t read_uint(const char *name, const char *standard, uint64_t min,
-                          uint64_t max)
+static const struct mgds_config_row rows[] = {
+#define X(kind, field, suffix, text, min, max, doc)                            \
+    MGDS_CONFIG_ROW(struct mgds_gpu_config, kind, field, suffix, text, min,    \
+                    max, doc),
+#include "sim/cuda/sim.def"
+#undef X
+};
+
+/* MPIX_SIM_HCA* and MPIX_SIM_MPI* belong to the other simulators. */
+static const char *const reserved[] = {"HCA", "MPI", NULL};
+
+static const struct mgds_config_table table = {
+    .prefix = "MPIX_SIM_",
+    .reserved = reserved,
+    .rows = rows,
+    .count = sizeof(rows) / sizeof(rows[0]),
+};
+
+/* As the driver does: 8 hardware queues, 1 to 32 on request. */
+static uint64_t read_connections(void)
 {
-    const char *text = getenv(name);
-    char *end;
-    unsigned long long value;
+    const char *text = getenv("CUDA_DEVICE_MAX_CONNECTIONS");
+    unsigned long value = text ? strtoul(text, NULL, 10) : 0;
 
-    if (!text || !*text)
-        return strtoull(standard, NULL, 10);
-    errno = 0;
-    value = strtoull(text, &end, 10);
-    if (errno == 0 && *end == '\0' && *text != '-' && value >= min &&
-        value <= max)
-        return value;
-    mgds_gpu_say("%s is '%s': want a whole number from %llu to %llu, using %s",
-                 name, text, (unsigned long long)min, (unsigned long long)max,
-                 standard);
-    return strtoull(standard, NULL, 10);
-}
-
-static bool read_bool(const char *name, const char *standard, uint64_t min,
-                      uint64_t max)
-{
-    const char *text = getenv(name);
-
-    (void)min;
-    (void)max;
-    if (!text || !*text)
-        text = standard;
-    return !(strcmp(text, "no") == 0 || strcmp(text, "0") == 0 ||
-             strcmp(text, "off") == 0);
-}
-
-static const char *read_string(const char *name, const char *standard,
-                               uint64_t min, uint64_t max)
-{
-    const char *text = getenv(name);
-
-    (void)min;
-    (void)max;
-    return text ? strdup(text) : standard;
-}
-
-#define read__Bool read_bool
-
-static uint64_t launcher_rank(void)
-{
-    static const char *const names[] = {"PMI_RANK", "PMIX_RANK",
-                                        "OMPI_COMM_WORLD_RANK", "SLURM_PROCID"};
-
-    for (unsigned i = 0; i < sizeof(names) / sizeof(*names); i++) {
-        const char *text = getenv(names[i]);
-
-        if (text && *text)
-            return strtoull(text, NULL, 10);
-    }
-    return 0;
+    return value >= 1 && value <= 32 ? value : 8;
 }
 
 static void identify(struct mgds_gpu_config *cfg)
@@ -113,14 +79,18 @@ static void read_visible(struct mgds_gpu_config *cfg)
     }
 }
 
-void mgds_gpu_config_load(struct mgds_gpu_config *cfg)
+int mgds_gpu_config_load(struct mgds_gpu_config *cfg)
 {
-#define X(kind, field, suffix, text, min, max, doc)                            \
-    cfg->field = read_##kind("MPIX_SIM_" suffix, text, min, max);
-#include "sim/cuda/sim.def"
-#undef X
-    cfg->rank = launcher_rank();
-    cfg->connections = read_uint("CUDA_DEVICE_MAX_CONNECTIONS", "8", 1, 32);
+    int rank = mgds_config_launcher_rank();
+    int rc = mgds_config_table_load(&table, cfg);
+
+    if (rc < 0)
+        return rc;
+    mgds_log_set_rank(rank);
+    mgds_config_table_warn(&table);
+    cfg->rank = rank < 0 ? 0 : (uint64_t)rank;
+    cfg->connections = read_connections();
     read_visible(cfg);
     identify(cfg);
+    return 0;
 }

@@ -1,17 +1,15 @@
 /* The MPIX_SIM_* table of the software GPU. config.c alone reads the
- * environment. */
+ * environment for the software GPU. */
 #ifndef MGDS_SIM_CONFIG_H
 #define MGDS_SIM_CONFIG_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "shim/base/config.h"
+
 struct mgds_gpu_config {
-#define MGDS_FIELD_uint uint64_t
-#define MGDS_FIELD_bool bool
-#define MGDS_FIELD__Bool bool
-#define MGDS_FIELD_string const char *
-#define X(kind, field, ...) MGDS_FIELD_##kind field;
+#define X(kind, field, ...) MGDS_CONFIG_FIELD(kind, field)
 #include "sim/cuda/sim.def"
 #undef X
     uint64_t rank;        /* of the launcher, 0 without one */
@@ -22,7 +20,7 @@ struct mgds_gpu_config {
     char identity[256]; /* the host as one string */
 };
 
-/* Fills cfg; a bad value gets one line and its default. */
-void mgds_gpu_config_load(struct mgds_gpu_config *cfg);
+/* Fills cfg; a bad value or unknown name gets one line. 0 or -ENOMEM. */
+int mgds_gpu_config_load(struct mgds_gpu_config *cfg);
 
 #endif

@@ -17,7 +17,7 @@ static struct mgds_copy_request line(CUdeviceptr dst, CUdeviceptr src,
 
 static CUresult copy(CUstream stream, struct mgds_copy_request request)
 {
-    MGDS_API(call, MGDS_NEED_CTX, mgds_copy_submit(stream, &request));
+    MGDS_API(call, MGDS_NEED_INIT, mgds_copy_submit(stream, &request));
 }
 
 static CUresult copy_sync(struct mgds_copy_request request)
@@ -121,7 +121,7 @@ CUresult cuMemcpyPeerAsync(CUdeviceptr dst, CUcontext dst_ctx, CUdeviceptr src,
 {
     struct mgds_copy_request request = line(dst, src, bytes);
 
-    MGDS_API(call, MGDS_NEED_CTX,
+    MGDS_API(call, MGDS_NEED_INIT,
              copy_peer(stream, &request, dst_ctx, src_ctx));
 }
 

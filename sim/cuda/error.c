@@ -1,4 +1,4 @@
-/* Names of results. */
+/* Names and texts of driver results, from the one table of them. */
 #include "sim/cuda/state.h"
 
 static const struct result {

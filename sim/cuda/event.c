@@ -92,14 +92,21 @@ struct mgds_gpu_op *mgds_event_node_op(enum mgds_op_kind kind,
     return op;
 }
 
+struct mgds_op_event mgds_event_record(struct mgds_gpu_event *event)
+{
+    struct mgds_op_event record = {event, event_remark(event), 0};
+
+    if (event->page)
+        record.number = atomic_fetch_add(&event->page->called, 1) + 1;
+    return record;
+}
+
 struct mgds_gpu_op *mgds_event_record_op(struct mgds_gpu_event *event,
                                          struct mgds_gpu_ctx *ctx)
 {
     struct mgds_gpu_op *op = mgds_event_node_op(MGDS_OP_RECORD, event, ctx);
 
-    op->u.event.mark = event_remark(event);
-    if (event->page)
-        op->u.event.number = atomic_fetch_add(&event->page->called, 1) + 1;
+    op->u.event = mgds_event_record(event);
     return op;
 }
 
@@ -137,28 +144,15 @@ static void reach(struct mgds_op_event *record)
         ;
 }
 
-void mgds_record_skip(struct mgds_gpu_op *op)
+void mgds_record_reach(struct mgds_gpu_op *op)
 {
-    if (op->u.event.mark)
-        reach(&op->u.event);
+    reach(&op->u.event);
 }
 
-/* A graph's record makes its mark when it runs. */
 CUresult mgds_record_run(struct mgds_gpu_op *op)
 {
-    struct mgds_op_event record = op->u.event;
-
     pthread_mutex_lock(&mgds_gpu.lock);
-    if (!record.mark) {
-        record.mark = event_remark(record.event);
-        if (record.event->page)
-            record.number =
-                atomic_fetch_add(&record.event->page->called, 1) + 1;
-        reach(&record);
-        mgds_mark_put(record.mark);
-    } else {
-        reach(&record);
-    }
+    reach(&op->u.event);
     pthread_mutex_unlock(&mgds_gpu.lock);
     return CUDA_SUCCESS;
 }
@@ -335,6 +329,8 @@ static CUresult query(CUevent handle)
     if (rc == CUDA_SUCCESS && event->capture_id)
         rc = mgds_capture_spoil(event->capture_id, CUDA_ERROR_CAPTURED_EVENT);
     if (rc == CUDA_SUCCESS)
+        rc = mgds_capture_bars_unsafe();
+    if (rc == CUDA_SUCCESS)
         rc = (CUresult)event->ctx->error;
     if (rc != CUDA_SUCCESS)
         return rc;
@@ -343,7 +339,7 @@ static CUresult query(CUevent handle)
 
 CUresult cuEventQuery(CUevent event)
 {
-    MGDS_API(call, MGDS_NEED_SAFE, query(event));
+    MGDS_API(call, MGDS_NEED_INIT, query(event));
 }
 
 static CUresult synchronize(CUevent handle)
@@ -354,6 +350,8 @@ static CUresult synchronize(CUevent handle)
 
     if (rc == CUDA_SUCCESS && event->capture_id)
         rc = mgds_capture_spoil(event->capture_id, CUDA_ERROR_CAPTURED_EVENT);
+    if (rc == CUDA_SUCCESS)
+        rc = mgds_capture_bars_unsafe();
     if (rc != CUDA_SUCCESS)
         return rc;
     mgds_event_get(event);
@@ -372,7 +370,7 @@ static CUresult synchronize(CUevent handle)
 
 CUresult cuEventSynchronize(CUevent event)
 {
-    MGDS_API(call, MGDS_NEED_SAFE, synchronize(event));
+    MGDS_API(call, MGDS_NEED_INIT, synchronize(event));
 }
 
 static CUresult timed(CUevent handle, struct mgds_gpu_event **out)

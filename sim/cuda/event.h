@@ -40,6 +40,10 @@ void mgds_event_get(struct mgds_gpu_event *event);
 void mgds_event_put(struct mgds_gpu_event *event);
 void mgds_mark_put(struct mgds_gpu_mark *mark);
 
+/* A record, called now: the mark (a reference) and number to reach. The event
+ * is the caller's to hold. */
+struct mgds_op_event mgds_event_record(struct mgds_gpu_event *event);
+
 /* The operation of a record or wait; NULL if there is nothing to wait for. */
 struct mgds_gpu_op *mgds_event_record_op(struct mgds_gpu_event *event,
                                          struct mgds_gpu_ctx *ctx);
@@ -53,6 +57,6 @@ struct mgds_gpu_op *mgds_event_node_op(enum mgds_op_kind kind,
 
 CUresult mgds_record_run(struct mgds_gpu_op *op);
 CUresult mgds_await_run(struct mgds_gpu_op *op);
-void mgds_record_skip(struct mgds_gpu_op *op);
+void mgds_record_reach(struct mgds_gpu_op *op);
 
 #endif

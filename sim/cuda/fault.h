@@ -4,7 +4,8 @@
 #ifndef MGDS_SIM_FAULT_H
 #define MGDS_SIM_FAULT_H
 
-/* Installs the handlers. Once. */
+/* Installs the handlers, behind which the ones that were there stay. Again
+ * whenever GPU work starts: somebody may have put a handler over ours. */
 void mgds_fault_open(void);
 
 /* Runs body(arg): 0, or -EFAULT if it touched memory that is not there, or

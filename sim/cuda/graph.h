@@ -80,8 +80,8 @@ struct mgds_gpu_exec {
     uint64_t serial;
     unsigned long long flags;
     struct mgds_gpu_body *body;
-    struct mgds_user_ref *users;
-    size_t user_count, user_capacity;
+    struct mgds_gpu_graph *source; /* owned: what a capture of a launch adds,
+                                      and holds the user objects */
     uint64_t launches;
     /* One launch at a time. */
     bool running;
@@ -102,7 +102,9 @@ void mgds_exec_put(struct mgds_gpu_exec *exec);
 CUresult mgds_exec_replace(CUgraphExec handle, const struct mgds_gpu_node *node,
                            struct mgds_gpu_op *op);
 
-/* Runs a launch, without the lock. */
+/* Runs a launch, without the lock; or does, locked, what must be done in a dead
+ * context. */
 CUresult mgds_exec_run(struct mgds_gpu_op *op);
+void mgds_exec_skip(struct mgds_gpu_op *op);
 
 #endif

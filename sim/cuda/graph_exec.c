@@ -6,6 +6,7 @@
 
 #include "sim/cuda/capture.h"
 #include "sim/cuda/ctx.h"
+#include "sim/cuda/event.h"
 #include "sim/cuda/pool.h"
 #include "sim/cuda/stream.h"
 
@@ -172,9 +173,7 @@ void mgds_exec_put(struct mgds_gpu_exec *exec)
     if (--exec->refs)
         return;
     mgds_body_put(exec->body);
-    for (size_t i = 0; i < exec->user_count; i++)
-        mgds_user_put(exec->users[i].user, exec->users[i].count);
-    free(exec->users);
+    mgds_graph_free(exec->source);
     pthread_cond_destroy(&exec->moved);
     free(exec);
 }
@@ -260,6 +259,65 @@ static void run_lanes(struct mgds_gpu_exec *exec, struct mgds_gpu_ctx *ctx)
         pthread_cond_wait(&exec->moved, &mgds_gpu.lock);
 }
 
+/* Events that the graph records stand for this launch from the call on. The
+ * payload has a record for each such node, in their order. */
+static void record_events(struct mgds_gpu_op *op)
+{
+    const struct mgds_gpu_body *body = op->u.graph.body;
+    struct mgds_op_event *records;
+    size_t count = 0;
+
+    for (size_t i = 0; i < body->count; i++)
+        count += body->nodes[i].op->kind == MGDS_OP_RECORD;
+    if (count == 0)
+        return;
+    records = mgds_gpu_calloc(count, sizeof(*records));
+    op->payload = records;
+    for (size_t i = 0; i < body->count; i++) {
+        if (body->nodes[i].op->kind == MGDS_OP_RECORD)
+            *records++ = mgds_event_record(body->nodes[i].op->u.event.event);
+    }
+}
+
+/* Hands the records of a launch to the nodes, which run once at a time. */
+static void lend_records(struct mgds_gpu_op *op)
+{
+    struct mgds_gpu_body *body = op->u.graph.body;
+    struct mgds_op_event *record = op->payload;
+
+    for (size_t i = 0; i < body->count; i++) {
+        if (body->nodes[i].op->kind == MGDS_OP_RECORD)
+            body->nodes[i].op->u.event = *record++;
+    }
+}
+
+static void take_records(const struct mgds_gpu_op *op)
+{
+    const struct mgds_gpu_body *body = op->u.graph.body;
+
+    for (size_t i = 0; i < body->count; i++) {
+        struct mgds_gpu_op *node = body->nodes[i].op;
+
+        if (node->kind != MGDS_OP_RECORD)
+            continue;
+        mgds_mark_put(node->u.event.mark);
+        node->u.event.mark = NULL;
+    }
+}
+
+/* What a launch must still do in a dead context: its records are waited for. */
+void mgds_exec_skip(struct mgds_gpu_op *op)
+{
+    const struct mgds_gpu_body *body = op->u.graph.body;
+
+    lend_records(op);
+    for (size_t i = 0; i < body->count; i++) {
+        if (body->nodes[i].op->kind == MGDS_OP_RECORD)
+            mgds_op_skip(body->nodes[i].op);
+    }
+    take_records(op);
+}
+
 CUresult mgds_exec_run(struct mgds_gpu_op *op)
 {
     struct mgds_gpu_exec *exec = op->u.graph.exec;
@@ -269,7 +327,9 @@ CUresult mgds_exec_run(struct mgds_gpu_op *op)
         pthread_cond_wait(&exec->moved, &mgds_gpu.lock);
     exec->running = true;
     exec->now = op->u.graph.body;
+    lend_records(op);
     run_lanes(exec, op->ctx);
+    take_records(op);
     exec->running = false;
     pthread_cond_broadcast(&exec->moved);
     pthread_mutex_unlock(&mgds_gpu.lock);
@@ -298,12 +358,7 @@ static CUresult instantiate(CUgraphExec *out, CUgraph handle,
     exec->flags = flags;
     exec->body = body;
     pthread_cond_init(&exec->moved, NULL);
-    for (size_t i = 0; i < graph->user_count; i++) {
-        exec->users = mgds_gpu_grow(exec->users, exec->user_count + 1,
-                                    &exec->user_capacity, sizeof(*exec->users));
-        exec->users[exec->user_count++] = graph->users[i];
-        mgds_user_get(graph->users[i].user, graph->users[i].count);
-    }
+    exec->source = mgds_graph_copy(graph);
     mgds_handle_add(MGDS_HANDLE_EXEC, exec);
     *out = (CUgraphExec)(void *)exec;
     return CUDA_SUCCESS;
@@ -375,13 +430,17 @@ static CUresult launch(CUgraphExec handle, CUstream stream_handle)
         rc = mgds_stream_find(stream_handle, &stream);
     if (rc != CUDA_SUCCESS)
         return rc;
-    if (stream->capture) /* would be a child graph */
-        return mgds_capture_bars_sync(stream);
+    if (stream->capture)
+        return mgds_capture_add_child(stream, exec->source);
+    rc = mgds_capture_bars_legacy(stream);
+    if (rc != CUDA_SUCCESS)
+        return rc;
     op = mgds_op_new(MGDS_OP_GRAPH, stream->ctx, NULL, 0);
     op->u.graph.exec = exec;
     op->u.graph.body = exec->body;
     exec->refs++;
     exec->body->refs++;
+    record_events(op);
     return mgds_stream_submit(stream, op);
 }
 
@@ -455,6 +514,14 @@ CUresult mgds_exec_replace(CUgraphExec handle, const struct mgds_gpu_node *node,
     mgds_op_free(body->nodes[i].op);
     body->nodes[i].op = op;
     set_body(exec, body);
+    for (i = 0; i < exec->source->count; i++) {
+        struct mgds_gpu_node *copy = exec->source->nodes[i];
+
+        if (copy->original != node)
+            continue;
+        mgds_op_free(copy->op);
+        copy->op = mgds_op_clone(op);
+    }
     return CUDA_SUCCESS;
 }
 
@@ -504,6 +571,8 @@ static CUresult update(CUgraphExec handle, CUgraph graph_handle,
         return CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE;
     }
     set_body(exec, body);
+    mgds_graph_free(exec->source);
+    exec->source = mgds_graph_copy(graph);
     return CUDA_SUCCESS;
 }
 

@@ -214,7 +214,8 @@ static CUresult memop_op(const CUDA_BATCH_MEM_OP_NODE_PARAMS *params,
         return CUDA_ERROR_INVALID_VALUE;
     rc = pick_ctx(params->ctx, &ctx);
     if (rc == CUDA_SUCCESS)
-        rc = mgds_memop_check(params->paramArray, params->count, params->flags);
+        rc = mgds_memop_check(ctx, params->paramArray, params->count,
+                              params->flags);
     if (rc == CUDA_SUCCESS)
         *op = mgds_memop_op(ctx, params->paramArray, params->count);
     return rc;

@@ -15,6 +15,7 @@
 #include "sim/cuda/event.h"
 #include "sim/cuda/mem.h"
 #include "sim/cuda/window.h"
+#include "shim/base/log.h"
 
 #define MEMORY_MAGIC 0x4d47504du
 #define EVENT_MAGIC 0x4d475045u
@@ -94,9 +95,10 @@ static int fetch(const struct mgds_ipc_key *key, uint32_t magic)
 static CUresult fetch_error(int rc)
 {
     if (rc == -EREMOTE)
-        mgds_gpu_say("an IPC handle comes from another host (MPIX_SIM_HOST "
-                     "differs): refused");
-    return rc == -ESRCH ? CUDA_ERROR_MAP_FAILED : CUDA_ERROR_INVALID_VALUE;
+        mgds_warn("software GPU: an IPC handle comes from another host "
+                  "(MPIX_SIM_HOST "
+                  "differs): refused");
+    return CUDA_ERROR_INVALID_VALUE;
 }
 
 static CUresult get_memory(CUipcMemHandle *handle, CUdeviceptr ptr)

@@ -298,6 +298,8 @@ CUresult mgds_kernel_op(struct mgds_gpu_ctx *ctx, const CUlaunchConfig *config,
     char packed[4096 + PARAMS_MAX * PARAM_ALIGN];
     size_t size;
 
+    if (rc == CUDA_SUCCESS && !mgds_function_is_of(function, ctx))
+        rc = CUDA_ERROR_INVALID_HANDLE;
     if (rc == CUDA_SUCCESS)
         rc = check_config(config, function);
     if (rc == CUDA_SUCCESS)
@@ -336,7 +338,7 @@ static CUresult launch(const CUlaunchConfig *config, CUfunction function,
 CUresult cuLaunchKernelEx(const CUlaunchConfig *config, CUfunction function,
                           void **params, void **extra)
 {
-    MGDS_API(call, MGDS_NEED_CTX, launch(config, function, params, extra));
+    MGDS_API(call, MGDS_NEED_INIT, launch(config, function, params, extra));
 }
 
 CUresult cuLaunchKernel(CUfunction function, unsigned grid_x, unsigned grid_y,

@@ -12,6 +12,7 @@
 
 #include "sim/cuda/ctx.h"
 #include "sim/cuda/window.h"
+#include "shim/base/log.h"
 
 struct mgds_gpu_block *mgds_mem_find(uintptr_t addr)
 {
@@ -27,6 +28,33 @@ struct mgds_gpu_block *mgds_mem_base(uintptr_t addr)
     return block && block->addr == addr && !block->freeing ? block : NULL;
 }
 
+unsigned mgds_block_access(const struct mgds_gpu_block *block)
+{
+    unsigned access = CU_MEM_ACCESS_FLAGS_PROT_NONE;
+
+    for (int i = 0; i < MGDS_GPU_MAX; i++)
+        access |= block->access[i];
+    return access;
+}
+
+bool mgds_mem_reaches(const struct mgds_gpu_ctx *ctx, uintptr_t addr)
+{
+    struct mgds_gpu_block *block = mgds_mem_find(addr);
+    unsigned own = 1u << ctx->device->ordinal;
+
+    switch (block->kind) {
+    case MGDS_BLOCK_DEVICE:
+        return block->device == ctx->device ||
+               ctx->peers & 1u << block->device->ordinal;
+    case MGDS_BLOCK_POOL:
+        return block->device == ctx->device || block->pool->peers & own;
+    case MGDS_BLOCK_VIRTUAL:
+        return block->access[ctx->device->ordinal];
+    default:
+        return true;
+    }
+}
+
 bool mgds_mem_covers(uintptr_t addr, size_t size)
 {
     uintptr_t end = addr + size;
@@ -36,7 +64,8 @@ bool mgds_mem_covers(uintptr_t addr, size_t size)
     do {
         struct mgds_gpu_block *block = mgds_mem_find(addr);
 
-        if (!block || (block->kind == MGDS_BLOCK_VIRTUAL && !block->access))
+        if (!block ||
+            (block->kind == MGDS_BLOCK_VIRTUAL && !mgds_block_access(block)))
             return false;
         addr = block->addr + block->size;
     } while (addr < end);
@@ -125,10 +154,11 @@ static CUresult out_of_memory(const struct mgds_gpu_device *device, size_t size)
     static atomic_bool told;
 
     if (!atomic_exchange(&told, true))
-        mgds_gpu_say("GPU %d: no room for %zu bytes, %zu of %llu MiB are in "
-                     "use: set MPIX_SIM_MEMORY (MiB)",
-                     device->ordinal, size, device->used >> 20,
-                     (unsigned long long)mgds_gpu.cfg.memory);
+        mgds_warn("software GPU: GPU %d: no room for %zu bytes, %zu of %llu "
+                  "MiB are in "
+                  "use: set MPIX_SIM_MEMORY (MiB)",
+                  device->ordinal, size, device->used >> 20,
+                  (unsigned long long)mgds_gpu.cfg.memory);
     return CUDA_ERROR_OUT_OF_MEMORY;
 }
 
@@ -171,7 +201,8 @@ static void drop_device(struct mgds_gpu_block *block)
     if (block->kind != MGDS_BLOCK_IPC) {
         block->device->used -= page_up(block->size);
         if (ftruncate(block->fd, 0))
-            mgds_gpu_say("cannot give device memory back: %s", strerror(errno));
+            mgds_warn("software GPU: cannot give device memory back: %s",
+                      strerror(errno));
     }
     close(block->fd);
 }

@@ -18,6 +18,8 @@ enum mgds_block_kind {
     MGDS_BLOCK_REGISTERED, /* the program's own, pinned */
 };
 
+struct mgds_gpu_op;
+
 struct mgds_gpu_pool {
     struct mgds_gpu_device *device;
     bool is_default;
@@ -63,13 +65,14 @@ struct mgds_gpu_block {
     unsigned flags;
     int fd; /* of the memory, or -1 */
     bool sync_memops;
-    bool freeing; /* a stream will free it */
+    struct mgds_gpu_op *freeing;      /* the operation that will free it */
+    struct mgds_gpu_stream *freed_in; /* its stream; only compared */
     struct mgds_gpu_pool *pool;
     struct mgds_gpu_physical *physical;
-    size_t offset;           /* VIRTUAL: in the physical memory */
-    unsigned access;         /* VIRTUAL: CUmemAccess_flags */
-    struct mgds_ipc_key key; /* IPC */
-    unsigned opens;          /* IPC */
+    size_t offset;                      /* VIRTUAL: in the physical memory */
+    unsigned char access[MGDS_GPU_MAX]; /* VIRTUAL: of each device */
+    struct mgds_ipc_key key;            /* IPC */
+    unsigned opens;                     /* IPC */
 };
 
 /* The block at addr (anywhere in it), or NULL. */
@@ -80,6 +83,13 @@ struct mgds_gpu_block *mgds_mem_base(uintptr_t addr);
 
 /* True if every byte of the range is known memory that GPU work may reach. */
 bool mgds_mem_covers(uintptr_t addr, size_t size);
+
+/* True if the GPU of that context may load and store there: not another GPU's
+ * memory without peer access. */
+bool mgds_mem_reaches(const struct mgds_gpu_ctx *ctx, uintptr_t addr);
+
+/* The widest access that any device has to mapped memory. */
+unsigned mgds_block_access(const struct mgds_gpu_block *block);
 
 /* False for what programs call pageable: not known to the driver. */
 static inline bool mgds_mem_is_pinned(uintptr_t addr)

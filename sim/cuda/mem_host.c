@@ -1,5 +1,4 @@
 /* Host memory the GPU may reach: allocated or registered. */
-#include <errno.h>
 #include <sys/mman.h>
 
 #include "sim/cuda/ctx.h"
@@ -51,14 +50,15 @@ CUresult cuMemFreeHost(void *ptr)
              drop(ptr, MGDS_BLOCK_HOST, CUDA_ERROR_INVALID_VALUE));
 }
 
-/* True if the pages exist. */
-static bool is_mapped(uintptr_t addr, size_t bytes)
+/* True if every page can be pinned: populating (Linux 5.14) faults them in as
+ * pinning does, and says so where that is impossible. */
+static bool is_there(uintptr_t addr, size_t bytes, bool writable)
 {
     uintptr_t start = addr & ~(uintptr_t)(MGDS_PAGE - 1);
     size_t size = addr + bytes - start;
+    int advice = writable ? MADV_POPULATE_WRITE : MADV_POPULATE_READ;
 
-    /* does nothing, but walks the range */
-    return madvise((void *)start, size, MADV_NORMAL) == 0;
+    return madvise((void *)start, size, advice) == 0;
 }
 
 static CUresult host_register(struct mgds_gpu_ctx *ctx, void *ptr, size_t bytes,
@@ -72,7 +72,7 @@ static CUresult host_register(struct mgds_gpu_ctx *ctx, void *ptr, size_t bytes,
         return CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED;
     /* ordinary memory is not I/O memory */
     if (flags & CU_MEMHOSTREGISTER_IOMEMORY || mgds_window_has(addr) ||
-        !is_mapped(addr, bytes))
+        !is_there(addr, bytes, !(flags & CU_MEMHOSTREGISTER_READ_ONLY)))
         return CUDA_ERROR_INVALID_VALUE;
     mgds_block_add(MGDS_BLOCK_REGISTERED, addr, bytes, ctx)->flags = flags;
     return CUDA_SUCCESS;

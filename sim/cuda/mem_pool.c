@@ -73,6 +73,26 @@ void mgds_pool_forget(struct mgds_gpu_pool *pool, size_t size)
         free(pool);
 }
 
+/* Memory that this stream frees before anything put on it from now on can run
+ * may be used again at once: the free is taken back. */
+static struct mgds_gpu_block *reuse(const struct mgds_gpu_pool *pool,
+                                    const struct mgds_gpu_stream *stream,
+                                    size_t bytes)
+{
+    for (size_t i = 0; i < mgds_gpu.blocks.count; i++) {
+        struct mgds_gpu_block *block = mgds_gpu.blocks.rows[i].value;
+
+        if (block->pool != pool || !block->freeing ||
+            block->freed_in != stream || block->size != bytes)
+            continue;
+        block->freeing->u.block = NULL;
+        block->freeing = NULL;
+        block->id = mgds_gpu_next_id();
+        return block;
+    }
+    return NULL;
+}
+
 static CUresult alloc_async(CUdeviceptr *ptr, size_t bytes,
                             struct mgds_gpu_pool *pool, CUstream handle)
 {
@@ -88,6 +108,11 @@ static CUresult alloc_async(CUdeviceptr *ptr, size_t bytes,
         return mgds_capture_bars_sync(stream);
     if (!pool)
         pool = current_pool(stream->ctx->device);
+    block = reuse(pool, stream, bytes);
+    if (block) {
+        *ptr = block->addr;
+        return CUDA_SUCCESS;
+    }
     rc = mgds_mem_alloc(stream->ctx, MGDS_BLOCK_POOL, bytes, &block);
     if (rc != CUDA_SUCCESS)
         return rc;
@@ -99,7 +124,7 @@ static CUresult alloc_async(CUdeviceptr *ptr, size_t bytes,
 
 CUresult cuMemAllocAsync(CUdeviceptr *ptr, size_t bytes, CUstream stream)
 {
-    MGDS_API(call, MGDS_NEED_CTX, alloc_async(ptr, bytes, NULL, stream));
+    MGDS_API(call, MGDS_NEED_INIT, alloc_async(ptr, bytes, NULL, stream));
 }
 
 static CUresult alloc_from(CUdeviceptr *ptr, size_t bytes, CUmemoryPool handle,
@@ -114,7 +139,7 @@ static CUresult alloc_from(CUdeviceptr *ptr, size_t bytes, CUmemoryPool handle,
 CUresult cuMemAllocFromPoolAsync(CUdeviceptr *ptr, size_t bytes,
                                  CUmemoryPool pool, CUstream stream)
 {
-    MGDS_API(call, MGDS_NEED_CTX, alloc_from(ptr, bytes, pool, stream));
+    MGDS_API(call, MGDS_NEED_INIT, alloc_from(ptr, bytes, pool, stream));
 }
 
 static CUresult free_async(CUdeviceptr ptr, CUstream handle)
@@ -126,21 +151,21 @@ static CUresult free_async(CUdeviceptr ptr, CUstream handle)
 
     if (rc != CUDA_SUCCESS)
         return rc;
-    if (!ptr)
-        return CUDA_SUCCESS;
-    if (!block || block->kind != MGDS_BLOCK_POOL)
+    if (!block ||
+        (block->kind != MGDS_BLOCK_POOL && block->kind != MGDS_BLOCK_DEVICE))
         return CUDA_ERROR_INVALID_VALUE;
     if (stream->capture)
         return mgds_capture_bars_sync(stream);
-    block->freeing = true;
     op = mgds_op_new(MGDS_OP_FREE, stream->ctx, NULL, 0);
     op->u.block = block;
+    block->freeing = op;
+    block->freed_in = stream;
     return mgds_stream_submit(stream, op);
 }
 
 CUresult cuMemFreeAsync(CUdeviceptr ptr, CUstream stream)
 {
-    MGDS_API(call, MGDS_NEED_CTX, free_async(ptr, stream));
+    MGDS_API(call, MGDS_NEED_INIT, free_async(ptr, stream));
 }
 
 static CUresult device_pool(CUmemoryPool *out, CUdevice ordinal, bool standard)

@@ -189,12 +189,18 @@ CUresult cuMemMap(CUdeviceptr ptr, size_t size, size_t offset,
     MGDS_API(call, MGDS_NEED_INIT, map(ptr, size, offset, handle));
 }
 
+/* What a list of access descriptions asks for. */
+struct wish {
+    const CUmemAccessDesc *desc;
+    size_t count;
+};
+
 /* The range must be whole mappings without a hole: calls `each` for all, or
  * for none. */
 static CUresult for_mappings(CUdeviceptr ptr, size_t size,
                              CUresult (*each)(struct mgds_gpu_block *block,
-                                              unsigned access),
-                             unsigned access)
+                                              const struct wish *wish),
+                             const struct wish *wish)
 {
     uintptr_t at = (uintptr_t)ptr, end = at + size;
     CUresult rc = CUDA_SUCCESS;
@@ -211,14 +217,14 @@ static CUresult for_mappings(CUdeviceptr ptr, size_t size,
         struct mgds_gpu_block *block = mgds_mem_find(at);
 
         at += block->size;
-        rc = each(block, access);
+        rc = each(block, wish);
     }
     return rc;
 }
 
-static CUresult unmap_one(struct mgds_gpu_block *block, unsigned access)
+static CUresult unmap_one(struct mgds_gpu_block *block, const struct wish *wish)
 {
-    (void)access;
+    (void)wish;
     mgds_mem_drop(block);
     return CUDA_SUCCESS;
 }
@@ -227,12 +233,19 @@ CUresult cuMemUnmap(CUdeviceptr ptr, size_t size)
 {
     if (!is_granular(size))
         return CUDA_ERROR_INVALID_VALUE;
-    MGDS_API(call, MGDS_NEED_INIT, for_mappings(ptr, size, unmap_one, 0));
+    MGDS_API(call, MGDS_NEED_INIT, for_mappings(ptr, size, unmap_one, NULL));
 }
 
-static CUresult access_one(struct mgds_gpu_block *block, unsigned access)
+/* One mapping serves all devices, with the widest access that one has. */
+static CUresult access_one(struct mgds_gpu_block *block,
+                           const struct wish *wish)
 {
-    block->access = access;
+    unsigned access;
+
+    for (size_t i = 0; i < wish->count; i++)
+        block->access[wish->desc[i].location.id] =
+            (unsigned char)wish->desc[i].flags;
+    access = mgds_block_access(block);
     if (access == CU_MEM_ACCESS_FLAGS_PROT_NONE) {
         mgds_window_unmap(block->addr, block->size);
         return CUDA_SUCCESS;
@@ -244,11 +257,10 @@ static CUresult access_one(struct mgds_gpu_block *block, unsigned access)
     return CUDA_SUCCESS;
 }
 
-/* One mapping serves all devices: the widest access asked for is given. */
 static CUresult set_access(CUdeviceptr ptr, size_t size,
                            const CUmemAccessDesc *desc, size_t count)
 {
-    unsigned access = CU_MEM_ACCESS_FLAGS_PROT_NONE;
+    struct wish wish = {desc, count};
 
     if (!desc || count == 0 || !is_granular(size))
         return CUDA_ERROR_INVALID_VALUE;
@@ -260,9 +272,8 @@ static CUresult set_access(CUdeviceptr ptr, size_t size,
             desc[i].flags != CU_MEM_ACCESS_FLAGS_PROT_READ &&
             desc[i].flags != CU_MEM_ACCESS_FLAGS_PROT_READWRITE)
             return CUDA_ERROR_INVALID_VALUE;
-        access |= desc[i].flags;
     }
-    return for_mappings(ptr, size, access_one, access);
+    return for_mappings(ptr, size, access_one, &wish);
 }
 
 CUresult cuMemSetAccess(CUdeviceptr ptr, size_t size,
@@ -276,9 +287,11 @@ static CUresult get_access(unsigned long long *flags,
 {
     struct mgds_gpu_block *block = mgds_mem_find((uintptr_t)ptr);
 
-    if (!flags || !location || !block || block->kind != MGDS_BLOCK_VIRTUAL)
+    if (!flags || !location || !block || block->kind != MGDS_BLOCK_VIRTUAL ||
+        location->type != CU_MEM_LOCATION_TYPE_DEVICE ||
+        !mgds_gpu_device(location->id))
         return CUDA_ERROR_INVALID_VALUE;
-    *flags = block->access;
+    *flags = block->access[location->id];
     return CUDA_SUCCESS;
 }
 

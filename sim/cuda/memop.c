@@ -1,4 +1,4 @@
-/* Stream memory operations. */
+/* Stream memory operations: checks, comparisons, and waiting without a spin. */
 #include "sim/cuda/memop.h"
 
 #include "device/impl/mem.h"
@@ -13,16 +13,19 @@
 #define NAP_MIN_NS 20000
 #define NAP_MAX_NS 100000
 
-static CUresult check_word(const CUstreamBatchMemOpParams *op, size_t size)
+static CUresult check_word(const struct mgds_gpu_ctx *ctx,
+                           const CUstreamBatchMemOpParams *op, size_t size)
 {
     uintptr_t addr = (uintptr_t)op->waitValue.address;
 
-    if (addr % size || !mgds_mem_covers(addr, size))
+    if (addr % size || !mgds_mem_covers(addr, size) ||
+        !mgds_mem_reaches(ctx, addr))
         return CUDA_ERROR_INVALID_VALUE;
     return CUDA_SUCCESS;
 }
 
-static CUresult check_wait(const CUstreamBatchMemOpParams *op, size_t size)
+static CUresult check_wait(const struct mgds_gpu_ctx *ctx,
+                           const CUstreamBatchMemOpParams *op, size_t size)
 {
     unsigned flags = op->waitValue.flags;
 
@@ -31,28 +34,30 @@ static CUresult check_wait(const CUstreamBatchMemOpParams *op, size_t size)
         return CUDA_ERROR_NOT_SUPPORTED;
     if (flags > CU_STREAM_WAIT_VALUE_NOR)
         return CUDA_ERROR_INVALID_VALUE;
-    return check_word(op, size);
+    return check_word(ctx, op, size);
 }
 
-static CUresult check_write(const CUstreamBatchMemOpParams *op, size_t size)
+static CUresult check_write(const struct mgds_gpu_ctx *ctx,
+                            const CUstreamBatchMemOpParams *op, size_t size)
 {
     if (op->waitValue.flags &
         ~(unsigned)CU_STREAM_WRITE_VALUE_NO_MEMORY_BARRIER)
         return CUDA_ERROR_INVALID_VALUE;
-    return check_word(op, size);
+    return check_word(ctx, op, size);
 }
 
-static CUresult check_one(const CUstreamBatchMemOpParams *op)
+static CUresult check_one(const struct mgds_gpu_ctx *ctx,
+                          const CUstreamBatchMemOpParams *op)
 {
     switch (op->operation) {
     case CU_STREAM_MEM_OP_WAIT_VALUE_32:
-        return check_wait(op, 4);
+        return check_wait(ctx, op, 4);
     case CU_STREAM_MEM_OP_WAIT_VALUE_64:
-        return check_wait(op, 8);
+        return check_wait(ctx, op, 8);
     case CU_STREAM_MEM_OP_WRITE_VALUE_32:
-        return check_write(op, 4);
+        return check_write(ctx, op, 4);
     case CU_STREAM_MEM_OP_WRITE_VALUE_64:
-        return check_write(op, 8);
+        return check_write(ctx, op, 8);
     case CU_STREAM_MEM_OP_BARRIER:
         return CUDA_SUCCESS;
     case CU_STREAM_MEM_OP_FLUSH_REMOTE_WRITES:
@@ -62,7 +67,8 @@ static CUresult check_one(const CUstreamBatchMemOpParams *op)
     }
 }
 
-CUresult mgds_memop_check(const CUstreamBatchMemOpParams *ops, unsigned count,
+CUresult mgds_memop_check(const struct mgds_gpu_ctx *ctx,
+                          const CUstreamBatchMemOpParams *ops, unsigned count,
                           unsigned flags)
 {
     CUresult rc = CUDA_SUCCESS;
@@ -70,7 +76,7 @@ CUresult mgds_memop_check(const CUstreamBatchMemOpParams *ops, unsigned count,
     if (!ops || count == 0 || count >= BATCH_MAX || flags)
         return CUDA_ERROR_INVALID_VALUE;
     for (unsigned i = 0; i < count && rc == CUDA_SUCCESS; i++)
-        rc = check_one(&ops[i]);
+        rc = check_one(ctx, &ops[i]);
     return rc;
 }
 
@@ -189,7 +195,7 @@ static CUresult submit(CUstream handle, const CUstreamBatchMemOpParams *ops,
     CUresult rc = mgds_stream_find(handle, &stream);
 
     if (rc == CUDA_SUCCESS)
-        rc = mgds_memop_check(ops, count, flags);
+        rc = mgds_memop_check(stream->ctx, ops, count, flags);
     if (rc != CUDA_SUCCESS)
         return rc;
     return mgds_stream_submit(stream, mgds_memop_op(stream->ctx, ops, count));

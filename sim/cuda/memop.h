@@ -5,7 +5,8 @@
 #include "sim/cuda/op.h"
 
 /* INVALID_VALUE or NOT_SUPPORTED if the driver would say so. Locked. */
-CUresult mgds_memop_check(const CUstreamBatchMemOpParams *ops, unsigned count,
+CUresult mgds_memop_check(const struct mgds_gpu_ctx *ctx,
+                          const CUstreamBatchMemOpParams *ops, unsigned count,
                           unsigned flags);
 
 /* The operation for a checked list. Locked. */

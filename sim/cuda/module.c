@@ -8,6 +8,7 @@
 #include "device/kernels.h"
 #include "sim/cuda/ctx.h"
 #include "sim/cuda/window.h"
+#include "shim/base/log.h"
 
 #define TABLES_MAX 32
 #define FATBIN_MAGIC 0xba55ed50u
@@ -25,8 +26,9 @@ static unsigned table_count;
 static void add_table(const struct mgds_kernel_table *table, const char *where)
 {
     if (table->abi != MGDS_KERNEL_ABI) {
-        mgds_gpu_say("%s: kernels of version %u, want %u: build it again",
-                     where, table->abi, MGDS_KERNEL_ABI);
+        mgds_warn(
+            "software GPU: %s: kernels of version %u, want %u: build it again",
+            where, table->abi, MGDS_KERNEL_ABI);
         return;
     }
     for (unsigned i = 0; i < table_count; i++) {
@@ -45,14 +47,15 @@ static void add_object(const char *path)
     const struct mgds_kernel_table *table;
 
     if (!object) {
-        mgds_gpu_say("MPIX_SIM_KERNELS: %s", dlerror());
+        mgds_warn("software GPU: MPIX_SIM_KERNELS: %s", dlerror());
         return;
     }
     table = dlsym(object, "mgds_host_kernels");
     if (table)
         add_table(table, path);
     else
-        mgds_gpu_say("MPIX_SIM_KERNELS: %s has no mgds_host_kernels", path);
+        mgds_warn("software GPU: MPIX_SIM_KERNELS: %s has no mgds_host_kernels",
+                  path);
 }
 
 void mgds_kernels_open(void)
@@ -212,9 +215,10 @@ static const struct mgds_kernel *kernel_of(const struct mgds_gpu_module *module,
     if (!module->ptx || !at)
         return module->ptx ? NULL : kernel;
     if (!kernel)
-        mgds_gpu_say("kernel %s is not compiled for the host: name the object "
-                     "that has it in MPIX_SIM_KERNELS",
-                     name);
+        mgds_warn("software GPU: kernel %s is not compiled for the host: name "
+                  "the object "
+                  "that has it in MPIX_SIM_KERNELS",
+                  name);
     return kernel;
 }
 
@@ -348,6 +352,12 @@ CUresult mgds_function_find(CUfunction handle, struct mgds_gpu_function **out)
         return CUDA_ERROR_INVALID_HANDLE;
     *out = (struct mgds_gpu_function *)(void *)handle;
     return CUDA_SUCCESS;
+}
+
+bool mgds_function_is_of(const struct mgds_gpu_function *function,
+                         const struct mgds_gpu_ctx *ctx)
+{
+    return !function->module->ctx || function->module->ctx == ctx;
 }
 
 void mgds_function_get(struct mgds_gpu_function *function)

@@ -23,6 +23,10 @@ CUresult mgds_function_find(CUfunction handle, struct mgds_gpu_function **out);
 void mgds_function_get(struct mgds_gpu_function *function);
 void mgds_function_put(struct mgds_gpu_function *function);
 
+/* True if it may be launched in that context: libraries are in all. */
+bool mgds_function_is_of(const struct mgds_gpu_function *function,
+                         const struct mgds_gpu_ctx *ctx);
+
 /* The operation of a launch, or the driver's error. */
 CUresult mgds_kernel_op(struct mgds_gpu_ctx *ctx, const CUlaunchConfig *config,
                         CUfunction handle, void **params, void **extra,

@@ -130,7 +130,8 @@ static CUresult run_host(const struct mgds_op_host *host, CUresult status)
 static CUresult run_free(const struct mgds_gpu_op *op)
 {
     pthread_mutex_lock(&mgds_gpu.lock);
-    mgds_mem_drop(op->u.block);
+    if (op->u.block)
+        mgds_mem_drop(op->u.block);
     pthread_mutex_unlock(&mgds_gpu.lock);
     return CUDA_SUCCESS;
 }
@@ -187,9 +188,11 @@ static void skip_host(const struct mgds_gpu_op *op)
 void mgds_op_skip(struct mgds_gpu_op *op)
 {
     if (op->kind == MGDS_OP_RECORD)
-        mgds_record_skip(op);
-    else if (op->kind == MGDS_OP_FREE)
+        mgds_record_reach(op);
+    else if (op->kind == MGDS_OP_FREE && op->u.block)
         mgds_mem_drop(op->u.block);
     else if (op->kind == MGDS_OP_HOST)
         skip_host(op);
+    else if (op->kind == MGDS_OP_GRAPH)
+        mgds_exec_skip(op);
 }

@@ -89,7 +89,7 @@ struct mgds_gpu_op {
         struct mgds_op_kernel kernel;
         struct mgds_op_event event;
         struct mgds_op_graph graph;
-        struct mgds_gpu_block *block; /* owned */
+        struct mgds_gpu_block *block; /* NULL: the free was taken back */
         unsigned memops;              /* in the payload */
     } u;
 };

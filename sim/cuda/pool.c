@@ -8,6 +8,7 @@
 #include <time.h>
 
 #include "sim/cuda/state.h"
+#include "shim/base/log.h"
 
 #define IDLE_SECONDS 1
 
@@ -54,12 +55,13 @@ static void *work(void *arg)
 {
     (void)arg;
     pthread_mutex_lock(&mgds_gpu.lock);
-    do {
+    /* the job it was started for may have gone to a thread that was faster */
+    while (pool.head || await_job()) {
         struct job *job = take();
 
         job->run(job->arg);
         free(job);
-    } while (pool.head || await_job());
+    }
     pthread_mutex_unlock(&mgds_gpu.lock);
     return NULL;
 }
@@ -83,8 +85,9 @@ static void start_thread(void)
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     pthread_attr_destroy(&attr);
     if (rc) {
-        mgds_gpu_say("cannot start a thread for GPU work: raise `ulimit -u` "
-                     "or use fewer streams");
+        mgds_warn("software GPU: cannot start a thread for GPU work: raise "
+                  "`ulimit -u` "
+                  "or use fewer streams");
         abort();
     }
 }

@@ -33,6 +33,7 @@ static const struct row rows[] = {
         return rc;                                                             \
     }
 #include "sim/cuda/calls.def"
+#include "shim/base/log.h"
 #undef CALL
 #undef TWIN
 
@@ -110,7 +111,8 @@ CUresult cuGetExportTable(const void **exports, const CUuuid *id)
         return CUDA_ERROR_INVALID_VALUE;
     *exports = NULL;
     if (!atomic_exchange(&told, true))
-        mgds_gpu_say("CUDA runtime programs do not run on the software GPU: "
-                     "it offers the driver API");
+        mgds_warn("software GPU: CUDA runtime programs do not run on the "
+                  "software GPU: "
+                  "it offers the driver API");
     return CUDA_ERROR_NOT_SUPPORTED;
 }

@@ -39,7 +39,7 @@ static unsigned handle_types(const struct mgds_gpu_block *block)
 static struct answer access_flags(const struct mgds_gpu_block *block)
 {
     return number(block->kind == MGDS_BLOCK_VIRTUAL
-                      ? block->access
+                      ? mgds_block_access(block)
                       : CU_MEM_ACCESS_FLAGS_PROT_READWRITE);
 }
 
@@ -78,7 +78,8 @@ static struct answer ask(const struct mgds_gpu_block *block,
     case CU_POINTER_ATTRIBUTE_MAPPING_SIZE:
         return word(block->size);
     case CU_POINTER_ATTRIBUTE_MAPPED:
-        return flag(block->kind != MGDS_BLOCK_VIRTUAL || block->access);
+        return flag(block->kind != MGDS_BLOCK_VIRTUAL ||
+                    mgds_block_access(block));
     case CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES:
         return word(handle_types(block));
     case CU_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE:

@@ -28,7 +28,7 @@ static CUresult submit(CUstream handle, const struct mgds_op_set *set,
 
 static CUresult set_async(CUstream stream, struct mgds_op_set set)
 {
-    MGDS_API(call, MGDS_NEED_CTX, submit(stream, &set, false));
+    MGDS_API(call, MGDS_NEED_INIT, submit(stream, &set, false));
 }
 
 static CUresult set_sync(struct mgds_op_set set)

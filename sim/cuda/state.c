@@ -1,8 +1,6 @@
 /* The process state: small helpers that every file uses, and start. */
 #include "sim/cuda/state.h"
 
-#include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -13,6 +11,7 @@
 #include "sim/cuda/module.h"
 #include "sim/cuda/stream.h"
 #include "sim/cuda/window.h"
+#include "shim/base/log.h"
 
 struct mgds_gpu mgds_gpu = {
     .lock = PTHREAD_MUTEX_INITIALIZER,
@@ -21,29 +20,12 @@ struct mgds_gpu mgds_gpu = {
 
 _Thread_local struct mgds_gpu_thread mgds_gpu_thread;
 
-void mgds_gpu_say(const char *fmt, ...)
-{
-    char line[512];
-    va_list args;
-    int n = snprintf(line, sizeof(line),
-                     "mpix-sim[%llu]: ", (unsigned long long)mgds_gpu.cfg.rank);
-
-    va_start(args, fmt);
-    n += vsnprintf(line + n, sizeof(line) - (size_t)n - 1, fmt, args);
-    va_end(args);
-    if ((size_t)n > sizeof(line) - 2)
-        n = sizeof(line) - 2;
-    line[n++] = '\n';
-    if (write(STDERR_FILENO, line, (size_t)n) < 0)
-        return;
-}
-
 void *mgds_gpu_calloc(size_t count, size_t size)
 {
     void *memory = calloc(count, size);
 
     if (!memory) {
-        mgds_gpu_say("out of host memory for the simulator itself");
+        mgds_warn("software GPU: out of host memory for the simulator itself");
         abort();
     }
     return memory;
@@ -60,7 +42,7 @@ void *mgds_gpu_grow(void *array, size_t count, size_t *capacity, size_t size)
         wanted *= 2;
     bigger = realloc(array, wanted * size);
     if (!bigger) {
-        mgds_gpu_say("out of host memory for the simulator itself");
+        mgds_warn("software GPU: out of host memory for the simulator itself");
         abort();
     }
     *capacity = wanted;
@@ -146,7 +128,8 @@ static void start_device(int i)
 
 static CUresult start(void)
 {
-    mgds_gpu_config_load(&mgds_gpu.cfg);
+    if (mgds_gpu_config_load(&mgds_gpu.cfg) < 0)
+        return CUDA_ERROR_OUT_OF_MEMORY;
     mgds_gpu.pid = getpid();
     mgds_gpu.devices = (int)mgds_gpu.cfg.visible_count;
     if (mgds_gpu.devices == 0)

@@ -133,9 +133,6 @@ bool mgds_handle_is(enum mgds_handle_kind kind, const void *object);
 void *mgds_gpu_calloc(size_t count, size_t size);
 void *mgds_gpu_grow(void *array, size_t count, size_t *capacity, size_t size);
 
-/* One line on standard error, tagged with the rank. */
-__attribute__((format(printf, 1, 2))) void mgds_gpu_say(const char *fmt, ...);
-
 /* Monotonic nanoseconds; and a sleep that never spins. */
 uint64_t mgds_gpu_now(void);
 void mgds_gpu_nap(uint64_t ns);

@@ -5,6 +5,7 @@
 
 #include "sim/cuda/capture.h"
 #include "sim/cuda/ctx.h"
+#include "sim/cuda/event.h"
 #include "sim/cuda/pool.h"
 #include "sim/cuda/queue.h"
 
@@ -124,16 +125,12 @@ void mgds_stream_wait(struct mgds_gpu_stream *stream, uint64_t number)
     mgds_stream_put(stream);
 }
 
-CUresult mgds_stream_finish(struct mgds_gpu_stream *stream)
-{
-    struct mgds_gpu_ctx *ctx = stream->ctx;
-
-    mgds_stream_wait(stream, stream->last);
-    return (CUresult)ctx->error;
-}
-
-void mgds_stream_wait_all(struct mgds_gpu_device *device,
-                          const struct mgds_gpu_ctx *ctx)
+/* Waits for what is on each stream of the device for which test(stream, arg) is
+ * true now. */
+static void stream_wait_if(struct mgds_gpu_device *device,
+                           bool (*test)(const struct mgds_gpu_stream *stream,
+                                        const void *arg),
+                           const void *arg)
 {
     struct mgds_op_dep *ends;
     struct mgds_gpu_stream *stream;
@@ -144,7 +141,7 @@ void mgds_stream_wait_all(struct mgds_gpu_device *device,
     ends = mgds_gpu_calloc(count + 1, sizeof(*ends));
     count = 0;
     for (stream = device->streams; stream; stream = stream->next) {
-        if (ctx && stream->ctx != ctx)
+        if (!test(stream, arg))
             continue;
         mgds_stream_get(stream);
         ends[count++] = (struct mgds_op_dep){stream, stream->last};
@@ -154,6 +151,52 @@ void mgds_stream_wait_all(struct mgds_gpu_device *device,
         mgds_stream_put(ends[count].stream);
     }
     free(ends);
+}
+
+static bool is_of(const struct mgds_gpu_stream *stream, const void *ctx)
+{
+    return !ctx || stream->ctx == ctx;
+}
+
+void mgds_stream_wait_all(struct mgds_gpu_device *device,
+                          const struct mgds_gpu_ctx *ctx)
+{
+    stream_wait_if(device, is_of, ctx);
+}
+
+/* True if the legacy stream would wait for it. */
+static bool is_before_legacy(const struct mgds_gpu_stream *stream,
+                             const void *arg)
+{
+    const struct mgds_gpu_stream *legacy = arg;
+
+    return stream != legacy && stream->ctx == legacy->ctx &&
+           mgds_stream_blocks(stream);
+}
+
+CUresult mgds_stream_finish(struct mgds_gpu_stream *stream)
+{
+    struct mgds_gpu_ctx *ctx = stream->ctx;
+
+    if (mgds_stream_is_legacy(stream))
+        stream_wait_if(ctx->device, is_before_legacy, stream);
+    mgds_stream_wait(stream, stream->last);
+    return (CUresult)ctx->error;
+}
+
+bool mgds_stream_is_idle(const struct mgds_gpu_stream *stream)
+{
+    const struct mgds_gpu_stream *other = stream->ctx->device->streams;
+
+    if (stream->done != stream->last)
+        return false;
+    if (!mgds_stream_is_legacy(stream))
+        return true;
+    for (; other; other = other->next) {
+        if (is_before_legacy(other, stream) && other->done != other->last)
+            return false;
+    }
+    return true;
 }
 
 static void await_deps(const struct mgds_gpu_op *op)
@@ -172,8 +215,13 @@ static void run(struct mgds_gpu_stream *stream, struct mgds_gpu_op *op)
     }
     pthread_mutex_unlock(&mgds_gpu.lock);
     mgds_gpu_delay(&stream->random);
-    rc = mgds_op_run(op);
+    if (op->kind != MGDS_OP_RECORD)
+        rc = mgds_op_run(op);
     pthread_mutex_lock(&mgds_gpu.lock);
+    /* in one step with the operation's own end: who has seen the event finds
+     * the stream idle */
+    if (op->kind == MGDS_OP_RECORD)
+        mgds_record_reach(op);
     if (rc != CUDA_SUCCESS)
         mgds_ctx_fail(op->ctx, rc);
 }

@@ -54,6 +54,10 @@ CUresult mgds_stream_submit(struct mgds_gpu_stream *stream,
 void mgds_stream_wait_all(struct mgds_gpu_device *device,
                           const struct mgds_gpu_ctx *ctx);
 
+/* True if nothing is left on it; of the legacy stream: nor on any stream that
+ * it waits for. */
+bool mgds_stream_is_idle(const struct mgds_gpu_stream *stream);
+
 /* Waits until operation `number` has ended. */
 void mgds_stream_wait(struct mgds_gpu_stream *stream, uint64_t number);
 

@@ -64,7 +64,7 @@ static CUresult query(CUstream handle)
         rc = mgds_capture_bars_sync(stream);
     if (rc != CUDA_SUCCESS)
         return rc;
-    return stream->done == stream->last ? CUDA_SUCCESS : CUDA_ERROR_NOT_READY;
+    return mgds_stream_is_idle(stream) ? CUDA_SUCCESS : CUDA_ERROR_NOT_READY;
 }
 
 CUresult cuStreamQuery(CUstream stream)

@@ -6,6 +6,7 @@
 #include <sys/mman.h>
 
 #include "sim/cuda/state.h"
+#include "shim/base/log.h"
 
 #define LARGEST ((size_t)1 << 38)
 #define SMALLEST ((size_t)1 << 28)
@@ -33,7 +34,8 @@ int mgds_window_open(void)
         cursor = mgds_window.base;
         return 0;
     }
-    mgds_gpu_say("no address space for device memory: raise `ulimit -v`");
+    mgds_warn(
+        "software GPU: no address space for device memory: raise `ulimit -v`");
     return -ENOMEM;
 }
 
@@ -105,5 +107,5 @@ void mgds_window_unmap(uintptr_t addr, size_t size)
     if (mmap(at, align_up(size, PAGE), PROT_NONE,
              MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1,
              0) == MAP_FAILED)
-        mgds_gpu_say("cannot unmap device memory at %p", at);
+        mgds_warn("software GPU: cannot unmap device memory at %p", at);
 }

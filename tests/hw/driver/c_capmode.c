@@ -75,48 +75,69 @@ static void relaxed_capture_allows_unsafe_calls(void)
     OK(cu.GraphDestroy(graph));
 }
 
+/* What another thread gets while this one captures. */
 struct probe {
     CUevent event;
-    int alloc, query;
+    int rc;
 };
 
-static void unsafe_task(void *arg)
+static void query_task(void *arg)
+{
+    struct probe *p = arg;
+
+    p->rc = (int)cu.EventQuery(p->event);
+}
+
+static void alloc_task(void *arg)
 {
     struct probe *p = arg;
     CUdeviceptr at;
 
-    p->query = (int)cu.EventQuery(p->event);
-    p->alloc = (int)cu.MemAlloc(&at, 4096);
-    if (p->alloc == CUDA_SUCCESS)
+    p->rc = (int)cu.MemAlloc(&at, 4096);
+    if (p->rc == CUDA_SUCCESS)
         OK(cu.MemFree(at));
 }
 
-static void global_capture_refuses_unsafe_calls_of_other_threads(void)
+static int in_another_thread(void (*run)(void *), CUevent event)
 {
-    CUstream s = mgds_free_stream();
-    struct probe p = {mgds_event(CU_EVENT_DISABLE_TIMING), -1, -1};
+    struct probe p = {event, -1};
     struct mgds_task task;
 
-    OK(cu.StreamBeginCapture(s, GLOBAL));
-    mgds_task_start(&task, unsafe_task, &p);
+    mgds_task_start(&task, run, &p);
     mgds_task_join(&task);
-    EXPECT_CU(CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED, p.query);
-    EXPECT_CU(CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED, p.alloc);
+    return p.rc;
+}
+
+static void global_capture_refuses_other_threads_queries(void)
+{
+    CUstream s = mgds_free_stream();
+    CUevent e = mgds_event(CU_EVENT_DISABLE_TIMING);
+
+    OK(cu.StreamBeginCapture(s, GLOBAL));
+    EXPECT_CU(CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED,
+              in_another_thread(query_task, e));
+    mgds_expect_spoilt(s);
+}
+
+static void global_capture_refuses_other_threads_allocations(void)
+{
+    CUstream s = mgds_free_stream();
+
+    OK(cu.StreamBeginCapture(s, GLOBAL));
+    EXPECT_CU(CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED,
+              in_another_thread(alloc_task, NULL));
     mgds_expect_spoilt(s);
 }
 
 static void thread_local_capture_leaves_other_threads_alone(void)
 {
     CUstream s = mgds_free_stream();
-    struct probe p = {mgds_event(CU_EVENT_DISABLE_TIMING), -1, -1};
-    struct mgds_task task;
+    CUevent e = mgds_event(CU_EVENT_DISABLE_TIMING);
     CUgraph graph = NULL;
 
     OK(cu.StreamBeginCapture(s, LOCAL));
-    mgds_task_start(&task, unsafe_task, &p);
-    mgds_task_join(&task);
-    EXPECT_CU(CUDA_SUCCESS, p.query);
-    EXPECT_CU(CUDA_SUCCESS, p.alloc);
+    EXPECT_CU(CUDA_SUCCESS, in_another_thread(query_task, e));
+    EXPECT_CU(CUDA_SUCCESS, in_another_thread(alloc_task, NULL));
     OK(cu.StreamEndCapture(s, &graph));
     OK(cu.GraphDestroy(graph));
 }
@@ -144,7 +165,8 @@ const struct mgds_case mgds_cases_capmode[] = {
     CASE(relaxed_capture_ends_in_any_thread),
     CASE(unsafe_call_in_the_capturing_thread_is_refused),
     CASE(relaxed_capture_allows_unsafe_calls),
-    CASE(global_capture_refuses_unsafe_calls_of_other_threads, 0, UNSURE),
+    CASE(global_capture_refuses_other_threads_queries),
+    CASE(global_capture_refuses_other_threads_allocations, 0, UNSURE),
     CASE(thread_local_capture_leaves_other_threads_alone),
     CASE(exchanged_mode_allows_an_unsafe_call),
     CASE_END,

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "case.h"
+#include "device/kernels.h"
 
 /* The flag kernel, loaded and run once. */
 static CUfunction warm_flag(void)
@@ -47,6 +48,7 @@ static void kernel_runs_its_whole_grid(void)
         for (unsigned i = 0; i < BYTES; i++)
             host[i] = (unsigned char)(i * 13 + (i >> 9) + g);
         OK(cu.MemcpyHtoD(from, host, BYTES));
+        OK(cu.CtxSynchronize()); /* staged is not yet arrived */
         OK(cu.LaunchKernel(copy, grids[g][0], 1, 1, grids[g][1], 1, 1, 0, s,
                            params, NULL));
         OK(cu.StreamSynchronize(s));
@@ -349,12 +351,42 @@ static void missing_function_is_an_invalid_handle(void)
     EXPECT_CU(CUDA_ERROR_INVALID_HANDLE, mgds_kernel_launch(NULL, s, NULL));
 }
 
+/* The fat binary the library loads, as this build made it. */
+static void image_of_the_library_loads_and_runs(void)
+{
+    CUstream s = mgds_free_stream();
+    CUdeviceptr words = mgds_zeroed(64), ticket = mgds_zeroed(8);
+    struct mgds_copy_args args = {.dst = words + 16,
+                                  .src = words,
+                                  .bytes = 16,
+                                  .flag = words + 32,
+                                  .ticket = ticket,
+                                  .value = 3};
+    void *params[] = {&args};
+    CUfunction copy, flag;
+    CUmodule module;
+
+    mgds_poke64(words + 8, 0x1234);
+    OK(cu.ModuleLoadData(&module, mgds_kernel_image));
+    OK(cu.ModuleGetFunction(&flag, module, "mgds_flag_kernel"));
+    OK(cu.ModuleGetFunction(&copy, module, "mgds_copy_kernel"));
+    for (uint64_t i = 1; i < 4; i++) {
+        args.value = i;
+        OK(cu.LaunchKernel(copy, 4, 1, 1, 64, 1, 1, 0, s, params, NULL));
+        OK(cu.StreamSynchronize(s));
+        EXPECT_EQ(i, mgds_peek64(words + 32));
+    }
+    EXPECT_EQ(0x1234, mgds_peek64(words + 24));
+    EXPECT_EQ(0, mgds_peek64(ticket));
+    OK(cu.ModuleUnload(module));
+}
+
 static void unknown_kernel_name_is_not_found(void)
 {
     CUfunction function;
     CUmodule module;
 
-    OK(cu.ModuleLoadData(&module, mgds_kernel_image));
+    OK(cu.ModuleLoadData(&module, mgds_list_ptx));
     EXPECT_CU(CUDA_ERROR_NOT_FOUND,
               cu.ModuleGetFunction(&function, module, "mgds_no_such_kernel"));
     OK(cu.ModuleUnload(module));
@@ -440,6 +472,7 @@ const struct mgds_case mgds_cases_kernel[] = {
     CASE(impossible_launches_are_refused, NEED_KERNELS, UNSURE),
     CASE(missing_function_is_an_invalid_handle, NEED_KERNELS, ALONE | UNSURE),
     CASE(unknown_kernel_name_is_not_found, NEED_KERNELS),
+    CASE(image_of_the_library_loads_and_runs, NEED_KERNELS | NEED_IMAGE),
     CASE(function_tells_its_limits, NEED_KERNELS),
     CASE(kernel_stores_to_its_peer, NEED_KERNELS | NEED_PEER),
     CASE(kernel_of_another_context_is_refused, NEED_KERNELS | NEED_2DEV,

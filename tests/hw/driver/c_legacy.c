@@ -38,16 +38,23 @@ static void sync_task(void *stream)
     OK(cu.StreamSynchronize(stream));
 }
 
+static void event_task(void *event)
+{
+    OK(cu.EventSynchronize(event));
+}
+
 /* `second` finishes its work although `first` is held. */
 static void expect_independent(CUstream first, CUstream second)
 {
+    CUevent done = mgds_event(CU_EVENT_DISABLE_TIMING);
     struct words w = words();
     struct mgds_gate gate = mgds_gate_new();
 
     mgds_gate_hold(gate, first);
     OK(cu.MemsetD32Async(w.x, 1, 1, second));
-    mgds_expect_returns(gate, "synchronize of the other stream", sync_task,
-                        second);
+    /* Not the stream itself: per-thread means another one over there. */
+    OK(cu.EventRecord(done, second));
+    mgds_expect_returns(gate, "work of the other stream", event_task, done);
     EXPECT_EQ(1, mgds_peek(w.x));
     mgds_gate_open(gate);
     OK(cu.StreamSynchronize(first));

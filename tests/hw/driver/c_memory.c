@@ -53,6 +53,7 @@ static void allocations_do_not_overlap(void)
         OK(cu.MemAlloc(&at[i], 1000));
         OK(cu.MemsetD32(at[i], i + 1, 250));
     }
+    OK(cu.CtxSynchronize());
     for (uint32_t i = 0; i < 32; i++) {
         EXPECT_EQ(i + 1, mgds_peek(at[i]));
         EXPECT_EQ(i + 1, mgds_peek(at[i] + 996));

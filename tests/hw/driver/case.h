@@ -27,6 +27,7 @@ enum mgds_need {
     NEED_MANAGED = 1 << 7, /* managed memory, concurrent access */
     NEED_IPC = 1 << 8,     /* memory and event handles across processes */
     NEED_KERNELS = 1 << 9, /* the list's own kernels can be loaded */
+    NEED_IMAGE = 1 << 10,  /* the library's image was made by nvcc */
 };
 
 enum mgds_case_flag {

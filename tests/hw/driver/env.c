@@ -113,6 +113,9 @@ unsigned mgds_env_needs(void)
     /* 32-bit memory operations: always there with their v2 calls. */
     unsigned met = NEED_MEMOPS | NEED_KERNELS;
 
+#ifdef MGDS_HAVE_NVCC
+    met |= NEED_IMAGE;
+#endif
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
         if (mgds_env_attribute(0, rows[i].attribute))
             met |= rows[i].need;

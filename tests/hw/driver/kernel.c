@@ -4,7 +4,7 @@
 
 #include "case.h"
 
-const char mgds_kernel_image[] =
+const char mgds_list_ptx[] =
     ".version 7.0\n"
     ".target sm_70\n"
     ".address_size 64\n"
@@ -70,7 +70,7 @@ static CUfunction load(const char *name)
     CUfunction function;
     CUmodule module;
 
-    OK(cu.ModuleLoadData(&module, mgds_kernel_image));
+    OK(cu.ModuleLoadData(&module, mgds_list_ptx));
     OK(cu.ModuleGetFunction(&function, module, name));
     return function;
 }

@@ -1,25 +1,16 @@
-/* Two kernels that exist for the GPU and, under the same names, for the
- * software GPU. Both take one struct by value; what it means is said in
- * device/abi.h, whose layout the structs here have. */
+/* Two kernels of the library, by their names: device/abi.h says what they do.
+ * The list brings them as PTX text of its own, so that it does not depend on
+ * what the library's image can do; the software GPU finds the names compiled
+ * for the host. */
 #ifndef MGDS_HW_KERNEL_H
 #define MGDS_HW_KERNEL_H
 
 #include <stdint.h>
 
+#include "device/abi.h"
 #include "driver.h"
 
-struct mgds_copy_args {
-    uint64_t dst, src, bytes;
-    uint64_t flag, ticket, value;
-};
-
-struct mgds_flag_args {
-    uint64_t wait, wait_value;
-    uint64_t write, write_value;
-    uint64_t abort;
-};
-
-extern const char mgds_kernel_image[];
+extern const char mgds_list_ptx[];
 
 /* The kernel in the current context; its module stays loaded. Aborts. */
 CUfunction mgds_copy_function(void);

@@ -31,6 +31,7 @@ static const struct {
     {NEED_MANAGED, "concurrent managed access"},
     {NEED_IPC, "handles across processes"},
     {NEED_KERNELS, "kernels of the list"},
+    {NEED_IMAGE, "an image made by nvcc when this was built"},
 };
 
 static void usage(FILE *to)
