@@ -21,7 +21,8 @@
 #include "tests/lib/capture.h"
 #include "tests/soft/soft_cuda.h"
 
-enum { KIB = 1024, CHUNK = 2 << 20 };
+#define KIB ((size_t)1024)
+#define CHUNK ((size_t)2 << 20)
 
 static CUcontext primary[2];
 
@@ -243,7 +244,7 @@ static void memory_at_the_same_address_is_never_mistaken(void **state)
 
     (void)state;
     for (int i = 0; i < AGAIN_LAPS; i++) {
-        size_t bytes = CHUNK - (size_t)(64 + i % 3) * KIB;
+        size_t bytes = CHUNK - (64 + (size_t)i % 3) * KIB;
         struct mgds_ptr ptr;
 
         OK(cu.cuMemAlloc_v2(&all[i], bytes));

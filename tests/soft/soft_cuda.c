@@ -25,7 +25,7 @@ int soft_cuda_load(void)
     int missing = 0;
 
     if (!library) {
-        fprintf(stderr, "%s\n", dlerror());
+        fprintf(stderr, "libcuda.so.1 cannot be loaded\n");
         return 1;
     }
 #define X(name, params) missing |= find(library, #name, &cu.name);

@@ -15,9 +15,9 @@
 
 static struct fake_cuda *fake;
 
-static const CUcontext here = (CUcontext)(uintptr_t)0xc0de;
-static const CUcontext there = (CUcontext)(uintptr_t)0xd0de;
-static const CUcontext callers = (CUcontext)(uintptr_t)0xe0de;
+static CUcontext here = (CUcontext)(uintptr_t)0xc0de;
+static CUcontext there = (CUcontext)(uintptr_t)0xd0de;
+static CUcontext callers = (CUcontext)(uintptr_t)0xe0de;
 
 static int load(void **state)
 {

@@ -19,7 +19,6 @@
 #include "shim/gds/cuda/result.h"
 #include "tests/lib/capture.h"
 #include "tests/lib/child.h"
-#include "tests/lib/fault_sweep.h"
 #include "tests/unit/fake_cuda.h"
 
 #define CHECK(condition)                                                       \
@@ -278,6 +277,20 @@ static void driver_without_device_is_told(void **state)
     assert_one_line(&counted, WORDS("no GPU", "CUDA_VISIBLE_DEVICES"));
 }
 
+static void mismatch(struct fake_cuda *fake)
+{
+    fake->count_result = CUDA_ERROR_SYSTEM_DRIVER_MISMATCH;
+}
+
+static void driver_that_does_not_work_is_told_with_its_result(void **state)
+{
+    const struct story story = {FAKE_CUDA, mismatch, -ENOTSUP, true};
+
+    (void)state;
+    assert_one_line(&story,
+                    WORDS("CUDA_ERROR_SYSTEM_DRIVER_MISMATCH", "nvidia-smi"));
+}
+
 static void unload_it(void *arg)
 {
     void *library;
@@ -344,6 +357,7 @@ int main(void)
         cmocka_unit_test(spare_call_may_be_missing),
         cmocka_unit_test(driver_that_the_program_did_not_start_is_not_started),
         cmocka_unit_test(driver_without_device_is_told),
+        cmocka_unit_test(driver_that_does_not_work_is_told_with_its_result),
         cmocka_unit_test(library_that_left_again_is_not_brought_back),
         cmocka_unit_test(threads_that_come_first_together_get_one_table),
     };

@@ -333,8 +333,6 @@ static CUresult cuEventSynchronize(CUevent event)
     return fake_script.event_result;
 }
 
-#ifndef FAKE_WITHOUT_PROC_ADDRESS
-
 EXPORT extern CUresult
 cuGetProcAddress_v2(const char *symbol, void **pfn, int version,
                     cuuint64_t flags, CUdriverProcAddressQueryResult *found);
@@ -373,5 +371,3 @@ CUresult cuGetProcAddress_v2(const char *symbol, void **pfn, int version,
     }
     return CUDA_ERROR_NOT_FOUND;
 }
-
-#endif

@@ -12,14 +12,14 @@
 
 #include "shim/gds/cuda/hostaddr.h"
 
-enum { PAGE = 4096 };
+#define PAGE ((size_t)4096)
 
 static int in_data_segment = 1;
 static int in_bss;
 
 static void own_memory_is_known(void **state)
 {
-    char *heap = sbrk(PAGE);
+    char *heap = sbrk((intptr_t)PAGE);
 
     (void)state;
     assert_true(heap != (char *)-1);
@@ -34,9 +34,9 @@ static void what_lies_behind_the_heap_is_not(void **state)
 {
     (void)state;
     assert_false(mgds_hostaddr_known(sbrk(0)));
-    sbrk(PAGE);
+    sbrk((intptr_t)PAGE);
     assert_true(mgds_hostaddr_known((char *)sbrk(0) - 1));
-    sbrk(-PAGE);
+    sbrk(-(intptr_t)PAGE);
     assert_false(mgds_hostaddr_known(sbrk(0)));
 }
 

@@ -20,7 +20,7 @@
 static struct fake_cuda *fake;
 static struct mgds_context *ctx;
 
-static const CUcontext handle = (CUcontext)(uintptr_t)0xc0de;
+static CUcontext handle = (CUcontext)(uintptr_t)0xc0de;
 
 static int load(void **state)
 {
@@ -137,9 +137,9 @@ static void shortage_of_memory_is_an_error_and_no_leak(void **state)
 /* A shape, and what must come of it: which call, and the error if none. */
 struct shape_row {
     struct mgds_copy copy;
-    unsigned lines, planes, cubes;
-    size_t line;
-    int rc;
+    size_t lines, planes, cubes; /* calls of each kind */
+    size_t line;                 /* bytes of the first kind */
+    int64_t rc;
 };
 
 /* Sizes are width, rows, planes; dst and src pitch; dst and src slice. */

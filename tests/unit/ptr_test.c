@@ -14,7 +14,8 @@
 #include "shim/gds/cuda/ptr.h"
 #include "tests/unit/fake_cuda.h"
 
-enum { PAGE = 4096, MIB = 1 << 20 };
+#define PAGE ((size_t)4096)
+#define MIB ((size_t)1 << 20)
 
 static struct fake_cuda *fake;
 static int in_data_segment;
@@ -24,10 +25,10 @@ static uintptr_t fresh_base(void)
 {
     static uintptr_t last = (uintptr_t)1 << 40;
 
-    return last += (uintptr_t)64 * MIB;
+    return last += 64 * MIB;
 }
 
-static const CUcontext ctx = (CUcontext)(uintptr_t)0xc0de;
+static CUcontext ctx = (CUcontext)(uintptr_t)0xc0de;
 
 static int load(void **state)
 {
@@ -340,7 +341,7 @@ static void more_buffers_than_are_remembered_are_still_right(void **state)
 
     (void)state;
     for (unsigned i = 0; i < 2 * BUFFERS; i++) {
-        uintptr_t at = base + (uintptr_t)(i % BUFFERS) * PAGE;
+        uintptr_t at = base + i % BUFFERS * PAGE;
 
         fake->blocks[0] = device_block(at, 1000 + i % BUFFERS);
         fake->blocks[0].size = PAGE;

@@ -1,4 +1,4 @@
-/* Contexts; see context.h. */
+/* Finding contexts and standing in them; see context.h. */
 #include "shim/gds/cuda/context.h"
 
 #include <errno.h>

@@ -1,4 +1,4 @@
-/* Events; see event.h. */
+/* Events of the driver; see event.h for who may call what. */
 #include "shim/gds/cuda/event.h"
 
 #include <errno.h>

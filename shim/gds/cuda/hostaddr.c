@@ -13,7 +13,7 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdint.h>
-#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -61,13 +61,12 @@ static uintptr_t parse_heap_start(const char *line)
 {
     enum { AFTER_NAME = 2, START_BRK = 47 };
     const char *at = strrchr(line, ')');
-    unsigned long value = 0;
 
     for (int field = AFTER_NAME; at && field < START_BRK; field++) {
         at = strchr(at, ' ');
         at = at ? at + 1 : NULL;
     }
-    return at && sscanf(at, "%lu", &value) == 1 ? value : 0;
+    return at ? strtoul(at, NULL, 10) : 0;
 }
 
 static uintptr_t find_heap_start(void)

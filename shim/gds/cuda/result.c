@@ -62,17 +62,25 @@ int mgds_cu(CUresult result)
     return -EIO;
 }
 
+struct words {
+    CUresult result;
+    const char *name, *text;
+};
+
 /* For drivers that are not there, or not one. */
-static void own_words(CUresult result, const char **name, const char **text)
-{
-    switch (result) {
-#define RESULT(label, value, words)                                            \
-    case label:                                                                \
-        *name = #label;                                                        \
-        *text = words;                                                         \
-        break;
+static const struct words own[] = {
+#define RESULT(name, value, text) {name, #name, text},
 #include "shim/gds/cuda/driver_results.def"
 #undef RESULT
+};
+
+static void own_words(CUresult result, const char **name, const char **text)
+{
+    for (size_t i = 0; i < sizeof(own) / sizeof(own[0]); i++) {
+        if (own[i].result == result) {
+            *name = own[i].name;
+            *text = own[i].text;
+        }
     }
 }
 
