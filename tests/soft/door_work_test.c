@@ -42,7 +42,7 @@ static int current_is_first(void **state)
 /* What a staged message takes: where, with what, how far. */
 struct work {
     struct mgds_context *ctx;
-    CUstream stream;
+    void *stream;
     struct mgds_event event;
     struct mgds_pinned *pinned;
 };

@@ -172,7 +172,7 @@ static void enter_and_leave_nest_over_the_callers_context(void **state)
 static void context_that_is_gone_cannot_be_entered(void **state)
 {
     struct mgds_context *ctx = context_of(owned(here, 7));
-    CUstream stream = NULL;
+    void *stream = NULL;
 
     (void)state;
     fake->contexts[0].handle = NULL;
@@ -209,7 +209,7 @@ static pthread_barrier_t together;
 
 struct finding {
     struct mgds_context *ctx;
-    CUstream stream;
+    void *stream;
     unsigned depth;
 };
 

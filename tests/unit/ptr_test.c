@@ -310,6 +310,22 @@ static void mappings_in_a_row_are_one_buffer(void **state)
     assert_int_equal(look(&ptr, base + 8, 3 * MIB - 8), -EFAULT);
 }
 
+/* Host memory again: no more questions than for any other. */
+static void gpu_memory_that_became_pinned_is_forgotten(void **state)
+{
+    uintptr_t base = fresh_base();
+
+    (void)state;
+    fake->blocks[0] = device_block(base, 5);
+    assert_kind(base, 8, MGDS_PTR_DEVICE);
+    fake->blocks[0] = (struct fake_block){
+        .base = base, .size = PAGE, .type = CU_MEMORYTYPE_HOST, .ctx = ctx};
+    assert_kind(base, 8, MGDS_PTR_PINNED);
+    fake->asked_one = fake->asked_all = 0;
+    assert_kind(base, 8, MGDS_PTR_PINNED);
+    assert_int_equal(questions(), 1);
+}
+
 static void memory_registered_in_part_is_plain(void **state)
 {
     uintptr_t base = fresh_base();
@@ -373,6 +389,8 @@ int main(void)
         cmocka_unit_test_setup(buffer_that_leaves_its_allocation_is_a_fault,
                                reset),
         cmocka_unit_test_setup(mappings_in_a_row_are_one_buffer, reset),
+        cmocka_unit_test_setup(gpu_memory_that_became_pinned_is_forgotten,
+                               reset),
         cmocka_unit_test_setup(memory_registered_in_part_is_plain, reset),
         cmocka_unit_test_setup(memory_whose_context_is_going_is_refused, reset),
         cmocka_unit_test_setup(more_buffers_than_are_remembered_are_still_right,

@@ -197,7 +197,7 @@ int mgds_context_of_ptr(struct mgds_context **out, const struct mgds_ptr *ptr)
     return get_by_device(out, driver, ptr->device);
 }
 
-int mgds_context_of_stream(struct mgds_context **out, CUstream stream)
+int mgds_context_of_stream(struct mgds_context **out, void *stream)
 {
     const struct mgds_driver *driver = mgds_driver();
     CUcontext handle;

@@ -35,7 +35,7 @@ int mgds_context_of_ptr(struct mgds_context **out, const struct mgds_ptr *ptr);
 /* The same for a stream. The three special streams (0, CU_STREAM_LEGACY,
  * CU_STREAM_PER_THREAD) are those of the caller's current context: -ESHUTDOWN
  * without one. -EINVAL if it is no stream. */
-int mgds_context_of_stream(struct mgds_context **out, CUstream stream);
+int mgds_context_of_stream(struct mgds_context **out, void *stream);
 
 struct mgds_context *mgds_context_get(struct mgds_context *ctx);
 void mgds_context_put(struct mgds_context *ctx);

@@ -96,10 +96,10 @@ static int refuse_old(struct attempt *try, const char *symbol)
 
     snprintf(try->why, sizeof(try->why),
              "the CUDA driver %s is for CUDA %d.%d and has no %s: version "
-             "%d.%d is the least, install NVIDIA driver " //
-             MGDS_DRIVER_LEAST_RELEASE " or newer",
+             "%d.%d is the least, install NVIDIA driver %s or newer",
              mgds_presence_library(), version / 1000, version % 1000 / 10,
-             symbol, MGDS_DRIVER_LEAST / 1000, MGDS_DRIVER_LEAST % 1000 / 10);
+             symbol, MGDS_DRIVER_LEAST / 1000, MGDS_DRIVER_LEAST % 1000 / 10,
+             MGDS_DRIVER_LEAST_RELEASE);
     return -ENOTSUP;
 }
 

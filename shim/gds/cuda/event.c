@@ -30,7 +30,7 @@ void mgds_event_fini(struct mgds_event *event)
     mgds_context_put(event->ctx);
 }
 
-int mgds_event_record(struct mgds_event *event, CUstream stream)
+int mgds_event_record(struct mgds_event *event, void *stream)
 {
     return mgds_cu(mgds_driver()->cuEventRecord(event->handle, stream));
 }

@@ -20,7 +20,7 @@ void mgds_event_fini(struct mgds_event *event);
 
 /* Behind everything queued on the stream, which must be of the same context.
  * Any thread, no context needed. */
-int mgds_event_record(struct mgds_event *event, CUstream stream);
+int mgds_event_record(struct mgds_event *event, void *stream);
 
 /* 1 if what was recorded last has come, or nothing ever was; 0 if not yet. */
 int mgds_event_query(struct mgds_event *event);

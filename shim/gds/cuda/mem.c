@@ -149,7 +149,7 @@ static void fold(struct mgds_copy *copy)
     copy->src_pitch = copy->src_slice;
 }
 
-int mgds_copy_async(const struct mgds_copy *copy, CUstream stream)
+int mgds_copy_async(const struct mgds_copy *copy, void *stream)
 {
     struct mgds_copy shape = *copy;
 

@@ -48,6 +48,6 @@ struct mgds_copy {
  * the shape cannot be had in one call (see above; the driver also limits
  * pitches to 2 GiB), nothing was queued. With pageable host memory the call
  * may block until the copy is done. */
-int mgds_copy_async(const struct mgds_copy *copy, CUstream stream);
+int mgds_copy_async(const struct mgds_copy *copy, void *stream);
 
 #endif

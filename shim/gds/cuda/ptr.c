@@ -189,6 +189,8 @@ static int look(const struct mgds_driver *driver, struct mgds_ptr *ptr,
         return rc;
     if (ptr->kind != MGDS_PTR_PINNED)
         mgds_ptrcache_put(ptr, addr);
+    else if (seen)
+        mgds_ptrcache_drop(addr);
     return 1;
 }
 

@@ -17,7 +17,7 @@ static int create(CUstream *out, const struct mgds_context *ctx)
     return rc;
 }
 
-int mgds_stream_own(CUstream *out, struct mgds_context *ctx)
+int mgds_stream_own(void **out, struct mgds_context *ctx)
 {
     CUstream stream = __atomic_load_n(&ctx->stream, __ATOMIC_ACQUIRE);
     CUstream first = NULL;
