@@ -17,12 +17,13 @@ static struct link_map settled;
 struct link_map *mgds_presence_anchor = &settled;
 
 static struct mgds_lock scan_lock = MGDS_LOCK_INIT(MGDS_LOCK_LEAF);
-static bool cuda_seen; /* atomic; false -> true only, under scan_lock */
+static bool cuda_seen;         /* atomic; false -> true only, under scan_lock */
+static char library[PATH_MAX]; /* written before cuda_seen, constant after */
 static void (*on_cuda)(void);
 
 struct scan {
     char last[PATH_MAX]; /* name of the object that ends the list */
-    bool cuda;
+    char cuda[PATH_MAX]; /* name of the first libcuda in it, or "" */
     unsigned objects;
 };
 
@@ -41,9 +42,11 @@ static int scan_object(struct dl_phdr_info *info, size_t size, void *arg)
 
     (void)size;
     scan->objects++;
-    scan->cuda |= is_libcuda(info->dlpi_name);
-    if (strlen(info->dlpi_name) < sizeof(scan->last))
-        strcpy(scan->last, info->dlpi_name);
+    if (strlen(info->dlpi_name) >= sizeof(scan->last))
+        return 0;
+    strcpy(scan->last, info->dlpi_name);
+    if (scan->cuda[0] == '\0' && is_libcuda(info->dlpi_name))
+        strcpy(scan->cuda, info->dlpi_name);
     return 0;
 }
 
@@ -56,8 +59,9 @@ static struct link_map *pin(const char *name)
     return dlopen(name, RTLD_LAZY | RTLD_NOLOAD);
 }
 
-static void settle(void)
+static void settle(const char *name)
 {
+    strcpy(library, name);
     /* Sequentially consistent for the shortcuts' sake (shim/pmpi/frame.c). */
     __atomic_store_n(&cuda_seen, true, __ATOMIC_SEQ_CST);
     __atomic_store_n(&mgds_presence_anchor, &settled, __ATOMIC_RELEASE);
@@ -74,14 +78,14 @@ static void settle(void)
  */
 static bool scan_once(void)
 {
-    struct scan scan = {.last = ""};
+    struct scan scan = {.last = "", .cuda = ""};
     struct link_map *last;
 
     dl_iterate_phdr(scan_object, &scan);
     mgds_count(libraries_changed);
     mgds_trace_libraries_changed(scan.objects);
-    if (scan.cuda) {
-        settle();
+    if (scan.cuda[0] != '\0') {
+        settle(scan.cuda);
         return true;
     }
     last = pin(scan.last);
@@ -113,4 +117,9 @@ bool mgds_presence_scan(void)
 bool mgds_presence_cuda(void)
 {
     return __atomic_load_n(&cuda_seen, __ATOMIC_SEQ_CST);
+}
+
+const char *mgds_presence_library(void)
+{
+    return mgds_presence_cuda() ? library : "";
 }

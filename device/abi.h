@@ -1,0 +1,41 @@
+/* Structs that the host fills and the GPU reads: arguments of our kernels. C
+ * and C++, same layout on both sides. */
+#ifndef MGDS_DEVICE_ABI_H
+#define MGDS_DEVICE_ABI_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+#define MGDS_STATIC_ASSERT static_assert
+#else
+#define MGDS_STATIC_ASSERT _Static_assert
+#endif
+
+/* mgds_copy_kernel: any number of blocks, any alignment. When the last block is
+ * through, the data is visible to the whole system and then, if `flag` is not
+ * 0, *flag = value. `ticket` is a word in the GPU's own memory, 0 before the
+ * launch and after it; it may be 0 if flag is 0. */
+struct mgds_copy_args {
+    uint64_t dst;
+    uint64_t src;
+    uint64_t bytes;
+    uint64_t flag;
+    uint64_t ticket;
+    uint64_t value;
+};
+MGDS_STATIC_ASSERT(sizeof(struct mgds_copy_args) == 48, "six words");
+
+/* mgds_flag_kernel: one thread. Waits until *wait >= wait_value (cyclic), then
+ * stores *write = write_value; either address may be 0. Gives up when the word
+ * at `abort` (host memory, may be 0) is not 0, and then writes nothing. */
+struct mgds_flag_args {
+    uint64_t wait;
+    uint64_t wait_value;
+    uint64_t write;
+    uint64_t write_value;
+    uint64_t abort;
+};
+MGDS_STATIC_ASSERT(sizeof(struct mgds_flag_args) == 40, "five words");
+
+#endif

@@ -1,0 +1,332 @@
+/* Memory as GPU code sees it: every ordered load and store, every fence, the
+ * wide accesses. One meaning, two forms: PTX on the GPU, __atomic on the host,
+ * where the same code is run by threads. The only inline assembly of the
+ * project; C and C++.
+ *
+ * Scope is the system: other GPUs, the host and NICs are spoken to as well as
+ * other blocks. Addresses are aligned to the size of the access.
+ *
+ * On the software GPU a device pointer is not where the memory is: host forms
+ * add the displacement of the window (docs/sim-gpu.md). Without a software GPU
+ * the window is empty and pointers mean themselves. */
+#ifndef MGDS_DEVICE_MEM_H
+#define MGDS_DEVICE_MEM_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __CUDACC__
+#define MGDS_ON_GPU 1
+#define MGDS_FN static __device__ __forceinline__
+#else
+#define MGDS_ON_GPU 0
+#define MGDS_FN static inline
+#include <string.h>
+#include <time.h>
+#endif
+
+/* Device addresses [base, base + size) lie at address + displacement. */
+struct mgds_mem_window {
+    uintptr_t base;
+    size_t size;
+    size_t displacement;
+};
+
+/* 16 bytes: in message slots `data` and the `word` that says whose it is. */
+struct mgds_unit {
+    uint64_t data;
+    uint64_t word;
+};
+
+#if MGDS_ON_GPU
+
+MGDS_FN void *mgds_mem_at(const void *p)
+{
+    return (void *)(uintptr_t)p;
+}
+
+/* All that was written before by this thread, or seen by it, comes before
+ * what follows, for everybody. */
+MGDS_FN void mgds_fence_sys(void)
+{
+    asm volatile("fence.acq_rel.sys;" ::: "memory");
+}
+
+/* As above, and a store before it also comes before a load behind it. */
+MGDS_FN void mgds_fence_sc(void)
+{
+    asm volatile("fence.sc.sys;" ::: "memory");
+}
+
+/* What follows sees everything that was released with the value read. */
+MGDS_FN uint32_t mgds_load_acquire32(const uint32_t *p)
+{
+    uint32_t v;
+    asm volatile("ld.acquire.sys.global.u32 %0, [%1];"
+                 : "=r"(v)
+                 : "l"(p)
+                 : "memory");
+    return v;
+}
+
+MGDS_FN uint64_t mgds_load_acquire64(const uint64_t *p)
+{
+    uint64_t v;
+    asm volatile("ld.acquire.sys.global.u64 %0, [%1];"
+                 : "=l"(v)
+                 : "l"(p)
+                 : "memory");
+    return v;
+}
+
+/* A poll: whole, fresh, no order. */
+MGDS_FN uint32_t mgds_load_relaxed32(const uint32_t *p)
+{
+    uint32_t v;
+    asm volatile("ld.relaxed.sys.global.u32 %0, [%1];"
+                 : "=r"(v)
+                 : "l"(p)
+                 : "memory");
+    return v;
+}
+
+MGDS_FN uint64_t mgds_load_relaxed64(const uint64_t *p)
+{
+    uint64_t v;
+    asm volatile("ld.relaxed.sys.global.u64 %0, [%1];"
+                 : "=l"(v)
+                 : "l"(p)
+                 : "memory");
+    return v;
+}
+
+/* Whoever acquires the value sees all that this thread did before. */
+MGDS_FN void mgds_store_release32(uint32_t *p, uint32_t v)
+{
+    asm volatile("st.release.sys.global.u32 [%0], %1;" ::"l"(p), "r"(v)
+                 : "memory");
+}
+
+MGDS_FN void mgds_store_release64(uint64_t *p, uint64_t v)
+{
+    asm volatile("st.release.sys.global.u64 [%0], %1;" ::"l"(p), "l"(v)
+                 : "memory");
+}
+
+MGDS_FN void mgds_store_relaxed32(uint32_t *p, uint32_t v)
+{
+    asm volatile("st.relaxed.sys.global.u32 [%0], %1;" ::"l"(p), "r"(v)
+                 : "memory");
+}
+
+MGDS_FN void mgds_store_relaxed64(uint64_t *p, uint64_t v)
+{
+    asm volatile("st.relaxed.sys.global.u64 [%0], %1;" ::"l"(p), "l"(v)
+                 : "memory");
+}
+
+/* Adds among threads of this GPU only, acquiring and releasing; the value
+ * before. Never shared with a CPU. */
+MGDS_FN uint32_t mgds_add_gpu32(uint32_t *p, uint32_t v)
+{
+    uint32_t before;
+    asm volatile("atom.acq_rel.gpu.global.add.u32 %0, [%1], %2;"
+                 : "=r"(before)
+                 : "l"(p), "r"(v)
+                 : "memory");
+    return before;
+}
+
+/* A unit goes and comes whole, as one 16-byte access: whoever reads the word
+ * has the data of the same store. No order with anything else. */
+MGDS_FN void mgds_store_unit(struct mgds_unit *p, struct mgds_unit v)
+{
+    asm volatile("st.volatile.global.v2.u64 [%0], {%1, %2};" ::"l"(p),
+                 "l"(v.data), "l"(v.word)
+                 : "memory");
+}
+
+MGDS_FN struct mgds_unit mgds_load_unit(const struct mgds_unit *p)
+{
+    struct mgds_unit v;
+    asm volatile("ld.volatile.global.v2.u64 {%0, %1}, [%2];"
+                 : "=l"(v.data), "=l"(v.word)
+                 : "l"(p)
+                 : "memory");
+    return v;
+}
+
+/* Plain data: no order, and not whole. Never through the read-only cache. */
+MGDS_FN struct mgds_unit mgds_load16(const void *p)
+{
+    struct mgds_unit v;
+    asm volatile("ld.global.v2.u64 {%0, %1}, [%2];"
+                 : "=l"(v.data), "=l"(v.word)
+                 : "l"(p)
+                 : "memory");
+    return v;
+}
+
+MGDS_FN void mgds_store16(void *p, struct mgds_unit v)
+{
+    asm volatile("st.global.v2.u64 [%0], {%1, %2};" ::"l"(p), "l"(v.data),
+                 "l"(v.word)
+                 : "memory");
+}
+
+MGDS_FN uint8_t mgds_load8(const void *p)
+{
+    return *(const volatile uint8_t *)p;
+}
+
+MGDS_FN void mgds_store8(void *p, uint8_t v)
+{
+    *(volatile uint8_t *)p = v;
+}
+
+/* Between two polls: lets others run. */
+MGDS_FN void mgds_mem_pause(void)
+{
+    asm volatile("nanosleep.u32 20;");
+}
+
+#else
+
+/* Where the window of this object's software GPU is; empty without one. Each
+ * object that contains kernels defines it (device/host.c). */
+extern struct mgds_mem_window mgds_mem_window;
+
+MGDS_FN void *mgds_mem_at(const void *p)
+{
+    uintptr_t addr = (uintptr_t)p;
+
+    if (addr - mgds_mem_window.base < mgds_mem_window.size)
+        addr += mgds_mem_window.displacement;
+    return (void *)addr;
+}
+
+#ifdef __SANITIZE_THREAD__
+#define MGDS_TSAN 1
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define MGDS_TSAN 1
+#endif
+#endif
+
+/* The thread sanitizer does not know fences: an atomic of its own per fence
+ * would order too much, so code must order by the words it shares. */
+MGDS_FN void mgds_fence_sys(void)
+{
+#ifndef MGDS_TSAN
+    __atomic_thread_fence(__ATOMIC_ACQ_REL);
+#endif
+}
+
+MGDS_FN void mgds_fence_sc(void)
+{
+#ifdef MGDS_TSAN
+    static uint32_t all;
+    __atomic_fetch_add(&all, 1, __ATOMIC_SEQ_CST);
+#else
+    __atomic_thread_fence(__ATOMIC_SEQ_CST);
+#endif
+}
+
+MGDS_FN uint32_t mgds_load_acquire32(const uint32_t *p)
+{
+    return __atomic_load_n((const uint32_t *)mgds_mem_at(p), __ATOMIC_ACQUIRE);
+}
+
+MGDS_FN uint64_t mgds_load_acquire64(const uint64_t *p)
+{
+    return __atomic_load_n((const uint64_t *)mgds_mem_at(p), __ATOMIC_ACQUIRE);
+}
+
+MGDS_FN uint32_t mgds_load_relaxed32(const uint32_t *p)
+{
+    return __atomic_load_n((const uint32_t *)mgds_mem_at(p), __ATOMIC_RELAXED);
+}
+
+MGDS_FN uint64_t mgds_load_relaxed64(const uint64_t *p)
+{
+    return __atomic_load_n((const uint64_t *)mgds_mem_at(p), __ATOMIC_RELAXED);
+}
+
+MGDS_FN void mgds_store_release32(uint32_t *p, uint32_t v)
+{
+    __atomic_store_n((uint32_t *)mgds_mem_at(p), v, __ATOMIC_RELEASE);
+}
+
+MGDS_FN void mgds_store_release64(uint64_t *p, uint64_t v)
+{
+    __atomic_store_n((uint64_t *)mgds_mem_at(p), v, __ATOMIC_RELEASE);
+}
+
+MGDS_FN void mgds_store_relaxed32(uint32_t *p, uint32_t v)
+{
+    __atomic_store_n((uint32_t *)mgds_mem_at(p), v, __ATOMIC_RELAXED);
+}
+
+MGDS_FN void mgds_store_relaxed64(uint64_t *p, uint64_t v)
+{
+    __atomic_store_n((uint64_t *)mgds_mem_at(p), v, __ATOMIC_RELAXED);
+}
+
+MGDS_FN uint32_t mgds_add_gpu32(uint32_t *p, uint32_t v)
+{
+    return __atomic_fetch_add((uint32_t *)mgds_mem_at(p), v, __ATOMIC_ACQ_REL);
+}
+
+/* Two halves here: the word is stored last and loaded first, which gives the
+ * same promise as long as a unit is not overwritten while it is read. */
+MGDS_FN void mgds_store_unit(struct mgds_unit *p, struct mgds_unit v)
+{
+    struct mgds_unit *at = (struct mgds_unit *)mgds_mem_at(p);
+
+    __atomic_store_n(&at->data, v.data, __ATOMIC_RELAXED);
+    __atomic_store_n(&at->word, v.word, __ATOMIC_RELEASE);
+}
+
+MGDS_FN struct mgds_unit mgds_load_unit(const struct mgds_unit *p)
+{
+    const struct mgds_unit *at = (const struct mgds_unit *)mgds_mem_at(p);
+    struct mgds_unit v;
+
+    v.word = __atomic_load_n(&at->word, __ATOMIC_ACQUIRE);
+    v.data = __atomic_load_n(&at->data, __ATOMIC_RELAXED);
+    return v;
+}
+
+MGDS_FN struct mgds_unit mgds_load16(const void *p)
+{
+    struct mgds_unit v;
+
+    memcpy(&v, mgds_mem_at(p), sizeof(v));
+    return v;
+}
+
+MGDS_FN void mgds_store16(void *p, struct mgds_unit v)
+{
+    memcpy(mgds_mem_at(p), &v, sizeof(v));
+}
+
+MGDS_FN uint8_t mgds_load8(const void *p)
+{
+    return *(const uint8_t *)mgds_mem_at(p);
+}
+
+MGDS_FN void mgds_store8(void *p, uint8_t v)
+{
+    *(uint8_t *)mgds_mem_at(p) = v;
+}
+
+MGDS_FN void mgds_mem_pause(void)
+{
+    struct timespec t = {0, 20000};
+
+    nanosleep(&t, NULL);
+}
+
+#endif
+
+#endif

@@ -1,0 +1,24 @@
+/* All kernels of the library, one unit: nvcc makes the fatbin of it, the host
+ * compiler the table that the software GPU finds them in. */
+#include "device/kernels/copy.h"
+#include "device/kernels/flag.h"
+
+#if !MGDS_ON_GPU
+
+struct mgds_mem_window mgds_mem_window;
+
+static const struct mgds_kernel kernels[] = {
+    MGDS_KERNEL_ROW(mgds_copy_kernel, struct mgds_copy_args),
+    MGDS_KERNEL_ROW(mgds_flag_kernel, struct mgds_flag_args),
+};
+
+#include "device/kernels.h"
+
+const struct mgds_kernel_table mgds_host_kernels = {
+    MGDS_KERNEL_ABI,
+    sizeof(kernels) / sizeof(kernels[0]),
+    &mgds_mem_window,
+    kernels,
+};
+
+#endif

@@ -1,0 +1,39 @@
+/* The flag kernel: mgds_flag_args says what it promises. */
+#ifndef MGDS_DEVICE_KERNELS_FLAG_H
+#define MGDS_DEVICE_KERNELS_FLAG_H
+
+#include "device/abi.h"
+#include "device/impl/kernel.h"
+
+/* False if it was told to give up. The abort word lies in host memory, a slow
+ * read: only every 64th poll looks at it. */
+MGDS_FN int mgds_flag_await(const struct mgds_self *self,
+                            const struct mgds_flag_args *a)
+{
+    const uint64_t *word = (const uint64_t *)(uintptr_t)a->wait;
+    const uint64_t *abort = (const uint64_t *)(uintptr_t)a->abort;
+    uint32_t polls = 0;
+
+    while ((int64_t)(mgds_load_acquire64(word) - a->wait_value) < 0) {
+        if (abort && polls++ % 64 == 0 && mgds_load_relaxed64(abort))
+            return 0;
+        mgds_self_pause(self);
+    }
+    return 1;
+}
+
+MGDS_FN void mgds_flag_kernel_body(const struct mgds_self *self,
+                                   const struct mgds_flag_args *a)
+{
+    if (self->block != 0 || self->thread != 0)
+        return;
+    if (a->wait && !mgds_flag_await(self, a))
+        return;
+    /* what was waited for, and all before it, comes before the word */
+    if (a->write)
+        mgds_store_release64((uint64_t *)(uintptr_t)a->write, a->write_value);
+}
+
+MGDS_KERNEL(mgds_flag_kernel, struct mgds_flag_args)
+
+#endif

@@ -1,0 +1,239 @@
+/* Finding contexts and standing in them; see context.h. */
+#include "shim/gds/cuda/context.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "shim/base/alloc.h"
+#include "shim/base/lock.h"
+#include "shim/gds/cuda/driver.h"
+#include "shim/gds/cuda/result.h"
+
+static struct mgds_lock context_lock = MGDS_LOCK_INIT(MGDS_LOCK_REGISTRY);
+static struct mgds_context *contexts; /* under context_lock */
+
+/* What makes a context: enough to find or make its object. */
+struct identity {
+    CUcontext handle;
+    uint64_t id;
+    int device;
+};
+
+struct mgds_context *mgds_context_get(struct mgds_context *ctx)
+{
+    __atomic_fetch_add(&ctx->refs, 1, __ATOMIC_RELAXED);
+    return ctx;
+}
+
+/* Its stream went with the context, or goes with the process: destroying it
+ * would need a context that may be gone. */
+void mgds_context_put(struct mgds_context *ctx)
+{
+    if (__atomic_sub_fetch(&ctx->refs, 1, __ATOMIC_ACQ_REL) == 0)
+        free(ctx);
+}
+
+/* The object of that context, with a reference, or NULL. An object of the same
+ * handle with another id is of a context that was destroyed: it leaves. */
+static struct mgds_context *find_locked(const struct identity *want,
+                                        struct mgds_context **gone)
+{
+    struct mgds_context **at = &contexts;
+
+    while (*at && (*at)->handle != want->handle)
+        at = &(*at)->next;
+    if (!*at)
+        return NULL;
+    if ((*at)->id == want->id)
+        return mgds_context_get(*at);
+    *gone = *at;
+    *at = (*at)->next;
+    return NULL;
+}
+
+/* Made outside the lock, put in if nobody else was faster. */
+static int add(struct mgds_context **out, const struct identity *want)
+{
+    struct mgds_context *gone = NULL, *found;
+    struct mgds_context *fresh =
+        (struct mgds_context *)mgds_calloc(1, sizeof(*fresh));
+
+    if (!fresh)
+        return -ENOMEM;
+    *fresh = (struct mgds_context){.handle = want->handle,
+                                   .id = want->id,
+                                   .device = want->device,
+                                   .refs = 1};
+    mgds_lock_acquire(&context_lock);
+    found = find_locked(want, &gone);
+    if (!found) {
+        found = mgds_context_get(fresh);
+        fresh->next = contexts;
+        contexts = fresh;
+        fresh = NULL;
+    }
+    mgds_lock_release(&context_lock);
+    free(fresh);
+    if (gone)
+        mgds_context_put(gone);
+    *out = found;
+    return 0;
+}
+
+static int get(struct mgds_context **out, const struct identity *want)
+{
+    struct mgds_context *gone = NULL, *found;
+
+    mgds_lock_acquire(&context_lock);
+    found = find_locked(want, &gone);
+    mgds_lock_release(&context_lock);
+    if (gone)
+        mgds_context_put(gone);
+    if (!found)
+        return add(out, want);
+    *out = found;
+    return 0;
+}
+
+static int enter(const struct mgds_driver *driver, CUcontext handle)
+{
+    return mgds_cu(driver->cuCtxPushCurrent(handle));
+}
+
+/* Fails only if somebody popped ours, and then there is nothing to put back. */
+static void leave(const struct mgds_driver *driver)
+{
+    CUcontext ours;
+
+    mgds_cu(driver->cuCtxPopCurrent(&ours));
+}
+
+/* Asked inside the context: the call that takes one is younger than 12.0. */
+static int device_of(const struct mgds_driver *driver, CUcontext handle,
+                     int *device)
+{
+    int rc = enter(driver, handle);
+
+    if (rc < 0)
+        return rc;
+    rc = mgds_cu(driver->cuCtxGetDevice(device));
+    leave(driver);
+    return rc;
+}
+
+static int get_by_handle(struct mgds_context **out,
+                         const struct mgds_driver *driver, CUcontext handle)
+{
+    struct identity want = {.handle = handle};
+    unsigned long long id;
+    int rc = mgds_cu(driver->cuCtxGetId(handle, &id));
+
+    if (rc == 0)
+        rc = device_of(driver, handle, &want.device);
+    if (rc < 0)
+        return rc;
+    want.id = id;
+    return get(out, &want);
+}
+
+/*
+ * 1 and the handle if the primary context of the device is active. The handle
+ * is borrowed: only the program may end the context, so our own hold on it is
+ * given back at once. If the program ends it between the first and the second
+ * call, the second makes it and the third unmakes it: wasted, but unseen.
+ */
+static int find_primary(const struct mgds_driver *driver, int device,
+                        CUcontext *handle)
+{
+    unsigned flags;
+    int active = 0;
+    int rc =
+        mgds_cu(driver->cuDevicePrimaryCtxGetState(device, &flags, &active));
+
+    if (rc < 0 || !active)
+        return rc;
+    rc = mgds_cu(driver->cuDevicePrimaryCtxRetain(handle, device));
+    if (rc < 0)
+        return rc;
+    rc = mgds_cu(driver->cuDevicePrimaryCtxRelease(device));
+    return rc < 0 ? rc : 1;
+}
+
+/* 1 and the handle if the current context is on that device. */
+static int find_current(const struct mgds_driver *driver, int device,
+                        CUcontext *handle)
+{
+    int current = -1;
+    int rc = mgds_cu(driver->cuCtxGetCurrent(handle));
+
+    if (rc < 0 || !*handle)
+        return rc;
+    rc = mgds_cu(driver->cuCtxGetDevice(&current));
+    return rc < 0 ? rc : current == device;
+}
+
+static int get_by_device(struct mgds_context **out,
+                         const struct mgds_driver *driver, int device)
+{
+    CUcontext handle = NULL;
+    int rc = find_primary(driver, device, &handle);
+
+    if (rc == 0)
+        rc = find_current(driver, device, &handle);
+    if (rc == 0)
+        return -ENODEV;
+    return rc < 0 ? rc : get_by_handle(out, driver, handle);
+}
+
+int mgds_context_of_ptr(struct mgds_context **out, const struct mgds_ptr *ptr)
+{
+    const struct identity want = {ptr->ctx, ptr->ctx_id, ptr->device};
+    const struct mgds_driver *driver = mgds_driver();
+
+    if (!driver || ptr->kind == MGDS_PTR_HOST)
+        return -EINVAL;
+    if (ptr->ctx)
+        return get(out, &want);
+    return get_by_device(out, driver, ptr->device);
+}
+
+int mgds_context_of_stream(struct mgds_context **out, void *stream)
+{
+    const struct mgds_driver *driver = mgds_driver();
+    CUcontext handle;
+    int rc;
+
+    if (!driver)
+        return -EINVAL;
+    rc = mgds_cu(driver->cuStreamGetCtx(stream, &handle));
+    return rc < 0 ? rc : get_by_handle(out, driver, handle);
+}
+
+bool mgds_context_lives(const struct mgds_context *ctx)
+{
+    const struct mgds_driver *driver = mgds_driver();
+    unsigned long long id;
+
+    return driver->cuCtxGetId(ctx->handle, &id) == CUDA_SUCCESS &&
+           id == ctx->id;
+}
+
+int mgds_context_enter(const struct mgds_context *ctx)
+{
+    return enter(mgds_driver(), ctx->handle);
+}
+
+void mgds_context_leave(void)
+{
+    leave(mgds_driver());
+}
+
+void mgds_context_fini(void)
+{
+    while (contexts) {
+        struct mgds_context *next = contexts->next;
+
+        mgds_context_put(contexts);
+        contexts = next;
+    }
+}

@@ -1,0 +1,31 @@
+/* Events: how far a stream has come, asked by the CPU. Without times, and a
+ * thread that waits for one sleeps. */
+#ifndef MGDS_CUDA_EVENT_H
+#define MGDS_CUDA_EVENT_H
+
+#include "shim/gds/cuda/context.h"
+
+struct mgds_event {
+    CUevent handle;
+    struct mgds_context *ctx;
+};
+
+/* An event of that context, for streams of it. Makes one in the driver: ahead
+ * of need, never where a wait stands. Takes a reference to ctx. -ENOMEM,
+ * -ESHUTDOWN or what else the driver says. */
+int mgds_event_init(struct mgds_event *event, struct mgds_context *ctx);
+
+/* Allowed at any time, also after the context is gone; does not block. */
+void mgds_event_fini(struct mgds_event *event);
+
+/* Behind everything queued on the stream, which must be of the same context.
+ * Any thread, no context needed. */
+int mgds_event_record(struct mgds_event *event, void *stream);
+
+/* 1 if what was recorded last has come, or nothing ever was; 0 if not yet. */
+int mgds_event_query(struct mgds_event *event);
+
+/* Sleeps until it has. The error of the work if that failed. */
+int mgds_event_synchronize(struct mgds_event *event);
+
+#endif

@@ -1,0 +1,153 @@
+/*
+ * Host addresses known without asking; see hostaddr.h.
+ *
+ * Concurrency: the ranges of the image and the start of the heap are found
+ * once, under pthread_once; the break is read from libc at each call; the
+ * bounds of a stack belong to its thread.
+ */
+#include "shim/gds/cuda/hostaddr.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <link.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "shim/base/tls.h"
+
+enum { MAX_SEGMENTS = 8 };
+
+struct range {
+    uintptr_t start, end; /* empty if equal */
+};
+
+/* Constant once found. */
+static struct range segments[MAX_SEGMENTS];
+static uintptr_t heap_start; /* 0: unknown, then no address is in the heap */
+static pthread_once_t found_once = PTHREAD_ONCE_INIT;
+
+static MGDS_TLS struct range stack;
+
+static bool contains(const struct range *range, uintptr_t addr)
+{
+    return addr - range->start < range->end - range->start;
+}
+
+/* The program comes first: one object is enough. */
+static int find_segments(struct dl_phdr_info *info, size_t size, void *arg)
+{
+    unsigned used = 0;
+
+    (void)size;
+    (void)arg;
+    for (int i = 0; i < info->dlpi_phnum && used < MAX_SEGMENTS; i++) {
+        const ElfW(Phdr) *header = &info->dlpi_phdr[i];
+        uintptr_t start = info->dlpi_addr + header->p_vaddr;
+
+        if (header->p_type == PT_LOAD)
+            segments[used++] = (struct range){start, start + header->p_memsz};
+    }
+    return 1;
+}
+
+/* Field 47 of /proc/self/stat. The name of the program is the second, in
+ * parentheses, and may hold anything; the last ')' closes it. */
+static uintptr_t parse_heap_start(const char *line)
+{
+    enum { AFTER_NAME = 2, START_BRK = 47 };
+    const char *at = strrchr(line, ')');
+
+    for (int field = AFTER_NAME; at && field < START_BRK; field++) {
+        at = strchr(at, ' ');
+        at = at ? at + 1 : NULL;
+    }
+    return at ? strtoul(at, NULL, 10) : 0;
+}
+
+static uintptr_t find_heap_start(void)
+{
+    char line[2048];
+    ssize_t length;
+    int fd = open("/proc/self/stat", O_RDONLY | O_CLOEXEC);
+
+    if (fd < 0)
+        return 0;
+    length = read(fd, line, sizeof(line) - 1);
+    close(fd);
+    line[length > 0 ? length : 0] = '\0';
+    return parse_heap_start(line);
+}
+
+static void find_ranges(void)
+{
+    dl_iterate_phdr(find_segments, NULL);
+    heap_start = find_heap_start();
+}
+
+/* Of the main thread's stack only the last 8 MiB count: it may be declared
+ * without limit, and then others map memory between it and what it uses. */
+static void find_stack(void)
+{
+    enum { MOST = 8 << 20 };
+    pthread_attr_t attr;
+    void *start;
+    size_t size;
+
+    stack = (struct range){1, 1}; /* empty, but looked for */
+    if (pthread_getattr_np(pthread_self(), &attr) != 0)
+        return;
+    if (pthread_attr_getstack(&attr, &start, &size) == 0) {
+        stack.end = (uintptr_t)start + size;
+        stack.start = size > MOST ? stack.end - MOST : (uintptr_t)start;
+    }
+    pthread_attr_destroy(&attr);
+}
+
+static bool in_stack(uintptr_t addr)
+{
+    if (stack.end == 0)
+        find_stack();
+    return contains(&stack, addr);
+}
+
+static bool in_heap(uintptr_t addr)
+{
+    return heap_start && addr >= heap_start && addr < (uintptr_t)sbrk(0);
+}
+
+static bool in_image(uintptr_t addr)
+{
+    for (int i = 0; i < MAX_SEGMENTS; i++) {
+        if (contains(&segments[i], addr))
+            return true;
+    }
+    return false;
+}
+
+bool mgds_hostaddr_known(const void *addr)
+{
+    uintptr_t at = (uintptr_t)addr;
+
+    pthread_once(&found_once, find_ranges);
+    return in_stack(at) || in_heap(at) || in_image(at);
+}
+
+/* The kernel copies the mask in before it looks at the first argument, which
+ * is no valid one: EINVAL if it could read it, EFAULT if not, no effect. */
+bool mgds_hostaddr_readable(const void *addr)
+{
+    enum { NO_SUCH_WAY = -1, MASK_BYTES = 8 };
+    uintptr_t word = (uintptr_t)addr & ~(uintptr_t)(MASK_BYTES - 1);
+    int before = errno;
+    bool readable;
+
+    syscall(SYS_rt_sigprocmask, NO_SUCH_WAY, word, NULL, MASK_BYTES);
+    readable = word != 0 && errno != EFAULT; /* no mask at all is not read */
+    errno = before;
+    return readable;
+}

@@ -1,0 +1,170 @@
+/* Pinned memory and copies; see mem.h. */
+#include "shim/gds/cuda/mem.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "shim/base/alloc.h"
+#include "shim/base/log.h"
+#include "shim/gds/cuda/driver.h"
+#include "shim/gds/cuda/result.h"
+
+/* 0 where the driver gives none. */
+static uint64_t buffer_id(const void *addr)
+{
+    unsigned long long id = 0;
+
+    mgds_cu(mgds_driver()->cuPointerGetAttribute(
+        &id, CU_POINTER_ATTRIBUTE_BUFFER_ID, (CUdeviceptr)(uintptr_t)addr));
+    return id;
+}
+
+static int alloc_pinned(void **out, const struct mgds_context *ctx,
+                        size_t bytes)
+{
+    char text[MGDS_CU_TEXT];
+    int rc = mgds_context_enter(ctx);
+
+    if (rc < 0)
+        return rc;
+    rc = mgds_cu(mgds_driver()->cuMemHostAlloc(
+        out, bytes, CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP));
+    mgds_context_leave();
+    if (rc == -ENOMEM)
+        mgds_warn_once("no %zu bytes of pinned host memory: %s: free host "
+                       "memory, or raise the job's memory limit",
+                       bytes, mgds_cu_text(text));
+    return rc;
+}
+
+int mgds_pinned_create(struct mgds_pinned **out, struct mgds_context *ctx,
+                       size_t bytes)
+{
+    struct mgds_pinned *pinned =
+        (struct mgds_pinned *)mgds_calloc(1, sizeof(*pinned));
+    int rc;
+
+    if (!pinned)
+        return -ENOMEM;
+    rc = alloc_pinned(&pinned->addr, ctx, bytes);
+    if (rc < 0) {
+        free(pinned);
+        return rc;
+    }
+    pinned->bytes = bytes;
+    pinned->ctx = mgds_context_get(ctx);
+    pinned->id = buffer_id(pinned->addr);
+    *out = pinned;
+    return 0;
+}
+
+/* With its context the memory went too, and its address may be somebody
+ * else's by now: the id tells. */
+static void free_pinned(struct mgds_deferred *item)
+{
+    struct mgds_pinned *pinned =
+        (struct mgds_pinned *)(void *)((char *)item -
+                                       offsetof(struct mgds_pinned, deferred));
+
+    if (mgds_context_lives(pinned->ctx) &&
+        buffer_id(pinned->addr) == pinned->id &&
+        mgds_context_enter(pinned->ctx) == 0) {
+        mgds_cu(mgds_driver()->cuMemFreeHost(pinned->addr));
+        mgds_context_leave();
+    }
+    mgds_context_put(pinned->ctx);
+    free(pinned);
+}
+
+void mgds_pinned_destroy(struct mgds_pinned *pinned)
+{
+    pinned->deferred.run = free_pinned;
+    mgds_defer(&pinned->deferred);
+}
+
+static CUdeviceptr address(const void *addr)
+{
+    return (CUdeviceptr)(uintptr_t)addr;
+}
+
+static int copy_line(const struct mgds_copy *copy, size_t bytes,
+                     CUstream stream)
+{
+    return mgds_cu(mgds_driver()->cuMemcpyAsync(
+        address(copy->dst), address(copy->src), bytes, stream));
+}
+
+static int copy_plane(const struct mgds_copy *copy, CUstream stream)
+{
+    const CUDA_MEMCPY2D plane = {
+        .srcMemoryType = CU_MEMORYTYPE_UNIFIED,
+        .srcDevice = address(copy->src),
+        .srcPitch = copy->src_pitch,
+        .dstMemoryType = CU_MEMORYTYPE_UNIFIED,
+        .dstDevice = address(copy->dst),
+        .dstPitch = copy->dst_pitch,
+        .WidthInBytes = copy->width,
+        .Height = copy->rows,
+    };
+
+    return mgds_cu(mgds_driver()->cuMemcpy2DAsync(&plane, stream));
+}
+
+/* The driver takes slices in rows. */
+static int copy_planes(const struct mgds_copy *copy, CUstream stream)
+{
+    const CUDA_MEMCPY3D cube = {
+        .srcMemoryType = CU_MEMORYTYPE_UNIFIED,
+        .srcDevice = address(copy->src),
+        .srcPitch = copy->src_pitch,
+        .srcHeight = copy->src_slice / copy->src_pitch,
+        .dstMemoryType = CU_MEMORYTYPE_UNIFIED,
+        .dstDevice = address(copy->dst),
+        .dstPitch = copy->dst_pitch,
+        .dstHeight = copy->dst_slice / copy->dst_pitch,
+        .WidthInBytes = copy->width,
+        .Height = copy->rows,
+        .Depth = copy->planes,
+    };
+
+    return mgds_cu(mgds_driver()->cuMemcpy3DAsync(&cube, stream));
+}
+
+static bool slice_fits(size_t slice, size_t pitch, size_t rows)
+{
+    return slice % pitch == 0 && slice / pitch >= rows;
+}
+
+/* Folds rows into the width, and planes into rows, where there is one only or
+ * nothing lies between them on either side: fewer dimensions copy faster. */
+static void fold(struct mgds_copy *copy)
+{
+    if (copy->rows > 1 &&
+        (copy->dst_pitch != copy->width || copy->src_pitch != copy->width))
+        return;
+    copy->width *= copy->rows;
+    copy->rows = copy->planes;
+    copy->planes = 1;
+    copy->dst_pitch = copy->dst_slice;
+    copy->src_pitch = copy->src_slice;
+}
+
+int mgds_copy_async(const struct mgds_copy *copy, void *stream)
+{
+    struct mgds_copy shape = *copy;
+
+    if (shape.width == 0 || shape.rows == 0 || shape.planes == 0)
+        return 0;
+    fold(&shape);
+    fold(&shape);
+    if (shape.rows == 1 && shape.planes == 1)
+        return copy_line(&shape, shape.width, stream);
+    if (shape.dst_pitch < shape.width || shape.src_pitch < shape.width)
+        return -EINVAL;
+    if (shape.planes == 1)
+        return copy_plane(&shape, stream);
+    if (!slice_fits(shape.dst_slice, shape.dst_pitch, shape.rows) ||
+        !slice_fits(shape.src_slice, shape.src_pitch, shape.rows))
+        return -EINVAL;
+    return copy_planes(&shape, stream);
+}

@@ -1,0 +1,141 @@
+/* The table of GPU allocations; see ptrcache.h. */
+#include "shim/gds/cuda/ptrcache.h"
+
+#include <assert.h>
+#include <stdatomic.h>
+
+/* Addresses are hashed by page: a large buffer takes as many entries as it
+ * has pages that messages start in. 4 ways, for buffers that collide. */
+enum { SETS = 256, WAYS = 4, PAGE_SHIFT = 12 };
+
+enum word { BASE, SIZE, ID, CTX, CTX_ID, TRAITS, WORDS };
+
+/* One cache line, so that a lookup rarely takes more than two. */
+struct entry {
+    _Atomic uint64_t seq;
+    _Atomic uint64_t words[WORDS];
+};
+
+static struct entry entries[SETS][WAYS];
+
+/* TRAITS: kind, device and handle types are small numbers. */
+enum { KIND_BITS = 8, DEVICE_BITS = 16 };
+
+static_assert(MGDS_PTR_IMPORTED < 1 << KIND_BITS, "kinds fit");
+
+static uint64_t pack_traits(const struct mgds_ptr *ptr)
+{
+    return (uint64_t)ptr->kind | (uint64_t)(uint16_t)ptr->device << KIND_BITS |
+           (uint64_t)ptr->handle_types << (KIND_BITS + DEVICE_BITS);
+}
+
+static void unpack(struct mgds_ptr *out, const uint64_t words[WORDS])
+{
+    uint64_t traits = words[TRAITS];
+
+    *out = (struct mgds_ptr){
+        .kind = (enum mgds_ptr_kind)(traits & 0xff),
+        .device = (int)(traits >> KIND_BITS & 0xffff),
+        .id = words[ID],
+        .base = words[BASE],
+        .size = words[SIZE],
+        .ctx = (CUcontext)(uintptr_t)words[CTX],
+        .ctx_id = words[CTX_ID],
+        .handle_types = (unsigned)(traits >> (KIND_BITS + DEVICE_BITS)),
+    };
+}
+
+static struct entry *set_of(uintptr_t addr)
+{
+    uint64_t page = addr >> PAGE_SHIFT;
+
+    /* Fibonacci hashing: neighbours spread, and so do 2 MiB steps. */
+    return entries[page * 0x9e3779b97f4a7c15u >> 56];
+}
+
+static_assert(SETS == 1 << (64 - 56), "the hash names every set");
+
+/* A consistent copy, or false. */
+static bool read_entry(struct entry *entry, uint64_t words[WORDS])
+{
+    uint64_t seq = atomic_load_explicit(&entry->seq, memory_order_acquire);
+
+    if (seq == 0 || seq & 1)
+        return false;
+    for (int i = 0; i < WORDS; i++)
+        words[i] = atomic_load_explicit(&entry->words[i], memory_order_acquire);
+    return atomic_load_explicit(&entry->seq, memory_order_relaxed) == seq;
+}
+
+static bool covers(const uint64_t words[WORDS], uintptr_t addr)
+{
+    return addr - words[BASE] < words[SIZE];
+}
+
+bool mgds_ptrcache_get(struct mgds_ptr *out, uintptr_t addr)
+{
+    struct entry *set = set_of(addr);
+    uint64_t words[WORDS];
+
+    for (int way = 0; way < WAYS; way++) {
+        if (read_entry(&set[way], words) && covers(words, addr)) {
+            unpack(out, words);
+            return true;
+        }
+    }
+    return false;
+}
+
+/* The entry that knows addr by another name, else an empty one, else one that
+ * the id picks: ids count up, so the ways take turns. */
+static struct entry *pick(struct entry *set, const struct mgds_ptr *ptr,
+                          uintptr_t addr)
+{
+    struct entry *empty = NULL;
+    uint64_t words[WORDS];
+
+    for (int way = 0; way < WAYS; way++) {
+        if (read_entry(&set[way], words) && covers(words, addr))
+            return &set[way];
+        if (atomic_load_explicit(&set[way].seq, memory_order_relaxed) == 0)
+            empty = &set[way];
+    }
+    return empty ? empty : &set[ptr->id % WAYS];
+}
+
+static void write_entry(struct entry *entry, const uint64_t words[WORDS])
+{
+    uint64_t seq = atomic_load_explicit(&entry->seq, memory_order_relaxed);
+
+    if (seq & 1 || !atomic_compare_exchange_strong_explicit(
+                       &entry->seq, &seq, seq + 1, memory_order_acquire,
+                       memory_order_relaxed))
+        return;
+    /* Release, each: the odd seq is visible before the word is. */
+    for (int i = 0; i < WORDS; i++)
+        atomic_store_explicit(&entry->words[i], words[i], memory_order_release);
+    atomic_store_explicit(&entry->seq, seq + 2, memory_order_release);
+}
+
+void mgds_ptrcache_put(const struct mgds_ptr *ptr, uintptr_t addr)
+{
+    const uint64_t words[WORDS] = {
+        [BASE] = ptr->base,     [SIZE] = ptr->size,
+        [ID] = ptr->id,         [CTX] = (uintptr_t)ptr->ctx,
+        [CTX_ID] = ptr->ctx_id, [TRAITS] = pack_traits(ptr),
+    };
+
+    write_entry(pick(set_of(addr), ptr, addr), words);
+}
+
+void mgds_ptrcache_drop(uintptr_t addr)
+{
+    static const uint64_t nothing[WORDS];
+    struct entry *set = set_of(addr);
+    uint64_t words[WORDS];
+
+    for (int way = 0; way < WAYS; way++) {
+        if (read_entry(&set[way], words) && covers(words, addr))
+            write_entry(&set[way], nothing);
+    }
+}

@@ -1,0 +1,38 @@
+/* Own streams; see stream.h. A context's stream word goes from NULL to the
+ * stream once, by compare-and-swap: of two threads that make one at the same
+ * time, the second destroys its own, which is idle, and so does not block. */
+#include "shim/gds/cuda/stream.h"
+
+#include "shim/gds/cuda/driver.h"
+#include "shim/gds/cuda/result.h"
+
+static int create(CUstream *out, const struct mgds_context *ctx)
+{
+    int rc = mgds_context_enter(ctx);
+
+    if (rc < 0)
+        return rc;
+    rc = mgds_cu(mgds_driver()->cuStreamCreate(out, CU_STREAM_NON_BLOCKING));
+    mgds_context_leave();
+    return rc;
+}
+
+int mgds_stream_own(void **out, struct mgds_context *ctx)
+{
+    CUstream stream = __atomic_load_n(&ctx->stream, __ATOMIC_ACQUIRE);
+    CUstream first = NULL;
+    int rc;
+
+    if (!stream) {
+        rc = create(&stream, ctx);
+        if (rc < 0)
+            return rc;
+        if (!__atomic_compare_exchange_n(&ctx->stream, &first, stream, false,
+                                         __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
+            mgds_cu(mgds_driver()->cuStreamDestroy(stream));
+            stream = first;
+        }
+    }
+    *out = stream;
+    return 0;
+}

@@ -1,0 +1,15 @@
+/* The stream of our own that a context has: staged copies run there, beside
+ * whatever the program has queued. Streams pass this folder's border as
+ * void *: outside it nobody names CUDA's types. */
+#ifndef MGDS_CUDA_STREAM_H
+#define MGDS_CUDA_STREAM_H
+
+#include "shim/gds/cuda/context.h"
+
+/* The own stream of a context, non-blocking (the legacy stream does not wait
+ * for it, nor it for that one), made on first need: not to be first needed
+ * where a wait stands. It lives as long as the context. Any thread; -ESHUTDOWN,
+ * -ENOMEM or what else the driver says. */
+int mgds_stream_own(void **out, struct mgds_context *ctx);
+
+#endif

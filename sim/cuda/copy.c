@@ -1,0 +1,206 @@
+/* Copies: checks, the rules of host synchronisation, execution. */
+#include "sim/cuda/copy.h"
+
+#include <string.h>
+
+#include "sim/cuda/ctx.h"
+#include "sim/cuda/fault.h"
+#include "sim/cuda/mem.h"
+#include "sim/cuda/stream.h"
+#include "sim/cuda/window.h"
+
+#define STAGED_MAX ((size_t)64 << 10)
+
+static size_t extent(const struct mgds_op_copy *copy, size_t pitch,
+                     size_t slice)
+{
+    return (copy->depth - 1) * slice + (copy->height - 1) * pitch + copy->width;
+}
+
+/* Known memory must be known to the end; the rest is pageable, unless the
+ * address is of the GPU. */
+static CUresult check_end(uintptr_t addr, size_t size, enum mgds_end end)
+{
+    if (mgds_mem_find(addr))
+        return mgds_mem_covers(addr, size) ? CUDA_SUCCESS
+                                           : CUDA_ERROR_INVALID_VALUE;
+    if (!addr || end == MGDS_END_KNOWN || mgds_window_has(addr))
+        return CUDA_ERROR_INVALID_VALUE;
+    return CUDA_SUCCESS;
+}
+
+static bool is_on_gpu(uintptr_t addr, int *device)
+{
+    struct mgds_gpu_block *block = mgds_mem_find(addr);
+
+    if (!block || mgds_block_is_host(block))
+        return false;
+    *device = block->device->ordinal;
+    return true;
+}
+
+CUresult mgds_copy_check(struct mgds_copy_request *request)
+{
+    struct mgds_op_copy *copy = &request->copy;
+    int from = -1, to = -2;
+    CUresult rc;
+
+    if (copy->width == 0 || copy->height == 0 || copy->depth == 0)
+        return CUDA_SUCCESS;
+    rc = check_end(copy->src, extent(copy, copy->src_pitch, copy->src_slice),
+                   request->src);
+    if (rc == CUDA_SUCCESS)
+        rc =
+            check_end(copy->dst, extent(copy, copy->dst_pitch, copy->dst_slice),
+                      request->dst);
+    copy->link = !is_on_gpu(copy->src, &from) || !is_on_gpu(copy->dst, &to) ||
+                 from != to;
+    return rc;
+}
+
+static bool is_sync_memops(uintptr_t addr)
+{
+    struct mgds_gpu_block *block = mgds_mem_find(addr);
+
+    return block && block->sync_memops;
+}
+
+static bool is_staged(const struct mgds_copy_request *request)
+{
+    const struct mgds_op_copy *copy = &request->copy;
+
+    return !request->sync && !mgds_mem_is_pinned(copy->src) &&
+           copy->height == 1 && copy->depth == 1 && copy->width <= STAGED_MAX &&
+           mgds_mem_is_pinned(copy->dst);
+}
+
+/* Between two places of device memory even the plain call does not wait. */
+static bool must_wait(const struct mgds_copy_request *request)
+{
+    const struct mgds_op_copy *copy = &request->copy;
+    int device;
+
+    if (is_sync_memops(copy->src) || is_sync_memops(copy->dst))
+        return true;
+    if (request->sync)
+        return !is_on_gpu(copy->src, &device) || !is_on_gpu(copy->dst, &device);
+    return !mgds_mem_is_pinned(copy->src) || !mgds_mem_is_pinned(copy->dst);
+}
+
+static struct mgds_gpu_op *copy_op(const struct mgds_copy_request *request,
+                                   struct mgds_gpu_ctx *ctx, bool staged)
+{
+    const void *bytes = staged ? (const void *)request->copy.src : NULL;
+    struct mgds_gpu_op *op =
+        mgds_op_new(MGDS_OP_COPY, ctx, bytes, staged ? request->copy.width : 0);
+
+    op->u.copy = request->copy;
+    op->u.copy.staged = staged;
+    if (staged)
+        op->u.copy.src = (uintptr_t)op->payload;
+    return op;
+}
+
+CUresult mgds_copy_submit(CUstream handle, struct mgds_copy_request *request)
+{
+    struct mgds_gpu_stream *stream;
+    CUresult rc = mgds_stream_find(handle, &stream);
+    bool staged, wait;
+
+    if (rc == CUDA_SUCCESS)
+        rc = mgds_copy_check(request);
+    if (rc != CUDA_SUCCESS)
+        return rc;
+    if (request->copy.width == 0 || request->copy.height == 0 ||
+        request->copy.depth == 0)
+        return CUDA_SUCCESS;
+    staged = !stream->capture && is_staged(request);
+    wait = !stream->capture && !staged && must_wait(request);
+    rc = mgds_stream_submit(stream, copy_op(request, stream->ctx, staged));
+    return rc == CUDA_SUCCESS && wait ? mgds_stream_finish(stream) : rc;
+}
+
+static void copy_body(void *arg)
+{
+    const struct mgds_op_copy *copy = arg;
+
+    for (size_t z = 0; z < copy->depth; z++) {
+        for (size_t y = 0; y < copy->height; y++) {
+            uintptr_t src =
+                copy->src + z * copy->src_slice + y * copy->src_pitch;
+            uintptr_t dst =
+                copy->dst + z * copy->dst_slice + y * copy->dst_pitch;
+
+            memmove(mgds_window_at(dst), mgds_window_at(src), copy->width);
+        }
+    }
+}
+
+/* What the model says these bytes take, less what they did take. */
+static void take_time(size_t bytes, uint64_t mb_per_s, uint64_t since)
+{
+    uint64_t end, now;
+
+    if (!mb_per_s)
+        return;
+    end = since + bytes * 1000 / mb_per_s;
+    now = mgds_gpu_now();
+    if (now < end)
+        mgds_gpu_nap(end - now);
+}
+
+CUresult mgds_copy_run(const struct mgds_gpu_op *op)
+{
+    struct mgds_op_copy copy = op->u.copy;
+    const struct mgds_gpu_config *cfg = &mgds_gpu.cfg;
+    uint64_t speed = copy.link ? cfg->link_bandwidth : cfg->bandwidth;
+    uint64_t since = speed ? mgds_gpu_now() : 0;
+
+    if (mgds_fault_run(copy_body, &copy) < 0)
+        return CUDA_ERROR_ILLEGAL_ADDRESS;
+    take_time(copy.width * copy.height * copy.depth, speed, since);
+    return CUDA_SUCCESS;
+}
+
+static void set_body(void *arg)
+{
+    const struct mgds_op_set *set = arg;
+
+    for (size_t y = 0; y < set->height; y++) {
+        unsigned char *row = mgds_window_at(set->dst + y * set->pitch);
+
+        if (set->element == 1) {
+            memset(row, (int)set->value, set->width);
+            continue;
+        }
+        for (size_t x = 0; x < set->width; x++)
+            memcpy(row + x * set->element, &set->value, set->element);
+    }
+}
+
+CUresult mgds_set_run(const struct mgds_gpu_op *op)
+{
+    struct mgds_op_set set = op->u.set;
+    uint64_t speed = mgds_gpu.cfg.bandwidth;
+    uint64_t since = speed ? mgds_gpu_now() : 0;
+
+    if (mgds_fault_run(set_body, &set) < 0)
+        return CUDA_ERROR_ILLEGAL_ADDRESS;
+    take_time(set.width * set.element * set.height, speed, since);
+    return CUDA_SUCCESS;
+}
+
+CUresult mgds_set_check(const struct mgds_op_set *set)
+{
+    size_t bytes = set->width * set->element;
+
+    if (set->dst % set->element)
+        return CUDA_ERROR_INVALID_VALUE;
+    if (set->width == 0 || set->height == 0)
+        return CUDA_SUCCESS;
+    if (set->height > 1 && (set->pitch < bytes || set->pitch % set->element))
+        return CUDA_ERROR_INVALID_VALUE;
+    return mgds_mem_covers(set->dst, (set->height - 1) * set->pitch + bytes)
+               ? CUDA_SUCCESS
+               : CUDA_ERROR_INVALID_VALUE;
+}

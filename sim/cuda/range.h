@@ -1,0 +1,36 @@
+/* Address ranges that do not overlap, sorted: what owns an address. Callers
+ * lock. */
+#ifndef MGDS_SIM_RANGE_H
+#define MGDS_SIM_RANGE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct mgds_range {
+    uintptr_t start;
+    size_t size;
+    void *value;
+};
+
+struct mgds_range_map {
+    struct mgds_range *rows;
+    size_t count, capacity;
+};
+
+/* The row that covers addr, or NULL. */
+struct mgds_range *mgds_range_find(const struct mgds_range_map *map,
+                                   uintptr_t addr);
+
+/* Index of the first row that starts at or after addr. */
+size_t mgds_range_lower(const struct mgds_range_map *map, uintptr_t addr);
+
+/* True if some row shares a byte with [start, start + size). */
+int mgds_range_overlaps(const struct mgds_range_map *map, uintptr_t start,
+                        size_t size);
+
+/* Adds a row that overlaps none; removes the one that starts there. */
+void mgds_range_add(struct mgds_range_map *map, uintptr_t start, size_t size,
+                    void *value);
+void mgds_range_remove(struct mgds_range_map *map, uintptr_t start);
+
+#endif

@@ -1,0 +1,173 @@
+/* Capture and threads: the three modes, which calls of which threads they
+ * refuse, who may end a capture (Driver API, cuStreamBeginCapture,
+ * cuThreadExchangeStreamCaptureMode). */
+#include "case.h"
+#include "graph.h"
+
+#define GLOBAL CU_STREAM_CAPTURE_MODE_GLOBAL
+#define LOCAL CU_STREAM_CAPTURE_MODE_THREAD_LOCAL
+#define RELAXED CU_STREAM_CAPTURE_MODE_RELAXED
+
+struct end {
+    CUstream stream;
+    int rc;
+};
+
+static void end_task(void *arg)
+{
+    struct end *e = arg;
+    CUgraph graph;
+
+    e->rc = (int)cu.StreamEndCapture(e->stream, &graph);
+}
+
+static void thread_ends_its_own_captures_only(void)
+{
+    CUstream s = mgds_free_stream();
+    struct end e = {s, -1};
+    struct mgds_task task;
+    CUgraph graph = NULL;
+
+    OK(cu.StreamBeginCapture(s, LOCAL));
+    mgds_task_start(&task, end_task, &e);
+    mgds_task_join(&task);
+    EXPECT_CU(CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD, e.rc);
+    mgds_case_note("status after an end by another thread: %d",
+                   (int)mgds_capture_status(s));
+    (void)cu.StreamEndCapture(s, &graph);
+}
+
+static void relaxed_capture_ends_in_any_thread(void)
+{
+    CUstream s = mgds_free_stream();
+    struct end e = {s, -1};
+    struct mgds_task task;
+
+    OK(cu.StreamBeginCapture(s, RELAXED));
+    mgds_task_start(&task, end_task, &e);
+    mgds_task_join(&task);
+    EXPECT_CU(CUDA_SUCCESS, e.rc);
+}
+
+/* Calls that may wait for the device are unsafe while a capture runs that
+ * could be what they wait for: refused to the capturing thread unless
+ * relaxed, and to all threads if global. */
+static void unsafe_call_in_the_capturing_thread_is_refused(void)
+{
+    CUstream s = mgds_free_stream();
+    CUdeviceptr at = 0;
+
+    OK(cu.StreamBeginCapture(s, LOCAL));
+    EXPECT_CU(CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED, cu.MemAlloc(&at, 4096));
+    mgds_expect_spoilt(s);
+}
+
+static void relaxed_capture_allows_unsafe_calls(void)
+{
+    CUstream s = mgds_free_stream();
+    CUdeviceptr at = 0;
+    CUgraph graph = NULL;
+
+    OK(cu.StreamBeginCapture(s, RELAXED));
+    EXPECT_CU(CUDA_SUCCESS, cu.MemAlloc(&at, 4096));
+    EXPECT_CU(CUDA_SUCCESS, cu.MemFree(at));
+    OK(cu.StreamEndCapture(s, &graph));
+    OK(cu.GraphDestroy(graph));
+}
+
+/* What another thread gets while this one captures. */
+struct probe {
+    CUevent event;
+    int rc;
+};
+
+static void query_task(void *arg)
+{
+    struct probe *p = arg;
+
+    p->rc = (int)cu.EventQuery(p->event);
+}
+
+static void alloc_task(void *arg)
+{
+    struct probe *p = arg;
+    CUdeviceptr at;
+
+    p->rc = (int)cu.MemAlloc(&at, 4096);
+    if (p->rc == CUDA_SUCCESS)
+        OK(cu.MemFree(at));
+}
+
+static int in_another_thread(void (*run)(void *), CUevent event)
+{
+    struct probe p = {event, -1};
+    struct mgds_task task;
+
+    mgds_task_start(&task, run, &p);
+    mgds_task_join(&task);
+    return p.rc;
+}
+
+static void global_capture_refuses_other_threads_queries(void)
+{
+    CUstream s = mgds_free_stream();
+    CUevent e = mgds_event(CU_EVENT_DISABLE_TIMING);
+
+    OK(cu.StreamBeginCapture(s, GLOBAL));
+    EXPECT_CU(CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED,
+              in_another_thread(query_task, e));
+    mgds_expect_spoilt(s);
+}
+
+static void global_capture_refuses_other_threads_allocations(void)
+{
+    CUstream s = mgds_free_stream();
+
+    OK(cu.StreamBeginCapture(s, GLOBAL));
+    EXPECT_CU(CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED,
+              in_another_thread(alloc_task, NULL));
+    mgds_expect_spoilt(s);
+}
+
+static void thread_local_capture_leaves_other_threads_alone(void)
+{
+    CUstream s = mgds_free_stream();
+    CUevent e = mgds_event(CU_EVENT_DISABLE_TIMING);
+    CUgraph graph = NULL;
+
+    OK(cu.StreamBeginCapture(s, LOCAL));
+    EXPECT_CU(CUDA_SUCCESS, in_another_thread(query_task, e));
+    EXPECT_CU(CUDA_SUCCESS, in_another_thread(alloc_task, NULL));
+    OK(cu.StreamEndCapture(s, &graph));
+    OK(cu.GraphDestroy(graph));
+}
+
+static void exchanged_mode_allows_an_unsafe_call(void)
+{
+    CUstream s = mgds_free_stream();
+    CUstreamCaptureMode mode = RELAXED;
+    CUdeviceptr at;
+    CUgraph graph = NULL;
+
+    OK(cu.StreamBeginCapture(s, LOCAL));
+    OK(cu.ThreadExchangeStreamCaptureMode(&mode));
+    EXPECT_EQ(GLOBAL, mode);
+    EXPECT_CU(CUDA_SUCCESS, cu.MemAlloc(&at, 4096));
+    OK(cu.ThreadExchangeStreamCaptureMode(&mode));
+    EXPECT_EQ(RELAXED, mode);
+    OK(cu.StreamEndCapture(s, &graph));
+    OK(cu.GraphDestroy(graph));
+    OK(cu.MemFree(at));
+}
+
+const struct mgds_case mgds_cases_capmode[] = {
+    CASE(thread_ends_its_own_captures_only, 0, ALONE),
+    CASE(relaxed_capture_ends_in_any_thread),
+    CASE(unsafe_call_in_the_capturing_thread_is_refused),
+    CASE(relaxed_capture_allows_unsafe_calls),
+    CASE(global_capture_refuses_other_threads_queries),
+    CASE(global_capture_refuses_other_threads_allocations, 0, UNSURE),
+    CASE(thread_local_capture_leaves_other_threads_alone),
+    CASE(exchanged_mode_allows_an_unsafe_call),
+    CASE_END,
+};

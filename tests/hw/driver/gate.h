@@ -1,0 +1,32 @@
+/* A gate holds a stream back: a memory operation waits on a host word until
+ * the gate opens. It is how a case shows that something has *not* run. The
+ * watchdog opens all gates, so no device is left waiting. */
+#ifndef MGDS_HW_GATE_H
+#define MGDS_HW_GATE_H
+
+#include "driver.h"
+
+struct mgds_gate {
+    unsigned slot;
+    CUdeviceptr word;
+};
+
+/* Allocates the words; once, from mgds_env_start. */
+void mgds_gate_setup(void);
+
+/* A closed gate; any number of streams may stand in it. */
+struct mgds_gate mgds_gate_new(void);
+
+/* Queues a wait for the gate. */
+void mgds_gate_hold(struct mgds_gate gate, CUstream stream);
+
+/* Lets every stream that stands in it go on, now and later. */
+void mgds_gate_open(struct mgds_gate gate);
+
+/* Async-signal-safe: opens every gate ever made. */
+void mgds_gate_open_all(void);
+
+/* Gates still closed with a stream held; they are opened and forgotten. */
+int mgds_gate_reset(void);
+
+#endif

@@ -1,0 +1,69 @@
+/* What a test scripts, and reads back, of the libcuda.so.1 of fake_cuda.c. */
+#ifndef MGDS_TEST_FAKE_CUDA_H
+#define MGDS_TEST_FAKE_CUDA_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "shim/gds/cuda/driver_abi.h"
+
+enum { FAKE_BLOCKS = 16, FAKE_CONTEXTS = 4 };
+
+/* A piece of memory, as cuPointerGetAttributes tells of it. size 0: none. */
+struct fake_block {
+    uintptr_t base;
+    size_t size;
+    CUmemorytype type;
+    CUcontext ctx;
+    int device;
+    uint64_t id;
+    bool managed, legacy_ipc, pool;
+    unsigned handle_types;
+};
+
+struct fake_context {
+    CUcontext handle; /* NULL: none */
+    uint64_t id;
+    int device;
+};
+
+struct fake_cuda {
+    /* scripted; defaults: a driver of 13.0 with one device */
+    int version;
+    CUresult version_result, count_result, query_result, alloc_result;
+    int devices;
+    const char *missing; /* a function that cuGetProcAddress does not know */
+    struct fake_block blocks[FAKE_BLOCKS];
+    struct fake_context contexts[FAKE_CONTEXTS];
+    CUcontext primary; /* of each device; NULL: not active */
+    CUresult event_result;
+    /* counted, atomically */
+    unsigned inits;
+    unsigned asked_one, asked_all; /* pointer queries */
+    unsigned lines, planes, cubes; /* copies by their dimensions */
+    unsigned streams_made, streams_destroyed;
+    unsigned events_destroyed;
+    unsigned hosts_freed;
+    int primary_held; /* retains without release */
+    /* the last copy of more than a line */
+    CUDA_MEMCPY2D plane;
+    CUDA_MEMCPY3D cube;
+    size_t line;
+    /* asked of cuGetProcAddress_v2 */
+    bool other_version; /* some function with another one than in the table */
+    bool asked_for_init;
+};
+
+/* Loads the fake into the process and lets the door find it; then the same
+ * script every time. */
+struct fake_cuda *fake_cuda_load(void);
+
+/* Everything as after load; contexts and blocks gone. */
+void fake_cuda_reset(struct fake_cuda *fake);
+
+/* The depth of the calling thread's context stack, and its top. */
+unsigned fake_cuda_depth(void);
+CUcontext fake_cuda_top(void);
+void fake_cuda_set_top(CUcontext ctx);
+
+#endif
