@@ -1,4 +1,4 @@
-// Finds the next definition of a symbol, however its library was loaded.
+/* Finds the next definition of a symbol, however its library was loaded. */
 #include "sim/mpi/next.h"
 
 #include <dlfcn.h>
@@ -9,7 +9,7 @@
 #include <string.h>
 
 enum {
-    MGDS_VERSION_BYTES = 8192 // MPI_MAX_LIBRARY_VERSION_STRING of MPICH
+    MGDS_VERSION_BYTES = 8192 /* MPI_MAX_LIBRARY_VERSION_STRING of MPICH */
 };
 
 struct mgds_object_names {
@@ -29,8 +29,8 @@ static bool is_this_object(const struct dl_phdr_info *info)
            (uintptr_t)us.dli_fbase == info->dlpi_addr;
 }
 
-// Objects before us are in front of us on purpose: asking them would come
-// back here. So only names behind ours, in load order, are kept.
+/* Objects before us are in front of us on purpose: asking them would come
+ * back here. So only names behind ours, in load order, are kept. */
 static int collect_name(struct dl_phdr_info *info, size_t size, void *arg)
 {
     struct mgds_object_names *names = arg;
@@ -54,7 +54,7 @@ static int collect_name(struct dl_phdr_info *info, size_t size, void *arg)
     return 0;
 }
 
-// The handle keeps the object loaded, as our pointer into it must.
+/* The handle keeps the object loaded, as our pointer into it must. */
 static void *symbol_of_object(const char *object, const char *name)
 {
     void *symbol;
@@ -68,7 +68,7 @@ static void *symbol_of_object(const char *object, const char *name)
     return symbol;
 }
 
-// dlopen must not be called under dl_iterate_phdr's lock: names first.
+/* dlopen must not be called under dl_iterate_phdr's lock: names first. */
 static void *symbol_of_any_object(const char *name)
 {
     struct mgds_object_names names = {0};

@@ -1,8 +1,8 @@
-// libmpix_sim_mpi.so: preloaded in test and simulation runs, never part of
-// the product. It makes MPICH over UCX friendlier where ranks outnumber cores:
-//  - a rank whose ucp_worker_progress finds nothing to do gives its core away;
-//  - MPI_Finalize ends, also with 3 and more ranks over UCX's tcp transport.
-// With another MPI, or without MPI, every call here passes straight through.
+/* libmpix_sim_mpi.so: preloaded in test and simulation runs, never part of
+ * the product. It makes MPICH over UCX friendlier where ranks outnumber cores:
+ *  - a rank whose ucp_worker_progress finds nothing to do gives its core away;
+ *  - MPI_Finalize ends, also with 3 and more ranks over UCX's tcp transport.
+ * With another MPI, or without MPI, every call here passes straight through. */
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,9 +14,9 @@
 
 #define MGDS_EXPORT __attribute__((visibility("default")))
 
-// Polls in a row that found nothing, before the core is given away: first to
-// whoever is runnable, then for a while. A message on its way arrives within
-// the first; the second is for ranks that wait for a slow one.
+/* Polls in a row that found nothing, before the core is given away: first to
+ * whoever is runnable, then for a while. A message on its way arrives within
+ * the first; the second is for ranks that wait for a slow one. */
 enum { MGDS_IDLE_YIELD = 64, MGDS_IDLE_NAP = 2048, MGDS_NAP_NS = 20000 };
 
 MGDS_EXPORT unsigned ucp_worker_progress(void *worker);
@@ -37,8 +37,8 @@ static void give_core_away(void)
         sched_yield();
 }
 
-// A caller of UCX has UCX, unless its library hides from the loader: say so
-// rather than call null.
+/* A caller of UCX has UCX, unless its library hides from the loader: say so
+ * rather than call null. */
 static void require_ucx(bool found)
 {
     if (found)
@@ -69,10 +69,10 @@ unsigned ucp_worker_progress(void *worker)
     return 0;
 }
 
-// MPICH 4.0.2 closes its endpoints with a flush that may have to finish a
-// connection, and a peer that is already done waits in PMI, where nothing
-// makes progress. Behind a barrier there is nothing left to flush: null is
-// UCX's "done", and destroying the worker frees the endpoint.
+/* MPICH 4.0.2 closes its endpoints with a flush that may have to finish a
+ * connection, and a peer that is already done waits in PMI, where nothing
+ * makes progress. Behind a barrier there is nothing left to flush: null is
+ * UCX's "done", and destroying the worker frees the endpoint. */
 void *ucp_disconnect_nb(void *endpoint)
 {
     const struct mgds_sim_next *next = mgds_sim_next();
@@ -94,9 +94,9 @@ static bool world_is_running(const struct mgds_sim_next *next)
            next->finalized(&ended) == MPI_SUCCESS && !ended;
 }
 
-// finalize is the next definition under the name that the caller used. A tool
-// between us and MPI comes back through the other name: that call is nested,
-// and only passed on.
+/* finalize is the next definition under the name that the caller used. A tool
+ * between us and MPI comes back through the other name: that call is nested,
+ * and only passed on. */
 static int finalize_world(int (*finalize)(void))
 {
     const struct mgds_sim_next *next = mgds_sim_next();

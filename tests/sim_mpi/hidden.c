@@ -1,6 +1,6 @@
-// Not linked with MPI: loads it by dlopen(RTLD_LOCAL), as language bindings
-// do, so that RTLD_NEXT finds nothing; then runs a barrier and ends. The
-// calls go through the loader, where a preloaded library comes first.
+/* Not linked with MPI: loads it by dlopen(RTLD_LOCAL), as language bindings
+ * do, so that RTLD_NEXT finds nothing; then runs a barrier and ends. The
+ * calls go through the loader, where a preloaded library comes first. */
 #include <dlfcn.h>
 #include <stdio.h>
 
@@ -16,7 +16,7 @@ int main(void)
     int (*init)(int *, char ***);
     int (*barrier)(int);
     int (*finalize)(void);
-    const int world = 0x44000000; // MPICH's MPI_COMM_WORLD
+    const int world = 0x44000000; /* MPICH's MPI_COMM_WORLD */
     void *mpi = dlopen("libmpich.so.12", RTLD_NOW | RTLD_LOCAL);
 
     if (!mpi) {

@@ -1,5 +1,5 @@
-// Two ranks: rank 1 waits in MPI_Recv while rank 0 is elsewhere. Rank 1 prints
-// the share of that time, in percent, for which it held a core.
+/* Two ranks: rank 1 waits in MPI_Recv while rank 0 is elsewhere. Rank 1 prints
+ * the share of that time, in percent, for which it held a core. */
 #include <stdio.h>
 #include <sys/resource.h>
 #include <time.h>

@@ -1,6 +1,6 @@
-// Every rank passes a number around the ring, argv[1] times; exits 1 if a
-// wrong one arrives. Ends by the name that argv[2] says: MPI, PMPI, or SESSION
-// for a program that never had a world.
+/* Every rank passes a number around the ring, argv[1] times; exits 1 if a
+ * wrong one arrives. Ends by the name that argv[2] says: MPI, PMPI, or SESSION
+ * for a program that never had a world. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,7 +27,7 @@ static int pass_around(MPI_Comm comm, int laps)
     return 0;
 }
 
-// Open MPI 4 has no sessions.
+/* Open MPI 4 has no sessions. */
 #if MPI_VERSION >= 4
 static int run_session(int laps)
 {

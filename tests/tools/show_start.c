@@ -1,5 +1,5 @@
-// Prints how it was started: arguments, environment of interest, and which of
-// our libraries the loader mapped, one fact a line.
+/* Prints how it was started: arguments, environment of interest, and which of
+ * our libraries the loader mapped, one fact a line. */
 #include <link.h>
 #include <stdio.h>
 #include <stdlib.h>

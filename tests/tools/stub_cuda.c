@@ -1,6 +1,6 @@
-// A libcuda.so.1 that only answers questions: STUB_CUDA_COUNT devices,
-// STUB_CUDA_INIT for cuInit's result, STUB_CUDA_LACK for an attribute that the
-// devices lack, STUB_CUDA_ISLAND for a device that reaches no other.
+/* A libcuda.so.1 that only answers questions: STUB_CUDA_COUNT devices,
+ * STUB_CUDA_INIT for cuInit's result, STUB_CUDA_LACK for an attribute that the
+ * devices lack, STUB_CUDA_ISLAND for a device that reaches no other. */
 #include <stdio.h>
 #include <stdlib.h>
 

@@ -1,5 +1,5 @@
-// A libmpix_gds.so for tests of the tools: it answers MPIX_Gds_query with
-// what the environment says, and interposes nothing.
+/* A libmpix_gds.so for tests of the tools: it answers MPIX_Gds_query with
+ * what the environment says, and interposes nothing. */
 #include <stdint.h>
 #include <stdlib.h>
 

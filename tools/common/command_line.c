@@ -1,4 +1,4 @@
-// Options by getopt_long.
+/* Options by getopt_long. */
 #include "tools/common/command_line.h"
 
 #include <errno.h>
@@ -7,8 +7,8 @@
 
 enum { MGDS_WORD_BYTES = 128 };
 
-// The word that getopt_long complains about. It leaves the letter of a short
-// option in optopt, and does not step over a group of them.
+/* The word that getopt_long complains about. It leaves the letter of a short
+ * option in optopt, and does not step over a group of them. */
 static void name_bad_word(char word[MGDS_WORD_BYTES], char **argv)
 {
     if (optopt > 0 && optopt < MGDS_LONG_OPTION)
@@ -31,7 +31,7 @@ int mgds_command_line_parse(const struct mgds_command_line *line, void *arg,
     char word[MGDS_WORD_BYTES];
     int option;
 
-    optind = 0; // start over, also when called again
+    optind = 0; /* start over, also when called again */
     while ((option = getopt_long(argc, argv, line->letters, line->options,
                                  NULL)) != -1) {
         if (option == '?' || option == ':') {

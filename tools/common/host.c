@@ -1,4 +1,4 @@
-// The identity of a host.
+/* The identity of a host. */
 #include "tools/common/host.h"
 
 #include <errno.h>

@@ -1,4 +1,4 @@
-// Whole numbers from a command line.
+/* Whole numbers from a command line. */
 #include "tools/common/number.h"
 
 #include <ctype.h>
@@ -10,7 +10,7 @@ int mgds_number_parse(long *number, const char *text, long min, long max)
     char *end;
     long value;
 
-    // strtol would skip blanks and take a plus sign.
+    /* strtol would skip blanks and take a plus sign. */
     if (!isdigit((unsigned char)text[0]) && text[0] != '-')
         return -EINVAL;
     errno = 0;

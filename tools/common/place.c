@@ -1,4 +1,4 @@
-// Finds the folders of this installation from /proc/self/exe.
+/* Finds the folders of this installation from /proc/self/exe. */
 #include "tools/common/place.h"
 
 #include <errno.h>
@@ -31,7 +31,7 @@ static int find_bin(char bin[PATH_MAX])
     return 0;
 }
 
-// The folder that bin/relative names, without its dots when it exists.
+/* The folder that bin/relative names, without its dots when it exists. */
 static int resolve(char folder[PATH_MAX], const char *bin, const char *relative)
 {
     char dotted[PATH_MAX];

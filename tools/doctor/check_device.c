@@ -1,11 +1,11 @@
-// Checks of devices: driver, GPUs, what they can do, RDMA adapters. Asked by
-// one rank of every host; the worst host is the one spoken of.
+/* Checks of devices: driver, GPUs, what they can do, RDMA adapters. Asked by
+ * one rank of every host; the worst host is the one spoken of. */
 #include "tools/doctor/exam.h"
 
 #include <stdio.h>
 #include <string.h>
 
-// Calls judge for each host until one is not ok.
+/* Calls judge for each host until one is not ok. */
 typedef void mgds_host_judge(struct mgds_finding *finding,
                              const struct mgds_rank_facts *rank);
 
@@ -124,8 +124,8 @@ void mgds_check_peers(struct mgds_finding *finding,
     judge_hosts(finding, exam, judge_peers);
 }
 
-// The flush of remote writes is a matter of the HCA's path and told, not
-// judged: a fenced atomic does without.
+/* The flush of remote writes is a matter of the HCA's path and told, not
+ * judged: a fenced atomic does without. */
 static void judge_memops(struct mgds_finding *finding,
                          const struct mgds_rank_facts *rank)
 {

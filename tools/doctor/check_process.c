@@ -1,4 +1,4 @@
-// Checks of what every rank needs: our files, our library, MPI, limits.
+/* Checks of what every rank needs: our files, our library, MPI, limits. */
 #include "tools/doctor/exam.h"
 
 #include <stdio.h>
@@ -39,7 +39,7 @@ void mgds_check_installation(struct mgds_finding *finding,
                      MGDS_VERSION, exam->place->lib);
 }
 
-// Every bad value and name gets a line of its own, from the table itself.
+/* Every bad value and name gets a line of its own, from the table itself. */
 void mgds_check_settings(struct mgds_finding *finding,
                          const struct mgds_exam *exam)
 {
@@ -64,7 +64,7 @@ static bool no_ranks(struct mgds_finding *finding, const struct mgds_exam *exam)
     return true;
 }
 
-// Why the library of this rank is of no use; false if it is of use.
+/* Why the library of this rank is of no use; false if it is of use. */
 static bool is_ineffective(struct mgds_finding *finding,
                            const struct mgds_rank_facts *rank)
 {
@@ -122,7 +122,7 @@ void mgds_check_library(struct mgds_finding *finding,
                      facts->rank[0].library.path);
 }
 
-// MPIs that keep MPICH's handles (the MPICH ABI initiative).
+/* MPIs that keep MPICH's handles (the MPICH ABI initiative). */
 static bool is_mpich_like(const struct mgds_mpi_facts *mpi)
 {
     static const char *const family[] = {"MPICH", "Intel(R) MPI", "MVAPICH",
@@ -185,7 +185,7 @@ lowest_limit(const struct mgds_facts *facts)
     return lowest;
 }
 
-// A limit matters where an adapter pins what it reads and writes.
+/* A limit matters where an adapter pins what it reads and writes. */
 void mgds_check_memlock(struct mgds_finding *finding,
                         const struct mgds_exam *exam)
 {

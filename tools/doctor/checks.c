@@ -1,4 +1,4 @@
-// The table of checks, and how they say what they found.
+/* The table of checks, and how they say what they found. */
 #include "tools/doctor/exam.h"
 
 #include <stdarg.h>

@@ -1,5 +1,5 @@
-// An external command under a time limit. One loop waits for everything that
-// can happen: output, the child's end, a signal to us, the time.
+/* An external command under a time limit. One loop waits for everything that
+ * can happen: output, the child's end, a signal to us, the time. */
 #include "tools/doctor/child.h"
 
 #include <errno.h>
@@ -18,11 +18,11 @@ extern char **environ;
 
 enum {
     MGDS_OUTPUT_MAX = 4 << 20,
-    MGDS_GRACE_MS = 3000, // between SIGTERM and SIGKILL: launchers clean up
-    MGDS_DRAIN_MS = 1000  // for output still in the pipes at the end
+    MGDS_GRACE_MS = 3000, /* between SIGTERM and SIGKILL: launchers clean up */
+    MGDS_DRAIN_MS = 1000  /* for output still in the pipes at the end */
 };
 
-// What the command is being allowed to do until the deadline.
+/* What the command is being allowed to do until the deadline. */
 enum phase { PHASE_RUN, PHASE_TERMINATE, PHASE_KILL, PHASE_DRAIN, PHASE_OVER };
 
 enum { FD_OUT, FD_ERR, FD_SIGNAL, FD_COUNT };
@@ -30,12 +30,12 @@ enum { FD_OUT, FD_ERR, FD_SIGNAL, FD_COUNT };
 struct run {
     struct mgds_child *child;
     struct pollfd fd[FD_COUNT];
-    int write_end[2]; // of FD_OUT and FD_ERR, the command's
-    int input[2];     // a pipe that stays open and empty
+    int write_end[2]; /* of FD_OUT and FD_ERR, the command's */
+    int input[2];     /* a pipe that stays open and empty */
     pid_t pid;
     bool ended;
     enum phase phase;
-    long long deadline; // ms, monotonic
+    long long deadline; /* ms, monotonic */
     sigset_t old_mask;
 };
 
@@ -85,7 +85,7 @@ static int open_signals(struct run *run)
     sigaddset(&set, SIGCHLD);
     sigaddset(&set, SIGINT);
     sigaddset(&set, SIGTERM);
-    pthread_sigmask(SIG_BLOCK, &set, &run->old_mask); // cannot fail
+    pthread_sigmask(SIG_BLOCK, &set, &run->old_mask); /* cannot fail */
     run->fd[FD_SIGNAL].fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
     return run->fd[FD_SIGNAL].fd < 0 ? -errno : 0;
 }
@@ -116,9 +116,9 @@ static int spawn(struct run *run, char *const *argv)
     rc = posix_spawnattr_init(&attributes);
     if (rc != 0)
         goto destroy_actions;
-    // These fail for lack of memory only, and then so does the spawn.
-    // Not /dev/null: at the end of its input Hydra tells its proxy so, and dies
-    // of it (SIGPIPE) if a short job is over by then.
+    /* These fail for lack of memory only, and then so does the spawn.
+     * Not /dev/null: at the end of its input Hydra tells its proxy so, and dies
+     * of it (SIGPIPE) if a short job is over by then. */
     posix_spawn_file_actions_adddup2(&actions, run->input[0], 0);
     posix_spawn_file_actions_adddup2(&actions, run->write_end[FD_OUT], 1);
     posix_spawn_file_actions_adddup2(&actions, run->write_end[FD_ERR], 2);
@@ -152,8 +152,8 @@ static int keep(struct mgds_child_output *output, const char *bytes,
     return 0;
 }
 
-// Reads once, for a command that never stops writing must not keep us here;
-// at the end of file the descriptor is closed.
+/* Reads once, for a command that never stops writing must not keep us here;
+ * at the end of file the descriptor is closed. */
 static int read_output(int *fd, struct mgds_child_output *output)
 {
     char buffer[65536];
@@ -182,7 +182,7 @@ static void take_end(struct run *run)
         return;
     run->ended = true;
     if (run->phase != PHASE_RUN)
-        kill(-run->pid, SIGKILL); // what a stopped launcher left behind
+        kill(-run->pid, SIGKILL); /* what a stopped launcher left behind */
     enter(run, PHASE_DRAIN, MGDS_DRAIN_MS);
 }
 
@@ -214,7 +214,7 @@ static void take_timeout(struct run *run)
         enter(run, PHASE_KILL, MGDS_GRACE_MS);
         break;
     default:
-        run->phase = PHASE_OVER; // somebody else holds the pipe: leave them
+        run->phase = PHASE_OVER; /* somebody else holds the pipe: leave them */
     }
 }
 
@@ -261,7 +261,8 @@ static int start_and_watch(struct run *run, char *const *argv, int seconds)
     close_fd(&run->write_end[FD_ERR]);
     enter(run, PHASE_RUN, seconds * 1000);
     rc = watch(run);
-    if (!run->ended) { // it ignored all, or we failed: never leave it running
+    if (!run->ended) { /* it ignored all, or we failed: never leave it running
+                        */
         kill(-run->pid, SIGKILL);
         waitpid(run->pid, &run->child->status, 0);
     }

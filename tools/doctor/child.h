@@ -1,4 +1,4 @@
-// Runs an external command that may fail, hang, or say too much.
+/* Runs an external command that may fail, hang, or say too much. */
 #ifndef MGDS_DOCTOR_CHILD_H
 #define MGDS_DOCTOR_CHILD_H
 
@@ -6,24 +6,24 @@
 #include <stddef.h>
 
 struct mgds_child_output {
-    char *text; // terminated; never null after mgds_child_run
+    char *text; /* terminated; never null after mgds_child_run */
     size_t size;
-    bool cut; // there was more than we keep
+    bool cut; /* there was more than we keep */
 };
 
 struct mgds_child {
-    int status;      // as waitpid gives it
-    bool timed_out;  // it was stopped because its time was over
-    int interrupted; // the signal that made us stop it, or 0
+    int status;      /* as waitpid gives it */
+    bool timed_out;  /* it was stopped because its time was over */
+    int interrupted; /* the signal that made us stop it, or 0 */
     struct mgds_child_output out;
     struct mgds_child_output err;
 };
 
-// Runs argv (argv[0] is searched in PATH) with no input, in a process group
-// of its own, for at most seconds; then the group is told to end, and a
-// little later made to. Blocks SIGINT and SIGTERM meanwhile: they stop the
-// command. Returns 0 when it was started, however it ended, else a negative
-// errno. The caller ends with mgds_child_fini in either case.
+/* Runs argv (argv[0] is searched in PATH) with no input, in a process group
+ * of its own, for at most seconds; then the group is told to end, and a
+ * little later made to. Blocks SIGINT and SIGTERM meanwhile: they stop the
+ * command. Returns 0 when it was started, however it ended, else a negative
+ * errno. The caller ends with mgds_child_fini in either case. */
 int mgds_child_run(struct mgds_child *child, char *const *argv, int seconds);
 
 void mgds_child_fini(struct mgds_child *child);

@@ -1,4 +1,4 @@
-// One examination: what was asked, what was found, what was judged.
+/* One examination: what was asked, what was found, what was judged. */
 #ifndef MGDS_DOCTOR_EXAM_H
 #define MGDS_DOCTOR_EXAM_H
 
@@ -11,36 +11,36 @@
 
 enum mgds_state {
     MGDS_OK,
-    MGDS_FALLBACK, // works, in a lesser way that the text names
+    MGDS_FALLBACK, /* works, in a lesser way that the text names */
     MGDS_BROKEN,
-    MGDS_UNKNOWN // could not be examined, for a reason told elsewhere
+    MGDS_UNKNOWN /* could not be examined, for a reason told elsewhere */
 };
 
-// What a check says: a text of one line, for anything but ok a remedy or
-// nothing, and lines of others' (a failed command's) to show below.
+/* What a check says: a text of one line, for anything but ok a remedy or
+ * nothing, and lines of others' (a failed command's) to show below. */
 struct mgds_finding {
     enum mgds_state state;
     char text[1024];
     char remedy[512];
-    char *detail; // or null; the finding's own
+    char *detail; /* or null; the finding's own */
 };
 
-// How the ranks were started, or were not.
+/* How the ranks were started, or were not. */
 struct mgds_launch {
     struct mgds_finding finding;
-    char command[4096]; // for people to read
-    int interrupted;    // the signal that ended it, or 0
+    char command[4096]; /* for people to read */
+    int interrupted;    /* the signal that ended it, or 0 */
 };
 
 struct mgds_exam {
     const struct mgds_doctor_options *options;
     const struct mgds_place *place;
-    bool library_file; // libmpix_gds.so is in place->lib
+    bool library_file; /* libmpix_gds.so is in place->lib */
     struct mgds_launch launch;
-    struct mgds_facts facts; // empty unless the launch is ok
+    struct mgds_facts facts; /* empty unless the launch is ok */
 };
 
-// A row of the table of checks, in the order of the report.
+/* A row of the table of checks, in the order of the report. */
 struct mgds_check {
     const char *id;
     const char *title;
@@ -52,19 +52,19 @@ extern const size_t mgds_check_count;
 
 extern const char *const mgds_state_name[];
 
-// Sets state and text; what is too long is cut.
+/* Sets state and text; what is too long is cut. */
 void mgds_finding_set(struct mgds_finding *finding, enum mgds_state state,
                       const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-// Appends to the text.
+/* Appends to the text. */
 void mgds_finding_add(struct mgds_finding *finding, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
 void mgds_finding_remedy(struct mgds_finding *finding, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-// The checks, by subject.
+/* The checks, by subject. */
 void mgds_check_installation(struct mgds_finding *finding,
                              const struct mgds_exam *exam);
 void mgds_check_settings(struct mgds_finding *finding,

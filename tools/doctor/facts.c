@@ -1,4 +1,4 @@
-// Reads the report of mpix-gds-probe.
+/* Reads the report of mpix-gds-probe. */
 #include "tools/doctor/facts.h"
 
 #include <errno.h>
@@ -27,7 +27,7 @@ static int complain_json(const struct message *message,
     return -EINVAL;
 }
 
-// The line that equals wanted, at or after text.
+/* The line that equals wanted, at or after text. */
 static const char *find_line(const char *text, const char *wanted)
 {
     size_t length = strlen(wanted);
@@ -42,8 +42,8 @@ static const char *find_line(const char *text, const char *wanted)
     return NULL;
 }
 
-// The JSON between the lines of the frame, and only one frame: ranks that
-// know nothing of each other print one each.
+/* The JSON between the lines of the frame, and only one frame: ranks that
+ * know nothing of each other print one each. */
 static int find_frame(const char **body, size_t *length, const char *output,
                       const struct message *message)
 {

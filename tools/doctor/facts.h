@@ -1,5 +1,5 @@
-// What mpix-gds-probe reported, checked and in C. The format is
-// tools/probe/facts.h's; nothing missing, nothing extra, no wrong type.
+/* What mpix-gds-probe reported, checked and in C. The format is
+ * tools/probe/facts.h's; nothing missing, nothing extra, no wrong type. */
 #ifndef MGDS_DOCTOR_FACTS_H
 #define MGDS_DOCTOR_FACTS_H
 
@@ -9,11 +9,11 @@
 #include <jansson.h>
 
 struct mgds_library_facts {
-    int found; // MPIX_Gds_query is in the process
+    int found; /* MPIX_Gds_query is in the process */
     const char *path;
-    int error; // what MPIX_Gds_query returned, MPI_SUCCESS is 0
+    int error; /* what MPIX_Gds_query returned, MPI_SUCCESS is 0 */
     json_int_t version;
-    json_int_t state; // 1: it acts, 0: it only passes calls on
+    json_int_t state; /* 1: it acts, 0: it only passes calls on */
     json_int_t cuda;
 };
 
@@ -24,13 +24,13 @@ struct mgds_mpi_facts {
 };
 
 struct mgds_gpu_facts {
-    int found; // libcuda.so.1 could be loaded
+    int found; /* libcuda.so.1 could be loaded */
     const char *path;
-    const char *error; // "" if all calls went well
-    int version;       // 1000 * major + 10 * minor
+    const char *error; /* "" if all calls went well */
+    int version;       /* 1000 * major + 10 * minor */
     json_t *devices;
-    json_t *peers; // matrix of booleans
-    size_t count;  // of devices
+    json_t *peers; /* matrix of booleans */
+    size_t count;  /* of devices */
 };
 
 struct mgds_rank_facts {
@@ -40,41 +40,41 @@ struct mgds_rank_facts {
     int pid;
     struct mgds_library_facts library;
     struct mgds_mpi_facts mpi;
-    json_int_t memlock_soft; // bytes, -1: unlimited
+    json_int_t memlock_soft; /* bytes, -1: unlimited */
     json_int_t memlock_hard;
-    bool asked_devices; // the members below are set: one rank a host
+    bool asked_devices; /* the members below are set: one rank a host */
     json_t *hca;
     struct mgds_gpu_facts gpu;
 };
 
-// Pointers lead into root; all zero is an empty report.
+/* Pointers lead into root; all zero is an empty report. */
 struct mgds_facts {
     json_t *root;
-    struct mgds_rank_facts *rank; // in order of their numbers
+    struct mgds_rank_facts *rank; /* in order of their numbers */
     size_t count;
 };
 
-// Reads the one report in output, which may have other lines around it.
-// Returns 0, or -EINVAL with what is wrong in text (size bytes), -ENOMEM.
+/* Reads the one report in output, which may have other lines around it.
+ * Returns 0, or -EINVAL with what is wrong in text (size bytes), -ENOMEM. */
 int mgds_facts_parse(struct mgds_facts *facts, const char *output, char *text,
                      size_t size);
 
 void mgds_facts_fini(struct mgds_facts *facts);
 
-// The rank that asked the devices of that rank's host. Never null.
+/* The rank that asked the devices of that rank's host. Never null. */
 const struct mgds_rank_facts *
 mgds_facts_of_host(const struct mgds_facts *facts,
                    const struct mgds_rank_facts *rank);
 
 size_t mgds_facts_hosts(const struct mgds_facts *facts);
 
-// One device: a fact that is yes or no, by the probe's name for it.
+/* One device: a fact that is yes or no, by the probe's name for it. */
 bool mgds_gpu_can(const struct mgds_gpu_facts *gpu, size_t device,
                   const char *fact);
 const char *mgds_gpu_name(const struct mgds_gpu_facts *gpu, size_t device);
 bool mgds_gpu_reaches(const struct mgds_gpu_facts *gpu, size_t from, size_t to);
 
-// How many HCAs of the list have an active port.
+/* How many HCAs of the list have an active port. */
 size_t mgds_hca_active(const json_t *hca);
 
 #endif

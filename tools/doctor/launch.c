@@ -1,5 +1,5 @@
-// Starts ranks: launcher, mpix-gds-run, mpix-gds-probe. Or reads a report
-// that a job saved.
+/* Starts ranks: launcher, mpix-gds-run, mpix-gds-probe. Or reads a report
+ * that a job saved. */
 #include "tools/doctor/launch.h"
 
 #include <errno.h>
@@ -13,7 +13,7 @@
 
 enum { MGDS_WORDS_MAX = 64, MGDS_RANKS_USUAL = 2, MGDS_DETAIL_LINES = 20 };
 
-// A command under construction; words points into the buffers below it.
+/* A command under construction; words points into the buffers below it. */
 struct command {
     char *word[MGDS_WORDS_MAX + 1];
     size_t count;
@@ -49,7 +49,7 @@ static bool is_in_path(const char *name)
     return false;
 }
 
-// MPICH's own name first: the plain one may be another MPI's.
+/* MPICH's own name first: the plain one may be another MPI's. */
 static int add_mpiexec(struct command *command,
                        const struct mgds_doctor_options *options,
                        struct mgds_finding *finding)
@@ -97,8 +97,8 @@ static int add_launcher(struct command *command, const char *launcher,
     return -EINVAL;
 }
 
-// Without a library mpix-gds-run would refuse: the ranks are started bare, so
-// that everything else is examined all the same.
+/* Without a library mpix-gds-run would refuse: the ranks are started bare, so
+ * that everything else is examined all the same. */
 static int add_program(struct command *command, const struct mgds_exam *exam)
 {
     const char *sim = exam->options->sim;
@@ -119,7 +119,7 @@ static int add_program(struct command *command, const struct mgds_exam *exam)
     return rc < 0 ? rc : add_word(command, command->probe);
 }
 
-// Returns how much of text is used then; what does not fit is cut.
+/* Returns how much of text is used then; what does not fit is cut. */
 static size_t append_word(char *text, size_t size, size_t used,
                           const char *word)
 {
@@ -148,7 +148,7 @@ static int build_command(struct command *command, struct mgds_exam *exam)
     return 0;
 }
 
-// The last lines of what a failed command said.
+/* The last lines of what a failed command said. */
 static char *last_lines(const struct mgds_child_output *output)
 {
     const char *start = output->text + output->size;
@@ -293,7 +293,7 @@ static int read_all(char **text, FILE *file)
         return 0;
     if (ferror(file) || !*text)
         return errno ? -errno : -EIO;
-    (*text)[0] = '\0'; // an empty file
+    (*text)[0] = '\0'; /* an empty file */
     return 0;
 }
 

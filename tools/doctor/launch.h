@@ -1,12 +1,12 @@
-// Starts the probe's ranks and takes their report.
+/* Starts the probe's ranks and takes their report. */
 #ifndef MGDS_DOCTOR_LAUNCH_H
 #define MGDS_DOCTOR_LAUNCH_H
 
 #include "tools/doctor/exam.h"
 
-// Fills exam->launch, and exam->facts if its finding is ok; exam's options,
-// place and library_file must be set. Returns 0 however the launch went, and
-// a negative errno only when the doctor itself cannot go on.
+/* Fills exam->launch, and exam->facts if its finding is ok; exam's options,
+ * place and library_file must be set. Returns 0 however the launch went, and
+ * a negative errno only when the doctor itself cannot go on. */
 int mgds_launch_run(struct mgds_exam *exam);
 
 #endif

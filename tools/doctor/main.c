@@ -1,5 +1,5 @@
-// mpix-gds-doctor: examines an installation as a job would use it, and says
-// what works, what does not, and what to do about it.
+/* mpix-gds-doctor: examines an installation as a job would use it, and says
+ * what works, what does not, and what to do about it. */
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>

@@ -1,4 +1,4 @@
-// The command line of mpix-gds-doctor.
+/* The command line of mpix-gds-doctor. */
 #include "tools/doctor/options.h"
 
 #include <errno.h>

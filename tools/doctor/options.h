@@ -1,4 +1,4 @@
-// What a user asks of mpix-gds-doctor.
+/* What a user asks of mpix-gds-doctor. */
 #ifndef MGDS_DOCTOR_OPTIONS_H
 #define MGDS_DOCTOR_OPTIONS_H
 
@@ -15,14 +15,14 @@ enum mgds_doctor_action {
 struct mgds_doctor_options {
     enum mgds_doctor_action action;
     bool json;
-    int ranks;            // to start, or to expect; 0: not given
-    int timeout;          // seconds
-    const char *launcher; // null: mpiexec
-    const char *sim;      // a word for mpix-gds-run, or null
-    const char *read;     // a saved report of the probe, "-" is stdin; or null
+    int ranks;            /* to start, or to expect; 0: not given */
+    int timeout;          /* seconds */
+    const char *launcher; /* null: mpiexec */
+    const char *sim;      /* a word for mpix-gds-run, or null */
+    const char *read; /* a saved report of the probe, "-" is stdin, or NULL */
 };
 
-// Reads argv. On bad input writes one line into message and returns -EINVAL.
+/* Reads argv. On bad input writes one line into message and returns -EINVAL. */
 int mgds_doctor_options_parse(struct mgds_doctor_options *options, int argc,
                               char **argv, char *message, size_t size);
 

@@ -1,5 +1,5 @@
-// The way of data between ranks. This version has none of its own: the
-// library passes host and GPU buffers to the MPI underneath.
+/* The way of data between ranks. This version has none of its own: the
+ * library passes host and GPU buffers to the MPI underneath. */
 #include "tools/doctor/pairs.h"
 
 #include "tools/doctor/exam.h"
@@ -13,7 +13,7 @@ enum need {
     NEED_HCA = 32
 };
 
-// In the order of enum mgds_path.
+/* In the order of enum mgds_path. */
 static const unsigned needs[MGDS_PATH_COUNT] = {
     [MGDS_PATH_SELF] = NEED_ONE_RANK | NEED_GPU,
     [MGDS_PATH_P2P] = NEED_TWO_RANKS | NEED_ONE_HOST | NEED_GPU | NEED_PEERS,
@@ -31,8 +31,8 @@ static bool all_peers(const struct mgds_gpu_facts *gpu)
     return true;
 }
 
-// What of the path's needs the pair lacks; both are the ranks that asked the
-// devices of their hosts.
+/* What of the path's needs the pair lacks; both are the ranks that asked the
+ * devices of their hosts. */
 static const char *find_lack(unsigned need, bool same_host,
                              const struct mgds_rank_facts *a,
                              const struct mgds_rank_facts *b)
@@ -98,8 +98,8 @@ static void describe(struct mgds_finding *finding, const char *kind,
     mgds_finding_add(finding, ".");
 }
 
-// Pairs of one kind differ in devices at most: the first stands for its kind
-// in the text, the JSON has them all.
+/* Pairs of one kind differ in devices at most: the first stands for its kind
+ * in the text, the JSON has them all. */
 void mgds_check_pairs(struct mgds_finding *finding,
                       const struct mgds_exam *exam)
 {

@@ -1,4 +1,4 @@
-// The report for programs; tools/doctor.schema.json describes it.
+/* The report for programs; tools/doctor.schema.json describes it. */
 #include "tools/doctor/report.h"
 
 #include <errno.h>
@@ -9,7 +9,7 @@
 
 #include "tools/doctor/pairs.h"
 
-// Our texts may hold bytes of others, which need not be UTF-8; JSON must be.
+/* Our texts may hold bytes of others, which need not be UTF-8; JSON must be. */
 static json_t *text_of(const char *text)
 {
     char plain[4096];
@@ -75,7 +75,7 @@ static json_t *describe_machine(void)
 {
     struct utsname name = {0};
 
-    uname(&name); // cannot fail for a buffer of ours
+    uname(&name); /* cannot fail for a buffer of ours */
     return json_pack("{s:o s:s s:s s:s s:I}", "host", text_of(name.nodename),
                      "system", name.sysname, "release", name.release, "machine",
                      name.machine, "cores",
@@ -103,7 +103,7 @@ static json_t *describe_date(void)
     return json_string(text);
 }
 
-// The ranks as the probe reported them; the schema has their format too.
+/* The ranks as the probe reported them; the schema has their format too. */
 static json_t *list_ranks(const struct mgds_facts *facts)
 {
     return facts->root ? json_incref(facts->root) : json_array();

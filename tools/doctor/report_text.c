@@ -1,4 +1,4 @@
-// The report for people: a line or more a check, one line in the end.
+/* The report for people: a line or more a check, one line in the end. */
 #include "tools/doctor/report.h"
 
 #include <errno.h>
@@ -33,8 +33,8 @@ const char *mgds_report_meaning(int status)
     return meaning[status];
 }
 
-// Words of text between the indent and the right margin; a word that is too
-// long for a line gets one.
+/* Words of text between the indent and the right margin; a word that is too
+ * long for a line gets one. */
 static void print_wrapped(FILE *out, const char *text)
 {
     size_t column = MGDS_INDENT;

@@ -1,7 +1,7 @@
-// What mpix-gds-probe finds out inside a rank, as JSON for mpix-gds-doctor
-// (tools/doctor/facts.h reads it, and is as strict as this is complete).
-// Every function returns a new object, the caller's to free, or null without
-// memory. Facts only: what they mean is the doctor's business.
+/* What mpix-gds-probe finds out inside a rank, as JSON for mpix-gds-doctor
+ * (tools/doctor/facts.h reads it, and is as strict as this is complete).
+ * Every function returns a new object, the caller's to free, or null without
+ * memory. Facts only: what they mean is the doctor's business. */
 #ifndef MGDS_PROBE_FACTS_H
 #define MGDS_PROBE_FACTS_H
 
@@ -9,25 +9,25 @@
 
 #include <jansson.h>
 
-// The frame around the one line of JSON on standard output.
+/* The frame around the one line of JSON on standard output. */
 #define MGDS_PROBE_BEGIN "mpix-gds-probe begin 1"
 #define MGDS_PROBE_END "mpix-gds-probe end"
 
-// libmpix_gds.so in this process: is it there, which, what does it say.
+/* libmpix_gds.so in this process: is it there, which, what does it say. */
 json_t *mgds_probe_library(void);
 
-// The MPI in this process: version, file, kind of handles.
+/* The MPI in this process: version, file, kind of handles. */
 json_t *mgds_probe_mpi(void);
 
-// Limit of locked memory, soft and hard, in bytes; -1 means unlimited.
+/* Limit of locked memory, soft and hard, in bytes; -1 means unlimited. */
 json_t *mgds_probe_memlock(void);
 
-// CUDA driver, devices and what they can do. Initialises CUDA in this
-// process: once a host, and after all other facts.
+/* CUDA driver, devices and what they can do. Initialises CUDA in this
+ * process: once a host, and after all other facts. */
 json_t *mgds_probe_gpu(void);
 
-// InfiniBand and RoCE devices as sysfs lists them (SYSFS_PATH moves that, as
-// it does for libibverbs).
+/* InfiniBand and RoCE devices as sysfs lists them (SYSFS_PATH moves that, as
+ * it does for libibverbs). */
 json_t *mgds_probe_hca(void);
 
 #endif

@@ -1,6 +1,6 @@
-// Facts about the CUDA driver, through libcuda.so.1 opened at run time: no
-// CUDA header, no CUDA at build time. The calls used have had one prototype
-// since CUDA 4.
+/* Facts about the CUDA driver, through libcuda.so.1 opened at run time: no
+ * CUDA header, no CUDA at build time. The calls used have had one prototype
+ * since CUDA 4. */
 #include "tools/probe/facts.h"
 
 #include <dlfcn.h>
@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-// CUdevice_attribute; numbers never change their meaning.
+/* CUdevice_attribute; numbers never change their meaning. */
 struct attribute {
     const char *name;
     int number;
@@ -32,7 +32,7 @@ struct driver {
 
 static const char library_name[] = "libcuda.so.1";
 
-// The first symbol that is missing, or null.
+/* The first symbol that is missing, or null. */
 static const char *open_driver(struct driver *cuda, void *library)
 {
     const struct {
@@ -81,13 +81,13 @@ static json_t *probe_device(const struct driver *cuda, int device)
     json_object_set_new(facts, "name", json_string(name));
     for (size_t i = 0; i < sizeof(attributes) / sizeof(attributes[0]); i++) {
         if (cuda->attribute(&value, attributes[i].number, device) != 0)
-            value = 0; // a driver from before the attribute
+            value = 0; /* a driver from before the attribute */
         json_object_set_new(facts, attributes[i].name, json_boolean(value));
     }
     return facts;
 }
 
-// Row of the access matrix: from device to every other, itself included.
+/* Row of the access matrix: from device to every other, itself included. */
 static json_t *probe_peers(const struct driver *cuda, int device, int count)
 {
     json_t *row = json_array();
@@ -102,8 +102,8 @@ static json_t *probe_peers(const struct driver *cuda, int device, int count)
     return row;
 }
 
-// Ordinals are devices: cuDeviceGet has always been the identity, but only
-// it says so.
+/* Ordinals are devices: cuDeviceGet has always been the identity, but only
+ * it says so. */
 static void probe_devices(json_t *facts, const struct driver *cuda, int count)
 {
     json_t *devices = json_object_get(facts, "devices");
@@ -113,7 +113,7 @@ static void probe_devices(json_t *facts, const struct driver *cuda, int count)
         int device;
         int rc = cuda->get(&device, i);
 
-        if (rc != 0) { // all devices or none: the matrix stays square
+        if (rc != 0) { /* all devices or none: the matrix stays square */
             set_error(facts, cuda, "cuDeviceGet", rc);
             json_array_clear(devices);
             json_array_clear(peers);
@@ -178,5 +178,6 @@ json_t *mgds_probe_gpu(void)
                             json_sprintf("it has no %s", missing));
     else
         probe_driver(facts, &cuda);
-    return facts; // the driver stays loaded: it has threads and exit handlers
+    return facts; /* the driver stays loaded: it has threads and exit handlers
+                   */
 }

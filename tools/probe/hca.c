@@ -1,4 +1,4 @@
-// Facts about RDMA devices, from sysfs alone: nothing is opened.
+/* Facts about RDMA devices, from sysfs alone: nothing is opened. */
 #include "tools/probe/facts.h"
 
 #include <dirent.h>
@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-// The first line of a file, without its end; empty if there is none.
+/* The first line of a file, without its end; empty if there is none. */
 static void read_line(char *line, int size, const char *path)
 {
     FILE *file = fopen(path, "re");
@@ -34,7 +34,7 @@ static void read_port(char *line, int size, const char *device,
         line[0] = '\0';
 }
 
-// "4: ACTIVE" in sysfs.
+/* "4: ACTIVE" in sysfs. */
 static json_t *probe_device(const char *folder, const char *name)
 {
     char device[PATH_MAX];
@@ -71,7 +71,7 @@ json_t *mgds_probe_hca(void)
         return facts;
     count = scandir(folder, &entry, is_name, alphasort);
     if (count < 0)
-        return facts; // no such class: no device
+        return facts; /* no such class: no device */
     for (int i = 0; i < count; i++) {
         json_array_append_new(facts, probe_device(folder, entry[i]->d_name));
         free(entry[i]);

@@ -1,6 +1,6 @@
-// mpix-gds-probe: an MPI program that finds out, inside its ranks, what the
-// doctor needs to know, and lets rank 0 print it:
-//   mpiexec -n 2 mpix-gds-run mpix-gds-probe | mpix-gds-doctor --read -
+/* mpix-gds-probe: an MPI program that finds out, inside its ranks, what the
+ * doctor needs to know, and lets rank 0 print it:
+ *   mpiexec -n 2 mpix-gds-run mpix-gds-probe | mpix-gds-doctor --read - */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,7 +23,7 @@ static _Noreturn void stop(const char *what, int rc)
 {
     fprintf(stderr, "mpix-gds-probe: %s: %s\n", what, strerror(-rc));
     MPI_Abort(MPI_COMM_WORLD, 1);
-    exit(1); // an abort may return
+    exit(1); /* an abort may return */
 }
 
 static void *allocate(size_t count, size_t size)
@@ -35,7 +35,7 @@ static void *allocate(size_t count, size_t size)
     return memory;
 }
 
-// Is this the lowest rank of its host? One rank is enough to ask a device.
+/* Is this the lowest rank of its host? One rank is enough to ask a device. */
 static int is_first_on_host(const char *host, const struct world *world)
 {
     char *all = allocate((size_t)world->size, MGDS_HOST_BYTES);
@@ -53,7 +53,7 @@ static json_t *examine(const struct world *world)
 {
     char host[MGDS_HOST_BYTES] = {0};
     char name[MGDS_HOST_BYTES] = {0};
-    json_t *library = mgds_probe_library(); // before any device is touched
+    json_t *library = mgds_probe_library(); /* before any device is touched */
     json_t *mpi = mgds_probe_mpi();
     int rc = mgds_host_identify(host, sizeof(host));
     int first;

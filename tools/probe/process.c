@@ -1,4 +1,4 @@
-// Facts about this process: our library, MPI, limits.
+/* Facts about this process: our library, MPI, limits. */
 #include "tools/probe/facts.h"
 
 #include <dlfcn.h>
@@ -13,8 +13,8 @@
 
 #include "mpix_gds.h"
 
-// Called through the loader: linked with it the probe would not start where
-// the library is missing, which is what it has to tell.
+/* Called through the loader: linked with it the probe would not start where
+ * the library is missing, which is what it has to tell. */
 json_t *mgds_probe_library(void)
 {
     int64_t value[MPIX_GDS_CUDA + 1] = {0};
@@ -36,7 +36,7 @@ json_t *mgds_probe_library(void)
                      (json_int_t)value[MPIX_GDS_CUDA]);
 }
 
-// Interposers export MPI's names too, so the name of the file decides.
+/* Interposers export MPI's names too, so the name of the file decides. */
 static int find_mpi(struct dl_phdr_info *info, size_t size, void *arg)
 {
     const char *slash = strrchr(info->dlpi_name, '/');
@@ -76,7 +76,7 @@ json_t *mgds_probe_memlock(void)
 {
     struct rlimit limit = {0};
 
-    getrlimit(RLIMIT_MEMLOCK, &limit); // cannot fail: the resource exists
+    getrlimit(RLIMIT_MEMLOCK, &limit); /* cannot fail: the resource exists */
     return json_pack("{s:I s:I}", "soft", bytes_of(limit.rlim_cur), "hard",
                      bytes_of(limit.rlim_max));
 }

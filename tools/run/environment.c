@@ -1,4 +1,4 @@
-// Composes the environment of the program: preload list, simulators, paths.
+/* Composes the environment of the program: preload list, simulators, paths. */
 #include "tools/run/environment.h"
 
 #include <errno.h>
@@ -10,19 +10,19 @@
 
 #include "tools/run/preload.h"
 
-// Where the one line about what went wrong goes.
+/* Where the one line about what went wrong goes. */
 struct message {
     char *text;
     size_t size;
 };
 
-// A simulator: what it is called, its file, how a program comes by it, and
-// the variable that tells it how many devices to have.
+/* A simulator: what it is called, its file, how a program comes by it, and
+ * the variable that tells it how many devices to have. */
 struct simulator {
     const char *title;
     const char *file;
     const char *count_variable;
-    bool preloaded; // else found through LD_LIBRARY_PATH by its own name
+    bool preloaded; /* else found through LD_LIBRARY_PATH by its own name */
 };
 
 static const struct simulator simulators[MGDS_SIM_COUNT] = {
@@ -100,8 +100,8 @@ static int add_simulators(struct mgds_preload *list,
     return 0;
 }
 
-// Ours come before a user's tools, so that calls reach us first; behind the
-// runtime of a sanitizer only, which refuses any place but the first.
+/* Ours come before a user's tools, so that calls reach us first; behind the
+ * runtime of a sanitizer only, which refuses any place but the first. */
 static int compose_preload(struct mgds_preload *list,
                            const struct mgds_run_options *options,
                            const struct mgds_place *place,
@@ -146,7 +146,8 @@ static int set_preload(const struct mgds_preload *list,
     return rc;
 }
 
-// folder first in LD_LIBRARY_PATH, so that its libcuda.so.1 is the one found.
+/* folder first in LD_LIBRARY_PATH, so that its libcuda.so.1 is the one found.
+ */
 static int lead_library_path(const char *folder, const struct message *message)
 {
     const char *old = getenv("LD_LIBRARY_PATH");
@@ -157,7 +158,7 @@ static int lead_library_path(const char *folder, const struct message *message)
     if (!old || !old[0])
         return set_variable("LD_LIBRARY_PATH", folder, message);
     if (strncmp(old, folder, length) == 0 && strchr(":;", old[length]))
-        return 0; // strchr finds the end of the string too
+        return 0; /* strchr finds the end of the string too */
     if (asprintf(&value, "%s:%s", folder, old) < 0)
         return fail(message, -ENOMEM, "library path: %s", strerror(ENOMEM));
     rc = set_variable("LD_LIBRARY_PATH", value, message);
@@ -183,8 +184,8 @@ static int set_simulators(const struct mgds_run_options *options,
     return rc;
 }
 
-// UCX patches the loader's and malloc's memory calls to see unmaps, and the
-// sanitizers have theirs there. A user who set it knows better.
+/* UCX patches the loader's and malloc's memory calls to see unmaps, and the
+ * sanitizers have theirs there. A user who set it knows better. */
 static int calm_ucx(const struct message *message)
 {
     if (!MGDS_SANITIZER_RUNTIME[0] || getenv("UCX_MEM_EVENTS"))

@@ -1,5 +1,5 @@
-// mpix-gds-run: stands between mpiexec (or srun) and an MPI program, puts
-// libmpix_gds.so and what it needs under the program, and becomes it.
+/* mpix-gds-run: stands between mpiexec (or srun) and an MPI program, puts
+ * libmpix_gds.so and what it needs under the program, and becomes it. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -9,7 +9,7 @@
 #include "tools/run/environment.h"
 #include "tools/run/options.h"
 
-// As shells have it, so that launchers and scripts understand.
+/* As shells have it, so that launchers and scripts understand. */
 enum {
     MGDS_EXIT_USAGE = 2,
     MGDS_EXIT_NOT_EXECUTABLE = 126,
@@ -24,7 +24,7 @@ static int refuse(const char *message, int status)
     return status;
 }
 
-// An existing file that is "not found" names an interpreter that is not.
+/* An existing file that is "not found" names an interpreter that is not. */
 static int explain_exec(const char *program, int error)
 {
     char message[MGDS_MESSAGE_BYTES];

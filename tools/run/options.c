@@ -1,4 +1,4 @@
-// The command line of mpix-gds-run.
+/* The command line of mpix-gds-run. */
 #include "tools/run/options.h"
 
 #include <errno.h>
@@ -87,7 +87,7 @@ static bool is_path(const char *name)
     return false;
 }
 
-// The library would only warn; whoever asks for a path here means it.
+/* The library would only warn; whoever asks for a path here means it. */
 static bool are_paths(const char *value)
 {
     char *copy = strdup(value);
@@ -129,7 +129,7 @@ static struct mgds_complaint take(void *arg, int option)
     }
 }
 
-// "+": options end at the program's name; ":": we report, not getopt.
+/* "+": options end at the program's name; ":": we report, not getopt. */
 int mgds_run_options_parse(struct mgds_run_options *options, int argc,
                            char **argv, char *message, size_t size)
 {

@@ -1,4 +1,4 @@
-// Builds the value of LD_PRELOAD.
+/* Builds the value of LD_PRELOAD. */
 #include "tools/run/preload.h"
 
 #include <errno.h>
@@ -6,7 +6,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-// What separates entries, see ld.so(8).
+/* What separates entries, see ld.so(8). */
 static const char separators[] = " :";
 
 void mgds_preload_fini(struct mgds_preload *list)
@@ -17,7 +17,7 @@ void mgds_preload_fini(struct mgds_preload *list)
     *list = (struct mgds_preload){0};
 }
 
-// A name without a slash is looked up by the loader, not here.
+/* A name without a slash is looked up by the loader, not here. */
 static bool same_file(const char *a, const char *b)
 {
     struct stat of_a;
