@@ -33,17 +33,22 @@
 #include "shim/pmpi/mpi_table.def"
 #undef MGDS_CALL
 
-/* Filled by the loader rather than tested for NULL at every call. */
-#define MGDS_CALL(name, n, family, mode)                                       \
+#define MGDS_LONG_WAYS(name)                                                   \
     [MGDS_CALL_##name] = {(mgds_next_fn *)long_way_MPI_##name,                 \
-                          (mgds_next_fn *)long_way_PMPI_##name},
+                          (mgds_next_fn *)long_way_PMPI_##name}
+
+/* Filled by the loader rather than tested for NULL at every call. */
 mgds_next_fn *mgds_shortcuts[MGDS_CALLS][MGDS_FACES] = {
+#define MGDS_CALL(name, n, family, mode) MGDS_LONG_WAYS(name),
 #include "shim/pmpi/mpi_table.def"
-};
-mgds_next_fn *const mgds_long_ways[MGDS_CALLS][MGDS_FACES] = {
-#include "shim/pmpi/mpi_table.def"
-};
 #undef MGDS_CALL
+};
+
+mgds_next_fn *const mgds_long_ways[MGDS_CALLS][MGDS_FACES] = {
+#define MGDS_CALL(name, n, family, mode) MGDS_LONG_WAYS(name),
+#include "shim/pmpi/mpi_table.def"
+#undef MGDS_CALL
+};
 
 /* What an entry asks first, by mode: is there more to do than forwarding? */
 #define MGDS_ASK_PASS false
