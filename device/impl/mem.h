@@ -192,6 +192,14 @@ MGDS_FN void mgds_mem_pause(void)
 
 #else
 
+#ifdef __SANITIZE_THREAD__
+#define MGDS_TSAN 1
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define MGDS_TSAN 1
+#endif
+#endif
+
 /* Where the window of this object's software GPU is; empty without one. Each
  * object that contains kernels defines it (device/host.c). */
 extern struct mgds_mem_window mgds_mem_window;
@@ -205,12 +213,23 @@ MGDS_FN void *mgds_mem_at(const void *p)
     return (void *)addr;
 }
 
-#ifdef __SANITIZE_THREAD__
-#define MGDS_TSAN 1
-#elif defined(__has_feature)
-#if __has_feature(thread_sanitizer)
-#define MGDS_TSAN 1
-#endif
+/* Where a word for an atomic access is. The thread sanitizer makes the access
+ * inside its runtime, with locks held: a fault there could not be recovered
+ * from, so the address is tried before. */
+#ifdef MGDS_TSAN
+__attribute__((no_sanitize("thread"), noinline)) static inline void *
+mgds_mem_word(const void *p)
+{
+    void *at = mgds_mem_at(p);
+
+    (void)*(volatile char *)at;
+    return at;
+}
+#else
+MGDS_FN void *mgds_mem_word(const void *p)
+{
+    return mgds_mem_at(p);
+}
 #endif
 
 /* The thread sanitizer does not know fences: an atomic of its own per fence
@@ -234,54 +253,59 @@ MGDS_FN void mgds_fence_sc(void)
 
 MGDS_FN uint32_t mgds_load_acquire32(const uint32_t *p)
 {
-    return __atomic_load_n((const uint32_t *)mgds_mem_at(p), __ATOMIC_ACQUIRE);
+    return __atomic_load_n((const uint32_t *)mgds_mem_word(p),
+                           __ATOMIC_ACQUIRE);
 }
 
 MGDS_FN uint64_t mgds_load_acquire64(const uint64_t *p)
 {
-    return __atomic_load_n((const uint64_t *)mgds_mem_at(p), __ATOMIC_ACQUIRE);
+    return __atomic_load_n((const uint64_t *)mgds_mem_word(p),
+                           __ATOMIC_ACQUIRE);
 }
 
 MGDS_FN uint32_t mgds_load_relaxed32(const uint32_t *p)
 {
-    return __atomic_load_n((const uint32_t *)mgds_mem_at(p), __ATOMIC_RELAXED);
+    return __atomic_load_n((const uint32_t *)mgds_mem_word(p),
+                           __ATOMIC_RELAXED);
 }
 
 MGDS_FN uint64_t mgds_load_relaxed64(const uint64_t *p)
 {
-    return __atomic_load_n((const uint64_t *)mgds_mem_at(p), __ATOMIC_RELAXED);
+    return __atomic_load_n((const uint64_t *)mgds_mem_word(p),
+                           __ATOMIC_RELAXED);
 }
 
 MGDS_FN void mgds_store_release32(uint32_t *p, uint32_t v)
 {
-    __atomic_store_n((uint32_t *)mgds_mem_at(p), v, __ATOMIC_RELEASE);
+    __atomic_store_n((uint32_t *)mgds_mem_word(p), v, __ATOMIC_RELEASE);
 }
 
 MGDS_FN void mgds_store_release64(uint64_t *p, uint64_t v)
 {
-    __atomic_store_n((uint64_t *)mgds_mem_at(p), v, __ATOMIC_RELEASE);
+    __atomic_store_n((uint64_t *)mgds_mem_word(p), v, __ATOMIC_RELEASE);
 }
 
 MGDS_FN void mgds_store_relaxed32(uint32_t *p, uint32_t v)
 {
-    __atomic_store_n((uint32_t *)mgds_mem_at(p), v, __ATOMIC_RELAXED);
+    __atomic_store_n((uint32_t *)mgds_mem_word(p), v, __ATOMIC_RELAXED);
 }
 
 MGDS_FN void mgds_store_relaxed64(uint64_t *p, uint64_t v)
 {
-    __atomic_store_n((uint64_t *)mgds_mem_at(p), v, __ATOMIC_RELAXED);
+    __atomic_store_n((uint64_t *)mgds_mem_word(p), v, __ATOMIC_RELAXED);
 }
 
 MGDS_FN uint32_t mgds_add_gpu32(uint32_t *p, uint32_t v)
 {
-    return __atomic_fetch_add((uint32_t *)mgds_mem_at(p), v, __ATOMIC_ACQ_REL);
+    return __atomic_fetch_add((uint32_t *)mgds_mem_word(p), v,
+                              __ATOMIC_ACQ_REL);
 }
 
 /* Two halves here: the word is stored last and loaded first, which gives the
  * same promise as long as a unit is not overwritten while it is read. */
 MGDS_FN void mgds_store_unit(struct mgds_unit *p, struct mgds_unit v)
 {
-    struct mgds_unit *at = (struct mgds_unit *)mgds_mem_at(p);
+    struct mgds_unit *at = (struct mgds_unit *)mgds_mem_word(p);
 
     __atomic_store_n(&at->data, v.data, __ATOMIC_RELAXED);
     __atomic_store_n(&at->word, v.word, __ATOMIC_RELEASE);
@@ -289,7 +313,7 @@ MGDS_FN void mgds_store_unit(struct mgds_unit *p, struct mgds_unit v)
 
 MGDS_FN struct mgds_unit mgds_load_unit(const struct mgds_unit *p)
 {
-    const struct mgds_unit *at = (const struct mgds_unit *)mgds_mem_at(p);
+    const struct mgds_unit *at = (const struct mgds_unit *)mgds_mem_word(p);
     struct mgds_unit v;
 
     v.word = __atomic_load_n(&at->word, __ATOMIC_ACQUIRE);

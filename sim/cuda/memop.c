@@ -6,7 +6,6 @@
 #include "sim/cuda/fault.h"
 #include "sim/cuda/mem.h"
 #include "sim/cuda/stream.h"
-#include "sim/cuda/window.h"
 
 #define BATCH_MAX 256
 #define EAGER_POLLS 64
@@ -122,13 +121,13 @@ static bool holds64(uint64_t seen, uint64_t value, unsigned how)
 
 static bool is_met(const CUstreamBatchMemOpParams *op)
 {
-    void *at = mgds_window_at((uintptr_t)op->waitValue.address);
+    const void *word = (const void *)(uintptr_t)op->waitValue.address;
 
     if (op->operation == CU_STREAM_MEM_OP_WAIT_VALUE_32)
-        return holds32(__atomic_load_n((uint32_t *)at, __ATOMIC_ACQUIRE),
-                       op->waitValue.value, op->waitValue.flags);
-    return holds64(__atomic_load_n((uint64_t *)at, __ATOMIC_ACQUIRE),
-                   op->waitValue.value64, op->waitValue.flags);
+        return holds32(mgds_load_acquire32(word), op->waitValue.value,
+                       op->waitValue.flags);
+    return holds64(mgds_load_acquire64(word), op->waitValue.value64,
+                   op->waitValue.flags);
 }
 
 /* Anybody may write the word, other processes and NICs too: there is nothing
@@ -151,13 +150,12 @@ static void wait_word(const CUstreamBatchMemOpParams *op,
  */
 static void write_word(const CUstreamBatchMemOpParams *op)
 {
-    void *at = mgds_window_at((uintptr_t)op->waitValue.address);
+    void *word = (void *)(uintptr_t)op->waitValue.address;
 
     if (op->operation == CU_STREAM_MEM_OP_WRITE_VALUE_32)
-        __atomic_store_n((uint32_t *)at, op->waitValue.value, __ATOMIC_RELEASE);
+        mgds_store_release32(word, op->waitValue.value);
     else
-        __atomic_store_n((uint64_t *)at, op->waitValue.value64,
-                         __ATOMIC_RELEASE);
+        mgds_store_release64(word, op->waitValue.value64);
 }
 
 static void run_list(void *arg)
