@@ -217,7 +217,7 @@ MGDS_FN void *mgds_mem_at(const void *p)
  * inside its runtime, with locks held: a fault there could not be recovered
  * from, so the address is tried before. */
 #ifdef MGDS_TSAN
-__attribute__((no_sanitize("thread"), noinline)) static inline void *
+__attribute__((no_sanitize("thread"))) static inline void *
 mgds_mem_word(const void *p)
 {
     void *at = mgds_mem_at(p);

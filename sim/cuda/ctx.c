@@ -193,7 +193,7 @@ static CUresult push(CUcontext handle)
 
     if (rc != CUDA_SUCCESS)
         return rc;
-    if (self->depth == sizeof(self->stack) / sizeof(*self->stack))
+    if (self->depth == MGDS_CTX_DEPTH)
         return CUDA_ERROR_OUT_OF_MEMORY;
     self->stack[self->depth++] = ctx;
     return CUDA_SUCCESS;
@@ -502,7 +502,7 @@ CUresult cuCtxDisablePeerAccess(CUcontext peer)
 /* Limits have no effect here; they read as a fresh context of the driver's. */
 static CUresult get_limit(size_t *value, CUlimit limit)
 {
-    static const size_t values[] = {1024, 1048576 * 6, 8388608, 0, 0, 64, 0, 0};
+    static const size_t values[] = {1024, 6291456, 8388608, 0, 0, 64, 0, 0};
 
     if (!value)
         return CUDA_ERROR_INVALID_VALUE;

@@ -201,8 +201,7 @@ static void drop_device(struct mgds_gpu_block *block)
     if (block->kind != MGDS_BLOCK_IPC) {
         block->device->used -= page_up(block->size);
         if (ftruncate(block->fd, 0))
-            mgds_warn("software GPU: cannot give device memory back: %s",
-                      strerror(errno));
+            mgds_warn("software GPU: cannot give device memory back: %m");
     }
     close(block->fd);
 }

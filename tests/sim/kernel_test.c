@@ -62,7 +62,7 @@ GPU_TEST(threads_of_a_block_meet)
 
     (void)arg;
     start("4");
-    args.words = zeroed(16 * 64 * 8);
+    args.words = zeroed(8192);
     args.failed = zeroed(16);
     args.threads = args.failed + 8;
     launch(function("pass"), 16, 128, &args);
