@@ -23,7 +23,7 @@ static void fails_an_expectation_and_goes_on(void)
 static void aborts(void)
 {
     OK(CUDA_ERROR_INVALID_VALUE);
-    EXPECT(!"not reached");
+    EXPECT_EQ(3, 4);
 }
 
 static void dies_of_a_signal(void)
@@ -166,7 +166,7 @@ static void expects_a_call_to_return_that_does_not(void)
 
 static void needs_two_devices(void)
 {
-    EXPECT(!"there is one");
+    EXPECT_EQ(1, 2);
 }
 
 static const struct mgds_case rows[] = {
