@@ -112,7 +112,11 @@ static CUresult primary_release(CUdevice ordinal)
     if (!device->primary || !device->primary->alive ||
         device->primary->refs == 0)
         return CUDA_ERROR_INVALID_CONTEXT;
-    if (--device->primary->refs == 0)
+    if (--device->primary->refs)
+        return CUDA_SUCCESS;
+    /* another thread may retain it while its work ends */
+    mgds_ctx_wait(device->primary);
+    if (device->primary->refs == 0 && device->primary->alive)
         ctx_close(device->primary);
     return CUDA_SUCCESS;
 }

@@ -267,6 +267,25 @@ static bool is_cooperative(const CUlaunchConfig *config)
     return false;
 }
 
+/* Attributes that change what happens, in ways that are not simulated. Those
+ * that only hint, and early starts, may be ignored. */
+static CUresult check_attributes(const CUlaunchConfig *config)
+{
+    if (config->numAttrs && !config->attrs)
+        return CUDA_ERROR_INVALID_VALUE;
+    for (unsigned i = 0; i < config->numAttrs; i++) {
+        CUlaunchAttributeID id = config->attrs[i].id;
+
+        if (id == CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_EVENT ||
+            id == CU_LAUNCH_ATTRIBUTE_LAUNCH_COMPLETION_EVENT ||
+            id == CU_LAUNCH_ATTRIBUTE_DEVICE_UPDATABLE_KERNEL_NODE)
+            return CUDA_ERROR_NOT_SUPPORTED;
+        if (id > CU_LAUNCH_ATTRIBUTE_NVLINK_UTIL_CENTRIC_SCHEDULING)
+            return CUDA_ERROR_INVALID_VALUE;
+    }
+    return CUDA_SUCCESS;
+}
+
 static CUresult check_config(const CUlaunchConfig *config,
                              const struct mgds_gpu_function *function)
 {
@@ -278,9 +297,12 @@ static CUresult check_config(const CUlaunchConfig *config,
         (2048 / (config->blockDimX * config->blockDimY * config->blockDimZ +
                  !config->blockDimX));
 
-    if (!dims_are_good(config) || config->sharedMemBytes > shared ||
-        (config->numAttrs && !config->attrs))
+    CUresult rc = check_attributes(config);
+
+    if (!dims_are_good(config) || config->sharedMemBytes > shared)
         return CUDA_ERROR_INVALID_VALUE;
+    if (rc != CUDA_SUCCESS)
+        return rc;
     if (is_cooperative(config) &&
         config->gridDimX * config->gridDimY * config->gridDimZ > fit)
         return CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE;
