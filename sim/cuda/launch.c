@@ -13,7 +13,6 @@
 #define PARAMS_MAX 8
 #define PARAM_ALIGN 16
 #define PAUSE_NS 20000
-#define SHARED_MAX 232448u
 #define SHARED_PLAIN 49152u
 #define MULTIPROCESSORS 132u
 
@@ -286,16 +285,25 @@ static CUresult check_attributes(const CUlaunchConfig *config)
     return CUDA_SUCCESS;
 }
 
+/* A cooperative grid must run all at once. */
+static CUresult check_fit(const CUlaunchConfig *config)
+{
+    unsigned threads =
+        config->blockDimX * config->blockDimY * config->blockDimZ;
+    unsigned blocks = config->gridDimX * config->gridDimY * config->gridDimZ;
+
+    return blocks > MULTIPROCESSORS * (2048 / threads) ||
+                   blocks > mgds_gpu.cfg.resident
+               ? CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE
+               : CUDA_SUCCESS;
+}
+
 static CUresult check_config(const CUlaunchConfig *config,
                              const struct mgds_gpu_function *function)
 {
     unsigned shared = function->dynamic_shared > (int)SHARED_PLAIN
                           ? (unsigned)function->dynamic_shared
                           : SHARED_PLAIN;
-    unsigned fit =
-        MULTIPROCESSORS *
-        (2048 / (config->blockDimX * config->blockDimY * config->blockDimZ +
-                 !config->blockDimX));
 
     CUresult rc = check_attributes(config);
 
@@ -303,10 +311,7 @@ static CUresult check_config(const CUlaunchConfig *config,
         return CUDA_ERROR_INVALID_VALUE;
     if (rc != CUDA_SUCCESS)
         return rc;
-    if (is_cooperative(config) &&
-        config->gridDimX * config->gridDimY * config->gridDimZ > fit)
-        return CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE;
-    return CUDA_SUCCESS;
+    return is_cooperative(config) ? check_fit(config) : CUDA_SUCCESS;
 }
 
 CUresult mgds_kernel_op(struct mgds_gpu_ctx *ctx, const CUlaunchConfig *config,
