@@ -288,6 +288,14 @@ CUresult cuCtxCreate_v2(CUcontext *ctx, unsigned flags, CUdevice device)
     MGDS_API(call, MGDS_NEED_INIT, create(ctx, flags, device));
 }
 
+CUresult cuCtxCreate_v3(CUcontext *ctx, CUexecAffinityParam *params, int count,
+                        unsigned flags, CUdevice device)
+{
+    if (params || count)
+        return CUDA_ERROR_UNSUPPORTED_EXEC_AFFINITY;
+    return cuCtxCreate_v2(ctx, flags, device);
+}
+
 CUresult cuCtxCreate_v4(CUcontext *ctx, CUctxCreateParams *params,
                         unsigned flags, CUdevice device)
 {
