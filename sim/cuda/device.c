@@ -165,7 +165,7 @@ static CUresult get_attribute(int *value, unsigned name, CUdevice ordinal)
     if (!mgds_gpu_device(ordinal))
         return CUDA_ERROR_INVALID_DEVICE;
     if (!value || name == 0 ||
-        name > CU_DEVICE_ATTRIBUTE_HOST_ALLOC_DMA_BUF_SUPPORTED)
+        name > CU_DEVICE_ATTRIBUTE_ONLY_PARTIAL_HOST_NATIVE_ATOMIC_SUPPORTED)
         return CUDA_ERROR_INVALID_VALUE;
     *value = attribute_value(mgds_gpu_device(ordinal), name);
     return CUDA_SUCCESS;
