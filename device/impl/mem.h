@@ -190,6 +190,23 @@ MGDS_FN void mgds_mem_pause(void)
     asm volatile("nanosleep.u32 20;");
 }
 
+/* Programmatic dependent launch. `wait`: what the kernel before in the stream
+ * did is there from here on; a kernel launched so does nothing before it.
+ * `ready`: the kernel behind may start. No effect without the attribute. */
+MGDS_FN void mgds_grid_wait(void)
+{
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+    asm volatile("griddepcontrol.wait;" ::: "memory");
+#endif
+}
+
+MGDS_FN void mgds_grid_ready(void)
+{
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+    asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
+#endif
+}
+
 #else
 
 #ifdef __SANITIZE_THREAD__
@@ -217,7 +234,7 @@ MGDS_FN void *mgds_mem_at(const void *p)
  * inside its runtime, with locks held: a fault there could not be recovered
  * from, so the address is tried before. */
 #ifdef MGDS_TSAN
-__attribute__((no_sanitize("thread"), noinline)) static inline void *
+__attribute__((no_sanitize("thread"))) static inline void *
 mgds_mem_word(const void *p)
 {
     void *at = mgds_mem_at(p);
@@ -349,6 +366,15 @@ MGDS_FN void mgds_mem_pause(void)
     struct timespec t = {0, 20000};
 
     nanosleep(&t, NULL);
+}
+
+/* Kernels of a stream run one after the other here. */
+MGDS_FN void mgds_grid_wait(void)
+{
+}
+
+MGDS_FN void mgds_grid_ready(void)
+{
 }
 
 #endif

@@ -66,6 +66,7 @@ MGDS_FN void mgds_copy_kernel_body(const struct mgds_self *self,
     uint64_t head = (16 - (a->dst & 15)) & 15;
     uint64_t tail;
 
+    mgds_grid_wait();
     if ((a->dst ^ a->src) & 15 || a->bytes < 64) {
         mgds_copy_bytes(self, a, 0, a->bytes);
     } else {

@@ -95,6 +95,7 @@ AT(CUdevprop, struct mgds_cu_devprop, textureAlign);
 #undef cuGraphGetEdges
 #undef cuGraphNodeGetDependencies
 #undef cuEventElapsedTime
+#undef cuStreamGetCtx_v2
 /* not the header's type of an enum argument */
 #define cuFlushGPUDirectRDMAWrites mgds_not_compared
 

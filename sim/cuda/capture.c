@@ -223,7 +223,7 @@ CUresult mgds_capture_wait(struct mgds_gpu_stream *stream,
     if (stream->capture && flags & CU_EVENT_WAIT_EXTERNAL)
         return mgds_capture_add(
             stream, mgds_event_node_op(MGDS_OP_WAIT, event, stream->ctx));
-    if (event->capture_id)
+    if (event->capture_id || !stream->capture)
         return wait_captured(stream, event);
     /* work outside the capture cannot come first in every launch */
     stream->capture->invalid = true;

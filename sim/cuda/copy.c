@@ -11,10 +11,18 @@
 
 #define STAGED_MAX ((size_t)64 << 10)
 
+/* First to last byte; more than there is if that is too much for a number. */
 static size_t extent(const struct mgds_op_copy *copy, size_t pitch,
                      size_t slice)
 {
-    return (copy->depth - 1) * slice + (copy->height - 1) * pitch + copy->width;
+    size_t rows, slices, sum;
+
+    if (__builtin_mul_overflow(copy->height - 1, pitch, &rows) ||
+        __builtin_mul_overflow(copy->depth - 1, slice, &slices) ||
+        __builtin_add_overflow(rows, slices, &sum) ||
+        __builtin_add_overflow(sum, copy->width, &sum))
+        return SIZE_MAX;
+    return sum;
 }
 
 /* Known memory must be known to the end; the rest is pageable, unless the
@@ -192,15 +200,18 @@ CUresult mgds_set_run(const struct mgds_gpu_op *op)
 
 CUresult mgds_set_check(const struct mgds_op_set *set)
 {
-    size_t bytes = set->width * set->element;
+    size_t bytes, rows, sum;
 
-    if (set->dst % set->element)
+    if (set->dst % set->element ||
+        __builtin_mul_overflow(set->width, set->element, &bytes))
         return CUDA_ERROR_INVALID_VALUE;
     if (set->width == 0 || set->height == 0)
         return CUDA_SUCCESS;
     if (set->height > 1 && (set->pitch < bytes || set->pitch % set->element))
         return CUDA_ERROR_INVALID_VALUE;
-    return mgds_mem_covers(set->dst, (set->height - 1) * set->pitch + bytes)
-               ? CUDA_SUCCESS
-               : CUDA_ERROR_INVALID_VALUE;
+    if (__builtin_mul_overflow(set->height - 1, set->pitch, &rows) ||
+        __builtin_add_overflow(rows, bytes, &sum) ||
+        !mgds_mem_covers(set->dst, sum))
+        return CUDA_ERROR_INVALID_VALUE;
+    return CUDA_SUCCESS;
 }

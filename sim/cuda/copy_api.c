@@ -184,30 +184,6 @@ static CUresult assemble(struct end src, struct end dst,
     return CUDA_SUCCESS;
 }
 
-CUresult mgds_copy_from_2d(const CUDA_MEMCPY2D *in,
-                           struct mgds_copy_request *out)
-{
-    struct end src, dst;
-
-    if (!in)
-        return CUDA_ERROR_INVALID_VALUE;
-    src = (struct end){.type = in->srcMemoryType,
-                       .host = in->srcHost,
-                       .device = in->srcDevice,
-                       .x = in->srcXInBytes,
-                       .y = in->srcY,
-                       .pitch = in->srcPitch};
-    dst = (struct end){.type = in->dstMemoryType,
-                       .host = in->dstHost,
-                       .device = in->dstDevice,
-                       .x = in->dstXInBytes,
-                       .y = in->dstY,
-                       .pitch = in->dstPitch};
-    *out = (struct mgds_copy_request){
-        .copy = {.width = in->WidthInBytes, .height = in->Height, .depth = 1}};
-    return assemble(src, dst, out);
-}
-
 CUresult mgds_copy_from_3d(const CUDA_MEMCPY3D *in,
                            struct mgds_copy_request *out)
 {
@@ -235,6 +211,34 @@ CUresult mgds_copy_from_3d(const CUDA_MEMCPY3D *in,
                                                .height = in->Height,
                                                .depth = in->Depth}};
     return assemble(src, dst, out);
+}
+
+/* A slice of a 3-D copy. */
+CUresult mgds_copy_from_2d(const CUDA_MEMCPY2D *in,
+                           struct mgds_copy_request *out)
+{
+    CUDA_MEMCPY3D slice;
+
+    if (!in)
+        return CUDA_ERROR_INVALID_VALUE;
+    slice = (CUDA_MEMCPY3D){
+        .srcXInBytes = in->srcXInBytes,
+        .srcY = in->srcY,
+        .srcMemoryType = in->srcMemoryType,
+        .srcHost = in->srcHost,
+        .srcDevice = in->srcDevice,
+        .srcPitch = in->srcPitch,
+        .dstXInBytes = in->dstXInBytes,
+        .dstY = in->dstY,
+        .dstMemoryType = in->dstMemoryType,
+        .dstHost = in->dstHost,
+        .dstDevice = in->dstDevice,
+        .dstPitch = in->dstPitch,
+        .WidthInBytes = in->WidthInBytes,
+        .Height = in->Height,
+        .Depth = 1,
+    };
+    return mgds_copy_from_3d(&slice, out);
 }
 
 static CUresult copy_2d(const CUDA_MEMCPY2D *in, CUstream stream, bool sync)

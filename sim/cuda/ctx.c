@@ -112,7 +112,11 @@ static CUresult primary_release(CUdevice ordinal)
     if (!device->primary || !device->primary->alive ||
         device->primary->refs == 0)
         return CUDA_ERROR_INVALID_CONTEXT;
-    if (--device->primary->refs == 0)
+    if (--device->primary->refs)
+        return CUDA_SUCCESS;
+    /* another thread may retain it while its work ends */
+    mgds_ctx_wait(device->primary);
+    if (device->primary->refs == 0 && device->primary->alive)
         ctx_close(device->primary);
     return CUDA_SUCCESS;
 }
@@ -193,7 +197,7 @@ static CUresult push(CUcontext handle)
 
     if (rc != CUDA_SUCCESS)
         return rc;
-    if (self->depth == sizeof(self->stack) / sizeof(*self->stack))
+    if (self->depth == MGDS_CTX_DEPTH)
         return CUDA_ERROR_OUT_OF_MEMORY;
     self->stack[self->depth++] = ctx;
     return CUDA_SUCCESS;
@@ -282,6 +286,14 @@ static CUresult create(CUcontext *out, unsigned flags, CUdevice ordinal)
 CUresult cuCtxCreate_v2(CUcontext *ctx, unsigned flags, CUdevice device)
 {
     MGDS_API(call, MGDS_NEED_INIT, create(ctx, flags, device));
+}
+
+CUresult cuCtxCreate_v3(CUcontext *ctx, CUexecAffinityParam *params, int count,
+                        unsigned flags, CUdevice device)
+{
+    if (params || count)
+        return CUDA_ERROR_UNSUPPORTED_EXEC_AFFINITY;
+    return cuCtxCreate_v2(ctx, flags, device);
 }
 
 CUresult cuCtxCreate_v4(CUcontext *ctx, CUctxCreateParams *params,
@@ -502,7 +514,7 @@ CUresult cuCtxDisablePeerAccess(CUcontext peer)
 /* Limits have no effect here; they read as a fresh context of the driver's. */
 static CUresult get_limit(size_t *value, CUlimit limit)
 {
-    static const size_t values[] = {1024, 1048576 * 6, 8388608, 0, 0, 64, 0, 0};
+    static const size_t values[] = {1024, 6291456, 8388608, 0, 0, 64, 0, 0};
 
     if (!value)
         return CUDA_ERROR_INVALID_VALUE;

@@ -1,6 +1,6 @@
 /* Devices: what they say they are (an H200, as far as programs can tell). */
 #include <stdio.h>
-#include <string.h>
+#include <stdlib.h>
 
 #include "sim/cuda/mem.h"
 
@@ -165,7 +165,7 @@ static CUresult get_attribute(int *value, unsigned name, CUdevice ordinal)
     if (!mgds_gpu_device(ordinal))
         return CUDA_ERROR_INVALID_DEVICE;
     if (!value || name == 0 ||
-        name > CU_DEVICE_ATTRIBUTE_HOST_ALLOC_DMA_BUF_SUPPORTED)
+        name > CU_DEVICE_ATTRIBUTE_ONLY_PARTIAL_HOST_NATIVE_ATOMIC_SUPPORTED)
         return CUDA_ERROR_INVALID_VALUE;
     *value = attribute_value(mgds_gpu_device(ordinal), name);
     return CUDA_SUCCESS;
@@ -230,19 +230,36 @@ CUresult cuDeviceGetPCIBusId(char *id, int size, CUdevice device)
     MGDS_API(call, MGDS_NEED_INIT, get_bus_id(id, size, device));
 }
 
+/* [domain:]bus:slot[.function] in hexadecimal; false for anything else. */
+static bool parse_bus_id(const char *id, unsigned long numbers[4])
+{
+    int count = 0;
+    char *end;
+
+    do {
+        numbers[count] = strtoul(id, &end, 16);
+        if (end == id || count == 3)
+            return false;
+        count++;
+        id = end + 1;
+    } while (*end == ':');
+    if (count == 2) {
+        numbers[2] = numbers[1];
+        numbers[1] = numbers[0];
+        numbers[0] = 0;
+    }
+    return count > 1 && (*end == '\0' || *end == '.');
+}
+
 static CUresult by_bus_id(CUdevice *out, const char *id)
 {
-    unsigned domain = 0, bus = 0, slot = 0;
+    unsigned long numbers[4];
 
-    if (!out || !id)
+    if (!out || !id || !parse_bus_id(id, numbers))
         return CUDA_ERROR_INVALID_VALUE;
-    if (sscanf(id, "%x:%x:%x", &domain, &bus, &slot) < 3) {
-        domain = 0;
-        if (sscanf(id, "%x:%x", &bus, &slot) < 2)
-            return CUDA_ERROR_INVALID_VALUE;
-    }
     for (int i = 0; i < mgds_gpu.devices; i++) {
-        if (domain == 0 && slot == 0 && bus == mgds_gpu.cfg.visible[i] + 1) {
+        if (numbers[0] == 0 && numbers[2] == 0 &&
+            numbers[1] == mgds_gpu.cfg.visible[i] + 1) {
             *out = i;
             return CUDA_SUCCESS;
         }

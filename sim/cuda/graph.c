@@ -75,8 +75,9 @@ static CUgraphNodeType type_of(const struct mgds_gpu_op *op)
 
 void mgds_node_depend(struct mgds_gpu_node *node, struct mgds_gpu_node *dep)
 {
-    node->deps = mgds_gpu_grow(node->deps, node->dep_count + 1,
-                               &node->dep_capacity, sizeof(*node->deps));
+    node->deps =
+        mgds_gpu_grow(node->deps, node->dep_count + 1, &node->dep_capacity,
+                      sizeof(struct mgds_gpu_node *));
     node->deps[node->dep_count++] = dep;
 }
 
@@ -92,8 +93,9 @@ struct mgds_gpu_node *mgds_graph_add(struct mgds_gpu_graph *graph,
     node->type = op ? type_of(op) : CU_GRAPH_NODE_TYPE_GRAPH;
     for (size_t i = 0; i < count; i++)
         mgds_node_depend(node, deps[i]);
-    graph->nodes = mgds_gpu_grow(graph->nodes, graph->count + 1,
-                                 &graph->capacity, sizeof(*graph->nodes));
+    graph->nodes =
+        mgds_gpu_grow(graph->nodes, graph->count + 1, &graph->capacity,
+                      sizeof(struct mgds_gpu_node *));
     graph->nodes[graph->count++] = node;
     mgds_handle_add(MGDS_HANDLE_NODE, node);
     return node;
@@ -222,7 +224,7 @@ static CUresult get_roots(CUgraph handle, CUgraphNode *out, size_t *count)
 
     if (rc != CUDA_SUCCESS)
         return rc;
-    roots = mgds_gpu_calloc(graph->count + 1, sizeof(*roots));
+    roots = mgds_gpu_calloc(graph->count + 1, sizeof(struct mgds_gpu_node *));
     for (size_t i = 0; i < graph->count; i++) {
         if (graph->nodes[i]->dep_count == 0)
             roots[have++] = graph->nodes[i];
@@ -270,11 +272,10 @@ CUresult cuGraphGetEdges(CUgraph graph, CUgraphNode *from, CUgraphNode *to,
 CUresult cuGraphGetEdges_v2(CUgraph graph, CUgraphNode *from, CUgraphNode *to,
                             CUgraphEdgeData *edges, size_t *count)
 {
-    size_t room = count ? *count : 0;
     CUresult rc = cuGraphGetEdges(graph, from, to, count);
 
-    if (rc == CUDA_SUCCESS && edges && from)
-        memset(edges, 0, (*count < room ? *count : room) * sizeof(*edges));
+    if (rc == CUDA_SUCCESS && count && edges && from)
+        memset(edges, 0, *count * sizeof(*edges));
     return rc;
 }
 
@@ -314,11 +315,10 @@ CUresult cuGraphNodeGetDependencies(CUgraphNode node, CUgraphNode *deps,
 CUresult cuGraphNodeGetDependencies_v2(CUgraphNode node, CUgraphNode *deps,
                                        CUgraphEdgeData *edges, size_t *count)
 {
-    size_t room = count ? *count : 0;
     CUresult rc = cuGraphNodeGetDependencies(node, deps, count);
 
-    if (rc == CUDA_SUCCESS && edges && deps)
-        memset(edges, 0, (*count < room ? *count : room) * sizeof(*edges));
+    if (rc == CUDA_SUCCESS && count && edges && deps)
+        memset(edges, 0, *count * sizeof(*edges));
     return rc;
 }
 

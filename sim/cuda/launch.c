@@ -13,7 +13,6 @@
 #define PARAMS_MAX 8
 #define PARAM_ALIGN 16
 #define PAUSE_NS 20000
-#define SHARED_MAX 232448u
 #define SHARED_PLAIN 49152u
 #define MULTIPROCESSORS 132u
 
@@ -267,24 +266,52 @@ static bool is_cooperative(const CUlaunchConfig *config)
     return false;
 }
 
+/* Attributes that change what happens, in ways that are not simulated. Those
+ * that only hint, and early starts, may be ignored. */
+static CUresult check_attributes(const CUlaunchConfig *config)
+{
+    if (config->numAttrs && !config->attrs)
+        return CUDA_ERROR_INVALID_VALUE;
+    for (unsigned i = 0; i < config->numAttrs; i++) {
+        CUlaunchAttributeID id = config->attrs[i].id;
+
+        if (id == CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_EVENT ||
+            id == CU_LAUNCH_ATTRIBUTE_LAUNCH_COMPLETION_EVENT ||
+            id == CU_LAUNCH_ATTRIBUTE_DEVICE_UPDATABLE_KERNEL_NODE)
+            return CUDA_ERROR_NOT_SUPPORTED;
+        if (id > CU_LAUNCH_ATTRIBUTE_NVLINK_UTIL_CENTRIC_SCHEDULING)
+            return CUDA_ERROR_INVALID_VALUE;
+    }
+    return CUDA_SUCCESS;
+}
+
+/* A cooperative grid must run all at once. */
+static CUresult check_fit(const CUlaunchConfig *config)
+{
+    unsigned threads =
+        config->blockDimX * config->blockDimY * config->blockDimZ;
+    unsigned blocks = config->gridDimX * config->gridDimY * config->gridDimZ;
+
+    return blocks > MULTIPROCESSORS * (2048 / threads) ||
+                   blocks > mgds_gpu.cfg.resident
+               ? CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE
+               : CUDA_SUCCESS;
+}
+
 static CUresult check_config(const CUlaunchConfig *config,
                              const struct mgds_gpu_function *function)
 {
     unsigned shared = function->dynamic_shared > (int)SHARED_PLAIN
                           ? (unsigned)function->dynamic_shared
                           : SHARED_PLAIN;
-    unsigned fit =
-        MULTIPROCESSORS *
-        (2048 / (config->blockDimX * config->blockDimY * config->blockDimZ +
-                 !config->blockDimX));
 
-    if (!dims_are_good(config) || config->sharedMemBytes > shared ||
-        (config->numAttrs && !config->attrs))
+    CUresult rc = check_attributes(config);
+
+    if (!dims_are_good(config) || config->sharedMemBytes > shared)
         return CUDA_ERROR_INVALID_VALUE;
-    if (is_cooperative(config) &&
-        config->gridDimX * config->gridDimY * config->gridDimZ > fit)
-        return CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE;
-    return CUDA_SUCCESS;
+    if (rc != CUDA_SUCCESS)
+        return rc;
+    return is_cooperative(config) ? check_fit(config) : CUDA_SUCCESS;
 }
 
 CUresult mgds_kernel_op(struct mgds_gpu_ctx *ctx, const CUlaunchConfig *config,

@@ -14,6 +14,10 @@
 #include "sim/cuda/window.h"
 #include "shim/base/log.h"
 
+/* New memory holds anything on a GPU; here its beginning holds this. */
+#define GARBAGE 0xa5
+#define DIRTY ((size_t)64 << 10)
+
 struct mgds_gpu_block *mgds_mem_find(uintptr_t addr)
 {
     struct mgds_range *row = mgds_range_find(&mgds_gpu.blocks, addr);
@@ -182,6 +186,7 @@ CUresult mgds_mem_alloc(struct mgds_gpu_ctx *ctx, enum mgds_block_kind kind,
         goto close_fd;
     if (mgds_window_map(addr, size, fd, 0, true) < 0)
         goto give_address;
+    memset(mgds_window_at(addr), GARBAGE, size < DIRTY ? size : DIRTY);
     *out = mgds_block_add(kind, addr, size, ctx);
     (*out)->fd = fd;
     device->used += page_up(size);
@@ -201,8 +206,7 @@ static void drop_device(struct mgds_gpu_block *block)
     if (block->kind != MGDS_BLOCK_IPC) {
         block->device->used -= page_up(block->size);
         if (ftruncate(block->fd, 0))
-            mgds_warn("software GPU: cannot give device memory back: %s",
-                      strerror(errno));
+            mgds_warn("software GPU: cannot give device memory back: %m");
     }
     close(block->fd);
 }

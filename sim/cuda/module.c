@@ -16,7 +16,7 @@
 
 struct mgds_gpu_module {
     struct mgds_gpu_ctx *ctx; /* NULL for a library */
-    char *ptx;                /* the text, if it is one */
+    char *ptx;                /* the text, if it is one with kernels */
     struct mgds_gpu_function *functions;
 };
 
@@ -131,7 +131,7 @@ static CUresult load(struct mgds_gpu_ctx *ctx, const void *image,
         return rc;
     module = mgds_gpu_calloc(1, sizeof(*module));
     module->ctx = ctx;
-    module->ptx = ptx ? strdup(image) : NULL;
+    module->ptx = ptx && strstr(image, ".entry") ? strdup(image) : NULL;
     mgds_handle_add(MGDS_HANDLE_MODULE, module);
     *out = module;
     return CUDA_SUCCESS;
@@ -204,8 +204,9 @@ CUresult cuModuleUnload(CUmodule module)
     MGDS_API(call, MGDS_NEED_CTX | MGDS_NEED_SAFE, unload(module));
 }
 
-/* PTX says which kernels it has; one that nobody compiled for the host is the
- * user's to provide. */
+/* PTX says which kernels it has (a build without nvcc has an image without
+ * any: then all count); one that nobody compiled for the host is the user's to
+ * provide. */
 static const struct mgds_kernel *kernel_of(const struct mgds_gpu_module *module,
                                            const char *name)
 {

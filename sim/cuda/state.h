@@ -16,6 +16,7 @@
 #include "sim/cuda/range.h"
 
 #define MGDS_GPU_MAX 16
+#define MGDS_CTX_DEPTH 32 /* of a thread's stack of contexts */
 
 #define CALL(base, symbol, version, params)                                    \
     __attribute__((visibility("default"))) CUresult symbol params;
@@ -61,7 +62,7 @@ extern struct mgds_gpu mgds_gpu;
 /* What the driver keeps a thread. */
 struct mgds_gpu_thread {
     uint64_t id;
-    struct mgds_gpu_ctx *stack[32];
+    struct mgds_gpu_ctx *stack[MGDS_CTX_DEPTH];
     int depth;
     bool per_thread;    /* inside a _ptsz twin: stream 0 is the thread's */
     bool host_function; /* runs a host function: no CUDA allowed */

@@ -48,9 +48,10 @@ void mgds_stream_put(struct mgds_gpu_stream *stream)
 
     if (--stream->refs)
         return;
-    while (*link != stream)
+    while (*link && *link != stream)
         link = &(*link)->next;
-    *link = stream->next;
+    if (*link)
+        *link = stream->next;
     pthread_cond_destroy(&stream->moved);
     free(stream->front);
     free(stream);
@@ -273,10 +274,8 @@ static void order_with_legacy(struct mgds_gpu_stream *stream,
 
 static void await_room(struct mgds_gpu_stream *stream)
 {
-    mgds_stream_get(stream);
     while (stream->last - stream->done >= mgds_gpu.cfg.launch_queue)
         pthread_cond_wait(&stream->moved, &mgds_gpu.lock);
-    mgds_stream_put(stream);
 }
 
 CUresult mgds_stream_submit(struct mgds_gpu_stream *stream,

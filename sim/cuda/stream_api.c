@@ -138,6 +138,18 @@ CUresult cuStreamGetCtx(CUstream stream, CUcontext *ctx)
     MGDS_API(call, MGDS_NEED_INIT, get_ctx(stream, ctx));
 }
 
+/* No green contexts here. */
+CUresult cuStreamGetCtx_v2(CUstream stream, CUcontext *ctx, CUgreenCtx *green)
+{
+    CUresult rc = cuStreamGetCtx(stream, ctx);
+
+    if (!green)
+        return CUDA_ERROR_INVALID_VALUE;
+    if (rc == CUDA_SUCCESS)
+        *green = NULL;
+    return rc;
+}
+
 static CUresult get_id(CUstream handle, unsigned long long *id)
 {
     struct mgds_gpu_stream *stream;

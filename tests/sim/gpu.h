@@ -18,25 +18,26 @@
 #include "sim/cuda/state.h"
 #include "tests/lib/child.h"
 
-/* Ends the child, saying where, if the call fails or the claim is false. */
-#define OK(call) EXPECT_RC(CUDA_SUCCESS, call)
+static inline void gpu_expect(int claim, const char *file, int line,
+                              const char *what, int got)
+{
+    if (claim)
+        return;
+    fprintf(stderr, "%s:%d: %s: got %d\n", file, line, what, got);
+    _exit(1);
+}
+
+static inline void gpu_expect_rc(CUresult want, CUresult got, const char *file,
+                                 int line, const char *what)
+{
+    gpu_expect(got == want, file, line, what, (int)got);
+}
+
+/* End the child, saying where, if a call fails or a claim is false. */
 #define EXPECT_RC(want, call)                                                  \
-    do {                                                                       \
-        CUresult got_rc = (call);                                              \
-        if (got_rc != (want)) {                                                \
-            fprintf(stderr, "%s:%d: %s gives %d\n", __FILE__, __LINE__, #call, \
-                    (int)got_rc);                                              \
-            _exit(1);                                                          \
-        }                                                                      \
-    } while (0)
-#define CLAIM(claim)                                                           \
-    do {                                                                       \
-        if (!(claim)) {                                                        \
-            fprintf(stderr, "%s:%d: not true: %s\n", __FILE__, __LINE__,       \
-                    #claim);                                                   \
-            _exit(1);                                                          \
-        }                                                                      \
-    } while (0)
+    gpu_expect_rc(want, call, __FILE__, __LINE__, #call)
+#define OK(call) EXPECT_RC(CUDA_SUCCESS, call)
+#define CLAIM(claim) gpu_expect(!!(claim), __FILE__, __LINE__, #claim, 0)
 
 /* For bodies that are to crash: neither cmocka's nor a sanitizer's handler. */
 static inline void gpu_crash_plainly(void)

@@ -3,6 +3,7 @@
 #include "tests/sim/gpu.h"
 
 #include "device/abi.h"
+#include "device/kernels.h"
 #include "tests/sim/kernels.h"
 
 #define PTX ".version 8.0\n.target sm_90\n"
@@ -62,7 +63,7 @@ GPU_TEST(threads_of_a_block_meet)
 
     (void)arg;
     start("4");
-    args.words = zeroed(16 * 64 * 8);
+    args.words = zeroed(8192);
     args.failed = zeroed(16);
     args.threads = args.failed + 8;
     launch(function("pass"), 16, 128, &args);
@@ -173,6 +174,24 @@ GPU_TEST(flag_kernel_can_be_told_to_give_up)
     CLAIM(got == 0);
 }
 
+/* What the library loads: the fat binary, or without nvcc its stand-in. */
+GPU_TEST(image_of_the_library_has_its_kernels)
+{
+    static const char *const names[] = {"mgds_copy_kernel", "mgds_flag_kernel"};
+    CUfunction found;
+    CUmodule module;
+
+    (void)arg;
+    gpu_start();
+    CLAIM(mgds_kernel_image_size > 16);
+    CLAIM((uintptr_t)mgds_kernel_image % 16 == 0);
+    OK(cuModuleLoadData(&module, mgds_kernel_image));
+    for (int i = 0; i < 2; i++)
+        OK(cuModuleGetFunction(&found, module, names[i]));
+    EXPECT_RC(CUDA_ERROR_NOT_FOUND,
+              cuModuleGetFunction(&found, module, "mgds_no_kernel"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -182,6 +201,7 @@ int main(void)
         cmocka_unit_test(waiting_kernel_ends_with_its_context),
         cmocka_unit_test(copy_kernel_takes_any_alignment_and_size),
         cmocka_unit_test(flag_kernel_can_be_told_to_give_up),
+        cmocka_unit_test(image_of_the_library_has_its_kernels),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

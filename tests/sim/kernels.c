@@ -29,9 +29,9 @@ static void pass_body(const struct mgds_self *self, const struct pass_args *a)
     unsigned next = (self->thread + 1) % self->threads;
     struct mgds_unit unit = {self->thread, self->block};
 
-    mgds_store16(mine + self->thread * 2, unit);
+    mgds_store16(mine + (size_t)self->thread * 2, unit);
     mgds_block_sync(self);
-    unit = mgds_load16(mine + next * 2);
+    unit = mgds_load16(mine + (size_t)next * 2);
     if (unit.data != next || unit.word != self->block)
         mgds_store_release64((uint64_t *)(uintptr_t)a->failed, 1);
     mgds_store_release64((uint64_t *)(uintptr_t)a->threads, self->threads);

@@ -47,9 +47,8 @@ static void map_agrees_with_a_list(void **state)
     int there[SLOTS] = {0};
 
     (void)state;
-    srand(5);
     for (int round = 0; round < 1000; round++) {
-        unsigned slot = (unsigned)rand() % SLOTS;
+        unsigned slot = (unsigned)(mgds_gpu_random((uint64_t)round) % SLOTS);
 
         if (there[slot])
             mgds_range_remove(&map, (uintptr_t)slot * 256);

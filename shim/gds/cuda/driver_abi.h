@@ -70,6 +70,8 @@ typedef unsigned CUjit_option;
 typedef unsigned CUlibraryOption;
 typedef unsigned CUfunc_cache;
 typedef struct CUctxCreateParams_st CUctxCreateParams;
+typedef struct CUexecAffinityParam_st CUexecAffinityParam;
+typedef struct CUgreenCtx_st *CUgreenCtx;
 
 #define CU_STREAM_LEGACY ((CUstream)0x1)
 #define CU_STREAM_PER_THREAD ((CUstream)0x2)

@@ -11,8 +11,7 @@ struct stuff {
     void *host;
     size_t bytes;
     CUstream stream;
-    CUevent event;
-    int device;
+    CUcontext ctx;
 };
 
 /* One call with a stream held elsewhere; it must not wait. */
@@ -296,6 +295,58 @@ static void memory_operations_on_other_streams_do_not_wait(void)
     expect_free("memory operations on another stream", call_memops, &stuff);
 }
 
+/* Measured: while one thread sits in a call that waits for the device, every
+ * CUDA call of every other thread waits too, also those of another context. */
+static void call_set(void *arg)
+{
+    struct stuff *s = arg;
+
+    OK(cu.MemsetD32Async(s->to, 3, 1, s->stream));
+    OK(cu.StreamSynchronize(s->stream));
+}
+
+static void expect_set_behind_a_free(struct stuff *stuff)
+{
+    CUstream held = mgds_free_stream();
+    struct mgds_gate gate = mgds_gate_new();
+    struct stuff freed = {0};
+    struct mgds_task sitter, other;
+
+    OK(cu.MemAlloc(&freed.at, 1 << 20));
+    mgds_gate_hold(gate, held);
+    mgds_task_start(&sitter, call_free, &freed);
+    EXPECT(!mgds_task_ended_within(&sitter, mgds_blocked_ms));
+    /* Its context is set by the thread, not asked of this one, which would
+     * wait as well. */
+    mgds_task_start_in(&other, call_set, stuff, stuff->ctx);
+    EXPECT(!mgds_task_ended_within(&other, mgds_blocked_ms));
+    mgds_gate_open(gate);
+    mgds_task_join(&sitter);
+    mgds_task_join(&other);
+    OK(cu.StreamSynchronize(held));
+    EXPECT_EQ(3, mgds_peek(stuff->to));
+}
+
+static void waiting_free_holds_up_other_threads(void)
+{
+    struct stuff stuff = {.stream = mgds_free_stream(),
+                          .to = mgds_zeroed(4),
+                          .ctx = mgds_env_ctx(0)};
+
+    expect_set_behind_a_free(&stuff);
+}
+
+static void waiting_free_holds_up_another_device(void)
+{
+    struct stuff stuff = {.ctx = mgds_env_ctx(1)};
+
+    OK(cu.CtxSetCurrent(mgds_env_ctx(1)));
+    stuff.stream = mgds_free_stream();
+    stuff.to = mgds_zeroed(4);
+    OK(cu.CtxSetCurrent(mgds_env_ctx(0)));
+    expect_set_behind_a_free(&stuff);
+}
+
 /* A stream's launch queue is finite: about 1020 entries (H200, driver 580);
  * the call that finds it full waits until the stream moves. */
 struct filler {
@@ -356,6 +407,8 @@ const struct mgds_case mgds_cases_block[] = {
     CASE(free_waits_for_the_device, NEED_MEMOPS),
     CASE(free_of_pinned_memory_waits_for_the_device, NEED_MEMOPS),
     CASE(unregistering_waits_for_the_device, NEED_MEMOPS),
+    CASE(waiting_free_holds_up_other_threads, NEED_MEMOPS),
+    CASE(waiting_free_holds_up_another_device, NEED_MEMOPS | NEED_2DEV, UNSURE),
     CASE(allocation_does_not_wait_for_the_device, NEED_MEMOPS),
     CASE(stream_ordered_allocation_does_not_wait_for_other_streams,
          NEED_MEMOPS | NEED_POOLS),

@@ -273,7 +273,7 @@ static void reset_frees_what_the_primary_context_held(void)
 const struct mgds_case mgds_cases_context[] = {
     CASE(new_thread_has_no_current_context),
     CASE(handles_carry_their_context),
-    CASE(enqueuing_needs_no_current_context, NEED_MEMOPS, UNSURE),
+    CASE(enqueuing_needs_no_current_context, NEED_MEMOPS),
     CASE(work_goes_to_the_streams_device_not_the_current_one,
          NEED_2DEV | NEED_MEMOPS),
     CASE(memory_is_freed_whatever_context_is_current, NEED_2DEV),
@@ -284,9 +284,9 @@ const struct mgds_case mgds_cases_context[] = {
     CASE(contexts_have_different_ids, NEED_2DEV),
     CASE(primary_context_is_one),
     CASE(primary_context_is_inactive_until_retained, 0, FRESH),
-    CASE(release_without_retain_is_refused, 0, FRESH | UNSURE),
-    CASE(last_release_destroys_the_primary_context, 0, ALONE | UNSURE),
+    CASE(release_without_retain_is_refused, 0, FRESH),
+    CASE(last_release_destroys_the_primary_context, 0, ALONE),
     CASE(primary_context_works_again_after_its_end, 0, ALONE),
-    CASE(reset_frees_what_the_primary_context_held, 0, ALONE | UNSURE),
+    CASE(reset_frees_what_the_primary_context_held, 0, ALONE),
     CASE_END,
 };

@@ -211,7 +211,7 @@ const struct mgds_case mgds_cases_hostfn[] = {
     CASE(host_function_may_not_call_the_driver, 0, ALONE | UNSURE),
     CASE(host_function_orders_across_streams_by_events, NEED_MEMOPS),
     CASE(callback_gets_its_stream_and_the_status),
-    CASE(missing_host_function_is_refused, 0, UNSURE),
+    CASE(missing_host_function_is_refused),
     CASE(host_function_may_release_another_stream, NEED_MEMOPS),
     CASE_END,
 };

@@ -235,7 +235,7 @@ const struct mgds_case mgds_cases_ipcevent[] = {
          FRESH),
     CASE(imported_event_orders_the_exporters_data, NEED_IPC | NEED_MEMOPS,
          FRESH),
-    CASE(private_event_is_not_exported, NEED_IPC, UNSURE),
+    CASE(private_event_is_not_exported, NEED_IPC),
     CASE(shared_event_works_in_its_own_process, NEED_IPC | NEED_MEMOPS),
     CASE(own_event_handle_is_not_opened_by_its_exporter, NEED_IPC, UNSURE),
     CASE(imported_event_has_no_timing, NEED_IPC, FRESH),

@@ -215,6 +215,6 @@ const struct mgds_case mgds_cases_peer[] = {
          NEED_PEER | NEED_MEMOPS),
     CASE(event_orders_copies_of_two_devices, NEED_2DEV | NEED_MEMOPS),
     CASE(pinned_memory_of_one_device_serves_the_other, NEED_2DEV | NEED_MEMOPS),
-    CASE(peer_attributes_are_told, NEED_PEER, UNSURE),
+    CASE(peer_attributes_are_told, NEED_PEER),
     CASE_END,
 };

@@ -230,7 +230,7 @@ const struct mgds_case mgds_cases_stream[] = {
     CASE(streams_have_different_ids),
     CASE(stream_flags_are_checked),
     CASE(stream_priority_is_clamped),
-    CASE(default_stream_cannot_be_destroyed, 0, ALONE | UNSURE),
+    CASE(default_stream_cannot_be_destroyed),
     CASE(work_of_another_devices_stream_runs_there, NEED_2DEV),
     CASE_END,
 };

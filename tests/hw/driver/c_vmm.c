@@ -292,17 +292,17 @@ static void legacy_ipc_refuses_mapped_memory(void)
 }
 
 const struct mgds_case mgds_cases_vmm[] = {
-    CASE(mapped_memory_is_device_memory, NEED_VMM, UNSURE),
+    CASE(mapped_memory_is_device_memory, NEED_VMM),
     CASE(mapping_holds_its_memory_after_the_release, NEED_VMM),
     CASE(two_mappings_show_one_memory, NEED_VMM),
     CASE(memory_operations_work_on_mapped_memory, NEED_VMM | NEED_MEMOPS),
-    CASE(unaligned_sizes_are_refused, NEED_VMM, UNSURE),
-    CASE(mapped_range_cannot_be_given_back, NEED_VMM, UNSURE),
-    CASE(range_is_mapped_once, NEED_VMM, UNSURE),
+    CASE(unaligned_sizes_are_refused, NEED_VMM),
+    CASE(mapped_range_cannot_be_given_back, NEED_VMM),
+    CASE(range_is_mapped_once, NEED_VMM),
     CASE(unmapped_range_is_unknown_to_the_driver, NEED_VMM, UNSURE),
-    CASE(access_is_per_device, NEED_VMM | NEED_PEER, UNSURE),
+    CASE(access_is_per_device, NEED_VMM | NEED_PEER),
     CASE(mapped_memory_is_not_freed_as_plain, NEED_VMM),
-    CASE(handle_is_found_from_its_address, NEED_VMM, UNSURE),
+    CASE(handle_is_found_from_its_address, NEED_VMM),
     CASE(descriptor_imports_the_same_memory, NEED_VMM),
     CASE(descriptor_shares_memory_across_processes, NEED_VMM, FRESH),
     CASE(legacy_ipc_refuses_mapped_memory, NEED_VMM | NEED_IPC),

@@ -7,8 +7,12 @@
 
 #include "driver.h"
 
-/* cuInit, primary context of device 0 current. Ends the case on failure. */
+/* cuInit, primary context of device 0 current; counts as set-up (clock.h).
+ * Ends the case on failure. */
 void mgds_env_start(void);
+
+/* Makes the second device's context as well, while that is set-up. */
+void mgds_env_start_second(void);
 
 /* Puts the first context back as the only current one. */
 void mgds_env_restore(void);
@@ -17,7 +21,8 @@ void mgds_env_restore(void);
 int mgds_env_devices(void);
 CUdevice mgds_env_device(int index);
 
-/* The primary context of a device, retained once. Does not make it current. */
+/* The primary context of a device, retained once; making it counts as set-up.
+ * Does not make it current. */
 CUcontext mgds_env_ctx(int index);
 
 int mgds_env_attribute(int device, CUdevice_attribute attribute);
@@ -40,9 +45,9 @@ void mgds_env_clean(void);
 /* The device's view of pinned memory: unified addressing has one. */
 CUdeviceptr mgds_address(const volatile void *host);
 
-/* Lets the device run whatever it wrongly might: several round trips on a
- * stream that depends on nothing. Never a proof by itself; the state that is
- * checked after the gate opens is. */
+/* Lets the device run whatever it wrongly might: several round trips to the
+ * device on a stream that depends on nothing. Never a proof by itself; the
+ * state that is checked after the gate opens is. */
 void mgds_chance(void);
 
 /* A word of device or mapped memory, read or written over the extra stream of

@@ -1,11 +1,12 @@
 /* driver-list: what the CUDA driver API does, as a list of named cases that
  * runs on a real device and on the software GPU alike.
  *
- *     ./driver-list -j 8 --json $OUT/driver.json      on a machine with a GPU
+ *     ./driver-list --json $OUT/driver.json           on a machine with a GPU
  *     LD_LIBRARY_PATH=build/lib/sim build/tests/driver-list     on the sim
  *
- * It needs libc and libcuda.so.1 only, so the one file can be carried. Each
- * case runs in a process of its own; with --batch N harmless ones share one.
+ * It needs libc and libcuda.so.1 only, so the one file can be carried.
+ * Harmless cases share a process (--batch 1: none does), few processes run at
+ * a time: on a real GPU most of the time goes into making contexts.
  * A failing case marked "unsure" is an expectation that no document gives:
  * what the hardware says is right, and the row is to be changed to it.
  * Exit status: 0 all passed, 1 some failed, 77 no driver or no device. */
@@ -40,8 +41,8 @@ static void usage(FILE *to)
                 "  -l, --list          print the cases that would run\n"
                 "  -r, --run PATTERN   only cases whose name contains PATTERN "
                 "or matches it (*, ?)\n"
-                "  -j, --jobs N        processes at a time (1)\n"
-                "  -b, --batch N       harmless cases in one process (1)\n"
+                "  -j, --jobs N        processes at a time (4)\n"
+                "  -b, --batch N       harmless cases in one process (24)\n"
                 "  -o, --json FILE     write the results there too\n"
                 "  -s, --seed N        draw the order by it; also the "
                 "software GPU's seed\n"
@@ -49,6 +50,8 @@ static void usage(FILE *to)
                 "on\n"
                 "      --blocked-ms N  time after which a call counts as "
                 "blocked (250)\n"
+                "      --setup-s N     seconds a case may take to start CUDA "
+                "(120)\n"
                 "      --require       no driver or device: fail, do not skip\n"
                 "  -h, --help\n");
 }
@@ -91,6 +94,7 @@ static void parse(int argc, char **argv, struct mgds_options *o)
         {"seed", required_argument, NULL, 's'},
         {"seeds", required_argument, NULL, 'n'},
         {"blocked-ms", required_argument, NULL, 'm'},
+        {"setup-s", required_argument, NULL, 'u'},
         {"require", no_argument, NULL, 'q'},
         {"help", no_argument, NULL, 'h'},
         {0},
@@ -123,6 +127,9 @@ static void parse(int argc, char **argv, struct mgds_options *o)
             break;
         case 'm':
             mgds_blocked_ms = positive("--blocked-ms", optarg);
+            break;
+        case 'u':
+            mgds_setup_seconds = positive("--setup-s", optarg);
             break;
         case 'q':
             o->require = true;
@@ -182,11 +189,25 @@ static int summary(const struct mgds_options *o,
     return n[FAILED] + n[NOT_RUN] ? 1 : 0;
 }
 
+/* Set-up of processes at the same time adds up. */
+static void print_times(const struct mgds_result *results, int count,
+                        int workers, double ms)
+{
+    double setup = 0;
+
+    for (int i = 0; i < count; i++)
+        setup += results[i].setup_ms;
+    printf("%d processes, %.1f s, set-up %.1f s a process\n", workers, ms / 1e3,
+           workers ? setup / 1e3 / workers : 0);
+}
+
 static int run_once(const struct mgds_options *o,
                     const struct mgds_machine *machine,
                     struct mgds_result *results, int count)
 {
     char seed[32];
+    double began = mgds_now_ms();
+    int workers;
 
     snprintf(seed, sizeof(seed), "%lu", o->seed);
     if (o->seeds)
@@ -195,7 +216,9 @@ static int run_once(const struct mgds_options *o,
         mgds_result_reset(&results[i]);
         skip_unmet(o, machine->needs, &results[i]);
     }
-    mgds_run(o, results, count);
+    workers = mgds_run(o, results, count);
+    if (o->seeds <= 1)
+        print_times(results, count, workers, mgds_now_ms() - began);
     if (o->json && mgds_results_write(o->json, machine, results, count))
         return 1;
     return summary(o, results, count);
@@ -223,7 +246,7 @@ static int run_all(struct mgds_options *o, struct mgds_result *results,
 
 int main(int argc, char **argv)
 {
-    struct mgds_options o = {.jobs = 1, .batch = 1};
+    struct mgds_options o = {.jobs = 4, .batch = 24};
     struct mgds_result *results;
     int count;
 

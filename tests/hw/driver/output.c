@@ -21,8 +21,11 @@ void mgds_result_print(const struct mgds_result *result, bool quiet)
 
     if (quiet && result->outcome != FAILED)
         return;
-    printf("%-4s %s (%.0f ms)%s", words[result->outcome], result->row->name,
-           result->ms, unsure && result->outcome == FAILED ? " unsure" : "");
+    printf("%-4s %s (%.0f ms", words[result->outcome], result->row->name,
+           result->ms);
+    if (result->setup_ms >= 1e3)
+        printf(" + %.0f s set-up", result->setup_ms / 1e3);
+    printf(")%s", unsure && result->outcome == FAILED ? " unsure" : "");
     if (result->outcome == SKIPPED)
         printf(": %.*s", (int)strcspn(result->reason, "\n"), result->reason);
     printf("\n");
@@ -62,12 +65,12 @@ static json_t *facts_json(const struct mgds_machine *machine)
 
 static json_t *case_json(const struct mgds_result *result)
 {
-    return json_pack("{s:s, s:s, s:f, s:b, s:o, s:o, s:o}", "name",
-                     result->row->name, "result", words[result->outcome], "ms",
-                     result->ms, "unsure", (result->row->flags & UNSURE) != 0,
-                     "failures", lines_json(result->failures), "notes",
-                     lines_json(result->notes), "reason",
-                     lines_json(result->reason));
+    return json_pack(
+        "{s:s, s:s, s:f, s:f, s:b, s:o, s:o, s:o}", "name", result->row->name,
+        "result", words[result->outcome], "ms", result->ms, "setup ms",
+        result->setup_ms, "unsure", (result->row->flags & UNSURE) != 0,
+        "failures", lines_json(result->failures), "notes",
+        lines_json(result->notes), "reason", lines_json(result->reason));
 }
 
 int mgds_results_write(const char *file, const struct mgds_machine *machine,

@@ -8,11 +8,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 /* Beyond the worker's own watchdog and its grace. */
 #define KILL_AFTER 8
+/* A process may take its time to end: CUDA is torn down. */
+#define EXIT_SECONDS 60
 
 struct slot {
     pid_t pid; /* 0: empty */
@@ -20,8 +21,10 @@ struct slot {
     int report;
     int left; /* rows this worker may still take */
     struct mgds_result *result;
-    double began, deadline; /* milliseconds, monotonic */
-    bool ended;             /* the row has reported its end */
+    struct mgds_clock *clock;
+    double began, limit; /* milliseconds */
+    double ended;        /* when the row reported its end; 0: not yet */
+    double setup_before; /* the row, on the clock */
     char line[2048];
     size_t filled;
 };
@@ -30,18 +33,11 @@ struct run {
     const struct mgds_options *options;
     struct mgds_result *results;
     int count;
-    int next;
     int *order;
+    bool *taken;
+    int workers;
     struct slot *slots;
 };
-
-static double now_ms(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec * 1e3 + (double)t.tv_nsec / 1e6;
-}
 
 void mgds_lines_add(char **lines, const char *line)
 {
@@ -73,18 +69,17 @@ static bool sole(const struct mgds_case *row)
  * their own are left for a fresh worker (`batched`). */
 static struct mgds_result *next_row(struct run *run, bool batched)
 {
-    struct mgds_result *result;
+    for (int i = 0; i < run->count; i++) {
+        struct mgds_result *result = &run->results[run->order[i]];
 
-    while (run->next < run->count &&
-           run->results[run->order[run->next]].outcome != NOT_RUN)
-        run->next++;
-    if (run->next == run->count)
-        return NULL;
-    result = &run->results[run->order[run->next]];
-    if (batched && sole(result->row))
-        return NULL;
-    run->next++;
-    return result;
+        if (run->taken[i] || result->outcome != NOT_RUN)
+            continue;
+        if (batched && sole(result->row))
+            continue;
+        run->taken[i] = true;
+        return result;
+    }
+    return NULL;
 }
 
 static int row_index(const struct mgds_case *row)
@@ -103,9 +98,10 @@ static void give(struct slot *slot, struct mgds_result *result)
         result->row->timeout ? result->row->timeout : CASE_SECONDS;
 
     slot->result = result;
-    slot->ended = false;
-    slot->began = now_ms();
-    slot->deadline = slot->began + (seconds + KILL_AFTER) * 1e3;
+    slot->ended = 0;
+    slot->began = mgds_now_ms();
+    slot->setup_before = mgds_clock_setup_ms(slot->clock);
+    slot->limit = (seconds + KILL_AFTER) * 1e3;
     slot->left--;
     if (write(slot->order, &index, sizeof(index)) != sizeof(index))
         slot->left = 0;
@@ -133,6 +129,8 @@ static void start_worker(struct run *run, struct slot *slot,
     int order[2], report[2];
 
     fflush(NULL);
+    run->workers++;
+    mgds_clock_reset(slot->clock);
     if (pipe(order) || pipe(report) || (slot->pid = fork()) < 0) {
         perror("driver-list");
         exit(1);
@@ -142,7 +140,7 @@ static void start_worker(struct run *run, struct slot *slot,
         close_slots(run);
         close(order[1]);
         close(report[0]);
-        mgds_worker_main(order[0], report[1]);
+        mgds_worker_main(order[0], report[1], slot->clock);
     }
     setpgid(slot->pid, slot->pid);
     close(order[0]);
@@ -154,12 +152,19 @@ static void start_worker(struct run *run, struct slot *slot,
     give(slot, result);
 }
 
+static double setup_ms(const struct slot *slot)
+{
+    return mgds_clock_setup_ms(slot->clock) - slot->setup_before;
+}
+
 static void finish(struct run *run, struct slot *slot)
 {
     struct mgds_result *result = slot->result;
+    double end = slot->ended > 0 ? slot->ended : mgds_now_ms();
 
     slot->result = NULL;
-    result->ms = now_ms() - slot->began;
+    result->setup_ms = setup_ms(slot);
+    result->ms = end - slot->began - result->setup_ms;
     if (result->failures)
         result->outcome = FAILED;
     else
@@ -179,7 +184,8 @@ static void take_line(struct run *run, struct slot *slot, char *line)
         mgds_lines_add(&slot->result->reason, line + 2);
     if (line[0] != 'E')
         return;
-    slot->ended = true;
+    slot->ended = mgds_now_ms();
+    slot->limit += EXIT_SECONDS * 1e3;
     if (slot->order < 0)
         return;
     next = slot->result->failures ? NULL : next_row(run, true);
@@ -223,7 +229,7 @@ static void reap(struct run *run, struct slot *slot)
     else if (WEXITSTATUS(status) && !slot->result->failures)
         snprintf(text, sizeof(text), "the process ended with status %d",
                  WEXITSTATUS(status));
-    else if (!slot->ended && !slot->result->failures)
+    else if (slot->ended <= 0 && !slot->result->failures)
         snprintf(text, sizeof(text), "the process ended inside the case");
     if (text[0])
         mgds_lines_add(&slot->result->failures, text);
@@ -234,13 +240,23 @@ static void reap(struct run *run, struct slot *slot)
     slot->pid = 0;
 }
 
+/* The worker's own watchdog comes first; it may be deaf. */
+static bool late(const struct slot *slot)
+{
+    double spent = setup_ms(slot);
+
+    if (spent > mgds_setup_seconds * 1e3)
+        spent = mgds_setup_seconds * 1e3;
+    return mgds_now_ms() > slot->began + slot->limit + spent;
+}
+
 static void look_at(struct run *run, struct slot *slot, short events)
 {
     ssize_t n;
 
-    if (now_ms() > slot->deadline) {
+    if (late(slot)) {
         mgds_lines_add(&slot->result->failures, "timeout: killed");
-        slot->deadline += 1e9;
+        slot->limit += 1e9;
         kill(-slot->pid, SIGKILL);
     }
     if (!events)
@@ -271,16 +287,33 @@ static int fill_slots(struct run *run, struct pollfd *polls)
     return busy;
 }
 
-/* Table order, or one drawn from the seed. */
-static void draw_order(struct run *run)
+/* Of the order in the table: first what one context serves, then what wants
+ * two devices, so that few processes make contexts for both; last what wants
+ * a process of its own. */
+static int group(const struct mgds_case *row)
+{
+    if (sole(row))
+        return 2;
+    return row->needs & (NEED_2DEV | NEED_PEER) ? 1 : 0;
+}
+
+static void table_order(struct run *run)
+{
+    int n = 0;
+
+    for (int g = 0; g < 3; g++)
+        for (int i = 0; i < run->count; i++)
+            if (group(run->results[i].row) == g)
+                run->order[n++] = i;
+}
+
+static void drawn_order(struct run *run)
 {
     unsigned short state[3] = {0x330e, 0, 0};
     unsigned long seed = run->options->seed;
 
     for (int i = 0; i < run->count; i++)
         run->order[i] = i;
-    if (!run->options->seeds)
-        return;
     state[1] = (unsigned short)seed;
     state[2] = (unsigned short)(seed >> 16);
     for (int i = run->count - 1; i > 0; i--) {
@@ -292,18 +325,43 @@ static void draw_order(struct run *run)
     }
 }
 
-void mgds_run(const struct mgds_options *options, struct mgds_result *results,
-              int count)
+static void run_start(struct run *run)
+{
+    size_t count = (size_t)run->count + 1;
+    size_t jobs = (size_t)run->options->jobs;
+
+    run->order = calloc(count, sizeof(*run->order));
+    run->taken = calloc(count, sizeof(*run->taken));
+    run->slots = calloc(jobs, sizeof(*run->slots));
+    if (!run->order || !run->taken || !run->slots)
+        abort();
+    for (size_t i = 0; i < jobs; i++)
+        run->slots[i].clock = mgds_clock_new();
+    if (run->options->seeds)
+        drawn_order(run);
+    else
+        table_order(run);
+}
+
+static void run_end(struct run *run)
+{
+    for (int i = 0; i < run->options->jobs; i++)
+        mgds_clock_free(run->slots[i].clock);
+    free(run->order);
+    free(run->taken);
+    free(run->slots);
+}
+
+int mgds_run(const struct mgds_options *options, struct mgds_result *results,
+             int count)
 {
     struct run run = {.options = options, .results = results, .count = count};
     size_t jobs = (size_t)options->jobs;
     struct pollfd *polls = calloc(jobs, sizeof(*polls));
 
-    run.order = calloc((size_t)count + 1, sizeof(*run.order));
-    run.slots = calloc(jobs, sizeof(*run.slots));
-    if (!polls || !run.order || !run.slots)
+    if (!polls)
         abort();
-    draw_order(&run);
+    run_start(&run);
     while (fill_slots(&run, polls)) {
         if (poll(polls, (nfds_t)jobs, 500) < 0 && errno != EINTR)
             break;
@@ -312,6 +370,6 @@ void mgds_run(const struct mgds_options *options, struct mgds_result *results,
                 look_at(&run, &run.slots[i], polls[i].revents);
     }
     free(polls);
-    free(run.order);
-    free(run.slots);
+    run_end(&run);
+    return run.workers;
 }

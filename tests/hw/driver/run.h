@@ -6,6 +6,7 @@
 #include <stddef.h>
 
 #include "case.h"
+#include "clock.h"
 
 struct mgds_options {
     const char *pattern; /* part of a name, or a shell pattern */
@@ -23,10 +24,11 @@ enum mgds_outcome { NOT_RUN, PASSED, FAILED, SKIPPED };
 struct mgds_result {
     const struct mgds_case *row;
     enum mgds_outcome outcome;
-    double ms;
-    char *failures; /* lines */
-    char *notes;    /* lines */
-    char *reason;   /* of a skip */
+    double ms;       /* of the case itself */
+    double setup_ms; /* before or inside it, see clock.h */
+    char *failures;  /* lines */
+    char *notes;     /* lines */
+    char *reason;    /* of a skip */
 };
 
 /* What the machine is; asked of a process of its own. */
@@ -39,12 +41,13 @@ struct mgds_machine {
 void mgds_machine_probe(struct mgds_machine *machine);
 
 /* Body of a worker process: takes row numbers from `from`, reports to `to`,
- * ends with exit(). */
-_Noreturn void mgds_worker_main(int from, int to);
+ * counts set-up in `clock`, ends with exit(). */
+_Noreturn void mgds_worker_main(int from, int to, struct mgds_clock *clock);
 
-/* Runs `count` rows; fills the results and prints a line for each. */
-void mgds_run(const struct mgds_options *options, struct mgds_result *results,
-              int count);
+/* Runs `count` rows; fills the results and prints a line for each. Returns
+ * how many processes that took (those that cases fork not counted). */
+int mgds_run(const struct mgds_options *options, struct mgds_result *results,
+             int count);
 
 /* One line for a finished case; in a run over many seeds (`quiet`) for a
  * failed one only. */

@@ -34,8 +34,8 @@ static void *task_main(void *opaque)
     return NULL;
 }
 
-static void start(struct mgds_task *task, void (*run)(void *), void *arg,
-                  CUcontext ctx)
+void mgds_task_start_in(struct mgds_task *task, void (*run)(void *), void *arg,
+                        CUcontext ctx)
 {
     pthread_condattr_t attr;
 
@@ -52,13 +52,13 @@ void mgds_task_start(struct mgds_task *task, void (*run)(void *), void *arg)
     CUcontext ctx;
 
     OK(cu.CtxGetCurrent(&ctx));
-    start(task, run, arg, ctx);
+    mgds_task_start_in(task, run, arg, ctx);
 }
 
 void mgds_task_start_bare(struct mgds_task *task, void (*run)(void *),
                           void *arg)
 {
-    start(task, run, arg, NULL);
+    mgds_task_start_in(task, run, arg, NULL);
 }
 
 bool mgds_task_ended_within(struct mgds_task *task, int ms)

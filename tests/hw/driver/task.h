@@ -23,11 +23,14 @@ struct mgds_task {
     pthread_t thread;
 };
 
-/* Runs `run` in a thread with the caller's context current (`start`), or
- * with none (`start_bare`). */
+/* Runs `run` in a thread with the caller's context current (`start`), with
+ * none (`start_bare`), or with the one given (`start_in`), which asks nothing
+ * of the driver in the calling thread. */
 void mgds_task_start(struct mgds_task *task, void (*run)(void *), void *arg);
 void mgds_task_start_bare(struct mgds_task *task, void (*run)(void *),
                           void *arg);
+void mgds_task_start_in(struct mgds_task *task, void (*run)(void *), void *arg,
+                        CUcontext ctx);
 
 /* True as soon as the task has ended, false after `ms` milliseconds. */
 bool mgds_task_ended_within(struct mgds_task *task, int ms);

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "../case.h"
+#include "../clock.h"
 
 static void passes(void)
 {
@@ -23,7 +24,7 @@ static void fails_an_expectation_and_goes_on(void)
 static void aborts(void)
 {
     OK(CUDA_ERROR_INVALID_VALUE);
-    EXPECT(!"not reached");
+    EXPECT_EQ(3, 4);
 }
 
 static void dies_of_a_signal(void)
@@ -164,9 +165,51 @@ static void expects_a_call_to_return_that_does_not(void)
                         (void *)(uintptr_t)gate.word);
 }
 
+static void set_up_for(double ms)
+{
+    double until = mgds_now_ms() + ms;
+
+    mgds_setup_begin();
+    while (mgds_now_ms() < until)
+        sched_yield();
+    mgds_setup_end();
+}
+
+static void sets_up_for_longer_than_it_may_run(void)
+{
+    set_up_for(2200);
+}
+
+static void slow_peer(int sock)
+{
+    set_up_for(2200);
+    mgds_peer_meet(sock);
+}
+
+static void waits_for_a_peer_that_sets_up(void)
+{
+    struct mgds_peer peer;
+
+    mgds_peer_start(&peer, slow_peer);
+    mgds_peer_meet(peer.fd);
+    mgds_peer_end(&peer);
+}
+
+static void sets_up_and_never_ends(void)
+{
+    set_up_for(1200);
+    never_ends();
+}
+
+static void never_ends_its_set_up(void)
+{
+    mgds_setup_begin();
+    never_ends();
+}
+
 static void needs_two_devices(void)
 {
-    EXPECT(!"there is one");
+    EXPECT_EQ(1, 2);
 }
 
 static const struct mgds_case rows[] = {
@@ -188,6 +231,10 @@ static const struct mgds_case rows[] = {
     CASE(expects_a_call_to_block_that_does_not),
     CASE(expects_a_call_to_block_that_does),
     CASE(expects_a_call_to_return_that_does_not, 0, 0, 20),
+    CASE(sets_up_for_longer_than_it_may_run, 0, 0, 1),
+    CASE(waits_for_a_peer_that_sets_up, 0, FRESH, 1),
+    CASE(sets_up_and_never_ends, 0, 0, 1),
+    CASE(never_ends_its_set_up, 0, 0, 1),
     CASE(needs_two_devices, NEED_2DEV),
 };
 

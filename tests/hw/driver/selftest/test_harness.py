@@ -28,6 +28,10 @@ WANT = {
     "expects_a_call_to_block_that_does_not": ("FAIL", "nothing returned"),
     "expects_a_call_to_block_that_does": ("ok", ""),
     "expects_a_call_to_return_that_does_not": ("FAIL", "did not return"),
+    "sets_up_for_longer_than_it_may_run": ("ok", ""),
+    "waits_for_a_peer_that_sets_up": ("ok", ""),
+    "sets_up_and_never_ends": ("FAIL", "watchdog released the gates"),
+    "never_ends_its_set_up": ("FAIL", "CUDA was not set up in time"),
     "needs_two_devices": ("skip", ""),
 }
 
@@ -41,8 +45,8 @@ def run(*options, stub=True):
 class Harness(unittest.TestCase):
     def check_all(self, *options):
         with tempfile.NamedTemporaryFile(suffix=".json") as out:
-            done = run("--json", out.name, *options)
-            got = json.load(open(out.name))
+            done = run("--json", out.name, "--setup-s", "3", *options)
+            got = json.load(out)
         self.assertEqual(done.returncode, 1, done.stdout + done.stderr)
         cases = {c["name"]: c for c in got["cases"]}
         self.assertEqual(set(cases), set(WANT))
@@ -53,12 +57,15 @@ class Harness(unittest.TestCase):
                 words = " ".join(case["failures"])
                 self.assertTrue(any(t in words for t in text.split("|")),
                                 case)
-        self.assertIn("2 passed, 15 failed, 2 skipped", done.stdout)
+        self.assertIn("4 passed, 17 failed, 2 skipped", done.stdout)
         self.assertEqual(cases["passes"]["notes"], ["a fact"])
+        slow = cases["sets_up_for_longer_than_it_may_run"]
+        self.assertGreater(slow["setup ms"], 2000)
+        self.assertLess(slow["ms"], 1000)
         self.assertEqual(got["machine"]["device"], "stub")
 
     def test_every_end_is_told(self):
-        self.check_all("-j", "8")
+        self.check_all("-j", "8", "--batch", "1")
 
     def test_shared_processes_tell_the_same(self):
         self.check_all("-j", "4", "--batch", "10", "--seed", "7")
