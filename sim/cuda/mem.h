@@ -128,6 +128,9 @@ bool mgds_memfd_is_ours(int fd);
 /* This host as a number. */
 uint64_t mgds_host_hash(void);
 
+/* The reserved addresses around this one, mapped or not; or NULL. */
+const struct mgds_range *mgds_vmm_reservation(uintptr_t addr);
+
 /* Accounting of a pool's block that goes. */
 void mgds_pool_forget(struct mgds_gpu_pool *pool, size_t size);
 void mgds_physical_put(struct mgds_gpu_physical *physical);

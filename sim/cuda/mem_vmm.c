@@ -40,6 +40,11 @@ CUresult cuMemAddressReserve(CUdeviceptr *ptr, size_t size, size_t alignment,
     MGDS_API(call, MGDS_NEED_INIT, reserve(ptr, size, alignment, addr));
 }
 
+const struct mgds_range *mgds_vmm_reservation(uintptr_t addr)
+{
+    return mgds_range_find(&reserved, addr);
+}
+
 static CUresult address_free(CUdeviceptr ptr, size_t size)
 {
     struct mgds_range *row = mgds_range_find(&reserved, (uintptr_t)ptr);

@@ -43,6 +43,19 @@ static struct answer access_flags(const struct mgds_gpu_block *block)
                       : CU_MEM_ACCESS_FLAGS_PROT_READWRITE);
 }
 
+/* What the driver calls the range of mapped memory is all of the reservation
+ * around it, gaps included; of other memory it is the allocation. */
+static struct mgds_range range_of(const struct mgds_gpu_block *block)
+{
+    const struct mgds_range *around = NULL;
+
+    if (block->kind == MGDS_BLOCK_VIRTUAL)
+        around = mgds_vmm_reservation(block->addr);
+    if (around)
+        return *around;
+    return (struct mgds_range){.start = block->addr, .size = block->size};
+}
+
 /* Size 0 for an attribute that does not exist, or not of such memory. */
 static struct answer ask(const struct mgds_gpu_block *block,
                          CUpointer_attribute attribute, uintptr_t ptr)
@@ -72,9 +85,11 @@ static struct answer ask(const struct mgds_gpu_block *block,
     case CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE:
         return flag(block->kind == MGDS_BLOCK_DEVICE);
     case CU_POINTER_ATTRIBUTE_RANGE_START_ADDR:
+        return word(range_of(block).start);
+    case CU_POINTER_ATTRIBUTE_RANGE_SIZE:
+        return word(range_of(block).size);
     case CU_POINTER_ATTRIBUTE_MAPPING_BASE_ADDR:
         return word(block->addr);
-    case CU_POINTER_ATTRIBUTE_RANGE_SIZE:
     case CU_POINTER_ATTRIBUTE_MAPPING_SIZE:
         return word(block->size);
     case CU_POINTER_ATTRIBUTE_MAPPED:
@@ -115,15 +130,21 @@ CUresult cuPointerGetAttribute(void *data, CUpointer_attribute attribute,
     MGDS_API(call, MGDS_NEED_INIT, get_one(data, attribute, ptr));
 }
 
-/* What an attribute of no memory reads; the ordinal is -2 then. */
-static struct answer ask_nothing(CUpointer_attribute attribute)
+/* What an attribute of no memory reads; the ordinal is -2 then. Of an address
+ * that is reserved and not mapped the range is known all the same. */
+static struct answer ask_nothing(CUpointer_attribute attribute, uintptr_t ptr)
 {
+    const struct mgds_range *around = mgds_vmm_reservation(ptr);
     struct mgds_gpu_device device = {.ordinal = CU_DEVICE_INVALID};
     struct mgds_gpu_block block = {.kind = MGDS_BLOCK_MANAGED,
                                    .device = &device};
     struct answer answer = ask(&block, attribute, 0);
 
-    if (attribute != CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL)
+    if (attribute == CU_POINTER_ATTRIBUTE_RANGE_START_ADDR)
+        answer.value = around ? around->start : 0;
+    else if (attribute == CU_POINTER_ATTRIBUTE_RANGE_SIZE)
+        answer.value = around ? around->size : 0;
+    else if (attribute != CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL)
         answer.value = 0;
     return answer;
 }
@@ -138,7 +159,7 @@ static CUresult get_many(unsigned count, const CUpointer_attribute *attributes,
     if (!attributes || !data)
         return CUDA_ERROR_INVALID_VALUE;
     for (unsigned i = 0; i < count; i++) {
-        struct answer nothing = ask_nothing(attributes[i]);
+        struct answer nothing = ask_nothing(attributes[i], (uintptr_t)ptr);
         struct answer answer = nothing;
 
         if (nothing.size == 0 || !data[i])

@@ -171,8 +171,10 @@ static uint64_t attribute_of(const struct fake_block *block,
     case CU_POINTER_ATTRIBUTE_BUFFER_ID:
         return block->id;
     case CU_POINTER_ATTRIBUTE_RANGE_START_ADDR:
+    case CU_POINTER_ATTRIBUTE_MAPPING_BASE_ADDR:
         return block->base;
     case CU_POINTER_ATTRIBUTE_RANGE_SIZE:
+    case CU_POINTER_ATTRIBUTE_MAPPING_SIZE:
         return block->size;
     case CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE:
         return block->legacy_ipc;

@@ -218,8 +218,12 @@ bool mgds_context_lives(const struct mgds_context *ctx)
            id == ctx->id;
 }
 
+/* The driver takes the handle of a destroyed context for a good one here
+ * (H200, driver 580), but has no id for it. */
 int mgds_context_enter(const struct mgds_context *ctx)
 {
+    if (!mgds_context_lives(ctx))
+        return -ESHUTDOWN;
     return enter(mgds_driver(), ctx->handle);
 }
 

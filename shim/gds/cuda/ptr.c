@@ -17,6 +17,8 @@
     X(BUFFER, CU_POINTER_ATTRIBUTE_BUFFER_ID)                                  \
     X(BASE, CU_POINTER_ATTRIBUTE_RANGE_START_ADDR)                             \
     X(SIZE, CU_POINTER_ATTRIBUTE_RANGE_SIZE)                                   \
+    X(MAPPING_BASE, CU_POINTER_ATTRIBUTE_MAPPING_BASE_ADDR)                    \
+    X(MAPPING_SIZE, CU_POINTER_ATTRIBUTE_MAPPING_SIZE)                         \
     X(LEGACY_IPC, CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE)             \
     X(HANDLES, CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES)                      \
     X(POOL, CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE)
@@ -69,16 +71,20 @@ static enum mgds_ptr_kind kind_of(const struct answer *answer)
     return value[CONTEXT] ? MGDS_PTR_IMPORTED : MGDS_PTR_VMM;
 }
 
+/* The range of VMM memory is the whole reservation, gaps included (H100, driver
+ * 580): there the mapping is what one can rely on. */
 static void describe(struct mgds_ptr *out, const struct answer *answer)
 {
     const uint64_t *value = answer->value;
+    enum mgds_ptr_kind kind = kind_of(answer);
+    bool mapped = kind == MGDS_PTR_VMM;
 
     *out = (struct mgds_ptr){
-        .kind = kind_of(answer),
+        .kind = kind,
         .device = (int)value[DEVICE],
         .id = value[BUFFER],
-        .base = value[BASE],
-        .size = value[SIZE],
+        .base = value[mapped ? MAPPING_BASE : BASE],
+        .size = value[mapped ? MAPPING_SIZE : SIZE],
         .ctx = (CUcontext)(uintptr_t)value[CONTEXT],
         .handle_types = (unsigned)value[HANDLES],
     };
