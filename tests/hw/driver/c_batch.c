@@ -139,13 +139,17 @@ static void batch_of_256_is_refused(void)
     EXPECT_EQ(0, mgds_peek(words));
 }
 
-static void empty_batch_is_refused(void)
+/* H200, driver 580. No array with a count of one is not asked for: the driver
+ * reads it and the process dies. */
+static void empty_batch_is_nothing(void)
 {
     CUstream s = mgds_free_stream();
-    CUstreamBatchMemOpParams op = write32(mgds_zeroed(4), 1);
+    CUdeviceptr word = mgds_zeroed(4);
+    CUstreamBatchMemOpParams op = write32(word, 1);
 
-    EXPECT_CU(CUDA_ERROR_INVALID_VALUE, cu.StreamBatchMemOp(s, 0, &op, 0));
-    EXPECT_CU(CUDA_ERROR_INVALID_VALUE, cu.StreamBatchMemOp(s, 1, NULL, 0));
+    EXPECT_CU(CUDA_SUCCESS, cu.StreamBatchMemOp(s, 0, &op, 0));
+    OK(cu.StreamSynchronize(s));
+    EXPECT_EQ(0, mgds_peek(word));
 }
 
 static void batch_flags_are_checked(void)
@@ -187,16 +191,35 @@ static void flush_operation_needs_the_attribute(void)
     OK(cu.StreamSynchronize(s));
 }
 
+static CUstreamBatchMemOpParams barrier(void)
+{
+    CUstreamBatchMemOpParams op = {0};
+
+    op.memoryBarrier.operation = CU_STREAM_MEM_OP_BARRIER;
+    op.memoryBarrier.flags = CU_STREAM_MEMORY_BARRIER_TYPE_SYS;
+    return op;
+}
+
+/* H200, driver 580, as cuda.h says of CU_STREAM_WRITE_VALUE_NO_MEMORY_BARRIER:
+ * the v2 calls do not have it, not even behind a barrier of its own. */
+static void batch_with_a_write_without_barrier_is_refused(void)
+{
+    CUstream s = mgds_free_stream();
+    CUdeviceptr word = mgds_zeroed(4);
+    CUstreamBatchMemOpParams ops[] = {barrier(), write32(word, 1)};
+
+    ops[1].writeValue.flags = CU_STREAM_WRITE_VALUE_NO_MEMORY_BARRIER;
+    EXPECT_CU(CUDA_ERROR_INVALID_VALUE, cu.StreamBatchMemOp(s, 2, ops, 0));
+    OK(cu.StreamSynchronize(s));
+    EXPECT_EQ(0, mgds_peek(word));
+}
+
 static void barrier_operation_is_taken(void)
 {
     CUstream s = mgds_free_stream();
     CUdeviceptr word = mgds_zeroed(4);
-    CUstreamBatchMemOpParams ops[2] = {0};
+    CUstreamBatchMemOpParams ops[] = {barrier(), write32(word, 1)};
 
-    ops[0].memoryBarrier.operation = CU_STREAM_MEM_OP_BARRIER;
-    ops[0].memoryBarrier.flags = CU_STREAM_MEMORY_BARRIER_TYPE_SYS;
-    ops[1] = write32(word, 1);
-    ops[1].writeValue.flags = CU_STREAM_WRITE_VALUE_NO_MEMORY_BARRIER;
     OK(cu.StreamBatchMemOp(s, 2, ops, 0));
     OK(cu.StreamSynchronize(s));
     EXPECT_EQ(1, mgds_peek(word));
@@ -228,10 +251,11 @@ const struct mgds_case mgds_cases_batch[] = {
     CASE(batch_wants_all_its_waits, NEED_MEMOPS),
     CASE(batch_of_255_is_taken, NEED_MEMOPS),
     CASE(batch_of_256_is_refused, NEED_MEMOPS),
-    CASE(empty_batch_is_refused, NEED_MEMOPS, UNSURE),
+    CASE(empty_batch_is_nothing, NEED_MEMOPS),
     CASE(batch_flags_are_checked, NEED_MEMOPS),
     CASE(batch_with_one_bad_operation_does_nothing, NEED_MEMOPS),
     CASE(flush_operation_needs_the_attribute, NEED_MEMOPS),
+    CASE(batch_with_a_write_without_barrier_is_refused, NEED_MEMOPS),
     CASE(barrier_operation_is_taken, NEED_MEMOPS, UNSURE),
     CASE(streams_play_ping_pong_by_batches, NEED_MEMOPS),
     CASE_END,

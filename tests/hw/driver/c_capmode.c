@@ -32,8 +32,8 @@ static void thread_ends_its_own_captures_only(void)
     mgds_task_start(&task, end_task, &e);
     mgds_task_join(&task);
     EXPECT_CU(CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD, e.rc);
-    mgds_case_note("status after an end by another thread: %d",
-                   (int)mgds_capture_status(s));
+    /* H200, driver 580: the capture is over all the same. */
+    EXPECT_EQ(CU_STREAM_CAPTURE_STATUS_NONE, mgds_capture_status(s));
     (void)cu.StreamEndCapture(s, &graph);
 }
 

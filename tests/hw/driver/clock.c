@@ -77,35 +77,41 @@ void mgds_clock_use(struct mgds_clock *clock)
     in_use = clock;
 }
 
-void mgds_setup_begin(void)
+static struct view entered(struct view v)
+{
+    if (v.busy++ == 0)
+        v.since = now_bits();
+    return v;
+}
+
+static struct view left(struct view v)
+{
+    if (v.busy == 1)
+        v.sum = (v.sum + elapsed(v)) & MASK;
+    v.busy--;
+    return v;
+}
+
+static void change(struct view (*step)(struct view))
 {
     uint64_t old;
-    struct view v;
 
     if (!in_use)
         return;
     old = atomic_load(&in_use->state);
-    do {
-        v = unpack(old);
-        if (v.busy++ == 0)
-            v.since = now_bits();
-    } while (!atomic_compare_exchange_weak(&in_use->state, &old, pack(v)));
+    while (!atomic_compare_exchange_weak(&in_use->state, &old,
+                                         pack(step(unpack(old)))))
+        continue;
+}
+
+void mgds_setup_begin(void)
+{
+    change(entered);
 }
 
 void mgds_setup_end(void)
 {
-    uint64_t old;
-    struct view v;
-
-    if (!in_use)
-        return;
-    old = atomic_load(&in_use->state);
-    do {
-        v = unpack(old);
-        if (v.busy == 1)
-            v.sum = (v.sum + elapsed(v)) & MASK;
-        v.busy--;
-    } while (!atomic_compare_exchange_weak(&in_use->state, &old, pack(v)));
+    change(left);
 }
 
 double mgds_clock_setup_ms(const struct mgds_clock *clock)

@@ -244,27 +244,34 @@ static int run_all(struct mgds_options *o, struct mgds_result *results,
     return rc;
 }
 
+static int list(const struct mgds_result *results, int count)
+{
+    for (int i = 0; i < count; i++)
+        puts(results[i].row->name);
+    return 0;
+}
+
 int main(int argc, char **argv)
 {
     struct mgds_options o = {.jobs = 4, .batch = 24};
     struct mgds_result *results;
-    int count;
+    int count, rc;
 
     parse(argc, argv, &o);
     results = calloc((size_t)mgds_case_count() + 1, sizeof(*results));
     if (!results)
         return 1;
     count = select_cases(&o, results);
-    if (!count) {
+    if (count) {
+        rc = o.list ? list(results, count) : run_all(&o, results, count);
+    } else {
         fprintf(stderr,
-                "driver-list: no case matches '%s'; --list shows "
-                "them\n",
+                "driver-list: no case matches '%s'; --list shows them\n",
                 o.pattern);
-        return 2;
+        rc = 2;
     }
-    if (!o.list)
-        return run_all(&o, results, count);
     for (int i = 0; i < count; i++)
-        puts(results[i].row->name);
-    return 0;
+        mgds_result_reset(&results[i]);
+    free(results);
+    return rc;
 }

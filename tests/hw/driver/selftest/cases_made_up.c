@@ -2,6 +2,7 @@
  * of them is in test_harness.py. */
 #include <sched.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -42,10 +43,10 @@ static void leaves_by_exit(void)
 static void waits_until_the_watchdog(void)
 {
     struct mgds_gate gate = mgds_gate_new();
-    const volatile uint32_t *word = (uint32_t *)(uintptr_t)gate.word;
+    _Atomic uint32_t *word = (_Atomic uint32_t *)(uintptr_t)gate.word;
 
     mgds_gate_hold(gate, NULL);
-    while (*word == 0)
+    while (atomic_load(word) == 0)
         sched_yield();
 }
 
@@ -143,9 +144,9 @@ static void expects_a_call_to_block_that_does_not(void)
 
 static void wait_task(void *arg)
 {
-    const volatile uint32_t *word = arg;
+    _Atomic uint32_t *word = arg;
 
-    while (*word == 0)
+    while (atomic_load(word) == 0)
         sched_yield();
 }
 
