@@ -18,18 +18,28 @@ static CUresult check(struct mgds_call *call, unsigned needs)
     return rc;
 }
 
+/* Whatever the call is about: with a context current, it takes that context's
+ * lock in the driver. One that names a stream of another device also waits for
+ * that device's gate (mgds_stream_find). */
+static void pass_gate(void)
+{
+    const struct mgds_gpu_thread *self = &mgds_gpu_thread;
+
+    if (self->depth)
+        mgds_gpu_gate_pass(self->stack[self->depth - 1]->device);
+}
+
 CUresult mgds_call_begin(struct mgds_call *call, unsigned needs)
 {
     CUresult rc;
 
-    *call = (struct mgds_call){NULL, false, false};
-    if (mgds_gpu_thread.host_function)
+    *call = (struct mgds_call){NULL, false};
+    if (mgds_gpu_thread.host_function && !(needs & MGDS_NEED_LITTLE))
         return CUDA_ERROR_NOT_PERMITTED;
     if (mgds_gpu.pid && mgds_gpu.pid != getpid())
         return CUDA_ERROR_NOT_INITIALIZED;
     pthread_mutex_lock(&mgds_gpu.lock);
-    while (mgds_gpu.gate_shut)
-        pthread_cond_wait(&mgds_gpu.gate_moved, &mgds_gpu.lock);
+    pass_gate();
     rc = mgds_gpu.started ? mgds_gpu.start_result : CUDA_ERROR_NOT_INITIALIZED;
     if (rc == CUDA_SUCCESS)
         rc = check(call, needs);
@@ -38,19 +48,12 @@ CUresult mgds_call_begin(struct mgds_call *call, unsigned needs)
         return rc;
     }
     call->locked = true;
-    call->shut = needs & MGDS_NEED_DEVICE;
-    mgds_gpu.gate_shut = call->shut;
     return CUDA_SUCCESS;
 }
 
 CUresult mgds_call_end(struct mgds_call *call, CUresult rc)
 {
-    if (!call->locked)
-        return rc;
-    if (call->shut) {
-        mgds_gpu.gate_shut = false;
-        pthread_cond_broadcast(&mgds_gpu.gate_moved);
-    }
-    pthread_mutex_unlock(&mgds_gpu.lock);
+    if (call->locked)
+        pthread_mutex_unlock(&mgds_gpu.lock);
     return rc;
 }

@@ -10,15 +10,27 @@
 
 static struct mgds_gpu_capture *captures;
 
-CUresult mgds_capture_spoil(uint64_t id, CUresult rc)
+static struct mgds_gpu_capture *by_id(uint64_t id)
 {
     struct mgds_gpu_capture *capture;
 
     for (capture = captures; capture; capture = capture->next) {
         if (capture->id == id)
-            capture->invalid = true;
+            return capture;
     }
-    return rc;
+    return NULL;
+}
+
+CUresult mgds_capture_bars_event(const struct mgds_gpu_event *event)
+{
+    struct mgds_gpu_capture *capture = by_id(event->capture_id);
+
+    if (!event->capture_id)
+        return CUDA_SUCCESS;
+    if (!capture)
+        return CUDA_ERROR_INVALID_VALUE;
+    capture->invalid = true;
+    return CUDA_ERROR_CAPTURED_EVENT;
 }
 
 /* True if this capture forbids the calling thread its unsafe calls. */
@@ -132,21 +144,6 @@ CUresult mgds_capture_add(struct mgds_gpu_stream *stream,
     return CUDA_SUCCESS;
 }
 
-CUresult mgds_capture_add_child(struct mgds_gpu_stream *stream,
-                                const struct mgds_gpu_graph *graph)
-{
-    struct mgds_gpu_node *node;
-
-    if (stream->capture->invalid)
-        return CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
-    node = mgds_graph_add(stream->capture->graph, NULL, stream->front,
-                          stream->front_count);
-    node->child = mgds_graph_copy(graph);
-    node->child->is_child = true;
-    set_front(stream, &node, 1);
-    return CUDA_SUCCESS;
-}
-
 /* The event stands for the nodes so far; nothing runs. */
 CUresult mgds_capture_record(struct mgds_gpu_stream *stream,
                              struct mgds_gpu_event *event, unsigned flags)
@@ -167,17 +164,6 @@ CUresult mgds_capture_record(struct mgds_gpu_stream *stream,
     return CUDA_SUCCESS;
 }
 
-static struct mgds_gpu_capture *by_id(uint64_t id)
-{
-    struct mgds_gpu_capture *capture;
-
-    for (capture = captures; capture; capture = capture->next) {
-        if (capture->id == id)
-            return capture;
-    }
-    return NULL;
-}
-
 static void join(struct mgds_gpu_stream *stream,
                  struct mgds_gpu_capture *capture)
 {
@@ -193,11 +179,12 @@ static CUresult wait_captured(struct mgds_gpu_stream *stream,
 {
     struct mgds_gpu_capture *capture = by_id(event->capture_id);
 
-    if (!capture)
-        return stream->capture
-                   ? mgds_capture_spoil(stream->capture->id,
-                                        CUDA_ERROR_STREAM_CAPTURE_ISOLATION)
-                   : CUDA_ERROR_INVALID_VALUE;
+    if (!capture && !stream->capture)
+        return CUDA_ERROR_INVALID_VALUE;
+    if (!capture) {
+        stream->capture->invalid = true;
+        return CUDA_ERROR_STREAM_CAPTURE_ISOLATION;
+    }
     if (capture->invalid)
         return CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
     if (mgds_stream_is_legacy(stream)) {
@@ -316,8 +303,12 @@ static bool is_joined(const struct mgds_gpu_capture *capture)
     return joined;
 }
 
+/* What its end says. The capture is over even if the wrong thread ends it. */
 static CUresult judge(const struct mgds_gpu_capture *capture)
 {
+    if (capture->thread != mgds_thread_id() &&
+        capture->mode != CU_STREAM_CAPTURE_MODE_RELAXED)
+        return CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD;
     if (capture->invalid)
         return CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
     return is_joined(capture) ? CUDA_SUCCESS
@@ -339,9 +330,6 @@ static CUresult end(CUstream handle, CUgraph *out)
     *out = NULL;
     if (!capture)
         return CUDA_ERROR_ILLEGAL_STATE;
-    if (capture->thread != mgds_thread_id() &&
-        capture->mode != CU_STREAM_CAPTURE_MODE_RELAXED)
-        return CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD;
     if (capture->origin != stream) {
         capture->invalid = true;
         return CUDA_ERROR_STREAM_CAPTURE_UNMATCHED;

@@ -27,8 +27,9 @@ CUresult mgds_capture_bars_unsafe(void);
 /* Waiting for a whole context while one of its streams is captured. */
 CUresult mgds_capture_bars_wait(struct mgds_gpu_ctx *ctx);
 
-/* Waiting for, or asking about, a stream that is captured, or the legacy
- * stream while a blocking stream is. */
+/* Waiting for, or asking about, a stream that is captured, or launching a
+ * graph on it: STREAM_CAPTURE_UNSUPPORTED; or the same of the legacy stream
+ * while a blocking stream is: STREAM_CAPTURE_IMPLICIT. */
 CUresult mgds_capture_bars_sync(struct mgds_gpu_stream *stream);
 
 /* Work on the legacy stream while a blocking stream of its context is
@@ -39,18 +40,15 @@ CUresult mgds_capture_bars_legacy(struct mgds_gpu_stream *stream);
 CUresult mgds_capture_add(struct mgds_gpu_stream *stream,
                           struct mgds_gpu_op *op);
 
-/* A launch on it: a child graph, a copy of `graph`. */
-CUresult mgds_capture_add_child(struct mgds_gpu_stream *stream,
-                                const struct mgds_gpu_graph *graph);
-
 /* cuEventRecord and cuStreamWaitEvent where a capture is involved. */
 CUresult mgds_capture_record(struct mgds_gpu_stream *stream,
                              struct mgds_gpu_event *event, unsigned flags);
 CUresult mgds_capture_wait(struct mgds_gpu_stream *stream,
                            struct mgds_gpu_event *event, unsigned flags);
 
-/* Invalidates the capture of that number, if it goes on; returns rc. */
-CUresult mgds_capture_spoil(uint64_t id, CUresult rc);
+/* Asking about, or waiting for, an event that was last recorded in a capture:
+ * CAPTURED_EVENT, and the capture is invalid; INVALID_VALUE if it is over. */
+CUresult mgds_capture_bars_event(const struct mgds_gpu_event *event);
 
 /* The stream is destroyed: its capture ends. */
 void mgds_capture_abandon(struct mgds_gpu_stream *stream);

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "sim/cuda/capture.h"
 #include "sim/cuda/ctx.h"
 #include "sim/cuda/fault.h"
 #include "sim/cuda/mem.h"
@@ -76,22 +77,28 @@ static bool is_sync_memops(uintptr_t addr)
 static bool is_staged(const struct mgds_copy_request *request)
 {
     const struct mgds_op_copy *copy = &request->copy;
+    int device;
 
     return !request->sync && !mgds_mem_is_pinned(copy->src) &&
            copy->height == 1 && copy->depth == 1 && copy->width <= STAGED_MAX &&
-           mgds_mem_is_pinned(copy->dst);
+           is_on_gpu(copy->dst, &device);
 }
 
-/* Between two places of device memory even the plain call does not wait. */
+/* Between two places of device memory even the plain call does not wait; from
+ * host to host even the asynchronous one does. */
 static bool must_wait(const struct mgds_copy_request *request)
 {
     const struct mgds_op_copy *copy = &request->copy;
     int device;
+    bool from_host = !is_on_gpu(copy->src, &device);
+    bool to_host = !is_on_gpu(copy->dst, &device);
 
     if (is_sync_memops(copy->src) || is_sync_memops(copy->dst))
         return true;
     if (request->sync)
-        return !is_on_gpu(copy->src, &device) || !is_on_gpu(copy->dst, &device);
+        return from_host || to_host;
+    if (from_host && to_host)
+        return true;
     return !mgds_mem_is_pinned(copy->src) || !mgds_mem_is_pinned(copy->dst);
 }
 
@@ -122,6 +129,8 @@ CUresult mgds_copy_submit(CUstream handle, struct mgds_copy_request *request)
     if (request->copy.width == 0 || request->copy.height == 0 ||
         request->copy.depth == 0)
         return CUDA_SUCCESS;
+    if (request->sync && stream->capture)
+        return mgds_capture_bars_sync(stream);
     staged = !stream->capture && is_staged(request);
     wait = !stream->capture && !staged && must_wait(request);
     rc = mgds_stream_submit(stream, copy_op(request, stream->ctx, staged));

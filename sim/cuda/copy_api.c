@@ -20,11 +20,11 @@ static CUresult copy(CUstream stream, struct mgds_copy_request request)
     MGDS_API(call, MGDS_NEED_INIT, mgds_copy_submit(stream, &request));
 }
 
+/* Work of the legacy stream: a capture bars it only if it bars that. */
 static CUresult copy_sync(struct mgds_copy_request request)
 {
     request.sync = true;
-    MGDS_API(call, MGDS_NEED_CTX | MGDS_NEED_SAFE,
-             mgds_copy_submit(NULL, &request));
+    MGDS_API(call, MGDS_NEED_CTX, mgds_copy_submit(NULL, &request));
 }
 
 CUresult cuMemcpy(CUdeviceptr dst, CUdeviceptr src, size_t bytes)
@@ -112,8 +112,7 @@ CUresult cuMemcpyPeer(CUdeviceptr dst, CUcontext dst_ctx, CUdeviceptr src,
     struct mgds_copy_request request = line(dst, src, bytes);
 
     request.sync = true;
-    MGDS_API(call, MGDS_NEED_CTX | MGDS_NEED_SAFE,
-             copy_peer(NULL, &request, dst_ctx, src_ctx));
+    MGDS_API(call, MGDS_NEED_CTX, copy_peer(NULL, &request, dst_ctx, src_ctx));
 }
 
 CUresult cuMemcpyPeerAsync(CUdeviceptr dst, CUcontext dst_ctx, CUdeviceptr src,

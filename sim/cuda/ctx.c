@@ -16,7 +16,7 @@ CUresult mgds_ctx_current(struct mgds_gpu_ctx **out)
     if (!ctx->alive)
         return CUDA_ERROR_CONTEXT_IS_DESTROYED;
     *out = ctx;
-    return (CUresult)ctx->error;
+    return mgds_gpu_lost();
 }
 
 CUresult mgds_ctx_check(CUcontext handle, struct mgds_gpu_ctx **out)
@@ -29,16 +29,10 @@ CUresult mgds_ctx_check(CUcontext handle, struct mgds_gpu_ctx **out)
     return CUDA_SUCCESS;
 }
 
-void mgds_ctx_fail(struct mgds_gpu_ctx *ctx, CUresult error)
-{
-    if (!ctx->error)
-        ctx->error = error;
-}
-
 CUresult mgds_ctx_wait(struct mgds_gpu_ctx *ctx)
 {
     mgds_stream_wait_all(ctx->device, ctx);
-    return (CUresult)ctx->error;
+    return mgds_gpu_lost();
 }
 
 static struct mgds_gpu_ctx *ctx_new(struct mgds_gpu_device *device,
@@ -56,7 +50,6 @@ static void ctx_open(struct mgds_gpu_ctx *ctx)
 {
     ctx->id = mgds_gpu_next_id();
     ctx->alive = true;
-    ctx->error = CUDA_SUCCESS;
     ctx->peers = 0;
     ctx->legacy = mgds_stream_new(ctx, 0, 0);
 }
@@ -90,6 +83,8 @@ static CUresult primary_retain(CUcontext *out, CUdevice ordinal)
         return CUDA_ERROR_INVALID_VALUE;
     if (!device)
         return CUDA_ERROR_INVALID_DEVICE;
+    if (mgds_gpu_lost())
+        return mgds_gpu_lost();
     ctx = primary_of(device);
     if (!ctx->alive)
         ctx_open(ctx);
@@ -126,7 +121,8 @@ CUresult cuDevicePrimaryCtxRelease_v2(CUdevice device)
     MGDS_API(call, MGDS_NEED_INIT, primary_release(device));
 }
 
-/* The context stays retained and usable, but empty. */
+/* Takes all of the context, retained or not; the next retain opens a new one.
+ * A lost process stays lost. */
 static CUresult primary_reset(CUdevice ordinal)
 {
     struct mgds_gpu_device *device = mgds_gpu_device(ordinal);
@@ -193,8 +189,11 @@ static CUresult push(CUcontext handle)
 {
     struct mgds_gpu_thread *self = &mgds_gpu_thread;
     struct mgds_gpu_ctx *ctx;
-    CUresult rc = mgds_ctx_check(handle, &ctx);
+    CUresult rc;
 
+    if (!handle)
+        return CUDA_ERROR_INVALID_VALUE;
+    rc = mgds_ctx_check(handle, &ctx);
     if (rc != CUDA_SUCCESS)
         return rc;
     if (self->depth == MGDS_CTX_DEPTH)
@@ -274,6 +273,8 @@ static CUresult create(CUcontext *out, unsigned flags, CUdevice ordinal)
         return CUDA_ERROR_INVALID_VALUE;
     if (!device)
         return CUDA_ERROR_INVALID_DEVICE;
+    if (mgds_gpu_lost())
+        return mgds_gpu_lost();
     ctx = ctx_new(device, flags);
     ctx->refs = 1;
     ctx_open(ctx);
@@ -457,18 +458,17 @@ CUresult cuCtxGetStreamPriorityRange(int *least, int *greatest)
     MGDS_API(call, MGDS_NEED_CTX, priority_range(least, greatest));
 }
 
-static CUresult peer_bit(struct mgds_gpu_ctx *ctx, CUcontext handle,
+/* The device of a peer in ctx->peers; 0 if it is the context's own. */
+static CUresult peer_bit(const struct mgds_gpu_ctx *ctx, CUcontext handle,
                          unsigned *bit)
 {
     struct mgds_gpu_ctx *peer;
     CUresult rc = mgds_ctx_check(handle, &peer);
 
-    if (rc != CUDA_SUCCESS)
-        return rc;
-    if (peer->device == ctx->device)
-        return CUDA_ERROR_INVALID_DEVICE;
-    *bit = 1u << peer->device->ordinal;
-    return CUDA_SUCCESS;
+    *bit = 0;
+    if (rc == CUDA_SUCCESS && peer->device != ctx->device)
+        *bit = 1u << peer->device->ordinal;
+    return rc;
 }
 
 static CUresult enable_peer(struct mgds_gpu_ctx *ctx, CUcontext handle,
@@ -482,6 +482,8 @@ static CUresult enable_peer(struct mgds_gpu_ctx *ctx, CUcontext handle,
     rc = peer_bit(ctx, handle, &bit);
     if (rc != CUDA_SUCCESS)
         return rc;
+    if (!bit)
+        return CUDA_ERROR_PEER_ACCESS_UNSUPPORTED;
     if (ctx->peers & bit)
         return CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED;
     ctx->peers |= bit;

@@ -12,25 +12,18 @@ struct mgds_gpu_ctx {
     unsigned flags;
     unsigned refs; /* primary: retains; else 1 while alive */
     bool alive, primary;
-    unsigned peers; /* devices whose memory it may reach */
-    /* The sticky error. Written locked; executors also look at it without
-     * the lock, to leave waits that will never end. */
-    _Atomic unsigned error;
+    unsigned peers;                 /* devices whose memory it may reach */
     struct mgds_gpu_stream *legacy; /* stream 0 */
 };
 
 /* The current context of the calling thread: INVALID_CONTEXT without one,
- * CONTEXT_IS_DESTROYED, or its sticky error. */
+ * CONTEXT_IS_DESTROYED, or what the process was lost to. */
 CUresult mgds_ctx_current(struct mgds_gpu_ctx **out);
 
 /* A context by handle: INVALID_CONTEXT if it is none or not alive. */
 CUresult mgds_ctx_check(CUcontext handle, struct mgds_gpu_ctx **out);
 
-/* Makes `error` the sticky error, unless there is one, and wakes whoever waits
- * for work of this context. */
-void mgds_ctx_fail(struct mgds_gpu_ctx *ctx, CUresult error);
-
-/* Waits for all work of the context; its sticky error afterwards. */
+/* Waits for all work of the context; mgds_gpu_lost() afterwards. */
 CUresult mgds_ctx_wait(struct mgds_gpu_ctx *ctx);
 
 static inline CUcontext mgds_ctx_handle(struct mgds_gpu_ctx *ctx)

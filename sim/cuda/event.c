@@ -158,10 +158,9 @@ CUresult mgds_record_run(struct mgds_gpu_op *op)
 }
 
 /* Another process reaches it: there is nobody to wake us. */
-static void await_page(const struct mgds_event_page *page, uint64_t number,
-                       const struct mgds_gpu_ctx *ctx)
+static void await_page(const struct mgds_event_page *page, uint64_t number)
 {
-    while (atomic_load(&page->reached) < number && !ctx->error)
+    while (atomic_load(&page->reached) < number && !mgds_gpu_lost())
         mgds_gpu_nap(POLL_NS);
 }
 
@@ -181,7 +180,7 @@ CUresult mgds_await_run(struct mgds_gpu_op *op)
     if (event->page) {
         if (!number)
             number = atomic_load(&event->page->called);
-        await_page(event->page, number, op->ctx);
+        await_page(event->page, number);
         return CUDA_SUCCESS;
     }
     pthread_mutex_lock(&mgds_gpu.lock);
@@ -326,12 +325,12 @@ static CUresult query(CUevent handle)
     struct mgds_gpu_event *event;
     CUresult rc = mgds_event_find(handle, &event);
 
-    if (rc == CUDA_SUCCESS && event->capture_id)
-        rc = mgds_capture_spoil(event->capture_id, CUDA_ERROR_CAPTURED_EVENT);
+    if (rc == CUDA_SUCCESS)
+        rc = mgds_capture_bars_event(event);
     if (rc == CUDA_SUCCESS)
         rc = mgds_capture_bars_unsafe();
     if (rc == CUDA_SUCCESS)
-        rc = (CUresult)event->ctx->error;
+        rc = mgds_gpu_lost();
     if (rc != CUDA_SUCCESS)
         return rc;
     return is_reached(event) ? CUDA_SUCCESS : CUDA_ERROR_NOT_READY;
@@ -348,8 +347,8 @@ static CUresult synchronize(CUevent handle)
     CUresult rc = mgds_event_find(handle, &event);
     uint64_t number;
 
-    if (rc == CUDA_SUCCESS && event->capture_id)
-        rc = mgds_capture_spoil(event->capture_id, CUDA_ERROR_CAPTURED_EVENT);
+    if (rc == CUDA_SUCCESS)
+        rc = mgds_capture_bars_event(event);
     if (rc == CUDA_SUCCESS)
         rc = mgds_capture_bars_unsafe();
     if (rc != CUDA_SUCCESS)
@@ -358,12 +357,12 @@ static CUresult synchronize(CUevent handle)
     if (event->page) {
         number = atomic_load(&event->page->called);
         pthread_mutex_unlock(&mgds_gpu.lock);
-        await_page(event->page, number, event->ctx);
+        await_page(event->page, number);
         pthread_mutex_lock(&mgds_gpu.lock);
     } else if (event->mark) {
         await_mark(event->mark);
     }
-    rc = (CUresult)event->ctx->error;
+    rc = mgds_gpu_lost();
     mgds_event_put(event);
     return rc;
 }

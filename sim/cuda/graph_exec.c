@@ -197,10 +197,9 @@ static void await_node(struct mgds_gpu_exec *exec,
 
 static void run_node(struct lane *lane, struct mgds_body_node *node)
 {
-    struct mgds_gpu_ctx *ctx = node->op->ctx ? node->op->ctx : lane->ctx;
     CUresult rc;
 
-    if (ctx->error) {
+    if (mgds_gpu_lost()) {
         mgds_op_skip(node->op);
         return;
     }
@@ -209,7 +208,7 @@ static void run_node(struct lane *lane, struct mgds_body_node *node)
     rc = mgds_op_run(node->op);
     pthread_mutex_lock(&mgds_gpu.lock);
     if (rc != CUDA_SUCCESS)
-        mgds_ctx_fail(ctx, rc);
+        mgds_gpu_lose(rc);
 }
 
 static void run_lane(void *arg)
@@ -430,9 +429,7 @@ static CUresult launch(CUgraphExec handle, CUstream stream_handle)
         rc = mgds_stream_find(stream_handle, &stream);
     if (rc != CUDA_SUCCESS)
         return rc;
-    if (stream->capture)
-        return mgds_capture_add_child(stream, exec->source);
-    rc = mgds_capture_bars_legacy(stream);
+    rc = mgds_capture_bars_sync(stream);
     if (rc != CUDA_SUCCESS)
         return rc;
     op = mgds_op_new(MGDS_OP_GRAPH, stream->ctx, NULL, 0);

@@ -210,7 +210,7 @@ static CUresult memop_op(const CUDA_BATCH_MEM_OP_NODE_PARAMS *params,
     struct mgds_gpu_ctx *ctx;
     CUresult rc;
 
-    if (!params)
+    if (!params || params->count == 0)
         return CUDA_ERROR_INVALID_VALUE;
     rc = pick_ctx(params->ctx, &ctx);
     if (rc == CUDA_SUCCESS)

@@ -92,13 +92,15 @@ static int fetch(const struct mgds_ipc_key *key, uint32_t magic)
     return fd;
 }
 
-static CUresult fetch_error(int rc)
+/* What a failed fetch is to a program; `unknown` if the handle is of nothing
+ * that there is. */
+static CUresult fetch_error(int rc, CUresult unknown)
 {
     if (rc == -EREMOTE)
         mgds_warn("software GPU: an IPC handle comes from another host "
                   "(MPIX_SIM_HOST "
                   "differs): refused");
-    return CUDA_ERROR_INVALID_VALUE;
+    return rc == -EINVAL ? unknown : CUDA_ERROR_INVALID_VALUE;
 }
 
 static CUresult get_memory(CUipcMemHandle *handle, CUdeviceptr ptr)
@@ -184,7 +186,7 @@ static CUresult open_memory(struct mgds_gpu_ctx *ctx, CUdeviceptr *ptr,
     if (!block) {
         fd = fetch(&key, MEMORY_MAGIC);
         if (fd < 0)
-            return fetch_error(fd);
+            return fetch_error(fd, CUDA_ERROR_INVALID_VALUE);
         rc = map_memory(ctx, &key, fd, &block);
         if (rc != CUDA_SUCCESS) {
             close(fd);
@@ -210,6 +212,8 @@ static CUresult close_memory(CUdeviceptr ptr)
     if (!block || block->kind != MGDS_BLOCK_IPC)
         return CUDA_ERROR_INVALID_VALUE;
     mgds_gpu_device_wait(block->ctx->device);
+    if (mgds_mem_base((uintptr_t)ptr) != block) /* closed twice at once */
+        return CUDA_ERROR_INVALID_VALUE;
     if (--block->opens == 0)
         mgds_mem_drop(block);
     return CUDA_SUCCESS;
@@ -217,8 +221,7 @@ static CUresult close_memory(CUdeviceptr ptr)
 
 CUresult cuIpcCloseMemHandle(CUdeviceptr ptr)
 {
-    MGDS_API(call, MGDS_NEED_CTX | MGDS_NEED_SAFE | MGDS_NEED_DEVICE,
-             close_memory(ptr));
+    MGDS_API(call, MGDS_NEED_CTX | MGDS_NEED_SAFE, close_memory(ptr));
 }
 
 static CUresult get_event(CUipcEventHandle *handle, CUevent event_handle)
@@ -260,7 +263,7 @@ static CUresult open_event(struct mgds_gpu_ctx *ctx, CUevent *out,
         return CUDA_ERROR_INVALID_CONTEXT;
     fd = fetch(&key, EVENT_MAGIC);
     if (fd < 0)
-        return fetch_error(fd);
+        return fetch_error(fd, CUDA_ERROR_MAP_FAILED);
     page = mmap(NULL, sizeof(*page), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     if (page == MAP_FAILED) {
         close(fd);

@@ -72,13 +72,12 @@ static void block_sync(void *host)
     leave_if(broken);
 }
 
-/* The context may have died while the kernel waits: then it ends, as it does
- * on a GPU. */
+/* Another operation may have faulted while the kernel waits: then it ends, as
+ * it does on a GPU. */
 static void block_pause(void *host)
 {
-    const struct block *block = host;
-
-    leave_if(block->grid->op->ctx->error != CUDA_SUCCESS);
+    (void)host;
+    leave_if(mgds_gpu_lost() != CUDA_SUCCESS);
     mgds_gpu_nap(PAUSE_NS);
 }
 

@@ -240,6 +240,19 @@ void mgds_mem_drop(struct mgds_gpu_block *block)
     free(block);
 }
 
+CUresult mgds_mem_release(struct mgds_gpu_block *block)
+{
+    uintptr_t addr = block->addr;
+    uint64_t id = block->id;
+
+    mgds_gpu_device_wait(block->device);
+    block = mgds_mem_base(addr);
+    if (!block || block->id != id)
+        return CUDA_ERROR_INVALID_VALUE;
+    mgds_mem_drop(block);
+    return CUDA_SUCCESS;
+}
+
 void mgds_mem_drop_all(struct mgds_gpu_ctx *ctx)
 {
     size_t i = mgds_gpu.blocks.count;

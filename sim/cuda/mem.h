@@ -116,6 +116,10 @@ CUresult mgds_mem_alloc(struct mgds_gpu_ctx *ctx, enum mgds_block_kind kind,
 /* Gives a block up: its address faults from now on, in other processes too. */
 void mgds_mem_drop(struct mgds_gpu_block *block);
 
+/* The program gives it up: waits for its device (mgds_gpu_device_wait), then
+ * drops it. INVALID_VALUE if another thread freed it meanwhile. */
+CUresult mgds_mem_release(struct mgds_gpu_block *block);
+
 /* All of a context. */
 void mgds_mem_drop_all(struct mgds_gpu_ctx *ctx);
 

@@ -58,7 +58,6 @@ static bool is_freeable(const struct mgds_gpu_block *block)
                      block->kind == MGDS_BLOCK_MANAGED);
 }
 
-/* Waits for the device, as the driver does, with the gate shut. */
 static CUresult release(CUdeviceptr ptr)
 {
     struct mgds_gpu_block *block = mgds_mem_base((uintptr_t)ptr);
@@ -67,15 +66,12 @@ static CUresult release(CUdeviceptr ptr)
         return CUDA_SUCCESS;
     if (!is_freeable(block))
         return CUDA_ERROR_INVALID_VALUE;
-    mgds_gpu_device_wait(block->device);
-    mgds_mem_drop(block);
-    return CUDA_SUCCESS;
+    return mgds_mem_release(block);
 }
 
 CUresult cuMemFree_v2(CUdeviceptr ptr)
 {
-    MGDS_API(call, MGDS_NEED_CTX | MGDS_NEED_SAFE | MGDS_NEED_DEVICE,
-             release(ptr));
+    MGDS_API(call, MGDS_NEED_CTX | MGDS_NEED_SAFE, release(ptr));
 }
 
 static CUresult address_range(CUdeviceptr *base, size_t *bytes, CUdeviceptr ptr)

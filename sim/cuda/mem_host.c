@@ -39,14 +39,12 @@ static CUresult drop(void *ptr, enum mgds_block_kind kind, CUresult unknown)
 
     if (!block || block->kind != kind)
         return unknown;
-    mgds_gpu_device_wait(block->device);
-    mgds_mem_drop(block);
-    return CUDA_SUCCESS;
+    return mgds_mem_release(block);
 }
 
 CUresult cuMemFreeHost(void *ptr)
 {
-    MGDS_API(call, MGDS_NEED_CTX | MGDS_NEED_SAFE | MGDS_NEED_DEVICE,
+    MGDS_API(call, MGDS_NEED_CTX | MGDS_NEED_SAFE,
              drop(ptr, MGDS_BLOCK_HOST, CUDA_ERROR_INVALID_VALUE));
 }
 
@@ -86,7 +84,7 @@ CUresult cuMemHostRegister_v2(void *ptr, size_t bytes, unsigned flags)
 
 CUresult cuMemHostUnregister(void *ptr)
 {
-    MGDS_API(call, MGDS_NEED_CTX | MGDS_NEED_SAFE | MGDS_NEED_DEVICE,
+    MGDS_API(call, MGDS_NEED_CTX | MGDS_NEED_SAFE,
              drop(ptr, MGDS_BLOCK_REGISTERED,
                   CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED));
 }

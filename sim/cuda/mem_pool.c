@@ -102,8 +102,12 @@ static CUresult alloc_async(CUdeviceptr *ptr, size_t bytes,
 
     if (rc != CUDA_SUCCESS)
         return rc;
-    if (!ptr || bytes == 0)
+    if (!ptr)
         return CUDA_ERROR_INVALID_VALUE;
+    if (bytes == 0) { /* unlike cuMemAlloc */
+        *ptr = 0;
+        return CUDA_SUCCESS;
+    }
     if (stream->capture) /* no allocation nodes here */
         return mgds_capture_bars_sync(stream);
     if (!pool)
@@ -149,7 +153,7 @@ static CUresult free_async(CUdeviceptr ptr, CUstream handle)
     struct mgds_gpu_op *op;
     CUresult rc = mgds_stream_find(handle, &stream);
 
-    if (rc != CUDA_SUCCESS)
+    if (rc != CUDA_SUCCESS || !ptr)
         return rc;
     if (!block ||
         (block->kind != MGDS_BLOCK_POOL && block->kind != MGDS_BLOCK_DEVICE))

@@ -234,11 +234,23 @@ static CUresult unmap_one(struct mgds_gpu_block *block, const struct wish *wish)
     return CUDA_SUCCESS;
 }
 
+/* Reserved addresses without a mapping may be unmapped as well. */
+static CUresult unmap(CUdeviceptr ptr, size_t size)
+{
+    const struct mgds_range *around = mgds_vmm_reservation((uintptr_t)ptr);
+
+    if (around && ptr % MGDS_VMM_GRANULARITY == 0 &&
+        size <= around->start + around->size - (uintptr_t)ptr &&
+        !mgds_range_overlaps(&mgds_gpu.blocks, (uintptr_t)ptr, size))
+        return CUDA_SUCCESS;
+    return for_mappings(ptr, size, unmap_one, NULL);
+}
+
 CUresult cuMemUnmap(CUdeviceptr ptr, size_t size)
 {
     if (!is_granular(size))
         return CUDA_ERROR_INVALID_VALUE;
-    MGDS_API(call, MGDS_NEED_INIT, for_mappings(ptr, size, unmap_one, NULL));
+    MGDS_API(call, MGDS_NEED_INIT, unmap(ptr, size));
 }
 
 /* One mapping serves all devices, with the widest access that one has. */

@@ -39,8 +39,8 @@ static CUresult check_wait(const struct mgds_gpu_ctx *ctx,
 static CUresult check_write(const struct mgds_gpu_ctx *ctx,
                             const CUstreamBatchMemOpParams *op, size_t size)
 {
-    if (op->waitValue.flags &
-        ~(unsigned)CU_STREAM_WRITE_VALUE_NO_MEMORY_BARRIER)
+    /* the v2 calls have no write without a barrier */
+    if (op->waitValue.flags)
         return CUDA_ERROR_INVALID_VALUE;
     return check_word(ctx, op, size);
 }
@@ -72,7 +72,7 @@ CUresult mgds_memop_check(const struct mgds_gpu_ctx *ctx,
 {
     CUresult rc = CUDA_SUCCESS;
 
-    if (!ops || count == 0 || count >= BATCH_MAX || flags)
+    if ((!ops && count) || count >= BATCH_MAX || flags)
         return CUDA_ERROR_INVALID_VALUE;
     for (unsigned i = 0; i < count && rc == CUDA_SUCCESS; i++)
         rc = check_one(ctx, &ops[i]);
@@ -131,13 +131,12 @@ static bool is_met(const CUstreamBatchMemOpParams *op)
 }
 
 /* Anybody may write the word, other processes and NICs too: there is nothing
- * to sleep on. Ends with the context. */
-static void wait_word(const CUstreamBatchMemOpParams *op,
-                      const struct mgds_gpu_ctx *ctx)
+ * to sleep on. Ends with the process's GPU work. */
+static void wait_word(const CUstreamBatchMemOpParams *op)
 {
     uint64_t nap = NAP_MIN_NS;
 
-    for (unsigned polls = 0; !is_met(op) && !ctx->error; polls++) {
+    for (unsigned polls = 0; !is_met(op) && !mgds_gpu_lost(); polls++) {
         if (polls < EAGER_POLLS)
             continue;
         mgds_gpu_nap(nap);
@@ -146,8 +145,7 @@ static void wait_word(const CUstreamBatchMemOpParams *op,
     }
 }
 
-/* Everything before it is visible first: a release, barrier asked for or not.
- */
+/* Everything before it is visible first: a release. */
 static void write_word(const CUstreamBatchMemOpParams *op)
 {
     void *word = (void *)(uintptr_t)op->waitValue.address;
@@ -167,7 +165,7 @@ static void run_list(void *arg)
         switch (ops[i].operation) {
         case CU_STREAM_MEM_OP_WAIT_VALUE_32:
         case CU_STREAM_MEM_OP_WAIT_VALUE_64:
-            wait_word(&ops[i], op->ctx);
+            wait_word(&ops[i]);
             break;
         case CU_STREAM_MEM_OP_WRITE_VALUE_32:
         case CU_STREAM_MEM_OP_WRITE_VALUE_64:
@@ -194,7 +192,7 @@ static CUresult submit(CUstream handle, const CUstreamBatchMemOpParams *ops,
 
     if (rc == CUDA_SUCCESS)
         rc = mgds_memop_check(stream->ctx, ops, count, flags);
-    if (rc != CUDA_SUCCESS)
+    if (rc != CUDA_SUCCESS || count == 0)
         return rc;
     return mgds_stream_submit(stream, mgds_memop_op(stream->ctx, ops, count));
 }

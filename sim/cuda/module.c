@@ -146,9 +146,12 @@ static CUresult module_load(struct mgds_gpu_ctx *ctx, CUmodule *out,
     if (!out)
         return CUDA_ERROR_INVALID_VALUE;
     rc = load(ctx, image, &module);
-    if (rc == CUDA_SUCCESS)
-        *out = (CUmodule)(void *)module;
-    return rc;
+    if (rc != CUDA_SUCCESS)
+        return rc;
+    /* as the driver does before it puts code on the device */
+    mgds_gpu_device_wait(ctx->device);
+    *out = (CUmodule)(void *)module;
+    return CUDA_SUCCESS;
 }
 
 CUresult cuModuleLoadData(CUmodule *module, const void *image)

@@ -181,7 +181,7 @@ static void skip_host(const struct mgds_gpu_op *op)
     if (!op->u.host.callback)
         return;
     pthread_mutex_unlock(&mgds_gpu.lock);
-    run_host(&op->u.host, (CUresult)op->ctx->error);
+    run_host(&op->u.host, mgds_gpu_lost());
     pthread_mutex_lock(&mgds_gpu.lock);
 }
 

@@ -74,8 +74,8 @@ static CUresult look_up(const char *symbol, void **pfn, int version,
         *found = CU_GET_PROC_ADDRESS_VERSION_NOT_SUFFICIENT;
     else if (!row)
         *found = CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND;
-    if (!row)
-        return CUDA_ERROR_NOT_FOUND;
+    if (!row) /* no error of the call: the pointer and *found tell */
+        return CUDA_SUCCESS;
     call = row->plain;
     if (flags & CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM &&
         row->per_thread)
@@ -95,10 +95,13 @@ CUresult cuGetProcAddress_v2(const char *symbol, void **pfn, int version,
     return look_up(symbol, pfn, version, flags, found ? found : &ignored);
 }
 
+/* The first form has no status to tell by. */
 CUresult cuGetProcAddress(const char *symbol, void **pfn, int version,
                           cuuint64_t flags)
 {
-    return cuGetProcAddress_v2(symbol, pfn, version, flags, NULL);
+    CUresult rc = cuGetProcAddress_v2(symbol, pfn, version, flags, NULL);
+
+    return rc == CUDA_SUCCESS && !*pfn ? CUDA_ERROR_NOT_FOUND : rc;
 }
 
 /* The CUDA runtime's way into the driver: undocumented tables. */

@@ -1,10 +1,12 @@
 /* Driver calls that set memory. */
+#include "sim/cuda/capture.h"
 #include "sim/cuda/copy.h"
 #include "sim/cuda/ctx.h"
 #include "sim/cuda/mem.h"
 #include "sim/cuda/stream.h"
 
-/* The plain calls wait only for host memory. */
+/* The plain calls are work of the legacy stream (a capture bars them only if it
+ * bars that) and wait only for host memory. */
 static CUresult submit(CUstream handle, const struct mgds_op_set *set,
                        bool sync)
 {
@@ -18,6 +20,8 @@ static CUresult submit(CUstream handle, const struct mgds_op_set *set,
     if (rc != CUDA_SUCCESS || set->width == 0 || set->height == 0)
         return rc;
     block = mgds_mem_find(set->dst);
+    if (sync && stream->capture)
+        return mgds_capture_bars_sync(stream);
     sync = (sync && mgds_block_is_host(block)) || block->sync_memops;
     sync = sync && !stream->capture;
     op = mgds_op_new(MGDS_OP_SET, stream->ctx, NULL, 0);
@@ -33,7 +37,7 @@ static CUresult set_async(CUstream stream, struct mgds_op_set set)
 
 static CUresult set_sync(struct mgds_op_set set)
 {
-    MGDS_API(call, MGDS_NEED_CTX | MGDS_NEED_SAFE, submit(NULL, &set, true));
+    MGDS_API(call, MGDS_NEED_CTX, submit(NULL, &set, true));
 }
 
 static struct mgds_op_set line(CUdeviceptr dst, unsigned value,

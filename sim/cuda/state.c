@@ -169,7 +169,23 @@ CUresult cuDriverGetVersion(int *version)
     return CUDA_SUCCESS;
 }
 
+void mgds_gpu_gate_pass(const struct mgds_gpu_device *device)
+{
+    while (device->gate_shut)
+        pthread_cond_wait(&mgds_gpu.gate_moved, &mgds_gpu.lock);
+}
+
 void mgds_gpu_device_wait(struct mgds_gpu_device *device)
 {
+    mgds_gpu_gate_pass(device);
+    device->gate_shut = true;
     mgds_stream_wait_all(device, NULL);
+    device->gate_shut = false;
+    pthread_cond_broadcast(&mgds_gpu.gate_moved);
+}
+
+void mgds_gpu_lose(CUresult error)
+{
+    if (!mgds_gpu.lost)
+        mgds_gpu.lost = error;
 }

@@ -39,6 +39,7 @@ struct mgds_gpu_device {
     struct mgds_gpu_pool *default_pool, *pool;
     struct mgds_gpu_stream *streams; /* of all contexts, by next */
     pthread_cond_t queue_moved;      /* a hardware queue may be free */
+    bool gate_shut; /* by mgds_gpu_device_wait: calls wait at their entry */
 };
 
 struct mgds_gpu {
@@ -52,9 +53,10 @@ struct mgds_gpu {
     struct mgds_range_map blocks; /* every allocation, by address */
     uint64_t last_id;             /* of contexts, streams, buffers */
     unsigned captures;            /* streams that are being captured */
-    /* A call that waits for a whole device keeps all other calls out. */
-    bool gate_shut;
-    pthread_cond_t gate_moved;
+    pthread_cond_t gate_moved;    /* the gate of some device opened */
+    /* The error that the first failing operation left, for good. Written
+     * locked; work that waits also reads it without, to give up. */
+    _Atomic unsigned lost;
 };
 
 extern struct mgds_gpu mgds_gpu;
@@ -76,12 +78,12 @@ enum {
     MGDS_NEED_INIT = 0,        /* cuInit was called */
     MGDS_NEED_CTX = 1 << 0,    /* a current context that is alive */
     MGDS_NEED_SAFE = 1 << 1,   /* not one of the calls barred by a capture */
-    MGDS_NEED_DEVICE = 1 << 2, /* waits for the device: shuts the gate */
+    MGDS_NEED_LITTLE = 1 << 2, /* a host function may make the call */
 };
 
 struct mgds_call {
     struct mgds_gpu_ctx *ctx; /* the current one, if needed */
-    bool locked, shut;
+    bool locked;
 };
 
 /* Enters a driver call: takes the lock if it returns CUDA_SUCCESS. */
@@ -104,8 +106,24 @@ CUresult mgds_call_end(struct mgds_call *call, CUresult rc);
 struct mgds_gpu_device *mgds_gpu_device(CUdevice ordinal);
 
 /* Waits until nothing is left to run on the device: streams of all its
- * contexts. Locked; lets the lock go while it waits. */
+ * contexts. The gate of the device is shut meanwhile: calls on it wait at their
+ * entry, those on other devices do not. Locked; lets the lock go while it
+ * waits, so what the caller has looked up before may be gone. */
 void mgds_gpu_device_wait(struct mgds_gpu_device *device);
+
+/* Waits while the gate of the device is shut. Locked; lets the lock go. */
+void mgds_gpu_gate_pass(const struct mgds_gpu_device *device);
+
+/* Makes `error` the result of every later call that reaches the device, on all
+ * devices, unless there is one already: a fault costs the whole process.
+ * Locked. */
+void mgds_gpu_lose(CUresult error);
+
+/* That error, or CUDA_SUCCESS. Any thread, locked or not. */
+static inline CUresult mgds_gpu_lost(void)
+{
+    return (CUresult)mgds_gpu.lost;
+}
 
 /* A number never used before in this process. Locked. */
 uint64_t mgds_gpu_next_id(void);

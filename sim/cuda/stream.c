@@ -96,17 +96,26 @@ static struct mgds_gpu_stream *per_thread(struct mgds_gpu_ctx *ctx)
     return stream;
 }
 
+/* While it waits at the gate another thread may destroy the stream. */
+static CUresult find_made(CUstream handle, struct mgds_gpu_stream **out)
+{
+    struct mgds_gpu_stream *stream = (struct mgds_gpu_stream *)(void *)handle;
+
+    if (mgds_handle_is(MGDS_HANDLE_STREAM, handle))
+        mgds_gpu_gate_pass(stream->ctx->device);
+    if (!mgds_handle_is(MGDS_HANDLE_STREAM, handle))
+        return CUDA_ERROR_INVALID_HANDLE;
+    *out = stream;
+    return mgds_gpu_lost();
+}
+
 CUresult mgds_stream_find(CUstream handle, struct mgds_gpu_stream **out)
 {
     struct mgds_gpu_ctx *ctx;
     CUresult rc;
 
-    if ((uintptr_t)handle > (uintptr_t)CU_STREAM_PER_THREAD) {
-        if (!mgds_handle_is(MGDS_HANDLE_STREAM, handle))
-            return CUDA_ERROR_INVALID_HANDLE;
-        *out = (struct mgds_gpu_stream *)(void *)handle;
-        return (CUresult)(*out)->ctx->error;
-    }
+    if ((uintptr_t)handle > (uintptr_t)CU_STREAM_PER_THREAD)
+        return find_made(handle, out);
     rc = mgds_ctx_current(&ctx);
     if (rc != CUDA_SUCCESS)
         return rc;
@@ -177,12 +186,10 @@ static bool is_before_legacy(const struct mgds_gpu_stream *stream,
 
 CUresult mgds_stream_finish(struct mgds_gpu_stream *stream)
 {
-    struct mgds_gpu_ctx *ctx = stream->ctx;
-
     if (mgds_stream_is_legacy(stream))
-        stream_wait_if(ctx->device, is_before_legacy, stream);
+        stream_wait_if(stream->ctx->device, is_before_legacy, stream);
     mgds_stream_wait(stream, stream->last);
-    return (CUresult)ctx->error;
+    return mgds_gpu_lost();
 }
 
 bool mgds_stream_is_idle(const struct mgds_gpu_stream *stream)
@@ -210,7 +217,7 @@ static void run(struct mgds_gpu_stream *stream, struct mgds_gpu_op *op)
 {
     CUresult rc = CUDA_SUCCESS;
 
-    if (op->ctx->error) {
+    if (mgds_gpu_lost()) {
         mgds_op_skip(op);
         return;
     }
@@ -224,7 +231,7 @@ static void run(struct mgds_gpu_stream *stream, struct mgds_gpu_op *op)
     if (op->kind == MGDS_OP_RECORD)
         mgds_record_reach(op);
     if (rc != CUDA_SUCCESS)
-        mgds_ctx_fail(op->ctx, rc);
+        mgds_gpu_lose(rc);
 }
 
 static void execute(void *arg)

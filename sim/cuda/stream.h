@@ -41,7 +41,8 @@ void mgds_stream_put(struct mgds_gpu_stream *stream);
 void mgds_stream_drop_all(struct mgds_gpu_ctx *ctx);
 
 /* The stream that a handle means for this thread: 0, legacy, per-thread, or a
- * stream of any context, whose sticky error is returned. */
+ * stream of any context. Also INVALID_HANDLE, INVALID_CONTEXT, or what the
+ * process was lost to. Waits while the gate of its device is shut. */
 CUresult mgds_stream_find(CUstream handle, struct mgds_gpu_stream **out);
 
 /* Puts op on the stream, or into the graph if it is being captured. Owns op
@@ -61,7 +62,8 @@ bool mgds_stream_is_idle(const struct mgds_gpu_stream *stream);
 /* Waits until operation `number` has ended. */
 void mgds_stream_wait(struct mgds_gpu_stream *stream, uint64_t number);
 
-/* The same, and the context's error: what a synchronous call returns. */
+/* Waits for all that is on the stream, and, of the legacy stream, for what it
+ * comes after; then mgds_gpu_lost(): what a synchronous call returns. */
 CUresult mgds_stream_finish(struct mgds_gpu_stream *stream);
 
 /* True if the stream is ordered with the legacy stream of its context. */

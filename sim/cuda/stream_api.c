@@ -41,7 +41,7 @@ static CUresult destroy(CUstream handle)
 
     if (!mgds_handle_is(MGDS_HANDLE_STREAM, stream))
         return CUDA_ERROR_INVALID_HANDLE;
-    rc = (CUresult)stream->ctx->error;
+    rc = mgds_gpu_lost();
     if (stream->capture)
         mgds_capture_abandon(stream);
     mgds_handle_drop(stream);
@@ -69,7 +69,7 @@ static CUresult query(CUstream handle)
 
 CUresult cuStreamQuery(CUstream stream)
 {
-    MGDS_API(call, MGDS_NEED_INIT, query(stream));
+    MGDS_API(call, MGDS_NEED_LITTLE, query(stream));
 }
 
 static CUresult synchronize(CUstream handle)
@@ -84,7 +84,7 @@ static CUresult synchronize(CUstream handle)
 
 CUresult cuStreamSynchronize(CUstream stream)
 {
-    MGDS_API(call, MGDS_NEED_INIT, synchronize(stream));
+    MGDS_API(call, MGDS_NEED_LITTLE, synchronize(stream));
 }
 
 static CUresult get_flags(CUstream handle, unsigned *flags)

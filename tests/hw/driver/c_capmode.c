@@ -166,7 +166,7 @@ const struct mgds_case mgds_cases_capmode[] = {
     CASE(unsafe_call_in_the_capturing_thread_is_refused),
     CASE(relaxed_capture_allows_unsafe_calls),
     CASE(global_capture_refuses_other_threads_queries),
-    CASE(global_capture_refuses_other_threads_allocations, 0, UNSURE),
+    CASE(global_capture_refuses_other_threads_allocations),
     CASE(thread_local_capture_leaves_other_threads_alone),
     CASE(exchanged_mode_allows_an_unsafe_call),
     CASE_END,

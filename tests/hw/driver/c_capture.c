@@ -478,7 +478,7 @@ const struct mgds_case mgds_cases_capture[] = {
     CASE(end_without_begin_is_an_illegal_state),
     CASE(second_begin_is_an_illegal_state),
     CASE(synchronous_copy_is_no_matter_to_a_nonblocking_capture),
-    CASE(synchronous_copy_spoils_the_capture_of_a_blocking_stream, 0, UNSURE),
+    CASE(synchronous_copy_spoils_the_capture_of_a_blocking_stream),
     CASE(event_of_a_dead_capture_cannot_be_waited_for),
     CASE(capturing_stream_may_be_destroyed, 0, ALONE),
     CASE(callback_cannot_be_captured),

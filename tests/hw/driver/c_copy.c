@@ -194,7 +194,7 @@ static CUDA_MEMCPY2D plane(CUdeviceptr from, void *to)
 
 static void plane_copy_takes_its_rectangle_only(void)
 {
-    unsigned char image[64 * 8], *got = mgds_pinned(16 * 3);
+    unsigned char image[64 * 8], *got = mgds_pinned(48);
     CUdeviceptr from = mgds_zeroed(sizeof(image));
     CUDA_MEMCPY2D p = plane(from, got);
     CUstream s = mgds_free_stream();
@@ -208,7 +208,7 @@ static void plane_copy_takes_its_rectangle_only(void)
     memset(got, 0, 48);
     OK(cu.Memcpy2DAsync(&p, s));
     OK(cu.StreamSynchronize(s));
-    EXPECT_EQ(0, memcmp(got + 32, image + 64 * 3 + 4, 12));
+    EXPECT_EQ(0, memcmp(got + 32, image + (size_t)64 * 3 + 4, 12));
 }
 
 static void plane_wider_than_its_pitch_is_refused(void)
@@ -222,18 +222,18 @@ static void plane_wider_than_its_pitch_is_refused(void)
 
 static void box_copy_moves_a_box(void)
 {
-    enum { SIDE = 8 };
-    unsigned char *box = mgds_pinned(SIDE * SIDE * SIDE);
-    unsigned char *got = mgds_pinned(4 * 4 * 4);
-    CUdeviceptr at = mgds_zeroed(SIDE * SIDE * SIDE);
+    const size_t side = 8, bytes = side * side * side;
+    unsigned char *box = mgds_pinned(bytes);
+    unsigned char *got = mgds_pinned(64);
+    CUdeviceptr at = mgds_zeroed(bytes);
     CUstream s = mgds_free_stream();
     CUDA_MEMCPY3D p = {0};
 
-    pattern(box, SIDE * SIDE * SIDE, 3);
-    OK(cu.MemcpyHtoD(at, box, SIDE * SIDE * SIDE));
+    pattern(box, bytes, 3);
+    OK(cu.MemcpyHtoD(at, box, bytes));
     p.srcMemoryType = CU_MEMORYTYPE_DEVICE;
     p.srcDevice = at;
-    p.srcPitch = p.srcHeight = SIDE;
+    p.srcPitch = p.srcHeight = side;
     p.srcXInBytes = p.srcY = p.srcZ = 2;
     p.dstMemoryType = CU_MEMORYTYPE_HOST;
     p.dstHost = got;
@@ -243,7 +243,7 @@ static void box_copy_moves_a_box(void)
     OK(cu.StreamSynchronize(s));
     for (size_t i = 0; i < 64; i++)
         EXPECT_EQ(
-            box[((i / 16 + 2) * SIDE + (i / 4 % 4 + 2)) * SIDE + (i % 4 + 2)],
+            box[((i / 16 + 2) * side + (i / 4 % 4 + 2)) * side + (i % 4 + 2)],
             got[i]);
 }
 

@@ -256,15 +256,15 @@ static void many_waits_on_one_event_all_pass(void)
     for (unsigned i = 0; i < 6; i++) {
         s[i] = mgds_free_stream();
         OK(cu.StreamWaitEvent(s[i], e, 0));
-        OK(cu.MemsetD32Async(words + 4 * i, i + 1, 1, s[i]));
+        OK(cu.MemsetD32Async(words + 4 * (CUdeviceptr)i, i + 1, 1, s[i]));
     }
     mgds_chance();
     for (unsigned i = 0; i < 6; i++)
-        EXPECT_EQ(0, mgds_peek(words + 4 * i));
+        EXPECT_EQ(0, mgds_peek(words + 4 * (CUdeviceptr)i));
     mgds_gate_open(gate);
     for (unsigned i = 0; i < 6; i++) {
         OK(cu.StreamSynchronize(s[i]));
-        EXPECT_EQ(i + 1, mgds_peek(words + 4 * i));
+        EXPECT_EQ(i + 1, mgds_peek(words + 4 * (CUdeviceptr)i));
     }
 }
 

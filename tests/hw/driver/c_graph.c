@@ -129,7 +129,7 @@ static void captured_batch_becomes_one_node(void)
 
     for (unsigned i = 0; i < 2; i++) {
         ops[i].writeValue.operation = CU_STREAM_MEM_OP_WRITE_VALUE_32;
-        ops[i].writeValue.address = words + 4 * i;
+        ops[i].writeValue.address = words + 4 * (CUdeviceptr)i;
         ops[i].writeValue.value = i + 1;
     }
     OK(cu.StreamBeginCapture(s, LOCAL));

@@ -205,12 +205,12 @@ static void write_comes_after_the_copy_before_it(void)
     enum { WORDS = 4096, ROUNDS = 20 };
     CUstream s = mgds_free_stream();
     _Atomic uint64_t *flag = host_word();
-    uint32_t *to = mgds_pinned(WORDS * 4);
-    CUdeviceptr from = mgds_zeroed(WORDS * 4);
+    uint32_t *to = mgds_pinned(WORDS * sizeof(uint32_t));
+    CUdeviceptr from = mgds_zeroed(WORDS * sizeof(uint32_t));
 
     for (uint32_t i = 1; i <= ROUNDS; i++) {
         OK(cu.MemsetD32Async(from, i, WORDS, s));
-        OK(cu.MemcpyDtoHAsync(to, from, WORDS * 4, s));
+        OK(cu.MemcpyDtoHAsync(to, from, WORDS * sizeof(uint32_t), s));
         OK(cu.StreamWriteValue32(s, mgds_address(flag), i, 0));
         while (atomic_load(flag) != i)
             sched_yield();

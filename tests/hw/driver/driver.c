@@ -23,17 +23,34 @@ static int missing;
 #include "driver.def"
 #undef X
 
-static void *look_up(const char *name, int version, void *stub)
+struct row {
+    const char *name;
+    int version;
+    size_t place; /* of the pointer in struct mgds_driver */
+    CUresult (*stub)(void);
+};
+
+static const struct row rows[] = {
+#define X(name, version)                                                       \
+    {"cu" #name, version, offsetof(struct mgds_driver, name), missing_##name},
+#include "driver.def"
+#undef X
+};
+
+static void fill(const struct row *row)
 {
     void *found = NULL;
     CUdriverProcAddressQueryResult status;
-    CUresult rc = cu.GetProcAddress(name, &found, version,
+    CUresult rc = cu.GetProcAddress(row->name, &found, row->version,
                                     CU_GET_PROC_ADDRESS_LEGACY_STREAM, &status);
+    char *place = (char *)&cu + row->place;
 
-    if (rc == CUDA_SUCCESS && found)
-        return found;
+    if (rc == CUDA_SUCCESS && found) {
+        memcpy(place, &found, sizeof(found));
+        return;
+    }
     missing++;
-    return stub;
+    memcpy(place, &row->stub, sizeof(row->stub));
 }
 
 int mgds_driver_load(char *why, size_t size)
@@ -57,13 +74,8 @@ int mgds_driver_load(char *why, size_t size)
         return -1;
     }
     memcpy(&cu.GetProcAddress, &entry, sizeof(entry));
-#define X(name, version)                                                       \
-    {                                                                          \
-        void *f = look_up("cu" #name, version, (void *)missing_##name);        \
-        memcpy(&cu.name, &f, sizeof(f));                                       \
-    }
-#include "driver.def"
-#undef X
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
+        fill(&rows[i]);
     return 0;
 }
 

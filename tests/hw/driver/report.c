@@ -129,6 +129,19 @@ bool mgds_expect_cu(const char *file, int line, const char *call, int want,
     return false;
 }
 
+void mgds_must_cu(const char *file, int line, const char *call, int got)
+{
+    if (!mgds_expect_cu(file, line, call, CUDA_SUCCESS, got))
+        mgds_case_abort(file, line, "cannot go on");
+}
+
+bool mgds_expect(const char *file, int line, const char *what, bool holds)
+{
+    if (!holds)
+        mgds_case_fail(file, line, "not so: %s", what);
+    return holds;
+}
+
 bool mgds_expect_eq(const char *file, int line, const char *what, uint64_t want,
                     uint64_t got)
 {

@@ -33,8 +33,12 @@ void mgds_case_skip(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 /* Async-signal-safe failure text (a constant). */
 void mgds_case_fail_signal(const char *text);
 
+/* What the macros below call: functions, so that a case of many checks stays
+ * one without branches. True if it is as it should be. */
 bool mgds_expect_cu(const char *file, int line, const char *call, int want,
                     int got);
+void mgds_must_cu(const char *file, int line, const char *call, int got);
+bool mgds_expect(const char *file, int line, const char *what, bool holds);
 bool mgds_expect_eq(const char *file, int line, const char *what, uint64_t want,
                     uint64_t got);
 
@@ -43,21 +47,13 @@ bool mgds_expect_eq(const char *file, int line, const char *what, uint64_t want,
     mgds_expect_cu(__FILE__, __LINE__, #call, (int)(want), (int)(call))
 
 /* The call succeeds; else the case ends. */
-#define OK(call)                                                               \
-    do {                                                                       \
-        if (!EXPECT_CU(CUDA_SUCCESS, call))                                    \
-            mgds_case_abort(__FILE__, __LINE__, "cannot go on");               \
-    } while (0)
+#define OK(call) mgds_must_cu(__FILE__, __LINE__, #call, (int)(call))
 
 /* Numbers, flags and addresses. */
 #define EXPECT_EQ(want, got)                                                   \
     mgds_expect_eq(__FILE__, __LINE__, #got, (uint64_t)(want), (uint64_t)(got))
 
-#define EXPECT(cond)                                                           \
-    do {                                                                       \
-        if (!(cond))                                                           \
-            mgds_case_fail(__FILE__, __LINE__, "not so: %s", #cond);           \
-    } while (0)
+#define EXPECT(cond) mgds_expect(__FILE__, __LINE__, #cond, cond)
 
 #define MUST(cond)                                                             \
     do {                                                                       \

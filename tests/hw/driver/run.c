@@ -47,8 +47,7 @@ void mgds_lines_add(char **lines, const char *line)
 
     if (!grown)
         abort();
-    memcpy(grown + old, line, more);
-    memcpy(grown + old + more, "\n", 2);
+    snprintf(grown + old, more + 2, "%s\n", line);
     *lines = grown;
 }
 

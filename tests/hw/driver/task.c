@@ -15,8 +15,6 @@
 
 int mgds_blocked_ms = 250;
 
-/* How long a call may take before it counts as stuck. */
-#define STUCK_MS 8000
 /* Until the other process opens its gates and gives up. */
 #define PEER_SECONDS 30
 
@@ -93,7 +91,7 @@ void mgds_expect_blocked(struct mgds_gate gate, const char *what,
     if (mgds_task_ended_within(&task, mgds_blocked_ms))
         mgds_case_fail(NULL, 0, "%s returned while the wait stood", what);
     mgds_gate_open(gate);
-    if (!mgds_task_ended_within(&task, STUCK_MS))
+    if (!mgds_task_ended_within(&task, MGDS_STUCK_MS))
         mgds_case_abort(__FILE__, __LINE__, "%s is still stuck after the wait",
                         what);
     mgds_task_join(&task);
@@ -105,7 +103,7 @@ void mgds_expect_returns(struct mgds_gate gate, const char *what,
     struct mgds_task task;
 
     mgds_task_start(&task, run, arg);
-    if (!mgds_task_ended_within(&task, STUCK_MS)) {
+    if (!mgds_task_ended_within(&task, MGDS_STUCK_MS)) {
         mgds_case_fail(NULL, 0, "%s did not return while the wait stood", what);
         mgds_gate_open(gate);
     }

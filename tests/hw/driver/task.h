@@ -13,6 +13,9 @@
  * short time never fails a right driver, it only sees less. */
 extern int mgds_blocked_ms;
 
+/* How long a call may take before it counts as stuck. */
+#define MGDS_STUCK_MS 8000
+
 struct mgds_task {
     void (*run)(void *arg);
     void *arg;
