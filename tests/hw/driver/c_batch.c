@@ -127,7 +127,7 @@ static void batch_of_255_is_taken(void)
 static void batch_of_256_is_refused(void)
 {
     CUstream s = mgds_free_stream();
-    CUdeviceptr words = mgds_zeroed(2 * LIMIT * sizeof(uint32_t));
+    CUdeviceptr words = mgds_zeroed(sizeof(uint32_t) * 2 * LIMIT);
     CUstreamBatchMemOpParams ops[2 * LIMIT];
 
     fill(ops, words);

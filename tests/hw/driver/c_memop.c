@@ -6,8 +6,8 @@
 
 struct compare {
     unsigned flags;
-    uint64_t word, value;
     bool passes;
+    uint64_t word, value;
     uint64_t release; /* a word that passes when this one does not */
 };
 
@@ -54,10 +54,10 @@ static void check_compares(const struct compare *rows, size_t count, bool wide)
 static void wait32_eq_passes_on_the_same_value_only(void)
 {
     static const struct compare rows[] = {
-        {EQ, 5, 5, true, 0},
-        {EQ, 6, 5, false, 5},
-        {EQ, 4, 5, false, 5},
-        {EQ, 0x100000005, 5, true, 0}, /* the upper half is not looked at */
+        {EQ, true, 5, 5, 0},
+        {EQ, false, 6, 5, 5},
+        {EQ, false, 4, 5, 5},
+        {EQ, true, 0x100000005, 5, 0}, /* the upper half is not looked at */
     };
     CHECK(rows, false);
 }
@@ -66,10 +66,10 @@ static void wait32_eq_passes_on_the_same_value_only(void)
 static void wait32_geq_is_cyclic(void)
 {
     static const struct compare rows[] = {
-        {GEQ, 5, 5, true, 0},           {GEQ, 6, 5, true, 0},
-        {GEQ, 4, 5, false, 5},          {GEQ, 5, 0xfffffff0, true, 0},
-        {GEQ, 0xfffffff0, 5, false, 6}, {GEQ, 0, 0x80000000, false, 0x80000001},
-        {GEQ, 0, 0x80000001, true, 0},
+        {GEQ, true, 5, 5, 0},           {GEQ, true, 6, 5, 0},
+        {GEQ, false, 4, 5, 5},          {GEQ, true, 5, 0xfffffff0, 0},
+        {GEQ, false, 0xfffffff0, 5, 6}, {GEQ, false, 0, 0x80000000, 0x80000001},
+        {GEQ, true, 0, 0x80000001, 0},
     };
     CHECK(rows, false);
 }
@@ -77,10 +77,10 @@ static void wait32_geq_is_cyclic(void)
 static void wait32_and_passes_on_a_common_bit(void)
 {
     static const struct compare rows[] = {
-        {AND, 0x6, 0x4, true, 0},
-        {AND, 0xff, 0x80000001, true, 0},
-        {AND, 0x6, 0x1, false, 0x1},
-        {AND, 0, 0xffffffff, false, 0x80000000},
+        {AND, true, 0x6, 0x4, 0},
+        {AND, true, 0xff, 0x80000001, 0},
+        {AND, false, 0x6, 0x1, 0x1},
+        {AND, false, 0, 0xffffffff, 0x80000000},
     };
     CHECK(rows, false);
 }
@@ -89,10 +89,10 @@ static void wait32_and_passes_on_a_common_bit(void)
 static void wait32_nor_passes_on_a_bit_clear_in_both(void)
 {
     static const struct compare rows[] = {
-        {NOR, 0, 0, true, 0},
-        {NOR, 0xffff0000, 0x0000fffe, true, 0},
-        {NOR, 0xffff0000, 0x0000ffff, false, 0},
-        {NOR, 0xffffffff, 0, false, 0x7fffffff},
+        {NOR, true, 0, 0, 0},
+        {NOR, true, 0xffff0000, 0x0000fffe, 0},
+        {NOR, false, 0xffff0000, 0x0000ffff, 0},
+        {NOR, false, 0xffffffff, 0, 0x7fffffff},
     };
     CHECK(rows, false);
 }
@@ -100,8 +100,8 @@ static void wait32_nor_passes_on_a_bit_clear_in_both(void)
 static void wait64_eq_compares_all_bits(void)
 {
     static const struct compare rows[] = {
-        {EQ, 0x500000001, 0x500000001, true, 0},
-        {EQ, 0x600000001, 0x500000001, false, 0x500000001},
+        {EQ, true, 0x500000001, 0x500000001, 0},
+        {EQ, false, 0x600000001, 0x500000001, 0x500000001},
     };
     CHECK(rows, true);
 }
@@ -109,10 +109,10 @@ static void wait64_eq_compares_all_bits(void)
 static void wait64_geq_is_cyclic(void)
 {
     static const struct compare rows[] = {
-        {GEQ, 0x100000000, 0xffffffff, true, 0},
-        {GEQ, 0xffffffff, 0x100000000, false, 0x100000000},
-        {GEQ, 3, 0xfffffffffffffff0, true, 0},
-        {GEQ, 0, 0x8000000000000000, false, 0x8000000000000001},
+        {GEQ, true, 0x100000000, 0xffffffff, 0},
+        {GEQ, false, 0xffffffff, 0x100000000, 0x100000000},
+        {GEQ, true, 3, 0xfffffffffffffff0, 0},
+        {GEQ, false, 0, 0x8000000000000000, 0x8000000000000001},
     };
     CHECK(rows, true);
 }
@@ -120,8 +120,8 @@ static void wait64_geq_is_cyclic(void)
 static void wait64_and_passes_on_a_common_bit(void)
 {
     static const struct compare rows[] = {
-        {AND, 0x4000000000, 0x4000000000, true, 0},
-        {AND, 0xffffffff, 0xffffffff00000000, false, 0x100000000},
+        {AND, true, 0x4000000000, 0x4000000000, 0},
+        {AND, false, 0xffffffff, 0xffffffff00000000, 0x100000000},
     };
     CHECK(rows, true);
 }
@@ -129,8 +129,8 @@ static void wait64_and_passes_on_a_common_bit(void)
 static void wait64_nor_passes_on_a_bit_clear_in_both(void)
 {
     static const struct compare rows[] = {
-        {NOR, 0xffffffff, 0, true, 0},
-        {NOR, 0xffffffff, 0xffffffff00000000, false, 0},
+        {NOR, true, 0xffffffff, 0, 0},
+        {NOR, false, 0xffffffff, 0xffffffff00000000, 0},
     };
     CHECK(rows, true);
 }

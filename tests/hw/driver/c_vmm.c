@@ -184,6 +184,104 @@ static void unmapped_range_is_unknown_to_the_driver(void)
     OK(cu.MemRelease(m.handle));
 }
 
+/* A reservation of four granules with memory in the second and the third, each
+ * mapped by itself. */
+struct island {
+    CUmemGenericAllocationHandle handle;
+    CUdeviceptr at, mapped;
+    size_t granule, all;
+};
+
+static struct island island_new(void)
+{
+    CUmemAllocationProp p = prop();
+    struct island i = {.granule = granularity()};
+
+    i.all = 4 * i.granule;
+    OK(cu.MemCreate(&i.handle, 2 * i.granule, &p, 0));
+    OK(cu.MemAddressReserve(&i.at, i.all, 0, 0, 0));
+    i.mapped = i.at + i.granule;
+    OK(cu.MemMap(i.mapped, i.granule, 0, i.handle, 0));
+    OK(cu.MemMap(i.mapped + i.granule, i.granule, i.granule, i.handle, 0));
+    open_access(i.mapped, 2 * i.granule, 0);
+    return i;
+}
+
+static void island_drop(struct island i)
+{
+    OK(cu.MemUnmap(i.mapped, i.granule));
+    OK(cu.MemUnmap(i.mapped + i.granule, i.granule));
+    OK(cu.MemAddressFree(i.at, i.all));
+    OK(cu.MemRelease(i.handle));
+}
+
+/* What the driver says of an address, all attributes at once: of no memory
+ * that is not an error. */
+struct told {
+    uint32_t type;
+    uint64_t start, mapping;
+    size_t size, mapping_size;
+};
+
+static struct told tell(CUdeviceptr at)
+{
+    struct told t = {.type = 9};
+    CUpointer_attribute which[] = {
+        CU_POINTER_ATTRIBUTE_MEMORY_TYPE, CU_POINTER_ATTRIBUTE_RANGE_START_ADDR,
+        CU_POINTER_ATTRIBUTE_RANGE_SIZE, CU_POINTER_ATTRIBUTE_MAPPING_BASE_ADDR,
+        CU_POINTER_ATTRIBUTE_MAPPING_SIZE};
+    void *data[] = {&t.type, &t.start, &t.size, &t.mapping, &t.mapping_size};
+
+    OK(cu.PointerGetAttributes(5, which, data, at));
+    return t;
+}
+
+/* H100, driver 580. */
+static void range_of_mapped_memory_is_its_reservation(void)
+{
+    struct island i = island_new();
+    struct told t = tell(i.mapped + i.granule + 8);
+
+    EXPECT_EQ(CU_MEMORYTYPE_DEVICE, t.type);
+    EXPECT_EQ(i.at, t.start);
+    EXPECT_EQ(i.all, t.size);
+    island_drop(i);
+}
+
+/* H100, driver 580: a gap has no memory, and a range all the same. */
+static void unmapped_reserved_address_has_a_range_and_no_memory(void)
+{
+    struct island i = island_new();
+    struct told t = tell(i.at + 8);
+
+    EXPECT_EQ(0, t.type);
+    EXPECT_EQ(i.at, t.start);
+    EXPECT_EQ(i.all, t.size);
+    island_drop(i);
+}
+
+static void address_range_of_mapped_memory_is_its_mapping(void)
+{
+    struct island i = island_new();
+    CUdeviceptr base = 0;
+    size_t bytes = 0;
+
+    OK(cu.MemGetAddressRange(&base, &bytes, i.mapped + i.granule + 8));
+    EXPECT_EQ(i.mapped + i.granule, base);
+    EXPECT_EQ(i.granule, bytes);
+    island_drop(i);
+}
+
+static void mapping_attributes_tell_the_mapping(void)
+{
+    struct island i = island_new();
+    struct told t = tell(i.mapped + i.granule + 8);
+
+    EXPECT_EQ(i.mapped + i.granule, t.mapping);
+    EXPECT_EQ(i.granule, t.mapping_size);
+    island_drop(i);
+}
+
 static void access_is_per_device(void)
 {
     struct map m = map_new();
@@ -301,6 +399,10 @@ const struct mgds_case mgds_cases_vmm[] = {
     CASE(mapped_range_cannot_be_given_back, NEED_VMM),
     CASE(range_is_mapped_once, NEED_VMM),
     CASE(unmapped_range_is_unknown_to_the_driver, NEED_VMM),
+    CASE(range_of_mapped_memory_is_its_reservation, NEED_VMM),
+    CASE(unmapped_reserved_address_has_a_range_and_no_memory, NEED_VMM),
+    CASE(address_range_of_mapped_memory_is_its_mapping, NEED_VMM),
+    CASE(mapping_attributes_tell_the_mapping, NEED_VMM, UNSURE),
     CASE(access_is_per_device, NEED_VMM | NEED_PEER),
     CASE(mapped_memory_is_not_freed_as_plain, NEED_VMM),
     CASE(handle_is_found_from_its_address, NEED_VMM),
