@@ -7,6 +7,8 @@
 #include "sim/cuda/capture.h"
 #include "sim/cuda/ctx.h"
 
+/* The current context comes first: without one, or in a lost process, a call
+ * says so whatever else is wrong with it. */
 static CUresult check(struct mgds_call *call, unsigned needs)
 {
     CUresult rc = CUDA_SUCCESS;
@@ -36,6 +38,7 @@ CUresult mgds_call_begin(struct mgds_call *call, unsigned needs)
     *call = (struct mgds_call){NULL, false};
     if (mgds_gpu_thread.host_function && !(needs & MGDS_NEED_LITTLE))
         return CUDA_ERROR_NOT_PERMITTED;
+    /* without the lock: the child of a fork may have inherited it held */
     if (mgds_gpu.pid && mgds_gpu.pid != getpid())
         return CUDA_ERROR_NOT_INITIALIZED;
     pthread_mutex_lock(&mgds_gpu.lock);

@@ -8,8 +8,10 @@
 #include "sim/cuda/ctx.h"
 #include "sim/cuda/graph.h"
 
+/* Those that go on, of all threads. */
 static struct mgds_gpu_capture *captures;
 
+/* NULL if that capture is over: ids are never used again. */
 static struct mgds_gpu_capture *by_id(uint64_t id)
 {
     struct mgds_gpu_capture *capture;
@@ -33,7 +35,9 @@ CUresult mgds_capture_bars_event(const struct mgds_gpu_event *event)
     return CUDA_ERROR_CAPTURED_EVENT;
 }
 
-/* True if this capture forbids the calling thread its unsafe calls. */
+/* True if this capture forbids the calling thread its unsafe calls: its own
+ * unless relaxed, another thread's if both are global. A thread that exchanged
+ * its mode for relaxed may do anything. */
 static bool forbids(const struct mgds_gpu_capture *capture)
 {
     CUstreamCaptureMode mine = mgds_gpu_thread.capture_mode;
@@ -47,6 +51,8 @@ static bool forbids(const struct mgds_gpu_capture *capture)
            capture->mode == CU_STREAM_CAPTURE_MODE_GLOBAL;
 }
 
+/* The call may wait for what is being captured and never runs: all captures
+ * that forbid it are spoilt, not only the caller's. */
 CUresult mgds_capture_bars_unsafe(void)
 {
     struct mgds_gpu_capture *capture;
@@ -164,6 +170,8 @@ CUresult mgds_capture_record(struct mgds_gpu_stream *stream,
     return CUDA_SUCCESS;
 }
 
+/* The stream belongs to the capture from now on, with nothing before its
+ * first node but what the caller adds. */
 static void join(struct mgds_gpu_stream *stream,
                  struct mgds_gpu_capture *capture)
 {
@@ -217,6 +225,8 @@ CUresult mgds_capture_wait(struct mgds_gpu_stream *stream,
     return CUDA_ERROR_STREAM_CAPTURE_ISOLATION;
 }
 
+/* The legacy stream cannot be captured: it is ordered with streams that are
+ * not. */
 static CUresult begin(CUstream handle, CUstreamCaptureMode mode)
 {
     struct mgds_gpu_capture *capture;
@@ -276,6 +286,7 @@ void mgds_capture_abandon(struct mgds_gpu_stream *stream)
         mgds_graph_free(finish(stream->capture));
 }
 
+/* The node and all that comes before it. */
 static void mark_before(struct mgds_gpu_node *node)
 {
     if (node->mark)
@@ -446,6 +457,7 @@ CUresult cuStreamGetCaptureInfo_v3(CUstream stream,
     MGDS_API(call, MGDS_NEED_INIT, get_info(stream, info));
 }
 
+/* Programs may set by hand what the next captured node comes after. */
 static CUresult update_deps(CUstream handle, CUgraphNode *deps, size_t count,
                             unsigned flags)
 {

@@ -67,6 +67,7 @@ CUresult mgds_copy_check(struct mgds_copy_request *request)
     return rc;
 }
 
+/* CU_POINTER_ATTRIBUTE_SYNC_MEMOPS: every copy of such memory waits. */
 static bool is_sync_memops(uintptr_t addr)
 {
     struct mgds_gpu_block *block = mgds_mem_find(addr);
@@ -74,6 +75,8 @@ static bool is_sync_memops(uintptr_t addr)
     return block && block->sync_memops;
 }
 
+/* A small pageable source is read by the call itself, so that the program
+ * may change it at once. */
 static bool is_staged(const struct mgds_copy_request *request)
 {
     const struct mgds_op_copy *copy = &request->copy;
@@ -102,6 +105,7 @@ static bool must_wait(const struct mgds_copy_request *request)
     return !mgds_mem_is_pinned(copy->src) || !mgds_mem_is_pinned(copy->dst);
 }
 
+/* A staged source is the operation's own from now on. */
 static struct mgds_gpu_op *copy_op(const struct mgds_copy_request *request,
                                    struct mgds_gpu_ctx *ctx, bool staged)
 {
@@ -137,6 +141,8 @@ CUresult mgds_copy_submit(CUstream handle, struct mgds_copy_request *request)
     return rc == CUDA_SUCCESS && wait ? mgds_stream_finish(stream) : rc;
 }
 
+/* memmove: what overlapping ends give is undefined on a GPU and must not be
+ * undefined behaviour here. */
 static void copy_body(void *arg)
 {
     const struct mgds_op_copy *copy = arg;
@@ -179,6 +185,8 @@ CUresult mgds_copy_run(const struct mgds_gpu_op *op)
     return CUDA_SUCCESS;
 }
 
+/* The bytes of a value are its low ones: the host is little-endian, as the
+ * device is. */
 static void set_body(void *arg)
 {
     const struct mgds_op_set *set = arg;

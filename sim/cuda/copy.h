@@ -11,17 +11,20 @@ enum mgds_end {
     MGDS_END_KNOWN, /* must be memory the driver knows */
 };
 
+/* A copy that a call asks for; the caller's. */
 struct mgds_copy_request {
     struct mgds_op_copy copy;
     enum mgds_end src, dst;
     bool sync; /* the call without Async */
 };
 
-/* Refuses ranges that are not memory; notes whether the copy leaves the GPU. */
+/* INVALID_VALUE for ranges that are not memory; notes in copy.link whether the
+ * copy leaves the GPU. An empty copy is good wherever it points. */
 CUresult mgds_copy_check(struct mgds_copy_request *request);
 
-/* As the driver does it: stages small pageable sources, waits where the call
- * or pageable memory demands it. */
+/* Checks and submits it as the driver does: stages small pageable sources,
+ * waits where the call or the memory demands it (then the lock is let go and
+ * the process's error returned). */
 CUresult mgds_copy_submit(CUstream stream, struct mgds_copy_request *request);
 
 /* The request of a 2-D or 3-D copy; NOT_SUPPORTED for arrays. */
@@ -30,6 +33,7 @@ CUresult mgds_copy_from_2d(const CUDA_MEMCPY2D *in,
 CUresult mgds_copy_from_3d(const CUDA_MEMCPY3D *in,
                            struct mgds_copy_request *out);
 
+/* INVALID_VALUE for a set that is not aligned or not within known memory. */
 CUresult mgds_set_check(const struct mgds_op_set *set);
 
 #endif

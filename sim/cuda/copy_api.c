@@ -3,6 +3,7 @@
 
 #include "sim/cuda/ctx.h"
 
+/* Both ends are whatever they turn out to be, as for cuMemcpy. */
 static struct mgds_copy_request line(CUdeviceptr dst, CUdeviceptr src,
                                      size_t bytes)
 {
@@ -138,6 +139,7 @@ struct placed {
     enum mgds_end end;
 };
 
+/* A pitch or height of 0 means that the rows, or planes, lie close. */
 static CUresult place(struct end end, const struct mgds_op_copy *copy,
                       struct placed *out)
 {

@@ -46,6 +46,7 @@ static struct mgds_gpu_ctx *ctx_new(struct mgds_gpu_device *device,
     return ctx;
 }
 
+/* A primary context comes to life again with a new id and none of its past. */
 static void ctx_open(struct mgds_gpu_ctx *ctx)
 {
     ctx->id = mgds_gpu_next_id();
@@ -65,6 +66,7 @@ static void ctx_close(struct mgds_gpu_ctx *ctx)
     mgds_mem_drop_all(ctx);
 }
 
+/* The same struct, and so the same handle, for the life of the process. */
 static struct mgds_gpu_ctx *primary_of(struct mgds_gpu_device *device)
 {
     if (!device->primary) {
@@ -141,6 +143,7 @@ CUresult cuDevicePrimaryCtxReset_v2(CUdevice device)
     MGDS_API(call, MGDS_NEED_INIT, primary_reset(device));
 }
 
+/* At most one way of scheduling. */
 static bool flags_are_good(unsigned flags)
 {
     unsigned sched = flags & CU_CTX_SCHED_MASK;
@@ -185,6 +188,7 @@ CUresult cuDevicePrimaryCtxGetState(CUdevice device, unsigned *flags,
     MGDS_API(call, MGDS_NEED_INIT, primary_state(device, flags, active));
 }
 
+/* The depth of the stack is a limit of the simulator. */
 static CUresult push(CUcontext handle)
 {
     struct mgds_gpu_thread *self = &mgds_gpu_thread;
@@ -305,6 +309,8 @@ CUresult cuCtxCreate_v4(CUcontext *ctx, CUctxCreateParams *params,
     return cuCtxCreate_v2(ctx, flags, device);
 }
 
+/* The calling thread loses it if it is on top of its stack; other threads
+ * find it destroyed. */
 static CUresult destroy(CUcontext handle)
 {
     struct mgds_gpu_thread *self = &mgds_gpu_thread;
@@ -380,6 +386,7 @@ CUresult cuCtxSetFlags(unsigned flags)
     MGDS_API(call, MGDS_NEED_CTX, set_flags(call.ctx, flags));
 }
 
+/* NULL is the current one. */
 static CUresult pick(CUcontext handle, struct mgds_gpu_ctx **ctx)
 {
     return handle ? mgds_ctx_check(handle, ctx) : mgds_ctx_current(ctx);
@@ -419,6 +426,7 @@ CUresult cuCtxGetApiVersion(CUcontext ctx, unsigned *version)
     MGDS_API(call, MGDS_NEED_INIT, get_version(ctx, version));
 }
 
+/* A captured stream's work never ends: waiting for it is refused. */
 static CUresult synchronize(struct mgds_gpu_ctx *ctx)
 {
     CUresult rc = mgds_capture_bars_wait(ctx);

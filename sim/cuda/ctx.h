@@ -6,14 +6,15 @@
 
 #include "sim/cuda/state.h"
 
+/* Written by the context's own calls (ctx.c), locked. */
 struct mgds_gpu_ctx {
-    uint64_t id;
+    uint64_t id; /* a new one each time a primary context is opened */
     struct mgds_gpu_device *device;
     unsigned flags;
-    unsigned refs; /* primary: retains; else 1 while alive */
-    bool alive, primary;
-    unsigned peers;                 /* devices whose memory it may reach */
-    struct mgds_gpu_stream *legacy; /* stream 0 */
+    unsigned refs;       /* primary: retains; else 1 while alive */
+    bool alive, primary; /* alive: between open and close */
+    unsigned peers;      /* bit i: it may reach the memory of device i */
+    struct mgds_gpu_stream *legacy; /* stream 0; NULL unless alive */
 };
 
 /* The current context of the calling thread: INVALID_CONTEXT without one,
@@ -26,6 +27,7 @@ CUresult mgds_ctx_check(CUcontext handle, struct mgds_gpu_ctx **out);
 /* Waits for all work of the context; mgds_gpu_lost() afterwards. */
 CUresult mgds_ctx_wait(struct mgds_gpu_ctx *ctx);
 
+/* What a program calls the context. */
 static inline CUcontext mgds_ctx_handle(struct mgds_gpu_ctx *ctx)
 {
     return (CUcontext)(void *)ctx;

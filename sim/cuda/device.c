@@ -71,6 +71,7 @@ static const struct attribute {
 #undef A
 };
 
+/* 0 is what the driver reports of a feature that is not there. */
 static int attribute_value(const struct mgds_gpu_device *device, unsigned name)
 {
     if (name == CU_DEVICE_ATTRIBUTE_PCI_BUS_ID)
@@ -214,6 +215,8 @@ CUresult cuDeviceGetProperties(CUdevprop *prop, CUdevice device)
     MGDS_API(call, MGDS_NEED_INIT, properties(prop, device));
 }
 
+/* One bus a GPU, by its physical number, so that processes that see
+ * different ones agree. */
 static CUresult get_bus_id(char *id, int size, CUdevice ordinal)
 {
     if (!mgds_gpu_device(ordinal))
@@ -272,6 +275,7 @@ CUresult cuDeviceGetByPCIBusId(CUdevice *device, const char *id)
     MGDS_API(call, MGDS_NEED_INIT, by_bus_id(device, id));
 }
 
+/* All GPUs of a host are peers, as with NVLink. */
 static CUresult can_access(int *can, CUdevice device, CUdevice peer)
 {
     if (!mgds_gpu_device(device) || !mgds_gpu_device(peer))

@@ -254,6 +254,8 @@ CUresult cuEventDestroy_v2(CUevent event)
     MGDS_API(call, MGDS_NEED_INIT, destroy(event));
 }
 
+/* An event and its stream may be of different contexts, not of different
+ * devices. */
 static CUresult record(CUevent handle, CUstream stream_handle, unsigned flags)
 {
     struct mgds_gpu_stream *stream;
@@ -287,6 +289,8 @@ CUresult cuEventRecordWithFlags(CUevent event, CUstream stream, unsigned flags)
     MGDS_API(call, MGDS_NEED_INIT, record(event, stream, flags));
 }
 
+/* Nothing is queued if there is nothing to wait for: an event that was never
+ * recorded, or reached already, holds nobody up. */
 static CUresult wait_event(CUstream stream_handle, CUevent handle,
                            unsigned flags)
 {
@@ -312,6 +316,7 @@ CUresult cuStreamWaitEvent(CUstream stream, CUevent event, unsigned flags)
     MGDS_API(call, MGDS_NEED_INIT, wait_event(stream, event, flags));
 }
 
+/* A shared event counts what any process recorded. */
 static bool is_reached(const struct mgds_gpu_event *event)
 {
     if (event->page)
@@ -372,6 +377,7 @@ CUresult cuEventSynchronize(CUevent event)
     MGDS_API(call, MGDS_NEED_INIT, synchronize(event));
 }
 
+/* Shared events have no time: their creation demands it. */
 static CUresult timed(CUevent handle, struct mgds_gpu_event **out)
 {
     CUresult rc = mgds_event_find(handle, out);

@@ -7,35 +7,44 @@
 
 #include "sim/cuda/op.h"
 
+/* One record. Whoever executes it (executor, lane of a graph, or the skip in a
+ * lost process) writes done and time, once, locked. */
 struct mgds_gpu_mark {
-    unsigned refs;
+    unsigned refs; /* the event, the record, every wait */
     bool done;
-    uint64_t time; /* when it was reached */
+    uint64_t time; /* when it was reached, monotonic */
     pthread_cond_t reached;
 };
 
 /* One record of a shared event, in memory that processes share: records are
  * numbered when called; `reached` is the highest number that was executed. */
 struct mgds_event_page {
-    _Atomic uint64_t called, reached;
+    _Atomic uint64_t called, reached; /* by any process, only upwards */
 };
 
 struct mgds_gpu_event {
-    unsigned refs;
+    unsigned refs; /* the handle, operations, waiting calls */
     unsigned flags;
     struct mgds_gpu_ctx *ctx;
-    struct mgds_gpu_mark *mark; /* of the last record, or NULL */
+    struct mgds_gpu_mark *mark; /* of the last record called, or NULL */
+    /* Shared between processes: mapped from fd; NULL and -1 else. */
     struct mgds_event_page *page;
-    int fd; /* of the page, or -1 */
+    int fd;
     bool imported;
-    /* Recorded in a capture: which one, and the nodes before it. */
+    /* Last recorded in a capture: its id (0: not), and the nodes before the
+     * record then. capture.c writes them, a plain record clears the id. */
     uint64_t capture_id;
     struct mgds_gpu_node **front;
     size_t front_count;
 };
 
+/* The event of a handle, not referenced; INVALID_HANDLE if it is none. */
 CUresult mgds_event_find(CUevent handle, struct mgds_gpu_event **out);
+
+/* A new event, a live handle with one reference, never recorded. */
 struct mgds_gpu_event *mgds_event_new(struct mgds_gpu_ctx *ctx, unsigned flags);
+
+/* References: the last one back frees the event, or the mark. */
 void mgds_event_get(struct mgds_gpu_event *event);
 void mgds_event_put(struct mgds_gpu_event *event);
 void mgds_mark_put(struct mgds_gpu_mark *mark);
@@ -55,8 +64,12 @@ struct mgds_gpu_op *mgds_event_node_op(enum mgds_op_kind kind,
                                        struct mgds_gpu_event *event,
                                        struct mgds_gpu_ctx *ctx);
 
+/* Execute a record or a wait: reaches its mark; waits for it, or until the
+ * process is lost if another process would have to reach it. */
 CUresult mgds_record_run(struct mgds_gpu_op *op);
 CUresult mgds_await_run(struct mgds_gpu_op *op);
+
+/* A record's mark is reached now: its waiters wake. Locked. */
 void mgds_record_reach(struct mgds_gpu_op *op);
 
 #endif

@@ -108,7 +108,6 @@ static void copy_node(struct mgds_gpu_graph *to,
     struct mgds_gpu_node *node = mgds_graph_add(to, op, NULL, 0);
 
     node->type = from->type;
-    node->original = from;
     if (from->child) {
         node->child = mgds_graph_copy(from->child);
         node->child->is_child = true;
@@ -239,6 +238,7 @@ CUresult cuGraphGetRootNodes(CUgraph graph, CUgraphNode *nodes, size_t *count)
     MGDS_API(call, MGDS_NEED_INIT, get_roots(graph, nodes, count));
 }
 
+/* Rules as for give(), with two places. */
 static CUresult get_edges(CUgraph handle, CUgraphNode *from, CUgraphNode *to,
                           size_t *count)
 {
@@ -356,6 +356,7 @@ CUresult cuGraphAddDependencies_v2(CUgraph graph, const CUgraphNode *from,
     return cuGraphAddDependencies(graph, from, to, count);
 }
 
+/* Whoever came after it no longer does: its dependencies are not handed on. */
 static void forget_dep(struct mgds_gpu_node *node,
                        const struct mgds_gpu_node *dep)
 {

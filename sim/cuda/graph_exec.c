@@ -28,6 +28,7 @@ struct order {
     size_t *last;
 };
 
+/* Takes op. */
 static size_t append(struct mgds_gpu_body *body, struct mgds_gpu_op *op,
                      const struct mgds_gpu_node *original)
 {
@@ -85,6 +86,7 @@ static CUresult place(struct order *order, struct mgds_gpu_node *node,
     return rc;
 }
 
+/* Whoever follows the child follows one empty node behind all of it. */
 static void close_child(struct mgds_gpu_body *body, const struct order *order,
                         const struct mgds_gpu_graph *graph, size_t before,
                         size_t *after)
@@ -182,7 +184,6 @@ void mgds_exec_put(struct mgds_gpu_exec *exec)
 struct lane {
     struct mgds_gpu_exec *exec;
     size_t first;
-    struct mgds_gpu_ctx *ctx; /* of the launch, for nodes without one */
     uint64_t random;
 };
 
@@ -229,20 +230,20 @@ static void run_lane(void *arg)
     free(lane);
 }
 
-static struct lane *lane_new(struct mgds_gpu_exec *exec, size_t number,
-                             struct mgds_gpu_ctx *ctx)
+static struct lane *lane_new(struct mgds_gpu_exec *exec, size_t number)
 {
     struct lane *lane = mgds_gpu_calloc(1, sizeof(*lane));
 
     lane->exec = exec;
     lane->first = exec->now->lanes[number];
-    lane->ctx = ctx;
     lane->random =
         mgds_gpu_random((exec->serial << 40) + (exec->launches << 16) + number);
     return lane;
 }
 
-static void run_lanes(struct mgds_gpu_exec *exec, struct mgds_gpu_ctx *ctx)
+/* The launch's own thread is the first lane; with one lane nothing else is
+ * started. */
+static void run_lanes(struct mgds_gpu_exec *exec)
 {
     struct mgds_gpu_body *body = exec->now;
 
@@ -251,9 +252,9 @@ static void run_lanes(struct mgds_gpu_exec *exec, struct mgds_gpu_ctx *ctx)
     exec->launches++;
     exec->lanes_left = body->lane_count;
     for (size_t i = 1; i < body->lane_count; i++)
-        mgds_pool_run(run_lane, lane_new(exec, i, ctx));
+        mgds_pool_run(run_lane, lane_new(exec, i));
     if (body->lane_count)
-        run_lane(lane_new(exec, 0, ctx));
+        run_lane(lane_new(exec, 0));
     while (exec->lanes_left)
         pthread_cond_wait(&exec->moved, &mgds_gpu.lock);
 }
@@ -290,6 +291,7 @@ static void lend_records(struct mgds_gpu_op *op)
     }
 }
 
+/* The event keeps the mark if it is still its last. */
 static void take_records(const struct mgds_gpu_op *op)
 {
     const struct mgds_gpu_body *body = op->u.graph.body;
@@ -327,7 +329,7 @@ CUresult mgds_exec_run(struct mgds_gpu_op *op)
     exec->running = true;
     exec->now = op->u.graph.body;
     lend_records(op);
-    run_lanes(exec, op->ctx);
+    run_lanes(exec);
     take_records(op);
     exec->running = false;
     pthread_cond_broadcast(&exec->moved);
@@ -461,6 +463,7 @@ CUresult cuGraphUpload(CUgraphExec exec, CUstream stream)
     MGDS_API(call, MGDS_NEED_INIT, upload(exec, stream));
 }
 
+/* Bodies never change, since launches that are queued refer to them. */
 static struct mgds_gpu_body *body_copy(const struct mgds_gpu_body *body)
 {
     struct mgds_gpu_body *copy = mgds_gpu_calloc(1, sizeof(*copy));
@@ -511,14 +514,6 @@ CUresult mgds_exec_replace(CUgraphExec handle, const struct mgds_gpu_node *node,
     mgds_op_free(body->nodes[i].op);
     body->nodes[i].op = op;
     set_body(exec, body);
-    for (i = 0; i < exec->source->count; i++) {
-        struct mgds_gpu_node *copy = exec->source->nodes[i];
-
-        if (copy->original != node)
-            continue;
-        mgds_op_free(copy->op);
-        copy->op = mgds_op_clone(op);
-    }
     return CUDA_SUCCESS;
 }
 

@@ -22,6 +22,7 @@ void mgds_user_get(struct mgds_gpu_user *user, unsigned count)
     user->refs += count;
 }
 
+/* Later and elsewhere: whoever lets go last holds the lock. */
 void mgds_user_put(struct mgds_gpu_user *user, unsigned count)
 {
     user->refs -= count;

@@ -49,6 +49,7 @@ static void insert(enum mgds_handle_kind kind, const void *object)
     table.live++;
 }
 
+/* Removed entries go too: with few live ones the table is only cleaned. */
 static void grow(void)
 {
     struct table old = table;

@@ -103,6 +103,8 @@ static CUresult fetch_error(int rc, CUresult unknown)
     return rc == -EINVAL ? unknown : CUDA_ERROR_INVALID_VALUE;
 }
 
+/* Any pointer into the allocation gives the handle of all of it, as the
+ * driver does. */
 static CUresult get_memory(CUipcMemHandle *handle, CUdeviceptr ptr)
 {
     struct mgds_gpu_block *block = mgds_mem_find((uintptr_t)ptr);
@@ -149,6 +151,7 @@ static struct mgds_gpu_device *home(const struct mgds_ipc_key *key,
     return ctx->device;
 }
 
+/* Takes fd if it succeeds. */
 static CUresult map_memory(struct mgds_gpu_ctx *ctx,
                            const struct mgds_ipc_key *key, int fd,
                            struct mgds_gpu_block **out)
@@ -247,6 +250,7 @@ CUresult cuIpcGetEventHandle(CUipcEventHandle *handle, CUevent event)
     MGDS_API(call, MGDS_NEED_CTX, get_event(handle, event));
 }
 
+/* The page is all there is to a shared event: records and waits go there. */
 static CUresult open_event(struct mgds_gpu_ctx *ctx, CUevent *out,
                            const CUipcEventHandle *handle)
 {

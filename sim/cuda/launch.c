@@ -44,6 +44,7 @@ struct lane {
     unsigned thread;
 };
 
+/* Does not return if broken: the kernel's frame is left behind. */
 static void leave_if(bool broken)
 {
     if (broken)
@@ -56,6 +57,7 @@ static void block_sync(void *host)
     unsigned phase;
     bool broken;
 
+    /* the rule where BLOCK_THREADS is 1 */
     if (block->grid->threads == 1)
         return;
     pthread_mutex_lock(&mgds_gpu.lock);
@@ -121,6 +123,7 @@ struct crowd {
     unsigned next;
 };
 
+/* Which number a pool thread plays is chance. */
 static void run_other(void *arg)
 {
     struct crowd *crowd = arg;
@@ -177,6 +180,7 @@ static unsigned volume(const unsigned dim[3])
     return dim[0] * dim[1] * dim[2];
 }
 
+/* The other side of pack(). */
 static void unpack(struct grid *grid)
 {
     const struct mgds_kernel *kernel = grid->op->u.kernel.function->kernel;

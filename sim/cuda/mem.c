@@ -41,6 +41,7 @@ unsigned mgds_block_access(const struct mgds_gpu_block *block)
     return access;
 }
 
+/* Host and managed memory, and what was imported, are open to all. */
 bool mgds_mem_reaches(const struct mgds_gpu_ctx *ctx, uintptr_t addr)
 {
     struct mgds_gpu_block *block = mgds_mem_find(addr);
@@ -59,6 +60,8 @@ bool mgds_mem_reaches(const struct mgds_gpu_ctx *ctx, uintptr_t addr)
     }
 }
 
+/* Neighbouring mappings count as one range, neighbouring allocations never
+ * touch. */
 bool mgds_mem_covers(uintptr_t addr, size_t size)
 {
     uintptr_t end = addr + size;
@@ -92,6 +95,7 @@ static void memfd_name(char *name, size_t size)
 }
 
 /* Every buffer has a descriptor: the usual soft limit is soon reached. */
+/* Every allocation holds a descriptor, and the usual soft limit is low. */
 static bool raise_limit(void)
 {
     struct rlimit limit;

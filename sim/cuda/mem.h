@@ -20,23 +20,25 @@ enum mgds_block_kind {
 
 struct mgds_gpu_op;
 
+/* A pool only counts: each of its blocks is an allocation of its own. The
+ * numbers are what the driver's attributes of the same names report. */
 struct mgds_gpu_pool {
     struct mgds_gpu_device *device;
-    bool is_default;
+    bool is_default; /* cannot be destroyed */
     uint64_t threshold;
     uint64_t used, used_high, reserved, reserved_high;
-    int reuse[4];   /* by attribute number */
-    unsigned peers; /* devices that may access it */
-    unsigned blocks;
-    bool dropped;
+    int reuse[4];    /* by attribute number; stored, without effect */
+    unsigned peers;  /* bit i: device i may access it */
+    unsigned blocks; /* not freed yet; with none left a dropped pool goes */
+    bool dropped;    /* the handle is gone */
 };
 
 /* Physical memory of cuMemCreate or an import. */
 struct mgds_gpu_physical {
-    unsigned refs; /* handles and mappings */
-    unsigned handles;
+    unsigned refs;    /* handles and mappings */
+    unsigned handles; /* creations, imports and retains not released */
     size_t size;
-    int fd;
+    int fd; /* the memory, owned */
     struct mgds_gpu_device
         *device; /* whose memory it takes, NULL if imported */
     CUmemAllocationProp prop;
@@ -55,24 +57,28 @@ struct mgds_ipc_key {
     uint64_t zero[2];
 };
 
+/* A range of addresses that the driver knows. mgds_block_add and the calls that
+ * make the kind write it; what changes later says so. */
 struct mgds_gpu_block {
     enum mgds_block_kind kind;
     uintptr_t addr;
     size_t size;
-    uint64_t id; /* never used again */
-    struct mgds_gpu_ctx *ctx;
-    struct mgds_gpu_device *device;
-    unsigned flags;
-    int fd; /* of the memory, or -1 */
-    bool sync_memops;
-    struct mgds_gpu_op *freeing;      /* the operation that will free it */
-    struct mgds_gpu_stream *freed_in; /* its stream; only compared */
-    struct mgds_gpu_pool *pool;
-    struct mgds_gpu_physical *physical;
+    uint64_t id;                    /* never used again */
+    struct mgds_gpu_ctx *ctx;       /* that made it; NULL if VIRTUAL */
+    struct mgds_gpu_device *device; /* whose memory it is, or that pinned it */
+    unsigned flags;   /* of cuMemHostAlloc, HostRegister, AllocManaged */
+    int fd;           /* of the memory, owned, or -1 */
+    bool sync_memops; /* cuPointerSetAttribute */
+    /* Between cuMemFreeAsync and its operation: that, and its stream, which is
+     * only compared. No longer the program's, unless it is taken back. */
+    struct mgds_gpu_op *freeing;
+    struct mgds_gpu_stream *freed_in;
+    struct mgds_gpu_pool *pool;         /* POOL */
+    struct mgds_gpu_physical *physical; /* VIRTUAL: reference */
     size_t offset;                      /* VIRTUAL: in the physical memory */
-    unsigned char access[MGDS_GPU_MAX]; /* VIRTUAL: of each device */
-    struct mgds_ipc_key key;            /* IPC */
-    unsigned opens;                     /* IPC */
+    unsigned char access[MGDS_GPU_MAX]; /* VIRTUAL: cuMemSetAccess, a device */
+    struct mgds_ipc_key key;            /* IPC: what it was opened by */
+    unsigned opens;                     /* IPC: less closes */
 };
 
 /* The block at addr (anywhere in it), or NULL. */
@@ -97,6 +103,7 @@ static inline bool mgds_mem_is_pinned(uintptr_t addr)
     return mgds_mem_find(addr) != NULL;
 }
 
+/* True of pinned host memory; managed memory counts as the device's. */
 static inline bool mgds_block_is_host(const struct mgds_gpu_block *block)
 {
     return block->kind == MGDS_BLOCK_HOST ||
@@ -120,10 +127,12 @@ void mgds_mem_drop(struct mgds_gpu_block *block);
  * drops it. INVALID_VALUE if another thread freed it meanwhile. */
 CUresult mgds_mem_release(struct mgds_gpu_block *block);
 
-/* All of a context. */
+/* Gives up all that belongs to a context: not mappings, which belong to the
+ * process, nor pool memory, which belongs to the pool. */
 void mgds_mem_drop_all(struct mgds_gpu_ctx *ctx);
 
-/* A memfd of that size; its name carries the host. Negative errno. */
+/* A memfd of that size, the caller's; its name carries the host. Raises the
+ * process's limit of descriptors if that is in the way. Negative errno. */
 int mgds_memfd_new(size_t size);
 
 /* True if fd is GPU memory of a process of this host. */
@@ -135,8 +144,11 @@ uint64_t mgds_host_hash(void);
 /* The reserved addresses around this one, mapped or not; or NULL. */
 const struct mgds_range *mgds_vmm_reservation(uintptr_t addr);
 
-/* Accounting of a pool's block that goes. */
+/* Accounting of a pool's block that goes; frees a dropped pool with the last.
+ */
 void mgds_pool_forget(struct mgds_gpu_pool *pool, size_t size);
+
+/* Gives a reference back; the last one frees the memory. */
 void mgds_physical_put(struct mgds_gpu_physical *physical);
 
 #endif

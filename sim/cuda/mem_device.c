@@ -58,6 +58,8 @@ static bool is_freeable(const struct mgds_gpu_block *block)
                      block->kind == MGDS_BLOCK_MANAGED);
 }
 
+/* Freeing NULL is nothing; memory that is being freed in stream order is not
+ * the program's any more. */
 static CUresult release(CUdeviceptr ptr)
 {
     struct mgds_gpu_block *block = mgds_mem_base((uintptr_t)ptr);

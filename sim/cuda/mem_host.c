@@ -5,6 +5,8 @@
 #include "sim/cuda/mem.h"
 #include "sim/cuda/window.h"
 
+/* Shared, so that a child of a fork sees what the GPU of its parent writes,
+ * as pinned memory is never copied on write. */
 static CUresult host_alloc(struct mgds_gpu_ctx *ctx, void **ptr, size_t bytes,
                            unsigned flags)
 {
@@ -33,6 +35,7 @@ CUresult cuMemAllocHost_v2(void **ptr, size_t bytes)
     return cuMemHostAlloc(ptr, bytes, 0);
 }
 
+/* `unknown` for what is not such memory. */
 static CUresult drop(void *ptr, enum mgds_block_kind kind, CUresult unknown)
 {
     struct mgds_gpu_block *block = mgds_mem_base((uintptr_t)ptr);

@@ -43,6 +43,7 @@ static CUresult find(CUmemoryPool handle, struct mgds_gpu_pool **out)
     return CUDA_SUCCESS;
 }
 
+/* An allocation's account; mgds_pool_forget is the other side. */
 static void remember(struct mgds_gpu_pool *pool, uint64_t size)
 {
     pool->blocks++;
@@ -55,6 +56,7 @@ static void remember(struct mgds_gpu_pool *pool, uint64_t size)
         pool->reserved_high = pool->reserved;
 }
 
+/* Never below what is in use. */
 static void trim(struct mgds_gpu_pool *pool, uint64_t keep)
 {
     uint64_t least = (pool->used + CHUNK - 1) / CHUNK * CHUNK;
@@ -146,6 +148,8 @@ CUresult cuMemAllocFromPoolAsync(CUdeviceptr *ptr, size_t bytes,
     MGDS_API(call, MGDS_NEED_INIT, alloc_from(ptr, bytes, pool, stream));
 }
 
+/* In stream order, and of plain allocations too. From the call on it is not
+ * the program's: freeing it twice is an error before it is gone. */
 static CUresult free_async(CUdeviceptr ptr, CUstream handle)
 {
     struct mgds_gpu_block *block = mgds_mem_base((uintptr_t)ptr);

@@ -8,6 +8,7 @@
 #include "sim/cuda/mem.h"
 #include "sim/cuda/window.h"
 
+/* Addresses that programs reserved; mappings inside are blocks. */
 static struct mgds_range_map reserved;
 
 static bool is_granular(size_t size)
@@ -162,6 +163,7 @@ CUresult cuMemRelease(CUmemGenericAllocationHandle handle)
     MGDS_API(call, MGDS_NEED_INIT, release(handle));
 }
 
+/* No access to it yet: that comes with cuMemSetAccess. */
 static CUresult map(CUdeviceptr ptr, size_t size, size_t offset,
                     CUmemGenericAllocationHandle handle)
 {
@@ -387,6 +389,8 @@ CUresult cuMemExportToShareableHandle(void *shareable,
     MGDS_API(call, MGDS_NEED_INIT, export(shareable, handle, type));
 }
 
+/* Of another process: which device it is on is not told, so it counts as the
+ * first one's, which is not charged for it. */
 static CUresult import(CUmemGenericAllocationHandle *handle, int fd,
                        CUmemAllocationHandleType type)
 {
@@ -417,6 +421,7 @@ CUresult cuMemImportFromShareableHandle(CUmemGenericAllocationHandle *handle,
              import(handle, (int)(intptr_t)shareable, type));
 }
 
+/* A handle that was released while mapped comes to life again. */
 static CUresult retain(CUmemGenericAllocationHandle *handle, const void *addr)
 {
     struct mgds_gpu_block *block = mgds_mem_find((uintptr_t)addr);

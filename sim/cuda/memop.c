@@ -12,6 +12,7 @@
 #define NAP_MIN_NS 20000
 #define NAP_MAX_NS 100000
 
+/* Unaligned words are refused here, where hardware would tear them. */
 static CUresult check_word(const struct mgds_gpu_ctx *ctx,
                            const CUstreamBatchMemOpParams *op, size_t size)
 {

@@ -4,7 +4,9 @@
 
 #include "sim/cuda/op.h"
 
-/* INVALID_VALUE or NOT_SUPPORTED if the driver would say so. Locked. */
+/* INVALID_VALUE or NOT_SUPPORTED if the driver would say so: too many, flags or
+ * an operation it has not, a word that is misaligned, unknown or out of the
+ * context's reach. None at all is fine. Locked. */
 CUresult mgds_memop_check(const struct mgds_gpu_ctx *ctx,
                           const CUstreamBatchMemOpParams *ops, unsigned count,
                           unsigned flags);

@@ -23,6 +23,7 @@ struct mgds_gpu_module {
 static const struct mgds_kernel_table *tables[TABLES_MAX];
 static unsigned table_count;
 
+/* Kernels see device memory through a copy of the window in their object. */
 static void add_table(const struct mgds_kernel_table *table, const char *where)
 {
     if (table->abi != MGDS_KERNEL_ABI) {
@@ -74,6 +75,7 @@ void mgds_kernels_open(void)
     free(list);
 }
 
+/* The first table that has it: the library's own before the program's. */
 static const struct mgds_kernel *find_kernel(const char *name)
 {
     for (unsigned t = 0; t < table_count; t++) {
@@ -101,6 +103,8 @@ static bool is_ptx(const char *image)
     return strncmp(image, "//", 2) == 0 || strncmp(image, ".version", 8) == 0;
 }
 
+/* Only what kind of image it is: none is executed. PTX is text, and wrong
+ * text is told from wrong bytes. */
 static CUresult judge_image(const void *image, bool *ptx)
 {
     uint32_t magic = magic_of(image);

@@ -127,6 +127,8 @@ static CUresult run_host(const struct mgds_op_host *host, CUresult status)
     return CUDA_SUCCESS;
 }
 
+/* Freed where it stands in its stream; the block is NULL if an allocation on
+ * the same stream took it over meanwhile. */
 static CUresult run_free(const struct mgds_gpu_op *op)
 {
     pthread_mutex_lock(&mgds_gpu.lock);
@@ -163,6 +165,8 @@ static CUresult dispatch(struct mgds_gpu_op *op)
     return CUDA_SUCCESS;
 }
 
+/* The modelled latency covers the operation: only what is left of it is
+ * slept. */
 CUresult mgds_op_run(struct mgds_gpu_op *op)
 {
     uint64_t latency = mgds_gpu.cfg.latency;

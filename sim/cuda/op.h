@@ -35,12 +35,14 @@ struct mgds_op_copy {
     bool staged; /* src is the payload */
 };
 
+/* `height` rows of `width` elements; the value's low bytes go in each. */
 struct mgds_op_set {
     uintptr_t dst;
     size_t pitch, width, height; /* width in elements */
     unsigned value, element;
 };
 
+/* User code, run in the stream's executor, where it may not use CUDA. */
 struct mgds_op_host {
     CUhostFn fn;
     CUstreamCallback callback; /* cuStreamAddCallback; then fn is NULL */
@@ -49,8 +51,8 @@ struct mgds_op_host {
 };
 
 struct mgds_op_kernel {
-    struct mgds_gpu_function *function;
-    unsigned grid[3], block[3]; /* parameters are the payload, packed */
+    struct mgds_gpu_function *function; /* reference */
+    unsigned grid[3], block[3];         /* parameters are the payload, packed */
     unsigned shared;
 };
 
@@ -68,16 +70,20 @@ struct mgds_op_graph {
     struct mgds_gpu_body *body;
 };
 
+/* Work of another stream that comes first: all up to that number. */
 struct mgds_op_dep {
     struct mgds_gpu_stream *stream; /* reference */
     uint64_t number;
 };
 
+/* Written by the call that makes it, until it is queued; from then on only its
+ * stream's executor looks at it (and cuMemAllocAsync, which takes a free
+ * back, locked). A node's operation is run by one launch at a time. */
 struct mgds_gpu_op {
     enum mgds_op_kind kind;
-    struct mgds_gpu_op *next;
-    uint64_t number; /* in its stream */
-    struct mgds_gpu_ctx *ctx;
+    struct mgds_gpu_op *next; /* in its stream */
+    uint64_t number;          /* in its stream, from 1 */
+    struct mgds_gpu_ctx *ctx; /* of the call; NULL: of whoever runs it */
     struct mgds_op_dep *deps; /* work of other streams that comes first */
     size_t dep_count, dep_capacity;
     void *payload; /* owned: staged bytes, memops, kernel parameters */
@@ -94,7 +100,8 @@ struct mgds_gpu_op {
     } u;
 };
 
-/* A new operation; `payload` is copied. Locked. */
+/* A new operation of that kind without deps; `payload` is copied. The caller
+ * fills u, references included. Locked. */
 struct mgds_gpu_op *mgds_op_new(enum mgds_op_kind kind,
                                 struct mgds_gpu_ctx *ctx, const void *payload,
                                 size_t size);
@@ -111,10 +118,11 @@ void mgds_op_free(struct mgds_gpu_op *op);
 void mgds_op_after(struct mgds_gpu_op *op, struct mgds_gpu_stream *stream,
                    uint64_t number);
 
-/* Runs it, without the lock: an error is the context's. */
+/* Runs it to its end, without the lock. An error, such as ILLEGAL_ADDRESS, is
+ * the process's: the caller passes it to mgds_gpu_lose. */
 CUresult mgds_op_run(struct mgds_gpu_op *op);
 
-/* What must happen although the context is dead: marks, frees, callbacks.
+/* What must happen although the process is lost: marks, frees, callbacks.
  * Locked; lets the lock go for a callback. */
 void mgds_op_skip(struct mgds_gpu_op *op);
 
@@ -122,6 +130,7 @@ void mgds_op_skip(struct mgds_gpu_op *op);
  * queue: a memory operation that waits. */
 bool mgds_op_waits(const struct mgds_gpu_op *op);
 
+/* What mgds_op_run calls for these kinds. Without the lock. */
 CUresult mgds_copy_run(const struct mgds_gpu_op *op);
 CUresult mgds_set_run(const struct mgds_gpu_op *op);
 CUresult mgds_memop_run(const struct mgds_gpu_op *op);

@@ -37,6 +37,7 @@ static const struct row rows[] = {
 #undef CALL
 #undef TWIN
 
+/* Known in some version. */
 static bool is_call(const char *symbol)
 {
     for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {

@@ -177,6 +177,7 @@ CUresult cuPointerGetAttributes(unsigned count, CUpointer_attribute *attributes,
     MGDS_API(call, MGDS_NEED_INIT, get_many(count, attributes, data, ptr));
 }
 
+/* The one attribute that can be set. */
 static CUresult set(const void *value, CUpointer_attribute attribute,
                     CUdeviceptr ptr)
 {

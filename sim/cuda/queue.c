@@ -7,6 +7,8 @@
 
 #define KERNELS_AT_A_TIME 128
 
+/* As measured: a wait blocks its queue at once, a kernel or a graph only
+ * once something is queued behind it. */
 static bool holds(const struct mgds_gpu_stream *stream)
 {
     const struct mgds_gpu_op *op = stream->running;
@@ -30,6 +32,7 @@ static bool is_free(const struct mgds_gpu_device *device)
     return held < mgds_gpu.cfg.connections && kernels < KERNELS_AT_A_TIME;
 }
 
+/* Not in turn: whoever wakes first, as priorities are not modelled. */
 void mgds_queue_enter(struct mgds_gpu_stream *stream)
 {
     struct mgds_gpu_device *device = stream->ctx->device;

@@ -39,6 +39,8 @@ int mgds_range_overlaps(const struct mgds_range_map *map, uintptr_t start,
 {
     size_t i = mgds_range_lower(map, start);
 
+    /* unsigned differences: a range up to the end of the address space does
+     * not wrap */
     if (i < map->count && map->rows[i].start - start < size)
         return 1;
     return i > 0 && start - map->rows[i - 1].start < map->rows[i - 1].size;

@@ -6,12 +6,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* [start, start + size), and what is there: the owner's. */
 struct mgds_range {
     uintptr_t start;
     size_t size;
     void *value;
 };
 
+/* Zeroed it is an empty map; rows are sorted by start. */
 struct mgds_range_map {
     struct mgds_range *rows;
     size_t count, capacity;
@@ -28,7 +30,8 @@ size_t mgds_range_lower(const struct mgds_range_map *map, uintptr_t addr);
 int mgds_range_overlaps(const struct mgds_range_map *map, uintptr_t start,
                         size_t size);
 
-/* Adds a row that overlaps none; removes the one that starts there. */
+/* Adds a row, which must not overlap another; removes the one that starts there
+ * (nothing if none does). Rows move: pointers to them end. */
 void mgds_range_add(struct mgds_range_map *map, uintptr_t start, size_t size,
                     void *value);
 void mgds_range_remove(struct mgds_range_map *map, uintptr_t start);

@@ -40,6 +40,7 @@ static CUresult set_sync(struct mgds_op_set set)
     MGDS_API(call, MGDS_NEED_CTX, submit(NULL, &set, true));
 }
 
+/* One row. */
 static struct mgds_op_set line(CUdeviceptr dst, unsigned value,
                                unsigned element, size_t count)
 {

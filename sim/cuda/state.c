@@ -64,6 +64,7 @@ void mgds_gpu_nap(uint64_t ns)
     nanosleep(&t, NULL);
 }
 
+/* The finaliser of splitmix64: neighbouring seeds give unrelated sequences. */
 static uint64_t mix(uint64_t x)
 {
     x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
@@ -126,6 +127,8 @@ static void start_device(int i)
     pthread_cond_init(&device->queue_moved, NULL);
 }
 
+/* What is opened stays open to the end of the process: programs may make
+ * calls from their exit handlers. */
 static CUresult start(void)
 {
     if (mgds_gpu_config_load(&mgds_gpu.cfg) < 0)

@@ -57,6 +57,7 @@ void mgds_stream_put(struct mgds_gpu_stream *stream)
     free(stream);
 }
 
+/* Handles end here; streams with references live on, empty. */
 void mgds_stream_drop_all(struct mgds_gpu_ctx *ctx)
 {
     struct mgds_gpu_stream *stream = ctx->device->streams;
@@ -82,6 +83,8 @@ uint64_t mgds_thread_id(void)
     return mgds_gpu_thread.id;
 }
 
+/* Made when first meant, for the life of the context: a thread's end is not
+ * noticed. */
 static struct mgds_gpu_stream *per_thread(struct mgds_gpu_ctx *ctx)
 {
     uint64_t id = mgds_thread_id();
@@ -234,6 +237,9 @@ static void run(struct mgds_gpu_stream *stream, struct mgds_gpu_op *op)
         mgds_gpu_lose(rc);
 }
 
+/* One stream's executor, a pool thread: from the first operation until none
+ * is left. It looks at its head afresh each time, as waiting lets the lock
+ * go. */
 static void execute(void *arg)
 {
     struct mgds_gpu_stream *stream = arg;
@@ -279,6 +285,7 @@ static void order_with_legacy(struct mgds_gpu_stream *stream,
     }
 }
 
+/* The launch queue is finite: the enqueuing thread waits. */
 static void await_room(struct mgds_gpu_stream *stream)
 {
     while (stream->last - stream->done >= mgds_gpu.cfg.launch_queue)

@@ -9,31 +9,38 @@
 struct mgds_gpu_capture;
 struct mgds_gpu_node;
 
+/* Locked, if nothing else is said. */
 struct mgds_gpu_stream {
     struct mgds_gpu_ctx *ctx;
     struct mgds_gpu_stream *next; /* of the device */
-    unsigned refs;
+    unsigned refs; /* the handle, dependencies, the executor, waiters */
     unsigned flags;
     int priority;
     uint64_t id, serial; /* serial: how many of this process came before */
     uint64_t thread;     /* whose per-thread default stream it is, or 0 */
     bool dropped;        /* the handle is gone */
-    bool active;         /* an executor serves it */
-    /* Operations: queued ones hang off head, then `running`; numbers go up to
-     * last, done is the last that ended. */
+    bool active; /* an executor serves it; submit sets, the executor clears */
+    /* Operations: submit appends them at tail and raises last; the executor
+     * moves head to running and raises done when that has ended. */
     struct mgds_gpu_op *head, **tail, *running;
     uint64_t last, done;
     pthread_cond_t moved; /* done went up */
-    uint64_t random;      /* only its executor uses it */
-    /* Capture: the nodes that the next one depends on. */
+    uint64_t random;      /* of the delays; only its executor uses it */
+    /* Capture: which (NULL: none) and the nodes that the next one depends on;
+     * capture.c writes them. */
     struct mgds_gpu_capture *capture;
     struct mgds_gpu_stream *next_captured;
     struct mgds_gpu_node **front;
     size_t front_count, front_capacity;
 };
 
+/* A new idle stream, on its device's list, with one reference, the handle's. It
+ * is no handle yet: default streams never are. */
 struct mgds_gpu_stream *mgds_stream_new(struct mgds_gpu_ctx *ctx,
                                         unsigned flags, int priority);
+
+/* Takes a reference; gives one back, which frees the stream if it was the
+ * last. */
 void mgds_stream_get(struct mgds_gpu_stream *stream);
 void mgds_stream_put(struct mgds_gpu_stream *stream);
 
@@ -46,12 +53,13 @@ void mgds_stream_drop_all(struct mgds_gpu_ctx *ctx);
 CUresult mgds_stream_find(CUstream handle, struct mgds_gpu_stream **out);
 
 /* Puts op on the stream, or into the graph if it is being captured. Owns op
- * from then on, also when it fails. Waits while the stream's launch queue is
- * full. */
+ * from then on, also when it fails, with an error of the capture rules. Waits
+ * while the stream's launch queue is full; lets the lock go then. */
 CUresult mgds_stream_submit(struct mgds_gpu_stream *stream,
                             struct mgds_gpu_op *op);
 
-/* Waits for all work of a device, or of one context if that is not NULL. */
+/* Waits for all work of a device, or of one context if that is not NULL, that
+ * is there now; lets the lock go. */
 void mgds_stream_wait_all(struct mgds_gpu_device *device,
                           const struct mgds_gpu_ctx *ctx);
 
@@ -59,7 +67,8 @@ void mgds_stream_wait_all(struct mgds_gpu_device *device,
  * it waits for. */
 bool mgds_stream_is_idle(const struct mgds_gpu_stream *stream);
 
-/* Waits until operation `number` has ended. */
+/* Waits until operation `number` has ended; lets the lock go. The stream may be
+ * dropped meanwhile. */
 void mgds_stream_wait(struct mgds_gpu_stream *stream, uint64_t number);
 
 /* Waits for all that is on the stream, and, of the legacy stream, for what it
@@ -72,6 +81,7 @@ static inline bool mgds_stream_blocks(const struct mgds_gpu_stream *stream)
     return !(stream->flags & CU_STREAM_NON_BLOCKING);
 }
 
+/* True of stream 0 of a context. */
 static inline bool mgds_stream_is_legacy(const struct mgds_gpu_stream *stream)
 {
     return stream->ctx->legacy == stream;

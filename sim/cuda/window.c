@@ -100,6 +100,8 @@ int mgds_window_map(uintptr_t addr, size_t size, int fd, size_t offset,
     return 0;
 }
 
+/* Put back as it was reserved: a hole would be taken by the next mmap of
+ * anybody. */
 void mgds_window_unmap(uintptr_t addr, size_t size)
 {
     void *at = mgds_window_at(addr);
