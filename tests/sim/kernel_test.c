@@ -73,7 +73,7 @@ GPU_TEST(threads_of_a_block_meet)
 
 /* One block of many goes wrong: the launch ends with the error, even for
  * those that wait for each other. */
-GPU_TEST(fault_in_a_kernel_ends_its_context)
+GPU_TEST(fault_in_a_kernel_loses_the_process)
 {
     struct meet_args bad = {16, 1};
     CUdeviceptr at;
@@ -85,22 +85,25 @@ GPU_TEST(fault_in_a_kernel_ends_its_context)
     EXPECT_RC(CUDA_ERROR_ILLEGAL_ADDRESS, cuMemAlloc_v2(&at, 8));
 }
 
-/* A kernel that would wait for ever ends with its context. */
-GPU_TEST(waiting_kernel_ends_with_its_context)
+/* A kernel that would wait for ever ends when the process is lost. Loading one
+ * waits for the device: before the wait stands. */
+GPU_TEST(waiting_kernel_ends_with_the_process)
 {
     struct mgds_flag_args wait = {0};
     struct meet_args bad = {16, 1};
     CUstream stream;
     void *params[] = {&wait};
+    CUfunction flag, meet;
 
     (void)arg;
     start("1");
+    flag = function("mgds_flag_kernel");
+    meet = function("meet");
     OK(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
     wait.wait = zeroed(8);
     wait.wait_value = 1;
-    OK(cuLaunchKernel(function("mgds_flag_kernel"), 1, 1, 1, 1, 1, 1, 0, stream,
-                      params, NULL));
-    launch(function("meet"), 1, 1, &bad);
+    OK(cuLaunchKernel(flag, 1, 1, 1, 1, 1, 1, 0, stream, params, NULL));
+    launch(meet, 1, 1, &bad);
     EXPECT_RC(CUDA_ERROR_ILLEGAL_ADDRESS, cuStreamSynchronize(stream));
 }
 
@@ -197,8 +200,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(blocks_that_wait_for_each_other_all_run),
         cmocka_unit_test(threads_of_a_block_meet),
-        cmocka_unit_test(fault_in_a_kernel_ends_its_context),
-        cmocka_unit_test(waiting_kernel_ends_with_its_context),
+        cmocka_unit_test(fault_in_a_kernel_loses_the_process),
+        cmocka_unit_test(waiting_kernel_ends_with_the_process),
         cmocka_unit_test(copy_kernel_takes_any_alignment_and_size),
         cmocka_unit_test(flag_kernel_can_be_told_to_give_up),
         cmocka_unit_test(image_of_the_library_has_its_kernels),
