@@ -20,24 +20,12 @@
 #include "tests/soft/stage_door.h"
 #include "tests/soft/stage_place.h"
 
-static CUcontext primary[2];
-
-static int start(void **state)
-{
-    (void)state;
-    OK(cu.cuInit(0));
-    for (int i = 0; i < 2; i++)
-        OK(cu.cuDevicePrimaryCtxRetain(&primary[i], i));
-    OK(cu.cuCtxSetCurrent(primary[0]));
-    return 0;
-}
-
 static int forget_all(void **state)
 {
     (void)state;
     mgds_stage_fini();
     mgds_defer_drain();
-    OK(cu.cuCtxSetCurrent(primary[0]));
+    OK(cu.cuCtxSetCurrent(stage_primary[0]));
     return 0;
 }
 
@@ -102,10 +90,10 @@ static void buffers_without_bytes_need_nothing(void **state)
  * host memory, one buffer. */
 static void absolute_addresses_in_several_allocations_are_staged(void **state)
 {
-    enum { BYTES = 1000 };
+    const size_t bytes = 1000;
     struct stage_place place[2];
-    unsigned char host[BYTES], *bounced;
-    const size_t blocklength[] = {BYTES, BYTES, BYTES};
+    unsigned char host[1000], *bounced;
+    const size_t blocklength[] = {bytes, bytes, bytes};
     ptrdiff_t at[3];
     struct mgds_layout *byte = stage_bytes_of(1), *layout;
     struct mgds_buffer buffer = {.count = 1};
@@ -113,12 +101,12 @@ static void absolute_addresses_in_several_allocations_are_staged(void **state)
 
     (void)state;
     for (int i = 0; i < 2; i++) {
-        OK(cu.cuCtxSetCurrent(primary[i]));
+        OK(cu.cuCtxSetCurrent(stage_primary[i]));
         stage_open_place(&place[i]);
         at[i] = (ptrdiff_t)place[i].gpu + ORIGIN;
     }
     at[2] = (ptrdiff_t)(uintptr_t)host;
-    memset(host, 0x42, BYTES);
+    memset(host, 0x42, bytes);
     assert_int_equal(mgds_layout_hindexed(&layout, byte, 3, blocklength, at),
                      0);
     assert_int_equal(mgds_ptr_find(&buffer.ptr, (void *)at[0], 1), 0);
@@ -126,18 +114,18 @@ static void absolute_addresses_in_several_allocations_are_staged(void **state)
     bounce = stage_bounce_of(&buffer, MGDS_BOUNCE_PACKED);
     copy_down(bounce);
     bounced = bytes_in(bounce);
-    assert_memory_equal(bounced, place[0].want + ORIGIN, BYTES);
-    assert_memory_equal(bounced + BYTES, place[1].want + ORIGIN, BYTES);
-    assert_memory_equal(bounced + 2 * BYTES, host, BYTES);
-    memset(bounced, 0x24, 3 * BYTES);
-    copy_up(bounce, 2 * BYTES + 1);
+    assert_memory_equal(bounced, place[0].want + ORIGIN, bytes);
+    assert_memory_equal(bounced + bytes, place[1].want + ORIGIN, bytes);
+    assert_memory_equal(bounced + 2 * bytes, host, bytes);
+    memset(bounced, 0x24, 3 * bytes);
+    copy_up(bounce, 2 * bytes + 1);
     assert_int_equal(host[0], 0x24);
     assert_int_equal(host[1], 0x42);
     mgds_bounce_destroy(bounce);
     mgds_layout_put(layout);
     mgds_layout_put(byte);
     for (int i = 0; i < 2; i++) {
-        memset(place[i].want + ORIGIN, 0x24, BYTES);
+        memset(place[i].want + ORIGIN, 0x24, bytes);
         stage_assert_place(&place[i]);
         stage_close_place(&place[i]);
     }
@@ -145,7 +133,7 @@ static void absolute_addresses_in_several_allocations_are_staged(void **state)
 
 static void callers_context_is_left_alone(void **state)
 {
-    const CUcontext before[] = {NULL, primary[1]};
+    const CUcontext before[] = {NULL, stage_primary[1]};
     struct stage_place place;
 
     (void)state;
@@ -160,7 +148,7 @@ static void callers_context_is_left_alone(void **state)
         mgds_bounce_destroy(bounce);
         assert_ptr_equal(current(), before[i]);
     }
-    OK(cu.cuCtxSetCurrent(primary[0]));
+    OK(cu.cuCtxSetCurrent(stage_primary[0]));
     stage_close_place(&place);
 }
 
@@ -327,7 +315,7 @@ static void *stage_many(void *arg)
 {
     struct stage_place place;
 
-    OK(cu.cuCtxSetCurrent(primary[(uintptr_t)arg % 2]));
+    OK(cu.cuCtxSetCurrent(stage_primary[(uintptr_t)arg % 2]));
     stage_open_place(&place);
     for (unsigned lap = 0; lap < LAPS; lap++) {
         stage_one(&place, lap);
@@ -416,5 +404,5 @@ int main(void)
     if (soft_cuda_load())
         return 1;
     mgds_pack_use(&stage_door);
-    return cmocka_run_group_tests(tests, start, NULL);
+    return cmocka_run_group_tests(tests, stage_start, NULL);
 }
