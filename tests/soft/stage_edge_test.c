@@ -11,6 +11,8 @@
 #include <string.h>
 #include <cmocka.h>
 
+#include "device/kernels.h"
+#include "device/kernels/pack_abi.h"
 #include "shim/base/stats.h"
 #include "shim/gds/cuda/context.h"
 #include "shim/gds/cuda/defer.h"
@@ -199,6 +201,50 @@ static void context_that_goes_is_an_error(void **state)
     assert_int_equal(mgds_bounce_down(idle, 0, 5000), -ESHUTDOWN);
     mgds_bounce_destroy(idle);
     mgds_bounce_destroy(busy);
+}
+
+/* A kernel of the program's that touches what is not there. */
+static void break_context(CUcontext ctx)
+{
+    struct mgds_pack_args args = {.user = 64, .bytes = 8, .unit = 1};
+    const struct mgds_pack_node node = {
+        .kind = MGDS_PACK_SPAN, .width = 8, .rows = 1};
+    void *params[] = {&args};
+    CUmodule module;
+    CUfunction function;
+
+    args.table = (uintptr_t)&node;
+    OK(cu.cuCtxSetCurrent(ctx));
+    OK(cu.cuModuleLoadData(&module, mgds_kernel_image));
+    OK(cu.cuModuleGetFunction(&function, module, "mgds_pack_kernel"));
+    OK(cu.cuLaunchKernel(function, 1, 1, 1, 1, 1, 1, 0, NULL, params, NULL));
+    assert_int_not_equal(cu.cuStreamSynchronize(NULL), CUDA_SUCCESS);
+}
+
+static void context_that_the_program_broke_is_an_error(void **state)
+{
+    struct stage_place place;
+    struct mgds_bounce *bounce, *later = NULL;
+    struct mgds_buffer buffer;
+    struct mgds_layout *byte = stage_bytes_of(1);
+    CUcontext own;
+
+    (void)state;
+    OK(cu.cuCtxCreate_v2(&own, 0, 1));
+    stage_open_place(&place);
+    buffer = stage_buffer_at(place.gpu, byte, 100);
+    bounce = stage_bounce_of(&buffer, MGDS_BOUNCE_PACKED);
+    break_context(own);
+    assert_int_equal(mgds_bounce_up(bounce, 0, 100), -EIO);
+    assert_int_equal(mgds_bounce_poll(bounce), 1); /* nothing was queued */
+    mgds_bounce_destroy(bounce);
+    assert_int_equal(mgds_bounce_create(&later, &buffer, MGDS_BOUNCE_PACKED),
+                     0);
+    assert_int_equal(mgds_bounce_down(later, 0, 100), -EIO);
+    mgds_bounce_destroy(later);
+    OK(cu.cuCtxDestroy_v2(own));
+    mgds_layout_put(byte);
+    free(place.want);
 }
 
 static void another_context_is_met_after_one_went(void **state)
@@ -393,6 +439,7 @@ int main(void)
         TEST(callers_context_is_left_alone),
         TEST(freed_memory_is_an_error),
         TEST(context_that_goes_is_an_error),
+        TEST(context_that_the_program_broke_is_an_error),
         TEST(another_context_is_met_after_one_went),
         TEST(bounce_may_be_destroyed_while_it_copies),
         TEST(same_memory_and_event_serve_again),
