@@ -30,6 +30,8 @@ static void unload(void *kernel, struct mgds_context *ctx)
 {
     CUmodule module;
 
+    if (!mgds_context_lives(ctx))
+        return;
     assert_int_equal(mgds_context_enter(ctx), 0);
     OK(cu.cuFuncGetModule(&module, (CUfunction)kernel));
     OK(cu.cuModuleUnload(module));
