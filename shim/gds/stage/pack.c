@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <stdint.h>
-#include <string.h>
 
 #include "device/kernels.h"
 #include "device/kernels/pack_abi.h"
@@ -57,8 +56,8 @@ void mgds_pack_load(void **kernel, struct mgds_context *ctx, void *stream)
     if (rc == 0)
         return;
     *kernel = NULL;
-    mgds_info("the kernel that packs irregular datatypes cannot be loaded: %s",
-              strerror(-rc));
+    errno = -rc;
+    mgds_info("the kernel that packs irregular datatypes cannot be loaded: %m");
 }
 
 void mgds_pack_unload(void *kernel, struct mgds_context *ctx)

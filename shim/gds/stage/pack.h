@@ -31,7 +31,7 @@ struct mgds_pack_door {
 
 /* Says how; NULL: not at all, then spans are copied one by one. Constant, and
  * to be called before a buffer is staged. */
-void mgds_pack_use(const struct mgds_pack_door *door);
+void mgds_pack_use(const struct mgds_pack_door *use);
 
 /* Loads the kernel, and runs it once over nothing, since a first launch may
  * wait for the device. NULL, and one line, if it cannot be had. */

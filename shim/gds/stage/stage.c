@@ -29,10 +29,15 @@ static void destroy(struct mgds_stage *stage)
     free(stage);
 }
 
+static void drop(struct mgds_stage *stage, unsigned refs)
+{
+    if (__atomic_sub_fetch(&stage->refs, refs, __ATOMIC_ACQ_REL) == 0)
+        destroy(stage);
+}
+
 void mgds_stage_put(struct mgds_stage *stage)
 {
-    if (__atomic_sub_fetch(&stage->refs, 1, __ATOMIC_ACQ_REL) == 0)
-        destroy(stage);
+    drop(stage, 1);
 }
 
 /* Takes over the reference to ctx, if it succeeds. */
@@ -99,9 +104,9 @@ static struct mgds_stage *find_at(size_t place)
     return stage;
 }
 
-/* Takes the stage out, and the list's reference with it, unless another thread
- * did. */
-static void leave(struct mgds_stage *stage)
+/* Takes the stage out, unless another thread did: true, and the list's
+ * reference is the caller's. */
+static bool leave(const struct mgds_stage *stage)
 {
     struct mgds_stage **at = &stages;
     bool found;
@@ -113,8 +118,7 @@ static void leave(struct mgds_stage *stage)
     if (found)
         *at = stage->next;
     mgds_lock_release(&stages_lock);
-    if (found)
-        mgds_stage_put(stage);
+    return found;
 }
 
 /* Puts the stage in, unless another thread was faster; the one that is in. */
@@ -143,11 +147,13 @@ static void sift(bool (*check)(struct mgds_stage *stage))
     size_t place = 0;
 
     while ((stage = find_at(place)) != NULL) {
+        unsigned refs = 1;
+
         if (check(stage))
             place++;
         else
-            leave(stage);
-        mgds_stage_put(stage);
+            refs += leave(stage);
+        drop(stage, refs);
     }
 }
 
