@@ -1,7 +1,8 @@
-/* The MPIX_ functions of include/mpix_gds.h. */
+/* The MPIX_ functions of mpix_table.def. */
 #include "mpix_gds.h"
 
 #include "shim/gds/cuda/presence.h"
+#include "shim/pmpi/aware.h"
 #include "shim/pmpi/process.h"
 
 /* Exports MPIX_<name> and makes PMPIX_<name> the same function. */
@@ -35,3 +36,18 @@ MGDS_EXPORT int MPIX_Gds_query(int what, int64_t *value)
     }
 }
 MGDS_PMPIX(Gds_query);
+
+MGDS_EXPORT int MPIX_Query_cuda_support(void)
+{
+    return mgds_aware_can_stage() || mgds_aware_cuda_below();
+}
+MGDS_PMPIX(Query_cuda_support);
+
+MGDS_EXPORT int MPIX_GPU_query_support(int kind, int *yes)
+{
+    if (!yes || kind != MPIX_GPU_SUPPORT_CUDA || !mgds_aware_can_stage())
+        return yes ? mgds_aware_gpu_below(kind, yes) : MPI_ERR_ARG;
+    *yes = 1;
+    return MPI_SUCCESS;
+}
+MGDS_PMPIX(GPU_query_support);
