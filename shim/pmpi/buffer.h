@@ -1,0 +1,36 @@
+/*
+ * What a buffer of an MPI call is: memory that the MPI below may touch, or GPU
+ * memory, for which the call needs a bounce buffer.
+ */
+#ifndef MGDS_PMPI_BUFFER_H
+#define MGDS_PMPI_BUFFER_H
+
+#include <mpi.h>
+#include <stdbool.h>
+
+#include "shim/gds/stage/bounce.h"
+
+/*
+ * Looks at count elements of type at addr, as a call of MPI names them
+ * (MPI_BOTTOM with absolute displacements too).
+ *   1  GPU memory that must be staged: *out is filled and holds a reference to
+ *      the layout; mgds_buffer_put gives it back
+ *   0  not so: pass it on. Host memory; no bytes; MPI_IN_PLACE; a datatype or
+ *      count the MPI below will refuse; GPU memory if the MPI below takes it.
+ *      *out is not written.
+ *   negative errno: -EFAULT freed GPU memory or a message that runs out of it,
+ *      -ENOMEM, or what the driver says
+ * Any thread. Only in own bodies, that is between MPI_Init and MPI_Finalize.
+ */
+int mgds_buffer_look(struct mgds_buffer *out, const void *addr, MPI_Count count,
+                     MPI_Datatype type);
+
+/* Gives back what a look that returned 1 holds. A bounce made from the buffer
+ * keeps a reference of its own. */
+void mgds_buffer_put(struct mgds_buffer *buffer);
+
+/* Whether GPU memory goes through bounce buffers (else the MPI below takes
+ * it). Settled at first need. */
+bool mgds_buffer_stages(void);
+
+#endif

@@ -1,0 +1,65 @@
+/*
+ * A generalized request around a request of the MPI below: what the application
+ * holds for a nonblocking operation whose GPU memory is filled by us once the
+ * operation below is complete. Made with MPIX_Grequest_start, so that MPI's own
+ * progress drives it, in whatever completion call.
+ *
+ *            arm            below complete        copies done
+ *   STARTED ----> BELOW ---------------> COPYING ------------> DONE
+ *      |            |  landed() says <0                         ^
+ *      | drop       +-------------------------------------------+
+ *      v
+ *    (gone)
+ *
+ * STARTED  the application's handle exists, nothing was posted below yet
+ * BELOW    the request below is tested by poll and wait functions
+ * COPYING  landed() has queued copies; poll() is asked until they are done
+ * DONE     completed; MPI asks for the status, then frees it (free())
+ *
+ * Concurrency. The state is moved by whichever thread's completion call claims
+ * it (one atomic word); another that comes meanwhile finds "not yet". No lock
+ * is held while MPI or CUDA is called.
+ */
+#ifndef MGDS_PMPI_GREQUEST_H
+#define MGDS_PMPI_GREQUEST_H
+
+#include <mpi.h>
+#include <stdbool.h>
+
+/* What is behind the request. The functions get the state given to create;
+ * they may be called by any thread, one at a time, from inside MPI: they call
+ * MPI only by its next definitions (MGDS_NEXT), and never wait. */
+struct mgds_greq_ops {
+    /* The operation below is complete: status is its (MPI_ERROR is set).
+     * Queues the copies up and corrects the status where the application's
+     * differs. 0; or negative errno: that is the error of the operation. */
+    int (*landed)(void *state, MPI_Status *status);
+    /* 1: the copies are done; 0: not yet; or negative errno. */
+    int (*poll)(void *state);
+    /* The request is gone; so is the state. */
+    void (*destroy)(void *state);
+};
+
+struct mgds_greq;
+
+/*
+ * Makes the application's request, ahead of the call below so that nothing can
+ * fail after that. From success on the state is the request's, which destroys
+ * it. type is what the status counts in: bytes elements of MPI_BYTE unless
+ * landed sets others. Negative errno: nothing was made, the state is the
+ * caller's.
+ */
+int mgds_greq_create(struct mgds_greq **out,
+                     const struct mgds_greq_ops *ops, void *state);
+
+/* Where the call below is to put its request. */
+MPI_Request *mgds_greq_below(struct mgds_greq *greq);
+
+/* The call below succeeded: *user becomes the application's request. It may be
+ * complete at once. */
+void mgds_greq_arm(struct mgds_greq *greq, MPI_Request *user);
+
+/* The call below failed: takes everything back, the state included. */
+void mgds_greq_drop(struct mgds_greq *greq);
+
+#endif

@@ -1,0 +1,25 @@
+/*
+ * What the engine must know of an MPI datatype: where its bytes lie. Taken
+ * apart by MPI_Type_get_envelope and _contents at first use, then kept as an
+ * attribute of the datatype, which goes when the datatype goes.
+ */
+#ifndef MGDS_PMPI_TYPES_H
+#define MGDS_PMPI_TYPES_H
+
+#include <mpi.h>
+
+struct mgds_layout;
+
+/*
+ * The layout of one element, with a reference for the caller, who gives it back
+ * with mgds_layout_put. -EINVAL: no committed datatype (the MPI below is the
+ * one to say so); -ENOMEM; -ENOTSUP: a combiner that we do not know, said once.
+ * Any thread, between MPI_Init and MPI_Finalize.
+ */
+int mgds_type_layout(struct mgds_layout **out, MPI_Datatype type);
+
+/* Gives the keyval and the layouts of predefined types back; before the MPI
+ * below is finalized. They come again when they are needed. */
+void mgds_types_fini(void);
+
+#endif
