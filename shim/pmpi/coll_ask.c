@@ -1,10 +1,13 @@
-/* What a collective's communicator is like: asked of the MPI below. */
+/* What a collective's communicator and types are like: asked of the MPI below.
+ */
+#include <errno.h>
 #include <mpi.h>
 #include <pthread.h>
 #include <stddef.h>
 #include <stdlib.h>
 
-#include "shim/pmpi/coll.h"
+#include "shim/base/alloc.h"
+#include "shim/pmpi/coll_stage.h"
 #include "shim/pmpi/next.h"
 
 /* Inquiries that are not in the interception table. */
@@ -14,30 +17,31 @@ static struct {
     int (*cart_get)(MPI_Comm, int, int[], int[], int[]);
     int (*graph_neighbors_count)(MPI_Comm, int, int *);
     int (*dist_graph_neighbors_count)(MPI_Comm, int *, int *, int *);
-} topo;
-static pthread_once_t topo_once = PTHREAD_ONCE_INIT;
+    int (*type_get_extent)(MPI_Datatype, MPI_Aint *, MPI_Aint *);
+} ask;
+static pthread_once_t ask_once = PTHREAD_ONCE_INIT;
 
-static void find_topo(void)
+static void find_inquiries(void)
 {
-    topo.topo_test = mgds_next_symbol("PMPI_Topo_test");
-    topo.cartdim_get = mgds_next_symbol("PMPI_Cartdim_get");
-    topo.cart_get = mgds_next_symbol("PMPI_Cart_get");
-    topo.graph_neighbors_count =
-        mgds_next_symbol("PMPI_Graph_neighbors_count");
-    topo.dist_graph_neighbors_count =
+    ask.type_get_extent = mgds_next_symbol("PMPI_Type_get_extent");
+    ask.topo_test = mgds_next_symbol("PMPI_Topo_test");
+    ask.cartdim_get = mgds_next_symbol("PMPI_Cartdim_get");
+    ask.cart_get = mgds_next_symbol("PMPI_Cart_get");
+    ask.graph_neighbors_count = mgds_next_symbol("PMPI_Graph_neighbors_count");
+    ask.dist_graph_neighbors_count =
         mgds_next_symbol("PMPI_Dist_graph_neighbors_count");
 }
 
 /* Is the grid open at an end in some dimension? */
 static int ask_gaps(bool *gaps, MPI_Comm comm, int dims)
 {
-    int *numbers = calloc(3 * (size_t)dims + 1, sizeof(*numbers));
+    int *numbers = mgds_calloc(3 * (size_t)dims + 1, sizeof(*numbers));
     int *periods = numbers;
     int rc;
 
     if (!numbers)
         return MPI_ERR_NO_MEM;
-    rc = topo.cart_get(comm, dims, numbers + dims, periods, numbers + 2 * dims);
+    rc = ask.cart_get(comm, dims, numbers + dims, periods, numbers + 2 * dims);
     for (int i = 0; rc == MPI_SUCCESS && i < dims; i++)
         *gaps = *gaps || !periods[i];
     free(numbers);
@@ -47,7 +51,7 @@ static int ask_gaps(bool *gaps, MPI_Comm comm, int dims)
 static int ask_cart(struct mgds_coll_facts *facts, MPI_Comm comm)
 {
     int dims = 0;
-    int rc = topo.cartdim_get(comm, &dims);
+    int rc = ask.cartdim_get(comm, &dims);
 
     if (rc != MPI_SUCCESS)
         return rc;
@@ -60,18 +64,18 @@ static int ask_topo(struct mgds_coll_facts *facts, MPI_Comm comm)
     int kind = MPI_UNDEFINED, weighted;
     int rc;
 
-    pthread_once(&topo_once, find_topo);
-    rc = topo.topo_test(comm, &kind);
+    pthread_once(&ask_once, find_inquiries);
+    rc = ask.topo_test(comm, &kind);
     if (rc != MPI_SUCCESS)
         return rc;
     if (kind == MPI_CART)
         return ask_cart(facts, comm);
     if (kind == MPI_DIST_GRAPH)
-        return topo.dist_graph_neighbors_count(comm, &facts->in, &facts->out,
-                                               &weighted);
+        return ask.dist_graph_neighbors_count(comm, &facts->in, &facts->out,
+                                              &weighted);
     if (kind != MPI_GRAPH)
         return MPI_SUCCESS;
-    rc = topo.graph_neighbors_count(comm, facts->rank, &facts->in);
+    rc = ask.graph_neighbors_count(comm, facts->rank, &facts->in);
     facts->out = facts->in;
     return rc;
 }
@@ -107,4 +111,14 @@ int mgds_coll_ask(struct mgds_coll_facts *facts,
     if (rc == MPI_SUCCESS && needs_topo(row))
         rc = ask_topo(facts, (MPI_Comm)comm);
     return rc;
+}
+
+int mgds_coll_extent(MPI_Aint *out, MPI_Datatype type)
+{
+    MPI_Aint lb;
+
+    pthread_once(&ask_once, find_inquiries);
+    if (type == MPI_DATATYPE_NULL)
+        return -EINVAL;
+    return ask.type_get_extent(type, &lb, out) == MPI_SUCCESS ? 0 : -EINVAL;
 }

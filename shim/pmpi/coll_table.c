@@ -19,14 +19,11 @@ enum {
     ROWS
 };
 
-#define ROW(name, root, comm, send, recv, in_place, reduces)                   \
-    [ROW_##name] = {root, comm, send, recv, MGDS_COLL_##in_place, reduces},
-
 static const struct mgds_coll_row rows[ROWS] = {
 #define MGDS_COLL(name, lower, root, comm, send, recv, in_place)               \
-    ROW(name, root, comm, send, recv, in_place, false)
+    [ROW_##name] = {root, comm, send, recv, MGDS_COLL_##in_place, false},
 #define MGDS_REDUCTION(name, lower, root, comm, send, recv, in_place)          \
-    ROW(name, root, comm, send, recv, in_place, true)
+    [ROW_##name] = {root, comm, send, recv, MGDS_COLL_##in_place, true},
 #define MGDS_REDUCTION_LOCAL MGDS_REDUCTION
 #include "shim/pmpi/coll_table.def"
 #undef MGDS_COLL
