@@ -29,6 +29,9 @@ int mgds_buffer_look(struct mgds_buffer *out, const void *addr, MPI_Count count,
  * keeps a reference of its own. */
 void mgds_buffer_put(struct mgds_buffer *buffer);
 
+/* The same for bytes bytes at addr: 1, 0 or negative errno. */
+int mgds_buffer_look_bytes(const void *addr, MPI_Count bytes);
+
 /* Whether GPU memory goes through bounce buffers (else the MPI below takes
  * it). Settled at first need. */
 bool mgds_buffer_stages(void);

@@ -24,19 +24,20 @@
 #define MGDS_PMPI_GREQUEST_H
 
 #include <mpi.h>
-#include <stdbool.h>
 
 /* What is behind the request. The functions get the state given to create;
  * they may be called by any thread, one at a time, from inside MPI: they call
- * MPI only by its next definitions (MGDS_NEXT), and never wait. */
+ * MPI only by its next definitions (MGDS_NEXT, below.h), and never wait. */
 struct mgds_greq_ops {
-    /* The operation below is complete: status is its (MPI_ERROR is set).
-     * Queues the copies up and corrects the status where the application's
-     * differs. 0; or negative errno: that is the error of the operation. */
+    /* The operation below is complete, perhaps with an error (MPI_ERROR says);
+     * status is its own. Queues the copies up; may correct the status where
+     * the application's differs. Not called if it was cancelled. 0; or negative
+     * errno: that becomes the error of the operation. */
     int (*landed)(void *state, MPI_Status *status);
-    /* 1: the copies are done; 0: not yet; or negative errno. */
+    /* 1: the copies are done (and whatever else must be); 0: not yet; or
+     * negative errno. */
     int (*poll)(void *state);
-    /* The request is gone; so is the state. */
+    /* The request is gone; so is the state. May be called without landed. */
     void (*destroy)(void *state);
 };
 
@@ -45,18 +46,16 @@ struct mgds_greq;
 /*
  * Makes the application's request, ahead of the call below so that nothing can
  * fail after that. From success on the state is the request's, which destroys
- * it. type is what the status counts in: bytes elements of MPI_BYTE unless
- * landed sets others. Negative errno: nothing was made, the state is the
- * caller's.
+ * it. comm: whose error handler errors of the copies go to. Negative errno:
+ * nothing was made, the state is the caller's.
  */
-int mgds_greq_create(struct mgds_greq **out,
+int mgds_greq_create(struct mgds_greq **out, MPI_Comm comm,
                      const struct mgds_greq_ops *ops, void *state);
 
 /* Where the call below is to put its request. */
 MPI_Request *mgds_greq_below(struct mgds_greq *greq);
 
-/* The call below succeeded: *user becomes the application's request. It may be
- * complete at once. */
+/* The call below succeeded: *user becomes the application's request. */
 void mgds_greq_arm(struct mgds_greq *greq, MPI_Request *user);
 
 /* The call below failed: takes everything back, the state included. */

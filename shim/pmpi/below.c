@@ -1,0 +1,41 @@
+/* Functions of the MPI below, by name. */
+#include "shim/pmpi/below.h"
+
+#include <pthread.h>
+#include <string.h>
+
+#include "shim/pmpi/next.h"
+
+static struct mgds_below below;
+static pthread_once_t below_once = PTHREAD_ONCE_INIT;
+
+static void find(void *function, const char *symbol)
+{
+    void *found = mgds_next_symbol(symbol);
+
+    memcpy(function, &found, sizeof(found));
+}
+
+static void find_all(void)
+{
+#define X(type, name, params) find(&below.name, "PMPI_" #name);
+    MGDS_BELOW_CALLS(X)
+#undef X
+    find(&below.Grequest_start_extended, "PMPIX_Grequest_start");
+    find(&below.Query_cuda_support, "PMPIX_Query_cuda_support");
+    find(&below.GPU_query_support, "PMPIX_GPU_query_support");
+}
+
+const struct mgds_below *mgds_below(void)
+{
+    pthread_once(&below_once, find_all);
+    return &below;
+}
+
+MPI_Count mgds_below_bytes(const MPI_Status *status)
+{
+    MPI_Count bytes = 0;
+
+    mgds_below()->Get_elements_x(status, MPI_BYTE, &bytes);
+    return bytes > 0 ? bytes : 0;
+}

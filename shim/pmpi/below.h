@@ -1,0 +1,60 @@
+/*
+ * Functions of the MPI below that are not in mpi_table.def, because we do not
+ * stand in front of them: found by name when first needed. All are PMPI_.
+ */
+#ifndef MGDS_PMPI_BELOW_H
+#define MGDS_PMPI_BELOW_H
+
+#include <mpi.h>
+
+/* X(type, name, parameters) */
+#define MGDS_BELOW_CALLS(X)                                                    \
+    X(int, Type_get_envelope,                                                  \
+      (MPI_Datatype type, int *ints, int *addresses, int *types,               \
+       int *combiner))                                                         \
+    X(int, Type_get_contents,                                                  \
+      (MPI_Datatype type, int max_ints, int max_addresses, int max_types,      \
+       int ints[], MPI_Aint addresses[], MPI_Datatype types[]))                \
+    X(int, Type_get_envelope_c,                                                \
+      (MPI_Datatype type, MPI_Count * ints, MPI_Count * addresses,             \
+       MPI_Count * counts, MPI_Count * types, int *combiner))                  \
+    X(int, Type_get_contents_c,                                                \
+      (MPI_Datatype type, MPI_Count max_ints, MPI_Count max_addresses,         \
+       MPI_Count max_counts, MPI_Count max_types, int ints[],                  \
+       MPI_Aint addresses[], MPI_Count counts[], MPI_Datatype types[]))        \
+    X(int, Type_size_x, (MPI_Datatype type, MPI_Count * size))                 \
+    X(int, Type_get_extent_x,                                                  \
+      (MPI_Datatype type, MPI_Count * lb, MPI_Count * extent))                 \
+    X(int, Type_free, (MPI_Datatype * type))                                   \
+    X(int, Type_create_keyval,                                                 \
+      (MPI_Type_copy_attr_function * copy,                                     \
+       MPI_Type_delete_attr_function * del, int *keyval, void *extra))         \
+    X(int, Type_free_keyval, (int *keyval))                                    \
+    X(int, Type_set_attr, (MPI_Datatype type, int keyval, void *value))        \
+    X(int, Get_elements_x,                                                     \
+      (const MPI_Status *status, MPI_Datatype type, MPI_Count *count))         \
+    X(int, Error_class, (int code, int *error_class))
+
+struct mgds_below {
+#define X(type, name, params) type(*name) params;
+    MGDS_BELOW_CALLS(X)
+#undef X
+    /* NULL where the MPI below has no such extension. */
+    int (*Grequest_start_extended)(MPI_Grequest_query_function *query,
+                                   MPI_Grequest_free_function *free,
+                                   MPI_Grequest_cancel_function *cancel,
+                                   MPIX_Grequest_poll_function *poll,
+                                   MPIX_Grequest_wait_function *wait,
+                                   void *state, MPI_Request *request);
+    int (*Query_cuda_support)(void);
+    int (*GPU_query_support)(int kind, int *yes);
+};
+
+/* The table; large-count functions are NULL below an MPI older than 4.0, the
+ * others are there. Any thread, once an own body runs. */
+const struct mgds_below *mgds_below(void);
+
+/* Bytes that a status says were received. */
+MPI_Count mgds_below_bytes(const MPI_Status *status);
+
+#endif

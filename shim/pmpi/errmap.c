@@ -1,0 +1,84 @@
+/* Negative errno to MPI errors. */
+#include "shim/pmpi/errmap.h"
+
+#include <errno.h>
+#include <stdatomic.h>
+
+#include "shim/base/log.h"
+#include "shim/pmpi/next.h"
+
+static const struct {
+    int error;
+    int class;
+    const char *text;
+} errors[] = {
+    {EFAULT, MPI_ERR_BUFFER,
+     "a buffer in GPU memory was freed, or is too small for its count and "
+     "datatype: keep it until the call that uses it is complete"},
+    {ENOMEM, MPI_ERR_NO_MEM,
+     "out of memory for the host copy of a GPU buffer: use smaller messages, "
+     "or fewer at a time"},
+    {ESHUTDOWN, MPI_ERR_OTHER,
+     "the CUDA context of a buffer was destroyed or reset while MPI used it"},
+    {EIO, MPI_ERR_OTHER,
+     "the GPU reports an error (perhaps of a kernel of this program), so a "
+     "buffer in its memory cannot be copied"},
+    {EOVERFLOW, MPI_ERR_COUNT,
+     "a buffer in GPU memory is larger than 64 bits can say"},
+    {ENOTSUP, MPI_ERR_TYPE,
+     "a datatype that cannot be taken apart was used with GPU memory"},
+    {EOPNOTSUPP, MPI_ERR_UNSUPPORTED_OPERATION,
+     "GPU memory cannot be used in one-sided communication yet: give the "
+     "window and its calls host memory"},
+    /* Last: for all others. */
+    {0, MPI_ERR_OTHER, "a buffer in GPU memory cannot be copied"},
+};
+
+enum { ERRORS = sizeof(errors) / sizeof(*errors) };
+
+static unsigned row_of(int rc)
+{
+    unsigned row = 0;
+
+    while (row < ERRORS - 1 && errors[row].error != -rc)
+        row++;
+    return row;
+}
+
+int mgds_mpi_class(int rc)
+{
+    return rc >= 0 ? MPI_SUCCESS : errors[row_of(rc)].class;
+}
+
+static void say_once(int rc)
+{
+    static atomic_flag said[ERRORS];
+    unsigned row = row_of(rc);
+
+    if (atomic_flag_test_and_set(&said[row]))
+        return;
+    errno = -rc;
+    mgds_err("%s (%m)", errors[row].text);
+}
+
+int mgds_mpi_error(MPI_Comm comm, int rc)
+{
+    int class = mgds_mpi_class(rc);
+
+    if (class == MPI_SUCCESS)
+        return MPI_SUCCESS;
+    say_once(rc);
+    MGDS_NEXT(Comm_call_errhandler, 2)((mgds_word)comm, (mgds_word) class);
+    return class;
+}
+
+int mgds_mpi_error_win(MPI_Win win, int rc)
+{
+    int class = mgds_mpi_class(rc);
+
+    if (class == MPI_SUCCESS)
+        return MPI_SUCCESS;
+    say_once(rc);
+    MGDS_NEXT(Win_call_errhandler, 2)((mgds_word)win, (mgds_word) class);
+    return class;
+}
