@@ -171,7 +171,7 @@ static int create_request(struct mgds_greq **out, const struct op *op)
     if (!state)
         return -ENOMEM;
     *state = *op;
-    rc = mgds_greq_create(out, &request_ops, state);
+    rc = mgds_greq_create(out, op->comm, &request_ops, state);
     if (rc < 0)
         free(state);
     return rc;

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "shim/base/alloc.h"
+#include "shim/pmpi/below.h"
 #include "shim/pmpi/coll_stage.h"
 #include "shim/pmpi/next.h"
 
@@ -17,13 +18,11 @@ static struct {
     int (*cart_get)(MPI_Comm, int, int[], int[], int[]);
     int (*graph_neighbors_count)(MPI_Comm, int, int *);
     int (*dist_graph_neighbors_count)(MPI_Comm, int *, int *, int *);
-    int (*type_get_extent)(MPI_Datatype, MPI_Aint *, MPI_Aint *);
 } ask;
 static pthread_once_t ask_once = PTHREAD_ONCE_INIT;
 
 static void find_inquiries(void)
 {
-    ask.type_get_extent = mgds_next_symbol("PMPI_Type_get_extent");
     ask.topo_test = mgds_next_symbol("PMPI_Topo_test");
     ask.cartdim_get = mgds_next_symbol("PMPI_Cartdim_get");
     ask.cart_get = mgds_next_symbol("PMPI_Cart_get");
@@ -115,10 +114,11 @@ int mgds_coll_ask(struct mgds_coll_facts *facts,
 
 int mgds_coll_extent(MPI_Aint *out, MPI_Datatype type)
 {
-    MPI_Aint lb;
+    MPI_Count lb, extent;
 
-    pthread_once(&ask_once, find_inquiries);
-    if (type == MPI_DATATYPE_NULL)
+    if (type == MPI_DATATYPE_NULL ||
+        mgds_below()->Type_get_extent_x(type, &lb, &extent) != MPI_SUCCESS)
         return -EINVAL;
-    return ask.type_get_extent(type, &lb, out) == MPI_SUCCESS ? 0 : -EINVAL;
+    *out = (MPI_Aint)extent;
+    return 0;
 }
