@@ -61,11 +61,13 @@ struct mgds_layout {
     ptrdiff_t lb, extent;  /* as MPI's; without alignment's padding */
     ptrdiff_t true_lb;     /* of the bytes; 0 without any */
     ptrdiff_t true_extent; /* likewise */
-    bool marked;           /* lb and extent were set by resized */
+    bool marked;           /* resized, or a member was */
+    size_t spans;          /* that all of it walks as; at most SIZE_MAX */
     unsigned refs;         /* atomic */
     enum mgds_layout_kind kind;
     struct mgds_span span;     /* SPAN */
-    struct mgds_layout *child; /* REPEAT */
+    struct mgds_layout *child; /* REPEAT: of what; LIST: whose parts these
+                                  are, NULL if its own */
     size_t count;              /* REPEAT: how often; LIST: parts */
     ptrdiff_t stride;          /* REPEAT */
     struct mgds_part *part;    /* LIST */
@@ -126,10 +128,6 @@ static inline bool mgds_layout_is_dense(const struct mgds_layout *layout)
            layout->extent >= 0 && layout->size == (size_t)layout->extent;
 }
 
-/* How many spans mgds_layout_walk gives for all of the layout; SIZE_MAX if
- * there are more than that. */
-size_t mgds_layout_spans(const struct mgds_layout *layout);
-
 /*
  * Gives the packed bytes [first, first + bytes) as spans in typemap order, cut
  * at both ends where need be, to visit(arg, span, packed), packed being the
@@ -143,8 +141,13 @@ int mgds_layout_walk(const struct mgds_layout *layout, size_t first,
                                   size_t packed),
                      void *arg);
 
-/* The least and the largest address of a span, from the buffer's on:
- * [*from, *to). */
+/* The bytes of a span. */
+static inline size_t mgds_span_bytes(const struct mgds_span *span)
+{
+    return span->width * span->rows * span->planes;
+}
+
+/* The addresses of a span, from the buffer's on: [*from, *to). */
 void mgds_span_range(const struct mgds_span *span, ptrdiff_t *from,
                      ptrdiff_t *to);
 
