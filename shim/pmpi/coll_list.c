@@ -237,6 +237,21 @@ static int replace_arrays(struct mgds_coll_staged *staged,
     return 0;
 }
 
+/*
+ * MPICH 4.0.2 takes the displacement of Allgatherv for 0 when there is one rank
+ * (host memory shows the same). The memory of a bounce begins with the data, so
+ * the address says where the only block is, and the displacement is 0.
+ */
+static void replace_only_block(const struct blocks *blocks,
+                               const struct list *list)
+{
+    static const MPI_Aint zero[1]; /* as an int, too */
+    const struct mgds_coll_side *side = &list->part->side;
+
+    list->words[side->addr] += (mgds_word)blocks->offset[0];
+    list->words[side->displs] = (mgds_word)zero;
+}
+
 static int make_bounce(struct mgds_coll_staged *staged,
                        const struct blocks *blocks, const struct list *list,
                        const struct mgds_buffer *buffer)
@@ -255,6 +270,8 @@ static int make_bounce(struct mgds_coll_staged *staged,
         goto destroy_bounce;
     list->words[list->part->side.addr] =
         (mgds_word)mgds_bounce_base(staged->bounce);
+    if (!packed && list->part->many == 1)
+        replace_only_block(blocks, list);
     return 0;
 destroy_bounce:
     mgds_bounce_destroy(staged->bounce);

@@ -219,16 +219,34 @@ static void addresses_may_be_in_the_type(void)
     mgds_test_memory_free(&b);
 }
 
+/* Where MPICH 4.0.2 takes the displacement for 0. */
+static void a_single_rank_has_displacements_too(void)
+{
+    struct mgds_test_memory a = gpu(BYTES), b = gpu(BYTES);
+    int count = 10, displ = 5, host[COUNT];
+
+    put_all(&a, 50);
+    put_all(&b, 0);
+    MPI_Allgatherv(a.at, count, MPI_INT, b.at, &count, &displ, MPI_INT,
+                   MPI_COMM_SELF);
+    mgds_test_memory_read(&b, host, sizeof(host));
+    for (int i = 0; i < COUNT; i++)
+        CHECK(host[i] == (i >= displ && i < displ + count ? 45 : 0) + i);
+    mgds_test_memory_free(&a);
+    mgds_test_memory_free(&b);
+}
+
 enum { MANY = 12 };
 
 static void finish(MPI_Request requests[MANY], int how)
 {
+    MPI_Status statuses[MANY];
     int done = 0, count, which[MANY];
 
     if (how == 0)
-        MPI_Waitall(MANY, requests, MPI_STATUSES_IGNORE);
+        MPI_Waitall(MANY, requests, statuses);
     while (how == 1 && done < MANY) {
-        MPI_Waitsome(MANY, requests, &count, which, MPI_STATUSES_IGNORE);
+        MPI_Waitsome(MANY, requests, &count, which, statuses);
         done += count;
     }
     for (int i = MANY - 1; how == 2 && i >= 0; i--)
@@ -345,6 +363,7 @@ static void run_all(int provided)
     nothing_may_be_given_as_nothing();
     reduce_local_reads_and_adds();
     addresses_may_be_in_the_type();
+    a_single_rank_has_displacements_too();
     many_at_a_time_complete_in_any_order();
     if (provided == MPI_THREAD_MULTIPLE)
         threads_have_collectives_of_their_own();
