@@ -2,6 +2,7 @@
  * compiler the table that the software GPU finds them in. */
 #include "device/kernels/copy.h"
 #include "device/kernels/flag.h"
+#include "device/kernels/pack.h"
 
 #if !MGDS_ON_GPU
 
@@ -10,6 +11,7 @@ struct mgds_mem_window mgds_mem_window;
 static const struct mgds_kernel kernels[] = {
     MGDS_KERNEL_ROW(mgds_copy_kernel, struct mgds_copy_args),
     MGDS_KERNEL_ROW(mgds_flag_kernel, struct mgds_flag_args),
+    MGDS_KERNEL_ROW(mgds_pack_kernel, struct mgds_pack_args),
 };
 
 #include "device/kernels.h"

@@ -6,6 +6,7 @@
 
 #include "shim/base/alloc.h"
 #include "shim/gds/stage/list.h"
+#include "shim/gds/stage/table.h"
 
 /* Up to so many parts a repeated list is spelled out: joins are found across
  * its elements, and few enough spans need no kernel. */
@@ -32,6 +33,7 @@ static void destroy(struct mgds_layout *layout)
         mgds_list_fini(
             &(struct mgds_list){.part = layout->part, .count = layout->count});
     mgds_layout_put(layout->child);
+    mgds_table_destroy(layout->table);
     free(layout);
 }
 
@@ -340,6 +342,7 @@ int mgds_layout_resized(struct mgds_layout **out, struct mgds_layout *child,
         return -ENOMEM;
     *layout = *child;
     layout->refs = 1;
+    layout->table = NULL;
     layout->lb = lb;
     layout->extent = extent;
     layout->marked = true;

@@ -48,6 +48,7 @@ enum mgds_layout_kind {
 };
 
 struct mgds_layout;
+struct mgds_table;
 
 /* An entry of a list: a span, or another layout at span.offset. */
 struct mgds_part {
@@ -71,6 +72,7 @@ struct mgds_layout {
     size_t count;              /* REPEAT: how often; LIST: parts */
     ptrdiff_t stride;          /* REPEAT */
     struct mgds_part *part;    /* LIST */
+    struct mgds_table *table;  /* for pack.h: atomic, NULL until first needed */
 };
 
 /*

@@ -1,0 +1,295 @@
+/* Staged buffers; see bounce.h. */
+#include "shim/gds/stage/bounce.h"
+
+#include <errno.h>
+#include <stdint.h>
+#include <time.h>
+
+#include "shim/base/stats.h"
+#include "shim/gds/stage/shell.h"
+#include "shim/gds/stage/table.h"
+#include "shim/gds/stage/transfer.h"
+
+enum {
+    TABLE_ALIGNMENT = 64,
+    UNIT = 16, /* the widest access of the kernel */
+    ASKS = 16, /* between two looks at the clock */
+};
+
+/* A small copy takes some 10 us, a sleep and its end more than that. */
+#define SPIN_NS 100000
+
+/* Dense buffers need no layout made for the call. */
+static int set_layout(struct mgds_bounce *bounce,
+                      const struct mgds_buffer *user)
+{
+    size_t bytes;
+
+    if (!mgds_layout_is_dense(user->layout))
+        return mgds_layout_repeat(&bounce->layout, user->layout, user->count);
+    if (__builtin_mul_overflow(user->layout->size, user->count, &bytes) ||
+        bytes > PTRDIFF_MAX)
+        return -EOVERFLOW;
+    bounce->flat = (struct mgds_layout){
+        .size = bytes,
+        .extent = (ptrdiff_t)bytes,
+        .true_extent = (ptrdiff_t)bytes,
+        .spans = bytes > 0,
+        .kind = bytes > 0 ? MGDS_LAYOUT_SPAN : MGDS_LAYOUT_EMPTY,
+        .span = {.width = bytes, .rows = 1, .planes = 1},
+    };
+    bounce->layout = &bounce->flat;
+    return 0;
+}
+
+/* Bytes that stand for the data, with room to begin like the user's do. */
+static size_t data_bytes(const struct mgds_bounce *bounce)
+{
+    if (bounce->form == MGDS_BOUNCE_PACKED)
+        return bounce->layout->size;
+    return (size_t)bounce->layout->true_extent + UNIT;
+}
+
+static char *base_in(const struct mgds_bounce *bounce, char *piece)
+{
+    uintptr_t like;
+
+    if (bounce->form == MGDS_BOUNCE_PACKED)
+        return piece;
+    like = ((uintptr_t)bounce->user + (size_t)bounce->layout->true_lb) % UNIT;
+    return piece + like - bounce->layout->true_lb;
+}
+
+static void put_table(struct mgds_bounce *bounce, size_t at,
+                      const struct mgds_table *table,
+                      const struct mgds_buffer *user)
+{
+    struct mgds_pack_node *node =
+        (struct mgds_pack_node *)(void *)((char *)bounce->piece->addr + at);
+
+    mgds_table_write(node, table, user->layout, user->count);
+    bounce->table = node;
+    bounce->nodes = table->nodes + 1;
+    bounce->grain = table->grain;
+    if (user->count > 1)
+        bounce->grain |= user->layout->size | (size_t)user->layout->extent;
+}
+
+/* The table lies behind the data: one piece, and nothing to look up later. */
+static int set_memory(struct mgds_bounce *bounce,
+                      const struct mgds_buffer *user)
+{
+    const struct mgds_table *table = NULL;
+    struct mgds_pool *pool = bounce->stage->pool;
+    size_t at = data_bytes(bounce), bytes = at;
+    int rc = 0;
+
+    bounce->way = mgds_transfer_way(bounce, true);
+    if (bounce->way == MGDS_WAY_KERNEL) {
+        rc = mgds_table_of(&table, user->layout);
+        if (rc < 0)
+            return rc;
+        at = (at + TABLE_ALIGNMENT - 1) / TABLE_ALIGNMENT * TABLE_ALIGNMENT;
+        bytes = at + (table->nodes + 1) * sizeof(table->node[0]);
+    }
+    rc = mgds_pool_take(&bounce->piece, pool, bytes);
+    if (rc < 0)
+        return rc;
+    bounce->base = base_in(bounce, (char *)bounce->piece->addr);
+    if (!bounce->piece->pinned)
+        bounce->way = mgds_transfer_way(bounce, false);
+    if (bounce->way == MGDS_WAY_KERNEL)
+        put_table(bounce, at, table, user);
+    return 0;
+}
+
+static int fill(struct mgds_bounce *bounce, const struct mgds_buffer *user,
+                enum mgds_bounce_form form)
+{
+    int rc;
+
+    bounce->user = (char *)user->addr;
+    bounce->base = (char *)&bounce->flat;
+    bounce->piece = NULL;
+    bounce->layout = NULL;
+    bounce->ptr = user->ptr;
+    bounce->form = form;
+    bounce->queued = false;
+    bounce->fresh = true;
+    rc = set_layout(bounce, user);
+    if (rc < 0 || bounce->layout->size == 0)
+        return rc;
+    return set_memory(bounce, user);
+}
+
+int mgds_bounce_create(struct mgds_bounce **out, const struct mgds_buffer *user,
+                       enum mgds_bounce_form form)
+{
+    struct mgds_bounce *bounce;
+    struct mgds_stage *stage;
+    int rc = mgds_stage_of(&stage, &user->ptr);
+
+    if (rc < 0)
+        return rc;
+    rc = mgds_shell_take(&bounce, stage);
+    if (rc < 0) {
+        mgds_stage_put(stage);
+        return rc;
+    }
+    rc = fill(bounce, user, form);
+    if (rc < 0) {
+        mgds_shell_give(bounce);
+        return rc;
+    }
+    *out = bounce;
+    return 0;
+}
+
+void *mgds_bounce_base(const struct mgds_bounce *bounce)
+{
+    return bounce->base;
+}
+
+size_t mgds_bounce_bytes(const struct mgds_bounce *bounce)
+{
+    return bounce->layout->size;
+}
+
+/* The address by which memory is looked at again: of the data, as far as it
+ * lies in the allocation that the buffer was looked at in. */
+static char *address_of(const struct mgds_bounce *bounce)
+{
+    const struct mgds_ptr *ptr = &bounce->ptr;
+    uintptr_t at = (uintptr_t)bounce->user + (size_t)bounce->layout->true_lb;
+
+    if (at < ptr->base || at - ptr->base >= ptr->size)
+        at = ptr->base;
+    return (char *)at;
+}
+
+/* Whether context and memory are still those that were looked at. Chunks mapped
+ * side by side have ids of their own, and then nothing can be said of them. */
+static int check(const struct mgds_bounce *bounce)
+{
+    struct mgds_ptr now;
+    int rc;
+
+    if (!mgds_context_lives(bounce->stage->ctx))
+        return -ESHUTDOWN;
+    rc = mgds_ptr_find(&now, address_of(bounce), 1);
+    if (rc < 0)
+        return rc;
+    if (now.kind != bounce->ptr.kind ||
+        (now.kind != MGDS_PTR_VMM && now.id != bounce->ptr.id))
+        return -EFAULT;
+    return 0;
+}
+
+/* What is under way but cannot be asked for must not be written over: unless
+ * the context broke, the piece is never used again. */
+static int record(struct mgds_bounce *bounce)
+{
+    int rc = mgds_event_record(&bounce->event, bounce->stage->stream);
+
+    if (rc == 0)
+        bounce->queued = true;
+    else if (rc != -EIO && rc != -ESHUTDOWN)
+        bounce->piece = NULL;
+    return rc;
+}
+
+static int queue(struct mgds_bounce *bounce, bool up, size_t first,
+                 size_t bytes)
+{
+    bool queued = false;
+    int recorded, rc = mgds_context_enter(bounce->stage->ctx);
+
+    if (rc < 0)
+        return rc;
+    rc = mgds_transfer_queue(bounce, up, first, bytes, &queued);
+    recorded = queued ? record(bounce) : 0;
+    mgds_context_leave();
+    return rc < 0 ? rc : recorded;
+}
+
+/* 0 also if nothing is to be done; then *bytes is 0. */
+static int prepare(struct mgds_bounce *bounce, bool up, size_t first,
+                   size_t *bytes)
+{
+    size_t size = bounce->layout->size;
+    bool fresh = bounce->fresh && !up;
+
+    if (first >= size)
+        *bytes = 0;
+    else if (*bytes > size - first)
+        *bytes = size - first;
+    bounce->fresh = false;
+    return *bytes == 0 || fresh ? 0 : check(bounce);
+}
+
+int mgds_bounce_down(struct mgds_bounce *bounce, size_t first, size_t bytes)
+{
+    int rc = prepare(bounce, false, first, &bytes);
+
+    if (rc < 0 || bytes == 0)
+        return rc;
+    mgds_stats_add(MGDS_STAT_stage_bytes_down, bytes);
+    return queue(bounce, false, first, bytes);
+}
+
+int mgds_bounce_up(struct mgds_bounce *bounce, size_t first, size_t bytes)
+{
+    int rc = prepare(bounce, true, first, &bytes);
+
+    if (rc < 0 || bytes == 0)
+        return rc;
+    mgds_stats_add(MGDS_STAT_stage_bytes_up, bytes);
+    return queue(bounce, true, first, bytes);
+}
+
+int mgds_bounce_poll(struct mgds_bounce *bounce)
+{
+    return mgds_shell_ask(bounce);
+}
+
+static uint64_t now_ns(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+/* How a copy is waited for is decided here alone: by asking for its event,
+ * which sees the end of a small one soonest, then asleep. */
+static int settle(struct mgds_bounce *bounce)
+{
+    uint64_t end = now_ns() + SPIN_NS;
+    int rc;
+
+    do {
+        for (int i = 0; i < ASKS; i++) {
+            rc = mgds_event_query(&bounce->event);
+            if (rc != 0)
+                return rc < 0 ? rc : 0;
+        }
+    } while (now_ns() < end);
+    return mgds_event_synchronize(&bounce->event);
+}
+
+int mgds_bounce_wait(struct mgds_bounce *bounce)
+{
+    int rc = mgds_shell_ask(bounce);
+
+    if (rc != 0)
+        return rc < 0 ? rc : 0;
+    rc = settle(bounce);
+    bounce->queued = false;
+    return rc;
+}
+
+void mgds_bounce_destroy(struct mgds_bounce *bounce)
+{
+    if (bounce)
+        mgds_shell_give(bounce);
+}

@@ -1,0 +1,98 @@
+/* The pack kernel, loaded and launched; see pack.h. */
+#include "shim/gds/stage/pack.h"
+
+#include <errno.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "device/kernels.h"
+#include "device/kernels/pack_abi.h"
+#include "shim/base/log.h"
+#include "shim/base/stats.h"
+
+/* A kernel over the host link: more blocks would only take the GPU from the
+ * program. 32 blocks of 16-byte units keep 128 KiB in flight, twice what a
+ * fast link needs. */
+enum { THREADS = 256, MOST_BLOCKS = 32 };
+
+static const struct mgds_pack_door *door;
+
+void mgds_pack_use(const struct mgds_pack_door *use)
+{
+    door = use;
+}
+
+static int launch(void *kernel, void *stream, const struct mgds_pack_args *args)
+{
+    uint64_t units = args->bytes / args->unit;
+    uint64_t blocks = (units + THREADS - 1) / THREADS;
+
+    if (blocks > MOST_BLOCKS)
+        blocks = MOST_BLOCKS;
+    return door->launch(kernel, stream, blocks ? (unsigned)blocks : 1, THREADS,
+                        args, sizeof(*args));
+}
+
+static int load(void **kernel, struct mgds_context *ctx, void *stream)
+{
+    const struct mgds_pack_args nothing = {.unit = 1};
+    int rc = door->load(kernel, ctx, mgds_kernel_image, "mgds_pack_kernel");
+
+    if (rc < 0)
+        return rc;
+    rc = mgds_context_enter(ctx);
+    if (rc == 0) {
+        rc = launch(*kernel, stream, &nothing);
+        mgds_context_leave();
+    }
+    if (rc < 0)
+        mgds_pack_unload(*kernel, ctx);
+    return rc;
+}
+
+void mgds_pack_load(void **kernel, struct mgds_context *ctx, void *stream)
+{
+    int rc = door ? load(kernel, ctx, stream) : -ENOTSUP;
+
+    if (rc == 0)
+        return;
+    *kernel = NULL;
+    mgds_info("the kernel that packs irregular datatypes cannot be loaded: %s",
+              strerror(-rc));
+}
+
+void mgds_pack_unload(void *kernel, struct mgds_context *ctx)
+{
+    if (kernel && mgds_context_lives(ctx))
+        door->unload(kernel, ctx);
+}
+
+/* The widest access that all addresses allow. */
+static uint32_t unit_of(uint64_t bits)
+{
+    if (bits & 3)
+        return 1;
+    if (bits & 7)
+        return 4;
+    return bits & 15 ? 8 : 16;
+}
+
+int mgds_pack_launch(struct mgds_bounce *bounce, bool up, size_t first,
+                     size_t bytes)
+{
+    struct mgds_pack_args args = {
+        .user = (uintptr_t)bounce->user,
+        .bounce = (uintptr_t)bounce->base,
+        .table = (uintptr_t)bounce->table,
+        .nodes = bounce->nodes,
+        .first = first,
+        .bytes = bytes,
+        .up = up,
+        .mirror = bounce->form == MGDS_BOUNCE_MIRROR,
+    };
+
+    args.unit =
+        unit_of(args.user | args.bounce | first | bytes | bounce->grain);
+    mgds_count(stage_launches);
+    return launch(bounce->stage->kernel, bounce->stage->stream, &args);
+}

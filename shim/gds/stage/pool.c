@@ -1,0 +1,426 @@
+/* Pieces, slabs and what becomes of idle ones; see pool.h. */
+#include "shim/gds/stage/pool.h"
+
+#include <errno.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include "shim/base/alloc.h"
+#include "shim/base/lock.h"
+#include "shim/base/log.h"
+#include "shim/base/stats.h"
+#include "shim/gds/cuda/mem.h"
+
+#define SMALLEST ((size_t)4 << 10)
+#define SLAB ((size_t)1 << 20)
+#define LARGEST ((size_t)1 << 46)
+
+enum {
+    ALIGNMENT = 256,
+    SLAB_BITS = 20,
+    SMALL_CLASSES = 9, /* 4 KiB to 1 MiB */
+    STEPS = 4,         /* of a doubling, above */
+    CLASSES = SMALL_CLASSES + STEPS * (46 - SLAB_BITS),
+    /* Idle for so many takes, a slab is given up; looked for every so many.
+       Re-pinning then costs less than a microsecond a message. */
+    IDLE_TAKES = 8192,
+    LOOK_TAKES = 1024,
+    RECENT_TAKES = 64,
+};
+
+struct slab;
+
+struct entry {
+    struct mgds_piece piece; /* first: a piece is its entry */
+    struct slab *slab;       /* NULL: ordinary memory */
+    struct entry *next;
+};
+
+/* In its class's list while it belongs to the pool; then only on the list of
+ * what is done later. */
+struct slab {
+    struct mgds_pool *pool;
+    struct mgds_pinned *pinned;
+    struct slab *next;
+    struct entry *idle;
+    unsigned class, entries, idles;
+    uint64_t last; /* the pool's takes when a piece came back */
+    struct mgds_deferred deferred;
+    struct entry entry[];
+};
+
+struct mgds_pool {
+    struct mgds_context *ctx;
+    size_t budget;
+    struct mgds_lock lock;
+    unsigned refs; /* atomic: its owner and its slabs */
+    /* under lock */
+    size_t pinned;
+    uint64_t takes;
+    struct slab *slabs[CLASSES];
+};
+
+/* All pools' pinned bytes, now and at most: for counters. Atomic. */
+static size_t all_pinned, most_pinned;
+
+static unsigned class_of(size_t bytes, size_t *size)
+{
+    unsigned class = 0, bits;
+    size_t step;
+
+    if (bytes <= SLAB) {
+        for (*size = SMALLEST; *size < bytes; *size *= 2)
+            class ++;
+        return class;
+    }
+    bits = 63 - (unsigned)__builtin_clzll(bytes - 1);
+    step = (size_t)1 << (bits - 2);
+    *size = (bytes + step - 1) / step * step;
+    return SMALL_CLASSES + (bits - SLAB_BITS) * STEPS +
+           (unsigned)((*size - ((size_t)1 << bits)) / step) - 1;
+}
+
+static void count_pinned(size_t change)
+{
+    size_t now = __atomic_add_fetch(&all_pinned, change, __ATOMIC_RELAXED);
+    size_t most = __atomic_load_n(&most_pinned, __ATOMIC_RELAXED);
+
+    mgds_stats_add(MGDS_STAT_stage_pinned, change);
+    if (now > PTRDIFF_MAX)
+        return;
+    while (now > most) {
+        if (__atomic_compare_exchange_n(&most_pinned, &most, now, false,
+                                        __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
+            mgds_stats_add(MGDS_STAT_stage_pinned_most, now - most);
+            break;
+        }
+    }
+}
+
+static void put_pool(struct mgds_pool *pool)
+{
+    if (__atomic_sub_fetch(&pool->refs, 1, __ATOMIC_ACQ_REL) != 0)
+        return;
+    mgds_lock_fini(&pool->lock);
+    mgds_context_put(pool->ctx);
+    free(pool);
+}
+
+int mgds_pool_create(struct mgds_pool **out, struct mgds_context *ctx,
+                     size_t budget)
+{
+    struct mgds_pool *pool = (struct mgds_pool *)mgds_calloc(1, sizeof(*pool));
+    int rc;
+
+    if (!pool)
+        return -ENOMEM;
+    rc = mgds_lock_init(&pool->lock, MGDS_LOCK_LEAF);
+    if (rc < 0) {
+        free(pool);
+        return rc;
+    }
+    pool->ctx = mgds_context_get(ctx);
+    pool->budget = budget;
+    pool->refs = 1;
+    *out = pool;
+    return 0;
+}
+
+/* Behind its memory in the drain: what is counted as pinned is. */
+static void forget_slab(struct mgds_deferred *item)
+{
+    struct slab *slab =
+        (struct slab *)(void *)((char *)item - offsetof(struct slab, deferred));
+    struct mgds_pool *pool = slab->pool;
+    size_t bytes = (size_t)slab->entries * slab->entry[0].piece.bytes;
+
+    mgds_lock_acquire(&pool->lock);
+    pool->pinned -= bytes;
+    mgds_lock_release(&pool->lock);
+    count_pinned((size_t)0 - bytes);
+    free(slab);
+    put_pool(pool);
+}
+
+/* The drain runs last in, first out. */
+static void give_up(struct slab *slab)
+{
+    mgds_count(stage_slabs_given_up);
+    slab->deferred.run = forget_slab;
+    mgds_defer(&slab->deferred);
+    mgds_pinned_destroy(slab->pinned);
+}
+
+/* Takes idle slabs out of a class: those not used since. */
+static struct slab *take_idle_locked(struct mgds_pool *pool, unsigned class,
+                                     uint64_t since)
+{
+    struct slab **at = &pool->slabs[class], *idle = NULL;
+
+    while (*at) {
+        struct slab *slab = *at;
+
+        if (slab->idles == slab->entries && slab->last <= since) {
+            *at = slab->next;
+            slab->next = idle;
+            idle = slab;
+        } else {
+            at = &slab->next;
+        }
+    }
+    return idle;
+}
+
+static void give_up_idle(struct mgds_pool *pool, uint64_t since)
+{
+    for (unsigned class = 0; class < CLASSES; class ++) {
+        struct slab *idle;
+
+        mgds_lock_acquire(&pool->lock);
+        idle = take_idle_locked(pool, class, since);
+        mgds_lock_release(&pool->lock);
+        while (idle) {
+            struct slab *next = idle->next;
+
+            give_up(idle);
+            idle = next;
+        }
+    }
+}
+
+void mgds_pool_trim(struct mgds_pool *pool)
+{
+    give_up_idle(pool, UINT64_MAX);
+}
+
+void mgds_pool_destroy(struct mgds_pool *pool)
+{
+    mgds_pool_trim(pool);
+    put_pool(pool);
+}
+
+size_t mgds_pool_pinned(struct mgds_pool *pool)
+{
+    size_t bytes;
+
+    mgds_lock_acquire(&pool->lock);
+    bytes = pool->pinned;
+    mgds_lock_release(&pool->lock);
+    return bytes;
+}
+
+/* An idle piece of the class. The slab it is in comes to the front, so that
+ * the others fall idle together. */
+static struct entry *pop_locked(struct mgds_pool *pool, unsigned class)
+{
+    struct slab **at = &pool->slabs[class], *slab;
+    struct entry *entry;
+
+    while (*at && !(*at)->idle)
+        at = &(*at)->next;
+    slab = *at;
+    if (!slab)
+        return NULL;
+    *at = slab->next;
+    slab->next = pool->slabs[class];
+    pool->slabs[class] = slab;
+    entry = slab->idle;
+    slab->idle = entry->next;
+    slab->idles--;
+    return entry;
+}
+
+static struct entry *pop(struct mgds_pool *pool, unsigned class)
+{
+    struct entry *entry;
+
+    mgds_lock_acquire(&pool->lock);
+    entry = pop_locked(pool, class);
+    mgds_lock_release(&pool->lock);
+    return entry;
+}
+
+static bool reserve(struct mgds_pool *pool, size_t bytes)
+{
+    bool fits;
+
+    mgds_lock_acquire(&pool->lock);
+    fits = bytes <= pool->budget && pool->pinned <= pool->budget - bytes;
+    if (fits)
+        pool->pinned += bytes;
+    mgds_lock_release(&pool->lock);
+    return fits;
+}
+
+static void unreserve(struct mgds_pool *pool, size_t bytes)
+{
+    mgds_lock_acquire(&pool->lock);
+    pool->pinned -= bytes;
+    mgds_lock_release(&pool->lock);
+}
+
+static int create_slab(struct slab **out, struct mgds_pool *pool,
+                       unsigned class, size_t size)
+{
+    unsigned entries = size < SLAB ? (unsigned)(SLAB / size) : 1;
+    struct slab *slab = (struct slab *)mgds_calloc(
+        1, sizeof(*slab) + entries * sizeof(slab->entry[0]));
+    int rc;
+
+    if (!slab)
+        return -ENOMEM;
+    rc = mgds_pinned_create(&slab->pinned, pool->ctx, size * entries);
+    if (rc < 0) {
+        free(slab);
+        return rc;
+    }
+    slab->pool = pool;
+    slab->class = class;
+    slab->entries = entries;
+    for (unsigned i = 0; i < entries; i++) {
+        struct entry *entry = &slab->entry[i];
+
+        entry->piece.addr = (char *)slab->pinned->addr + i * size;
+        entry->piece.bytes = size;
+        entry->piece.pinned = true;
+        entry->slab = slab;
+        entry->next = slab->idle;
+        slab->idle = entry;
+    }
+    slab->idles = entries;
+    *out = slab;
+    return 0;
+}
+
+/* A piece of a slab that is pinned for it, if the budget allows. */
+static struct entry *grow(struct mgds_pool *pool, unsigned class, size_t size)
+{
+    size_t bytes = size < SLAB ? SLAB : size;
+    struct entry *entry;
+    struct slab *slab;
+
+    if (!reserve(pool, bytes))
+        return NULL;
+    if (create_slab(&slab, pool, class, size) < 0) {
+        unreserve(pool, bytes);
+        return NULL;
+    }
+    mgds_count(stage_slabs_made);
+    count_pinned(bytes);
+    __atomic_fetch_add(&pool->refs, 1, __ATOMIC_RELAXED);
+    mgds_lock_acquire(&pool->lock);
+    slab->last = pool->takes;
+    slab->next = pool->slabs[class];
+    pool->slabs[class] = slab;
+    entry = pop_locked(pool, class);
+    mgds_lock_release(&pool->lock);
+    return entry;
+}
+
+static struct entry *pop_larger(struct mgds_pool *pool, unsigned class)
+{
+    struct entry *entry = NULL;
+
+    mgds_lock_acquire(&pool->lock);
+    while (!entry && ++class < CLASSES)
+        entry = pop_locked(pool, class);
+    mgds_lock_release(&pool->lock);
+    return entry;
+}
+
+static struct entry *ordinary(struct mgds_pool *pool, size_t bytes)
+{
+    struct entry *entry =
+        (struct entry *)mgds_malloc(sizeof(*entry) + ALIGNMENT + bytes);
+    uintptr_t at = (uintptr_t)(entry + 1);
+
+    if (!entry)
+        return NULL;
+    mgds_count(stage_unpinned);
+    mgds_warn_once("a staged message of %zu bytes goes through ordinary "
+                   "memory, which is slow: %zu bytes may be pinned, "
+                   "MPIX_GDS_STAGE_POOL allows more",
+                   bytes, pool->budget);
+    *entry = (struct entry){.piece = {.addr = (void *)((at + ALIGNMENT - 1) /
+                                                       ALIGNMENT * ALIGNMENT),
+                                      .bytes = bytes}};
+    return entry;
+}
+
+/* Whether it is time to look for idle slabs, and for which. */
+static bool is_time(struct mgds_pool *pool, uint64_t *since)
+{
+    uint64_t takes;
+
+    mgds_lock_acquire(&pool->lock);
+    takes = ++pool->takes;
+    mgds_lock_release(&pool->lock);
+    *since = takes - IDLE_TAKES;
+    return takes > IDLE_TAKES && takes % LOOK_TAKES == 0;
+}
+
+/* What came back before this is idle, even if memory is short. */
+static uint64_t recent(struct mgds_pool *pool)
+{
+    uint64_t takes;
+
+    mgds_lock_acquire(&pool->lock);
+    takes = pool->takes;
+    mgds_lock_release(&pool->lock);
+    return takes > RECENT_TAKES ? takes - RECENT_TAKES : 0;
+}
+
+/* Beyond the budget idle slabs make room for what comes later. */
+static struct entry *beyond(struct mgds_pool *pool, unsigned class,
+                            size_t bytes)
+{
+    struct entry *entry = pop_larger(pool, class);
+
+    if (entry)
+        return entry;
+    give_up_idle(pool, recent(pool));
+    return ordinary(pool, bytes);
+}
+
+int mgds_pool_take(struct mgds_piece **out, struct mgds_pool *pool,
+                   size_t bytes)
+{
+    struct entry *entry;
+    uint64_t since;
+    unsigned class;
+    size_t size;
+
+    if (bytes > LARGEST)
+        return -ENOMEM;
+    if (is_time(pool, &since))
+        give_up_idle(pool, since);
+    class = class_of(bytes, &size);
+    entry = pop(pool, class);
+    if (entry)
+        mgds_count(stage_pieces_reused);
+    else
+        entry = grow(pool, class, size);
+    if (!entry)
+        entry = beyond(pool, class, bytes);
+    if (!entry)
+        return -ENOMEM;
+    *out = &entry->piece;
+    return 0;
+}
+
+void mgds_pool_give(struct mgds_pool *pool, struct mgds_piece *piece)
+{
+    struct entry *entry = (struct entry *)(void *)piece;
+    struct slab *slab = entry->slab;
+
+    if (!slab) {
+        free(entry);
+        return;
+    }
+    mgds_lock_acquire(&pool->lock);
+    entry->next = slab->idle;
+    slab->idle = entry;
+    slab->idles++;
+    slab->last = pool->takes;
+    mgds_lock_release(&pool->lock);
+}

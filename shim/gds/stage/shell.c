@@ -1,0 +1,161 @@
+/* Shells: used again, kept while work is under way; see shell.h. */
+#include "shim/gds/stage/shell.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "shim/base/alloc.h"
+
+/* Idle shells, and so events, that a stage keeps. */
+enum { MOST_IDLE = 1024 };
+
+/* The event is gone with its context: the driver must not see it again. */
+int mgds_shell_ask(struct mgds_bounce *shell)
+{
+    int rc;
+
+    if (!shell->queued)
+        return 1;
+    if (!mgds_context_lives(shell->stage->ctx))
+        rc = -ESHUTDOWN;
+    else
+        rc = mgds_event_query(&shell->event);
+    /* After an error nothing runs in that context any more. */
+    if (rc != 0)
+        shell->queued = false;
+    return rc;
+}
+
+static void end(struct mgds_bounce *shell)
+{
+    mgds_event_fini(&shell->event);
+    free(shell);
+}
+
+/* What was staged is given back, and the shell waits for the next. The stage
+ * stays: the caller has a reference. */
+static void recycle(struct mgds_stage *stage, struct mgds_bounce *shell)
+{
+    bool keep;
+
+    if (shell->piece)
+        mgds_pool_give(stage->pool, shell->piece);
+    if (shell->layout != &shell->flat)
+        mgds_layout_put(shell->layout);
+    shell->piece = NULL;
+    shell->layout = NULL;
+    mgds_lock_acquire(&stage->lock);
+    keep = stage->idles < MOST_IDLE;
+    if (keep) {
+        shell->next = stage->idle;
+        stage->idle = shell;
+        stage->idles++;
+    }
+    mgds_lock_release(&stage->lock);
+    if (!keep)
+        end(shell);
+}
+
+static void put_late(struct mgds_stage *stage, struct mgds_bounce *shell)
+{
+    mgds_lock_acquire(&stage->lock);
+    shell->next = stage->late;
+    stage->late = shell;
+    mgds_lock_release(&stage->lock);
+}
+
+static struct mgds_bounce *take_late(struct mgds_stage *stage)
+{
+    struct mgds_bounce *late;
+
+    mgds_lock_acquire(&stage->lock);
+    late = stage->late;
+    stage->late = NULL;
+    mgds_lock_release(&stage->lock);
+    return late;
+}
+
+void mgds_shell_reap(struct mgds_stage *stage)
+{
+    struct mgds_bounce *shell = take_late(stage);
+
+    while (shell) {
+        struct mgds_bounce *next = shell->next;
+
+        if (mgds_shell_ask(shell) == 0) {
+            put_late(stage, shell);
+        } else {
+            recycle(stage, shell);
+            mgds_stage_put(stage);
+        }
+        shell = next;
+    }
+}
+
+static struct mgds_bounce *pop(struct mgds_stage *stage, bool *late)
+{
+    struct mgds_bounce *shell;
+
+    mgds_lock_acquire(&stage->lock);
+    shell = stage->idle;
+    if (shell) {
+        stage->idle = shell->next;
+        stage->idles--;
+    }
+    *late = stage->late != NULL;
+    mgds_lock_release(&stage->lock);
+    return shell;
+}
+
+static int create(struct mgds_bounce **out, struct mgds_stage *stage)
+{
+    struct mgds_bounce *shell =
+        (struct mgds_bounce *)mgds_calloc(1, sizeof(*shell));
+    int rc;
+
+    if (!shell)
+        return -ENOMEM;
+    rc = mgds_event_init(&shell->event, stage->ctx);
+    if (rc < 0) {
+        free(shell);
+        return rc;
+    }
+    *out = shell;
+    return 0;
+}
+
+int mgds_shell_take(struct mgds_bounce **out, struct mgds_stage *stage)
+{
+    bool late;
+    struct mgds_bounce *shell = pop(stage, &late);
+    int rc = shell ? 0 : create(&shell, stage);
+
+    if (late)
+        mgds_shell_reap(stage);
+    if (rc < 0)
+        return rc;
+    shell->stage = stage;
+    *out = shell;
+    return 0;
+}
+
+void mgds_shell_give(struct mgds_bounce *shell)
+{
+    struct mgds_stage *stage = shell->stage;
+
+    if (mgds_shell_ask(shell) == 0) {
+        put_late(stage, shell);
+        return;
+    }
+    recycle(stage, shell);
+    mgds_stage_put(stage);
+}
+
+void mgds_shell_forget(struct mgds_stage *stage)
+{
+    struct mgds_bounce *shell;
+    bool late;
+
+    for (shell = pop(stage, &late); shell; shell = pop(stage, &late))
+        end(shell);
+}

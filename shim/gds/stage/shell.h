@@ -1,0 +1,60 @@
+/* What is behind a bounce, for the files of this folder: a shell that is used
+ * again with its event, and what it stages at the moment. */
+#ifndef MGDS_STAGE_SHELL_H
+#define MGDS_STAGE_SHELL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "shim/gds/cuda/event.h"
+#include "shim/gds/cuda/ptr.h"
+#include "shim/gds/stage/bounce.h"
+#include "shim/gds/stage/pool.h"
+#include "shim/gds/stage/stage.h"
+
+/* How a buffer is copied: decided once, when it is staged. */
+enum mgds_way {
+    MGDS_WAY_COPIES, /* few spans, a driver copy each */
+    MGDS_WAY_KERNEL, /* one launch */
+    MGDS_WAY_SPLIT,  /* a copy for each span: no kernel could be used */
+};
+
+struct mgds_bounce {
+    struct mgds_bounce *next; /* of the idle, of the late */
+    struct mgds_stage *stage; /* a reference while in use */
+    struct mgds_event event;  /* behind what was queued last */
+    bool queued;              /* something may be under way */
+    bool fresh;               /* the memory was looked at in this very call */
+
+    /* what is staged */
+    char *user;
+    char *base;
+    struct mgds_piece *piece;
+    struct mgds_ptr ptr;
+    enum mgds_bounce_form form;
+    enum mgds_way way;
+    struct mgds_layout *layout; /* of all elements: flat, or a reference */
+    struct mgds_layout flat;
+    const void *table; /* KERNEL: nodes, in the piece */
+    size_t nodes, grain;
+};
+
+/* A shell with an event, for the stage: it takes the caller's reference over
+ * if it succeeds. May make an event in the driver. -ENOMEM, -ESHUTDOWN. */
+int mgds_shell_take(struct mgds_bounce **out, struct mgds_stage *stage);
+
+/* Gives a shell back, with all that it holds; if work is under way, then when
+ * that is done. */
+void mgds_shell_give(struct mgds_bounce *shell);
+
+/* Whether what was queued is done: 1, 0, or the error of it. */
+int mgds_shell_ask(struct mgds_bounce *shell);
+
+/* Gives back late shells whose work is done. Each holds a reference to the
+ * stage, and so does the caller. */
+void mgds_shell_reap(struct mgds_stage *stage);
+
+/* Ends all idle shells of a stage. */
+void mgds_shell_forget(struct mgds_stage *stage);
+
+#endif

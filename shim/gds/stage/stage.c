@@ -1,0 +1,190 @@
+/* Stages: made, found, forgotten; see stage.h. */
+#include "shim/gds/stage/stage.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "shim/base/alloc.h"
+#include "shim/ctx.h"
+#include "shim/gds/cuda/stream.h"
+#include "shim/gds/stage/pack.h"
+#include "shim/gds/stage/shell.h"
+
+static struct mgds_lock stages_lock = MGDS_LOCK_INIT(MGDS_LOCK_REGISTRY);
+static struct mgds_stage *stages; /* under stages_lock */
+
+struct mgds_stage *mgds_stage_get(struct mgds_stage *stage)
+{
+    __atomic_fetch_add(&stage->refs, 1, __ATOMIC_RELAXED);
+    return stage;
+}
+
+static void destroy(struct mgds_stage *stage)
+{
+    mgds_shell_forget(stage);
+    mgds_pack_unload(stage->kernel, stage->ctx);
+    mgds_pool_destroy(stage->pool);
+    mgds_lock_fini(&stage->lock);
+    mgds_context_put(stage->ctx);
+    free(stage);
+}
+
+void mgds_stage_put(struct mgds_stage *stage)
+{
+    if (__atomic_sub_fetch(&stage->refs, 1, __ATOMIC_ACQ_REL) == 0)
+        destroy(stage);
+}
+
+/* Takes over the reference to ctx, if it succeeds. */
+static int create(struct mgds_stage **out, struct mgds_context *ctx)
+{
+    struct mgds_stage *stage =
+        (struct mgds_stage *)mgds_calloc(1, sizeof(*stage));
+    int rc;
+
+    if (!stage)
+        return -ENOMEM;
+    rc = mgds_lock_init(&stage->lock, MGDS_LOCK_LEAF);
+    if (rc < 0)
+        goto free_stage;
+    rc = mgds_stream_own(&stage->stream, ctx);
+    if (rc < 0)
+        goto fini_lock;
+    rc = mgds_pool_create(&stage->pool, ctx, mgds_ctx()->config.stage_pool);
+    if (rc < 0)
+        goto fini_lock;
+    stage->ctx = ctx;
+    stage->refs = 1;
+    mgds_pack_load(&stage->kernel, ctx, stage->stream);
+    *out = stage;
+    return 0;
+fini_lock:
+    mgds_lock_fini(&stage->lock);
+free_stage:
+    free(stage);
+    return rc;
+}
+
+static struct mgds_stage *find_locked(const struct mgds_context *ctx)
+{
+    struct mgds_stage *stage = stages;
+
+    while (stage && stage->ctx != ctx)
+        stage = stage->next;
+    return stage ? mgds_stage_get(stage) : NULL;
+}
+
+static struct mgds_stage *find(const struct mgds_context *ctx)
+{
+    struct mgds_stage *stage;
+
+    mgds_lock_acquire(&stages_lock);
+    stage = find_locked(ctx);
+    mgds_lock_release(&stages_lock);
+    return stage;
+}
+
+static struct mgds_stage *take_all(void)
+{
+    struct mgds_stage *all;
+
+    mgds_lock_acquire(&stages_lock);
+    all = stages;
+    stages = NULL;
+    mgds_lock_release(&stages_lock);
+    return all;
+}
+
+/* Puts the stage in, unless another thread was faster; the one that is in. */
+static struct mgds_stage *insert(struct mgds_stage *stage)
+{
+    struct mgds_stage *found;
+
+    mgds_lock_acquire(&stages_lock);
+    found = find_locked(stage->ctx);
+    if (!found) {
+        found = mgds_stage_get(stage);
+        stage->next = stages;
+        stages = stage;
+    }
+    mgds_lock_release(&stages_lock);
+    if (found != stage)
+        mgds_stage_put(stage);
+    return found;
+}
+
+/* Calls check with each stage, without the lock, and keeps those for which it
+ * is true. Who looks for one meanwhile makes another, which then stays. */
+static void sift(bool (*check)(struct mgds_stage *stage))
+{
+    struct mgds_stage *stage = take_all();
+
+    while (stage) {
+        struct mgds_stage *next = stage->next;
+
+        if (check(stage))
+            mgds_stage_put(insert(stage));
+        else
+            mgds_stage_put(stage);
+        stage = next;
+    }
+}
+
+static bool lives(struct mgds_stage *stage)
+{
+    mgds_shell_reap(stage);
+    return mgds_context_lives(stage->ctx);
+}
+
+static bool trim(struct mgds_stage *stage)
+{
+    mgds_shell_forget(stage);
+    mgds_pool_trim(stage->pool);
+    return true;
+}
+
+/* What is still under way needs its stage: the next one takes it up. */
+static bool forget(struct mgds_stage *stage)
+{
+    bool late;
+
+    mgds_shell_reap(stage);
+    mgds_lock_acquire(&stage->lock);
+    late = stage->late != NULL;
+    mgds_lock_release(&stage->lock);
+    return late;
+}
+
+int mgds_stage_of(struct mgds_stage **out, const struct mgds_ptr *ptr)
+{
+    struct mgds_context *ctx;
+    struct mgds_stage *stage;
+    int rc = mgds_context_of_ptr(&ctx, ptr);
+
+    if (rc < 0)
+        return rc;
+    stage = find(ctx);
+    if (stage) {
+        mgds_context_put(ctx);
+        *out = stage;
+        return 0;
+    }
+    sift(lives);
+    rc = create(&stage, ctx);
+    if (rc < 0) {
+        mgds_context_put(ctx);
+        return rc;
+    }
+    *out = insert(stage);
+    return 0;
+}
+
+void mgds_stage_trim(void)
+{
+    sift(trim);
+}
+
+void mgds_stage_fini(void)
+{
+    sift(forget);
+}

@@ -1,0 +1,52 @@
+/*
+ * What staging has in each context: a stream, a pool of pinned memory, the
+ * pack kernels, and bounces that are used again. Made when the engine first
+ * meets a context, so that later nothing of the driver is made.
+ *
+ * Concurrency. All stages are in one list under stages_lock (REGISTRY), found
+ * by the context's object; the list holds one reference. A stage's idle and
+ * unfinished bounces are under its own lock (LEAF). No lock is held across a
+ * driver call.
+ */
+#ifndef MGDS_STAGE_STAGE_H
+#define MGDS_STAGE_STAGE_H
+
+#include <stddef.h>
+
+#include "shim/base/lock.h"
+#include "shim/gds/cuda/context.h"
+#include "shim/gds/cuda/ptr.h"
+#include "shim/gds/stage/pool.h"
+
+struct mgds_bounce;
+
+struct mgds_stage {
+    struct mgds_context *ctx;
+    void *stream;
+    struct mgds_pool *pool;
+    void *kernel;  /* of pack.h; NULL: none could be loaded */
+    unsigned refs; /* atomic */
+    struct mgds_lock lock;
+    /* under lock */
+    struct mgds_bounce *idle;
+    unsigned idles;
+    struct mgds_bounce *late; /* destroyed while copies were under way */
+    struct mgds_stage *next;  /* under stages_lock */
+};
+
+/* The stage of the context that this memory is copied in, with a reference.
+ * -ENOMEM, -ESHUTDOWN, -ENODEV and what the driver says. */
+int mgds_stage_of(struct mgds_stage **out, const struct mgds_ptr *ptr);
+
+struct mgds_stage *mgds_stage_get(struct mgds_stage *stage);
+void mgds_stage_put(struct mgds_stage *stage);
+
+/* Gives up what is idle in all contexts: pinned memory goes at the next safe
+ * point (defer.h). Any thread, any time. */
+void mgds_stage_trim(void);
+
+/* Forgets all stages, for MPI_Finalize and tests; those that bounces still use
+ * go with the last one. The engine may be used again. */
+void mgds_stage_fini(void);
+
+#endif

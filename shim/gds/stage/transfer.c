@@ -1,0 +1,196 @@
+/* Ways of copying; see transfer.h. */
+#include "shim/gds/stage/transfer.h"
+
+#include <errno.h>
+#include <stdint.h>
+
+#include "shim/base/log.h"
+#include "shim/base/stats.h"
+#include "shim/gds/cuda/mem.h"
+#include "shim/gds/stage/pack.h"
+
+enum {
+    MOST_COPIES = 4,
+    /* Copy engines move a row at a time, a kernel all at once: many rows that
+       are narrower than this are left to it. An estimate, to be measured. */
+    NARROW = 256,
+    FEW_ROWS = 32,
+};
+
+#define PITCH_LIMIT ((ptrdiff_t)INT32_MAX)
+
+/* Whether one driver call can have it. */
+static bool is_copyable(const struct mgds_span *span)
+{
+    if (span->rows == 1)
+        return span->planes == 1;
+    if (span->pitch < 0 || (size_t)span->pitch < span->width ||
+        span->pitch > PITCH_LIMIT)
+        return false;
+    if (span->planes == 1)
+        return true;
+    return span->slice >= 0 && span->slice % span->pitch == 0 &&
+           (size_t)(span->slice / span->pitch) >= span->rows;
+}
+
+static bool is_narrow(const struct mgds_span *span)
+{
+    return span->width < NARROW && span->rows * span->planes >= FEW_ROWS;
+}
+
+/* What the spans of a layout are like. */
+struct traits {
+    bool copyable, narrow;
+};
+
+static int look(void *arg, const struct mgds_span *span, size_t packed)
+{
+    struct traits *traits = (struct traits *)arg;
+
+    (void)packed;
+    traits->copyable = traits->copyable && is_copyable(span);
+    traits->narrow = traits->narrow || is_narrow(span);
+    return 0;
+}
+
+/* All in the one allocation that was looked at: a kernel that touched anything
+ * else would break the program's context. */
+static bool is_inside(const struct mgds_bounce *bounce)
+{
+    const struct mgds_ptr *ptr = &bounce->ptr;
+    uintptr_t from = (uintptr_t)bounce->user + (size_t)bounce->layout->true_lb;
+
+    return from >= ptr->base && from - ptr->base <= ptr->size &&
+           (size_t)bounce->layout->true_extent <=
+               ptr->size - (from - ptr->base);
+}
+
+enum mgds_way mgds_transfer_way(const struct mgds_bounce *bounce, bool pinned)
+{
+    struct traits traits = {.copyable = true};
+    bool few = bounce->layout->spans <= MOST_COPIES;
+    bool kernel = pinned && bounce->stage->kernel && is_inside(bounce);
+
+    if (few)
+        mgds_layout_walk(bounce->layout, 0, SIZE_MAX, look, &traits);
+    if (few && traits.copyable && !(kernel && traits.narrow))
+        return MGDS_WAY_COPIES;
+    return kernel ? MGDS_WAY_KERNEL : MGDS_WAY_SPLIT;
+}
+
+struct transfer {
+    struct mgds_bounce *bounce;
+    bool up, inside;
+    bool queued;
+};
+
+static int copy(struct transfer *transfer, const struct mgds_copy *shape)
+{
+    int rc = mgds_copy_async(shape, transfer->bounce->stage->stream);
+
+    if (rc < 0)
+        return rc == -EINVAL ? -EFAULT : rc;
+    mgds_count(stage_copies);
+    transfer->queued = true;
+    return 0;
+}
+
+/* The shape of a copyable span, between the user's memory and the bounce. */
+static struct mgds_copy shape_of(const struct transfer *transfer,
+                                 const struct mgds_span *span, size_t packed)
+{
+    const struct mgds_bounce *bounce = transfer->bounce;
+    bool mirror = bounce->form == MGDS_BOUNCE_MIRROR;
+    char *user = bounce->user + span->offset;
+    char *other = bounce->base + (mirror ? span->offset : (ptrdiff_t)packed);
+    size_t pitch = mirror ? (size_t)span->pitch : span->width;
+    size_t slice = mirror ? (size_t)span->slice : span->width * span->rows;
+    struct mgds_copy shape = {
+        .width = span->width, .rows = span->rows, .planes = span->planes};
+
+    shape.dst = transfer->up ? user : other;
+    shape.src = transfer->up ? other : user;
+    shape.dst_pitch = transfer->up ? (size_t)span->pitch : pitch;
+    shape.src_pitch = transfer->up ? pitch : (size_t)span->pitch;
+    shape.dst_slice = transfer->up ? (size_t)span->slice : slice;
+    shape.src_slice = transfer->up ? slice : (size_t)span->slice;
+    return shape;
+}
+
+/* Memory of absolute addresses may be anywhere, and may have been freed. */
+static int look_at(const struct transfer *transfer,
+                   const struct mgds_span *span)
+{
+    struct mgds_ptr ptr;
+    ptrdiff_t from, to;
+
+    if (transfer->inside)
+        return 0;
+    mgds_span_range(span, &from, &to);
+    return mgds_ptr_find(&ptr, transfer->bounce->user + from,
+                         (size_t)(to - from));
+}
+
+static int copy_row(struct transfer *transfer, const struct mgds_span *span,
+                    size_t row, size_t packed)
+{
+    const ptrdiff_t plane = (ptrdiff_t)(row / span->rows);
+    struct mgds_span flat = {.offset = span->offset + plane * span->slice,
+                             .width = span->width,
+                             .rows = 1,
+                             .planes = 1};
+    struct mgds_copy shape;
+
+    flat.offset += (ptrdiff_t)(row % span->rows) * span->pitch;
+    shape = shape_of(transfer, &flat, packed + row * span->width);
+    return copy(transfer, &shape);
+}
+
+static int copy_span(void *arg, const struct mgds_span *span, size_t packed)
+{
+    struct transfer *transfer = (struct transfer *)arg;
+    struct mgds_copy shape = shape_of(transfer, span, packed);
+    int rc = look_at(transfer, span);
+
+    if (rc < 0)
+        return rc;
+    if (is_copyable(span))
+        return copy(transfer, &shape);
+    for (size_t row = 0; row < span->rows * span->planes && rc == 0; row++)
+        rc = copy_row(transfer, span, row, packed);
+    return rc;
+}
+
+static const char *why_split(const struct mgds_bounce *bounce)
+{
+    if (!bounce->stage->kernel)
+        return "the kernel for that could not be loaded, MPIX_GDS_LOG_LEVEL="
+               "info says why";
+    if (!bounce->piece->pinned)
+        return "memory to stage it in could not be pinned, "
+               "MPIX_GDS_STAGE_POOL allows more";
+    return "it lies in several allocations";
+}
+
+int mgds_transfer_queue(struct mgds_bounce *bounce, bool up, size_t first,
+                        size_t bytes, bool *queued)
+{
+    struct transfer transfer = {
+        .bounce = bounce, .up = up, .inside = is_inside(bounce)};
+    int rc;
+
+    if (bounce->way == MGDS_WAY_KERNEL) {
+        rc = mgds_pack_launch(bounce, up, first, bytes);
+        *queued = rc == 0;
+        return rc;
+    }
+    if (bounce->way == MGDS_WAY_SPLIT) {
+        mgds_count(stage_split);
+        mgds_warn_once("a buffer of an irregular datatype is copied piece by "
+                       "piece, which is slow: %s",
+                       why_split(bounce));
+    }
+    rc = mgds_layout_walk(bounce->layout, first, bytes, copy_span, &transfer);
+    *queued = transfer.queued;
+    return rc;
+}
