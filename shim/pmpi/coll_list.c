@@ -166,21 +166,18 @@ static size_t bytes_of(const struct blocks *blocks, int i)
     return blocks->length[i] * blocks->layout[i]->size;
 }
 
-/* Can the arrays say it in bytes? */
+/* Can the arrays say it? With types of their own, blocks count in bytes: no
+   algorithm is chosen by what only two ranks know. */
 static bool is_packable(const struct blocks *blocks, const struct list *list,
                         const struct mgds_layout *layout)
 {
-    if (list->site->call->large)
-        return true;
+    bool narrow = !list->site->call->large;
+
     for (int i = 0; i < blocks->count; i++)
-        if (bytes_of(blocks, i) > INT_MAX)
+        if (blocks->layout[i]->size > INT_MAX ||
+            (has_types(list) && narrow && bytes_of(blocks, i) > INT_MAX))
             return false;
     return has_wide_displs(list) || layout->size <= INT_MAX;
-}
-
-static bool is_sparse(const struct mgds_layout *layout)
-{
-    return (size_t)layout->true_extent / 2 > layout->size;
 }
 
 /* Arrays that stand for the caller's; of the greatest width any may have. */
@@ -207,11 +204,12 @@ static void fill_arrays(const struct arrays *arrays,
         arrays->type[i] = MPI_BYTE;
     for (int i = 0; i < blocks->count; i++) {
         int at = blocks->index[i];
-        size_t bytes = bytes_of(blocks, i);
+        size_t length =
+            has_types(list) ? bytes_of(blocks, i) : blocks->length[i];
 
-        put_number(arrays->count, list->site->call->large, at, bytes);
+        put_number(arrays->count, list->site->call->large, at, length);
         put_number(arrays->displ, has_wide_displs(list), at, before);
-        before += bytes;
+        before += length;
     }
 }
 
@@ -221,6 +219,7 @@ static int replace_arrays(struct mgds_coll_staged *staged,
     const struct mgds_coll_side *side = &list->part->side;
     size_t n = (size_t)list->part->many;
     struct arrays arrays;
+    int rc = 0;
 
     arrays.count = mgds_calloc(n, sizeof(MPI_Count) + sizeof(MPI_Aint) +
                                       sizeof(MPI_Datatype));
@@ -228,11 +227,17 @@ static int replace_arrays(struct mgds_coll_staged *staged,
         return -ENOMEM;
     arrays.displ = (MPI_Aint *)(arrays.count + n);
     arrays.type = (MPI_Datatype *)(void *)(arrays.displ + n);
+    if (!has_types(list))
+        rc = mgds_coll_type_dense(&staged->type, blocks->layout[0]->size);
+    if (rc < 0) {
+        free(arrays.count);
+        return rc;
+    }
     fill_arrays(&arrays, blocks, list);
     list->words[side->count] = (mgds_word)arrays.count;
     list->words[side->displs] = (mgds_word)arrays.displ;
     list->words[side->type] =
-        has_types(list) ? (mgds_word)arrays.type : (mgds_word)MPI_BYTE;
+        has_types(list) ? (mgds_word)arrays.type : (mgds_word)staged->type;
     staged->lists = arrays.count;
     return 0;
 }
@@ -256,8 +261,9 @@ static int make_bounce(struct mgds_coll_staged *staged,
                        const struct blocks *blocks, const struct list *list,
                        const struct mgds_buffer *buffer)
 {
-    bool packed =
-        is_sparse(buffer->layout) && is_packable(blocks, list, buffer->layout);
+    bool packed = mgds_coll_is_sparse(buffer->layout->size,
+                                      buffer->layout->true_extent) &&
+                  is_packable(blocks, list, buffer->layout);
     int rc =
         mgds_bounce_create(&staged->bounce, buffer,
                            packed ? MGDS_BOUNCE_PACKED : MGDS_BOUNCE_MIRROR);
@@ -318,7 +324,7 @@ int mgds_coll_stage_list(struct mgds_coll_staged *out,
                          const struct mgds_coll_site *site, mgds_word *words)
 {
     struct list list = {.part = part, .site = site, .words = words};
-    struct mgds_coll_staged staged = {.lists = NULL};
+    struct mgds_coll_staged staged = {.type = MPI_DATATYPE_NULL};
     struct blocks blocks;
     int rc = read_blocks(&blocks, &list);
 

@@ -1,9 +1,7 @@
 /*
  * Buffers without displacements: blocks one behind the other, which are one
- * run of elements.
- *
- * Moved data travels through a PACKED bounce as MPI_BYTE: dense, whatever gaps
- * the type has. A reduction needs the type as it is, so a MIRROR.
+ * run of elements. A MIRROR stands for them, unless the type has so large gaps
+ * that data without them is to be had for less, and nobody computes with it.
  */
 #include "shim/pmpi/coll_stage.h"
 
@@ -86,34 +84,50 @@ static void find_run(struct run *run, const struct mgds_coll_part *part,
         find_counts(run, part, site, count);
 }
 
-/* Can a block be told as so many MPI_BYTE? */
-static bool is_packable(const struct mgds_coll_call *call,
-                        const struct run *run, size_t size)
+static bool is_packed(const struct mgds_coll_call *call,
+                      const struct mgds_buffer *buffer)
 {
-    return !call->row->reduces &&
-           (call->large || (uint64_t)run->block <= INT_MAX / size);
+    const struct mgds_layout *layout = buffer->layout;
+    ptrdiff_t extent = layout->extent < 0 ? -layout->extent : layout->extent;
+
+    if (buffer->count == 1)
+        extent = layout->true_extent;
+    return !call->row->reduces && layout->size <= INT_MAX &&
+           mgds_coll_is_sparse(layout->size, extent);
 }
 
-static void replace(const struct mgds_coll_staged *staged,
-                    const struct mgds_coll_side *side, size_t block,
-                    bool packed, mgds_word *words)
+static int make_bounce(struct mgds_coll_staged *staged,
+                       const struct mgds_coll_side *side,
+                       const struct mgds_buffer *buffer, bool packed,
+                       mgds_word *words)
 {
+    int rc =
+        mgds_bounce_create(&staged->bounce, buffer,
+                           packed ? MGDS_BOUNCE_PACKED : MGDS_BOUNCE_MIRROR);
+
+    if (rc < 0)
+        return rc;
+    if (packed) {
+        rc = mgds_coll_type_dense(&staged->type, buffer->layout->size);
+        if (rc < 0)
+            goto destroy_bounce;
+        words[side->type] = (mgds_word)staged->type;
+    }
     words[side->addr] = (mgds_word)mgds_bounce_base(staged->bounce);
-    if (!packed)
-        return;
-    words[side->count] = block;
-    words[side->type] = (mgds_word)MPI_BYTE;
+    return 0;
+destroy_bounce:
+    mgds_bounce_destroy(staged->bounce);
+    return rc;
 }
 
 static int stage_run(struct mgds_coll_staged *out,
                      const struct mgds_coll_part *part,
                      const struct mgds_coll_site *site, mgds_word *words)
 {
-    struct mgds_coll_staged staged = {.lists = NULL};
+    struct mgds_coll_staged staged = {.type = MPI_DATATYPE_NULL};
     struct mgds_coll_bytes own;
     struct mgds_buffer buffer;
     struct run run;
-    bool packed;
     int rc;
 
     find_run(&run, part, site, words);
@@ -121,15 +135,13 @@ static int stage_run(struct mgds_coll_staged *out,
                           run.total, (MPI_Datatype)words[part->side.type]);
     if (rc <= 0)
         return rc;
-    packed = is_packable(site->call, &run, buffer.layout->size);
     own.first = (size_t)run.before * buffer.layout->size;
     own.bytes = (size_t)run.block * buffer.layout->size;
-    rc = mgds_bounce_create(&staged.bounce, &buffer,
-                            packed ? MGDS_BOUNCE_PACKED : MGDS_BOUNCE_MIRROR);
+    rc = make_bounce(&staged, &part->side, &buffer,
+                     is_packed(site->call, &buffer), words);
     mgds_buffer_put(&buffer);
     if (rc < 0)
         return rc;
-    replace(&staged, &part->side, own.bytes, packed, words);
     staged.down = mgds_coll_bytes(part->down, own);
     staged.up = mgds_coll_bytes(part->up, own);
     *out = staged;
@@ -148,5 +160,6 @@ int mgds_coll_stage(struct mgds_coll_staged *out,
 void mgds_coll_unstage(struct mgds_coll_staged *staged)
 {
     mgds_bounce_destroy(staged->bounce);
+    mgds_coll_type_free(&staged->type);
     free(staged->lists);
 }

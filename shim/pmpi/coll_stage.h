@@ -18,7 +18,8 @@ struct mgds_coll_bytes {
 struct mgds_coll_staged {
     struct mgds_bounce *bounce;
     struct mgds_coll_bytes down, up;
-    void *lists; /* what stands for the caller's arrays, or NULL */
+    void *lists;       /* what stands for the caller's arrays, or NULL */
+    MPI_Datatype type; /* or for its type; MPI_DATATYPE_NULL: nothing does */
 };
 
 /* The call that a part belongs to. */
@@ -56,5 +57,20 @@ long long mgds_coll_count(const struct mgds_coll_call *call, mgds_word counts,
 
 /* 0, or -EINVAL: no datatype. */
 int mgds_coll_extent(MPI_Aint *out, MPI_Datatype type);
+
+/*
+ * Would data of size bytes that lies in extent bytes cost too much as a MIRROR?
+ * If so it goes PACKED, if it can: with the caller's counts, and for its type
+ * one without gaps and of the same size. The counts must stay, since MPICH
+ * chooses algorithms by them, and all ranks must choose the same one.
+ */
+static inline bool mgds_coll_is_sparse(size_t size, ptrdiff_t extent)
+{
+    return (size_t)extent / 2 > size;
+}
+
+/* A type of size bytes, for mgds_coll_type_free: 0, or -ENOMEM. */
+int mgds_coll_type_dense(MPI_Datatype *out, size_t size);
+void mgds_coll_type_free(MPI_Datatype *type);
 
 #endif
