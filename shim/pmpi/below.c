@@ -39,3 +39,21 @@ MPI_Count mgds_below_bytes(const MPI_Status *status)
     mgds_below()->Get_elements_x(status, MPI_BYTE, &bytes);
     return bytes > 0 ? bytes : 0;
 }
+
+bool mgds_below_has_data(int error)
+{
+    int class = MPI_SUCCESS;
+
+    if (error == MPI_SUCCESS)
+        return true;
+    mgds_below()->Error_class(error, &class);
+    return class == MPI_ERR_TRUNCATE;
+}
+
+bool mgds_below_was_cancelled(const MPI_Status *status)
+{
+    int flag = 0;
+
+    MGDS_NEXT(Test_cancelled, 2)((mgds_word)status, (mgds_word)&flag);
+    return flag;
+}

@@ -6,6 +6,7 @@
 #define MGDS_PMPI_BELOW_H
 
 #include <mpi.h>
+#include <stdbool.h>
 
 /* X(type, name, parameters) */
 #define MGDS_BELOW_CALLS(X)                                                    \
@@ -56,5 +57,11 @@ const struct mgds_below *mgds_below(void);
 
 /* Bytes that a status says were received. */
 MPI_Count mgds_below_bytes(const MPI_Status *status);
+
+bool mgds_below_was_cancelled(const MPI_Status *status);
+
+/* Did a receive that ended with this error code bring data, if perhaps not
+ * all that was sent? */
+bool mgds_below_has_data(int error);
 
 #endif

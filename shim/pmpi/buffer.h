@@ -6,7 +6,6 @@
 #define MGDS_PMPI_BUFFER_H
 
 #include <mpi.h>
-#include <stdbool.h>
 
 #include "shim/gds/stage/bounce.h"
 
@@ -31,9 +30,5 @@ void mgds_buffer_put(struct mgds_buffer *buffer);
 
 /* The same for bytes bytes at addr: 1, 0 or negative errno. */
 int mgds_buffer_look_bytes(const void *addr, MPI_Count bytes);
-
-/* Whether GPU memory goes through bounce buffers (else the MPI below takes
- * it). Settled at first need. */
-bool mgds_buffer_stages(void);
 
 #endif

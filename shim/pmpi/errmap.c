@@ -30,6 +30,9 @@ static const struct {
     {EOPNOTSUPP, MPI_ERR_UNSUPPORTED_OPERATION,
      "GPU memory cannot be used in one-sided communication yet: give the "
      "window and its calls host memory"},
+    {ENOTBLK, MPI_ERR_BUFFER,
+     "MPI_Buffer_attach was given GPU memory, into which the MPI library would "
+     "copy by itself: attach host memory; messages may still be in GPU memory"},
     /* Last: for all others. */
     {0, MPI_ERR_OTHER, "a buffer in GPU memory cannot be copied"},
 };

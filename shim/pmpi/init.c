@@ -16,7 +16,9 @@
 #include "shim/pmpi/next.h"
 #include "shim/pmpi/own.h"
 #include "shim/pmpi/process.h"
+#include "shim/pmpi/staged.h"
 #include "shim/pmpi/summary.h"
+#include "shim/pmpi/types.h"
 
 /* How many of {the world, each session} are open in this process. */
 static atomic_int epochs;
@@ -50,6 +52,8 @@ static void end(void)
 {
     if (atomic_fetch_sub(&epochs, 1) != 1)
         return;
+    mgds_staged_fini();
+    mgds_types_fini();
     mgds_trace_finalize();
     mgds_summary_print(world_rank);
 }

@@ -50,6 +50,15 @@
     X(cuStreamSynchronize, (CUstream stream))                                  \
     X(cuStreamCreate, (CUstream * stream, unsigned flags))                     \
     X(cuStreamDestroy_v2, (CUstream stream))                                   \
+    X(cuModuleLoadData, (CUmodule * module, const void *image))                \
+    X(cuModuleUnload, (CUmodule module))                                       \
+    X(cuModuleGetFunction,                                                     \
+      (CUfunction * function, CUmodule module, const char *name))              \
+    X(cuFuncGetModule, (CUmodule * module, CUfunction function))               \
+    X(cuLaunchKernel,                                                          \
+      (CUfunction function, unsigned grid_x, unsigned grid_y, unsigned grid_z, \
+       unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared,  \
+       CUstream stream, void **params, void **extra))                          \
     X(cuStreamWaitValue32_v2,                                                  \
       (CUstream stream, CUdeviceptr addr, cuuint32_t value, unsigned flags))
 

@@ -1,0 +1,128 @@
+/* What a buffer of an MPI call is. */
+#include "shim/pmpi/buffer.h"
+
+#include <errno.h>
+
+#include "shim/gds/cuda/ptr.h"
+#include "shim/pmpi/aware.h"
+#include "shim/pmpi/types.h"
+
+/* From the first to behind the last byte of count elements. */
+struct range {
+    const char *addr;
+    size_t bytes;
+};
+
+/* -EOVERFLOW: no buffer is so large; the MPI below will say so. */
+static int range_of(struct range *range, const struct mgds_buffer *buffer,
+                    ptrdiff_t first, ptrdiff_t bytes)
+{
+    ptrdiff_t span;
+
+    if (__builtin_mul_overflow((ptrdiff_t)buffer->count - 1,
+                               buffer->layout->extent, &span) ||
+        __builtin_add_overflow(bytes, span < 0 ? -span : span, &bytes))
+        return -EOVERFLOW;
+    range->addr = (const char *)buffer->addr + first + (span < 0 ? span : 0);
+    range->bytes = (size_t)bytes;
+    return 0;
+}
+
+/* Looks at a range: 1 if it is GPU memory, and then at the message's ptr. */
+static int look_at(struct mgds_buffer *buffer, ptrdiff_t first, ptrdiff_t bytes)
+{
+    struct range range;
+    struct mgds_ptr ptr;
+    int rc = range_of(&range, buffer, first, bytes);
+
+    if (rc < 0)
+        return 0;
+    rc = mgds_ptr_find(&ptr, range.addr, range.bytes);
+    if (rc < 0 || !mgds_ptr_is_gpu(&ptr))
+        return rc;
+    buffer->ptr = ptr;
+    return 1;
+}
+
+struct visit {
+    struct mgds_buffer *buffer;
+    int found; /* some span is in GPU memory */
+};
+
+static int look_at_span(void *arg, const struct mgds_span *span, size_t packed)
+{
+    struct visit *visit = arg;
+    ptrdiff_t from, to;
+    int rc;
+
+    (void)packed;
+    mgds_span_range(span, &from, &to);
+    rc = look_at(visit->buffer, from, to - from);
+    if (rc == 1)
+        visit->found = 1;
+    return rc < 0 ? rc : 0;
+}
+
+/* Pieces of several allocations, as a datatype of addresses may name them. */
+static int look_by_span(struct mgds_buffer *buffer)
+{
+    struct visit visit = {.buffer = buffer};
+    int rc =
+        mgds_layout_walk(buffer->layout, 0, SIZE_MAX, look_at_span, &visit);
+
+    return rc < 0 ? rc : visit.found;
+}
+
+static int look(struct mgds_buffer *buffer)
+{
+    const struct mgds_layout *layout = buffer->layout;
+    bool pieces = layout->kind == MGDS_LAYOUT_LIST;
+    int rc;
+
+    if (layout->size == 0)
+        return 0;
+    if (buffer->addr == MPI_BOTTOM && pieces)
+        return look_by_span(buffer);
+    rc = look_at(buffer, layout->true_lb, layout->true_extent);
+    return rc == -EFAULT && pieces ? look_by_span(buffer) : rc;
+}
+
+int mgds_buffer_look(struct mgds_buffer *out, const void *addr, MPI_Count count,
+                     MPI_Datatype type)
+{
+    struct mgds_buffer buffer = {.addr = (void *)addr};
+    int rc;
+
+    if (count <= 0 || addr == MPI_IN_PLACE)
+        return 0;
+    buffer.count = (size_t)count;
+    rc = mgds_type_layout(&buffer.layout, type);
+    if (rc < 0)
+        return rc == -EINVAL ? 0 : rc;
+    rc = look(&buffer);
+    if (rc == 1 && !mgds_aware_stages(&buffer.ptr))
+        rc = 0;
+    if (rc == 1)
+        *out = buffer;
+    else
+        mgds_buffer_put(&buffer);
+    return rc;
+}
+
+int mgds_buffer_look_bytes(const void *addr, MPI_Count bytes)
+{
+    struct mgds_ptr ptr;
+    int rc;
+
+    if (!addr || bytes <= 0 || addr == MPI_IN_PLACE)
+        return 0;
+    rc = mgds_ptr_find(&ptr, addr, (size_t)bytes);
+    if (rc < 0)
+        return rc;
+    return mgds_ptr_is_gpu(&ptr) && mgds_aware_stages(&ptr);
+}
+
+void mgds_buffer_put(struct mgds_buffer *buffer)
+{
+    mgds_layout_put(buffer->layout);
+}

@@ -1,0 +1,274 @@
+/*
+ * Bodies of the completion calls, in use once CUDA is in the process. While no
+ * staged request is alive they forward at once.
+ */
+#include <mpi.h>
+#include <sched.h>
+
+#include "shim/pmpi/below.h"
+#include "shim/pmpi/errmap.h"
+#include "shim/pmpi/frame.h"
+#include "shim/pmpi/greq.h"
+#include "shim/pmpi/next.h"
+#include "shim/pmpi/own.h"
+#include "shim/pmpi/wave.h"
+
+static mgds_word done(struct mgds_wave *wave, int rc)
+{
+    mgds_wave_fini(wave);
+    return (mgds_word)rc;
+}
+
+static mgds_word no_memory(int rc)
+{
+    return (mgds_word)mgds_mpi_error(MPI_COMM_SELF, rc);
+}
+
+/* Where the MPI below does not drive generalized requests, we do. */
+static bool must_drive(const struct mgds_wave *wave)
+{
+    return wave->greqs > 0 && !mgds_greq_driven_below();
+}
+
+static void drive_for_test(struct mgds_wave *wave)
+{
+    if (must_drive(wave))
+        mgds_wave_drive(wave);
+}
+
+/* MPI_ERR_IN_STATUS tells, by request, what was completed; other errors tell
+ * nothing. */
+static bool tells(int rc)
+{
+    return rc == MPI_SUCCESS || rc == MPI_ERR_IN_STATUS;
+}
+
+/* MPICH gives codes, of which a class is part. */
+static int as_class(int rc)
+{
+    int class = rc;
+
+    if (rc != MPI_SUCCESS)
+        mgds_below()->Error_class(rc, &class);
+    return class == MPI_ERR_IN_STATUS ? class : rc;
+}
+
+mgds_word mgds_own_Wait(mgds_word request, mgds_word status)
+{
+    struct mgds_wave wave;
+    int rc;
+
+    if (!mgds_staged_any())
+        return MGDS_FORWARD(2)(request, status);
+    rc = mgds_wave_init(&wave, (MPI_Request *)request, 1, (MPI_Status *)status);
+    if (rc <= 0)
+        return MGDS_FORWARD(2)(request, status);
+    mgds_wave_drive_all(&wave);
+    mgds_greq_watch();
+    rc = (int)MGDS_FORWARD(2)(request, (mgds_word)wave.statuses);
+    return done(&wave, mgds_wave_settle_one(&wave, 0, rc));
+}
+
+mgds_word mgds_own_Test(mgds_word request, mgds_word flag, mgds_word status)
+{
+    struct mgds_wave wave;
+    int rc;
+
+    if (!mgds_staged_any())
+        return MGDS_FORWARD(3)(request, flag, status);
+    rc = mgds_wave_init(&wave, (MPI_Request *)request, 1, (MPI_Status *)status);
+    if (rc <= 0)
+        return MGDS_FORWARD(3)(request, flag, status);
+    drive_for_test(&wave);
+    mgds_greq_watch();
+    rc = (int)MGDS_FORWARD(3)(request, flag, (mgds_word)wave.statuses);
+    rc = mgds_wave_settle_one(&wave, rc != MPI_SUCCESS || *(int *)flag ? 0 : -1,
+                              rc);
+    return done(&wave, rc);
+}
+
+mgds_word mgds_own_Waitall(mgds_word count, mgds_word requests,
+                           mgds_word statuses)
+{
+    struct mgds_wave wave;
+    int rc;
+
+    if (!mgds_staged_any())
+        return MGDS_FORWARD(3)(count, requests, statuses);
+    rc = mgds_wave_init(&wave, (MPI_Request *)requests, (int)count,
+                        (MPI_Status *)statuses);
+    if (rc < 0)
+        return no_memory(rc);
+    if (rc == 0)
+        return MGDS_FORWARD(3)(count, requests, statuses);
+    mgds_wave_drive_all(&wave);
+    mgds_greq_watch();
+    rc = as_class(
+        (int)MGDS_FORWARD(3)(count, requests, (mgds_word)wave.statuses));
+    rc = mgds_wave_settle_many(&wave, tells(rc) ? wave.count : 0, NULL, rc);
+    return done(&wave, rc);
+}
+
+mgds_word mgds_own_Testall(mgds_word count, mgds_word requests, mgds_word flag,
+                           mgds_word statuses)
+{
+    struct mgds_wave wave;
+    int completed, rc;
+
+    if (!mgds_staged_any())
+        return MGDS_FORWARD(4)(count, requests, flag, statuses);
+    rc = mgds_wave_init(&wave, (MPI_Request *)requests, (int)count,
+                        (MPI_Status *)statuses);
+    if (rc < 0)
+        return no_memory(rc);
+    if (rc == 0)
+        return MGDS_FORWARD(4)(count, requests, flag, statuses);
+    drive_for_test(&wave);
+    mgds_greq_watch();
+    rc = as_class(
+        (int)MGDS_FORWARD(4)(count, requests, flag, (mgds_word)wave.statuses));
+    completed = rc == MPI_ERR_IN_STATUS || (rc == MPI_SUCCESS && *(int *)flag);
+    rc = mgds_wave_settle_many(&wave, completed ? wave.count : 0, NULL, rc);
+    return done(&wave, rc);
+}
+
+/* Waitany by asking in turn, where the MPI below would only wait. */
+static int wait_any(struct mgds_wave *wave, mgds_word index)
+{
+    int flag = 0;
+    int rc = MPI_SUCCESS;
+
+    while (rc == MPI_SUCCESS && !flag) {
+        mgds_wave_drive(wave);
+        rc = (int)MGDS_NEXT(Testany, 5)(
+            (mgds_word)wave->count, (mgds_word)wave->requests, index,
+            (mgds_word)&flag, (mgds_word)wave->statuses);
+        if (!flag)
+            sched_yield();
+    }
+    return rc;
+}
+
+static int any_index(const int *index)
+{
+    return *index == MPI_UNDEFINED ? -1 : *index;
+}
+
+mgds_word mgds_own_Waitany(mgds_word count, mgds_word requests, mgds_word index,
+                           mgds_word status)
+{
+    struct mgds_wave wave;
+    int rc;
+
+    if (!mgds_staged_any())
+        return MGDS_FORWARD(4)(count, requests, index, status);
+    rc = mgds_wave_init(&wave, (MPI_Request *)requests, (int)count,
+                        (MPI_Status *)status);
+    if (rc < 0)
+        return no_memory(rc);
+    if (rc == 0)
+        return MGDS_FORWARD(4)(count, requests, index, status);
+    mgds_greq_watch();
+    if (must_drive(&wave))
+        rc = wait_any(&wave, index);
+    else
+        rc = (int)MGDS_FORWARD(4)(count, requests, index,
+                                  (mgds_word)wave.statuses);
+    rc = mgds_wave_settle_one(&wave, any_index((int *)index), rc);
+    return done(&wave, rc);
+}
+
+mgds_word mgds_own_Testany(mgds_word count, mgds_word requests, mgds_word index,
+                           mgds_word flag, mgds_word status)
+{
+    struct mgds_wave wave;
+    int rc;
+
+    if (!mgds_staged_any())
+        return MGDS_FORWARD(5)(count, requests, index, flag, status);
+    rc = mgds_wave_init(&wave, (MPI_Request *)requests, (int)count,
+                        (MPI_Status *)status);
+    if (rc < 0)
+        return no_memory(rc);
+    if (rc == 0)
+        return MGDS_FORWARD(5)(count, requests, index, flag, status);
+    drive_for_test(&wave);
+    mgds_greq_watch();
+    rc = (int)MGDS_FORWARD(5)(count, requests, index, flag,
+                              (mgds_word)wave.statuses);
+    rc = mgds_wave_settle_one(&wave, any_index((int *)index), rc);
+    return done(&wave, rc);
+}
+
+static int some_completed(int rc, const int *outcount)
+{
+    return tells(rc) && *outcount != MPI_UNDEFINED ? *outcount : 0;
+}
+
+static int wait_some(struct mgds_wave *wave, mgds_word outcount,
+                     mgds_word indices)
+{
+    int rc = MPI_SUCCESS;
+
+    *(int *)outcount = 0;
+    while (rc == MPI_SUCCESS && *(int *)outcount == 0) {
+        mgds_wave_drive(wave);
+        rc = (int)MGDS_NEXT(Testsome, 5)((mgds_word)wave->count,
+                                         (mgds_word)wave->requests, outcount,
+                                         indices, (mgds_word)wave->statuses);
+        if (*(int *)outcount == 0)
+            sched_yield();
+    }
+    return rc;
+}
+
+mgds_word mgds_own_Waitsome(mgds_word count, mgds_word requests,
+                            mgds_word outcount, mgds_word indices,
+                            mgds_word statuses)
+{
+    struct mgds_wave wave;
+    int rc;
+
+    if (!mgds_staged_any())
+        return MGDS_FORWARD(5)(count, requests, outcount, indices, statuses);
+    rc = mgds_wave_init(&wave, (MPI_Request *)requests, (int)count,
+                        (MPI_Status *)statuses);
+    if (rc < 0)
+        return no_memory(rc);
+    if (rc == 0)
+        return MGDS_FORWARD(5)(count, requests, outcount, indices, statuses);
+    mgds_greq_watch();
+    if (must_drive(&wave))
+        rc = wait_some(&wave, outcount, indices);
+    else
+        rc = (int)MGDS_FORWARD(5)(count, requests, outcount, indices,
+                                  (mgds_word)wave.statuses);
+    rc = as_class(rc);
+    rc = mgds_wave_settle_many(&wave, some_completed(rc, (int *)outcount),
+                               (int *)indices, rc);
+    return done(&wave, rc);
+}
+
+mgds_word mgds_own_Testsome(mgds_word count, mgds_word requests,
+                            mgds_word outcount, mgds_word indices,
+                            mgds_word statuses)
+{
+    struct mgds_wave wave;
+    int rc;
+
+    if (!mgds_staged_any())
+        return MGDS_FORWARD(5)(count, requests, outcount, indices, statuses);
+    rc = mgds_wave_init(&wave, (MPI_Request *)requests, (int)count,
+                        (MPI_Status *)statuses);
+    if (rc < 0)
+        return no_memory(rc);
+    if (rc == 0)
+        return MGDS_FORWARD(5)(count, requests, outcount, indices, statuses);
+    drive_for_test(&wave);
+    mgds_greq_watch();
+    rc = as_class((int)MGDS_FORWARD(5)(count, requests, outcount, indices,
+                                       (mgds_word)wave.statuses));
+    rc = mgds_wave_settle_many(&wave, some_completed(rc, (int *)outcount),
+                               (int *)indices, rc);
+    return done(&wave, rc);
+}

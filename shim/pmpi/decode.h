@@ -1,0 +1,17 @@
+/* A datatype taken apart: MPI_Type_get_envelope and _get_contents turned into
+ * the engine's layout. For types.c, which keeps the results. */
+#ifndef MGDS_PMPI_DECODE_H
+#define MGDS_PMPI_DECODE_H
+
+#include <mpi.h>
+#include <stdbool.h>
+
+struct mgds_layout;
+
+/* A new reference in *out, and whether the program made the type (else it is
+ * predefined and stays). -EINVAL: the MPI below does not know the type;
+ * -ENOTSUP: a combiner we do not know, said once; -ENOMEM; -EOVERFLOW. */
+int mgds_decode_type(struct mgds_layout **out, bool *derived,
+                     MPI_Datatype type);
+
+#endif

@@ -1,0 +1,59 @@
+/*
+ * Generalized requests as our own completion calls see them. grequest.h is for
+ * who makes them.
+ */
+#ifndef MGDS_PMPI_GREQ_H
+#define MGDS_PMPI_GREQ_H
+
+#include <stdbool.h>
+
+#include "shim/pmpi/grequest.h"
+#include "shim/pmpi/staged.h"
+
+/* The states drawn in grequest.h. */
+enum mgds_greq_phase {
+    MGDS_GREQ_STARTED = 1,
+    MGDS_GREQ_BELOW,
+    MGDS_GREQ_COPYING,
+    MGDS_GREQ_DONE,
+};
+
+struct mgds_greq {
+    struct mgds_staged staged; /* first; its handle is the application's */
+    const struct mgds_greq_ops *ops;
+    void *state;
+    MPI_Request below;
+    const void *claimed; /* by which thread: atomic; NULL by none. The claimer
+                            alone touches what follows until DONE */
+    enum mgds_greq_phase phase;
+    bool freed; /* by the application, before it was done */
+    int error;  /* MPI's, of the operation */
+    int unsaid; /* negative errno that no error handler was told of yet */
+    MPI_Status status;
+    struct mgds_greq *next; /* among the consumed */
+};
+
+/* Whether the MPI below calls us while it waits (MPIX_Grequest_start). */
+bool mgds_greq_driven_below(void);
+
+/* One step: 1 if it is done, else 0. Any thread. */
+int mgds_greq_poll(struct mgds_greq *greq);
+
+/*
+ * Between watch and watched the thread's completion call below reports errors
+ * of generalized requests not through MPI (which knows neither their
+ * communicator nor their class) but to us: watched gives those that MPI has
+ * freed meanwhile, chained by next. Who takes them puts them.
+ */
+void mgds_greq_watch(void);
+struct mgds_greq *mgds_greq_watched(void);
+
+/* The operation's error; its communicator's handler is told if it was not. */
+int mgds_greq_error(struct mgds_greq *greq);
+
+void mgds_greq_put(struct mgds_greq *greq);
+
+/* NULL if it is another kind. */
+struct mgds_greq *mgds_greq_of(struct mgds_staged *staged);
+
+#endif

@@ -1,0 +1,306 @@
+/*
+ * Generalized requests. MPICH calls poll functions from Wait, Test and their
+ * kin, the wait function from Waitall; Request_get_status calls neither, so our
+ * body of that one polls first (complete.c).
+ */
+#include "shim/pmpi/grequest.h"
+
+#include <errno.h>
+#include <sched.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "shim/base/alloc.h"
+#include "shim/base/log.h"
+#include "shim/pmpi/below.h"
+#include "shim/pmpi/errmap.h"
+#include "shim/pmpi/greq.h"
+#include "shim/pmpi/next.h"
+
+static _Thread_local struct {
+    bool watching;
+    struct mgds_greq *consumed;
+} watch;
+
+/* Tells threads apart: the address of something each has its own of. */
+static const void *self(void)
+{
+    return &watch;
+}
+
+static int land(struct mgds_greq *greq)
+{
+    if (!greq->ops->landed || mgds_below_was_cancelled(&greq->status))
+        return 0;
+    greq->status.MPI_ERROR = greq->error;
+    return greq->ops->landed(greq->state, &greq->status);
+}
+
+/* Copies failed: that is the operation's error, unless it had one already. */
+static void fail(struct mgds_greq *greq, int rc)
+{
+    if (greq->error == MPI_SUCCESS) {
+        greq->error = mgds_mpi_class(rc);
+        greq->unsaid = rc;
+    }
+    greq->phase = MGDS_GREQ_DONE;
+}
+
+static void step_below(struct mgds_greq *greq)
+{
+    int flag = 0;
+    int rc;
+
+    greq->error = (int)MGDS_NEXT(Test, 3)(
+        (mgds_word)&greq->below, (mgds_word)&flag, (mgds_word)&greq->status);
+    if (!flag && greq->error == MPI_SUCCESS)
+        return;
+    rc = land(greq);
+    if (rc < 0)
+        fail(greq, rc);
+    else
+        greq->phase = MGDS_GREQ_COPYING;
+}
+
+static void step_copying(struct mgds_greq *greq)
+{
+    int rc = greq->ops->poll ? greq->ops->poll(greq->state) : 1;
+
+    if (rc < 0)
+        fail(greq, rc);
+    else if (rc == 1)
+        greq->phase = MGDS_GREQ_DONE;
+}
+
+static void step(struct mgds_greq *greq)
+{
+    enum mgds_greq_phase before = greq->phase;
+
+    if (greq->phase == MGDS_GREQ_BELOW)
+        step_below(greq);
+    if (greq->phase == MGDS_GREQ_COPYING)
+        step_copying(greq);
+    if (greq->phase == MGDS_GREQ_DONE && before != MGDS_GREQ_DONE &&
+        !greq->freed)
+        MGDS_NEXT(Grequest_complete, 1)((mgds_word)greq->staged.handle);
+}
+
+/*
+ * A claim of this very thread was left behind by an error handler that jumped
+ * out of the test below: the operation below is over then.
+ */
+static bool claim(struct mgds_greq *greq)
+{
+    const void *nobody = NULL;
+
+    if (__atomic_compare_exchange_n(&greq->claimed, &nobody, self(), false,
+                                    __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
+        return true;
+    if (nobody != self())
+        return false;
+    greq->error = MPI_ERR_OTHER;
+    if (greq->phase == MGDS_GREQ_BELOW)
+        greq->phase = MGDS_GREQ_COPYING;
+    return true;
+}
+
+int mgds_greq_poll(struct mgds_greq *greq)
+{
+    bool done;
+
+    if (!claim(greq))
+        return 0;
+    step(greq);
+    done = greq->phase == MGDS_GREQ_DONE;
+    __atomic_store_n(&greq->claimed, NULL, __ATOMIC_RELEASE);
+    return done;
+}
+
+static int poll_staged(struct mgds_staged *staged)
+{
+    return mgds_greq_poll((struct mgds_greq *)staged);
+}
+
+static void destroy_greq(struct mgds_greq *greq)
+{
+    greq->ops->destroy(greq->state);
+    free(greq);
+}
+
+static void destroy_staged(struct mgds_staged *staged)
+{
+    destroy_greq((struct mgds_greq *)staged);
+}
+
+static const struct mgds_staged_ops greq_staged_ops = {
+    .kind = MGDS_STAGED_GREQ,
+    .poll = poll_staged,
+    .destroy = destroy_staged,
+};
+
+/* MPI's callbacks. */
+
+static int query(void *state, MPI_Status *status)
+{
+    struct mgds_greq *greq = state;
+
+    *status = greq->status;
+    status->MPI_ERROR = greq->error;
+    return watch.watching ? MPI_SUCCESS : greq->error;
+}
+
+static int give_up(void *state)
+{
+    struct mgds_greq *greq = state;
+
+    if (greq->phase == MGDS_GREQ_STARTED) {
+        destroy_greq(greq);
+        return MPI_SUCCESS;
+    }
+    mgds_staged_remove(&greq->staged);
+    if (greq->phase != MGDS_GREQ_DONE) {
+        greq->freed = true;
+        mgds_staged_orphan(&greq->staged);
+    } else if (watch.watching) {
+        greq->next = watch.consumed;
+        watch.consumed = greq;
+    } else {
+        destroy_greq(greq);
+    }
+    return MPI_SUCCESS;
+}
+
+/* The receive below may win: then this was no cancel. */
+static int cancel(void *state, int complete)
+{
+    struct mgds_greq *greq = state;
+
+    if (!complete && greq->phase == MGDS_GREQ_BELOW)
+        return (int)MGDS_NEXT(Cancel, 1)((mgds_word)&greq->below);
+    return MPI_SUCCESS;
+}
+
+static int poll_one(void *state, MPI_Status *status)
+{
+    (void)status;
+    mgds_greq_poll(state);
+    return MPI_SUCCESS;
+}
+
+/* Asks in turn rather than waiting below: MPICH 4.0.2 does not come back from
+ * a Wait inside its wait function. */
+static int wait_all(int count, void **states, double timeout,
+                    MPI_Status *status)
+{
+    int left = count;
+
+    (void)timeout;
+    (void)status;
+    while (left > 0) {
+        left = 0;
+        for (int i = 0; i < count; i++)
+            left += !mgds_greq_poll(states[i]);
+        if (left > 0)
+            sched_yield();
+    }
+    return MPI_SUCCESS;
+}
+
+bool mgds_greq_driven_below(void)
+{
+    return mgds_below()->Grequest_start_extended != NULL;
+}
+
+static int start(struct mgds_greq *greq)
+{
+    int rc;
+
+    if (mgds_greq_driven_below())
+        return mgds_below()->Grequest_start_extended(query, give_up, cancel,
+                                                     poll_one, wait_all, greq,
+                                                     &greq->staged.handle);
+    mgds_warn_once("the MPI below has no MPIX_Grequest_start: receives into "
+                   "GPU memory make progress only in completion calls of this "
+                   "program");
+    rc = (int)MGDS_NEXT(Grequest_start, 5)((mgds_word)query, (mgds_word)give_up,
+                                           (mgds_word)cancel, (mgds_word)greq,
+                                           (mgds_word)&greq->staged.handle);
+    return rc;
+}
+
+int mgds_greq_create(struct mgds_greq **out, MPI_Comm comm,
+                     const struct mgds_greq_ops *ops, void *state)
+{
+    struct mgds_greq *greq = mgds_calloc(1, sizeof(*greq));
+
+    if (!greq)
+        return -ENOMEM;
+    greq->staged.ops = &greq_staged_ops;
+    greq->staged.comm = comm;
+    greq->staged.state = MGDS_STAGED_ACTIVE;
+    greq->ops = ops;
+    greq->state = state;
+    greq->below = MPI_REQUEST_NULL;
+    greq->phase = MGDS_GREQ_STARTED;
+    if (start(greq) != MPI_SUCCESS) {
+        free(greq);
+        return -ENOMEM;
+    }
+    *out = greq;
+    return 0;
+}
+
+MPI_Request *mgds_greq_below(struct mgds_greq *greq)
+{
+    return &greq->below;
+}
+
+void mgds_greq_arm(struct mgds_greq *greq, MPI_Request *user)
+{
+    greq->phase = MGDS_GREQ_BELOW;
+    mgds_staged_add(&greq->staged);
+    *user = greq->staged.handle;
+}
+
+/* MPI frees it once it is both complete and freed. */
+void mgds_greq_drop(struct mgds_greq *greq)
+{
+    MPI_Request handle = greq->staged.handle;
+
+    MGDS_NEXT(Grequest_complete, 1)((mgds_word)handle);
+    MGDS_NEXT(Request_free, 1)((mgds_word)&handle);
+}
+
+void mgds_greq_watch(void)
+{
+    watch.watching = true;
+    watch.consumed = NULL;
+}
+
+struct mgds_greq *mgds_greq_watched(void)
+{
+    watch.watching = false;
+    return watch.consumed;
+}
+
+int mgds_greq_error(struct mgds_greq *greq)
+{
+    int rc = greq->unsaid;
+
+    greq->unsaid = 0;
+    if (rc < 0)
+        mgds_mpi_error(greq->staged.comm, rc);
+    return greq->error;
+}
+
+struct mgds_greq *mgds_greq_of(struct mgds_staged *staged)
+{
+    return staged && staged->ops == &greq_staged_ops
+               ? (struct mgds_greq *)staged
+               : NULL;
+}
+
+void mgds_greq_put(struct mgds_greq *greq)
+{
+    destroy_greq(greq);
+}

@@ -1,0 +1,296 @@
+/*
+ * Bodies of nonblocking point-to-point calls. A send is copied before it
+ * returns and keeps the request of the MPI below; a receive is a generalized
+ * request (grequest.h), so that the copy up is part of its completion.
+ */
+#include <errno.h>
+#include <mpi.h>
+#include <stddef.h>
+
+#include "shim/base/alloc.h"
+#include "shim/pmpi/call.h"
+#include "shim/pmpi/errmap.h"
+#include "shim/pmpi/grequest.h"
+#include "shim/pmpi/next.h"
+#include "shim/pmpi/own.h"
+#include "shim/pmpi/p2p.h"
+#include "shim/pmpi/staged.h"
+
+static mgds_word fail(MPI_Comm comm, int rc)
+{
+    return (mgds_word)mgds_mpi_error(comm, rc);
+}
+
+/* A send whose request is known below. */
+struct sent {
+    struct mgds_staged staged; /* first */
+    struct mgds_side side;
+};
+
+static void sent_destroy(struct mgds_staged *staged)
+{
+    struct sent *sent = (struct sent *)staged;
+
+    mgds_side_fini(&sent->side);
+    free(sent);
+}
+
+static const struct mgds_staged_ops sent_ops = {.kind = MGDS_STAGED_SEND,
+                                                .destroy = sent_destroy};
+
+/* Takes the side over, whatever comes of it. */
+static int sent_create(struct sent **out, struct mgds_side *side, MPI_Comm comm)
+{
+    struct sent *sent = mgds_calloc(1, sizeof(*sent));
+    int rc = sent ? mgds_side_down(side) : -ENOMEM;
+
+    if (rc < 0) {
+        mgds_side_fini(side);
+        free(sent);
+        return rc;
+    }
+    sent->staged.ops = &sent_ops;
+    sent->staged.comm = comm;
+    sent->staged.state = MGDS_STAGED_ACTIVE;
+    sent->side = *side;
+    *out = sent;
+    return 0;
+}
+
+/* addr, count, type, peer, tag, comm, request */
+static mgds_word isend(struct mgds_call_words *call)
+{
+    MPI_Comm comm = (MPI_Comm)call->word[5];
+    struct mgds_side side;
+    struct sent *sent = NULL;
+    mgds_word result;
+    int rc = mgds_p2p_side(&side, call, 0, call->word[3]);
+
+    mgds_staged_orphans_poll();
+    if (rc == 0)
+        return mgds_call_forward(call);
+    if (rc == 1)
+        rc = sent_create(&sent, &side, comm);
+    if (rc < 0)
+        return fail(comm, rc);
+    mgds_call_put(call, 0, &side);
+    result = mgds_call_forward(call);
+    sent->staged.handle = *(MPI_Request *)call->word[6];
+    if ((int)result == MPI_SUCCESS)
+        mgds_staged_add(&sent->staged);
+    else
+        sent_destroy(&sent->staged);
+    return result;
+}
+
+MGDS_CALL_BODIES(Isend, 7, isend)
+MGDS_CALL_BODIES(Issend, 7, isend)
+MGDS_CALL_BODIES(Irsend, 7, isend)
+MGDS_CALL_BODIES(Ibsend, 7, isend)
+
+/* What is behind the generalized request of a receive. */
+struct received {
+    struct mgds_side side;
+    struct mgds_side sent;    /* Isendrecv: the other half */
+    MPI_Request sent_request; /* its request, or MPI_REQUEST_NULL */
+};
+
+static int received_landed(void *state, MPI_Status *status)
+{
+    return mgds_side_land(&((struct received *)state)->side, status);
+}
+
+static int received_poll(void *state)
+{
+    struct received *received = state;
+    int flag = 1;
+
+    if (received->sent_request != MPI_REQUEST_NULL &&
+        (int)MGDS_NEXT(Test, 3)((mgds_word)&received->sent_request,
+                                (mgds_word)&flag,
+                                (mgds_word)MPI_STATUS_IGNORE) != MPI_SUCCESS)
+        return -EIO;
+    return flag ? mgds_side_poll(&received->side) : 0;
+}
+
+static void received_destroy(void *state)
+{
+    struct received *received = state;
+
+    mgds_side_fini(&received->side);
+    mgds_side_fini(&received->sent);
+    free(received);
+}
+
+static const struct mgds_greq_ops received_ops = {
+    received_landed, received_poll, received_destroy};
+
+/* Takes both sides over, whatever comes of it. */
+static int received_create(struct mgds_greq **greq, struct received **out,
+                           const struct mgds_pair *pair, MPI_Comm comm)
+{
+    struct received all = {pair->recv, pair->send, MPI_REQUEST_NULL};
+    struct received *received = mgds_malloc(sizeof(*received));
+    int rc = -ENOMEM;
+
+    if (received) {
+        *received = all;
+        rc = mgds_greq_create(greq, comm, &received_ops, received);
+    }
+    if (rc < 0) {
+        mgds_side_fini(&all.side);
+        mgds_side_fini(&all.sent);
+        free(received);
+        return rc;
+    }
+    *out = received;
+    return 0;
+}
+
+/* addr, count, type, then peer, tag, comm, request or message, request */
+static mgds_word start_receive(struct mgds_call_words *call, unsigned request,
+                               MPI_Comm comm, mgds_word peer)
+{
+    MPI_Request *user = (MPI_Request *)call->word[request];
+    struct mgds_pair pair = {.send = mgds_side_passing(NULL, 0, MPI_BYTE)};
+    struct received *received;
+    struct mgds_greq *greq;
+    mgds_word result;
+    int rc = mgds_p2p_side(&pair.recv, call, 0, peer);
+
+    mgds_staged_orphans_poll();
+    if (rc == 0)
+        return mgds_call_forward(call);
+    if (rc == 1)
+        rc = received_create(&greq, &received, &pair, comm);
+    if (rc < 0)
+        return fail(comm, rc);
+    mgds_call_put(call, 0, &pair.recv);
+    call->word[request] = (mgds_word)mgds_greq_below(greq);
+    result = mgds_call_forward(call);
+    if ((int)result == MPI_SUCCESS)
+        mgds_greq_arm(greq, user);
+    else
+        mgds_greq_drop(greq);
+    return result;
+}
+
+static mgds_word irecv(struct mgds_call_words *call)
+{
+    return start_receive(call, 6, (MPI_Comm)call->word[5], call->word[3]);
+}
+
+MGDS_CALL_BODIES(Irecv, 7, irecv)
+
+static mgds_word imrecv(struct mgds_call_words *call)
+{
+    return start_receive(call, 4, MPI_COMM_SELF, mgds_p2p_message_peer(call));
+}
+
+MGDS_CALL_BODIES(Imrecv, 5, imrecv)
+
+/* One half of an Isendrecv. MPICH 4.0.2 gives the request of its own one no
+ * status, and we need to know how much came: so it is an Irecv and an Isend. */
+struct half {
+    enum mgds_call call;
+    const struct mgds_side *side;
+    mgds_word peer, tag;
+    MPI_Request *request;
+};
+
+static int start_half(const struct half *half, MPI_Comm comm)
+{
+    const struct mgds_side *side = half->side;
+    MGDS_FN(7) *start = (MGDS_FN(7) *)mgds_next(half->call, MGDS_FACE_PMPI);
+
+    return (int)start((mgds_word)side->addr, (mgds_word)side->count,
+                      (mgds_word)side->type, half->peer, half->tag,
+                      (mgds_word)comm, (mgds_word)half->request);
+}
+
+/* The send could not be posted: then there was no receive either. */
+static void take_back(MPI_Request *request)
+{
+    MGDS_NEXT(Cancel, 1)((mgds_word)request);
+    MGDS_NEXT(Wait, 2)((mgds_word)request, (mgds_word)MPI_STATUS_IGNORE);
+}
+
+static int start_halves(const struct half *recv, const struct half *send,
+                        MPI_Comm comm)
+{
+    int rc = start_half(recv, comm);
+
+    if (rc != MPI_SUCCESS)
+        return rc;
+    rc = start_half(send, comm);
+    if (rc != MPI_SUCCESS)
+        take_back(recv->request);
+    return rc;
+}
+
+/* Where the words of the two halves are, besides buffers. */
+struct places {
+    unsigned dest, send_tag, source, recv_tag, comm, request;
+};
+
+static mgds_word start_pair(const struct mgds_call_words *call,
+                            const struct mgds_pair *pair,
+                            const struct places *at)
+{
+    MPI_Comm comm = (MPI_Comm)call->word[at->comm];
+    struct received *received;
+    struct mgds_greq *greq;
+    int rc = received_create(&greq, &received, pair, comm);
+    struct half recv = {MGDS_CALL_Irecv_c, &pair->recv, call->word[at->source],
+                        call->word[at->recv_tag], NULL};
+    struct half send = {MGDS_CALL_Isend_c, &pair->send, call->word[at->dest],
+                        call->word[at->send_tag], NULL};
+
+    if (rc < 0)
+        return fail(comm, rc);
+    recv.request = mgds_greq_below(greq);
+    send.request = &received->sent_request;
+    rc = start_halves(&recv, &send, comm);
+    if (rc == MPI_SUCCESS)
+        mgds_greq_arm(greq, (MPI_Request *)call->word[at->request]);
+    else
+        mgds_greq_drop(greq);
+    return (mgds_word)rc;
+}
+
+/* As Sendrecv, with a request at the end. */
+static mgds_word isendrecv(struct mgds_call_words *call)
+{
+    static const struct places at = {3, 4, 8, 9, 10, 11};
+    struct mgds_pair pair;
+    int rc = mgds_p2p_pair(&pair, call);
+
+    if (rc < 0)
+        return fail((MPI_Comm)call->word[at.comm], rc);
+    return rc == 0 ? mgds_call_forward(call) : start_pair(call, &pair, &at);
+}
+
+MGDS_CALL_BODIES(Isendrecv, 12, isendrecv)
+
+/* addr, count, type, dest, tag, source, tag, comm, request */
+static mgds_word isendrecv_replace(struct mgds_call_words *call)
+{
+    static const struct places at = {3, 4, 5, 6, 7, 8};
+    struct mgds_pair pair;
+    int rc = mgds_call_side(&pair.send, call, 0);
+
+    if (rc == 0)
+        return mgds_call_forward(call);
+    if (rc < 0)
+        return fail((MPI_Comm)call->word[at.comm], rc);
+    rc = mgds_side_down(&pair.send);
+    if (rc == 0)
+        rc = mgds_call_side(&pair.recv, call, 0);
+    if (rc < 0) {
+        mgds_side_fini(&pair.send);
+        return fail((MPI_Comm)call->word[at.comm], rc);
+    }
+    return start_pair(call, &pair, &at);
+}
+
+MGDS_CALL_BODIES(Isendrecv_replace, 9, isendrecv_replace)

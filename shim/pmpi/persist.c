@@ -1,0 +1,232 @@
+/*
+ * Bodies that make persistent requests, and Start. The request of the MPI below
+ * stands over a bounce for as long as it lives.
+ */
+#include "shim/pmpi/persist.h"
+
+#include <errno.h>
+#include <mpi.h>
+#include <sched.h>
+#include <stddef.h>
+
+#include "shim/base/alloc.h"
+#include "shim/pmpi/below.h"
+#include "shim/pmpi/call.h"
+#include "shim/pmpi/errmap.h"
+#include "shim/pmpi/frame.h"
+#include "shim/pmpi/own.h"
+#include "shim/pmpi/p2p.h"
+#include "shim/pmpi/part.h"
+
+static struct mgds_persist *persist_of(struct mgds_staged *staged)
+{
+    return (struct mgds_persist *)staged;
+}
+
+static int start(struct mgds_staged *staged)
+{
+    struct mgds_persist *persist = persist_of(staged);
+
+    if (persist->way == MGDS_PERSIST_SEND)
+        return mgds_bounce_down(persist->side.bounce, 0, SIZE_MAX);
+    if (persist->way == MGDS_PERSIST_PART_RECV)
+        mgds_part_restart(persist);
+    return 0;
+}
+
+static int landed(struct mgds_staged *staged, const MPI_Status *status)
+{
+    struct mgds_persist *persist = persist_of(staged);
+
+    if (persist->way == MGDS_PERSIST_PART_RECV)
+        return mgds_part_landed(persist);
+    if (persist->way != MGDS_PERSIST_RECV || mgds_below_was_cancelled(status))
+        return 0;
+    return mgds_side_land(&persist->side, status);
+}
+
+static int poll(struct mgds_staged *staged)
+{
+    return mgds_side_poll(&persist_of(staged)->side);
+}
+
+void mgds_persist_destroy(struct mgds_staged *staged)
+{
+    struct mgds_persist *persist = persist_of(staged);
+
+    mgds_side_fini(&persist->side);
+    mgds_lock_fini(&persist->lock);
+    free(persist->arrived);
+    free(persist);
+}
+
+static const struct mgds_staged_ops persist_ops = {
+    .kind = MGDS_STAGED_PERSISTENT,
+    .start = start,
+    .landed = landed,
+    .poll = poll,
+    .destroy = mgds_persist_destroy,
+};
+
+static int persist_init(struct mgds_persist *persist, int partitions)
+{
+    persist->partitions = partitions;
+    persist->arrived = mgds_calloc((size_t)partitions + 1, sizeof(bool));
+    return persist->arrived ? mgds_lock_init(&persist->lock, MGDS_LOCK_LAUNCH)
+                            : -ENOMEM;
+}
+
+int mgds_persist_create(struct mgds_persist **out, const struct mgds_side *side,
+                        MPI_Comm comm, enum mgds_persist_way way,
+                        int partitions)
+{
+    struct mgds_persist *persist = mgds_calloc(1, sizeof(*persist));
+    int rc = persist ? persist_init(persist, partitions) : -ENOMEM;
+
+    if (rc < 0) {
+        struct mgds_side gone = *side;
+
+        mgds_side_fini(&gone);
+        if (persist)
+            free(persist->arrived);
+        free(persist);
+        return rc;
+    }
+    persist->side = *side;
+    persist->way = way;
+    if (partitions > 0)
+        persist->bytes = mgds_bounce_bytes(side->bounce) / (size_t)partitions;
+    persist->staged.ops = &persist_ops;
+    persist->staged.comm = comm;
+    persist->staged.state = MGDS_STAGED_INACTIVE;
+    *out = persist;
+    return 0;
+}
+
+struct mgds_persist *mgds_persist_find(MPI_Request handle)
+{
+    struct mgds_staged *staged = mgds_staged_find(handle);
+
+    return staged && staged->ops == &persist_ops ? persist_of(staged) : NULL;
+}
+
+/* addr, count, type, peer, tag, comm, request */
+static mgds_word make(struct mgds_call_words *call, enum mgds_persist_way way)
+{
+    MPI_Comm comm = (MPI_Comm)call->word[5];
+    struct mgds_persist *persist;
+    struct mgds_side side;
+    mgds_word result;
+    int rc = mgds_p2p_side(&side, call, 0, call->word[3]);
+
+    if (rc == 0)
+        return mgds_call_forward(call);
+    if (rc == 1)
+        rc = mgds_persist_create(&persist, &side, comm, way, 0);
+    if (rc < 0)
+        return (mgds_word)mgds_mpi_error(comm, rc);
+    mgds_call_put(call, 0, &side);
+    result = mgds_call_forward(call);
+    persist->staged.handle = *(MPI_Request *)call->word[6];
+    if ((int)result == MPI_SUCCESS)
+        mgds_staged_add(&persist->staged);
+    else
+        mgds_persist_destroy(&persist->staged);
+    return result;
+}
+
+static mgds_word send_init(struct mgds_call_words *call)
+{
+    return make(call, MGDS_PERSIST_SEND);
+}
+
+static mgds_word recv_init(struct mgds_call_words *call)
+{
+    return make(call, MGDS_PERSIST_RECV);
+}
+
+MGDS_CALL_BODIES(Send_init, 7, send_init)
+MGDS_CALL_BODIES(Ssend_init, 7, send_init)
+MGDS_CALL_BODIES(Rsend_init, 7, send_init)
+MGDS_CALL_BODIES(Bsend_init, 7, send_init)
+MGDS_CALL_BODIES(Recv_init, 7, recv_init)
+
+/* Starting. First all copies are queued, then all are waited for: the sends
+ * must be posted in the order of the array, with their data. */
+
+static int wait_for(struct mgds_staged *staged)
+{
+    int rc;
+
+    while ((rc = staged->ops->poll(staged)) == 0)
+        sched_yield();
+    return rc < 0 ? rc : 0;
+}
+
+static int each(const MPI_Request *requests, int count,
+                int (*prepare)(struct mgds_staged *))
+{
+    for (int i = 0; i < count; i++) {
+        struct mgds_staged *staged = mgds_staged_find(requests[i]);
+        int rc = 0;
+
+        if (staged && staged->ops->start &&
+            staged->state == MGDS_STAGED_INACTIVE)
+            rc = prepare(staged);
+        if (rc < 0)
+            return mgds_mpi_error(staged->comm, rc);
+    }
+    return MPI_SUCCESS;
+}
+
+static int queue(struct mgds_staged *staged)
+{
+    return staged->ops->start(staged);
+}
+
+static int prepare(const MPI_Request *requests, int count)
+{
+    int rc;
+
+    mgds_staged_orphans_poll();
+    rc = each(requests, count, queue);
+    return rc == MPI_SUCCESS ? each(requests, count, wait_for) : rc;
+}
+
+static mgds_word started(const MPI_Request *requests, int count,
+                         mgds_word result)
+{
+    for (int i = 0; i < count && (int)result == MPI_SUCCESS; i++) {
+        struct mgds_staged *staged = mgds_staged_find(requests[i]);
+
+        if (staged && staged->ops->start)
+            staged->state = MGDS_STAGED_ACTIVE;
+    }
+    return result;
+}
+
+mgds_word mgds_own_Start(mgds_word request)
+{
+    const MPI_Request *requests = (const MPI_Request *)request;
+    int rc;
+
+    if (!mgds_staged_any() || !requests)
+        return MGDS_FORWARD(1)(request);
+    rc = prepare(requests, 1);
+    if (rc != MPI_SUCCESS)
+        return (mgds_word)rc;
+    return started(requests, 1, MGDS_FORWARD(1)(request));
+}
+
+mgds_word mgds_own_Startall(mgds_word count, mgds_word array)
+{
+    const MPI_Request *requests = (const MPI_Request *)array;
+    int rc;
+
+    if (!mgds_staged_any() || !requests)
+        return MGDS_FORWARD(2)(count, array);
+    rc = prepare(requests, (int)count);
+    if (rc != MPI_SUCCESS)
+        return (mgds_word)rc;
+    return started(requests, (int)count, MGDS_FORWARD(2)(count, array));
+}

@@ -1,0 +1,39 @@
+/* Persistent requests over a bounce, partitioned ones among them. */
+#ifndef MGDS_PMPI_PERSIST_H
+#define MGDS_PMPI_PERSIST_H
+
+#include "shim/base/lock.h"
+#include "shim/pmpi/side.h"
+#include "shim/pmpi/staged.h"
+
+enum mgds_persist_way {
+    MGDS_PERSIST_SEND = 1,
+    MGDS_PERSIST_RECV,
+    MGDS_PERSIST_PART_SEND, /* Pready brings a partition down */
+    MGDS_PERSIST_PART_RECV, /* Parrived brings one up, completion the rest */
+};
+
+struct mgds_persist {
+    struct mgds_staged staged; /* first */
+    struct mgds_side side;
+    enum mgds_persist_way way;
+    /* Partitioned only. Threads may be in Pready and Parrived at a time: the
+     * lock (LAUNCH, held across the driver) guards the bounce and arrived. */
+    struct mgds_lock lock;
+    int partitions;
+    size_t bytes;  /* of a partition, packed */
+    bool *arrived; /* PART_RECV: those that are up already */
+};
+
+/* Takes the side over, whatever comes of it. partitions: 0 if not partitioned.
+ * The handle is the caller's to set, then it is added. */
+int mgds_persist_create(struct mgds_persist **out, const struct mgds_side *side,
+                        MPI_Comm comm, enum mgds_persist_way way,
+                        int partitions);
+
+void mgds_persist_destroy(struct mgds_staged *staged);
+
+/* NULL if the request is not a persistent one of ours. */
+struct mgds_persist *mgds_persist_find(MPI_Request handle);
+
+#endif

@@ -1,0 +1,90 @@
+/*
+ * Bodies of what else is done with a request: asking for its status, and
+ * letting go of it.
+ */
+#include <mpi.h>
+#include <stddef.h>
+
+#include "shim/pmpi/errmap.h"
+#include "shim/pmpi/frame.h"
+#include "shim/pmpi/greq.h"
+#include "shim/pmpi/own.h"
+#include "shim/pmpi/wave.h"
+
+/* Complete below, but perhaps not yet up: MPI is told "done" once it is. */
+static int peek(struct mgds_staged *staged, int *flag, const MPI_Status *status)
+{
+    int rc = 0;
+
+    if (staged->state == MGDS_STAGED_ACTIVE && staged->ops->landed) {
+        staged->state = MGDS_STAGED_LANDED;
+        rc = staged->ops->landed(staged, status);
+    }
+    if (rc >= 0 && staged->state == MGDS_STAGED_LANDED)
+        rc = staged->ops->poll(staged);
+    if (rc < 0)
+        return mgds_mpi_error(staged->comm, rc);
+    *flag = staged->state != MGDS_STAGED_LANDED || rc == 1;
+    return MPI_SUCCESS;
+}
+
+/* MPICH asks no generalized request here how it is, so we do. */
+static mgds_word status_of(struct mgds_wave *wave, mgds_word flag)
+{
+    struct mgds_staged *staged = wave->drops[0].staged;
+    struct mgds_greq *greq = mgds_greq_of(staged);
+    int rc;
+
+    mgds_wave_drive(wave);
+    mgds_greq_watch();
+    rc = (int)MGDS_FORWARD(3)((mgds_word)wave->drops[0].handle, flag,
+                              (mgds_word)wave->statuses);
+    mgds_greq_watched();
+    if (rc != MPI_SUCCESS || !*(int *)flag)
+        return (mgds_word)rc;
+    if (greq)
+        return (mgds_word)mgds_greq_error(greq);
+    if (staged->ops->kind == MGDS_STAGED_PERSISTENT)
+        return (mgds_word)peek(staged, (int *)flag, wave->statuses);
+    return MPI_SUCCESS;
+}
+
+mgds_word mgds_own_Request_get_status(mgds_word request, mgds_word flag,
+                                      mgds_word status)
+{
+    MPI_Request handle = (MPI_Request)request;
+    struct mgds_wave wave;
+    mgds_word result;
+
+    if (!mgds_staged_any() ||
+        mgds_wave_init(&wave, &handle, 1, (MPI_Status *)status) <= 0)
+        return MGDS_FORWARD(3)(request, flag, status);
+    result = status_of(&wave, flag);
+    mgds_wave_fini(&wave);
+    return result;
+}
+
+/*
+ * An active send or persistent request is kept from the MPI below until it is
+ * done, for its memory is ours. A generalized request is let go of below, which
+ * tells us (grequest.c).
+ */
+mgds_word mgds_own_Request_free(mgds_word request)
+{
+    MPI_Request *handle = (MPI_Request *)request;
+    struct mgds_staged *staged =
+        mgds_staged_any() && handle ? mgds_staged_find(*handle) : NULL;
+    mgds_word result;
+
+    if (!staged || staged->ops->kind == MGDS_STAGED_GREQ)
+        return MGDS_FORWARD(1)(request);
+    mgds_staged_remove(staged);
+    if (staged->state == MGDS_STAGED_ACTIVE) {
+        mgds_staged_orphan(staged);
+        *handle = MPI_REQUEST_NULL;
+        return MPI_SUCCESS;
+    }
+    result = MGDS_FORWARD(1)(request);
+    staged->ops->destroy(staged);
+    return result;
+}

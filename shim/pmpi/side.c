@@ -1,0 +1,71 @@
+/* One buffer of a call on its way down. */
+#include "shim/pmpi/side.h"
+
+#include <stddef.h>
+
+#include "shim/pmpi/below.h"
+#include "shim/pmpi/buffer.h"
+
+struct mgds_side mgds_side_passing(const void *addr, MPI_Count count,
+                                   MPI_Datatype type)
+{
+    return (struct mgds_side){NULL, (void *)addr, count, type};
+}
+
+int mgds_side_init(struct mgds_side *side, const void *addr, MPI_Count count,
+                   MPI_Datatype type)
+{
+    struct mgds_buffer buffer;
+    struct mgds_bounce *bounce;
+    int rc = mgds_buffer_look(&buffer, addr, count, type);
+
+    *side = mgds_side_passing(addr, count, type);
+    if (rc <= 0)
+        return rc;
+    rc = mgds_bounce_create(&bounce, &buffer, MGDS_BOUNCE_PACKED);
+    if (rc == 0) {
+        side->bounce = bounce;
+        side->addr = mgds_bounce_base(bounce);
+        if (!mgds_layout_is_dense(buffer.layout)) {
+            side->count = (MPI_Count)mgds_bounce_bytes(bounce);
+            side->type = MPI_BYTE;
+        }
+    }
+    mgds_buffer_put(&buffer);
+    return rc < 0 ? rc : 1;
+}
+
+void mgds_side_fini(struct mgds_side *side)
+{
+    mgds_bounce_destroy(side->bounce);
+}
+
+int mgds_side_down(struct mgds_side *side)
+{
+    int rc;
+
+    if (!side->bounce)
+        return 0;
+    rc = mgds_bounce_down(side->bounce, 0, SIZE_MAX);
+    return rc < 0 ? rc : mgds_bounce_wait(side->bounce);
+}
+
+int mgds_side_land(struct mgds_side *side, const MPI_Status *status)
+{
+    if (!side->bounce)
+        return 0;
+    return mgds_bounce_up(side->bounce, 0, (size_t)mgds_below_bytes(status));
+}
+
+int mgds_side_poll(struct mgds_side *side)
+{
+    return side->bounce ? mgds_bounce_poll(side->bounce) : 1;
+}
+
+int mgds_side_up(struct mgds_side *side, const MPI_Status *status, int rc)
+{
+    if (!side->bounce || !mgds_below_has_data(rc))
+        return 0;
+    rc = mgds_bounce_up(side->bounce, 0, (size_t)mgds_below_bytes(status));
+    return rc < 0 ? rc : mgds_bounce_wait(side->bounce);
+}

@@ -1,0 +1,47 @@
+/*
+ * One buffer of a call on its way down: as the program gave it, or a bounce in
+ * its place. A dense datatype keeps its count and type below; others go packed,
+ * as bytes.
+ */
+#ifndef MGDS_PMPI_SIDE_H
+#define MGDS_PMPI_SIDE_H
+
+#include <mpi.h>
+#include <stdbool.h>
+
+#include "shim/gds/stage/bounce.h"
+
+struct mgds_side {
+    struct mgds_bounce *bounce; /* NULL: the buffer passes as it is */
+    void *addr;                 /* what goes down */
+    MPI_Count count;
+    MPI_Datatype type;
+};
+
+/* A side that passes: for buffers that nothing will be read from or written
+ * to, and before init. */
+struct mgds_side mgds_side_passing(const void *addr, MPI_Count count,
+                                   MPI_Datatype type);
+
+/* 1: staged, fini must follow; 0: it passes; or negative errno. */
+int mgds_side_init(struct mgds_side *side, const void *addr, MPI_Count count,
+                   MPI_Datatype type);
+
+/* Also for a side that passes. The call below is done with it. */
+void mgds_side_fini(struct mgds_side *side);
+
+/* All of it from the GPU, until it is there; 0 or negative errno. Nothing for
+ * a side that passes; likewise below. */
+int mgds_side_down(struct mgds_side *side);
+
+/* Queues what a message with this status brought. */
+int mgds_side_land(struct mgds_side *side, const MPI_Status *status);
+
+/* The queued copies: 1 done, 0 not yet, or negative errno. */
+int mgds_side_poll(struct mgds_side *side);
+
+/* What a receive that ended with rc (MPI's) and this status brought, until it
+ * is there. */
+int mgds_side_up(struct mgds_side *side, const MPI_Status *status, int rc);
+
+#endif

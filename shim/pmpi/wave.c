@@ -1,0 +1,258 @@
+/* The requests of one completion call. */
+#include "shim/pmpi/wave.h"
+
+#include <errno.h>
+#include <sched.h>
+#include <stddef.h>
+
+#include "shim/base/alloc.h"
+#include "shim/pmpi/below.h"
+#include "shim/pmpi/errmap.h"
+#include "shim/pmpi/greq.h"
+
+static bool ignores(const MPI_Status *statuses)
+{
+    return statuses == MPI_STATUS_IGNORE || statuses == MPI_STATUSES_IGNORE;
+}
+
+static int make_room(struct mgds_wave *wave)
+{
+    size_t n = (size_t)wave->count;
+    size_t drops = n * sizeof(*wave->drops);
+
+    wave->drops = wave->small_drops;
+    wave->memory = NULL;
+    if (ignores(wave->statuses))
+        wave->statuses = wave->small_statuses;
+    if (n <= MGDS_WAVE_SMALL)
+        return 0;
+    wave->memory = mgds_malloc(drops + n * sizeof(MPI_Status));
+    if (!wave->memory)
+        return -ENOMEM;
+    wave->drops = wave->memory;
+    if (wave->statuses == wave->small_statuses)
+        wave->statuses = (MPI_Status *)(void *)((char *)wave->memory + drops);
+    return 0;
+}
+
+static int look_up(struct mgds_wave *wave)
+{
+    wave->staged = 0;
+    wave->greqs = 0;
+    for (int i = 0; i < wave->count; i++) {
+        struct mgds_drop *drop = &wave->drops[i];
+
+        drop->handle = wave->requests[i];
+        drop->staged = mgds_staged_find(drop->handle);
+        wave->staged += drop->staged != NULL;
+        wave->greqs += mgds_greq_of(drop->staged) != NULL;
+    }
+    return wave->staged;
+}
+
+int mgds_wave_init(struct mgds_wave *wave, MPI_Request *requests, int count,
+                   MPI_Status *statuses)
+{
+    int rc;
+
+    mgds_staged_orphans_poll();
+    if (!requests || count <= 0)
+        return 0;
+    wave->requests = requests;
+    wave->count = count;
+    wave->statuses = statuses;
+    rc = make_room(wave);
+    if (rc < 0)
+        return rc;
+    rc = look_up(wave);
+    if (rc == 0)
+        mgds_wave_fini(wave);
+    return rc;
+}
+
+void mgds_wave_fini(struct mgds_wave *wave)
+{
+    free(wave->memory);
+}
+
+bool mgds_wave_drive(struct mgds_wave *wave)
+{
+    bool done = true;
+
+    for (int i = 0; i < wave->count && wave->greqs > 0; i++) {
+        struct mgds_greq *greq = mgds_greq_of(wave->drops[i].staged);
+
+        if (greq && !mgds_greq_poll(greq))
+            done = false;
+    }
+    return done;
+}
+
+void mgds_wave_drive_all(struct mgds_wave *wave)
+{
+    while (!mgds_wave_drive(wave))
+        sched_yield();
+}
+
+static int land_persistent(struct mgds_staged *staged, const MPI_Status *status,
+                           int error)
+{
+    staged->state = MGDS_STAGED_INACTIVE;
+    if (!staged->ops->landed || !mgds_below_has_data(error))
+        return 0;
+    staged->state = MGDS_STAGED_LANDED;
+    return staged->ops->landed(staged, status);
+}
+
+/* Queues what must be copied for a completed request; its entry is forgotten
+ * if MPI has forgotten the request. */
+static int land(struct mgds_wave *wave, int index, const MPI_Status *status,
+                int error)
+{
+    struct mgds_drop *drop = &wave->drops[index];
+    struct mgds_staged *staged = drop->staged;
+
+    if (!staged || staged->ops->kind == MGDS_STAGED_GREQ)
+        return 0;
+    if (staged->ops->kind == MGDS_STAGED_PERSISTENT)
+        return staged->state == MGDS_STAGED_ACTIVE
+                   ? land_persistent(staged, status, error)
+                   : 0;
+    if (wave->requests[index] != drop->handle) {
+        mgds_staged_remove(staged);
+        staged->ops->destroy(staged);
+        drop->staged = NULL;
+    }
+    return 0;
+}
+
+/* Waits for the copies of a persistent request. */
+static int finish(struct mgds_staged *staged)
+{
+    int rc = 1;
+
+    if (!staged || staged->state != MGDS_STAGED_LANDED)
+        return 0;
+    while ((rc = staged->ops->poll(staged)) == 0)
+        sched_yield();
+    staged->state = MGDS_STAGED_INACTIVE;
+    return rc < 0 ? rc : 0;
+}
+
+/* Copies of one request were queued, with this result: MPI's error. */
+static int settle(struct mgds_wave *wave, int index, int landed)
+{
+    struct mgds_staged *staged = wave->drops[index].staged;
+    int rc = finish(staged);
+
+    if (landed < 0)
+        rc = landed;
+    return rc < 0 ? mgds_mpi_error(staged->comm, rc) : MPI_SUCCESS;
+}
+
+int mgds_wave_settle_one(struct mgds_wave *wave, int index, int rc)
+{
+    struct mgds_greq *greq = mgds_greq_watched();
+    int error = MPI_SUCCESS;
+
+    if (index >= 0)
+        error = settle(wave, index, land(wave, index, wave->statuses, rc));
+    while (greq) {
+        struct mgds_greq *next = greq->next;
+        int met = mgds_greq_error(greq);
+
+        error = error == MPI_SUCCESS ? met : error;
+        mgds_greq_put(greq);
+        greq = next;
+    }
+    return rc == MPI_SUCCESS ? error : rc;
+}
+
+/* The errors of single requests, for a call that gives many statuses. */
+struct errors {
+    struct mgds_wave *wave;
+    int completed;
+    const int *indices;
+    int rc;
+};
+
+static void note(struct errors *errors, int k, int error)
+{
+    MPI_Status *statuses = errors->wave->statuses;
+
+    if (error == MPI_SUCCESS)
+        return;
+    if (errors->rc == MPI_SUCCESS)
+        for (int i = 0; i < errors->completed; i++)
+            statuses[i].MPI_ERROR = MPI_SUCCESS;
+    if (errors->rc == MPI_SUCCESS)
+        errors->rc = MPI_ERR_IN_STATUS;
+    if (statuses[k].MPI_ERROR == MPI_SUCCESS)
+        statuses[k].MPI_ERROR = error;
+}
+
+static int index_of(const struct errors *errors, int k)
+{
+    return errors->indices ? errors->indices[k] : k;
+}
+
+static bool is_over(const struct errors *errors, int k)
+{
+    return errors->rc == MPI_SUCCESS ||
+           errors->wave->statuses[k].MPI_ERROR != MPI_ERR_PENDING;
+}
+
+static int own_error(const struct errors *errors, int k)
+{
+    return errors->rc == MPI_SUCCESS ? MPI_SUCCESS
+                                     : errors->wave->statuses[k].MPI_ERROR;
+}
+
+static void note_greq(struct errors *errors, struct mgds_greq *greq)
+{
+    int error = mgds_greq_error(greq);
+
+    for (int k = 0; k < errors->completed; k++)
+        if (errors->wave->drops[index_of(errors, k)].handle ==
+            greq->staged.handle)
+            note(errors, k, error);
+    mgds_greq_put(greq);
+}
+
+/* First all copies are queued, then all are waited for. */
+static void settle_copies(struct errors *errors)
+{
+    struct mgds_wave *wave = errors->wave;
+    int rc = errors->rc;
+
+    for (int k = 0; k < errors->completed; k++) {
+        int index = index_of(errors, k);
+        int landed;
+
+        if (!is_over(errors, k))
+            continue;
+        landed = land(wave, index, &wave->statuses[k], own_error(errors, k));
+        if (landed < 0)
+            note(errors, k, settle(wave, index, landed));
+    }
+    if (rc != MPI_SUCCESS && rc != MPI_ERR_IN_STATUS)
+        return;
+    for (int k = 0; k < errors->completed; k++)
+        note(errors, k, settle(wave, index_of(errors, k), 0));
+}
+
+int mgds_wave_settle_many(struct mgds_wave *wave, int completed,
+                          const int *indices, int rc)
+{
+    struct mgds_greq *greq = mgds_greq_watched();
+    struct errors errors = {wave, completed, indices, rc};
+
+    settle_copies(&errors);
+    while (greq) {
+        struct mgds_greq *next = greq->next;
+
+        note_greq(&errors, greq);
+        greq = next;
+    }
+    return errors.rc;
+}

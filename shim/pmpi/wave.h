@@ -1,0 +1,65 @@
+/*
+ * The requests of one completion call, while some of them may be staged: who
+ * is behind them before the call below, and what must be done for those that
+ * it completed.
+ *
+ *   init    look up; 0: none is ours, forward the call as it is
+ *   drive   generalized requests: a step each, or until all are done
+ *   watch, call below with wave.statuses
+ *   settle  those that were completed; the result of the call
+ *   fini
+ */
+#ifndef MGDS_PMPI_WAVE_H
+#define MGDS_PMPI_WAVE_H
+
+#include <mpi.h>
+#include <stdbool.h>
+
+#include "shim/pmpi/staged.h"
+
+enum { MGDS_WAVE_SMALL = 16 };
+
+/* One request of the call. */
+struct mgds_drop {
+    struct mgds_staged *staged; /* NULL: not ours */
+    MPI_Request handle;         /* as it was before the call */
+};
+
+struct mgds_wave {
+    int count;
+    int staged; /* how many are ours */
+    int greqs;  /* how many of these are generalized */
+    MPI_Request *requests;
+    struct mgds_drop *drops;
+    MPI_Status *statuses; /* to be given down: the caller's or our own */
+    void *memory;         /* of a large wave */
+    struct mgds_drop small_drops[MGDS_WAVE_SMALL];
+    MPI_Status small_statuses[MGDS_WAVE_SMALL];
+};
+
+/* How many of the requests are staged, or -ENOMEM; fini only if above 0. The
+ * orphans are polled on the way. statuses: the caller's, or MPI_STATUS(ES)_
+ * IGNORE. */
+int mgds_wave_init(struct mgds_wave *wave, MPI_Request *requests, int count,
+                   MPI_Status *statuses);
+void mgds_wave_fini(struct mgds_wave *wave);
+
+/* A step for every generalized request; true if all are done. */
+bool mgds_wave_drive(struct mgds_wave *wave);
+
+/* Steps until all are done. */
+void mgds_wave_drive_all(struct mgds_wave *wave);
+
+/*
+ * After a call below that ended with rc. single: Wait, Test, Waitany, Testany
+ * completed request index (or none: negative). Returns what our call returns.
+ * Waits for the copies up.
+ */
+int mgds_wave_settle_one(struct mgds_wave *wave, int index, int rc);
+
+/* The same for calls that give many statuses: status k is of request
+ * indices[k], or k if indices is NULL. */
+int mgds_wave_settle_many(struct mgds_wave *wave, int completed,
+                          const int *indices, int rc);
+
+#endif

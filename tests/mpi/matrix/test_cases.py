@@ -1,0 +1,84 @@
+"""The arrays of cases.py cover what they promise, and only allowed cases."""
+import itertools
+import os
+import subprocess
+import sys
+import unittest
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import cases  # noqa: E402 (the path comes first)
+
+LISTING = ("".join(f"call c{i}\n" for i in range(8))
+           + "call reduce_in_place\ncall Bsend\ncall bcast_init\n"
+           + "".join(f"kind k{i}\n" for i in range(4))
+           + "type contiguous\ntype vector\ntype pair\n")
+PROGRAM = os.environ.get("MGDS_MATRIX")
+
+
+def uncovered(array, factors, strength):
+    """By the definition, apart from the generator's own book-keeping."""
+    every = [case for case in itertools.product(*factors)
+             if cases.allowed(case)]
+    missing = 0
+    for places in itertools.combinations(range(len(factors)), strength):
+        def project(case, places=places):
+            return tuple(case[i] for i in places)
+        missing += len({project(c) for c in every}
+                       - {project(c) for c in array})
+    return missing
+
+
+class Covering(unittest.TestCase):
+    def setUp(self):
+        self.factors = cases.factors_of(LISTING)
+
+    def test_every_combination_of_allowed_cases_is_there(self):
+        for strength in (2, 3):
+            for seed in (1, 2):
+                array = cases.covering(self.factors, strength, seed)
+                self.assertEqual(uncovered(array, self.factors, strength), 0)
+                self.assertTrue(all(map(cases.allowed, array)))
+
+    def test_a_case_less_is_seen(self):
+        array = cases.covering(self.factors, 2, 1)
+        worst = max(uncovered(array[:i] + array[i + 1:], self.factors, 2)
+                    for i in range(len(array)))
+        self.assertGreater(worst, 0)
+
+    def test_the_seed_decides(self):
+        self.assertEqual(cases.covering(self.factors, 2, 7),
+                         cases.covering(self.factors, 2, 7))
+        self.assertNotEqual(cases.covering(self.factors, 2, 7),
+                            cases.covering(self.factors, 2, 8))
+
+    def test_arrays_are_small(self):
+        pairs = len(cases.covering(self.factors, 2, 1))
+        least = len(self.factors[0]) * len(self.factors[4])
+        self.assertLess(pairs, 2 * least)
+
+    def test_the_product_is_every_allowed_case(self):
+        array = cases.product(self.factors, 1)
+        self.assertEqual(len(array), len(set(array)))
+        self.assertEqual(uncovered(array, self.factors, 6), 0)
+
+    def test_what_the_mpi_below_cannot_do_is_left_out(self):
+        self.assertNotIn("bcast_init", self.factors[0])
+        for case in cases.product(self.factors, 1):
+            if case[4] == cases.LARGEST:
+                self.assertEqual(case[3], "contiguous")
+
+    @unittest.skipUnless(PROGRAM, "MGDS_MATRIX names no program")
+    def test_pairs_of_the_real_factors_are_covered(self):
+        listing = subprocess.run([PROGRAM, "--list"], check=True, text=True,
+                                 stdout=subprocess.PIPE).stdout
+        factors = cases.factors_of(listing)
+        self.assertEqual(len(factors[1]), 7)
+        self.assertEqual(len(factors[3]), 8)
+        array = cases.covering(factors, 2, 1)
+        self.assertTrue(all(map(cases.allowed, array)))
+        self.assertFalse(cases.needed(factors, 2) - {
+            pair for case in array for pair in cases.combinations_of(case, 2)})
+
+
+if __name__ == "__main__":
+    unittest.main()
