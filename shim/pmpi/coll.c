@@ -1,7 +1,10 @@
 /*
- * The bodies of collectives: see coll.h.
+ * The bodies of collectives: see coll.h. What becomes of the bounces:
  *
- * Persistent collectives are not staged yet: their rows say so.
+ *   blocking     down, call below, up, gone
+ *   nonblocking  down, call below; the request's landing queues up; gone with
+ * it persistent   call below; each start queues down, each landing up; gone
+ * with the request
  */
 #include "shim/pmpi/coll.h"
 
@@ -17,6 +20,7 @@
 #include "shim/pmpi/frame.h"
 #include "shim/pmpi/grequest.h"
 #include "shim/pmpi/own.h"
+#include "shim/pmpi/staged.h"
 
 /* A call with staged buffers. */
 struct op {
@@ -74,7 +78,7 @@ static int wait_parts(struct op *op)
     return rc < 0 ? rc : 0;
 }
 
-static int copy_down(struct op *op)
+static int queue_down(struct op *op)
 {
     int rc = 0;
 
@@ -85,6 +89,13 @@ static int copy_down(struct op *op)
             rc = mgds_bounce_down(part->bounce, part->down.first,
                                   part->down.bytes);
     }
+    return rc < 0 ? rc : 0;
+}
+
+static int copy_down(struct op *op)
+{
+    int rc = queue_down(op);
+
     return rc < 0 ? rc : wait_parts(op);
 }
 
@@ -102,7 +113,9 @@ static int queue_up(struct op *op)
 }
 
 /* Stages the parts and has what the MPI below will read in the bounces: the
-   number of parts, or an error, after which there is nothing to destroy. */
+   number of parts, or an error, after which there is nothing to destroy.
+   (Persistent ones too: MPICH 4.0.2 copies a rank's own block when the request
+   is made, once and for all.) */
 static int create_op(struct op *op, const struct mgds_coll_part *parts,
                      int count, const struct mgds_coll_site *site)
 {
@@ -113,7 +126,7 @@ static int create_op(struct op *op, const struct mgds_coll_part *parts,
         if (rc > 0)
             op->parts++;
     }
-    if (rc >= 0 && op->parts > 0)
+    if (rc >= 0)
         rc = copy_down(op);
     if (rc < 0)
         goto destroy;
@@ -197,6 +210,71 @@ static mgds_word run_nonblocking(struct op *op, unsigned n)
     return result;
 }
 
+/* What the table of staged requests has of a persistent collective. */
+struct persistent {
+    struct mgds_staged staged; /* first */
+    struct op op;
+};
+
+static struct op *op_of(struct mgds_staged *staged)
+{
+    return &((struct persistent *)staged)->op;
+}
+
+static int start_persistent(struct mgds_staged *staged)
+{
+    return queue_down(op_of(staged));
+}
+
+static int land_persistent(struct mgds_staged *staged, const MPI_Status *status)
+{
+    (void)status;
+    return queue_up(op_of(staged));
+}
+
+static int poll_persistent(struct mgds_staged *staged)
+{
+    return poll_parts(op_of(staged));
+}
+
+static void destroy_persistent(struct mgds_staged *staged)
+{
+    destroy_op(op_of(staged));
+    free(staged);
+}
+
+static const struct mgds_staged_ops persistent_ops = {
+    .kind = MGDS_STAGED_PERSISTENT,
+    .start = start_persistent,
+    .landed = land_persistent,
+    .poll = poll_persistent,
+    .destroy = destroy_persistent,
+};
+
+static mgds_word run_persistent(struct op *op, unsigned n)
+{
+    MPI_Request *user = (MPI_Request *)op->words[n - 1];
+    struct persistent *persistent = mgds_calloc(1, sizeof(*persistent));
+    mgds_word result;
+
+    if (!persistent) {
+        destroy_op(op);
+        return (mgds_word)mgds_mpi_error(op->comm, -ENOMEM);
+    }
+    persistent->staged.ops = &persistent_ops;
+    persistent->staged.comm = op->comm;
+    persistent->staged.state = MGDS_STAGED_INACTIVE;
+    persistent->op = *op;
+    result = forward(n, op->words);
+    if ((int)result == MPI_SUCCESS) {
+        persistent->staged.handle = *user;
+        mgds_staged_add(&persistent->staged);
+    } else {
+        destroy_persistent(&persistent->staged);
+    }
+    return result;
+}
+
 static int stage_call(struct op *op, const struct mgds_coll_call *call,
                       const struct mgds_coll_facts *facts)
 {
@@ -229,8 +307,14 @@ mgds_word mgds_coll_run(enum mgds_call id, unsigned n, const mgds_word *words)
         return (mgds_word)mgds_mpi_error(op.comm, rc);
     if (rc == 0)
         return forward(n, words);
-    return call->kind == MGDS_COLL_BLOCKING ? run_blocking(&op, n)
-                                            : run_nonblocking(&op, n);
+    switch (call->kind) {
+    case MGDS_COLL_NONBLOCKING:
+        return run_nonblocking(&op, n);
+    case MGDS_COLL_PERSISTENT:
+        return run_persistent(&op, n);
+    default:
+        return run_blocking(&op, n);
+    }
 }
 
 #define BODY_COLL_PASS(name, n)

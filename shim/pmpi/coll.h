@@ -123,7 +123,7 @@ int mgds_coll_plan(struct mgds_coll_part parts[MGDS_COLL_PARTS],
                    const struct mgds_coll_row *row,
                    const struct mgds_coll_facts *facts, const mgds_word *words);
 
-/* The body: n words of the call. Persistent calls: see coll.c. */
+/* The body: n words of the call. */
 mgds_word mgds_coll_run(enum mgds_call call, unsigned n,
                         const mgds_word *words);
 

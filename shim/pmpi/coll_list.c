@@ -261,7 +261,7 @@ static int make_bounce(struct mgds_coll_staged *staged,
                        const struct blocks *blocks, const struct list *list,
                        const struct mgds_buffer *buffer)
 {
-    bool packed = mgds_coll_is_sparse(buffer->layout->size,
+    bool packed = mgds_coll_is_sparse(list->site->call, buffer->layout->size,
                                       buffer->layout->true_extent) &&
                   is_packable(blocks, list, buffer->layout);
     int rc =

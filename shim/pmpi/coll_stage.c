@@ -93,7 +93,7 @@ static bool is_packed(const struct mgds_coll_call *call,
     if (buffer->count == 1)
         extent = layout->true_extent;
     return !call->row->reduces && layout->size <= INT_MAX &&
-           mgds_coll_is_sparse(layout->size, extent);
+           mgds_coll_is_sparse(call, layout->size, extent);
 }
 
 static int make_bounce(struct mgds_coll_staged *staged,

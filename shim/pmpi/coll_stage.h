@@ -62,11 +62,13 @@ int mgds_coll_extent(MPI_Aint *out, MPI_Datatype type);
  * Would data of size bytes that lies in extent bytes cost too much as a MIRROR?
  * If so it goes PACKED, if it can: with the caller's counts, and for its type
  * one without gaps and of the same size. The counts must stay, since MPICH
- * chooses algorithms by them, and all ranks must choose the same one.
+ * chooses algorithms by them, and all ranks must choose the same one. Not for
+ * persistent calls: MPICH 4.0.2 drops a reference to the type at every start.
  */
-static inline bool mgds_coll_is_sparse(size_t size, ptrdiff_t extent)
+static inline bool mgds_coll_is_sparse(const struct mgds_coll_call *call,
+                                       size_t size, ptrdiff_t extent)
 {
-    return (size_t)extent / 2 > size;
+    return call->kind != MGDS_COLL_PERSISTENT && (size_t)extent / 2 > size;
 }
 
 /* A type of size bytes, for mgds_coll_type_free: 0, or -ENOMEM. */

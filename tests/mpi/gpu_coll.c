@@ -21,17 +21,6 @@ enum type { INT, VECTOR, IRREGULAR, PAIR, TYPES };
    ranks only, ODD: for odd ranks only. */
 enum place { ON_GPU, FROM_HOST, TO_HOST, EVEN_RANKS, ODD_RANKS, PLACES };
 
-enum topology { WORLD, INTER, OPEN_GRID, CLOSED_GRID, GRAPH, TOPOLOGIES };
-
-struct world {
-    MPI_Comm comm;
-    int rank, size;
-    int peers; /* blocks of a buffer: ranks, remote ranks or neighbours */
-    int root;  /* as the call wants it */
-    bool is_root, is_leaf;
-    int in[RANKS_MAX], out[RANKS_MAX]; /* whom the blocks belong to */
-};
-
 struct test {
     const struct collective *collective;
     enum topology topology;
@@ -50,8 +39,7 @@ static MPI_Op user_op;
 static struct pair fresh, wanted, got;
 static struct mgds_test_memory gpu_send, gpu_recv;
 static void *garbage; /* GPU memory that was freed, or nothing at all */
-static struct world worlds[TOPOLOGIES];
-static unsigned stride = 1, phase, numbered, ran;
+static unsigned stride = 1, phase, numbered, ran, broken_below;
 
 static const int irregular_length[] = {1, 2, 1, 3, 1};
 static const int irregular_displ[] = {0, 2, 5, 7, 12};
@@ -119,94 +107,6 @@ static void fill(char *at, size_t bytes, uint64_t seed)
         seed = seed * 6364136223846793005u + 1442695040888963407u;
         at[i] = (char)(seed >> 56);
     }
-}
-
-/* Worlds. */
-
-static void set_peers(struct world *world, int peers)
-{
-    CHECK(peers <= RANKS_MAX);
-    world->peers = peers;
-    for (int i = 0; i < peers; i++)
-        world->in[i] = world->out[i] = i;
-}
-
-static void make_world(struct world *world)
-{
-    world->comm = MPI_COMM_WORLD;
-    MPI_Comm_rank(world->comm, &world->rank);
-    MPI_Comm_size(world->comm, &world->size);
-    set_peers(world, world->size);
-}
-
-static void make_inter(struct world *world)
-{
-    MPI_Comm half;
-    int rank = worlds[WORLD].rank, size = worlds[WORLD].size, remote;
-    bool upper = rank >= (size + 1) / 2;
-
-    if (size < 2)
-        return;
-    MPI_Comm_split(MPI_COMM_WORLD, upper, rank, &half);
-    MPI_Intercomm_create(half, 0, MPI_COMM_WORLD, upper ? 0 : (size + 1) / 2, 0,
-                         &world->comm);
-    MPI_Comm_free(&half);
-    MPI_Comm_rank(world->comm, &world->rank);
-    MPI_Comm_size(world->comm, &world->size);
-    MPI_Comm_remote_size(world->comm, &remote);
-    set_peers(world, remote);
-    world->is_leaf = !upper;
-    world->is_root = upper && world->rank == world->size - 1;
-    world->root = size - (size + 1) / 2 - 1;
-    if (upper)
-        world->root = world->is_root ? MPI_ROOT : MPI_PROC_NULL;
-}
-
-static void make_grid(struct world *world, int periodic)
-{
-    int size = worlds[WORLD].size;
-
-    MPI_Cart_create(MPI_COMM_WORLD, 1, &size, &periodic, 0, &world->comm);
-    MPI_Comm_rank(world->comm, &world->rank);
-    world->size = size;
-    set_peers(world, 2);
-    MPI_Cart_shift(world->comm, 0, 1, &world->in[0], &world->in[1]);
-    memcpy(world->out, world->in, sizeof(world->in));
-}
-
-/* Everybody gives to the next two, and to itself. */
-static void make_graph(struct world *world)
-{
-    int rank = worlds[WORLD].rank, size = worlds[WORLD].size;
-
-    world->rank = rank;
-    world->size = size;
-    world->peers = 3;
-    for (int i = 0; i < 3; i++) {
-        world->out[i] = (rank + i) % size;
-        world->in[i] = (rank + 3 * size - i) % size;
-    }
-    MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, 3, world->in, MPI_UNWEIGHTED,
-                                   3, world->out, MPI_UNWEIGHTED, MPI_INFO_NULL,
-                                   0, &world->comm);
-}
-
-static void make_worlds(void)
-{
-    for (int i = 0; i < TOPOLOGIES; i++)
-        worlds[i].comm = MPI_COMM_NULL;
-    make_world(&worlds[WORLD]);
-    make_inter(&worlds[INTER]);
-    make_grid(&worlds[OPEN_GRID], 0);
-    make_grid(&worlds[CLOSED_GRID], 1);
-    make_graph(&worlds[GRAPH]);
-}
-
-static void free_worlds(void)
-{
-    for (int i = WORLD + 1; i < TOPOLOGIES; i++)
-        if (worlds[i].comm != MPI_COMM_NULL)
-            MPI_Comm_free(&worlds[i].comm);
 }
 
 /* Arguments. */
@@ -311,15 +211,25 @@ static void set_special(struct args *args, const struct test *test,
 
 /* Running and comparing. */
 
+static bool is_persistent(enum form form)
+{
+    return form == PERSISTENT || form == LARGE_PERSISTENT;
+}
+
+static bool has_request(enum form form)
+{
+    return form != BLOCKING && form != LARGE;
+}
+
 static void complete(enum form form, MPI_Request *request)
 {
     int flag = 0;
 
-    if (form == NONBLOCKING)
+    if (form < LARGE)
         CHECK(MPI_Wait(request, MPI_STATUS_IGNORE) == MPI_SUCCESS);
-    while (form == LARGE_NONBLOCKING && !flag)
+    while (form > LARGE && !flag)
         CHECK(MPI_Test(request, &flag, MPI_STATUS_IGNORE) == MPI_SUCCESS);
-    CHECK(form == BLOCKING || form == LARGE || *request == MPI_REQUEST_NULL);
+    CHECK(is_persistent(form) || *request == MPI_REQUEST_NULL);
 }
 
 static void run(const struct test *test, enum form form,
@@ -330,26 +240,33 @@ static void run(const struct test *test, enum form form,
 
     set_special(&copy, test, world);
     CHECK(test->collective->call(form, &copy, &request) == MPI_SUCCESS);
-    complete(form, &request);
+    if (is_persistent(form))
+        CHECK(MPI_Start(&request) == MPI_SUCCESS);
+    if (has_request(form))
+        complete(form, &request);
+    if (is_persistent(form))
+        CHECK(MPI_Request_free(&request) == MPI_SUCCESS);
 }
 
-static void run_on_host(const struct test *test, struct args *args,
+static void run_on_host(const struct test *test, enum form form,
+                        const struct pair *pair, struct args *args,
                         const struct world *world)
 {
     size_t all = test->bytes + 2 * GUARD;
 
-    memcpy(wanted.send, fresh.send, all);
-    memcpy(wanted.recv, fresh.recv, all);
-    args->send = wanted.send + GUARD;
-    args->recv = wanted.recv + GUARD;
-    run(test, BLOCKING, args, world);
+    memcpy(pair->send, fresh.send, all);
+    memcpy(pair->recv, fresh.recv, all);
+    args->send = pair->send + GUARD;
+    args->recv = pair->recv + GUARD;
+    run(test, form, args, world);
 }
 
 static void report(const struct test *test, enum place place, enum form form,
                    const char *buffer, size_t at)
 {
-    static const char *const forms[] = {"blocking", "nonblocking", "large",
-                                        "large nonblocking"};
+    static const char *const forms[FORMS] = {
+        "blocking", "nonblocking",       "persistent",
+        "large",    "large nonblocking", "large persistent"};
 
     fprintf(stderr,
             "case %u: MPI_%s, %s, topology %d, type %d, count %d, in place %d, "
@@ -419,31 +336,50 @@ static void run_placed(const struct test *test, enum place place,
         report(test, place, form, "receive", (size_t)at);
 }
 
-/* MPICH 4.0.2 gives wrong data on host memory too, if nonblocking: Alltoallw in
-   place with datatypes with gaps; Bcast from another group's rank but 0. */
-static bool is_broken_below(const struct test *test, enum form form)
+/*
+ * Does the MPI library itself get this form wrong, on host memory, on any rank?
+ * MPICH 4.0.2 does: nonblocking Alltoallw in place with gaps, nonblocking Bcast
+ * from another group's rank but 0. And each start of its persistent collectives
+ * drops references to the datatype and the communicator: so one start here, and
+ * none with datatypes that can go.
+ */
+static bool is_broken_below(const struct test *test, enum form form,
+                            struct args *args, const struct world *world)
 {
-    const char *name = test->collective->name;
+    int broken;
 
-    if (form != NONBLOCKING && form != LARGE_NONBLOCKING)
+    if (!has_request(form))
         return false;
-    if (test->topology == INTER && strcmp(name, "Bcast") == 0)
+    if (is_persistent(form) && test->type != INT && test->type != PAIR)
         return true;
-    return test->in_place && test->type != INT &&
-           strcmp(name, "Alltoallw") == 0;
+    run_on_host(test, form, &got, args, world);
+    broken = differ(test, got.send, wanted.send, got.send) >= 0 ||
+             differ(test, got.recv, wanted.recv, got.recv) >= 0;
+    MPI_Allreduce(MPI_IN_PLACE, &broken, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
+    return broken;
+}
+
+static bool is_chosen(const struct test *test, enum form form,
+                      struct args *args, const struct world *world)
+{
+    if (numbered++ % stride != phase)
+        return false;
+    if (!is_broken_below(test, form, args, world))
+        return true;
+    broken_below++;
+    return false;
 }
 
 static void run_forms(const struct test *test, struct args *args,
                       const struct world *world)
 {
     for (int place = 0; place < PLACES; place++)
-        for (int form = 0; form < FORMS; form++) {
-            if (numbered++ % stride != phase ||
-                is_broken_below(test, (enum form)form))
-                continue;
-            run_placed(test, (enum place)place, (enum form)form, args, world);
-            ran++;
-        }
+        for (int form = 0; form < FORMS; form++)
+            if (is_chosen(test, (enum form)form, args, world)) {
+                run_placed(test, (enum place)place, (enum form)form, args,
+                           world);
+                ran++;
+            }
 }
 
 static void run_test(struct test *test)
@@ -460,7 +396,7 @@ static void run_test(struct test *test)
          numbered * 1000u + (unsigned)worlds[WORLD].rank);
     fill(fresh.recv, test->bytes + 2 * GUARD,
          numbered * 1000u + 500u + (unsigned)worlds[WORLD].rank);
-    run_on_host(test, &args, world);
+    run_on_host(test, BLOCKING, &wanted, &args, world);
     run_forms(test, &args, world);
 }
 
@@ -570,20 +506,22 @@ int main(int argc, char **argv)
         stride = (unsigned)atoi(argv[1]);
         phase = (unsigned)atoi(argv[2]);
     }
-    make_world(&worlds[WORLD]);
+    make_worlds();
     if (mgds_test_gpu_open(worlds[WORLD].rank, why) < 0) {
         if (worlds[WORLD].rank == 0)
             printf("skipped: %s\n", why);
+        free_worlds();
         MPI_Finalize();
         return SKIPPED;
     }
-    make_worlds();
     make_types();
     alloc_buffers();
     run_all();
     MPI_Barrier(MPI_COMM_WORLD);
     if (worlds[WORLD].rank == 0)
-        printf("gpu_coll: all well, %u of %u cases\n", ran, numbered);
+        printf("gpu_coll: all well, %u of %u cases, %u passed over: the MPI "
+               "library gets them wrong on host memory\n",
+               ran, numbered, broken_below);
     free_buffers();
     MPI_Op_free(&user_op);
     MPI_Type_free(&types[VECTOR]);

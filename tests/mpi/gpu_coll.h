@@ -10,7 +10,15 @@
 
 enum { RANKS_MAX = 8, NEIGHBOURS_MAX = 4 };
 
-enum form { BLOCKING, NONBLOCKING, LARGE, LARGE_NONBLOCKING, FORMS };
+enum form {
+    BLOCKING,
+    NONBLOCKING,
+    PERSISTENT,
+    LARGE,
+    LARGE_NONBLOCKING,
+    LARGE_PERSISTENT,
+    FORMS
+};
 
 /* Arrays in both widths. */
 struct list {
@@ -54,5 +62,21 @@ struct collective {
 
 extern const struct collective collectives[];
 extern const int collective_count;
+
+enum topology { WORLD, INTER, OPEN_GRID, CLOSED_GRID, GRAPH, TOPOLOGIES };
+
+struct world {
+    MPI_Comm comm;
+    int rank, size;
+    int peers; /* blocks of a buffer: ranks, remote ranks or neighbours */
+    int root;  /* as the call wants it */
+    bool is_root, is_leaf;
+    int in[RANKS_MAX], out[RANKS_MAX]; /* whom the blocks belong to */
+};
+
+/* comm is MPI_COMM_NULL where the job has too few ranks for it. */
+extern struct world worlds[TOPOLOGIES];
+void make_worlds(void);
+void free_worlds(void);
 
 #endif

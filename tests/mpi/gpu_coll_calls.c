@@ -11,10 +11,14 @@
             return MPI_##name(SMALL);                                          \
         case NONBLOCKING:                                                      \
             return MPI_I##lower(SMALL, request);                               \
+        case PERSISTENT:                                                       \
+            return MPI_##name##_init(SMALL, MPI_INFO_NULL, request);           \
         case LARGE:                                                            \
             return MPI_##name##_c(LARGE_ARGS);                                 \
-        default:                                                               \
+        case LARGE_NONBLOCKING:                                                \
             return MPI_I##lower##_c(LARGE_ARGS, request);                      \
+        default:                                                               \
+            return MPI_##name##_init_c(LARGE_ARGS, MPI_INFO_NULL, request);    \
         }                                                                      \
     }
 

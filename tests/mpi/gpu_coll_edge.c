@@ -279,6 +279,27 @@ static void many_at_a_time_complete_in_any_order(void)
     }
 }
 
+static void persistent_ones_copy_at_each_start(void)
+{
+    struct mgds_test_memory in = gpu(BYTES), out = gpu(BYTES);
+    MPI_Request requests[2];
+
+    MPI_Bcast_init(in.at, COUNT, MPI_INT, 0, MPI_COMM_WORLD, MPI_INFO_NULL,
+                   &requests[0]);
+    MPI_Alltoall_init(in.at, COUNT / size, MPI_INT, out.at, COUNT / size,
+                      MPI_INT, MPI_COMM_SELF, MPI_INFO_NULL, &requests[1]);
+    for (int lap = 0; lap < 3; lap++) {
+        put_all(&in, 10 * lap + rank);
+        MPI_Start(&requests[0]);
+        MPI_Wait(&requests[0], MPI_STATUS_IGNORE);
+        CHECK(holds(&in, 10 * lap, 1));
+    }
+    MPI_Request_free(&requests[0]);
+    MPI_Request_free(&requests[1]);
+    mgds_test_memory_free(&in);
+    mgds_test_memory_free(&out);
+}
+
 enum { THREADS = 2, LAPS = 20 };
 
 struct worker {
@@ -365,6 +386,7 @@ static void run_all(int provided)
     addresses_may_be_in_the_type();
     a_single_rank_has_displacements_too();
     many_at_a_time_complete_in_any_order();
+    persistent_ones_copy_at_each_start();
     if (provided == MPI_THREAD_MULTIPLE)
         threads_have_collectives_of_their_own();
 }

@@ -11,7 +11,7 @@ foreach(program gpu_coll gpu_coll_edge)
   mgds_program(${program} SOURCES ${program}.c LIBS mpich::c mgds_test_gpu)
   add_dependencies(${program} mgds_sim_cuda)
 endforeach()
-target_sources(gpu_coll PRIVATE gpu_coll_calls.c)
+target_sources(gpu_coll PRIVATE gpu_coll_calls.c gpu_coll_worlds.c)
 
 # The full product of cases is for --all; every 7th of them is quick.
 foreach(ranks 1 2 3 4)
