@@ -15,6 +15,7 @@
 #define NAME_MAX_BYTES 96 /* of a whole variable name of ours */
 
 const char *const mgds_summary_names[] = {"none", "rank0", "all", NULL};
+const char *const mgds_staging_names[] = {"auto", "always", "never", NULL};
 const char *const mgds_path_names[] = {"self",   "p2p", "ib-gpu",
                                        "ib-cpu", "ucx", NULL};
 

@@ -113,6 +113,10 @@ void mgds_config_table_text(const struct mgds_config_table *table,
 enum mgds_summary { MGDS_SUMMARY_NONE, MGDS_SUMMARY_RANK0, MGDS_SUMMARY_ALL };
 extern const char *const mgds_summary_names[];
 
+/* Whether GPU buffers go through bounce buffers. */
+enum mgds_staging { MGDS_STAGE_AUTO, MGDS_STAGE_ALWAYS, MGDS_STAGE_NEVER };
+extern const char *const mgds_staging_names[];
+
 /* Ways of data between two processes; sets of them have bit 1u << path. */
 enum mgds_path {
     MGDS_PATH_SELF,

@@ -1,8 +1,169 @@
-/* Does the MPI below take GPU memory itself? */
+/*
+ * Does the MPI below take GPU memory itself? The trial is a message to
+ * ourselves from host to device, device to device and device to host memory,
+ * short and long, on a communicator and in memory of its own.
+ *
+ * Concurrency. One word says how things stand: UNTRIED -> TRYING by the thread
+ * that takes it, then STAGES or PASSES, for good. Who comes while it is TRYING
+ * stages, which is always right.
+ */
 #include "shim/pmpi/aware.h"
+
+#include <mpi.h>
+#include <stdatomic.h>
+#include <stddef.h>
+#include <string.h>
+
+#include "shim/base/alloc.h"
+#include "shim/base/log.h"
+#include "shim/ctx.h"
+#include "shim/gds/cuda/driver.h"
+#include "shim/gds/cuda/mem.h"
+#include "shim/gds/cuda/presence.h"
+#include "shim/pmpi/below.h"
+#include "shim/pmpi/next.h"
+#include "shim/pmpi/process.h"
+
+enum standing { UNTRIED, TRYING, STAGES, PASSES };
+
+static atomic_int standing = UNTRIED;
+
+static bool below_says_yes(void)
+{
+    return mgds_below()->Query_cuda_support &&
+           mgds_below()->Query_cuda_support() == 1;
+}
+
+/* MPI_COMM_SELF is there in the world model only. */
+static bool has_world(void)
+{
+    int begun = 0, ended = 0;
+
+    MGDS_NEXT(Initialized, 1)((mgds_word)&begun);
+    MGDS_NEXT(Finalized, 1)((mgds_word)&ended);
+    return begun && !ended;
+}
+
+/* What a trial works with: two pieces on the device, two on the host. */
+enum { SHORT = 64, LONG = 1 << 20 };
+
+struct trial {
+    MPI_Comm comm;
+    void *device[2];
+    unsigned char *sent, *received;
+};
+
+static int move(const struct trial *trial, const void *from, void *to,
+                int bytes)
+{
+    enum { TAG = 1, SELF = 0 };
+
+    return (int)MGDS_NEXT(Sendrecv, 12)(
+        (mgds_word)from, (mgds_word)bytes, (mgds_word)MPI_BYTE, SELF, TAG,
+        (mgds_word)to, (mgds_word)bytes, (mgds_word)MPI_BYTE, SELF, TAG,
+        (mgds_word)trial->comm, (mgds_word)MPI_STATUS_IGNORE);
+}
+
+static bool holds(const struct trial *trial, int bytes)
+{
+    size_t n = (size_t)bytes;
+
+    for (size_t i = 0; i < n; i++)
+        trial->sent[i] = (unsigned char)(i * 7 + n);
+    memset(trial->received, 0, n);
+    return move(trial, trial->sent, trial->device[0], bytes) == MPI_SUCCESS &&
+           move(trial, trial->device[0], trial->device[1], bytes) ==
+               MPI_SUCCESS &&
+           move(trial, trial->device[1], trial->received, bytes) ==
+               MPI_SUCCESS &&
+           memcmp(trial->sent, trial->received, n) == 0;
+}
+
+/* Errors of the trial are for us, not for the program. */
+static bool has_comm(struct trial *trial)
+{
+    if ((int)MGDS_NEXT(Comm_dup, 2)((mgds_word)MPI_COMM_SELF,
+                                    (mgds_word)&trial->comm) != MPI_SUCCESS)
+        return false;
+    MGDS_NEXT(Comm_set_errhandler, 2)
+    ((mgds_word)trial->comm, (mgds_word)MPI_ERRORS_RETURN);
+    return true;
+}
+
+static bool try_messages(struct trial *trial)
+{
+    bool good;
+
+    trial->sent = mgds_malloc(2 * LONG);
+    if (!trial->sent)
+        return false;
+    trial->received = trial->sent + LONG;
+    good = has_comm(trial);
+    if (good) {
+        good = holds(trial, SHORT) && holds(trial, LONG);
+        MGDS_NEXT(Comm_free, 1)((mgds_word)&trial->comm);
+    }
+    free(trial->sent);
+    return good;
+}
+
+static bool try_on(const struct mgds_context *ctx)
+{
+    struct trial trial = {.comm = MPI_COMM_NULL};
+    bool good = false;
+
+    if (mgds_trial_alloc(&trial.device[0], ctx, LONG) < 0)
+        return false;
+    if (mgds_trial_alloc(&trial.device[1], ctx, LONG) == 0) {
+        good = try_messages(&trial);
+        mgds_trial_free(ctx, trial.device[1]);
+    }
+    mgds_trial_free(ctx, trial.device[0]);
+    return good;
+}
+
+static bool below_takes(const struct mgds_ptr *ptr)
+{
+    struct mgds_context *ctx;
+    bool good;
+
+    if (!below_says_yes() || !has_world() || mgds_context_of_ptr(&ctx, ptr) < 0)
+        return false;
+    good = try_on(ctx);
+    mgds_context_put(ctx);
+    if (good)
+        mgds_info("the MPI library takes GPU memory: buffers are passed on");
+    else
+        mgds_warn("the MPI library says that it takes GPU memory, but a "
+                  "message to ourselves did not arrive: buffers are staged");
+    return good;
+}
+
+static bool settle(const struct mgds_ptr *ptr)
+{
+    int untried = UNTRIED;
+    bool stages;
+
+    if (!atomic_compare_exchange_strong(&standing, &untried, TRYING))
+        return untried != PASSES;
+    stages = !below_takes(ptr);
+    atomic_store(&standing, stages ? STAGES : PASSES);
+    return stages;
+}
 
 bool mgds_aware_stages(const struct mgds_ptr *ptr)
 {
-    (void)ptr;
-    return true;
+    int now;
+
+    if (mgds_ctx()->config.stage != MGDS_STAGE_AUTO)
+        return mgds_ctx()->config.stage == MGDS_STAGE_ALWAYS;
+    now = atomic_load_explicit(&standing, memory_order_acquire);
+    return now == UNTRIED || now == TRYING ? settle(ptr) : now == STAGES;
+}
+
+bool mgds_aware_can_stage(void)
+{
+    if (!mgds_process()->active || mgds_ctx()->config.stage == MGDS_STAGE_NEVER)
+        return false;
+    return !mgds_presence_cuda() || mgds_driver() != NULL;
 }

@@ -18,4 +18,8 @@
  * from and to memory of our own on the same device. Any thread. */
 bool mgds_aware_stages(const struct mgds_ptr *ptr);
 
+/* Will GPU memory in MPI calls work because we stage it (what
+ * MPIX_Query_cuda_support asks)? Any thread, at any time. */
+bool mgds_aware_can_stage(void);
+
 #endif

@@ -22,8 +22,8 @@ static void find_all(void)
     MGDS_BELOW_CALLS(X)
 #undef X
     find(&below.Grequest_start_extended, "PMPIX_Grequest_start");
-    find(&below.Query_cuda_support, "PMPIX_Query_cuda_support");
-    find(&below.GPU_query_support, "PMPIX_GPU_query_support");
+    find(&below.Query_cuda_support, "MPIX_Query_cuda_support");
+    find(&below.GPU_query_support, "MPIX_GPU_query_support");
 }
 
 const struct mgds_below *mgds_below(void)

@@ -12,21 +12,15 @@
 #include <cmocka.h>
 
 #include "shim/base/stats.h"
+#include "shim/ctx.h"
 #include "shim/gds/cuda/defer.h"
 #include "shim/gds/stage/bounce.h"
 #include "shim/gds/stage/stage.h"
 #include "tests/soft/soft_cuda.h"
 #include "tests/soft/stage_door.h"
-
-enum { ROOM = 1 << 20, ORIGIN = 1 << 19 };
+#include "tests/soft/stage_place.h"
 
 static CUcontext primary[2];
-
-/* Memory of a GPU, and what must be in it. */
-struct place {
-    CUdeviceptr gpu;
-    unsigned char *want;
-};
 
 static int start(void **state)
 {
@@ -44,57 +38,6 @@ static int finish(void **state)
     mgds_stage_fini();
     mgds_defer_drain();
     return 0;
-}
-
-static void write_gpu(CUdeviceptr to, const void *from, size_t bytes)
-{
-    OK(cu.cuMemcpy(to, (CUdeviceptr)(uintptr_t)from, bytes));
-    OK(cu.cuStreamSynchronize(NULL));
-}
-
-static void open_place(struct place *place)
-{
-    OK(cu.cuMemAlloc_v2(&place->gpu, ROOM));
-    place->want = (unsigned char *)malloc(ROOM);
-    assert_non_null(place->want);
-    for (size_t i = 0; i < ROOM; i++)
-        place->want[i] = (unsigned char)(i * 7 + (i >> 8) * 3 + 1);
-    write_gpu(place->gpu, place->want, ROOM);
-}
-
-static void close_place(struct place *place)
-{
-    OK(cu.cuMemFree_v2(place->gpu));
-    free(place->want);
-}
-
-static void assert_as_wanted(const struct place *place)
-{
-    unsigned char *got = (unsigned char *)malloc(ROOM);
-
-    assert_non_null(got);
-    OK(cu.cuMemcpy((CUdeviceptr)(uintptr_t)got, place->gpu, ROOM));
-    assert_memory_equal(got, place->want, ROOM);
-    free(got);
-}
-
-static struct mgds_layout *bytes_of(size_t size)
-{
-    struct mgds_layout *layout;
-
-    assert_int_equal(mgds_layout_bytes(&layout, size, size), 0);
-    return layout;
-}
-
-static struct mgds_layout *hvector_of(struct mgds_layout *child, size_t count,
-                                      size_t blocklength, ptrdiff_t stride)
-{
-    struct mgds_layout *layout;
-
-    assert_int_equal(
-        mgds_layout_hvector(&layout, child, count, blocklength, stride), 0);
-    mgds_layout_put(child);
-    return layout;
 }
 
 static struct mgds_layout *resized(struct mgds_layout *child, ptrdiff_t lb,
@@ -133,63 +76,65 @@ struct kind {
     struct mgds_layout *(*make)(void);
     size_t count;
     unsigned copies, launches;
+    unsigned alone; /* copies without kernels */
 };
 
 static struct mgds_layout *make_dense(void)
 {
-    return bytes_of(8);
+    return stage_bytes_of(8);
 }
 
 static struct mgds_layout *make_rows(void)
 {
-    return hvector_of(bytes_of(8), 40, 64, 1000);
+    return stage_hvector_of(stage_bytes_of(8), 40, 64, 1000);
 }
 
 static struct mgds_layout *make_planes(void)
 {
-    return hvector_of(hvector_of(bytes_of(300), 3, 1, 400), 5, 1, 2000);
+    return stage_hvector_of(stage_hvector_of(stage_bytes_of(300), 3, 1, 400), 5,
+                            1, 2000);
 }
 
 static struct mgds_layout *make_narrow(void)
 {
-    return hvector_of(bytes_of(8), 500, 1, 24);
+    return stage_hvector_of(stage_bytes_of(8), 500, 1, 24);
 }
 
 static struct mgds_layout *make_gaps(void)
 {
-    return resized(bytes_of(6), 0, 8);
+    return resized(stage_bytes_of(6), 0, 8);
 }
 
 static struct mgds_layout *make_few(void)
 {
-    return indexed_of(bytes_of(24), 3, few);
+    return indexed_of(stage_bytes_of(24), 3, few);
 }
 
 static struct mgds_layout *make_irregular(void)
 {
-    return indexed_of(bytes_of(8), 8, irregular);
+    return indexed_of(stage_bytes_of(8), 8, irregular);
 }
 
 static struct mgds_layout *make_odd(void)
 {
-    return indexed_of(bytes_of(3), 8, odd);
+    return indexed_of(stage_bytes_of(3), 8, odd);
 }
 
 static struct mgds_layout *make_backwards(void)
 {
-    return hvector_of(bytes_of(16), 20, 2, -64);
+    return stage_hvector_of(stage_bytes_of(16), 20, 2, -64);
 }
 
 static struct mgds_layout *make_nested(void)
 {
-    return hvector_of(resized(make_irregular(), -120, 2304), 3, 2, 20000);
+    return stage_hvector_of(resized(make_irregular(), -120, 2304), 3, 2, 20000);
 }
 
 static struct mgds_layout *make_struct(void)
 {
     const size_t blocklength[] = {2, 1, 5, 1};
     const ptrdiff_t displacement[] = {16, 9000, 40000, 50000};
-    struct mgds_layout *child[] = {make_odd(), make_narrow(), bytes_of(4),
+    struct mgds_layout *child[] = {make_odd(), make_narrow(), stage_bytes_of(4),
                                    make_nested()};
     struct mgds_layout *layout;
 
@@ -201,21 +146,21 @@ static struct mgds_layout *make_struct(void)
 }
 
 static const struct kind kinds[] = {
-    {"dense", make_dense, 5000, 1, 0},
-    {"rows", make_rows, 1, 1, 0},
-    {"rows, many", make_rows, 2, 0, 1},
-    {"planes", make_planes, 1, 1, 0},
-    {"planes, many", make_planes, 3, 3, 0},
-    {"narrow rows", make_narrow, 1, 0, 1},
-    {"gaps", make_gaps, 3000, 0, 1},
-    {"few spans", make_few, 1, 3, 0},
-    {"irregular", make_irregular, 1, 0, 1},
-    {"irregular, many", make_irregular, 70, 0, 1},
-    {"odd", make_odd, 50, 0, 1},
-    {"backwards", make_backwards, 4, 0, 1},
-    {"nested", make_nested, 2, 0, 1},
-    {"struct", make_struct, 1, 0, 1},
-    {"struct, many", make_struct, 2, 0, 1},
+    {"dense", make_dense, 5000, 1, 0, 1},
+    {"rows", make_rows, 1, 1, 0, 1},
+    {"rows, many", make_rows, 2, 0, 1, 80},
+    {"planes", make_planes, 1, 1, 0, 1},
+    {"planes, many", make_planes, 3, 3, 0, 3},
+    {"narrow rows", make_narrow, 1, 0, 1, 1},
+    {"gaps", make_gaps, 3000, 0, 1, 1},
+    {"few spans", make_few, 1, 3, 0, 3},
+    {"irregular", make_irregular, 1, 0, 1, 8},
+    {"irregular, many", make_irregular, 70, 0, 1, 560},
+    {"odd", make_odd, 50, 0, 1, 400},
+    {"backwards", make_backwards, 4, 0, 1, 80},
+    {"nested", make_nested, 2, 0, 1, 96},
+    {"struct", make_struct, 1, 0, 1, 66},
+    {"struct, many", make_struct, 2, 0, 1, 132},
 };
 
 enum { KINDS = sizeof(kinds) / sizeof(kinds[0]) };
@@ -256,29 +201,9 @@ static ptrdiff_t *map_of(struct mgds_layout *layout, size_t count)
     return map.at;
 }
 
-static struct mgds_buffer buffer_at(CUdeviceptr at, struct mgds_layout *layout,
-                                    size_t count)
-{
-    struct mgds_buffer buffer = {
-        .addr = (void *)(uintptr_t)at, .count = count, .layout = layout};
-
-    assert_int_equal(mgds_ptr_find(&buffer.ptr, (void *)(uintptr_t)at, 1), 0);
-    return buffer;
-}
-
-static struct mgds_bounce *bounce_of(const struct mgds_buffer *buffer,
-                                     enum mgds_bounce_form form)
-{
-    struct mgds_bounce *bounce = NULL;
-
-    assert_int_equal(mgds_bounce_create(&bounce, buffer, form), 0);
-    assert_non_null(bounce);
-    return bounce;
-}
-
 /* One staged buffer under test. */
 struct job {
-    struct place place;
+    struct stage_place place;
     ptrdiff_t *at;
     size_t size;
     struct mgds_bounce *bounce;
@@ -338,20 +263,30 @@ static void check_up(struct job *job, size_t first, size_t bytes,
         job->place.want[ORIGIN + job->at[i]] = *host_byte(job, i);
     assert_int_equal(mgds_bounce_up(job->bounce, first, bytes), 0);
     finish_polling(job->bounce);
-    assert_as_wanted(&job->place);
+    stage_assert_place(&job->place);
 }
+
+/* Whether kernels may be used: pinned memory and a door. */
+static bool with_kernels;
 
 static void check_counts(const struct kind *kind, struct job *job)
 {
     uint64_t copies = mgds_stats_value(MGDS_STAT_stage_copies);
     uint64_t launches = mgds_stats_value(MGDS_STAT_stage_launches);
+    uint64_t split = mgds_stats_value(MGDS_STAT_stage_split);
 
     check_down(job, 0, SIZE_MAX);
     check_up(job, 0, SIZE_MAX, 0x31);
     copies = mgds_stats_value(MGDS_STAT_stage_copies) - copies;
     launches = mgds_stats_value(MGDS_STAT_stage_launches) - launches;
-    if (copies != 2 * kind->copies || launches != 2 * kind->launches)
-        fail_msg("%s: %lu copies, %lu launches", kind->name,
+    split = mgds_stats_value(MGDS_STAT_stage_split) - split;
+    if (with_kernels &&
+        (copies != 2 * kind->copies || launches != 2 * kind->launches || split))
+        fail_msg("%s: %lu copies, %lu launches, %lu split", kind->name,
+                 (unsigned long)copies, (unsigned long)launches,
+                 (unsigned long)split);
+    if (!with_kernels && (launches || copies != 2 * kind->alone))
+        fail_msg("%s without kernels: %lu copies, %lu launches", kind->name,
                  (unsigned long)copies, (unsigned long)launches);
 }
 
@@ -361,10 +296,10 @@ static void check_kind(const struct kind *kind, enum mgds_bounce_form form)
     struct job job = {.form = form, .size = layout->size * kind->count};
     struct mgds_buffer buffer;
 
-    open_place(&job.place);
+    stage_open_place(&job.place);
     job.at = map_of(layout, kind->count);
-    buffer = buffer_at(job.place.gpu + ORIGIN, layout, kind->count);
-    job.bounce = bounce_of(&buffer, form);
+    buffer = stage_buffer_at(job.place.gpu + ORIGIN, layout, kind->count);
+    job.bounce = stage_bounce_of(&buffer, form);
     mgds_layout_put(layout);
     assert_int_equal(mgds_bounce_bytes(job.bounce), job.size);
     check_counts(kind, &job);
@@ -376,23 +311,47 @@ static void check_kind(const struct kind *kind, enum mgds_bounce_form form)
     check_up(&job, job.size, SIZE_MAX, 0x99);
     mgds_bounce_destroy(job.bounce);
     free(job.at);
-    close_place(&job.place);
+    stage_close_place(&job.place);
+}
+
+static void check_all_kinds(void)
+{
+    for (int i = 0; i < KINDS; i++) {
+        check_kind(&kinds[i], MGDS_BOUNCE_PACKED);
+        check_kind(&kinds[i], MGDS_BOUNCE_MIRROR);
+    }
 }
 
 static void layouts_are_staged_with_few_copies_or_one_launch(void **state)
 {
     (void)state;
-    for (int i = 0; i < KINDS; i++) {
-        check_kind(&kinds[i], MGDS_BOUNCE_PACKED);
-        check_kind(&kinds[i], MGDS_BOUNCE_MIRROR);
+    with_kernels = mgds_ctx()->config.stage_pool > 0;
+    check_all_kinds();
+}
+
+static void
+without_the_kernel_regular_layouts_still_take_few_copies(void **state)
+{
+    static const struct mgds_pack_door *const doors[] = {&stage_door_refusing,
+                                                         NULL};
+
+    (void)state;
+    with_kernels = false;
+    for (int i = 0; i < 2; i++) {
+        mgds_stage_fini();
+        mgds_pack_use(doors[i]);
+        check_all_kinds();
     }
-    assert_int_equal(mgds_stats_value(MGDS_STAT_stage_split), 0);
+    mgds_stage_fini();
+    mgds_pack_use(&stage_door);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(layouts_are_staged_with_few_copies_or_one_launch),
+        cmocka_unit_test(
+            without_the_kernel_regular_layouts_still_take_few_copies),
     };
 
     if (soft_cuda_load())

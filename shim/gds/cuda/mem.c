@@ -37,6 +37,32 @@ static int alloc_pinned(void **out, const struct mgds_context *ctx,
     return rc;
 }
 
+int mgds_trial_alloc(void **out, const struct mgds_context *ctx, size_t bytes)
+{
+    const struct mgds_driver *driver = mgds_driver();
+    CUdeviceptr ptr = 0;
+    int rc;
+
+    if (!driver || !driver->cuMemAlloc || !driver->cuMemFree)
+        return -ENOTSUP;
+    rc = mgds_context_enter(ctx);
+    if (rc < 0)
+        return rc;
+    rc = mgds_cu(driver->cuMemAlloc(&ptr, bytes));
+    mgds_context_leave();
+    if (rc == 0)
+        *out = (void *)(uintptr_t)ptr;
+    return rc;
+}
+
+void mgds_trial_free(const struct mgds_context *ctx, void *addr)
+{
+    if (mgds_context_enter(ctx) < 0)
+        return;
+    mgds_cu(mgds_driver()->cuMemFree((CUdeviceptr)(uintptr_t)addr));
+    mgds_context_leave();
+}
+
 int mgds_pinned_create(struct mgds_pinned **out, struct mgds_context *ctx,
                        size_t bytes)
 {

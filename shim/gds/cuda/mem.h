@@ -1,4 +1,5 @@
-/* Pinned host memory, and copies between any two kinds of memory. */
+/* Pinned host memory, a little device memory for trials, and copies between
+ * any two kinds of memory. */
 #ifndef MGDS_CUDA_MEM_H
 #define MGDS_CUDA_MEM_H
 
@@ -26,6 +27,11 @@ int mgds_pinned_create(struct mgds_pinned **out, struct mgds_context *ctx,
 /* Never blocks: the memory goes back at the next safe point (defer.h). Nobody
  * may use it any more, copies that were queued included. */
 void mgds_pinned_destroy(struct mgds_pinned *pinned);
+
+/* Memory of the context's device, not zeroed: for a trial, not for messages.
+ * -ENOMEM, -ESHUTDOWN, -ENOTSUP. Both calls wait for the device. */
+int mgds_trial_alloc(void **out, const struct mgds_context *ctx, size_t bytes);
+void mgds_trial_free(const struct mgds_context *ctx, void *addr);
 
 /*
  * A copy of planes x rows x width bytes. Within a plane rows are a pitch

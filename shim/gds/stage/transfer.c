@@ -117,48 +117,83 @@ static struct mgds_copy shape_of(const struct transfer *transfer,
     return shape;
 }
 
-/* Memory of absolute addresses may be anywhere, and may have been freed. */
-static int look_at(const struct transfer *transfer,
-                   const struct mgds_span *span)
+static int copy_flat(struct transfer *transfer, ptrdiff_t offset, size_t bytes,
+                     size_t packed)
+{
+    const struct mgds_span flat = {
+        .offset = offset, .width = bytes, .rows = 1, .planes = 1};
+    const struct mgds_copy shape = shape_of(transfer, &flat, packed);
+
+    return copy(transfer, &shape);
+}
+
+/* Bytes of absolute addresses: what lies side by side there may be of several
+ * allocations, which no copy may cross, and any may have been freed. */
+static int copy_anywhere(struct transfer *transfer, ptrdiff_t offset,
+                         size_t bytes, size_t packed)
+{
+    while (bytes > 0) {
+        const char *at = transfer->bounce->user + offset;
+        size_t now = bytes;
+        struct mgds_ptr ptr;
+        int rc = mgds_ptr_find(&ptr, at, 1);
+
+        if (rc == 0 && ptr.size > 0 &&
+            ptr.size - ((uintptr_t)at - ptr.base) < bytes)
+            now = ptr.size - ((uintptr_t)at - ptr.base);
+        if (rc == 0)
+            rc = copy_flat(transfer, offset, now, packed);
+        if (rc < 0)
+            return rc;
+        offset += (ptrdiff_t)now;
+        packed += now;
+        bytes -= now;
+    }
+    return 0;
+}
+
+static int copy_rows(struct transfer *transfer, const struct mgds_span *span,
+                     size_t packed)
+{
+    int rc = 0;
+
+    for (size_t row = 0; row < span->rows * span->planes && rc == 0; row++) {
+        ptrdiff_t at = span->offset +
+                       (ptrdiff_t)(row / span->rows) * span->slice +
+                       (ptrdiff_t)(row % span->rows) * span->pitch;
+
+        rc = transfer->inside
+                 ? copy_flat(transfer, at, span->width, packed)
+                 : copy_anywhere(transfer, at, span->width, packed);
+        packed += span->width;
+    }
+    return rc;
+}
+
+/* Whether all of a span lies in one live allocation of CUDA's. */
+static bool is_whole(const struct transfer *transfer,
+                     const struct mgds_span *span)
 {
     struct mgds_ptr ptr;
     ptrdiff_t from, to;
 
     if (transfer->inside)
-        return 0;
+        return true;
     mgds_span_range(span, &from, &to);
     return mgds_ptr_find(&ptr, transfer->bounce->user + from,
-                         (size_t)(to - from));
-}
-
-static int copy_row(struct transfer *transfer, const struct mgds_span *span,
-                    size_t row, size_t packed)
-{
-    const ptrdiff_t plane = (ptrdiff_t)(row / span->rows);
-    struct mgds_span flat = {.offset = span->offset + plane * span->slice,
-                             .width = span->width,
-                             .rows = 1,
-                             .planes = 1};
-    struct mgds_copy shape;
-
-    flat.offset += (ptrdiff_t)(row % span->rows) * span->pitch;
-    shape = shape_of(transfer, &flat, packed + row * span->width);
-    return copy(transfer, &shape);
+                         (size_t)(to - from)) == 0 &&
+           ptr.kind != MGDS_PTR_HOST;
 }
 
 static int copy_span(void *arg, const struct mgds_span *span, size_t packed)
 {
     struct transfer *transfer = (struct transfer *)arg;
-    struct mgds_copy shape = shape_of(transfer, span, packed);
-    int rc = look_at(transfer, span);
+    struct mgds_copy shape;
 
-    if (rc < 0)
-        return rc;
-    if (is_copyable(span))
-        return copy(transfer, &shape);
-    for (size_t row = 0; row < span->rows * span->planes && rc == 0; row++)
-        rc = copy_row(transfer, span, row, packed);
-    return rc;
+    if (!is_copyable(span) || !is_whole(transfer, span))
+        return copy_rows(transfer, span, packed);
+    shape = shape_of(transfer, span, packed);
+    return copy(transfer, &shape);
 }
 
 static const char *why_split(const struct mgds_bounce *bounce)

@@ -1,0 +1,191 @@
+/* The pinned pool: classes, the budget, what becomes of idle memory. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "shim/gds/cuda/context.h"
+#include "shim/gds/cuda/defer.h"
+#include "shim/gds/cuda/ptr.h"
+#include "shim/gds/stage/pool.h"
+#include "tests/soft/soft_cuda.h"
+
+#define KIB ((size_t)1024)
+#define MIB (KIB * KIB)
+
+static struct mgds_context *ctx;
+static struct mgds_pool *pool;
+
+static int start(void **state)
+{
+    CUcontext primary;
+
+    (void)state;
+    OK(cu.cuInit(0));
+    OK(cu.cuDevicePrimaryCtxRetain(&primary, 0));
+    OK(cu.cuCtxSetCurrent(primary));
+    assert_int_equal(mgds_context_of_stream(&ctx, NULL), 0);
+    return 0;
+}
+
+static int finish(void **state)
+{
+    (void)state;
+    mgds_context_put(ctx);
+    return 0;
+}
+
+static void open_pool(size_t budget)
+{
+    assert_int_equal(mgds_pool_create(&pool, ctx, budget), 0);
+}
+
+static void close_pool(void)
+{
+    mgds_pool_destroy(pool);
+    mgds_defer_drain();
+}
+
+static struct mgds_piece *take(size_t bytes)
+{
+    struct mgds_piece *piece = NULL;
+
+    assert_int_equal(mgds_pool_take(&piece, pool, bytes), 0);
+    assert_true(piece->bytes >= bytes);
+    assert_int_equal((uintptr_t)piece->addr % 256, 0);
+    memset(piece->addr, 0x3c, piece->bytes);
+    return piece;
+}
+
+static void give(struct mgds_piece *piece)
+{
+    mgds_pool_give(pool, piece);
+}
+
+static enum mgds_ptr_kind kind_of(const struct mgds_piece *piece)
+{
+    struct mgds_ptr ptr;
+
+    assert_int_equal(mgds_ptr_find(&ptr, piece->addr, piece->bytes), 0);
+    return ptr.kind;
+}
+
+static void pieces_waste_little_and_do_not_overlap(void **state)
+{
+    const size_t sizes[] = {0,       1,           4 * KIB, 4 * KIB + 1,
+                            MIB,     MIB + 1,     3 * MIB, 5 * MIB + 1,
+                            7 * MIB, 8 * MIB - 1, 8 * MIB, 8 * MIB + 1};
+    struct mgds_piece *piece[12];
+
+    (void)state;
+    open_pool(256 * MIB);
+    for (unsigned i = 0; i < 12; i++) {
+        piece[i] = take(sizes[i]);
+        assert_int_equal(kind_of(piece[i]), MGDS_PTR_PINNED);
+        assert_true(piece[i]->bytes <= (sizes[i] < MIB ? 2 * sizes[i] + 4 * KIB
+                                                       : sizes[i] / 4 * 5));
+        for (unsigned k = 0; k < i; k++)
+            assert_true((char *)piece[k]->addr + piece[k]->bytes <=
+                            (char *)piece[i]->addr ||
+                        (char *)piece[i]->addr + piece[i]->bytes <=
+                            (char *)piece[k]->addr);
+    }
+    for (unsigned i = 0; i < 12; i++)
+        give(piece[i]);
+    close_pool();
+}
+
+static void small_pieces_share_what_is_pinned(void **state)
+{
+    struct mgds_piece *piece[257];
+
+    (void)state;
+    open_pool(256 * MIB);
+    for (int i = 0; i < 256; i++)
+        piece[i] = take(100);
+    assert_int_equal(mgds_pool_pinned(pool), MIB);
+    piece[256] = take(100);
+    assert_int_equal(mgds_pool_pinned(pool), 2 * MIB);
+    for (int i = 0; i < 257; i++)
+        give(piece[i]);
+    close_pool();
+}
+
+static void beyond_the_budget_memory_is_ordinary(void **state)
+{
+    struct mgds_piece *piece[3], *extra;
+
+    (void)state;
+    open_pool(3 * MIB);
+    for (int i = 0; i < 3; i++)
+        piece[i] = take(MIB);
+    extra = take(MIB);
+    assert_false(extra->pinned);
+    assert_int_equal(kind_of(extra), MGDS_PTR_HOST);
+    assert_int_equal(mgds_pool_pinned(pool), 3 * MIB);
+    give(extra);
+    give(piece[0]);
+    extra = take(MIB);
+    assert_true(extra->pinned);
+    give(extra);
+    give(piece[1]);
+    give(piece[2]);
+    close_pool();
+}
+
+static void a_larger_idle_piece_serves_beyond_the_budget(void **state)
+{
+    struct mgds_piece *small;
+
+    (void)state;
+    open_pool(8 * MIB);
+    give(take(8 * MIB));
+    small = take(10);
+    assert_true(small->pinned);
+    assert_int_equal(small->bytes, 8 * MIB);
+    give(small);
+    close_pool();
+}
+
+static void memory_that_no_message_needs_is_given_up(void **state)
+{
+    (void)state;
+    open_pool(64 * MIB);
+    give(take(32 * MIB));
+    for (int i = 0; i < 20000; i++)
+        give(take(8));
+    mgds_defer_drain();
+    assert_int_equal(mgds_pool_pinned(pool), MIB);
+    close_pool();
+}
+
+static void without_budget_nothing_is_pinned(void **state)
+{
+    struct mgds_piece *piece;
+
+    (void)state;
+    open_pool(0);
+    piece = take(10);
+    assert_false(piece->pinned);
+    give(piece);
+    assert_int_equal(mgds_pool_pinned(pool), 0);
+    close_pool();
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(pieces_waste_little_and_do_not_overlap),
+        cmocka_unit_test(small_pieces_share_what_is_pinned),
+        cmocka_unit_test(beyond_the_budget_memory_is_ordinary),
+        cmocka_unit_test(a_larger_idle_piece_serves_beyond_the_budget),
+        cmocka_unit_test(memory_that_no_message_needs_is_given_up),
+        cmocka_unit_test(without_budget_nothing_is_pinned),
+    };
+
+    if (soft_cuda_load())
+        return 1;
+    return cmocka_run_group_tests(tests, start, finish);
+}
