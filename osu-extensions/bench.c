@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "osu-extensions/gpu.h"
 #include "osu-extensions/report.h"
 #include "osu-extensions/text.h"
 #include "osu-extensions/world.h"
@@ -80,18 +81,32 @@ static int ranks_check(const struct bench *b)
     return STATUS_DONE;
 }
 
-static int kinds_check(const struct bench *b)
+/* Whether this rank has a buffer in GPU memory, or times copies to it. */
+static bool gpu_wanted(const struct bench *b)
 {
-    for (int i = 0; i < 2; i++) {
-        enum mgds_bench_kind kind = b->options.kind[i];
+    int role = mgds_bench_world_role(&b->world, b->pairs);
 
-        if (!mgds_bench_memory_find(kind))
-            return refuse(b,
-                          "buffer kind %s: this version moves host buffers "
-                          "only; give H H",
-                          mgds_bench_kind_name(kind));
-    }
-    return STATUS_DONE;
+    if (role < 0)
+        return false;
+    return b->options.kind[role] != MGDS_BENCH_HOST ||
+           (b->options.copies && b->world.rank == 0);
+}
+
+/* One line for the job, that of the lowest rank that has one. */
+static int gpus_open(const struct bench *b)
+{
+    char why[256] = "";
+    int local = mgds_bench_world_local_rank(&b->world);
+    int rc = 0;
+    int worst;
+
+    if (gpu_wanted(b))
+        rc = mgds_bench_gpu_open(b->options.gpu, local, why);
+    worst = mgds_bench_world_first(&b->world, rc < 0);
+    if (worst < 0)
+        return STATUS_DONE;
+    MPI_Bcast(why, sizeof(why), MPI_CHAR, worst, b->world.comm);
+    return refuse(b, "rank %d: %s", worst, why);
 }
 
 static size_t larger(size_t a, size_t b)
@@ -325,9 +340,9 @@ static int bench_run(struct bench *b)
     int rc;
 
     if (status == STATUS_DONE)
-        status = kinds_check(b);
-    if (status == STATUS_DONE)
         status = need_check(b, &need);
+    if (status == STATUS_DONE)
+        status = gpus_open(b);
     if (status != STATUS_DONE)
         return status;
     rc =

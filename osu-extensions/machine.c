@@ -99,6 +99,7 @@ void mgds_bench_machine_init(struct mgds_bench_machine *machine, MPI_Comm comm)
     cpu_find(machine->cpu, sizeof(machine->cpu));
     kernel_find(machine->kernel, sizeof(machine->kernel));
     mpi_find(machine->mpi);
+    mgds_bench_gpu_facts(&machine->gpu);
     gds_find(machine->gds, sizeof(machine->gds));
     machine->cores = sysconf(_SC_NPROCESSORS_ONLN);
     MPI_Comm_size(comm, &machine->ranks);

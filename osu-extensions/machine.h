@@ -5,13 +5,16 @@
 #include <mpi.h>
 #include <stdbool.h>
 
+#include "osu-extensions/gpu.h"
+
 struct mgds_bench_machine {
     char host[256]; /* of the calling rank */
     char cpu[128];
     char kernel[256];
     char mpi[MPI_MAX_LIBRARY_VERSION_STRING];
     char gds[32]; /* version of an active mpix-gds; "" if none */
-    long cores;   /* online */
+    struct mgds_bench_gpu_facts gpu; /* of the calling rank, if it has one */
+    long cores;                      /* online */
     int ranks;
     int nodes; /* that share no memory */
 };

@@ -1,9 +1,11 @@
-/* The kinds of memory; today the host's alone. */
+/* The kinds of memory by name, and views of them for the host. */
 #include "osu-extensions/memory.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "osu-extensions/gpu.h"
 
 #define PAGE 4096
 
@@ -18,12 +20,11 @@ static const struct mgds_bench_memory host = {
     .free = free,
 };
 
-/* The GPU kinds join here, through libcuda by dlopen. */
 static const struct mgds_bench_memory *const kinds[] = {
     [MGDS_BENCH_HOST] = &host,
-    [MGDS_BENCH_DEVICE] = NULL,
-    [MGDS_BENCH_MANAGED_HOST] = NULL,
-    [MGDS_BENCH_MANAGED_DEVICE] = NULL,
+    [MGDS_BENCH_DEVICE] = &mgds_bench_device,
+    [MGDS_BENCH_MANAGED_HOST] = &mgds_bench_managed_host,
+    [MGDS_BENCH_MANAGED_DEVICE] = &mgds_bench_managed_device,
 };
 
 const struct mgds_bench_memory *

@@ -1,6 +1,6 @@
 /*
  * Kinds of memory that messages lie in, each behind one table of functions.
- * A kind that this version cannot allocate has no table.
+ * Those of a GPU need an open one (gpu.h).
  */
 #ifndef MGDS_BENCH_MEMORY_H
 #define MGDS_BENCH_MEMORY_H
@@ -11,7 +11,7 @@
 
 struct mgds_bench_memory {
     const char *name;
-    /* Returns 0 or negative errno; memory is page-aligned. */
+    /* Returns 0 or negative errno; memory is aligned to 256 bytes. */
     int (*alloc)(void **out, size_t bytes);
     void (*free)(void *at);
     /*
@@ -22,7 +22,7 @@ struct mgds_bench_memory {
     int (*get)(void *to_host, const void *from, size_t bytes);
 };
 
-/* NULL: not in this version. */
+/* Never NULL. */
 const struct mgds_bench_memory *
 mgds_bench_memory_find(enum mgds_bench_kind kind);
 

@@ -20,6 +20,7 @@
 #define UNTIMED_MAX 10
 #define MEMORY_DEFAULT (1 << 30)
 #define MEMORY_MIN (1 << 20)
+#define GPU_MAX 1023
 
 struct parse {
     const struct mgds_bench_spec *spec;
@@ -271,6 +272,24 @@ static int take_buffers(struct parse *p, const char *value)
     return 0;
 }
 
+static int take_gpu(struct parse *p, const char *value)
+{
+    size_t gpu;
+
+    if (mgds_bench_number_parse(value, 0, GPU_MAX, &gpu) < 0)
+        return refuse(p, "option --gpu %.64s: give a number from 0 to %d",
+                      value, GPU_MAX);
+    p->out->gpu = (int)gpu;
+    return 0;
+}
+
+static int take_copies(struct parse *p, const char *value)
+{
+    (void)value;
+    p->out->copies = true;
+    return 0;
+}
+
 static int take_session(struct parse *p, const char *value)
 {
     (void)value;
@@ -339,6 +358,11 @@ static const struct row rows[] = {
      'I'},
     {"tail-lat", "[P,...]  columns of percentiles (default 50,90,99)",
      take_tails, optional_argument, 'z'},
+    {"gpu",
+     "N  device of every rank (default rank on its host, modulo devices)",
+     take_gpu, required_argument, 0},
+    {"copies", "columns of one copy from device to host, and back", take_copies,
+     no_argument, 0},
     {"papi", NULL, take_papi, required_argument, 'P'},
     {"graph", NULL, take_graph, required_argument, 'G'},
     {"json", "FILE  write figures and machine facts", take_json,
@@ -462,6 +486,7 @@ int mgds_bench_options_init(struct mgds_bench_options *options,
         .window = strchr(spec->letters, 'W') ? WINDOW_DEFAULT : 1,
         .rate = spec->metric == MGDS_BENCH_RATE,
         .untimed = -1,
+        .gpu = -1,
         .memory_limit = MEMORY_DEFAULT,
         .types_count = 1,
     };

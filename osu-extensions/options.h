@@ -73,6 +73,8 @@ struct mgds_bench_options {
     int untimed;         /* exchanges ahead of each block; -1: chosen */
     bool cuda;           /* -d cuda: named in the header, as OSU does */
     bool multiple;       /* -b multiple: no two sends share memory */
+    int gpu;             /* --gpu: the device of each rank; -1: by rank */
+    bool copies;         /* --copies: columns of what a copy costs */
     bool session;        /* MPI_Session_init instead of MPI_Init */
     size_t memory_limit; /* of all buffers of one rank, in bytes */
     enum mgds_bench_kind kind[2]; /* of the first and the second of a pair */

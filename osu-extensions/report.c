@@ -69,11 +69,15 @@ static json_t *text_of(const char *text)
 static json_t *machine_of(const struct mgds_bench_machine *m)
 {
     json_t *gds = m->gds[0] ? json_string(m->gds) : json_null();
+    bool gpu = m->gpu.name[0] != '\0';
 
-    return json_pack("{s:o s:o s:I s:s s:s s:o s:i s:i}", "host",
+    return json_pack("{s:o s:o s:I s:s s:s s:o s:o s:o s:i s:i}", "host",
                      text_of(m->host), "cpu", text_of(m->cpu), "cores",
                      (json_int_t)m->cores, "kernel", m->kernel, "mpi", m->mpi,
-                     "mpix_gds", gds, "ranks", m->ranks, "nodes", m->nodes);
+                     "mpix_gds", gds, "gpu",
+                     gpu ? text_of(m->gpu.name) : json_null(), "gpu_driver",
+                     gpu ? text_of(m->gpu.driver) : json_null(), "ranks",
+                     m->ranks, "nodes", m->nodes);
 }
 
 static json_t *ddt_of(const struct mgds_bench_ddt *ddt)
@@ -92,7 +96,7 @@ static json_t *options_of(const struct mgds_bench_options *o, int pairs)
     const struct mgds_bench_counts *c = &o->counts;
 
     return json_pack(
-        "{s:[I I] s:I s:I s:I s:I s:i s:b s:i s:i s:[s s] s:s s:b s:o s:I}",
+        "{s:[I I] s:I s:I s:I s:I s:i s:b s:i s:i s:[s s] s:s s:b s:o s:I s:i}",
         "message_size", (json_int_t)o->min_size, (json_int_t)o->max_size,
         "iterations", (json_int_t)c->iterations, "iterations_large",
         (json_int_t)c->iterations_large, "warmup", (json_int_t)c->warmup,
@@ -101,7 +105,8 @@ static json_t *options_of(const struct mgds_bench_options *o, int pairs)
         "buffers", mgds_bench_kind_name(o->kind[0]),
         mgds_bench_kind_name(o->kind[1]), "buffer_num",
         o->multiple ? "multiple" : "single", "session", o->session, "ddt",
-        ddt_of(&o->ddt), "mem_limit", (json_int_t)o->memory_limit);
+        ddt_of(&o->ddt), "mem_limit", (json_int_t)o->memory_limit, "gpu",
+        o->gpu);
 }
 
 int mgds_bench_report_describe(struct mgds_bench_report *report,
@@ -172,6 +177,10 @@ int mgds_bench_report_add(struct mgds_bench_report *report,
     if (json_array_append_new(report->rows, line) < 0)
         return -ENOMEM;
     if (!latency && set(line, "messages_per_s", json_real(row->rate)) < 0)
+        return -ENOMEM;
+    if (options->copies &&
+        (set(line, "d2h_us", json_real(row->copies.d2h_us)) < 0 ||
+         set(line, "h2d_us", json_real(row->copies.h2d_us)) < 0))
         return -ENOMEM;
     if (options->tails_count > 0 &&
         set(line, "percentiles", tails_of(options, row)) < 0)

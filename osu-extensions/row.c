@@ -156,7 +156,10 @@ int mgds_bench_row_measure(struct mgds_bench_row *row,
                                    .window = plan->messages,
                                    .iterations = plan->iterations,
                                    .validated = m.wrong == 0};
-    if (end->rank == 0)
-        row_fill(row, &m, options);
-    return 0;
+    if (end->rank != 0)
+        return 0;
+    row_fill(row, &m, options);
+    if (options->copies)
+        rc = mgds_bench_gpu_copy_cost(&row->copies, plan->layout.data);
+    return rc;
 }

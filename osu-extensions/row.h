@@ -3,6 +3,7 @@
 #define MGDS_BENCH_ROW_H
 
 #include "osu-extensions/batch.h"
+#include "osu-extensions/gpu.h"
 #include "osu-extensions/stats.h"
 
 struct mgds_bench_row {
@@ -13,7 +14,8 @@ struct mgds_bench_row {
     size_t iterations;
     struct mgds_bench_summary value; /* in the metric's unit */
     double tails[MGDS_BENCH_TAILS_MAX];
-    double rate; /* messages a second of all pairs */
+    double rate;                        /* messages a second of all pairs */
+    struct mgds_bench_copy_cost copies; /* with --copies */
     bool validated;
 };
 

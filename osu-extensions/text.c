@@ -87,6 +87,10 @@ void mgds_bench_text_columns(const struct mgds_bench_text *text,
     }
     if (o->ddt.kind != MGDS_BENCH_DDT_NONE)
         field(text, "Transmit Size");
+    if (o->copies) {
+        field(text, "D2H Copy(us)");
+        field(text, "H2D Copy(us)");
+    }
     fputc('\n', text->out);
     fflush(text->out);
 }
@@ -106,6 +110,10 @@ void mgds_bench_text_row(const struct mgds_bench_text *text,
         figure(text, row->tails[i]);
     if (o->ddt.kind != MGDS_BENCH_DDT_NONE)
         fprintf(text->out, "%*zu", FIELD_WIDTH, row->bytes);
+    if (o->copies) {
+        figure(text, row->copies.d2h_us);
+        figure(text, row->copies.h2d_us);
+    }
     fputc('\n', text->out);
     fflush(text->out);
 }

@@ -39,6 +39,34 @@ void mgds_bench_world_fini(struct mgds_bench_world *world)
     MPI_Session_finalize(&world->session);
 }
 
+int mgds_bench_world_role(const struct mgds_bench_world *world, int pairs)
+{
+    if (world->rank >= 2 * pairs)
+        return -1;
+    return world->rank >= pairs ? MGDS_BENCH_SECOND : MGDS_BENCH_FIRST;
+}
+
+int mgds_bench_world_local_rank(const struct mgds_bench_world *world)
+{
+    MPI_Comm node;
+    int rank;
+
+    MPI_Comm_split_type(world->comm, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL,
+                        &node);
+    MPI_Comm_rank(node, &rank);
+    MPI_Comm_free(&node);
+    return rank;
+}
+
+int mgds_bench_world_first(const struct mgds_bench_world *world, bool yes)
+{
+    int mine = yes ? world->rank : world->ranks;
+    int first;
+
+    MPI_Allreduce(&mine, &first, 1, MPI_INT, MPI_MIN, world->comm);
+    return first < world->ranks ? first : -1;
+}
+
 static void roles_set(struct mgds_bench_end *end, int rank, int pairs)
 {
     unsigned sends = end->program->traffic;

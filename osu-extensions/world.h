@@ -16,6 +16,16 @@ void mgds_bench_world_init(struct mgds_bench_world *world, bool session,
                            int *argc, char ***argv);
 void mgds_bench_world_fini(struct mgds_bench_world *world);
 
+/* MGDS_BENCH_FIRST or _SECOND with that many pairs; -1 for a rank that has
+   nothing to do. */
+int mgds_bench_world_role(const struct mgds_bench_world *world, int pairs);
+
+/* This rank among those that share memory with it. Collective. */
+int mgds_bench_world_local_rank(const struct mgds_bench_world *world);
+
+/* The lowest rank that says yes, or -1. Collective. */
+int mgds_bench_world_first(const struct mgds_bench_world *world, bool yes);
+
 /* The most that any row of a run needs. */
 struct mgds_bench_need {
     size_t send_bytes;

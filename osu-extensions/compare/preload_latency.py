@@ -10,22 +10,16 @@ import argparse
 import datetime
 import json
 import os
-import random
 import shlex
 import statistics
-import subprocess
 import sys
-import tempfile
+
+from jobs import Failure, interval, need_file, run_json
 
 SCHEMA = "mpix-gds/preload-latency/1"
 TRIPLES = 25
-RESAMPLES = 10000
 FIGURES = ("p50", "avg")
 SIDES = ("without", "with", "control")
-
-
-class Failure(Exception):
-    """One line for the user."""
 
 
 def parse_arguments():
@@ -54,63 +48,14 @@ def parse_arguments():
     return arguments
 
 
-def need_file(path, what):
-    if not os.path.isfile(path):
-        raise Failure(f"{path}: no such {what}; build it or name its place")
-    return os.path.abspath(path)
-
-
-def job_command(arguments, program, preload, path):
+def job_command(arguments, program, preload):
     command = shlex.split(arguments.mpiexec) + ["-n", "2"]
     if preload:
         command += ["-genv", "LD_PRELOAD", ":".join(preload)]
-    command += [program, "-m", "8:8", "--json", path]
+    command += [program, "-m", "8:8"]
     if arguments.iterations:
         command += ["-i", str(arguments.iterations)]
     return command
-
-
-def finish(command, environment, timeout):
-    """Runs command; its status and all it printed."""
-    with subprocess.Popen(command, env=environment, text=True,
-                          stdout=subprocess.PIPE,
-                          stderr=subprocess.STDOUT) as process:
-        try:
-            output, _ = process.communicate(timeout=timeout)
-        except subprocess.TimeoutExpired:
-            process.terminate()  # mpiexec takes its ranks with it
-            process.communicate()
-            return -1, f"no end within {timeout:g} s"
-    return process.returncode, output
-
-
-def run_job(arguments, program, preload):
-    """One job; its JSON document."""
-    environment = {name: value for name, value in os.environ.items()
-                   if name != "LD_PRELOAD"}
-    with tempfile.TemporaryDirectory() as folder:
-        path = os.path.join(folder, "job.json")
-        command = job_command(arguments, program, preload, path)
-        line = shlex.join(command)
-        try:
-            status, output = finish(command, environment, arguments.timeout)
-        except OSError as error:
-            raise Failure(f"{line}: {error}") from error
-        if status != 0:
-            raise Failure(f"{line}: status {status}: "
-                          + " / ".join(output.splitlines()[-3:]))
-        with open(path, encoding="utf-8") as file:
-            return json.load(file)
-
-
-def interval(ratios):
-    """Percentile bootstrap of the median, 95 %; the seed is fixed."""
-    source = random.Random(1)
-    medians = sorted(
-        statistics.median(source.choices(ratios, k=len(ratios)))
-        for _ in range(RESAMPLES))
-    return [medians[int(0.025 * RESAMPLES)],
-            medians[int(0.975 * RESAMPLES) - 1]]
 
 
 def ratio(triples, figure, over, under):
@@ -144,7 +89,9 @@ def measure(arguments):
     for number in range(arguments.triples):
         triple = {}
         for side in SIDES:
-            document = run_job(arguments, program, preloads[side])
+            document = run_json(
+                job_command(arguments, program, preloads[side]), os.environ,
+                arguments.timeout)
             row = document["rows"][0]
             triple[side] = {figure: row[figure] for figure in FIGURES}
             machines[side] = document["machine"]

@@ -252,8 +252,8 @@ def case_cuda_is_named_in_the_header(job):
                         "HOST (H)"), lines
 
 
-def refused(job, program, options, named, ranks=2):
-    status, lines, errors = job.run(program, options, ranks=ranks)
+def refused(job, program, options, named, ranks=2, env=None):
+    status, lines, errors = job.run(program, options, ranks=ranks, env=env)
     assert status == 2, status
     assert not lines, lines
     assert len(errors) == 1, errors
@@ -273,10 +273,62 @@ def case_bad_usage_is_one_line_and_status_2(job):
     refused(job, "osu_bw", ["--json", "/nowhere/x.json"], "/nowhere/x.json")
 
 
-def case_gpu_kinds_are_refused_by_name(job):
-    for kind in ("D", "MH", "MD"):
-        refused(job, "osu_latency", ["H", kind], f"kind {kind}:")
-        refused(job, "osu_bw", ["-d", "cuda", kind, "H"], "host buffers only")
+def software_gpu(job, **settings):
+    """Environment of ranks that find the software GPU as their driver."""
+    return {"LD_LIBRARY_PATH": job.args.sim,
+            **{"MPIX_SIM_" + name: value for name, value in settings.items()}}
+
+
+def case_gpu_kinds_need_a_gpu(job):
+    """One line, whatever is missing, and status 2."""
+    driverless = {"LD_LIBRARY_PATH": job.args.empty_driver}
+    for kinds in (["D", "H"], ["H", "MH"], ["MD", "MD"]):
+        refused(job, "osu_latency", kinds, "cuGetProcAddress_v2",
+                env=driverless)
+        refused(job, "osu_bw", ["-d", "cuda"] + kinds, "shows no GPU",
+                env=software_gpu(job, GPUS=0))
+    refused(job, "osu_latency", ["--copies"], "shows no GPU",
+            env=software_gpu(job, GPUS=0))
+    refused(job, "osu_latency", ["--gpu", "2", "D", "D"], "--gpu 2",
+            env=software_gpu(job, GPUS=2))
+
+
+def case_gpu_kinds_pass(job, program):
+    """Every kind at each end, above the library, on the software GPU."""
+    for first, second in (("D", "D"), ("D", "H"), ("H", "D"), ("MD", "MH"),
+                          ("MH", "D")):
+        options = FEW + ["-m", "1:16384", "-d", "cuda", "-c", "--copies"]
+        options += ["-W", "4"] if program in WINDOWED else []
+        status, lines, document = job.json(
+            program, options + [first, second], preload=job.args.library,
+            env=software_gpu(job, GPUS=2, DELAY=50))
+        assert status == 0
+        assert f"({first}) and Receive Buffer on" in lines[2] or \
+            f"({first}) and Receive Buffer on" in lines[3], lines[:4]
+        assert document["options"]["buffers"] == [first, second]
+        assert document["machine"]["gpu"], document["machine"]
+        assert document["machine"]["gpu_driver"].startswith("CUDA ")
+        for words, row in zip(table(lines), document["rows"], strict=True):
+            assert "Pass" in words and row["validated"]
+            assert row["d2h_us"] > 0 and row["h2d_us"] > 0
+
+
+def case_a_wrong_byte_in_gpu_memory_is_found(job):
+    """Damaged below the library, so on its way into GPU memory."""
+    env = software_gpu(job, GPUS=2)
+    env |= {"CORRUPT_TAG": 1, "CORRUPT_RANK": 1, "CORRUPT_MESSAGE": 3}
+    status, lines, errors = job.run(
+        "osu_latency", FEW + ["-m", "8:16", "-c", "D", "D"],
+        preload=job.args.library + ":" + job.args.corrupt, env=env)
+    assert status == 1
+    assert any("wrong byte: size 8" in line for line in errors), errors
+    assert ["Fail"] == [words[2] for words in table(lines)], lines
+
+
+def case_host_kinds_load_no_driver(job):
+    _, _, document = job.json("osu_latency", FEW + ["-m", "8:8"],
+                              env=software_gpu(job, GPUS=0))
+    assert document["machine"]["gpu"] is None
 
 
 def case_help_and_version_answer(job):
@@ -380,10 +432,9 @@ def case_a_wrong_byte_ends_the_table_of_windows(job):
     assert "# Message Rate Profile" not in lines
 
 
-def preload_script(job, options):
+def compare_script(job, name, options):
     here = os.path.dirname(os.path.abspath(__file__))
-    script = os.path.join(here,
-                          "../../osu-extensions/compare/preload_latency.py")
+    script = os.path.join(here, "../../osu-extensions/compare", name + ".py")
     build = os.path.dirname(os.path.abspath(job.args.bin))
     also = [path for path in (job.args.runtime, job.args.yielding) if path]
     command = [sys.executable, "-B", script, "--build", build, "--mpiexec",
@@ -393,6 +444,34 @@ def preload_script(job, options):
     status, out, err = finish(command, job.args.timeout)
     print(out + err)
     return status, out, err.splitlines()
+
+
+def preload_script(job, options):
+    return compare_script(job, "preload_latency", options)
+
+
+def case_staged_goals_reports_ratios(job):
+    """Runs on the software GPU, and the ratios are those of its rounds."""
+    os.environ["LD_LIBRARY_PATH"] = job.args.sim
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "out.json")
+        status, said, _ = compare_script(
+            job, "staged_goals", ["--rounds", "2", "--iterations", "5",
+                                  "--sizes", "262144:524288", "--json", path])
+        with open(path, encoding="utf-8") as file:
+            document = json.load(file)
+    assert status == 0
+    assert "report no fewer than 11" in said and document["active"]
+    rounds = document["rounds"]
+    for size, entry in document["summary"]["bandwidth"].items():
+        ratios = [r["bandwidth"][size]["D"] / r["bandwidth"][size]["H"]
+                  for r in rounds]
+        assert abs(entry["median"] - sum(ratios) / 2) < 1e-9, entry
+        assert entry["met"] == (entry["median"] >= 0.7)
+    assert list(document["summary"]["bandwidth"]) == ["262144", "524288"]
+    for entry in (r["latency"] for r in rounds):
+        bound = entry["H"] + 1.2 * (entry["d2h_us"] + entry["h2d_us"])
+        assert abs(entry["bound"] - bound) < 1e-9, entry
 
 
 def case_preload_latency_reports_ratios(job):
@@ -467,6 +546,10 @@ def main():
                         help="what makes MPICH yield; preloaded everywhere")
     parser.add_argument("--library", required=True, help="libmpix_gds.so")
     parser.add_argument("--version", required=True, help="of the library")
+    parser.add_argument("--sim", required=True,
+                        help="folder of the software GPU")
+    parser.add_argument("--empty-driver", required=True,
+                        help="folder of a libcuda.so.1 without calls")
     parser.add_argument("--runtime", default="", help="sanitizer runtime")
     parser.add_argument("--timeout", type=float, default=60)
     args = parser.parse_args()

@@ -124,6 +124,11 @@ static void every_letter_reaches_its_field(void **state)
     assert_int_equal(o.types_count, 3);
     assert_int_equal(o.types[2], MGDS_BENCH_FLOAT);
     assert_string_equal(o.json, "out.json");
+    assert_int_equal(o.gpu, -1);
+    assert_false(o.copies);
+    accept(&o, &mbw_mr, "--gpu 3 --copies D D");
+    assert_int_equal(o.gpu, 3);
+    assert_true(o.copies);
 }
 
 static void help_and_version_end_the_parsing(void **state)
@@ -240,6 +245,9 @@ static void bad_lines_are_refused_by_name(void **state)
         {"-s", "-s"},
         {"--nonsense", "--nonsense"},
         {"--json", "--json"},
+        {"--gpu", "--gpu"},
+        {"--gpu -1", "--gpu -1"},
+        {"--gpu one", "--gpu one"},
         {"--json=", "--json"},
         {"H", "H"},
         {"H H H", "buffer kinds"},

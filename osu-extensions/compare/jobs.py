@@ -1,0 +1,63 @@
+"""What comparisons of whole jobs share: running one, and ratios of many."""
+import json
+import os
+import random
+import shlex
+import statistics
+import subprocess
+import tempfile
+
+RESAMPLES = 10000
+
+
+class Failure(Exception):
+    """One line for the user."""
+
+
+def need_file(path, what):
+    if not os.path.isfile(path):
+        raise Failure(f"{path}: no such {what}; build it or name its place")
+    return os.path.abspath(path)
+
+
+def finish(command, environment, timeout):
+    """Runs command; its status and all it printed."""
+    with subprocess.Popen(command, env=environment, text=True,
+                          stdout=subprocess.PIPE,
+                          stderr=subprocess.STDOUT) as process:
+        try:
+            output, _ = process.communicate(timeout=timeout)
+        except subprocess.TimeoutExpired:
+            process.terminate()  # mpiexec takes its ranks with it
+            process.communicate()
+            return -1, f"no end within {timeout:g} s"
+    return process.returncode, output
+
+
+def run_json(command, environment, timeout):
+    """One benchmark; its JSON document. --json is added to the command."""
+    environment = {name: value for name, value in environment.items()
+                   if name != "LD_PRELOAD"}
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "job.json")
+        command = command + ["--json", path]
+        line = shlex.join(command)
+        try:
+            status, output = finish(command, environment, timeout)
+        except OSError as error:
+            raise Failure(f"{line}: {error}") from error
+        if status != 0:
+            raise Failure(f"{line}: status {status}: "
+                          + " / ".join(output.splitlines()[-3:]))
+        with open(path, encoding="utf-8") as file:
+            return json.load(file)
+
+
+def interval(ratios):
+    """Percentile bootstrap of the median, 95 %; the seed is fixed."""
+    source = random.Random(1)
+    medians = sorted(
+        statistics.median(source.choices(ratios, k=len(ratios)))
+        for _ in range(RESAMPLES))
+    return [medians[int(0.025 * RESAMPLES)],
+            medians[int(0.975 * RESAMPLES) - 1]]
