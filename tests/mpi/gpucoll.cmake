@@ -17,7 +17,7 @@ target_sources(gpu_coll PRIVATE gpu_coll_calls.c gpu_coll_worlds.c)
 foreach(ranks 1 2 3 4)
   mgds_mpi_test(gpu_coll_${ranks} PROGRAM gpu_coll ARGS 7 ${ranks}
     RANKS ${ranks} ENV ${gpucoll_env} EXPECT "gpu_coll: all well"
-    REFUSE "mpix-gds")
+    REFUSE "error:")
   mgds_mpi_test(gpu_coll_all_${ranks} PROGRAM gpu_coll ARGS 1 0
     RANKS ${ranks} ENV ${gpucoll_env} EXPECT "gpu_coll: all well"
     LABEL all TIMEOUT 600)
@@ -31,3 +31,12 @@ foreach(ranks 1 2 3)
   mgds_mpi_test(gpu_coll_edge_${ranks} PROGRAM gpu_coll_edge RANKS ${ranks}
     ENV ${gpucoll_env} EXPECT "gpu_coll_edge: all well")
 endforeach()
+
+# Each allocation in turn fails.
+if(MGDS_FAULT)
+  foreach(nth RANGE 1 32)
+    mgds_mpi_test(gpu_coll_alloc_${nth} PROGRAM gpu_coll_edge ARGS short RANKS 1
+      ENV ${gpucoll_env} MPIX_GDS_FAULT=alloc:${nth}
+      EXPECT "gpu_coll_edge: all well" LABEL all)
+  endforeach()
+endif()
