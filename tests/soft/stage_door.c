@@ -1,4 +1,6 @@
 /* Kernels through the calls of soft_cuda.h; see stage_door.h. */
+#include "tests/soft/stage_door.h"
+
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -7,7 +9,6 @@
 #include <cmocka.h>
 
 #include "tests/soft/soft_cuda.h"
-#include "tests/soft/stage_door.h"
 
 static int load(void **kernel, struct mgds_context *ctx, const void *image,
                 const char *name)
@@ -29,6 +30,8 @@ static void unload(void *kernel, struct mgds_context *ctx)
 {
     CUmodule module;
 
+    if (!mgds_context_lives(ctx))
+        return;
     assert_int_equal(mgds_context_enter(ctx), 0);
     OK(cu.cuFuncGetModule(&module, (CUfunction)kernel));
     OK(cu.cuModuleUnload(module));

@@ -11,6 +11,8 @@
 #include <string.h>
 #include <cmocka.h>
 
+#include "device/kernels.h"
+#include "device/kernels/pack_abi.h"
 #include "shim/base/stats.h"
 #include "shim/gds/cuda/context.h"
 #include "shim/gds/cuda/defer.h"
@@ -20,24 +22,12 @@
 #include "tests/soft/stage_door.h"
 #include "tests/soft/stage_place.h"
 
-static CUcontext primary[2];
-
-static int start(void **state)
-{
-    (void)state;
-    OK(cu.cuInit(0));
-    for (int i = 0; i < 2; i++)
-        OK(cu.cuDevicePrimaryCtxRetain(&primary[i], i));
-    OK(cu.cuCtxSetCurrent(primary[0]));
-    return 0;
-}
-
 static int forget_all(void **state)
 {
     (void)state;
     mgds_stage_fini();
     mgds_defer_drain();
-    OK(cu.cuCtxSetCurrent(primary[0]));
+    OK(cu.cuCtxSetCurrent(stage_primary[0]));
     return 0;
 }
 
@@ -102,10 +92,10 @@ static void buffers_without_bytes_need_nothing(void **state)
  * host memory, one buffer. */
 static void absolute_addresses_in_several_allocations_are_staged(void **state)
 {
-    enum { BYTES = 1000 };
+    const size_t bytes = 1000;
     struct stage_place place[2];
-    unsigned char host[BYTES], *bounced;
-    const size_t blocklength[] = {BYTES, BYTES, BYTES};
+    unsigned char host[1000], *bounced;
+    const size_t blocklength[] = {bytes, bytes, bytes};
     ptrdiff_t at[3];
     struct mgds_layout *byte = stage_bytes_of(1), *layout;
     struct mgds_buffer buffer = {.count = 1};
@@ -113,12 +103,12 @@ static void absolute_addresses_in_several_allocations_are_staged(void **state)
 
     (void)state;
     for (int i = 0; i < 2; i++) {
-        OK(cu.cuCtxSetCurrent(primary[i]));
+        OK(cu.cuCtxSetCurrent(stage_primary[i]));
         stage_open_place(&place[i]);
         at[i] = (ptrdiff_t)place[i].gpu + ORIGIN;
     }
     at[2] = (ptrdiff_t)(uintptr_t)host;
-    memset(host, 0x42, BYTES);
+    memset(host, 0x42, bytes);
     assert_int_equal(mgds_layout_hindexed(&layout, byte, 3, blocklength, at),
                      0);
     assert_int_equal(mgds_ptr_find(&buffer.ptr, (void *)at[0], 1), 0);
@@ -126,18 +116,18 @@ static void absolute_addresses_in_several_allocations_are_staged(void **state)
     bounce = stage_bounce_of(&buffer, MGDS_BOUNCE_PACKED);
     copy_down(bounce);
     bounced = bytes_in(bounce);
-    assert_memory_equal(bounced, place[0].want + ORIGIN, BYTES);
-    assert_memory_equal(bounced + BYTES, place[1].want + ORIGIN, BYTES);
-    assert_memory_equal(bounced + 2 * BYTES, host, BYTES);
-    memset(bounced, 0x24, 3 * BYTES);
-    copy_up(bounce, 2 * BYTES + 1);
+    assert_memory_equal(bounced, place[0].want + ORIGIN, bytes);
+    assert_memory_equal(bounced + bytes, place[1].want + ORIGIN, bytes);
+    assert_memory_equal(bounced + 2 * bytes, host, bytes);
+    memset(bounced, 0x24, 3 * bytes);
+    copy_up(bounce, 2 * bytes + 1);
     assert_int_equal(host[0], 0x24);
     assert_int_equal(host[1], 0x42);
     mgds_bounce_destroy(bounce);
     mgds_layout_put(layout);
     mgds_layout_put(byte);
     for (int i = 0; i < 2; i++) {
-        memset(place[i].want + ORIGIN, 0x24, BYTES);
+        memset(place[i].want + ORIGIN, 0x24, bytes);
         stage_assert_place(&place[i]);
         stage_close_place(&place[i]);
     }
@@ -145,7 +135,7 @@ static void absolute_addresses_in_several_allocations_are_staged(void **state)
 
 static void callers_context_is_left_alone(void **state)
 {
-    const CUcontext before[] = {NULL, primary[1]};
+    const CUcontext before[] = {NULL, stage_primary[1]};
     struct stage_place place;
 
     (void)state;
@@ -160,7 +150,7 @@ static void callers_context_is_left_alone(void **state)
         mgds_bounce_destroy(bounce);
         assert_ptr_equal(current(), before[i]);
     }
-    OK(cu.cuCtxSetCurrent(primary[0]));
+    OK(cu.cuCtxSetCurrent(stage_primary[0]));
     stage_close_place(&place);
 }
 
@@ -211,6 +201,50 @@ static void context_that_goes_is_an_error(void **state)
     assert_int_equal(mgds_bounce_down(idle, 0, 5000), -ESHUTDOWN);
     mgds_bounce_destroy(idle);
     mgds_bounce_destroy(busy);
+}
+
+/* A kernel of the program's that touches what is not there. */
+static void break_context(CUcontext ctx)
+{
+    struct mgds_pack_args args = {.user = 64, .bytes = 8, .unit = 1};
+    const struct mgds_pack_node node = {
+        .kind = MGDS_PACK_SPAN, .width = 8, .rows = 1};
+    void *params[] = {&args};
+    CUmodule module;
+    CUfunction function;
+
+    args.table = (uintptr_t)&node;
+    OK(cu.cuCtxSetCurrent(ctx));
+    OK(cu.cuModuleLoadData(&module, mgds_kernel_image));
+    OK(cu.cuModuleGetFunction(&function, module, "mgds_pack_kernel"));
+    OK(cu.cuLaunchKernel(function, 1, 1, 1, 1, 1, 1, 0, NULL, params, NULL));
+    assert_int_not_equal(cu.cuStreamSynchronize(NULL), CUDA_SUCCESS);
+}
+
+static void context_that_the_program_broke_is_an_error(void **state)
+{
+    struct stage_place place;
+    struct mgds_bounce *bounce, *later = NULL;
+    struct mgds_buffer buffer;
+    struct mgds_layout *byte = stage_bytes_of(1);
+    CUcontext own;
+
+    (void)state;
+    OK(cu.cuCtxCreate_v2(&own, 0, 1));
+    stage_open_place(&place);
+    buffer = stage_buffer_at(place.gpu, byte, 100);
+    bounce = stage_bounce_of(&buffer, MGDS_BOUNCE_PACKED);
+    break_context(own);
+    assert_int_equal(mgds_bounce_up(bounce, 0, 100), -EIO);
+    assert_int_equal(mgds_bounce_poll(bounce), 1); /* nothing was queued */
+    mgds_bounce_destroy(bounce);
+    assert_int_equal(mgds_bounce_create(&later, &buffer, MGDS_BOUNCE_PACKED),
+                     0);
+    assert_int_equal(mgds_bounce_down(later, 0, 100), -EIO);
+    mgds_bounce_destroy(later);
+    OK(cu.cuCtxDestroy_v2(own));
+    mgds_layout_put(byte);
+    free(place.want);
 }
 
 static void another_context_is_met_after_one_went(void **state)
@@ -327,7 +361,7 @@ static void *stage_many(void *arg)
 {
     struct stage_place place;
 
-    OK(cu.cuCtxSetCurrent(primary[(uintptr_t)arg % 2]));
+    OK(cu.cuCtxSetCurrent(stage_primary[(uintptr_t)arg % 2]));
     stage_open_place(&place);
     for (unsigned lap = 0; lap < LAPS; lap++) {
         stage_one(&place, lap);
@@ -405,6 +439,7 @@ int main(void)
         TEST(callers_context_is_left_alone),
         TEST(freed_memory_is_an_error),
         TEST(context_that_goes_is_an_error),
+        TEST(context_that_the_program_broke_is_an_error),
         TEST(another_context_is_met_after_one_went),
         TEST(bounce_may_be_destroyed_while_it_copies),
         TEST(same_memory_and_event_serve_again),
@@ -416,5 +451,5 @@ int main(void)
     if (soft_cuda_load())
         return 1;
     mgds_pack_use(&stage_door);
-    return cmocka_run_group_tests(tests, start, NULL);
+    return cmocka_run_group_tests(tests, stage_start, NULL);
 }

@@ -1,4 +1,6 @@
-/* See stage_place.h. */
+/* Places, layouts and bounces as tests of staging want them. */
+#include "tests/soft/stage_place.h"
+
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -7,7 +9,18 @@
 #include <cmocka.h>
 
 #include "tests/soft/soft_cuda.h"
-#include "tests/soft/stage_place.h"
+
+CUcontext stage_primary[2];
+
+int stage_start(void **state)
+{
+    (void)state;
+    OK(cu.cuInit(0));
+    for (int i = 0; i < 2; i++)
+        OK(cu.cuDevicePrimaryCtxRetain(&stage_primary[i], i));
+    OK(cu.cuCtxSetCurrent(stage_primary[0]));
+    return 0;
+}
 
 static void write_gpu(CUdeviceptr to, const void *from, size_t bytes)
 {

@@ -7,6 +7,10 @@
 #include "shim/gds/stage/bounce.h"
 #include "tests/soft/soft_cuda.h"
 
+/* Filled by stage_start, for cmocka: the first one is current then. */
+extern CUcontext stage_primary[2];
+int stage_start(void **state);
+
 /* Bytes of a place; buffers begin in its middle. */
 enum { ROOM = 1 << 20, ORIGIN = 1 << 19 };
 

@@ -20,18 +20,6 @@
 #include "tests/soft/stage_door.h"
 #include "tests/soft/stage_place.h"
 
-static CUcontext primary[2];
-
-static int start(void **state)
-{
-    (void)state;
-    OK(cu.cuInit(0));
-    for (int i = 0; i < 2; i++)
-        OK(cu.cuDevicePrimaryCtxRetain(&primary[i], i));
-    OK(cu.cuCtxSetCurrent(primary[0]));
-    return 0;
-}
-
 static int finish(void **state)
 {
     (void)state;
@@ -280,12 +268,12 @@ static void check_counts(const struct kind *kind, struct job *job)
     copies = mgds_stats_value(MGDS_STAT_stage_copies) - copies;
     launches = mgds_stats_value(MGDS_STAT_stage_launches) - launches;
     split = mgds_stats_value(MGDS_STAT_stage_split) - split;
-    if (with_kernels &&
-        (copies != 2 * kind->copies || launches != 2 * kind->launches || split))
+    if (with_kernels && (copies != 2 * (uint64_t)kind->copies ||
+                         launches != 2 * (uint64_t)kind->launches || split))
         fail_msg("%s: %lu copies, %lu launches, %lu split", kind->name,
                  (unsigned long)copies, (unsigned long)launches,
                  (unsigned long)split);
-    if (!with_kernels && (launches || copies != 2 * kind->alone))
+    if (!with_kernels && (launches || copies != 2 * (uint64_t)kind->alone))
         fail_msg("%s without kernels: %lu copies, %lu launches", kind->name,
                  (unsigned long)copies, (unsigned long)launches);
 }
@@ -357,5 +345,5 @@ int main(void)
     if (soft_cuda_load())
         return 1;
     mgds_pack_use(&stage_door);
-    return cmocka_run_group_tests(tests, start, finish);
+    return cmocka_run_group_tests(tests, stage_start, finish);
 }

@@ -292,11 +292,14 @@ static void check_repeated(const struct type *type)
 static void random_types_are_walked_as_their_typemaps_say(void **state)
 {
     enum { POOL = 24, BASICS = 4 };
-    struct type pool[POOL] = {basic(1, 1), basic(4, 4), basic(6, 8),
-                              basic(0, 0)};
+    static struct type pool[POOL];
     unsigned types = BASICS;
 
     (void)state;
+    pool[0] = basic(1, 1);
+    pool[1] = basic(4, 4);
+    pool[2] = basic(6, 8);
+    pool[3] = basic(0, 0);
     seed = 4711;
     for (int i = 0; i < TYPES; i++) {
         struct type type = make_any(pool, types);

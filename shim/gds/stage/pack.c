@@ -63,7 +63,7 @@ void mgds_pack_load(void **kernel, struct mgds_context *ctx, void *stream)
 
 void mgds_pack_unload(void *kernel, struct mgds_context *ctx)
 {
-    if (kernel && mgds_context_lives(ctx))
+    if (kernel)
         door->unload(kernel, ctx);
 }
 

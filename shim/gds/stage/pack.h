@@ -22,7 +22,7 @@ struct mgds_pack_door {
      * it. No context need be current. */
     int (*load)(void **kernel, struct mgds_context *ctx, const void *image,
                 const char *name);
-    /* The context lives. Does not block: may put it off. */
+    /* Also when the context is gone. Does not block: may put it off. */
     void (*unload)(void *kernel, struct mgds_context *ctx);
     /* Queues one launch. The stream's context is current. */
     int (*launch)(void *kernel, void *stream, unsigned blocks, unsigned threads,

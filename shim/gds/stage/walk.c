@@ -53,11 +53,13 @@ static int walk_flat(const struct walk *walk, const struct mgds_span *span,
     return walk->visit(walk->arg, &cut, reach->packed + reach->from);
 }
 
+static int walk_span(const struct walk *walk, const struct mgds_span *span,
+                     const struct reach *reach);
+
 /* One dimension as elements: the reach is cut into the rest of a first, whole
  * ones, and the beginning of a last one. */
 struct cut {
     size_t head, whole, tail; /* indices: tail = whole + number of whole */
-    size_t unit;
 };
 
 static struct cut cut_at(const struct reach *reach, size_t unit)
@@ -66,61 +68,36 @@ static struct cut cut_at(const struct reach *reach, size_t unit)
     size_t whole = head + (reach->from % unit != 0);
 
     return (struct cut){
-        .head = head, .whole = least(whole, tail), .tail = tail, .unit = unit};
+        .head = head, .whole = least(whole, tail), .tail = tail};
 }
 
-static int walk_rows(const struct walk *walk, const struct mgds_span *span,
-                     const struct reach *reach)
+/* The outer dimension of a span, cut; what is left of an element goes on with
+ * the next one. */
+static int walk_cut(const struct walk *walk, const struct mgds_span *span,
+                    const struct reach *reach)
 {
-    struct cut cut = cut_at(reach, span->width);
-    struct mgds_span row = *span, rows = *span;
+    bool planes = span->planes > 1;
+    size_t unit = planes ? span->width * span->rows : span->width;
+    ptrdiff_t step = planes ? span->slice : span->pitch;
+    struct cut cut = cut_at(reach, unit);
+    struct mgds_span one = *span, some = *span;
     struct reach in;
     int rc = 0;
 
-    row.rows = 1;
-    rows.rows = cut.tail - cut.whole;
+    *(planes ? &one.planes : &one.rows) = 1;
+    *(planes ? &some.planes : &some.rows) = cut.tail - cut.whole;
     if (cut.head < cut.whole || cut.head == cut.tail) {
-        in = reach_in(reach, (ptrdiff_t)cut.head * span->pitch,
-                      cut.head * cut.unit, cut.unit);
-        rc = walk_flat(walk, &row, &in);
+        in = reach_in(reach, (ptrdiff_t)cut.head * step, cut.head * unit, unit);
+        rc = walk_span(walk, &one, &in);
     }
-    if (rc == 0 && rows.rows > 0) {
-        in = reach_in(reach, (ptrdiff_t)cut.whole * span->pitch,
-                      cut.whole * cut.unit, rows.rows * cut.unit);
-        rc = visit(walk, rows, &in);
+    if (rc == 0 && cut.tail > cut.whole) {
+        in = reach_in(reach, (ptrdiff_t)cut.whole * step, cut.whole * unit,
+                      (cut.tail - cut.whole) * unit);
+        rc = visit(walk, some, &in);
     }
-    if (rc == 0 && cut.tail > cut.head && reach->to % cut.unit) {
-        in = reach_in(reach, (ptrdiff_t)cut.tail * span->pitch,
-                      cut.tail * cut.unit, cut.unit);
-        rc = walk_flat(walk, &row, &in);
-    }
-    return rc;
-}
-
-static int walk_planes(const struct walk *walk, const struct mgds_span *span,
-                       const struct reach *reach)
-{
-    struct cut cut = cut_at(reach, span->width * span->rows);
-    struct mgds_span plane = *span, planes = *span;
-    struct reach in;
-    int rc = 0;
-
-    plane.planes = 1;
-    planes.planes = cut.tail - cut.whole;
-    if (cut.head < cut.whole || cut.head == cut.tail) {
-        in = reach_in(reach, (ptrdiff_t)cut.head * span->slice,
-                      cut.head * cut.unit, cut.unit);
-        rc = walk_rows(walk, &plane, &in);
-    }
-    if (rc == 0 && planes.planes > 0) {
-        in = reach_in(reach, (ptrdiff_t)cut.whole * span->slice,
-                      cut.whole * cut.unit, planes.planes * cut.unit);
-        rc = visit(walk, planes, &in);
-    }
-    if (rc == 0 && cut.tail > cut.head && reach->to % cut.unit) {
-        in = reach_in(reach, (ptrdiff_t)cut.tail * span->slice,
-                      cut.tail * cut.unit, cut.unit);
-        rc = walk_rows(walk, &plane, &in);
+    if (rc == 0 && cut.tail > cut.head && reach->to % unit) {
+        in = reach_in(reach, (ptrdiff_t)cut.tail * step, cut.tail * unit, unit);
+        rc = walk_span(walk, &one, &in);
     }
     return rc;
 }
@@ -130,10 +107,8 @@ static int walk_span(const struct walk *walk, const struct mgds_span *span,
 {
     if (reach->from == 0 && reach->to == mgds_span_bytes(span))
         return visit(walk, *span, reach);
-    if (span->planes > 1)
-        return walk_planes(walk, span, reach);
-    if (span->rows > 1)
-        return walk_rows(walk, span, reach);
+    if (span->rows > 1 || span->planes > 1)
+        return walk_cut(walk, span, reach);
     return walk_flat(walk, span, reach);
 }
 
