@@ -28,10 +28,34 @@ enum standing { UNTRIED, TRYING, STAGES, PASSES };
 
 static atomic_int standing = UNTRIED;
 
-static bool below_says_yes(void)
+/* MPICH asks one of its queries by the other's exported name, so the question
+ * comes back to us: then it is not about staging. */
+static _Thread_local bool asking_below;
+
+bool mgds_aware_cuda_below(void)
 {
-    return mgds_below()->Query_cuda_support &&
-           mgds_below()->Query_cuda_support() == 1;
+    bool before = asking_below;
+    bool yes;
+
+    asking_below = true;
+    yes = mgds_below()->Query_cuda_support &&
+          mgds_below()->Query_cuda_support() == 1;
+    asking_below = before;
+    return yes;
+}
+
+int mgds_aware_gpu_below(int kind, int *yes)
+{
+    bool before = asking_below;
+    int rc = MPI_SUCCESS;
+
+    asking_below = true;
+    if (mgds_below()->GPU_query_support)
+        rc = mgds_below()->GPU_query_support(kind, yes);
+    else
+        *yes = kind == MPIX_GPU_SUPPORT_CUDA && mgds_aware_cuda_below();
+    asking_below = before;
+    return rc;
 }
 
 /* MPI_COMM_SELF is there in the world model only. */
@@ -127,7 +151,8 @@ static bool below_takes(const struct mgds_ptr *ptr)
     struct mgds_context *ctx;
     bool good;
 
-    if (!below_says_yes() || !has_world() || mgds_context_of_ptr(&ctx, ptr) < 0)
+    if (!mgds_aware_cuda_below() || !has_world() ||
+        mgds_context_of_ptr(&ctx, ptr) < 0)
         return false;
     good = try_on(ctx);
     mgds_context_put(ctx);
@@ -163,7 +188,8 @@ bool mgds_aware_stages(const struct mgds_ptr *ptr)
 
 bool mgds_aware_can_stage(void)
 {
-    if (!mgds_process()->active || mgds_ctx()->config.stage == MGDS_STAGE_NEVER)
+    if (asking_below || !mgds_process()->active ||
+        mgds_ctx()->config.stage == MGDS_STAGE_NEVER)
         return false;
     return !mgds_presence_cuda() || mgds_driver() != NULL;
 }

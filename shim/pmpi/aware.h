@@ -18,6 +18,11 @@
  * from and to memory of our own on the same device. Any thread. */
 bool mgds_aware_stages(const struct mgds_ptr *ptr);
 
+/* What the MPI below answers to MPIX_Query_cuda_support and
+ * MPIX_GPU_query_support; an MPI error code for the latter. */
+bool mgds_aware_cuda_below(void);
+int mgds_aware_gpu_below(int kind, int *yes);
+
 /* Will GPU memory in MPI calls work because we stage it (what
  * MPIX_Query_cuda_support asks)? Any thread, at any time. */
 bool mgds_aware_can_stage(void);

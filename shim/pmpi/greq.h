@@ -26,9 +26,10 @@ struct mgds_greq {
     const void *claimed; /* by which thread: atomic; NULL by none. The claimer
                             alone touches what follows until DONE */
     enum mgds_greq_phase phase;
-    bool freed; /* by the application, before it was done */
-    int error;  /* MPI's, of the operation */
-    int unsaid; /* negative errno that no error handler was told of yet */
+    bool cancelled; /* by the application, not yet told below: atomic */
+    bool freed;     /* by the application, before it was done */
+    int error;      /* MPI's, of the operation */
+    int unsaid;     /* negative errno that no error handler was told of yet */
     MPI_Status status;
     struct mgds_greq *next; /* among the consumed */
 };

@@ -46,11 +46,19 @@ static void fail(struct mgds_greq *greq, int rc)
     greq->phase = MGDS_GREQ_DONE;
 }
 
+/* The receive below may win: then it was no cancel. */
+static void cancel_below(struct mgds_greq *greq)
+{
+    if (__atomic_exchange_n(&greq->cancelled, false, __ATOMIC_RELAXED))
+        MGDS_NEXT(Cancel, 1)((mgds_word)&greq->below);
+}
+
 static void step_below(struct mgds_greq *greq)
 {
     int flag = 0;
     int rc;
 
+    cancel_below(greq);
     greq->error = (int)MGDS_NEXT(Test, 3)(
         (mgds_word)&greq->below, (mgds_word)&flag, (mgds_word)&greq->status);
     if (!flag && greq->error == MPI_SUCCESS)
@@ -170,13 +178,14 @@ static int give_up(void *state)
     return MPI_SUCCESS;
 }
 
-/* The receive below may win: then this was no cancel. */
+/* MPICH 4.0.2 asserts if MPI_Cancel is called from here, with a lock held: the
+ * next step does it. */
 static int cancel(void *state, int complete)
 {
     struct mgds_greq *greq = state;
 
-    if (!complete && greq->phase == MGDS_GREQ_BELOW)
-        return (int)MGDS_NEXT(Cancel, 1)((mgds_word)&greq->below);
+    if (!complete)
+        __atomic_store_n(&greq->cancelled, true, __ATOMIC_RELAXED);
     return MPI_SUCCESS;
 }
 

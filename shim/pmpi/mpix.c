@@ -3,7 +3,6 @@
 
 #include "shim/gds/cuda/presence.h"
 #include "shim/pmpi/aware.h"
-#include "shim/pmpi/below.h"
 #include "shim/pmpi/process.h"
 
 /* Exports MPIX_<name> and makes PMPIX_<name> the same function. */
@@ -38,30 +37,16 @@ MGDS_EXPORT int MPIX_Gds_query(int what, int64_t *value)
 }
 MGDS_PMPIX(Gds_query);
 
-static int cuda_support_below(void)
-{
-    return mgds_below()->Query_cuda_support &&
-           mgds_below()->Query_cuda_support();
-}
-
 MGDS_EXPORT int MPIX_Query_cuda_support(void)
 {
-    return mgds_aware_can_stage() || cuda_support_below();
+    return mgds_aware_can_stage() || mgds_aware_cuda_below();
 }
 MGDS_PMPIX(Query_cuda_support);
-
-static int gpu_support_below(int kind, int *yes)
-{
-    if (mgds_below()->GPU_query_support)
-        return mgds_below()->GPU_query_support(kind, yes);
-    *yes = kind == MPIX_GPU_SUPPORT_CUDA && cuda_support_below();
-    return MPI_SUCCESS;
-}
 
 MGDS_EXPORT int MPIX_GPU_query_support(int kind, int *yes)
 {
     if (!yes || kind != MPIX_GPU_SUPPORT_CUDA || !mgds_aware_can_stage())
-        return yes ? gpu_support_below(kind, yes) : MPI_ERR_ARG;
+        return yes ? mgds_aware_gpu_below(kind, yes) : MPI_ERR_ARG;
     *yes = 1;
     return MPI_SUCCESS;
 }

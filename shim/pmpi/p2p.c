@@ -3,12 +3,13 @@
  * by buffer.h and by whether there is a partner at all; the rest is order:
  * down, call below, up.
  */
+#include "shim/pmpi/p2p.h"
+
 #include <mpi.h>
 
 #include "shim/pmpi/call.h"
 #include "shim/pmpi/errmap.h"
 #include "shim/pmpi/own.h"
-#include "shim/pmpi/p2p.h"
 #include "shim/pmpi/staged.h"
 
 /* An error of ours, met before or after the call below. */

@@ -44,7 +44,7 @@ static mgds_word status_of(struct mgds_wave *wave, mgds_word flag)
         return (mgds_word)rc;
     if (greq)
         return (mgds_word)mgds_greq_error(greq);
-    if (staged->ops->kind == MGDS_STAGED_PERSISTENT)
+    if (staged)
         return (mgds_word)peek(staged, (int *)flag, wave->statuses);
     return MPI_SUCCESS;
 }
@@ -69,16 +69,30 @@ mgds_word mgds_own_Request_get_status(mgds_word request, mgds_word flag,
  * done, for its memory is ours. A generalized request is let go of below, which
  * tells us (grequest.c).
  */
+static struct mgds_staged *take(MPI_Request handle)
+{
+    struct mgds_staged *staged;
+
+    switch (mgds_staged_look(&staged, handle)) {
+    case MGDS_STAGED_SEND:
+        return mgds_staged_take_send(handle);
+    case MGDS_STAGED_PERSISTENT:
+        mgds_staged_remove(staged);
+        return staged;
+    default:
+        return NULL;
+    }
+}
+
 mgds_word mgds_own_Request_free(mgds_word request)
 {
     MPI_Request *handle = (MPI_Request *)request;
     struct mgds_staged *staged =
-        mgds_staged_any() && handle ? mgds_staged_find(*handle) : NULL;
+        mgds_staged_any() && handle ? take(*handle) : NULL;
     mgds_word result;
 
-    if (!staged || staged->ops->kind == MGDS_STAGED_GREQ)
+    if (!staged)
         return MGDS_FORWARD(1)(request);
-    mgds_staged_remove(staged);
     if (staged->state == MGDS_STAGED_ACTIVE) {
         mgds_staged_orphan(staged);
         *handle = MPI_REQUEST_NULL;

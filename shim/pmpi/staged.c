@@ -57,13 +57,46 @@ void mgds_staged_add(struct mgds_staged *staged)
     destroy(old);
 }
 
+enum mgds_staged_kind mgds_staged_look(struct mgds_staged **out,
+                                       MPI_Request handle)
+{
+    enum mgds_staged_kind kind = 0;
+    struct mgds_staged *staged;
+
+    *out = NULL;
+    mgds_lock_acquire(&staged_lock);
+    staged = *place_of(handle);
+    if (staged)
+        kind = staged->ops->kind;
+    if (kind != MGDS_STAGED_SEND)
+        *out = staged;
+    mgds_lock_release(&staged_lock);
+    return kind;
+}
+
 struct mgds_staged *mgds_staged_find(MPI_Request handle)
 {
     struct mgds_staged *staged;
 
+    mgds_staged_look(&staged, handle);
+    return staged;
+}
+
+struct mgds_staged *mgds_staged_take_send(MPI_Request handle)
+{
+    struct mgds_staged **place;
+    struct mgds_staged *staged;
+
     mgds_lock_acquire(&staged_lock);
-    staged = *place_of(handle);
+    place = place_of(handle);
+    staged = *place;
+    if (staged && staged->ops->kind == MGDS_STAGED_SEND)
+        *place = staged->next;
+    else
+        staged = NULL;
     mgds_lock_release(&staged_lock);
+    if (staged)
+        count(-1);
     return staged;
 }
 

@@ -76,10 +76,21 @@ static inline bool mgds_staged_any(void)
 /* From here on the table owns it. handle, comm, ops and state are set. */
 void mgds_staged_add(struct mgds_staged *staged);
 
-/* NULL if the request is not ours. */
+/*
+ * The kind of a request, 0 if it is not ours; and its entry in *out, NULL for
+ * a SEND: since MPICH may give one handle to several sends, another thread may
+ * complete "it" at any time.
+ */
+enum mgds_staged_kind mgds_staged_look(struct mgds_staged **out,
+                                       MPI_Request handle);
+
+/* The entry of a PERSISTENT or GREQ, else NULL. */
 struct mgds_staged *mgds_staged_find(MPI_Request handle);
 
-/* Takes it off the table: the caller owns it. */
+/* Takes a SEND off the table: the caller owns it. NULL if there is none. */
+struct mgds_staged *mgds_staged_take_send(MPI_Request handle);
+
+/* Takes a PERSISTENT or GREQ off the table: the caller owns it. */
 void mgds_staged_remove(struct mgds_staged *staged);
 
 /* Makes an orphan of an entry that was taken off. */

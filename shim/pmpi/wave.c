@@ -43,9 +43,9 @@ static int look_up(struct mgds_wave *wave)
         struct mgds_drop *drop = &wave->drops[i];
 
         drop->handle = wave->requests[i];
-        drop->staged = mgds_staged_find(drop->handle);
-        wave->staged += drop->staged != NULL;
-        wave->greqs += mgds_greq_of(drop->staged) != NULL;
+        drop->kind = mgds_staged_look(&drop->staged, drop->handle);
+        wave->staged += drop->kind != 0;
+        wave->greqs += drop->kind == MGDS_STAGED_GREQ;
     }
     return wave->staged;
 }
@@ -104,25 +104,26 @@ static int land_persistent(struct mgds_staged *staged, const MPI_Status *status,
     return staged->ops->landed(staged, status);
 }
 
-/* Queues what must be copied for a completed request; its entry is forgotten
- * if MPI has forgotten the request. */
+static void forget_send(MPI_Request handle)
+{
+    struct mgds_staged *staged = mgds_staged_take_send(handle);
+
+    if (staged)
+        staged->ops->destroy(staged);
+}
+
+/* Queues what must be copied for a completed request; the entry of a send is
+ * forgotten, as MPI has forgotten the request. */
 static int land(struct mgds_wave *wave, int index, const MPI_Status *status,
                 int error)
 {
     struct mgds_drop *drop = &wave->drops[index];
-    struct mgds_staged *staged = drop->staged;
 
-    if (!staged || staged->ops->kind == MGDS_STAGED_GREQ)
-        return 0;
-    if (staged->ops->kind == MGDS_STAGED_PERSISTENT)
-        return staged->state == MGDS_STAGED_ACTIVE
-                   ? land_persistent(staged, status, error)
-                   : 0;
-    if (wave->requests[index] != drop->handle) {
-        mgds_staged_remove(staged);
-        staged->ops->destroy(staged);
-        drop->staged = NULL;
-    }
+    if (drop->kind == MGDS_STAGED_SEND && wave->requests[index] != drop->handle)
+        forget_send(drop->handle);
+    if (drop->kind == MGDS_STAGED_PERSISTENT &&
+        drop->staged->state == MGDS_STAGED_ACTIVE)
+        return land_persistent(drop->staged, status, error);
     return 0;
 }
 
@@ -142,7 +143,9 @@ static int finish(struct mgds_staged *staged)
 /* Copies of one request were queued, with this result: MPI's error. */
 static int settle(struct mgds_wave *wave, int index, int landed)
 {
-    struct mgds_staged *staged = wave->drops[index].staged;
+    struct mgds_drop *drop = &wave->drops[index];
+    struct mgds_staged *staged =
+        drop->kind == MGDS_STAGED_PERSISTENT ? drop->staged : NULL;
     int rc = finish(staged);
 
     if (landed < 0)

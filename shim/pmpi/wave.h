@@ -21,7 +21,8 @@ enum { MGDS_WAVE_SMALL = 16 };
 
 /* One request of the call. */
 struct mgds_drop {
-    struct mgds_staged *staged; /* NULL: not ours */
+    enum mgds_staged_kind kind; /* 0: not ours */
+    struct mgds_staged *staged; /* PERSISTENT, GREQ */
     MPI_Request handle;         /* as it was before the call */
 };
 

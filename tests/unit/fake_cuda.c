@@ -234,6 +234,18 @@ static CUresult cuPointerGetAttributes(unsigned count,
     return CUDA_SUCCESS;
 }
 
+static CUresult cuMemAlloc(CUdeviceptr *ptr, size_t bytes)
+{
+    *ptr = (CUdeviceptr)(uintptr_t)malloc(bytes);
+    return *ptr ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
+}
+
+static CUresult cuMemFree(CUdeviceptr ptr)
+{
+    free((void *)(uintptr_t)ptr);
+    return CUDA_SUCCESS;
+}
+
 static CUresult cuMemHostAlloc(void **ptr, size_t bytes, unsigned flags)
 {
     (void)flags;

@@ -1,0 +1,235 @@
+/*
+ * What goes wrong: truncation, freed memory, a context that went, GPU memory
+ * where it cannot be had. Each is an error of its class, told to an error
+ * handler once, and returned. Errors of ours go to the communicator's (or
+ * window's) handler, the world's being the one that aborts; truncation goes
+ * where MPICH takes it: for messages to oneself, the world's or self's.
+ */
+#include <string.h>
+
+#include "tests/mpi/gpu/gpu_case.h"
+
+enum { BYTES = 5000, TAG = 6 };
+
+static MPI_Comm comm;
+
+static void expect(int rc, int class, int told)
+{
+    if (gpu_class(rc) != class || gpu_errors() != told)
+        fprintf(stderr, "class %d, should be %d; told %d times\n",
+                gpu_class(rc), class, gpu_errors());
+    CHECK(gpu_class(rc) == class);
+    CHECK(gpu_errors() == told);
+    gpu_count_errors(comm);
+}
+
+static void send_to_self(int bytes, MPI_Request *request)
+{
+    static char out[2 * BYTES];
+
+    for (int i = 0; i < bytes; i++)
+        out[i] = (char)(1 + i * 7);
+    MPI_Isend(out, bytes, MPI_BYTE, 0, TAG, comm, request);
+}
+
+static void tell_all(void)
+{
+    gpu_count_errors(MPI_COMM_WORLD);
+    gpu_count_errors(MPI_COMM_SELF);
+}
+
+static void tell_comm_only(void)
+{
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL);
+    MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_ARE_FATAL);
+}
+
+static void truncated(void)
+{
+    char *in = gpu_new(2 * BYTES, -1);
+    MPI_Request out, requests[2];
+    MPI_Status statuses[2];
+    int flag = 0, index;
+    int rc = MPI_SUCCESS;
+
+    for (int way = 0; way < 5; way++) {
+        gpu_fill(in, 2 * BYTES, -1);
+        requests[1] = MPI_REQUEST_NULL;
+        send_to_self(BYTES + 100, &out);
+        if (way == 0) {
+            rc = MPI_Recv(in, BYTES, MPI_BYTE, 0, TAG, comm, &statuses[0]);
+            expect(rc, MPI_ERR_TRUNCATE, 1);
+        } else {
+            MPI_Irecv(in, BYTES, MPI_BYTE, 0, TAG, comm, &requests[0]);
+        }
+        if (way == 1) {
+            rc = MPI_Wait(&requests[0], &statuses[0]);
+            expect(rc, MPI_ERR_TRUNCATE, 1);
+        }
+        if (way == 2) {
+            rc = MPI_Waitany(2, requests, &index, &statuses[0]);
+            expect(rc, MPI_ERR_TRUNCATE, 1);
+        }
+        if (way == 3) {
+            rc = MPI_Waitall(2, requests, statuses);
+            CHECK(gpu_class(statuses[0].MPI_ERROR) == MPI_ERR_TRUNCATE);
+            CHECK(statuses[1].MPI_ERROR == MPI_SUCCESS);
+            expect(rc, MPI_ERR_IN_STATUS, 1);
+        }
+        if (way == 4) {
+            for (flag = 0; !flag && rc == MPI_SUCCESS;)
+                rc = MPI_Test(&requests[0], &flag, &statuses[0]);
+            expect(rc, MPI_ERR_TRUNCATE, 1);
+        }
+        rc = MPI_SUCCESS;
+        MPI_Wait(&out, MPI_STATUS_IGNORE);
+        CHECK(gpu_holds(in, 0, BYTES, 1));
+        CHECK(gpu_holds(in, BYTES, 2 * BYTES, -1));
+    }
+    gpu_delete(in);
+}
+
+static void persistent_truncated(void)
+{
+    char *in = gpu_new(2 * BYTES, -1);
+    MPI_Request out, request;
+    MPI_Status status;
+    int rc;
+
+    MPI_Recv_init(in, BYTES, MPI_BYTE, 0, TAG, comm, &request);
+    MPI_Start(&request);
+    send_to_self(BYTES + 1, &out);
+    rc = MPI_Wait(&request, &status);
+    expect(rc, MPI_ERR_TRUNCATE, 1);
+    MPI_Wait(&out, MPI_STATUS_IGNORE);
+    MPI_Request_free(&request);
+    CHECK(gpu_holds(in, BYTES, 2 * BYTES, -1));
+    gpu_delete(in);
+}
+
+static void freed(void)
+{
+    char *gone = gpu_new(BYTES, 1);
+    char *in = gpu_new(BYTES, -1);
+    MPI_Request out, request, start;
+    MPI_Status status;
+    int rc;
+
+    /* While a receive is under way. */
+    MPI_Irecv(gone, BYTES, MPI_BYTE, 0, TAG, comm, &request);
+    MPI_Send_init(gone, BYTES, MPI_BYTE, 0, TAG + 1, comm, &start);
+    gpu_delete(gone);
+    send_to_self(BYTES, &out);
+    rc = MPI_Wait(&request, &status);
+    expect(rc, MPI_ERR_BUFFER, 1);
+    CHECK(request == MPI_REQUEST_NULL);
+    MPI_Wait(&out, MPI_STATUS_IGNORE);
+    rc = MPI_Start(&start);
+    expect(rc, MPI_ERR_BUFFER, 1);
+    MPI_Request_free(&start);
+    /* Before the call. */
+    rc = MPI_Isend(gone, BYTES, MPI_BYTE, 0, TAG, comm, &request);
+    expect(rc, MPI_ERR_BUFFER, 1);
+    rc = MPI_Send(in, BYTES + 4096, MPI_BYTE, 0, TAG, comm);
+    expect(rc, MPI_ERR_BUFFER, 1);
+    gpu_delete(in);
+}
+
+static void bad_arguments(void)
+{
+    char *in = gpu_new(BYTES, -1);
+    MPI_Request request;
+
+    expect(MPI_Send(in, -1, MPI_BYTE, 0, TAG, comm), MPI_ERR_COUNT, 1);
+    expect(MPI_Send(in, 1, MPI_BYTE, 99, TAG, comm), MPI_ERR_RANK, 1);
+    expect(MPI_Isend(in, 1, MPI_BYTE, 0, -7, comm, &request), MPI_ERR_TAG, 1);
+    expect(MPI_Irecv(in, 1, MPI_BYTE, 99, TAG, comm, &request), MPI_ERR_RANK,
+           1);
+    expect(MPI_Send(in, 1, MPI_DATATYPE_NULL, 0, TAG, comm), MPI_ERR_TYPE, 1);
+    expect(MPI_Recv_init(in, 1, MPI_BYTE, 99, TAG, comm, &request),
+           MPI_ERR_RANK, 1);
+    gpu_delete(in);
+}
+
+static int window_errors;
+
+static void on_window_error(MPI_Win *win, int *code, ...)
+{
+    (void)win;
+    (void)code;
+    window_errors++;
+}
+
+static void windows(void)
+{
+    char *in = gpu_new(BYTES, -1);
+    MPI_Errhandler handler;
+    static char host[64];
+    MPI_Win win;
+    int one = 1, rc;
+
+    rc = MPI_Win_create(in, BYTES, 1, MPI_INFO_NULL, comm, &win);
+    expect(rc, MPI_ERR_UNSUPPORTED_OPERATION, 1);
+    MPI_Win_create(host, sizeof(host), 1, MPI_INFO_NULL, comm, &win);
+    MPI_Win_create_errhandler(on_window_error, &handler);
+    MPI_Win_set_errhandler(win, handler);
+    MPI_Errhandler_free(&handler);
+    MPI_Win_fence(0, win);
+    rc = MPI_Put(in, 8, MPI_BYTE, 0, 0, 8, MPI_BYTE, win);
+    CHECK(gpu_class(rc) == MPI_ERR_UNSUPPORTED_OPERATION);
+    rc = MPI_Get(in, 8, MPI_BYTE, 0, 0, 8, MPI_BYTE, win);
+    CHECK(gpu_class(rc) == MPI_ERR_UNSUPPORTED_OPERATION);
+    rc = MPI_Accumulate(in, 1, MPI_INT, 0, 0, 1, MPI_INT, MPI_SUM, win);
+    CHECK(gpu_class(rc) == MPI_ERR_UNSUPPORTED_OPERATION);
+    rc = MPI_Get_accumulate(&one, 1, MPI_INT, in, 1, MPI_INT, 0, 0, 1, MPI_INT,
+                            MPI_SUM, win);
+    CHECK(gpu_class(rc) == MPI_ERR_UNSUPPORTED_OPERATION);
+    rc = MPI_Fetch_and_op(&one, in, MPI_INT, 0, 0, MPI_SUM, win);
+    CHECK(gpu_class(rc) == MPI_ERR_UNSUPPORTED_OPERATION);
+    CHECK(window_errors == 5);
+    MPI_Put(&one, 1, MPI_INT, 0, 0, 1, MPI_INT, win);
+    MPI_Win_fence(0, win);
+    CHECK(memcmp(host, &one, sizeof(one)) == 0 && window_errors == 5);
+    MPI_Win_free(&win);
+    gpu_delete(in);
+}
+
+static void attached(void)
+{
+    char *in = gpu_new(1 << 16, -1);
+    static char host[1 << 16];
+    char *to = gpu_new(BYTES, -1);
+    void *back;
+    int size;
+
+    gpu_count_errors(MPI_COMM_SELF);
+    expect(MPI_Buffer_attach(in, 1 << 16), MPI_ERR_BUFFER, 1);
+    tell_comm_only();
+    MPI_Buffer_attach(host, sizeof(host));
+    gpu_fill(in, BYTES, 9);
+    MPI_Bsend(in, BYTES, MPI_BYTE, 0, TAG, comm);
+    gpu_fill(in, BYTES, 10);
+    MPI_Recv(to, BYTES, MPI_BYTE, 0, TAG, comm, MPI_STATUS_IGNORE);
+    CHECK(gpu_holds(to, 0, BYTES, 9));
+    MPI_Buffer_detach(&back, &size);
+    gpu_delete(in);
+    gpu_delete(to);
+}
+
+int main(int argc, char **argv)
+{
+    gpu_begin(&argc, &argv);
+    MPI_Comm_dup(MPI_COMM_SELF, &comm);
+    gpu_count_errors(comm);
+    tell_all();
+    truncated();
+    persistent_truncated();
+    tell_comm_only();
+    freed();
+    bad_arguments();
+    windows();
+    attached();
+    MPI_Comm_free(&comm);
+    gpu_end("errors");
+    return 0;
+}

@@ -1,0 +1,49 @@
+/*
+ * For programs under mpiexec that hand GPU memory to MPI: buffers with a known
+ * filling, and what must hold of them. Everything not true ends the job.
+ */
+#ifndef MGDS_TESTS_GPU_CASE_H
+#define MGDS_TESTS_GPU_CASE_H
+
+#include <mpi.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "tests/lib/gpu.h"
+#include "tests/lib/mpi_check.h"
+
+extern int gpu_rank, gpu_size;
+
+/* MPI_Init_thread(MULTIPLE), then the GPU; ends with status 77 without one. */
+void gpu_begin(int *argc, char ***argv);
+
+/* MPI_Finalize, and "<name>: all well" from rank 0. */
+void gpu_end(const char *name);
+
+/* Device memory of so many bytes, byte i being seed + i * 7; seed -1: all
+ * 0xee, "untouched". */
+char *gpu_new(size_t bytes, int seed);
+void gpu_delete(char *at);
+void gpu_fill(char *at, size_t bytes, int seed);
+
+/* Do bytes [from, to) of the memory hold the filling of seed? */
+int gpu_holds(const char *at, size_t from, size_t to, int seed);
+
+void gpu_read(void *to, const char *from, size_t bytes);
+void gpu_write(char *to, const void *from, size_t bytes);
+
+/* The class of an error code. */
+int gpu_class(int code);
+
+/* Makes errors on this communicator return, and counts how often its handler
+ * was called since. */
+void gpu_count_errors(MPI_Comm comm);
+int gpu_errors(void);
+
+/* What an MPI_Status says was received, in bytes. */
+int gpu_bytes(MPI_Status *status);
+
+/* MPI_STATUSES_IGNORE, which gcc takes for an array too short. */
+MPI_Status *gpu_ignored(void);
+
+#endif
