@@ -2,9 +2,12 @@
  * The bodies of collectives: see coll.h. What becomes of the bounces:
  *
  *   blocking     down, call below, up, gone
- *   nonblocking  down, call below; the request's landing queues up; gone with
- * it persistent   call below; each start queues down, each landing up; gone
- * with the request
+ *   nonblocking  down, call below; up when that is complete; gone with the
+ *                request
+ *   persistent   down, call below; each start down, each completion up; gone
+ *                with the request
+ *
+ * An error handler that jumps out of the call below leaves them behind.
  */
 #include "shim/pmpi/coll.h"
 
