@@ -1,0 +1,338 @@
+/*
+ * Buffers with displacements: blocks anywhere. Together they are one layout,
+ * and one bounce stands for it: a MIRROR, so that the caller's arrays serve as
+ * they are; but when the blocks lie so far apart that this would cost more than
+ * twice the data, a PACKED one, with arrays of our own.
+ */
+#include <errno.h>
+#include <limits.h>
+#include <mpi.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include "shim/base/alloc.h"
+#include "shim/gds/stage/bounce.h"
+#include "shim/pmpi/buffer.h"
+#include "shim/pmpi/coll_stage.h"
+#include "shim/pmpi/types.h"
+
+/* The blocks that are not empty. */
+struct blocks {
+    char *addr;
+    int count;
+    size_t *length;    /* in elements; the one allocation begins here */
+    ptrdiff_t *offset; /* in bytes from addr on */
+    struct mgds_layout **layout; /* of one element, or NULL */
+    MPI_Datatype *type;
+    int *index; /* among all blocks */
+};
+
+static int alloc_blocks(struct blocks *blocks, int room)
+{
+    size_t n = (size_t)room;
+    char *memory = mgds_calloc(n + !n, 3 * sizeof(size_t) + 2 * sizeof(int));
+
+    if (!memory)
+        return -ENOMEM;
+    blocks->length = (size_t *)(void *)memory;
+    blocks->offset = (ptrdiff_t *)(void *)(blocks->length + n);
+    blocks->layout = (struct mgds_layout **)(void *)(blocks->offset + n);
+    blocks->type = (MPI_Datatype *)(void *)(blocks->layout + n);
+    blocks->index = (int *)(void *)(blocks->type + n);
+    blocks->count = 0;
+    return 0;
+}
+
+static void free_blocks(struct blocks *blocks)
+{
+    for (int i = 0; i < blocks->count; i++)
+        mgds_layout_put(blocks->layout[i]);
+    free(blocks->length);
+}
+
+/* The arguments of a part that has them. */
+struct list {
+    const struct mgds_coll_part *part;
+    const struct mgds_coll_site *site;
+    mgds_word *words;
+};
+
+static bool has_types(const struct list *list)
+{
+    return list->part->side.shape != MGDS_COLL_LIST;
+}
+
+static bool has_wide_displs(const struct list *list)
+{
+    return list->site->call->large ||
+           list->part->side.shape == MGDS_COLL_ATYPES;
+}
+
+static MPI_Datatype type_of(const struct list *list, int i)
+{
+    mgds_word word = list->words[list->part->side.type];
+
+    return has_types(list) ? ((const MPI_Datatype *)word)[i]
+                           : (MPI_Datatype)word;
+}
+
+/* Where block i lies. What is no type the MPI below will refuse. */
+static int offset_of(ptrdiff_t *out, const struct list *list, int i)
+{
+    mgds_word word = list->words[list->part->side.displs];
+    MPI_Aint displ = has_wide_displs(list) ? ((const MPI_Aint *)word)[i]
+                                           : ((const int *)word)[i];
+    MPI_Aint extent = 1;
+
+    if (!has_types(list) && mgds_coll_extent(&extent, type_of(list, i)))
+        return -EINVAL;
+    if (__builtin_mul_overflow(displ, extent, out))
+        return -EOVERFLOW;
+    return 0;
+}
+
+static int read_block(struct blocks *blocks, const struct list *list, int i)
+{
+    long long count = mgds_coll_count(list->site->call,
+                                      list->words[list->part->side.count], i);
+    int at = blocks->count;
+    int rc;
+
+    if (count < 0)
+        return -EINVAL;
+    if (count == 0)
+        return 0;
+    rc = offset_of(&blocks->offset[at], list, i);
+    if (rc < 0)
+        return rc;
+    blocks->length[at] = (size_t)count;
+    blocks->type[at] = type_of(list, i);
+    blocks->index[at] = i;
+    blocks->count++;
+    return 0;
+}
+
+/* -EINVAL: the MPI below will refuse the arguments. */
+static int read_blocks(struct blocks *blocks, const struct list *list)
+{
+    int rc = alloc_blocks(blocks, list->part->many);
+
+    if (rc < 0)
+        return rc;
+    blocks->addr = (char *)list->words[list->part->side.addr];
+    for (int i = 0; rc == 0 && i < list->part->many; i++)
+        rc = read_block(blocks, list, i);
+    if (rc < 0)
+        free_blocks(blocks);
+    return rc;
+}
+
+/*
+ * The first block that is GPU memory decides for all: one buffer is one
+ * allocation, but for absolute addresses, which the copies reach all the same.
+ */
+static int look_at_blocks(struct mgds_ptr *ptr, const struct blocks *blocks)
+{
+    struct mgds_buffer buffer;
+    int rc = 0;
+
+    for (int i = 0; rc == 0 && i < blocks->count; i++) {
+        uintptr_t at = (uintptr_t)blocks->addr + (uintptr_t)blocks->offset[i];
+
+        rc = mgds_buffer_look(&buffer, (const void *)at,
+                              (MPI_Count)blocks->length[i], blocks->type[i]);
+    }
+    if (rc <= 0)
+        return rc;
+    *ptr = buffer.ptr;
+    mgds_buffer_put(&buffer);
+    return 1;
+}
+
+static int make_layout(struct mgds_layout **out, struct blocks *blocks)
+{
+    for (int i = 0; i < blocks->count; i++) {
+        int rc = mgds_type_layout(&blocks->layout[i], blocks->type[i]);
+
+        if (rc < 0)
+            return rc;
+    }
+    return mgds_layout_struct(out, (size_t)blocks->count, blocks->length,
+                              blocks->offset, blocks->layout);
+}
+
+static size_t bytes_of(const struct blocks *blocks, int i)
+{
+    return blocks->length[i] * blocks->layout[i]->size;
+}
+
+/* Can the arrays say it? With types of their own, blocks count in bytes: no
+   algorithm is chosen by what only two ranks know. */
+static bool is_packable(const struct blocks *blocks, const struct list *list,
+                        const struct mgds_layout *layout)
+{
+    bool narrow = !list->site->call->large;
+
+    for (int i = 0; i < blocks->count; i++)
+        if (blocks->layout[i]->size > INT_MAX ||
+            (has_types(list) && narrow && bytes_of(blocks, i) > INT_MAX))
+            return false;
+    return has_wide_displs(list) || layout->size <= INT_MAX;
+}
+
+/* Arrays that stand for the caller's; of the greatest width any may have. */
+struct arrays {
+    MPI_Count *count;
+    MPI_Aint *displ;
+    MPI_Datatype *type;
+};
+
+static void put_number(void *array, bool wide, int i, size_t value)
+{
+    if (wide)
+        ((int64_t *)array)[i] = (int64_t)value;
+    else
+        ((int *)array)[i] = (int)value;
+}
+
+static void fill_arrays(const struct arrays *arrays,
+                        const struct blocks *blocks, const struct list *list)
+{
+    size_t before = 0;
+
+    for (int i = 0; i < list->part->many; i++)
+        arrays->type[i] = MPI_BYTE;
+    for (int i = 0; i < blocks->count; i++) {
+        int at = blocks->index[i];
+        size_t length =
+            has_types(list) ? bytes_of(blocks, i) : blocks->length[i];
+
+        put_number(arrays->count, list->site->call->large, at, length);
+        put_number(arrays->displ, has_wide_displs(list), at, before);
+        before += length;
+    }
+}
+
+static int replace_arrays(struct mgds_coll_staged *staged,
+                          const struct blocks *blocks, const struct list *list)
+{
+    const struct mgds_coll_side *side = &list->part->side;
+    size_t n = (size_t)list->part->many;
+    struct arrays arrays;
+    int rc = 0;
+
+    arrays.count = mgds_calloc(n, sizeof(MPI_Count) + sizeof(MPI_Aint) +
+                                      sizeof(MPI_Datatype));
+    if (!arrays.count)
+        return -ENOMEM;
+    arrays.displ = (MPI_Aint *)(arrays.count + n);
+    arrays.type = (MPI_Datatype *)(void *)(arrays.displ + n);
+    if (!has_types(list))
+        rc = mgds_coll_type_dense(&staged->type, blocks->layout[0]->size);
+    if (rc < 0) {
+        free(arrays.count);
+        return rc;
+    }
+    fill_arrays(&arrays, blocks, list);
+    list->words[side->count] = (mgds_word)arrays.count;
+    list->words[side->displs] = (mgds_word)arrays.displ;
+    list->words[side->type] =
+        has_types(list) ? (mgds_word)arrays.type : (mgds_word)staged->type;
+    staged->lists = arrays.count;
+    return 0;
+}
+
+/*
+ * MPICH 4.0.2 takes the displacement of Allgatherv for 0 when there is one rank
+ * (host memory shows the same). The memory of a bounce begins with the data, so
+ * the address says where the only block is, and the displacement is 0.
+ */
+static void replace_only_block(const struct blocks *blocks,
+                               const struct list *list)
+{
+    static const MPI_Aint zero[1]; /* as an int, too */
+    const struct mgds_coll_side *side = &list->part->side;
+
+    list->words[side->addr] += (mgds_word)blocks->offset[0];
+    list->words[side->displs] = (mgds_word)zero;
+}
+
+static int make_bounce(struct mgds_coll_staged *staged,
+                       const struct blocks *blocks, const struct list *list,
+                       const struct mgds_buffer *buffer)
+{
+    bool packed = mgds_coll_is_sparse(list->site->call, buffer->layout->size,
+                                      buffer->layout->true_extent) &&
+                  is_packable(blocks, list, buffer->layout);
+    int rc =
+        mgds_bounce_create(&staged->bounce, buffer,
+                           packed ? MGDS_BOUNCE_PACKED : MGDS_BOUNCE_MIRROR);
+
+    if (rc < 0)
+        return rc;
+    if (packed)
+        rc = replace_arrays(staged, blocks, list);
+    if (rc < 0)
+        goto destroy_bounce;
+    list->words[list->part->side.addr] =
+        (mgds_word)mgds_bounce_base(staged->bounce);
+    if (!packed && list->part->many == 1)
+        replace_only_block(blocks, list);
+    return 0;
+destroy_bounce:
+    mgds_bounce_destroy(staged->bounce);
+    return rc;
+}
+
+static struct mgds_coll_bytes own_block(const struct blocks *blocks, int rank)
+{
+    struct mgds_coll_bytes own = {0, 0};
+
+    for (int i = 0; i < blocks->count && blocks->index[i] <= rank; i++) {
+        if (blocks->index[i] == rank)
+            own.bytes = bytes_of(blocks, i);
+        else
+            own.first += bytes_of(blocks, i);
+    }
+    return own;
+}
+
+static int stage_blocks(struct mgds_coll_staged *staged, struct blocks *blocks,
+                        const struct list *list)
+{
+    struct mgds_buffer buffer = {.addr = blocks->addr, .count = 1};
+    struct mgds_coll_bytes own;
+    int rc = look_at_blocks(&buffer.ptr, blocks);
+
+    if (rc <= 0)
+        return rc;
+    rc = make_layout(&buffer.layout, blocks);
+    if (rc < 0)
+        return rc;
+    rc = make_bounce(staged, blocks, list, &buffer);
+    mgds_layout_put(buffer.layout);
+    if (rc < 0)
+        return rc;
+    own = own_block(blocks, list->site->rank);
+    staged->down = mgds_coll_bytes(list->part->down, own);
+    staged->up = mgds_coll_bytes(list->part->up, own);
+    return 1;
+}
+
+int mgds_coll_stage_list(struct mgds_coll_staged *out,
+                         const struct mgds_coll_part *part,
+                         const struct mgds_coll_site *site, mgds_word *words)
+{
+    struct list list = {.part = part, .site = site, .words = words};
+    struct mgds_coll_staged staged = {.type = MPI_DATATYPE_NULL};
+    struct blocks blocks;
+    int rc = read_blocks(&blocks, &list);
+
+    if (rc == 0) {
+        rc = stage_blocks(&staged, &blocks, &list);
+        free_blocks(&blocks);
+    }
+    if (rc == 1)
+        *out = staged;
+    return rc == -EINVAL ? 0 : rc;
+}

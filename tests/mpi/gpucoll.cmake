@@ -1,0 +1,42 @@
+# Collectives on GPU memory.
+mgds_unit_test(coll_plan SOURCES gpu_coll_plan_test.c
+  ${PROJECT_SOURCE_DIR}/shim/pmpi/calls.c
+  ${PROJECT_SOURCE_DIR}/shim/pmpi/coll_plan.c
+  ${PROJECT_SOURCE_DIR}/shim/pmpi/coll_table.c
+  LIBS mpich::headers)
+
+# On the software GPU, with these many ranks.
+set(gpucoll_env LD_LIBRARY_PATH=${MGDS_SIM_OUTPUT_DIRECTORY} MPIX_SIM_GPUS=1)
+foreach(program gpu_coll gpu_coll_edge)
+  mgds_program(${program} SOURCES ${program}.c LIBS mpich::c mgds_test_gpu)
+  add_dependencies(${program} mgds_sim_cuda)
+endforeach()
+target_sources(gpu_coll PRIVATE gpu_coll_calls.c gpu_coll_worlds.c)
+
+# The full product of cases is for --all; some of them are quick.
+foreach(ranks 1 2 3 4)
+  mgds_mpi_test(gpu_coll_${ranks} PROGRAM gpu_coll ARGS 29 ${ranks}
+    RANKS ${ranks} ENV ${gpucoll_env} EXPECT "gpu_coll: all well"
+    REFUSE "error:")
+  mgds_mpi_test(gpu_coll_all_${ranks} PROGRAM gpu_coll ARGS 1 0
+    RANKS ${ranks} ENV ${gpucoll_env} EXPECT "gpu_coll: all well"
+    LABEL all TIMEOUT 600)
+  mgds_mpi_test(gpu_coll_late_${ranks} PROGRAM gpu_coll ARGS 61 ${ranks}
+    RANKS ${ranks} ENV ${gpucoll_env} MPIX_SIM_DELAY=500
+      MPIX_SIM_SEED=${ranks}
+    EXPECT "gpu_coll: all well" LABEL all TIMEOUT 300)
+endforeach()
+
+foreach(ranks 1 2 3)
+  mgds_mpi_test(gpu_coll_edge_${ranks} PROGRAM gpu_coll_edge RANKS ${ranks}
+    ENV ${gpucoll_env} EXPECT "gpu_coll_edge: all well")
+endforeach()
+
+# Each allocation in turn fails.
+if(MGDS_FAULT)
+  foreach(nth RANGE 1 32)
+    mgds_mpi_test(gpu_coll_alloc_${nth} PROGRAM gpu_coll_edge ARGS short RANKS 1
+      ENV ${gpucoll_env} MPIX_GDS_FAULT=alloc:${nth}
+      EXPECT "gpu_coll_edge: all well" LABEL all)
+  endforeach()
+endif()
