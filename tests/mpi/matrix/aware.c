@@ -30,8 +30,8 @@ struct mirror {
 };
 
 static struct {
-    MPI_Request request;
     struct mirror mirror;
+    MPI_Request request;
     int up; /* copied back when it is complete */
 } pending[PENDING_MAX];
 
