@@ -439,13 +439,14 @@ int main(void)
         TEST(callers_context_is_left_alone),
         TEST(freed_memory_is_an_error),
         TEST(context_that_goes_is_an_error),
-        TEST(context_that_the_program_broke_is_an_error),
         TEST(another_context_is_met_after_one_went),
         TEST(bounce_may_be_destroyed_while_it_copies),
         TEST(same_memory_and_event_serve_again),
         TEST(trim_gives_idle_memory_back),
         TEST(threads_stage_at_the_same_time),
         TEST(without_memory_nothing_leaks),
+        /* The last: a device fault loses the whole process. */
+        TEST(context_that_the_program_broke_is_an_error),
     };
 
     if (soft_cuda_load())
