@@ -232,7 +232,9 @@ MGDS_FN void *mgds_mem_at(const void *p)
 
 /* Where a word for an atomic access is. The thread sanitizer makes the access
  * inside its runtime, with locks held: a fault there could not be recovered
- * from, so the address is tried before. */
+ * from, so the address is tried before. gcc and clang keep a function that is
+ * not instrumented out of those that are; saying noinline, too, is a warning.
+ */
 #ifdef MGDS_TSAN
 __attribute__((no_sanitize("thread"))) static inline void *
 mgds_mem_word(const void *p)
