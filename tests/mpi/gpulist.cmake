@@ -31,3 +31,10 @@ mgds_mpi_test(gpu_queries_never PROGRAM gpu_queries ARGS 0 RANKS 1
   ENV ${soft} MPIX_GDS_STAGE=never EXPECT "queries: all well")
 mgds_mpi_test(gpu_staged_always PROGRAM gpu_requests RANKS 2
   ENV ${soft} MPIX_GDS_STAGE=always EXPECT "requests: all well")
+if(MGDS_FAULT)
+  foreach(program requests errors threads)
+    mgds_mpi_test(gpu_${program}_without_extension PROGRAM gpu_${program}
+      RANKS 1 ENV ${soft} MPIX_GDS_FAULT=extension:1
+      EXPECT "${program}: all well" "has no MPIX_Grequest_start")
+  endforeach()
+endif()
