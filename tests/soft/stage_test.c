@@ -344,6 +344,5 @@ int main(void)
 
     if (soft_cuda_load())
         return 1;
-    mgds_pack_use(&stage_door);
     return cmocka_run_group_tests(tests, stage_start, finish);
 }

@@ -345,6 +345,48 @@ static CUresult cuEventSynchronize(CUevent event)
     return fake_script.event_result;
 }
 
+static CUresult cuModuleLoadData(CUmodule *module, const void *image)
+{
+    (void)module;
+    (void)image;
+    return CUDA_ERROR_NOT_SUPPORTED;
+}
+
+static CUresult cuModuleUnload(CUmodule module)
+{
+    (void)module;
+    return CUDA_SUCCESS;
+}
+
+static CUresult cuModuleGetFunction(CUfunction *function, CUmodule module,
+                                    const char *name)
+{
+    (void)function;
+    (void)module;
+    (void)name;
+    return CUDA_ERROR_NOT_FOUND;
+}
+
+static CUresult cuLaunchKernel(CUfunction function, unsigned grid_x,
+                               unsigned grid_y, unsigned grid_z,
+                               unsigned block_x, unsigned block_y,
+                               unsigned block_z, unsigned shared,
+                               CUstream stream, void **params, void **extra)
+{
+    (void)function;
+    (void)grid_x;
+    (void)grid_y;
+    (void)grid_z;
+    (void)block_x;
+    (void)block_y;
+    (void)block_z;
+    (void)shared;
+    (void)stream;
+    (void)params;
+    (void)extra;
+    return CUDA_SUCCESS;
+}
+
 EXPORT extern CUresult
 cuGetProcAddress_v2(const char *symbol, void **pfn, int version,
                     cuuint64_t flags, CUdriverProcAddressQueryResult *found);

@@ -98,7 +98,7 @@ static int set_memory(struct mgds_bounce *bounce,
     bounce->base = base_in(bounce, (char *)bounce->piece->addr);
     if (!bounce->piece->pinned)
         bounce->way = mgds_transfer_way(bounce, false);
-    if (bounce->way == MGDS_WAY_KERNEL)
+    if (table && bounce->way == MGDS_WAY_KERNEL)
         put_table(bounce, at, table, user);
     return 0;
 }

@@ -43,7 +43,7 @@ bool mgds_span_repeat(struct mgds_span *span, size_t count, ptrdiff_t stride)
 
 static int append(struct mgds_list *list, const struct mgds_part *part)
 {
-    if (list->count == list->room) {
+    if (!list->part || list->count == list->room) {
         size_t room = list->room ? 2 * list->room : MGDS_LIST_SHORT;
         struct mgds_part *more;
 

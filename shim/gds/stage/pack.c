@@ -3,19 +3,47 @@
 
 #include <errno.h>
 #include <stdint.h>
-#include <string.h>
 
 #include "device/kernels.h"
 #include "device/kernels/pack_abi.h"
 #include "shim/base/log.h"
 #include "shim/base/stats.h"
+#include "shim/gds/cuda/kernel.h"
 
 /* A kernel over the host link: more blocks would only take the GPU from the
  * program. 32 blocks of 16-byte units keep 128 KiB in flight, twice what a
  * fast link needs. */
 enum { THREADS = 256, MOST_BLOCKS = 32 };
 
-static const struct mgds_pack_door *door;
+static int cuda_load(void **kernel, struct mgds_context *ctx, const void *image,
+                     const char *name)
+{
+    struct mgds_kernel_handle *handle;
+    int rc = mgds_kernel_load(&handle, ctx, image, name);
+
+    if (rc == 0)
+        *kernel = handle;
+    return rc;
+}
+
+static void cuda_unload(void *kernel, struct mgds_context *ctx)
+{
+    (void)ctx;
+    mgds_kernel_unload((struct mgds_kernel_handle *)kernel);
+}
+
+static int cuda_launch(void *kernel, void *stream, unsigned blocks,
+                       unsigned threads, const void *args, size_t args_bytes)
+{
+    (void)args_bytes;
+    return mgds_kernel_launch((struct mgds_kernel_handle *)kernel, stream,
+                              blocks, threads, args);
+}
+
+static const struct mgds_pack_door cuda_door = {cuda_load, cuda_unload,
+                                                cuda_launch};
+
+static const struct mgds_pack_door *door = &cuda_door;
 
 void mgds_pack_use(const struct mgds_pack_door *use)
 {
@@ -57,8 +85,8 @@ void mgds_pack_load(void **kernel, struct mgds_context *ctx, void *stream)
     if (rc == 0)
         return;
     *kernel = NULL;
-    mgds_info("the kernel that packs irregular datatypes cannot be loaded: %s",
-              strerror(-rc));
+    errno = -rc;
+    mgds_info("the kernel that packs irregular datatypes cannot be loaded: %m");
 }
 
 void mgds_pack_unload(void *kernel, struct mgds_context *ctx)

@@ -29,9 +29,9 @@ struct mgds_pack_door {
                   const void *args, size_t args_bytes);
 };
 
-/* Says how; NULL: not at all, then spans are copied one by one. Constant, and
- * to be called before a buffer is staged. */
-void mgds_pack_use(const struct mgds_pack_door *door);
+/* Says how, instead of by the CUDA door: for tests. NULL: not at all. Constant,
+ * and to be called before a buffer is staged. */
+void mgds_pack_use(const struct mgds_pack_door *use);
 
 /* Loads the kernel, and runs it once over nothing, since a first launch may
  * wait for the device. NULL, and one line, if it cannot be had. */

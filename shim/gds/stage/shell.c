@@ -56,12 +56,19 @@ static void recycle(struct mgds_stage *stage, struct mgds_bounce *shell)
         end(shell);
 }
 
-static void put_late(struct mgds_stage *stage, struct mgds_bounce *shell)
+/* False if the stage was closed. */
+static bool put_late(struct mgds_stage *stage, struct mgds_bounce *shell)
 {
+    bool open;
+
     mgds_lock_acquire(&stage->lock);
-    shell->next = stage->late;
-    stage->late = shell;
+    open = !stage->closed;
+    if (open) {
+        shell->next = stage->late;
+        stage->late = shell;
+    }
     mgds_lock_release(&stage->lock);
+    return open;
 }
 
 static struct mgds_bounce *take_late(struct mgds_stage *stage)
@@ -75,21 +82,45 @@ static struct mgds_bounce *take_late(struct mgds_stage *stage)
     return late;
 }
 
-void mgds_shell_reap(struct mgds_stage *stage)
+/* Gives back what a shell holds, its stage too. Without anybody to look after
+ * it, work that is under way is waited for. */
+void mgds_shell_give(struct mgds_bounce *shell)
+{
+    struct mgds_stage *stage = shell->stage;
+
+    if (mgds_shell_ask(shell) == 0) {
+        if (put_late(stage, shell))
+            return;
+        mgds_event_synchronize(&shell->event);
+        shell->queued = false;
+    }
+    recycle(stage, shell);
+    mgds_stage_put(stage);
+}
+
+/* Each late shell holds a reference to the stage, the caller another. */
+static void reap(struct mgds_stage *stage)
 {
     struct mgds_bounce *shell = take_late(stage);
 
     while (shell) {
         struct mgds_bounce *next = shell->next;
 
-        if (mgds_shell_ask(shell) == 0) {
-            put_late(stage, shell);
-        } else {
-            recycle(stage, shell);
-            mgds_stage_put(stage);
-        }
+        mgds_shell_give(shell);
         shell = next;
     }
+}
+
+bool mgds_shell_close(struct mgds_stage *stage)
+{
+    bool closed;
+
+    reap(stage);
+    mgds_lock_acquire(&stage->lock);
+    stage->closed = stage->late == NULL;
+    closed = stage->closed;
+    mgds_lock_release(&stage->lock);
+    return closed;
 }
 
 static struct mgds_bounce *pop(struct mgds_stage *stage, bool *late)
@@ -131,24 +162,12 @@ int mgds_shell_take(struct mgds_bounce **out, struct mgds_stage *stage)
     int rc = shell ? 0 : create(&shell, stage);
 
     if (late)
-        mgds_shell_reap(stage);
+        reap(stage);
     if (rc < 0)
         return rc;
     shell->stage = stage;
     *out = shell;
     return 0;
-}
-
-void mgds_shell_give(struct mgds_bounce *shell)
-{
-    struct mgds_stage *stage = shell->stage;
-
-    if (mgds_shell_ask(shell) == 0) {
-        put_late(stage, shell);
-        return;
-    }
-    recycle(stage, shell);
-    mgds_stage_put(stage);
 }
 
 void mgds_shell_forget(struct mgds_stage *stage)

@@ -50,9 +50,9 @@ void mgds_shell_give(struct mgds_bounce *shell);
 /* Whether what was queued is done: 1, 0, or the error of it. */
 int mgds_shell_ask(struct mgds_bounce *shell);
 
-/* Gives back late shells whose work is done. Each holds a reference to the
- * stage, and so does the caller. */
-void mgds_shell_reap(struct mgds_stage *stage);
+/* Before a stage is forgotten: gives back late shells whose work is done; true
+ * if none is left, and then none will come. The caller has a reference. */
+bool mgds_shell_close(struct mgds_stage *stage);
 
 /* Ends all idle shells of a stage. */
 void mgds_shell_forget(struct mgds_stage *stage);

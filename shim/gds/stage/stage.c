@@ -29,10 +29,15 @@ static void destroy(struct mgds_stage *stage)
     free(stage);
 }
 
+static void drop(struct mgds_stage *stage, unsigned refs)
+{
+    if (__atomic_sub_fetch(&stage->refs, refs, __ATOMIC_ACQ_REL) == 0)
+        destroy(stage);
+}
+
 void mgds_stage_put(struct mgds_stage *stage)
 {
-    if (__atomic_sub_fetch(&stage->refs, 1, __ATOMIC_ACQ_REL) == 0)
-        destroy(stage);
+    drop(stage, 1);
 }
 
 /* Takes over the reference to ctx, if it succeeds. */
@@ -84,15 +89,36 @@ static struct mgds_stage *find(const struct mgds_context *ctx)
     return stage;
 }
 
-static struct mgds_stage *take_all(void)
+/* The stage at that place of the list, with a reference, or NULL. */
+static struct mgds_stage *find_at(size_t place)
 {
-    struct mgds_stage *all;
+    struct mgds_stage *stage;
 
     mgds_lock_acquire(&stages_lock);
-    all = stages;
-    stages = NULL;
+    stage = stages;
+    while (stage && place-- > 0)
+        stage = stage->next;
+    if (stage)
+        mgds_stage_get(stage);
     mgds_lock_release(&stages_lock);
-    return all;
+    return stage;
+}
+
+/* Takes the stage out, unless another thread did: true, and the list's
+ * reference is the caller's. */
+static bool leave(const struct mgds_stage *stage)
+{
+    struct mgds_stage **at = &stages;
+    bool found;
+
+    mgds_lock_acquire(&stages_lock);
+    while (*at && *at != stage)
+        at = &(*at)->next;
+    found = *at != NULL;
+    if (found)
+        *at = stage->next;
+    mgds_lock_release(&stages_lock);
+    return found;
 }
 
 /* Puts the stage in, unless another thread was faster; the one that is in. */
@@ -113,27 +139,28 @@ static struct mgds_stage *insert(struct mgds_stage *stage)
     return found;
 }
 
-/* Calls check with each stage, without the lock, and keeps those for which it
- * is true. Who looks for one meanwhile makes another, which then stays. */
+/* Calls check with each stage, without the lock; those for which it is false
+ * leave. One that is put in meanwhile may be missed, or another met twice. */
 static void sift(bool (*check)(struct mgds_stage *stage))
 {
-    struct mgds_stage *stage = take_all();
+    struct mgds_stage *stage;
+    size_t place = 0;
 
-    while (stage) {
-        struct mgds_stage *next = stage->next;
+    while ((stage = find_at(place)) != NULL) {
+        unsigned refs = 1;
 
         if (check(stage))
-            mgds_stage_put(insert(stage));
+            place++;
         else
-            mgds_stage_put(stage);
-        stage = next;
+            refs += leave(stage);
+        drop(stage, refs);
     }
 }
 
+/* What is under way in a context that is gone is over. */
 static bool lives(struct mgds_stage *stage)
 {
-    mgds_shell_reap(stage);
-    return mgds_context_lives(stage->ctx);
+    return mgds_context_lives(stage->ctx) || !mgds_shell_close(stage);
 }
 
 static bool trim(struct mgds_stage *stage)
@@ -143,16 +170,10 @@ static bool trim(struct mgds_stage *stage)
     return true;
 }
 
-/* What is still under way needs its stage: the next one takes it up. */
+/* What is still under way needs its stage: the next fini takes it up. */
 static bool forget(struct mgds_stage *stage)
 {
-    bool late;
-
-    mgds_shell_reap(stage);
-    mgds_lock_acquire(&stage->lock);
-    late = stage->late != NULL;
-    mgds_lock_release(&stage->lock);
-    return late;
+    return !mgds_shell_close(stage);
 }
 
 int mgds_stage_of(struct mgds_stage **out, const struct mgds_ptr *ptr)

@@ -11,6 +11,7 @@
 #ifndef MGDS_STAGE_STAGE_H
 #define MGDS_STAGE_STAGE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "shim/base/lock.h"
@@ -31,6 +32,7 @@ struct mgds_stage {
     struct mgds_bounce *idle;
     unsigned idles;
     struct mgds_bounce *late; /* destroyed while copies were under way */
+    bool closed;              /* nobody will look after late ones any more */
     struct mgds_stage *next;  /* under stages_lock */
 };
 

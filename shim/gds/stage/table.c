@@ -60,7 +60,7 @@ static int append(struct maker *maker, size_t nodes)
 
     while (room < used + nodes)
         room *= 2;
-    if (room > maker->room) {
+    if (!maker->table || room > maker->room) {
         if (room > (SIZE_MAX - sizeof(*more)) / sizeof(more->node[0]))
             return -ENOMEM;
         more = (struct mgds_table *)mgds_realloc(
