@@ -83,7 +83,7 @@ static mgds_word make(struct making *making)
     if (rc == 1)
         rc = mgds_persist_create(&persist, &side, comm, making->way,
                                  (int)making->word[1]);
-    if (rc < 0)
+    if (rc != 0)
         return (mgds_word)mgds_mpi_error(comm, rc);
     making->word[0] = (mgds_word)side.addr;
     if (side.type != (MPI_Datatype)making->word[3]) {
