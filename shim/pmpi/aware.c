@@ -125,7 +125,7 @@ static bool try_messages(struct trial *trial)
 {
     bool good;
 
-    trial->sent = mgds_malloc(2 * LONG);
+    trial->sent = mgds_malloc((size_t)2 * LONG);
     if (!trial->sent)
         return false;
     trial->received = trial->sent + LONG;

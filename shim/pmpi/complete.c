@@ -222,23 +222,22 @@ static int wait_some(struct mgds_wave *wave, mgds_word outcount,
     return rc;
 }
 
-mgds_word mgds_own_Waitsome(mgds_word count, mgds_word requests,
-                            mgds_word outcount, mgds_word indices,
-                            mgds_word statuses)
+/* Waitsome and Testsome, of which waits tells. */
+static mgds_word some(mgds_word count, mgds_word requests, mgds_word outcount,
+                      mgds_word indices, mgds_word statuses, bool waits)
 {
     struct mgds_wave wave;
-    int rc;
+    int rc = mgds_wave_init(&wave, (MPI_Request *)requests, (int)count,
+                            (MPI_Status *)statuses);
 
-    if (!mgds_staged_any())
-        return MGDS_FORWARD(5)(count, requests, outcount, indices, statuses);
-    rc = mgds_wave_init(&wave, (MPI_Request *)requests, (int)count,
-                        (MPI_Status *)statuses);
     if (rc < 0)
         return no_memory(rc);
     if (rc == 0)
         return MGDS_FORWARD(5)(count, requests, outcount, indices, statuses);
+    if (!waits)
+        drive_for_test(&wave);
     mgds_greq_watch();
-    if (must_drive(&wave))
+    if (waits && must_drive(&wave))
         rc = wait_some(&wave, outcount, indices);
     else
         rc = (int)MGDS_FORWARD(5)(count, requests, outcount, indices,
@@ -249,26 +248,16 @@ mgds_word mgds_own_Waitsome(mgds_word count, mgds_word requests,
     return done(&wave, rc);
 }
 
-mgds_word mgds_own_Testsome(mgds_word count, mgds_word requests,
-                            mgds_word outcount, mgds_word indices,
-                            mgds_word statuses)
+mgds_word mgds_own_Waitsome(MGDS_PARAMS_5)
 {
-    struct mgds_wave wave;
-    int rc;
-
     if (!mgds_staged_any())
-        return MGDS_FORWARD(5)(count, requests, outcount, indices, statuses);
-    rc = mgds_wave_init(&wave, (MPI_Request *)requests, (int)count,
-                        (MPI_Status *)statuses);
-    if (rc < 0)
-        return no_memory(rc);
-    if (rc == 0)
-        return MGDS_FORWARD(5)(count, requests, outcount, indices, statuses);
-    drive_for_test(&wave);
-    mgds_greq_watch();
-    rc = as_class((int)MGDS_FORWARD(5)(count, requests, outcount, indices,
-                                       (mgds_word)wave.statuses));
-    rc = mgds_wave_settle_many(&wave, some_completed(rc, (int *)outcount),
-                               (int *)indices, rc);
-    return done(&wave, rc);
+        return MGDS_FORWARD(5)(MGDS_ARGS_5);
+    return some(MGDS_ARGS_5, true);
+}
+
+mgds_word mgds_own_Testsome(MGDS_PARAMS_5)
+{
+    if (!mgds_staged_any())
+        return MGDS_FORWARD(5)(MGDS_ARGS_5);
+    return some(MGDS_ARGS_5, false);
 }

@@ -450,15 +450,15 @@ int mgds_decode_type(struct mgds_layout **out, bool *derived, MPI_Datatype type)
     struct mgds_layout *layout;
     int rc = envelope(&contents, type);
 
-    if (rc < 0)
+    if (rc != 0)
         return rc;
     *derived = !is_predefined(contents.combiner);
     rc = *derived ? decode_derived(&layout, &contents, type)
                   : decode_predefined(&layout, type);
-    if (rc < 0)
+    if (rc != 0)
         return rc;
     rc = settle_extent(&layout, type);
-    if (rc < 0)
+    if (rc != 0)
         mgds_layout_put(layout);
     else
         *out = layout;

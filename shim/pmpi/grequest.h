@@ -14,11 +14,12 @@
  * STARTED  the application's handle exists, nothing was posted below yet
  * BELOW    the request below is tested by poll and wait functions
  * COPYING  landed() has queued copies; poll() is asked until they are done
- * DONE     completed; MPI asks for the status, then frees it (free())
+ * DONE     completed; MPI asks for the status, then frees it (destroy())
  *
  * Concurrency. The state is moved by whichever thread's completion call claims
  * it (one atomic word); another that comes meanwhile finds "not yet". No lock
- * is held while MPI or CUDA is called.
+ * is held while MPI or CUDA is called. A request that the program frees before
+ * it is done is an orphan (staged.h).
  */
 #ifndef MGDS_PMPI_GREQUEST_H
 #define MGDS_PMPI_GREQUEST_H

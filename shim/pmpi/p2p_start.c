@@ -71,7 +71,7 @@ static mgds_word isend(struct mgds_call_words *call)
         return mgds_call_forward(call);
     if (rc == 1)
         rc = sent_create(&sent, &side, comm);
-    if (rc < 0)
+    if (rc != 0)
         return fail(comm, rc);
     mgds_call_put(call, 0, &side);
     result = mgds_call_forward(call);
@@ -163,7 +163,7 @@ static mgds_word start_receive(struct mgds_call_words *call, unsigned request,
         return mgds_call_forward(call);
     if (rc == 1)
         rc = received_create(&greq, &received, &pair, comm);
-    if (rc < 0)
+    if (rc != 0)
         return fail(comm, rc);
     mgds_call_put(call, 0, &pair.recv);
     call->word[request] = (mgds_word)mgds_greq_below(greq);

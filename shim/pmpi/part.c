@@ -83,7 +83,7 @@ static mgds_word make(struct making *making)
     if (rc == 1)
         rc = mgds_persist_create(&persist, &side, comm, making->way,
                                  (int)making->word[1]);
-    if (rc < 0)
+    if (rc != 0)
         return (mgds_word)mgds_mpi_error(comm, rc);
     making->word[0] = (mgds_word)side.addr;
     if (side.type != (MPI_Datatype)making->word[3]) {
@@ -131,22 +131,22 @@ static int queue_down(struct mgds_persist *persist, int from, int to)
                             first_byte(persist, to - from + 1));
 }
 
-static int finish(struct mgds_persist *persist, int rc)
+static int wait_queued(struct mgds_persist *persist, int queued)
 {
-    if (rc >= 0)
-        rc = mgds_bounce_wait(persist->side.bounce);
-    mgds_lock_release(&persist->lock);
-    return mgds_mpi_error(persist->staged.comm, rc);
+    return queued < 0 ? queued : mgds_bounce_wait(persist->side.bounce);
 }
 
 static int ready(MPI_Request request, int from, int to)
 {
     struct mgds_persist *persist = find(request, MGDS_PERSIST_PART_SEND);
+    int rc;
 
     if (!persist)
         return MPI_SUCCESS;
     mgds_lock_acquire(&persist->lock);
-    return finish(persist, queue_down(persist, from, to));
+    rc = wait_queued(persist, queue_down(persist, from, to));
+    mgds_lock_release(&persist->lock);
+    return mgds_mpi_error(persist->staged.comm, rc);
 }
 
 mgds_word mgds_own_Pready(mgds_word partition, mgds_word request)
@@ -176,7 +176,9 @@ static int ready_list(MPI_Request request, int length, const int *list)
     mgds_lock_acquire(&persist->lock);
     for (int i = 0; i < length && rc >= 0; i++)
         rc = queue_down(persist, list[i], list[i]);
-    return finish(persist, rc);
+    rc = wait_queued(persist, rc);
+    mgds_lock_release(&persist->lock);
+    return mgds_mpi_error(persist->staged.comm, rc);
 }
 
 mgds_word mgds_own_Pready_list(mgds_word length, mgds_word list,
@@ -200,7 +202,9 @@ static int arrived(struct mgds_persist *persist, int partition)
                             first_byte(persist, partition), persist->bytes);
         persist->arrived[partition] = true;
     }
-    return finish(persist, rc);
+    rc = wait_queued(persist, rc);
+    mgds_lock_release(&persist->lock);
+    return mgds_mpi_error(persist->staged.comm, rc);
 }
 
 mgds_word mgds_own_Parrived(mgds_word request, mgds_word partition,

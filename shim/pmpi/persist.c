@@ -123,7 +123,7 @@ static mgds_word make(struct mgds_call_words *call, enum mgds_persist_way way)
         return mgds_call_forward(call);
     if (rc == 1)
         rc = mgds_persist_create(&persist, &side, comm, way, 0);
-    if (rc < 0)
+    if (rc != 0)
         return (mgds_word)mgds_mpi_error(comm, rc);
     mgds_call_put(call, 0, &side);
     result = mgds_call_forward(call);

@@ -1,7 +1,7 @@
 /*
  * What the engine must know of an MPI datatype: where its bytes lie. Taken
- * apart by MPI_Type_get_envelope and _contents at first use, then kept as an
- * attribute of the datatype, which goes when the datatype goes.
+ * apart by MPI_Type_get_envelope and _contents at first use, then kept in a
+ * table by handle; an attribute of the datatype says when it goes.
  */
 #ifndef MGDS_PMPI_TYPES_H
 #define MGDS_PMPI_TYPES_H
@@ -12,7 +12,7 @@ struct mgds_layout;
 
 /*
  * The layout of one element, with a reference for the caller, who gives it back
- * with mgds_layout_put. -EINVAL: no committed datatype (the MPI below is the
+ * with mgds_layout_put. -EINVAL: no datatype (the MPI below is the
  * one to say so); -ENOMEM; -ENOTSUP: a combiner that we do not know, said once.
  * Any thread, between MPI_Init and MPI_Finalize.
  */

@@ -12,7 +12,7 @@
 
 static bool ignores(const MPI_Status *statuses)
 {
-    return statuses == MPI_STATUS_IGNORE || statuses == MPI_STATUSES_IGNORE;
+    return statuses == MPI_STATUSES_IGNORE; /* MPI_STATUS_IGNORE too */
 }
 
 static int make_room(struct mgds_wave *wave)
@@ -150,7 +150,7 @@ static int settle(struct mgds_wave *wave, int index, int landed)
 
     if (landed < 0)
         rc = landed;
-    return rc < 0 ? mgds_mpi_error(staged->comm, rc) : MPI_SUCCESS;
+    return rc < 0 && staged ? mgds_mpi_error(staged->comm, rc) : MPI_SUCCESS;
 }
 
 int mgds_wave_settle_one(struct mgds_wave *wave, int index, int rc)

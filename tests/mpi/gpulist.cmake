@@ -1,7 +1,7 @@
 # Programs that hand GPU memory to MPI, on the software GPU.
 add_library(gpu_case STATIC gpu/gpu_case.c)
 target_link_libraries(gpu_case PUBLIC mgds_test_gpu mpich::c)
-foreach(program requests errors datatypes threads queries)
+foreach(program requests errors datatypes threads queries scarce)
   mgds_program(gpu_${program} SOURCES gpu/${program}.c
     LIBS gpu_case Threads::Threads)
 endforeach()
@@ -31,3 +31,14 @@ mgds_mpi_test(gpu_queries_never PROGRAM gpu_queries ARGS 0 RANKS 1
   ENV ${soft} MPIX_GDS_STAGE=never EXPECT "queries: all well")
 mgds_mpi_test(gpu_staged_always PROGRAM gpu_requests RANKS 2
   ENV ${soft} MPIX_GDS_STAGE=always EXPECT "requests: all well")
+if(MGDS_FAULT)
+  foreach(program requests errors threads)
+    mgds_mpi_test(gpu_${program}_without_extension PROGRAM gpu_${program}
+      RANKS 1 ENV ${soft} MPIX_GDS_FAULT=extension:1
+      EXPECT "${program}: all well" "has no MPIX_Grequest_start")
+  endforeach()
+  foreach(n RANGE 1 60 6)
+    mgds_mpi_test(gpu_scarce_${n} PROGRAM gpu_scarce RANKS 1
+      ENV ${soft} MPIX_GDS_FAULT=alloc:${n} EXPECT "scarce: all well")
+  endforeach()
+endif()

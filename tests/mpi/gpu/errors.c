@@ -7,6 +7,7 @@
  */
 #include <string.h>
 
+#include "osu-extensions/libcuda.h"
 #include "tests/mpi/gpu/gpu_case.h"
 
 enum { BYTES = 5000, TAG = 6 };
@@ -135,6 +136,40 @@ static void freed(void)
     gpu_delete(in);
 }
 
+static void *driver_call(const char *name, int version)
+{
+    void *found = mgds_libcuda_find(name, version);
+
+    CHECK(found);
+    return found;
+}
+
+/* The context of a buffer goes before a persistent send of it is started. */
+static void context_gone(void)
+{
+    CUresult (*create)(CUcontext *, unsigned, CUdevice);
+    CUresult (*destroy)(CUcontext);
+    void *found = driver_call("cuCtxCreate", 3020);
+    CUcontext primary, passing;
+    MPI_Request request;
+    char *in;
+    int rc;
+
+    memcpy(&create, &found, sizeof(found));
+    found = driver_call("cuCtxDestroy", 4000);
+    memcpy(&destroy, &found, sizeof(found));
+    MGDS_CU(cuDevicePrimaryCtxRetain(&primary, 0));
+    CHECK(create(&passing, 0, 0) == CUDA_SUCCESS);
+    mgds_test_cu_check(mgds_cu.cuMemAlloc((CUdeviceptr *)(void *)&in, BYTES),
+                       "cuMemAlloc");
+    MPI_Send_init(in, BYTES, MPI_BYTE, 0, TAG, comm, &request);
+    CHECK(destroy(passing) == CUDA_SUCCESS);
+    MGDS_CU(cuCtxSetCurrent(primary));
+    rc = MPI_Start(&request);
+    expect(rc, MPI_ERR_OTHER, 1);
+    MPI_Request_free(&request);
+}
+
 static void bad_arguments(void)
 {
     char *in = gpu_new(BYTES, -1);
@@ -226,6 +261,7 @@ int main(int argc, char **argv)
     persistent_truncated();
     tell_comm_only();
     freed();
+    context_gone();
     bad_arguments();
     windows();
     attached();
