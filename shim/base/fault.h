@@ -7,7 +7,9 @@
 #include <stdbool.h>
 
 /* X(site): what can be made to fail; a later layer adds its own here. */
-#define MGDS_FAULT_SITES(X) X(alloc)
+#define MGDS_FAULT_SITES(X)                                                    \
+    X(alloc)                                                                   \
+    X(extension) /* MPIX_Grequest_start is not in the MPI below */
 
 enum mgds_fault_site {
 #define X(site) MGDS_FAULT_##site,

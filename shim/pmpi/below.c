@@ -4,6 +4,7 @@
 #include <pthread.h>
 #include <string.h>
 
+#include "shim/base/fault.h"
 #include "shim/pmpi/next.h"
 
 static struct mgds_below below;
@@ -21,7 +22,8 @@ static void find_all(void)
 #define X(type, name, params) find(&below.name, "PMPI_" #name);
     MGDS_BELOW_CALLS(X)
 #undef X
-    find(&below.Grequest_start_extended, "PMPIX_Grequest_start");
+    if (!MGDS_FAULT_POINT(extension))
+        find(&below.Grequest_start_extended, "PMPIX_Grequest_start");
     find(&below.Query_cuda_support, "MPIX_Query_cuda_support");
     find(&below.GPU_query_support, "MPIX_GPU_query_support");
 }

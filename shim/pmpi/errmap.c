@@ -7,6 +7,7 @@
 #include "shim/base/log.h"
 #include "shim/pmpi/next.h"
 
+/* ENOSYS and ENOTBLK stand for what no other layer reports. */
 static const struct {
     int error;
     int class;
@@ -27,7 +28,7 @@ static const struct {
      "a buffer in GPU memory is larger than 64 bits can say"},
     {ENOTSUP, MPI_ERR_TYPE,
      "a datatype that cannot be taken apart was used with GPU memory"},
-    {EOPNOTSUPP, MPI_ERR_UNSUPPORTED_OPERATION,
+    {ENOSYS, MPI_ERR_UNSUPPORTED_OPERATION,
      "GPU memory cannot be used in one-sided communication yet: give the "
      "window and its calls host memory"},
     {ENOTBLK, MPI_ERR_BUFFER,
@@ -61,7 +62,10 @@ static void say_once(int rc)
     if (atomic_flag_test_and_set(&said[row]))
         return;
     errno = -rc;
-    mgds_err("%s (%m)", errors[row].text);
+    if (errors[row].error)
+        mgds_err("%s", errors[row].text);
+    else
+        mgds_err("%s: %m", errors[row].text);
 }
 
 int mgds_mpi_error(MPI_Comm comm, int rc)

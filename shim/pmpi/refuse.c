@@ -22,7 +22,7 @@ static int check(const struct mgds_call_words *call, unsigned at)
 
     if (rc == 1)
         mgds_buffer_put(&buffer);
-    return rc == 1 ? -EOPNOTSUPP : rc;
+    return rc == 1 ? -ENOSYS : rc;
 }
 
 static mgds_word forward_unless(const struct mgds_call_words *call, int rc,
@@ -103,7 +103,7 @@ mgds_word mgds_own_Compare_and_swap(MGDS_PARAMS_7)
 
 static int refusal(int looked)
 {
-    return looked == 1 ? -EOPNOTSUPP : looked;
+    return looked == 1 ? -ENOSYS : looked;
 }
 
 /* addr, size, displacement unit, info, comm, win */

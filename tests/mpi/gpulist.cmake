@@ -1,11 +1,9 @@
 # Programs that hand GPU memory to MPI, on the software GPU.
 add_library(gpu_case STATIC gpu/gpu_case.c)
 target_link_libraries(gpu_case PUBLIC mgds_test_gpu mpich::c)
-foreach(program requests errors datatypes partitions handed_on)
-  if(EXISTS ${CMAKE_CURRENT_SOURCE_DIR}/gpu/${program}.c)
-    mgds_program(gpu_${program} SOURCES gpu/${program}.c
-      LIBS gpu_case Threads::Threads)
-  endif()
+foreach(program requests errors datatypes threads queries)
+  mgds_program(gpu_${program} SOURCES gpu/${program}.c
+    LIBS gpu_case Threads::Threads)
 endforeach()
 
 set(soft LD_LIBRARY_PATH=${MGDS_SIM_OUTPUT_DIRECTORY} MPIX_SIM_GPUS=2)
@@ -23,3 +21,20 @@ mgds_mpi_test(gpu_errors_late PROGRAM gpu_errors RANKS 1 ENV ${soft} ${late}
   EXPECT "errors: all well")
 mgds_mpi_test(gpu_datatypes PROGRAM gpu_datatypes RANKS 1 ENV ${soft}
   EXPECT "datatypes: all well")
+foreach(ranks 1 2)
+  mgds_mpi_test(gpu_threads_${ranks} PROGRAM gpu_threads RANKS ${ranks}
+    ENV ${soft} MPIX_SIM_DELAY=50 EXPECT "threads: all well")
+endforeach()
+mgds_mpi_test(gpu_queries PROGRAM gpu_queries ARGS 1 RANKS 1 ENV ${soft}
+  EXPECT "queries: all well")
+mgds_mpi_test(gpu_queries_never PROGRAM gpu_queries ARGS 0 RANKS 1
+  ENV ${soft} MPIX_GDS_STAGE=never EXPECT "queries: all well")
+mgds_mpi_test(gpu_staged_always PROGRAM gpu_requests RANKS 2
+  ENV ${soft} MPIX_GDS_STAGE=always EXPECT "requests: all well")
+if(MGDS_FAULT)
+  foreach(program requests errors threads)
+    mgds_mpi_test(gpu_${program}_without_extension PROGRAM gpu_${program}
+      RANKS 1 ENV ${soft} MPIX_GDS_FAULT=extension:1
+      EXPECT "${program}: all well" "has no MPIX_Grequest_start")
+  endforeach()
+endif()

@@ -17,7 +17,7 @@ extern int gpu_rank, gpu_size;
 /* MPI_Init_thread(MULTIPLE), then the GPU; ends with status 77 without one. */
 void gpu_begin(int *argc, char ***argv);
 
-/* MPI_Finalize, and "<name>: all well" from rank 0. */
+/* MPI_Finalize, if that was not yet, and "<name>: all well" from rank 0. */
 void gpu_end(const char *name);
 
 /* Device memory of so many bytes, byte i being seed + i * 7; seed -1: all

@@ -11,8 +11,13 @@
 #define BYTES_MAX (1 << 30)
 
 const struct mgds_mx_call *const mgds_mx_tables[] = {
-    mgds_mx_p2p_calls,    mgds_mx_persistent_calls, mgds_mx_coll_calls,
-    mgds_mx_reduce_calls, mgds_mx_edge_calls,       NULL,
+    mgds_mx_p2p_calls,
+    mgds_mx_persistent_calls,
+    mgds_mx_coll_calls,
+    mgds_mx_reduce_calls,
+    mgds_mx_edge_calls,
+    mgds_mx_window_calls,
+    NULL,
 };
 
 static const struct mgds_mx_call *call_find(const char *name)

@@ -42,6 +42,7 @@ extern const struct mgds_mx_call mgds_mx_persistent_calls[];
 extern const struct mgds_mx_call mgds_mx_coll_calls[];
 extern const struct mgds_mx_call mgds_mx_reduce_calls[];
 extern const struct mgds_mx_call mgds_mx_edge_calls[];
+extern const struct mgds_mx_call mgds_mx_window_calls[];
 extern const struct mgds_mx_call *const mgds_mx_tables[];
 
 /* Notes a failure of this rank; the first one is kept. */
