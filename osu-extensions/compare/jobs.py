@@ -1,10 +1,12 @@
 """What comparisons of whole jobs share: running one, and ratios of many."""
+import datetime
 import json
 import os
 import random
 import shlex
 import statistics
 import subprocess
+import sys
 import tempfile
 
 RESAMPLES = 10000
@@ -61,3 +63,32 @@ def interval(ratios):
         for _ in range(RESAMPLES))
     return [medians[int(0.025 * RESAMPLES)],
             medians[int(0.975 * RESAMPLES) - 1]]
+
+
+def heading(schema, name, library, machine):
+    """What every report starts with."""
+    return {
+        "schema": schema,
+        "name": name,
+        "command": sys.argv,
+        "date": datetime.datetime.now(datetime.timezone.utc).strftime(
+            "%Y-%m-%dT%H:%M:%SZ"),
+        "machine": machine,
+        "library": os.path.abspath(library),
+        "active": machine["mpix_gds"] is not None,
+    }
+
+
+def finish_report(name, make, show, path):
+    """Makes, shows and writes a report; the exit status of the script."""
+    try:
+        document = make()
+        show(document)
+        if path:
+            with open(path, "w", encoding="utf-8") as file:
+                json.dump(document, file, indent=2)
+                file.write("\n")
+    except (Failure, OSError) as error:
+        print(f"{name}: {error}", file=sys.stderr)
+        return 1
+    return 0

@@ -7,14 +7,12 @@ shows what the machine alone makes of equal jobs. A benchmark, not a gate:
 the exit status says only whether it could be run.
 """
 import argparse
-import datetime
-import json
 import os
 import shlex
 import statistics
 import sys
 
-from jobs import Failure, interval, need_file, run_json
+from jobs import finish_report, heading, interval, need_file, run_json
 
 SCHEMA = "mpix-gds/preload-latency/1"
 TRIPLES = 25
@@ -104,14 +102,7 @@ def measure(arguments):
 
 def report(arguments, triples, machines):
     return {
-        "schema": SCHEMA,
-        "name": "preload_latency",
-        "command": sys.argv,
-        "date": datetime.datetime.now(datetime.timezone.utc).strftime(
-            "%Y-%m-%dT%H:%M:%SZ"),
-        "machine": machines["with"],
-        "library": os.path.abspath(arguments.library),
-        "active": machines["with"]["mpix_gds"] is not None,
+        **heading(SCHEMA, "preload_latency", arguments.library, machines["with"]),
         "triples": triples,
         "summary": summarize(triples),
     }
@@ -135,17 +126,9 @@ def show(document):
 
 def main():
     arguments = parse_arguments()
-    try:
-        document = report(arguments, *measure(arguments))
-        show(document)
-        if arguments.json:
-            with open(arguments.json, "w", encoding="utf-8") as file:
-                json.dump(document, file, indent=2)
-                file.write("\n")
-    except (Failure, OSError) as error:
-        print(f"preload_latency: {error}", file=sys.stderr)
-        return 1
-    return 0
+    return finish_report("preload_latency",
+                         lambda: report(arguments, *measure(arguments)), show,
+                         arguments.json)
 
 
 if __name__ == "__main__":

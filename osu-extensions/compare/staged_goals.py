@@ -13,14 +13,12 @@ with 95 % intervals. A benchmark, not a gate: the exit status says only whether
 it could be run.
 """
 import argparse
-import datetime
-import json
 import os
 import shlex
 import statistics
 import sys
 
-from jobs import Failure, interval, need_file, run_json
+from jobs import finish_report, heading, interval, need_file, run_json
 
 SCHEMA = "mpix-gds/staged-goals/1"
 ROUNDS = 11
@@ -131,14 +129,7 @@ def measure(arguments):
 
 def report(arguments, rounds, machine):
     return {
-        "schema": SCHEMA,
-        "name": "staged_goals",
-        "command": sys.argv,
-        "date": datetime.datetime.now(datetime.timezone.utc).strftime(
-            "%Y-%m-%dT%H:%M:%SZ"),
-        "machine": machine,
-        "library": os.path.abspath(arguments.library),
-        "active": machine["mpix_gds"] is not None,
+        **heading(SCHEMA, "staged_goals", arguments.library, machine),
         "rounds": rounds,
         "summary": summarize(rounds),
     }
@@ -165,17 +156,9 @@ def show(document):
 
 def main():
     arguments = parse_arguments()
-    try:
-        document = report(arguments, *measure(arguments))
-        show(document)
-        if arguments.json:
-            with open(arguments.json, "w", encoding="utf-8") as file:
-                json.dump(document, file, indent=2)
-                file.write("\n")
-    except (Failure, OSError) as error:
-        print(f"staged_goals: {error}", file=sys.stderr)
-        return 1
-    return 0
+    return finish_report("staged_goals",
+                         lambda: report(arguments, *measure(arguments)), show,
+                         arguments.json)
 
 
 if __name__ == "__main__":

@@ -1,5 +1,6 @@
 /*
- * An MPI that takes GPU memory, stacked below the library: it says yes to
+ * An MPI that takes GPU memory, stacked below the library: it has both names of
+ * its functions, as an MPI and no tool, says yes to
  * MPIX_Query_cuda_support, and copies contents of GPU buffers of Send, Recv,
  * Isend, Irecv and Sendrecv through the driver, for the MPI below it that does
  * not. Requests of such messages end in Wait, Waitall or Test. At
@@ -30,8 +31,8 @@ struct mirror {
 };
 
 static struct {
-    MPI_Request request;
     struct mirror mirror;
+    MPI_Request request;
     int up; /* copied back when it is complete */
 } pending[PENDING_MAX];
 
@@ -42,6 +43,22 @@ static struct {
 } cu;
 
 static int gpu_messages;
+
+static uintptr_t below(const char *name)
+{
+    void *found = dlsym(RTLD_NEXT, name);
+
+    if (found)
+        return (uintptr_t)found;
+    fprintf(stderr, "aware: no %s below\n", name);
+    abort();
+}
+
+/* The MPI below, and the other name of a function here, as an MPI has both. */
+#define BELOW(name) ((__typeof__(&PMPI_##name))below("PMPI_" #name))
+#define BOTH_NAMES(name)                                                       \
+    extern __typeof__(MPI_##name) PMPI_##name                                  \
+        __attribute__((alias("MPI_" #name)));
 
 static int lies(const char *how)
 {
@@ -64,16 +81,24 @@ static void driver_find(void)
     memcpy(&cu.cuMemcpy, &found, sizeof(found));
 }
 
+static unsigned attribute(const void *at, CUpointer_attribute which)
+{
+    unsigned value = 0;
+
+    if (cu.cuPointerGetAttribute(&value, which, (CUdeviceptr)(uintptr_t)at) !=
+        CUDA_SUCCESS)
+        return 0;
+    return value;
+}
+
+/* Managed memory is the host's too: the MPI below takes it as it is. */
 static int on_gpu(const void *at)
 {
-    unsigned kind = 0;
-
     driver_find();
     return at && at != MPI_BOTTOM && cu.cuMemcpy &&
-           cu.cuPointerGetAttribute(&kind, CU_POINTER_ATTRIBUTE_MEMORY_TYPE,
-                                    (CUdeviceptr)(uintptr_t)at) ==
-               CUDA_SUCCESS &&
-           kind == CU_MEMORYTYPE_DEVICE;
+           attribute(at, CU_POINTER_ATTRIBUTE_MEMORY_TYPE) ==
+               CU_MEMORYTYPE_DEVICE &&
+           !attribute(at, CU_POINTER_ATTRIBUTE_IS_MANAGED);
 }
 
 static void copy(void *to, const void *from, size_t bytes)
@@ -172,7 +197,7 @@ int MPI_Send(const void *buf, int n, MPI_Datatype type, int dest, int tag,
 
     count(&m, dest, comm);
     if (!refused(&m, comm))
-        rc = PMPI_Send(m.for_below, n, type, dest, tag, comm);
+        rc = BELOW(Send)(m.for_below, n, type, dest, tag, comm);
     finish(&m, 0);
     return rc;
 }
@@ -184,7 +209,7 @@ int MPI_Recv(void *buf, int n, MPI_Datatype type, int source, int tag,
     int rc = MPI_ERR_BUFFER;
 
     if (!refused(&m, comm))
-        rc = PMPI_Recv(m.for_below, n, type, source, tag, comm, status);
+        rc = BELOW(Recv)(m.for_below, n, type, source, tag, comm, status);
     finish(&m, 1);
     return rc;
 }
@@ -198,7 +223,7 @@ int MPI_Isend(const void *buf, int n, MPI_Datatype type, int dest, int tag,
     if (refused(&m, comm))
         return MPI_ERR_BUFFER;
     count(&m, dest, comm);
-    rc = PMPI_Isend(m.for_below, n, type, dest, tag, comm, request);
+    rc = BELOW(Isend)(m.for_below, n, type, dest, tag, comm, request);
     keep(*request, &m, 0);
     return rc;
 }
@@ -211,7 +236,7 @@ int MPI_Irecv(void *buf, int n, MPI_Datatype type, int source, int tag,
 
     if (refused(&m, comm))
         return MPI_ERR_BUFFER;
-    rc = PMPI_Irecv(m.for_below, n, type, source, tag, comm, request);
+    rc = BELOW(Irecv)(m.for_below, n, type, source, tag, comm, request);
     keep(*request, &m, 1);
     return rc;
 }
@@ -226,8 +251,8 @@ int MPI_Sendrecv(const void *sbuf, int sn, MPI_Datatype stype, int dest,
 
     count(&s, dest, comm);
     if (!refused(&s, comm) && !refused(&r, comm))
-        rc = PMPI_Sendrecv(s.for_below, sn, stype, dest, stag, r.for_below, rn,
-                           rtype, source, rtag, comm, status);
+        rc = BELOW(Sendrecv)(s.for_below, sn, stype, dest, stag, r.for_below,
+                             rn, rtype, source, rtag, comm, status);
     finish(&s, 0);
     finish(&r, 1);
     return rc;
@@ -236,7 +261,7 @@ int MPI_Sendrecv(const void *sbuf, int sn, MPI_Datatype stype, int dest,
 int MPI_Wait(MPI_Request *request, MPI_Status *status)
 {
     MPI_Request before = *request;
-    int rc = PMPI_Wait(request, status);
+    int rc = BELOW(Wait)(request, status);
 
     completed(before);
     return rc;
@@ -245,7 +270,7 @@ int MPI_Wait(MPI_Request *request, MPI_Status *status)
 int MPI_Test(MPI_Request *request, int *flag, MPI_Status *status)
 {
     MPI_Request before = *request;
-    int rc = PMPI_Test(request, flag, status);
+    int rc = BELOW(Test)(request, flag, status);
 
     if (*flag)
         completed(before);
@@ -260,7 +285,7 @@ int MPI_Waitall(int n, MPI_Request requests[], MPI_Status statuses[])
     if (n > 0 && !before)
         abort();
     memcpy(before, requests, (size_t)n * sizeof(*before));
-    rc = PMPI_Waitall(n, requests, statuses);
+    rc = BELOW(Waitall)(n, requests, statuses);
     for (int i = 0; i < n; i++)
         completed(before[i]);
     free(before);
@@ -275,5 +300,15 @@ int MPI_Finalize(void)
     if (rank == 0)
         printf("aware: %d messages in GPU memory\n", gpu_messages);
     fflush(stdout);
-    return PMPI_Finalize();
+    return BELOW(Finalize)();
 }
+
+BOTH_NAMES(Send)
+BOTH_NAMES(Recv)
+BOTH_NAMES(Isend)
+BOTH_NAMES(Irecv)
+BOTH_NAMES(Sendrecv)
+BOTH_NAMES(Wait)
+BOTH_NAMES(Test)
+BOTH_NAMES(Waitall)
+BOTH_NAMES(Finalize)

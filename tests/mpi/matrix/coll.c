@@ -153,8 +153,10 @@ static void recv_fill(struct coll *k, int round)
         block_place(k, &k->recv, block_at(k, me), me, target(k), round);
 }
 
-static void fill(struct coll *k, int round)
+static void fill(void *call, int round)
 {
+    struct coll *k = call;
+
     mgds_mx_buffer_poison(&k->send);
     if (significant(k, shapes[k->call].send))
         send_fill(k, &k->send, round);
@@ -177,8 +179,10 @@ static void recv_expect(struct coll *k, int round)
         block_place(k, &k->recv, 0, k->root, me, round);
 }
 
-static void check(struct coll *k, int round)
+static void check(void *call, int round)
 {
+    struct coll *k = call;
+
     if (significant(k, shapes[k->call].recv))
         recv_expect(k, round);
     mgds_mx_expect(k->c, &k->recv);
@@ -285,8 +289,10 @@ static int issue_large(struct coll *k)
     }
 }
 
-static int issue(struct coll *k, MPI_Request *request)
+static int issue(void *call, MPI_Request *request)
 {
+    struct coll *k = call;
+
     if (k->how == MGDS_MX_LARGE)
         return issue_large(k);
     if (shapes[k->call].varies)
@@ -347,27 +353,13 @@ static void coll_fini(struct coll *k)
 
 static void run(struct mgds_mx_case *c)
 {
+    static const struct mgds_mx_steps steps = {issue, fill, check};
     struct coll k;
-    MPI_Request request = MPI_REQUEST_NULL;
-    int rounds = c->call->arg[1] == MGDS_MX_PERSISTENT ? 3 : 1;
-    int made = 1;
 
     memset(&k, 0, sizeof(k));
     if (coll_init(&k, c) < 0)
         return;
-    if (rounds > 1)
-        made = MGDS_MX(c, issue(&k, &request));
-    for (int round = 0; made && round < rounds && !c->why[0]; round++) {
-        fill(&k, round);
-        if (rounds > 1)
-            MGDS_MX(c, MPI_Start(&request));
-        else
-            MGDS_MX(c, issue(&k, &request));
-        MGDS_MX(c, MPI_Wait(&request, MPI_STATUS_IGNORE));
-        check(&k, round);
-    }
-    if (made && rounds > 1)
-        MGDS_MX(c, MPI_Request_free(&request));
+    mgds_mx_steps_run(c, &steps, &k, k.how);
     coll_fini(&k);
 }
 

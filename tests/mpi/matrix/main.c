@@ -77,10 +77,11 @@ static void gpu_need(struct world *w, const struct mgds_mx_case *c)
     w->gpu = 1;
 }
 
-/* Room for the buffered sends of one case. */
+/* Room for the buffered sends of one case, which may start three times before
+   the first is gone. */
 static void attach(struct world *w, size_t bytes)
 {
-    int size = (int)bytes + 4 * MPI_BSEND_OVERHEAD + 4096;
+    int size = 3 * ((int)bytes + MPI_BSEND_OVERHEAD) + 4096;
 
     w->attached = mgds_mx_alloc((size_t)size);
     MPI_Buffer_attach(w->attached, size);

@@ -93,8 +93,9 @@ static void result_make(struct red *k, int first, int last, int round)
     }
 }
 
-static void fill(struct red *k, int round)
+static void fill(void *call, int round)
 {
+    struct red *k = call;
     size_t bytes = k->all * k->type.data;
 
     mgds_mx_stream(k->c, k->c->rank, 0, round, k->packed[0], bytes);
@@ -145,8 +146,10 @@ static void recv_expect(struct red *k, int round)
                          count * k->type.data);
 }
 
-static void check(struct red *k, int round)
+static void check(void *call, int round)
 {
+    struct red *k = call;
+
     if (k->call != REDUCE || k->c->rank == k->root)
         recv_expect(k, round);
     mgds_mx_expect(k->c, &k->recv);
@@ -160,8 +163,9 @@ static const void *send_of(const struct red *k)
     return k->send.user;
 }
 
-static int issue(struct red *k, MPI_Request *request)
+static int issue(void *call, MPI_Request *request)
 {
+    struct red *k = call;
     const void *s = send_of(k);
     void *r = k->recv.user;
     int n = (int)k->all;
@@ -266,34 +270,14 @@ static void types_fini(struct red *k)
     mgds_mx_type_fini(&k->type);
 }
 
-static void rounds(struct red *k, int count)
-{
-    struct mgds_mx_case *c = k->c;
-    MPI_Request request = MPI_REQUEST_NULL;
-    int made = 1;
-
-    if (count > 1)
-        made = MGDS_MX(c, issue(k, &request));
-    for (int round = 0; made && round < count && !c->why[0]; round++) {
-        fill(k, round);
-        if (count > 1)
-            MGDS_MX(c, MPI_Start(&request));
-        else
-            MGDS_MX(c, issue(k, &request));
-        MGDS_MX(c, MPI_Wait(&request, MPI_STATUS_IGNORE));
-        check(k, round);
-    }
-    if (made && count > 1)
-        MGDS_MX(c, MPI_Request_free(&request));
-}
-
 static void run(struct mgds_mx_case *c)
 {
+    static const struct mgds_mx_steps steps = {issue, fill, check};
     struct red k;
 
     memset(&k, 0, sizeof(k));
     if (red_init(&k, c) == 0) {
-        rounds(&k, k.how == MGDS_MX_PERSISTENT ? 3 : 1);
+        mgds_mx_steps_run(c, &steps, &k, k.how);
         red_fini(&k);
     }
     types_fini(&k);

@@ -8,8 +8,8 @@ import unittest
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import cases  # noqa: E402 (the path comes first)
 
-LISTING = ("".join(f"call c{i}\n" for i in range(8))
-           + "call reduce_in_place\ncall Bsend\ncall bcast_init\n"
+LISTING = ("".join(f"call c{i}\n" for i in range(9))
+           + "call reduce_in_place\ncall bcast_init\n"
            + "".join(f"kind k{i}\n" for i in range(4))
            + "type contiguous\ntype vector\ntype pair\n")
 PROGRAM = os.environ.get("MGDS_MATRIX")
