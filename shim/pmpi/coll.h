@@ -124,7 +124,6 @@ int mgds_coll_plan(struct mgds_coll_part parts[MGDS_COLL_PARTS],
                    const struct mgds_coll_facts *facts, const mgds_word *words);
 
 /* The body: n words of the call. */
-mgds_word mgds_coll_run(enum mgds_call call, unsigned n,
-                        const mgds_word *words);
+mgds_word mgds_coll_run(enum mgds_call id, unsigned n, const mgds_word *words);
 
 #endif

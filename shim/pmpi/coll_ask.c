@@ -9,6 +9,7 @@
 #include "shim/base/alloc.h"
 #include "shim/pmpi/below.h"
 #include "shim/pmpi/coll_stage.h"
+#include "shim/pmpi/errmap.h"
 #include "shim/pmpi/next.h"
 
 /* Inquiries that are not in the interception table. */
@@ -38,16 +39,16 @@ static void find_inquiries(void)
 /* Is the grid open at an end in some dimension? */
 static int ask_gaps(bool *gaps, MPI_Comm comm, int dims)
 {
-    int *numbers = mgds_calloc(3 * (size_t)dims + 1, sizeof(*numbers));
-    int *periods = numbers;
+    size_t n = (size_t)dims;
+    int *periods = mgds_calloc(3 * n + 1, sizeof(*periods));
     int rc;
 
-    if (!numbers)
-        return MPI_ERR_NO_MEM;
-    rc = ask.cart_get(comm, dims, numbers + dims, periods, numbers + 2 * dims);
+    if (!periods)
+        return mgds_mpi_error(comm, -ENOMEM);
+    rc = ask.cart_get(comm, dims, periods + n, periods, periods + 2 * n);
     for (int i = 0; rc == MPI_SUCCESS && i < dims; i++)
         *gaps = *gaps || !periods[i];
-    free(numbers);
+    free(periods);
     return rc;
 }
 

@@ -13,7 +13,7 @@
 #include "tests/lib/gpu.h"
 #include "tests/lib/mpi_check.h"
 
-enum { CAPACITY = 4 << 20, GUARD = 64, SKIPPED = 77 };
+enum { CAPACITY = 4 << 20, GUARD = 64, GUARDS = 2 * GUARD, SKIPPED = 77 };
 
 enum type { INT, VECTOR, IRREGULAR, PAIR, TYPES };
 
@@ -44,7 +44,7 @@ static unsigned stride = 1, phase, numbered, ran, broken_below;
 static const int irregular_length[] = {1, 2, 1, 3, 1};
 static const int irregular_displ[] = {0, 2, 5, 7, 12};
 /* Mostly gap, so that it is worth leaving out. */
-enum { IRREGULAR_BLOCKS = 5, IRREGULAR_INTS = 40 };
+enum { IRREGULAR_BLOCKS = 5, IRREGULAR_INTS = 40, VECTOR_INTS = 3 };
 
 static void add_irregular(const uint32_t *in, uint32_t *inout)
 {
@@ -61,11 +61,15 @@ static void add(void *in, void *inout, int *length, MPI_Datatype *type)
 
     for (int i = 0; i < *length; i++) {
         if (*type == types[VECTOR]) {
-            b[3 * i] += a[3 * i];
-            b[3 * i + 2] += a[3 * i + 2];
+            b[0] += a[0];
+            b[2] += a[2];
+            a += VECTOR_INTS;
+            b += VECTOR_INTS;
         } else {
             CHECK(*type == types[IRREGULAR]);
-            add_irregular(a + IRREGULAR_INTS * i, b + IRREGULAR_INTS * i);
+            add_irregular(a, b);
+            a += IRREGULAR_INTS;
+            b += IRREGULAR_INTS;
         }
     }
 }
@@ -80,7 +84,7 @@ static void make_types(void)
     MPI_Type_commit(&types[VECTOR]);
     MPI_Type_indexed(IRREGULAR_BLOCKS, irregular_length, irregular_displ,
                      MPI_INT, &bare);
-    MPI_Type_create_resized(bare, 0, IRREGULAR_INTS * (int)sizeof(int),
+    MPI_Type_create_resized(bare, 0, (MPI_Aint)(IRREGULAR_INTS * sizeof(int)),
                             &types[IRREGULAR]);
     MPI_Type_commit(&types[IRREGULAR]);
     MPI_Type_free(&bare);
@@ -253,7 +257,7 @@ static void run_on_host(const struct test *test, enum form form,
                         const struct pair *pair, struct args *args,
                         const struct world *world)
 {
-    size_t all = test->bytes + 2 * GUARD;
+    size_t all = test->bytes + GUARDS;
 
     memcpy(pair->send, fresh.send, all);
     memcpy(pair->recv, fresh.recv, all);
@@ -290,7 +294,7 @@ static bool is_padding(const struct test *test, size_t at)
 static long differ(const struct test *test, const char *is, const char *want,
                    const char *was)
 {
-    size_t all = test->bytes + 2 * GUARD;
+    size_t all = test->bytes + GUARDS;
 
     if (test->type != PAIR && memcmp(is, want, all) == 0)
         return -1;
@@ -313,7 +317,7 @@ static void run_placed(const struct test *test, enum place place,
                        enum form form, struct args *args,
                        const struct world *world)
 {
-    size_t all = test->bytes + 2 * GUARD;
+    size_t all = test->bytes + GUARDS;
     bool even = worlds[WORLD].rank % 2 == 0;
     bool here = place == EVEN_RANKS ? even : place != ODD_RANKS || !even;
     bool send_gpu = here && place != FROM_HOST;
@@ -391,11 +395,11 @@ static void run_test(struct test *test)
 
     test->bytes = (size_t)extent_of(types[test->type]) *
                   (blocks * (size_t)(2 * test->count + space_of(test)) + 1);
-    CHECK(test->bytes + 2 * GUARD <= CAPACITY);
+    CHECK(test->bytes + GUARDS <= CAPACITY);
     set_args(&args, test, world);
-    fill(fresh.send, test->bytes + 2 * GUARD,
+    fill(fresh.send, test->bytes + GUARDS,
          numbered * 1000u + (unsigned)worlds[WORLD].rank);
-    fill(fresh.recv, test->bytes + 2 * GUARD,
+    fill(fresh.recv, test->bytes + GUARDS,
          numbered * 1000u + 500u + (unsigned)worlds[WORLD].rank);
     run_on_host(test, BLOCKING, &wanted, &args, world);
     run_forms(test, &args, world);
@@ -504,8 +508,8 @@ int main(int argc, char **argv)
 
     MPI_Init(&argc, &argv);
     if (argc == 3) {
-        stride = (unsigned)atoi(argv[1]);
-        phase = (unsigned)atoi(argv[2]);
+        stride = (unsigned)strtoul(argv[1], NULL, 10);
+        phase = (unsigned)strtoul(argv[2], NULL, 10);
     }
     make_worlds();
     if (mgds_test_gpu_open(worlds[WORLD].rank, why) < 0) {
