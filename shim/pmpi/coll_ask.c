@@ -19,8 +19,6 @@ static struct {
     int (*cart_get)(MPI_Comm, int, int[], int[], int[]);
     int (*graph_neighbors_count)(MPI_Comm, int, int *);
     int (*dist_graph_neighbors_count)(MPI_Comm, int *, int *, int *);
-    int (*type_contiguous)(int, MPI_Datatype, MPI_Datatype *);
-    int (*type_commit)(MPI_Datatype *);
 } ask;
 static pthread_once_t ask_once = PTHREAD_ONCE_INIT;
 
@@ -32,8 +30,6 @@ static void find_inquiries(void)
     ask.graph_neighbors_count = mgds_next_symbol("PMPI_Graph_neighbors_count");
     ask.dist_graph_neighbors_count =
         mgds_next_symbol("PMPI_Dist_graph_neighbors_count");
-    ask.type_contiguous = mgds_next_symbol("PMPI_Type_contiguous");
-    ask.type_commit = mgds_next_symbol("PMPI_Type_commit");
 }
 
 /* Is the grid open at an end in some dimension? */
@@ -126,25 +122,4 @@ int mgds_coll_extent(MPI_Aint *out, MPI_Datatype type)
         return -EINVAL;
     *out = (MPI_Aint)extent;
     return 0;
-}
-
-int mgds_coll_type_dense(MPI_Datatype *out, size_t size)
-{
-    MPI_Datatype type;
-
-    pthread_once(&ask_once, find_inquiries);
-    if (ask.type_contiguous((int)size, MPI_BYTE, &type) != MPI_SUCCESS)
-        return -ENOMEM;
-    if (ask.type_commit(&type) != MPI_SUCCESS) {
-        mgds_coll_type_free(&type);
-        return -ENOMEM;
-    }
-    *out = type;
-    return 0;
-}
-
-void mgds_coll_type_free(MPI_Datatype *type)
-{
-    if (*type != MPI_DATATYPE_NULL)
-        mgds_below()->Type_free(type);
 }

@@ -1,8 +1,8 @@
 /*
  * Buffers with displacements: blocks anywhere. Together they are one layout,
  * and one bounce stands for it: a MIRROR, so that the caller's arrays serve as
- * they are; but when the blocks lie so far apart that this would cost more than
- * twice the data, a PACKED one, with arrays of our own.
+ * they are; but when blocks without gaps lie so far apart that this would cost
+ * more than twice the data, a PACKED one, with displacements of our own.
  */
 #include <errno.h>
 #include <limits.h>
@@ -166,79 +166,41 @@ static size_t bytes_of(const struct blocks *blocks, int i)
     return blocks->length[i] * blocks->layout[i]->size;
 }
 
-/* Can the arrays say it? With types of their own, blocks count in bytes: no
-   algorithm is chosen by what only two ranks know. */
+/* Blocks that look the same with nothing between them, and are worth moving;
+   can the displacements say it? */
 static bool is_packable(const struct blocks *blocks, const struct list *list,
                         const struct mgds_layout *layout)
 {
-    bool narrow = !list->site->call->large;
-
     for (int i = 0; i < blocks->count; i++)
-        if (blocks->layout[i]->size > INT_MAX ||
-            (has_types(list) && narrow && bytes_of(blocks, i) > INT_MAX))
+        if (!mgds_layout_is_dense(blocks->layout[i]))
             return false;
-    return has_wide_displs(list) || layout->size <= INT_MAX;
+    return (size_t)layout->true_extent / 2 > layout->size &&
+           (has_wide_displs(list) || layout->size <= INT_MAX);
 }
-
-/* Arrays that stand for the caller's; of the greatest width any may have. */
-struct arrays {
-    MPI_Count *count;
-    MPI_Aint *displ;
-    MPI_Datatype *type;
-};
 
 static void put_number(void *array, bool wide, int i, size_t value)
 {
     if (wide)
-        ((int64_t *)array)[i] = (int64_t)value;
+        ((MPI_Aint *)array)[i] = (MPI_Aint)value;
     else
         ((int *)array)[i] = (int)value;
 }
 
-static void fill_arrays(const struct arrays *arrays,
-                        const struct blocks *blocks, const struct list *list)
-{
-    size_t before = 0;
-
-    for (int i = 0; i < list->part->many; i++)
-        arrays->type[i] = MPI_BYTE;
-    for (int i = 0; i < blocks->count; i++) {
-        int at = blocks->index[i];
-        size_t length =
-            has_types(list) ? bytes_of(blocks, i) : blocks->length[i];
-
-        put_number(arrays->count, list->site->call->large, at, length);
-        put_number(arrays->displ, has_wide_displs(list), at, before);
-        before += length;
-    }
-}
-
-static int replace_arrays(struct mgds_coll_staged *staged,
+/* The blocks one behind the other. */
+static int replace_displs(struct mgds_coll_staged *staged,
                           const struct blocks *blocks, const struct list *list)
 {
-    const struct mgds_coll_side *side = &list->part->side;
-    size_t n = (size_t)list->part->many;
-    struct arrays arrays;
-    int rc = 0;
+    void *displs = mgds_calloc((size_t)list->part->many, sizeof(MPI_Aint));
+    size_t before = 0;
 
-    arrays.count = mgds_calloc(n, sizeof(MPI_Count) + sizeof(MPI_Aint) +
-                                      sizeof(MPI_Datatype));
-    if (!arrays.count)
+    if (!displs)
         return -ENOMEM;
-    arrays.displ = (MPI_Aint *)(arrays.count + n);
-    arrays.type = (MPI_Datatype *)(void *)(arrays.displ + n);
-    if (!has_types(list))
-        rc = mgds_coll_type_dense(&staged->type, blocks->layout[0]->size);
-    if (rc < 0) {
-        free(arrays.count);
-        return rc;
+    for (int i = 0; i < blocks->count; i++) {
+        put_number(displs, has_wide_displs(list), blocks->index[i], before);
+        before += has_types(list) ? bytes_of(blocks, i) : blocks->length[i];
     }
-    fill_arrays(&arrays, blocks, list);
-    list->words[side->count] = (mgds_word)arrays.count;
-    list->words[side->displs] = (mgds_word)arrays.displ;
-    list->words[side->type] =
-        has_types(list) ? (mgds_word)arrays.type : (mgds_word)staged->type;
-    staged->lists = arrays.count;
+    list->words[list->part->side.displs] = (mgds_word)displs;
+    staged->displs = displs;
     return 0;
 }
 
@@ -261,9 +223,7 @@ static int make_bounce(struct mgds_coll_staged *staged,
                        const struct blocks *blocks, const struct list *list,
                        const struct mgds_buffer *buffer)
 {
-    bool packed = mgds_coll_is_sparse(list->site->call, buffer->layout->size,
-                                      buffer->layout->true_extent) &&
-                  is_packable(blocks, list, buffer->layout);
+    bool packed = is_packable(blocks, list, buffer->layout);
     int rc =
         mgds_bounce_create(&staged->bounce, buffer,
                            packed ? MGDS_BOUNCE_PACKED : MGDS_BOUNCE_MIRROR);
@@ -271,7 +231,7 @@ static int make_bounce(struct mgds_coll_staged *staged,
     if (rc < 0)
         return rc;
     if (packed)
-        rc = replace_arrays(staged, blocks, list);
+        rc = replace_displs(staged, blocks, list);
     if (rc < 0)
         goto destroy_bounce;
     list->words[list->part->side.addr] =
@@ -324,7 +284,7 @@ int mgds_coll_stage_list(struct mgds_coll_staged *out,
                          const struct mgds_coll_site *site, mgds_word *words)
 {
     struct list list = {.part = part, .site = site, .words = words};
-    struct mgds_coll_staged staged = {.type = MPI_DATATYPE_NULL};
+    struct mgds_coll_staged staged = {.displs = NULL};
     struct blocks blocks;
     int rc = read_blocks(&blocks, &list);
 

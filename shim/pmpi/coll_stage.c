@@ -1,12 +1,9 @@
 /*
  * Buffers without displacements: blocks one behind the other, which are one
- * run of elements. A MIRROR stands for them, unless the type has so large gaps
- * that data without them is to be had for less, and nobody computes with it.
+ * run of elements. A MIRROR stands for them, whatever it costs: coll_stage.h.
  */
 #include "shim/pmpi/coll_stage.h"
 
-#include <errno.h>
-#include <limits.h>
 #include <mpi.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -84,47 +81,11 @@ static void find_run(struct run *run, const struct mgds_coll_part *part,
         find_counts(run, part, site, count);
 }
 
-static bool is_packed(const struct mgds_coll_call *call,
-                      const struct mgds_buffer *buffer)
-{
-    const struct mgds_layout *layout = buffer->layout;
-    ptrdiff_t extent = layout->extent < 0 ? -layout->extent : layout->extent;
-
-    if (buffer->count == 1)
-        extent = layout->true_extent;
-    return !call->row->reduces && layout->size <= INT_MAX &&
-           mgds_coll_is_sparse(call, layout->size, extent);
-}
-
-static int make_bounce(struct mgds_coll_staged *staged,
-                       const struct mgds_coll_side *side,
-                       const struct mgds_buffer *buffer, bool packed,
-                       mgds_word *words)
-{
-    int rc =
-        mgds_bounce_create(&staged->bounce, buffer,
-                           packed ? MGDS_BOUNCE_PACKED : MGDS_BOUNCE_MIRROR);
-
-    if (rc < 0)
-        return rc;
-    if (packed) {
-        rc = mgds_coll_type_dense(&staged->type, buffer->layout->size);
-        if (rc < 0)
-            goto destroy_bounce;
-        words[side->type] = (mgds_word)staged->type;
-    }
-    words[side->addr] = (mgds_word)mgds_bounce_base(staged->bounce);
-    return 0;
-destroy_bounce:
-    mgds_bounce_destroy(staged->bounce);
-    return rc;
-}
-
 static int stage_run(struct mgds_coll_staged *out,
                      const struct mgds_coll_part *part,
                      const struct mgds_coll_site *site, mgds_word *words)
 {
-    struct mgds_coll_staged staged = {.type = MPI_DATATYPE_NULL};
+    struct mgds_coll_staged staged = {.displs = NULL};
     struct mgds_coll_bytes own;
     struct mgds_buffer buffer;
     struct run run;
@@ -137,11 +98,11 @@ static int stage_run(struct mgds_coll_staged *out,
         return rc;
     own.first = (size_t)run.before * buffer.layout->size;
     own.bytes = (size_t)run.block * buffer.layout->size;
-    rc = make_bounce(&staged, &part->side, &buffer,
-                     is_packed(site->call, &buffer), words);
+    rc = mgds_bounce_create(&staged.bounce, &buffer, MGDS_BOUNCE_MIRROR);
     mgds_buffer_put(&buffer);
     if (rc < 0)
         return rc;
+    words[part->side.addr] = (mgds_word)mgds_bounce_base(staged.bounce);
     staged.down = mgds_coll_bytes(part->down, own);
     staged.up = mgds_coll_bytes(part->up, own);
     *out = staged;
@@ -160,6 +121,5 @@ int mgds_coll_stage(struct mgds_coll_staged *out,
 void mgds_coll_unstage(struct mgds_coll_staged *staged)
 {
     mgds_bounce_destroy(staged->bounce);
-    mgds_coll_type_free(&staged->type);
-    free(staged->lists);
+    free(staged->displs);
 }

@@ -1,4 +1,16 @@
-/* A buffer of a collective, and the bounce buffer that stands for it. */
+/*
+ * A buffer of a collective, and the bounce buffer that stands for it.
+ *
+ * The MPI below gets the caller's counts and types, always. What it does may
+ * hang on all that it can ask of them, and must be the same on all ranks: MPICH
+ * 4.0.2 chooses algorithms by counts and sizes, and Allgatherv cuts messages by
+ * the type's extent. With a type without gaps on a rank with GPU memory, and
+ * the caller's on one without, the ranks wait for ever. No rank knows the
+ * others' memory, so gaps have to be paid for: a MIRROR has them, too. What is
+ * more than the pool is allowed to pin is ordinary memory, of which only
+ * touched pages exist. Displacements mean something on one rank only, so they
+ * may be others than the caller's.
+ */
 #ifndef MGDS_PMPI_COLL_STAGE_H
 #define MGDS_PMPI_COLL_STAGE_H
 
@@ -18,8 +30,7 @@ struct mgds_coll_bytes {
 struct mgds_coll_staged {
     struct mgds_bounce *bounce;
     struct mgds_coll_bytes down, up;
-    void *lists;       /* what stands for the caller's arrays, or NULL */
-    MPI_Datatype type; /* or for its type; MPI_DATATYPE_NULL: nothing does */
+    void *displs; /* what stands for the caller's displacements, or NULL */
 };
 
 /* The call that a part belongs to. */
@@ -57,22 +68,5 @@ long long mgds_coll_count(const struct mgds_coll_call *call, mgds_word counts,
 
 /* 0, or -EINVAL: no datatype. */
 int mgds_coll_extent(MPI_Aint *out, MPI_Datatype type);
-
-/*
- * Would data of size bytes that lies in extent bytes cost too much as a MIRROR?
- * If so it goes PACKED, if it can: with the caller's counts, and for its type
- * one without gaps and of the same size. The counts must stay, since MPICH
- * chooses algorithms by them, and all ranks must choose the same one. Not for
- * persistent calls: MPICH 4.0.2 drops a reference to the type at every start.
- */
-static inline bool mgds_coll_is_sparse(const struct mgds_coll_call *call,
-                                       size_t size, ptrdiff_t extent)
-{
-    return call->kind != MGDS_COLL_PERSISTENT && (size_t)extent / 2 > size;
-}
-
-/* A type of size bytes, for mgds_coll_type_free: 0, or -ENOMEM. */
-int mgds_coll_type_dense(MPI_Datatype *out, size_t size);
-void mgds_coll_type_free(MPI_Datatype *type);
 
 #endif

@@ -43,7 +43,7 @@ static unsigned stride = 1, phase, numbered, ran, broken_below;
 
 static const int irregular_length[] = {1, 2, 1, 3, 1};
 static const int irregular_displ[] = {0, 2, 5, 7, 12};
-/* Mostly gap, so that it is worth leaving out. */
+/* Mostly gap, which must not be left out: coll_stage.h says why. */
 enum { IRREGULAR_BLOCKS = 5, IRREGULAR_INTS = 40, VECTOR_INTS = 3 };
 
 static void add_irregular(const uint32_t *in, uint32_t *inout)

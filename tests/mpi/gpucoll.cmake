@@ -32,6 +32,22 @@ foreach(ranks 1 2 3)
     ENV ${gpucoll_env} EXPECT "gpu_coll_edge: all well")
 endforeach()
 
+# MPICH cuts these messages by the type's extent, which must be the same where
+# the memory is a GPU's and where it is not; else the ranks wait for ever. In
+# both roles, with gaps of all sorts.
+foreach(ends device/host host/device)
+  foreach(type nested vector indexed struct subarray)
+    list(APPEND gpucoll_mixed allgatherv/${ends}/${type}/1048576/2
+      allgatherv_in_place/${ends}/${type}/1048576/2)
+  endforeach()
+endforeach()
+mgds_mpi_test(gpu_coll_ranks_cut_long_messages_alike
+  PROGRAM $<TARGET_FILE:matrix>
+  ARGS ${gpucoll_mixed} RANKS 2
+  ENV LD_LIBRARY_PATH=${MGDS_SIM_OUTPUT_DIRECTORY} MPIX_SIM_GPUS=2
+  EXPECT "ok allgatherv_in_place/host/device/subarray" REFUSE "FAILED"
+  TIMEOUT 60)
+
 # Each allocation in turn fails.
 if(MGDS_FAULT)
   foreach(nth RANGE 1 32)
