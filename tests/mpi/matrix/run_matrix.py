@@ -8,7 +8,6 @@ fails the case it was at; the rest goes on in a new job.
 """
 import argparse
 import os
-import random
 import re
 import select
 import shlex
@@ -52,22 +51,11 @@ def parse_arguments():
                         help="of a case (default 30)")
     parser.add_argument("--limit", type=float, default=86400, metavar="S",
                         help="of everything (default 86400)")
-    parser.add_argument("--sample", type=int, metavar="N",
-                        help="N of the cases, by the seed")
     parser.add_argument("--stop-after", type=int, default=20, metavar="N",
                         help="failures to end after (default 20)")
     parser.add_argument("--print", action="store_true", dest="only_print",
                         help="print the names, run nothing")
     return parser.parse_args()
-
-
-def sample_of(arguments, names):
-    if arguments.sample is None or arguments.sample >= len(names):
-        return names
-    print(f"left out: {len(names) - arguments.sample} of {len(names)} cases, "
-          f"by seed {arguments.seed}: time; run_matrix.py without --sample "
-          "has them")
-    return random.Random(arguments.seed).sample(names, arguments.sample)
 
 
 def names_of(arguments):
@@ -83,7 +71,7 @@ def names_of(arguments):
     names = [cases.name_of(case) for case in chosen]
     if arguments.only:
         names = [n for n in names if re.search(arguments.only, n)]
-    return sample_of(arguments, names)
+    return names
 
 
 def command_of(arguments, ranks, words):
