@@ -2,25 +2,31 @@
 """Runs cases of the matrix in few jobs, and names those that fail.
 
 Cases are chosen by --level and --seed (cases.py), or all whose name holds
-the regular expression --only. A job that ends early fails the case it was
-at; the rest goes on in a new job.
+the regular expression --only. What a level leaves out is printed first. A job
+that ends early, or in which no case comes to its end for --timeout seconds,
+fails the case it was at; the rest goes on in a new job.
 """
 import argparse
 import os
 import re
+import select
 import shlex
+import signal
 import subprocess
 import sys
 import tempfile
+import time
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)),
                                 "..", "..", "lib"))
 import cases  # noqa: E402 (the paths come first)
 import mpi_case  # noqa: E402
+from no_input import NO_INPUT  # noqa: E402
 
 SKIPPED = 77
 OUTPUT_LINES = 25
+LAST_SECONDS = 10  # from the last case's end to the job's
 
 
 def parse_arguments():
@@ -41,8 +47,10 @@ def parse_arguments():
                         help="largest message in bytes")
     parser.add_argument("--batch", type=int, default=400, metavar="N",
                         help="cases of a job (default 400)")
-    parser.add_argument("--timeout", type=float, default=240, metavar="S",
-                        help="of a job (default 240)")
+    parser.add_argument("--timeout", type=float, default=30, metavar="S",
+                        help="of a case (default 30)")
+    parser.add_argument("--limit", type=float, default=86400, metavar="S",
+                        help="of everything (default 86400)")
     parser.add_argument("--stop-after", type=int, default=20, metavar="N",
                         help="failures to end after (default 20)")
     parser.add_argument("--print", action="store_true", dest="only_print",
@@ -55,18 +63,48 @@ def names_of(arguments):
         return arguments.case
     listing = subprocess.run([arguments.program, "--list"], check=True,
                              text=True, stdout=subprocess.PIPE).stdout
+    if not arguments.only_print:
+        for line in cases.left_out(listing, arguments.level, arguments.most):
+            print("left out:", line)
     factors = cases.factors_of(listing, arguments.most)
     chosen = cases.choose(arguments.level, factors, arguments.seed)
-    names = map(cases.name_of, chosen)
+    names = [cases.name_of(case) for case in chosen]
     if arguments.only:
-        names = (n for n in names if re.search(arguments.only, n))
-    return list(names)
+        names = [n for n in names if re.search(arguments.only, n)]
+    return names
 
 
 def command_of(arguments, ranks, words):
     arguments.ranks = ranks
     arguments.command = [arguments.program] + words
     return mpi_case.command_line(arguments)
+
+
+def run_watched(command, silence, end):
+    """
+    Exit status and output. Status None: killed, since no case began or ended
+    for `silence` seconds, or at the time `end`.
+    """
+    with subprocess.Popen(command, stdin=NO_INPUT,
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                          start_new_session=True) as process:
+        output = b""
+        kill_at = min(time.monotonic() + silence, end)
+        while select.select([process.stdout], [], [],
+                            max(0, kill_at - time.monotonic()))[0]:
+            chunk = os.read(process.stdout.fileno(), 1 << 16)
+            if not chunk:
+                break
+            output += chunk
+            if b"begin " in chunk or b"ok " in chunk:
+                kill_at = min(time.monotonic() + silence, end)
+        try:
+            status = process.wait(LAST_SECONDS if time.monotonic() < kill_at
+                                  else 0)
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)
+            status = None
+    return status, output.decode(errors="replace")
 
 
 class Job:
@@ -78,14 +116,15 @@ class Job:
             file.write("\n".join(names) + "\n")
             file.flush()
             command = command_of(arguments, ranks, ["--file", file.name])
-            self.status, self.output = mpi_case.run(command,
-                                                    arguments.timeout)
+            self.status, self.output = run_watched(
+                command, arguments.timeout, arguments.end)
         lines = self.output.splitlines()
         self.held = {line[3:] for line in lines if line.startswith("ok ")}
         self.failed = dict(line[7:].split(": ", 1) for line in lines
                            if line.startswith("FAILED "))
         self.begun = [line[6:] for line in lines if line.startswith("begin ")]
         self.timeout = arguments.timeout
+        self.out_of_time = time.monotonic() >= arguments.end
 
     def rest(self, names):
         """Cases left; the one the job ended in becomes a failure."""
@@ -109,8 +148,10 @@ class Job:
     def reason(self):
         said = [line for line in self.output.splitlines()
                 if not line.startswith(("ok ", "begin "))]
-        end = f"no end within {self.timeout:g} s" if self.status is None \
-            else f"the job ended with status {self.status}"
+        end = f"the job ended with status {self.status}"
+        if self.status is None:
+            end = "at it when the time of all cases was up" \
+                if self.out_of_time else f"no end within {self.timeout:g} s"
         return "\n    ".join([end] + said[-OUTPUT_LINES:])
 
 
@@ -135,8 +176,10 @@ def show(arguments, failed):
 def run_all(arguments, names):
     """Runs everything; the number of cases that held, and of failures."""
     held = failures = 0
+    arguments.end = time.monotonic() + arguments.limit
     for batch in batches_of(names, arguments.batch):
-        while batch and failures < arguments.stop_after:
+        while (batch and failures < arguments.stop_after
+               and time.monotonic() < arguments.end):
             job = Job(arguments, batch)
             if job.status == SKIPPED:
                 print(job.output.splitlines()[-1])
@@ -158,8 +201,9 @@ def main():
         print(f"matrix: no case matches {arguments.only!r}")
         return 2
     held, failures = run_all(arguments, names)
-    print(f"matrix: {held} of {len(names)} cases held, {failures} failed "
-          f"(level {arguments.level}, seed {arguments.seed})")
+    not_run = len(names) - held - failures
+    print(f"matrix: {held} of {len(names)} cases held, {failures} failed, "
+          f"{max(0, not_run)} not run (level {arguments.level}, seed {arguments.seed})")
     return 1 if failures or held != len(names) else 0
 
 

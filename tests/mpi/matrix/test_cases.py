@@ -10,6 +10,7 @@ import cases  # noqa: E402 (the path comes first)
 
 LISTING = ("".join(f"call c{i}\n" for i in range(9))
            + "call reduce_in_place\ncall bcast_init\n"
+           + "call Isend\ncall bcast\n"
            + "".join(f"kind k{i}\n" for i in range(4))
            + "type contiguous\ntype vector\ntype pair\n")
 PROGRAM = os.environ.get("MGDS_MATRIX")
@@ -18,7 +19,7 @@ PROGRAM = os.environ.get("MGDS_MATRIX")
 def uncovered(array, factors, strength):
     """By the definition, apart from the generator's own book-keeping."""
     every = [case for case in itertools.product(*factors)
-             if cases.allowed(case)]
+             if cases.affordable(case)]
     missing = 0
     for places in itertools.combinations(range(len(factors)), strength):
         def project(case, places=places):
@@ -37,7 +38,7 @@ class Covering(unittest.TestCase):
             for seed in (1, 2):
                 array = cases.covering(self.factors, strength, seed)
                 self.assertEqual(uncovered(array, self.factors, strength), 0)
-                self.assertTrue(all(map(cases.allowed, array)))
+                self.assertTrue(all(map(cases.affordable, array)))
 
     def test_a_case_less_is_seen(self):
         array = cases.covering(self.factors, 2, 1)
@@ -59,13 +60,33 @@ class Covering(unittest.TestCase):
     def test_the_product_is_every_allowed_case(self):
         array = cases.product(self.factors, 1)
         self.assertEqual(len(array), len(set(array)))
-        self.assertEqual(uncovered(array, self.factors, 6), 0)
+        self.assertEqual(set(array), {
+            case for case in itertools.product(*self.factors)
+            if cases.allowed(case)})
 
     def test_what_the_mpi_below_cannot_do_is_left_out(self):
         self.assertNotIn("bcast_init", self.factors[0])
         for case in cases.product(self.factors, 1):
             if case[4] == cases.LARGEST:
                 self.assertEqual(case[3], "contiguous")
+
+    def test_long_messages_of_few_calls_but_every_kind(self):
+        array = [case for case in cases.covering(self.factors, 2, 1)
+                 if case[4] == cases.LARGEST]
+        self.assertEqual({case[0] for case in array}, {"Isend", "bcast"})
+        for place in (1, 2, 5):
+            self.assertEqual({case[place] for case in array},
+                             set(self.factors[place]))
+
+    def test_what_is_left_out_is_said(self):
+        for level, most, said in (("pairs", cases.LARGEST, "of c0 c1"),
+                                  ("product", cases.LARGEST, "contiguous"),
+                                  ("pairs", 65536, "more than 65536")):
+            lines = "\n".join(cases.left_out(LISTING, level, most))
+            self.assertIn(said, lines)
+            self.assertIn("bcast_init", lines)
+        self.assertNotIn("of c0", "\n".join(
+            cases.left_out(LISTING, "product")))
 
     @unittest.skipUnless(PROGRAM, "MGDS_MATRIX names no program")
     def test_pairs_of_the_real_factors_are_covered(self):
@@ -75,7 +96,11 @@ class Covering(unittest.TestCase):
         self.assertEqual(len(factors[1]), 7)
         self.assertEqual(len(factors[3]), 8)
         array = cases.covering(factors, 2, 1)
-        self.assertTrue(all(map(cases.allowed, array)))
+        self.assertTrue(all(map(cases.affordable, array)))
+        largest = [case for case in array if case[4] == cases.LARGEST]
+        self.assertEqual({case[0] for case in largest},
+                         set(cases.LARGEST_CALLS))
+        self.assertLess(len(largest), 20)
         self.assertFalse(cases.needed(factors, 2) - {
             pair for case in array for pair in cases.combinations_of(case, 2)})
 
