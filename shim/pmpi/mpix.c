@@ -43,11 +43,13 @@ MGDS_EXPORT int MPIX_Query_cuda_support(void)
 }
 MGDS_PMPIX(Query_cuda_support);
 
-MGDS_EXPORT int MPIX_GPU_query_support(int kind, int *yes)
+MGDS_EXPORT int MPIX_GPU_query_support(int gpu_type, int *is_supported)
 {
-    if (!yes || kind != MPIX_GPU_SUPPORT_CUDA || !mgds_aware_can_stage())
-        return yes ? mgds_aware_gpu_below(kind, yes) : MPI_ERR_ARG;
-    *yes = 1;
+    if (!is_supported)
+        return MPI_ERR_ARG;
+    if (gpu_type != MPIX_GPU_SUPPORT_CUDA || !mgds_aware_can_stage())
+        return mgds_aware_gpu_below(gpu_type, is_supported);
+    *is_supported = 1;
     return MPI_SUCCESS;
 }
 MGDS_PMPIX(GPU_query_support);

@@ -180,6 +180,8 @@ static CUresult map(CUdeviceptr ptr, size_t size, size_t offset,
         size > row->start + row->size - (uintptr_t)ptr ||
         mgds_range_overlaps(&mgds_gpu.blocks, (uintptr_t)ptr, size))
         return CUDA_ERROR_INVALID_VALUE;
+    if (size != physical->size) /* H200, driver 580 */
+        return CUDA_ERROR_NOT_SUPPORTED;
     block = mgds_block_add(MGDS_BLOCK_VIRTUAL, (uintptr_t)ptr, size, NULL);
     block->device = mgds_gpu_device(physical->prop.location.id);
     block->physical = physical;

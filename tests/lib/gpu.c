@@ -25,21 +25,28 @@ void mgds_test_cu_check(CUresult rc, const char *call)
     abort();
 }
 
+/* into: a function pointer of the table. */
+static int table_take(void *into, const char *name, int version, char why[256])
+{
+    void *found = mgds_libcuda_find(name, version);
+
+    if (!found) {
+        snprintf(why, 256, "libcuda.so.1 has no %s of CUDA %d", name, version);
+        return -ENODEV;
+    }
+    memcpy(into, &found, sizeof(found));
+    return 0;
+}
+
 static int table_fill(char why[256])
 {
-    void *found;
+    int rc = 0;
 
 #define X(name, version, params)                                               \
-    found = mgds_libcuda_find(#name, version);                                 \
-    if (!found) {                                                              \
-        snprintf(why, 256, "libcuda.so.1 has no " #name " of CUDA %d",         \
-                 version);                                                     \
-        return -ENODEV;                                                        \
-    }                                                                          \
-    memcpy(&mgds_cu.name, &found, sizeof(found));
+    rc |= table_take(&mgds_cu.name, #name, version, why);
 #include "tests/lib/gpu.def"
 #undef X
-    return 0;
+    return rc;
 }
 
 int mgds_test_gpu_open(int local_rank, char why[256])

@@ -248,18 +248,17 @@ static CUresult cuMemFree(CUdeviceptr ptr)
     return CUDA_SUCCESS;
 }
 
-static CUresult cuMemHostAlloc(void **ptr, size_t bytes, unsigned flags)
+static CUresult cuMemHostRegister(void *ptr, size_t bytes, unsigned flags)
 {
+    (void)ptr;
+    (void)bytes;
     (void)flags;
-    if (fake_script.alloc_result != CUDA_SUCCESS)
-        return fake_script.alloc_result;
-    *ptr = malloc(bytes);
-    return *ptr ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
+    return fake_script.alloc_result;
 }
 
-static CUresult cuMemFreeHost(void *ptr)
+static CUresult cuMemHostUnregister(void *ptr)
 {
-    free(ptr);
+    (void)ptr;
     COUNT(hosts_freed);
     return CUDA_SUCCESS;
 }

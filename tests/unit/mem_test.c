@@ -56,7 +56,7 @@ static void pinned_memory_goes_back_at_a_safe_point_only(void **state)
     (void)state;
     assert_int_equal(mgds_pinned_create(&pinned, ctx, 100), 0);
     memset(pinned->addr, 1, 100);
-    assert_int_equal(pinned->bytes, 100);
+    assert_true(pinned->bytes >= 100);
     mgds_pinned_destroy(pinned);
     assert_int_equal(fake->hosts_freed, 0);
     assert_true(mgds_defer_pending());
@@ -65,36 +65,31 @@ static void pinned_memory_goes_back_at_a_safe_point_only(void **state)
     assert_int_equal(mgds_defer_drain(), 0);
 }
 
-/* The driver frees what a context holds; here the test plays the driver. */
-static void memory_that_went_with_its_context_is_not_freed_again(void **state)
+/* The MPI below may still write to it: the memory is our own. */
+static void memory_outlives_its_context(void **state)
 {
     struct mgds_pinned *pinned;
-    void *addr;
 
     (void)state;
     assert_int_equal(mgds_pinned_create(&pinned, ctx, 100), 0);
-    addr = pinned->addr;
     fake->contexts[0].id = 70;
+    memset(pinned->addr, 1, 100);
     mgds_pinned_destroy(pinned);
     assert_int_equal(mgds_defer_drain(), 1);
     assert_int_equal(fake->hosts_freed, 0);
-    free(addr);
 }
 
-static void address_that_is_somebody_elses_now_is_not_freed(void **state)
+static void registration_that_is_somebody_elses_now_stays(void **state)
 {
     struct mgds_pinned *pinned;
-    void *addr;
 
     (void)state;
     assert_int_equal(mgds_pinned_create(&pinned, ctx, 100), 0);
-    addr = pinned->addr;
     fake->blocks[0] = (struct fake_block){
-        .base = (uintptr_t)addr, .size = 100, .ctx = handle, .id = 99};
+        .base = (uintptr_t)pinned->addr, .size = 100, .ctx = handle, .id = 99};
     mgds_pinned_destroy(pinned);
     assert_int_equal(mgds_defer_drain(), 1);
     assert_int_equal(fake->hosts_freed, 0);
-    free(addr);
 }
 
 static void shortage_of_pinned_memory_is_one_line(void **state)
@@ -288,8 +283,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         CASE(pinned_memory_goes_back_at_a_safe_point_only),
-        CASE(memory_that_went_with_its_context_is_not_freed_again),
-        CASE(address_that_is_somebody_elses_now_is_not_freed),
+        CASE(memory_outlives_its_context),
+        CASE(registration_that_is_somebody_elses_now_stays),
         CASE(shortage_of_pinned_memory_is_one_line),
         CASE(shortage_of_memory_is_an_error_and_no_leak),
         CASE(copies_take_as_few_dimensions_as_they_can),

@@ -3,6 +3,8 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include "shim/base/alloc.h"
 #include "shim/base/log.h"
@@ -19,22 +21,48 @@ static uint64_t buffer_id(const void *addr)
     return id;
 }
 
-static int alloc_pinned(void **out, const struct mgds_context *ctx,
-                        size_t bytes)
+static int pin(void *addr, const struct mgds_context *ctx, size_t bytes)
 {
     char text[MGDS_CU_TEXT];
     int rc = mgds_context_enter(ctx);
 
     if (rc < 0)
         return rc;
-    rc = mgds_cu(mgds_driver()->cuMemHostAlloc(
-        out, bytes, CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP));
+    rc = mgds_cu(mgds_driver()->cuMemHostRegister(
+        addr, bytes,
+        CU_MEMHOSTREGISTER_PORTABLE | CU_MEMHOSTREGISTER_DEVICEMAP));
     mgds_context_leave();
     if (rc == -ENOMEM)
         mgds_warn_once("no %zu bytes of pinned host memory: %s: free host "
                        "memory, or raise the job's memory limit",
                        bytes, mgds_cu_text(text));
     return rc;
+}
+
+/* Memory of our own, registered, rather than the driver's: that goes with its
+ * context while the MPI below may still write to it. */
+static int alloc_pinned(void **out, const struct mgds_context *ctx,
+                        size_t bytes)
+{
+    void *addr = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+                      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    int rc;
+
+    if (addr == MAP_FAILED)
+        return -ENOMEM;
+    rc = pin(addr, ctx, bytes);
+    if (rc < 0)
+        munmap(addr, bytes);
+    else
+        *out = addr;
+    return rc;
+}
+
+static size_t whole_pages(size_t bytes)
+{
+    size_t page = (size_t)sysconf(_SC_PAGESIZE);
+
+    return (bytes + page - 1) / page * page;
 }
 
 int mgds_trial_alloc(void **out, const struct mgds_context *ctx, size_t bytes)
@@ -72,20 +100,20 @@ int mgds_pinned_create(struct mgds_pinned **out, struct mgds_context *ctx,
 
     if (!pinned)
         return -ENOMEM;
-    rc = alloc_pinned(&pinned->addr, ctx, bytes);
+    pinned->bytes = whole_pages(bytes);
+    rc = alloc_pinned(&pinned->addr, ctx, pinned->bytes);
     if (rc < 0) {
         free(pinned);
         return rc;
     }
-    pinned->bytes = bytes;
     pinned->ctx = mgds_context_get(ctx);
     pinned->id = buffer_id(pinned->addr);
     *out = pinned;
     return 0;
 }
 
-/* With its context the memory went too, and its address may be somebody
- * else's by now: the id tells. */
+/* With its context the registration went too, and somebody else may have
+ * registered the same pages meanwhile: the id tells. */
 static void free_pinned(struct mgds_deferred *item)
 {
     struct mgds_pinned *pinned =
@@ -95,9 +123,10 @@ static void free_pinned(struct mgds_deferred *item)
     if (mgds_context_lives(pinned->ctx) &&
         buffer_id(pinned->addr) == pinned->id &&
         mgds_context_enter(pinned->ctx) == 0) {
-        mgds_cu(mgds_driver()->cuMemFreeHost(pinned->addr));
+        mgds_cu(mgds_driver()->cuMemHostUnregister(pinned->addr));
         mgds_context_leave();
     }
+    munmap(pinned->addr, pinned->bytes);
     mgds_context_put(pinned->ctx);
     free(pinned);
 }

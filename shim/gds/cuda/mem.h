@@ -9,8 +9,8 @@
 #include "shim/gds/cuda/context.h"
 #include "shim/gds/cuda/defer.h"
 
-/* A piece of pinned host memory; all contexts may use it, but it goes when the
- * one it was made in goes. */
+/* A piece of pinned host memory, whole pages; all contexts may use it. When the
+ * one it was made in goes it is plain memory until it is destroyed. */
 struct mgds_pinned {
     void *addr;
     size_t bytes;

@@ -187,7 +187,7 @@ static void unmapped_range_is_unknown_to_the_driver(void)
 /* A reservation of four granules with memory in the second and the third, each
  * mapped by itself. */
 struct island {
-    CUmemGenericAllocationHandle handle;
+    CUmemGenericAllocationHandle handle[2];
     CUdeviceptr at, mapped;
     size_t granule, all;
 };
@@ -198,11 +198,12 @@ static struct island island_new(void)
     struct island i = {.granule = granularity()};
 
     i.all = 4 * i.granule;
-    OK(cu.MemCreate(&i.handle, 2 * i.granule, &p, 0));
+    OK(cu.MemCreate(&i.handle[0], i.granule, &p, 0));
+    OK(cu.MemCreate(&i.handle[1], i.granule, &p, 0));
     OK(cu.MemAddressReserve(&i.at, i.all, 0, 0, 0));
     i.mapped = i.at + i.granule;
-    OK(cu.MemMap(i.mapped, i.granule, 0, i.handle, 0));
-    OK(cu.MemMap(i.mapped + i.granule, i.granule, i.granule, i.handle, 0));
+    OK(cu.MemMap(i.mapped, i.granule, 0, i.handle[0], 0));
+    OK(cu.MemMap(i.mapped + i.granule, i.granule, 0, i.handle[1], 0));
     open_access(i.mapped, 2 * i.granule, 0);
     return i;
 }
@@ -212,7 +213,23 @@ static void island_drop(struct island i)
     OK(cu.MemUnmap(i.mapped, i.granule));
     OK(cu.MemUnmap(i.mapped + i.granule, i.granule));
     OK(cu.MemAddressFree(i.at, i.all));
-    OK(cu.MemRelease(i.handle));
+    OK(cu.MemRelease(i.handle[0]));
+    OK(cu.MemRelease(i.handle[1]));
+}
+
+/* H200, driver 580. */
+static void part_of_a_handle_is_not_mapped(void)
+{
+    CUmemAllocationProp p = prop();
+    CUmemGenericAllocationHandle handle;
+    size_t granule = granularity();
+    CUdeviceptr at;
+
+    OK(cu.MemCreate(&handle, 2 * granule, &p, 0));
+    OK(cu.MemAddressReserve(&at, 2 * granule, 0, 0, 0));
+    EXPECT_CU(CUDA_ERROR_NOT_SUPPORTED, cu.MemMap(at, granule, 0, handle, 0));
+    OK(cu.MemAddressFree(at, 2 * granule));
+    OK(cu.MemRelease(handle));
 }
 
 /* What the driver says of an address, all attributes at once: of no memory
@@ -399,6 +416,7 @@ const struct mgds_case mgds_cases_vmm[] = {
     CASE(mapped_range_cannot_be_given_back, NEED_VMM),
     CASE(range_is_mapped_once, NEED_VMM),
     CASE(unmapped_range_is_unknown_to_the_driver, NEED_VMM),
+    CASE(part_of_a_handle_is_not_mapped, NEED_VMM),
     CASE(range_of_mapped_memory_is_its_reservation, NEED_VMM),
     CASE(unmapped_reserved_address_has_a_range_and_no_memory, NEED_VMM),
     CASE(address_range_of_mapped_memory_is_its_mapping, NEED_VMM),

@@ -10,7 +10,7 @@
 #include "osu-extensions/libcuda.h"
 #include "tests/mpi/gpu/gpu_case.h"
 
-enum { BYTES = 5000, TAG = 6 };
+enum { BYTES = 5000, TWICE = 2 * BYTES, TAG = 6 };
 
 static MPI_Comm comm;
 
@@ -47,14 +47,14 @@ static void tell_comm_only(void)
 
 static void truncated(void)
 {
-    char *in = gpu_new(2 * BYTES, -1);
+    char *in = gpu_new(TWICE, -1);
     MPI_Request out, requests[2];
     MPI_Status statuses[2];
     int flag = 0, index;
     int rc = MPI_SUCCESS;
 
     for (int way = 0; way < 5; way++) {
-        gpu_fill(in, 2 * BYTES, -1);
+        gpu_fill(in, TWICE, -1);
         requests[1] = MPI_REQUEST_NULL;
         send_to_self(BYTES + 100, &out);
         if (way == 0) {
@@ -85,14 +85,14 @@ static void truncated(void)
         rc = MPI_SUCCESS;
         MPI_Wait(&out, MPI_STATUS_IGNORE);
         CHECK(gpu_holds(in, 0, BYTES, 1));
-        CHECK(gpu_holds(in, BYTES, 2 * BYTES, -1));
+        CHECK(gpu_holds(in, BYTES, TWICE, -1));
     }
     gpu_delete(in);
 }
 
 static void persistent_truncated(void)
 {
-    char *in = gpu_new(2 * BYTES, -1);
+    char *in = gpu_new(TWICE, -1);
     MPI_Request out, request;
     MPI_Status status;
     int rc;
@@ -104,7 +104,7 @@ static void persistent_truncated(void)
     expect(rc, MPI_ERR_TRUNCATE, 1);
     MPI_Wait(&out, MPI_STATUS_IGNORE);
     MPI_Request_free(&request);
-    CHECK(gpu_holds(in, BYTES, 2 * BYTES, -1));
+    CHECK(gpu_holds(in, BYTES, TWICE, -1));
     gpu_delete(in);
 }
 

@@ -132,8 +132,9 @@ static void see_parts(MPI_Request request, const char *in, int seed)
 
 static void partitions(void)
 {
-    char *out = gpu_new(PARTS * BYTES, 0);
-    char *in = gpu_new(PARTS * BYTES, -1);
+    const size_t all = (size_t)PARTS * BYTES;
+    char *out = gpu_new(all, 0);
+    char *in = gpu_new(all, -1);
     MPI_Request requests[2];
 
     MPI_Psend_init(out, PARTS, BYTES, MPI_BYTE, next_rank, TAG, MPI_COMM_WORLD,
@@ -141,15 +142,15 @@ static void partitions(void)
     MPI_Precv_init(in, PARTS, BYTES, MPI_BYTE, rank_before, TAG, MPI_COMM_WORLD,
                    MPI_INFO_NULL, &requests[1]);
     for (int round = 0; round < 6; round++) {
-        gpu_fill(in, PARTS * BYTES, -1);
+        gpu_fill(in, all, -1);
         MPI_Startall(2, requests);
-        gpu_fill(out, PARTS * BYTES, round + gpu_rank);
+        gpu_fill(out, all, round + gpu_rank);
         make_ready(requests[0], round);
         if (round % 3)
             see_parts(requests[1], in, round + rank_before);
         MPI_Wait(&requests[1], MPI_STATUS_IGNORE);
         MPI_Wait(&requests[0], MPI_STATUS_IGNORE);
-        CHECK(gpu_holds(in, 0, PARTS * BYTES, round + rank_before));
+        CHECK(gpu_holds(in, 0, all, round + rank_before));
     }
     MPI_Request_free(&requests[0]);
     MPI_Request_free(&requests[1]);

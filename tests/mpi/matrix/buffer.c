@@ -28,7 +28,7 @@ int mgds_mx_buffer_init(struct mgds_mx_buffer *buffer, const char *name,
     size_t low = (size_t)(type->low < 0 ? -type->low : type->low);
     int rc;
 
-    made.bytes = 2 * GUARD + 2 * low + span_of(type, elements);
+    made.bytes = (size_t)2 * GUARD + 2 * low + span_of(type, elements);
     made.origin = GUARD + (type->low < 0 ? low : 0);
     made.image = malloc(made.bytes);
     if (!made.image)

@@ -119,7 +119,7 @@ void mgds_mx_stream(const struct mgds_mx_case *c, int from, int to, int round,
 {
     struct mgds_bench_pattern pattern = {
         .seed = mgds_bench_seed(c->seed, (uint64_t)round,
-                                (uint64_t)(from * 1000 + to))};
+                                (uint64_t)from * 1000 + (uint64_t)to)};
 
     mgds_bench_pattern_fill(pattern, packed, bytes);
 }

@@ -132,8 +132,9 @@ static void subarray(struct mgds_mx_type *t, const struct unit *u)
     MPI_Type_create_subarray(3, sizes, parts, starts, MPI_ORDER_C, u->mpi,
                              &t->mpi);
     for (int row = 0; row < 4; row++)
-        add(t, (((1 + row / 2) * 4 + 1 + row % 2) * 4 + 2) * b, 2 * u->bytes);
-    t->extent = 3 * 4 * 4 * b;
+        add(t, ((1L + row / 2) * 4 + 1 + row % 2) * 4 * b + 2L * b,
+            2 * u->bytes);
+    t->extent = 3L * 4 * 4 * b;
 }
 
 /* hvector of hindexed of contiguous of resized of vector. */
