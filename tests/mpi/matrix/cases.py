@@ -22,6 +22,11 @@ PERSISTENT_COLLECTIVES = ("bcast", "gather", "scatter", "allgather",
                           "exscan")
 # MPI_Reduce in place of more than one rank, from 4096 bytes on: crashes.
 IN_PLACE_LEAST = 4096
+# MPI_Reduce_scatter in place, long and of predefined types: MPICH copies the
+# block of a rank to the front with memcpy, though the two may overlap, and
+# aborts.
+IN_PLACE_SCATTER = ("reduce_scatter_in_place", "Ireduce_scatter_in_place")
+IN_PLACE_SCATTER_LEAST = 524288
 # Pairs, long messages: MPICH itself sends them by another size than it packs
 # them to, so that buffered sends and most collectives fail.
 PAIR_MOST = 8192
@@ -31,7 +36,7 @@ PAIR_MOST = 8192
 LARGEST_CALLS = ("Send", "Isend", "Send_init", "Waitall", "bcast",
                  "Iallgather", "alltoallw", "Iallreduce")
 
-SPECIAL_CALLS = ("reduce_in_place",) + LARGEST_CALLS
+SPECIAL_CALLS = ("reduce_in_place",) + IN_PLACE_SCATTER + LARGEST_CALLS
 
 
 def factors_of(listing, most=LARGEST):
@@ -53,8 +58,11 @@ def allowed(case):
         return False
     if datatype == "pair" and (size == 1 or size > PAIR_MOST):
         return False
-    return not (call == "reduce_in_place" and ranks > 1
-                and size >= IN_PLACE_LEAST)
+    if ranks > 1 and call == "reduce_in_place":
+        return size < IN_PLACE_LEAST
+    if ranks > 1 and call in IN_PLACE_SCATTER and datatype == "contiguous":
+        return size < IN_PLACE_SCATTER_LEAST
+    return True
 
 
 def affordable(case):
@@ -71,6 +79,8 @@ def left_out(listing, level, most=LARGEST):
     yield f"{' '.join(broken)}: MPICH below starts them wrong a second time"
     yield (f"reduce_in_place of {IN_PLACE_LEAST} bytes and more on several "
            "ranks: MPICH below crashes")
+    yield (f"{' '.join(IN_PLACE_SCATTER)} of {IN_PLACE_SCATTER_LEAST} bytes "
+           "and more, contiguous, on several ranks: MPICH below aborts")
     yield (f"pair of 1 byte: holds none; of more than {PAIR_MOST} bytes: "
            "MPICH below sends another size than it packs")
     if most < LARGEST:

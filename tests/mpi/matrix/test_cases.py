@@ -10,6 +10,7 @@ import cases  # noqa: E402 (the path comes first)
 
 LISTING = ("".join(f"call c{i}\n" for i in range(9))
            + "call reduce_in_place\ncall bcast_init\n"
+           + "call reduce_scatter_in_place\n"
            + "call Isend\ncall bcast\n"
            + "".join(f"kind k{i}\n" for i in range(4))
            + "type contiguous\ntype vector\ntype pair\n")
