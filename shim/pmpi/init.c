@@ -68,8 +68,9 @@ static mgds_word hold_to_require(void)
 
     if (!config->require)
         return MPI_SUCCESS;
-    mgds_err("MPIX_GDS_REQUIRE asks for a GPU path, but this version moves "
-             "host buffers only, through the MPI underneath: unset it");
+    mgds_err(
+        "MPIX_GDS_REQUIRE asks for a GPU path, but this version moves "
+        "GPU buffers through host memory and the MPI underneath: unset it");
     MGDS_NEXT(Comm_call_errhandler, 2)
     ((mgds_word)MPI_COMM_WORLD, MPI_ERR_OTHER);
     return MPI_ERR_OTHER;
