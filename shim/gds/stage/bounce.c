@@ -115,7 +115,6 @@ static int fill(struct mgds_bounce *bounce, const struct mgds_buffer *user,
     bounce->ptr = user->ptr;
     bounce->form = form;
     bounce->queued = false;
-    bounce->fresh = true;
     rc = set_layout(bounce, user);
     if (rc < 0 || bounce->layout->size == 0)
         return rc;
@@ -212,24 +211,24 @@ static int queue(struct mgds_bounce *bounce, bool up, size_t first,
     return rc < 0 ? rc : recorded;
 }
 
-/* 0 also if nothing is to be done; then *bytes is 0. */
-static int prepare(struct mgds_bounce *bounce, bool up, size_t first,
+/* Looks at the memory again, also before the first copy: a persistent request
+ * is started in a later call than it was made in. 0 also if nothing is to be
+ * done; then *bytes is 0. */
+static int prepare(const struct mgds_bounce *bounce, size_t first,
                    size_t *bytes)
 {
     size_t size = bounce->layout->size;
-    bool fresh = bounce->fresh && !up;
 
     if (first >= size)
         *bytes = 0;
     else if (*bytes > size - first)
         *bytes = size - first;
-    bounce->fresh = false;
-    return *bytes == 0 || fresh ? 0 : check(bounce);
+    return *bytes == 0 ? 0 : check(bounce);
 }
 
 int mgds_bounce_down(struct mgds_bounce *bounce, size_t first, size_t bytes)
 {
-    int rc = prepare(bounce, false, first, &bytes);
+    int rc = prepare(bounce, first, &bytes);
 
     if (rc < 0 || bytes == 0)
         return rc;
@@ -239,7 +238,7 @@ int mgds_bounce_down(struct mgds_bounce *bounce, size_t first, size_t bytes)
 
 int mgds_bounce_up(struct mgds_bounce *bounce, size_t first, size_t bytes)
 {
-    int rc = prepare(bounce, true, first, &bytes);
+    int rc = prepare(bounce, first, &bytes);
 
     if (rc < 0 || bytes == 0)
         return rc;

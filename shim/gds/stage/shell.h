@@ -24,7 +24,6 @@ struct mgds_bounce {
     struct mgds_stage *stage; /* a reference while in use */
     struct mgds_event event;  /* behind what was queued last */
     bool queued;              /* something may be under way */
-    bool fresh;               /* the memory was looked at in this very call */
 
     /* what is staged */
     char *user;
