@@ -55,6 +55,9 @@ struct mgds_below {
  * others are there. Any thread, once an own body runs. */
 const struct mgds_below *mgds_below(void);
 
+/* Lets it make progress, inside a call of the application. */
+void mgds_below_progress(void);
+
 /* Bytes that a status says were received. */
 MPI_Count mgds_below_bytes(const MPI_Status *status);
 

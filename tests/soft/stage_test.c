@@ -219,7 +219,7 @@ static void check_down(struct job *job, size_t first, size_t bytes)
 
     fill_host(job, 0xee);
     assert_int_equal(mgds_bounce_down(job->bounce, first, bytes), 0);
-    assert_int_equal(mgds_bounce_wait(job->bounce), 0);
+    assert_int_equal(mgds_bounce_wait(job->bounce, NULL), 0);
     assert_int_equal(mgds_bounce_poll(job->bounce), 1);
     for (size_t i = 0; i < job->size; i++) {
         unsigned char want = i >= first && i < end

@@ -340,6 +340,12 @@ static CUresult cuEventQuery(CUevent event)
     return fake_script.event_result;
 }
 
+static CUresult cuStreamQuery(CUstream stream)
+{
+    (void)stream;
+    return fake_script.event_result;
+}
+
 static CUresult cuEventSynchronize(CUevent event)
 {
     (void)event;

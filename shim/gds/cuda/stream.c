@@ -3,6 +3,8 @@
  * time, the second destroys its own, which is idle, and so does not block. */
 #include "shim/gds/cuda/stream.h"
 
+#include <errno.h>
+
 #include "shim/gds/cuda/driver.h"
 #include "shim/gds/cuda/result.h"
 
@@ -35,4 +37,13 @@ int mgds_stream_own(void **out, struct mgds_context *ctx)
     }
     *out = stream;
     return 0;
+}
+
+int mgds_stream_query(void *stream)
+{
+    int rc = mgds_cu(mgds_driver()->cuStreamQuery(stream));
+
+    if (rc == -EAGAIN)
+        return 0;
+    return rc < 0 ? rc : 1;
 }

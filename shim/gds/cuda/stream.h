@@ -12,4 +12,8 @@
  * -ENOMEM or what else the driver says. */
 int mgds_stream_own(void **out, struct mgds_context *ctx);
 
+/* 1 if all that was queued on the stream is done, 0 if not yet, or the error
+ * of the work. Its context lives. Any thread. */
+int mgds_stream_query(void *stream);
+
 #endif

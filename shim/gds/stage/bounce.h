@@ -88,8 +88,9 @@ int mgds_bounce_up(struct mgds_bounce *bounce, size_t first, size_t bytes);
  * call only while something is queued. */
 int mgds_bounce_poll(struct mgds_bounce *bounce);
 
-/* Polls briefly, then sleeps, until they are done: 0, or the error. */
-int mgds_bounce_wait(struct mgds_bounce *bounce);
+/* Polls briefly, then sleeps, until they are done: 0, or the error. idle, if
+ * not NULL, is called now and then while it polls. */
+int mgds_bounce_wait(struct mgds_bounce *bounce, void (*idle)(void));
 
 /* Gives all back. Never blocks: if copies are still under way the memory is
  * used again only after they are done. The call below must be done with it.

@@ -9,6 +9,22 @@
 /* Idle shells, and so events, that a stage keeps. */
 enum { MOST_IDLE = 1024 };
 
+/* What is under way but cannot be asked for must not be written over: unless
+ * the context broke, the piece is never used again. */
+int mgds_shell_record(struct mgds_bounce *shell)
+{
+    int rc;
+
+    if (shell->recorded)
+        return 0;
+    rc = mgds_event_record(&shell->event, shell->stage->stream);
+    if (rc == 0)
+        shell->recorded = true;
+    else if (rc != -EIO && rc != -ESHUTDOWN)
+        shell->piece = NULL;
+    return rc;
+}
+
 /* The event is gone with its context: the driver must not see it again. */
 int mgds_shell_ask(struct mgds_bounce *shell)
 {
@@ -19,6 +35,8 @@ int mgds_shell_ask(struct mgds_bounce *shell)
     if (!mgds_context_lives(shell->stage->ctx))
         rc = -ESHUTDOWN;
     else
+        rc = mgds_shell_record(shell);
+    if (rc == 0)
         rc = mgds_event_query(&shell->event);
     /* After an error nothing runs in that context any more. */
     if (rc != 0)
