@@ -12,6 +12,7 @@
 #include "shim/base/trace.h"
 #include "shim/ctx.h"
 #include "shim/gds/cuda/presence.h"
+#include "shim/pmpi/below.h"
 #include "shim/pmpi/frame.h"
 #include "shim/pmpi/next.h"
 #include "shim/pmpi/own.h"
@@ -80,6 +81,7 @@ static mgds_word world_begun(mgds_word result)
 {
     if ((int)result != MPI_SUCCESS)
         return result;
+    mgds_below_set_world(true);
     learn_rank();
     begin();
     return hold_to_require();
@@ -99,6 +101,7 @@ mgds_word mgds_own_Init_thread(mgds_word argc, mgds_word argv,
 mgds_word mgds_own_Finalize(void)
 {
     end();
+    mgds_below_set_world(false);
     return MGDS_FORWARD(0)();
 }
 
