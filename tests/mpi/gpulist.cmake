@@ -1,7 +1,7 @@
 # Programs that hand GPU memory to MPI, on the software GPU.
 add_library(gpu_case STATIC gpu/gpu_case.c)
 target_link_libraries(gpu_case PUBLIC mgds_test_gpu mpich::c)
-foreach(program requests errors datatypes threads queries scarce)
+foreach(program requests errors datatypes threads queries scarce sessions)
   mgds_program(gpu_${program} SOURCES gpu/${program}.c
     LIBS gpu_case Threads::Threads)
 endforeach()
@@ -25,6 +25,8 @@ foreach(ranks 1 2)
   mgds_mpi_test(gpu_threads_${ranks} PROGRAM gpu_threads RANKS ${ranks}
     ENV ${soft} MPIX_SIM_DELAY=50 EXPECT "threads: all well")
 endforeach()
+mgds_mpi_test(gpu_sessions PROGRAM gpu_sessions ENV ${soft}
+  EXPECT "sessions: all well")
 mgds_mpi_test(gpu_queries PROGRAM gpu_queries ARGS 1 RANKS 1 ENV ${soft}
   EXPECT "queries: all well")
 mgds_mpi_test(gpu_queries_never PROGRAM gpu_queries ARGS 0 RANKS 1
