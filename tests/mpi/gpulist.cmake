@@ -6,6 +6,13 @@ foreach(program requests errors datatypes threads queries scarce sessions)
     LIBS gpu_case Threads::Threads)
 endforeach()
 
+# What is decided about a buffer, without MPI and GPU.
+set(pmpi ${PROJECT_SOURCE_DIR}/shim/pmpi)
+mgds_unit_test(p2p_side SOURCES gpu_side_test.c
+  ${pmpi}/buffer.c ${pmpi}/call.c ${pmpi}/p2p.c ${pmpi}/side.c
+  LIBS mgds_stage mpich::headers
+  ENV "ASAN_OPTIONS=detect_leaks=1:abort_on_error=0:exitcode=66")
+
 set(soft LD_LIBRARY_PATH=${MGDS_SIM_OUTPUT_DIRECTORY} MPIX_SIM_GPUS=2)
 set(late MPIX_SIM_DELAY=300)
 
