@@ -77,33 +77,44 @@ MGDS_FN void mgds_pack_unit(void *to, const void *from, uint32_t unit)
         mgds_store8((uint8_t *)to, mgds_load8((const uint8_t *)from));
 }
 
-/* The table: in shared memory if it fits; the host has no such memory. */
+/* Memory of a block. The host has it for each thread. */
+#if MGDS_ON_GPU
+#define MGDS_PACK_STORE __shared__
+#else
+#define MGDS_PACK_STORE
+#endif
+
+/* The table: in shared memory if it fits. On the host there is nothing behind
+ * it, so that a launch that counts too few nodes goes wrong there too (on a GPU
+ * it never ends). */
 MGDS_FN const struct mgds_pack_node *
-mgds_pack_table(const struct mgds_self *self, const struct mgds_pack_args *a)
+mgds_pack_table(const struct mgds_self *self, const struct mgds_pack_args *a,
+                struct mgds_unit *copy)
 {
     const struct mgds_pack_node *table =
         (const struct mgds_pack_node *)mgds_mem_at(
             (const void *)(uintptr_t)a->table);
-#if MGDS_ON_GPU
-    __shared__ struct mgds_unit copy[MGDS_PACK_SHARED * 4];
     const struct mgds_unit *from = (const struct mgds_unit *)table;
+    uint64_t first = MGDS_ON_GPU ? self->thread : 0;
+    uint64_t stride = MGDS_ON_GPU ? self->threads : 1;
 
-    if (a->nodes <= MGDS_PACK_SHARED) {
-        for (uint64_t i = self->thread; i < a->nodes * 4; i += self->threads)
-            copy[i] = from[i];
-        mgds_block_sync(self);
-        return (const struct mgds_pack_node *)copy;
-    }
-#else
-    (void)self;
+    if (a->nodes > MGDS_PACK_SHARED)
+        return table;
+    for (uint64_t i = first; i < a->nodes * 4; i += stride)
+        copy[i] = from[i];
+#if !MGDS_ON_GPU
+    if (a->nodes < MGDS_PACK_SHARED)
+        memset(copy + a->nodes * 4, 0, sizeof(struct mgds_pack_node));
 #endif
-    return table;
+    mgds_block_sync(self);
+    return (const struct mgds_pack_node *)copy;
 }
 
 MGDS_FN void mgds_pack_kernel_body(const struct mgds_self *self,
                                    const struct mgds_pack_args *a)
 {
-    const struct mgds_pack_node *table = mgds_pack_table(self, a);
+    MGDS_PACK_STORE struct mgds_unit copy[MGDS_PACK_SHARED * 4];
+    const struct mgds_pack_node *table = mgds_pack_table(self, a, copy);
     uint64_t stride = (uint64_t)self->blocks * self->threads * a->unit;
     uint64_t i =
         ((uint64_t)self->block * self->threads + self->thread) * a->unit;

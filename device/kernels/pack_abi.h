@@ -35,7 +35,7 @@ struct mgds_pack_args {
     uint64_t user;
     uint64_t bounce;
     uint64_t table;
-    uint64_t nodes;
+    uint64_t nodes; /* all that can be reached; 0 only if bytes is */
     uint64_t first;
     uint64_t bytes;
     uint32_t unit;

@@ -23,6 +23,7 @@
 #include "shim/pmpi/below.h"
 #include "shim/pmpi/next.h"
 #include "shim/pmpi/process.h"
+#include "shim/pmpi/self.h"
 
 enum standing { UNTRIED, TRYING, STAGES, PASSES };
 
@@ -56,16 +57,6 @@ int mgds_aware_gpu_below(int kind, int *yes)
         *yes = kind == MPIX_GPU_SUPPORT_CUDA && mgds_aware_cuda_below();
     asking_below = before;
     return rc;
-}
-
-/* MPI_COMM_SELF is there in the world model only. */
-static bool has_world(void)
-{
-    int begun = 0, ended = 0;
-
-    MGDS_NEXT(Initialized, 1)((mgds_word)&begun);
-    MGDS_NEXT(Finalized, 1)((mgds_word)&ended);
-    return begun && !ended;
 }
 
 /* What a trial works with: two pieces on the device, two on the host. */
@@ -110,29 +101,20 @@ static bool holds(const struct trial *trial, int bytes)
            arrives(trial, trial->device[1], bytes);
 }
 
-/* Errors of the trial are for us, not for the program. */
-static bool has_comm(struct trial *trial)
-{
-    if ((int)MGDS_NEXT(Comm_dup, 2)((mgds_word)MPI_COMM_SELF,
-                                    (mgds_word)&trial->comm) != MPI_SUCCESS)
-        return false;
-    MGDS_NEXT(Comm_set_errhandler, 2)
-    ((mgds_word)trial->comm, (mgds_word)MPI_ERRORS_RETURN);
-    return true;
-}
-
 static bool try_messages(struct trial *trial)
 {
+    struct mgds_self self;
     bool good;
 
     trial->sent = mgds_malloc((size_t)2 * LONG);
     if (!trial->sent)
         return false;
     trial->received = trial->sent + LONG;
-    good = has_comm(trial);
+    good = mgds_self_open(&self) == 0;
     if (good) {
+        trial->comm = self.comm;
         good = holds(trial, SHORT) && holds(trial, LONG);
-        MGDS_NEXT(Comm_free, 1)((mgds_word)&trial->comm);
+        mgds_self_close(&self);
     }
     free(trial->sent);
     return good;
@@ -158,8 +140,7 @@ static bool below_takes(const struct mgds_ptr *ptr)
     struct mgds_context *ctx;
     bool good;
 
-    if (!mgds_aware_cuda_below() || !has_world() ||
-        mgds_context_of_ptr(&ctx, ptr) < 0)
+    if (!mgds_aware_cuda_below() || mgds_context_of_ptr(&ctx, ptr) < 0)
         return false;
     good = try_on(ctx);
     mgds_context_put(ctx);

@@ -26,6 +26,9 @@
     X(int, Type_size_x, (MPI_Datatype type, MPI_Count * size))                 \
     X(int, Type_get_extent_x,                                                  \
       (MPI_Datatype type, MPI_Count * lb, MPI_Count * extent))                 \
+    X(int, Group_free, (MPI_Group * group))                                    \
+    X(int, Pack_size,                                                          \
+      (int count, MPI_Datatype type, MPI_Comm comm, int *bytes))               \
     X(int, Type_free, (MPI_Datatype * type))                                   \
     X(int, Type_create_keyval,                                                 \
       (MPI_Type_copy_attr_function * copy,                                     \

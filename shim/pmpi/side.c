@@ -6,6 +6,7 @@
 #include "shim/pmpi/below.h"
 #include "shim/pmpi/buffer.h"
 #include "shim/pmpi/staged.h"
+#include "shim/pmpi/types.h"
 
 /* A copy that takes longer than a look at the network does. */
 #define LONG_BYTES ((size_t)64 << 10)
@@ -26,27 +27,40 @@ struct mgds_side mgds_side_passing(const void *addr, MPI_Count count,
     return (struct mgds_side){NULL, (void *)addr, count, type};
 }
 
+/* As bytes nobody below would see that the datatype was not committed: the
+ * call goes down as it came, and is refused. */
+static int stage(struct mgds_side *side, const struct mgds_buffer *buffer)
+{
+    bool dense = mgds_layout_is_dense(buffer->layout);
+    struct mgds_bounce *bounce;
+    int rc;
+
+    if (!dense && !mgds_type_committed(side->type))
+        return 0;
+    rc = mgds_bounce_create(&bounce, buffer, MGDS_BOUNCE_PACKED);
+    if (rc < 0)
+        return rc;
+    side->bounce = bounce;
+    side->addr = mgds_bounce_base(bounce);
+    if (!dense) {
+        side->count = (MPI_Count)mgds_bounce_bytes(bounce);
+        side->type = MPI_BYTE;
+    }
+    return 1;
+}
+
 int mgds_side_init(struct mgds_side *side, const void *addr, MPI_Count count,
                    MPI_Datatype type)
 {
     struct mgds_buffer buffer;
-    struct mgds_bounce *bounce;
     int rc = mgds_buffer_look(&buffer, addr, count, type);
 
     *side = mgds_side_passing(addr, count, type);
     if (rc <= 0)
         return rc;
-    rc = mgds_bounce_create(&bounce, &buffer, MGDS_BOUNCE_PACKED);
-    if (rc == 0) {
-        side->bounce = bounce;
-        side->addr = mgds_bounce_base(bounce);
-        if (!mgds_layout_is_dense(buffer.layout)) {
-            side->count = (MPI_Count)mgds_bounce_bytes(bounce);
-            side->type = MPI_BYTE;
-        }
-    }
+    rc = stage(side, &buffer);
     mgds_buffer_put(&buffer);
-    return rc < 0 ? rc : 1;
+    return rc;
 }
 
 void mgds_side_fini(struct mgds_side *side)

@@ -23,7 +23,8 @@ struct mgds_side {
 struct mgds_side mgds_side_passing(const void *addr, MPI_Count count,
                                    MPI_Datatype type);
 
-/* 1: staged, fini must follow; 0: it passes; or negative errno. */
+/* 1: staged, fini must follow; 0: it passes, perhaps for the MPI below to
+ * refuse; or negative errno. */
 int mgds_side_init(struct mgds_side *side, const void *addr, MPI_Count count,
                    MPI_Datatype type);
 

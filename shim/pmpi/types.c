@@ -17,11 +17,13 @@
 #include "shim/gds/stage/layout.h"
 #include "shim/pmpi/below.h"
 #include "shim/pmpi/decode.h"
+#include "shim/pmpi/self.h"
 
 struct entry {
     MPI_Datatype type;
     struct mgds_layout *layout;
     struct entry *next;
+    bool committed; /* seen to be; no type goes back */
 };
 
 enum { BUCKETS = 256 }; /* a power of two */
@@ -61,7 +63,8 @@ static struct mgds_layout *find(MPI_Datatype type)
 
 /* Takes a reference. False if the type is there already, or memory is short:
  * then the caller's layout serves this once. */
-static bool insert(MPI_Datatype type, struct mgds_layout *layout)
+static bool insert(MPI_Datatype type, struct mgds_layout *layout,
+                   bool predefined)
 {
     struct entry *entry = mgds_malloc(sizeof(*entry));
     struct entry **place;
@@ -73,7 +76,8 @@ static bool insert(MPI_Datatype type, struct mgds_layout *layout)
     place = place_of(type);
     fresh = !*place;
     if (fresh) {
-        *entry = (struct entry){type, mgds_layout_get(layout), NULL};
+        *entry =
+            (struct entry){type, mgds_layout_get(layout), NULL, predefined};
         *place = entry;
     }
     mgds_lock_release(&types_lock);
@@ -144,7 +148,7 @@ static void keep(MPI_Datatype type, struct mgds_layout *layout, bool derived)
 
     if (derived && key == MPI_KEYVAL_INVALID)
         return;
-    if (!insert(type, layout) || !derived)
+    if (!insert(type, layout, !derived) || !derived)
         return;
     if (mgds_below()->Type_set_attr(type, key, NULL) != MPI_SUCCESS)
         forget(type);
@@ -175,6 +179,53 @@ int mgds_type_layout(struct mgds_layout **out, MPI_Datatype type)
     }
     *out = layout;
     return 0;
+}
+
+/* What cannot be asked counts as committed. */
+static bool ask_below(MPI_Datatype type)
+{
+    struct mgds_self self;
+    int bytes, rc;
+
+    if (mgds_self_open(&self) < 0)
+        return true;
+    rc = mgds_below()->Pack_size(1, type, self.comm, &bytes);
+    mgds_self_close(&self);
+    return rc == MPI_SUCCESS;
+}
+
+static bool known_committed(MPI_Datatype type)
+{
+    struct entry *entry;
+    bool committed;
+
+    mgds_lock_acquire(&types_lock);
+    entry = *place_of(type);
+    committed = entry && entry->committed;
+    mgds_lock_release(&types_lock);
+    return committed;
+}
+
+static void note_committed(MPI_Datatype type)
+{
+    struct entry *entry;
+
+    mgds_lock_acquire(&types_lock);
+    entry = *place_of(type);
+    if (entry)
+        entry->committed = true;
+    mgds_lock_release(&types_lock);
+}
+
+bool mgds_type_committed(MPI_Datatype type)
+{
+    bool committed = known_committed(type);
+
+    if (!committed && ask_below(type)) {
+        note_committed(type);
+        committed = true;
+    }
+    return committed;
 }
 
 void mgds_types_fini(void)

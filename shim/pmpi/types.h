@@ -7,6 +7,7 @@
 #define MGDS_PMPI_TYPES_H
 
 #include <mpi.h>
+#include <stdbool.h>
 
 struct mgds_layout;
 
@@ -17,6 +18,11 @@ struct mgds_layout;
  * Any thread, between MPI_Init and MPI_Finalize.
  */
 int mgds_type_layout(struct mgds_layout **out, MPI_Datatype type);
+
+/* Whether the MPI below takes the datatype in communication; it is asked until
+ * it says yes. Such a call says so by itself; this is for buffers that go
+ * down as bytes. Any thread, in own bodies. */
+bool mgds_type_committed(MPI_Datatype type);
 
 /* Gives the keyval and the layouts of predefined types back; before the MPI
  * below is finalized. They come again when they are needed. */

@@ -26,14 +26,14 @@ static size_t extent(const struct mgds_op_copy *copy, size_t pitch,
     return sum;
 }
 
-/* Known memory must be known to the end; the rest is pageable, unless the
- * address is of the GPU. */
+/* Known memory must be known to the end; the rest is pageable, GPU memory that
+ * was freed too. Only reserved addresses are known not to be memory. */
 static CUresult check_end(uintptr_t addr, size_t size, enum mgds_end end)
 {
     if (mgds_mem_find(addr))
         return mgds_mem_covers(addr, size) ? CUDA_SUCCESS
                                            : CUDA_ERROR_INVALID_VALUE;
-    if (!addr || end == MGDS_END_KNOWN || mgds_window_has(addr))
+    if (!addr || end == MGDS_END_KNOWN || mgds_vmm_reservation(addr))
         return CUDA_ERROR_INVALID_VALUE;
     return CUDA_SUCCESS;
 }
@@ -120,19 +120,76 @@ static struct mgds_gpu_op *copy_op(const struct mgds_copy_request *request,
     return op;
 }
 
+/* One end of a copy: rows of width bytes from addr on. */
+struct rows {
+    uintptr_t addr;
+    size_t pitch, slice;
+};
+
+/* Not instrumented: the program may write there while the call waits for its
+ * turn, and an address that is not memory must be the program's crash, not a
+ * report. */
+__attribute__((no_sanitize("address", "thread"))) static void
+touch(uintptr_t addr, size_t size)
+{
+    uintptr_t end = addr + size;
+
+    for (; addr < end; addr = (addr | (MGDS_PAGE - 1)) + 1)
+        (void)*(volatile const char *)addr;
+}
+
+static void touch_rows(struct rows rows, const struct mgds_op_copy *copy)
+{
+    for (size_t z = 0; z < copy->depth; z++)
+        for (size_t y = 0; y < copy->height; y++)
+            touch(rows.addr + z * rows.slice + y * rows.pitch, copy->width);
+}
+
+/* The CPU copies pageable memory, in the call: where there is none (freed
+ * device memory, for one) the program dies of it there. Without the lock, for
+ * its handler may leave by longjmp. True if the lock was let go. */
+static bool touch_pageable(const struct mgds_op_copy *copy)
+{
+    bool src = !mgds_mem_is_pinned(copy->src);
+    bool dst = !mgds_mem_is_pinned(copy->dst);
+
+    if (!src && !dst)
+        return false;
+    pthread_mutex_unlock(&mgds_gpu.lock);
+    if (src)
+        touch_rows((struct rows){copy->src, copy->src_pitch, copy->src_slice},
+                   copy);
+    if (dst)
+        touch_rows((struct rows){copy->dst, copy->dst_pitch, copy->dst_slice},
+                   copy);
+    pthread_mutex_lock(&mgds_gpu.lock);
+    return true;
+}
+
+static CUresult find_and_check(CUstream handle,
+                               struct mgds_copy_request *request,
+                               struct mgds_gpu_stream **stream)
+{
+    CUresult rc = mgds_stream_find(handle, stream);
+
+    return rc == CUDA_SUCCESS ? mgds_copy_check(request) : rc;
+}
+
 CUresult mgds_copy_submit(CUstream handle, struct mgds_copy_request *request)
 {
     struct mgds_gpu_stream *stream;
-    CUresult rc = mgds_stream_find(handle, &stream);
+    CUresult rc = find_and_check(handle, request, &stream);
     bool staged, wait;
 
-    if (rc == CUDA_SUCCESS)
-        rc = mgds_copy_check(request);
     if (rc != CUDA_SUCCESS)
         return rc;
     if (request->copy.width == 0 || request->copy.height == 0 ||
         request->copy.depth == 0)
         return CUDA_SUCCESS;
+    if (!stream->capture && touch_pageable(&request->copy))
+        rc = find_and_check(handle, request, &stream);
+    if (rc != CUDA_SUCCESS)
+        return rc;
     if (request->sync && stream->capture)
         return mgds_capture_bars_sync(stream);
     staged = !stream->capture && is_staged(request);

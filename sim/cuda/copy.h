@@ -22,9 +22,10 @@ struct mgds_copy_request {
  * copy leaves the GPU. An empty copy is good wherever it points. */
 CUresult mgds_copy_check(struct mgds_copy_request *request);
 
-/* Checks and submits it as the driver does: stages small pageable sources,
- * waits where the call or the memory demands it (then the lock is let go and
- * the process's error returned). */
+/* Checks and submits it as the driver does: reads pageable memory in the call,
+ * which may kill the process, stages small sources of it, and waits where the
+ * call or the memory demands it (for both the lock is let go; after a wait the
+ * process's error is returned). */
 CUresult mgds_copy_submit(CUstream stream, struct mgds_copy_request *request);
 
 /* The request of a 2-D or 3-D copy; NOT_SUPPORTED for arrays. */

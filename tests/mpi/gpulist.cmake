@@ -1,10 +1,18 @@
 # Programs that hand GPU memory to MPI, on the software GPU.
 add_library(gpu_case STATIC gpu/gpu_case.c)
 target_link_libraries(gpu_case PUBLIC mgds_test_gpu mpich::c)
-foreach(program requests errors datatypes threads queries scarce sessions)
+foreach(program requests errors datatypes threads queries scarce sessions
+    sessions_window)
   mgds_program(gpu_${program} SOURCES gpu/${program}.c
     LIBS gpu_case Threads::Threads)
 endforeach()
+
+# What is decided about a buffer, without MPI and GPU.
+set(pmpi ${PROJECT_SOURCE_DIR}/shim/pmpi)
+mgds_unit_test(p2p_side SOURCES gpu_side_test.c
+  ${pmpi}/buffer.c ${pmpi}/call.c ${pmpi}/p2p.c ${pmpi}/side.c
+  LIBS mgds_stage mpich::headers
+  ENV "ASAN_OPTIONS=detect_leaks=1:abort_on_error=0:exitcode=66")
 
 set(soft LD_LIBRARY_PATH=${MGDS_SIM_OUTPUT_DIRECTORY} MPIX_SIM_GPUS=2)
 set(late MPIX_SIM_DELAY=300)
@@ -25,7 +33,9 @@ foreach(ranks 1 2)
   mgds_mpi_test(gpu_threads_${ranks} PROGRAM gpu_threads RANKS ${ranks}
     ENV ${soft} MPIX_SIM_DELAY=50 EXPECT "threads: all well")
 endforeach()
-mgds_mpi_test(gpu_sessions PROGRAM gpu_sessions RANKS 2 ENV ${soft} ${late}
+mgds_mpi_test(gpu_sessions_window PROGRAM gpu_sessions_window RANKS 2
+  ENV ${soft} ${late} EXPECT "sessions: all well")
+mgds_mpi_test(gpu_sessions PROGRAM gpu_sessions ENV ${soft}
   EXPECT "sessions: all well")
 mgds_mpi_test(gpu_queries PROGRAM gpu_queries ARGS 1 RANKS 1 ENV ${soft}
   EXPECT "queries: all well")

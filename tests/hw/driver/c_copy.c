@@ -1,6 +1,8 @@
 /* Copies and sets: what they move, when they read, what they refuse. */
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 
 #include "case.h"
 
@@ -298,6 +300,51 @@ static void copy_of_freed_memory_is_refused(void)
     OK(cu.CtxSynchronize());
 }
 
+/* What the driver does not know is pageable memory to a copy that finds out
+ * what its ends are: the CPU goes there, in the call. */
+static void copy_from_freed_memory(int sock)
+{
+    CUdeviceptr at, other;
+
+    (void)sock;
+    signal(SIGSEGV, SIG_DFL); /* not a sanitizer's */
+    mgds_env_start();
+    OK(cu.MemAlloc(&other, 64));
+    OK(cu.MemAlloc(&at, 64u << 20));
+    OK(cu.MemFree(at));
+    cu.MemcpyAsync(other, at, 64, NULL);
+}
+
+static void copy_to_freed_memory(int sock)
+{
+    CUdeviceptr at, other;
+
+    (void)sock;
+    signal(SIGSEGV, SIG_DFL);
+    mgds_env_start();
+    OK(cu.MemAlloc(&other, 64));
+    OK(cu.MemAlloc(&at, 64u << 20));
+    OK(cu.MemFree(at));
+    cu.Memcpy(at, other, 64);
+}
+
+static void expect_crash(void (*run)(int sock))
+{
+    struct mgds_peer peer;
+    int status;
+
+    mgds_peer_start(&peer, run);
+    status = mgds_peer_status(&peer);
+    EXPECT(WIFSIGNALED(status));
+    EXPECT_EQ(SIGSEGV, WTERMSIG(status));
+}
+
+static void unified_copy_of_freed_memory_crashes(void)
+{
+    expect_crash(copy_from_freed_memory);
+    expect_crash(copy_to_freed_memory);
+}
+
 static void device_copy_with_a_host_pointer_for_the_device_is_refused(void)
 {
     static uint64_t plain;
@@ -334,6 +381,7 @@ const struct mgds_case mgds_cases_copy[] = {
     CASE(misaligned_sets_are_refused),
     CASE(copy_past_the_end_is_refused, 0, ALONE),
     CASE(copy_of_freed_memory_is_refused, 0, ALONE),
+    CASE(unified_copy_of_freed_memory_crashes, 0, FRESH | UNSURE),
     CASE(device_copy_with_a_host_pointer_for_the_device_is_refused),
     CASE(null_pointers_are_refused),
     CASE_END,

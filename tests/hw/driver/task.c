@@ -131,13 +131,20 @@ void mgds_peer_start(struct mgds_peer *peer, void (*run)(int fd))
     peer->fd = ends[0];
 }
 
-void mgds_peer_end(struct mgds_peer *peer)
+int mgds_peer_status(struct mgds_peer *peer)
 {
     int status = 0;
 
     close(peer->fd);
     while (waitpid(peer->pid, &status, 0) < 0 && errno == EINTR)
         continue;
+    return status;
+}
+
+void mgds_peer_end(struct mgds_peer *peer)
+{
+    int status = mgds_peer_status(peer);
+
     if (WIFSIGNALED(status))
         mgds_case_fail(NULL, 0, "the other process died of signal %d",
                        WTERMSIG(status));

@@ -57,7 +57,10 @@ struct mgds_peer {
 };
 void mgds_peer_start(struct mgds_peer *peer, void (*run)(int fd));
 
-/* Waits for its end; a failure if it failed. */
+/* Waits for its end, and the status, as from waitpid. */
+int mgds_peer_status(struct mgds_peer *peer);
+
+/* The same; a failure if it failed. */
 void mgds_peer_end(struct mgds_peer *peer);
 
 /* Whole messages over the socket; abort on a short one (peer gone). */

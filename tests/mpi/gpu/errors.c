@@ -186,6 +186,37 @@ static void bad_arguments(void)
     gpu_delete(in);
 }
 
+/* The MPI below never sees the type of what goes packed. */
+static void uncommitted(void)
+{
+    char *in = gpu_new(BYTES, -1);
+    MPI_Request request;
+    MPI_Datatype type, dense;
+
+    MPI_Type_vector(10, 1, 3, MPI_INT, &type);
+    MPI_Type_contiguous(3, MPI_INT, &dense);
+    for (int turn = 0; turn < 2; turn++) {
+        expect(MPI_Send(in, 1, type, 0, TAG, comm), MPI_ERR_TYPE, 1);
+        expect(MPI_Recv(in, 1, type, 0, TAG, comm, MPI_STATUS_IGNORE),
+               MPI_ERR_TYPE, 1);
+        expect(MPI_Isend(in, 1, type, 0, TAG, comm, &request), MPI_ERR_TYPE, 1);
+        expect(MPI_Irecv(in, 1, type, 0, TAG, comm, &request), MPI_ERR_TYPE, 1);
+        expect(MPI_Send_init(in, 1, type, 0, TAG, comm, &request), MPI_ERR_TYPE,
+               1);
+        expect(MPI_Isend(in, 1, dense, 0, TAG, comm, &request), MPI_ERR_TYPE,
+               1);
+        expect(MPI_Bcast(in, 1, type, 0, comm), MPI_ERR_TYPE, 1);
+    }
+    MPI_Type_commit(&type);
+    gpu_fill(in, BYTES, 3);
+    CHECK(!MPI_Isend(in, 1, type, 0, TAG, comm, &request));
+    CHECK(!MPI_Recv(in + 2000, 10, MPI_INT, 0, TAG, comm, MPI_STATUS_IGNORE));
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+    MPI_Type_free(&type);
+    MPI_Type_free(&dense);
+    gpu_delete(in);
+}
+
 static int window_errors;
 
 static void on_window_error(MPI_Win *win, int *code, ...)
@@ -263,6 +294,7 @@ int main(int argc, char **argv)
     freed();
     context_gone();
     bad_arguments();
+    uncommitted();
     windows();
     attached();
     MPI_Comm_free(&comm);

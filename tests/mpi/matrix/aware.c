@@ -4,7 +4,8 @@
  * MPIX_Query_cuda_support, and copies contents of GPU buffers of Send, Recv,
  * Isend, Irecv and Sendrecv through the driver, for the MPI below it that does
  * not. Requests of such messages end in Wait, Waitall or Test. At
- * MPI_Finalize rank 0 says how many messages to other ranks were in GPU memory.
+ * MPI_Finalize rank 0 says how many messages to other ranks were in GPU memory,
+ * at MPI_Session_finalize every rank that had some.
  *
  * AWARE_LIES=fail   says yes, and refuses GPU memory with MPI_ERR_BUFFER
  * AWARE_LIES=wrong  says yes, and moves other bytes
@@ -303,6 +304,16 @@ int MPI_Finalize(void)
     return BELOW(Finalize)();
 }
 
+/* Ends all that a program of sessions does; also those of a library above. */
+int MPI_Session_finalize(MPI_Session *session)
+{
+    if (gpu_messages > 0)
+        printf("aware: %d messages in GPU memory\n", gpu_messages);
+    fflush(stdout);
+    return BELOW(Session_finalize)(session);
+}
+
+BOTH_NAMES(Session_finalize)
 BOTH_NAMES(Send)
 BOTH_NAMES(Recv)
 BOTH_NAMES(Isend)

@@ -1,0 +1,77 @@
+/* A communicator of this process alone; see self.h. */
+#include "shim/pmpi/self.h"
+
+#include <errno.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdio.h>
+
+#include "shim/pmpi/below.h"
+#include "shim/pmpi/next.h"
+
+/* MPI_COMM_SELF is there in the world model only. */
+static bool has_world(void)
+{
+    int begun = 0, ended = 0;
+
+    MGDS_NEXT(Initialized, 1)((mgds_word)&begun);
+    MGDS_NEXT(Finalized, 1)((mgds_word)&ended);
+    return begun && !ended;
+}
+
+static int open_in_world(struct mgds_self *self)
+{
+    self->session = MPI_SESSION_NULL;
+    if ((int)MGDS_NEXT(Comm_dup, 2)((mgds_word)MPI_COMM_SELF,
+                                    (mgds_word)&self->comm) != MPI_SUCCESS)
+        return -EIO;
+    MGDS_NEXT(Comm_set_errhandler, 2)
+    ((mgds_word)self->comm, (mgds_word)MPI_ERRORS_RETURN);
+    return 0;
+}
+
+/* Threads that make one at the same time need names of their own. */
+static int make_comm(struct mgds_self *self, MPI_Group group)
+{
+    static atomic_uint made;
+    char name[64];
+
+    snprintf(name, sizeof(name), "mpix-gds.self.%u",
+             atomic_fetch_add(&made, 1));
+    return (int)MGDS_NEXT(Comm_create_from_group, 5)(
+        (mgds_word)group, (mgds_word)name, (mgds_word)MPI_INFO_NULL,
+        (mgds_word)MPI_ERRORS_RETURN, (mgds_word)&self->comm);
+}
+
+static int open_in_session(struct mgds_self *self)
+{
+    MPI_Group group;
+    int rc = (int)MGDS_NEXT(Session_init, 3)((mgds_word)MPI_INFO_NULL,
+                                             (mgds_word)MPI_ERRORS_RETURN,
+                                             (mgds_word)&self->session);
+
+    if (rc != MPI_SUCCESS)
+        return -EIO;
+    rc = (int)MGDS_NEXT(Group_from_session_pset, 3)(
+        (mgds_word)self->session, (mgds_word) "mpi://SELF", (mgds_word)&group);
+    if (rc == MPI_SUCCESS) {
+        rc = make_comm(self, group);
+        mgds_below()->Group_free(&group);
+    }
+    if (rc == MPI_SUCCESS)
+        return 0;
+    MGDS_NEXT(Session_finalize, 1)((mgds_word)&self->session);
+    return -EIO;
+}
+
+int mgds_self_open(struct mgds_self *self)
+{
+    return has_world() ? open_in_world(self) : open_in_session(self);
+}
+
+void mgds_self_close(struct mgds_self *self)
+{
+    MGDS_NEXT(Comm_free, 1)((mgds_word)&self->comm);
+    if (self->session != MPI_SESSION_NULL)
+        MGDS_NEXT(Session_finalize, 1)((mgds_word)&self->session);
+}

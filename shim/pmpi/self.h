@@ -1,0 +1,22 @@
+/*
+ * A communicator of this process alone, for questions to the MPI below: what
+ * goes wrong on it is told to us, and to no error handler of the program's.
+ */
+#ifndef MGDS_PMPI_SELF_H
+#define MGDS_PMPI_SELF_H
+
+#include <mpi.h>
+
+struct mgds_self {
+    MPI_Comm comm;
+    MPI_Session session; /* MPI_SESSION_NULL in the world model */
+};
+
+/* Made from MPI_COMM_SELF, or, in a program that has sessions only, in a
+ * session of our own: 0, or -EIO if the MPI below gives none. For a moment:
+ * close it before the own body returns. Any thread; not collective, but by
+ * MPI's rules nobody may use MPI_COMM_SELF for a collective meanwhile. */
+int mgds_self_open(struct mgds_self *self);
+void mgds_self_close(struct mgds_self *self);
+
+#endif

@@ -1,0 +1,361 @@
+/* What becomes of a buffer of a point-to-point call (mgds_p2p_side), as a truth
+ * table. The driver, the datatypes and the pool are played; no MPI is called.
+ */
+#include <errno.h>
+#include <limits.h>
+#include <mpi.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "shim/gds/stage/layout.h"
+#include "shim/pmpi/aware.h"
+#include "shim/pmpi/below.h"
+#include "shim/pmpi/errmap.h"
+#include "shim/pmpi/frame.h"
+#include "shim/pmpi/next.h"
+#include "shim/pmpi/p2p.h"
+#include "shim/pmpi/staged.h"
+#include "shim/pmpi/types.h"
+
+/* One letter for each thing that decides. */
+enum { PEER, COUNT, ADDRESS, TYPE, MEMORY, AWARE, POOL, AXES };
+static const char *const letters[AXES] = {
+    [PEER] = "rn",        /* a rank, MPI_PROC_NULL */
+    [COUNT] = "+0-",      /* as it says */
+    [ADDRESS] = "bi",     /* a buffer, MPI_IN_PLACE */
+    [TYPE] = "dsuexkm",   /* dense, sparse, sparse and uncommitted, empty, no
+                             datatype, of an unknown combiner, no memory */
+    [MEMORY] = "hpmgvfe", /* host, pinned, managed, device, mapped, freed, the
+                             driver fails */
+    [AWARE] = "sp",       /* below takes GPU memory: no (stage), yes (pass) */
+    [POOL] = "yn",        /* there is a bounce, there is none */
+};
+
+enum { STAGED = 1, PACKED = 2, PASSES = 0 };
+
+/* The first row that matches holds; a dot is any letter. */
+static const struct {
+    const char *when;
+    int then; /* or negative errno */
+} table[] = {
+    {"n......", PASSES}, /* nothing is touched */
+    {"r0.....", PASSES}, /* nor here */
+    {"r-.....", PASSES}, /* refused below */
+    {"r+i....", PASSES}, /* likewise */
+    {"r+bx...", PASSES}, /* likewise */
+    {"r+bk...", -ENOTSUP}, {"r+bm...", -ENOMEM},
+    {"r+be...", PASSES}, /* no bytes */
+    {"r+b.h..", PASSES},   {"r+b.p..", PASSES},
+    {"r+b.m..", PASSES}, /* the CPU may touch all three */
+    {"r+b.f..", -EFAULT},  {"r+b.e..", -EIO},
+    {"r+b..p.", PASSES}, /* GPU memory that below takes */
+    {"r+bu.s.", PASSES}, /* refused below */
+    {"r+b..sn", -ENOMEM},  {"r+bd.sy", STAGED},
+    {"r+bs.sy", PACKED},
+};
+
+static struct {
+    char letter[AXES + 1];
+    struct mgds_layout *dense, *sparse, *empty, *apart;
+    unsigned looks, bounces;
+} now;
+
+static char memory[4096];
+static struct mgds_bounce *const a_bounce = (struct mgds_bounce *)memory;
+static char bounced[64];
+
+enum { LIST_TYPE = 77 };
+static const char *freed_piece, *gpu_piece;
+
+int mgds_type_layout(struct mgds_layout **out, MPI_Datatype type)
+{
+    switch (now.letter[TYPE]) {
+    case 'x':
+        return -EINVAL;
+    case 'k':
+        return -ENOTSUP;
+    case 'm':
+        return -ENOMEM;
+    case 'e':
+        *out = mgds_layout_get(now.empty);
+        return 0;
+    default:
+        break;
+    }
+    if (type == LIST_TYPE)
+        *out = mgds_layout_get(now.apart);
+    else
+        *out =
+            mgds_layout_get(now.letter[TYPE] == 'd' ? now.dense : now.sparse);
+    return 0;
+}
+
+bool mgds_type_committed(MPI_Datatype type)
+{
+    (void)type;
+    return now.letter[TYPE] != 'u';
+}
+
+int mgds_ptr_find(struct mgds_ptr *out, const void *addr, size_t bytes)
+{
+    static const enum mgds_ptr_kind kinds[] = {
+        ['h'] = MGDS_PTR_HOST,    ['p'] = MGDS_PTR_PINNED,
+        ['m'] = MGDS_PTR_MANAGED, ['g'] = MGDS_PTR_DEVICE,
+        ['v'] = MGDS_PTR_VMM,     [UCHAR_MAX] = MGDS_PTR_HOST};
+    char letter = now.letter[MEMORY];
+
+    assert_true(bytes > 0);
+    now.looks++;
+    if (letter == 'l') /* a list: by piece */
+        letter = addr == freed_piece ? 'f' : addr == gpu_piece ? 'g' : 'h';
+    if (letter == 'f')
+        return -EFAULT;
+    if (letter == 'e')
+        return -EIO;
+    *out = (struct mgds_ptr){.kind = kinds[(unsigned char)letter]};
+    return 0;
+}
+
+bool mgds_aware_stages(const struct mgds_ptr *ptr)
+{
+    assert_true(mgds_ptr_is_gpu(ptr));
+    return now.letter[AWARE] == 's';
+}
+
+int mgds_bounce_create(struct mgds_bounce **out, const struct mgds_buffer *user,
+                       enum mgds_bounce_form form)
+{
+    assert_true(mgds_ptr_is_gpu(&user->ptr));
+    assert_int_equal(form, MGDS_BOUNCE_PACKED);
+    if (now.letter[POOL] == 'n')
+        return -ENOMEM;
+    now.bounces++;
+    *out = a_bounce;
+    return 0;
+}
+
+void *mgds_bounce_base(const struct mgds_bounce *bounce)
+{
+    assert_ptr_equal(bounce, a_bounce);
+    return bounced;
+}
+
+size_t mgds_bounce_bytes(const struct mgds_bounce *bounce)
+{
+    (void)bounce;
+    return 24;
+}
+
+void mgds_bounce_destroy(struct mgds_bounce *bounce)
+{
+    now.bounces -= bounce != NULL;
+}
+
+/* What else is called from the files under test, and must not be here. */
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wunused-parameter"
+#define NOT_HERE(type, name, params)                                           \
+    type name params                                                           \
+    {                                                                          \
+        fail_msg("%s was called", #name);                                      \
+        return (type)0;                                                        \
+    }
+
+NOT_HERE(int, mgds_bounce_down,
+         (struct mgds_bounce * bounce, size_t first, size_t bytes))
+NOT_HERE(int, mgds_bounce_up,
+         (struct mgds_bounce * bounce, size_t first, size_t bytes))
+NOT_HERE(int, mgds_bounce_poll, (struct mgds_bounce * bounce))
+NOT_HERE(int, mgds_bounce_wait, (struct mgds_bounce * bounce))
+NOT_HERE(int, mgds_mpi_error, (MPI_Comm comm, int rc))
+NOT_HERE(MPI_Count, mgds_below_bytes, (const MPI_Status *status))
+NOT_HERE(bool, mgds_below_has_data, (int error))
+NOT_HERE(mgds_next_fn *, mgds_frame_next, (void))
+NOT_HERE(mgds_next_fn *, mgds_next, (enum mgds_call call, enum mgds_face face))
+#pragma GCC diagnostic pop
+
+void mgds_staged_orphans_poll(void)
+{
+    fail();
+}
+
+static int expected(void)
+{
+    for (size_t row = 0; row < sizeof(table) / sizeof(*table); row++) {
+        const char *when = table[row].when;
+        int axis = 0;
+
+        while (axis < AXES &&
+               (when[axis] == '.' || when[axis] == now.letter[axis]))
+            axis++;
+        if (axis == AXES)
+            return table[row].then;
+    }
+    fail_msg("no row for %s", now.letter);
+    return 0;
+}
+
+static struct mgds_call_words call_now(void)
+{
+    int count = now.letter[COUNT] == '+'   ? 3
+                : now.letter[COUNT] == '0' ? 0
+                                           : -1;
+    const void *at = now.letter[ADDRESS] == 'i' ? MPI_IN_PLACE : memory;
+
+    /* The upper half of a register that holds an int is anything. */
+    return (struct mgds_call_words){.word = {(mgds_word)at,
+                                             0xdead00000000u | (unsigned)count,
+                                             (mgds_word)MPI_INT},
+                                    .words = 7};
+}
+
+static void assert_side(const struct mgds_side *side,
+                        const struct mgds_call_words *call, int want)
+{
+    bool packed = want == PACKED;
+
+    assert_ptr_equal(side->bounce, want > 0 ? a_bounce : NULL);
+    assert_ptr_equal(side->addr, want > 0 ? bounced : (char *)call->word[0]);
+    assert_int_equal(side->count, packed ? 24 : (int)call->word[1]);
+    assert_int_equal(side->type, packed ? MPI_BYTE : MPI_INT);
+}
+
+static void check(void)
+{
+    mgds_word peer = now.letter[PEER] == 'n' ? (mgds_word)MPI_PROC_NULL : 0;
+    struct mgds_call_words call = call_now();
+    struct mgds_side side;
+    int want = expected(), rc;
+
+    now.looks = now.bounces = 0;
+    rc = mgds_p2p_side(&side, &call, 0, peer);
+    if (rc != (want > 0 ? 1 : want))
+        fail_msg("%s: %d, should be %d", now.letter, rc, want);
+    if (strncmp(now.letter, "r+b", 3) != 0)
+        assert_int_equal(now.looks, 0); /* the driver is not asked */
+    assert_int_equal(now.bounces, want > 0);
+    if (rc < 0)
+        return;
+    assert_side(&side, &call, want);
+    mgds_side_fini(&side);
+    assert_int_equal(now.bounces, 0);
+}
+
+static void each(int axis)
+{
+    if (axis == AXES) {
+        check();
+        return;
+    }
+    for (const char *letter = letters[axis]; *letter; letter++) {
+        now.letter[axis] = *letter;
+        each(axis + 1);
+    }
+}
+
+static void every_combination_is_decided_as_the_table_says(void **state)
+{
+    (void)state;
+    each(0);
+}
+
+static void every_row_of_the_table_is_met(void **state)
+{
+    (void)state;
+    for (size_t row = 0; row < sizeof(table) / sizeof(*table); row++) {
+        for (int axis = 0; axis < AXES; axis++) {
+            char letter = table[row].when[axis];
+
+            now.letter[axis] = letter == '.' ? letters[axis][0] : letter;
+        }
+        if (now.letter[MEMORY] == 'h' && table[row].when[MEMORY] == '.')
+            now.letter[MEMORY] = 'g';
+        assert_int_equal(expected(), table[row].then);
+    }
+}
+
+/* MPI_BOTTOM and a datatype of addresses: each piece for itself. */
+static int look_at_pieces(const char *gpu, const char *freed)
+{
+    struct mgds_call_words call = {.word = {0, 1, (mgds_word)LIST_TYPE},
+                                   .words = 7};
+    struct mgds_side side;
+    int rc;
+
+    strcpy(now.letter, "r+bslsy");
+    gpu_piece = gpu;
+    freed_piece = freed;
+    rc = mgds_p2p_side(&side, &call, 0, 0);
+    if (rc >= 0)
+        mgds_side_fini(&side);
+    return rc;
+}
+
+static void pieces_of_several_allocations_are_looked_at_one_by_one(void **state)
+{
+    (void)state;
+    assert_int_equal(look_at_pieces(NULL, NULL), 0);
+    assert_int_equal(look_at_pieces(memory + 100, NULL), 1);
+    assert_int_equal(look_at_pieces(memory + 1100, NULL), 1);
+    assert_int_equal(look_at_pieces(memory + 100, memory + 1100), -EFAULT);
+}
+
+static void buffers_that_no_memory_holds_are_left_to_the_mpi_below(void **state)
+{
+    struct mgds_call_words call = {
+        .word = {(mgds_word)memory, INT64_MAX, (mgds_word)MPI_INT},
+        .words = 7,
+        .large = true};
+    struct mgds_side side;
+
+    (void)state;
+    strcpy(now.letter, "r+bdgsy");
+    assert_int_equal(mgds_p2p_side(&side, &call, 0, 0), 0);
+    assert_true(side.count == INT64_MAX);
+}
+
+static int make_layouts(void **state)
+{
+    const size_t lengths[2] = {10, 20};
+    const ptrdiff_t at[2] = {(ptrdiff_t)(memory + 100),
+                             (ptrdiff_t)(memory + 1100)};
+    struct mgds_layout *byte;
+
+    (void)state;
+    assert_int_equal(mgds_layout_bytes(&byte, 1, 1), 0);
+    assert_int_equal(mgds_layout_bytes(&now.dense, 8, 8), 0);
+    assert_int_equal(mgds_layout_hvector(&now.sparse, byte, 8, 1, 3), 0);
+    assert_int_equal(mgds_layout_contiguous(&now.empty, byte, 0), 0);
+    assert_int_equal(mgds_layout_hindexed(&now.apart, byte, 2, lengths, at), 0);
+    mgds_layout_put(byte);
+    return 0;
+}
+
+static int put_layouts(void **state)
+{
+    (void)state;
+    mgds_layout_put(now.dense);
+    mgds_layout_put(now.sparse);
+    mgds_layout_put(now.empty);
+    mgds_layout_put(now.apart);
+    return 0;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_combination_is_decided_as_the_table_says),
+        cmocka_unit_test(every_row_of_the_table_is_met),
+        cmocka_unit_test(
+            pieces_of_several_allocations_are_looked_at_one_by_one),
+        cmocka_unit_test(
+            buffers_that_no_memory_holds_are_left_to_the_mpi_below),
+    };
+
+    return cmocka_run_group_tests(tests, make_layouts, put_layouts);
+}
