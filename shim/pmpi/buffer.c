@@ -87,6 +87,20 @@ static int look(struct mgds_buffer *buffer)
     return rc == -EFAULT && pieces ? look_by_span(buffer) : rc;
 }
 
+/* 0 if the buffer is host memory for sure, without its layout: most are, and
+ * have simple datatypes. Negative errno as mgds_ptr_find. */
+static int glance(const struct mgds_buffer *buffer, MPI_Datatype type)
+{
+    size_t size = mgds_type_basic_size(type), bytes;
+    struct mgds_ptr ptr;
+    int rc;
+
+    if (size == 0 || __builtin_mul_overflow(size, buffer->count, &bytes))
+        return 1;
+    rc = mgds_ptr_find(&ptr, buffer->addr, bytes);
+    return rc < 0 ? rc : mgds_ptr_is_gpu(&ptr);
+}
+
 int mgds_buffer_look(struct mgds_buffer *out, const void *addr, MPI_Count count,
                      MPI_Datatype type)
 {
@@ -96,6 +110,9 @@ int mgds_buffer_look(struct mgds_buffer *out, const void *addr, MPI_Count count,
     if (count <= 0 || addr == MPI_IN_PLACE)
         return 0;
     buffer.count = (size_t)count;
+    rc = glance(&buffer, type);
+    if (rc <= 0)
+        return rc;
     rc = mgds_type_layout(&buffer.layout, type);
     if (rc < 0)
         return rc == -EINVAL ? 0 : rc;

@@ -8,6 +8,8 @@
 
 #include <mpi.h>
 #include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 
 struct mgds_layout;
 
@@ -18,6 +20,15 @@ struct mgds_layout;
  * Any thread, between MPI_Init and MPI_Finalize.
  */
 int mgds_type_layout(struct mgds_layout **out, MPI_Datatype type);
+
+/* Size of a datatype that MPICH has built in: its elements lie in a row from
+ * the buffer's address on, and the handle says their size. 0: another. */
+static inline size_t mgds_type_basic_size(MPI_Datatype type)
+{
+    uint32_t handle = (uint32_t)type;
+
+    return handle >> 26 == 0x13 ? handle >> 8 & 0xff : 0;
+}
 
 /* Whether the MPI below takes the datatype in communication; it is asked until
  * it says yes. Such a call says so by itself; this is for buffers that go

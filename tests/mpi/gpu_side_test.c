@@ -24,7 +24,7 @@
 
 /* One letter for each thing that decides. */
 enum { PEER, COUNT, ADDRESS, TYPE, MEMORY, AWARE, POOL, AXES };
-static const char *const letters[AXES] = {
+static const char *letters[AXES] = {
     [PEER] = "rn",        /* a rank, MPI_PROC_NULL */
     [COUNT] = "+0-",      /* as it says */
     [ADDRESS] = "bi",     /* a buffer, MPI_IN_PLACE */
@@ -69,7 +69,11 @@ static char memory[4096];
 static struct mgds_bounce *const a_bounce = (struct mgds_bounce *)memory;
 static char bounced[64];
 
-enum { LIST_TYPE = 77 };
+/* Basic ones need no layout to be seen on the host. */
+#define DERIVED_TYPE ((MPI_Datatype)0x8c000077)
+#define LIST_TYPE ((MPI_Datatype)0x8c000078)
+
+static MPI_Datatype type_now;
 static const char *freed_piece, *gpu_piece;
 
 int mgds_type_layout(struct mgds_layout **out, MPI_Datatype type)
@@ -210,7 +214,7 @@ static struct mgds_call_words call_now(void)
     /* The upper half of a register that holds an int is anything. */
     return (struct mgds_call_words){.word = {(mgds_word)at,
                                              0xdead00000000u | (unsigned)count,
-                                             (mgds_word)MPI_INT},
+                                             (mgds_word)type_now},
                                     .words = 7};
 }
 
@@ -222,7 +226,7 @@ static void assert_side(const struct mgds_side *side,
     assert_ptr_equal(side->bounce, want > 0 ? a_bounce : NULL);
     assert_ptr_equal(side->addr, want > 0 ? bounced : (char *)call->word[0]);
     assert_int_equal(side->count, packed ? 24 : (int)call->word[1]);
-    assert_int_equal(side->type, packed ? MPI_BYTE : MPI_INT);
+    assert_int_equal(side->type, packed ? MPI_BYTE : type_now);
 }
 
 static void check(void)
@@ -261,7 +265,32 @@ static void each(int axis)
 static void every_combination_is_decided_as_the_table_says(void **state)
 {
     (void)state;
+    type_now = DERIVED_TYPE;
     each(0);
+}
+
+/* With the layouts that they have: dense ones. */
+static void basic_datatypes_are_decided_alike(void **state)
+{
+    const char *all = letters[TYPE];
+
+    (void)state;
+    type_now = MPI_INT;
+    letters[TYPE] = "d";
+    each(0);
+    letters[TYPE] = all;
+}
+
+static void host_memory_of_a_basic_datatype_needs_no_layout(void **state)
+{
+    struct mgds_call_words call;
+    struct mgds_side side;
+
+    (void)state;
+    type_now = MPI_INT;
+    strcpy(now.letter, "r+bkhsy"); /* a layout would be an error */
+    call = call_now();
+    assert_int_equal(mgds_p2p_side(&side, &call, 0, 0), 0);
 }
 
 static void every_row_of_the_table_is_met(void **state)
@@ -350,6 +379,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_combination_is_decided_as_the_table_says),
+        cmocka_unit_test(basic_datatypes_are_decided_alike),
+        cmocka_unit_test(host_memory_of_a_basic_datatype_needs_no_layout),
         cmocka_unit_test(every_row_of_the_table_is_met),
         cmocka_unit_test(
             pieces_of_several_allocations_are_looked_at_one_by_one),

@@ -7,6 +7,8 @@ foreach(program requests errors datatypes threads queries scarce sessions
     LIBS gpu_case Threads::Threads)
 endforeach()
 
+mgds_program(host_calls SOURCES host_calls.c LIBS mgds_test_gpu mpich::c)
+
 # What is decided about a buffer, without MPI and GPU.
 set(pmpi ${PROJECT_SOURCE_DIR}/shim/pmpi)
 mgds_unit_test(p2p_side SOURCES gpu_side_test.c

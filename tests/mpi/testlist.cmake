@@ -113,6 +113,13 @@ if(NOT MGDS_SANITIZE)
       --sim $<TARGET_FILE:mpix_sim_mpi> --program $<TARGET_FILE:calls>)
     mgds_test_properties(mpi/instructions quick 300)
     set_tests_properties(mpi/instructions PROPERTIES PROCESSORS 2)
+    add_test(NAME mpi/host_instructions COMMAND ${MGDS_PYTHON} -B
+      ${self}/host_instructions.py --mpiexec ${MGDS_MPIEXEC}
+      --valgrind ${MGDS_VALGRIND} --library $<TARGET_FILE:mpix_gds>
+      --sim $<TARGET_FILE:mpix_sim_mpi> --cuda ${MGDS_SIM_OUTPUT_DIRECTORY}
+      --program $<TARGET_FILE:host_calls>)
+    mgds_test_properties(mpi/host_instructions quick 320)
+    set_tests_properties(mpi/host_instructions PROPERTIES PROCESSORS 2)
   endif()
   foreach(case "alone=/bin/true" "job=$<TARGET_FILE:everyday>")
     string(REGEX MATCH "^([a-z]+)=(.*)$" _ "${case}")

@@ -28,6 +28,7 @@ struct range {
 
 /* Constant once found. */
 static struct range segments[MAX_SEGMENTS];
+static unsigned segments_used;
 static uintptr_t heap_start; /* 0: unknown, then no address is in the heap */
 static pthread_once_t found_once = PTHREAD_ONCE_INIT;
 
@@ -38,19 +39,29 @@ static bool contains(const struct range *range, uintptr_t addr)
     return addr - range->start < range->end - range->start;
 }
 
+/* Segments are whole pages, and mostly follow one another: one range then. */
+static void add_segment(uintptr_t start, uintptr_t end)
+{
+    uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
+    struct range whole = {start / page * page, (end + page - 1) / page * page};
+
+    if (segments_used > 0 && segments[segments_used - 1].end == whole.start)
+        segments[segments_used - 1].end = whole.end;
+    else if (segments_used < MAX_SEGMENTS)
+        segments[segments_used++] = whole;
+}
+
 /* The program comes first: one object is enough. */
 static int find_segments(struct dl_phdr_info *info, size_t size, void *arg)
 {
-    unsigned used = 0;
-
     (void)size;
     (void)arg;
-    for (int i = 0; i < info->dlpi_phnum && used < MAX_SEGMENTS; i++) {
+    for (int i = 0; i < info->dlpi_phnum; i++) {
         const ElfW(Phdr) *header = &info->dlpi_phdr[i];
         uintptr_t start = info->dlpi_addr + header->p_vaddr;
 
         if (header->p_type == PT_LOAD)
-            segments[used++] = (struct range){start, start + header->p_memsz};
+            add_segment(start, start + header->p_memsz);
     }
     return 1;
 }
@@ -122,7 +133,7 @@ static bool in_heap(uintptr_t addr)
 
 static bool in_image(uintptr_t addr)
 {
-    for (int i = 0; i < MAX_SEGMENTS; i++) {
+    for (unsigned i = 0; i < segments_used; i++) {
         if (contains(&segments[i], addr))
             return true;
     }

@@ -1,0 +1,85 @@
+#!/usr/bin/env python3
+"""Counts, with callgrind, what libmpix_gds.so adds to calls on host memory when
+CUDA is in the process: its own instructions, and calls into libcuda, a call
+of MPI. Fails above the limits, which docs/design.md repeats.
+"""
+import argparse
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+
+sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "lib"))
+from instructions import self_costs  # noqa: E402 (the path comes first)
+from no_input import NO_INPUT  # noqa: E402
+
+LAPS = 100
+PHASES = ("Send", "Recv", "Isend_Wait", "Irecv_Wait")
+# Most instructions of ours a lap of any phase, and calls into the driver: some
+# ten per cent above what was measured, for other compilers.
+LIMITS = {("stack", "none"): (20, 0), ("stack", "context"): (700, 0),
+          ("mapped", "loaded"): (980, 1), ("mapped", "begun"): (980, 1),
+          ("mapped", "context"): (980, 1)}
+
+
+def driver_calls(path):
+    """How often cuPointerGetAttribute(s) was entered, by the calls= lines."""
+    entered, names, callee = 0, {}, ""
+    with open(path) as lines:
+        for line in lines:
+            field, _, value = line.rstrip("\n").partition("=")
+            if field in ("fn", "cfn"):
+                number, _, name = value.partition(" ")
+                if name:
+                    names[number] = name
+                callee = names[number]
+            elif field == "calls" and callee.startswith("cuPointerGetAttr"):
+                entered += int(value.split()[0])
+    return entered
+
+
+def measure(options, memory, state, folder):
+    output = os.path.join(folder, f"{memory}-{state}")
+    command = [options.mpiexec, "-genv", "LD_PRELOAD",
+               f"{options.library}:{options.sim}",
+               "-genv", "LD_LIBRARY_PATH", options.cuda, "-n", "2",
+               options.valgrind, "--tool=callgrind", "--quiet",
+               "--dump-before=phase_*",
+               f"--callgrind-out-file={output}.%q{{PMI_RANK}}",
+               options.program, str(LAPS), memory, state]
+    subprocess.run(command, check=True, stdin=NO_INPUT,
+                   timeout=options.timeout)
+    # The part that ends where the next phase begins holds a phase; the first
+    # round of phases is for what is found at first use.
+    parts = [f"{output}.0.{len(PHASES) + 3 + i}" for i in range(len(PHASES))]
+    library = os.path.basename(options.library)
+    return [(sum(self_costs(part, library).values()) / LAPS,
+             driver_calls(part) / LAPS) for part in parts]
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    for name in ("mpiexec", "valgrind", "library", "sim", "cuda", "program"):
+        parser.add_argument("--" + name, required=True)
+    parser.add_argument("--timeout", type=float, default=60)
+    options = parser.parse_args()
+    if not shutil.which(options.valgrind):
+        print("skipped: no valgrind here")
+        return 77
+    options.library = os.path.realpath(options.library)
+    failed = False
+    with tempfile.TemporaryDirectory() as folder:
+        for (memory, state), (most, calls) in LIMITS.items():
+            for phase, (ours, asked) in zip(
+                    PHASES, measure(options, memory, state, folder)):
+                good = 0 < ours <= most and asked == calls
+                failed |= not good
+                print(f"{memory:6} {state:7} {phase:10} {ours:7.1f} "
+                      f"instructions, {asked:.2f} driver calls"
+                      f"{'' if good else '  FAILED'}")
+    return int(failed)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
