@@ -253,10 +253,10 @@ static void context_that_the_program_broke_is_an_error(void **state)
     busy = plain_bounce(&place, 500000);
     assert_int_equal(mgds_bounce_down(busy, 0, SIZE_MAX), 0);
     break_context(own);
-    rc = mgds_bounce_wait(busy); /* it may have ended before */
+    rc = mgds_bounce_wait(busy, NULL); /* it may have ended before */
     if (rc != 0)
         assert_broken(rc);
-    assert_int_equal(mgds_bounce_wait(busy), 0); /* told once */
+    assert_int_equal(mgds_bounce_wait(busy, NULL), 0); /* told once */
     mgds_bounce_destroy(busy);
     assert_broken(mgds_bounce_up(idle, 0, 100));
     assert_int_equal(mgds_bounce_poll(idle), 1); /* nothing was queued */

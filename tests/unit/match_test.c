@@ -441,7 +441,7 @@ static void the_usual_case_takes_few_steps(void **state)
         assert_int_equal(mgds_match_arrive(match, &send[i]), 0);
     }
     assert_int_equal(pairs, MANY);
-    assert_true(mgds_match_steps(match) <= 4 * MANY);
+    assert_true(mgds_match_steps(match) <= (uint64_t)4 * MANY);
     mgds_match_destroy(match);
     free(send);
     free(recv);

@@ -282,7 +282,7 @@ int mgds_bounce_wait(struct mgds_bounce *bounce, void (*idle)(void))
         return 0;
     rc = mgds_context_lives(bounce->stage->ctx) ? settle(bounce, idle)
                                                 : -ESHUTDOWN;
-    bounce->queued = false;
+    mgds_shell_over(bounce, rc);
     return rc;
 }
 

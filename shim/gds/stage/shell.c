@@ -9,8 +9,6 @@
 /* Idle shells, and so events, that a stage keeps. */
 enum { MOST_IDLE = 1024 };
 
-/* What is under way but cannot be asked for must not be written over: unless
- * the context broke, the piece is never used again. */
 int mgds_shell_record(struct mgds_bounce *shell)
 {
     int rc;
@@ -20,9 +18,14 @@ int mgds_shell_record(struct mgds_bounce *shell)
     rc = mgds_event_record(&shell->event, shell->stage->stream);
     if (rc == 0)
         shell->recorded = true;
-    else if (rc != -EIO && rc != -ESHUTDOWN)
-        shell->piece = NULL;
     return rc;
+}
+
+void mgds_shell_over(struct mgds_bounce *shell, int rc)
+{
+    shell->queued = false;
+    if (rc < 0 && rc != -EIO && rc != -ESHUTDOWN)
+        shell->piece = NULL;
 }
 
 /* The event is gone with its context: the driver must not see it again. */
@@ -38,9 +41,8 @@ int mgds_shell_ask(struct mgds_bounce *shell)
         rc = mgds_shell_record(shell);
     if (rc == 0)
         rc = mgds_event_query(&shell->event);
-    /* After an error nothing runs in that context any more. */
     if (rc != 0)
-        shell->queued = false;
+        mgds_shell_over(shell, rc);
     return rc;
 }
 

@@ -51,6 +51,11 @@ void mgds_shell_give(struct mgds_bounce *shell);
  * again and again needs one. */
 int mgds_shell_record(struct mgds_bounce *shell);
 
+/* The copies are over, with this error or not. Unless the context broke, what
+ * cannot be asked for may still run (a capture of the program's forbids to
+ * ask): then the piece is never used again. */
+void mgds_shell_over(struct mgds_bounce *shell, int rc);
+
 /* Whether what was queued is done: 1, 0, or the error of it. */
 int mgds_shell_ask(struct mgds_bounce *shell);
 
