@@ -8,10 +8,10 @@ comes first, and every run is bounded.
 import argparse
 import os
 import re
-import signal
 import subprocess
 import sys
 
+import processes
 from no_input import NO_INPUT
 
 SKIPPED = 77
@@ -63,15 +63,17 @@ def command_line(arguments):
 
 
 def run(command, timeout):
-    """Exit status and output, both streams in one; kills the whole group."""
-    process = subprocess.Popen(command, stdin=NO_INPUT, stdout=subprocess.PIPE,
-                               stderr=subprocess.STDOUT, text=True,
-                               errors="replace", start_new_session=True)
+    """Exit status and output, both streams in one; nothing is left of it."""
+    process = processes.start(command, stdin=NO_INPUT, stdout=subprocess.PIPE,
+                              stderr=subprocess.STDOUT, text=True,
+                              errors="replace")
+    processes.end_when_told(process)
     try:
         output, _ = process.communicate(timeout=timeout)
+        processes.end(process)
         return process.returncode, output
     except subprocess.TimeoutExpired:
-        os.killpg(process.pid, signal.SIGKILL)
+        processes.end(process)
         output, _ = process.communicate()
         return None, output
 

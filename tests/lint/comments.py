@@ -1,7 +1,8 @@
 """Comments and white space: what clang-format does not look at.
 
 Every source file opens with a comment that says what it is for; work left to
-do names its issue; no banners, tabs, trailing blanks or lines over 80.
+do names its issue; comments of C stand between slash and star; no banners,
+tabs, trailing blanks or lines over 80.
 """
 import re
 
@@ -14,6 +15,8 @@ TEXT_SUFFIXES = lintlib.C_SUFFIXES + (".def", ".py", ".sh", ".cmake", ".map")
 OPENED = lintlib.C_SUFFIXES + (".def", ".py", ".sh", ".map")
 LEFT_TO_DO = re.compile(r"\b(TODO|FIXME|XXX)\b(?!\s*\(?#\d+)")
 BANNER = re.compile(r"^\s*(/\*+|//+|\*+|#+)?\s*([-=*#~/_])\2{7,}")
+# What is left of a line when all but comments is blanked.
+LINE_COMMENT = re.compile(r"\s*//")
 LEGAL = re.compile(r"(?i)copyright|spdx|licen[cs]e|all rights reserved")
 
 
@@ -57,6 +60,8 @@ def check_comments(report, path, text):
             report.add("todo", path, number,
                        f"{match.group()} without an issue: write "
                        f"{match.group()}(#12)")
+        if is_c and LINE_COMMENT.match(line):
+            report.add("slashes", path, number, "write /* .. */")
         if BANNER.match(line):
             report.add("banner", path, number, "no banners")
 

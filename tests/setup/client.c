@@ -1,5 +1,5 @@
-// A program of somebody else's that uses the installed package: says which
-// library it got. Exit status 0 if header and library are of one version.
+/* A program of somebody else's that uses the installed package: says which
+ * library it got. Exit status 0 if header and library are of one version. */
 #include <mpix_gds.h>
 #include <stdio.h>
 

@@ -2,13 +2,13 @@
 ends over UCX tcp. Every run is bounded; a hang is a failure."""
 
 import os
-import signal
 import subprocess
 import sys
 import unittest
 
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "lib"))
-from no_input import NO_INPUT  # noqa: E402 (the path comes first)
+import processes  # noqa: E402 (the path comes first)
+from no_input import NO_INPUT  # noqa: E402
 
 HELPER = os.environ["MGDS_SIM_MPI"]
 PROGRAMS = os.environ["MGDS_PROGRAMS"]
@@ -28,14 +28,13 @@ def run(*command, helper=HELPER, env=None, limit=60):
     the whole of it, and says None, when it takes longer than limit."""
     full = dict(os.environ, UCX_MEM_EVENTS="no", **(env or {}))
     full["LD_PRELOAD"] = preload(helper)
-    with subprocess.Popen(command, env=full, stdin=NO_INPUT,
-                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                          universal_newlines=True,
-                          start_new_session=True) as process:
+    with processes.start(command, env=full, stdin=NO_INPUT,
+                         stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                         universal_newlines=True) as process:
         try:
             text, _ = process.communicate(timeout=limit)
         except subprocess.TimeoutExpired:
-            os.killpg(process.pid, signal.SIGKILL)
+            processes.end(process)
             process.communicate()
             return None, "no end within %d s" % limit
     return process.returncode, text

@@ -1,5 +1,5 @@
-// Compiled while configuring: does this nvcc, with its headers and its host
-// compiler, make code for the GPUs we build for?
+/* Compiled while configuring: does this nvcc, with its headers and its host
+ * compiler, make code for the GPUs we build for? */
 #include <cuda.h>
 #include <cuda/atomic>
 

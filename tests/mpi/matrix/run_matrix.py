@@ -11,7 +11,6 @@ import os
 import re
 import select
 import shlex
-import signal
 import subprocess
 import sys
 import tempfile
@@ -22,6 +21,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)),
                                 "..", "..", "lib"))
 import cases  # noqa: E402 (the paths come first)
 import mpi_case  # noqa: E402
+import processes  # noqa: E402
 from no_input import NO_INPUT  # noqa: E402
 
 SKIPPED = 77
@@ -87,9 +87,9 @@ def run_watched(command, silence, end):
     Exit status and output. Status None: killed, since no case began or ended
     for `silence` seconds, or at the time `end`.
     """
-    with subprocess.Popen(command, stdin=NO_INPUT,
-                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                          start_new_session=True) as process:
+    with processes.start(command, stdin=NO_INPUT, stdout=subprocess.PIPE,
+                         stderr=subprocess.STDOUT) as process:
+        processes.end_when_told(process)
         output = b""
         kill_at = min(time.monotonic() + silence, end)
         while select.select([process.stdout], [], [],
@@ -104,8 +104,8 @@ def run_watched(command, silence, end):
             status = process.wait(LAST_SECONDS if time.monotonic() < kill_at
                                   else 0)
         except subprocess.TimeoutExpired:
-            os.killpg(process.pid, signal.SIGKILL)
             status = None
+        processes.end(process)
     return status, output.decode(errors="replace")
 
 

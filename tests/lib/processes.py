@@ -1,0 +1,69 @@
+"""Jobs of mpiexec under test, which leave nothing behind, however they end.
+
+Hydra makes a session of every process, so no group holds a job: mpiexec is
+asked to end it (SIGTERM), which it does, proxies and ranks; it is asked by the
+kernel if the test itself is killed. What outlives mpiexec becomes a child of
+the test, which kills it. One job at a time, started by the main thread.
+"""
+import ctypes
+import glob
+import os
+import signal
+import subprocess
+import sys
+
+PR_SET_PDEATHSIG, PR_SET_CHILD_SUBREAPER = 1, 36
+GRACE_SECONDS = 5
+LIBC = ctypes.CDLL(None, use_errno=True)
+
+
+def start(command, **options):
+    """As subprocess.Popen, for a command that ends with this process."""
+    parent = os.getpid()
+
+    def follow_parent():
+        LIBC.prctl(PR_SET_PDEATHSIG, signal.SIGTERM, 0, 0, 0)
+        if os.getppid() != parent:
+            os._exit(1)
+
+    LIBC.prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+    return subprocess.Popen(command, start_new_session=True,
+                            preexec_fn=follow_parent, **options)
+
+
+def children():
+    found = []
+    for path in glob.glob("/proc/self/task/*/children"):
+        with open(path) as file:
+            found += map(int, file.read().split())
+    return found
+
+
+def end_orphans():
+    """Kills what the job left, and what that leaves in turn."""
+    while (left := children()):
+        for pid in left:
+            os.kill(pid, signal.SIGKILL)
+            os.waitpid(pid, 0)
+
+
+def end(process):
+    """Ends the job and whatever is left of it."""
+    if process.poll() is None:
+        process.terminate()
+        try:
+            process.wait(GRACE_SECONDS)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+    end_orphans()
+
+
+def end_when_told(process):
+    """SIGTERM, SIGINT and SIGHUP end the job first, then this process."""
+    def on_signal(number, _frame):
+        end(process)
+        sys.exit(128 + number)
+
+    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+        signal.signal(number, on_signal)
