@@ -85,7 +85,7 @@ int mgds_gstream_create(struct mgds_gstream **out, void *native);
 struct mgds_gstream *mgds_gstream_get(struct mgds_gstream *stream);
 
 /* Any thread, no driver call on the stream. Its words have come back. */
-void mgds_gstream_put_ref(struct mgds_gstream *stream);
+void mgds_gstream_release(struct mgds_gstream *stream);
 
 /* 1 if the program captures the stream into a graph now, 0 if not. -EBUSY:
  * another stream's capture forbids to use the legacy stream. */
