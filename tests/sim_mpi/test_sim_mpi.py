@@ -50,13 +50,19 @@ class SimMpi(unittest.TestCase):
         self.assertEqual(result, (0, ""))
 
     def test_rank_that_waits_holds_no_core(self):
-        def share(helper):
-            status, text = ranks(2, "sim_mpi_idle", helper=helper)
+        def idle(helper, sleeps, ms):
+            status, text = ranks(2, "sim_mpi_idle", str(sleeps), str(ms),
+                                 helper=helper)
             self.assertEqual(status, 0, text)
-            return int(text)
+            return map(int, text.split())
 
-        # Of processor time, not of time: true on a busy machine too.
-        self.assertLess(3 * share(HELPER), share(""))
+        # Not shares of a core: a busy machine gives as little to a rank that
+        # would take all. Between two sleeps it looks once.
+        sleeps, cpu_us = idle(HELPER, 300, 50000)
+        self.assertGreaterEqual(sleeps, 300)
+        self.assertLess(cpu_us / sleeps, 1000)
+        sleeps, _ = idle("", 300, 500)
+        self.assertLess(sleeps, 300)
 
     def test_more_ranks_than_cores_make_progress(self):
         # Without the yield every lap costs a time slice of each rank.

@@ -133,6 +133,43 @@ static void absolute_addresses_in_several_allocations_are_staged(void **state)
     }
 }
 
+/* The farther ends of the address space stand for what chance brings: a program
+ * at addresses above or below those of the pinned memory. */
+static void offsets_may_lead_anywhere(void **state)
+{
+    const size_t bytes = 1000;
+    const ptrdiff_t far[] = {PTRDIFF_MAX / 2, -(PTRDIFF_MAX / 2)};
+    struct stage_place place;
+    struct mgds_layout *byte = stage_bytes_of(1), *layout;
+
+    (void)state;
+    stage_open_place(&place);
+    for (int i = 0; i < 4; i++) {
+        struct mgds_buffer buffer = {.count = 1};
+        struct mgds_bounce *bounce;
+
+        assert_int_equal(
+            mgds_layout_hindexed(&layout, byte, 1, &bytes, &far[i / 2]), 0);
+        buffer.layout = layout;
+        buffer.addr =
+            (void *)((uintptr_t)place.gpu + ORIGIN - (uintptr_t)far[i / 2]);
+        assert_int_equal(
+            mgds_ptr_find(&buffer.ptr, (void *)(place.gpu + ORIGIN), 1), 0);
+        bounce = stage_bounce_of(&buffer, i % 2 ? MGDS_BOUNCE_MIRROR
+                                                : MGDS_BOUNCE_PACKED);
+        copy_down(bounce);
+        assert_memory_equal((uintptr_t)bytes_in(bounce) +
+                                (i % 2 ? (uintptr_t)far[i / 2] : 0),
+                            place.want + ORIGIN, bytes);
+        copy_up(bounce, SIZE_MAX);
+        mgds_bounce_destroy(bounce);
+        mgds_layout_put(layout);
+    }
+    stage_assert_place(&place);
+    mgds_layout_put(byte);
+    stage_close_place(&place);
+}
+
 static void callers_context_is_left_alone(void **state)
 {
     const CUcontext before[] = {NULL, stage_primary[1]};
@@ -469,6 +506,7 @@ int main(void)
 #define TEST(name) cmocka_unit_test_teardown(name, forget_all)
         TEST(buffers_without_bytes_need_nothing),
         TEST(absolute_addresses_in_several_allocations_are_staged),
+        TEST(offsets_may_lead_anywhere),
         TEST(callers_context_is_left_alone),
         TEST(freed_memory_is_an_error),
         TEST(context_that_goes_is_an_error),

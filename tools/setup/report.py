@@ -30,7 +30,8 @@ class Stage:
         if status == "0":
             self.passed += 0 if junit else 1
         elif not self.failed:
-            self.failed.append((name, f"exit status {status}"))
+            self.failed.append(
+                (name, f"exit status {status}; logs/ of the build say more"))
 
     def read_tests(self, path):
         try:

@@ -59,7 +59,7 @@ static char *base_in(const struct mgds_bounce *bounce, char *piece)
     if (bounce->form != MGDS_BOUNCE_MIRROR)
         return piece;
     like = ((uintptr_t)bounce->user + (size_t)bounce->layout->true_lb) % UNIT;
-    return piece + like - bounce->layout->true_lb;
+    return mgds_offset_from(piece + like, -bounce->layout->true_lb);
 }
 
 static void put_table(struct mgds_bounce *bounce, size_t at,

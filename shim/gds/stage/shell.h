@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "shim/gds/cuda/event.h"
 #include "shim/gds/cuda/ptr.h"
@@ -26,7 +27,7 @@ struct mgds_bounce {
     bool queued;              /* something may be under way */
     bool recorded;
 
-    /* what is staged */
+    /* what is staged: user + offset and base + offset (mgds_offset_from) */
     char *user;
     char *base;
     struct mgds_piece *piece;
@@ -38,6 +39,14 @@ struct mgds_bounce {
     const void *table; /* KERNEL: nodes, in the piece */
     size_t nodes, grain;
 };
+
+/* The address so many bytes away. Offsets may be absolute addresses, and what
+ * they are counted from then lies anywhere, outside of all memory too: C knows
+ * no such pointers, integers wrap. */
+static inline char *mgds_offset_from(const char *from, ptrdiff_t bytes)
+{
+    return (char *)((uintptr_t)from + (uintptr_t)bytes);
+}
 
 /* A shell with an event, for the stage: it takes the caller's reference over
  * if it succeeds. May make an event in the driver. -ENOMEM, -ESHUTDOWN. */

@@ -100,8 +100,9 @@ static struct mgds_copy shape_of(const struct transfer *transfer,
 {
     const struct mgds_bounce *bounce = transfer->bounce;
     bool mirror = bounce->form == MGDS_BOUNCE_MIRROR;
-    char *user = bounce->user + span->offset;
-    char *other = bounce->base + (mirror ? span->offset : (ptrdiff_t)packed);
+    char *user = mgds_offset_from(bounce->user, span->offset);
+    char *other = mgds_offset_from(bounce->base,
+                                   mirror ? span->offset : (ptrdiff_t)packed);
     size_t pitch = mirror ? (size_t)span->pitch : span->width;
     size_t slice = mirror ? (size_t)span->slice : span->width * span->rows;
     struct mgds_copy shape = {
@@ -132,7 +133,7 @@ static int copy_anywhere(struct transfer *transfer, ptrdiff_t offset,
                          size_t bytes, size_t packed)
 {
     while (bytes > 0) {
-        const char *at = transfer->bounce->user + offset;
+        const char *at = mgds_offset_from(transfer->bounce->user, offset);
         size_t now = bytes;
         struct mgds_ptr ptr;
         int rc = mgds_ptr_find(&ptr, at, 1);
@@ -179,7 +180,7 @@ static bool is_whole(const struct transfer *transfer,
     if (transfer->inside)
         return true;
     mgds_span_range(span, &from, &to);
-    return mgds_ptr_find(&ptr, transfer->bounce->user + from,
+    return mgds_ptr_find(&ptr, mgds_offset_from(transfer->bounce->user, from),
                          (size_t)(to - from)) == 0 &&
            ptr.kind != MGDS_PTR_HOST;
 }
