@@ -1,4 +1,5 @@
-/* Settings from the environment; see config.h. The only file that reads it. */
+/* Settings from the environment; see config.h. The only file that reads or
+ * changes it. */
 #include "shim/base/config.h"
 
 #include <assert.h>

@@ -146,6 +146,7 @@ static void the_programs_work_behind_a_wait_sees_the_message(void **state)
     OK(cu.cuMemAlloc_v2(&copy, BYTES));
     OK(cu.cuMemAlloc_v2(&kernel, BYTES));
     launch_copy(stream.native, kernel, job.gpu);
+    OK(cu.cuStreamSynchronize(stream.native));
     put_receive(&job);
     OK(cu.cuMemcpyAsync(copy, job.gpu, BYTES, stream.native));
     launch_copy(stream.native, kernel, job.gpu);
@@ -254,49 +255,64 @@ static void threads_on_one_stream_keep_their_common_order(void **state)
                          0);
     for (int i = 0; i < THREADS; i++)
         assert_int_equal(pthread_join(thread[i], NULL), 0);
-    queue_await(order.word, CHAIN * THREADS);
+    queue_await(order.word, (uint64_t)CHAIN * THREADS);
     queue_give(stream.gstream, order.word);
     queue_close(&stream);
 }
 
-/* Each thread sends on a stream of its own and answers itself. */
-static void *work_on_own_stream(void *arg)
-{
+/* A thread's stream: it sends there and answers itself. Freeing is left to the
+ * end, since it waits for the device: for the other thread's wait, whose end
+ * that thread could not reach, its own CUDA calls being held up meanwhile. */
+struct worker {
+    pthread_t thread;
     struct queue_stream stream;
     struct job job;
+};
 
-    (void)arg;
+static void send_and_receive(struct job *job, CUstream native, unsigned round)
+{
+    unsigned char byte = (unsigned char)round;
+
+    OK(cu.cuMemsetD8Async(job->gpu, byte, BYTES, native));
+    put_send(job, round);
+    queue_await(&job->line[REACH], round);
+    assert_all(mgds_bounce_base(job->bounce), byte);
+    queue_write(&job->line[GO], 0);
+    queue_write(&job->line[PASSED], 0);
+    put_receive(job);
+    arrive(job, (unsigned char)(100 + byte));
+    queue_await(&job->line[PASSED], 1);
+    mgds_gstream_passed(job->stream, 1);
+}
+
+static void *work_on_own_stream(void *arg)
+{
+    struct worker *worker = (struct worker *)arg;
+
     OK(cu.cuCtxSetCurrent(stage_primary[0]));
-    queue_open(&stream, CU_STREAM_NON_BLOCKING);
-    open_job(&job, stream.gstream);
-    for (unsigned char i = 1; i <= CHAIN; i++) {
-        OK(cu.cuMemsetD8Async(job.gpu, i, BYTES, stream.native));
-        put_send(&job, i);
-        queue_await(&job.line[REACH], i);
-        assert_all(mgds_bounce_base(job.bounce), i);
-        queue_write(&job.line[GO], 0);
-        queue_write(&job.line[PASSED], 0);
-        put_receive(&job);
-        arrive(&job, (unsigned char)(100 + i));
-        queue_await(&job.line[PASSED], 1);
-        mgds_gstream_passed(stream.gstream, 1);
-    }
-    assert_gpu(job.gpu, 100 + CHAIN);
-    close_job(&job);
-    queue_close(&stream);
+    queue_open(&worker->stream, CU_STREAM_NON_BLOCKING);
+    open_job(&worker->job, worker->stream.gstream);
+    for (unsigned round = 1; round <= CHAIN; round++)
+        send_and_receive(&worker->job, worker->stream.native, round);
+    assert_gpu(worker->job.gpu, 100 + CHAIN);
     return NULL;
 }
 
 static void threads_on_streams_of_their_own_do_not_meet(void **state)
 {
-    pthread_t thread[2];
+    struct worker worker[2];
 
     (void)state;
     for (int i = 0; i < 2; i++)
-        assert_int_equal(
-            pthread_create(&thread[i], NULL, work_on_own_stream, NULL), 0);
+        assert_int_equal(pthread_create(&worker[i].thread, NULL,
+                                        work_on_own_stream, &worker[i]),
+                         0);
     for (int i = 0; i < 2; i++)
-        assert_int_equal(pthread_join(thread[i], NULL), 0);
+        assert_int_equal(pthread_join(worker[i].thread, NULL), 0);
+    for (int i = 0; i < 2; i++) {
+        close_job(&worker[i].job);
+        queue_close(&worker[i].stream);
+    }
 }
 
 /* The legacy stream waits for blocking streams, and they for it. */

@@ -226,6 +226,12 @@ class Devices(DoctorTest):
         self.assert_check(report, "peers", "fallback", " 0-1 1-0 1-2 2-1")
         self.assertIn("not every GPU", report["pairs"][1]["why_not"]["p2p"])
 
+    def test_few_hardware_queues_are_told(self):
+        report = self.simulated({"CUDA_DEVICE_MAX_CONNECTIONS": "8"})
+        self.assert_check(report, "memops", "fallback", "no more than 6")
+        report = self.simulated({"CUDA_DEVICE_MAX_CONNECTIONS": "32"})
+        self.assert_check(report, "memops", "ok", " dma_buf")
+
     def test_missing_memory_operation_is_named(self):
         report = self.simulated({"STUB_CUDA_LACK": "122"})
         self.assert_check(report, "memops", "fallback", "no memops_64")

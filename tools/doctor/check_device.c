@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "shim/base/config.h"
+
 /* Calls judge for each host until one is not ok. */
 typedef void mgds_host_judge(struct mgds_finding *finding,
                              const struct mgds_rank_facts *rank);
@@ -124,6 +126,22 @@ void mgds_check_peers(struct mgds_finding *finding,
     judge_hosts(finding, exam, judge_peers);
 }
 
+/* As many streams as a GPU has hardware queues can stand in a wait; the rest of
+ * the program's needs some, too. */
+static bool has_few_queues(struct mgds_finding *finding)
+{
+    int queues = mgds_config_connections();
+
+    if (queues == 0 || queues >= 32)
+        return false;
+    mgds_finding_set(finding, MGDS_FALLBACK,
+                     "CUDA_DEVICE_MAX_CONNECTIONS=%d: no more than %d streams "
+                     "of a GPU can wait for messages at a time",
+                     queues, queues > 2 ? queues - 2 : 0);
+    mgds_finding_remedy(finding, "unset it: mpix-gds-run sets 32, the most");
+    return true;
+}
+
 /* The flush of remote writes is a matter of the HCA's path and told, not
  * judged: a fenced atomic does without. */
 static void judge_memops(struct mgds_finding *finding,
@@ -145,6 +163,8 @@ static void judge_memops(struct mgds_finding *finding,
             mgds_finding_remedy(finding, "use a driver of CUDA 12 or newer");
             return;
         }
+    if (has_few_queues(finding))
+        return;
     mgds_finding_set(finding, MGDS_OK,
                      "memops_64, wait_value_nor; GPU 0 also:");
     for (size_t i = 0; i < sizeof(told) / sizeof(told[0]); i++)
