@@ -60,8 +60,10 @@ static int look(struct mgds_side *side, const struct making *making)
         return 0;
     if (__builtin_mul_overflow((MPI_Count)making->word[2], partitions, &all))
         return 0;
-    return mgds_side_init(side, (const void *)making->word[0], all,
-                          (MPI_Datatype)making->word[3]);
+    return mgds_side_init(
+        side, (const void *)making->word[0], all, (MPI_Datatype)making->word[3],
+        making->way == MGDS_PERSIST_PART_SEND ? MGDS_SIDE_SEND
+                                              : MGDS_SIDE_RECV);
 }
 
 static mgds_word forward(const mgds_word *w)

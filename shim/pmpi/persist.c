@@ -117,7 +117,9 @@ static mgds_word make(struct mgds_call_words *call, enum mgds_persist_way way)
     struct mgds_persist *persist;
     struct mgds_side side;
     mgds_word result;
-    int rc = mgds_p2p_side(&side, call, 0, call->word[3]);
+    enum mgds_side_way side_way =
+        way == MGDS_PERSIST_SEND ? MGDS_SIDE_SEND : MGDS_SIDE_RECV;
+    int rc = mgds_p2p_side(&side, call, 0, call->word[3], side_way);
 
     if (rc == 0)
         return mgds_call_forward(call);

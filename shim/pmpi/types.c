@@ -24,6 +24,7 @@ struct entry {
     struct mgds_layout *layout;
     struct entry *next;
     bool committed; /* seen to be; no type goes back */
+    uint32_t sizes; /* of basic types; 0: not looked at */
 };
 
 enum { BUCKETS = 256 }; /* a power of two */
@@ -77,7 +78,7 @@ static bool insert(MPI_Datatype type, struct mgds_layout *layout,
     fresh = !*place;
     if (fresh) {
         *entry =
-            (struct entry){type, mgds_layout_get(layout), NULL, predefined};
+            (struct entry){type, mgds_layout_get(layout), NULL, predefined, 0};
         *place = entry;
     }
     mgds_lock_release(&types_lock);
@@ -226,6 +227,40 @@ bool mgds_type_committed(MPI_Datatype type)
         committed = true;
     }
     return committed;
+}
+
+static uint32_t known_sizes(MPI_Datatype type)
+{
+    struct entry *entry;
+    uint32_t sizes;
+
+    mgds_lock_acquire(&types_lock);
+    entry = *place_of(type);
+    sizes = entry ? entry->sizes : 0;
+    mgds_lock_release(&types_lock);
+    return sizes;
+}
+
+static void note_sizes(MPI_Datatype type, uint32_t sizes)
+{
+    struct entry *entry;
+
+    mgds_lock_acquire(&types_lock);
+    entry = *place_of(type);
+    if (entry)
+        entry->sizes = sizes;
+    mgds_lock_release(&types_lock);
+}
+
+bool mgds_type_is_mixed(MPI_Datatype type)
+{
+    uint32_t sizes = known_sizes(type);
+
+    if (sizes == 0) {
+        sizes = mgds_decode_sizes(type);
+        note_sizes(type, sizes);
+    }
+    return (sizes & (sizes - 1)) != 0;
 }
 
 void mgds_types_fini(void)

@@ -1,7 +1,8 @@
 # Programs that hand GPU memory to MPI, on the software GPU.
 add_library(gpu_case STATIC gpu/gpu_case.c)
 target_link_libraries(gpu_case PUBLIC mgds_test_gpu mpich::c)
-foreach(program requests errors datatypes threads queries scarce sessions)
+foreach(program requests errors datatypes threads queries scarce sessions
+    mixed)
   mgds_program(gpu_${program} SOURCES gpu/${program}.c
     LIBS gpu_case Threads::Threads)
 endforeach()
@@ -34,6 +35,8 @@ foreach(ranks 1 2)
   mgds_mpi_test(gpu_threads_${ranks} PROGRAM gpu_threads RANKS ${ranks}
     ENV ${soft} MPIX_SIM_DELAY=50 EXPECT "threads: all well")
 endforeach()
+mgds_mpi_test(gpu_mixed PROGRAM gpu_mixed ENV ${soft}
+  EXPECT "mixed: all well")
 mgds_mpi_test(gpu_sessions PROGRAM gpu_sessions ENV ${soft}
   EXPECT "sessions: all well")
 mgds_mpi_test(gpu_queries PROGRAM gpu_queries ARGS 1 RANKS 1 ENV ${soft}
