@@ -63,7 +63,6 @@ static mgds_word isend(struct mgds_call_words *call)
     MPI_Comm comm = (MPI_Comm)call->word[5];
     struct mgds_side side;
     struct sent *sent = NULL;
-    mgds_word result;
     int rc = mgds_p2p_side(&side, call, 0, call->word[3], MGDS_SIDE_SEND);
 
     mgds_staged_orphans_poll();
@@ -74,13 +73,8 @@ static mgds_word isend(struct mgds_call_words *call)
     if (rc != 0)
         return fail(comm, rc);
     mgds_call_put(call, 0, &side);
-    result = mgds_call_forward(call);
-    sent->staged.handle = *(MPI_Request *)call->word[6];
-    if ((int)result == MPI_SUCCESS)
-        mgds_staged_add(&sent->staged);
-    else
-        sent_destroy(&sent->staged);
-    return result;
+    return mgds_staged_made(&sent->staged, (MPI_Request *)call->word[6],
+                            mgds_call_forward(call));
 }
 
 MGDS_CALL_BODIES(Isend, 7, isend)

@@ -77,7 +77,6 @@ static mgds_word make(struct making *making)
     MPI_Comm comm = (MPI_Comm)making->word[6];
     struct mgds_persist *persist;
     struct mgds_side side;
-    mgds_word result;
     int rc = look(&side, making);
 
     if (rc == 0)
@@ -92,13 +91,8 @@ static mgds_word make(struct making *making)
         making->word[2] = (mgds_word)persist->bytes;
         making->word[3] = (mgds_word)side.type;
     }
-    result = forward(making->word);
-    persist->staged.handle = *(MPI_Request *)making->word[8];
-    if ((int)result == MPI_SUCCESS)
-        mgds_staged_add(&persist->staged);
-    else
-        mgds_persist_destroy(&persist->staged);
-    return result;
+    return mgds_staged_made(&persist->staged, (MPI_Request *)making->word[8],
+                            forward(making->word));
 }
 
 mgds_word mgds_own_Psend_init(MGDS_PARAMS_9)
