@@ -101,6 +101,13 @@ static void exchange(int ends, int way, int bytes, MPI_Datatype type)
     gpu_delete(out);
 }
 
+static void every_length(int ends, int way)
+{
+    for (int bytes = 1000; bytes <= 1000000; bytes *= 10)
+        for (int type = 0; type < TYPES; type++)
+            exchange(ends, way, bytes, types[type]);
+}
+
 int main(int argc, char **argv)
 {
     gpu_begin(&argc, &argv);
@@ -108,9 +115,7 @@ int main(int argc, char **argv)
     make_types();
     for (int ends = 0; ends < 4; ends++)
         for (int way = 0; way < CALLS; way++)
-            for (int bytes = 1000; bytes <= 1000000; bytes *= 10)
-                for (int type = 0; type < TYPES; type++)
-                    exchange(ends, way, bytes, types[type]);
+            every_length(ends, way);
     MPI_Type_free(&types[1]);
     MPI_Type_free(&types[2]);
     gpu_end("mixed");
