@@ -9,6 +9,7 @@
 
 static struct mgds_below below;
 static pthread_once_t below_once = PTHREAD_ONCE_INIT;
+static bool world_open; /* atomic */
 
 static void find(void *function, const char *symbol)
 {
@@ -32,6 +33,24 @@ const struct mgds_below *mgds_below(void)
 {
     pthread_once(&below_once, find_all);
     return &below;
+}
+
+void mgds_below_set_world(bool open)
+{
+    __atomic_store_n(&world_open, open, __ATOMIC_RELAXED);
+}
+
+/* A probe, in a communicator where nobody else is, is how MPI is asked to look
+ * at the network. Sessions alone have no such communicator: MPICH aborts. */
+void mgds_below_progress(void)
+{
+    int flag;
+
+    if (!__atomic_load_n(&world_open, __ATOMIC_RELAXED))
+        return;
+    MGDS_NEXT(Iprobe, 5)
+    (0, 0, (mgds_word)MPI_COMM_SELF, (mgds_word)&flag,
+     (mgds_word)MPI_STATUS_IGNORE);
 }
 
 MPI_Count mgds_below_bytes(const MPI_Status *status)

@@ -58,6 +58,14 @@ struct mgds_below {
  * others are there. Any thread, once an own body runs. */
 const struct mgds_below *mgds_below(void);
 
+/* The world model begins, or is about to end: in between MPI_COMM_SELF is
+ * valid. Any thread. */
+void mgds_below_set_world(bool open);
+
+/* Lets it make progress, inside a call of the application; outside of the
+ * world model it does nothing. */
+void mgds_below_progress(void);
+
 /* Bytes that a status says were received. */
 MPI_Count mgds_below_bytes(const MPI_Status *status);
 

@@ -77,7 +77,7 @@ static int wait_parts(struct op *op)
     int rc = 0;
 
     for (int i = 0; rc >= 0 && i < op->parts; i++)
-        rc = mgds_bounce_wait(op->part[i].bounce);
+        rc = mgds_bounce_wait(op->part[i].bounce, NULL);
     return rc < 0 ? rc : 0;
 }
 

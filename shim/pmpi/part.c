@@ -129,7 +129,7 @@ static int queue_down(struct mgds_persist *persist, int from, int to)
 
 static int wait_queued(struct mgds_persist *persist, int queued)
 {
-    return queued < 0 ? queued : mgds_bounce_wait(persist->side.bounce);
+    return queued < 0 ? queued : mgds_bounce_wait(persist->side.bounce, NULL);
 }
 
 static int ready(MPI_Request request, int from, int to)

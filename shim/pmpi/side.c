@@ -5,7 +5,21 @@
 
 #include "shim/pmpi/below.h"
 #include "shim/pmpi/buffer.h"
+#include "shim/pmpi/staged.h"
 #include "shim/pmpi/types.h"
+
+/* A copy that takes longer than a look at the network does. */
+#define LONG_BYTES ((size_t)64 << 10)
+
+/* While one message is copied, those before it go on below. */
+static void (*idle_of(const struct mgds_bounce *bounce))(void)
+{
+    bool others = mgds_staged_any();
+
+    return others && mgds_bounce_bytes(bounce) >= LONG_BYTES
+               ? mgds_below_progress
+               : NULL;
+}
 
 struct mgds_side mgds_side_passing(const void *addr, MPI_Count count,
                                    MPI_Datatype type)
@@ -95,7 +109,7 @@ int mgds_side_down(struct mgds_side *side)
     if (!side->bounce)
         return 0;
     rc = mgds_bounce_down(side->bounce, 0, SIZE_MAX);
-    return rc < 0 ? rc : mgds_bounce_wait(side->bounce);
+    return rc < 0 ? rc : mgds_bounce_wait(side->bounce, idle_of(side->bounce));
 }
 
 int mgds_side_land(struct mgds_side *side, const MPI_Status *status)
@@ -115,5 +129,5 @@ int mgds_side_up(struct mgds_side *side, const MPI_Status *status, int rc)
     if (!side->bounce || !mgds_below_has_data(rc))
         return 0;
     rc = mgds_bounce_up(side->bounce, 0, (size_t)mgds_below_bytes(status));
-    return rc < 0 ? rc : mgds_bounce_wait(side->bounce);
+    return rc < 0 ? rc : mgds_bounce_wait(side->bounce, NULL);
 }

@@ -184,13 +184,21 @@ NOT_HERE(int, mgds_bounce_down,
 NOT_HERE(int, mgds_bounce_up,
          (struct mgds_bounce * bounce, size_t first, size_t bytes))
 NOT_HERE(int, mgds_bounce_poll, (struct mgds_bounce * bounce))
-NOT_HERE(int, mgds_bounce_wait, (struct mgds_bounce * bounce))
+NOT_HERE(int, mgds_bounce_wait,
+         (struct mgds_bounce * bounce, void (*idle)(void)))
 NOT_HERE(int, mgds_mpi_error, (MPI_Comm comm, int rc))
 NOT_HERE(MPI_Count, mgds_below_bytes, (const MPI_Status *status))
 NOT_HERE(bool, mgds_below_has_data, (int error))
 NOT_HERE(mgds_next_fn *, mgds_frame_next, (void))
 NOT_HERE(mgds_next_fn *, mgds_next, (enum mgds_call call, enum mgds_face face))
 #pragma GCC diagnostic pop
+
+unsigned mgds_staged_alive;
+
+void mgds_below_progress(void)
+{
+    fail();
+}
 
 void mgds_staged_orphans_poll(void)
 {

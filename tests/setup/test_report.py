@@ -13,6 +13,10 @@ BAD = ('<testcase name="mpi/bad" status="fail"><failure message="Failed"/>'
        '<system-out>noise</system-out></testcase>')
 TIMEOUT = ('<testcase name="mpi/slow" status="fail">'
            '<failure message="Timeout"/></testcase>')
+LONG = ('<testcase name="mpi/long" status="fail">'
+        '<failure message="Failed"/><system-out>'
+        + "".join(f"line {i}\n\n" for i in range(40))
+        + '</system-out></testcase>')
 SKIP = ('<testcase name="hw/gpu" status="notrun">'
         '<skipped message="SKIP_RETURN_CODE=77"/>'
         '<system-out>looking\nno GPU here\n\n</system-out></testcase>')
@@ -55,6 +59,21 @@ class Report(setup_case.SetupCase):
                          (1, "1 passed, 2 failed, 0 skipped"))
         self.assertIn("  tests: mpi/bad: Failed", lines)
         self.assertIn("  tests: mpi/slow: Timeout", lines)
+
+    def test_end_of_a_failed_tests_output_is_shown(self):
+        _, lines = self.report(("tests", 8, self.junit(BAD, LONG)))
+        at = lines.index("  tests: mpi/bad: Failed")
+        self.assertEqual(lines[at + 1], "      noise")
+        at = lines.index("  tests: mpi/long: Failed")
+        self.assertEqual(lines[at + 1], "      (25 lines before are in "
+                         "logs/test.log of the build)")
+        self.assertEqual(lines[at + 2:at + 17],
+                         [f"      line {i}" for i in range(25, 40)])
+
+    def test_very_many_failures_show_the_output_of_the_first_only(self):
+        _, lines = self.report(("tests", 8, self.junit(*[BAD] * 30)))
+        self.assertEqual(lines.count("  tests: mpi/bad: Failed"), 30)
+        self.assertEqual(lines.count("      noise"), 20)
 
     def test_skip_gives_the_last_line_the_test_printed(self):
         status, lines = self.report(("tests", 0, self.junit(SKIP, SILENT)))

@@ -47,13 +47,13 @@ static unsigned char *bytes_in(const struct mgds_bounce *bounce)
 static void copy_down(struct mgds_bounce *bounce)
 {
     assert_int_equal(mgds_bounce_down(bounce, 0, SIZE_MAX), 0);
-    assert_int_equal(mgds_bounce_wait(bounce), 0);
+    assert_int_equal(mgds_bounce_wait(bounce, NULL), 0);
 }
 
 static void copy_up(struct mgds_bounce *bounce, size_t bytes)
 {
     assert_int_equal(mgds_bounce_up(bounce, 0, bytes), 0);
-    assert_int_equal(mgds_bounce_wait(bounce), 0);
+    assert_int_equal(mgds_bounce_wait(bounce, NULL), 0);
 }
 
 /* A bounce over the first bytes of the place's middle. */
@@ -196,7 +196,7 @@ static void context_that_goes_is_an_error(void **state)
     OK(cu.cuCtxDestroy_v2(own));
     free(place.want);
     assert_int_equal(mgds_bounce_poll(busy), -ESHUTDOWN);
-    assert_int_equal(mgds_bounce_wait(busy), 0); /* told once */
+    assert_int_equal(mgds_bounce_wait(busy, NULL), 0); /* told once */
     assert_int_equal(mgds_bounce_up(idle, 0, 5000), -ESHUTDOWN);
     assert_int_equal(mgds_bounce_down(idle, 0, 5000), -ESHUTDOWN);
     mgds_bounce_destroy(idle);
@@ -253,10 +253,10 @@ static void context_that_the_program_broke_is_an_error(void **state)
     busy = plain_bounce(&place, 500000);
     assert_int_equal(mgds_bounce_down(busy, 0, SIZE_MAX), 0);
     break_context(own);
-    rc = mgds_bounce_wait(busy); /* it may have ended before */
+    rc = mgds_bounce_wait(busy, NULL); /* it may have ended before */
     if (rc != 0)
         assert_broken(rc);
-    assert_int_equal(mgds_bounce_wait(busy), 0); /* told once */
+    assert_int_equal(mgds_bounce_wait(busy, NULL), 0); /* told once */
     mgds_bounce_destroy(busy);
     assert_broken(mgds_bounce_up(idle, 0, 100));
     assert_int_equal(mgds_bounce_poll(idle), 1); /* nothing was queued */

@@ -99,32 +99,32 @@ static void pieces_waste_little_and_do_not_overlap(void **state)
 
 static void small_pieces_share_what_is_pinned(void **state)
 {
-    struct mgds_piece *piece[257];
+    struct mgds_piece *piece[513];
 
     (void)state;
     open_pool(256 * MIB);
-    for (int i = 0; i < 256; i++)
+    for (int i = 0; i < 512; i++)
         piece[i] = take(100);
-    assert_int_equal(mgds_pool_pinned(pool), MIB);
-    piece[256] = take(100);
     assert_int_equal(mgds_pool_pinned(pool), 2 * MIB);
-    for (int i = 0; i < 257; i++)
+    piece[512] = take(100);
+    assert_int_equal(mgds_pool_pinned(pool), 4 * MIB);
+    for (int i = 0; i < 513; i++)
         give(piece[i]);
     close_pool();
 }
 
 static void beyond_the_budget_memory_is_ordinary(void **state)
 {
-    struct mgds_piece *piece[3], *extra;
+    struct mgds_piece *piece[4], *extra;
 
     (void)state;
-    open_pool(3 * MIB);
-    for (int i = 0; i < 3; i++)
+    open_pool(4 * MIB);
+    for (int i = 0; i < 4; i++)
         piece[i] = take(MIB);
     extra = take(MIB);
     assert_false(extra->pinned);
     assert_int_equal(kind_of(extra), MGDS_PTR_HOST);
-    assert_int_equal(mgds_pool_pinned(pool), 3 * MIB);
+    assert_int_equal(mgds_pool_pinned(pool), 4 * MIB);
     give(extra);
     give(piece[0]);
     extra = take(MIB);
@@ -132,6 +132,7 @@ static void beyond_the_budget_memory_is_ordinary(void **state)
     give(extra);
     give(piece[1]);
     give(piece[2]);
+    give(piece[3]);
     close_pool();
 }
 
@@ -157,7 +158,7 @@ static void memory_that_no_message_needs_is_given_up(void **state)
     for (int i = 0; i < 20000; i++)
         give(take(8));
     mgds_defer_drain();
-    assert_int_equal(mgds_pool_pinned(pool), MIB);
+    assert_int_equal(mgds_pool_pinned(pool), 2 * MIB);
     close_pool();
 }
 

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""Prints the result of ./check: a table of stages, what failed, what was
-skipped and why, and as the last line "N passed, N failed, N skipped".
+"""Prints the result of ./check: a table of stages, what failed and the end of
+its output, what was skipped and why, and as the last line "N passed, N failed,
+N skipped".
 
     report.py SCORE      (lines written by tools/setup/tests.sh)
 
@@ -10,6 +11,8 @@ import sys
 import xml.etree.ElementTree as ElementTree
 
 UNKNOWN_REASON = "no reason given"
+OUTPUT_LINES = 15  # of a failed test; the log of its stage has all
+OUTPUT_TESTS = 20  # whose output is shown, of a stage
 
 
 class Stage:
@@ -47,7 +50,17 @@ class Stage:
                 case, skip):
             self.skipped.append((name, last_line(case)))
         else:
-            self.failed.append((name, failure(case)))
+            self.failed.append((name, failure(case) + self.output(case)))
+
+    def output(self, case):
+        """The end of what a failed test printed, indented."""
+        if len(self.failed) >= OUTPUT_TESTS:
+            return ""
+        lines = lines_of(case)
+        before = len(lines) - OUTPUT_LINES
+        cut = [f"({before} lines before are in logs/test.log of the build)"]
+        return "".join("\n      " + line for line in
+                       (cut if before > 0 else []) + lines[-OUTPUT_LINES:])
 
 
 def is_skip(case, skip):
@@ -57,10 +70,15 @@ def is_skip(case, skip):
             or skip.get("message", "").startswith("SKIP_"))
 
 
-def last_line(case):
+def lines_of(case):
+    """What a test printed, less empty lines."""
     text = case.findtext("system-out") or ""
-    lines = [line.strip() for line in text.splitlines() if line.strip()]
-    return lines[-1] if lines else UNKNOWN_REASON
+    return [line.rstrip() for line in text.splitlines() if line.strip()]
+
+
+def last_line(case):
+    lines = lines_of(case)
+    return lines[-1].strip() if lines else UNKNOWN_REASON
 
 
 def failure(case):

@@ -21,7 +21,7 @@ run_tests()
     run_logged "$folder/logs/test.log" \
         ctest --test-dir "$folder" -L "$labels" -j "$jobs" \
         --output-on-failure --no-tests=error \
-        --test-output-size-passed 65536 \
+        --test-output-size-passed 65536 --test-output-truncation middle \
         --output-junit "$folder/logs/junit.xml" "$@"
 }
 

@@ -11,6 +11,8 @@
 #include "shim/gds/cuda/driver.h"
 #include "shim/gds/cuda/result.h"
 
+#define HUGE ((size_t)2 << 20)
+
 /* 0 where the driver gives none. */
 static uint64_t buffer_id(const void *addr)
 {
@@ -39,16 +41,36 @@ static int pin(void *addr, const struct mgds_context *ctx, size_t bytes)
     return rc;
 }
 
+/* Large memory begins where a huge page can: the MPI below copies it with the
+ * CPU, and in small pages pays for a miss of the TLB every 4 KiB. */
+static void *map_pages(size_t bytes)
+{
+    size_t room = bytes < HUGE ? bytes : bytes + HUGE;
+    char *addr = (char *)mmap(NULL, room, PROT_READ | PROT_WRITE,
+                              MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    size_t head = (HUGE - (uintptr_t)addr % HUGE) % HUGE;
+
+    if (addr == MAP_FAILED)
+        return NULL;
+    if (room == bytes)
+        return addr;
+    if (head > 0)
+        munmap(addr, head);
+    if (head < HUGE)
+        munmap(addr + head + bytes, HUGE - head);
+    madvise(addr + head, bytes, MADV_HUGEPAGE); /* or small pages it is */
+    return addr + head;
+}
+
 /* Memory of our own, registered, rather than the driver's: that goes with its
  * context while the MPI below may still write to it. */
 static int alloc_pinned(void **out, const struct mgds_context *ctx,
                         size_t bytes)
 {
-    void *addr = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
-                      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    void *addr = map_pages(bytes);
     int rc;
 
-    if (addr == MAP_FAILED)
+    if (!addr)
         return -ENOMEM;
     rc = pin(addr, ctx, bytes);
     if (rc < 0)

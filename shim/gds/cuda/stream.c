@@ -3,6 +3,8 @@
  * time, the second destroys its own, which is idle, and so does not block. */
 #include "shim/gds/cuda/stream.h"
 
+#include <errno.h>
+
 #include "shim/gds/cuda/driver.h"
 #include "shim/gds/cuda/result.h"
 
@@ -35,4 +37,24 @@ int mgds_stream_own(void **out, struct mgds_context *ctx)
     }
     *out = stream;
     return 0;
+}
+
+int mgds_stream_query(void *stream)
+{
+    int rc = mgds_cu(mgds_driver()->cuStreamQuery(stream));
+
+    if (rc == -EAGAIN)
+        return 0;
+    return rc < 0 ? rc : 1;
+}
+
+int mgds_stream_capturing(void *stream)
+{
+    CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
+    CUresult result = mgds_driver()->cuStreamIsCapturing(stream, &status);
+    int rc = mgds_cu(result);
+
+    if (result == CUDA_ERROR_STREAM_CAPTURE_IMPLICIT)
+        return -EBUSY;
+    return rc < 0 ? rc : status != CU_STREAM_CAPTURE_STATUS_NONE;
 }

@@ -12,4 +12,13 @@
  * -ENOMEM or what else the driver says. */
 int mgds_stream_own(void **out, struct mgds_context *ctx);
 
+/* 1 if all that was queued on the stream is done, 0 if not yet, or the error
+ * of the work. Its context lives. Any thread. */
+int mgds_stream_query(void *stream);
+
+/* 1 if the program captures the stream into a graph now, also if that capture
+ * has failed already; 0 if not. -EBUSY: it is the legacy stream, which another
+ * stream's capture forbids to touch. Its context is current. */
+int mgds_stream_capturing(void *stream);
+
 #endif

@@ -5,7 +5,9 @@
 #include <stdint.h>
 #include <time.h>
 
+#include "shim/base/log.h"
 #include "shim/base/stats.h"
+#include "shim/gds/cuda/stream.h"
 #include "shim/gds/stage/shell.h"
 #include "shim/gds/stage/table.h"
 #include "shim/gds/stage/transfer.h"
@@ -45,7 +47,7 @@ static int set_layout(struct mgds_bounce *bounce,
 /* Bytes that stand for the data, with room to begin like the user's do. */
 static size_t data_bytes(const struct mgds_bounce *bounce)
 {
-    if (bounce->form == MGDS_BOUNCE_PACKED)
+    if (bounce->form != MGDS_BOUNCE_MIRROR)
         return bounce->layout->size;
     return (size_t)bounce->layout->true_extent + UNIT;
 }
@@ -54,7 +56,7 @@ static char *base_in(const struct mgds_bounce *bounce, char *piece)
 {
     uintptr_t like;
 
-    if (bounce->form == MGDS_BOUNCE_PACKED)
+    if (bounce->form != MGDS_BOUNCE_MIRROR)
         return piece;
     like = ((uintptr_t)bounce->user + (size_t)bounce->layout->true_lb) % UNIT;
     return piece + like - bounce->layout->true_lb;
@@ -75,6 +77,22 @@ static void put_table(struct mgds_bounce *bounce, size_t at,
         bounce->grain |= user->layout->size | (size_t)user->layout->extent;
 }
 
+static bool needs_table(const struct mgds_bounce *bounce)
+{
+    return bounce->way == MGDS_WAY_KERNEL ||
+           (bounce->form == MGDS_BOUNCE_STREAM &&
+            bounce->layout != &bounce->flat);
+}
+
+static int refuse_unpinned(struct mgds_bounce *bounce)
+{
+    mgds_pool_give(bounce->stage->pool, bounce->piece);
+    bounce->piece = NULL;
+    mgds_warn_once("an operation on a stream needs pinned memory and could not "
+                   "get it: MPIX_GDS_STAGE_POOL allows more");
+    return -ENOMEM;
+}
+
 /* The table lies behind the data: one piece, and nothing to look up later. */
 static int set_memory(struct mgds_bounce *bounce,
                       const struct mgds_buffer *user)
@@ -85,7 +103,7 @@ static int set_memory(struct mgds_bounce *bounce,
     int rc = 0;
 
     bounce->way = mgds_transfer_way(bounce, true);
-    if (bounce->way == MGDS_WAY_KERNEL) {
+    if (needs_table(bounce)) {
         rc = mgds_table_of(&table, user->layout);
         if (rc < 0)
             return rc;
@@ -95,10 +113,12 @@ static int set_memory(struct mgds_bounce *bounce,
     rc = mgds_pool_take(&bounce->piece, pool, bytes);
     if (rc < 0)
         return rc;
+    if (!bounce->piece->pinned && bounce->form == MGDS_BOUNCE_STREAM)
+        return refuse_unpinned(bounce);
     bounce->base = base_in(bounce, (char *)bounce->piece->addr);
     if (!bounce->piece->pinned)
         bounce->way = mgds_transfer_way(bounce, false);
-    if (table && bounce->way == MGDS_WAY_KERNEL)
+    if (table && bounce->piece->pinned)
         put_table(bounce, at, table, user);
     return 0;
 }
@@ -115,6 +135,7 @@ static int fill(struct mgds_bounce *bounce, const struct mgds_buffer *user,
     bounce->ptr = user->ptr;
     bounce->form = form;
     bounce->queued = false;
+    bounce->recorded = false;
     rc = set_layout(bounce, user);
     if (rc < 0 || bounce->layout->size == 0)
         return rc;
@@ -166,16 +187,13 @@ static char *address_of(const struct mgds_bounce *bounce)
     return (char *)at;
 }
 
-/* Whether context and memory are still those that were looked at. Chunks mapped
- * side by side have ids of their own, and then nothing can be said of them. */
-static int check(const struct mgds_bounce *bounce)
+/* Chunks mapped side by side have ids of their own, and then nothing can be
+ * said of them. */
+int mgds_bounce_check(const struct mgds_bounce *bounce)
 {
     struct mgds_ptr now;
-    int rc;
+    int rc = mgds_ptr_find(&now, address_of(bounce), 1);
 
-    if (!mgds_context_lives(bounce->stage->ctx))
-        return -ESHUTDOWN;
-    rc = mgds_ptr_find(&now, address_of(bounce), 1);
     if (rc < 0)
         return rc;
     if (now.kind != bounce->ptr.kind ||
@@ -184,64 +202,51 @@ static int check(const struct mgds_bounce *bounce)
     return 0;
 }
 
-/* What is under way but cannot be asked for must not be written over: unless
- * the context broke, the piece is never used again. */
-static int record(struct mgds_bounce *bounce)
-{
-    int rc = mgds_event_record(&bounce->event, bounce->stage->stream);
-
-    if (rc == 0)
-        bounce->queued = true;
-    else if (rc != -EIO && rc != -ESHUTDOWN)
-        bounce->piece = NULL;
-    return rc;
-}
-
+/* Looks at the memory again, also before the first copy: a persistent request
+ * is started in a later call than it was made in. */
 static int queue(struct mgds_bounce *bounce, bool up, size_t first,
                  size_t bytes)
 {
     bool queued = false;
-    int recorded, rc = mgds_context_enter(bounce->stage->ctx);
+    int rc = mgds_context_enter(bounce->stage->ctx);
 
     if (rc < 0)
         return rc;
-    rc = mgds_transfer_queue(bounce, up, first, bytes, &queued);
-    recorded = queued ? record(bounce) : 0;
+    rc = mgds_bounce_check(bounce);
+    if (rc == 0)
+        rc = mgds_transfer_queue(bounce, up, first, bytes, &queued);
+    if (queued) {
+        bounce->queued = true;
+        bounce->recorded = false;
+    }
     mgds_context_leave();
-    return rc < 0 ? rc : recorded;
+    return rc;
 }
 
-/* Looks at the memory again, also before the first copy: a persistent request
- * is started in a later call than it was made in. 0 also if nothing is to be
- * done; then *bytes is 0. */
-static int prepare(const struct mgds_bounce *bounce, size_t first,
-                   size_t *bytes)
+/* How many of the bytes there are. */
+static size_t cut(const struct mgds_bounce *bounce, size_t first, size_t bytes)
 {
     size_t size = bounce->layout->size;
 
     if (first >= size)
-        *bytes = 0;
-    else if (*bytes > size - first)
-        *bytes = size - first;
-    return *bytes == 0 ? 0 : check(bounce);
+        return 0;
+    return bytes < size - first ? bytes : size - first;
 }
 
 int mgds_bounce_down(struct mgds_bounce *bounce, size_t first, size_t bytes)
 {
-    int rc = prepare(bounce, first, &bytes);
-
-    if (rc < 0 || bytes == 0)
-        return rc;
+    bytes = cut(bounce, first, bytes);
+    if (bytes == 0)
+        return 0;
     mgds_stats_add(MGDS_STAT_stage_bytes_down, bytes);
     return queue(bounce, false, first, bytes);
 }
 
 int mgds_bounce_up(struct mgds_bounce *bounce, size_t first, size_t bytes)
 {
-    int rc = prepare(bounce, first, &bytes);
-
-    if (rc < 0 || bytes == 0)
-        return rc;
+    bytes = cut(bounce, first, bytes);
+    if (bytes == 0)
+        return 0;
     mgds_stats_add(MGDS_STAT_stage_bytes_up, bytes);
     return queue(bounce, true, first, bytes);
 }
@@ -259,31 +264,44 @@ static uint64_t now_ns(void)
     return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
-/* How a copy is waited for is decided here alone: by asking for its event,
- * which sees the end of a small one soonest, then asleep. */
-static int settle(struct mgds_bounce *bounce)
+/* The stream can be asked as it is; an event must be recorded first, which
+ * costs a call, and the GPU a step. */
+static int look(struct mgds_bounce *bounce)
+{
+    if (bounce->recorded)
+        return mgds_event_query(&bounce->event);
+    return mgds_stream_query(bounce->stage->stream);
+}
+
+/* How a copy is waited for is decided here alone: by asking, which sees the end
+ * of a small one soonest, then asleep, which tells errors too. */
+static int settle(struct mgds_bounce *bounce, void (*idle)(void))
 {
     uint64_t end = now_ns() + SPIN_NS;
     int rc;
 
     do {
         for (int i = 0; i < ASKS; i++) {
-            rc = mgds_event_query(&bounce->event);
+            rc = look(bounce);
             if (rc != 0)
                 return rc < 0 ? rc : 0;
+            if (idle)
+                idle();
         }
     } while (now_ns() < end);
-    return mgds_event_synchronize(&bounce->event);
+    rc = mgds_shell_record(bounce);
+    return rc < 0 ? rc : mgds_event_synchronize(&bounce->event);
 }
 
-int mgds_bounce_wait(struct mgds_bounce *bounce)
+int mgds_bounce_wait(struct mgds_bounce *bounce, void (*idle)(void))
 {
-    int rc = mgds_shell_ask(bounce);
+    int rc;
 
-    if (rc != 0)
-        return rc < 0 ? rc : 0;
-    rc = settle(bounce);
-    bounce->queued = false;
+    if (!bounce->queued)
+        return 0;
+    rc = mgds_context_lives(bounce->stage->ctx) ? settle(bounce, idle)
+                                                : -ESHUTDOWN;
+    mgds_shell_over(bounce, rc);
     return rc;
 }
 

@@ -12,15 +12,16 @@
 #include "shim/gds/cuda/mem.h"
 
 #define SMALLEST ((size_t)4 << 10)
-#define SLAB ((size_t)1 << 20)
+#define SLAB ((size_t)2 << 20) /* a huge page */
+#define SMALL ((size_t)1 << 20)
 #define LARGEST ((size_t)1 << 46)
 
 enum {
     ALIGNMENT = 256,
-    SLAB_BITS = 20,
+    SMALL_BITS = 20,
     SMALL_CLASSES = 9, /* 4 KiB to 1 MiB */
     STEPS = 4,         /* of a doubling, above */
-    CLASSES = SMALL_CLASSES + STEPS * (46 - SLAB_BITS),
+    CLASSES = SMALL_CLASSES + STEPS * (46 - SMALL_BITS),
     /* Idle for so many takes, a slab is given up; looked for every so many.
        Re-pinning then costs less than a microsecond a message. */
     IDLE_TAKES = 8192,
@@ -68,7 +69,7 @@ static unsigned class_of(size_t bytes, size_t *size)
     unsigned class = 0, bits;
     size_t step;
 
-    if (bytes <= SLAB) {
+    if (bytes <= SMALL) {
         for (*size = SMALLEST; *size < bytes; *size *= 2)
             class ++;
         return class;
@@ -76,7 +77,7 @@ static unsigned class_of(size_t bytes, size_t *size)
     bits = 63 - (unsigned)__builtin_clzll(bytes - 1);
     step = (size_t)1 << (bits - 2);
     *size = (bytes + step - 1) / step * step;
-    return SMALL_CLASSES + (bits - SLAB_BITS) * STEPS +
+    return SMALL_CLASSES + (bits - SMALL_BITS) * STEPS +
            (unsigned)((*size - ((size_t)1 << bits)) / step) - 1;
 }
 
@@ -262,7 +263,7 @@ static void unreserve(struct mgds_pool *pool, size_t bytes)
 static int create_slab(struct slab **out, struct mgds_pool *pool,
                        unsigned class, size_t size)
 {
-    unsigned entries = size < SLAB ? (unsigned)(SLAB / size) : 1;
+    unsigned entries = size <= SMALL ? (unsigned)(SLAB / size) : 1;
     struct slab *slab = (struct slab *)mgds_calloc(
         1, sizeof(*slab) + entries * sizeof(slab->entry[0]));
     int rc;
@@ -295,7 +296,7 @@ static int create_slab(struct slab **out, struct mgds_pool *pool,
 /* A piece of a slab that is pinned for it, if the budget allows. */
 static struct entry *grow(struct mgds_pool *pool, unsigned class, size_t size)
 {
-    size_t bytes = size < SLAB ? SLAB : size;
+    size_t bytes = size <= SMALL ? SLAB : size;
     struct entry *entry;
     struct slab *slab;
 

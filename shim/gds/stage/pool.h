@@ -4,7 +4,8 @@
  *
  *   class     bytes of a piece: powers of two from 4 KiB to 1 MiB, above that
  *             four steps a doubling, so that at most a quarter is wasted
- *   slab      what is pinned at once: 1 MiB of small pieces, or one large one
+ *   slab      what is pinned at once: 2 MiB of small pieces (a huge page), or
+ *             one large one
  *   budget    MPIX_GDS_STAGE_POOL bytes a context; beyond it a larger idle
  *             piece serves, then ordinary memory, which is copied more slowly
  *

@@ -9,6 +9,25 @@
 /* Idle shells, and so events, that a stage keeps. */
 enum { MOST_IDLE = 1024 };
 
+int mgds_shell_record(struct mgds_bounce *shell)
+{
+    int rc;
+
+    if (shell->recorded)
+        return 0;
+    rc = mgds_event_record(&shell->event, shell->stage->stream);
+    if (rc == 0)
+        shell->recorded = true;
+    return rc;
+}
+
+void mgds_shell_over(struct mgds_bounce *shell, int rc)
+{
+    shell->queued = false;
+    if (rc < 0 && rc != -EIO && rc != -ESHUTDOWN)
+        shell->piece = NULL;
+}
+
 /* The event is gone with its context: the driver must not see it again. */
 int mgds_shell_ask(struct mgds_bounce *shell)
 {
@@ -19,10 +38,11 @@ int mgds_shell_ask(struct mgds_bounce *shell)
     if (!mgds_context_lives(shell->stage->ctx))
         rc = -ESHUTDOWN;
     else
+        rc = mgds_shell_record(shell);
+    if (rc == 0)
         rc = mgds_event_query(&shell->event);
-    /* After an error nothing runs in that context any more. */
     if (rc != 0)
-        shell->queued = false;
+        mgds_shell_over(shell, rc);
     return rc;
 }
 

@@ -22,8 +22,9 @@ enum mgds_way {
 struct mgds_bounce {
     struct mgds_bounce *next; /* of the idle, of the late */
     struct mgds_stage *stage; /* a reference while in use */
-    struct mgds_event event;  /* behind what was queued last */
+    struct mgds_event event;  /* behind what was queued last, if recorded */
     bool queued;              /* something may be under way */
+    bool recorded;
 
     /* what is staged */
     char *user;
@@ -45,6 +46,15 @@ int mgds_shell_take(struct mgds_bounce **out, struct mgds_stage *stage);
 /* Gives a shell back, with all that it holds; if work is under way, then when
  * that is done. */
 void mgds_shell_give(struct mgds_bounce *shell);
+
+/* Puts the event behind what was queued, if it is not there yet: only who asks
+ * again and again needs one. */
+int mgds_shell_record(struct mgds_bounce *shell);
+
+/* The copies are over, with this error or not. Unless the context broke, what
+ * cannot be asked for may still run (a capture of the program's forbids to
+ * ask): then the piece is never used again. */
+void mgds_shell_over(struct mgds_bounce *shell, int rc);
 
 /* Whether what was queued is done: 1, 0, or the error of it. */
 int mgds_shell_ask(struct mgds_bounce *shell);

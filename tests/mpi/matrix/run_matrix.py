@@ -43,6 +43,8 @@ def parse_arguments():
                         help="of --level's cases, those that match")
     parser.add_argument("--case", action="append", default=[],
                         help="these cases instead, by full name")
+    parser.add_argument("--sample", type=int, metavar="N",
+                        help="of those, N drawn by the seed")
     parser.add_argument("--most", type=int, default=cases.LARGEST,
                         help="largest message in bytes")
     parser.add_argument("--batch", type=int, default=400, metavar="N",
@@ -71,7 +73,7 @@ def names_of(arguments):
     names = [cases.name_of(case) for case in chosen]
     if arguments.only:
         names = [n for n in names if re.search(arguments.only, n)]
-    return names
+    return names[:arguments.sample]  # their order is drawn already
 
 
 def command_of(arguments, ranks, words):

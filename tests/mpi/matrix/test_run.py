@@ -28,6 +28,20 @@ JOB = f"""\
     sys.exit(0)
     """
 
+# Stands for matrix: its factors.
+PROGRAM = f"""\
+    #!{sys.executable}
+    print("call a\\ncall b\\nkind host\\nkind device\\ntype contiguous")
+    """
+
+
+def script(folder, name, text):
+    path = os.path.join(folder, name)
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(textwrap.dedent(text))
+    os.chmod(path, 0o755)
+    return path
+
 
 def case(call):
     return call + "/host/host/contiguous/8/2"
@@ -36,14 +50,12 @@ def case(call):
 class Run(unittest.TestCase):
     def matrix(self, *words):
         with tempfile.TemporaryDirectory() as folder:
-            job = os.path.join(folder, "mpiexec")
-            with open(job, "w", encoding="utf-8") as file:
-                file.write(textwrap.dedent(JOB))
-            os.chmod(job, 0o755)
+            job = script(folder, "mpiexec", JOB)
+            program = script(folder, "matrix", PROGRAM)
             begin = time.monotonic()
             done = subprocess.run(
                 [sys.executable, "-B", os.path.join(HERE, "run_matrix.py"),
-                 "--program", "none", "--mpiexec", job, *words],
+                 "--program", program, "--mpiexec", job, *words],
                 stdout=subprocess.PIPE, text=True, timeout=100, check=False)
         self.seconds = time.monotonic() - begin
         return done.returncode, done.stdout
@@ -85,6 +97,19 @@ class Run(unittest.TestCase):
         self.assertEqual(status, 1)
         self.assertIn(f"FAILED {case('hangs')}: at it when the time", said)
         self.assertIn("1 of 4 cases held, 1 failed, 2 not run", said)
+
+    def names(self, *words):
+        return self.matrix("--level", "product", "--print", *words)[1].split()
+
+    def test_a_sample_is_drawn_by_the_seed_and_of_so_many(self):
+        every = self.names()
+        drawn = self.names("--sample", "10")
+        self.assertEqual(len(set(drawn)), 10)
+        self.assertLess(set(drawn), set(every))
+        self.assertEqual(drawn, self.names("--sample", "10"))
+        self.assertNotEqual(drawn, self.names("--sample", "10", "--seed", "9"))
+        _, said = self.matrix("--level", "product", "--sample", "10")
+        self.assertIn("10 of 10 cases held, 0 failed, 0 not run", said)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,463 @@
+/* The matcher against the rule itself: after every event each new pair must be
+ * one that the rule allows, and nothing that it allows may be left over. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "shim/gds/match/match.h"
+
+enum { SENDS = 24, RECVS = 24, SOURCES = 3, TAGS = 3 };
+
+enum fate { ABSENT, THERE, PAIRED, GONE };
+
+struct msg {
+    struct mgds_match_send send; /* first */
+    enum fate fate;
+    bool arrived;
+    int recv;
+};
+
+struct call {
+    struct mgds_match_recv recv; /* first */
+    enum fate fate;
+    int send;
+};
+
+/* A program, and how far it has come. */
+struct world {
+    struct mgds_match *match;
+    struct msg msg[SENDS];
+    struct call call[RECVS];
+    int sends, recvs;
+    int posts; /* calls made: call[0 .. posts - 1] */
+};
+
+/* The rule, as the protocol says it. */
+
+static bool accepts(const struct call *call, const struct msg *msg)
+{
+    return (call->recv.source == MGDS_ANY_SOURCE ||
+            call->recv.source == msg->send.source) &&
+           (call->recv.tag == MGDS_ANY_TAG || call->recv.tag == msg->send.tag);
+}
+
+static bool first_call(const struct world *w, int r, int m)
+{
+    for (int i = 0; i < r; i++)
+        if (w->call[i].fate == THERE && accepts(&w->call[i], &w->msg[m]))
+            return false;
+    return w->call[r].fate == THERE && accepts(&w->call[r], &w->msg[m]);
+}
+
+/* Also sends whose envelope has not come count as earlier. */
+static bool first_send(const struct world *w, int r, int m)
+{
+    for (int i = 0; i < w->sends; i++) {
+        const struct msg *other = &w->msg[i];
+
+        if (other->send.source == w->msg[m].send.source &&
+            other->send.number < w->msg[m].send.number &&
+            other->fate != PAIRED && other->fate != GONE &&
+            accepts(&w->call[r], other))
+            return false;
+    }
+    return true;
+}
+
+/* An envelope counts as arrived when all smaller ones have. */
+static bool is_known(const struct world *w, int m)
+{
+    for (int i = 0; i < w->sends; i++)
+        if (w->msg[i].send.source == w->msg[m].send.source &&
+            w->msg[i].send.number <= w->msg[m].send.number &&
+            !w->msg[i].arrived)
+            return false;
+    return w->msg[m].fate == THERE || w->msg[m].fate == ABSENT;
+}
+
+static bool allowed(const struct world *w, int r, int m)
+{
+    return is_known(w, m) && first_call(w, r, m) && first_send(w, r, m) &&
+           (w->call[r].recv.source != MGDS_ANY_SOURCE ||
+            w->msg[m].send.reached);
+}
+
+static void paired(void *owner, struct mgds_match_recv *recv,
+                   struct mgds_match_send *send)
+{
+    struct world *w = owner;
+    int m = (int)((struct msg *)(void *)send - w->msg);
+    int r = (int)((struct call *)(void *)recv - w->call);
+
+    assert_true(allowed(w, r, m));
+    w->msg[m].fate = PAIRED;
+    w->msg[m].recv = r;
+    w->call[r].fate = PAIRED;
+    w->call[r].send = m;
+}
+
+static void nothing_is_left(const struct world *w)
+{
+    for (int r = 0; r < w->posts; r++)
+        for (int m = 0; m < w->sends; m++)
+            assert_false(allowed(w, r, m));
+}
+
+static void create(struct world *w)
+{
+    assert_int_equal(mgds_match_create(&w->match, SOURCES, paired, w), 0);
+}
+
+static int add_send(struct world *w, int source, int tag)
+{
+    struct msg *msg = &w->msg[w->sends];
+    uint64_t number = 0;
+
+    for (int i = 0; i < w->sends; i++)
+        number += w->msg[i].send.source == source;
+    *msg = (struct msg){
+        .send = {.source = source, .tag = tag, .number = number}, .recv = -1};
+    return w->sends++;
+}
+
+static int add_recv(struct world *w, int source, int tag)
+{
+    w->call[w->recvs] =
+        (struct call){.recv = {.source = source, .tag = tag}, .send = -1};
+    return w->recvs++;
+}
+
+static void arrive(struct world *w, int m)
+{
+    w->msg[m].arrived = true;
+    w->msg[m].fate = THERE;
+    assert_int_equal(mgds_match_arrive(w->match, &w->msg[m].send), 0);
+}
+
+/* The owner's part: a message that has not come is marked when it does. */
+static void reach(struct world *w, int m)
+{
+    struct mgds_match_send *send = &w->msg[m].send;
+
+    if (!w->msg[m].arrived)
+        send->reached = true;
+    else if (w->msg[m].fate == THERE) {
+        send->reached = true; /* what the rule is asked with, in paired */
+        assert_true(mgds_match_reached(w->match, send->source, send->number));
+    }
+}
+
+static void post(struct world *w)
+{
+    struct call *call = &w->call[w->posts++];
+
+    call->fate = THERE;
+    mgds_match_post(w->match, &call->recv);
+}
+
+static void finish(struct world *w)
+{
+    mgds_match_clear(w->match, NULL, NULL);
+    assert_int_equal(mgds_match_waiting(w->match), 0);
+    assert_int_equal(mgds_match_posted(w->match), 0);
+    mgds_match_destroy(w->match);
+}
+
+/* Events: arrivals in any order, reaches in any order, posts in call order. */
+struct deck {
+    int card[2 * SENDS + RECVS]; /* m; SENDS + m reach; 2 * SENDS post */
+    int count;
+};
+
+static void shuffle(struct deck *deck, const struct world *w, unsigned *seed)
+{
+    deck->count = 0;
+    for (int i = 0; i < w->sends; i++) {
+        deck->card[deck->count++] = i;
+        deck->card[deck->count++] = SENDS + i;
+    }
+    for (int i = 0; i < w->recvs; i++)
+        deck->card[deck->count++] = 2 * SENDS;
+    for (int i = deck->count - 1; i > 0; i--) {
+        int k = rand_r(seed) % (i + 1), card = deck->card[i];
+
+        deck->card[i] = deck->card[k];
+        deck->card[k] = card;
+    }
+}
+
+static void play(struct world *w, int card)
+{
+    if (card == 2 * SENDS)
+        post(w);
+    else if (card >= SENDS)
+        reach(w, card - SENDS);
+    else
+        arrive(w, card);
+    nothing_is_left(w);
+}
+
+static void run(struct world *w, unsigned *seed)
+{
+    struct deck deck;
+
+    create(w);
+    shuffle(&deck, w, seed);
+    for (int i = 0; i < deck.count; i++)
+        play(w, deck.card[i]);
+    finish(w);
+}
+
+/* Program number p of those with 4 sends of two sources, 3 receives, 2 tags,
+ * all wildcards. False: there are no more. */
+static bool program(struct world *w, unsigned p)
+{
+    memset(w, 0, sizeof(*w));
+    for (int i = 0; i < 4; i++, p /= 4)
+        add_send(w, (int)(p & 1), (int)(p >> 1 & 1));
+    for (int i = 0; i < 3; i++, p /= 9) {
+        static const int source[] = {0, 1, MGDS_ANY_SOURCE};
+        static const int tag[] = {0, 1, MGDS_ANY_TAG};
+
+        add_recv(w, source[p % 3], tag[p / 3 % 3]);
+    }
+    return p == 0;
+}
+
+static bool has_any_source(const struct world *w)
+{
+    for (int i = 0; i < w->recvs; i++)
+        if (w->call[i].recv.source == MGDS_ANY_SOURCE)
+            return true;
+    return false;
+}
+
+static void same_result(const struct world *a, const struct world *b)
+{
+    for (int i = 0; i < a->sends; i++)
+        assert_int_equal(a->msg[i].recv, b->msg[i].recv);
+}
+
+static void every_small_program_follows_the_rule(void **state)
+{
+    unsigned seed = 1, programs = 0;
+    struct world first, w;
+
+    (void)state;
+    for (unsigned p = 0; program(&first, p); p++) {
+        run(&first, &seed);
+        for (int i = 0; i < 3; i++) {
+            program(&w, p);
+            run(&w, &seed);
+            if (!has_any_source(&w))
+                same_result(&first, &w);
+        }
+        programs++;
+    }
+    assert_int_equal(programs, 256 * 729);
+}
+
+static int either(int any, int many, unsigned *seed)
+{
+    int pick = rand_r(seed) % (many + 1);
+
+    return pick == many ? any : pick;
+}
+
+static void large_programs_follow_the_rule(void **state)
+{
+    unsigned seed = 7;
+    struct world w;
+
+    (void)state;
+    for (int i = 0; i < 3000; i++) {
+        memset(&w, 0, sizeof(w));
+        for (int k = 0; k < SENDS; k++)
+            add_send(&w, rand_r(&seed) % SOURCES, rand_r(&seed) % TAGS);
+        for (int k = 0; k < RECVS; k++)
+            add_recv(&w, either(MGDS_ANY_SOURCE, SOURCES, &seed),
+                     either(MGDS_ANY_TAG, TAGS, &seed));
+        run(&w, &seed);
+    }
+}
+
+static void cancel(struct world *w, int r)
+{
+    bool posted = w->call[r].fate == THERE;
+
+    if (posted)
+        w->call[r].fate = GONE;
+    assert_int_equal(mgds_match_cancel(w->match, &w->call[r].recv), posted);
+}
+
+static void probe(struct world *w, unsigned *seed)
+{
+    struct mgds_match_send *send =
+        mgds_match_probe(w->match, either(MGDS_ANY_SOURCE, SOURCES, seed),
+                         either(MGDS_ANY_TAG, TAGS, seed));
+    struct msg *msg = (struct msg *)(void *)send;
+
+    if (!send)
+        return;
+    assert_true(send->reached);
+    assert_int_equal(msg->fate, THERE);
+    if (rand_r(seed) % 2) {
+        msg->fate = GONE;
+        mgds_match_take(w->match, send);
+    }
+}
+
+static void cancels_and_probes_leave_nothing_behind(void **state)
+{
+    unsigned seed = 11;
+    struct deck deck;
+    struct world w;
+
+    (void)state;
+    for (int i = 0; i < 3000; i++) {
+        memset(&w, 0, sizeof(w));
+        for (int k = 0; k < SENDS; k++)
+            add_send(&w, rand_r(&seed) % SOURCES, rand_r(&seed) % TAGS);
+        for (int k = 0; k < RECVS; k++)
+            add_recv(&w, either(MGDS_ANY_SOURCE, SOURCES, &seed),
+                     either(MGDS_ANY_TAG, TAGS, &seed));
+        create(&w);
+        shuffle(&deck, &w, &seed);
+        for (int k = 0; k < deck.count; k++) {
+            play(&w, deck.card[k]);
+            if (w.posts > 0 && rand_r(&seed) % 4 == 0)
+                cancel(&w, rand_r(&seed) % w.posts);
+            nothing_is_left(&w);
+            probe(&w, &seed);
+            nothing_is_left(&w);
+        }
+        finish(&w);
+    }
+}
+
+/* A probe sees what a receive called now would get. */
+static void a_probe_says_what_a_receive_gets(void **state)
+{
+    struct world w = {0};
+    int a = add_send(&w, 0, 1), b = add_send(&w, 1, 1);
+
+    (void)state;
+    add_recv(&w, MGDS_ANY_SOURCE, 1);
+    add_recv(&w, 1, 1);
+    create(&w);
+    arrive(&w, a);
+    arrive(&w, b);
+    assert_null(mgds_match_probe(w.match, 0, 1)); /* not reached */
+    reach(&w, b);
+    assert_ptr_equal(mgds_match_probe(w.match, MGDS_ANY_SOURCE, 1),
+                     &w.msg[b].send);
+    post(&w); /* takes b */
+    assert_int_equal(w.msg[b].recv, 0);
+    reach(&w, a);
+    assert_ptr_equal(mgds_match_probe(w.match, 0, MGDS_ANY_TAG),
+                     &w.msg[a].send);
+    assert_null(mgds_match_probe(w.match, 0, 2));
+    assert_null(mgds_match_probe(w.match, 1, 1));
+    finish(&w);
+}
+
+/* A receive from any source, posted first, holds back later ones that would
+ * take its message; when it has one they go on. */
+static void a_wildcard_holds_back_what_comes_after_it(void **state)
+{
+    struct world w = {0};
+    int a = add_send(&w, 0, 1), b = add_send(&w, 0, 1), c = add_send(&w, 2, 1);
+
+    (void)state;
+    add_recv(&w, MGDS_ANY_SOURCE, 1);
+    add_recv(&w, 0, 1);
+    create(&w);
+    post(&w);
+    post(&w);
+    arrive(&w, a);
+    arrive(&w, b);
+    arrive(&w, c);
+    assert_int_equal(w.msg[a].fate, THERE);
+    reach(&w, c);
+    assert_int_equal(w.msg[c].recv, 0);
+    assert_int_equal(w.msg[a].recv, 1);
+    assert_int_equal(w.msg[b].fate, THERE);
+    finish(&w);
+}
+
+static void bad_envelopes_are_refused(void **state)
+{
+    struct world w = {0};
+    struct mgds_match_send bad = {.source = SOURCES};
+    int a = add_send(&w, 0, 1), b = add_send(&w, 0, 1);
+
+    (void)state;
+    create(&w);
+    assert_int_equal(mgds_match_arrive(w.match, &bad), -EPROTO);
+    bad.source = -1;
+    assert_int_equal(mgds_match_arrive(w.match, &bad), -EPROTO);
+    arrive(&w, b); /* ahead of a */
+    bad = w.msg[b].send;
+    assert_int_equal(mgds_match_arrive(w.match, &bad), -EPROTO);
+    arrive(&w, a);
+    bad = w.msg[a].send;
+    assert_int_equal(mgds_match_arrive(w.match, &bad), -EPROTO);
+    assert_false(mgds_match_reached(w.match, 0, 2)); /* not here yet */
+    assert_int_equal(mgds_match_waiting(w.match), 2);
+    finish(&w);
+}
+
+enum { MANY = 4096 };
+
+static void count_pair(void *owner, struct mgds_match_recv *recv,
+                       struct mgds_match_send *send)
+{
+    assert_int_equal(recv->tag, send->tag);
+    ++*(int *)owner;
+}
+
+/* Both sides in the same order: a few steps for each, however many wait. */
+static void the_usual_case_takes_few_steps(void **state)
+{
+    struct mgds_match_send *send = calloc(MANY, sizeof(*send));
+    struct mgds_match_recv *recv = calloc(MANY, sizeof(*recv));
+    struct mgds_match *match;
+    int pairs = 0;
+
+    (void)state;
+    assert_int_equal(mgds_match_create(&match, 2, count_pair, &pairs), 0);
+    for (int i = 0; i < MANY; i++) {
+        recv[i] = (struct mgds_match_recv){.source = 1, .tag = i};
+        mgds_match_post(match, &recv[i]);
+    }
+    for (int i = 0; i < MANY; i++) {
+        send[i] = (struct mgds_match_send){
+            .source = 1, .tag = i, .number = (uint64_t)i};
+        assert_int_equal(mgds_match_arrive(match, &send[i]), 0);
+    }
+    assert_int_equal(pairs, MANY);
+    assert_true(mgds_match_steps(match) <= (uint64_t)4 * MANY);
+    mgds_match_destroy(match);
+    free(send);
+    free(recv);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_small_program_follows_the_rule),
+        cmocka_unit_test(large_programs_follow_the_rule),
+        cmocka_unit_test(cancels_and_probes_leave_nothing_behind),
+        cmocka_unit_test(a_probe_says_what_a_receive_gets),
+        cmocka_unit_test(a_wildcard_holds_back_what_comes_after_it),
+        cmocka_unit_test(bad_envelopes_are_refused),
+        cmocka_unit_test(the_usual_case_takes_few_steps),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
