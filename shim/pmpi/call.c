@@ -12,11 +12,11 @@ MPI_Count mgds_call_count(const struct mgds_call_words *call, unsigned at)
 }
 
 int mgds_call_side(struct mgds_side *side, const struct mgds_call_words *call,
-                   unsigned at)
+                   unsigned at, enum mgds_side_way way)
 {
     return mgds_side_init(side, (const void *)call->word[at],
                           mgds_call_count(call, at + 1),
-                          (MPI_Datatype)call->word[at + 2]);
+                          (MPI_Datatype)call->word[at + 2], way);
 }
 
 void mgds_call_put(struct mgds_call_words *call, unsigned at,

@@ -46,7 +46,7 @@ MPI_Count mgds_call_count(const struct mgds_call_words *call, unsigned at);
 /* Looks at the buffer whose address, count and type begin at word at. As
  * mgds_side_init. */
 int mgds_call_side(struct mgds_side *side, const struct mgds_call_words *call,
-                   unsigned at);
+                   unsigned at, enum mgds_side_way way);
 
 /* Puts a side in the place of the buffer whose words begin at at; for every
  * buffer of the call. If one needs a large count forward calls the twin. */

@@ -464,3 +464,45 @@ int mgds_decode_type(struct mgds_layout **out, bool *derived, MPI_Datatype type)
         *out = layout;
     return rc;
 }
+
+static uint32_t size_bit(size_t size)
+{
+    return (uint32_t)1 << (size < 31 ? size : 31);
+}
+
+static uint32_t predefined_sizes(MPI_Datatype type)
+{
+    MPI_Count size;
+
+    for (size_t i = 0; i < sizeof(pairs) / sizeof(*pairs); i++)
+        if (pairs[i].type == type)
+            return size_bit(pairs[i].first) | size_bit(pairs[i].second);
+    if (mgds_below()->Type_size_x(type, &size) != MPI_SUCCESS)
+        return 0;
+    return size_bit((size_t)size);
+}
+
+static uint32_t derived_sizes(struct contents *contents, MPI_Datatype type)
+{
+    uint32_t sizes = 0;
+
+    if (make_room(contents) < 0)
+        return 0;
+    if (read_contents(contents, type) == 0) {
+        for (MPI_Count i = 0; i < contents->n_types; i++)
+            sizes |= mgds_decode_sizes(contents->types[i]);
+        free_types(contents);
+    }
+    free(contents->counts);
+    return sizes;
+}
+
+uint32_t mgds_decode_sizes(MPI_Datatype type)
+{
+    struct contents contents = {.n_counts = 0};
+
+    if (envelope(&contents, type) != 0)
+        return 0;
+    return is_predefined(contents.combiner) ? predefined_sizes(type)
+                                            : derived_sizes(&contents, type);
+}

@@ -5,6 +5,7 @@
 
 #include <mpi.h>
 #include <stdbool.h>
+#include <stdint.h>
 
 struct mgds_layout;
 
@@ -13,5 +14,9 @@ struct mgds_layout;
  * -ENOTSUP: a combiner we do not know, said once; -ENOMEM; -EOVERFLOW. */
 int mgds_decode_type(struct mgds_layout **out, bool *derived,
                      MPI_Datatype type);
+
+/* Sizes of the basic types that a datatype is made of: bit n for size n (31 for
+ * all beyond), 0 if it cannot be said. */
+uint32_t mgds_decode_sizes(MPI_Datatype type);
 
 #endif

@@ -19,10 +19,10 @@ static mgds_word fail(MPI_Comm comm, int rc)
 }
 
 int mgds_p2p_side(struct mgds_side *side, const struct mgds_call_words *call,
-                  unsigned at, mgds_word peer)
+                  unsigned at, mgds_word peer, enum mgds_side_way way)
 {
     if ((int)peer != MPI_PROC_NULL)
-        return mgds_call_side(side, call, at);
+        return mgds_call_side(side, call, at, way);
     *side = mgds_side_passing((const void *)call->word[at],
                               mgds_call_count(call, at + 1),
                               (MPI_Datatype)call->word[at + 2]);
@@ -35,7 +35,7 @@ static mgds_word send(struct mgds_call_words *call)
     MPI_Comm comm = (MPI_Comm)call->word[5];
     struct mgds_side side;
     mgds_word result;
-    int rc = mgds_p2p_side(&side, call, 0, call->word[3]);
+    int rc = mgds_p2p_side(&side, call, 0, call->word[3], MGDS_SIDE_SEND);
 
     mgds_staged_orphans_poll();
     if (rc < 0)
@@ -78,7 +78,7 @@ static mgds_word receive(struct mgds_call_words *call, unsigned status,
                          MPI_Comm comm, mgds_word peer)
 {
     struct mgds_side side;
-    int rc = mgds_p2p_side(&side, call, 0, peer);
+    int rc = mgds_p2p_side(&side, call, 0, peer, MGDS_SIDE_RECV);
 
     mgds_staged_orphans_poll();
     if (rc < 0)
@@ -115,12 +115,14 @@ MGDS_CALL_BODIES(Mrecv, 5, mrecv)
 
 int mgds_p2p_pair(struct mgds_pair *pair, const struct mgds_call_words *call)
 {
-    int sent = mgds_p2p_side(&pair->send, call, 0, call->word[3]);
+    int sent =
+        mgds_p2p_side(&pair->send, call, 0, call->word[3], MGDS_SIDE_SEND);
     int received;
 
     if (sent < 0)
         return sent;
-    received = mgds_p2p_side(&pair->recv, call, 5, call->word[8]);
+    received =
+        mgds_p2p_side(&pair->recv, call, 5, call->word[8], MGDS_SIDE_RECV);
     if (received >= 0 && sent == 1) {
         int rc = mgds_side_down(&pair->send);
 
@@ -163,7 +165,8 @@ static mgds_word sendrecv_replace(struct mgds_call_words *call)
     bool receives = (int)call->word[5] != MPI_PROC_NULL;
     MPI_Comm comm = (MPI_Comm)call->word[7];
     struct mgds_side side;
-    int rc = sends || receives ? mgds_call_side(&side, call, 0) : 0;
+    int rc =
+        sends || receives ? mgds_call_side(&side, call, 0, MGDS_SIDE_SEND) : 0;
 
     if (rc < 0)
         return fail(comm, rc);

@@ -6,7 +6,7 @@
 
 /* As mgds_call_side; without a look if the peer is MPI_PROC_NULL. */
 int mgds_p2p_side(struct mgds_side *side, const struct mgds_call_words *call,
-                  unsigned at, mgds_word peer);
+                  unsigned at, mgds_word peer, enum mgds_side_way way);
 
 /* For Mrecv and Imrecv: MPI_PROC_NULL if the message has no sender, else
  * something else. */

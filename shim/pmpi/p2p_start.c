@@ -63,8 +63,7 @@ static mgds_word isend(struct mgds_call_words *call)
     MPI_Comm comm = (MPI_Comm)call->word[5];
     struct mgds_side side;
     struct sent *sent = NULL;
-    mgds_word result;
-    int rc = mgds_p2p_side(&side, call, 0, call->word[3]);
+    int rc = mgds_p2p_side(&side, call, 0, call->word[3], MGDS_SIDE_SEND);
 
     mgds_staged_orphans_poll();
     if (rc == 0)
@@ -74,13 +73,8 @@ static mgds_word isend(struct mgds_call_words *call)
     if (rc != 0)
         return fail(comm, rc);
     mgds_call_put(call, 0, &side);
-    result = mgds_call_forward(call);
-    sent->staged.handle = *(MPI_Request *)call->word[6];
-    if ((int)result == MPI_SUCCESS)
-        mgds_staged_add(&sent->staged);
-    else
-        sent_destroy(&sent->staged);
-    return result;
+    return mgds_staged_made(&sent->staged, (MPI_Request *)call->word[6],
+                            mgds_call_forward(call));
 }
 
 MGDS_CALL_BODIES(Isend, 7, isend)
@@ -156,7 +150,7 @@ static mgds_word start_receive(struct mgds_call_words *call, unsigned request,
     struct received *received;
     struct mgds_greq *greq;
     mgds_word result;
-    int rc = mgds_p2p_side(&pair.recv, call, 0, peer);
+    int rc = mgds_p2p_side(&pair.recv, call, 0, peer, MGDS_SIDE_RECV);
 
     mgds_staged_orphans_poll();
     if (rc == 0)
@@ -277,7 +271,7 @@ static mgds_word isendrecv_replace(struct mgds_call_words *call)
 {
     static const struct places at = {3, 4, 5, 6, 7, 8};
     struct mgds_pair pair;
-    int rc = mgds_call_side(&pair.send, call, 0);
+    int rc = mgds_call_side(&pair.send, call, 0, MGDS_SIDE_SEND);
 
     if (rc == 0)
         return mgds_call_forward(call);
@@ -285,7 +279,7 @@ static mgds_word isendrecv_replace(struct mgds_call_words *call)
         return fail((MPI_Comm)call->word[at.comm], rc);
     rc = mgds_side_down(&pair.send);
     if (rc == 0)
-        rc = mgds_call_side(&pair.recv, call, 0);
+        rc = mgds_call_side(&pair.recv, call, 0, MGDS_SIDE_RECV);
     if (rc < 0) {
         mgds_side_fini(&pair.send);
         return fail((MPI_Comm)call->word[at.comm], rc);

@@ -60,8 +60,10 @@ static int look(struct mgds_side *side, const struct making *making)
         return 0;
     if (__builtin_mul_overflow((MPI_Count)making->word[2], partitions, &all))
         return 0;
-    return mgds_side_init(side, (const void *)making->word[0], all,
-                          (MPI_Datatype)making->word[3]);
+    return mgds_side_init(
+        side, (const void *)making->word[0], all, (MPI_Datatype)making->word[3],
+        making->way == MGDS_PERSIST_PART_SEND ? MGDS_SIDE_SEND
+                                              : MGDS_SIDE_RECV);
 }
 
 static mgds_word forward(const mgds_word *w)
@@ -75,7 +77,6 @@ static mgds_word make(struct making *making)
     MPI_Comm comm = (MPI_Comm)making->word[6];
     struct mgds_persist *persist;
     struct mgds_side side;
-    mgds_word result;
     int rc = look(&side, making);
 
     if (rc == 0)
@@ -90,13 +91,8 @@ static mgds_word make(struct making *making)
         making->word[2] = (mgds_word)persist->bytes;
         making->word[3] = (mgds_word)side.type;
     }
-    result = forward(making->word);
-    persist->staged.handle = *(MPI_Request *)making->word[8];
-    if ((int)result == MPI_SUCCESS)
-        mgds_staged_add(&persist->staged);
-    else
-        mgds_persist_destroy(&persist->staged);
-    return result;
+    return mgds_staged_made(&persist->staged, (MPI_Request *)making->word[8],
+                            forward(making->word));
 }
 
 mgds_word mgds_own_Psend_init(MGDS_PARAMS_9)

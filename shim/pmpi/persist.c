@@ -50,7 +50,7 @@ static int poll(struct mgds_staged *staged)
     return mgds_side_poll(&persist_of(staged)->side);
 }
 
-void mgds_persist_destroy(struct mgds_staged *staged)
+static void destroy(struct mgds_staged *staged)
 {
     struct mgds_persist *persist = persist_of(staged);
 
@@ -65,7 +65,7 @@ static const struct mgds_staged_ops persist_ops = {
     .start = start,
     .landed = landed,
     .poll = poll,
-    .destroy = mgds_persist_destroy,
+    .destroy = destroy,
 };
 
 static int persist_init(struct mgds_persist *persist, int partitions)
@@ -116,8 +116,9 @@ static mgds_word make(struct mgds_call_words *call, enum mgds_persist_way way)
     MPI_Comm comm = (MPI_Comm)call->word[5];
     struct mgds_persist *persist;
     struct mgds_side side;
-    mgds_word result;
-    int rc = mgds_p2p_side(&side, call, 0, call->word[3]);
+    enum mgds_side_way side_way =
+        way == MGDS_PERSIST_SEND ? MGDS_SIDE_SEND : MGDS_SIDE_RECV;
+    int rc = mgds_p2p_side(&side, call, 0, call->word[3], side_way);
 
     if (rc == 0)
         return mgds_call_forward(call);
@@ -126,13 +127,8 @@ static mgds_word make(struct mgds_call_words *call, enum mgds_persist_way way)
     if (rc != 0)
         return (mgds_word)mgds_mpi_error(comm, rc);
     mgds_call_put(call, 0, &side);
-    result = mgds_call_forward(call);
-    persist->staged.handle = *(MPI_Request *)call->word[6];
-    if ((int)result == MPI_SUCCESS)
-        mgds_staged_add(&persist->staged);
-    else
-        mgds_persist_destroy(&persist->staged);
-    return result;
+    return mgds_staged_made(&persist->staged, (MPI_Request *)call->word[6],
+                            mgds_call_forward(call));
 }
 
 static mgds_word send_init(struct mgds_call_words *call)

@@ -26,12 +26,10 @@ struct mgds_persist {
 };
 
 /* Takes the side over, whatever comes of it. partitions: 0 if not partitioned.
- * The handle is the caller's to set, then it is added. */
+ * The caller makes the request, then mgds_staged_made. */
 int mgds_persist_create(struct mgds_persist **out, const struct mgds_side *side,
                         MPI_Comm comm, enum mgds_persist_way way,
                         int partitions);
-
-void mgds_persist_destroy(struct mgds_staged *staged);
 
 /* NULL if the request is not a persistent one of ours. */
 struct mgds_persist *mgds_persist_find(MPI_Request handle);

@@ -27,22 +27,56 @@ struct mgds_side mgds_side_passing(const void *addr, MPI_Count count,
     return (struct mgds_side){NULL, (void *)addr, count, type};
 }
 
+/* No bounce that takes much more memory than there are data. */
+static bool is_close(const struct mgds_buffer *buffer)
+{
+    const struct mgds_layout *layout = buffer->layout;
+    enum { MOST_TIMES = 8 };
+    ptrdiff_t all, most;
+
+    if (__builtin_mul_overflow((ptrdiff_t)buffer->count - 1, layout->extent,
+                               &all) ||
+        __builtin_add_overflow(all < 0 ? -all : all, layout->true_extent,
+                               &all) ||
+        __builtin_mul_overflow(layout->size * MOST_TIMES, buffer->count, &most))
+        return false;
+    return all <= most;
+}
+
+/*
+ * Bytes will do, unless a receiver with that datatype, in host memory, gets a
+ * long message: MPICH (4.0.2) cuts what is sent as bytes anywhere, and cannot
+ * take it apart if basic types of several sizes lie in it; it fails with
+ * MPI_ERR_TRUNCATE. What is sent with the datatype is cut between them.
+ */
+static enum mgds_bounce_form form_of(const struct mgds_buffer *buffer,
+                                     MPI_Datatype type, enum mgds_side_way way)
+{
+    return way == MGDS_SIDE_SEND && mgds_type_is_mixed(type) && is_close(buffer)
+               ? MGDS_BOUNCE_MIRROR
+               : MGDS_BOUNCE_PACKED;
+}
+
 /* As bytes nobody below would see that the datatype was not committed: the
  * call goes down as it came, and is refused. */
-static int stage(struct mgds_side *side, const struct mgds_buffer *buffer)
+static int stage(struct mgds_side *side, const struct mgds_buffer *buffer,
+                 enum mgds_side_way way)
 {
     bool dense = mgds_layout_is_dense(buffer->layout);
+    enum mgds_bounce_form form = MGDS_BOUNCE_PACKED;
     struct mgds_bounce *bounce;
     int rc;
 
     if (!dense && !mgds_type_committed(side->type))
         return 0;
-    rc = mgds_bounce_create(&bounce, buffer, MGDS_BOUNCE_PACKED);
+    if (!dense)
+        form = form_of(buffer, side->type, way);
+    rc = mgds_bounce_create(&bounce, buffer, form);
     if (rc < 0)
         return rc;
     side->bounce = bounce;
     side->addr = mgds_bounce_base(bounce);
-    if (!dense) {
+    if (!dense && form == MGDS_BOUNCE_PACKED) {
         side->count = (MPI_Count)mgds_bounce_bytes(bounce);
         side->type = MPI_BYTE;
     }
@@ -50,7 +84,7 @@ static int stage(struct mgds_side *side, const struct mgds_buffer *buffer)
 }
 
 int mgds_side_init(struct mgds_side *side, const void *addr, MPI_Count count,
-                   MPI_Datatype type)
+                   MPI_Datatype type, enum mgds_side_way way)
 {
     struct mgds_buffer buffer;
     int rc = mgds_buffer_look(&buffer, addr, count, type);
@@ -58,7 +92,7 @@ int mgds_side_init(struct mgds_side *side, const void *addr, MPI_Count count,
     *side = mgds_side_passing(addr, count, type);
     if (rc <= 0)
         return rc;
-    rc = stage(side, &buffer);
+    rc = stage(side, &buffer, way);
     mgds_buffer_put(&buffer);
     return rc;
 }

@@ -1,7 +1,7 @@
 /*
  * One buffer of a call on its way down: as the program gave it, or a bounce in
- * its place. A dense datatype keeps its count and type below; others go packed,
- * as bytes.
+ * its place. A dense datatype keeps its count and type below, and so does one
+ * that is sent and mixes sizes; others go packed, as bytes.
  */
 #ifndef MGDS_PMPI_SIDE_H
 #define MGDS_PMPI_SIDE_H
@@ -10,6 +10,9 @@
 #include <stdbool.h>
 
 #include "shim/gds/stage/bounce.h"
+
+/* What the call does with the buffer; SEND if both. */
+enum mgds_side_way { MGDS_SIDE_RECV, MGDS_SIDE_SEND };
 
 struct mgds_side {
     struct mgds_bounce *bounce; /* NULL: the buffer passes as it is */
@@ -26,7 +29,7 @@ struct mgds_side mgds_side_passing(const void *addr, MPI_Count count,
 /* 1: staged, fini must follow; 0: it passes, perhaps for the MPI below to
  * refuse; or negative errno. */
 int mgds_side_init(struct mgds_side *side, const void *addr, MPI_Count count,
-                   MPI_Datatype type);
+                   MPI_Datatype type, enum mgds_side_way way);
 
 /* Also for a side that passes. The call below is done with it. */
 void mgds_side_fini(struct mgds_side *side);

@@ -57,6 +57,18 @@ void mgds_staged_add(struct mgds_staged *staged)
     destroy(old);
 }
 
+mgds_word mgds_staged_made(struct mgds_staged *staged,
+                           const MPI_Request *handle, mgds_word result)
+{
+    if ((int)result != MPI_SUCCESS) {
+        destroy(staged);
+        return result;
+    }
+    staged->handle = *handle;
+    mgds_staged_add(staged);
+    return result;
+}
+
 enum mgds_staged_kind mgds_staged_look(struct mgds_staged **out,
                                        MPI_Request handle)
 {

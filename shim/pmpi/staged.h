@@ -30,6 +30,8 @@
 #include <mpi.h>
 #include <stdbool.h>
 
+#include "shim/pmpi/words.h"
+
 struct mgds_staged;
 
 enum mgds_staged_kind {
@@ -72,6 +74,12 @@ static inline bool mgds_staged_any(void)
 {
     return __atomic_load_n(&mgds_staged_alive, __ATOMIC_RELAXED) != 0;
 }
+
+/* The call below that made its request ended with result: from here on the
+ * table owns it, with that handle, or, if the call failed, it is gone. The
+ * result. */
+mgds_word mgds_staged_made(struct mgds_staged *staged,
+                           const MPI_Request *handle, mgds_word result);
 
 /* From here on the table owns it. handle, comm, ops and state are set. */
 void mgds_staged_add(struct mgds_staged *staged);

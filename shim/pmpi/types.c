@@ -19,11 +19,17 @@
 #include "shim/pmpi/decode.h"
 #include "shim/pmpi/self.h"
 
+/* What was found out later, and holds for as long as the type lives. */
+struct facts {
+    bool committed; /* seen to be; no type goes back */
+    uint32_t sizes; /* of basic types; 0: not looked at */
+};
+
 struct entry {
     MPI_Datatype type;
     struct mgds_layout *layout;
     struct entry *next;
-    bool committed; /* seen to be; no type goes back */
+    struct facts facts;
 };
 
 enum { BUCKETS = 256 }; /* a power of two */
@@ -76,8 +82,8 @@ static bool insert(MPI_Datatype type, struct mgds_layout *layout,
     place = place_of(type);
     fresh = !*place;
     if (fresh) {
-        *entry =
-            (struct entry){type, mgds_layout_get(layout), NULL, predefined};
+        *entry = (struct entry){
+            type, mgds_layout_get(layout), NULL, {predefined, 0}};
         *place = entry;
     }
     mgds_lock_release(&types_lock);
@@ -194,38 +200,53 @@ static bool ask_below(MPI_Datatype type)
     return rc == MPI_SUCCESS;
 }
 
-static bool known_committed(MPI_Datatype type)
+static struct facts facts_of(MPI_Datatype type)
 {
-    struct entry *entry;
-    bool committed;
-
-    mgds_lock_acquire(&types_lock);
-    entry = *place_of(type);
-    committed = entry && entry->committed;
-    mgds_lock_release(&types_lock);
-    return committed;
-}
-
-static void note_committed(MPI_Datatype type)
-{
+    struct facts facts = {false, 0};
     struct entry *entry;
 
     mgds_lock_acquire(&types_lock);
     entry = *place_of(type);
     if (entry)
-        entry->committed = true;
+        facts = entry->facts;
+    mgds_lock_release(&types_lock);
+    return facts;
+}
+
+/* Adds to what is known, if the type is in the table. */
+static void add_facts(MPI_Datatype type, struct facts facts)
+{
+    struct entry *entry;
+
+    mgds_lock_acquire(&types_lock);
+    entry = *place_of(type);
+    if (entry) {
+        entry->facts.committed |= facts.committed;
+        entry->facts.sizes |= facts.sizes;
+    }
     mgds_lock_release(&types_lock);
 }
 
 bool mgds_type_committed(MPI_Datatype type)
 {
-    bool committed = known_committed(type);
+    struct facts facts = facts_of(type);
 
-    if (!committed && ask_below(type)) {
-        note_committed(type);
-        committed = true;
+    if (!facts.committed) {
+        facts.committed = ask_below(type);
+        add_facts(type, facts);
     }
-    return committed;
+    return facts.committed;
+}
+
+bool mgds_type_is_mixed(MPI_Datatype type)
+{
+    struct facts facts = facts_of(type);
+
+    if (facts.sizes == 0) {
+        facts.sizes = mgds_decode_sizes(type);
+        add_facts(type, facts);
+    }
+    return (facts.sizes & (facts.sizes - 1)) != 0;
 }
 
 void mgds_types_fini(void)

@@ -35,6 +35,10 @@ static inline size_t mgds_type_basic_size(MPI_Datatype type)
  * down as bytes. Any thread, in own bodies. */
 bool mgds_type_committed(MPI_Datatype type);
 
+/* Whether it is made of basic types of several sizes, as pairs are. Any thread,
+ * in own bodies. */
+bool mgds_type_is_mixed(MPI_Datatype type);
+
 /* Gives the keyval and the layouts of predefined types back; before the MPI
  * below is finalized. They come again when they are needed. */
 void mgds_types_fini(void);

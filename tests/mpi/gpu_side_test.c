@@ -63,6 +63,7 @@ static struct {
     char letter[AXES + 1];
     struct mgds_layout *dense, *sparse, *empty, *apart;
     unsigned looks, bounces;
+    enum mgds_bounce_form form;
 } now;
 
 static char memory[4096];
@@ -74,6 +75,8 @@ static char bounced[64];
 #define LIST_TYPE ((MPI_Datatype)0x8c000078)
 
 static MPI_Datatype type_now;
+static enum mgds_side_way way_now;
+static bool is_mixed;
 static const char *freed_piece, *gpu_piece;
 
 int mgds_type_layout(struct mgds_layout **out, MPI_Datatype type)
@@ -103,6 +106,12 @@ bool mgds_type_committed(MPI_Datatype type)
 {
     (void)type;
     return now.letter[TYPE] != 'u';
+}
+
+bool mgds_type_is_mixed(MPI_Datatype type)
+{
+    (void)type;
+    return is_mixed;
 }
 
 int mgds_ptr_find(struct mgds_ptr *out, const void *addr, size_t bytes)
@@ -135,7 +144,7 @@ int mgds_bounce_create(struct mgds_bounce **out, const struct mgds_buffer *user,
                        enum mgds_bounce_form form)
 {
     assert_true(mgds_ptr_is_gpu(&user->ptr));
-    assert_int_equal(form, MGDS_BOUNCE_PACKED);
+    now.form = form;
     if (now.letter[POOL] == 'n')
         return -ENOMEM;
     now.bounces++;
@@ -245,7 +254,7 @@ static void check(void)
     int want = expected(), rc;
 
     now.looks = now.bounces = 0;
-    rc = mgds_p2p_side(&side, &call, 0, peer);
+    rc = mgds_p2p_side(&side, &call, 0, peer, way_now);
     if (rc != (want > 0 ? 1 : want))
         fail_msg("%s: %d, should be %d", now.letter, rc, want);
     if (strncmp(now.letter, "r+b", 3) != 0)
@@ -298,7 +307,7 @@ static void host_memory_of_a_basic_datatype_needs_no_layout(void **state)
     type_now = MPI_INT;
     strcpy(now.letter, "r+bkhsy"); /* a layout would be an error */
     call = call_now();
-    assert_int_equal(mgds_p2p_side(&side, &call, 0, 0), 0);
+    assert_int_equal(mgds_p2p_side(&side, &call, 0, 0, way_now), 0);
 }
 
 static void every_row_of_the_table_is_met(void **state)
@@ -316,6 +325,37 @@ static void every_row_of_the_table_is_met(void **state)
     }
 }
 
+/* What mixes sizes keeps its datatype when it is sent, if it lies close. */
+static void mixed_datatypes_are_sent_as_they_are(void **state)
+{
+    static const struct {
+        bool mixed, sent, dense, apart, keeps;
+    } rows[] = {
+        {true, true, false, false, true},   {true, true, false, true, false},
+        {true, false, false, false, false}, {false, true, false, false, false},
+        {true, true, true, false, true},    {false, false, true, false, true},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+        struct mgds_call_words call;
+        struct mgds_side side;
+
+        strcpy(now.letter, rows[i].dense ? "r+bdgsy" : "r+bsgsy");
+        type_now = rows[i].apart ? LIST_TYPE : DERIVED_TYPE;
+        is_mixed = rows[i].mixed;
+        way_now = rows[i].sent ? MGDS_SIDE_SEND : MGDS_SIDE_RECV;
+        call = call_now();
+        assert_int_equal(mgds_p2p_side(&side, &call, 0, 0, way_now), 1);
+        assert_int_equal(side.type == type_now, rows[i].keeps);
+        assert_int_equal(now.form == MGDS_BOUNCE_MIRROR,
+                         rows[i].keeps && !rows[i].dense);
+        mgds_side_fini(&side);
+    }
+    is_mixed = false;
+    way_now = MGDS_SIDE_RECV;
+}
+
 /* MPI_BOTTOM and a datatype of addresses: each piece for itself. */
 static int look_at_pieces(const char *gpu, const char *freed)
 {
@@ -327,7 +367,7 @@ static int look_at_pieces(const char *gpu, const char *freed)
     strcpy(now.letter, "r+bslsy");
     gpu_piece = gpu;
     freed_piece = freed;
-    rc = mgds_p2p_side(&side, &call, 0, 0);
+    rc = mgds_p2p_side(&side, &call, 0, 0, way_now);
     if (rc >= 0)
         mgds_side_fini(&side);
     return rc;
@@ -352,7 +392,7 @@ static void buffers_that_no_memory_holds_are_left_to_the_mpi_below(void **state)
 
     (void)state;
     strcpy(now.letter, "r+bdgsy");
-    assert_int_equal(mgds_p2p_side(&side, &call, 0, 0), 0);
+    assert_int_equal(mgds_p2p_side(&side, &call, 0, 0, way_now), 0);
     assert_true(side.count == INT64_MAX);
 }
 
@@ -389,6 +429,7 @@ int main(void)
         cmocka_unit_test(every_combination_is_decided_as_the_table_says),
         cmocka_unit_test(basic_datatypes_are_decided_alike),
         cmocka_unit_test(host_memory_of_a_basic_datatype_needs_no_layout),
+        cmocka_unit_test(mixed_datatypes_are_sent_as_they_are),
         cmocka_unit_test(every_row_of_the_table_is_met),
         cmocka_unit_test(
             pieces_of_several_allocations_are_looked_at_one_by_one),
