@@ -11,7 +11,7 @@
 
 #include "shim/gds/match/match.h"
 
-enum { SENDS = 24, RECVS = 24, SOURCES = 3, TAGS = 3 };
+enum { SENDS = 24, RECVS = 24, SOURCES = 3, TAGS = 3, PROGRAMS = 500 };
 
 enum fate { ABSENT, THERE, PAIRED, GONE };
 
@@ -275,7 +275,7 @@ static void large_programs_follow_the_rule(void **state)
     struct world w;
 
     (void)state;
-    for (int i = 0; i < 3000; i++) {
+    for (int i = 0; i < PROGRAMS; i++) {
         memset(&w, 0, sizeof(w));
         for (int k = 0; k < SENDS; k++)
             add_send(&w, rand_r(&seed) % SOURCES, rand_r(&seed) % TAGS);
@@ -319,7 +319,7 @@ static void cancels_and_probes_leave_nothing_behind(void **state)
     struct world w;
 
     (void)state;
-    for (int i = 0; i < 3000; i++) {
+    for (int i = 0; i < PROGRAMS; i++) {
         memset(&w, 0, sizeof(w));
         for (int k = 0; k < SENDS; k++)
             add_send(&w, rand_r(&seed) % SOURCES, rand_r(&seed) % TAGS);
