@@ -39,7 +39,7 @@ struct trip {
 
 struct place_child {
     pid_t pid;
-    int to; /* its standard input: closing it ends the child */
+    int to; /* a pipe to it: closing it ends the child */
     struct mgds_wire_peer *peer;
 };
 
@@ -71,7 +71,7 @@ int place_lost(struct mgds_wire_peer *peer);
 /* Seconds, monotonic. */
 double place_now(void);
 
-/* What the child does: echo until standard input ends. */
+/* What the child does: echo until the pipe to it ends. */
 int place_echo(void);
 
 /* Path of this program. */
