@@ -235,12 +235,13 @@ WIRE_TEST(a_dead_peer_is_noticed)
     CLAIM(place_go(child.peer, 1) == 0);
     place_all_back();
     kill(child.pid, SIGKILL); /* everything is idle now */
+    place_child_reap(&child);
     CLAIM(place_lost(child.peer) < 0);
     CLAIM(mgds_wire_peer_error(child.peer) < 0);
     place_trips(1, size_of);
     CLAIM(place_go(child.peer, 0) == 0);
     CLAIM(place_sent(0) < 0);
-    place_child_kill(&child);
+    mgds_wire_peer_put(child.peer);
     place_close();
 }
 
@@ -260,10 +261,11 @@ WIRE_TEST(a_death_in_the_middle_ends_every_post)
     for (unsigned i = 0; i < 4; i++)
         CLAIM(place_go(child.peer, i) == 0);
     kill(child.pid, SIGKILL);
+    place_child_reap(&child);
     for (unsigned i = 0; i < 4; i++)
         CLAIM(place_sent(i) < 0);
     start = place_now();
-    place_child_kill(&child);
+    mgds_wire_peer_put(child.peer);
     place_close();
     CLAIM(place_now() - start < 10);
 }
@@ -294,10 +296,11 @@ WIRE_TEST(a_death_in_full_traffic_ends_every_post)
         place_when_back = kill_victim;
         for (unsigned i = 0; i < 100; i++)
             CLAIM(place_go(child.peer, i) == 0);
+        place_child_reap(&child);
         for (unsigned i = 0; i < 100; i++)
             place_sent(i); /* either way */
         CLAIM(place_lost(child.peer) < 0);
-        place_child_kill(&child);
+        mgds_wire_peer_put(child.peer);
         place_close();
     }
 }
@@ -321,7 +324,6 @@ static int head_kills(void *ctx, const void *head, size_t head_bytes,
     (void)head_bytes;
     CLAIM(body_bytes == large_of(0));
     kill(doomed, SIGKILL);
-    waitpid(doomed, NULL, WNOWAIT | WEXITED);
     *where = landing;
     *arg = NULL;
     return 0;
@@ -343,8 +345,9 @@ WIRE_TEST(a_body_whose_sender_died_has_an_outcome)
     atomic_store(&late_body, 0);
     place_trips(1, large_of);
     CLAIM(place_go(child.peer, 0) == 0);
+    place_child_reap(&child);
     CLAIM(place_lost(child.peer) < 0);
-    place_child_kill(&child);
+    mgds_wire_peer_put(child.peer);
     place_close();
     CLAIM(atomic_load(&late_body) != 0);
     free(landing);
@@ -371,7 +374,9 @@ WIRE_TEST(close_does_not_wait_for_a_stopped_peer)
     sent = place_trip(0)->sent;
     CLAIM(sent);
     CLAIM(place_trip(0)->sent_rc < 0);
-    place_child_kill(&child);
+    kill(child.pid, SIGKILL);
+    place_child_reap(&child);
+    mgds_wire_peer_put(child.peer);
     place_close();
 }
 
