@@ -505,7 +505,7 @@ int main(int argc, char **argv)
     place_program = argv[0];
     if (argc > 1 && strcmp(argv[1], "echo") == 0)
         return place_echo();
-    if (argc > 1)
-        cmocka_set_test_filter(argv[1]);
+    if (argc > 2 && strcmp(argv[1], "skip") == 0)
+        cmocka_set_skip_filter(argv[2]);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
