@@ -340,9 +340,12 @@ static struct mgds_wire_peer *hear_address(int fd)
     return peer;
 }
 
+/* Not standard output: UCX writes its warnings there. */
+enum { CHILD_IN = 100, CHILD_OUT = 101 };
+
 static void become_child(int in, int out)
 {
-    if (dup2(in, STDIN_FILENO) < 0 || dup2(out, STDOUT_FILENO) < 0)
+    if (dup2(in, CHILD_IN) < 0 || dup2(out, CHILD_OUT) < 0)
         _exit(3);
     execl(place_program, place_program, "echo", (char *)NULL);
     _exit(4);
@@ -377,14 +380,13 @@ void place_child_end(struct place_child *child)
     mgds_wire_peer_put(child->peer);
 }
 
-void place_child_kill(struct place_child *child)
+void place_child_reap(struct place_child *child)
 {
     int status;
 
-    kill(child->pid, SIGKILL);
-    close(child->to);
     CLAIM(waitpid(child->pid, &status, 0) == child->pid);
-    mgds_wire_peer_put(child->peer);
+    assert_true(WIFSIGNALED(status));
+    close(child->to);
 }
 
 int place_echo(void)
@@ -396,10 +398,10 @@ int place_echo(void)
 
     if (mgds_wire_handle(KIND_ECHO, &echo) != 0 || mgds_wire_open(&config) != 0)
         return 1;
-    echo_peer = hear_address(STDIN_FILENO);
-    if (!echo_peer || !tell_address(STDOUT_FILENO))
+    echo_peer = hear_address(CHILD_IN);
+    if (!echo_peer || !tell_address(CHILD_OUT))
         return 1;
-    if (read(STDIN_FILENO, &end, 1) != 0)
+    if (read(CHILD_IN, &end, 1) != 0)
         return 1;
     mgds_wire_close();
     return 0;

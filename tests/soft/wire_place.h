@@ -39,7 +39,7 @@ struct trip {
 
 struct place_child {
     pid_t pid;
-    int to; /* its standard input: closing it ends the child */
+    int to; /* a pipe to it: closing it ends the child */
     struct mgds_wire_peer *peer;
 };
 
@@ -50,7 +50,10 @@ void place_close(void);
 /* Another process of this program, echoing. */
 void place_child_start(struct place_child *child);
 void place_child_end(struct place_child *child); /* and ended well */
-void place_child_kill(struct place_child *child);
+
+/* Waits for one that is being killed. Shared memory takes a process for alive
+ * until its parent has waited for it. The peer stays the caller's. */
+void place_child_reap(struct place_child *child);
 
 /* Trips made ready, by number; ids are indices. */
 void place_trips(unsigned count, size_t (*bytes_of)(unsigned i));
@@ -71,7 +74,7 @@ int place_lost(struct mgds_wire_peer *peer);
 /* Seconds, monotonic. */
 double place_now(void);
 
-/* What the child does: echo until standard input ends. */
+/* What the child does: echo until the pipe to it ends. */
 int place_echo(void);
 
 /* Path of this program. */

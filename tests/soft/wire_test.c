@@ -235,12 +235,13 @@ WIRE_TEST(a_dead_peer_is_noticed)
     CLAIM(place_go(child.peer, 1) == 0);
     place_all_back();
     kill(child.pid, SIGKILL); /* everything is idle now */
+    place_child_reap(&child);
     CLAIM(place_lost(child.peer) < 0);
     CLAIM(mgds_wire_peer_error(child.peer) < 0);
     place_trips(1, size_of);
     CLAIM(place_go(child.peer, 0) == 0);
     CLAIM(place_sent(0) < 0);
-    place_child_kill(&child);
+    mgds_wire_peer_put(child.peer);
     place_close();
 }
 
@@ -260,12 +261,48 @@ WIRE_TEST(a_death_in_the_middle_ends_every_post)
     for (unsigned i = 0; i < 4; i++)
         CLAIM(place_go(child.peer, i) == 0);
     kill(child.pid, SIGKILL);
+    place_child_reap(&child);
     for (unsigned i = 0; i < 4; i++)
         CLAIM(place_sent(i) < 0);
     start = place_now();
-    place_child_kill(&child);
+    mgds_wire_peer_put(child.peer);
     place_close();
     CLAIM(place_now() - start < 10);
+}
+
+static size_t mixed_of(unsigned i)
+{
+    return i % 4 == 0 ? 3000000 : (i * 997u) % 60000;
+}
+
+static pid_t victim;
+
+static void kill_victim(unsigned i)
+{
+    (void)i;
+    kill(victim, SIGKILL);
+}
+
+WIRE_TEST(a_death_in_full_traffic_ends_every_post)
+{
+    struct place_child child;
+
+    (void)arg;
+    for (unsigned round = 0; round < 5; round++) {
+        place_open(SHORT_MS);
+        place_child_start(&child);
+        victim = child.pid;
+        place_trips(100, mixed_of);
+        place_when_back = kill_victim;
+        for (unsigned i = 0; i < 100; i++)
+            CLAIM(place_go(child.peer, i) == 0);
+        place_child_reap(&child);
+        for (unsigned i = 0; i < 100; i++)
+            place_sent(i); /* either way */
+        CLAIM(place_lost(child.peer) < 0);
+        mgds_wire_peer_put(child.peer);
+        place_close();
+    }
 }
 
 /* The sender of a large message is gone before it is fetched. */
@@ -287,7 +324,6 @@ static int head_kills(void *ctx, const void *head, size_t head_bytes,
     (void)head_bytes;
     CLAIM(body_bytes == large_of(0));
     kill(doomed, SIGKILL);
-    waitpid(doomed, NULL, WNOWAIT | WEXITED);
     *where = landing;
     *arg = NULL;
     return 0;
@@ -309,8 +345,9 @@ WIRE_TEST(a_body_whose_sender_died_has_an_outcome)
     atomic_store(&late_body, 0);
     place_trips(1, large_of);
     CLAIM(place_go(child.peer, 0) == 0);
+    place_child_reap(&child);
     CLAIM(place_lost(child.peer) < 0);
-    place_child_kill(&child);
+    mgds_wire_peer_put(child.peer);
     place_close();
     CLAIM(atomic_load(&late_body) != 0);
     free(landing);
@@ -337,7 +374,9 @@ WIRE_TEST(close_does_not_wait_for_a_stopped_peer)
     sent = place_trip(0)->sent;
     CLAIM(sent);
     CLAIM(place_trip(0)->sent_rc < 0);
-    place_child_kill(&child);
+    kill(child.pid, SIGKILL);
+    place_child_reap(&child);
+    mgds_wire_peer_put(child.peer);
     place_close();
 }
 
@@ -391,6 +430,16 @@ static int count_poll(void *arg)
     return 0;
 }
 
+/* The machine may be busy; only a lost wake-up takes for ever. */
+static void wait_poll(unsigned seen)
+{
+    double end = place_now() + WAIT_S;
+
+    while (atomic_load(&polls) == seen && place_now() < end)
+        let_pass(0.001);
+    CLAIM(atomic_load(&polls) > seen);
+}
+
 WIRE_TEST(pollers_run_while_somebody_holds)
 {
     double before;
@@ -405,15 +454,14 @@ WIRE_TEST(pollers_run_while_somebody_holds)
     before = cpu_s();
     let_pass(1);
     CLAIM(atomic_load(&polls) > 100); /* naps are 30 us */
-    CLAIM(cpu_s() - before < 0.8);    /* but it does nap */
+    CLAIM(cpu_s() - before < 0.9);    /* but it does nap */
     mgds_wire_release();
-    let_pass(0.1);
+    let_pass(0.2);
     seen = atomic_load(&polls);
     let_pass(0.2);
     CLAIM(atomic_load(&polls) == seen);
     mgds_wire_kick();
-    let_pass(0.2);
-    CLAIM(atomic_load(&polls) > seen);
+    wait_poll(seen);
     mgds_wire_poller_end(count_poll, NULL);
     seen = atomic_load(&polls);
     mgds_wire_kick();
@@ -455,6 +503,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(wrong_posts_are_refused),
         cmocka_unit_test(a_dead_peer_is_noticed),
         cmocka_unit_test(a_death_in_the_middle_ends_every_post),
+        cmocka_unit_test(a_death_in_full_traffic_ends_every_post),
         cmocka_unit_test(a_body_whose_sender_died_has_an_outcome),
         cmocka_unit_test(close_does_not_wait_for_a_stopped_peer),
         cmocka_unit_test(idle_costs_no_cpu),
@@ -465,5 +514,7 @@ int main(int argc, char **argv)
     place_program = argv[0];
     if (argc > 1 && strcmp(argv[1], "echo") == 0)
         return place_echo();
+    if (argc > 2 && strcmp(argv[1], "skip") == 0)
+        cmocka_set_skip_filter(argv[2]);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

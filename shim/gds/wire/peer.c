@@ -133,8 +133,9 @@ static int make_endpoint(struct mgds_wire_peer *peer)
         peer->stage = MGDS_WIRE_OPEN;
         return 0;
     }
-    mgds_warn_once("UCX cannot reach another process of the job: %s: check "
-                   "MPIX_GDS_UCX_TLS and MPIX_GDS_UCX_NET_DEVICES",
+    mgds_warn_once("UCX cannot reach another process of the job: %s: it needs "
+                   "a transport that tells when a peer is gone; add tcp to "
+                   "MPIX_GDS_UCX_TLS and check MPIX_GDS_UCX_NET_DEVICES",
                    mgds_wire.ucx->ucs_status_string(status));
     peer->stage = MGDS_WIRE_GONE;
     atomic_store(&peer->error, mgds_ucx_errno(status));

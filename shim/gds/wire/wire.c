@@ -51,6 +51,35 @@ static int make_context(const ucp_config_t *settings)
     return status == UCS_OK ? 0 : refuse("ucp_init", status);
 }
 
+/* UCX has no way to ask for a value but to print all. */
+static bool is_set_to(const ucp_config_t *settings, const char *assignment)
+{
+    char *text = NULL;
+    size_t bytes;
+    FILE *stream = open_memstream(&text, &bytes);
+    bool found;
+
+    if (!stream)
+        return false;
+    mgds_wire.ucx->ucp_config_print(settings, stream, NULL,
+                                    UCS_CONFIG_PRINT_CONFIG);
+    fclose(stream);
+    found = text && strstr(text, assignment);
+    free(text);
+    return found;
+}
+
+/* In UCX 1.13 a zero-copy send over tcp that ends after its peer has died
+ * aborts the process that lives (uct_iface.h, "comp->count > 0"). So the
+ * default becomes copying; what a user has set counts. */
+static void avoid_zero_copy(ucp_config_t *settings)
+{
+    if (is_set_to(settings, "UCX_ZCOPY_THRESH=auto\n") &&
+        mgds_wire.ucx->ucp_config_modify(settings, "ZCOPY_THRESH", "inf") !=
+            UCS_OK)
+        mgds_debug("UCX does not take ZCOPY_THRESH=inf");
+}
+
 static int open_context(void)
 {
     const struct mgds_ucx *ucx = mgds_wire.ucx;
@@ -61,6 +90,7 @@ static int open_context(void)
 
     if (status != UCS_OK)
         return refuse("ucp_config_read", status);
+    avoid_zero_copy(settings);
     rc = make_context(settings);
     ucx->ucp_config_release(settings);
     return rc;
