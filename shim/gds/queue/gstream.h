@@ -1,0 +1,132 @@
+/*
+ * A CUDA stream of the program, and what the library puts on it: steps, in
+ * lists that stay together. All work of enqueued operations that must happen
+ * in stream order is one of four steps; all else is done by the CPU.
+ *
+ *   PACK      GPU buffer -> pinned memory of its bounce, packed
+ *   UNPACK    bounce -> GPU buffer, only packed bytes below *word, a count
+ *             that is read when the step runs; what lies above is not touched
+ *   FLAG      *word = value, after all before it (release, whole system)
+ *   WAIT      until *word >= value (cyclic: less than half the range behind)
+ *
+ * A message on a stream: send  PACK, FLAG;  receive  FLAG;
+ * wait for a receive  WAIT, UNPACK, FLAG.
+ *
+ * Order. Who calls in MPI order takes a ticket at that moment, under the lock
+ * that makes the order (COMM; several communicators may share a stream), and
+ * puts later, without that lock: puts of a stream happen in the order of their
+ * tickets, and one that is early waits for those before it. So every ticket
+ * must be put, with no steps if there are none, and between ticket and put its
+ * thread takes nothing that another one may hold across its own put. When a
+ * put returns the steps are on the stream: what the program queues afterwards
+ * comes behind them.
+ *
+ *   state      written by                                  read by
+ *   ticket     mgds_gstream_ticket, any thread, atomic     the same
+ *   turn       the put whose ticket it is, when its        puts, under the
+ *              steps are queued, under the launch lock     launch lock
+ *   waits      puts add, mgds_gstream_passed takes off;    the same
+ *              atomic
+ *   error      mgds_gstream_fail, once, from 0; atomic     anybody
+ *   native     create; constant                            create, capturing
+ *                                                          and put alone
+ *   *word of   FLAG: the stream, the CPU before it is put  the CPU
+ *              WAIT, UNPACK: the CPU; a count before the   the stream
+ *              word that is waited for (release)
+ *   abort      mgds_gstream_abort, from 0 to 1             wait kernels
+ *
+ * Life. Objects are counted. The native handle is given to the driver by
+ * create, capturing and put only, which happen in calls that the program makes
+ * with that stream: it may destroy the stream at any other time, with work
+ * pending, too. An object is of a handle at one time: after a destroy the same
+ * handle may be another stream, for which create makes another object.
+ *
+ * The context is the stream's; what is current in the caller stays so. 0 and
+ * legacy are the legacy stream of the context that is current in create;
+ * per-thread is, in each call, that of the calling thread there.
+ *
+ * Errors, negative errno as in bounce.h, and
+ *   -ENOTSUP    no kernels of ours for this GPU (one line says so)
+ *   -EXDEV      the buffer is not of the stream's GPU and context (one line)
+ */
+#ifndef MGDS_QUEUE_GSTREAM_H
+#define MGDS_QUEUE_GSTREAM_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "shim/gds/queue/words.h"
+#include "shim/gds/stage/bounce.h"
+
+struct mgds_gstream;
+
+enum mgds_step_kind {
+    MGDS_STEP_PACK,
+    MGDS_STEP_UNPACK,
+    MGDS_STEP_FLAG,
+    MGDS_STEP_WAIT,
+};
+
+struct mgds_step {
+    enum mgds_step_kind kind;
+    bool put;       /* out: it is on the stream, whatever came after it */
+    uint64_t *word; /* in a line of mgds_words; UNPACK: NULL for all bytes */
+    uint64_t value; /* FLAG, WAIT */
+    struct mgds_bounce *bounce; /* PACK, UNPACK: of mgds_gstream_bounce; stays
+                                   as it is until the stream is through */
+};
+
+/* native: a CUstream. In a call of the program's, not while waits stand: loads
+ * kernels, pins memory and may wait for the device when it is the first of its
+ * context. -EINVAL: no stream; -ENODEV: no usable GPU; -ENOTSUP; -ENOMEM;
+ * -ESHUTDOWN. */
+int mgds_gstream_create(struct mgds_gstream **out, void *native);
+
+struct mgds_gstream *mgds_gstream_get(struct mgds_gstream *stream);
+
+/* Any thread, no driver call on the stream. Its words have come back. */
+void mgds_gstream_release(struct mgds_gstream *stream);
+
+/* 1 if the program captures the stream into a graph now, 0 if not. -EBUSY:
+ * another stream's capture forbids to use the legacy stream. */
+int mgds_gstream_capturing(struct mgds_gstream *stream);
+
+/* Words for steps; a line is given back when its steps are through, while the
+ * taker holds the stream. */
+struct mgds_words *mgds_gstream_words(struct mgds_gstream *stream);
+
+/* The pinned memory for a GPU buffer's PACK and UNPACK: form STREAM, which
+ * mgds_bounce_up and _down may use as well. ptr of the buffer must be the
+ * answer to a look made in this call. -EFAULT, -EXDEV, -ENOMEM (and one line
+ * if MPIX_GDS_STAGE_POOL forbids to pin more). */
+int mgds_gstream_bounce(struct mgds_bounce **out, struct mgds_gstream *stream,
+                        const struct mgds_buffer *buffer);
+
+/* The next place in the order. Any locks held. */
+uint64_t mgds_gstream_ticket(struct mgds_gstream *stream);
+
+/* Queues the steps in their order, when the ticket's turn has come; gives the
+ * turn on whatever happens. No lock of rank LAUNCH or above is held. May block
+ * as a CUDA call on a full stream does. 0, or the first error: steps with put
+ * set are on the stream, the others never will be; -EFAULT if the program
+ * freed a buffer. */
+int mgds_gstream_put(struct mgds_gstream *stream, uint64_t ticket,
+                     struct mgds_step *steps, unsigned count);
+
+/* So many WAITs that were put are over: their words were set. Each WAIT is to
+ * be reported once; they are counted to warn before a GPU is full of them. Any
+ * thread, no driver call. */
+void mgds_gstream_passed(struct mgds_gstream *stream, unsigned waits);
+
+/* Lets the waits of this stream pass that are kernels; those that are memory
+ * operations pass by their words, so words are set first. Any thread. */
+void mgds_gstream_abort(struct mgds_gstream *stream);
+
+/* The first error of the stream, 0 if none; fail remembers one. */
+void mgds_gstream_fail(struct mgds_gstream *stream, int error);
+int mgds_gstream_error(const struct mgds_gstream *stream);
+
+/* How WAITs are made on this stream: true by memory operations. */
+bool mgds_gstream_by_memop(const struct mgds_gstream *stream);
+
+#endif
