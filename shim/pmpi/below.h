@@ -34,6 +34,9 @@
     X(int, Type_set_attr, (MPI_Datatype type, int keyval, void *value))        \
     X(int, Get_elements_x,                                                     \
       (const MPI_Status *status, MPI_Datatype type, MPI_Count *count))         \
+    X(int, Info_get,                                                           \
+      (MPI_Info info, const char *key, int length, char *value, int *flag))    \
+    X(int, Info_set, (MPI_Info info, const char *key, const char *value))      \
     X(int, Error_class, (int code, int *error_class))
 
 struct mgds_below {

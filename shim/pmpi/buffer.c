@@ -87,19 +87,33 @@ static int look(struct mgds_buffer *buffer)
     return rc == -EFAULT && pieces ? look_by_span(buffer) : rc;
 }
 
+int mgds_buffer_find(struct mgds_buffer *out, const void *addr, MPI_Count count,
+                     MPI_Datatype type)
+{
+    struct mgds_buffer buffer = {.addr = (void *)addr, .count = (size_t)count};
+    int rc = mgds_type_layout(&buffer.layout, type);
+
+    if (rc < 0)
+        return rc;
+    rc = count > 0 ? look(&buffer) : 0;
+    if (rc >= 0)
+        *out = buffer;
+    else
+        mgds_buffer_put(&buffer);
+    return rc;
+}
+
 int mgds_buffer_look(struct mgds_buffer *out, const void *addr, MPI_Count count,
                      MPI_Datatype type)
 {
-    struct mgds_buffer buffer = {.addr = (void *)addr};
+    struct mgds_buffer buffer;
     int rc;
 
     if (count <= 0 || addr == MPI_IN_PLACE)
         return 0;
-    buffer.count = (size_t)count;
-    rc = mgds_type_layout(&buffer.layout, type);
+    rc = mgds_buffer_find(&buffer, addr, count, type);
     if (rc < 0)
         return rc == -EINVAL ? 0 : rc;
-    rc = look(&buffer);
     if (rc == 1 && !mgds_aware_stages(&buffer.ptr))
         rc = 0;
     if (rc == 1)

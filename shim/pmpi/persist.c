@@ -17,6 +17,7 @@
 #include "shim/pmpi/own.h"
 #include "shim/pmpi/p2p.h"
 #include "shim/pmpi/part.h"
+#include "shim/pmpi/stream_p2p.h"
 
 static struct mgds_persist *persist_of(struct mgds_staged *staged)
 {
@@ -117,8 +118,11 @@ static mgds_word make(struct mgds_call_words *call, enum mgds_persist_way way)
     struct mgds_persist *persist;
     struct mgds_side side;
     mgds_word result;
-    int rc = mgds_p2p_side(&side, call, 0, call->word[3]);
+    int rc;
 
+    if (mgds_stream_p2p_refuses(&result, call->word[5]))
+        return result;
+    rc = mgds_p2p_side(&side, call, 0, call->word[3]);
     if (rc == 0)
         return mgds_call_forward(call);
     if (rc == 1)

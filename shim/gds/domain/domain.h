@@ -73,6 +73,14 @@ int mgds_domain_create(struct mgds_domain **out,
  * records go once all of it is done. NULL is allowed. */
 void mgds_domain_put(struct mgds_domain *domain);
 
+/*
+ * Where this process can be reached: the wire is open, and messages for domains
+ * that do not exist here yet are kept. Every open has its close; the address is
+ * valid until then. Domains hold the wire open themselves.
+ */
+int mgds_domains_open(const void **address, size_t *bytes);
+void mgds_domains_close(void);
+
 struct mgds_xfer {
     struct mgds_buffer buffer; /* layout is never NULL; ptr is set if gpu. The
                                   op takes a reference to the layout */
@@ -131,7 +139,7 @@ int mgds_op_wait_enqueue(struct mgds_gstream *stream, unsigned count,
  * program's streams; copies up run on the stage's. One thread at a time. */
 int mgds_op_test(struct mgds_op *op);
 
-/* Only of an op that is done. */
+/* Only of an op that is done. Its error counts as told. */
 void mgds_op_status(const struct mgds_op *op, struct mgds_op_status *out);
 
 /* 1: it ends as cancelled; 0: too late, it ends as ever. Sends: 0. */
@@ -184,8 +192,9 @@ int mgds_gstream_take_error(struct mgds_gstream *stream, uint64_t *name);
 int mgds_op_drain(struct mgds_gstream *stream, double timeout,
                   void (*idle)(void), unsigned *left);
 
-/* The end of the last epoch: forgets all domains and closes the wire. After a
- * drain, whatever its outcome; waits that stand are released with an error. */
+/* The end of the last epoch, after a drain: what is still under way is given up
+ * (domains that requests of the program still hold, too), waits that stand are
+ * released with an error, and the wire is closed. */
 void mgds_domains_fini(void);
 
 #endif
