@@ -64,7 +64,7 @@ static unsigned steps_of(struct mgds_step *step, const struct mgds_wait *wait,
         if (is_copied_up(wait->op[i]))
             step[n++] = (struct mgds_step){.kind = MGDS_STEP_UNPACK,
                                            .bounce = wait->op[i]->bounce,
-                                           .limit = wait->op[i]->count};
+                                           .word = wait->op[i]->count};
     step[n++] = (struct mgds_step){.kind = MGDS_STEP_FLAG,
                                    .word = wait->line->reach,
                                    .value = wait->mark.number};
