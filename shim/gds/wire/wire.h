@@ -92,7 +92,8 @@ int mgds_wire_post(struct mgds_wire_peer *peer,
 struct mgds_wire_handler {
     /* A message has come. If body_bytes > 0, says where the body shall land
      * and what body() shall be given, or returns negative errno: the body is
-     * thrown away and body() not called. head is valid during the call. */
+     * thrown away and body() not called. head is valid during the call
+     * and aligned to 8 bytes. */
     int (*head)(void *ctx, const void *head, size_t head_bytes,
                 size_t body_bytes, void **where, void **arg);
     /* The body is there: rc 0; or it will not come: negative errno, and
