@@ -12,7 +12,9 @@
 #define MGDS_STATIC_ASSERT _Static_assert
 #endif
 
-/* mgds_copy_kernel: any number of blocks, any alignment. When the last block is
+/* mgds_copy_kernel: any number of blocks, any alignment. If `limit` is not 0
+ * only bytes below *limit are copied: a count that the CPU wrote before it let
+ * the stream go on, constant while the kernel runs. When the last block is
  * through, the data is visible to the whole system and then, if `flag` is not
  * 0, *flag = value. `ticket` is a word in the GPU's own memory, 0 before the
  * launch and after it; it may be 0 if flag is 0. */
@@ -23,8 +25,9 @@ struct mgds_copy_args {
     uint64_t flag;
     uint64_t ticket;
     uint64_t value;
+    uint64_t limit;
 };
-MGDS_STATIC_ASSERT(sizeof(struct mgds_copy_args) == 48, "six words");
+MGDS_STATIC_ASSERT(sizeof(struct mgds_copy_args) == 56, "seven words");
 
 /* mgds_flag_kernel: one thread. Waits until *wait >= wait_value (cyclic), then
  * stores *write = write_value; either address may be 0. Gives up when the word

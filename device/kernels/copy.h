@@ -4,6 +4,7 @@
 
 #include "device/abi.h"
 #include "device/impl/kernel.h"
+#include "device/kernels/limit.h"
 
 MGDS_FN const uint8_t *mgds_copy_from(uint64_t addr)
 {
@@ -64,16 +65,17 @@ MGDS_FN void mgds_copy_kernel_body(const struct mgds_self *self,
                                    const struct mgds_copy_args *a)
 {
     uint64_t head = (16 - (a->dst & 15)) & 15;
-    uint64_t tail;
+    uint64_t bytes, tail;
 
     mgds_grid_wait();
-    if ((a->dst ^ a->src) & 15 || a->bytes < 64) {
-        mgds_copy_bytes(self, a, 0, a->bytes);
+    bytes = mgds_limit_bytes(self, a->limit, 0, a->bytes);
+    if ((a->dst ^ a->src) & 15 || bytes < 64) {
+        mgds_copy_bytes(self, a, 0, bytes);
     } else {
-        tail = head + ((a->bytes - head) & ~(uint64_t)15);
+        tail = head + ((bytes - head) & ~(uint64_t)15);
         mgds_copy_bytes(self, a, 0, head);
         mgds_copy_units(self, a, head, tail);
-        mgds_copy_bytes(self, a, tail, a->bytes);
+        mgds_copy_bytes(self, a, tail, bytes);
     }
     if (a->flag)
         mgds_copy_tell(self, a);

@@ -3,6 +3,7 @@
 #define MGDS_DEVICE_KERNELS_PACK_H
 
 #include "device/impl/kernel.h"
+#include "device/kernels/limit.h"
 #include "device/kernels/pack_abi.h"
 
 /* Of the table so much is kept in shared memory: reads of host memory, one
@@ -100,25 +101,39 @@ mgds_pack_table(const struct mgds_self *self, const struct mgds_pack_args *a)
     return table;
 }
 
-MGDS_FN void mgds_pack_kernel_body(const struct mgds_self *self,
-                                   const struct mgds_pack_args *a)
+/* Packed bytes [from, to), counted from a->first, in units. */
+MGDS_FN void mgds_pack_range(const struct mgds_self *self,
+                             const struct mgds_pack_args *a,
+                             const struct mgds_pack_node *table, uint64_t from,
+                             uint64_t to, uint32_t unit)
 {
-    const struct mgds_pack_node *table = mgds_pack_table(self, a);
-    uint64_t stride = (uint64_t)self->blocks * self->threads * a->unit;
+    uint64_t stride = (uint64_t)self->blocks * self->threads * unit;
     uint64_t i =
-        ((uint64_t)self->block * self->threads + self->thread) * a->unit;
+        from + ((uint64_t)self->block * self->threads + self->thread) * unit;
 
-    for (; i < a->bytes; i += stride) {
+    for (; i < to; i += stride) {
         uint64_t byte = a->first + i;
         uint64_t at = (uint64_t)mgds_pack_locate(table, byte);
         void *user = (void *)(uintptr_t)(a->user + at);
         void *bounce = (void *)(uintptr_t)(a->bounce + (a->mirror ? at : byte));
 
         if (a->up)
-            mgds_pack_unit(user, bounce, a->unit);
+            mgds_pack_unit(user, bounce, unit);
         else
-            mgds_pack_unit(bounce, user, a->unit);
+            mgds_pack_unit(bounce, user, unit);
     }
+}
+
+/* A limit may cut a unit: what is left of it goes byte by byte. */
+MGDS_FN void mgds_pack_kernel_body(const struct mgds_self *self,
+                                   const struct mgds_pack_args *a)
+{
+    const struct mgds_pack_node *table = mgds_pack_table(self, a);
+    uint64_t bytes = mgds_limit_bytes(self, a->limit, a->first, a->bytes);
+    uint64_t whole = bytes - bytes % a->unit;
+
+    mgds_pack_range(self, a, table, 0, whole, a->unit);
+    mgds_pack_range(self, a, table, whole, bytes, 1);
 }
 
 MGDS_KERNEL(mgds_pack_kernel, struct mgds_pack_args)

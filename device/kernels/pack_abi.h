@@ -30,7 +30,8 @@ MGDS_STATIC_ASSERT(sizeof(struct mgds_pack_node) == 64, "eight words");
 /* mgds_pack_kernel: any number of blocks. Copies packed bytes
  * [first, first + bytes) between user, where node 0 says, and bounce, in a row
  * from packed byte 0 on (or, if mirror, at the same offsets). Addresses,
- * offsets, first and bytes are multiples of unit: 1, 4, 8 or 16. */
+ * offsets, first and bytes are multiples of unit: 1, 4, 8 or 16. limit as in
+ * struct mgds_copy_args, counted from packed byte 0; any number. */
 struct mgds_pack_args {
     uint64_t user;
     uint64_t bounce;
@@ -42,7 +43,8 @@ struct mgds_pack_args {
     uint32_t up; /* from bounce to user */
     uint32_t mirror;
     uint32_t reserved;
+    uint64_t limit;
 };
-MGDS_STATIC_ASSERT(sizeof(struct mgds_pack_args) == 64, "eight words");
+MGDS_STATIC_ASSERT(sizeof(struct mgds_pack_args) == 72, "nine words");
 
 #endif

@@ -16,6 +16,7 @@
 
 const char *const mgds_summary_names[] = {"none", "rank0", "all", NULL};
 const char *const mgds_staging_names[] = {"auto", "always", "never", NULL};
+const char *const mgds_trigger_names[] = {"auto", "kernel", "memop", NULL};
 const char *const mgds_path_names[] = {"self",   "p2p", "ib-gpu",
                                        "ib-cpu", "ucx", NULL};
 
@@ -398,4 +399,23 @@ int mgds_config_launcher_rank(void)
             return (int)rank;
     }
     return -1;
+}
+
+#define CONNECTIONS "CUDA_DEVICE_MAX_CONNECTIONS"
+#define MOST_CONNECTIONS 32
+
+int mgds_config_connections(void)
+{
+    const char *text = getenv(CONNECTIONS);
+    struct span span = trim(text ? text : "");
+    uint64_t number;
+
+    if (span.length == 0 || parse_uint(span, &number) < 0 || number == 0)
+        return 0;
+    return number < MOST_CONNECTIONS ? (int)number : MOST_CONNECTIONS;
+}
+
+void mgds_config_raise_connections(void)
+{
+    setenv(CONNECTIONS, "32", 0);
 }

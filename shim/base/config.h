@@ -117,6 +117,14 @@ extern const char *const mgds_summary_names[];
 enum mgds_staging { MGDS_STAGE_AUTO, MGDS_STAGE_ALWAYS, MGDS_STAGE_NEVER };
 extern const char *const mgds_staging_names[];
 
+/* How a stream waits. */
+enum mgds_trigger {
+    MGDS_TRIGGER_AUTO,
+    MGDS_TRIGGER_KERNEL,
+    MGDS_TRIGGER_MEMOP
+};
+extern const char *const mgds_trigger_names[];
+
 /* Ways of data between two processes; sets of them have bit 1u << path. */
 enum mgds_path {
     MGDS_PATH_SELF,
@@ -142,5 +150,12 @@ void mgds_config_fini(struct mgds_config *cfg);
 /* Rank of this process as the launcher says before MPI_Init does, else -1:
  * PMI_RANK, PMIX_RANK, OMPI_COMM_WORLD_RANK or SLURM_PROCID. */
 int mgds_config_launcher_rank(void);
+
+/* CUDA_DEVICE_MAX_CONNECTIONS: 1 to 32, or 0 if it is not set to a number. */
+int mgds_config_connections(void);
+
+/* Sets it to 32 unless the user set it, to whatever. Changes the environment:
+ * while no other thread reads it. */
+void mgds_config_raise_connections(void);
 
 #endif

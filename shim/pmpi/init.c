@@ -1,8 +1,8 @@
 /*
  * Bodies of initialisation and finalisation, of both models: the world
- * (MPI_Init .. MPI_Finalize) and sessions. They learn the rank, say once what
- * we found, hold the job to MPIX_GDS_REQUIRE, and print the summary when the
- * last of them ends.
+ * (MPI_Init .. MPI_Finalize) and sessions. They learn the rank, give CUDA room
+ * for waiting streams, say once what we found, hold the job to
+ * MPIX_GDS_REQUIRE, and print the summary when the last of them ends.
  */
 #include <mpi.h>
 #include <stdatomic.h>
@@ -12,6 +12,7 @@
 #include "shim/base/trace.h"
 #include "shim/ctx.h"
 #include "shim/gds/cuda/presence.h"
+#include "shim/gds/queue/gate.h"
 #include "shim/pmpi/frame.h"
 #include "shim/pmpi/next.h"
 #include "shim/pmpi/own.h"
@@ -94,12 +95,14 @@ static mgds_word world_begun(mgds_word result)
 
 mgds_word mgds_own_Init(mgds_word argc, mgds_word argv)
 {
+    mgds_gate_prepare();
     return world_begun(MGDS_FORWARD(2)(argc, argv));
 }
 
 mgds_word mgds_own_Init_thread(mgds_word argc, mgds_word argv,
                                mgds_word required, mgds_word provided)
 {
+    mgds_gate_prepare();
     return world_begun(MGDS_FORWARD(4)(argc, argv, required, provided));
 }
 
@@ -112,8 +115,10 @@ mgds_word mgds_own_Finalize(void)
 mgds_word mgds_own_Session_init(mgds_word info, mgds_word errhandler,
                                 mgds_word session)
 {
-    mgds_word result = MGDS_FORWARD(3)(info, errhandler, session);
+    mgds_word result;
 
+    mgds_gate_prepare();
+    result = MGDS_FORWARD(3)(info, errhandler, session);
     if ((int)result == MPI_SUCCESS)
         begin();
     return result;

@@ -29,7 +29,6 @@ struct making {
     struct mgds_stream **streams;
     unsigned count;
     struct mgds_member mine;
-    bool wired;
     struct mgds_scomm_roll *roll;
     struct mgds_scomm *scomm;
 };
@@ -87,13 +86,11 @@ static int find_streams(struct making *making, int count,
     return MPI_SUCCESS;
 }
 
-/* The wire is open while the address is in use; domains hold it themselves. */
 static int find_address(struct making *making)
 {
     int rc =
         mgds_domains_open(&making->mine.address, &making->mine.address_bytes);
 
-    making->wired = rc == 0;
     making->mine.process = process_id();
     making->mine.streams = making->count;
     return rc < 0 ? mgds_mpi_class(rc) : MPI_SUCCESS;
@@ -160,8 +157,6 @@ static int create(MPI_Comm comm, int count, const MPIX_Stream handles[],
         *newcomm = making.comm;
     else
         MGDS_NEXT(Comm_free, 1)((mgds_word)&making.comm);
-    if (making.wired)
-        mgds_domains_close();
     mgds_roll_put(making.roll);
     put_streams(making.streams, making.count);
     return mgds_mpi_raise(comm, rc);

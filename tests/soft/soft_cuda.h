@@ -47,6 +47,14 @@
     X(cuIpcCloseMemHandle, (CUdeviceptr ptr))                                  \
     X(cuMemcpy, (CUdeviceptr dst, CUdeviceptr src, size_t bytes))              \
     X(cuMemsetD8_v2, (CUdeviceptr dst, unsigned char value, size_t count))     \
+    X(cuMemcpyAsync,                                                           \
+      (CUdeviceptr dst, CUdeviceptr src, size_t bytes, CUstream stream))       \
+    X(cuMemsetD8Async,                                                         \
+      (CUdeviceptr dst, unsigned char value, size_t count, CUstream stream))   \
+    X(cuStreamQuery, (CUstream stream))                                        \
+    X(cuStreamBeginCapture_v2, (CUstream stream, CUstreamCaptureMode mode))    \
+    X(cuStreamEndCapture, (CUstream stream, CUgraph * graph))                  \
+    X(cuGraphDestroy, (CUgraph graph))                                         \
     X(cuStreamSynchronize, (CUstream stream))                                  \
     X(cuStreamCreate, (CUstream * stream, unsigned flags))                     \
     X(cuStreamDestroy_v2, (CUstream stream))                                   \

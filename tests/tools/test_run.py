@@ -54,6 +54,11 @@ class WhatTheProgramGets(RunTest):
         facts = self.facts(SHOW, env={"UCX_MEM_EVENTS": "try"})
         self.assertEqual(facts["UCX_MEM_EVENTS"], ["try"])
 
+    def test_gpu_gets_all_hardware_queues_unless_the_user_chose(self):
+        name = "CUDA_DEVICE_MAX_CONNECTIONS"
+        self.assertEqual(self.facts(SHOW)[name], ["32"])
+        self.assertEqual(self.facts(SHOW, env={name: "4"})[name], ["4"])
+
     def test_arguments_survive_blanks_quotes_and_dashes(self):
         words = ["a b", "", "'x'", '"', "$HOME", "--sim=gpu", "--", "-n"]
         self.assertEqual(self.facts(SHOW, *words)["argument"], words)

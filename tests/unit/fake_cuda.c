@@ -312,6 +312,34 @@ static CUresult cuStreamGetCtx(CUstream stream, CUcontext *ctx)
     return *ctx ? CUDA_SUCCESS : CUDA_ERROR_INVALID_CONTEXT;
 }
 
+static CUresult cuStreamIsCapturing(CUstream stream,
+                                    CUstreamCaptureStatus *status)
+{
+    (void)stream;
+    *status = CU_STREAM_CAPTURE_STATUS_NONE;
+    return CUDA_SUCCESS;
+}
+
+static CUresult cuStreamBatchMemOp(CUstream stream, unsigned count,
+                                   CUstreamBatchMemOpParams *ops,
+                                   unsigned flags)
+{
+    (void)stream;
+    (void)count;
+    (void)ops;
+    (void)flags;
+    return CUDA_ERROR_NOT_SUPPORTED;
+}
+
+static CUresult cuDeviceGetAttribute(int *value, CUdevice_attribute attribute,
+                                     CUdevice device)
+{
+    (void)attribute;
+    (void)device;
+    *value = 0;
+    return CUDA_SUCCESS;
+}
+
 static CUresult cuEventCreate(CUevent *event, unsigned flags)
 {
     if (!find_context(fake_top()) || !(flags & CU_EVENT_DISABLE_TIMING))

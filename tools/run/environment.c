@@ -193,6 +193,15 @@ static int calm_ucx(const struct message *message)
     return set_variable("UCX_MEM_EVENTS", "no", message);
 }
 
+/* CUDA reads it when it starts: hardware queues, and so streams that can stand
+ * in a wait while others run. */
+static int add_connections(const struct message *message)
+{
+    if (getenv("CUDA_DEVICE_MAX_CONNECTIONS"))
+        return 0;
+    return set_variable("CUDA_DEVICE_MAX_CONNECTIONS", "32", message);
+}
+
 int mgds_run_environment_set(const struct mgds_run_options *options,
                              const struct mgds_place *place, char *text,
                              size_t size)
@@ -208,6 +217,8 @@ int mgds_run_environment_set(const struct mgds_run_options *options,
         rc = set_simulators(options, place, &message);
     if (rc == 0)
         rc = calm_ucx(&message);
+    if (rc == 0)
+        rc = add_connections(&message);
     if (rc == 0 && options->require)
         rc = set_variable("MPIX_GDS_REQUIRE", options->require, &message);
     return rc;

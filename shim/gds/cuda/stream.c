@@ -47,3 +47,14 @@ int mgds_stream_query(void *stream)
         return 0;
     return rc < 0 ? rc : 1;
 }
+
+int mgds_stream_capturing(void *stream)
+{
+    CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
+    CUresult result = mgds_driver()->cuStreamIsCapturing(stream, &status);
+    int rc = mgds_cu(result);
+
+    if (result == CUDA_ERROR_STREAM_CAPTURE_IMPLICIT)
+        return -EBUSY;
+    return rc < 0 ? rc : status != CU_STREAM_CAPTURE_STATUS_NONE;
+}

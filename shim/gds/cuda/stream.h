@@ -16,4 +16,9 @@ int mgds_stream_own(void **out, struct mgds_context *ctx);
  * of the work. Its context lives. Any thread. */
 int mgds_stream_query(void *stream);
 
+/* 1 if the program captures the stream into a graph now, also if that capture
+ * has failed already; 0 if not. -EBUSY: it is the legacy stream, which another
+ * stream's capture forbids to touch. Its context is current. */
+int mgds_stream_capturing(void *stream);
+
 #endif

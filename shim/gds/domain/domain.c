@@ -113,6 +113,13 @@ static int open_wire(void)
     return rc;
 }
 
+int mgds_domains_open(const void **address, size_t *bytes)
+{
+    int rc = open_wire();
+
+    return rc < 0 ? rc : mgds_wire_address(address, bytes);
+}
+
 /* Records of messages that nobody received. */
 static void free_message(void *domain, struct mgds_match_send *send)
 {

@@ -73,13 +73,10 @@ int mgds_domain_create(struct mgds_domain **out,
  * records go once all of it is done. NULL is allowed. */
 void mgds_domain_put(struct mgds_domain *domain);
 
-/*
- * Where this process can be reached: the wire is open, and messages for domains
- * that do not exist here yet are kept. Every open has its close; the address is
- * valid until then. Domains hold the wire open themselves.
- */
+/* Where this process can be reached: opens the wire, and keeps messages for
+ * domains that do not exist here yet. The address is valid until
+ * mgds_domains_fini. */
 int mgds_domains_open(const void **address, size_t *bytes);
-void mgds_domains_close(void);
 
 struct mgds_xfer {
     struct mgds_buffer buffer; /* layout is never NULL; ptr is set if gpu. The

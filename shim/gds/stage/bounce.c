@@ -5,6 +5,7 @@
 #include <stdint.h>
 #include <time.h>
 
+#include "shim/base/log.h"
 #include "shim/base/stats.h"
 #include "shim/gds/cuda/stream.h"
 #include "shim/gds/stage/shell.h"
@@ -46,7 +47,7 @@ static int set_layout(struct mgds_bounce *bounce,
 /* Bytes that stand for the data, with room to begin like the user's do. */
 static size_t data_bytes(const struct mgds_bounce *bounce)
 {
-    if (bounce->form == MGDS_BOUNCE_PACKED)
+    if (bounce->form != MGDS_BOUNCE_MIRROR)
         return bounce->layout->size;
     return (size_t)bounce->layout->true_extent + UNIT;
 }
@@ -55,7 +56,7 @@ static char *base_in(const struct mgds_bounce *bounce, char *piece)
 {
     uintptr_t like;
 
-    if (bounce->form == MGDS_BOUNCE_PACKED)
+    if (bounce->form != MGDS_BOUNCE_MIRROR)
         return piece;
     like = ((uintptr_t)bounce->user + (size_t)bounce->layout->true_lb) % UNIT;
     return piece + like - bounce->layout->true_lb;
@@ -76,6 +77,22 @@ static void put_table(struct mgds_bounce *bounce, size_t at,
         bounce->grain |= user->layout->size | (size_t)user->layout->extent;
 }
 
+static bool needs_table(const struct mgds_bounce *bounce)
+{
+    return bounce->way == MGDS_WAY_KERNEL ||
+           (bounce->form == MGDS_BOUNCE_STREAM &&
+            bounce->layout != &bounce->flat);
+}
+
+static int refuse_unpinned(struct mgds_bounce *bounce)
+{
+    mgds_pool_give(bounce->stage->pool, bounce->piece);
+    bounce->piece = NULL;
+    mgds_warn_once("an operation on a stream needs pinned memory and could not "
+                   "get it: MPIX_GDS_STAGE_POOL allows more");
+    return -ENOMEM;
+}
+
 /* The table lies behind the data: one piece, and nothing to look up later. */
 static int set_memory(struct mgds_bounce *bounce,
                       const struct mgds_buffer *user)
@@ -86,7 +103,7 @@ static int set_memory(struct mgds_bounce *bounce,
     int rc = 0;
 
     bounce->way = mgds_transfer_way(bounce, true);
-    if (bounce->way == MGDS_WAY_KERNEL) {
+    if (needs_table(bounce)) {
         rc = mgds_table_of(&table, user->layout);
         if (rc < 0)
             return rc;
@@ -96,10 +113,12 @@ static int set_memory(struct mgds_bounce *bounce,
     rc = mgds_pool_take(&bounce->piece, pool, bytes);
     if (rc < 0)
         return rc;
+    if (!bounce->piece->pinned && bounce->form == MGDS_BOUNCE_STREAM)
+        return refuse_unpinned(bounce);
     bounce->base = base_in(bounce, (char *)bounce->piece->addr);
     if (!bounce->piece->pinned)
         bounce->way = mgds_transfer_way(bounce, false);
-    if (table && bounce->way == MGDS_WAY_KERNEL)
+    if (table && bounce->piece->pinned)
         put_table(bounce, at, table, user);
     return 0;
 }
@@ -168,9 +187,9 @@ static char *address_of(const struct mgds_bounce *bounce)
     return (char *)at;
 }
 
-/* Whether the memory is still what was looked at. Chunks mapped side by side
- * have ids of their own, and then nothing can be said of them. */
-static int check(const struct mgds_bounce *bounce)
+/* Chunks mapped side by side have ids of their own, and then nothing can be
+ * said of them. */
+int mgds_bounce_check(const struct mgds_bounce *bounce)
 {
     struct mgds_ptr now;
     int rc = mgds_ptr_find(&now, address_of(bounce), 1);
@@ -193,7 +212,7 @@ static int queue(struct mgds_bounce *bounce, bool up, size_t first,
 
     if (rc < 0)
         return rc;
-    rc = check(bounce);
+    rc = mgds_bounce_check(bounce);
     if (rc == 0)
         rc = mgds_transfer_queue(bounce, up, first, bytes, &queued);
     if (queued) {

@@ -54,6 +54,9 @@ enum mgds_bounce_form {
     /* As in the user's memory: to be given to the call below with the user's
      * count and datatype. Gaps are undefined, and cost memory. */
     MGDS_BOUNCE_MIRROR,
+    /* Packed, and fit for a stream of the program's: pinned (else -ENOMEM),
+     * with a table for the pack kernel unless the buffer is dense. */
+    MGDS_BOUNCE_STREAM,
 };
 
 /* Makes one; nothing is copied. Allocates, in the driver too when pools are
@@ -62,6 +65,10 @@ enum mgds_bounce_form {
  * layout. A buffer without bytes is allowed, its copies do nothing. */
 int mgds_bounce_create(struct mgds_bounce **out, const struct mgds_buffer *user,
                        enum mgds_bounce_form form);
+
+/* Whether the memory is still the one that was looked at: 0, or -EFAULT. Where
+ * a buffer is used in a later call than it was given in. */
+int mgds_bounce_check(const struct mgds_bounce *bounce);
 
 /* What stands for the user's addr in the call below. Constant. For MIRROR the
  * address where element 0 would begin, which may lie outside of the memory if

@@ -13,7 +13,7 @@
 /* A kernel over the host link: more blocks would only take the GPU from the
  * program. 32 blocks of 16-byte units keep 128 KiB in flight, twice what a
  * fast link needs. */
-enum { THREADS = 256, MOST_BLOCKS = 32 };
+enum { MOST_BLOCKS = 32 };
 
 static int cuda_load(void **kernel, struct mgds_context *ctx, const void *image,
                      const char *name)
@@ -50,15 +50,20 @@ void mgds_pack_use(const struct mgds_pack_door *use)
     door = use;
 }
 
+unsigned mgds_pack_blocks(uint64_t units)
+{
+    uint64_t blocks = units / MGDS_PACK_THREADS + 1;
+
+    if (blocks > 1 && units % MGDS_PACK_THREADS == 0)
+        blocks--;
+    return blocks < MOST_BLOCKS ? (unsigned)blocks : MOST_BLOCKS;
+}
+
 static int launch(void *kernel, void *stream, const struct mgds_pack_args *args)
 {
-    uint64_t units = args->bytes / args->unit;
-    uint64_t blocks = (units + THREADS - 1) / THREADS;
-
-    if (blocks > MOST_BLOCKS)
-        blocks = MOST_BLOCKS;
-    return door->launch(kernel, stream, blocks ? (unsigned)blocks : 1, THREADS,
-                        args, sizeof(*args));
+    return door->launch(kernel, stream,
+                        mgds_pack_blocks(args->bytes / args->unit),
+                        MGDS_PACK_THREADS, args, sizeof(*args));
 }
 
 static int load(void **kernel, struct mgds_context *ctx, void *stream)
@@ -105,8 +110,8 @@ static uint32_t unit_of(uint64_t bits)
     return bits & 15 ? 8 : 16;
 }
 
-int mgds_pack_launch(struct mgds_bounce *bounce, bool up, size_t first,
-                     size_t bytes)
+static struct mgds_pack_args args_of(const struct mgds_bounce *bounce, bool up,
+                                     size_t first, size_t bytes)
 {
     struct mgds_pack_args args = {
         .user = (uintptr_t)bounce->user,
@@ -121,6 +126,24 @@ int mgds_pack_launch(struct mgds_bounce *bounce, bool up, size_t first,
 
     args.unit =
         unit_of(args.user | args.bounce | first | bytes | bounce->grain);
+    return args;
+}
+
+int mgds_pack_queue(const struct mgds_bounce *bounce,
+                    const struct mgds_stage *stage, void *stream, bool up,
+                    const uint64_t *limit)
+{
+    struct mgds_pack_args args = args_of(bounce, up, 0, bounce->layout->size);
+
+    args.limit = (uintptr_t)limit;
+    return launch(stage->kernel, stream, &args);
+}
+
+int mgds_pack_launch(struct mgds_bounce *bounce, bool up, size_t first,
+                     size_t bytes)
+{
+    const struct mgds_pack_args args = args_of(bounce, up, first, bytes);
+
     mgds_count(stage_launches);
     return launch(bounce->stage->kernel, bounce->stage->stream, &args);
 }

@@ -11,6 +11,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "shim/gds/cuda/context.h"
 #include "shim/gds/stage/shell.h"
@@ -44,5 +45,17 @@ void mgds_pack_unload(void *kernel, struct mgds_context *ctx);
  * context is current. */
 int mgds_pack_launch(struct mgds_bounce *bounce, bool up, size_t first,
                      size_t bytes);
+
+/* Queues that stage's kernel for all bytes of a bounce that has a table, on a
+ * stream of the stage's context, which is current. limit: a word in pinned
+ * memory, packed bytes from whose value on are not touched, or NULL. */
+int mgds_pack_queue(const struct mgds_bounce *bounce,
+                    const struct mgds_stage *stage, void *stream, bool up,
+                    const uint64_t *limit);
+
+/* The threads of a block of a copying kernel, and the blocks for so many pieces
+ * of work that a thread does at once. */
+enum { MGDS_PACK_THREADS = 256 };
+unsigned mgds_pack_blocks(uint64_t units);
 
 #endif

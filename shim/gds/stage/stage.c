@@ -176,28 +176,35 @@ static bool forget(struct mgds_stage *stage)
     return !mgds_shell_close(stage);
 }
 
-int mgds_stage_of(struct mgds_stage **out, const struct mgds_ptr *ptr)
+int mgds_stage_of_context(struct mgds_stage **out, struct mgds_context *ctx)
 {
-    struct mgds_context *ctx;
-    struct mgds_stage *stage;
-    int rc = mgds_context_of_ptr(&ctx, ptr);
+    struct mgds_stage *stage = find(ctx);
+    int rc;
 
-    if (rc < 0)
-        return rc;
-    stage = find(ctx);
     if (stage) {
-        mgds_context_put(ctx);
         *out = stage;
         return 0;
     }
     sift(lives);
-    rc = create(&stage, ctx);
+    rc = create(&stage, mgds_context_get(ctx));
     if (rc < 0) {
         mgds_context_put(ctx);
         return rc;
     }
     *out = insert(stage);
     return 0;
+}
+
+int mgds_stage_of(struct mgds_stage **out, const struct mgds_ptr *ptr)
+{
+    struct mgds_context *ctx;
+    int rc = mgds_context_of_ptr(&ctx, ptr);
+
+    if (rc < 0)
+        return rc;
+    rc = mgds_stage_of_context(out, ctx);
+    mgds_context_put(ctx);
+    return rc;
 }
 
 void mgds_stage_trim(void)

@@ -40,6 +40,9 @@ struct mgds_stage {
  * -ENOMEM, -ESHUTDOWN, -ENODEV and what the driver says. */
 int mgds_stage_of(struct mgds_stage **out, const struct mgds_ptr *ptr);
 
+/* The same for a context itself. */
+int mgds_stage_of_context(struct mgds_stage **out, struct mgds_context *ctx);
+
 struct mgds_stage *mgds_stage_get(struct mgds_stage *stage);
 void mgds_stage_put(struct mgds_stage *stage);
 

@@ -53,9 +53,7 @@ static int look(void *arg, const struct mgds_span *span, size_t packed)
     return 0;
 }
 
-/* All in the one allocation that was looked at: a kernel that touched anything
- * else would break the program's context. */
-static bool is_inside(const struct mgds_bounce *bounce)
+bool mgds_transfer_inside(const struct mgds_bounce *bounce)
 {
     const struct mgds_ptr *ptr = &bounce->ptr;
     uintptr_t from = (uintptr_t)bounce->user + (size_t)bounce->layout->true_lb;
@@ -69,7 +67,8 @@ enum mgds_way mgds_transfer_way(const struct mgds_bounce *bounce, bool pinned)
 {
     struct traits traits = {.copyable = true};
     bool few = bounce->layout->spans <= MOST_COPIES;
-    bool kernel = pinned && bounce->stage->kernel && is_inside(bounce);
+    bool kernel =
+        pinned && bounce->stage->kernel && mgds_transfer_inside(bounce);
 
     if (few)
         mgds_layout_walk(bounce->layout, 0, SIZE_MAX, look, &traits);
@@ -211,7 +210,7 @@ int mgds_transfer_queue(struct mgds_bounce *bounce, bool up, size_t first,
                         size_t bytes, bool *queued)
 {
     struct transfer transfer = {
-        .bounce = bounce, .up = up, .inside = is_inside(bounce)};
+        .bounce = bounce, .up = up, .inside = mgds_transfer_inside(bounce)};
     int rc;
 
     if (bounce->way == MGDS_WAY_KERNEL) {

@@ -12,6 +12,10 @@
  * GPU can reach or not. */
 enum mgds_way mgds_transfer_way(const struct mgds_bounce *bounce, bool pinned);
 
+/* All of it in the one allocation that was looked at: a kernel that touched
+ * anything else would break the program's context. */
+bool mgds_transfer_inside(const struct mgds_bounce *bounce);
+
 /* Queues the packed bytes, which the layout has. The bounce's context is
  * current. *queued: something is under way, also if the rest failed. -EFAULT:
  * the driver does not know the memory. */

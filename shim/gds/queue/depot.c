@@ -1,0 +1,223 @@
+/* Depots: made, found, forgotten; see depot.h. */
+#include "shim/gds/queue/depot.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "device/abi.h"
+#include "device/kernels.h"
+#include "shim/base/alloc.h"
+#include "shim/base/lock.h"
+#include "shim/base/log.h"
+#include "shim/ctx.h"
+#include "shim/gds/cuda/event.h"
+#include "shim/gds/cuda/memop.h"
+#include "shim/gds/stage/shell.h"
+
+static struct mgds_lock depots_lock = MGDS_LOCK_INIT(MGDS_LOCK_REGISTRY);
+static struct mgds_depot *depots; /* under depots_lock */
+
+static void destroy(struct mgds_depot *depot)
+{
+    if (depot->flag)
+        mgds_kernel_unload(depot->flag);
+    if (depot->copy)
+        mgds_kernel_unload(depot->copy);
+    mgds_words_destroy(depot->words);
+    if (depot->stage)
+        mgds_stage_put(depot->stage);
+    mgds_context_put(depot->ctx);
+    free(depot);
+}
+
+void mgds_depot_put(struct mgds_depot *depot)
+{
+    if (__atomic_sub_fetch(&depot->refs, 1, __ATOMIC_ACQ_REL) == 0)
+        destroy(depot);
+}
+
+static int refuse_kernels(int rc)
+{
+    errno = -rc;
+    mgds_err("no stream of this GPU can be used: the kernels for it cannot be "
+             "loaded (%m): build mpix-gds with nvcc for this GPU");
+    return -ENOTSUP;
+}
+
+static int load(struct mgds_depot *depot)
+{
+    int rc = mgds_kernel_load(&depot->copy, depot->ctx, mgds_kernel_image,
+                              "mgds_copy_kernel");
+
+    if (rc == 0)
+        rc = mgds_kernel_load(&depot->flag, depot->ctx, mgds_kernel_image,
+                              "mgds_flag_kernel");
+    if (rc == 0 && !depot->stage->kernel)
+        rc = -ENOTSUP;
+    return rc == -ENOTSUP || rc == -ENOENT ? refuse_kernels(rc) : rc;
+}
+
+/* A first launch may wait for the device, so it is done here, over nothing. */
+static int launch_once(struct mgds_depot *depot)
+{
+    const struct mgds_copy_args copy = {0};
+    const struct mgds_flag_args flag = {0};
+    void *stream = depot->stage->stream;
+    int rc = mgds_kernel_launch(depot->copy, stream, 1, 1, &copy);
+
+    return rc < 0 ? rc : mgds_kernel_launch(depot->flag, stream, 1, 1, &flag);
+}
+
+/* Some platforms know the calls and refuse them. */
+static int try_memops(struct mgds_depot *depot, unsigned width)
+{
+    const struct mgds_memop trial[] = {
+        {.word = depot->trial, .value = 1},
+        {.wait = true, .word = depot->trial, .value = 1},
+    };
+
+    if (width == 0)
+        return -ENOTSUP;
+    return mgds_memop_queue(depot->stage->stream, width, trial, 2);
+}
+
+static int set_trigger(struct mgds_depot *depot)
+{
+    enum mgds_trigger trigger = mgds_ctx()->config.trigger;
+    unsigned width = mgds_memop_width(depot->ctx);
+    int rc;
+
+    if (trigger == MGDS_TRIGGER_KERNEL)
+        return 0;
+    rc = try_memops(depot, width);
+    if (rc == 0)
+        depot->width = width;
+    if (rc == -ENOTSUP && trigger == MGDS_TRIGGER_MEMOP) {
+        mgds_err("MPIX_GDS_TRIGGER=memop, but this GPU has no stream memory "
+                 "operations: leave it at auto, kernels wait then");
+        return rc;
+    }
+    return rc == -ENOTSUP ? 0 : rc;
+}
+
+/* The first event ever may wait for the device as well. */
+static int make_event(struct mgds_depot *depot)
+{
+    struct mgds_event event;
+    int rc = mgds_event_init(&event, depot->ctx);
+
+    if (rc == 0)
+        mgds_event_fini(&event);
+    return rc;
+}
+
+static int warm(struct mgds_depot *depot)
+{
+    int rc = mgds_context_enter(depot->ctx);
+
+    if (rc < 0)
+        return rc;
+    rc = launch_once(depot);
+    if (rc == 0)
+        rc = set_trigger(depot);
+    mgds_context_leave();
+    return rc < 0 ? rc : make_event(depot);
+}
+
+static int fill(struct mgds_depot *depot)
+{
+    int rc = mgds_stage_of_context(&depot->stage, depot->ctx);
+
+    if (rc == 0)
+        rc = load(depot);
+    if (rc == 0)
+        rc = mgds_words_create(&depot->words, depot->ctx);
+    if (rc == 0)
+        rc = mgds_words_take(&depot->trial, depot->words);
+    return rc < 0 ? rc : warm(depot);
+}
+
+static int create(struct mgds_depot **out, struct mgds_context *ctx)
+{
+    struct mgds_depot *depot =
+        (struct mgds_depot *)mgds_calloc(1, sizeof(*depot));
+    int rc;
+
+    if (!depot)
+        return -ENOMEM;
+    depot->ctx = mgds_context_get(ctx);
+    depot->refs = 1;
+    rc = fill(depot);
+    if (rc < 0)
+        destroy(depot);
+    else
+        *out = depot;
+    return rc;
+}
+
+static struct mgds_depot *find_locked(const struct mgds_context *ctx)
+{
+    struct mgds_depot *depot = depots;
+
+    while (depot && depot->ctx != ctx)
+        depot = depot->next;
+    if (depot)
+        __atomic_fetch_add(&depot->refs, 1, __ATOMIC_RELAXED);
+    return depot;
+}
+
+/* Takes the caller's reference over; the one that is in the list, with one. */
+static struct mgds_depot *insert(struct mgds_depot *fresh)
+{
+    struct mgds_depot *found;
+
+    mgds_lock_acquire(&depots_lock);
+    found = find_locked(fresh->ctx);
+    if (!found) {
+        fresh->refs = 2;
+        fresh->next = depots;
+        depots = found = fresh;
+    }
+    mgds_lock_release(&depots_lock);
+    if (found != fresh)
+        mgds_depot_put(fresh);
+    return found;
+}
+
+int mgds_depot_of(struct mgds_depot **out, struct mgds_context *ctx)
+{
+    struct mgds_depot *depot;
+    int rc;
+
+    mgds_lock_acquire(&depots_lock);
+    depot = find_locked(ctx);
+    mgds_lock_release(&depots_lock);
+    if (depot) {
+        *out = depot;
+        return 0;
+    }
+    rc = create(&depot, ctx);
+    if (rc == 0)
+        *out = insert(depot);
+    return rc;
+}
+
+static struct mgds_depot *take_first(void)
+{
+    struct mgds_depot *first;
+
+    mgds_lock_acquire(&depots_lock);
+    first = depots;
+    if (first)
+        depots = first->next;
+    mgds_lock_release(&depots_lock);
+    return first;
+}
+
+void mgds_depot_fini(void)
+{
+    struct mgds_depot *depot;
+
+    while ((depot = take_first()) != NULL)
+        mgds_depot_put(depot);
+}

@@ -1,0 +1,37 @@
+/*
+ * What the streams of a context share: kernels, words, and how its device can
+ * wait. Made with the first stream, so that nothing has to be made where a
+ * wait stands; kept until the context is gone or the engine ends.
+ *
+ * Concurrency. One list under depots_lock (REGISTRY), never held across a
+ * driver call; it holds a reference. All else is constant.
+ */
+#ifndef MGDS_QUEUE_DEPOT_H
+#define MGDS_QUEUE_DEPOT_H
+
+#include "shim/gds/cuda/kernel.h"
+#include "shim/gds/queue/words.h"
+#include "shim/gds/stage/stage.h"
+
+struct mgds_depot {
+    struct mgds_context *ctx;
+    struct mgds_stage *stage; /* has the pack kernel */
+    struct mgds_kernel_handle *copy, *flag;
+    struct mgds_words *words;
+    uint64_t *trial; /* a line that a memory operation was tried on */
+    unsigned width;  /* of memory operations; 0: kernels wait */
+    unsigned refs;   /* atomic */
+    struct mgds_depot *next;
+};
+
+/* The depot of a context, with a reference. -ENOTSUP: no kernels for its
+ * device, or no memory operations though MPIX_GDS_TRIGGER=memop (one line says
+ * which). -ENOMEM, -ESHUTDOWN. */
+int mgds_depot_of(struct mgds_depot **out, struct mgds_context *ctx);
+void mgds_depot_put(struct mgds_depot *depot);
+
+/* Forgets all of them, for MPI_Finalize and tests; those with streams go with
+ * the last one. Before mgds_stage_fini. */
+void mgds_depot_fini(void);
+
+#endif

@@ -1,0 +1,70 @@
+/* Waiting streams and hardware queues; see gate.h. */
+#include "shim/gds/queue/gate.h"
+
+#include "shim/base/config.h"
+#include "shim/base/log.h"
+#include "shim/gds/cuda/presence.h"
+
+enum {
+    DEVICES = 64,
+    USUAL = 8,
+    SPARE = 2, /* queues that must stay free: copies, and the program */
+};
+
+static int waiting[DEVICES]; /* streams, by device; atomic */
+
+void mgds_gate_prepare(void)
+{
+    if (!mgds_presence_scan())
+        mgds_config_raise_connections();
+}
+
+static int connections(void)
+{
+    int set = mgds_config_connections();
+
+    return set > 0 ? set : USUAL;
+}
+
+void mgds_gate_tell(void)
+{
+    static int told; /* atomic */
+
+    if (mgds_config_connections() > 0 ||
+        __atomic_exchange_n(&told, 1, __ATOMIC_RELAXED))
+        return;
+    mgds_info("CUDA started before CUDA_DEVICE_MAX_CONNECTIONS could be "
+              "raised: at most %d streams can wait at a time; start the "
+              "program with mpix-gds-run, or set it to 32",
+              USUAL - SPARE);
+}
+
+/* Devices beyond the table share its last place: they warn too soon. */
+static int *place_of(int device)
+{
+    return &waiting[device >= 0 && device < DEVICES ? device : DEVICES - 1];
+}
+
+void mgds_gate_enter(int device)
+{
+    int now = __atomic_add_fetch(place_of(device), 1, __ATOMIC_RELAXED);
+
+    if (now < connections() - SPARE)
+        return;
+    mgds_warn_once(
+        "%d streams of GPU %d wait for messages, which has %d "
+        "hardware queues: when all are taken nothing else runs "
+        "there; let fewer streams wait at a time%s",
+        now, device, connections(),
+        connections() < 32 ? ", or set CUDA_DEVICE_MAX_CONNECTIONS=32" : "");
+}
+
+void mgds_gate_leave(int device)
+{
+    __atomic_sub_fetch(place_of(device), 1, __ATOMIC_RELAXED);
+}
+
+int mgds_gate_count(int device)
+{
+    return __atomic_load_n(place_of(device), __ATOMIC_RELAXED);
+}

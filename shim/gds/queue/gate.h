@@ -1,0 +1,28 @@
+/*
+ * How many streams of a GPU stand in a wait of ours. When as many as it has
+ * hardware queues do, no other stream of it runs, and what would end the waits
+ * may be among those (measured). CUDA_DEVICE_MAX_CONNECTIONS says how many
+ * there are: 8 unless set, at most 32, and CUDA reads it when it starts. So it
+ * is raised before that: by mpix-gds-run, else in MPI_Init.
+ */
+#ifndef MGDS_QUEUE_GATE_H
+#define MGDS_QUEUE_GATE_H
+
+#include <stdbool.h>
+
+/* Sets CUDA_DEVICE_MAX_CONNECTIONS to 32 unless the user set it or libcuda is
+ * in the process already. Where other threads hardly run yet: MPI_Init. */
+void mgds_gate_prepare(void);
+
+/* One line, once, if it was too late for that. */
+void mgds_gate_tell(void);
+
+/* A stream of the device begins to stand in a wait, or ends to. Warns once when
+ * the device is nearly full of them. Any thread. */
+void mgds_gate_enter(int device);
+void mgds_gate_leave(int device);
+
+/* How many stand there now. */
+int mgds_gate_count(int device);
+
+#endif

@@ -1,0 +1,161 @@
+/* Kernels, copies and memory operations for steps; see steps.h. */
+#include "shim/gds/queue/steps.h"
+
+#include <errno.h>
+
+#include "device/abi.h"
+#include "shim/base/stats.h"
+#include "shim/gds/cuda/mem.h"
+#include "shim/gds/cuda/memop.h"
+#include "shim/gds/stage/pack.h"
+#include "shim/gds/stage/shell.h"
+#include "shim/gds/stage/transfer.h"
+
+/* From here on a copy engine is as fast as a kernel, and leaves the GPU's own
+ * units to the program. An estimate, to be measured. */
+enum { LARGE = 1 << 20, UNIT = 16 };
+
+static bool is_word(const struct mgds_step *step)
+{
+    return step->kind == MGDS_STEP_FLAG || step->kind == MGDS_STEP_WAIT;
+}
+
+static unsigned count_words(const struct mgds_step *steps, unsigned count)
+{
+    unsigned words = 0;
+
+    while (words < count && words < MGDS_MEMOP_MOST && is_word(&steps[words]))
+        words++;
+    return words;
+}
+
+static void mark(struct mgds_step *steps, unsigned count)
+{
+    for (unsigned i = 0; i < count; i++)
+        steps[i].put = true;
+}
+
+static int queue_memops(const struct mgds_steps_to *to, struct mgds_step *steps,
+                        unsigned count)
+{
+    struct mgds_memop ops[MGDS_MEMOP_MOST];
+    int rc;
+
+    for (unsigned i = 0; i < count; i++)
+        ops[i] = (struct mgds_memop){.wait = steps[i].kind == MGDS_STEP_WAIT,
+                                     .word = steps[i].word,
+                                     .value = steps[i].value};
+    rc = mgds_memop_queue(to->stream, to->depot->width, ops, count);
+    if (rc < 0)
+        return rc;
+    mark(steps, count);
+    mgds_count(queue_batches);
+    return 0;
+}
+
+/* A wait and the flag behind it are two launches: one that gives up stores
+ * nothing, but the flag must come. */
+static int queue_flag(const struct mgds_steps_to *to, struct mgds_step *step)
+{
+    bool wait = step->kind == MGDS_STEP_WAIT;
+    struct mgds_flag_args args = {.abort = (uintptr_t)to->abort};
+    int rc;
+
+    if (wait) {
+        args.wait = (uintptr_t)step->word;
+        args.wait_value = step->value;
+    } else {
+        args.write = (uintptr_t)step->word;
+        args.write_value = step->value;
+    }
+    rc = mgds_kernel_launch(to->depot->flag, to->stream, 1, 1, &args);
+    if (rc < 0)
+        return rc;
+    mark(step, 1);
+    mgds_count(queue_launches);
+    return 0;
+}
+
+static int queue_engine(const struct mgds_steps_to *to,
+                        const struct mgds_bounce *bounce)
+{
+    const struct mgds_copy copy = {.dst = bounce->base,
+                                   .src = bounce->user,
+                                   .width = bounce->layout->size,
+                                   .rows = 1,
+                                   .planes = 1};
+
+    return mgds_copy_async(&copy, to->stream);
+}
+
+static int queue_dense(const struct mgds_steps_to *to,
+                       const struct mgds_step *step)
+{
+    const struct mgds_bounce *bounce = step->bounce;
+    bool up = step->kind == MGDS_STEP_UNPACK;
+    struct mgds_copy_args args = {
+        .dst = (uintptr_t)(up ? bounce->user : bounce->base),
+        .src = (uintptr_t)(up ? bounce->base : bounce->user),
+        .bytes = bounce->layout->size,
+        .limit = up ? (uintptr_t)step->word : 0,
+    };
+
+    if (!up && args.bytes >= LARGE && mgds_transfer_inside(bounce))
+        return queue_engine(to, bounce);
+    mgds_count(queue_launches);
+    return mgds_kernel_launch(to->depot->copy, to->stream,
+                              mgds_pack_blocks(args.bytes / UNIT),
+                              MGDS_PACK_THREADS, &args);
+}
+
+static int queue_irregular(const struct mgds_steps_to *to,
+                           const struct mgds_step *step)
+{
+    bool up = step->kind == MGDS_STEP_UNPACK;
+
+    mgds_count(queue_launches);
+    return mgds_pack_queue(step->bounce, to->depot->stage, to->stream, up,
+                           up ? step->word : NULL);
+}
+
+/* The memory is looked at again: a buffer may have been freed since the call
+ * that it was given to. */
+static int queue_copy(const struct mgds_steps_to *to, struct mgds_step *step)
+{
+    const struct mgds_bounce *bounce = step->bounce;
+    int rc = 0;
+
+    if (bounce->layout->size > 0)
+        rc = mgds_bounce_check(bounce);
+    if (rc == 0 && bounce->layout->size > 0)
+        rc = bounce->layout == &bounce->flat ? queue_dense(to, step)
+                                             : queue_irregular(to, step);
+    if (rc == 0)
+        mark(step, 1);
+    return rc;
+}
+
+static int queue_some(const struct mgds_steps_to *to, struct mgds_step *steps,
+                      unsigned count, unsigned *done)
+{
+    unsigned words = count_words(steps, count);
+
+    *done = 1;
+    if (words == 0)
+        return queue_copy(to, steps);
+    if (to->depot->width == 0)
+        return queue_flag(to, steps);
+    *done = words;
+    return queue_memops(to, steps, words);
+}
+
+int mgds_steps_queue(const struct mgds_steps_to *to, struct mgds_step *steps,
+                     unsigned count)
+{
+    unsigned done;
+    int rc = 0;
+
+    for (unsigned i = 0; i < count && rc == 0; i += done)
+        rc = queue_some(to, steps + i, count - i, &done);
+    return rc;
+}

@@ -1,0 +1,20 @@
+/* Steps into driver calls, for gstream.c. */
+#ifndef MGDS_QUEUE_STEPS_H
+#define MGDS_QUEUE_STEPS_H
+
+#include "shim/gds/queue/depot.h"
+#include "shim/gds/queue/gstream.h"
+
+/* Where steps go. */
+struct mgds_steps_to {
+    const struct mgds_depot *depot;
+    void *stream;          /* of the depot's context, which is current */
+    const uint64_t *abort; /* for waits that are kernels */
+};
+
+/* Queues them in order, neighbours that can be in one call; sets put of each
+ * that is queued. The first error ends it. */
+int mgds_steps_queue(const struct mgds_steps_to *to, struct mgds_step *steps,
+                     unsigned count);
+
+#endif

@@ -1,0 +1,130 @@
+/* Streams, words and steps as tests want them. */
+#include "tests/soft/queue_place.h"
+
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <sched.h>
+#include <time.h>
+#include <cmocka.h>
+
+#include "shim/gds/cuda/defer.h"
+#include "shim/gds/queue/depot.h"
+#include "shim/gds/stage/stage.h"
+
+enum { PATIENCE_S = 60 };
+
+int queue_finish(void **state)
+{
+    (void)state;
+    mgds_depot_fini();
+    mgds_stage_fini();
+    mgds_defer_drain();
+    return 0;
+}
+
+struct mgds_gstream *queue_gstream_of(CUstream native)
+{
+    struct mgds_gstream *stream = NULL;
+
+    assert_int_equal(mgds_gstream_create(&stream, native), 0);
+    assert_non_null(stream);
+    return stream;
+}
+
+void queue_open(struct queue_stream *stream, unsigned flags)
+{
+    OK(cu.cuStreamCreate(&stream->native, flags));
+    stream->gstream = queue_gstream_of(stream->native);
+}
+
+void queue_close(struct queue_stream *stream)
+{
+    OK(cu.cuStreamSynchronize(stream->native));
+    OK(cu.cuStreamDestroy_v2(stream->native));
+    mgds_gstream_release(stream->gstream);
+}
+
+uint64_t *queue_take(struct mgds_gstream *stream)
+{
+    uint64_t *line = NULL;
+
+    assert_int_equal(mgds_words_take(&line, mgds_gstream_words(stream)), 0);
+    assert_non_null(line);
+    return line;
+}
+
+void queue_give(struct mgds_gstream *stream, uint64_t *line)
+{
+    mgds_words_give(mgds_gstream_words(stream), line);
+}
+
+uint64_t queue_read(const uint64_t *word)
+{
+    return __atomic_load_n(word, __ATOMIC_ACQUIRE);
+}
+
+void queue_write(uint64_t *word, uint64_t value)
+{
+    __atomic_store_n(word, value, __ATOMIC_RELEASE);
+}
+
+static time_t seconds(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return now.tv_sec;
+}
+
+void queue_await(const uint64_t *word, uint64_t value)
+{
+    time_t end = seconds() + PATIENCE_S;
+
+    while (queue_read(word) < value) {
+        if (seconds() > end)
+            fail_msg("the word is still %lu, not %lu",
+                     (unsigned long)queue_read(word), (unsigned long)value);
+        sched_yield();
+    }
+}
+
+struct mgds_step queue_pack(struct mgds_bounce *bounce)
+{
+    return (struct mgds_step){.kind = MGDS_STEP_PACK, .bounce = bounce};
+}
+
+struct mgds_step queue_unpack(struct mgds_bounce *bounce, uint64_t *limit)
+{
+    return (struct mgds_step){
+        .kind = MGDS_STEP_UNPACK, .bounce = bounce, .word = limit};
+}
+
+struct mgds_step queue_flag(uint64_t *word, uint64_t value)
+{
+    return (struct mgds_step){
+        .kind = MGDS_STEP_FLAG, .word = word, .value = value};
+}
+
+struct mgds_step queue_wait(uint64_t *word, uint64_t value)
+{
+    return (struct mgds_step){
+        .kind = MGDS_STEP_WAIT, .word = word, .value = value};
+}
+
+void queue_put(struct mgds_gstream *stream, struct mgds_step *steps,
+               unsigned count)
+{
+    uint64_t ticket = mgds_gstream_ticket(stream);
+
+    assert_int_equal(mgds_gstream_put(stream, ticket, steps, count), 0);
+    for (unsigned i = 0; i < count; i++)
+        assert_true(steps[i].put);
+}
+
+void queue_hold(CUstream native, uint64_t *gate)
+{
+    OK(cu.cuStreamWaitValue32_v2(native, (CUdeviceptr)(uintptr_t)gate, 1,
+                                 CU_STREAM_WAIT_VALUE_GEQ));
+}
