@@ -108,74 +108,61 @@ static int run(const struct mgds_stream_call *call, MPI_Status *status)
     return mgds_mpi_error(call->scomm->handle, rc);
 }
 
-int mgds_mpix_Send_enqueue(const void *buf, MPI_Count count, MPI_Datatype type,
-                           int dest, int tag, MPI_Comm comm)
+static struct mgds_stream_call call_of(const struct mgds_mpix_args *args,
+                                       bool receives)
 {
-    struct mgds_stream_call call = {
-        .addr = buf, .count = count, .type = type, .peer = dest, .tag = tag};
-    int rc = begin(&call, comm);
+    return (struct mgds_stream_call){.addr = args->buf,
+                                     .count = args->count,
+                                     .type = args->type,
+                                     .peer = args->peer,
+                                     .tag = args->tag,
+                                     .receives = receives};
+}
+
+static int block(const struct mgds_mpix_args *args, bool receives)
+{
+    struct mgds_stream_call call = call_of(args, receives);
+    int rc = begin(&call, args->comm);
 
     if (rc == MPI_SUCCESS)
-        rc = run(&call, MPI_STATUS_IGNORE);
+        rc = run(&call, receives ? args->status : MPI_STATUS_IGNORE);
     mgds_scomm_put(call.scomm);
     return rc;
 }
 
-int mgds_mpix_Recv_enqueue(void *buf, MPI_Count count, MPI_Datatype type,
-                           int source, int tag, MPI_Comm comm,
-                           MPI_Status *status)
+static int start(const struct mgds_mpix_args *args, bool receives)
 {
-    struct mgds_stream_call call = {.addr = buf,
-                                    .count = count,
-                                    .type = type,
-                                    .peer = source,
-                                    .tag = tag,
-                                    .receives = true};
-    int rc = begin(&call, comm);
+    struct mgds_stream_call call = call_of(args, receives);
+    struct mgds_stream_pair pair = {.receive = receives ? &call : NULL,
+                                    .send = receives ? NULL : &call};
+    int rc = begin(&call, args->comm);
 
+    if (rc == MPI_SUCCESS && !args->request)
+        rc = mgds_mpi_raise(args->comm, MPI_ERR_ARG);
     if (rc == MPI_SUCCESS)
-        rc = run(&call, status);
+        rc = mgds_stream_req_start(args->request, &pair);
     mgds_scomm_put(call.scomm);
     return rc;
 }
 
-static int start(struct mgds_stream_call *call, MPI_Comm comm,
-                 MPI_Request *request)
+int mgds_mpix_Send_enqueue(const struct mgds_mpix_args *args)
 {
-    struct mgds_stream_pair pair = {.receive = call->receives ? call : NULL,
-                                    .send = call->receives ? NULL : call};
-    int rc = begin(call, comm);
-
-    if (rc == MPI_SUCCESS && !request)
-        rc = mgds_mpi_raise(comm, MPI_ERR_ARG);
-    if (rc == MPI_SUCCESS)
-        rc = mgds_stream_req_start(request, &pair);
-    mgds_scomm_put(call->scomm);
-    return rc;
+    return block(args, false);
 }
 
-int mgds_mpix_Isend_enqueue(const void *buf, MPI_Count count, MPI_Datatype type,
-                            int dest, int tag, MPI_Comm comm,
-                            MPI_Request *request)
+int mgds_mpix_Recv_enqueue(const struct mgds_mpix_args *args)
 {
-    struct mgds_stream_call call = {
-        .addr = buf, .count = count, .type = type, .peer = dest, .tag = tag};
-
-    return start(&call, comm, request);
+    return block(args, true);
 }
 
-int mgds_mpix_Irecv_enqueue(void *buf, MPI_Count count, MPI_Datatype type,
-                            int source, int tag, MPI_Comm comm,
-                            MPI_Request *request)
+int mgds_mpix_Isend_enqueue(const struct mgds_mpix_args *args)
 {
-    struct mgds_stream_call call = {.addr = buf,
-                                    .count = count,
-                                    .type = type,
-                                    .peer = source,
-                                    .tag = tag,
-                                    .receives = true};
+    return start(args, false);
+}
 
-    return start(&call, comm, request);
+int mgds_mpix_Irecv_enqueue(const struct mgds_mpix_args *args)
+{
+    return start(args, true);
 }
 
 /*
@@ -375,17 +362,10 @@ int mgds_mpix_Waitall_enqueue(int count, MPI_Request requests[],
     return wait_for(&waiting);
 }
 
-int mgds_mpix_Allreduce_enqueue(const void *sendbuf, void *recvbuf,
-                                MPI_Count count, MPI_Datatype type, MPI_Op op,
-                                MPI_Comm comm)
+int mgds_mpix_Allreduce_enqueue(MPI_Comm comm)
 {
     struct mgds_scomm *scomm = mgds_scomm_of((mgds_word)comm);
 
-    (void)sendbuf;
-    (void)recvbuf;
-    (void)count;
-    (void)type;
-    (void)op;
     if (!scomm)
         return no_stream(comm);
     mgds_scomm_put(scomm);

@@ -1,4 +1,4 @@
-/* Bytes as text. */
+/* Bytes as the text of info values, and back. Pure. */
 #include "shim/pmpi/info_hex.h"
 
 #include <errno.h>

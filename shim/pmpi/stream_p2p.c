@@ -269,88 +269,68 @@ bool mgds_stream_p2p_refuses(mgds_word *result, mgds_word comm)
 
 /* MPIX_Stream_send and its kin. */
 
-static int scomm_of_call(struct mgds_stream_call *call, MPI_Comm comm)
+static struct mgds_stream_call call_of(const struct mgds_mpix_args *args,
+                                       bool receives)
 {
-    call->scomm = mgds_scomm_of((mgds_word)comm);
-    if (!call->scomm)
-        return mgds_mpi_raise(comm, MPI_ERR_COMM);
-    return begin(call);
+    return (struct mgds_stream_call){
+        .scomm = mgds_scomm_of((mgds_word)args->comm),
+        .addr = args->buf,
+        .count = args->count,
+        .type = args->type,
+        .peer = args->peer,
+        .tag = args->tag,
+        .index = receives ? args->to : args->from,
+        .peer_index = receives ? args->from : args->to,
+        .receives = receives};
 }
 
-int mgds_mpix_Stream_send(const void *buf, MPI_Count count, MPI_Datatype type,
-                          int dest, int tag, MPI_Comm comm, int source_index,
-                          int dest_index)
+static int block(const struct mgds_mpix_args *args, bool receives)
 {
-    struct mgds_stream_call call = {.addr = buf,
-                                    .count = count,
-                                    .type = type,
-                                    .peer = dest,
-                                    .tag = tag,
-                                    .index = source_index,
-                                    .peer_index = dest_index};
-    int rc = scomm_of_call(&call, comm);
+    struct mgds_stream_call call = call_of(args, receives);
+    int rc;
 
-    if (rc == MPI_SUCCESS)
+    if (!call.scomm)
+        return mgds_mpi_raise(args->comm, MPI_ERR_COMM);
+    rc = begin(&call);
+    if (rc == MPI_SUCCESS && receives)
+        rc = run(&call, NULL, args->status);
+    else if (rc == MPI_SUCCESS)
         rc = run(NULL, &call, MPI_STATUS_IGNORE);
     return (int)end(call.scomm, rc);
 }
 
-int mgds_mpix_Stream_isend(const void *buf, MPI_Count count, MPI_Datatype type,
-                           int dest, int tag, MPI_Comm comm, int source_index,
-                           int dest_index, MPI_Request *request)
+static int start_one(const struct mgds_mpix_args *args, bool receives)
 {
-    struct mgds_stream_call call = {.addr = buf,
-                                    .count = count,
-                                    .type = type,
-                                    .peer = dest,
-                                    .tag = tag,
-                                    .index = source_index,
-                                    .peer_index = dest_index};
-    int rc = scomm_of_call(&call, comm);
+    struct mgds_stream_call call = call_of(args, receives);
+    int rc;
 
-    if (rc == MPI_SUCCESS && !request)
-        rc = mgds_mpi_raise(comm, MPI_ERR_ARG);
+    if (!call.scomm)
+        return mgds_mpi_raise(args->comm, MPI_ERR_COMM);
+    rc = begin(&call);
+    if (rc == MPI_SUCCESS && !args->request)
+        rc = mgds_mpi_raise(args->comm, MPI_ERR_ARG);
     if (rc == MPI_SUCCESS)
-        rc = start(request, NULL, &call);
+        rc = start(args->request, receives ? &call : NULL,
+                   receives ? NULL : &call);
     return (int)end(call.scomm, rc);
 }
 
-int mgds_mpix_Stream_recv(void *buf, MPI_Count count, MPI_Datatype type,
-                          int source, int tag, MPI_Comm comm, int source_index,
-                          int dest_index, MPI_Status *status)
+int mgds_mpix_Stream_send(const struct mgds_mpix_args *args)
 {
-    struct mgds_stream_call call = {.addr = buf,
-                                    .count = count,
-                                    .type = type,
-                                    .peer = source,
-                                    .tag = tag,
-                                    .index = dest_index,
-                                    .peer_index = source_index,
-                                    .receives = true};
-    int rc = scomm_of_call(&call, comm);
-
-    if (rc == MPI_SUCCESS)
-        rc = run(&call, NULL, status);
-    return (int)end(call.scomm, rc);
+    return block(args, false);
 }
 
-int mgds_mpix_Stream_irecv(void *buf, MPI_Count count, MPI_Datatype type,
-                           int source, int tag, MPI_Comm comm, int source_index,
-                           int dest_index, MPI_Request *request)
+int mgds_mpix_Stream_recv(const struct mgds_mpix_args *args)
 {
-    struct mgds_stream_call call = {.addr = buf,
-                                    .count = count,
-                                    .type = type,
-                                    .peer = source,
-                                    .tag = tag,
-                                    .index = dest_index,
-                                    .peer_index = source_index,
-                                    .receives = true};
-    int rc = scomm_of_call(&call, comm);
+    return block(args, true);
+}
 
-    if (rc == MPI_SUCCESS && !request)
-        rc = mgds_mpi_raise(comm, MPI_ERR_ARG);
-    if (rc == MPI_SUCCESS)
-        rc = start(request, &call, NULL);
-    return (int)end(call.scomm, rc);
+int mgds_mpix_Stream_isend(const struct mgds_mpix_args *args)
+{
+    return start_one(args, false);
+}
+
+int mgds_mpix_Stream_irecv(const struct mgds_mpix_args *args)
+{
+    return start_one(args, true);
 }
