@@ -197,15 +197,15 @@ static int make_room(struct waiting *waiting)
     waiting->sink = waiting->small_sink;
     if (n <= SMALL)
         return 0;
-    room = mgds_malloc(n * (sizeof(*waiting->sink) + sizeof(*waiting->op) +
-                            sizeof(*waiting->greq)));
+    room = mgds_malloc(n * (sizeof(*waiting->sink) + sizeof(struct mgds_op *) +
+                            sizeof(struct mgds_greq *)));
     if (!room)
         return -ENOMEM;
     waiting->memory = room;
     waiting->sink = (struct mgds_op_sink *)(void *)room;
     room += n * sizeof(*waiting->sink);
     waiting->op = (struct mgds_op **)(void *)room;
-    room += n * sizeof(*waiting->op);
+    room += n * sizeof(struct mgds_op *);
     waiting->greq = (struct mgds_greq **)(void *)room;
     return 0;
 }
@@ -298,6 +298,7 @@ static int wait_claimed(struct waiting *waiting)
 
     if (waiting->ops > 0) {
         mgds_scomm_get(waiting->scomm);
+        mgds_scomm_raise(waiting->scomm);
         rc = put(waiting);
     }
     if (rc != MPI_SUCCESS) {
@@ -307,8 +308,6 @@ static int wait_claimed(struct waiting *waiting)
         let_go(waiting);
         for (int i = 0; i < waiting->count; i++)
             waiting->requests[i] = MPI_REQUEST_NULL;
-        if (waiting->scomm)
-            mgds_scomm_raise(waiting->scomm);
     }
     if (waiting->ops > 0)
         mgds_scomm_put(waiting->scomm);

@@ -184,12 +184,10 @@ static int give_up(void *state)
         return MPI_SUCCESS;
     }
     mgds_staged_remove(&greq->staged);
-    if (greq->phase != MGDS_GREQ_DONE && greq->ops->test) {
-        destroy_greq(greq);
-    } else if (greq->phase != MGDS_GREQ_DONE) {
+    if (greq->phase != MGDS_GREQ_DONE && !greq->ops->test) {
         greq->freed = true;
         mgds_staged_orphan(&greq->staged);
-    } else if (watch.watching) {
+    } else if (greq->phase == MGDS_GREQ_DONE && watch.watching) {
         greq->next = watch.consumed;
         watch.consumed = greq;
     } else {

@@ -59,16 +59,16 @@ static void *below(const char *name)
     extern __typeof__(MPIX_##name) PMPIX_##name MGDS_EXPORT                    \
         __attribute__((alias("MPIX_" #name)));
 
-/* A function and its large-count twin, which share a body. The rest of the
- * arguments' names are those of mgds_mpix_args. */
-#define MGDS_COUNTED(name, buffer, rest, args, ...)                            \
+/* A function and its large-count twin, which share a body. The last arguments
+ * are those of mgds_mpix_args, from the peer on. */
+#define MGDS_COUNTED(name, buffer, rest, args, peer, ...)                      \
     MGDS_FUNCTION(name, name, (buffer, int count, MGDS_UNWRAP rest), args,     \
-                  (&(struct mgds_mpix_args){buf, count, type, peer, tag, comm, \
-                                            __VA_ARGS__}))                     \
+                  (&(struct mgds_mpix_args){buf, count, datatype, peer, tag,   \
+                                            comm, __VA_ARGS__}))               \
     MGDS_FUNCTION(name##_c, name, (buffer, MPI_Count count, MGDS_UNWRAP rest), \
                   args,                                                        \
-                  (&(struct mgds_mpix_args){buf, count, type, peer, tag, comm, \
-                                            __VA_ARGS__}))
+                  (&(struct mgds_mpix_args){buf, count, datatype, peer, tag,   \
+                                            comm, __VA_ARGS__}))
 #define MGDS_UNWRAP(...) __VA_ARGS__
 
 MGDS_FUNCTION(Stream_create, Stream_create,
@@ -110,41 +110,51 @@ MGDS_FUNCTION(Info_get_hex, Info_get_hex,
               (info, key, value, size, flag), (info, key, value, size, flag))
 
 MGDS_COUNTED(Stream_send, const void *buf,
-             (MPI_Datatype type, int peer, int tag, MPI_Comm comm, int from,
-              int to),
-             (buf, count, type, peer, tag, comm, from, to), from, to, NULL,
-             NULL)
+             (MPI_Datatype datatype, int dest, int tag, MPI_Comm comm,
+              int source_stream_index, int dest_stream_index),
+             (buf, count, datatype, dest, tag, comm, source_stream_index,
+              dest_stream_index),
+             dest, source_stream_index, dest_stream_index, NULL, NULL)
 MGDS_COUNTED(Stream_isend, const void *buf,
-             (MPI_Datatype type, int peer, int tag, MPI_Comm comm, int from,
-              int to, MPI_Request *request),
-             (buf, count, type, peer, tag, comm, from, to, request), from, to,
-             request, NULL)
+             (MPI_Datatype datatype, int dest, int tag, MPI_Comm comm,
+              int source_stream_index, int dest_stream_index,
+              MPI_Request *request),
+             (buf, count, datatype, dest, tag, comm, source_stream_index,
+              dest_stream_index, request),
+             dest, source_stream_index, dest_stream_index, request, NULL)
 MGDS_COUNTED(Stream_recv, void *buf,
-             (MPI_Datatype type, int peer, int tag, MPI_Comm comm, int from,
-              int to, MPI_Status *status),
-             (buf, count, type, peer, tag, comm, from, to, status), from, to,
-             NULL, status)
+             (MPI_Datatype datatype, int source, int tag, MPI_Comm comm,
+              int source_stream_index, int dest_stream_index,
+              MPI_Status *status),
+             (buf, count, datatype, source, tag, comm, source_stream_index,
+              dest_stream_index, status),
+             source, source_stream_index, dest_stream_index, NULL, status)
 MGDS_COUNTED(Stream_irecv, void *buf,
-             (MPI_Datatype type, int peer, int tag, MPI_Comm comm, int from,
-              int to, MPI_Request *request),
-             (buf, count, type, peer, tag, comm, from, to, request), from, to,
-             request, NULL)
+             (MPI_Datatype datatype, int source, int tag, MPI_Comm comm,
+              int source_stream_index, int dest_stream_index,
+              MPI_Request *request),
+             (buf, count, datatype, source, tag, comm, source_stream_index,
+              dest_stream_index, request),
+             source, source_stream_index, dest_stream_index, request, NULL)
 
 MGDS_COUNTED(Send_enqueue, const void *buf,
-             (MPI_Datatype type, int peer, int tag, MPI_Comm comm),
-             (buf, count, type, peer, tag, comm), 0, 0, NULL, NULL)
+             (MPI_Datatype datatype, int dest, int tag, MPI_Comm comm),
+             (buf, count, datatype, dest, tag, comm), dest, 0, 0, NULL, NULL)
 MGDS_COUNTED(Recv_enqueue, void *buf,
-             (MPI_Datatype type, int peer, int tag, MPI_Comm comm,
+             (MPI_Datatype datatype, int source, int tag, MPI_Comm comm,
               MPI_Status *status),
-             (buf, count, type, peer, tag, comm, status), 0, 0, NULL, status)
+             (buf, count, datatype, source, tag, comm, status), source, 0, 0,
+             NULL, status)
 MGDS_COUNTED(Isend_enqueue, const void *buf,
-             (MPI_Datatype type, int peer, int tag, MPI_Comm comm,
+             (MPI_Datatype datatype, int dest, int tag, MPI_Comm comm,
               MPI_Request *request),
-             (buf, count, type, peer, tag, comm, request), 0, 0, request, NULL)
+             (buf, count, datatype, dest, tag, comm, request), dest, 0, 0,
+             request, NULL)
 MGDS_COUNTED(Irecv_enqueue, void *buf,
-             (MPI_Datatype type, int peer, int tag, MPI_Comm comm,
+             (MPI_Datatype datatype, int source, int tag, MPI_Comm comm,
               MPI_Request *request),
-             (buf, count, type, peer, tag, comm, request), 0, 0, request, NULL)
+             (buf, count, datatype, source, tag, comm, request), source, 0, 0,
+             request, NULL)
 MGDS_FUNCTION(Wait_enqueue, Wait_enqueue,
               (MPI_Request * request, MPI_Status *status), (request, status),
               (request, status))

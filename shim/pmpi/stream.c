@@ -73,7 +73,7 @@ static int read_info(void **native, MPI_Info info)
     mgds_below()->Info_get(info, "type", (int)sizeof(text) - 1, text, &flag);
     if (!flag)
         return 0;
-    if (strcmp(text, "cudaStream_t") && strcmp(text, "CUstream"))
+    if (strcmp(text, "cudaStream_t") != 0 && strcmp(text, "CUstream") != 0)
         return bad_info("the info's \"type\" is no stream of CUDA");
     flag = 0;
     mgds_below()->Info_get(info, "value", (int)sizeof(text) - 1, text, &flag);

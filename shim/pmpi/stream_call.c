@@ -15,9 +15,11 @@
 #include "shim/pmpi/next.h"
 #include "shim/pmpi/types.h"
 
-static_assert(MPI_PROC_NULL == MGDS_PROC_NULL, "MPICH's numbers are ours");
-static_assert(MPI_ANY_SOURCE == MGDS_ANY_SOURCE, "MPICH's numbers are ours");
-static_assert(MPI_ANY_TAG == MGDS_ANY_TAG, "MPICH's numbers are ours");
+/* MPICH's numbers for nobody, anybody and any tag are the engine's. */
+enum { NOBODY = MPI_PROC_NULL, ANYBODY = MPI_ANY_SOURCE, ANY = MPI_ANY_TAG };
+static_assert(NOBODY == MGDS_PROC_NULL, "peers go down as they are");
+static_assert(ANYBODY == MGDS_ANY_SOURCE, "peers go down as they are");
+static_assert(ANY == MGDS_ANY_TAG, "tags go down as they are");
 
 static bool rank_is_legal(const struct mgds_stream_call *call)
 {

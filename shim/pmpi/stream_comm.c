@@ -212,7 +212,8 @@ static struct mgds_scomm *scomm_of(const struct mgds_scomm_spec *spec)
 
     if (!scomm)
         return NULL;
-    scomm->streams = mgds_calloc(spec->stream_count, sizeof(*scomm->streams));
+    scomm->streams =
+        mgds_calloc(spec->stream_count, sizeof(struct mgds_stream *));
     if (!scomm->streams) {
         free(scomm);
         return NULL;

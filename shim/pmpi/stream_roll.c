@@ -128,7 +128,7 @@ int mgds_roll_call(struct mgds_scomm_roll **out, MPI_Comm comm,
     uint64_t short_of_memory = !roll || !slot;
     int rc = mgds_agree(comm, &short_of_memory, 1);
 
-    if (rc == MPI_SUCCESS && short_of_memory)
+    if (rc == MPI_SUCCESS && (short_of_memory || !roll || !slot))
         rc = -ENOMEM;
     if (rc != MPI_SUCCESS)
         goto drop;

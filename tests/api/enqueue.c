@@ -10,6 +10,8 @@
 #include "mpix_gds.h"
 #include "tests/mpi/gpu/gpu_case.h"
 
+#include "tests/api/check.h" /* behind the one above, whose CHECK it takes */
+
 enum { BYTES = 5000, TAG = 3 };
 
 static int peer;
@@ -27,7 +29,7 @@ static void make(void)
     MPI_Info_create(&info);
     MPI_Info_set(info, "type", "cudaStream_t");
     CHECK(gpu_class(MPIX_Stream_create(info, &stream)) == MPI_ERR_OTHER);
-    CHECK(MPIX_Info_set_hex(info, "value", &native, sizeof(native)) ==
+    CHECK(MPIX_Info_set_hex(info, "value", &native, sizeof(CUstream)) ==
           MPI_SUCCESS);
     CHECK(MPIX_Stream_create(info, &stream) == MPI_SUCCESS);
     MPI_Info_free(&info);

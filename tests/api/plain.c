@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "mpix_gds.h"
-#include "tests/lib/mpi_check.h"
+#include "tests/api/check.h"
 
 enum { TAG = 7, BIG = 300000 };
 
