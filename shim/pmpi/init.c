@@ -19,6 +19,7 @@
 #include "shim/pmpi/own.h"
 #include "shim/pmpi/process.h"
 #include "shim/pmpi/staged.h"
+#include "shim/pmpi/stream_comm.h"
 #include "shim/pmpi/summary.h"
 #include "shim/pmpi/types.h"
 
@@ -49,12 +50,18 @@ static void begin(void)
               mgds_presence_scan() ? "in" : "not in");
 }
 
+bool mgds_init_seen(void)
+{
+    return atomic_load(&epochs) > 0;
+}
+
 /* Before the library below takes its own leave: it may not come back. */
 static void end(void)
 {
     if (atomic_fetch_sub(&epochs, 1) != 1)
         return;
     mgds_staged_fini();
+    mgds_scomms_fini();
     mgds_types_fini();
     mgds_trace_finalize();
     mgds_summary_print(world_rank);

@@ -97,7 +97,9 @@ def resolve(path, name, known):
     for candidate in map(posixpath.normpath, tries):
         if candidate in known:
             return candidate
-    ends = [k for k in known if k.endswith("/" + name)]
+    # include/mpix_gds/ stands in front of an installed header of the same name.
+    ends = [k for k in known if k.endswith("/" + name)
+            and not k.startswith("include/mpix_gds/")]
     return ends[0] if len(ends) == 1 else None
 
 
