@@ -25,6 +25,8 @@ add_dependencies(shipped mpix_gds mpix_sim_mpi ${tools}
 
 install(FILES ${PROJECT_SOURCE_DIR}/include/mpix_gds.h
   DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+install(FILES ${PROJECT_SOURCE_DIR}/include/mpix_gds/mpi.h
+  DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/mpix_gds)
 
 install(EXPORT mpix_gds_targets NAMESPACE mpix_gds::
   DESTINATION ${package_dir})

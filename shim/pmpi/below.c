@@ -34,15 +34,28 @@ const struct mgds_below *mgds_below(void)
     return &below;
 }
 
-/* A probe that finds nothing, in a communicator where nobody else is, is how
- * MPI is asked to look at the network. */
-void mgds_below_progress(void)
+/* The greatest tag that every MPI has; rarely used, and a probe takes nothing.
+ */
+enum { FAR_TAG = 32767 };
+
+/* A probe that finds nothing is how MPI is asked to look at the network. */
+void mgds_below_progress_on(MPI_Comm comm)
 {
     int flag;
 
     MGDS_NEXT(Iprobe, 5)
-    (0, 0, (mgds_word)MPI_COMM_SELF, (mgds_word)&flag,
+    ((mgds_word)MPI_ANY_SOURCE, FAR_TAG, (mgds_word)comm, (mgds_word)&flag,
      (mgds_word)MPI_STATUS_IGNORE);
+}
+
+/* Not on MPI_COMM_SELF, where MPICH looks at its own queue alone. */
+void mgds_below_progress(void)
+{
+    int flag = 0;
+
+    MGDS_NEXT(Initialized, 1)((mgds_word)&flag);
+    if (flag)
+        mgds_below_progress_on(MPI_COMM_WORLD);
 }
 
 MPI_Count mgds_below_bytes(const MPI_Status *status)

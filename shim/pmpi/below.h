@@ -58,8 +58,12 @@ struct mgds_below {
  * others are there. Any thread, once an own body runs. */
 const struct mgds_below *mgds_below(void);
 
-/* Lets it make progress, inside a call of the application. */
+/* Lets it make progress, inside a call of the application. Nothing where the
+ * program has sessions alone. */
 void mgds_below_progress(void);
+
+/* The same by a communicator on which nobody sends through the MPI below. */
+void mgds_below_progress_on(MPI_Comm comm);
 
 /* Bytes that a status says were received. */
 MPI_Count mgds_below_bytes(const MPI_Status *status);

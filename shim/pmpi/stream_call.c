@@ -58,17 +58,18 @@ static int check_numbers(const struct mgds_stream_call *call)
 }
 
 /* Predefined types are always fit for use. Whether another one is, and was
- * committed, only the MPI below knows: it is asked by a send of nothing to
- * nobody, and tells the error handler itself. */
+ * committed, only the MPI below knows: it is asked by a send to nobody, which
+ * reads nothing, and tells the error handler itself. */
 static int check_type(const struct mgds_stream_call *call)
 {
     uint32_t handle = (uint32_t)call->type;
+    char untouched;
 
     if (handle >> 30 == 1 && (handle >> 26 & 0xf) == 3)
         return MPI_SUCCESS;
-    return (int)MGDS_NEXT(Send, 6)(0, 0, (mgds_word)call->type,
-                                   (mgds_word)MPI_PROC_NULL, 0,
-                                   (mgds_word)call->scomm->handle);
+    return (int)MGDS_NEXT(Send, 6)(
+        (mgds_word)&untouched, 1, (mgds_word)call->type,
+        (mgds_word)MPI_PROC_NULL, 0, (mgds_word)call->scomm->handle);
 }
 
 /* NULL is an address only for datatypes of absolute ones. */
@@ -149,7 +150,7 @@ int mgds_stream_call_wait(const struct mgds_stream_call *call,
     int rc;
 
     for (unsigned n = 0; (rc = mgds_op_test(op)) == 0; n++) {
-        mgds_below_progress();
+        mgds_below_progress_on(call->scomm->handle);
         if (n > SPINS)
             sched_yield();
     }

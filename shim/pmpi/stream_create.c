@@ -122,7 +122,7 @@ static int make_domain(struct making *making, uint64_t id)
 static int make(struct making *making, int found)
 {
     uint64_t agreed[MGDS_AGREE_MOST] = {
-        found != MPI_SUCCESS, making->mine.address_bytes, random_word()};
+        found != MPI_SUCCESS, making->mine.address_bytes, random_word() >> 1};
     int rc = mgds_agree(making->comm, agreed, MGDS_AGREE_MOST);
 
     if (rc == MPI_SUCCESS)

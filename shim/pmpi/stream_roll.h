@@ -22,7 +22,8 @@ struct mgds_scomm_roll {
 };
 
 /* What the members agree on in a collective call over comm: each value becomes
- * the largest that a member of either group has. An error code of MPI's. */
+ * the largest that a member of either group has. An error code of MPI's. Values
+ * are below 2^63: MPICH 4.0.2 takes the maximum of MPI_UINT64_T as signed. */
 enum { MGDS_AGREE_MOST = 3 };
 int mgds_agree(MPI_Comm comm, uint64_t value[], int count);
 
