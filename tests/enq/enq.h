@@ -87,6 +87,8 @@ void enq_wipe(struct enq_buffer *b);
 void enq_fill(struct enq_buffer *b, unsigned message);
 /* The first bytes are the message's, all others and the guards untouched. */
 void enq_expect(const struct enq_buffer *b, size_t bytes, unsigned message);
+/* The first bytes, whatever they are. */
+void enq_read(const struct enq_buffer *b, void *to, size_t bytes);
 /* Byte i of a message, and of the pattern "untouched" (message 0). */
 unsigned char enq_byte(unsigned message, size_t i);
 

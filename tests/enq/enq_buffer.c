@@ -129,6 +129,15 @@ void enq_expect(const struct enq_buffer *b, size_t bytes, unsigned message)
     free(want);
 }
 
+void enq_read(const struct enq_buffer *b, void *to, size_t bytes)
+{
+    struct mgds_test_memory data = b->memory;
+
+    CHECK(bytes <= b->bytes);
+    data.at = b->at;
+    mgds_test_memory_read(&data, to, bytes);
+}
+
 static CUdeviceptr device_of(const struct enq_buffer *b)
 {
     return (CUdeviceptr)(uintptr_t)b->at;

@@ -87,13 +87,7 @@ static void expect_strided(const struct enq_buffer *b, int sent)
 {
     static unsigned char got[BLOCKS * STRIDE];
 
-    mgds_test_memory_read(&b->memory, got, 0);
-    {
-        struct mgds_test_memory data = b->memory;
-
-        data.at = b->at;
-        mgds_test_memory_read(&data, got, sizeof(got));
-    }
+    enq_read(b, got, sizeof(got));
     for (int i = 0; i < BLOCKS * STRIDE; i++) {
         bool data = i % STRIDE < BLOCK && i / STRIDE < sent;
 
