@@ -56,7 +56,7 @@ static int parts_create(struct mgds_bench_queue *queue)
     if (rc == 0)
         rc = to_errno(cu.cuEventCreate(&queue->begin, CU_EVENT_DEFAULT));
     if (rc == 0)
-        rc = to_errno(cu.cuEventCreate(&queue->end, CU_EVENT_DEFAULT));
+        rc = to_errno(cu.cuEventCreate(&queue->end, CU_EVENT_BLOCKING_SYNC));
     return rc;
 }
 
@@ -124,6 +124,11 @@ int mgds_bench_queue_end(struct mgds_bench_queue *queue)
 int mgds_bench_queue_wait(struct mgds_bench_queue *queue)
 {
     return to_errno(cu.cuStreamSynchronize(queue->stream));
+}
+
+int mgds_bench_queue_rest(struct mgds_bench_queue *queue)
+{
+    return to_errno(cu.cuEventSynchronize(queue->end));
 }
 
 int mgds_bench_queue_seconds(const struct mgds_bench_queue *queue,

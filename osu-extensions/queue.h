@@ -22,10 +22,12 @@ void mgds_bench_queue_go(struct mgds_bench_queue *queue);
 int mgds_bench_queue_begin(struct mgds_bench_queue *queue);
 int mgds_bench_queue_end(struct mgds_bench_queue *queue);
 
-/* The host waits for the stream. */
+/* The host waits for the stream, as fast as it can; or for the end mark,
+ * without a core, so that it does not count as the library's CPU time. */
 int mgds_bench_queue_wait(struct mgds_bench_queue *queue);
+int mgds_bench_queue_rest(struct mgds_bench_queue *queue);
 
-/* Seconds between the marks, by the GPU's clock; after a wait. */
+/* Seconds between the marks, by the GPU's clock; after a wait or rest. */
 int mgds_bench_queue_seconds(const struct mgds_bench_queue *queue,
                              double *seconds);
 
