@@ -146,7 +146,7 @@ static int host_choose(void)
                 run.group);
         return STATUS_USAGE;
     }
-    return setenv("MPIX_SIM_HOST", atoi(rank) % 2 ? "odd" : "even", 1);
+    return setenv("MPIX_SIM_HOST", number(rank) % 2 ? "odd" : "even", 1);
 }
 
 static int job_open(int *argc, char ***argv)

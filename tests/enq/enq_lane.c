@@ -14,7 +14,7 @@ MPIX_Stream enq_stream_of(CUstream cu)
 
     ENQ_OK(MPI_Info_create(&info));
     ENQ_OK(MPI_Info_set(info, "type", "cudaStream_t"));
-    ENQ_OK(MPIX_Info_set_hex(info, "value", &cu, sizeof(cu)));
+    ENQ_OK(MPIX_Info_set_hex(info, "value", &cu, sizeof(void *)));
     ENQ_OK(MPIX_Stream_create(info, &stream));
     ENQ_OK(MPI_Info_free(&info));
     CHECK(stream != MPIX_STREAM_NULL);
