@@ -127,6 +127,7 @@ static void any_source_everywhere(void)
         if (enq.rank == 0) {
             enq_fill(&b, 1);
             enq_send(&lane, &b, 1, 1);
+            enq_sync(&lane);
         } else if (enq.rank == 1) {
             enq_wipe(&b);
             if (way == 0)
