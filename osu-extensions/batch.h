@@ -24,11 +24,18 @@ struct mgds_bench_end {
     bool receives;
     struct mgds_bench_buffer send;
     struct mgds_bench_buffer recv;
-    uint64_t *answers;     /* one an iteration of a batch */
-    double *seconds;       /* likewise; of the first rank */
-    MPI_Request *requests; /* both ways of one iteration */
+    struct mgds_bench_buffer answer; /* one word an iteration of a batch */
+    double *seconds;                 /* likewise; of the first rank */
+    MPI_Request *requests;           /* both ways of one iteration */
     MPI_Status *statuses;
     double *samples; /* one a timed iteration of a row */
+    /* Of programs that enqueue: */
+    struct mgds_bench_queue *queue;
+    const struct mgds_bench_way *way;
+    struct mgds_bench_lane *lane;
+    bool synced;
+    double cpu_thread;  /* seconds an iteration, of the last batch */
+    double cpu_process; /* likewise, of all threads */
 };
 
 struct mgds_bench_batch {
@@ -53,9 +60,10 @@ struct mgds_bench_wrong {
 int mgds_bench_batch_prepare(struct mgds_bench_end *end,
                              const struct mgds_bench_batch *batch);
 
-/* Runs the iterations; end->seconds[i] is what iteration i took. */
-void mgds_bench_batch_run(struct mgds_bench_end *end,
-                          const struct mgds_bench_batch *batch);
+/* Runs the iterations; end->seconds[i] is what iteration i took. 0 or -errno.
+ */
+int mgds_bench_batch_run(struct mgds_bench_end *end,
+                         const struct mgds_bench_batch *batch);
 
 /* Wrong messages, the first of them in *wrong; or -errno. */
 int mgds_bench_batch_check(struct mgds_bench_end *end,

@@ -8,6 +8,7 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "osu-extensions/gpu.h"
 #include "osu-extensions/report.h"
@@ -88,7 +89,8 @@ static bool gpu_wanted(const struct bench *b)
 
     if (role < 0)
         return false;
-    return b->options.kind[role] != MGDS_BENCH_HOST ||
+    return b->program->spec.enqueued ||
+           b->options.kind[role] != MGDS_BENCH_HOST ||
            (b->options.copies && b->world.rank == 0);
 }
 
@@ -374,6 +376,21 @@ static int bench_answer(struct bench *b)
     return STATUS_DONE;
 }
 
+/*
+ * The library reads its settings when it is loaded, so that this program
+ * starts again with the one that was asked for. On failure it goes on: the
+ * answer says what the setting was.
+ */
+static void trigger_set(const char *trigger, char **argv)
+{
+    const char *now = getenv("MPIX_GDS_TRIGGER");
+
+    if (!trigger || (now && strcmp(now, trigger) == 0) ||
+        setenv("MPIX_GDS_TRIGGER", trigger, 1) < 0)
+        return;
+    execv("/proc/self/exe", argv);
+}
+
 int mgds_bench_main(int argc, char **argv,
                     const struct mgds_bench_program *program)
 {
@@ -383,6 +400,8 @@ int mgds_bench_main(int argc, char **argv,
         mgds_bench_options_init(&b.options, &program->spec, argc, argv, why);
     int status;
 
+    if (parsed == 0)
+        trigger_set(b.options.trigger, argv);
     mgds_bench_world_init(&b.world, parsed == 0 && b.options.session, &argc,
                           &argv);
     setvbuf(stdout, NULL, _IOLBF, 0); /* whole lines, also through mpiexec */

@@ -290,6 +290,24 @@ static int take_copies(struct parse *p, const char *value)
     return 0;
 }
 
+static int take_sync(struct parse *p, const char *value)
+{
+    (void)value;
+    if (!p->spec->enqueued)
+        return refuse(p, "option --sync is not one of %s", p->spec->name);
+    p->out->sync = true;
+    return 0;
+}
+
+/* What the word means, and whether it is one, the library says. */
+static int take_trigger(struct parse *p, const char *value)
+{
+    if (!p->spec->enqueued)
+        return refuse(p, "option --trigger is not one of %s", p->spec->name);
+    p->out->trigger = value;
+    return 0;
+}
+
 static int take_session(struct parse *p, const char *value)
 {
     (void)value;
@@ -363,6 +381,10 @@ static const struct row rows[] = {
      take_gpu, required_argument, 0},
     {"copies", "columns of one copy from device to host, and back", take_copies,
      no_argument, 0},
+    {"sync", "enqueued: the host waits for each iteration", take_sync,
+     no_argument, 0},
+    {"trigger", "auto | kernel | memop  enqueued: sets MPIX_GDS_TRIGGER",
+     take_trigger, required_argument, 0},
     {"papi", NULL, take_papi, required_argument, 'P'},
     {"graph", NULL, take_graph, required_argument, 'G'},
     {"json", "FILE  write figures and machine facts", take_json,
@@ -489,7 +511,10 @@ int mgds_bench_options_init(struct mgds_bench_options *options,
         .gpu = -1,
         .memory_limit = MEMORY_DEFAULT,
         .types_count = 1,
+        .enqueued = spec->enqueued,
     };
+    if (spec->enqueued)
+        options->kind[0] = options->kind[1] = MGDS_BENCH_DEVICE;
     rc = options_take(&p, argc, argv);
     if (rc == 0 && options->vary_window && p.window_given)
         rc = refuse(&p, "options -V and -W exclude each other: give one");
@@ -509,8 +534,8 @@ void mgds_bench_options_help(FILE *out, const struct mgds_bench_spec *spec)
             "Usage: %s [options] [FIRST SECOND]\n\n"
             "FIRST and SECOND say where the buffers of the two ranks of a "
             "pair lie:\nH host, D device, MH or MD managed memory on host or "
-            "device (default H H).\n\nOptions:\n",
-            spec->name);
+            "device (default %s).\n\nOptions:\n",
+            spec->name, spec->enqueued ? "D D" : "H H");
     for (size_t i = 0; i < ROWS; i++) {
         const struct row *row = &rows[i];
 

@@ -21,6 +21,7 @@ enum mgds_bench_metric {
     MGDS_BENCH_LATENCY,   /* microseconds, one way */
     MGDS_BENCH_BANDWIDTH, /* 10^6 bytes a second */
     MGDS_BENCH_RATE,      /* bandwidth and messages a second */
+    MGDS_BENCH_COST,      /* microseconds of CPU, one call */
 };
 
 /* Where a message lies; the letters are OSU's. */
@@ -58,6 +59,7 @@ struct mgds_bench_spec {
     const char *letters; /* of the option table, those it accepts */
     enum mgds_bench_metric metric;
     struct mgds_bench_counts counts;
+    bool enqueued; /* in the order of a GPU stream: device memory by default */
 };
 
 struct mgds_bench_options {
@@ -75,6 +77,9 @@ struct mgds_bench_options {
     bool multiple;       /* -b multiple: no two sends share memory */
     int gpu;             /* --gpu: the device of each rank; -1: by rank */
     bool copies;         /* --copies: columns of what a copy costs */
+    bool enqueued;       /* as the program's spec says */
+    bool sync;           /* --sync: the host waits for each iteration */
+    const char *trigger; /* --trigger: MPIX_GDS_TRIGGER; NULL: as it is */
     bool session;        /* MPI_Session_init instead of MPI_Init */
     size_t memory_limit; /* of all buffers of one rank, in bytes */
     enum mgds_bench_kind kind[2]; /* of the first and the second of a pair */

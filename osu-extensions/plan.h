@@ -12,6 +12,9 @@
 
 #define MGDS_BENCH_BATCH_BYTES 65536
 #define MGDS_BENCH_BATCH_LAPS 64
+/* The same of programs that enqueue. */
+#define MGDS_BENCH_QUEUE_BYTES ((size_t)64 << 20)
+#define MGDS_BENCH_QUEUE_MESSAGES 64
 /* Watched bytes behind every received message. */
 #define MGDS_BENCH_GUARD 64
 

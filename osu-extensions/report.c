@@ -96,7 +96,8 @@ static json_t *options_of(const struct mgds_bench_options *o, int pairs)
     const struct mgds_bench_counts *c = &o->counts;
 
     return json_pack(
-        "{s:[I I] s:I s:I s:I s:I s:i s:b s:i s:i s:[s s] s:s s:b s:o s:I s:i}",
+        "{s:[I I] s:I s:I s:I s:I s:i s:b s:i s:i s:[s s] s:s s:b s:o s:I s:i "
+        "s:b s:s?}",
         "message_size", (json_int_t)o->min_size, (json_int_t)o->max_size,
         "iterations", (json_int_t)c->iterations, "iterations_large",
         (json_int_t)c->iterations_large, "warmup", (json_int_t)c->warmup,
@@ -106,7 +107,7 @@ static json_t *options_of(const struct mgds_bench_options *o, int pairs)
         mgds_bench_kind_name(o->kind[1]), "buffer_num",
         o->multiple ? "multiple" : "single", "session", o->session, "ddt",
         ddt_of(&o->ddt), "mem_limit", (json_int_t)o->memory_limit, "gpu",
-        o->gpu);
+        o->gpu, "sync", o->sync, "trigger", o->trigger);
 }
 
 int mgds_bench_report_describe(struct mgds_bench_report *report,
@@ -164,7 +165,8 @@ int mgds_bench_report_add(struct mgds_bench_report *report,
                           const struct mgds_bench_options *options,
                           const struct mgds_bench_row *row)
 {
-    bool latency = spec->metric == MGDS_BENCH_LATENCY;
+    bool latency =
+        spec->metric == MGDS_BENCH_LATENCY || spec->metric == MGDS_BENCH_COST;
     const struct mgds_bench_summary *v = &row->value;
     json_t *line = json_pack(
         "{s:I s:I s:s s:s s:i s:I s:f s:f s:f s:f s:f s:b}", "size",
@@ -177,6 +179,9 @@ int mgds_bench_report_add(struct mgds_bench_report *report,
     if (json_array_append_new(report->rows, line) < 0)
         return -ENOMEM;
     if (!latency && set(line, "messages_per_s", json_real(row->rate)) < 0)
+        return -ENOMEM;
+    if (spec->metric == MGDS_BENCH_COST &&
+        set(line, "process_us", json_real(row->process_us)) < 0)
         return -ENOMEM;
     if (options->copies &&
         (set(line, "d2h_us", json_real(row->copies.d2h_us)) < 0 ||

@@ -17,6 +17,7 @@ struct measure {
     size_t run;      /* iterations run, warm-up and untimed ones too */
     size_t counted;  /* without the untimed ones of the batches */
     int wrong;       /* messages */
+    double process;  /* CPU seconds of an iteration, summed over batches */
 };
 
 static void wrong_print(const struct measure *m,
@@ -54,7 +55,10 @@ static int batch_measure(struct measure *m, size_t laps)
     rc = mgds_bench_batch_prepare(m->end, &m->batch);
     if (rc < 0)
         return rc;
-    mgds_bench_batch_run(m->end, &m->batch);
+    rc = mgds_bench_batch_run(m->end, &m->batch);
+    if (rc < 0)
+        return rc;
+    m->process += m->end->cpu_process;
     rc = mgds_bench_batch_check(m->end, &m->batch, &wrong);
     if (rc < 0)
         return rc;
@@ -108,6 +112,8 @@ static void row_fill(struct mgds_bench_row *row, const struct measure *m,
     double mean = mgds_bench_samples_mean(m->samples, n);
 
     row->value.avg = program->value(&shape, mean);
+    row->process_us =
+        m->process / (double)m->batch.number * 1e6 / (2 * shape.messages);
     row->rate = shape.messages * shape.pairs / mean;
     for (size_t i = 0; i < n; i++)
         m->samples[i] = program->value(&shape, m->samples[i]);

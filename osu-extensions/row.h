@@ -14,7 +14,8 @@ struct mgds_bench_row {
     size_t iterations;
     struct mgds_bench_summary value; /* in the metric's unit */
     double tails[MGDS_BENCH_TAILS_MAX];
-    double rate;                        /* messages a second of all pairs */
+    double rate;       /* messages a second of all pairs */
+    double process_us; /* CPU of all threads, one call (COST only) */
     struct mgds_bench_copy_cost copies; /* with --copies */
     bool validated;
 };

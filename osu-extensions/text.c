@@ -56,8 +56,12 @@ static void value_columns(const struct mgds_bench_text *text)
         field(text, "Avg Latency(us)");
     else if (text->spec->metric == MGDS_BENCH_BANDWIDTH)
         field(text, "Bandwidth (MB/s)");
+    else if (text->spec->metric == MGDS_BENCH_COST)
+        field(text, "Thread CPU(us)");
     else
         field(text, "MB/s");
+    if (text->spec->metric == MGDS_BENCH_COST)
+        field(text, "Process CPU(us)");
     if (text->options->rate)
         field(text, "Messages/s");
 }
@@ -102,6 +106,8 @@ void mgds_bench_text_row(const struct mgds_bench_text *text,
 
     fprintf(text->out, "%-*zu", COLUMN_WIDTH, row->size);
     figure(text, row->value.avg);
+    if (text->spec->metric == MGDS_BENCH_COST)
+        figure(text, row->process_us);
     if (o->rate)
         figure(text, row->rate);
     if (o->column)

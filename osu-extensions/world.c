@@ -5,6 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "osu-extensions/queue.h"
+#include "osu-extensions/way.h"
+
 static void session_open(struct mgds_bench_world *world)
 {
     MPI_Group group;
@@ -94,7 +97,19 @@ static int buffers_init(struct mgds_bench_end *end,
     rc = mgds_bench_buffer_init(&end->recv, memory,
                                 end->receives ? need->recv_bytes : 0);
     if (rc < 0)
-        mgds_bench_buffer_fini(&end->send);
+        goto free_send;
+    /* The host's own, but for streams, where all is of one kind. */
+    if (!end->program->spec.enqueued)
+        memory = mgds_bench_memory_find(MGDS_BENCH_HOST);
+    rc = mgds_bench_buffer_init(&end->answer, memory,
+                                need->laps * sizeof(uint64_t));
+    if (rc < 0)
+        goto free_recv;
+    return 0;
+free_recv:
+    mgds_bench_buffer_fini(&end->recv);
+free_send:
+    mgds_bench_buffer_fini(&end->send);
     return rc;
 }
 
@@ -104,13 +119,11 @@ static int end_fill(struct mgds_bench_end *end,
 {
     int rc = -ENOMEM;
 
-    end->answers = calloc(need->laps, sizeof(*end->answers));
     end->seconds = calloc(need->laps, sizeof(*end->seconds));
     end->requests = calloc(2 * need->messages, sizeof(*end->requests));
     end->statuses = calloc(2 * need->messages, sizeof(*end->statuses));
     end->samples = calloc(need->iterations, sizeof(*end->samples));
-    if (end->answers && end->seconds && end->requests && end->statuses &&
-        end->samples)
+    if (end->seconds && end->requests && end->statuses && end->samples)
         rc = buffers_init(end, memory, need);
     if (rc == 0)
         return 0;
@@ -118,8 +131,22 @@ static int end_fill(struct mgds_bench_end *end,
     free(end->statuses);
     free(end->requests);
     free(end->seconds);
-    free(end->answers);
     return rc;
+}
+
+/* A stream of this rank, and the first way to use it. */
+static int way_open(struct mgds_bench_end *end, bool synced)
+{
+    int rc = mgds_bench_queue_create(&end->queue);
+    int worst;
+
+    MPI_Allreduce(&rc, &worst, 1, MPI_INT, MPI_MIN, end->comm);
+    if (worst < 0)
+        return worst;
+    end->synced = synced;
+    end->way = end->program->ways[0];
+    return end->way->open(&end->lane, end->comm,
+                          mgds_bench_queue_stream(end->queue));
 }
 
 int mgds_bench_end_init(struct mgds_bench_end *end,
@@ -146,7 +173,12 @@ int mgds_bench_end_init(struct mgds_bench_end *end,
                    &end->comm);
     if (idle)
         end->rank = -1;
-    return 0;
+    else if (program->spec.enqueued)
+        rc = way_open(end, options->sync);
+    MPI_Allreduce(&rc, &worst, 1, MPI_INT, MPI_MIN, world->comm);
+    if (worst < 0)
+        mgds_bench_end_fini(end);
+    return worst;
 undo:
     end->comm = MPI_COMM_NULL;
     if (rc == 0 && !idle)
@@ -158,13 +190,17 @@ void mgds_bench_end_fini(struct mgds_bench_end *end)
 {
     if (end->rank < 0)
         return;
+    if (end->lane)
+        end->way->close(end->lane);
+    if (end->queue)
+        mgds_bench_queue_destroy(end->queue);
     if (end->comm != MPI_COMM_NULL)
         MPI_Comm_free(&end->comm);
+    mgds_bench_buffer_fini(&end->answer);
     mgds_bench_buffer_fini(&end->recv);
     mgds_bench_buffer_fini(&end->send);
     free(end->samples);
     free(end->statuses);
     free(end->requests);
     free(end->seconds);
-    free(end->answers);
 }

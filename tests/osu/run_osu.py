@@ -32,7 +32,7 @@ COLUMNS = {
     "osu_mbw_mr": "# Size                  MB/s        Messages/s",
     "osu_multi_lat": "# Size       Avg Latency(us)",
 }
-RANKS = {"osu_mbw_mr": 4, "osu_multi_lat": 4}
+RANKS = {"osu_mbw_mr": 4, "osu_multi_lat": 4, "osu_mbw_mr_enqueue": 4}
 FEW = ["-i", "6", "-x", "2"]
 WINDOWED = {"osu_bw", "osu_bibw", "osu_mbw_mr"}
 
@@ -311,6 +311,40 @@ def case_gpu_kinds_pass(job, program):
         for words, row in zip(table(lines), document["rows"], strict=True):
             assert "Pass" in words and row["validated"]
             assert row["d2h_us"] > 0 and row["h2d_us"] > 0
+
+
+def enqueued_options(program):
+    """Few iterations, more than a batch; windows where there are some."""
+    options = ["-i", "70", "-x", "2", "-m", "0:65536", "-c"]
+    if program not in ("osu_latency_enqueue", "osu_enqueue_cost"):
+        options += ["-i", "4", "-W", "8"]
+    return options
+
+
+def case_enqueued_passes(job, program):
+    """In stream order: queued ahead, or with the host's wait after each."""
+    options = enqueued_options(program)
+    for more in ([], ["--sync"], ["--trigger", "kernel", "D", "H"]):
+        status, lines, document = job.json(
+            program, options + more, preload=job.args.library,
+            env=software_gpu(job, GPUS=2, DELAY=20))
+        assert status == 0
+        assert document["options"]["sync"] == ("--sync" in more)
+        assert document["options"]["buffers"][0] == "D"
+        assert document["machine"]["gpu"], document["machine"]
+        for words, row in zip(table(lines), document["rows"], strict=True):
+            assert "Pass" in words and row["validated"]
+            assert row["avg"] > 0 or row["size"] == 0
+            cost = program == "osu_enqueue_cost"
+            assert ("process_us" in row) == cost
+            assert not cost or row["process_us"] > 0
+
+
+def case_enqueued_options_are_theirs(job):
+    for option in (["--sync"], ["--trigger", "memop"]):
+        refused(job, "osu_latency", option, option[0])
+    refused(job, "osu_latency_enqueue", [], "shows no GPU",
+            env=software_gpu(job, GPUS=0))
 
 
 def case_a_wrong_byte_in_gpu_memory_is_found(job):
