@@ -65,7 +65,6 @@ static mgds_word isend(struct mgds_call_words *call)
     MPI_Comm comm = (MPI_Comm)call->word[5];
     struct mgds_side side;
     struct sent *sent = NULL;
-    mgds_word result;
     int rc;
 
     if (scomm)

@@ -245,7 +245,8 @@ int mgds_packed_init(struct mgds_packed *packed, struct mgds_stream_call *call)
         .side = mgds_side_passing(call->addr, call->count, call->type)};
     if (call->peer == MPI_PROC_NULL)
         return 0;
-    rc = mgds_side_init(&packed->side, call->addr, call->count, call->type);
+    rc = mgds_side_init(&packed->side, call->addr, call->count, call->type,
+                        MGDS_SIDE_SEND);
     if (rc < 0)
         return rc;
     if (rc == 0)
