@@ -27,16 +27,17 @@
 #define MGDS_UNCHECKED MGDS_ANNOTATE(no_thread_safety_analysis)
 #define MGDS_GUARDED_BY(lock)
 
-/* X(rank, name), outermost first. Only the first four may be held across
+/* X(rank, name), outermost first. Only the first five may be held across
  * calls into MPI, CUDA or UCX (docs/design.md), and none that the progress
  * thread takes is held across CUDA. */
 #define MGDS_LOCK_RANKS(X)                                                     \
-    X(SETUP, "setup")       /* what a process opens once, while it opens */    \
-    X(KEPT, "kept")         /* messages a probe extracted; across MPI */       \
-    X(LAUNCH, "launch")     /* one stream's launch order; across CUDA */       \
-    X(WIRE, "wire")         /* the UCX worker; across UCX and its callbacks */ \
-    X(COMM, "comm")         /* matching lists, operation records */            \
-    X(CONN, "conn")         /* channels and queue pairs to one peer */         \
+    X(ENGINE, "engine") /* stream communicators as such, while they open */    \
+    X(SETUP, "setup")   /* the wire, while it opens */                         \
+    X(KEPT, "kept")     /* messages a probe extracted; across MPI */           \
+    X(LAUNCH, "launch") /* one stream's launch order; across CUDA */           \
+    X(WIRE, "wire")     /* the UCX worker; across UCX and its callbacks */     \
+    X(COMM, "comm")     /* matching lists, operation records */                \
+    X(CONN, "conn")     /* channels and queue pairs to one peer */             \
     X(REGISTRY, "registry") /* memory regions, handle tables */                \
     X(LEAF, "leaf")         /* held over a few lines that take no other */
 

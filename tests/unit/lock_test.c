@@ -55,9 +55,11 @@ static void *try_leaf(void *arg)
 {
     int *taken = arg;
 
-    *taken = mgds_lock_try(&leaf);
-    if (*taken)
+    *taken = 0;
+    if (mgds_lock_try(&leaf)) {
+        *taken = 1;
         mgds_lock_release(&leaf);
+    }
     return NULL;
 }
 

@@ -8,9 +8,10 @@
 #include "shim/gds/domain/engine.h"
 #include "shim/gds/queue/gstream.h"
 
-static struct mgds_lock engine_lock = MGDS_LOCK_INIT(MGDS_LOCK_COMM);
+struct mgds_lock mgds_engine_lock = MGDS_LOCK_INIT(MGDS_LOCK_COMM);
 static struct mgds_domain *domains;
-static bool open; /* the wire */
+static struct mgds_lock open_lock = MGDS_LOCK_INIT(MGDS_LOCK_ENGINE);
+static bool open; /* the wire; under open_lock */
 
 struct mgds_domain *mgds_domain_find(uint64_t id)
 {
@@ -37,7 +38,7 @@ static struct mgds_wait *waits;
 
 void mgds_engine_enter(void)
 {
-    mgds_lock_acquire(&engine_lock);
+    mgds_lock_acquire(&mgds_engine_lock);
 }
 
 void mgds_engine_put_later(struct mgds_op *op)
@@ -61,7 +62,7 @@ void mgds_engine_leave(void)
 
     dead = NULL;
     waits = NULL;
-    mgds_lock_release(&engine_lock);
+    mgds_lock_release(&mgds_engine_lock);
     while (wait) {
         struct mgds_wait *next = wait->next;
 
@@ -95,12 +96,10 @@ void mgds_op_progress(void)
     mgds_orphans_poll();
 }
 
-static int open_wire(void)
+static int open_once(void)
 {
     int rc;
 
-    if (open)
-        return 0;
     mgds_exchange_init();
     rc = mgds_wire_open(&mgds_ctx()->config);
     if (rc < 0)
@@ -108,9 +107,30 @@ static int open_wire(void)
     rc = mgds_wire_poller(look_at_streams, NULL);
     if (rc < 0)
         mgds_wire_close();
-    else
-        open = true;
     return rc;
+}
+
+static int open_wire(void)
+{
+    int rc = 0;
+
+    mgds_lock_acquire(&open_lock);
+    if (!open)
+        rc = open_once();
+    open = rc == 0;
+    mgds_lock_release(&open_lock);
+    return rc;
+}
+
+static void close_wire(void)
+{
+    mgds_lock_acquire(&open_lock);
+    if (open) {
+        mgds_wire_poller_end(look_at_streams, NULL);
+        mgds_wire_close();
+    }
+    open = false;
+    mgds_lock_release(&open_lock);
 }
 
 int mgds_domains_open(const void **address, size_t *bytes)
@@ -258,6 +278,14 @@ int mgds_domain_create(struct mgds_domain **out,
     return 0;
 }
 
+void mgds_domain_keep_error(struct mgds_domain *domain, int error)
+{
+    int none = 0;
+
+    __atomic_compare_exchange_n(&domain->error, &none, error, false,
+                                __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+}
+
 int mgds_domain_take_error(struct mgds_domain *domain)
 {
     return __atomic_exchange_n(&domain->error, 0, __ATOMIC_RELAXED);
@@ -268,11 +296,7 @@ void mgds_domains_fini(void)
     mgds_engine_enter();
     mgds_lines_release();
     mgds_engine_leave();
-    if (open) {
-        mgds_wire_poller_end(look_at_streams, NULL);
-        mgds_wire_close();
-        open = false;
-    }
+    close_wire();
     mgds_exchange_forget();
     mgds_lines_fini();
 }

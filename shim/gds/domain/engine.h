@@ -102,13 +102,14 @@ struct mgds_domain {
     bool *subscriber;          /* by rank: wants REACHED */
     bool subscribed;           /* we told all that we want it */
     struct mgds_op *ops;
-    int error; /* not yet told: see mgds_domain_take_error */
+    int error; /* not yet told (mgds_domain_take_error); atomic */
     struct mgds_domain *next;
 };
 
-void mgds_engine_enter(void);
+extern struct mgds_lock mgds_engine_lock;
+void mgds_engine_enter(void) MGDS_ACQUIRE(mgds_engine_lock);
 /* Also ends what was put meanwhile. */
-void mgds_engine_leave(void);
+void mgds_engine_leave(void) MGDS_RELEASE(mgds_engine_lock);
 
 /* Under the lock: put, or freed, when it is free. */
 void mgds_engine_put_later(struct mgds_op *op);
@@ -151,6 +152,8 @@ unsigned mgds_orphans(void);
 void mgds_orphans_poll(void);
 /* It is over, with this error or 0. Under the lock; once. */
 void mgds_op_finish(struct mgds_op *op, int error);
+/* The first error that no call has told yet. */
+void mgds_domain_keep_error(struct mgds_domain *domain, int error);
 /* A stream will pass it: its error is the stream's and the domain's. */
 void mgds_op_keep_error(struct mgds_op *op, struct mgds_line *line);
 /* The engine needs it no more. Under the lock; the reference is put later. */

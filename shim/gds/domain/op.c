@@ -146,8 +146,7 @@ void mgds_op_keep_error(struct mgds_op *op, struct mgds_line *line)
 {
     if (!op->error)
         return;
-    if (!op->domain->error)
-        op->domain->error = op->error;
+    mgds_domain_keep_error(op->domain, op->error);
     mgds_line_fail(line, op->error, op->name);
 }
 
@@ -491,8 +490,8 @@ void mgds_op_put(struct mgds_op *op)
         return;
     }
     mgds_engine_enter();
-    if (op->done && !op->seen && op->error && !op->domain->error)
-        op->domain->error = op->error;
+    if (op->done && !op->seen && op->error)
+        mgds_domain_keep_error(op->domain, op->error);
     mgds_engine_leave();
     let_go(op);
 }

@@ -106,8 +106,8 @@ int mgds_op_wait_enqueue(struct mgds_gstream *stream, unsigned count,
                          const struct mgds_op_sink sinks[])
 {
     struct mgds_line *line;
-    struct mgds_wait *wait;
-    struct mgds_step *step;
+    struct mgds_wait *wait = NULL;
+    struct mgds_step *step = NULL;
     uint64_t ticket;
     bool waits;
     int rc = mgds_line_of(&line, stream);
