@@ -200,7 +200,7 @@ static unsigned ring_message(int rank, int lap)
 static void ring_open(struct ring *ring, int lap)
 {
     const size_t *sizes = enq_sizes();
-    int count = 0;
+    int count = 1; /* there is one at least */
 
     while (sizes[count] != ENQ_NO_SIZE)
         count++;
@@ -232,7 +232,7 @@ static void ring_lap(struct ring *ring, int i)
     int right = (enq.rank + 1) % enq.size;
     int left = (enq.rank + enq.size - 1) % enq.size;
     int first = i % 2;
-    MPI_Request *requests = &ring->requests[2 * i];
+    MPI_Request *requests = &ring->requests[2 * (ptrdiff_t)i];
 
     enq_irecv(&ring->lane, &ring->in[i], left, 3, &requests[first]);
     enq_isend(&ring->lane, &ring->out[i], right, 3, &requests[1 - first]);
@@ -249,7 +249,7 @@ static void ring_laps(bool together)
         for (int i = 0; i < BATCH; i++) {
             ring_lap(&ring, i);
             if (!together)
-                enq_waitall(2, &ring.requests[2 * i]);
+                enq_waitall(2, &ring.requests[2 * (ptrdiff_t)i]);
         }
         if (together)
             enq_waitall(2 * BATCH, ring.requests);

@@ -353,8 +353,8 @@ static void become_child(int in, int out)
 
 void place_child_start(struct place_child *child)
 {
-    int to[2];
-    int from[2];
+    int to[2] = {-1, -1};
+    int from[2] = {-1, -1};
 
     CLAIM(pipe2(to, O_CLOEXEC) == 0 && pipe2(from, O_CLOEXEC) == 0);
     child->pid = fork();

@@ -197,11 +197,11 @@ static int allocate(struct mgds_domain *domain)
     size_t own = domain->streams ? domain->streams : 1;
 
     domain->stream =
-        (struct mgds_gstream **)mgds_calloc(own, sizeof(domain->stream[0]));
+        (struct mgds_gstream **)mgds_calloc(own, sizeof(struct mgds_gstream *));
     domain->peer = (struct mgds_wire_peer **)mgds_calloc(
-        domain->peers, sizeof(domain->peer[0]));
+        domain->peers, sizeof(struct mgds_wire_peer *));
     domain->match =
-        (struct mgds_match **)mgds_calloc(own, sizeof(domain->match[0]));
+        (struct mgds_match **)mgds_calloc(own, sizeof(struct mgds_match *));
     domain->sent =
         (uint64_t *)mgds_calloc(own * domain->sources, sizeof(domain->sent[0]));
     domain->subscriber = (bool *)mgds_calloc(domain->peers, sizeof(bool));

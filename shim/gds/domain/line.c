@@ -1,4 +1,5 @@
-/* Lines; see line.h. */
+/* What one stream and the CPU tell each other: marks that the stream passed and
+ * waits that may go on; see line.h. */
 #include "shim/gds/domain/line.h"
 
 #include <errno.h>

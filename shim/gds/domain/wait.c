@@ -71,17 +71,17 @@ static unsigned steps_of(struct mgds_step *step, const struct mgds_wait *wait,
     return n;
 }
 
-static int create(struct mgds_wait **out, struct mgds_step **step,
-                  unsigned count)
+static struct mgds_wait *create(struct mgds_step **step, unsigned count)
 {
-    *out = (struct mgds_wait *)mgds_calloc(
-        1, sizeof(**out) + count * sizeof((*out)->op[0]));
+    struct mgds_wait *wait = (struct mgds_wait *)mgds_calloc(
+        1, sizeof(*wait) + count * sizeof(struct mgds_op *));
+
     *step = (struct mgds_step *)mgds_calloc(count + 2, sizeof(**step));
-    if (*out && *step)
-        return 0;
-    free(*out);
+    if (wait && *step)
+        return wait;
+    free(wait);
     free(*step);
-    return -ENOMEM;
+    return NULL;
 }
 
 /* A copy up that a caller began must be over before the stream goes on. */
@@ -106,16 +106,17 @@ int mgds_op_wait_enqueue(struct mgds_gstream *stream, unsigned count,
                          const struct mgds_op_sink sinks[])
 {
     struct mgds_line *line;
-    struct mgds_wait *wait = NULL;
-    struct mgds_step *step = NULL;
+    struct mgds_wait *wait;
+    struct mgds_step *step;
     uint64_t ticket;
     bool waits;
     int rc = mgds_line_of(&line, stream);
 
-    if (rc == 0)
-        rc = create(&wait, &step, count);
     if (rc < 0)
         return rc;
+    wait = create(&step, count);
+    if (!wait)
+        return -ENOMEM;
     settle(ops, count);
     mgds_engine_enter();
     wait->line = line;

@@ -175,9 +175,9 @@ static int open_all(const struct mgds_config *config)
         accept_posts(true);
         return 0;
     }
-    mgds_warn("the progress thread cannot be started: %s: raise the limit of "
-              "threads (ulimit -u)",
-              strerror(-rc));
+    errno = -rc;
+    mgds_warn("the progress thread cannot be started: %m: raise the limit of "
+              "threads (ulimit -u)");
     mgds_lock_acquire(&mgds_wire.lock);
     shut_down();
     mgds_lock_release(&mgds_wire.lock);
