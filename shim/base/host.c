@@ -1,5 +1,5 @@
 /* The identity of a host. */
-#include "tools/common/host.h"
+#include "shim/base/host.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -41,4 +41,17 @@ int mgds_host_identify(char *host, size_t size)
         return -errno;
     length = snprintf(host, size, "%s+%lu", boot, (unsigned long)ipc.st_ino);
     return (size_t)length < size ? 0 : -ENAMETOOLONG;
+}
+
+/* FNV-1a. */
+uint64_t mgds_host_number(void)
+{
+    uint64_t number = 0xcbf29ce484222325u;
+    char host[256];
+
+    if (mgds_host_identify(host, sizeof(host)) < 0)
+        return 0;
+    for (const char *c = host; *c; c++)
+        number = (number ^ (unsigned char)*c) * 0x100000001b3u;
+    return number ? number : 1;
 }
