@@ -6,6 +6,7 @@
 
 #include "shim/base/alloc.h"
 #include "shim/base/lock.h"
+#include "shim/ctx.h"
 #include "shim/gds/cuda/driver.h"
 #include "shim/gds/cuda/stream.h"
 #include "shim/gds/queue/depot.h"
@@ -27,7 +28,7 @@ struct mgds_gstream {
     uint64_t turn;
 };
 
-static struct mgds_context *context_of(const struct mgds_gstream *stream)
+struct mgds_context *mgds_gstream_context(const struct mgds_gstream *stream)
 {
     return stream->depot->ctx;
 }
@@ -108,7 +109,7 @@ void mgds_gstream_release(struct mgds_gstream *stream)
 
 int mgds_gstream_capturing(struct mgds_gstream *stream)
 {
-    int rc = mgds_context_enter(context_of(stream));
+    int rc = mgds_context_enter(mgds_gstream_context(stream));
 
     if (rc < 0)
         return rc;
@@ -130,7 +131,7 @@ int mgds_gstream_bounce(struct mgds_bounce **out, struct mgds_gstream *stream,
 
     if (rc < 0)
         return rc;
-    rc = mgds_reach_check(bounce, context_of(stream));
+    rc = mgds_reach_check(bounce, mgds_gstream_context(stream));
     if (rc < 0)
         mgds_bounce_destroy(bounce);
     else
@@ -143,13 +144,18 @@ uint64_t mgds_gstream_ticket(struct mgds_gstream *stream)
     return __atomic_fetch_add(&stream->ticket, 1, __ATOMIC_RELAXED);
 }
 
+static bool stands(const struct mgds_step *step)
+{
+    return step->kind == MGDS_STEP_WAIT || step->kind == MGDS_STEP_TAKE;
+}
+
 static unsigned count_waits(const struct mgds_step *steps, unsigned count,
                             bool put)
 {
     unsigned waits = 0;
 
     for (unsigned i = 0; i < count; i++)
-        waits += steps[i].kind == MGDS_STEP_WAIT && steps[i].put == put;
+        waits += stands(&steps[i]) && steps[i].put == put;
     return waits;
 }
 
@@ -159,7 +165,7 @@ static void expect_waits(struct mgds_gstream *stream, unsigned waits)
     if (waits == 0)
         return;
     if (__atomic_fetch_add(&stream->waits, waits, __ATOMIC_RELAXED) == 0)
-        mgds_gate_enter(context_of(stream)->device);
+        mgds_gate_enter(mgds_gstream_context(stream)->device);
 }
 
 void mgds_gstream_passed(struct mgds_gstream *stream, unsigned waits)
@@ -167,7 +173,7 @@ void mgds_gstream_passed(struct mgds_gstream *stream, unsigned waits)
     if (waits == 0)
         return;
     if (__atomic_sub_fetch(&stream->waits, waits, __ATOMIC_RELAXED) == 0)
-        mgds_gate_leave(context_of(stream)->device);
+        mgds_gate_leave(mgds_gstream_context(stream)->device);
 }
 
 static int queue_steps(struct mgds_gstream *stream, struct mgds_step *steps,
@@ -175,7 +181,7 @@ static int queue_steps(struct mgds_gstream *stream, struct mgds_step *steps,
 {
     const struct mgds_steps_to to = {stream->depot, stream->native,
                                      stream->line};
-    int rc = mgds_context_enter(context_of(stream));
+    int rc = mgds_context_enter(mgds_gstream_context(stream));
 
     if (rc < 0)
         return rc;
@@ -228,6 +234,12 @@ void mgds_gstream_fail(struct mgds_gstream *stream, int error)
 int mgds_gstream_error(const struct mgds_gstream *stream)
 {
     return __atomic_load_n(&stream->error, __ATOMIC_RELAXED);
+}
+
+bool mgds_gstream_has_kernels(const struct mgds_gstream *stream)
+{
+    (void)stream;
+    return mgds_ctx()->config.trigger != MGDS_TRIGGER_MEMOP;
 }
 
 bool mgds_gstream_by_memop(const struct mgds_gstream *stream)

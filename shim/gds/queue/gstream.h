@@ -1,13 +1,17 @@
 /*
  * A CUDA stream of the program, and what the library puts on it: steps, in
  * lists that stay together. All work of enqueued operations that must happen
- * in stream order is one of four steps; all else is done by the CPU.
+ * in stream order is one of six steps; all else is done by the CPU.
  *
  *   PACK      GPU buffer -> pinned memory of its bounce, packed
  *   UNPACK    bounce -> GPU buffer, only packed bytes below *word, a count
  *             that is read when the step runs; what lies above is not touched
  *   FLAG      *word = value, after all before it (release, whole system)
  *   WAIT      until *word >= value (cyclic: less than half the range behind)
+ *   PUSH      GPU buffer, a few KiB in a row -> places of a ring, and bounce
+ *   TAKE      until the message is there: ring, or as a record says -> buffer
+ *
+ * The last two are kernels, and a FLAG behind one goes with it in one launch.
  *
  * A message on a stream: send  PACK, FLAG;  receive  FLAG;
  * wait for a receive  WAIT, UNPACK, FLAG.
@@ -65,6 +69,8 @@ enum mgds_step_kind {
     MGDS_STEP_UNPACK,
     MGDS_STEP_FLAG,
     MGDS_STEP_WAIT,
+    MGDS_STEP_PUSH,
+    MGDS_STEP_TAKE,
 };
 
 struct mgds_step {
@@ -74,6 +80,15 @@ struct mgds_step {
     uint64_t value; /* FLAG, WAIT */
     struct mgds_bounce *bounce; /* PACK, UNPACK: of mgds_gstream_bounce; stays
                                    as it is until the stream is through */
+    /* PUSH, TAKE: as in device/abi.h; memory of the program's that
+     * mgds_gstream_bounce has found to be the stream's */
+    char *user;
+    size_t bytes;
+    void *units;
+    uint64_t serial;
+    void *also;       /* PUSH */
+    size_t length;    /* TAKE */
+    uint64_t *record; /* TAKE: a line of mgds_words, or NULL */
 };
 
 /* native: a CUstream. In a call of the program's, not while waits stand: loads
@@ -90,6 +105,9 @@ void mgds_gstream_release(struct mgds_gstream *stream);
 /* 1 if the program captures the stream into a graph now, 0 if not. -EBUSY:
  * another stream's capture forbids to use the legacy stream. */
 int mgds_gstream_capturing(struct mgds_gstream *stream);
+
+/* Whose memory its kernels work on; of the stream. */
+struct mgds_context *mgds_gstream_context(const struct mgds_gstream *stream);
 
 /* Words for steps; a line is given back when its steps are through, while the
  * taker holds the stream. */
@@ -125,6 +143,9 @@ void mgds_gstream_abort(struct mgds_gstream *stream);
 /* The first error of the stream, 0 if none; fail remembers one. */
 void mgds_gstream_fail(struct mgds_gstream *stream, int error);
 int mgds_gstream_error(const struct mgds_gstream *stream);
+
+/* May waits stand on this stream as kernels? Then PUSH and TAKE are for it. */
+bool mgds_gstream_has_kernels(const struct mgds_gstream *stream);
 
 /* How WAITs are made on this stream: true by memory operations. */
 bool mgds_gstream_by_memop(const struct mgds_gstream *stream);

@@ -13,7 +13,7 @@
 
 /* From here on a copy engine is as fast as a kernel, and leaves the GPU's own
  * units to the program. An estimate, to be measured. */
-enum { LARGE = 1 << 20, UNIT = 16 };
+enum { LARGE = 1 << 20, UNIT = 16, WARP = 32 };
 
 static bool is_word(const struct mgds_step *step)
 {
@@ -135,12 +135,85 @@ static int queue_copy(const struct mgds_steps_to *to, struct mgds_step *step)
     return rc;
 }
 
+static bool is_message(const struct mgds_step *step)
+{
+    return step->kind == MGDS_STEP_PUSH || step->kind == MGDS_STEP_TAKE;
+}
+
+/* One block; a thread for a unit as far as that goes. */
+static unsigned threads_for(size_t bytes)
+{
+    size_t units = (bytes + sizeof(uint64_t) - 1) / sizeof(uint64_t);
+    unsigned threads = WARP;
+
+    while (threads < units && threads < MGDS_PACK_THREADS)
+        threads *= 2;
+    return threads;
+}
+
+static int queue_push(const struct mgds_steps_to *to,
+                      const struct mgds_step *step,
+                      const struct mgds_step *flag)
+{
+    const struct mgds_push_args args = {.src = (uintptr_t)step->user,
+                                        .bytes = step->bytes,
+                                        .units = (uintptr_t)step->units,
+                                        .serial = step->serial,
+                                        .also = (uintptr_t)step->also,
+                                        .flag = (uintptr_t)flag->word,
+                                        .value = flag->value};
+
+    return mgds_kernel_launch(to->depot->push, to->stream, 1,
+                              threads_for(step->bytes), &args);
+}
+
+static int queue_take(const struct mgds_steps_to *to,
+                      const struct mgds_step *step,
+                      const struct mgds_step *flag)
+{
+    const struct mgds_take_args args = {.dst = (uintptr_t)step->user,
+                                        .bytes = step->bytes,
+                                        .units = (uintptr_t)step->units,
+                                        .serial = step->serial,
+                                        .length = step->length,
+                                        .record = (uintptr_t)step->record,
+                                        .abort = (uintptr_t)to->abort,
+                                        .flag = (uintptr_t)flag->word,
+                                        .value = flag->value};
+
+    return mgds_kernel_launch(to->depot->take, to->stream, 1,
+                              threads_for(step->bytes), &args);
+}
+
+/* With the flag behind it, if there is one. */
+static int queue_message(const struct mgds_steps_to *to,
+                         struct mgds_step *steps, unsigned count,
+                         unsigned *done)
+{
+    static const struct mgds_step none;
+    bool flagged = count > 1 && steps[1].kind == MGDS_STEP_FLAG;
+    const struct mgds_step *flag = flagged ? &steps[1] : &none;
+    int rc = steps->bounce ? mgds_bounce_check(steps->bounce) : 0;
+
+    if (rc == 0)
+        rc = steps->kind == MGDS_STEP_PUSH ? queue_push(to, steps, flag)
+                                           : queue_take(to, steps, flag);
+    if (rc < 0)
+        return rc;
+    *done = 1 + flagged;
+    mark(steps, *done);
+    mgds_count(queue_launches);
+    return 0;
+}
+
 static int queue_some(const struct mgds_steps_to *to, struct mgds_step *steps,
                       unsigned count, unsigned *done)
 {
     unsigned words = count_words(steps, count);
 
     *done = 1;
+    if (is_message(steps))
+        return queue_message(to, steps, count, done);
     if (words == 0)
         return queue_copy(to, steps);
     if (to->depot->width == 0)
