@@ -124,6 +124,7 @@ static int block(const struct mgds_mpix_args *args, bool receives)
     struct mgds_stream_call call = call_of(args, receives);
     int rc = begin(&call, args->comm);
 
+    call.waits = true;
     if (rc == MPI_SUCCESS)
         rc = run(&call, receives ? args->status : MPI_STATUS_IGNORE);
     mgds_scomm_put(call.scomm);

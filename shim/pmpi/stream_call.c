@@ -122,6 +122,7 @@ static void fill(struct mgds_xfer *xfer, const struct mgds_stream_call *call)
     xfer->to_index = (unsigned)(receives ? call->index : call->peer_index);
     xfer->sync = call->sync;
     xfer->enqueued = call->enqueued;
+    xfer->waits = call->waits;
 }
 
 int mgds_stream_call_start(struct mgds_op **out,

@@ -24,6 +24,7 @@ struct mgds_stream_call {
     bool receives;
     bool sync;
     bool enqueued;
+    bool waits;                   /* mgds_op_wait_enqueue follows at once */
     struct mgds_message *message; /* to be received, or NULL */
 };
 

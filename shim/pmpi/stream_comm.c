@@ -188,6 +188,7 @@ static int domain_of(struct mgds_scomm *scomm, struct mgds_gstream *gpu[])
         .stream_count = scomm->stream_count,
         .members = roll->members,
         .tag_ub = roll->tag_ub,
+        .landing = roll->landing,
     };
 
     for (unsigned i = 0; i < scomm->stream_count; i++)

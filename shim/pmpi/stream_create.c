@@ -13,6 +13,7 @@
 #include <sys/random.h>
 
 #include "shim/base/alloc.h"
+#include "shim/base/host.h"
 #include "shim/base/log.h"
 #include "shim/gds/domain/domain.h"
 #include "shim/pmpi/errmap.h"
@@ -86,6 +87,14 @@ static int find_streams(struct making *making, int count,
     return MPI_SUCCESS;
 }
 
+static bool has_gpu(const struct making *making)
+{
+    for (unsigned i = 0; i < making->count; i++)
+        if (making->streams[i] && making->streams[i]->gpu)
+            return true;
+    return false;
+}
+
 static int find_address(struct making *making)
 {
     int rc =
@@ -93,6 +102,7 @@ static int find_address(struct making *making)
 
     making->mine.process = process_id();
     making->mine.streams = making->count;
+    making->mine.host = has_gpu(making) ? mgds_host_number() : 0;
     return rc < 0 ? mgds_mpi_class(rc) : MPI_SUCCESS;
 }
 
@@ -118,6 +128,23 @@ static int make_domain(struct making *making, uint64_t id)
     return rc == MPI_SUCCESS ? outcome(mine, failed) : rc;
 }
 
+static int share_rings(struct making *making)
+{
+    struct mgds_gstream **gpu =
+        mgds_calloc(making->count, sizeof(struct mgds_gstream *));
+    uint64_t short_of_memory = !gpu;
+    int rc = mgds_agree(making->comm, &short_of_memory, 1);
+
+    if (rc == MPI_SUCCESS && (short_of_memory || !gpu))
+        rc = -ENOMEM;
+    for (unsigned i = 0; gpu && i < making->count; i++)
+        gpu[i] = making->streams[i] ? making->streams[i]->gpu : NULL;
+    if (rc == MPI_SUCCESS)
+        rc = mgds_roll_share(making->roll, making->comm, gpu, making->count);
+    free(gpu);
+    return rc;
+}
+
 /* found: how looking for streams and address went. */
 static int make(struct making *making, int found)
 {
@@ -131,6 +158,8 @@ static int make(struct making *making, int found)
         return rc;
     rc = mgds_roll_call(&making->roll, making->comm, &making->mine,
                         mgds_roll_slot(agreed[1]));
+    if (rc == MPI_SUCCESS)
+        rc = share_rings(making);
     if (rc < 0)
         return MPI_ERR_NO_MEM;
     return rc == MPI_SUCCESS ? make_domain(making, agreed[2]) : rc;

@@ -7,11 +7,12 @@
 #include <string.h>
 
 #include "shim/base/alloc.h"
+#include "shim/base/log.h"
 #include "shim/pmpi/next.h"
 
 /* What a member sends; the address follows. */
 struct slot {
-    uint64_t process;
+    uint64_t process, host;
     uint32_t streams;
     uint32_t address_bytes;
 };
@@ -105,18 +106,29 @@ static void read_slots(struct mgds_scomm_roll *roll, size_t slot_bytes)
         struct slot slot;
 
         memcpy(&slot, at, sizeof(slot));
-        roll->members[i] = (struct mgds_member){
-            at + sizeof(slot), slot.address_bytes, slot.process, slot.streams};
+        roll->members[i] =
+            (struct mgds_member){.address = at + sizeof(slot),
+                                 .address_bytes = slot.address_bytes,
+                                 .process = slot.process,
+                                 .streams = slot.streams,
+                                 .host = slot.host};
     }
 }
 
 static void fill_slot(char *at, const struct mgds_member *mine)
 {
-    struct slot slot = {mine->process, mine->streams,
+    struct slot slot = {mine->process, mine->host, mine->streams,
                         (uint32_t)mine->address_bytes};
 
     memcpy(at, &slot, sizeof(slot));
     memcpy(at + sizeof(slot), mine->address, mine->address_bytes);
+}
+
+static int gather(MPI_Comm comm, const char *mine, char *all, size_t bytes)
+{
+    return (int)MGDS_NEXT(Allgather, 7)(
+        (mgds_word)mine, (mgds_word)bytes, (mgds_word)MPI_BYTE, (mgds_word)all,
+        (mgds_word)bytes, (mgds_word)MPI_BYTE, (mgds_word)comm);
 }
 
 /* Whoever has no memory says so while all still listen. */
@@ -133,10 +145,7 @@ int mgds_roll_call(struct mgds_scomm_roll **out, MPI_Comm comm,
     if (rc != MPI_SUCCESS)
         goto drop;
     fill_slot(slot, mine);
-    rc = (int)MGDS_NEXT(Allgather, 7)(
-        (mgds_word)slot, (mgds_word)slot_bytes, (mgds_word)MPI_BYTE,
-        (mgds_word)roll->slots, (mgds_word)slot_bytes, (mgds_word)MPI_BYTE,
-        (mgds_word)comm);
+    rc = gather(comm, slot, roll->slots, slot_bytes);
     if (rc != MPI_SUCCESS)
         goto drop;
     read_slots(roll, slot_bytes);
@@ -149,6 +158,57 @@ drop:
     return rc;
 }
 
+/* All members see the same, so all do the same. */
+static unsigned most_streams(const struct mgds_scomm_roll *roll)
+{
+    unsigned most = 0;
+
+    for (int i = 0; i < roll->peers; i++)
+        if (roll->members[i].host != 0 && roll->members[i].streams > most)
+            most = roll->members[i].streams;
+    return roll->inter ? 0 : most;
+}
+
+/* Collective. */
+static int exchange(struct mgds_scomm_roll *roll, MPI_Comm comm, size_t bytes)
+{
+    char *mine = mgds_calloc(1, bytes);
+    char *all = mgds_malloc(bytes * (size_t)roll->peers);
+    uint64_t short_of_memory = !mine || !all || !roll->landing;
+    int rc = mgds_agree(comm, &short_of_memory, 1);
+
+    if (rc == MPI_SUCCESS && (short_of_memory || !mine || !all))
+        rc = -ENOMEM;
+    if (rc == MPI_SUCCESS) {
+        mgds_landing_tell(roll->landing, mine);
+        rc = gather(comm, mine, all, bytes);
+    }
+    for (int i = 0; i < roll->peers && rc == MPI_SUCCESS; i++)
+        mgds_landing_hear(roll->landing, (unsigned)i, all + (size_t)i * bytes);
+    free(mine);
+    free(all);
+    return rc;
+}
+
+int mgds_roll_share(struct mgds_scomm_roll *roll, MPI_Comm comm,
+                    struct mgds_gstream **streams, unsigned count)
+{
+    const struct mgds_domain_spec spec = {.rank = (unsigned)roll->rank,
+                                          .size = (unsigned)roll->size,
+                                          .streams = streams,
+                                          .stream_count = count,
+                                          .members = roll->members};
+    unsigned most = most_streams(roll);
+    int rc;
+
+    if (most == 0)
+        return MPI_SUCCESS;
+    rc = mgds_landing_create(&roll->landing, &spec);
+    if (rc < 0)
+        mgds_debug("no memory for rings");
+    return exchange(roll, comm, mgds_landing_slot(most));
+}
+
 void mgds_roll_get(struct mgds_scomm_roll *roll)
 {
     __atomic_fetch_add(&roll->refs, 1, __ATOMIC_RELAXED);
@@ -158,6 +218,7 @@ void mgds_roll_put(struct mgds_scomm_roll *roll)
 {
     if (!roll || __atomic_sub_fetch(&roll->refs, 1, __ATOMIC_ACQ_REL) > 0)
         return;
+    mgds_landing_put(roll->landing);
     free(roll->members);
     free(roll->slots);
     free(roll);

@@ -17,8 +17,9 @@ struct mgds_scomm_roll {
     int rank, size;
     int peers; /* of the group that peers are ranks of */
     int tag_ub;
-    struct mgds_member *members; /* peers of them */
-    char *slots;                 /* what came: addresses are in there */
+    struct mgds_member *members;  /* peers of them */
+    char *slots;                  /* what came: addresses are in there */
+    struct mgds_landing *landing; /* rings, or NULL */
 };
 
 /* What the members agree on in a collective call over comm: each value becomes
@@ -32,6 +33,11 @@ int mgds_agree(MPI_Comm comm, uint64_t value[], int count);
  * has no memory. */
 int mgds_roll_call(struct mgds_scomm_roll **out, MPI_Comm comm,
                    const struct mgds_member *mine, size_t slot_bytes);
+
+/* Collective, after the roll call: the members' rings. streams: mine, by index,
+ * NULL for the CPU. Errors as above. */
+int mgds_roll_share(struct mgds_scomm_roll *roll, MPI_Comm comm,
+                    struct mgds_gstream **streams, unsigned count);
 
 /* How large a slot for an address of so many bytes is. */
 size_t mgds_roll_slot(size_t address_bytes);

@@ -7,6 +7,7 @@
 #include "shim/ctx.h"
 #include "shim/gds/domain/engine.h"
 #include "shim/gds/queue/gstream.h"
+#include "shim/gds/ring/ring.h"
 
 struct mgds_lock mgds_engine_lock = MGDS_LOCK_INIT(MGDS_LOCK_COMM);
 static struct mgds_domain *domains;
@@ -161,6 +162,7 @@ static void destroy(struct mgds_domain *domain)
     for (unsigned i = 0; domain->stream && i < domain->streams; i++)
         if (domain->stream[i])
             mgds_gstream_release(domain->stream[i]);
+    mgds_landing_put(domain->landing);
     free(domain->match);
     free(domain->peer);
     free(domain->stream);
@@ -264,6 +266,9 @@ int mgds_domain_create(struct mgds_domain **out,
     domain->rank = spec->rank;
     domain->peers = spec->inter ? spec->remote_size : spec->size;
     domain->streams = spec->stream_count;
+    domain->landing = spec->landing;
+    if (spec->landing)
+        mgds_landing_get(spec->landing);
     rc = fill(domain, spec);
     if (rc < 0) {
         destroy(domain);
@@ -299,4 +304,5 @@ void mgds_domains_fini(void)
     close_wire();
     mgds_exchange_forget();
     mgds_lines_fini();
+    mgds_rings_fini();
 }

@@ -30,6 +30,7 @@
 
 struct mgds_domain;
 struct mgds_gstream; /* gds/queue/gstream.h */
+struct mgds_landing; /* landing.h */
 struct mgds_message;
 struct mgds_op;
 
@@ -46,6 +47,7 @@ struct mgds_member {
     size_t address_bytes;
     uint64_t process; /* unique in the job; equal: the same process */
     unsigned streams; /* how many its communicator has; 0: none */
+    uint64_t host; /* equal: GPU memory can perhaps be shared; 0: it cannot */
 };
 
 /* Everything in it is borrowed for the call. */
@@ -58,6 +60,8 @@ struct mgds_domain_spec {
     struct mgds_gstream **streams;
     unsigned stream_count;             /* may be 0 */
     const struct mgds_member *members; /* size, or remote_size, of them */
+    struct mgds_landing *landing; /* of the communicator and its duplicates;
+                                     NULL: no rings */
     int tag_ub;
 };
 
@@ -72,6 +76,21 @@ int mgds_domain_create(struct mgds_domain **out,
 /* The communicator is freed: at once; what is under way goes on, and the
  * records go once all of it is done. NULL is allowed. */
 void mgds_domain_put(struct mgds_domain *domain);
+
+/*
+ * The rings of a new communicator and all its duplicates to come (landing.h):
+ * made with what the domain will be made with, host of the members included.
+ * Then each member tells the others what is in its slot, and hears theirs.
+ * Counted; only for communicators of one group. -ENOMEM.
+ */
+int mgds_landing_create(struct mgds_landing **out,
+                        const struct mgds_domain_spec *spec);
+size_t mgds_landing_slot(unsigned streams);
+void mgds_landing_tell(const struct mgds_landing *landing, char *slot);
+void mgds_landing_hear(struct mgds_landing *landing, unsigned rank,
+                       const char *slot);
+void mgds_landing_get(struct mgds_landing *landing);
+void mgds_landing_put(struct mgds_landing *landing); /* NULL is allowed */
 
 /* Where this process can be reached: opens the wire, and keeps messages for
  * domains that do not exist here yet. The address is valid until
@@ -90,6 +109,8 @@ struct mgds_xfer {
     bool sync;     /* a send is done when matched, at the earliest */
     bool enqueued; /* in the order of the stream of this process's index, which
                       is a GPU stream; else at once */
+    bool waits; /* enqueued, and mgds_op_wait_enqueue on the same stream is the
+                   next call */
     uint64_t name; /* the caller's; told when the op fails on a stream */
 };
 

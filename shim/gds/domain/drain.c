@@ -29,9 +29,11 @@ static unsigned count(const struct mgds_gstream *stream, bool name)
 
     for (struct mgds_domain *domain = mgds_domain_first(); domain;
          domain = domain->next)
-        for (struct mgds_op *op = domain->ops; op; op = op->next) {
+        for (struct mgds_op *op = domain->ops, *next; op; op = next) {
+            next = op->next;
             if (!concerns(op, stream))
                 continue;
+            mgds_exchange_demand(op);
             if (name && left < NAMED)
                 mgds_warn("not complete: a %s rank %d, tag %d, %zu bytes%s",
                           op->send ? "send to" : "receive from", op->rank,

@@ -18,6 +18,13 @@
  * or an staged), else MOVED; synchronous ones      error instead of any step
  *   also asked
  *
+ * A message that also comes by a ring (landing.h) is not PULLed while its
+ * receive may still be taken there: HELD, from its match until
+ *   a wait in the receive's own stream takes it   TAKEN, done; its place in the
+ *                                                 ring is given back when the
+ *                                                 stream has passed the wait
+ *   somebody asks for it in another way           PULL, as every other
+ *
  * References of an operation: one of the caller (its request, or the wait that
  * took it over), one of the engine until the last step, one of a mark that its
  * stream has not passed.
@@ -32,6 +39,7 @@
 #include "shim/base/lock.h"
 #include "shim/gds/domain/domain.h"
 #include "shim/gds/domain/envelope.h"
+#include "shim/gds/domain/landing.h"
 #include "shim/gds/domain/line.h"
 #include "shim/gds/match/match.h"
 #include "shim/gds/stage/bounce.h"
@@ -47,6 +55,8 @@ struct mgds_message {
     unsigned rank, index;         /* of the sender */
     uint64_t cookie;
     size_t bytes;
+    uint64_t serial; /* in the ring; 0: it does not come there */
+    uint32_t units;
 };
 
 struct mgds_op {
@@ -83,9 +93,18 @@ struct mgds_op {
     struct mgds_op *orphan; /* the next one */
     struct mgds_wait *wait;
     struct mgds_op_sink sink;
-    uint64_t *count; /* a receive into GPU memory: bytes, for UNPACK */
+    uint64_t *words; /* a receive's, for its stream (words.h): a record for
+                        TAKE, then the bytes, for UNPACK */
     uint64_t name;
     bool pulled, posted, told; /* PULL, DATA, REACHED were posted */
+    /* rings */
+    struct mgds_lane *lane; /* a send that goes there, too */
+    struct mgds_landing_place place;
+    bool taker;    /* a receive that could come out of one */
+    bool demanded; /* but must not: somebody else than its stream asks */
+    bool taking;   /* a wait in its stream took it over */
+    bool held;     /* matched, to be taken */
+    bool taken;    /* out of the ring */
 };
 
 struct mgds_domain {
@@ -96,6 +115,7 @@ struct mgds_domain {
     struct mgds_gstream **stream; /* references */
     struct mgds_wire_peer **peer; /* by rank */
     unsigned *base;               /* by rank: of its sources */
+    struct mgds_landing *landing; /* a reference, or NULL: no rings */
     unsigned sources;
     struct mgds_match **match; /* by own stream index, at least one */
     uint64_t *sent;            /* by own index, then by source */
@@ -135,6 +155,13 @@ void mgds_exchange_paired(void *domain, struct mgds_match_recv *recv,
                           struct mgds_match_send *send);
 /* The stream came to it, and staged bytes are there. */
 void mgds_exchange_reached(struct mgds_op *op);
+/* Somebody else than the receive's stream waits for it: it is not held any
+ * more. */
+void mgds_exchange_demand(struct mgds_op *op);
+/* A held message is its wait's: done, before its stream has taken it. */
+void mgds_exchange_take(struct mgds_op *op);
+/* The stream has taken it. */
+void mgds_exchange_taken(const struct mgds_op *op);
 /* Asks all members to tell what they reach. */
 void mgds_exchange_subscribe(struct mgds_domain *domain);
 
@@ -150,6 +177,7 @@ void *mgds_op_place(struct mgds_op *op);
  * in host calls. How many there are; and a step of each, without the lock. */
 unsigned mgds_orphans(void);
 void mgds_orphans_poll(void);
+enum { MGDS_OP_COUNT = 4 }; /* where the bytes are in op->words */
 /* It is over, with this error or 0. Under the lock; once. */
 void mgds_op_finish(struct mgds_op *op, int error);
 /* The first error that no call has told yet. */

@@ -9,6 +9,10 @@
  *   was reached
  *   DATA                      ---->  lands in place
  *
+ *   RTS with a serial         ---->  matches: a stream that waits takes the
+ *                             <----  message out of its ring, then TAKEN; or
+ *                                    PULL as above
+ *
  *                             <----  SUBSCRIBE, before the first receive from
  *   REACHED (number)          ---->  any source, or probe
  */
@@ -24,6 +28,7 @@ enum mgds_envelope {
     MGDS_ENVELOPE_DATA,
     MGDS_ENVELOPE_REACHED,
     MGDS_ENVELOPE_SUBSCRIBE,
+    MGDS_ENVELOPE_TAKEN,
     MGDS_ENVELOPES,
 };
 
@@ -34,7 +39,8 @@ struct mgds_rts {
     int32_t tag;
     uint32_t rank, index, to_index;
     uint32_t reached;
-    uint32_t reserved;
+    uint32_t units;  /* where in the receiver's ring it comes, in units */
+    uint64_t serial; /* that its units carry there; 0: only on demand (PULL) */
 };
 
 struct mgds_pull {
@@ -49,6 +55,11 @@ struct mgds_data {
     uint32_t reserved;
 };
 
+/* Taken from the ring: neither DATA nor its place there are needed. */
+struct mgds_taken {
+    uint64_t cookie; /* the send's */
+};
+
 struct mgds_tell {
     uint64_t domain, number;
     uint32_t rank, index, to_index;
@@ -60,6 +71,7 @@ union mgds_envelope_head {
     struct mgds_pull pull;
     struct mgds_data data;
     struct mgds_tell tell; /* REACHED, SUBSCRIBE */
+    struct mgds_taken taken;
 };
 
 #endif

@@ -5,6 +5,7 @@
 
 #include "shim/base/alloc.h"
 #include "shim/base/log.h"
+#include "shim/base/stats.h"
 #include "shim/gds/domain/engine.h"
 
 /* An envelope for a domain that is not made yet: a member may leave the
@@ -45,7 +46,9 @@ void mgds_exchange_called(struct mgds_op *op, bool reached)
                                   .rank = domain->rank,
                                   .index = op->from_index,
                                   .to_index = op->index,
-                                  .reached = reached};
+                                  .reached = reached,
+                                  .serial = op->lane ? op->place.serial : 0,
+                                  .units = op->place.units};
     const struct mgds_wire_message message = {
         .kind = MGDS_ENVELOPE_RTS, .head = &head, .head_bytes = sizeof(head)};
     int rc = post(domain->peer[op->rank], &message);
@@ -126,8 +129,18 @@ static void send_reached(struct mgds_op *op)
     try_finish_send(op);
 }
 
+/* Nobody will look at its place in the ring. Not if the stream has not come to
+ * it: it would write there later. */
+static void give_place(struct mgds_op *op)
+{
+    if (op->lane && op->reached)
+        mgds_landing_give(op->lane, &op->place);
+    op->lane = NULL;
+}
+
 static void send_moved(struct mgds_op *op, int rc)
 {
+    give_place(op);
     op->moved = true;
     if (rc < 0 && !op->error)
         op->error = rc;
@@ -187,12 +200,46 @@ void mgds_exchange_paired(void *domain, struct mgds_match_recv *recv,
     op->status.tag = message->match.tag;
     if (message->bytes > op->bytes)
         op->error = -EMSGSIZE;
+    op->held = op->taker && !op->demanded && message->serial != 0;
+    if (!op->held)
+        try_pull(op);
+    else if (op->taking)
+        mgds_exchange_take(op);
+}
+
+void mgds_exchange_take(struct mgds_op *op)
+{
+    mgds_count(ring_takes);
+    op->held = false;
+    op->taken = op->moved = op->arrived = true;
+    op->got = op->message->bytes < op->bytes ? op->message->bytes : op->bytes;
+    mgds_op_finish(op, op->error);
+    mgds_op_leave_engine(op);
+}
+
+void mgds_exchange_demand(struct mgds_op *op)
+{
+    if (op->send || op->taking || op->done)
+        return;
+    op->demanded = true;
+    if (!op->held)
+        return;
+    op->held = false;
     try_pull(op);
+}
+
+void mgds_exchange_taken(const struct mgds_op *op)
+{
+    const struct mgds_taken head = {.cookie = op->message->cookie};
+    const struct mgds_wire_message message = {
+        .kind = MGDS_ENVELOPE_TAKEN, .head = &head, .head_bytes = sizeof(head)};
+
+    post(op->domain->peer[op->message->rank], &message);
 }
 
 static void recv_reached(struct mgds_op *op)
 {
-    if (op->message)
+    if (op->message && !op->held && !op->taken)
         try_pull(op);
     try_arrive(op);
 }
@@ -254,7 +301,9 @@ static void on_rts(struct mgds_domain *domain, const struct mgds_rts *rts)
         .rank = rts->rank,
         .index = rts->index,
         .cookie = rts->cookie,
-        .bytes = rts->bytes};
+        .bytes = rts->bytes,
+        .serial = rts->serial,
+        .units = rts->units};
     if (mgds_match_arrive(domain->match[rts->to_index], &message->match) < 0) {
         mgds_warn_once("a message that came twice was dropped");
         free(message);
@@ -307,6 +356,16 @@ static void on_pull(const struct mgds_pull *pull)
     op->wanted = pull->bytes;
     try_data(op);
     try_finish_send(op);
+}
+
+/* So the stream came to it, even if we do not see that yet. */
+static void on_taken(const struct mgds_taken *taken)
+{
+    struct mgds_op *op = (struct mgds_op *)(uintptr_t)taken->cookie;
+
+    mgds_landing_give(op->lane, &op->place);
+    op->lane = NULL;
+    send_moved(op, 0);
 }
 
 static struct mgds_domain *domain_of(enum mgds_envelope kind,
@@ -379,6 +438,8 @@ static int take_envelope(void *ctx, const void *head, size_t head_bytes,
     mgds_engine_enter();
     if (kind == MGDS_ENVELOPE_PULL)
         on_pull(&copy.pull);
+    else if (kind == MGDS_ENVELOPE_TAKEN)
+        on_taken(&copy.taken);
     else if (!deliver(kind, &copy))
         keep(kind, &copy);
     if (early_reached) {
@@ -419,7 +480,7 @@ void mgds_exchange_init(void)
 {
     static const enum mgds_envelope kinds[] = {
         MGDS_ENVELOPE_RTS, MGDS_ENVELOPE_PULL, MGDS_ENVELOPE_REACHED,
-        MGDS_ENVELOPE_SUBSCRIBE};
+        MGDS_ENVELOPE_SUBSCRIBE, MGDS_ENVELOPE_TAKEN};
     struct mgds_wire_handler handler = {take_data, data_landed, NULL};
 
     mgds_wire_handle(MGDS_ENVELOPE_DATA, &handler);

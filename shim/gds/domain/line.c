@@ -79,13 +79,19 @@ int mgds_line_of(struct mgds_line **out, struct mgds_gstream *stream)
     return 0;
 }
 
-void mgds_line_mark(struct mgds_line *line, struct mgds_mark *mark)
+void mgds_line_ride(struct mgds_line *line, struct mgds_mark *mark)
 {
-    mark->number = ++line->marks;
+    mark->number = line->marks;
     mark->next = NULL;
     *line->last = mark;
     line->last = &mark->next;
     mgds_wire_hold();
+}
+
+void mgds_line_mark(struct mgds_line *line, struct mgds_mark *mark)
+{
+    line->marks++;
+    mgds_line_ride(line, mark);
 }
 
 /* Waits pass in order: as far as the first that misses something. */
@@ -199,16 +205,17 @@ void mgds_lines_release(void)
 void mgds_line_break(struct mgds_line *line, struct mgds_mark *mark)
 {
     struct mgds_mark **at = &line->first;
+    uint64_t number = mark->number;
 
     while (*at && *at != mark)
         at = &(*at)->next;
-    if (!*at)
-        return;
-    *at = mark->next;
-    if (!*at)
-        line->last = at;
-    mgds_wire_release();
-    mark->passed(mark);
+    while ((mark = *at) != NULL && mark->number == number) {
+        *at = mark->next;
+        if (!*at)
+            line->last = at;
+        mgds_wire_release();
+        mark->passed(mark);
+    }
 }
 
 void mgds_lines_fini(void)

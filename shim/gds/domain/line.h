@@ -37,7 +37,9 @@ struct mgds_wait {
     struct mgds_wait *next;
     uint64_t number;
     unsigned missing; /* operations that are not done */
+    unsigned takes;   /* TAKEs put for it */
     bool put;         /* a WAIT was put for it */
+    bool failed;      /* the stream did not take it */
     unsigned count;
     struct mgds_op *op[]; /* references */
 };
@@ -62,6 +64,10 @@ int mgds_line_of(struct mgds_line **out, struct mgds_gstream *stream);
  * wire's thread looks out for it from now on. */
 void mgds_line_mark(struct mgds_line *line, struct mgds_mark *mark);
 
+/* A mark for which nothing is put: passed with the last one that was given a
+ * number. */
+void mgds_line_ride(struct mgds_line *line, struct mgds_mark *mark);
+
 /* Likewise a wait, whose `missing` is set; its number is what the stream is to
  * wait for in go. */
 void mgds_line_wait(struct mgds_line *line, struct mgds_wait *wait);
@@ -70,7 +76,7 @@ void mgds_line_wait(struct mgds_line *line, struct mgds_wait *wait);
 void mgds_wait_less(struct mgds_wait *wait);
 
 /* What should have stored the mark's number could not be put: the mark is
- * passed now. */
+ * passed now, with all that ride on it. */
 void mgds_line_break(struct mgds_line *line, struct mgds_mark *mark);
 
 /* Calls the marks that were passed. True if there were any. */

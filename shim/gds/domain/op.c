@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "device/abi.h"
 #include "shim/base/alloc.h"
 #include "shim/gds/domain/engine.h"
 #include "shim/gds/domain/hostcopy.h"
@@ -27,8 +28,8 @@ void mgds_op_destroy(struct mgds_op *op)
     struct mgds_domain *domain = op->domain;
 
     mgds_bounce_destroy(op->bounce);
-    if (op->count)
-        mgds_words_give(mgds_gstream_words(op->line->stream), op->count);
+    if (op->words)
+        mgds_words_give(mgds_gstream_words(op->line->stream), op->words);
     mgds_layout_put(op->user.layout);
     free(op->message);
     free(op->copy);
@@ -49,14 +50,18 @@ static bool needs_copy(const struct mgds_op *op)
 static int make_bounce(struct mgds_op *op)
 {
     struct mgds_gstream *stream = op->line ? op->line->stream : NULL;
-    int rc;
 
     if (!stream)
         return mgds_bounce_create(&op->bounce, &op->user, MGDS_BOUNCE_PACKED);
-    rc = mgds_gstream_bounce(&op->bounce, stream, &op->user);
-    if (rc == 0 && !op->send)
-        rc = mgds_words_take(&op->count, mgds_gstream_words(stream));
-    return rc;
+    return mgds_gstream_bounce(&op->bounce, stream, &op->user);
+}
+
+/* A record and a count for the stream. */
+static int make_words(struct mgds_op *op)
+{
+    if (op->send || !op->line || (!op->bounce && !op->taker))
+        return 0;
+    return mgds_words_take(&op->words, mgds_gstream_words(op->line->stream));
 }
 
 static int make_room(struct mgds_op *op, bool gpu)
@@ -67,6 +72,27 @@ static int make_room(struct mgds_op *op, bool gpu)
         return 0;
     op->copy = (char *)mgds_malloc(op->bytes);
     return op->copy ? 0 : -ENOMEM;
+}
+
+/* Kernels of the stream read or write all of the buffer in a row. */
+static bool fits_kernels(const struct mgds_op *op, const struct mgds_xfer *xfer)
+{
+    return op->line && (op->bytes == 0 ||
+                        (xfer->gpu && mgds_layout_is_dense(op->user.layout)));
+}
+
+/* A place in the receiver's ring, if there is one. */
+static void find_place(struct mgds_op *op, struct mgds_domain *domain,
+                       const struct mgds_xfer *xfer)
+{
+    if (!op->send || op->sync || xfer->peer == MGDS_PROC_NULL ||
+        !fits_kernels(op, xfer))
+        return;
+    mgds_engine_enter();
+    op->lane = mgds_landing_place(domain->landing, xfer->from_index,
+                                  domain->base[op->rank] + xfer->to_index,
+                                  op->bytes, &op->place);
+    mgds_engine_leave();
 }
 
 static int create(struct mgds_op **out, struct mgds_domain *domain,
@@ -94,8 +120,13 @@ static int create(struct mgds_op **out, struct mgds_domain *domain,
         rc = mgds_line_of(
             &op->line,
             domain->stream[send ? xfer->from_index : xfer->to_index]);
-    if (rc == 0 && xfer->peer != MGDS_PROC_NULL)
+    if (rc == 0 && xfer->peer != MGDS_PROC_NULL) {
+        op->taker = !send && fits_kernels(op, xfer) &&
+                    mgds_landing_takes(domain->landing, xfer->to_index);
         rc = make_room(op, xfer->gpu);
+        if (rc == 0)
+            rc = make_words(op);
+    }
     if (rc < 0) {
         mgds_bounce_destroy(op->bounce);
         free(op->copy);
@@ -105,6 +136,7 @@ static int create(struct mgds_op **out, struct mgds_domain *domain,
     mgds_layout_get(op->user.layout);
     mgds_domain_get(domain);
     op->domain = domain;
+    find_place(op, domain, xfer);
     *out = op;
     return 0;
 }
@@ -150,6 +182,29 @@ void mgds_op_keep_error(struct mgds_op *op, struct mgds_line *line)
     mgds_line_fail(line, op->error, op->name);
 }
 
+/* What a TAKE that stands gets: the message where it is in the ring, or in the
+ * bounce, or nothing. The stream reads the rest after the first word. */
+static void tell_take(const struct mgds_op *op)
+{
+    const struct mgds_message *from = op->message;
+    uint64_t first = MGDS_TAKE_NONE;
+
+    if (op->taken) {
+        op->words[1] =
+            mgds_landing_units(op->domain->landing, op->index,
+                               (unsigned)from->match.source, from->units);
+        op->words[2] = from->bytes;
+        op->words[3] = MGDS_TAKE_UNITS;
+        first = from->serial;
+    } else if (op->got > 0) {
+        op->words[1] = (uintptr_t)mgds_bounce_base(op->bounce);
+        op->words[2] = op->got;
+        op->words[3] = MGDS_TAKE_BYTES;
+        first = 1;
+    }
+    __atomic_store_n(op->words, first, __ATOMIC_RELEASE);
+}
+
 void mgds_op_finish(struct mgds_op *op, int error)
 {
     op->done = true;
@@ -158,14 +213,17 @@ void mgds_op_finish(struct mgds_op *op, int error)
     op->status.bytes = op->send ? 0 : op->got;
     if (!op->send && op->copy && op->got > 0)
         mgds_host_unpack(&op->user, op->copy, op->got);
-    if (op->count)
-        __atomic_store_n(op->count, op->got, __ATOMIC_RELEASE);
+    if (op->words)
+        __atomic_store_n(&op->words[MGDS_OP_COUNT], op->got, __ATOMIC_RELEASE);
     if (op->sink.store)
         op->sink.store(op->sink.arg, &op->status);
-    if (!op->wait)
-        return;
-    mgds_op_keep_error(op, op->wait->line);
-    mgds_wait_less(op->wait);
+    if (op->taking) {
+        mgds_op_keep_error(op, op->line);
+        tell_take(op);
+    } else if (op->wait) {
+        mgds_op_keep_error(op, op->wait->line);
+        mgds_wait_less(op->wait);
+    }
 }
 
 /* The stream came to the operation. */
@@ -214,9 +272,25 @@ static void call_recv(struct mgds_op *op, const struct mgds_xfer *xfer)
         mgds_exchange_subscribe(domain);
     op->match.tag = op->tag;
     op->index = xfer->to_index;
-    op->reached = !op->enqueued;
+    op->reached = !op->mark.passed;
     enter_engine(op);
     mgds_match_post(domain->match[xfer->to_index], &op->match);
+}
+
+/* Into the receiver's ring, and into the bounce for who cannot take it there.
+ */
+static struct mgds_step push_of(const struct mgds_op *op)
+{
+    struct mgds_step step = {.kind = MGDS_STEP_PUSH,
+                             .bytes = op->bytes,
+                             .units = op->place.address,
+                             .serial = op->place.serial};
+
+    if (op->bytes > 0) {
+        step.user = (char *)op->user.addr + op->user.layout->true_lb;
+        step.also = mgds_bounce_base(op->bounce);
+    }
+    return step;
 }
 
 /* What goes on the stream for an operation. If it cannot be put there the
@@ -227,7 +301,9 @@ static void put(struct mgds_op *op, uint64_t ticket)
     unsigned n = 0;
     int rc;
 
-    if (op->send && op->bounce)
+    if (op->lane)
+        step[n++] = push_of(op);
+    else if (op->send && op->bounce)
         step[n++] =
             (struct mgds_step){.kind = MGDS_STEP_PACK, .bounce = op->bounce};
     step[n++] = (struct mgds_step){.kind = MGDS_STEP_FLAG,
@@ -256,11 +332,20 @@ static int prepare_plain(struct mgds_op *op)
     return rc < 0 ? rc : mgds_bounce_wait(op->bounce, NULL);
 }
 
+/* The stream comes to the receive and to the wait at once, and nothing of the
+ * program's memory is written before the wait: then the wait says all. */
+static bool comes_with_wait(const struct mgds_op *op,
+                            const struct mgds_xfer *xfer)
+{
+    return xfer->waits && !op->send && (op->bounce || op->bytes == 0);
+}
+
 static int start(struct mgds_op **out, struct mgds_domain *domain,
                  const struct mgds_xfer *xfer, bool send)
 {
     struct mgds_op *op;
     uint64_t ticket = 0;
+    bool marks;
     int rc = create(&op, domain, xfer, send);
 
     if (rc < 0)
@@ -276,13 +361,14 @@ static int start(struct mgds_op **out, struct mgds_domain *domain,
         mgds_op_put(op);
         return rc;
     }
+    marks = op->line && !comes_with_wait(op, xfer);
     mgds_engine_enter();
-    if (op->line)
+    if (marks)
         mark(op, &ticket);
     (send ? call_send : call_recv)(op, xfer);
     mgds_engine_leave();
     *out = op;
-    if (op->line)
+    if (marks)
         put(op, ticket);
     return 0;
 }
@@ -381,8 +467,16 @@ static int lift(struct mgds_op *op)
     return rc;
 }
 
+static void demand(struct mgds_op *op)
+{
+    mgds_engine_enter();
+    mgds_exchange_demand(op);
+    mgds_engine_leave();
+}
+
 int mgds_op_test(struct mgds_op *op)
 {
+    demand(op);
     mgds_op_progress();
     if (!lift(op) || !is_over(op) || !lift(op))
         return 0;
@@ -486,10 +580,12 @@ void mgds_op_put(struct mgds_op *op)
     if (!op)
         return;
     if (!op->seen && needs_lift(op)) {
+        demand(op);
         adopt(op);
         return;
     }
     mgds_engine_enter();
+    mgds_exchange_demand(op);
     if (op->done && !op->seen && op->error)
         mgds_domain_keep_error(op->domain, op->error);
     mgds_engine_leave();
