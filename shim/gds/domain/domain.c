@@ -67,7 +67,7 @@ void mgds_engine_leave(void)
     while (wait) {
         struct mgds_wait *next = wait->next;
 
-        free(wait);
+        mgds_wait_free(wait);
         wait = next;
     }
     while (op) {

@@ -109,8 +109,6 @@ struct mgds_xfer {
     bool sync;     /* a send is done when matched, at the earliest */
     bool enqueued; /* in the order of the stream of this process's index, which
                       is a GPU stream; else at once */
-    bool waits; /* enqueued, and mgds_op_wait_enqueue on the same stream is the
-                   next call */
     uint64_t name; /* the caller's; told when the op fails on a stream */
 };
 
@@ -151,6 +149,10 @@ struct mgds_op_sink {
 int mgds_op_wait_enqueue(struct mgds_gstream *stream, unsigned count,
                          struct mgds_op *const ops[],
                          const struct mgds_op_sink sinks[]);
+
+/* Both at once: an enqueued operation, and its stream's wait for it. Puts. */
+int mgds_op_run(struct mgds_domain *domain, const struct mgds_xfer *xfer,
+                bool send, const struct mgds_op_sink *sink);
 
 /* Makes progress, then: 1 done, its data where it belongs; 0 not yet; or
  * negative errno when there is no telling any more. Puts nothing on the

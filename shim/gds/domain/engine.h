@@ -57,6 +57,7 @@ struct mgds_message {
     size_t bytes;
     uint64_t serial; /* in the ring; 0: it does not come there */
     uint32_t units;
+    bool sync; /* asked for when the receive's stream is there */
 };
 
 struct mgds_op {
@@ -93,6 +94,8 @@ struct mgds_op {
     struct mgds_op *orphan; /* the next one */
     struct mgds_wait *wait;
     struct mgds_op_sink sink;
+    struct mgds_gstream
+        *stream;     /* whose bounce and words it has: a reference */
     uint64_t *words; /* a receive's, for its stream (words.h): a record for
                         TAKE, then the bytes, for UNPACK */
     uint64_t name;
@@ -104,6 +107,7 @@ struct mgds_op {
     bool demanded; /* but must not: somebody else than its stream asks */
     bool taking;   /* a wait in its stream took it over */
     bool held;     /* matched, to be taken */
+    bool known;    /* before the wait was put: it says all itself */
     bool taken;    /* out of the ring */
 };
 
@@ -165,7 +169,24 @@ void mgds_exchange_taken(const struct mgds_op *op);
 /* Asks all members to tell what they reach. */
 void mgds_exchange_subscribe(struct mgds_domain *domain);
 
+/* wait.c; all but create and free under the lock. */
+struct mgds_wait *mgds_wait_create(unsigned count);
+void mgds_wait_free(struct mgds_wait *wait);
+void mgds_wait_put(struct mgds_wait *wait);
+/* Takes the references to the ops, which are as many as it was made for. */
+void mgds_wait_fill(struct mgds_wait *wait, struct mgds_line *line,
+                    struct mgds_op *const ops[],
+                    const struct mgds_op_sink sinks[]);
+/* It may pass: statuses, and what takes that stand are to take. */
+void mgds_wait_settle(struct mgds_wait *wait);
+/* Nobody hears of it any more; puts the line's reference. */
+void mgds_wait_leave(struct mgds_wait *wait);
+/* The stream will not come to it. */
+void mgds_wait_fail(struct mgds_wait *wait);
+
 /* op.c */
+/* Where its message is in the ring. */
+uint64_t mgds_op_units(const struct mgds_op *op);
 struct mgds_op *mgds_op_get(struct mgds_op *op);
 /* A reference less; true if it was the last, and destroy must follow, without
  * the lock. */

@@ -47,6 +47,7 @@ void mgds_exchange_called(struct mgds_op *op, bool reached)
                                   .index = op->from_index,
                                   .to_index = op->index,
                                   .reached = reached,
+                                  .sync = op->sync,
                                   .serial = op->lane ? op->place.serial : 0,
                                   .units = op->place.units};
     const struct mgds_wire_message message = {
@@ -161,7 +162,7 @@ static void try_pull(struct mgds_op *op)
     bool direct = !op->bounce && !op->copy && op->bytes > 0;
     int rc;
 
-    if (op->pulled || (direct && !op->reached))
+    if (op->pulled || ((direct || from->sync) && !op->reached))
         return;
     op->pulled = true;
     op->got = from->bytes < op->bytes ? from->bytes : op->bytes;
@@ -303,6 +304,7 @@ static void on_rts(struct mgds_domain *domain, const struct mgds_rts *rts)
         .cookie = rts->cookie,
         .bytes = rts->bytes,
         .serial = rts->serial,
+        .sync = rts->sync,
         .units = rts->units};
     if (mgds_match_arrive(domain->match[rts->to_index], &message->match) < 0) {
         mgds_warn_once("a message that came twice was dropped");
