@@ -113,7 +113,7 @@ void mgds_gstream_release(struct mgds_gstream *stream)
 /* In another thread the handle means another stream. */
 static int check_thread(const struct mgds_gstream *stream)
 {
-    if ((CUstream)stream->native != CU_STREAM_PER_THREAD ||
+    if (!mgds_stream_is_per_thread(stream->native) ||
         pthread_equal(stream->maker, pthread_self()))
         return 0;
     mgds_warn_once("the per-thread stream was used in another thread than the "
