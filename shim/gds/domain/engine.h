@@ -177,8 +177,9 @@ void mgds_wait_put(struct mgds_wait *wait);
 void mgds_wait_fill(struct mgds_wait *wait, struct mgds_line *line,
                     struct mgds_op *const ops[],
                     const struct mgds_op_sink sinks[]);
-/* It may pass: statuses, and what takes that stand are to take. */
-void mgds_wait_settle(struct mgds_wait *wait);
+/* It may pass: its statuses; then what takes that stand are to take. */
+void mgds_wait_store(const struct mgds_wait *wait);
+void mgds_wait_publish(const struct mgds_wait *wait);
 /* Nobody hears of it any more; puts the line's reference. */
 void mgds_wait_leave(struct mgds_wait *wait);
 /* The stream will not come to it. */

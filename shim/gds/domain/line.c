@@ -94,17 +94,27 @@ void mgds_line_mark(struct mgds_line *line, struct mgds_mark *mark)
     mgds_line_ride(line, mark);
 }
 
+/* Statuses of all first: a wait for which nothing was put is passed with the
+ * one ahead of it. */
+static void store_all(const struct mgds_line *line)
+{
+    for (const struct mgds_wait *wait = line->first_wait;
+         wait && wait->missing == 0; wait = wait->next)
+        mgds_wait_store(wait);
+}
+
 void mgds_line_go(struct mgds_line *line)
 {
     struct mgds_wait *wait;
     uint64_t number = 0;
     unsigned waits = 0;
 
+    store_all(line);
     while ((wait = line->first_wait) != NULL && wait->missing == 0) {
         number = wait->number;
         waits += wait->put;
         line->first_wait = wait->next;
-        mgds_wait_settle(wait);
+        mgds_wait_publish(wait);
         mgds_wait_put(wait);
     }
     if (!line->first_wait)

@@ -126,16 +126,21 @@ static void tell_take(const struct mgds_op *op)
     __atomic_store_n(op->words, first, __ATOMIC_RELEASE);
 }
 
-void mgds_wait_settle(struct mgds_wait *wait)
+void mgds_wait_store(const struct mgds_wait *wait)
 {
     for (unsigned i = 0; i < wait->count; i++) {
-        struct mgds_op *op = wait->op[i];
+        const struct mgds_op *op = wait->op[i];
 
         if (op->sink.store)
             op->sink.store(op->sink.arg, &op->status);
-        if (op->taking && !op->known)
-            tell_take(op);
     }
+}
+
+void mgds_wait_publish(const struct mgds_wait *wait)
+{
+    for (unsigned i = 0; i < wait->count; i++)
+        if (wait->op[i]->taking && !wait->op[i]->known)
+            tell_take(wait->op[i]);
 }
 
 void mgds_wait_leave(struct mgds_wait *wait)
