@@ -39,7 +39,7 @@ void ring_open(struct ring_place *place, struct queue_stream *stream)
 {
     *place = (struct ring_place){.stream = stream, .serial = 0x1234567800};
     fill(place);
-    OK(cu.cuMemAlloc_v2(&place->gpu, 2 * RING_AREA + units_bytes));
+    OK(cu.cuMemAlloc_v2(&place->gpu, 2 * (size_t)RING_AREA + units_bytes));
     place->src = place->gpu;
     place->dst = place->src + RING_AREA;
     place->units = place->dst + RING_AREA;

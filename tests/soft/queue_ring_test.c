@@ -342,7 +342,7 @@ static void check_records(uint64_t form)
             .also = 8 * (i % 21),
         };
 
-        check_record(&message, form, i < (size_t)(SIZES * SIZES));
+        check_record(&message, form, i < (size_t)SIZES * SIZES);
     }
     finish_streams();
 }

@@ -153,16 +153,19 @@ static struct mgds_ring_view *find_view(const struct mgds_context *ctx,
 
 static int look(struct mgds_ring_view *view, struct mgds_context *ctx, bool own)
 {
+    struct mgds_mapped *mapped = NULL;
     int rc;
 
     if (own) {
         view->addr = (char *)(uintptr_t)view->of.address;
         return view->of.context == ctx->id ? 0 : -EXDEV;
     }
-    rc = mgds_mapped_create(&view->mapped, ctx, &view->of.name);
-    if (rc == 0)
-        view->addr = (char *)view->mapped->addr;
-    return rc;
+    rc = mgds_mapped_create(&mapped, ctx, &view->of.name);
+    if (rc < 0 || !mapped)
+        return rc;
+    view->mapped = mapped;
+    view->addr = (char *)mapped->addr;
+    return 0;
 }
 
 int mgds_ring_view_create(struct mgds_ring_view **out, struct mgds_context *ctx,
