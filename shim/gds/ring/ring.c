@@ -13,6 +13,7 @@
 struct mgds_ring {
     struct mgds_shared *memory;
     struct mgds_shared_name name;
+    struct mgds_gpu_id gpu;
     uint32_t regions, units;
     LIST_ENTRY(mgds_ring) link; /* while nobody has it */
 };
@@ -75,6 +76,8 @@ static int make(struct mgds_ring **out, struct mgds_context *ctx, size_t bytes)
     rc = mgds_shared_create(&ring->memory, ctx, bytes);
     if (rc == 0)
         rc = mgds_shared_tell(ring->memory, &ring->name);
+    if (rc == 0)
+        rc = mgds_gpu_identify(&ring->gpu, ctx);
     if (rc < 0)
         free_ring(ring);
     else
@@ -113,6 +116,7 @@ void mgds_ring_destroy(struct mgds_ring *ring)
 void mgds_ring_tell(const struct mgds_ring *ring, struct mgds_ring_handle *out)
 {
     *out = (struct mgds_ring_handle){.name = ring->name,
+                                     .gpu = ring->gpu,
                                      .address = (uintptr_t)ring->memory->addr,
                                      .context = ring->memory->ctx->id,
                                      .regions = ring->regions,
