@@ -62,7 +62,8 @@ MGDS_STATIC_ASSERT(sizeof(struct mgds_push_args) == 56, "seven words");
 
 enum mgds_take_form { MGDS_TAKE_UNITS, MGDS_TAKE_BYTES };
 
-/* mgds_take_kernel: one block, any number of threads. Waits until all units of
+/* mgds_take_kernel: one block, any number of threads. First *came = came_value,
+ * if came is not 0: the stream has come here. Waits until all units of
  * a message of `length` bytes carry the serial, and stores what fits into the
  * `bytes` bytes at dst. If `record` is not 0 it says what to take, in four
  * words of host memory: the serial (or any number but 0 and MGDS_TAKE_NONE),
@@ -80,7 +81,9 @@ struct mgds_take_args {
     uint64_t abort;
     uint64_t flag;
     uint64_t value;
+    uint64_t came;
+    uint64_t came_value;
 };
-MGDS_STATIC_ASSERT(sizeof(struct mgds_take_args) == 72, "nine words");
+MGDS_STATIC_ASSERT(sizeof(struct mgds_take_args) == 88, "eleven words");
 
 #endif

@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -22,24 +21,18 @@ static int read_boot_id(char id[64])
     return rc;
 }
 
-int mgds_host_identify(char *host, size_t size)
+int mgds_host_name(char *host, size_t size)
 {
-    const char *simulated = getenv("MPIX_SIM_HOST");
     struct stat ipc;
-    char boot[64];
+    char id[64];
     int length;
-    int rc;
+    int rc = read_boot_id(id);
 
-    if (simulated && simulated[0]) {
-        length = snprintf(host, size, "%s", simulated);
-        return (size_t)length < size ? 0 : -ENAMETOOLONG;
-    }
-    rc = read_boot_id(boot);
     if (rc < 0)
         return rc;
     if (stat("/proc/self/ns/ipc", &ipc) < 0)
         return -errno;
-    length = snprintf(host, size, "%s+%lu", boot, (unsigned long)ipc.st_ino);
+    length = snprintf(host, size, "%s+%lu", id, (unsigned long)ipc.st_ino);
     return (size_t)length < size ? 0 : -ENAMETOOLONG;
 }
 
@@ -49,7 +42,7 @@ uint64_t mgds_host_number(void)
     uint64_t number = 0xcbf29ce484222325u;
     char host[256];
 
-    if (mgds_host_identify(host, sizeof(host)) < 0)
+    if (mgds_host_name(host, sizeof(host)) < 0)
         return 0;
     for (const char *c = host; *c; c++)
         number = (number ^ (unsigned char)*c) * 0x100000001b3u;

@@ -1,14 +1,14 @@
-/* A host is one string; ranks with equal strings share memory. */
+/* What host this is: processes with equal answers share its memory. */
 #ifndef MGDS_BASE_HOST_H
 #define MGDS_BASE_HOST_H
 
 #include <stddef.h>
 #include <stdint.h>
 
-/* MPIX_SIM_HOST if that is set, else boot id and IPC namespace, so that
- * containers count as hosts where they cannot share memory. Returns 0,
- * -ENAMETOOLONG, or what reading /proc failed with. */
-int mgds_host_identify(char *host, size_t size);
+/* Boot id and IPC namespace, so that containers count as hosts where they
+ * cannot share memory. Returns 0, -ENAMETOOLONG, or what reading /proc failed
+ * with. */
+int mgds_host_name(char *host, size_t size);
 
 /* The same as a number, not 0; 0: it cannot be known. */
 uint64_t mgds_host_number(void);

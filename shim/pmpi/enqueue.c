@@ -36,7 +36,11 @@ static int no_stream(MPI_Comm comm)
 /* What is captured runs later, perhaps often. */
 static int check_capture(struct mgds_gstream *gpu, MPI_Comm comm)
 {
-    if (!mgds_gstream_capturing(gpu))
+    int rc = mgds_gstream_capturing(gpu);
+
+    if (rc < 0 && rc != -EBUSY)
+        return mgds_mpi_error(comm, rc);
+    if (rc == 0)
         return MPI_SUCCESS;
     mgds_warn_once("an MPIX call with _enqueue was made while its stream is "
                    "captured into a graph: this version cannot do that, make "
@@ -97,15 +101,9 @@ static struct mgds_op_sink sink_of(MPI_Status *status, bool in_array)
 static int run(const struct mgds_stream_call *call, MPI_Status *status)
 {
     struct mgds_op_sink sink = sink_of(status, false);
-    struct mgds_op *op;
-    int rc = mgds_stream_call_start(&op, call, 0);
 
-    if (rc < 0)
-        return mgds_mpi_error(call->scomm->handle, rc);
-    rc = mgds_op_wait_enqueue(mgds_scomm_gpu(call->scomm), 1, &op, &sink);
-    if (rc < 0)
-        mgds_op_put(op);
-    return mgds_mpi_error(call->scomm->handle, rc);
+    return mgds_mpi_error(call->scomm->handle,
+                          mgds_stream_call_run(call, &sink));
 }
 
 static struct mgds_stream_call call_of(const struct mgds_mpix_args *args,
@@ -124,7 +122,6 @@ static int block(const struct mgds_mpix_args *args, bool receives)
     struct mgds_stream_call call = call_of(args, receives);
     int rc = begin(&call, args->comm);
 
-    call.waits = true;
     if (rc == MPI_SUCCESS)
         rc = run(&call, receives ? args->status : MPI_STATUS_IGNORE);
     mgds_scomm_put(call.scomm);

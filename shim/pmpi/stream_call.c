@@ -122,7 +122,6 @@ static void fill(struct mgds_xfer *xfer, const struct mgds_stream_call *call)
     xfer->to_index = (unsigned)(receives ? call->index : call->peer_index);
     xfer->sync = call->sync;
     xfer->enqueued = call->enqueued;
-    xfer->waits = call->waits;
 }
 
 int mgds_stream_call_start(struct mgds_op **out,
@@ -141,6 +140,20 @@ int mgds_stream_call_start(struct mgds_op **out,
         rc = mgds_op_recv(out, domain, &xfer);
     else
         rc = mgds_op_send(out, domain, &xfer);
+    mgds_buffer_put(&xfer.buffer);
+    return rc;
+}
+
+int mgds_stream_call_run(const struct mgds_stream_call *call,
+                         const struct mgds_op_sink *sink)
+{
+    struct mgds_xfer xfer = {.name = 0};
+    int rc = find_buffer(&xfer, call);
+
+    if (rc < 0)
+        return rc;
+    fill(&xfer, call);
+    rc = mgds_op_run(call->scomm->domain, &xfer, !call->receives, sink);
     mgds_buffer_put(&xfer.buffer);
     return rc;
 }

@@ -36,6 +36,10 @@ int mgds_stream_call_check(const struct mgds_stream_call *call);
 int mgds_stream_call_start(struct mgds_op **out,
                            const struct mgds_stream_call *call, uint64_t name);
 
+/* The same for an enqueued one, with its stream's wait for it; no reference. */
+int mgds_stream_call_run(const struct mgds_stream_call *call,
+                         const struct mgds_op_sink *sink);
+
 /* Until it is done; MPI and the wire go on meanwhile. Returns the error code of
  * the call and fills the status, unless that is MPI_STATUS_IGNORE. Gives the
  * reference back. */

@@ -66,7 +66,7 @@ LAYERS = [
     ("cuda", r"shim/gds/cuda/", ["driver-abi", "base", "device"]),
     ("wire", r"shim/gds/wire/", ["base", "device"]),
     ("gds", r"shim/gds/", ["ctx"] + BELOW_GDS),
-    ("settings", r"shim/base/(config|log)\.(h|def)$", ["base", "device"]),
+    ("settings", r"shim/base/(config|host|log)\.(h|def)$", ["base", "device"]),
     ("base", r"shim/base/", ["settings", "device"]),
     ("ctx", r"shim/[^/]+$", ["gds"] + BELOW_GDS),
     ("sim", r"sim/", ["settings", "base", "device", "driver-abi"]),

@@ -185,6 +185,41 @@ static void lists_may_mix_all_steps(void **state)
     finish_streams();
 }
 
+/* What the program freed is left out, what comes after it is not: a take whose
+ * memory is gone throws its message away. */
+static void freed_memory_is_left_out(void **state)
+{
+    struct mgds_layout *layout = stage_bytes_of(BYTES);
+    struct mgds_buffer buffer;
+    struct mgds_bounce *bounce;
+    struct mgds_step steps[5];
+    CUdeviceptr gpu;
+
+    (void)state;
+    OK(cu.cuMemAlloc_v2(&gpu, BYTES));
+    buffer = stage_buffer_at(gpu, layout, 1);
+    assert_int_equal(mgds_gstream_bounce(&bounce, in.gstream, &buffer), 0);
+    OK(cu.cuMemFree_v2(gpu));
+    ring_expect(&place, &message);
+    steps[0] = queue_unpack(bounce, NULL);
+    steps[1] = ring_push(&place, &message);
+    steps[2] = ring_take(&place, &message);
+    steps[2].user = (char *)(uintptr_t)gpu;
+    steps[2].bounce = bounce;
+    steps[3] = ring_take(&place, &message);
+    steps[4] = took();
+    assert_int_equal(
+        mgds_gstream_put(in.gstream, mgds_gstream_ticket(in.gstream), steps, 5),
+        -EFAULT);
+    assert_false(steps[0].put);
+    assert_true(steps[1].put && steps[2].put && steps[3].put && steps[4].put);
+    queue_await(&place.line[RING_TOOK], place.serial);
+    mgds_gstream_passed(in.gstream, 2);
+    mgds_bounce_destroy(bounce);
+    mgds_layout_put(layout);
+    finish_streams();
+}
+
 /* A take stands as a wait does, until it is reported; one that was never put
  * does not. */
 static void takes_are_counted_as_waits(void **state)
@@ -206,7 +241,7 @@ static void takes_are_counted_as_waits(void **state)
     ring_expect(&place, &message);
     steps[0] = ring_take(&place, &message);
     steps[1] = took();
-    steps[2] = queue_unpack(bounce, NULL);
+    steps[2] = queue_pack(bounce);
     steps[3] = ring_take(&place, &message);
     assert_int_equal(mgds_gstream_put(stream.gstream,
                                       mgds_gstream_ticket(stream.gstream),
@@ -403,6 +438,7 @@ int main(void)
         cmocka_unit_test(work_around_a_take_keeps_its_order),
         cmocka_unit_test(a_flag_goes_with_what_it_is_behind),
         cmocka_unit_test(lists_may_mix_all_steps),
+        cmocka_unit_test(freed_memory_is_left_out),
         cmocka_unit_test(takes_are_counted_as_waits),
         cmocka_unit_test(kernels_are_for_streams_that_may_wait_by_them),
         cmocka_unit_test(places_are_used_again_and_again),

@@ -9,7 +9,7 @@
 
 #include <mpi.h>
 
-#include "shim/base/host.h"
+#include "tools/common/host.h"
 #include "tools/probe/facts.h"
 
 enum { MGDS_HOST_BYTES = 256 };

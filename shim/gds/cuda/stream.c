@@ -58,3 +58,8 @@ int mgds_stream_capturing(void *stream)
         return -EBUSY;
     return rc < 0 ? rc : status != CU_STREAM_CAPTURE_STATUS_NONE;
 }
+
+bool mgds_stream_is_per_thread(const void *stream)
+{
+    return stream == (const void *)CU_STREAM_PER_THREAD;
+}

@@ -4,6 +4,8 @@
 #ifndef MGDS_CUDA_STREAM_H
 #define MGDS_CUDA_STREAM_H
 
+#include <stdbool.h>
+
 #include "shim/gds/cuda/context.h"
 
 /* The own stream of a context, non-blocking (the legacy stream does not wait
@@ -15,6 +17,9 @@ int mgds_stream_own(void **out, struct mgds_context *ctx);
 /* 1 if all that was queued on the stream is done, 0 if not yet, or the error
  * of the work. Its context lives. Any thread. */
 int mgds_stream_query(void *stream);
+
+/* The stream of whatever thread names it. */
+bool mgds_stream_is_per_thread(const void *stream);
 
 /* 1 if the program captures the stream into a graph now, also if that capture
  * has failed already; 0 if not. -EBUSY: it is the legacy stream, which another

@@ -57,6 +57,7 @@ struct mgds_message {
     size_t bytes;
     uint64_t serial; /* in the ring; 0: it does not come there */
     uint32_t units;
+    bool sync; /* asked for when the receive's stream is there */
 };
 
 struct mgds_op {
@@ -76,6 +77,7 @@ struct mgds_op {
     /* steps */
     bool reached, asked, moved, arrived, done;
     bool waited;  /* a wait in a stream took it over */
+    bool dropped; /* the program freed its request: nobody will ask */
     bool lifting; /* the copy up was queued by a caller */
     bool cancelled;
     bool seen; /* a caller knows that it is done */
@@ -91,8 +93,11 @@ struct mgds_op {
     struct mgds_line *line; /* that it was enqueued on, or NULL */
     struct mgds_mark mark;
     struct mgds_op *orphan; /* the next one */
+    bool cared;             /* a thread looks after the orphan */
     struct mgds_wait *wait;
     struct mgds_op_sink sink;
+    struct mgds_gstream
+        *stream;     /* whose bounce and words it has: a reference */
     uint64_t *words; /* a receive's, for its stream (words.h): a record for
                         TAKE, then the bytes, for UNPACK */
     uint64_t name;
@@ -104,6 +109,7 @@ struct mgds_op {
     bool demanded; /* but must not: somebody else than its stream asks */
     bool taking;   /* a wait in its stream took it over */
     bool held;     /* matched, to be taken */
+    bool known;    /* before the wait was put: it says all itself */
     bool taken;    /* out of the ring */
 };
 
@@ -137,6 +143,8 @@ void mgds_engine_free_later(struct mgds_wait *wait);
 
 /* The domain, without a reference, or NULL. Under the lock. */
 struct mgds_domain *mgds_domain_find(uint64_t id);
+/* Whether there was one, which will not come again. Under the lock. */
+bool mgds_domain_is_gone(uint64_t id);
 void mgds_domain_get(struct mgds_domain *domain);
 /* The first of all, chained by next. Under the lock. */
 struct mgds_domain *mgds_domain_first(void);
@@ -165,7 +173,25 @@ void mgds_exchange_taken(const struct mgds_op *op);
 /* Asks all members to tell what they reach. */
 void mgds_exchange_subscribe(struct mgds_domain *domain);
 
+/* wait.c; all but create and free under the lock. */
+struct mgds_wait *mgds_wait_create(unsigned count);
+void mgds_wait_free(struct mgds_wait *wait);
+void mgds_wait_put(struct mgds_wait *wait);
+/* Takes the references to the ops, which are as many as it was made for. */
+void mgds_wait_fill(struct mgds_wait *wait, struct mgds_line *line,
+                    struct mgds_op *const ops[],
+                    const struct mgds_op_sink sinks[]);
+/* It may pass: its statuses; then what takes that stand are to take. */
+void mgds_wait_store(const struct mgds_wait *wait);
+void mgds_wait_publish(const struct mgds_wait *wait);
+/* Nobody hears of it any more; puts the line's reference. */
+void mgds_wait_leave(struct mgds_wait *wait);
+/* The stream will not come to it. */
+void mgds_wait_fail(struct mgds_wait *wait);
+
 /* op.c */
+/* Where its message is in the ring. */
+uint64_t mgds_op_units(const struct mgds_op *op);
 struct mgds_op *mgds_op_get(struct mgds_op *op);
 /* A reference less; true if it was the last, and destroy must follow, without
  * the lock. */
@@ -174,8 +200,9 @@ void mgds_op_destroy(struct mgds_op *op);
 /* Where the wire reads a send's bytes, or puts a receive's. */
 void *mgds_op_place(struct mgds_op *op);
 /* Receives into GPU memory whose requests were freed: their bytes are copied up
- * in host calls. How many there are; and a step of each, without the lock. */
-unsigned mgds_orphans(void);
+ * in host calls. How many there are, of a stream or of all (NULL); and a step
+ * of each, without the lock. */
+unsigned mgds_orphans(const struct mgds_gstream *stream);
 void mgds_orphans_poll(void);
 enum { MGDS_OP_COUNT = 4 }; /* where the bytes are in op->words */
 /* It is over, with this error or 0. Under the lock; once. */

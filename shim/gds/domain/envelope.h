@@ -39,6 +39,8 @@ struct mgds_rts {
     int32_t tag;
     uint32_t rank, index, to_index;
     uint32_t reached;
+    uint32_t sync; /* it is done when the receive's stream is there */
+    uint32_t reserved;
     uint32_t units;  /* where in the receiver's ring it comes, in units */
     uint64_t serial; /* that its units carry there; 0: only on demand (PULL) */
 };

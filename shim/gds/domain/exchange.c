@@ -47,6 +47,7 @@ void mgds_exchange_called(struct mgds_op *op, bool reached)
                                   .index = op->from_index,
                                   .to_index = op->index,
                                   .reached = reached,
+                                  .sync = op->sync,
                                   .serial = op->lane ? op->place.serial : 0,
                                   .units = op->place.units};
     const struct mgds_wire_message message = {
@@ -100,7 +101,7 @@ static bool is_staged(const struct mgds_op *op)
 
 static void try_finish_send(struct mgds_op *op)
 {
-    if (op->done || !op->reached || (op->sync && !op->asked))
+    if (op->done || !op->reached || (op->sync && !op->asked && !op->error))
         return;
     if (op->error || is_staged(op) || op->moved)
         mgds_op_finish(op, op->error);
@@ -144,6 +145,8 @@ static void send_moved(struct mgds_op *op, int rc)
     op->moved = true;
     if (rc < 0 && !op->error)
         op->error = rc;
+    if (rc < 0 && op->done) /* as far as anybody was told, it went well */
+        mgds_op_keep_error(op, op->line);
     try_finish_send(op);
     mgds_op_leave_engine(op);
 }
@@ -161,7 +164,7 @@ static void try_pull(struct mgds_op *op)
     bool direct = !op->bounce && !op->copy && op->bytes > 0;
     int rc;
 
-    if (op->pulled || (direct && !op->reached))
+    if (op->pulled || ((direct || from->sync) && !op->reached))
         return;
     op->pulled = true;
     op->got = from->bytes < op->bytes ? from->bytes : op->bytes;
@@ -185,6 +188,8 @@ static void recv_moved(struct mgds_op *op, int error)
     op->moved = true;
     if (error && !op->error)
         op->error = error;
+    if (error)
+        op->got = 0;
     try_arrive(op);
 }
 
@@ -303,6 +308,7 @@ static void on_rts(struct mgds_domain *domain, const struct mgds_rts *rts)
         .cookie = rts->cookie,
         .bytes = rts->bytes,
         .serial = rts->serial,
+        .sync = rts->sync,
         .units = rts->units};
     if (mgds_match_arrive(domain->match[rts->to_index], &message->match) < 0) {
         mgds_warn_once("a message that came twice was dropped");
@@ -310,10 +316,19 @@ static void on_rts(struct mgds_domain *domain, const struct mgds_rts *rts)
     }
 }
 
+static uint64_t id_of(enum mgds_envelope kind,
+                      const union mgds_envelope_head *head)
+{
+    return kind == MGDS_ENVELOPE_RTS ? head->rts.domain : head->tell.domain;
+}
+
 static void keep(enum mgds_envelope kind, const union mgds_envelope_head *head)
 {
-    struct early *item = (struct early *)mgds_calloc(1, sizeof(*item));
+    struct early *item;
 
+    if (mgds_domain_is_gone(id_of(kind, head)))
+        return;
+    item = (struct early *)mgds_calloc(1, sizeof(*item));
     if (!item) {
         mgds_warn("no memory for a message that came early: it is lost");
         return;
@@ -368,26 +383,28 @@ static void on_taken(const struct mgds_taken *taken)
     send_moved(op, 0);
 }
 
-static struct mgds_domain *domain_of(enum mgds_envelope kind,
-                                     const union mgds_envelope_head *head)
+/* A REACHED that came before its RTS. */
+static bool waits_for_rts(uint64_t id)
 {
-    uint64_t id =
-        kind == MGDS_ENVELOPE_RTS ? head->rts.domain : head->tell.domain;
+    const struct early *item = early;
 
-    return mgds_domain_find(id);
+    while (item && (item->kind != MGDS_ENVELOPE_REACHED ||
+                    item->head.tell.domain != id))
+        item = item->next;
+    return item != NULL;
 }
 
 /* False: its domain is not there yet. */
 static bool deliver(enum mgds_envelope kind,
                     const union mgds_envelope_head *head)
 {
-    struct mgds_domain *domain = domain_of(kind, head);
+    struct mgds_domain *domain = mgds_domain_find(id_of(kind, head));
 
     if (!domain)
         return false;
     if (kind == MGDS_ENVELOPE_RTS) {
         on_rts(domain, &head->rts);
-        early_reached = early != NULL;
+        early_reached = early_reached || waits_for_rts(domain->id);
     } else if (kind == MGDS_ENVELOPE_REACHED)
         on_reached(domain, head);
     else

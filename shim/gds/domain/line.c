@@ -94,24 +94,34 @@ void mgds_line_mark(struct mgds_line *line, struct mgds_mark *mark)
     mgds_line_ride(line, mark);
 }
 
-/* Waits pass in order: as far as the first that misses something. */
-static void go(struct mgds_line *line)
+/* Statuses of all first: a wait for which nothing was put is passed with the
+ * one ahead of it. */
+static void store_all(const struct mgds_line *line)
+{
+    for (const struct mgds_wait *wait = line->first_wait;
+         wait && wait->missing == 0; wait = wait->next)
+        mgds_wait_store(wait);
+}
+
+void mgds_line_go(struct mgds_line *line)
 {
     struct mgds_wait *wait;
     uint64_t number = 0;
     unsigned waits = 0;
 
+    store_all(line);
     while ((wait = line->first_wait) != NULL && wait->missing == 0) {
         number = wait->number;
         waits += wait->put;
         line->first_wait = wait->next;
+        mgds_wait_publish(wait);
+        mgds_wait_put(wait);
     }
     if (!line->first_wait)
         line->last_wait = &line->first_wait;
-    if (number) {
+    if (number && !line->released)
         __atomic_store_n(line->go, number, __ATOMIC_RELEASE);
-        mgds_gstream_passed(line->stream, waits);
-    }
+    mgds_gstream_passed(line->stream, waits);
 }
 
 void mgds_line_wait(struct mgds_line *line, struct mgds_wait *wait)
@@ -121,13 +131,19 @@ void mgds_line_wait(struct mgds_line *line, struct mgds_wait *wait)
     wait->next = NULL;
     *line->last_wait = wait;
     line->last_wait = &wait->next;
-    go(line);
+    mgds_line_go(line);
 }
 
 void mgds_wait_less(struct mgds_wait *wait)
 {
     if (--wait->missing == 0)
-        go(wait->line);
+        mgds_line_go(wait->line);
+}
+
+/* Cyclic, and in 32 bits: that is what memory operations may write. */
+static bool is_passed(uint64_t number, uint64_t reach)
+{
+    return (int32_t)((uint32_t)reach - (uint32_t)number) >= 0;
 }
 
 static bool poll(struct mgds_line *line)
@@ -136,7 +152,7 @@ static bool poll(struct mgds_line *line)
     struct mgds_mark *mark;
     bool any = false;
 
-    while ((mark = line->first) != NULL && mark->number <= reach) {
+    while ((mark = line->first) != NULL && is_passed(mark->number, reach)) {
         line->first = mark->next;
         if (!line->first)
             line->last = &line->first;
@@ -196,6 +212,14 @@ int mgds_gstream_take_error(struct mgds_gstream *stream, uint64_t *name)
 void mgds_lines_release(void)
 {
     for (struct mgds_line *line = lines; line; line = line->next) {
+        struct mgds_wait *wait;
+
+        line->released = true;
+        while ((wait = line->first_wait) != NULL) {
+            line->first_wait = wait->next;
+            mgds_wait_leave(wait);
+        }
+        line->last_wait = &line->first_wait;
         __atomic_store_n(line->go, line->waits + RELEASED, __ATOMIC_RELEASE);
         mgds_gstream_abort(line->stream);
     }

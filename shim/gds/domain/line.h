@@ -30,16 +30,17 @@ struct mgds_mark {
     void (*passed)(struct mgds_mark *mark);
 };
 
-/* A wait in a stream, until the stream has passed it. */
+/* A wait in a stream, until the stream has passed it and the CPU has let it. */
 struct mgds_wait {
     struct mgds_mark mark; /* first; behind the wait and its copies up */
+    unsigned refs;         /* of the mark, and of the line's list of waits */
+    struct mgds_step *step;
     struct mgds_line *line;
     struct mgds_wait *next;
     uint64_t number;
     unsigned missing; /* operations that are not done */
     unsigned takes;   /* TAKEs put for it */
     bool put;         /* a WAIT was put for it */
-    bool failed;      /* the stream did not take it */
     unsigned count;
     struct mgds_op *op[]; /* references */
 };
@@ -51,7 +52,8 @@ struct mgds_line {
     uint64_t marks, waits; /* numbers given out */
     struct mgds_mark *first, **last;
     struct mgds_wait *first_wait, **last_wait;
-    int error; /* first one not yet told */
+    bool released; /* all waits may pass, for ever */
+    int error;     /* first one not yet told */
     uint64_t name;
     struct mgds_line *next;
 };
@@ -68,9 +70,12 @@ void mgds_line_mark(struct mgds_line *line, struct mgds_mark *mark);
  * number. */
 void mgds_line_ride(struct mgds_line *line, struct mgds_mark *mark);
 
-/* Likewise a wait, whose `missing` is set; its number is what the stream is to
- * wait for in go. */
+/* Gives a wait, whose `missing` is set and which has a reference for that, its
+ * number: it is what the stream is to wait for in go. */
 void mgds_line_wait(struct mgds_line *line, struct mgds_wait *wait);
+
+/* Lets waits pass that miss nothing, in their order: each is settled first. */
+void mgds_line_go(struct mgds_line *line);
 
 /* One operation less is missing. */
 void mgds_wait_less(struct mgds_wait *wait);

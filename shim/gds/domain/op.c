@@ -3,10 +3,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "device/abi.h"
 #include "shim/base/alloc.h"
 #include "shim/gds/domain/engine.h"
 #include "shim/gds/domain/hostcopy.h"
+#include "shim/gds/domain/put.h"
 #include "shim/gds/queue/gstream.h"
 
 /* A send of host memory up to this is copied: it ends without its receiver. */
@@ -29,7 +29,9 @@ void mgds_op_destroy(struct mgds_op *op)
 
     mgds_bounce_destroy(op->bounce);
     if (op->words)
-        mgds_words_give(mgds_gstream_words(op->line->stream), op->words);
+        mgds_words_give(mgds_gstream_words(op->stream), op->words);
+    if (op->stream)
+        mgds_gstream_release(op->stream);
     mgds_layout_put(op->user.layout);
     free(op->message);
     free(op->copy);
@@ -47,27 +49,36 @@ static bool needs_copy(const struct mgds_op *op)
            (op->send && op->bytes <= MGDS_OP_SHORT);
 }
 
-static int make_bounce(struct mgds_op *op)
+/* For the stream, if it is enqueued or is a receive that the stream could be
+ * made to wait for; if the buffer is not for it, such a receive is for host
+ * calls alone. */
+static int make_bounce(struct mgds_op *op, struct mgds_gstream *stream)
 {
-    struct mgds_gstream *stream = op->line ? op->line->stream : NULL;
+    int rc = -EXDEV;
 
-    if (!stream)
-        return mgds_bounce_create(&op->bounce, &op->user, MGDS_BOUNCE_PACKED);
-    return mgds_gstream_bounce(&op->bounce, stream, &op->user);
+    if (stream)
+        rc = mgds_gstream_bounce(&op->bounce, stream, &op->user);
+    if (rc == 0)
+        op->stream = mgds_gstream_get(stream);
+    if (rc == 0 || op->line)
+        return rc;
+    return mgds_bounce_create(&op->bounce, &op->user, MGDS_BOUNCE_PACKED);
 }
 
 /* A record and a count for the stream. */
 static int make_words(struct mgds_op *op)
 {
-    if (op->send || !op->line || (!op->bounce && !op->taker))
+    if (op->send || !op->stream)
         return 0;
-    return mgds_words_take(&op->words, mgds_gstream_words(op->line->stream));
+    return mgds_words_take(&op->words, mgds_gstream_words(op->stream));
 }
 
-static int make_room(struct mgds_op *op, bool gpu)
+static int make_room(struct mgds_op *op, bool gpu, struct mgds_gstream *stream)
 {
+    if (op->bytes == 0 && op->taker)
+        op->stream = mgds_gstream_get(stream);
     if (gpu && op->bytes > 0)
-        return make_bounce(op);
+        return make_bounce(op, stream);
     if (gpu || !needs_copy(op))
         return 0;
     op->copy = (char *)mgds_malloc(op->bytes);
@@ -93,6 +104,17 @@ static void find_place(struct mgds_op *op, struct mgds_domain *domain,
                                   domain->base[op->rank] + xfer->to_index,
                                   op->bytes, &op->place);
     mgds_engine_leave();
+}
+
+/* That it is enqueued on, or that could be made to wait for it. */
+static struct mgds_gstream *stream_of(const struct mgds_op *op,
+                                      const struct mgds_domain *domain,
+                                      const struct mgds_xfer *xfer)
+{
+    if (op->line)
+        return op->line->stream;
+    return op->send || domain->streams == 0 ? NULL
+                                            : domain->stream[xfer->to_index];
 }
 
 static int create(struct mgds_op **out, struct mgds_domain *domain,
@@ -123,11 +145,13 @@ static int create(struct mgds_op **out, struct mgds_domain *domain,
     if (rc == 0 && xfer->peer != MGDS_PROC_NULL) {
         op->taker = !send && fits_kernels(op, xfer) &&
                     mgds_landing_takes(domain->landing, xfer->to_index);
-        rc = make_room(op, xfer->gpu);
+        rc = make_room(op, xfer->gpu, stream_of(op, domain, xfer));
         if (rc == 0)
             rc = make_words(op);
     }
     if (rc < 0) {
+        if (op->stream)
+            mgds_gstream_release(op->stream);
         mgds_bounce_destroy(op->bounce);
         free(op->copy);
         free(op);
@@ -139,6 +163,13 @@ static int create(struct mgds_op **out, struct mgds_domain *domain,
     find_place(op, domain, xfer);
     *out = op;
     return 0;
+}
+
+uint64_t mgds_op_units(const struct mgds_op *op)
+{
+    return mgds_landing_units(op->domain->landing, op->index,
+                              (unsigned)op->message->match.source,
+                              op->message->units);
 }
 
 void *mgds_op_place(struct mgds_op *op)
@@ -179,30 +210,8 @@ void mgds_op_keep_error(struct mgds_op *op, struct mgds_line *line)
     if (!op->error)
         return;
     mgds_domain_keep_error(op->domain, op->error);
-    mgds_line_fail(line, op->error, op->name);
-}
-
-/* What a TAKE that stands gets: the message where it is in the ring, or in the
- * bounce, or nothing. The stream reads the rest after the first word. */
-static void tell_take(const struct mgds_op *op)
-{
-    const struct mgds_message *from = op->message;
-    uint64_t first = MGDS_TAKE_NONE;
-
-    if (op->taken) {
-        op->words[1] =
-            mgds_landing_units(op->domain->landing, op->index,
-                               (unsigned)from->match.source, from->units);
-        op->words[2] = from->bytes;
-        op->words[3] = MGDS_TAKE_UNITS;
-        first = from->serial;
-    } else if (op->got > 0) {
-        op->words[1] = (uintptr_t)mgds_bounce_base(op->bounce);
-        op->words[2] = op->got;
-        op->words[3] = MGDS_TAKE_BYTES;
-        first = 1;
-    }
-    __atomic_store_n(op->words, first, __ATOMIC_RELEASE);
+    if (line)
+        mgds_line_fail(line, op->error, op->name);
 }
 
 void mgds_op_finish(struct mgds_op *op, int error)
@@ -215,15 +224,12 @@ void mgds_op_finish(struct mgds_op *op, int error)
         mgds_host_unpack(&op->user, op->copy, op->got);
     if (op->words)
         __atomic_store_n(&op->words[MGDS_OP_COUNT], op->got, __ATOMIC_RELEASE);
-    if (op->sink.store)
-        op->sink.store(op->sink.arg, &op->status);
-    if (op->taking) {
-        mgds_op_keep_error(op, op->line);
-        tell_take(op);
-    } else if (op->wait) {
-        mgds_op_keep_error(op, op->wait->line);
-        mgds_wait_less(op->wait);
-    }
+    if (op->dropped && error)
+        mgds_domain_keep_error(op->domain, error);
+    if (!op->wait)
+        return;
+    mgds_op_keep_error(op, op->wait->line);
+    mgds_wait_less(op->wait);
 }
 
 /* The stream came to the operation. */
@@ -239,12 +245,11 @@ static void came(struct mgds_mark *mark)
     mgds_engine_put_later(op); /* the mark's */
 }
 
-static void mark(struct mgds_op *op, uint64_t *ticket)
+static void mark(struct mgds_op *op)
 {
     op->mark.passed = came;
     mgds_op_get(op);
     mgds_line_mark(op->line, &op->mark);
-    *ticket = mgds_gstream_ticket(op->line->stream);
 }
 
 static void call_send(struct mgds_op *op, const struct mgds_xfer *xfer)
@@ -277,47 +282,6 @@ static void call_recv(struct mgds_op *op, const struct mgds_xfer *xfer)
     mgds_match_post(domain->match[xfer->to_index], &op->match);
 }
 
-/* Into the receiver's ring, and into the bounce for who cannot take it there.
- */
-static struct mgds_step push_of(const struct mgds_op *op)
-{
-    struct mgds_step step = {.kind = MGDS_STEP_PUSH,
-                             .bytes = op->bytes,
-                             .units = op->place.address,
-                             .serial = op->place.serial};
-
-    if (op->bytes > 0) {
-        step.user = (char *)op->user.addr + op->user.layout->true_lb;
-        step.also = mgds_bounce_base(op->bounce);
-    }
-    return step;
-}
-
-/* What goes on the stream for an operation. If it cannot be put there the
- * operation fails, as one that the stream came to: its partner is told. */
-static void put(struct mgds_op *op, uint64_t ticket)
-{
-    struct mgds_step step[2] = {{0}};
-    unsigned n = 0;
-    int rc;
-
-    if (op->lane)
-        step[n++] = push_of(op);
-    else if (op->send && op->bounce)
-        step[n++] =
-            (struct mgds_step){.kind = MGDS_STEP_PACK, .bounce = op->bounce};
-    step[n++] = (struct mgds_step){.kind = MGDS_STEP_FLAG,
-                                   .word = op->line->reach,
-                                   .value = op->mark.number};
-    rc = mgds_gstream_put(op->line->stream, ticket, step, n);
-    if (rc == 0)
-        return;
-    mgds_engine_enter();
-    op->error = rc;
-    mgds_line_break(op->line, &op->mark);
-    mgds_engine_leave();
-}
-
 static int prepare_plain(struct mgds_op *op)
 {
     int rc;
@@ -332,44 +296,75 @@ static int prepare_plain(struct mgds_op *op)
     return rc < 0 ? rc : mgds_bounce_wait(op->bounce, NULL);
 }
 
-/* The stream comes to the receive and to the wait at once, and nothing of the
- * program's memory is written before the wait: then the wait says all. */
-static bool comes_with_wait(const struct mgds_op *op,
-                            const struct mgds_xfer *xfer)
+static int make(struct mgds_op **out, struct mgds_domain *domain,
+                const struct mgds_xfer *xfer, bool send)
 {
-    return xfer->waits && !op->send && (op->bounce || op->bytes == 0);
+    int rc = create(out, domain, xfer, send);
+
+    if (rc < 0)
+        return rc;
+    if (xfer->peer == MGDS_PROC_NULL) {
+        (*out)->done = (*out)->reached = true;
+        (*out)->status.source = MGDS_PROC_NULL;
+        return 0;
+    }
+    rc = prepare_plain(*out);
+    if (rc < 0)
+        mgds_op_put(*out);
+    return rc;
+}
+
+/* Takes its number. Under the engine's lock. */
+static void call(struct mgds_op *op, const struct mgds_xfer *xfer)
+{
+    if (op->line)
+        mark(op);
+    (op->send ? call_send : call_recv)(op, xfer);
 }
 
 static int start(struct mgds_op **out, struct mgds_domain *domain,
                  const struct mgds_xfer *xfer, bool send)
 {
-    struct mgds_op *op;
-    uint64_t ticket = 0;
-    bool marks;
-    int rc = create(&op, domain, xfer, send);
+    struct mgds_put put;
+    int rc = make(out, domain, xfer, send);
 
-    if (rc < 0)
+    if (rc < 0 || xfer->peer == MGDS_PROC_NULL)
         return rc;
-    if (xfer->peer == MGDS_PROC_NULL) {
-        op->done = op->reached = true;
-        op->status.source = MGDS_PROC_NULL;
-        *out = op;
-        return 0;
-    }
-    rc = prepare_plain(op);
-    if (rc < 0) {
-        mgds_op_put(op);
-        return rc;
-    }
-    marks = op->line && !comes_with_wait(op, xfer);
     mgds_engine_enter();
-    if (marks)
-        mark(op, &ticket);
-    (send ? call_send : call_recv)(op, xfer);
+    call(*out, xfer);
+    if ((*out)->line) {
+        mgds_put_begin(&put, (*out)->line);
+        mgds_put_op(&put, *out);
+    }
     mgds_engine_leave();
-    *out = op;
-    if (marks)
-        put(op, ticket);
+    if ((*out)->line)
+        mgds_put_all(&put);
+    return 0;
+}
+
+int mgds_op_run(struct mgds_domain *domain, const struct mgds_xfer *xfer,
+                bool send, const struct mgds_op_sink *sink)
+{
+    struct mgds_wait *wait = mgds_wait_create(1);
+    struct mgds_put put;
+    struct mgds_op *op;
+    int rc = wait ? make(&op, domain, xfer, send) : -ENOMEM;
+
+    if (rc < 0) {
+        if (wait)
+            mgds_wait_free(wait);
+        return rc;
+    }
+    mgds_engine_enter();
+    mgds_put_begin(&put, op->line);
+    if (xfer->peer != MGDS_PROC_NULL) {
+        call(op, xfer);
+        mgds_put_op(&put, op);
+    }
+    mgds_wait_fill(wait, op->line, &op, sink);
+    mgds_put_wait(&put, wait);
+    mgds_engine_leave();
+    mgds_put_all(&put);
     return 0;
 }
 
@@ -508,70 +503,79 @@ int mgds_op_cancel(struct mgds_op *op)
     return taken;
 }
 
-/* Requests that were freed. */
+/* Requests that were freed: receives whose bytes have still to be copied up. */
 
 static struct mgds_op *orphans; /* under the engine's lock */
-static unsigned orphan_count;   /* those being polled included */
 
+/* Under the engine's lock. */
 static bool needs_lift(const struct mgds_op *op)
 {
     return !op->send && op->bounce && !op->waited && !op->cancelled &&
            !op->error;
 }
 
-static void adopt(struct mgds_op *op)
+unsigned mgds_orphans(const struct mgds_gstream *stream)
 {
-    mgds_engine_enter();
-    op->orphan = orphans;
-    orphans = op;
-    orphan_count++;
-    mgds_engine_leave();
-}
-
-static struct mgds_op *take_orphans(void)
-{
-    struct mgds_op *taken;
+    unsigned count = 0;
 
     mgds_engine_enter();
-    taken = orphans;
-    orphans = NULL;
-    mgds_engine_leave();
-    return taken;
-}
-
-unsigned mgds_orphans(void)
-{
-    unsigned count;
-
-    mgds_engine_enter();
-    count = orphan_count;
+    for (struct mgds_op *op = orphans; op; op = op->orphan)
+        count += !stream || (op->line && op->line->stream == stream);
     mgds_engine_leave();
     return count;
 }
 
-static void let_go(struct mgds_op *op)
+/* Under the engine's lock. */
+static void leave_orphans(struct mgds_op *op)
 {
-    if (mgds_op_drop(op))
-        mgds_op_destroy(op);
+    struct mgds_op **at = &orphans;
+
+    while (*at && *at != op)
+        at = &(*at)->orphan;
+    if (!*at)
+        return;
+    *at = op->orphan;
+    mgds_engine_put_later(op);
+}
+
+/* Those that are done and that no other thread looks after. */
+static unsigned take_some(struct mgds_op *some[], unsigned most)
+{
+    unsigned n = 0;
+
+    mgds_engine_enter();
+    for (struct mgds_op *op = orphans; op && n < most; op = op->orphan) {
+        if (!op->done || op->cared)
+            continue;
+        op->cared = true;
+        some[n++] = mgds_op_get(op);
+    }
+    mgds_engine_leave();
+    return n;
+}
+
+static void look_after(struct mgds_op *op)
+{
+    bool over = lift(op) != 0;
+
+    mgds_engine_enter();
+    op->cared = false;
+    if (over && op->error)
+        mgds_domain_keep_error(op->domain, op->error);
+    if (over)
+        leave_orphans(op);
+    mgds_engine_put_later(op);
+    mgds_engine_leave();
 }
 
 void mgds_orphans_poll(void)
 {
-    struct mgds_op *op = take_orphans();
+    enum { SOME = 16 };
+    struct mgds_op *some[SOME];
+    unsigned n = take_some(some, SOME);
 
-    while (op) {
-        struct mgds_op *next = op->orphan;
-        bool over = lift(op) != 0 && is_over(op);
-
-        mgds_engine_enter();
-        orphan_count--;
-        mgds_engine_leave();
-        if (over)
-            let_go(op);
-        else
-            adopt(op);
-        op = next;
-    }
+    for (unsigned i = 0; i < n; i++)
+        look_after(some[i]);
 }
 
 /* An error that nobody asked for is told by the domain. */
@@ -579,15 +583,16 @@ void mgds_op_put(struct mgds_op *op)
 {
     if (!op)
         return;
-    if (!op->seen && needs_lift(op)) {
-        demand(op);
-        adopt(op);
-        return;
-    }
     mgds_engine_enter();
+    op->dropped = !op->seen;
     mgds_exchange_demand(op);
-    if (op->done && !op->seen && op->error)
-        mgds_domain_keep_error(op->domain, op->error);
+    if (op->dropped && needs_lift(op)) {
+        op->orphan = orphans;
+        orphans = op;
+    } else {
+        if (op->done && op->dropped && op->error)
+            mgds_domain_keep_error(op->domain, op->error);
+        mgds_engine_put_later(op);
+    }
     mgds_engine_leave();
-    let_go(op);
 }

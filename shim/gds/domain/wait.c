@@ -1,24 +1,58 @@
-/* Waits in streams; see domain.h. */
+/* Waits in streams: what they are given, when they may pass, what is left when
+ * the stream has passed them; see domain.h and line.h. */
 #include <errno.h>
 #include <stdlib.h>
 
+#include "device/abi.h"
 #include "shim/base/alloc.h"
 #include "shim/gds/domain/engine.h"
+#include "shim/gds/domain/put.h"
 #include "shim/gds/queue/gstream.h"
+
+struct mgds_wait *mgds_wait_create(unsigned count)
+{
+    struct mgds_wait *wait = (struct mgds_wait *)mgds_calloc(
+        1, sizeof(*wait) + count * sizeof(struct mgds_op *));
+
+    if (!wait)
+        return NULL;
+    wait->step = (struct mgds_step *)mgds_calloc(count + MGDS_PUT_MORE,
+                                                 sizeof(*wait->step));
+    if (!wait->step) {
+        free(wait);
+        return NULL;
+    }
+    wait->refs = 1;
+    wait->count = count;
+    return wait;
+}
+
+void mgds_wait_free(struct mgds_wait *wait)
+{
+    free(wait->step);
+    free(wait);
+}
+
+/* The last one puts the operations, too. */
+void mgds_wait_put(struct mgds_wait *wait)
+{
+    if (--wait->refs > 0)
+        return;
+    for (unsigned i = 0; i < wait->count; i++)
+        mgds_engine_put_later(wait->op[i]);
+    mgds_engine_free_later(wait);
+}
 
 /* The stream has passed the wait and the copies behind it. */
 static void passed(struct mgds_mark *mark)
 {
     struct mgds_wait *wait = (struct mgds_wait *)(void *)mark;
 
-    if (!wait->failed)
-        mgds_gstream_passed(wait->line->stream, wait->takes);
-    for (unsigned i = 0; i < wait->count; i++) {
+    mgds_gstream_passed(wait->line->stream, wait->takes);
+    for (unsigned i = 0; i < wait->count; i++)
         if (wait->op[i]->taken)
             mgds_exchange_taken(wait->op[i]);
-        mgds_engine_put_later(wait->op[i]);
-    }
-    mgds_engine_free_later(wait);
+    mgds_wait_put(wait);
 }
 
 /* A send whose bytes the same stream has staged is done where the stream has
@@ -29,151 +63,127 @@ static bool is_in_order(const struct mgds_op *op, const struct mgds_line *line)
            !op->sync && !op->error;
 }
 
+/* How it will end is known, or finish tells. */
+static void miss(struct mgds_op *op, struct mgds_wait *wait)
+{
+    op->wait = wait;
+    wait->missing++;
+}
+
 static void take(struct mgds_op *op, struct mgds_wait *wait,
                  const struct mgds_op_sink *sink)
 {
     op->waited = true;
     op->sink = *sink;
     if (op->done) {
-        if (sink->store)
-            sink->store(sink->arg, &op->status);
         mgds_op_keep_error(op, wait->line);
-        return;
-    }
-    if (op->taker && !op->demanded && op->line == wait->line) {
+    } else if (op->taker && !op->demanded && op->line == wait->line) {
         op->taking = true;
+        op->known = op->held;
+        miss(op, wait);
         if (op->held)
             mgds_exchange_take(op);
-        return;
+    } else if (!is_in_order(op, wait->line)) {
+        mgds_exchange_demand(op);
+        miss(op, wait);
+        wait->put = true;
     }
-    if (is_in_order(op, wait->line)) {
-        if (sink->store)
-            sink->store(sink->arg, &op->status);
-        op->sink.store = NULL;
-        return;
+}
+
+void mgds_wait_fill(struct mgds_wait *wait, struct mgds_line *line,
+                    struct mgds_op *const ops[],
+                    const struct mgds_op_sink sinks[])
+{
+    wait->line = line;
+    wait->mark.passed = passed;
+    for (unsigned i = 0; i < wait->count; i++) {
+        wait->op[i] = ops[i];
+        take(ops[i], wait, &sinks[i]);
     }
-    mgds_exchange_demand(op);
-    op->wait = wait;
-    wait->missing++;
+    wait->put = wait->put && wait->missing > 0;
+    wait->refs++;
+    mgds_line_wait(line, wait);
 }
 
-/* What the stream copies up behind the wait: as many bytes as came. */
-static bool is_copied_up(const struct mgds_op *op)
+/* What a TAKE that stands gets: the message where it is in the ring, or in the
+ * bounce, or nothing. The stream reads the rest after the first word. */
+static void tell_take(const struct mgds_op *op)
 {
-    return !op->send && op->bounce && !op->cancelled && !op->taking;
-}
+    const struct mgds_message *from = op->message;
+    uint64_t first = MGDS_TAKE_NONE;
 
-static struct mgds_step unpack_of(const struct mgds_op *op)
-{
-    return (struct mgds_step){.kind = MGDS_STEP_UNPACK,
-                              .bounce = op->bounce,
-                              .word =
-                                  op->words ? op->words + MGDS_OP_COUNT : NULL};
-}
-
-/* Where the message is, if that is known, else where it will be said. */
-static struct mgds_step take_of(const struct mgds_op *op)
-{
-    struct mgds_step step = {.kind = MGDS_STEP_TAKE,
-                             .user = (char *)op->user.addr,
-                             .bytes = op->bytes,
-                             .bounce = op->bounce,
-                             .record = op->words};
-
-    if (op->bytes > 0)
-        step.user += op->user.layout->true_lb;
     if (op->taken) {
-        step.record = NULL;
-        step.serial = op->words[0];
-        step.units = (void *)(uintptr_t)op->words[1];
-        step.length = op->words[2];
+        op->words[1] = mgds_op_units(op);
+        op->words[2] = from->bytes;
+        op->words[3] = MGDS_TAKE_UNITS;
+        first = from->serial;
+    } else if (op->got > 0) {
+        op->words[1] = (uintptr_t)mgds_bounce_base(op->bounce);
+        op->words[2] = op->got;
+        op->words[3] = MGDS_TAKE_BYTES;
+        first = 1;
     }
-    return step;
+    __atomic_store_n(op->words, first, __ATOMIC_RELEASE);
 }
 
-/* False: its message was refused, or had no bytes, and is done. */
-static bool is_to_be_taken(const struct mgds_op *op)
+void mgds_wait_store(const struct mgds_wait *wait)
 {
-    return op->taking && (op->taken || !op->done);
+    for (unsigned i = 0; i < wait->count; i++) {
+        const struct mgds_op *op = wait->op[i];
+
+        if (op->sink.store)
+            op->sink.store(op->sink.arg, &op->status);
+    }
 }
 
-/* Under the engine's lock. Takes come first: what they wait for comes by
- * itself, whatever the stream does. */
-static unsigned steps_of(struct mgds_step *step, struct mgds_wait *wait)
+void mgds_wait_publish(const struct mgds_wait *wait)
 {
-    unsigned n = 0;
-
     for (unsigned i = 0; i < wait->count; i++)
-        if (is_to_be_taken(wait->op[i]))
-            step[n++] = take_of(wait->op[i]);
-    wait->takes = n;
-    if (wait->put)
-        step[n++] = (struct mgds_step){.kind = MGDS_STEP_WAIT,
-                                       .word = wait->line->go,
-                                       .value = wait->number};
-    for (unsigned i = 0; i < wait->count; i++)
-        if (is_copied_up(wait->op[i]))
-            step[n++] = unpack_of(wait->op[i]);
-    return n;
+        if (wait->op[i]->taking && !wait->op[i]->known)
+            tell_take(wait->op[i]);
 }
 
-static struct mgds_wait *create(struct mgds_step **step, unsigned count)
+void mgds_wait_leave(struct mgds_wait *wait)
 {
-    struct mgds_wait *wait = (struct mgds_wait *)mgds_calloc(
-        1, sizeof(*wait) + count * sizeof(struct mgds_op *));
+    for (unsigned i = 0; i < wait->count; i++) {
+        wait->op[i]->wait = NULL;
+        wait->op[i]->sink.store = NULL;
+    }
+    mgds_wait_put(wait);
+}
 
-    *step = (struct mgds_step *)mgds_calloc(count + 2, sizeof(**step));
-    if (wait && *step)
-        return wait;
-    free(wait);
-    free(*step);
-    return NULL;
+void mgds_wait_fail(struct mgds_wait *wait)
+{
+    for (unsigned i = 0; i < wait->count; i++) {
+        struct mgds_op *op = wait->op[i];
+
+        if (op->wait != wait || op->done)
+            continue;
+        op->wait = NULL;
+        op->taking = false;
+        mgds_exchange_demand(op);
+    }
+    wait->missing = 0;
+    mgds_line_go(wait->line);
+    mgds_line_break(wait->line, &wait->mark);
 }
 
 /* A copy up that a caller began must be over before the stream goes on. */
-static void settle(struct mgds_op *const ops[], unsigned count)
+static void settle_lifts(struct mgds_op *const ops[], unsigned count)
 {
     for (unsigned i = 0; i < count; i++)
         if (ops[i]->lifting)
             mgds_bounce_wait(ops[i]->bounce, NULL);
 }
 
-/* The stream will not do it, so nothing is to be waited for. */
-static void fail(struct mgds_wait *wait, int rc)
+/* Copies up need a bounce and a buffer that kernels of the stream reach. */
+static int check(const struct mgds_op *op, const struct mgds_line *line)
 {
-    mgds_engine_enter();
-    wait->failed = true;
-    mgds_line_fail(wait->line, rc, 0);
-    mgds_line_break(wait->line, &wait->mark);
-    mgds_engine_leave();
-}
-
-static void fill(struct mgds_wait *wait, struct mgds_line *line, unsigned count,
-                 struct mgds_op *const ops[], const struct mgds_op_sink sinks[])
-{
-    wait->line = line;
-    wait->count = count;
-    wait->mark.passed = passed;
-    for (unsigned i = 0; i < count; i++) {
-        wait->op[i] = ops[i];
-        take(ops[i], wait, &sinks[i]);
-    }
-    wait->put = wait->missing > 0;
-    if (wait->put)
-        mgds_line_wait(line, wait);
-}
-
-static void put(struct mgds_wait *wait, struct mgds_step *step, unsigned n,
-                uint64_t ticket)
-{
-    int rc;
-
-    step[n++] = (struct mgds_step){.kind = MGDS_STEP_FLAG,
-                                   .word = wait->line->reach,
-                                   .value = wait->mark.number};
-    rc = mgds_gstream_put(wait->line->stream, ticket, step, n);
-    if (rc < 0)
-        fail(wait, rc);
+    if (op->send || !op->bounce || op->line == line || op->lifting)
+        return 0;
+    if (!op->words)
+        return -EXDEV;
+    return mgds_gstream_reaches(line->stream, op->bounce);
 }
 
 int mgds_op_wait_enqueue(struct mgds_gstream *stream, unsigned count,
@@ -182,29 +192,22 @@ int mgds_op_wait_enqueue(struct mgds_gstream *stream, unsigned count,
 {
     struct mgds_line *line;
     struct mgds_wait *wait;
-    struct mgds_step *step;
-    uint64_t ticket = 0;
-    unsigned n;
+    struct mgds_put put;
     int rc = mgds_line_of(&line, stream);
 
+    for (unsigned i = 0; i < count && rc == 0; i++)
+        rc = check(ops[i], line);
     if (rc < 0)
         return rc;
-    wait = create(&step, count);
+    wait = mgds_wait_create(count);
     if (!wait)
         return -ENOMEM;
-    settle(ops, count);
+    settle_lifts(ops, count);
     mgds_engine_enter();
-    fill(wait, line, count, ops, sinks);
-    n = steps_of(step, wait);
-    if (n > 0) {
-        mgds_line_mark(line, &wait->mark);
-        ticket = mgds_gstream_ticket(stream);
-    } else {
-        mgds_line_ride(line, &wait->mark);
-    }
+    mgds_wait_fill(wait, line, ops, sinks);
+    mgds_put_begin(&put, line);
+    mgds_put_wait(&put, wait);
     mgds_engine_leave();
-    if (n > 0)
-        put(wait, step, n, ticket);
-    free(step);
+    mgds_put_all(&put);
     return 0;
 }

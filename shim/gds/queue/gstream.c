@@ -6,6 +6,7 @@
 
 #include "shim/base/alloc.h"
 #include "shim/base/lock.h"
+#include "shim/base/log.h"
 #include "shim/ctx.h"
 #include "shim/gds/cuda/driver.h"
 #include "shim/gds/cuda/stream.h"
@@ -16,6 +17,7 @@
 
 struct mgds_gstream {
     void *native;
+    pthread_t maker; /* the thread that a per-thread stream is of */
     struct mgds_depot *depot;
     uint64_t *line;  /* [0]: the abort word */
     uint64_t ticket; /* atomic: the next to be given */
@@ -54,6 +56,7 @@ static int init(struct mgds_gstream *stream, void *native)
     if (rc < 0)
         goto fini_lock;
     stream->native = native;
+    stream->maker = pthread_self();
     stream->refs = 1;
     return 0;
 fini_lock:
@@ -107,10 +110,25 @@ void mgds_gstream_release(struct mgds_gstream *stream)
     free(stream);
 }
 
+/* In another thread the handle means another stream. */
+static int check_thread(const struct mgds_gstream *stream)
+{
+    if (!mgds_stream_is_per_thread(stream->native) ||
+        pthread_equal(stream->maker, pthread_self()))
+        return 0;
+    mgds_warn_once("the per-thread stream was used in another thread than the "
+                   "one that made it an MPIX_Stream, where it is another "
+                   "stream: make one in each thread, or use streams of your "
+                   "own");
+    return -EPERM;
+}
+
 int mgds_gstream_capturing(struct mgds_gstream *stream)
 {
-    int rc = mgds_context_enter(mgds_gstream_context(stream));
+    int rc = check_thread(stream);
 
+    if (rc == 0)
+        rc = mgds_context_enter(mgds_gstream_context(stream));
     if (rc < 0)
         return rc;
     rc = mgds_stream_capturing(stream->native);
@@ -137,6 +155,12 @@ int mgds_gstream_bounce(struct mgds_bounce **out, struct mgds_gstream *stream,
     else
         *out = bounce;
     return rc;
+}
+
+int mgds_gstream_reaches(const struct mgds_gstream *stream,
+                         const struct mgds_bounce *bounce)
+{
+    return mgds_reach_check(bounce, mgds_gstream_context(stream));
 }
 
 uint64_t mgds_gstream_ticket(struct mgds_gstream *stream)

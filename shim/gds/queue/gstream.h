@@ -47,7 +47,7 @@
  *
  * The context is the stream's; what is current in the caller stays so. 0 and
  * legacy are the legacy stream of the context that is current in create;
- * per-thread is, in each call, that of the calling thread there.
+ * per-thread is that of the thread that called create, and of no other.
  *
  * Errors, negative errno as in bounce.h, and
  *   -ENOTSUP    no kernels of ours for this GPU (one line says so)
@@ -103,7 +103,9 @@ struct mgds_gstream *mgds_gstream_get(struct mgds_gstream *stream);
 void mgds_gstream_release(struct mgds_gstream *stream);
 
 /* 1 if the program captures the stream into a graph now, 0 if not. -EBUSY:
- * another stream's capture forbids to use the legacy stream. */
+ * another stream's capture forbids to use the legacy stream. -EPERM: it is the
+ * per-thread stream, and this is not the thread that create was called in:
+ * another stream, therefore (one line). */
 int mgds_gstream_capturing(struct mgds_gstream *stream);
 
 /* Whose memory its kernels work on; of the stream. */
@@ -120,14 +122,19 @@ struct mgds_words *mgds_gstream_words(struct mgds_gstream *stream);
 int mgds_gstream_bounce(struct mgds_bounce **out, struct mgds_gstream *stream,
                         const struct mgds_buffer *buffer);
 
+/* May kernels of the stream touch the bounce's buffer? 0, -EFAULT, -EXDEV (one
+ * line). For a bounce of another stream. */
+int mgds_gstream_reaches(const struct mgds_gstream *stream,
+                         const struct mgds_bounce *bounce);
+
 /* The next place in the order. Any locks held. */
 uint64_t mgds_gstream_ticket(struct mgds_gstream *stream);
 
 /* Queues the steps in their order, when the ticket's turn has come; gives the
  * turn on whatever happens. No lock of rank LAUNCH or above is held. May block
  * as a CUDA call on a full stream does. 0, or the first error: steps with put
- * set are on the stream, the others never will be; -EFAULT if the program
- * freed a buffer. */
+ * set are on the stream, the others never will be. -EFAULT: the program freed a
+ * buffer; an UNPACK of it is left out, a TAKE throws its message away. */
 int mgds_gstream_put(struct mgds_gstream *stream, uint64_t ticket,
                      struct mgds_step *steps, unsigned count);
 

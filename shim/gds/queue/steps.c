@@ -135,11 +135,6 @@ static int queue_copy(const struct mgds_steps_to *to, struct mgds_step *step)
     return rc;
 }
 
-static bool is_message(const struct mgds_step *step)
-{
-    return step->kind == MGDS_STEP_PUSH || step->kind == MGDS_STEP_TAKE;
-}
-
 /* One block; a thread for a unit as far as that goes. */
 static unsigned threads_for(size_t bytes)
 {
@@ -167,43 +162,63 @@ static int queue_push(const struct mgds_steps_to *to,
                               threads_for(step->bytes), &args);
 }
 
+/* Without its memory, which the program freed, the message is thrown away. */
 static int queue_take(const struct mgds_steps_to *to,
                       const struct mgds_step *step,
+                      const struct mgds_step *came,
                       const struct mgds_step *flag)
 {
+    int lost = step->bounce ? mgds_bounce_check(step->bounce) : 0;
     const struct mgds_take_args args = {.dst = (uintptr_t)step->user,
-                                        .bytes = step->bytes,
+                                        .bytes = lost < 0 ? 0 : step->bytes,
                                         .units = (uintptr_t)step->units,
                                         .serial = step->serial,
                                         .length = step->length,
                                         .record = (uintptr_t)step->record,
                                         .abort = (uintptr_t)to->abort,
                                         .flag = (uintptr_t)flag->word,
-                                        .value = flag->value};
+                                        .value = flag->value,
+                                        .came = (uintptr_t)came->word,
+                                        .came_value = came->value};
+    int rc = mgds_kernel_launch(to->depot->take, to->stream, 1,
+                                threads_for(step->bytes), &args);
 
-    return mgds_kernel_launch(to->depot->take, to->stream, 1,
-                              threads_for(step->bytes), &args);
+    return rc < 0 ? rc : lost;
 }
 
-/* With the flag behind it, if there is one. */
+static bool is_kind(const struct mgds_step *steps, unsigned i, unsigned count,
+                    enum mgds_step_kind kind)
+{
+    return i < count && steps[i].kind == kind;
+}
+
+/* A message, with the flag behind it, and before a take the one ahead of it, in
+ * one launch. */
 static int queue_message(const struct mgds_steps_to *to,
                          struct mgds_step *steps, unsigned count,
                          unsigned *done)
 {
     static const struct mgds_step none;
-    bool flagged = count > 1 && steps[1].kind == MGDS_STEP_FLAG;
-    const struct mgds_step *flag = flagged ? &steps[1] : &none;
-    int rc = steps->bounce ? mgds_bounce_check(steps->bounce) : 0;
+    unsigned at = steps->kind == MGDS_STEP_FLAG;
+    bool flagged = is_kind(steps, at + 1, count, MGDS_STEP_FLAG);
+    const struct mgds_step *flag = flagged ? &steps[at + 1] : &none;
+    int rc = steps[at].kind == MGDS_STEP_PUSH
+                 ? queue_push(to, &steps[at], flag)
+                 : queue_take(to, &steps[at], at ? steps : &none, flag);
 
-    if (rc == 0)
-        rc = steps->kind == MGDS_STEP_PUSH ? queue_push(to, steps, flag)
-                                           : queue_take(to, steps, flag);
-    if (rc < 0)
+    *done = at + 1 + flagged;
+    if (rc < 0 && rc != -EFAULT)
         return rc;
-    *done = 1 + flagged;
     mark(steps, *done);
     mgds_count(queue_launches);
-    return 0;
+    return rc;
+}
+
+static bool is_message(const struct mgds_step *steps, unsigned count)
+{
+    return steps->kind == MGDS_STEP_PUSH || steps->kind == MGDS_STEP_TAKE ||
+           (steps->kind == MGDS_STEP_FLAG &&
+            is_kind(steps, 1, count, MGDS_STEP_TAKE));
 }
 
 static int queue_some(const struct mgds_steps_to *to, struct mgds_step *steps,
@@ -212,7 +227,7 @@ static int queue_some(const struct mgds_steps_to *to, struct mgds_step *steps,
     unsigned words = count_words(steps, count);
 
     *done = 1;
-    if (is_message(steps))
+    if (is_message(steps, count))
         return queue_message(to, steps, count, done);
     if (words == 0)
         return queue_copy(to, steps);
@@ -222,13 +237,21 @@ static int queue_some(const struct mgds_steps_to *to, struct mgds_step *steps,
     return queue_memops(to, steps, words);
 }
 
+/* A step whose memory the program has freed is left out; any other error ends
+ * the list. */
 int mgds_steps_queue(const struct mgds_steps_to *to, struct mgds_step *steps,
                      unsigned count)
 {
+    int first = 0;
     unsigned done;
-    int rc = 0;
 
-    for (unsigned i = 0; i < count && rc == 0; i += done)
-        rc = queue_some(to, steps + i, count - i, &done);
-    return rc;
+    for (unsigned i = 0; i < count; i += done) {
+        int rc = queue_some(to, steps + i, count - i, &done);
+
+        if (rc < 0 && first == 0)
+            first = rc;
+        if (rc < 0 && (rc != -EFAULT || steps[i].kind == MGDS_STEP_PACK))
+            break;
+    }
+    return first;
 }
