@@ -179,9 +179,9 @@ MGDS_FN void mgds_take_kernel_body(const struct mgds_self *self,
     struct mgds_take_source at;
 
     mgds_grid_wait();
-    /* what was done before the kernel is seen by everybody already */
+    /* what was done before the kernel, too, is there for who sees the word */
     if (a->came && self->thread == 0)
-        mgds_store_relaxed64((uint64_t *)(uintptr_t)a->came, a->came_value);
+        mgds_store_release64((uint64_t *)(uintptr_t)a->came, a->came_value);
     at = mgds_take_look(self, a);
     if (at.serial != MGDS_TAKE_NONE) {
         if (at.form == MGDS_TAKE_UNITS)
