@@ -63,13 +63,14 @@ MGDS_FN void mgds_push_kernel_body(const struct mgds_self *self,
         mgds_store_release64((uint64_t *)(uintptr_t)a->flag, a->value);
 }
 
-/* False if it was told to give up. */
+/* False if it was told to give up. A read of the abort word crosses the host
+ * link, which takes as long as a message: none before the 64th poll. */
 MGDS_FN int mgds_take_stands(const struct mgds_self *self,
                              const struct mgds_take_args *a, uint32_t polls)
 {
     const uint64_t *abort = (const uint64_t *)(uintptr_t)a->abort;
 
-    if (abort && polls % 64 == 0 && mgds_load_relaxed64(abort))
+    if (abort && polls % 64 == 63 && mgds_load_relaxed64(abort))
         return 0;
     mgds_self_pause(self);
     return 1;
