@@ -47,6 +47,7 @@ struct mgds_message {
     unsigned rank, index;         /* of the sender */
     uint64_t cookie;
     size_t bytes;
+    bool sync; /* its sender waits for a receive that is reached */
 };
 
 struct mgds_op {

@@ -34,7 +34,7 @@ struct mgds_rts {
     int32_t tag;
     uint32_t rank, index, to_index;
     uint32_t reached;
-    uint32_t reserved;
+    uint32_t sync; /* to be asked for only when its receive is reached */
 };
 
 struct mgds_pull {

@@ -45,7 +45,8 @@ void mgds_exchange_called(struct mgds_op *op, bool reached)
                                   .rank = domain->rank,
                                   .index = op->from_index,
                                   .to_index = op->index,
-                                  .reached = reached};
+                                  .reached = reached,
+                                  .sync = op->sync};
     const struct mgds_wire_message message = {
         .kind = MGDS_ENVELOPE_RTS, .head = &head, .head_bytes = sizeof(head)};
     int rc = post(domain->peer[op->rank], &message);
@@ -148,7 +149,7 @@ static void try_pull(struct mgds_op *op)
     bool direct = !op->bounce && !op->copy && op->bytes > 0;
     int rc;
 
-    if (op->pulled || (direct && !op->reached))
+    if (op->pulled || ((direct || from->sync) && !op->reached))
         return;
     op->pulled = true;
     op->got = from->bytes < op->bytes ? from->bytes : op->bytes;
@@ -254,7 +255,8 @@ static void on_rts(struct mgds_domain *domain, const struct mgds_rts *rts)
         .rank = rts->rank,
         .index = rts->index,
         .cookie = rts->cookie,
-        .bytes = rts->bytes};
+        .bytes = rts->bytes,
+        .sync = rts->sync};
     if (mgds_match_arrive(domain->match[rts->to_index], &message->match) < 0) {
         mgds_warn_once("a message that came twice was dropped");
         free(message);
