@@ -212,7 +212,7 @@ int mgds_mpix_Stream_progress(MPIX_Stream handle)
 {
     if (!is_legal(handle))
         return no_stream();
-    if (mgds_scomms_any())
+    if (mgds_scomms_used())
         mgds_op_progress();
     mgds_below_progress();
     return MPI_SUCCESS;
@@ -255,7 +255,7 @@ static int synchronize(const struct mgds_stream *stream, double timeout)
     unsigned left = 0;
     int rc = 0;
 
-    if (stream->gpu && mgds_scomms_any())
+    if (stream->gpu && mgds_scomms_used())
         rc = mgds_op_drain(stream->gpu, timeout, mgds_below_progress, &left);
     if (rc == -ETIMEDOUT)
         return MPI_ERR_PENDING;
