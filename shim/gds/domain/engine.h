@@ -148,7 +148,8 @@ void mgds_op_destroy(struct mgds_op *op);
 /* Where the wire reads a send's bytes, or puts a receive's. */
 void *mgds_op_place(struct mgds_op *op);
 /* Receives into GPU memory whose requests were freed: their bytes are copied up
- * in host calls. How many there are; and a step of each, without the lock. */
+ * in host calls. How many of no line there are (a line counts its own); and a
+ * step of each, without the lock. */
 unsigned mgds_orphans(void);
 void mgds_orphans_poll(void);
 /* It is over, with this error or 0. Under the lock; once. */

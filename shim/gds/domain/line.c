@@ -155,9 +155,11 @@ unsigned mgds_lines_pending(const struct mgds_gstream *stream)
     unsigned pending = 0;
 
     for (struct mgds_line *line = lines; line; line = line->next)
-        if (!stream || line->stream == stream)
+        if (!stream || line->stream == stream) {
+            pending += line->orphans;
             for (struct mgds_mark *mark = line->first; mark; mark = mark->next)
                 pending++;
+        }
     return pending;
 }
 

@@ -51,6 +51,7 @@ struct mgds_line {
     struct mgds_wait *first_wait, **last_wait;
     int error; /* first one not yet told */
     uint64_t name;
+    unsigned orphans; /* receives of freed requests that are not copied up */
     struct mgds_line *next;
 };
 
@@ -76,7 +77,8 @@ void mgds_line_break(struct mgds_line *line, struct mgds_mark *mark);
 /* Calls the marks that were passed. True if there were any. */
 bool mgds_lines_poll(void);
 
-/* Marks of the stream, or of all if NULL, that were not passed. */
+/* Marks of the stream, or of all if NULL, that were not passed, and receives
+ * whose requests were freed that were not copied up. */
 unsigned mgds_lines_pending(const struct mgds_gstream *stream);
 
 /* The first error is kept until it is told. */

@@ -417,7 +417,7 @@ int mgds_op_cancel(struct mgds_op *op)
 /* Requests that were freed. */
 
 static struct mgds_op *orphans; /* under the engine's lock */
-static unsigned orphan_count;   /* those being polled included */
+static unsigned orphan_count;   /* those being polled included; of no line */
 
 static bool needs_lift(const struct mgds_op *op)
 {
@@ -425,12 +425,18 @@ static bool needs_lift(const struct mgds_op *op)
            !op->error;
 }
 
+/* Whose drain they hold up. */
+static unsigned *orphans_of(const struct mgds_op *op)
+{
+    return op->line ? &op->line->orphans : &orphan_count;
+}
+
 static void adopt(struct mgds_op *op)
 {
     mgds_engine_enter();
     op->orphan = orphans;
     orphans = op;
-    orphan_count++;
+    ++*orphans_of(op);
     mgds_engine_leave();
 }
 
@@ -470,12 +476,15 @@ void mgds_orphans_poll(void)
         bool over = lift(op) != 0 && is_over(op);
 
         mgds_engine_enter();
-        orphan_count--;
+        if (over) {
+            --*orphans_of(op);
+        } else {
+            op->orphan = orphans;
+            orphans = op;
+        }
         mgds_engine_leave();
         if (over)
             let_go(op);
-        else
-            adopt(op);
         op = next;
     }
 }
