@@ -28,8 +28,8 @@ def parse_arguments():
     parser.add_argument("--preload", action="append", default=[])
     parser.add_argument("--env", action="append", default=[])
     parser.add_argument("--exit", type=int, default=0,
-                        help=f"{FAILS}: any but 0; of a job whose ranks are killed "
-                        "Hydra tells the status of any of them")
+                        help=f"{FAILS}: any but 0; Hydra tells that of any rank "
+                        "that was killed")
     parser.add_argument("--expect", action="append", default=[],
                         help="regular expression some line must match")
     parser.add_argument("--refuse", action="append", default=[],
