@@ -102,6 +102,7 @@ static int open_once(void)
     int rc;
 
     mgds_exchange_init();
+    mgds_lost_init();
     rc = mgds_wire_open(&mgds_ctx()->config);
     if (rc < 0)
         return rc;
@@ -169,6 +170,8 @@ static void destroy(struct mgds_domain *domain)
     free(domain->base);
     free(domain->sent);
     free(domain->subscriber);
+    free(domain->met);
+    free(domain->lost);
     free(domain);
 }
 
@@ -207,8 +210,10 @@ static int allocate(struct mgds_domain *domain)
     domain->sent =
         (uint64_t *)mgds_calloc(own * domain->sources, sizeof(domain->sent[0]));
     domain->subscriber = (bool *)mgds_calloc(domain->peers, sizeof(bool));
+    domain->met = (bool *)mgds_calloc(domain->peers, sizeof(bool));
+    domain->lost = (int *)mgds_calloc(domain->peers, sizeof(int));
     return domain->stream && domain->peer && domain->match && domain->sent &&
-                   domain->subscriber
+                   domain->subscriber && domain->met && domain->lost
                ? 0
                : -ENOMEM;
 }
@@ -247,6 +252,8 @@ static int fill(struct mgds_domain *domain, const struct mgds_domain_spec *spec)
     for (unsigned i = 0; rc == 0 && i < domain->peers; i++)
         rc = mgds_wire_peer_get(&domain->peer[i], spec->members[i].address,
                                 spec->members[i].address_bytes);
+    for (unsigned i = 0; rc == 0 && i < domain->peers; i++)
+        domain->lost[i] = mgds_wire_peer_error(domain->peer[i]);
     return rc;
 }
 
@@ -303,6 +310,7 @@ void mgds_domains_fini(void)
     mgds_engine_leave();
     close_wire();
     mgds_exchange_forget();
+    mgds_lost_forget();
     mgds_lines_fini();
     mgds_rings_fini();
 }
