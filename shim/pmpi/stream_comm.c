@@ -348,18 +348,20 @@ static void forget_keyval(void)
 void mgds_scomms_fini(void)
 {
     uint64_t timeout = mgds_ctx()->config.timeout;
+    const struct mgds_drain_rule rule = {.timeout = timeout ? (double)timeout
+                                                            : FINALIZE_SECONDS,
+                                         .patient = timeout == 0,
+                                         .idle = mgds_below_progress};
     struct mgds_scomm *scomm;
     unsigned left = 0;
 
     if (!mgds_scomms_used())
         return;
-    if (timeout == 0)
-        timeout = FINALIZE_SECONDS;
-    if (mgds_op_drain(NULL, (double)timeout, mgds_below_progress, &left) < 0)
+    if (mgds_op_drain(NULL, &rule, &left) < 0)
         mgds_warn("MPI_Finalize: %u operations of stream communicators are not "
-                  "complete after %llu seconds (MPIX_GDS_TIMEOUT): they are "
+                  "complete after %g seconds (MPIX_GDS_TIMEOUT): they are "
                   "given up",
-                  left, (unsigned long long)timeout);
+                  left, rule.timeout);
     mgds_scomms_raise(NULL);
     while ((scomm = take(any_left, NULL)))
         release(scomm);

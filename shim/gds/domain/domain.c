@@ -23,6 +23,36 @@ struct mgds_domain *mgds_domain_find(uint64_t id)
     return domain;
 }
 
+/* Ids of domains that are gone, under the engine's lock: what still comes for
+ * them is for nobody. */
+static struct {
+    uint64_t *id;
+    size_t count, room;
+} gone;
+
+static void remember(uint64_t id)
+{
+    size_t room = gone.room ? 2 * gone.room : 64;
+    uint64_t *more;
+
+    if (gone.count == gone.room) {
+        more = (uint64_t *)mgds_realloc(gone.id, room * sizeof(*more));
+        if (!more)
+            return;
+        gone.id = more;
+        gone.room = room;
+    }
+    gone.id[gone.count++] = id;
+}
+
+bool mgds_domain_is_gone(uint64_t id)
+{
+    for (size_t i = gone.count; i-- > 0;)
+        if (gone.id[i] == id)
+            return true;
+    return false;
+}
+
 struct mgds_domain *mgds_domain_first(void)
 {
     return domains;
@@ -192,7 +222,9 @@ void mgds_domain_put(struct mgds_domain *domain)
     if (!domain || __atomic_sub_fetch(&domain->refs, 1, __ATOMIC_ACQ_REL) != 0)
         return;
     mgds_engine_enter();
-    unlist(domain);
+    if (unlist(domain))
+        remember(domain->id);
+    mgds_exchange_replay(); /* forgets what came for it */
     mgds_engine_leave();
     destroy(domain);
 }

@@ -80,6 +80,7 @@ struct mgds_op {
     /* steps */
     bool reached, asked, moved, arrived, done;
     bool waited;  /* a wait in a stream took it over */
+    bool dropped; /* the program freed its request: nobody will ask */
     bool lifting; /* the copy up was queued by a caller */
     bool cancelled;
     bool seen; /* a caller knows that it is done */
@@ -95,6 +96,7 @@ struct mgds_op {
     struct mgds_line *line; /* that it was enqueued on, or NULL */
     struct mgds_mark mark;
     struct mgds_op *orphan; /* the next one */
+    bool cared;             /* a thread looks after the orphan */
     struct mgds_wait *wait;
     struct mgds_op_sink sink;
     struct mgds_gstream
@@ -150,6 +152,8 @@ void mgds_engine_free_later(struct mgds_wait *wait);
 
 /* The domain, without a reference, or NULL. Under the lock. */
 struct mgds_domain *mgds_domain_find(uint64_t id);
+/* Whether there was one, which will not come again. Under the lock. */
+bool mgds_domain_is_gone(uint64_t id);
 void mgds_domain_get(struct mgds_domain *domain);
 /* The first of all, chained by next. Under the lock. */
 struct mgds_domain *mgds_domain_first(void);
@@ -222,8 +226,9 @@ void mgds_op_destroy(struct mgds_op *op);
 /* Where the wire reads a send's bytes, or puts a receive's. */
 void *mgds_op_place(struct mgds_op *op);
 /* Receives into GPU memory whose requests were freed: their bytes are copied up
- * in host calls. How many there are; and a step of each, without the lock. */
-unsigned mgds_orphans(void);
+ * in host calls. How many there are, of a stream or of all (NULL); and a step
+ * of each, without the lock. */
+unsigned mgds_orphans(const struct mgds_gstream *stream);
 void mgds_orphans_poll(void);
 enum { MGDS_OP_COUNT = 4 }; /* where the bytes are in op->words */
 /* It is over, with this error or 0. Under the lock; once. */

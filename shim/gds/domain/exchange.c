@@ -166,6 +166,8 @@ static void send_moved(struct mgds_op *op, int rc)
     op->moved = true;
     if (rc < 0 && !op->error)
         op->error = rc;
+    if (rc < 0 && op->done) /* as far as anybody was told, it went well */
+        mgds_op_keep_error(op, op->line);
     try_finish_send(op);
     mgds_op_leave_engine(op);
 }
@@ -384,10 +386,19 @@ static void on_rts(struct mgds_domain *domain, const struct mgds_rts *rts)
     }
 }
 
+static uint64_t id_of(enum mgds_envelope kind,
+                      const union mgds_envelope_head *head)
+{
+    return kind == MGDS_ENVELOPE_RTS ? head->rts.domain : head->tell.domain;
+}
+
 static void keep(enum mgds_envelope kind, const union mgds_envelope_head *head)
 {
-    struct early *item = (struct early *)mgds_calloc(1, sizeof(*item));
+    struct early *item;
 
+    if (mgds_domain_is_gone(id_of(kind, head)))
+        return;
+    item = (struct early *)mgds_calloc(1, sizeof(*item));
     if (!item) {
         mgds_warn("no memory for a message that came early: it is lost");
         return;
@@ -447,26 +458,28 @@ static void on_taken(const struct mgds_taken *taken)
     send_moved(op, 0);
 }
 
-static struct mgds_domain *domain_of(enum mgds_envelope kind,
-                                     const union mgds_envelope_head *head)
+/* A REACHED that came before its RTS. */
+static bool waits_for_rts(uint64_t id)
 {
-    uint64_t id =
-        kind == MGDS_ENVELOPE_RTS ? head->rts.domain : head->tell.domain;
+    const struct early *item = early;
 
-    return mgds_domain_find(id);
+    while (item && (item->kind != MGDS_ENVELOPE_REACHED ||
+                    item->head.tell.domain != id))
+        item = item->next;
+    return item != NULL;
 }
 
 /* False: its domain is not there yet. */
 static bool deliver(enum mgds_envelope kind,
                     const union mgds_envelope_head *head)
 {
-    struct mgds_domain *domain = domain_of(kind, head);
+    struct mgds_domain *domain = mgds_domain_find(id_of(kind, head));
 
     if (!domain)
         return false;
     if (kind == MGDS_ENVELOPE_RTS) {
         on_rts(domain, &head->rts);
-        early_reached = early != NULL;
+        early_reached = early_reached || waits_for_rts(domain->id);
     } else if (kind == MGDS_ENVELOPE_REACHED)
         on_reached(domain, head);
     else
