@@ -81,11 +81,31 @@ static void synchronize_has_an_end(void)
     enq_buffer_close(&b);
 }
 
+/* An error that no call could return is MPI_Finalize's. */
+static void finalize_returns_errors(void)
+{
+    struct enq_lane lane;
+    struct enq_buffer large, small;
+
+    enq_lane_open(&lane);
+    ENQ_OK(MPI_Comm_set_errhandler(lane.comm, MPI_ERRORS_RETURN));
+    enq_buffer_open(&large, 8000);
+    enq_buffer_open(&small, 4000);
+    if (enq.rank == 0)
+        enq_send(&lane, &large, 1, 1);
+    else if (enq.rank == 1)
+        enq_recv(&lane, &small, 0, 1, MPI_STATUS_IGNORE);
+    enq_sync(&lane);
+    ENQ_OK(MPI_Comm_free(&lane.comm));
+    CHECK(MPI_Finalize() == (enq.rank == 1 ? MPI_ERR_TRUNCATE : MPI_SUCCESS));
+}
+
 int main(int argc, char **argv)
 {
     static const struct enq_case cases[] = {
         {"case27_finalize_drains", 2, finalize_drains},
         {"case27_finalize_names_what_is_left", 2, finalize_names_what_is_left},
+        {"case27_finalize_returns_errors", 2, finalize_returns_errors},
         {"case27_abort_does_not_wait", 2, abort_does_not_wait},
         {"case27_synchronize_has_an_end", 2, synchronize_has_an_end},
         {0},

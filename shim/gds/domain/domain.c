@@ -322,12 +322,39 @@ int mgds_domain_create(struct mgds_domain **out,
     return 0;
 }
 
-void mgds_domain_keep_error(struct mgds_domain *domain, int error)
+/* Of domains whose communicators are gone; atomic, written under the lock. */
+static int stray_error;
+
+static void keep(int *slot, int error)
 {
     int none = 0;
 
-    __atomic_compare_exchange_n(&domain->error, &none, error, false,
-                                __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+    __atomic_compare_exchange_n(slot, &none, error, false, __ATOMIC_RELAXED,
+                                __ATOMIC_RELAXED);
+}
+
+void mgds_domain_keep_error(struct mgds_domain *domain, int error)
+{
+    keep(domain->astray ? &stray_error : &domain->error, error);
+}
+
+void mgds_domain_go_astray(struct mgds_domain *domain)
+{
+    int error;
+
+    mgds_engine_enter();
+    domain->astray = true;
+    error = mgds_domain_take_error(domain);
+    if (error)
+        keep(&stray_error, error);
+    mgds_engine_leave();
+}
+
+int mgds_domains_take_error(void)
+{
+    if (__atomic_load_n(&stray_error, __ATOMIC_RELAXED) == 0)
+        return 0;
+    return __atomic_exchange_n(&stray_error, 0, __ATOMIC_RELAXED);
 }
 
 int mgds_domain_take_error(struct mgds_domain *domain)

@@ -198,6 +198,11 @@ void mgds_op_progress(void);
  * then it costs a load). */
 int mgds_domain_take_error(struct mgds_domain *domain);
 
+/* The communicator is about to be freed: errors that come later, or were not
+ * taken, are the process's. The same rules. */
+void mgds_domain_go_astray(struct mgds_domain *domain);
+int mgds_domains_take_error(void);
+
 /* The first of them on this stream since the last call: its errno and the name
  * of the op; 0: none. Does not take it from the domain. */
 int mgds_gstream_take_error(struct mgds_gstream *stream, uint64_t *name);

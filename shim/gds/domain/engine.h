@@ -137,7 +137,8 @@ struct mgds_domain {
     bool *met;                 /* by rank: it was posted to */
     int *lost;                 /* by rank: 0, or the errno that ended it */
     struct mgds_op *ops;
-    int error; /* not yet told (mgds_domain_take_error); atomic */
+    int error;   /* not yet told (mgds_domain_take_error); atomic */
+    bool astray; /* nobody asks for its errors by name any more */
     struct mgds_domain *next;
 };
 
