@@ -376,11 +376,12 @@ int mgds_scomms_fini(void)
                                          .idle = mgds_below_progress};
     struct mgds_scomm *scomm;
     unsigned left = 0;
-    int class;
+    int class, rc;
 
     if (!mgds_scomms_used())
         return MPI_SUCCESS;
-    if (mgds_op_drain(NULL, &rule, &left) < 0)
+    rc = mgds_op_drain(NULL, &rule, &left);
+    if (rc < 0)
         mgds_warn("MPI_Finalize: %u operations of stream communicators are not "
                   "complete after %g seconds (MPIX_GDS_TIMEOUT): they are "
                   "given up",
@@ -393,5 +394,7 @@ int mgds_scomms_fini(void)
         release(scomm);
     forget_keyval();
     mgds_domains_fini();
+    if (rc == 0)
+        mgds_domains_safe_point();
     return class;
 }

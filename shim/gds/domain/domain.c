@@ -362,12 +362,25 @@ int mgds_domain_take_error(struct mgds_domain *domain)
     return __atomic_exchange_n(&domain->error, 0, __ATOMIC_RELAXED);
 }
 
+/* What is not done is given up: its records stay, for streams may still come to
+ * them and requests name them, but no later epoch knows of them. */
+static void give_up(void)
+{
+    mgds_engine_enter();
+    mgds_orphans_forget();
+    for (struct mgds_domain *domain = domains; domain; domain = domain->next)
+        remember(domain->id);
+    domains = NULL;
+    mgds_engine_leave();
+}
+
 void mgds_domains_fini(void)
 {
     mgds_engine_enter();
     mgds_lines_release();
     mgds_engine_leave();
     close_wire();
+    give_up();
     mgds_exchange_forget();
     mgds_lost_forget();
     mgds_lines_fini();

@@ -207,6 +207,10 @@ int mgds_domains_take_error(void);
  * of the op; 0: none. Does not take it from the domain. */
 int mgds_gstream_take_error(struct mgds_gstream *stream, uint64_t *name);
 
+/* Memory that was given up goes back now if nothing of ours is on any stream
+ * (cuda/defer.h). In a call of the program's that may wait for the device. */
+void mgds_domains_safe_point(void);
+
 struct mgds_drain_rule {
     double timeout; /* seconds; 0: as long as it takes */
     bool patient;   /* time counts only while nothing is left but receives that

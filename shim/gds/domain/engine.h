@@ -231,6 +231,8 @@ void *mgds_op_place(struct mgds_op *op);
  * of each, without the lock. */
 unsigned mgds_orphans(const struct mgds_gstream *stream);
 void mgds_orphans_poll(void);
+/* Those that are left are given up. Under the lock. */
+void mgds_orphans_forget(void);
 enum { MGDS_OP_COUNT = 4 }; /* where the bytes are in op->words */
 /* It is over, with this error or 0. Under the lock; once. */
 void mgds_op_finish(struct mgds_op *op, int error);

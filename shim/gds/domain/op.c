@@ -530,6 +530,11 @@ unsigned mgds_orphans(const struct mgds_gstream *stream)
     return count;
 }
 
+void mgds_orphans_forget(void)
+{
+    orphans = NULL;
+}
+
 /* Under the engine's lock. */
 static void leave_orphans(struct mgds_op *op)
 {
