@@ -152,6 +152,7 @@ int mgds_mpix_Stream_create(MPI_Info info, MPIX_Stream *handle)
 
     if (!handle)
         return mgds_mpi_raise(MPI_COMM_SELF, MPI_ERR_ARG);
+    mgds_domains_safe_point();
     rc = create(&stream, info);
     if (rc < 0)
         return fail(rc);
@@ -174,6 +175,7 @@ int mgds_mpix_Stream_free(MPIX_Stream *handle)
     }
     mgds_stream_put(stream); /* the program's */
     mgds_stream_put(stream); /* find's */
+    mgds_domains_safe_point();
     *handle = MPIX_STREAM_NULL;
     return MPI_SUCCESS;
 }

@@ -237,6 +237,25 @@ static void context_goes_before_finalize(void)
     MPI_Finalize();
 }
 
+/* An error that no call could return is MPI_Finalize's. */
+static void finalize_returns_errors(void)
+{
+    struct enq_lane lane;
+    struct enq_buffer large, small;
+
+    enq_lane_open(&lane);
+    ENQ_OK(MPI_Comm_set_errhandler(lane.comm, MPI_ERRORS_RETURN));
+    enq_buffer_open(&large, 8000);
+    enq_buffer_open(&small, 4000);
+    if (enq.rank == 0)
+        enq_send(&lane, &large, 1, 1);
+    else if (enq.rank == 1)
+        enq_recv(&lane, &small, 0, 1, MPI_STATUS_IGNORE);
+    enq_sync(&lane);
+    ENQ_OK(MPI_Comm_free(&lane.comm));
+    CHECK(MPI_Finalize() == (enq.rank == 1 ? MPI_ERR_TRUNCATE : MPI_SUCCESS));
+}
+
 int main(int argc, char **argv)
 {
     static const struct enq_case cases[] = {
@@ -249,6 +268,7 @@ int main(int argc, char **argv)
         {"case16_truncation_is_fatal", 2, truncation_is_fatal},
         {"case27_context_goes_before_finalize", 2,
          context_goes_before_finalize},
+        {"case27_finalize_returns_errors", 2, finalize_returns_errors},
         {"case27_abort_does_not_wait", 2, abort_does_not_wait},
         {"case27_synchronize_has_an_end", 2, synchronize_has_an_end},
         {0},

@@ -36,6 +36,8 @@ def parse_arguments():
                         help="regular expression no line may match")
     parser.add_argument("--lines", default="",
                         help="N:RE, exactly N lines must match RE")
+    parser.add_argument("--option", action="append", default=[],
+                        help="for mpiexec")
     parser.add_argument("--timeout", type=float, default=100)
     parser.add_argument("command", nargs=argparse.REMAINDER)
     arguments = parser.parse_args()
@@ -55,7 +57,7 @@ def rank_environment(arguments):
 
 
 def command_line(arguments):
-    command = [arguments.mpiexec]
+    command = [arguments.mpiexec] + arguments.option
     variables = rank_environment(arguments)
     if "openmpi" in os.path.basename(arguments.mpiexec):
         command += ["--allow-run-as-root", "--oversubscribe"]

@@ -198,9 +198,18 @@ void mgds_op_progress(void);
  * then it costs a load). */
 int mgds_domain_take_error(struct mgds_domain *domain);
 
+/* The communicator is about to be freed: errors that come later, or were not
+ * taken, are the process's. The same rules. */
+void mgds_domain_go_astray(struct mgds_domain *domain);
+int mgds_domains_take_error(void);
+
 /* The first of them on this stream since the last call: its errno and the name
  * of the op; 0: none. Does not take it from the domain. */
 int mgds_gstream_take_error(struct mgds_gstream *stream, uint64_t *name);
+
+/* Memory that was given up goes back now if nothing of ours is on any stream
+ * (cuda/defer.h). In a call of the program's that may wait for the device. */
+void mgds_domains_safe_point(void);
 
 struct mgds_drain_rule {
     double timeout; /* seconds; 0: as long as it takes */

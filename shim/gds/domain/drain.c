@@ -4,6 +4,7 @@
 #include <time.h>
 
 #include "shim/base/log.h"
+#include "shim/gds/cuda/defer.h"
 #include "shim/gds/domain/engine.h"
 
 enum { NAMED = 16, WATCHDOG = 10 /* seconds until they are */ };
@@ -95,4 +96,17 @@ int mgds_op_drain(struct mgds_gstream *stream,
         sched_yield();
     }
     return 0;
+}
+
+void mgds_domains_safe_point(void)
+{
+    unsigned pending;
+
+    if (!mgds_defer_pending())
+        return;
+    mgds_engine_enter();
+    pending = mgds_lines_pending(NULL);
+    mgds_engine_leave();
+    if (pending == 0)
+        mgds_defer_drain();
 }

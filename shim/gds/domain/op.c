@@ -262,6 +262,7 @@ static void call_send(struct mgds_op *op, const struct mgds_xfer *xfer)
     op->number = domain->sent[xfer->from_index * domain->sources + to]++;
     enter_engine(op);
     mgds_exchange_called(op, !op->enqueued);
+    mgds_lost_check(op);
     if (!op->enqueued)
         mgds_exchange_reached(op);
 }
@@ -271,15 +272,18 @@ static void call_recv(struct mgds_op *op, const struct mgds_xfer *xfer)
     struct mgds_domain *domain = op->domain;
 
     op->match.source = op->rank;
-    if (op->rank >= 0)
+    if (op->rank >= 0) {
         op->match.source = (int)(domain->base[op->rank] + xfer->from_index);
-    else
+        mgds_exchange_meet(domain, (unsigned)op->rank);
+    } else {
         mgds_exchange_subscribe(domain);
+    }
     op->match.tag = op->tag;
     op->index = xfer->to_index;
     op->reached = !op->mark.passed;
     enter_engine(op);
     mgds_match_post(domain->match[xfer->to_index], &op->match);
+    mgds_lost_check(op);
 }
 
 static int prepare_plain(struct mgds_op *op)
@@ -375,6 +379,7 @@ static void call_taken(struct mgds_op *op, struct mgds_message *message)
     op->match.source = message->match.source;
     enter_engine(op);
     mgds_exchange_paired(op->domain, &op->match, &message->match);
+    mgds_lost_check(op);
 }
 
 int mgds_op_mrecv(struct mgds_op **out, struct mgds_message *message,
@@ -523,6 +528,11 @@ unsigned mgds_orphans(const struct mgds_gstream *stream)
         count += !stream || (op->line && op->line->stream == stream);
     mgds_engine_leave();
     return count;
+}
+
+void mgds_orphans_forget(void)
+{
+    orphans = NULL;
 }
 
 /* Under the engine's lock. */
