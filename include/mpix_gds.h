@@ -190,7 +190,12 @@ int MPIX_Stream_irecv_c(void *buf, MPI_Count count, MPI_Datatype datatype,
  * MPI_ERR_UNSUPPORTED_OPERATION while the stream is being captured. Errors of
  * operations, as MPI_ERR_TRUNCATE, go to comm's error handler at the next call
  * on comm or on the stream, once each, to the MPI_ERROR of a status in an
- * array, and to MPIX_Stream_get_error; the stream goes on.
+ * array, and to MPIX_Stream_get_error; the stream goes on. If the handler
+ * returns, that call goes on as if nothing had been: it returns its own errors
+ * alone. The first such error is returned by the next MPIX_Stream_synchronize
+ * of a stream of comm, or by MPI_Finalize. With MPI_ERRORS_RETURN, therefore,
+ * synchronise to learn whether all went well. When comm has been freed, the
+ * error handler is that of MPI_COMM_SELF, and only MPI_Finalize returns it.
  */
 int MPIX_Send_enqueue(const void *buf, int count, MPI_Datatype datatype,
                       int dest, int tag, MPI_Comm comm);
@@ -377,6 +382,10 @@ int PMPIX_Stream_get_error(MPIX_Stream stream, int *errcode,
  * wait was enqueued for: their buffers may be used again. Other work of the
  * stream is waited for only where it stands before them. MPI makes progress
  * meanwhile. Communicators' error handlers hear of operations that failed.
+ *
+ * Returns the class of the first operation that failed on a communicator that
+ * has the stream and that no call has returned yet: whether or not an error
+ * handler has heard of it.
  *
  * timeout_s  seconds; 0: as long as it takes
  *

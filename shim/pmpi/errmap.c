@@ -43,6 +43,7 @@ static const struct {
     {ENODEV, MPI_ERR_OTHER, NULL},
     {ETIMEDOUT, MPI_ERR_OTHER, NULL},
     {EXDEV, MPI_ERR_BUFFER, NULL},
+    {EPERM, MPI_ERR_OTHER, NULL},
     /* Last: for all others. */
     {0, MPI_ERR_OTHER, "a buffer in GPU memory cannot be copied"},
 };

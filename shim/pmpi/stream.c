@@ -152,6 +152,7 @@ int mgds_mpix_Stream_create(MPI_Info info, MPIX_Stream *handle)
 
     if (!handle)
         return mgds_mpi_raise(MPI_COMM_SELF, MPI_ERR_ARG);
+    mgds_domains_safe_point();
     rc = create(&stream, info);
     if (rc < 0)
         return fail(rc);
@@ -174,6 +175,7 @@ int mgds_mpix_Stream_free(MPIX_Stream *handle)
     }
     mgds_stream_put(stream); /* the program's */
     mgds_stream_put(stream); /* find's */
+    mgds_domains_safe_point();
     *handle = MPIX_STREAM_NULL;
     return MPI_SUCCESS;
 }
@@ -212,7 +214,7 @@ int mgds_mpix_Stream_progress(MPIX_Stream handle)
 {
     if (!is_legal(handle))
         return no_stream();
-    if (mgds_scomms_any())
+    if (mgds_scomms_used())
         mgds_op_progress();
     mgds_below_progress();
     return MPI_SUCCESS;
@@ -252,11 +254,13 @@ int mgds_mpix_Stream_get_error(MPIX_Stream handle, int *code,
 
 static int synchronize(const struct mgds_stream *stream, double timeout)
 {
+    const struct mgds_drain_rule rule = {.timeout = timeout,
+                                         .idle = mgds_below_progress};
     unsigned left = 0;
     int rc = 0;
 
-    if (stream->gpu && mgds_scomms_any())
-        rc = mgds_op_drain(stream->gpu, timeout, mgds_below_progress, &left);
+    if (stream->gpu && mgds_scomms_used())
+        rc = mgds_op_drain(stream->gpu, &rule, &left);
     if (rc == -ETIMEDOUT)
         return MPI_ERR_PENDING;
     if (rc < 0)

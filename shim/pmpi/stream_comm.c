@@ -24,6 +24,7 @@ static struct mgds_lock scomms_lock = MGDS_LOCK_INIT(MGDS_LOCK_LEAF);
 static struct mgds_scomm *buckets[BUCKETS] MGDS_GUARDED_BY(scomms_lock);
 static int keyval MGDS_GUARDED_BY(scomms_lock) = MPI_KEYVAL_INVALID;
 static bool used; /* atomic */
+static int owed;  /* atomic: by communicators that were freed */
 
 bool mgds_scomms_used(void)
 {
@@ -117,11 +118,43 @@ void mgds_scomm_put(struct mgds_scomm *scomm)
     free(scomm);
 }
 
+static void owe(int *debt, int class)
+{
+    int none = MPI_SUCCESS;
+
+    __atomic_compare_exchange_n(debt, &none, class, false, __ATOMIC_RELAXED,
+                                __ATOMIC_RELAXED);
+}
+
+static int pay(int *debt)
+{
+    return __atomic_exchange_n(debt, MPI_SUCCESS, __ATOMIC_RELAXED);
+}
+
+static void raise_strays(void)
+{
+    int rc;
+
+    while ((rc = mgds_domains_take_error()) < 0)
+        owe(&owed, mgds_mpi_error(MPI_COMM_SELF, rc));
+}
+
+void mgds_scomm_raise(struct mgds_scomm *scomm)
+{
+    int rc;
+
+    while ((rc = mgds_domain_take_error(scomm->domain)) < 0)
+        owe(&scomm->owed, mgds_mpi_error(mgds_scomm_teller(scomm), rc));
+    raise_strays();
+}
+
 /* Errors of freed communicators have no handler of their own any more. */
 static void release(struct mgds_scomm *scomm)
 {
     mgds_scomm_raise(scomm);
+    owe(&owed, pay(&scomm->owed));
     __atomic_store_n(&scomm->freed, true, __ATOMIC_RELEASE);
+    mgds_domain_go_astray(scomm->domain);
     mgds_scomm_put(scomm);
 }
 
@@ -280,19 +313,6 @@ struct mgds_gstream *mgds_scomm_gpu(const struct mgds_scomm *scomm)
     return scomm->streams[0] ? scomm->streams[0]->gpu : NULL;
 }
 
-int mgds_scomm_raise(const struct mgds_scomm *scomm)
-{
-    int first = MPI_SUCCESS;
-    int rc;
-
-    while ((rc = mgds_domain_take_error(scomm->domain)) < 0) {
-        int class = mgds_mpi_error(mgds_scomm_teller(scomm), rc);
-
-        first = first == MPI_SUCCESS ? class : first;
-    }
-    return first;
-}
-
 static bool has(const struct mgds_scomm *scomm,
                 const struct mgds_stream *stream)
 {
@@ -325,11 +345,13 @@ int mgds_scomms_raise(const struct mgds_stream *stream)
     int first = MPI_SUCCESS;
 
     for (unsigned n = 0; (scomm = nth_of(stream, n)); n++) {
-        int class = mgds_scomm_raise(scomm);
-
-        first = first == MPI_SUCCESS ? class : first;
+        mgds_scomm_raise(scomm);
+        owe(&first, pay(&scomm->owed));
         mgds_scomm_put(scomm);
     }
+    raise_strays();
+    if (!stream)
+        owe(&first, pay(&owed));
     return first;
 }
 
@@ -345,24 +367,34 @@ static void forget_keyval(void)
         MGDS_NEXT(Comm_free_keyval, 1)((mgds_word)&key);
 }
 
-void mgds_scomms_fini(void)
+int mgds_scomms_fini(void)
 {
     uint64_t timeout = mgds_ctx()->config.timeout;
+    const struct mgds_drain_rule rule = {.timeout = timeout ? (double)timeout
+                                                            : FINALIZE_SECONDS,
+                                         .patient = timeout == 0,
+                                         .idle = mgds_below_progress};
     struct mgds_scomm *scomm;
     unsigned left = 0;
+    int class, rc;
 
     if (!mgds_scomms_used())
-        return;
-    if (timeout == 0)
-        timeout = FINALIZE_SECONDS;
-    if (mgds_op_drain(NULL, (double)timeout, mgds_below_progress, &left) < 0)
+        return MPI_SUCCESS;
+    rc = mgds_op_drain(NULL, &rule, &left);
+    if (rc < 0)
         mgds_warn("MPI_Finalize: %u operations of stream communicators are not "
-                  "complete after %llu seconds (MPIX_GDS_TIMEOUT): they are "
+                  "complete after %g seconds (MPIX_GDS_TIMEOUT): they are "
                   "given up",
-                  left, (unsigned long long)timeout);
-    mgds_scomms_raise(NULL);
+                  left, rule.timeout);
+    class = mgds_scomms_raise(NULL);
+    if (class != MPI_SUCCESS)
+        mgds_warn("MPI_Finalize: an operation of a stream communicator failed "
+                  "and no call has returned that: see MPIX_Stream_synchronize");
     while ((scomm = take(any_left, NULL)))
         release(scomm);
     forget_keyval();
     mgds_domains_fini();
+    if (rc == 0)
+        mgds_domains_safe_point();
+    return class;
 }

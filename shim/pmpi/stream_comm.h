@@ -8,7 +8,7 @@
  *                    when the last request has let go of it
  *
  * Concurrency. The table is under its lock (LEAF). Members are constant but
- * for dups, which only collective calls touch, and freed.
+ * for dups, which only collective calls touch, freed and owed.
  */
 #ifndef MGDS_PMPI_STREAM_COMM_H
 #define MGDS_PMPI_STREAM_COMM_H
@@ -34,6 +34,8 @@ struct mgds_scomm {
     struct mgds_scomm_roll *roll; /* who is in it, shared by duplicates */
     uint64_t id;
     uint64_t dups; /* made of it so far */
+    int owed;      /* atomic: class of an error that was told to the handler,
+                      and that no call has returned */
     struct mgds_scomm *next;
 };
 
@@ -75,14 +77,18 @@ unsigned mgds_scomm_peer_streams(const struct mgds_scomm *scomm, int peer);
 /* The GPU stream of index 0, or NULL. */
 struct mgds_gstream *mgds_scomm_gpu(const struct mgds_scomm *scomm);
 
-/* Tells the error handler of errors that nobody was told of; the class of the
- * first, or MPI_SUCCESS. Of one, or of all that have the stream. */
-int mgds_scomm_raise(const struct mgds_scomm *scomm);
+/* Tells the error handler of errors that nobody was told of; those of freed
+ * communicators to MPI_COMM_SELF's. They stay owed: an ordinary call returns
+ * its own errors alone, for what returns an error counts as not done. */
+void mgds_scomm_raise(struct mgds_scomm *scomm);
+
+/* Likewise of all that have the stream, or of all (NULL); and returns the class
+ * of the first that they owe, or if NULL a freed one: that is paid then. */
 int mgds_scomms_raise(const struct mgds_stream *stream);
 
 /* MPI_Finalize: waits for what is enqueued (MPIX_GDS_TIMEOUT), tells what went
- * wrong, and gives everything back. */
-void mgds_scomms_fini(void);
+ * wrong, and gives everything back. The class of an error that is owed. */
+int mgds_scomms_fini(void);
 
 /* For stream_create.c: makes the object of a communicator below, puts it in
  * the table and the attribute on the communicator. Takes references to streams

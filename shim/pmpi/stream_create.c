@@ -182,7 +182,7 @@ static int create(MPI_Comm comm, int count, const MPIX_Stream handles[],
     if (found == MPI_SUCCESS && !newcomm)
         found = MPI_ERR_ARG;
     rc = make(&making, found);
-    if (rc == MPI_SUCCESS)
+    if (rc == MPI_SUCCESS && newcomm)
         *newcomm = making.comm;
     else
         MGDS_NEXT(Comm_free, 1)((mgds_word)&making.comm);
@@ -221,7 +221,8 @@ int mgds_mpix_Comm_get_stream(MPI_Comm comm, int index, MPIX_Stream *stream)
 
 /*
  * Duplicates. All members make them in the same order, as of all collective
- * calls, so each can tell the id by itself, and nothing is to be agreed on.
+ * calls, so each can tell the id by itself; what is agreed on is that all
+ * could.
  */
 static uint64_t id_of_dup(struct mgds_scomm *scomm)
 {
@@ -232,47 +233,65 @@ static uint64_t id_of_dup(struct mgds_scomm *scomm)
     return mixed ^ mixed >> 31;
 }
 
-/* The call below has made *handle of scomm's. */
+/* The call below has made *handle of scomm's. A class of MPI's. */
 static int inherit(struct mgds_scomm *scomm, MPI_Comm *handle)
 {
     struct mgds_scomm_spec spec = {*handle, scomm->streams, scomm->stream_count,
                                    scomm->roll, id_of_dup(scomm)};
     struct mgds_scomm *dup;
 
-    return mgds_mpi_error(mgds_scomm_teller(scomm),
-                          mgds_scomm_create(&dup, &spec));
+    return mgds_mpi_class(mgds_scomm_create(&dup, &spec));
 }
 
-static mgds_word dup_ended(mgds_word comm, mgds_word newcomm, mgds_word result)
+/* One member that fails alone would leave the others talking to nobody. */
+static int inherit_together(struct mgds_scomm *scomm, MPI_Comm *handle)
+{
+    int mine = inherit(scomm, handle);
+    uint64_t failed = mine != MPI_SUCCESS;
+    int rc = mgds_agree(*handle, &failed, 1);
+
+    if (rc == MPI_SUCCESS)
+        rc = outcome(mine, failed);
+    if (rc != MPI_SUCCESS) {
+        MGDS_NEXT(Comm_free, 1)((mgds_word)handle);
+        *handle = MPI_COMM_NULL;
+    }
+    return rc;
+}
+
+static mgds_word dup_ended(mgds_word comm, mgds_word newcomm, mgds_word result,
+                           int (*inherit_by)(struct mgds_scomm *, MPI_Comm *))
 {
     struct mgds_scomm *scomm =
         (int)result == MPI_SUCCESS ? mgds_scomm_of(comm) : NULL;
 
     if (!scomm)
         return result;
-    result = (mgds_word)inherit(scomm, (MPI_Comm *)newcomm);
+    result = (mgds_word)mgds_mpi_raise(mgds_scomm_teller(scomm),
+                                       inherit_by(scomm, (MPI_Comm *)newcomm));
     mgds_scomm_put(scomm);
     return result;
 }
 
 mgds_word mgds_own_Comm_dup(MGDS_PARAMS_2)
 {
-    return dup_ended(a, b, MGDS_FORWARD(2)(MGDS_ARGS_2));
+    return dup_ended(a, b, MGDS_FORWARD(2)(MGDS_ARGS_2), inherit_together);
 }
 
 mgds_word mgds_own_Comm_dup_with_info(MGDS_PARAMS_3)
 {
-    return dup_ended(a, c, MGDS_FORWARD(3)(MGDS_ARGS_3));
+    return dup_ended(a, c, MGDS_FORWARD(3)(MGDS_ARGS_3), inherit_together);
 }
 
 /* The handle is there at once; what may be done with it, until the request is
- * complete, is to name it. */
+ * complete, is to name it. Nothing can be agreed on in a call that waits for
+ * nobody. */
 mgds_word mgds_own_Comm_idup(MGDS_PARAMS_3)
 {
-    return dup_ended(a, b, MGDS_FORWARD(3)(MGDS_ARGS_3));
+    return dup_ended(a, b, MGDS_FORWARD(3)(MGDS_ARGS_3), inherit);
 }
 
 mgds_word mgds_own_Comm_idup_with_info(MGDS_PARAMS_4)
 {
-    return dup_ended(a, c, MGDS_FORWARD(4)(MGDS_ARGS_4));
+    return dup_ended(a, c, MGDS_FORWARD(4)(MGDS_ARGS_4), inherit);
 }

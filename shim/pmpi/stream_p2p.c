@@ -232,7 +232,7 @@ bool mgds_stream_p2p_mrecv(mgds_word *result,
     struct mgds_stream_call call;
     int rc;
 
-    if (!mgds_scomms_any() || !handle || !mgds_messages_take(&taken, *handle))
+    if (!mgds_scomms_used() || !handle || !mgds_messages_take(&taken, *handle))
         return false;
     call = (struct mgds_stream_call){.scomm = taken.scomm,
                                      .addr = (const void *)words->word[0],

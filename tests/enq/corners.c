@@ -215,6 +215,179 @@ static void per_thread_stream_has_one_thread(void)
     enq_buffer_close(&b);
 }
 
+/* A short send is done without its receiver, who comes later. */
+static void synchronize_needs_no_receiver(void)
+{
+    struct enq_lane lane;
+    struct enq_buffer b;
+
+    enq_lane_open(&lane);
+    enq_buffer_open(&b, ENQ_SMALL);
+    if (enq.rank == 0) {
+        enq_fill(&b, 1);
+        enq_send(&lane, &b, 1, 1);
+        ENQ_OK(MPIX_Stream_synchronize(lane.stream, 30));
+        enq_tell(1);
+    } else if (enq.rank == 1) {
+        enq_hear(0);
+        enq_recv(&lane, &b, 0, 1, MPI_STATUS_IGNORE);
+        enq_sync(&lane);
+        enq_expect(&b, ENQ_SMALL, 1);
+    }
+    enq_lane_close(&lane);
+    enq_buffer_close(&b);
+}
+
+/* Requests freed, the stream synchronized: the bytes are there. */
+static void synchronize_brings_freed_receives(void)
+{
+    struct enq_lane lane;
+    struct enq_buffer b, copy;
+    MPI_Request request;
+
+    enq_lane_open(&lane);
+    enq_buffer_open(&b, ENQ_LARGE);
+    enq_buffer_open(&copy, ENQ_LARGE);
+    for (int i = 0; i < enq.laps; i++) {
+        enq_wipe(&b);
+        enq_wipe(&copy);
+        if (enq.rank == 0) {
+            enq_fill(&b, 1);
+            enq_send(&lane, &b, 1, 1);
+            enq_sync(&lane);
+        } else if (enq.rank == 1) {
+            enq_irecv(&lane, &b, 0, 1, &request);
+            CHECK(MPI_Request_free(&request) == 0);
+            ENQ_OK(MPIX_Stream_synchronize(lane.stream, 30));
+            enq_kernel_copy(lane.cu, &copy, &b);
+            enq_sync(&lane);
+            enq_expect(&copy, ENQ_LARGE, 1);
+        }
+        MPI_Barrier(MPI_COMM_WORLD);
+    }
+    enq_lane_close(&lane);
+    enq_buffer_close(&b);
+    enq_buffer_close(&copy);
+}
+
+/* The communicator freed as well. */
+static void synchronize_after_comm_free(void)
+{
+    struct enq_lane lane;
+    struct enq_buffer b;
+    MPI_Request request;
+
+    enq_lane_open(&lane);
+    enq_buffer_open(&b, 4096);
+    if (enq.rank == 0) {
+        enq_fill(&b, 1);
+        enq_hear(1);
+        enq_isend(&lane, &b, 1, 1, &request);
+        CHECK(MPI_Request_free(&request) == 0);
+    } else if (enq.rank == 1) {
+        enq_irecv(&lane, &b, 0, 1, &request);
+        CHECK(MPI_Request_free(&request) == 0);
+        enq_tell(0);
+    }
+    CHECK(MPI_Comm_free(&lane.comm) == 0);
+    ENQ_OK(MPIX_Stream_synchronize(lane.stream, 30));
+    if (enq.rank == 1)
+        enq_expect(&b, 4096, 1);
+    MPI_Barrier(MPI_COMM_WORLD);
+    CHECK(MPIX_Stream_free(&lane.stream) == 0);
+    MGDS_CU(cuStreamDestroy(lane.cu));
+    enq_buffer_close(&b);
+}
+
+/* An error of a request that was freed reaches the error handler. */
+static void freed_requests_tell_their_errors(void)
+{
+    struct enq_lane lane;
+    struct enq_buffer large;
+    static char small[100];
+    MPI_Request request;
+    int flag;
+
+    enq_lane_open(&lane);
+    enq_errors_count(lane.comm);
+    enq_buffer_open(&large, 8000);
+    if (enq.rank == 0) {
+        enq_fill(&large, 1);
+        enq_hear(1);
+        enq_send(&lane, &large, 1, 1);
+        enq_sync(&lane);
+    } else if (enq.rank == 1) {
+        CHECK(MPI_Irecv(small, 100, MPI_BYTE, 0, 1, lane.comm, &request) == 0);
+        CHECK(MPI_Request_free(&request) == 0);
+        enq_tell(0);
+        while (enq_errors() == 0)
+            MPI_Iprobe(0, 5, lane.comm, &flag, MPI_STATUS_IGNORE);
+    }
+    enq_lane_close(&lane);
+    enq_buffer_close(&large);
+}
+
+/* MPI_ERRORS_RETURN: the next call does its own work, synchronize tells. */
+static void synchronize_returns_errors(void)
+{
+    struct enq_lane lane;
+    struct enq_buffer large, small;
+
+    enq_lane_open(&lane);
+    ENQ_OK(MPI_Comm_set_errhandler(lane.comm, MPI_ERRORS_RETURN));
+    enq_buffer_open(&large, 8000);
+    enq_buffer_open(&small, 4000);
+    if (enq.rank == 0) {
+        enq_fill(&large, 1);
+        enq_fill(&small, 2);
+        enq_send(&lane, &large, 1, 1);
+        enq_send(&lane, &small, 1, 2);
+        enq_sync(&lane);
+    } else if (enq.rank == 1) {
+        enq_recv(&lane, &small, 0, 1, MPI_STATUS_IGNORE);
+        enq_sync(&lane);
+        enq_recv(&lane, &small, 0, 2, MPI_STATUS_IGNORE);
+        CHECK(enq_class(MPIX_Stream_synchronize(lane.stream, 30)) ==
+              MPI_ERR_TRUNCATE);
+        enq_expect(&small, 4000, 2);
+        ENQ_OK(MPIX_Stream_synchronize(lane.stream, 30));
+    }
+    enq_lane_close(&lane);
+    enq_buffer_close(&large);
+    enq_buffer_close(&small);
+}
+
+/* After MPI_Comm_free MPI_COMM_SELF's handler hears of it. */
+static void errors_outlive_the_communicator(void)
+{
+    struct enq_lane lane;
+    struct enq_buffer large;
+    static char small[100];
+    MPI_Request request;
+
+    enq_lane_open(&lane);
+    enq_errors_count(MPI_COMM_SELF);
+    enq_buffer_open(&large, 8000);
+    if (enq.rank == 0) {
+        enq_fill(&large, 1);
+        enq_hear(1);
+        enq_send(&lane, &large, 1, 1);
+    } else if (enq.rank == 1) {
+        CHECK(MPI_Irecv(small, 100, MPI_BYTE, 0, 1, lane.comm, &request) == 0);
+        CHECK(MPI_Request_free(&request) == 0);
+    }
+    ENQ_OK(MPI_Comm_free(&lane.comm));
+    if (enq.rank == 1) {
+        enq_tell(0);
+        while (enq_errors() == 0)
+            ENQ_OK(MPIX_Stream_synchronize(lane.stream, 30));
+    }
+    enq_sync(&lane);
+    ENQ_OK(MPIX_Stream_free(&lane.stream));
+    MGDS_CU(cuStreamDestroy(lane.cu));
+    enq_buffer_close(&large);
+}
+
 int main(int argc, char **argv)
 {
     static const struct enq_case cases[] = {
@@ -225,6 +398,14 @@ int main(int argc, char **argv)
         {"statuses_in_stream_order", 2, statuses_in_stream_order},
         {"per_thread_stream_has_one_thread", 2,
          per_thread_stream_has_one_thread},
+        {"synchronize_needs_no_receiver", 2, synchronize_needs_no_receiver},
+        {"synchronize_brings_freed_receives", 2,
+         synchronize_brings_freed_receives},
+        {"synchronize_after_comm_free", 2, synchronize_after_comm_free},
+        {"freed_requests_tell_their_errors", 2,
+         freed_requests_tell_their_errors},
+        {"synchronize_returns_errors", 2, synchronize_returns_errors},
+        {"errors_outlive_the_communicator", 2, errors_outlive_the_communicator},
         {0},
     };
     return enq_main(argc, argv, "enq corners", cases);

@@ -23,6 +23,36 @@ struct mgds_domain *mgds_domain_find(uint64_t id)
     return domain;
 }
 
+/* Ids of domains that are gone, under the engine's lock: what still comes for
+ * them is for nobody. */
+static struct {
+    uint64_t *id;
+    size_t count, room;
+} gone;
+
+static void remember(uint64_t id)
+{
+    size_t room = gone.room ? 2 * gone.room : 64;
+    uint64_t *more;
+
+    if (gone.count == gone.room) {
+        more = (uint64_t *)mgds_realloc(gone.id, room * sizeof(*more));
+        if (!more)
+            return;
+        gone.id = more;
+        gone.room = room;
+    }
+    gone.id[gone.count++] = id;
+}
+
+bool mgds_domain_is_gone(uint64_t id)
+{
+    for (size_t i = gone.count; i-- > 0;)
+        if (gone.id[i] == id)
+            return true;
+    return false;
+}
+
 struct mgds_domain *mgds_domain_first(void)
 {
     return domains;
@@ -102,6 +132,7 @@ static int open_once(void)
     int rc;
 
     mgds_exchange_init();
+    mgds_lost_init();
     rc = mgds_wire_open(&mgds_ctx()->config);
     if (rc < 0)
         return rc;
@@ -169,6 +200,8 @@ static void destroy(struct mgds_domain *domain)
     free(domain->base);
     free(domain->sent);
     free(domain->subscriber);
+    free(domain->met);
+    free(domain->lost);
     free(domain);
 }
 
@@ -189,7 +222,9 @@ void mgds_domain_put(struct mgds_domain *domain)
     if (!domain || __atomic_sub_fetch(&domain->refs, 1, __ATOMIC_ACQ_REL) != 0)
         return;
     mgds_engine_enter();
-    unlist(domain);
+    if (unlist(domain))
+        remember(domain->id);
+    mgds_exchange_replay(); /* forgets what came for it */
     mgds_engine_leave();
     destroy(domain);
 }
@@ -207,8 +242,10 @@ static int allocate(struct mgds_domain *domain)
     domain->sent =
         (uint64_t *)mgds_calloc(own * domain->sources, sizeof(domain->sent[0]));
     domain->subscriber = (bool *)mgds_calloc(domain->peers, sizeof(bool));
+    domain->met = (bool *)mgds_calloc(domain->peers, sizeof(bool));
+    domain->lost = (int *)mgds_calloc(domain->peers, sizeof(int));
     return domain->stream && domain->peer && domain->match && domain->sent &&
-                   domain->subscriber
+                   domain->subscriber && domain->met && domain->lost
                ? 0
                : -ENOMEM;
 }
@@ -247,6 +284,8 @@ static int fill(struct mgds_domain *domain, const struct mgds_domain_spec *spec)
     for (unsigned i = 0; rc == 0 && i < domain->peers; i++)
         rc = mgds_wire_peer_get(&domain->peer[i], spec->members[i].address,
                                 spec->members[i].address_bytes);
+    for (unsigned i = 0; rc == 0 && i < domain->peers; i++)
+        domain->lost[i] = mgds_wire_peer_error(domain->peer[i]);
     return rc;
 }
 
@@ -283,17 +322,56 @@ int mgds_domain_create(struct mgds_domain **out,
     return 0;
 }
 
-void mgds_domain_keep_error(struct mgds_domain *domain, int error)
+/* Of domains whose communicators are gone; atomic, written under the lock. */
+static int stray_error;
+
+static void keep(int *slot, int error)
 {
     int none = 0;
 
-    __atomic_compare_exchange_n(&domain->error, &none, error, false,
-                                __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+    __atomic_compare_exchange_n(slot, &none, error, false, __ATOMIC_RELAXED,
+                                __ATOMIC_RELAXED);
+}
+
+void mgds_domain_keep_error(struct mgds_domain *domain, int error)
+{
+    keep(domain->astray ? &stray_error : &domain->error, error);
+}
+
+void mgds_domain_go_astray(struct mgds_domain *domain)
+{
+    int error;
+
+    mgds_engine_enter();
+    domain->astray = true;
+    error = mgds_domain_take_error(domain);
+    if (error)
+        keep(&stray_error, error);
+    mgds_engine_leave();
+}
+
+int mgds_domains_take_error(void)
+{
+    if (__atomic_load_n(&stray_error, __ATOMIC_RELAXED) == 0)
+        return 0;
+    return __atomic_exchange_n(&stray_error, 0, __ATOMIC_RELAXED);
 }
 
 int mgds_domain_take_error(struct mgds_domain *domain)
 {
     return __atomic_exchange_n(&domain->error, 0, __ATOMIC_RELAXED);
+}
+
+/* What is not done is given up: its records stay, for streams may still come to
+ * them and requests name them, but no later epoch knows of them. */
+static void give_up(void)
+{
+    mgds_engine_enter();
+    mgds_orphans_forget();
+    for (struct mgds_domain *domain = domains; domain; domain = domain->next)
+        remember(domain->id);
+    domains = NULL;
+    mgds_engine_leave();
 }
 
 void mgds_domains_fini(void)
@@ -302,7 +380,9 @@ void mgds_domains_fini(void)
     mgds_lines_release();
     mgds_engine_leave();
     close_wire();
+    give_up();
     mgds_exchange_forget();
+    mgds_lost_forget();
     mgds_lines_fini();
     mgds_rings_fini();
 }

@@ -198,19 +198,35 @@ void mgds_op_progress(void);
  * then it costs a load). */
 int mgds_domain_take_error(struct mgds_domain *domain);
 
+/* The communicator is about to be freed: errors that come later, or were not
+ * taken, are the process's. The same rules. */
+void mgds_domain_go_astray(struct mgds_domain *domain);
+int mgds_domains_take_error(void);
+
 /* The first of them on this stream since the last call: its errno and the name
  * of the op; 0: none. Does not take it from the domain. */
 int mgds_gstream_take_error(struct mgds_gstream *stream, uint64_t *name);
 
+/* Memory that was given up goes back now if nothing of ours is on any stream
+ * (cuda/defer.h). In a call of the program's that may wait for the device. */
+void mgds_domains_safe_point(void);
+
+struct mgds_drain_rule {
+    double timeout; /* seconds; 0: as long as it takes */
+    bool patient;   /* time counts only while nothing is left but receives that
+                       no message has come for */
+    void (*idle)(void); /* called between looks, may call MPI: no lock is held;
+                           NULL: nothing */
+};
+
 /*
  * Waits until every operation enqueued on the stream so far, or of all domains
- * if NULL, is done and its memory may be used again. At most timeout seconds
- * unless that is 0. 0; -ETIMEDOUT: *left of them are not, and one line each
- * names them (16 at most). Between looks it calls idle (NULL: nothing), which
- * may call MPI: no lock is held.
+ * if NULL, is done and its memory may be used again. 0; -ETIMEDOUT: *left of
+ * them are not. After ten seconds, or then, one line each names them (16 at
+ * most).
  */
-int mgds_op_drain(struct mgds_gstream *stream, double timeout,
-                  void (*idle)(void), unsigned *left);
+int mgds_op_drain(struct mgds_gstream *stream,
+                  const struct mgds_drain_rule *rule, unsigned *left);
 
 /* The end of the last epoch, after a drain: what is still under way is given up
  * (domains that requests of the program still hold, too), waits that stand are

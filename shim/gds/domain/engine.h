@@ -25,9 +25,12 @@
  *                                                 stream has passed the wait
  *   somebody asks for it in another way           PULL, as every other
  *
+ * The end of a peer (lost.c) fails all that is under way with it, at the step
+ * where it stands, but what the wire is at work on: that ends by itself.
+ *
  * References of an operation: one of the caller (its request, or the wait that
  * took it over), one of the engine until the last step, one of a mark that its
- * stream has not passed.
+ * stream has not passed, one of lost.c if its peer was lost.
  */
 #ifndef MGDS_DOMAIN_ENGINE_H
 #define MGDS_DOMAIN_ENGINE_H
@@ -77,6 +80,7 @@ struct mgds_op {
     /* steps */
     bool reached, asked, moved, arrived, done;
     bool waited;  /* a wait in a stream took it over */
+    bool dropped; /* the program freed its request: nobody will ask */
     bool lifting; /* the copy up was queued by a caller */
     bool cancelled;
     bool seen; /* a caller knows that it is done */
@@ -92,6 +96,7 @@ struct mgds_op {
     struct mgds_line *line; /* that it was enqueued on, or NULL */
     struct mgds_mark mark;
     struct mgds_op *orphan; /* the next one */
+    bool cared;             /* a thread looks after the orphan */
     struct mgds_wait *wait;
     struct mgds_op_sink sink;
     struct mgds_gstream
@@ -109,6 +114,10 @@ struct mgds_op {
     bool held;     /* matched, to be taken */
     bool known;    /* before the wait was put: it says all itself */
     bool taken;    /* out of the ring */
+    /* the peer's end */
+    bool landing; /* the wire writes to its place */
+    bool lost;    /* failed; the peer still knows its cookie */
+    struct mgds_op *next_lost;
 };
 
 struct mgds_domain {
@@ -125,8 +134,11 @@ struct mgds_domain {
     uint64_t *sent;            /* by own index, then by source */
     bool *subscriber;          /* by rank: wants REACHED */
     bool subscribed;           /* we told all that we want it */
+    bool *met;                 /* by rank: it was posted to */
+    int *lost;                 /* by rank: 0, or the errno that ended it */
     struct mgds_op *ops;
-    int error; /* not yet told (mgds_domain_take_error); atomic */
+    int error;   /* not yet told (mgds_domain_take_error); atomic */
+    bool astray; /* nobody asks for its errors by name any more */
     struct mgds_domain *next;
 };
 
@@ -141,6 +153,8 @@ void mgds_engine_free_later(struct mgds_wait *wait);
 
 /* The domain, without a reference, or NULL. Under the lock. */
 struct mgds_domain *mgds_domain_find(uint64_t id);
+/* Whether there was one, which will not come again. Under the lock. */
+bool mgds_domain_is_gone(uint64_t id);
 void mgds_domain_get(struct mgds_domain *domain);
 /* The first of all, chained by next. Under the lock. */
 struct mgds_domain *mgds_domain_first(void);
@@ -165,9 +179,26 @@ void mgds_exchange_demand(struct mgds_op *op);
 /* A held message is its wait's: done, before its stream has taken it. */
 void mgds_exchange_take(struct mgds_op *op);
 /* The stream has taken it. */
-void mgds_exchange_taken(const struct mgds_op *op);
+void mgds_exchange_taken(struct mgds_op *op);
 /* Asks all members to tell what they reach. */
 void mgds_exchange_subscribe(struct mgds_domain *domain);
+/* Has a connection to the member, so that its end is seen. */
+void mgds_exchange_meet(struct mgds_domain *domain, unsigned rank);
+/* Its peer is lost. What the wire still has of it ends by itself. */
+void mgds_exchange_fail(struct mgds_op *op, int error);
+
+/* lost.c; all but init and forget under the lock. */
+
+/* From now on the ends of peers are heard of: once. */
+void mgds_lost_init(void);
+/* Nothing of the peer comes any more: all that is under way with it fails. */
+void mgds_lost_peer(const struct mgds_wire_peer *peer);
+/* Of a rank, or any source: 0, or what a call that names it ends with. */
+int mgds_lost_rank(const struct mgds_domain *domain, int rank);
+/* An operation that has just been called fails if its peer is lost. */
+void mgds_lost_check(struct mgds_op *op);
+/* The wire is closed: what was kept for late messages may go. */
+void mgds_lost_forget(void);
 
 /* wait.c; all but create and free under the lock. */
 struct mgds_wait *mgds_wait_create(unsigned count);
@@ -196,9 +227,12 @@ void mgds_op_destroy(struct mgds_op *op);
 /* Where the wire reads a send's bytes, or puts a receive's. */
 void *mgds_op_place(struct mgds_op *op);
 /* Receives into GPU memory whose requests were freed: their bytes are copied up
- * in host calls. How many there are; and a step of each, without the lock. */
-unsigned mgds_orphans(void);
+ * in host calls. How many there are, of a stream or of all (NULL); and a step
+ * of each, without the lock. */
+unsigned mgds_orphans(const struct mgds_gstream *stream);
 void mgds_orphans_poll(void);
+/* Those that are left are given up. Under the lock. */
+void mgds_orphans_forget(void);
 enum { MGDS_OP_COUNT = 4 }; /* where the bytes are in op->words */
 /* It is over, with this error or 0. Under the lock; once. */
 void mgds_op_finish(struct mgds_op *op, int error);

@@ -15,6 +15,9 @@
  *
  *                             <----  SUBSCRIBE, before the first receive from
  *   REACHED (number)          ---->  any source, or probe
+ *
+ *                             <----  HELLO, before the first receive from the
+ *                                    rank: the connection tells of its end
  */
 #ifndef MGDS_DOMAIN_ENVELOPE_H
 #define MGDS_DOMAIN_ENVELOPE_H
@@ -29,6 +32,7 @@ enum mgds_envelope {
     MGDS_ENVELOPE_REACHED,
     MGDS_ENVELOPE_SUBSCRIBE,
     MGDS_ENVELOPE_TAKEN,
+    MGDS_ENVELOPE_HELLO,
     MGDS_ENVELOPES,
 };
 
@@ -72,7 +76,7 @@ union mgds_envelope_head {
     struct mgds_rts rts;
     struct mgds_pull pull;
     struct mgds_data data;
-    struct mgds_tell tell; /* REACHED, SUBSCRIBE */
+    struct mgds_tell tell; /* REACHED, SUBSCRIBE, HELLO */
     struct mgds_taken taken;
 };
 

@@ -7,6 +7,7 @@
 #include "shim/base/log.h"
 #include "shim/base/stats.h"
 #include "shim/gds/domain/engine.h"
+#include "shim/gds/queue/gstream.h"
 
 /* An envelope for a domain that is not made yet: a member may leave the
  * collective call earlier than we do. Under the engine's lock. */
@@ -19,10 +20,30 @@ struct early {
 static struct early *early, **early_last = &early;
 static bool early_reached; /* an RTS came: what is early may be due */
 
+/* One message less makes a peer useless. Lost peers, and the wire's end, are
+ * told otherwise. */
+static void posted(void *arg, int rc)
+{
+    const struct mgds_wire_peer *peer = (const struct mgds_wire_peer *)arg;
+
+    if (rc == 0 || rc == -ECANCELED || mgds_wire_peer_error(peer) < 0)
+        return;
+    mgds_engine_enter();
+    mgds_lost_peer(peer);
+    mgds_engine_leave();
+}
+
 static int post(struct mgds_wire_peer *peer,
                 const struct mgds_wire_message *message)
 {
-    int rc = mgds_wire_post(peer, message);
+    struct mgds_wire_message told = *message;
+    int rc;
+
+    if (!told.done) {
+        told.done = posted;
+        told.arg = peer;
+    }
+    rc = mgds_wire_post(peer, &told);
 
     if (rc < 0) {
         errno = -rc;
@@ -101,7 +122,7 @@ static bool is_staged(const struct mgds_op *op)
 
 static void try_finish_send(struct mgds_op *op)
 {
-    if (op->done || !op->reached || (op->sync && !op->asked))
+    if (op->done || !op->reached || (op->sync && !op->asked && !op->error))
         return;
     if (op->error || is_staged(op) || op->moved)
         mgds_op_finish(op, op->error);
@@ -145,6 +166,8 @@ static void send_moved(struct mgds_op *op, int rc)
     op->moved = true;
     if (rc < 0 && !op->error)
         op->error = rc;
+    if (rc < 0 && op->done) /* as far as anybody was told, it went well */
+        mgds_op_keep_error(op, op->line);
     try_finish_send(op);
     mgds_op_leave_engine(op);
 }
@@ -186,6 +209,8 @@ static void recv_moved(struct mgds_op *op, int error)
     op->moved = true;
     if (error && !op->error)
         op->error = error;
+    if (error)
+        op->got = 0;
     try_arrive(op);
 }
 
@@ -215,7 +240,6 @@ void mgds_exchange_take(struct mgds_op *op)
     op->taken = op->moved = op->arrived = true;
     op->got = op->message->bytes < op->bytes ? op->message->bytes : op->bytes;
     mgds_op_finish(op, op->error);
-    mgds_op_leave_engine(op);
 }
 
 void mgds_exchange_demand(struct mgds_op *op)
@@ -229,13 +253,14 @@ void mgds_exchange_demand(struct mgds_op *op)
     try_pull(op);
 }
 
-void mgds_exchange_taken(const struct mgds_op *op)
+void mgds_exchange_taken(struct mgds_op *op)
 {
     const struct mgds_taken head = {.cookie = op->message->cookie};
     const struct mgds_wire_message message = {
         .kind = MGDS_ENVELOPE_TAKEN, .head = &head, .head_bytes = sizeof(head)};
 
     post(op->domain->peer[op->message->rank], &message);
+    mgds_op_leave_engine(op);
 }
 
 static void recv_reached(struct mgds_op *op)
@@ -268,6 +293,53 @@ void mgds_exchange_subscribe(struct mgds_domain *domain)
         post(domain->peer[i], &message);
 }
 
+void mgds_exchange_meet(struct mgds_domain *domain, unsigned rank)
+{
+    const struct mgds_tell head = {.domain = domain->id, .rank = domain->rank};
+    const struct mgds_wire_message message = {
+        .kind = MGDS_ENVELOPE_HELLO, .head = &head, .head_bytes = sizeof(head)};
+
+    if (domain->met[rank])
+        return;
+    domain->met[rank] = true;
+    post(domain->peer[rank], &message);
+}
+
+/* Its stream may stand in the kernel that waits for the message: if its bytes
+ * did not come, they never will. */
+static void fail_take(struct mgds_op *op, int error)
+{
+    struct mgds_gstream *stream = op->line->stream;
+
+    if (op->message->match.reached)
+        return;
+    mgds_domain_keep_error(op->domain, error);
+    mgds_line_fail(op->line, error, op->name);
+    mgds_gstream_fail(stream, error);
+    mgds_gstream_abort(stream);
+}
+
+static void fail_recv(struct mgds_op *op, int error)
+{
+    if (op->match.posted)
+        mgds_match_cancel(op->domain->match[op->index], &op->match);
+    op->held = false;
+    op->pulled = true;
+    recv_moved(op, error);
+}
+
+void mgds_exchange_fail(struct mgds_op *op, int error)
+{
+    if (op->taken) {
+        fail_take(op, error);
+    } else if (op->send && !op->posted && !op->moved) {
+        op->posted = true;
+        send_moved(op, error);
+    } else if (!op->send && !op->landing && !op->moved) {
+        fail_recv(op, error);
+    }
+}
+
 /* What comes in. */
 
 static bool knows(const struct mgds_domain *domain, uint32_t rank,
@@ -287,6 +359,8 @@ static void on_rts(struct mgds_domain *domain, const struct mgds_rts *rts)
         mgds_warn_once("a message for no rank of its communicator was dropped");
         return;
     }
+    if (domain->lost[rts->rank])
+        return;
     message = (struct mgds_message *)mgds_calloc(1, sizeof(*message));
     if (!message) {
         mgds_warn("no memory for a message that came: it is lost, and its "
@@ -312,10 +386,19 @@ static void on_rts(struct mgds_domain *domain, const struct mgds_rts *rts)
     }
 }
 
+static uint64_t id_of(enum mgds_envelope kind,
+                      const union mgds_envelope_head *head)
+{
+    return kind == MGDS_ENVELOPE_RTS ? head->rts.domain : head->tell.domain;
+}
+
 static void keep(enum mgds_envelope kind, const union mgds_envelope_head *head)
 {
-    struct early *item = (struct early *)mgds_calloc(1, sizeof(*item));
+    struct early *item;
 
+    if (mgds_domain_is_gone(id_of(kind, head)))
+        return;
+    item = (struct early *)mgds_calloc(1, sizeof(*item));
     if (!item) {
         mgds_warn("no memory for a message that came early: it is lost");
         return;
@@ -330,7 +413,8 @@ static void on_reached(struct mgds_domain *domain,
 {
     const struct mgds_tell *tell = &head->tell;
 
-    if (!knows(domain, tell->rank, tell->index, tell->to_index))
+    if (!knows(domain, tell->rank, tell->index, tell->to_index) ||
+        domain->lost[tell->rank])
         return;
     if (!mgds_match_reached(domain->match[tell->to_index],
                             (int)(domain->base[tell->rank] + tell->index),
@@ -353,6 +437,8 @@ static void on_pull(const struct mgds_pull *pull)
 {
     struct mgds_op *op = (struct mgds_op *)(uintptr_t)pull->cookie;
 
+    if (op->lost)
+        return;
     op->asked = true;
     op->answer = pull->answer;
     op->wanted = pull->bytes;
@@ -365,31 +451,35 @@ static void on_taken(const struct mgds_taken *taken)
 {
     struct mgds_op *op = (struct mgds_op *)(uintptr_t)taken->cookie;
 
+    if (op->lost)
+        return;
     mgds_landing_give(op->lane, &op->place);
     op->lane = NULL;
     send_moved(op, 0);
 }
 
-static struct mgds_domain *domain_of(enum mgds_envelope kind,
-                                     const union mgds_envelope_head *head)
+/* A REACHED that came before its RTS. */
+static bool waits_for_rts(uint64_t id)
 {
-    uint64_t id =
-        kind == MGDS_ENVELOPE_RTS ? head->rts.domain : head->tell.domain;
+    const struct early *item = early;
 
-    return mgds_domain_find(id);
+    while (item && (item->kind != MGDS_ENVELOPE_REACHED ||
+                    item->head.tell.domain != id))
+        item = item->next;
+    return item != NULL;
 }
 
 /* False: its domain is not there yet. */
 static bool deliver(enum mgds_envelope kind,
                     const union mgds_envelope_head *head)
 {
-    struct mgds_domain *domain = domain_of(kind, head);
+    struct mgds_domain *domain = mgds_domain_find(id_of(kind, head));
 
     if (!domain)
         return false;
     if (kind == MGDS_ENVELOPE_RTS) {
         on_rts(domain, &head->rts);
-        early_reached = early != NULL;
+        early_reached = early_reached || waits_for_rts(domain->id);
     } else if (kind == MGDS_ENVELOPE_REACHED)
         on_reached(domain, head);
     else
@@ -442,7 +532,7 @@ static int take_envelope(void *ctx, const void *head, size_t head_bytes,
         on_pull(&copy.pull);
     else if (kind == MGDS_ENVELOPE_TAKEN)
         on_taken(&copy.taken);
-    else if (!deliver(kind, &copy))
+    else if (kind != MGDS_ENVELOPE_HELLO && !deliver(kind, &copy))
         keep(kind, &copy);
     if (early_reached) {
         early_reached = false;
@@ -454,9 +544,27 @@ static int take_envelope(void *ctx, const void *head, size_t head_bytes,
 
 static void data_landed(void *arg, int rc)
 {
+    struct mgds_op *op = (struct mgds_op *)arg;
+
     mgds_engine_enter();
-    recv_moved((struct mgds_op *)arg, rc);
+    op->landing = false;
+    recv_moved(op, rc);
     mgds_engine_leave();
+}
+
+/* False: nobody waits for it any more. */
+static bool begin_landing(struct mgds_op *op, size_t body_bytes, int error)
+{
+    bool wanted;
+
+    mgds_engine_enter();
+    wanted = !op->lost;
+    if (wanted && body_bytes == 0)
+        recv_moved(op, error);
+    else
+        op->landing = wanted;
+    mgds_engine_leave();
+    return wanted && body_bytes > 0;
 }
 
 static int take_data(void *ctx, const void *head, size_t head_bytes,
@@ -469,10 +577,8 @@ static int take_data(void *ctx, const void *head, size_t head_bytes,
     (void)head_bytes;
     memcpy(&data, head, sizeof(data));
     op = (struct mgds_op *)(uintptr_t)data.answer;
-    if (body_bytes == 0) {
-        data_landed(op, data.error);
-        return 0;
-    }
+    if (!begin_landing(op, body_bytes, data.error))
+        return -ECANCELED;
     *where = mgds_op_place(op);
     *arg = op;
     return 0;
@@ -481,8 +587,8 @@ static int take_data(void *ctx, const void *head, size_t head_bytes,
 void mgds_exchange_init(void)
 {
     static const enum mgds_envelope kinds[] = {
-        MGDS_ENVELOPE_RTS, MGDS_ENVELOPE_PULL, MGDS_ENVELOPE_REACHED,
-        MGDS_ENVELOPE_SUBSCRIBE, MGDS_ENVELOPE_TAKEN};
+        MGDS_ENVELOPE_RTS,       MGDS_ENVELOPE_PULL,  MGDS_ENVELOPE_REACHED,
+        MGDS_ENVELOPE_SUBSCRIBE, MGDS_ENVELOPE_TAKEN, MGDS_ENVELOPE_HELLO};
     struct mgds_wire_handler handler = {take_data, data_landed, NULL};
 
     mgds_wire_handle(MGDS_ENVELOPE_DATA, &handler);

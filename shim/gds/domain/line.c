@@ -45,8 +45,19 @@ static int create(struct mgds_line **out, struct mgds_gstream *stream)
     return 0;
 }
 
+/* A stream that stands somewhere else than at a wait of ours will still write
+ * to its words, and to what its marks are in: that stays with it. */
+static bool is_left(const struct mgds_line *line)
+{
+    for (const struct mgds_mark *mark = line->first; mark; mark = mark->next)
+        mgds_wire_release();
+    return line->first != NULL;
+}
+
 static void destroy(struct mgds_line *line)
 {
+    if (is_left(line))
+        return;
     mgds_words_give(mgds_gstream_words(line->stream), line->words);
     mgds_gstream_release(line->stream);
     free(line);

@@ -21,13 +21,20 @@ static void describe(const struct mgds_message *message,
                                       .bytes = message->bytes};
 }
 
-/* Under the engine's lock. */
-static struct mgds_message *look(struct mgds_domain *domain,
-                                 const struct mgds_probe *probe)
+/* 1, 0 there is none, or the error that ended the peer. Under the engine's
+ * lock. */
+static int look(struct mgds_message **out, struct mgds_domain *domain,
+                const struct mgds_probe *probe)
 {
+    int rc = mgds_lost_rank(domain, probe->peer);
+
+    *out = NULL;
+    if (rc < 0)
+        return rc;
     mgds_exchange_subscribe(domain);
-    return (struct mgds_message *)(void *)mgds_match_probe(
+    *out = (struct mgds_message *)(void *)mgds_match_probe(
         domain->match[probe->to_index], source_of(domain, probe), probe->tag);
+    return *out != NULL;
 }
 
 static int no_process(struct mgds_op_status *status)
@@ -42,16 +49,17 @@ int mgds_domain_probe(struct mgds_domain *domain,
                       struct mgds_op_status *status)
 {
     struct mgds_message *message;
+    int rc;
 
     if (probe->peer == MGDS_PROC_NULL)
         return no_process(status);
     mgds_op_progress();
     mgds_engine_enter();
-    message = look(domain, probe);
+    rc = look(&message, domain, probe);
     if (message)
         describe(message, status);
     mgds_engine_leave();
-    return message != NULL;
+    return rc;
 }
 
 int mgds_domain_mprobe(struct mgds_message **out, struct mgds_domain *domain,
@@ -59,13 +67,14 @@ int mgds_domain_mprobe(struct mgds_message **out, struct mgds_domain *domain,
                        struct mgds_op_status *status)
 {
     struct mgds_message *message;
+    int rc;
 
     *out = NULL;
     if (probe->peer == MGDS_PROC_NULL)
         return no_process(status);
     mgds_op_progress();
     mgds_engine_enter();
-    message = look(domain, probe);
+    rc = look(&message, domain, probe);
     if (message) {
         describe(message, status);
         mgds_match_take(domain->match[probe->to_index], &message->match);
@@ -74,5 +83,5 @@ int mgds_domain_mprobe(struct mgds_message **out, struct mgds_domain *domain,
         *out = message;
     }
     mgds_engine_leave();
-    return message != NULL;
+    return rc;
 }

@@ -210,7 +210,8 @@ void mgds_op_keep_error(struct mgds_op *op, struct mgds_line *line)
     if (!op->error)
         return;
     mgds_domain_keep_error(op->domain, op->error);
-    mgds_line_fail(line, op->error, op->name);
+    if (line)
+        mgds_line_fail(line, op->error, op->name);
 }
 
 void mgds_op_finish(struct mgds_op *op, int error)
@@ -223,6 +224,8 @@ void mgds_op_finish(struct mgds_op *op, int error)
         mgds_host_unpack(&op->user, op->copy, op->got);
     if (op->words)
         __atomic_store_n(&op->words[MGDS_OP_COUNT], op->got, __ATOMIC_RELEASE);
+    if (op->dropped && error)
+        mgds_domain_keep_error(op->domain, error);
     if (!op->wait)
         return;
     mgds_op_keep_error(op, op->wait->line);
@@ -259,6 +262,7 @@ static void call_send(struct mgds_op *op, const struct mgds_xfer *xfer)
     op->number = domain->sent[xfer->from_index * domain->sources + to]++;
     enter_engine(op);
     mgds_exchange_called(op, !op->enqueued);
+    mgds_lost_check(op);
     if (!op->enqueued)
         mgds_exchange_reached(op);
 }
@@ -268,15 +272,18 @@ static void call_recv(struct mgds_op *op, const struct mgds_xfer *xfer)
     struct mgds_domain *domain = op->domain;
 
     op->match.source = op->rank;
-    if (op->rank >= 0)
+    if (op->rank >= 0) {
         op->match.source = (int)(domain->base[op->rank] + xfer->from_index);
-    else
+        mgds_exchange_meet(domain, (unsigned)op->rank);
+    } else {
         mgds_exchange_subscribe(domain);
+    }
     op->match.tag = op->tag;
     op->index = xfer->to_index;
     op->reached = !op->mark.passed;
     enter_engine(op);
     mgds_match_post(domain->match[xfer->to_index], &op->match);
+    mgds_lost_check(op);
 }
 
 static int prepare_plain(struct mgds_op *op)
@@ -372,6 +379,7 @@ static void call_taken(struct mgds_op *op, struct mgds_message *message)
     op->match.source = message->match.source;
     enter_engine(op);
     mgds_exchange_paired(op->domain, &op->match, &message->match);
+    mgds_lost_check(op);
 }
 
 int mgds_op_mrecv(struct mgds_op **out, struct mgds_message *message,
@@ -500,70 +508,84 @@ int mgds_op_cancel(struct mgds_op *op)
     return taken;
 }
 
-/* Requests that were freed. */
+/* Requests that were freed: receives whose bytes have still to be copied up. */
 
 static struct mgds_op *orphans; /* under the engine's lock */
-static unsigned orphan_count;   /* those being polled included */
 
+/* Under the engine's lock. */
 static bool needs_lift(const struct mgds_op *op)
 {
     return !op->send && op->bounce && !op->waited && !op->cancelled &&
            !op->error;
 }
 
-static void adopt(struct mgds_op *op)
+unsigned mgds_orphans(const struct mgds_gstream *stream)
 {
-    mgds_engine_enter();
-    op->orphan = orphans;
-    orphans = op;
-    orphan_count++;
-    mgds_engine_leave();
-}
-
-static struct mgds_op *take_orphans(void)
-{
-    struct mgds_op *taken;
+    unsigned count = 0;
 
     mgds_engine_enter();
-    taken = orphans;
-    orphans = NULL;
-    mgds_engine_leave();
-    return taken;
-}
-
-unsigned mgds_orphans(void)
-{
-    unsigned count;
-
-    mgds_engine_enter();
-    count = orphan_count;
+    for (struct mgds_op *op = orphans; op; op = op->orphan)
+        count += !stream || (op->line && op->line->stream == stream);
     mgds_engine_leave();
     return count;
 }
 
-static void let_go(struct mgds_op *op)
+void mgds_orphans_forget(void)
 {
-    if (mgds_op_drop(op))
-        mgds_op_destroy(op);
+    orphans = NULL;
+}
+
+/* Under the engine's lock. */
+static void leave_orphans(struct mgds_op *op)
+{
+    struct mgds_op **at = &orphans;
+
+    while (*at && *at != op)
+        at = &(*at)->orphan;
+    if (!*at)
+        return;
+    *at = op->orphan;
+    mgds_engine_put_later(op);
+}
+
+/* Those that are done and that no other thread looks after. */
+static unsigned take_some(struct mgds_op *some[], unsigned most)
+{
+    unsigned n = 0;
+
+    mgds_engine_enter();
+    for (struct mgds_op *op = orphans; op && n < most; op = op->orphan) {
+        if (!op->done || op->cared)
+            continue;
+        op->cared = true;
+        some[n++] = mgds_op_get(op);
+    }
+    mgds_engine_leave();
+    return n;
+}
+
+static void look_after(struct mgds_op *op)
+{
+    bool over = lift(op) != 0;
+
+    mgds_engine_enter();
+    op->cared = false;
+    if (over && op->error)
+        mgds_domain_keep_error(op->domain, op->error);
+    if (over)
+        leave_orphans(op);
+    mgds_engine_put_later(op);
+    mgds_engine_leave();
 }
 
 void mgds_orphans_poll(void)
 {
-    struct mgds_op *op = take_orphans();
+    enum { SOME = 16 };
+    struct mgds_op *some[SOME];
+    unsigned n = take_some(some, SOME);
 
-    while (op) {
-        struct mgds_op *next = op->orphan;
-        bool over = lift(op) != 0 && is_over(op);
-
-        mgds_engine_enter();
-        orphan_count--;
-        mgds_engine_leave();
-        if (over)
-            let_go(op);
-        else
-            adopt(op);
-        op = next;
-    }
+    for (unsigned i = 0; i < n; i++)
+        look_after(some[i]);
 }
 
 /* An error that nobody asked for is told by the domain. */
@@ -571,15 +593,16 @@ void mgds_op_put(struct mgds_op *op)
 {
     if (!op)
         return;
-    if (!op->seen && needs_lift(op)) {
-        demand(op);
-        adopt(op);
-        return;
-    }
     mgds_engine_enter();
+    op->dropped = !op->seen;
     mgds_exchange_demand(op);
-    if (op->done && !op->seen && op->error)
-        mgds_domain_keep_error(op->domain, op->error);
+    if (op->dropped && needs_lift(op)) {
+        op->orphan = orphans;
+        orphans = op;
+    } else {
+        if (op->done && op->dropped && op->error)
+            mgds_domain_keep_error(op->domain, op->error);
+        mgds_engine_put_later(op);
+    }
     mgds_engine_leave();
-    let_go(op);
 }

@@ -161,6 +161,7 @@ void mgds_wait_fail(struct mgds_wait *wait)
             continue;
         op->wait = NULL;
         op->taking = false;
+        op->dropped = true;
         mgds_exchange_demand(op);
     }
     wait->missing = 0;

@@ -116,6 +116,17 @@ static void on_error(void *arg, ucp_ep_h endpoint, ucs_status_t status)
                mgds_wire.ucx->ucs_status_string(status));
 }
 
+/* The endpoint is no more. */
+static void closed(struct mgds_wire_peer *peer)
+{
+    bool was_lost = peer->stage == MGDS_WIRE_LOST;
+
+    peer->stage = MGDS_WIRE_GONE;
+    peer->endpoint = NULL;
+    if (was_lost && mgds_wire.on_lost)
+        mgds_wire.on_lost(mgds_wire.lost_ctx, peer, mgds_wire_peer_error(peer));
+}
+
 static int make_endpoint(struct mgds_wire_peer *peer)
 {
     const ucp_ep_params_t params = {
@@ -137,8 +148,9 @@ static int make_endpoint(struct mgds_wire_peer *peer)
                    "a transport that tells when a peer is gone; add tcp to "
                    "MPIX_GDS_UCX_TLS and check MPIX_GDS_UCX_NET_DEVICES",
                    mgds_wire.ucx->ucs_status_string(status));
-    peer->stage = MGDS_WIRE_GONE;
     atomic_store(&peer->error, mgds_ucx_errno(status));
+    peer->stage = MGDS_WIRE_LOST;
+    closed(peer);
     return mgds_wire_peer_error(peer);
 }
 
@@ -147,17 +159,6 @@ int mgds_wire_connect(struct mgds_wire_peer *peer)
     if (peer->stage == MGDS_WIRE_FRESH)
         return make_endpoint(peer);
     return peer->stage == MGDS_WIRE_OPEN ? 0 : mgds_wire_peer_error(peer);
-}
-
-/* The endpoint is no more. */
-static void closed(struct mgds_wire_peer *peer)
-{
-    bool was_lost = peer->stage == MGDS_WIRE_LOST;
-
-    peer->stage = MGDS_WIRE_GONE;
-    peer->endpoint = NULL;
-    if (was_lost && mgds_wire.on_lost)
-        mgds_wire.on_lost(mgds_wire.lost_ctx, peer, mgds_wire_peer_error(peer));
 }
 
 static void on_closed(void *request, ucs_status_t status, void *arg)

@@ -54,13 +54,15 @@ static int poll_all(void)
 int mgds_wire_round(void)
 {
     int did = poll_all() + mgds_wire_submit();
+    int events = 0;
 
-    for (int i = 0; i < ROUND_EVENTS; i++) {
-        if (mgds_wire.ucx->ucp_worker_progress(mgds_wire.worker) == 0)
-            break;
-        did++;
-    }
-    return did + mgds_wire_bury();
+    while (events < ROUND_EVENTS &&
+           mgds_wire.ucx->ucp_worker_progress(mgds_wire.worker) > 0)
+        events++;
+    /* What a peer sent before its end may be among what is left. */
+    if (events < ROUND_EVENTS)
+        did += mgds_wire_bury();
+    return did + events;
 }
 
 static bool busy(void)

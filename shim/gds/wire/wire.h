@@ -61,9 +61,10 @@ void mgds_wire_peer_put(struct mgds_wire_peer *peer);
 int mgds_wire_peer_error(const struct mgds_wire_peer *peer);
 
 /* Called once for each peer that is lost (its process ended, or closed its
- * wire, or the network failed), after the endpoint to it has been closed:
- * pending posts have got their error. Only peers that were posted to can be
- * lost. One for the process; NULL for none. */
+ * wire, or the network failed, or it cannot be reached), after the endpoint to
+ * it has been closed: pending posts have got their error, and a round has found
+ * nothing more that came of it. Only peers that were posted to can be lost. One
+ * for the process; NULL for none. */
 typedef void mgds_wire_lost(void *ctx, struct mgds_wire_peer *peer, int rc);
 void mgds_wire_on_lost(mgds_wire_lost *lost, void *ctx);
 
