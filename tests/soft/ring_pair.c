@@ -60,8 +60,10 @@ static int finish(void **state)
     (void)state;
     mgds_rings_fini();
     mgds_defer_drain();
-    for (int i = 0; i < 2; i++)
+    for (int i = 0; i < 2; i++) {
         mgds_context_put(ring_context[i]);
+        ring_context[i] = NULL; /* whose reference is left over is a leak */
+    }
     mgds_context_fini();
     return 0;
 }

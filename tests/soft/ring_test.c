@@ -30,8 +30,10 @@ static int start(void **state)
 static int finish(void **state)
 {
     (void)state;
-    for (int i = 0; i < 2; i++)
+    for (int i = 0; i < 2; i++) {
         mgds_context_put(context[i]);
+        context[i] = NULL; /* whose reference is left over is a leak */
+    }
     mgds_context_fini();
     return 0;
 }
@@ -109,19 +111,20 @@ static void memory_is_used_again_and_zero_again(void **state)
 
 static void memory_serves_its_size_and_its_context_only(void **state)
 {
-    struct mgds_ring *first = create(context[0], REGIONS, UNITS), *other[3];
+    struct mgds_ring *first = create(context[0], REGIONS, UNITS), *other[4];
     struct mgds_ring_handle handle = handle_of(first), fresh;
 
     (void)state;
     other[0] = create(context[0], REGIONS, UNITS); /* the first is not free */
     mgds_ring_destroy(first);
     other[1] = create(context[0], REGIONS, UNITS + 1);
-    other[2] = create(context[1], REGIONS, UNITS);
-    for (int i = 0; i < 3; i++) {
+    other[2] = create(context[0], REGIONS, UNITS - 1);
+    other[3] = create(context[1], REGIONS, UNITS);
+    for (int i = 0; i < 4; i++) {
         fresh = handle_of(other[i]);
         assert_false(same_name(&handle, &fresh));
         assert_true(fresh.address != handle.address);
-        ring_assert_zero(mgds_ring_region(other[i], 0), ALL);
+        ring_assert_zero(mgds_ring_region(other[i], 0), REGIONS * fresh.units);
         mgds_ring_destroy(other[i]);
     }
     assert_true(fresh.context != handle.context);
