@@ -53,7 +53,6 @@ def link_wait(rank):
                                text=True).stdout
         if "state UP" in shown:
             return
-        time.sleep(0.02)
     raise subprocess.CalledProcessError(1, command,
                                         stderr="the link does not come up")
 

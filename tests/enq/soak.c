@@ -6,6 +6,7 @@
  * second, which is noise on a busy machine and far less than any growth with
  * the number of operations.
  */
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
@@ -34,12 +35,14 @@ static double now(void)
 static long resident_kib(void)
 {
     FILE *file = fopen("/proc/self/statm", "r");
-    long all, resident;
+    char text[128];
+    char *pages;
 
     CHECK(file);
-    CHECK(fscanf(file, "%ld %ld", &all, &resident) == 2);
+    CHECK(fgets(text, sizeof(text), file));
     fclose(file);
-    return resident * (sysconf(_SC_PAGESIZE) / 1024);
+    strtol(text, &pages, 10); /* all; behind it the resident ones */
+    return strtol(pages, NULL, 10) * (sysconf(_SC_PAGESIZE) / 1024);
 }
 
 /* A window: half of what is enqueued waits in the stream, half for the host;
