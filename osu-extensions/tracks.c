@@ -182,14 +182,14 @@ void mgds_bench_tracks_close(struct mgds_bench_end *end)
         mgds_bench_queue_destroy(end->queue);
 }
 
-void mgds_bench_tracks_use(struct mgds_bench_end *end, int number)
+void mgds_bench_tracks_use(struct mgds_bench_end *end, int track)
 {
-    const struct mgds_bench_track *track = &end->tracks[number];
+    const struct mgds_bench_track *used = &end->tracks[track];
     const struct mgds_bench_track *from =
-        track->way->memory ? track : &end->tracks[0];
+        used->way->memory ? used : &end->tracks[0];
 
-    end->way = track->way;
-    end->lane = track->lane;
+    end->way = used->way;
+    end->lane = used->lane;
     end->send = from->send;
     end->recv = from->recv;
     end->answer = from->answer;

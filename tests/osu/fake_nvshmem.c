@@ -65,7 +65,7 @@ EXPORT int nvshmemx_set_attr_uniqueid_args(int rank, int ranks,
 {
     char *bytes = (char *)attr;
 
-    memcpy(bytes + 32, &id, sizeof(id));
+    memcpy(bytes + 32, &id, sizeof(void *));
     memcpy(bytes + 40, &rank, sizeof(rank));
     memcpy(bytes + 44, &ranks, sizeof(ranks));
     return 0;
@@ -103,7 +103,7 @@ EXPORT int nvshmemx_hostlib_init_attr(unsigned flags, struct nvshmem_attr *attr)
     stand_in_check(int_at(attr, 16) == (1 << 16) + 128, "version of the args");
     stand_in_check(int_at(attr, 24) == (1 << 16) + 24, "version of the uid");
     stand_in_check(int_at(attr, 44) == STAND_IN_RANKS, "ranks");
-    memcpy(&id, (const char *)attr + 32, sizeof(id));
+    memcpy(&id, (const char *)attr + 32, sizeof(void *));
     self.rank = int_at(attr, 40);
     heaps_make(stand_in_join(id->name, sizeof(struct board), self.rank));
     stand_in_log("init %d", self.rank);
