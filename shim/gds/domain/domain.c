@@ -367,7 +367,7 @@ int mgds_domain_take_error(struct mgds_domain *domain)
 static void give_up(void)
 {
     mgds_engine_enter();
-    mgds_orphans_forget();
+    mgds_orphan = NULL;
     for (struct mgds_domain *domain = domains; domain; domain = domain->next)
         remember(domain->id);
     domains = NULL;

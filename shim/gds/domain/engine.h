@@ -182,8 +182,9 @@ void mgds_exchange_take(struct mgds_op *op);
 void mgds_exchange_taken(struct mgds_op *op);
 /* Asks all members to tell what they reach. */
 void mgds_exchange_subscribe(struct mgds_domain *domain);
-/* Has a connection to the member, so that its end is seen. */
-void mgds_exchange_meet(struct mgds_domain *domain, unsigned rank);
+/* Before a receive: has a connection to the rank, so that its end is seen;
+ * from any source, subscribes. */
+void mgds_exchange_meet(struct mgds_domain *domain, int rank);
 /* Its peer is lost. What the wire still has of it ends by itself. */
 void mgds_exchange_fail(struct mgds_op *op, int error);
 
@@ -229,10 +230,9 @@ void *mgds_op_place(struct mgds_op *op);
 /* Receives into GPU memory whose requests were freed: their bytes are copied up
  * in host calls. How many there are, of a stream or of all (NULL); and a step
  * of each, without the lock. */
+extern struct mgds_op *mgds_orphan; /* under the lock */
 unsigned mgds_orphans(const struct mgds_gstream *stream);
 void mgds_orphans_poll(void);
-/* Those that are left are given up. Under the lock. */
-void mgds_orphans_forget(void);
 enum { MGDS_OP_COUNT = 4 }; /* where the bytes are in op->words */
 /* It is over, with this error or 0. Under the lock; once. */
 void mgds_op_finish(struct mgds_op *op, int error);

@@ -293,13 +293,15 @@ void mgds_exchange_subscribe(struct mgds_domain *domain)
         post(domain->peer[i], &message);
 }
 
-void mgds_exchange_meet(struct mgds_domain *domain, unsigned rank)
+void mgds_exchange_meet(struct mgds_domain *domain, int rank)
 {
     const struct mgds_tell head = {.domain = domain->id, .rank = domain->rank};
     const struct mgds_wire_message message = {
         .kind = MGDS_ENVELOPE_HELLO, .head = &head, .head_bytes = sizeof(head)};
 
-    if (domain->met[rank])
+    if (rank < 0)
+        mgds_exchange_subscribe(domain);
+    if (rank < 0 || domain->met[rank])
         return;
     domain->met[rank] = true;
     post(domain->peer[rank], &message);

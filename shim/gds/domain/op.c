@@ -272,12 +272,9 @@ static void call_recv(struct mgds_op *op, const struct mgds_xfer *xfer)
     struct mgds_domain *domain = op->domain;
 
     op->match.source = op->rank;
-    if (op->rank >= 0) {
+    if (op->rank >= 0)
         op->match.source = (int)(domain->base[op->rank] + xfer->from_index);
-        mgds_exchange_meet(domain, (unsigned)op->rank);
-    } else {
-        mgds_exchange_subscribe(domain);
-    }
+    mgds_exchange_meet(domain, op->rank);
     op->match.tag = op->tag;
     op->index = xfer->to_index;
     op->reached = !op->mark.passed;
@@ -510,7 +507,7 @@ int mgds_op_cancel(struct mgds_op *op)
 
 /* Requests that were freed: receives whose bytes have still to be copied up. */
 
-static struct mgds_op *orphans; /* under the engine's lock */
+struct mgds_op *mgds_orphan;
 
 /* Under the engine's lock. */
 static bool needs_lift(const struct mgds_op *op)
@@ -524,21 +521,16 @@ unsigned mgds_orphans(const struct mgds_gstream *stream)
     unsigned count = 0;
 
     mgds_engine_enter();
-    for (struct mgds_op *op = orphans; op; op = op->orphan)
+    for (struct mgds_op *op = mgds_orphan; op; op = op->orphan)
         count += !stream || (op->line && op->line->stream == stream);
     mgds_engine_leave();
     return count;
 }
 
-void mgds_orphans_forget(void)
-{
-    orphans = NULL;
-}
-
 /* Under the engine's lock. */
 static void leave_orphans(struct mgds_op *op)
 {
-    struct mgds_op **at = &orphans;
+    struct mgds_op **at = &mgds_orphan;
 
     while (*at && *at != op)
         at = &(*at)->orphan;
@@ -554,7 +546,7 @@ static unsigned take_some(struct mgds_op *some[], unsigned most)
     unsigned n = 0;
 
     mgds_engine_enter();
-    for (struct mgds_op *op = orphans; op && n < most; op = op->orphan) {
+    for (struct mgds_op *op = mgds_orphan; op && n < most; op = op->orphan) {
         if (!op->done || op->cared)
             continue;
         op->cared = true;
@@ -597,8 +589,8 @@ void mgds_op_put(struct mgds_op *op)
     op->dropped = !op->seen;
     mgds_exchange_demand(op);
     if (op->dropped && needs_lift(op)) {
-        op->orphan = orphans;
-        orphans = op;
+        op->orphan = mgds_orphan;
+        mgds_orphan = op;
     } else {
         if (op->done && op->dropped && op->error)
             mgds_domain_keep_error(op->domain, op->error);
