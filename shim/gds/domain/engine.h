@@ -161,6 +161,15 @@ struct mgds_domain *mgds_domain_first(void);
 
 /* exchange.c; all under the lock. */
 
+/* The wire is done with the bytes of a send; those of a receive are there, or
+ * will not come. */
+void mgds_exchange_send_moved(struct mgds_op *op, int rc);
+void mgds_exchange_recv_moved(struct mgds_op *op, int error);
+/* The receiver asked for a send's bytes. */
+void mgds_exchange_asked(struct mgds_op *op);
+/* A member that subscribed is told that a send was reached. */
+void mgds_exchange_tell(struct mgds_op *op);
+
 /* Sets the wire's handlers: once. */
 void mgds_exchange_init(void);
 /* Tells the receiver of the send. */

@@ -9,17 +9,6 @@
 #include "shim/gds/domain/engine.h"
 #include "shim/gds/queue/gstream.h"
 
-/* An envelope for a domain that is not made yet: a member may leave the
- * collective call earlier than we do. Under the engine's lock. */
-struct early {
-    struct early *next;
-    enum mgds_envelope kind;
-    union mgds_envelope_head head;
-};
-
-static struct early *early, **early_last = &early;
-static bool early_reached; /* an RTS came: what is early may be due */
-
 /* One message less makes a peer useless. Lost peers, and the wire's end, are
  * told otherwise. */
 static void posted(void *arg, int rc)
@@ -54,8 +43,6 @@ static int post(struct mgds_wire_peer *peer,
 
 /* Sends. */
 
-static void send_moved(struct mgds_op *op, int rc);
-
 void mgds_exchange_called(struct mgds_op *op, bool reached)
 {
     const struct mgds_domain *domain = op->domain;
@@ -76,7 +63,7 @@ void mgds_exchange_called(struct mgds_op *op, bool reached)
     int rc = post(domain->peer[op->rank], &message);
 
     if (rc < 0)
-        send_moved(op, rc);
+        mgds_exchange_send_moved(op, rc);
 }
 
 static struct mgds_wire_peer *peer_of(const struct mgds_op *op)
@@ -88,7 +75,7 @@ static struct mgds_wire_peer *peer_of(const struct mgds_op *op)
 static void data_done(void *arg, int rc)
 {
     mgds_engine_enter();
-    send_moved((struct mgds_op *)arg, rc);
+    mgds_exchange_send_moved((struct mgds_op *)arg, rc);
     mgds_engine_leave();
 }
 
@@ -112,7 +99,7 @@ static void try_data(struct mgds_op *op)
     }
     rc = post(peer_of(op), &message);
     if (rc < 0)
-        send_moved(op, rc);
+        mgds_exchange_send_moved(op, rc);
 }
 
 static bool is_staged(const struct mgds_op *op)
@@ -129,7 +116,7 @@ static void try_finish_send(struct mgds_op *op)
 }
 
 /* Those who subscribed are told at once, while it can still matter. */
-static void tell_reached(struct mgds_op *op)
+void mgds_exchange_tell(struct mgds_op *op)
 {
     struct mgds_domain *domain = op->domain;
     const struct mgds_tell head = {domain->id,     op->number, domain->rank,
@@ -144,9 +131,15 @@ static void tell_reached(struct mgds_op *op)
     post(peer_of(op), &message);
 }
 
+void mgds_exchange_asked(struct mgds_op *op)
+{
+    try_data(op);
+    try_finish_send(op);
+}
+
 static void send_reached(struct mgds_op *op)
 {
-    tell_reached(op);
+    mgds_exchange_tell(op);
     try_data(op);
     try_finish_send(op);
 }
@@ -160,7 +153,7 @@ static void give_place(struct mgds_op *op)
     op->lane = NULL;
 }
 
-static void send_moved(struct mgds_op *op, int rc)
+void mgds_exchange_send_moved(struct mgds_op *op, int rc)
 {
     give_place(op);
     op->moved = true;
@@ -173,8 +166,6 @@ static void send_moved(struct mgds_op *op, int rc)
 }
 
 /* Receives. */
-
-static void recv_moved(struct mgds_op *op, int error);
 
 static void try_pull(struct mgds_op *op)
 {
@@ -192,7 +183,7 @@ static void try_pull(struct mgds_op *op)
     head.bytes = op->got;
     rc = post(op->domain->peer[from->rank], &message);
     if (rc < 0)
-        recv_moved(op, rc);
+        mgds_exchange_recv_moved(op, rc);
 }
 
 static void try_arrive(struct mgds_op *op)
@@ -204,7 +195,7 @@ static void try_arrive(struct mgds_op *op)
     mgds_op_leave_engine(op);
 }
 
-static void recv_moved(struct mgds_op *op, int error)
+void mgds_exchange_recv_moved(struct mgds_op *op, int error)
 {
     op->moved = true;
     if (error && !op->error)
@@ -327,7 +318,7 @@ static void fail_recv(struct mgds_op *op, int error)
         mgds_match_cancel(op->domain->match[op->index], &op->match);
     op->held = false;
     op->pulled = true;
-    recv_moved(op, error);
+    mgds_exchange_recv_moved(op, error);
 }
 
 void mgds_exchange_fail(struct mgds_op *op, int error)
@@ -336,267 +327,8 @@ void mgds_exchange_fail(struct mgds_op *op, int error)
         fail_take(op, error);
     } else if (op->send && !op->posted && !op->moved) {
         op->posted = true;
-        send_moved(op, error);
+        mgds_exchange_send_moved(op, error);
     } else if (!op->send && !op->landing && !op->moved) {
         fail_recv(op, error);
-    }
-}
-
-/* What comes in. */
-
-static bool knows(const struct mgds_domain *domain, uint32_t rank,
-                  uint32_t index, uint32_t to_index)
-{
-    unsigned streams = domain->streams ? domain->streams : 1;
-
-    return rank < domain->peers && to_index < streams &&
-           domain->base[rank] + index < domain->base[rank + 1];
-}
-
-static void on_rts(struct mgds_domain *domain, const struct mgds_rts *rts)
-{
-    struct mgds_message *message;
-
-    if (!knows(domain, rts->rank, rts->index, rts->to_index)) {
-        mgds_warn_once("a message for no rank of its communicator was dropped");
-        return;
-    }
-    if (domain->lost[rts->rank])
-        return;
-    message = (struct mgds_message *)mgds_calloc(1, sizeof(*message));
-    if (!message) {
-        mgds_warn("no memory for a message that came: it is lost, and its "
-                  "receive will not end");
-        return;
-    }
-    *message = (struct mgds_message){
-        .match = {.source = (int)(domain->base[rts->rank] + rts->index),
-                  .tag = rts->tag,
-                  .number = rts->number,
-                  .reached = rts->reached},
-        .domain = domain,
-        .rank = rts->rank,
-        .index = rts->index,
-        .cookie = rts->cookie,
-        .bytes = rts->bytes,
-        .serial = rts->serial,
-        .sync = rts->sync,
-        .units = rts->units};
-    if (mgds_match_arrive(domain->match[rts->to_index], &message->match) < 0) {
-        mgds_warn_once("a message that came twice was dropped");
-        free(message);
-    }
-}
-
-static uint64_t id_of(enum mgds_envelope kind,
-                      const union mgds_envelope_head *head)
-{
-    return kind == MGDS_ENVELOPE_RTS ? head->rts.domain : head->tell.domain;
-}
-
-static void keep(enum mgds_envelope kind, const union mgds_envelope_head *head)
-{
-    struct early *item;
-
-    if (mgds_domain_is_gone(id_of(kind, head)))
-        return;
-    item = (struct early *)mgds_calloc(1, sizeof(*item));
-    if (!item) {
-        mgds_warn("no memory for a message that came early: it is lost");
-        return;
-    }
-    *item = (struct early){.kind = kind, .head = *head};
-    *early_last = item;
-    early_last = &item->next;
-}
-
-static void on_reached(struct mgds_domain *domain,
-                       const union mgds_envelope_head *head)
-{
-    const struct mgds_tell *tell = &head->tell;
-
-    if (!knows(domain, tell->rank, tell->index, tell->to_index) ||
-        domain->lost[tell->rank])
-        return;
-    if (!mgds_match_reached(domain->match[tell->to_index],
-                            (int)(domain->base[tell->rank] + tell->index),
-                            tell->number))
-        keep(MGDS_ENVELOPE_REACHED, head); /* until its RTS comes */
-}
-
-static void on_subscribe(struct mgds_domain *domain,
-                         const struct mgds_tell *tell)
-{
-    if (tell->rank >= domain->peers)
-        return;
-    domain->subscriber[tell->rank] = true;
-    for (struct mgds_op *op = domain->ops; op; op = op->next)
-        if (op->send && op->reached && op->rank == (int)tell->rank)
-            tell_reached(op);
-}
-
-static void on_pull(const struct mgds_pull *pull)
-{
-    struct mgds_op *op = (struct mgds_op *)(uintptr_t)pull->cookie;
-
-    if (op->lost)
-        return;
-    op->asked = true;
-    op->answer = pull->answer;
-    op->wanted = pull->bytes;
-    try_data(op);
-    try_finish_send(op);
-}
-
-/* So the stream came to it, even if we do not see that yet. */
-static void on_taken(const struct mgds_taken *taken)
-{
-    struct mgds_op *op = (struct mgds_op *)(uintptr_t)taken->cookie;
-
-    if (op->lost)
-        return;
-    mgds_landing_give(op->lane, &op->place);
-    op->lane = NULL;
-    send_moved(op, 0);
-}
-
-/* A REACHED that came before its RTS. */
-static bool waits_for_rts(uint64_t id)
-{
-    const struct early *item = early;
-
-    while (item && (item->kind != MGDS_ENVELOPE_REACHED ||
-                    item->head.tell.domain != id))
-        item = item->next;
-    return item != NULL;
-}
-
-/* False: its domain is not there yet. */
-static bool deliver(enum mgds_envelope kind,
-                    const union mgds_envelope_head *head)
-{
-    struct mgds_domain *domain = mgds_domain_find(id_of(kind, head));
-
-    if (!domain)
-        return false;
-    if (kind == MGDS_ENVELOPE_RTS) {
-        on_rts(domain, &head->rts);
-        early_reached = early_reached || waits_for_rts(domain->id);
-    } else if (kind == MGDS_ENVELOPE_REACHED)
-        on_reached(domain, head);
-    else
-        on_subscribe(domain, &head->tell);
-    return true;
-}
-
-/* Envelopes that came early are tried again; what still is is kept again. */
-void mgds_exchange_replay(void)
-{
-    struct early *item = early;
-
-    early = NULL;
-    early_last = &early;
-    while (item) {
-        struct early *next = item->next;
-
-        if (!deliver(item->kind, &item->head))
-            keep(item->kind, &item->head);
-        free(item);
-        item = next;
-    }
-}
-
-void mgds_exchange_forget(void)
-{
-    while (early) {
-        struct early *next = early->next;
-
-        free(early);
-        early = next;
-    }
-    early_last = &early;
-}
-
-/* The wire's calls. */
-
-static int take_envelope(void *ctx, const void *head, size_t head_bytes,
-                         size_t body_bytes, void **where, void **arg)
-{
-    enum mgds_envelope kind = (enum mgds_envelope)(uintptr_t)ctx;
-    union mgds_envelope_head copy = {{0}};
-
-    (void)body_bytes;
-    (void)where;
-    (void)arg;
-    memcpy(&copy, head, head_bytes < sizeof(copy) ? head_bytes : sizeof(copy));
-    mgds_engine_enter();
-    if (kind == MGDS_ENVELOPE_PULL)
-        on_pull(&copy.pull);
-    else if (kind == MGDS_ENVELOPE_TAKEN)
-        on_taken(&copy.taken);
-    else if (kind != MGDS_ENVELOPE_HELLO && !deliver(kind, &copy))
-        keep(kind, &copy);
-    if (early_reached) {
-        early_reached = false;
-        mgds_exchange_replay();
-    }
-    mgds_engine_leave();
-    return -ENOSYS; /* no body is due */
-}
-
-static void data_landed(void *arg, int rc)
-{
-    struct mgds_op *op = (struct mgds_op *)arg;
-
-    mgds_engine_enter();
-    op->landing = false;
-    recv_moved(op, rc);
-    mgds_engine_leave();
-}
-
-/* False: nobody waits for it any more. */
-static bool begin_landing(struct mgds_op *op, size_t body_bytes, int error)
-{
-    bool wanted;
-
-    mgds_engine_enter();
-    wanted = !op->lost;
-    if (wanted && body_bytes == 0)
-        recv_moved(op, error);
-    else
-        op->landing = wanted;
-    mgds_engine_leave();
-    return wanted && body_bytes > 0;
-}
-
-static int take_data(void *ctx, const void *head, size_t head_bytes,
-                     size_t body_bytes, void **where, void **arg)
-{
-    struct mgds_data data;
-    struct mgds_op *op;
-
-    (void)ctx;
-    (void)head_bytes;
-    memcpy(&data, head, sizeof(data));
-    op = (struct mgds_op *)(uintptr_t)data.answer;
-    if (!begin_landing(op, body_bytes, data.error))
-        return -ECANCELED;
-    *where = mgds_op_place(op);
-    *arg = op;
-    return 0;
-}
-
-void mgds_exchange_init(void)
-{
-    static const enum mgds_envelope kinds[] = {
-        MGDS_ENVELOPE_RTS,       MGDS_ENVELOPE_PULL,  MGDS_ENVELOPE_REACHED,
-        MGDS_ENVELOPE_SUBSCRIBE, MGDS_ENVELOPE_TAKEN, MGDS_ENVELOPE_HELLO};
-    struct mgds_wire_handler handler = {take_data, data_landed, NULL};
-
-    mgds_wire_handle(MGDS_ENVELOPE_DATA, &handler);
-    handler.head = take_envelope;
-    for (unsigned i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
-        handler.ctx = (void *)(uintptr_t)kinds[i];
-        mgds_wire_handle(kinds[i], &handler);
     }
 }
