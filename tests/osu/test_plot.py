@@ -86,7 +86,8 @@ class Plot(unittest.TestCase):
     def test_wrong_bytes_are_said(self):
         wrong = document()
         wrong["rows"][1]["validated"] = False
-        self.assertIn("WRONG BYTES in 1 rows", self.drawn(wrong))
+        wrong["rows"][2]["rivals"]["nccl"]["validated"] = False
+        self.assertIn("WRONG BYTES in 2 rows", self.drawn(wrong))
 
     def test_a_left_out_rival_has_no_line(self):
         lone = document(rivals=())
