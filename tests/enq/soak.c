@@ -19,7 +19,7 @@
 #define KEEPS_WHAT_IS_FREED 0
 #endif
 
-enum { PARTS = 10, WINDOW = 32, GROWTH_KIB = 2048 };
+enum { PARTS = 10, WINDOW = 32, GROWTH_KIB = 512 };
 
 static long operations;
 static bool timed;
