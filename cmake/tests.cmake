@@ -62,8 +62,8 @@ function(mgds_program name)
 endfunction()
 
 # mgds_mpi_test(NAME PROGRAM p [ARGS ..] [RANKS n] [PRELOAD lib..] [ENV k=v..]
-#   [OPTIONS of mpiexec..] [EXPECT re..] [REFUSE re..] [LINES n:re] [EXIT n] [MPIEXEC m] [LABEL l]
-#   [TIMEOUT s] [BARE])
+#   [OPTIONS of mpiexec..] [EXPECT re..] [REFUSE re..] [LINES n:re] [EXIT n]
+#   [MPIEXEC m] [LABEL l] [TIMEOUT s] [BARE])
 # One row: a program under mpiexec and what must come of it. PRELOAD names
 # targets or files, in the order of LD_PRELOAD; by default the library alone.
 # The yield for few cores comes after them, unless the row is BARE.

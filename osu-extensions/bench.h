@@ -38,6 +38,12 @@ struct mgds_bench_lap {
     char *recv;
     size_t recv_step;
     uint64_t *answer;
+    /* For ways that are not MPI: */
+    bool receives;
+    size_t bytes;      /* of a message */
+    size_t number;     /* of the iteration in its batch */
+    char *places;      /* where the batch's received messages begin, and how */
+    size_t place_step; /* far apart they are, at the peer alike */
     MPI_Request *requests;
     MPI_Status *statuses;
 };

@@ -71,20 +71,36 @@ static void lap_run(struct mgds_bench_end *end, struct mgds_bench_lap *lap)
     lap->send += step * lap->send_step;
     lap->recv += step * lap->recv_step;
     lap->answer++;
+    lap->number++;
 }
 
-/* All pairs have enqueued: their streams may go. */
-static void go_together(struct mgds_bench_end *end)
+static double cpu_of_process(void)
 {
+    return clock_seconds(CLOCK_PROCESS_CPUTIME_ID);
+}
+
+/* All pairs are here: their streams may go. Returns what waiting has burnt,
+ * negative, as it is nobody's cost. */
+static double go_together(struct mgds_bench_end *end)
+{
+    double burnt = cpu_of_process();
+
     MPI_Barrier(end->comm);
+    burnt -= cpu_of_process();
     mgds_bench_queue_go(end->queue);
+    return burnt;
+}
+
+static size_t timed_of(const struct mgds_bench_batch *batch)
+{
+    return batch->laps - (batch->first ? 0 : batch->plan->untimed);
 }
 
 static int laps_enqueue(struct mgds_bench_end *end,
                         const struct mgds_bench_batch *batch,
                         struct mgds_bench_lap *lap)
 {
-    size_t untimed = batch->plan->untimed;
+    size_t untimed = batch->laps - timed_of(batch);
     double thread;
     int rc;
 
@@ -102,13 +118,8 @@ static int laps_enqueue(struct mgds_bench_end *end,
 static void cpu_share(struct mgds_bench_end *end,
                       const struct mgds_bench_batch *batch, double process)
 {
-    end->cpu_thread /= (double)(batch->laps - batch->plan->untimed);
+    end->cpu_thread /= (double)timed_of(batch);
     end->cpu_process = process / (double)batch->laps;
-}
-
-static double cpu_of_process(void)
-{
-    return clock_seconds(CLOCK_PROCESS_CPUTIME_ID);
 }
 
 static int run_queued(struct mgds_bench_end *end,
@@ -121,17 +132,19 @@ static int run_queued(struct mgds_bench_end *end,
 
     if (rc < 0)
         return rc;
+    if (!batch->held)
+        process += go_together(end);
     rc = laps_enqueue(end, batch, lap);
-    process += cpu_of_process(); /* what MPI's barrier burns is left out */
-    go_together(end);
-    process -= cpu_of_process();
+    if (batch->held)
+        process += go_together(end);
     if (rc == 0)
         rc = mgds_bench_queue_rest(end->queue);
     process += cpu_of_process();
+    MPI_Barrier(end->comm); /* what came without order is there now, too */
     if (rc == 0)
         rc = mgds_bench_queue_seconds(end->queue, &seconds);
     cpu_share(end, batch, process);
-    seconds /= (double)(batch->laps - batch->plan->untimed);
+    seconds /= (double)timed_of(batch);
     for (size_t i = 0; i < batch->laps; i++)
         end->seconds[i] = end->program->by_cpu ? end->cpu_thread : seconds;
     return rc;
@@ -156,6 +169,7 @@ static int run_synced(struct mgds_bench_end *end,
     }
     process = cpu_of_process() - process;
     end->cpu_process = process / (double)batch->laps;
+    MPI_Barrier(end->comm);
     return rc;
 }
 

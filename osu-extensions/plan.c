@@ -56,6 +56,9 @@ int mgds_bench_plan_init(struct mgds_bench_plan *plan,
     if (options->untimed >= 0)
         plan->untimed = (size_t)options->untimed;
     in_batch = mgds_bench_plan_batch(plan) * (size_t)messages;
+    /* Each message is sent or received twice here, to and fro; an answer, and
+     * what completes a window, come with every iteration. */
+    plan->held = 2 * in_batch <= MGDS_BENCH_QUEUE_CALLS;
     plan->send_bytes = (in_batch - 1) * plan->send_step + plan->recv_step;
     plan->recv_bytes = in_batch * plan->recv_step;
     return 0;

@@ -10,11 +10,14 @@ struct mgds_bench_lane {
     MPI_Comm comm;
 };
 
-static int mpix_open(struct mgds_bench_lane **out, MPI_Comm comm, void *stream)
+static int mpix_open(struct mgds_bench_lane **out,
+                     const struct mgds_bench_site *site, char why[256])
 {
+    void *stream = site->stream;
     struct mgds_bench_lane *lane = calloc(1, sizeof(*lane));
     MPI_Info info;
 
+    (void)why;
     if (!lane)
         return -ENOMEM;
     MPI_Info_create(&info);
@@ -22,7 +25,7 @@ static int mpix_open(struct mgds_bench_lane **out, MPI_Comm comm, void *stream)
     MPIX_Info_set_hex(info, "value", &stream, sizeof(stream));
     MPIX_Stream_create(info, &lane->stream);
     MPI_Info_free(&info);
-    MPIX_Stream_comm_create(comm, lane->stream, &lane->comm);
+    MPIX_Stream_comm_create(site->comm, lane->stream, &lane->comm);
     *out = lane;
     return 0;
 }
@@ -85,6 +88,7 @@ static void mpix_recv_answer(const struct mgds_bench_lap *lap)
 
 const struct mgds_bench_way mgds_bench_way_mpix = {
     .name = "mpix",
+    .title = "MPI",
     .open = mpix_open,
     .close = mpix_close,
     .send = mpix_send,

@@ -5,8 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "osu-extensions/queue.h"
-#include "osu-extensions/way.h"
+#include "osu-extensions/tracks.h"
 
 static void session_open(struct mgds_bench_world *world)
 {
@@ -134,21 +133,6 @@ static int end_fill(struct mgds_bench_end *end,
     return rc;
 }
 
-/* A stream of this rank, and the first way to use it. */
-static int way_open(struct mgds_bench_end *end, bool synced)
-{
-    int rc = mgds_bench_queue_create(&end->queue);
-    int worst;
-
-    MPI_Allreduce(&rc, &worst, 1, MPI_INT, MPI_MIN, end->comm);
-    if (worst < 0)
-        return worst;
-    end->synced = synced;
-    end->way = end->program->ways[0];
-    return end->way->open(&end->lane, end->comm,
-                          mgds_bench_queue_stream(end->queue));
-}
-
 int mgds_bench_end_init(struct mgds_bench_end *end,
                         const struct mgds_bench_world *world,
                         const struct mgds_bench_program *program,
@@ -162,6 +146,7 @@ int mgds_bench_end_init(struct mgds_bench_end *end,
 
     memset(end, 0, sizeof(*end));
     end->program = program;
+    end->synced = options->sync;
     roles_set(end, world->rank, pairs);
     if (!idle)
         rc = end_fill(end, mgds_bench_memory_find(options->kind[end->role]),
@@ -174,7 +159,7 @@ int mgds_bench_end_init(struct mgds_bench_end *end,
     if (idle)
         end->rank = -1;
     else if (program->spec.enqueued)
-        rc = way_open(end, options->sync);
+        rc = mgds_bench_tracks_open(end, options, need);
     MPI_Allreduce(&rc, &worst, 1, MPI_INT, MPI_MIN, world->comm);
     if (worst < 0)
         mgds_bench_end_fini(end);
@@ -190,10 +175,7 @@ void mgds_bench_end_fini(struct mgds_bench_end *end)
 {
     if (end->rank < 0)
         return;
-    if (end->lane)
-        end->way->close(end->lane);
-    if (end->queue)
-        mgds_bench_queue_destroy(end->queue);
+    mgds_bench_tracks_close(end);
     if (end->comm != MPI_COMM_NULL)
         MPI_Comm_free(&end->comm);
     mgds_bench_buffer_fini(&end->answer);

@@ -63,13 +63,14 @@ MGDS_FN void mgds_push_kernel_body(const struct mgds_self *self,
         mgds_store_release64((uint64_t *)(uintptr_t)a->flag, a->value);
 }
 
-/* False if it was told to give up. */
+/* False if it was told to give up. A read of the abort word crosses the host
+ * link, which takes as long as a message: none before the 64th poll. */
 MGDS_FN int mgds_take_stands(const struct mgds_self *self,
                              const struct mgds_take_args *a, uint32_t polls)
 {
     const uint64_t *abort = (const uint64_t *)(uintptr_t)a->abort;
 
-    if (abort && polls % 64 == 0 && mgds_load_relaxed64(abort))
+    if (abort && polls % 64 == 63 && mgds_load_relaxed64(abort))
         return 0;
     mgds_self_pause(self);
     return 1;
@@ -179,9 +180,9 @@ MGDS_FN void mgds_take_kernel_body(const struct mgds_self *self,
     struct mgds_take_source at;
 
     mgds_grid_wait();
-    /* what was done before the kernel is seen by everybody already */
+    /* what was done before the kernel, too, is there for who sees the word */
     if (a->came && self->thread == 0)
-        mgds_store_relaxed64((uint64_t *)(uintptr_t)a->came, a->came_value);
+        mgds_store_release64((uint64_t *)(uintptr_t)a->came, a->came_value);
     at = mgds_take_look(self, a);
     if (at.serial != MGDS_TAKE_NONE) {
         if (at.form == MGDS_TAKE_UNITS)

@@ -40,7 +40,7 @@ int mgds_host_name(char *host, size_t size)
 uint64_t mgds_host_number(void)
 {
     uint64_t number = 0xcbf29ce484222325u;
-    char host[256];
+    char host[256] = "";
 
     if (mgds_host_name(host, sizeof(host)) < 0)
         return 0;

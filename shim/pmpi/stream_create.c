@@ -182,7 +182,7 @@ static int create(MPI_Comm comm, int count, const MPIX_Stream handles[],
     if (found == MPI_SUCCESS && !newcomm)
         found = MPI_ERR_ARG;
     rc = make(&making, found);
-    if (rc == MPI_SUCCESS)
+    if (rc == MPI_SUCCESS && newcomm)
         *newcomm = making.comm;
     else
         MGDS_NEXT(Comm_free, 1)((mgds_word)&making.comm);

@@ -1,7 +1,7 @@
 /*
  * Ordinary MPI calls on stream communicators without a GPU stream: every
  * member has MPIX_STREAM_NULL or a CPU stream, so all goes through the engine,
- * and nothing through CUDA. Two ranks or more; two take part.
+ * and nothing through CUDA. Two ranks or more; the first two are a pair.
  */
 #include <mpi.h>
 #include <stdbool.h>
@@ -213,7 +213,6 @@ static void receives_are_cancelled_and_requests_freed(void)
     CHECK(MPI_Recv(&flag, 1, MPI_INT, 1 - rank, 98, comm, &status) ==
           MPI_SUCCESS);
     CHECK(flag == 1 - rank);
-    MPI_Barrier(comm);
 }
 
 static void truncation_is_an_error_and_no_more(void)
@@ -296,7 +295,7 @@ static void collectives_and_duplicates_work(void)
                      i == 0   ? idup
                      : i == 1 ? dup
                               : copy);
-    } else {
+    } else if (rank == 1) {
         for (int i = 2; i >= 0; i--) {
             MPI_Recv(&data, 1, MPI_INT, 0, 0,
                      i == 0   ? idup
@@ -310,11 +309,33 @@ static void collectives_and_duplicates_work(void)
     MPI_Comm_free(&dup);
 }
 
-static void all_on(MPI_Comm which)
+/* Everybody to everybody, received by wildcards in any order. */
+static void all_to_all(void)
 {
-    comm = which;
-    MPI_Comm_rank(comm, &rank);
-    MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
+    int size, out, got;
+    MPI_Request request;
+    MPI_Status status;
+    int seen = 0;
+
+    MPI_Comm_size(comm, &size);
+    out = rank + 1000;
+    for (int to = 0; to < size; to++) {
+        CHECK(MPI_Isend(&out, 1, MPI_INT, to, TAG, comm, &request) ==
+              MPI_SUCCESS);
+        CHECK(MPI_Request_free(&request) == MPI_SUCCESS);
+    }
+    for (int i = 0; i < size; i++) {
+        CHECK(MPI_Recv(&got, 1, MPI_INT, MPI_ANY_SOURCE, TAG, comm, &status) ==
+              MPI_SUCCESS);
+        CHECK(got == status.MPI_SOURCE + 1000);
+        seen |= 1 << status.MPI_SOURCE;
+    }
+    CHECK(seen == (1 << size) - 1);
+    MPI_Barrier(comm);
+}
+
+static void pair_on(void)
+{
     blocking_sends_arrive_in_order();
     a_pair_exchanges();
     requests_complete_by_every_call();
@@ -323,6 +344,17 @@ static void all_on(MPI_Comm which)
     nobody_is_a_partner();
     receives_are_cancelled_and_requests_freed();
     truncation_is_an_error_and_no_more();
+}
+
+static void all_on(MPI_Comm which)
+{
+    comm = which;
+    MPI_Comm_rank(comm, &rank);
+    MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
+    if (rank < 2)
+        pair_on();
+    MPI_Barrier(comm);
+    all_to_all();
     arguments_are_checked();
     collectives_and_duplicates_work();
     MPI_Barrier(comm);
@@ -416,19 +448,57 @@ static void multiplexed_streams_are_apart(void)
     MPI_Comm_free(&many);
 }
 
-static void intercommunicators_name_the_other_group(void)
+/* Ranks of the other group: each sends to the first of them, which hears all.
+ * Their numbers may differ. */
+static void talk_across(MPI_Comm inter)
 {
-    MPI_Comm inter, stream_inter;
-    int data = rank, got = -1;
+    int mine, theirs, got;
+    MPI_Status status;
+    MPI_Request request;
+    int seen = 0;
 
-    MPI_Intercomm_create(MPI_COMM_SELF, 0, MPI_COMM_WORLD, 1 - rank, 0, &inter);
+    MPI_Comm_rank(inter, &mine);
+    MPI_Comm_remote_size(inter, &theirs);
+    CHECK(MPI_Isend(&mine, 1, MPI_INT, 0, TAG, inter, &request) == MPI_SUCCESS);
+    for (int i = 0; i < theirs && mine == 0; i++) {
+        CHECK(MPI_Recv(&got, 1, MPI_INT, MPI_ANY_SOURCE, TAG, inter, &status) ==
+              MPI_SUCCESS);
+        CHECK(got == status.MPI_SOURCE);
+        seen |= 1 << got;
+    }
+    CHECK(mine != 0 || seen == (1 << theirs) - 1);
+    CHECK(MPI_Wait(&request, MPI_STATUS_IGNORE) == MPI_SUCCESS);
+}
+
+/* Made of stream communicators, and made into ones, in every way there is. */
+static void intercommunicators_name_the_other_group(MPI_Comm world)
+{
+    MPI_Comm half, stream_half, inter, stream_inter, dup, merged;
+    int size, sum, one = 1, own;
+
+    MPI_Comm_rank(world, &own);
+    MPI_Comm_size(world, &size);
+    CHECK(MPI_Comm_split(world, own % 2, own, &half) == MPI_SUCCESS);
+    CHECK(MPIX_Stream_comm_create(half, MPIX_STREAM_NULL, &stream_half) ==
+          MPI_SUCCESS);
+    CHECK(MPI_Intercomm_create(stream_half, 0, world, 1 - own % 2, 0, &inter) ==
+          MPI_SUCCESS);
+    talk_across(inter);
     CHECK(MPIX_Stream_comm_create(inter, MPIX_STREAM_NULL, &stream_inter) ==
           MPI_SUCCESS);
-    CHECK(MPI_Sendrecv(&data, 1, MPI_INT, 0, 0, &got, 1, MPI_INT, 0, 0,
-                       stream_inter, MPI_STATUS_IGNORE) == MPI_SUCCESS);
-    CHECK(got == 1 - rank);
+    talk_across(stream_inter);
+    CHECK(MPI_Comm_dup(stream_inter, &dup) == MPI_SUCCESS);
+    talk_across(dup);
+    CHECK(MPI_Intercomm_merge(stream_inter, own % 2, &merged) == MPI_SUCCESS);
+    CHECK(MPI_Allreduce(&one, &sum, 1, MPI_INT, MPI_SUM, merged) ==
+          MPI_SUCCESS);
+    CHECK(sum == size);
+    MPI_Comm_free(&merged);
+    MPI_Comm_free(&dup);
     MPI_Comm_free(&stream_inter);
     MPI_Comm_free(&inter);
+    MPI_Comm_free(&stream_half);
+    MPI_Comm_free(&half);
 }
 
 int main(int argc, char **argv)
@@ -456,7 +526,7 @@ int main(int argc, char **argv)
     MPIX_Stream_free(&stream);
     all_on(with);
     multiplexed_streams_are_apart();
-    intercommunicators_name_the_other_group();
+    intercommunicators_name_the_other_group(with);
     MPI_Comm_free(&with);
     MPI_Comm_free(&without);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);

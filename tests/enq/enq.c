@@ -27,6 +27,11 @@ static struct {
     size_t late_bytes;
 } run;
 
+bool enq_split(void)
+{
+    return run.split;
+}
+
 static void on_alarm(int signal)
 {
     ssize_t ignored = write(STDERR_FILENO, run.late, run.late_bytes);
@@ -74,7 +79,7 @@ static int usage(const char *program)
 {
     fprintf(stderr,
             "usage: %s [--full] [--laps N] [--limit SECONDS] [--split] "
-            "[--list] [CASE...]\n",
+            "[--level single|serialized|multiple] [--list] [CASE...]\n",
             program);
     return STATUS_USAGE;
 }
@@ -87,6 +92,16 @@ static unsigned number(const char *text)
     return *end || value > 1000000 ? 0 : (unsigned)value;
 }
 
+/* -1: none of them. */
+static int level_of(const char *text)
+{
+    if (strcmp(text, "single") == 0)
+        return MPI_THREAD_SINGLE;
+    if (strcmp(text, "serialized") == 0)
+        return MPI_THREAD_SERIALIZED;
+    return strcmp(text, "multiple") == 0 ? MPI_THREAD_MULTIPLE : -1;
+}
+
 static int options_take(int argc, char **argv)
 {
     static const struct option names[] = {
@@ -94,11 +109,13 @@ static int options_take(int argc, char **argv)
         {"laps", required_argument, NULL, 'n'},
         {"limit", required_argument, NULL, 'l'},
         {"split", no_argument, NULL, 's'},
+        {"level", required_argument, NULL, 't'},
         {"list", no_argument, NULL, 'L'},
         {0},
     };
     int found;
 
+    enq.level = MPI_THREAD_MULTIPLE;
     while ((found = getopt_long(argc, argv, "", names, NULL)) >= 0) {
         if (found == 'f')
             enq.full = true;
@@ -110,12 +127,14 @@ static int options_take(int argc, char **argv)
             run.split = true;
         else if (found == 'L')
             run.list = true;
+        else if (found == 't')
+            enq.level = level_of(optarg);
         else
             return usage(argv[0]);
     }
     run.names = argv + optind;
     run.names_count = argc - optind;
-    return enq.laps > 0 && run.limit > 0 ? 0 : usage(argv[0]);
+    return enq.laps > 0 && run.limit > 0 && enq.level >= 0 ? 0 : usage(argv[0]);
 }
 
 /* Each name must be the head of some case. */
@@ -157,13 +176,18 @@ static int job_open(int *argc, char ***argv)
     int provided;
 
     sigaction(SIGALRM, &late, NULL);
-    ENQ_OK(MPI_Init_thread(argc, argv, MPI_THREAD_MULTIPLE, &provided));
-    CHECK(provided == MPI_THREAD_MULTIPLE);
+    if (enq.level == MPI_THREAD_SINGLE)
+        ENQ_OK(MPI_Init(argc, argv));
+    else
+        ENQ_OK(MPI_Init_thread(argc, argv, enq.level, &provided));
+    ENQ_OK(MPI_Query_thread(&provided));
+    CHECK(provided >= enq.level);
     MPI_Comm_rank(MPI_COMM_WORLD, &enq.rank);
     MPI_Comm_size(MPI_COMM_WORLD, &enq.size);
     ENQ_OK(MPIX_Gds_query(MPIX_GDS_ACTIVE, &active));
     CHECK(active == 1);
-    if (mgds_test_gpu_open(enq.rank, why) >= 0)
+    enq.device = mgds_test_gpu_open(enq.rank, why);
+    if (enq.device >= 0)
         return 0;
     printf("skipped: %s\n", why);
     MPI_Finalize();

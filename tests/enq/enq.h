@@ -20,8 +20,10 @@
 struct enq_job {
     int rank;
     int size;
-    int laps;  /* --laps: rounds of what is repeated (50) */
-    bool full; /* --full: sizes that want hardware */
+    int device; /* whose primary context is current */
+    int laps;   /* --laps: rounds of what is repeated (50) */
+    bool full;  /* --full: sizes that want hardware */
+    int level;  /* --level: what MPI is asked for (MPI_THREAD_MULTIPLE) */
 };
 extern struct enq_job enq;
 
@@ -36,12 +38,17 @@ struct enq_case {
 };
 
 /*
- * The whole program: [--full] [--laps N] [--limit SECONDS] [--split] [--list]
- * [CASE...], a CASE being the head of a name. --split: odd ranks play another
- * host. Returns the exit status: 0 passed, 2 bad usage, 77 nothing could run.
+ * The whole program: [--full] [--laps N] [--limit SECONDS] [--split] [--level
+ * L]
+ * [--list] [CASE...], a CASE being the head of a name. --split: odd ranks play
+ * another host. Returns the exit status: 0 passed, 2 bad usage, 77 nothing
+ * could run.
  */
 int enq_main(int argc, char **argv, const char *group,
              const struct enq_case *cases);
+
+/* Whether --split was given. */
+bool enq_split(void);
 
 /* The sizes that cases go through, ended by ENQ_NO_SIZE. */
 #define ENQ_NO_SIZE ((size_t)-1)

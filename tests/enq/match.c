@@ -126,6 +126,76 @@ static void any_source_takes_what_is_reached(void)
     enq_buffer_close(&b);
 }
 
+/* All from R0 in the order of its calls: the wildcard was posted first, so the
+ * first message is its, whatever the streams do meanwhile. */
+static void a_wildcard_comes_before_later_receives(void)
+{
+    struct enq_lane lane;
+    struct enq_gate gate;
+    struct enq_buffer b[2];
+    MPI_Status status[2];
+
+    enq_lane_open(&lane);
+    enq_gate_make(&gate);
+    enq_gate_hold(&gate, lane.cu);
+    for (int i = 0; i < 2; i++) {
+        enq_buffer_open(&b[i], 5000);
+        if (enq.rank == 1)
+            enq_recv(&lane, &b[i], i == 0 ? MPI_ANY_SOURCE : 0, 7, &status[i]);
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+    for (int i = 0; i < 2 && enq.rank == 0; i++) {
+        enq_fill(&b[i], (unsigned)i + 1);
+        enq_send(&lane, &b[i], 1, 7);
+    }
+    enq_gate_open(&gate);
+    enq_sync(&lane);
+    for (int i = 0; i < 2; i++) {
+        if (enq.rank == 1) {
+            enq_status_is(&status[i], 0, 7, 5000);
+            enq_expect(&b[i], 5000, (unsigned)i + 1);
+        }
+        enq_buffer_close(&b[i]);
+    }
+    enq_lane_close(&lane);
+    enq_gate_free(&gate);
+}
+
+/* What a program promises by info keys may be used; nothing else changes. */
+static void asserts(void)
+{
+    static const char *const keys[] = {
+        "mpi_assert_no_any_source", "mpi_assert_no_any_tag",
+        "mpi_assert_exact_length", "mpi_assert_allow_overtaking"};
+    struct enq_lane lane;
+    struct enq_buffer b;
+    MPI_Status status;
+    MPI_Info info;
+
+    ENQ_OK(MPI_Info_create(&info));
+    for (int i = 0; i < 4; i++)
+        ENQ_OK(MPI_Info_set(info, keys[i], "true"));
+    enq_lane_open(&lane);
+    ENQ_OK(MPI_Comm_set_info(lane.comm, info));
+    ENQ_OK(MPI_Info_free(&info));
+    enq_buffer_open(&b, 70000);
+    for (int tag = 1; tag < 5; tag++) {
+        if (enq.rank == 0) {
+            enq_fill(&b, (unsigned)tag);
+            enq_send(&lane, &b, 1, tag);
+        } else if (enq.rank == 1) {
+            enq_recv(&lane, &b, 0, tag, &status);
+        }
+        enq_sync(&lane);
+        if (enq.rank == 1) {
+            enq_status_is(&status, 0, tag, 70000);
+            enq_expect(&b, 70000, (unsigned)tag);
+        }
+    }
+    enq_lane_close(&lane);
+    enq_buffer_close(&b);
+}
+
 static void any_tag(void)
 {
     struct enq_lane lane;
@@ -350,6 +420,42 @@ static void ssend_waits_for_the_receive(void)
     enq_buffer_close(&b);
 }
 
+/* Nor before the peer's stream has come to it. */
+static void ssend_waits_for_the_stream(void)
+{
+    struct enq_lane lane;
+    struct enq_gate gate;
+    struct enq_buffer b;
+    MPI_Request request;
+    int flag = 1;
+
+    enq_lane_open_as(&lane, enq.rank == 0);
+    enq_gate_make(&gate);
+    enq_buffer_open(&b, 512);
+    if (enq.rank == 0) {
+        enq_gate_hold(&gate, lane.cu);
+        enq_recv(&lane, &b, 1, 1, MPI_STATUS_IGNORE);
+        enq_tell(1);
+        enq_hear(1);
+        enq_gate_open(&gate);
+        enq_sync(&lane);
+        enq_expect(&b, 512, 1);
+    } else if (enq.rank == 1) {
+        enq_fill(&b, 1);
+        enq_hear(0);
+        ENQ_OK(MPI_Issend(b.at, 512, MPI_BYTE, 0, 1, lane.comm, &request));
+        for (int i = 0; i < 1000; i++) {
+            ENQ_OK(MPI_Test(&request, &flag, MPI_STATUS_IGNORE));
+            CHECK(!flag);
+        }
+        enq_tell(0);
+        ENQ_OK(MPI_Wait(&request, MPI_STATUS_IGNORE));
+    }
+    enq_lane_close(&lane);
+    enq_gate_free(&gate);
+    enq_buffer_close(&b);
+}
+
 /* R0 sends at once after the collective call; R1 may still be inside it. */
 static void early_message(void)
 {
@@ -380,12 +486,16 @@ int main(int argc, char **argv)
         {"case06_any_source", 3, any_source},
         {"case06_any_source_takes_what_is_reached", 3,
          any_source_takes_what_is_reached},
+        {"case06_a_wildcard_comes_before_later_receives", 2,
+         a_wildcard_comes_before_later_receives},
+        {"case06_asserts", 2, asserts},
         {"case06_any_tag", 2, any_tag},
         {"case07_self_send", 1, self_send},
         {"case08_plain_and_enqueued", 2, plain_and_enqueued},
         {"case08_probes", 2, probes},
         {"case08_probe_sees_what_is_reached", 2, probe_sees_what_is_reached},
         {"case08_ssend_waits_for_the_receive", 2, ssend_waits_for_the_receive},
+        {"case08_ssend_waits_for_the_stream", 2, ssend_waits_for_the_stream},
         {"case14_early_message", 2, early_message},
         {0},
     };

@@ -6,6 +6,8 @@
 
 #include <stdlib.h>
 
+#include "osu-extensions/libcuda.h"
+
 /* Finalize waits for what was enqueued and can be done. */
 static void finalize_drains(void)
 {
@@ -81,6 +83,160 @@ static void synchronize_has_an_end(void)
     enq_buffer_close(&b);
 }
 
+/*
+ * Programs that MPI calls unsafe: large blocking messages whose streams may
+ * stand for each other. Either they end, and all is right, or the wait for
+ * them has an end and names what stands; then Finalize releases the streams.
+ * What has not come is not written, and nothing is written by halves.
+ */
+struct unsafe {
+    struct enq_lane lanes[2];
+    struct enq_buffer a, b;
+};
+
+static void unsafe_open(struct unsafe *u)
+{
+    enq_lane_open(&u->lanes[0]);
+    enq_lane_open_on(&u->lanes[1], u->lanes[0].cu);
+    enq_buffer_open(&u->a, ENQ_LARGE);
+    enq_buffer_open(&u->b, ENQ_LARGE);
+}
+
+/* Returns whether the stream ended by itself, and says so. */
+static bool unsafe_ends(const struct unsafe *u)
+{
+    int code = MPIX_Stream_synchronize(u->lanes[0].stream, 3);
+    bool ended = code == MPI_SUCCESS;
+
+    CHECK(ended || enq_class(code) == MPI_ERR_PENDING);
+    printf("rank %d: the streams %s\n", enq.rank, ended ? "ended" : "stood");
+    fflush(stdout);
+    MPI_Barrier(MPI_COMM_WORLD);
+    return ended;
+}
+
+/* The process can end, whatever stands. */
+static void unsafe_close(const struct unsafe *u)
+{
+    MPI_Finalize();
+    MGDS_CU(cuStreamSynchronize(u->lanes[0].cu));
+}
+
+static void unsafe_head_to_head(void)
+{
+    struct unsafe u;
+    int peer = enq.rank ^ 1;
+
+    unsafe_open(&u);
+    enq_fill(&u.a, (unsigned)enq.rank + 1);
+    enq_send(&u.lanes[0], &u.a, peer, 1);
+    enq_recv(&u.lanes[0], &u.b, peer, 1, MPI_STATUS_IGNORE);
+    if (unsafe_ends(&u))
+        enq_expect(&u.b, ENQ_LARGE, (unsigned)peer + 1);
+    unsafe_close(&u);
+}
+
+/* The order of R0's messages is not that of R1's receives: of two tags, or of
+ * two communicators. */
+static void unsafe_crossing(int tags, int comms)
+{
+    struct unsafe u;
+
+    unsafe_open(&u);
+    if (enq.rank == 0) {
+        enq_fill(&u.a, 1);
+        enq_fill(&u.b, 2);
+        enq_send(&u.lanes[0], &u.a, 1, 1);
+        enq_send(&u.lanes[comms], &u.b, 1, 1 + tags);
+    } else {
+        enq_recv(&u.lanes[comms], &u.b, 0, 1 + tags, MPI_STATUS_IGNORE);
+        enq_recv(&u.lanes[0], &u.a, 0, 1, MPI_STATUS_IGNORE);
+    }
+    if (unsafe_ends(&u) && enq.rank == 1) {
+        enq_expect(&u.a, ENQ_LARGE, 1);
+        enq_expect(&u.b, ENQ_LARGE, 2);
+    }
+    unsafe_close(&u);
+}
+
+static void unsafe_tags(void)
+{
+    unsafe_crossing(1, 0);
+}
+
+static void unsafe_communicators(void)
+{
+    unsafe_crossing(0, 1);
+}
+
+/* With one hardware queue a wait that stands holds every stream of the device:
+ * the program is told, and as above it can end. */
+static void one_hardware_queue(void)
+{
+    struct enq_lane one, two;
+    struct enq_buffer a, b;
+    int code;
+
+    enq_lane_open(&one);
+    enq_lane_open(&two);
+    enq_buffer_open(&a, 4096);
+    enq_buffer_open(&b, 4096);
+    if (enq.rank == 0) {
+        enq_recv(&one, &a, 1, 1, MPI_STATUS_IGNORE);
+        enq_send(&two, &b, 1, 1);
+    } else {
+        enq_recv(&two, &b, 0, 1, MPI_STATUS_IGNORE);
+        enq_send(&one, &a, 0, 1);
+    }
+    code = MPIX_Stream_synchronize(two.stream, 3);
+    CHECK(code == MPI_SUCCESS || enq_class(code) == MPI_ERR_PENDING);
+    printf("rank %d: the streams %s\n", enq.rank, code ? "stood" : "ended");
+    fflush(stdout);
+    MPI_Finalize();
+    MGDS_CU(cuStreamSynchronize(one.cu));
+    MGDS_CU(cuStreamSynchronize(two.cu));
+}
+
+/* The communicator's handler is the default one, which ends the job. */
+static void truncation_is_fatal(void)
+{
+    struct enq_lane lane;
+    struct enq_buffer b;
+
+    enq_lane_open(&lane);
+    enq_buffer_open(&b, enq.rank == 0 ? 200 : 100);
+    if (enq.rank == 0) {
+        enq_send(&lane, &b, 1, 1);
+        enq_hear(1); /* in vain */
+    } else {
+        enq_recv(&lane, &b, 0, 1, MPI_STATUS_IGNORE);
+        enq_sync(&lane);
+        MPIX_Send_enqueue(b.at, 1, MPI_BYTE, MPI_PROC_NULL, 1, lane.comm);
+        printf("not reached\n");
+    }
+}
+
+/* The program took its contexts down before MPI ended. */
+static void context_goes_before_finalize(void)
+{
+    CUresult (*reset)(CUdevice);
+    struct enq_lane lane;
+    struct enq_buffer b;
+
+    enq_lane_open(&lane);
+    enq_buffer_open(&b, 4096);
+    if (enq.rank == 0)
+        enq_send(&lane, &b, 1, 1);
+    else
+        enq_recv(&lane, &b, 0, 1, MPI_STATUS_IGNORE);
+    enq_sync(&lane);
+    MPI_Barrier(MPI_COMM_WORLD);
+    *(void **)&reset = mgds_libcuda_find("cuDevicePrimaryCtxReset", 11000);
+    CHECK(reset);
+    mgds_test_cu_check(reset(enq.device), "cuDevicePrimaryCtxReset");
+    MPI_Finalize();
+}
+
 /* An error that no call could return is MPI_Finalize's. */
 static void finalize_returns_errors(void)
 {
@@ -105,6 +261,13 @@ int main(int argc, char **argv)
     static const struct enq_case cases[] = {
         {"case27_finalize_drains", 2, finalize_drains},
         {"case27_finalize_names_what_is_left", 2, finalize_names_what_is_left},
+        {"case02_large_crossing", 2, unsafe_tags},
+        {"case03_head_to_head", 2, unsafe_head_to_head},
+        {"case10_one_hardware_queue", 2, one_hardware_queue},
+        {"case12_large_crossing", 2, unsafe_communicators},
+        {"case16_truncation_is_fatal", 2, truncation_is_fatal},
+        {"case27_context_goes_before_finalize", 2,
+         context_goes_before_finalize},
         {"case27_finalize_returns_errors", 2, finalize_returns_errors},
         {"case27_abort_does_not_wait", 2, abort_does_not_wait},
         {"case27_synchronize_has_an_end", 2, synchronize_has_an_end},

@@ -30,6 +30,35 @@ static void freed_before_the_stream_ran(void)
     enq_buffer_close(&b);
 }
 
+/* Of a receive as well: its bytes are there when the stream has ended. */
+static void freed_receive(void)
+{
+    struct enq_lane lane;
+    struct enq_gate gate;
+    struct enq_buffer b;
+    MPI_Request request;
+
+    enq_lane_open(&lane);
+    enq_gate_make(&gate);
+    enq_buffer_open(&b, 65536);
+    if (enq.rank == 0) {
+        enq_fill(&b, 1);
+        enq_send(&lane, &b, 1, 1);
+        enq_sync(&lane);
+    } else if (enq.rank == 1) {
+        enq_gate_hold(&gate, lane.cu);
+        enq_irecv(&lane, &b, 0, 1, &request);
+        ENQ_OK(MPI_Request_free(&request));
+        CHECK(request == MPI_REQUEST_NULL);
+        enq_gate_open(&gate);
+        ENQ_OK(MPIX_Stream_synchronize(lane.stream, 30));
+        enq_expect(&b, 65536, 1);
+    }
+    enq_lane_close(&lane);
+    enq_gate_free(&gate);
+    enq_buffer_close(&b);
+}
+
 static void waited_for_twice(void)
 {
     struct enq_lane lane;
@@ -142,6 +171,49 @@ static void complete_by_waitany(MPI_Request *requests, MPI_Status *status)
     }
 }
 
+static void complete_by_testall(MPI_Request *requests, MPI_Status *status)
+{
+    for (int flag = 0; !flag;)
+        ENQ_OK(MPI_Testall(2, requests, &flag, status));
+}
+
+static void complete_by_testany(MPI_Request *requests, MPI_Status *status)
+{
+    MPI_Status done;
+    int index, flag;
+
+    for (int left = 2; left > 0; left -= flag) {
+        ENQ_OK(MPI_Testany(2, requests, &index, &flag, &done));
+        CHECK(!flag || index == 0 || index == 1);
+        if (flag)
+            status[index] = done;
+    }
+}
+
+static void complete_by_waitsome(MPI_Request *requests, MPI_Status *status)
+{
+    MPI_Status done[2];
+    int indices[2];
+    int count;
+
+    for (int left = 2; left > 0; left -= count) {
+        ENQ_OK(MPI_Waitsome(2, requests, &count, indices, done));
+        CHECK(count == 1 || count == 2);
+        for (int i = 0; i < count; i++)
+            status[indices[i]] = done[i];
+    }
+}
+
+/* Asked for, which ends nothing; then ended. */
+static void complete_by_get_status(MPI_Request *requests, MPI_Status *status)
+{
+    for (int i = 0; i < 2; i++)
+        for (int flag = 0; !flag;)
+            ENQ_OK(MPI_Request_get_status(requests[i], &flag, &status[i]));
+    CHECK(requests[0] != MPI_REQUEST_NULL && requests[1] != MPI_REQUEST_NULL);
+    complete_by_wait(requests, status);
+}
+
 static void host_completes(const struct enq_lane *lane,
                            void (*complete)(MPI_Request *, MPI_Status *))
 {
@@ -168,14 +240,15 @@ static void host_completes(const struct enq_lane *lane,
 
 static void host_completion(void)
 {
+    static void (*const ways[])(MPI_Request *, MPI_Status *) = {
+        complete_by_wait,     complete_by_waitall,  complete_by_waitany,
+        complete_by_waitsome, complete_by_test,     complete_by_testall,
+        complete_by_testany,  complete_by_testsome, complete_by_get_status};
     struct enq_lane lane;
 
     enq_lane_open(&lane);
-    host_completes(&lane, complete_by_wait);
-    host_completes(&lane, complete_by_test);
-    host_completes(&lane, complete_by_waitall);
-    host_completes(&lane, complete_by_testsome);
-    host_completes(&lane, complete_by_waitany);
+    for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]); i++)
+        host_completes(&lane, ways[i]);
     enq_lane_close(&lane);
 }
 
@@ -212,6 +285,37 @@ static void wait_order(void)
     enq_lane_close(&lane);
     for (int i = 0; i < 3; i++)
         enq_buffer_close(&b[i]);
+}
+
+/* No wait, and the communicator goes: the stream's end is the operations' end,
+ * and what was sent may be overwritten. */
+static void never_waited_for(void)
+{
+    struct enq_lane lane;
+    struct enq_buffer b;
+    MPI_Request request;
+
+    enq_lane_open(&lane);
+    enq_buffer_open(&b, ENQ_LARGE);
+    if (enq.rank == 0) {
+        enq_fill(&b, 1);
+        enq_isend(&lane, &b, 1, 1, &request);
+    } else if (enq.rank == 1) {
+        enq_recv(&lane, &b, 0, 1, MPI_STATUS_IGNORE);
+    }
+    ENQ_OK(MPI_Comm_free(&lane.comm));
+    if (enq.rank < 2)
+        ENQ_OK(MPIX_Stream_synchronize(lane.stream, 30));
+    if (enq.rank == 0) {
+        enq_wipe(&b);
+        ENQ_OK(MPI_Request_free(&request));
+    } else if (enq.rank == 1) {
+        enq_expect(&b, ENQ_LARGE, 1);
+    }
+    ENQ_OK(MPIX_Stream_free(&lane.stream));
+    enq_sync(&lane);
+    MGDS_CU(cuStreamDestroy(lane.cu));
+    enq_buffer_close(&b);
 }
 
 /* A receive that nobody serves, before and after its stream has come to it;
@@ -283,6 +387,31 @@ static void cancel_matched(const struct enq_lane *lane)
     enq_buffer_close(&b);
 }
 
+/* A send is not taken back: it arrives. */
+static void cancel_send(const struct enq_lane *lane)
+{
+    struct enq_buffer b;
+    MPI_Request request;
+    MPI_Status status;
+    int flag = 1;
+
+    enq_buffer_open(&b, 100);
+    if (enq.rank == 0) {
+        enq_fill(&b, 1);
+        enq_isend(lane, &b, 1, 1, &request);
+        ENQ_OK(MPI_Cancel(&request));
+        enq_wait(&request, &status);
+        enq_sync(lane);
+        ENQ_OK(MPI_Test_cancelled(&status, &flag));
+        CHECK(!flag);
+    } else if (enq.rank == 1) {
+        enq_recv(lane, &b, 0, 1, MPI_STATUS_IGNORE);
+        enq_sync(lane);
+        enq_expect(&b, 100, 1);
+    }
+    enq_buffer_close(&b);
+}
+
 static void cancel(void)
 {
     struct enq_lane lane;
@@ -291,6 +420,7 @@ static void cancel(void)
     cancel_unmatched(&lane, false);
     cancel_unmatched(&lane, true);
     cancel_matched(&lane);
+    cancel_send(&lane);
     enq_lane_close(&lane);
 }
 
@@ -298,10 +428,12 @@ int main(int argc, char **argv)
 {
     static const struct enq_case cases[] = {
         {"case21_freed_before_the_stream_ran", 2, freed_before_the_stream_ran},
+        {"case21_freed_receive", 2, freed_receive},
         {"case21_waited_for_twice", 1, waited_for_twice},
         {"case22_null_and_mixed", 2, null_and_mixed},
         {"case23_host_completion", 2, host_completion},
         {"case25_wait_order", 2, wait_order},
+        {"case25_never_waited_for", 2, never_waited_for},
         {"case30_cancel", 2, cancel},
         {0},
     };

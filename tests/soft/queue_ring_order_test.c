@@ -130,14 +130,16 @@ static void work_around_a_take_keeps_its_order(void **state)
     finish_streams();
 }
 
-static uint64_t launches(void)
+/* Launches and batches of memory operations. */
+static uint64_t driver_calls(void)
 {
-    return mgds_stats_value(MGDS_STAT_queue_launches);
+    return mgds_stats_value(MGDS_STAT_queue_launches) +
+           mgds_stats_value(MGDS_STAT_queue_batches);
 }
 
 static void a_flag_goes_with_what_it_is_behind(void **state)
 {
-    uint64_t before = launches();
+    uint64_t before = driver_calls();
     struct mgds_step steps[4];
 
     (void)state;
@@ -147,7 +149,7 @@ static void a_flag_goes_with_what_it_is_behind(void **state)
     steps[2] = ring_take(&place, &message);
     steps[3] = took();
     queue_put(in.gstream, steps, 4);
-    assert_int_equal(launches() - before, 2);
+    assert_int_equal(driver_calls() - before, 2);
     queue_await(&place.line[RING_SENT], place.serial);
     queue_await(&place.line[RING_TOOK], place.serial);
     mgds_gstream_passed(in.gstream, 1);
@@ -180,6 +182,78 @@ static void lists_may_mix_all_steps(void **state)
     mgds_gstream_passed(in.gstream, 3);
     assert_int_equal(queue_read(&place.line[LATER]), 2);
     assert_int_equal(queue_read(&place.line[RING_SENT]), place.serial - 1);
+    finish_streams();
+}
+
+/* A flag ahead of a take goes with it too, and comes while the take stands:
+ * what was before it is there for who sees it. */
+static void a_flag_ahead_of_a_take_tells_what_was_before(void **state)
+{
+    struct mgds_layout *layout = stage_bytes_of(BYTES);
+    struct mgds_buffer buffer = stage_buffer_at(place.src, layout, 1);
+    struct mgds_bounce *bounce;
+    struct mgds_step steps[4];
+    uint64_t before;
+
+    (void)state;
+    assert_int_equal(mgds_gstream_bounce(&bounce, in.gstream, &buffer), 0);
+    for (uint64_t i = 1; i <= 50; i++) {
+        ring_expect(&place, &message);
+        memset(mgds_bounce_base(bounce), 0xff, BYTES);
+        queue_write(&place.line[LATER], 0);
+        before = driver_calls();
+        steps[0] = queue_pack(bounce);
+        steps[1] = queue_flag(&place.line[LATER], i);
+        steps[2] = ring_take(&place, &message);
+        steps[3] = took();
+        queue_put(in.gstream, steps, 4);
+        assert_int_equal(driver_calls() - before, 2);
+        queue_await(&place.line[LATER], i);
+        assert_int_equal(queue_read(&place.line[LATER]), i);
+        ring_assert_same(mgds_bounce_base(bounce), place.in, BYTES);
+        assert_true(queue_read(&place.line[RING_TOOK]) < place.serial);
+        steps[0] = ring_push(&place, &message);
+        queue_put(out.gstream, steps, 1);
+        queue_await(&place.line[RING_TOOK], place.serial);
+        mgds_gstream_passed(in.gstream, 1);
+        ring_assert(&place);
+    }
+    mgds_bounce_destroy(bounce);
+    mgds_layout_put(layout);
+    finish_streams();
+}
+
+/* Of a flag between two takes each is told once, whichever it goes with. */
+static void flags_between_takes_come_once_and_in_order(void **state)
+{
+    const struct ring_message second = {
+        .from = 4000, .to = 5000, .bytes = 64, .posted = 100, .unit = 300};
+    struct mgds_step steps[6], push[2];
+
+    (void)state;
+    queue_write(&place.line[GATE], 0);
+    queue_write(&place.line[LATER], 0);
+    steps[0] = queue_flag(&place.line[GATE], 1);
+    ring_expect(&place, &message);
+    steps[1] = ring_take(&place, &message);
+    push[0] = ring_push(&place, &message);
+    steps[2] = queue_flag(&place.line[GATE], 2);
+    steps[3] = queue_flag(&place.line[LATER], 1);
+    ring_expect(&place, &second);
+    steps[4] = ring_take(&place, &second);
+    push[1] = ring_push(&place, &second);
+    steps[5] = took();
+    queue_put(in.gstream, steps, 6);
+    queue_await(&place.line[GATE], 1);
+    assert_int_equal(queue_read(&place.line[GATE]), 1);
+    assert_int_equal(queue_read(&place.line[LATER]), 0);
+    queue_put(out.gstream, &push[0], 1);
+    queue_await(&place.line[LATER], 1);
+    assert_int_equal(queue_read(&place.line[GATE]), 2);
+    assert_true(queue_read(&place.line[RING_TOOK]) < place.serial);
+    queue_put(out.gstream, &push[1], 1);
+    queue_await(&place.line[RING_TOOK], place.serial);
+    mgds_gstream_passed(in.gstream, 2);
     finish_streams();
 }
 
@@ -436,6 +510,8 @@ int main(void)
         cmocka_unit_test(work_around_a_take_keeps_its_order),
         cmocka_unit_test(a_flag_goes_with_what_it_is_behind),
         cmocka_unit_test(lists_may_mix_all_steps),
+        cmocka_unit_test(a_flag_ahead_of_a_take_tells_what_was_before),
+        cmocka_unit_test(flags_between_takes_come_once_and_in_order),
         cmocka_unit_test(freed_memory_is_left_out),
         cmocka_unit_test(takes_are_counted_as_waits),
         cmocka_unit_test(kernels_are_for_streams_that_may_wait_by_them),

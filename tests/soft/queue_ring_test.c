@@ -60,7 +60,7 @@ static void check(const struct ring_message *message, bool early)
     if (!early)
         put_take(message);
     await_sent();
-    assert_memory_equal(place.also, place.want_also, RING_AREA);
+    ring_assert_same(place.also, place.want_also, RING_AREA);
     await_taken();
     ring_assert(&place);
 }
@@ -292,7 +292,7 @@ static void either_end_of_a_push_may_be_left_out(void **state)
     queue_put(out.gstream, steps, 2);
     ring_expect_also(&place, &message);
     await_sent();
-    assert_memory_equal(place.also, place.want_also, RING_AREA);
+    ring_assert_same(place.also, place.want_also, RING_AREA);
     finish_streams();
 }
 
@@ -342,7 +342,7 @@ static void check_records(uint64_t form)
             .also = 8 * (i % 21),
         };
 
-        check_record(&message, form, i < (size_t)(SIZES * SIZES));
+        check_record(&message, form, i < (size_t)SIZES * SIZES);
     }
     finish_streams();
 }

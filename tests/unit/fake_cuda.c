@@ -71,6 +71,12 @@ CUresult cuDriverGetVersion(int *version)
     return fake_script.version_result;
 }
 
+static CUresult cuDeviceGetUuid(CUuuid *uuid, CUdevice device)
+{
+    memset(uuid, device, sizeof(*uuid));
+    return CUDA_SUCCESS;
+}
+
 static CUresult cuDeviceGetCount(int *count)
 {
     *count = fake_script.devices;

@@ -11,8 +11,22 @@
 #include "shim/gds/cuda/result.h"
 #include "shim/gds/cuda/stream.h"
 
+_Static_assert(sizeof(struct mgds_gpu_id) == sizeof(CUuuid), "the driver's");
 _Static_assert(sizeof(struct mgds_shared_name) == sizeof(CUipcMemHandle),
                "the driver's handle");
+
+int mgds_gpu_identify(struct mgds_gpu_id *out, const struct mgds_context *ctx)
+{
+    const struct mgds_driver *driver = mgds_driver();
+    CUuuid uuid;
+    int rc;
+
+    if (!driver || !driver->cuDeviceGetUuid)
+        return -ENOTSUP;
+    rc = mgds_cu(driver->cuDeviceGetUuid(&uuid, ctx->device));
+    memcpy(out, &uuid, sizeof(*out));
+    return rc;
+}
 
 static bool has_calls(const struct mgds_driver *driver)
 {

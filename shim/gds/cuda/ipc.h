@@ -8,6 +8,14 @@
 #include "shim/gds/cuda/context.h"
 #include "shim/gds/cuda/defer.h"
 
+/* Which GPU, or part of one, a context is of: the same in all processes. */
+struct mgds_gpu_id {
+    unsigned char bytes[16];
+};
+
+/* -ENOTSUP, or what the driver says. */
+int mgds_gpu_identify(struct mgds_gpu_id *out, const struct mgds_context *ctx);
+
 /* Memory of the context's device, all 0. */
 struct mgds_shared {
     void *addr;

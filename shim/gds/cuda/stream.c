@@ -63,3 +63,9 @@ bool mgds_stream_is_per_thread(const void *stream)
 {
     return stream == (const void *)CU_STREAM_PER_THREAD;
 }
+
+bool mgds_stream_is_current(const void *stream)
+{
+    return !stream || stream == (const void *)CU_STREAM_LEGACY ||
+           mgds_stream_is_per_thread(stream);
+}

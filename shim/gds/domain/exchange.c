@@ -20,8 +20,7 @@ struct early {
 static struct early *early, **early_last = &early;
 static bool early_reached; /* an RTS came: what is early may be due */
 
-/* One message less makes a peer useless. Lost peers, and the wire's end, are
- * told otherwise. */
+/* One message less makes a peer useless. Other ends are told otherwise. */
 static void posted(void *arg, int rc)
 {
     const struct mgds_wire_peer *peer = (const struct mgds_wire_peer *)arg;
@@ -307,8 +306,7 @@ void mgds_exchange_meet(struct mgds_domain *domain, int rank)
     post(domain->peer[rank], &message);
 }
 
-/* Its stream may stand in the kernel that waits for the message: if its bytes
- * did not come, they never will. */
+/* Bytes that did not come never will: its stream may stand for them. */
 static void fail_take(struct mgds_op *op, int error)
 {
     struct mgds_gstream *stream = op->line->stream;

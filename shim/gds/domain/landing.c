@@ -32,7 +32,8 @@ struct mgds_landing {
     uint64_t process;
     const struct mgds_member *members; /* likewise */
     struct mgds_ring **ring;           /* by own index */
-    struct mgds_lane **lane;           /* by own index, then by source */
+    bool *shared; /* by own index: another process has a stream of its GPU */
+    struct mgds_lane **lane; /* by own index, then by source */
 };
 
 static unsigned streams_of(const struct mgds_member *member)
@@ -126,7 +127,8 @@ int mgds_landing_create(struct mgds_landing **out,
     landing->lane = (struct mgds_lane **)mgds_calloc(
         (size_t)landing->streams * landing->base[landing->peers],
         sizeof(struct mgds_lane *));
-    if (!landing->ring || !landing->lane)
+    landing->shared = (bool *)mgds_calloc(landing->streams, sizeof(bool));
+    if (!landing->ring || !landing->lane || !landing->shared)
         goto put;
     make_rings(landing);
     *out = landing;
@@ -194,9 +196,23 @@ static struct mgds_lane **lane_at(const struct mgds_landing *landing,
     return &landing->lane[(size_t)index * landing->base[landing->peers] + to];
 }
 
-static void hear(const struct mgds_landing *landing, unsigned index,
-                 unsigned rank, unsigned to_index,
-                 const struct mgds_ring_handle *handle)
+/* Processes that share a GPU have it in turns: while one waits in a kernel the
+ * other one, which it waits for, does not run. There waits are left to memory
+ * operations, unless kernels are asked for. */
+static bool shares(const struct mgds_landing *landing, unsigned index,
+                   const struct mgds_ring_handle *handle)
+{
+    struct mgds_ring_handle mine;
+
+    if (!landing->ring[index] || handle->regions == 0 ||
+        mgds_ctx()->config.trigger == MGDS_TRIGGER_KERNEL)
+        return false;
+    mgds_ring_tell(landing->ring[index], &mine);
+    return memcmp(&mine.gpu, &handle->gpu, sizeof(mine.gpu)) == 0;
+}
+
+static void hear(struct mgds_landing *landing, unsigned index, unsigned rank,
+                 unsigned to_index, const struct mgds_ring_handle *handle)
 {
     unsigned to = landing->base[rank] + to_index;
     int mine = landing->region[landing->base[landing->rank] + index];
@@ -206,6 +222,10 @@ static void hear(const struct mgds_landing *landing, unsigned index,
     if (mine < 0 || landing->region[to] < 0 || !takes(landing, index) ||
         (uint32_t)mine >= handle->regions)
         return;
+    if (!own && shares(landing, index, handle)) {
+        landing->shared[index] = true;
+        return;
+    }
     rc = open_lane(lane_at(landing, index, to),
                    mgds_gstream_context(landing->stream[index]), handle,
                    (uint32_t)mine, own);
@@ -256,6 +276,7 @@ void mgds_landing_put(struct mgds_landing *landing)
         close_lane(landing->lane[i]);
     for (unsigned i = 0; landing->ring && i < landing->streams; i++)
         mgds_ring_destroy(landing->ring[i]);
+    free(landing->shared);
     free(landing->lane);
     free(landing->ring);
     free(landing->region);
@@ -265,7 +286,7 @@ void mgds_landing_put(struct mgds_landing *landing)
 
 bool mgds_landing_takes(const struct mgds_landing *landing, unsigned index)
 {
-    return landing && landing->ring[index];
+    return landing && landing->ring[index] && !landing->shared[index];
 }
 
 struct mgds_lane *mgds_landing_place(const struct mgds_landing *landing,

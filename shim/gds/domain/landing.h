@@ -19,7 +19,8 @@
  *
  * Handles are exchanged by the caller (tell, hear), in the collective call that
  * makes the communicator. Rings are NULL, and lanes none, wherever something is
- * missing: a GPU stream, kernels, the same host, peer access.
+ * missing: a GPU stream, kernels, the same host, peer access, a GPU of one's
+ * own.
  *
  * Concurrency: tell and hear before the landing is used; place and give under
  * the engine's lock; the rest is constant. Counted.

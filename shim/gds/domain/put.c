@@ -72,14 +72,17 @@ static struct mgds_step unpack_of(const struct mgds_op *op)
 }
 
 /* Where the message is, if that is known, else where it will be said. */
-static struct mgds_step take_of(const struct mgds_op *op)
+static struct mgds_step take_of(const struct mgds_put *put,
+                                const struct mgds_op *op)
 {
     struct mgds_step step = {.kind = MGDS_STEP_TAKE,
                              .user = user_of(op),
                              .bytes = op->bytes,
-                             .bounce = op->bounce,
                              .record = op->words};
 
+    /* a buffer of an earlier call is looked at again */
+    if (put->op != op)
+        step.bounce = op->bounce;
     if (op->known) {
         step.record = NULL;
         step.serial = op->message->serial;
@@ -105,7 +108,7 @@ void mgds_put_wait(struct mgds_put *put, struct mgds_wait *wait)
         put->domain = wait->op[0]->domain->id;
     for (unsigned i = 0; i < wait->count; i++)
         if (wait->op[i]->taking)
-            add(put, take_of(wait->op[i]));
+            add(put, take_of(put, wait->op[i]));
     wait->takes = put->n - before;
     if (wait->put)
         add(put, (struct mgds_step){.kind = MGDS_STEP_WAIT,

@@ -125,10 +125,15 @@ static int check_thread(const struct mgds_gstream *stream)
 
 int mgds_gstream_capturing(struct mgds_gstream *stream)
 {
+    const struct mgds_context *ctx = mgds_gstream_context(stream);
     int rc = check_thread(stream);
 
-    if (rc == 0)
-        rc = mgds_context_enter(mgds_gstream_context(stream));
+    if (rc < 0)
+        return rc;
+    if (!mgds_stream_is_current(stream->native))
+        return mgds_context_lives(ctx) ? mgds_stream_capturing(stream->native)
+                                       : -ESHUTDOWN;
+    rc = mgds_context_enter(ctx);
     if (rc < 0)
         return rc;
     rc = mgds_stream_capturing(stream->native);

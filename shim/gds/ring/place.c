@@ -39,6 +39,7 @@ uint64_t mgds_places_out(const struct mgds_places *places)
 /* Twice as many; each stays where its serial says. */
 static int grow(struct mgds_places *places)
 {
+    struct mgds_place *old = places->out;
     struct mgds_places larger = *places;
 
     larger.capacity *= 2;
@@ -48,8 +49,8 @@ static int grow(struct mgds_places *places)
         return -ENOMEM;
     for (uint64_t s = places->oldest; s < places->next; s++)
         *find(&larger, s) = *find(places, s);
-    free(places->out);
     *places = larger;
+    free(old);
     return 0;
 }
 

@@ -13,6 +13,7 @@
 struct mgds_ring {
     struct mgds_shared *memory;
     struct mgds_shared_name name;
+    struct mgds_gpu_id gpu;
     uint32_t regions, units;
     LIST_ENTRY(mgds_ring) link; /* while nobody has it */
 };
@@ -75,6 +76,8 @@ static int make(struct mgds_ring **out, struct mgds_context *ctx, size_t bytes)
     rc = mgds_shared_create(&ring->memory, ctx, bytes);
     if (rc == 0)
         rc = mgds_shared_tell(ring->memory, &ring->name);
+    if (rc == 0)
+        rc = mgds_gpu_identify(&ring->gpu, ctx);
     if (rc < 0)
         free_ring(ring);
     else
@@ -113,6 +116,7 @@ void mgds_ring_destroy(struct mgds_ring *ring)
 void mgds_ring_tell(const struct mgds_ring *ring, struct mgds_ring_handle *out)
 {
     *out = (struct mgds_ring_handle){.name = ring->name,
+                                     .gpu = ring->gpu,
                                      .address = (uintptr_t)ring->memory->addr,
                                      .context = ring->memory->ctx->id,
                                      .regions = ring->regions,
@@ -153,16 +157,19 @@ static struct mgds_ring_view *find_view(const struct mgds_context *ctx,
 
 static int look(struct mgds_ring_view *view, struct mgds_context *ctx, bool own)
 {
+    struct mgds_mapped *mapped = NULL;
     int rc;
 
     if (own) {
         view->addr = (char *)(uintptr_t)view->of.address;
         return view->of.context == ctx->id ? 0 : -EXDEV;
     }
-    rc = mgds_mapped_create(&view->mapped, ctx, &view->of.name);
-    if (rc == 0)
-        view->addr = (char *)view->mapped->addr;
-    return rc;
+    rc = mgds_mapped_create(&mapped, ctx, &view->of.name);
+    if (rc < 0 || !mapped)
+        return rc;
+    view->mapped = mapped;
+    view->addr = (char *)mapped->addr;
+    return 0;
 }
 
 int mgds_ring_view_create(struct mgds_ring_view **out, struct mgds_context *ctx,

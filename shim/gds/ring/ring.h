@@ -29,6 +29,7 @@ struct mgds_ring_view;
 /* What a member tells the others of a ring. Plain; all 0: there is none. */
 struct mgds_ring_handle {
     struct mgds_shared_name name;
+    struct mgds_gpu_id gpu;
     uint64_t address; /* in its process */
     uint64_t context; /* its id there */
     uint32_t regions;
