@@ -188,7 +188,7 @@ static void view_from_both(void **state)
     struct mgds_ring_view *view[2][2];
 
     (void)state;
-    for (uint32_t i = 0; i < 2; i++) {
+    for (uint64_t i = 0; i < 2; i++) {
         struct mgds_ring_handle handle = ring_heard();
 
         for (uint32_t j = 0; j < 2; j++) {

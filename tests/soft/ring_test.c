@@ -81,7 +81,7 @@ static void ring_is_zero_and_its_regions_lie_in_a_row(void **state)
     ring_assert_zero(first, ALL);
     for (uint32_t i = 0; i < REGIONS; i++)
         assert_ptr_equal(mgds_ring_region(ring, i),
-                         first + i * UNITS * sizeof(struct mgds_unit));
+                         first + (size_t)i * UNITS * sizeof(struct mgds_unit));
     assert_true(handle.address == (uintptr_t)first);
     assert_int_equal(handle.regions, REGIONS);
     assert_int_equal(handle.units, UNITS);
