@@ -15,7 +15,7 @@
 #include "tests/soft/ring_pair.h"
 #include "tests/soft/stage_place.h"
 
-enum { THREADS = 4 };
+enum { THREADS = 4, VIEWS = 5000 };
 
 static void run_on(const char *owner_host, void (*owner)(void **state),
                    const char *viewer_host, void (*viewer)(void **state))
@@ -413,7 +413,7 @@ static void *view_many(void *arg)
     char *addr = NULL;
 
     OK(cu.cuCtxSetCurrent(stage_primary[0]));
-    for (int i = 0; i < 200; i++) {
+    for (int i = 0; i < VIEWS; i++) {
         struct mgds_ring_view *view =
             ring_view(ring_context[0], (const struct mgds_ring_handle *)arg);
 
@@ -444,6 +444,39 @@ static void view_by_threads(void **state)
     ring_meet();
 }
 
+static int stop; /* atomic */
+
+static void *end_often(void *arg)
+{
+    (void)arg;
+    OK(cu.cuCtxSetCurrent(stage_primary[0]));
+    while (!__atomic_load_n(&stop, __ATOMIC_RELAXED)) {
+        mgds_rings_fini();
+        mgds_defer_drain();
+    }
+    return NULL;
+}
+
+static void view_while_ending(void **state)
+{
+    struct mgds_ring_handle handle = ring_heard();
+    pthread_t thread;
+
+    (void)state;
+    assert_int_equal(pthread_create(&thread, NULL, end_often, NULL), 0);
+    for (int i = 0; i < VIEWS; i++)
+        mgds_ring_view_destroy(ring_view(ring_context[0], &handle));
+    __atomic_store_n(&stop, 1, __ATOMIC_RELAXED);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    ring_meet();
+}
+
+static void views_may_go_while_rings_end(void **state)
+{
+    (void)state;
+    run(have_a_ring, view_while_ending);
+}
+
 static void threads_share_one_mapping(void **state)
 {
     (void)state;
@@ -466,6 +499,7 @@ int main(void)
         cmocka_unit_test(programs_that_are_started_change_nothing),
         cmocka_unit_test(view_that_fails_leaves_nothing_behind),
         cmocka_unit_test(threads_share_one_mapping),
+        cmocka_unit_test(views_may_go_while_rings_end),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

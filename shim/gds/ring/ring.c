@@ -38,8 +38,7 @@ static size_t bytes_of(uint32_t regions, uint32_t units)
 static bool fits(const struct mgds_ring *ring, const struct mgds_context *ctx,
                  size_t bytes)
 {
-    return ring->memory->bytes == bytes && ring->memory->ctx == ctx &&
-           mgds_context_lives(ctx);
+    return ring->memory->bytes == bytes && ring->memory->ctx == ctx;
 }
 
 static struct mgds_ring *take_spare(const struct mgds_context *ctx,
@@ -147,7 +146,10 @@ static struct mgds_ring_view *find_view(const struct mgds_context *ctx,
     {
         if (shows(view, ctx, handle)) {
             view->refs++;
-            view->of = *handle;
+            /* Who has it of a ring of another shape has asked for its region
+             * long ago; all others may be reading. */
+            if (view->of.units != handle->units)
+                view->of = *handle;
             break;
         }
     }
@@ -200,12 +202,15 @@ int mgds_ring_view_create(struct mgds_ring_view **out, struct mgds_context *ctx,
 
 void mgds_ring_view_destroy(struct mgds_ring_view *view)
 {
+    bool own;
+
     if (!view)
         return;
     mgds_lock_acquire(&rings_lock);
-    view->refs--;
+    own = !view->mapped;
+    view->refs--; /* from here on mgds_rings_fini may free one that is mapped */
     mgds_lock_release(&rings_lock);
-    if (!view->mapped)
+    if (own)
         free(view);
 }
 
