@@ -492,15 +492,17 @@ void mgds_orphans_poll(void)
 /* An error that nobody asked for is told by the domain. */
 void mgds_op_put(struct mgds_op *op)
 {
+    bool orphaned;
+
     if (!op)
         return;
-    if (!op->seen && needs_lift(op)) {
-        adopt(op);
-        return;
-    }
     mgds_engine_enter();
-    if (op->done && !op->seen && op->error)
+    orphaned = !op->seen && needs_lift(op);
+    if (!orphaned && op->done && !op->seen && op->error)
         mgds_domain_keep_error(op->domain, op->error);
     mgds_engine_leave();
-    let_go(op);
+    if (orphaned)
+        adopt(op);
+    else
+        let_go(op);
 }
