@@ -204,12 +204,12 @@ static void truncation_is_fatal(void)
     struct enq_buffer b;
 
     enq_lane_open(&lane);
-    enq_buffer_open(&b, enq.rank == 0 ? 200 : 100);
-    if (enq.rank == 0) {
-        enq_send(&lane, &b, 1, 1);
-        enq_hear(1); /* in vain */
+    enq_buffer_open(&b, enq.rank == 0 ? 100 : 200);
+    if (enq.rank == 1) {
+        enq_send(&lane, &b, 0, 1);
+        enq_hear(0); /* in vain */
     } else {
-        enq_recv(&lane, &b, 0, 1, MPI_STATUS_IGNORE);
+        enq_recv(&lane, &b, 1, 1, MPI_STATUS_IGNORE);
         enq_sync(&lane);
         MPIX_Send_enqueue(b.at, 1, MPI_BYTE, MPI_PROC_NULL, 1, lane.comm);
         printf("not reached\n");
