@@ -5,11 +5,14 @@
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "shim/base/alloc.h"
 #include "shim/gds/cuda/driver.h"
 #include "shim/gds/cuda/result.h"
 #include "shim/gds/cuda/stream.h"
+
+enum { PATIENCE = 2 /* seconds */ };
 
 _Static_assert(sizeof(struct mgds_gpu_id) == sizeof(CUuuid), "the driver's");
 _Static_assert(sizeof(struct mgds_shared_name) == sizeof(CUipcMemHandle),
@@ -28,6 +31,14 @@ int mgds_gpu_identify(struct mgds_gpu_id *out, const struct mgds_context *ctx)
     return rc;
 }
 
+static time_t seconds(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return now.tv_sec;
+}
+
 static bool has_calls(const struct mgds_driver *driver)
 {
     return driver && driver->cuMemAlloc && driver->cuMemFree &&
@@ -35,13 +46,18 @@ static bool has_calls(const struct mgds_driver *driver)
            driver->cuIpcOpenMemHandle && driver->cuIpcCloseMemHandle;
 }
 
-/* The stream is ours, nothing on it waits for anybody. */
+/* The stream is ours, nothing on it waits for anybody; but where waits stand in
+ * all hardware queues it does not run before they are over: -EBUSY. */
 static int finish(void *stream)
 {
+    time_t end = seconds() + PATIENCE;
     int rc;
 
-    while ((rc = mgds_stream_query(stream)) == 0)
+    while ((rc = mgds_stream_query(stream)) == 0) {
+        if (seconds() > end)
+            return -EBUSY;
         sched_yield();
+    }
     return rc < 0 ? rc : 0;
 }
 

@@ -25,7 +25,8 @@ struct mgds_shared {
 };
 
 /* Waits until it is zeroed, on a stream of our own. -ENOMEM, -ESHUTDOWN,
- * -ENOTSUP. Not on a path that a wait depends on. */
+ * -ENOTSUP; -EBUSY: no hardware queue is free for it. Not on a path that a wait
+ * depends on. */
 int mgds_shared_create(struct mgds_shared **out, struct mgds_context *ctx,
                        size_t bytes);
 
