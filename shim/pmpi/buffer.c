@@ -89,34 +89,48 @@ static int look(struct mgds_buffer *buffer)
 
 /* 0 if the buffer is host memory for sure, without its layout: most are, and
  * have simple datatypes. Negative errno as mgds_ptr_find. */
-static int glance(const struct mgds_buffer *buffer, MPI_Datatype type)
+static int glance(const void *addr, size_t count, MPI_Datatype type)
 {
     size_t size = mgds_type_basic_size(type), bytes;
     struct mgds_ptr ptr;
     int rc;
 
-    if (size == 0 || __builtin_mul_overflow(size, buffer->count, &bytes))
+    if (size == 0 || __builtin_mul_overflow(size, count, &bytes))
         return 1;
-    rc = mgds_ptr_find(&ptr, buffer->addr, bytes);
+    rc = mgds_ptr_find(&ptr, addr, bytes);
     return rc < 0 ? rc : mgds_ptr_is_gpu(&ptr);
+}
+
+int mgds_buffer_find(struct mgds_buffer *out, const void *addr, MPI_Count count,
+                     MPI_Datatype type)
+{
+    struct mgds_buffer buffer = {.addr = (void *)addr, .count = (size_t)count};
+    int rc = mgds_type_layout(&buffer.layout, type);
+
+    if (rc < 0)
+        return rc;
+    rc = count > 0 ? look(&buffer) : 0;
+    if (rc >= 0)
+        *out = buffer;
+    else
+        mgds_buffer_put(&buffer);
+    return rc;
 }
 
 int mgds_buffer_look(struct mgds_buffer *out, const void *addr, MPI_Count count,
                      MPI_Datatype type)
 {
-    struct mgds_buffer buffer = {.addr = (void *)addr};
+    struct mgds_buffer buffer;
     int rc;
 
     if (count <= 0 || addr == MPI_IN_PLACE)
         return 0;
-    buffer.count = (size_t)count;
-    rc = glance(&buffer, type);
+    rc = glance(addr, (size_t)count, type);
     if (rc <= 0)
         return rc;
-    rc = mgds_type_layout(&buffer.layout, type);
+    rc = mgds_buffer_find(&buffer, addr, count, type);
     if (rc < 0)
         return rc == -EINVAL ? 0 : rc;
-    rc = look(&buffer);
     if (rc == 1 && !mgds_aware_stages(&buffer.ptr))
         rc = 0;
     if (rc == 1)

@@ -53,11 +53,29 @@ static void cancel_below(struct mgds_greq *greq)
         MGDS_NEXT(Cancel, 1)((mgds_word)&greq->below);
 }
 
+static void step_own(struct mgds_greq *greq)
+{
+    int error = 0;
+    int rc = greq->ops->test(greq->state, &greq->status, &error);
+
+    if (rc == 0)
+        return;
+    if (rc < 0)
+        error = rc;
+    if (error < 0)
+        fail(greq, error);
+    greq->phase = MGDS_GREQ_DONE;
+}
+
 static void step_below(struct mgds_greq *greq)
 {
     int flag = 0;
     int rc;
 
+    if (greq->ops->test) {
+        step_own(greq);
+        return;
+    }
     cancel_below(greq);
     greq->error = (int)MGDS_NEXT(Test, 3)(
         (mgds_word)&greq->below, (mgds_word)&flag, (mgds_word)&greq->status);
@@ -166,10 +184,10 @@ static int give_up(void *state)
         return MPI_SUCCESS;
     }
     mgds_staged_remove(&greq->staged);
-    if (greq->phase != MGDS_GREQ_DONE) {
+    if (greq->phase != MGDS_GREQ_DONE && !greq->ops->test) {
         greq->freed = true;
         mgds_staged_orphan(&greq->staged);
-    } else if (watch.watching) {
+    } else if (greq->phase == MGDS_GREQ_DONE && watch.watching) {
         greq->next = watch.consumed;
         watch.consumed = greq;
     } else {
@@ -184,7 +202,9 @@ static int cancel(void *state, int complete)
 {
     struct mgds_greq *greq = state;
 
-    if (!complete)
+    if (greq->ops->cancel)
+        greq->ops->cancel(greq->state);
+    else if (!complete)
         __atomic_store_n(&greq->cancelled, true, __ATOMIC_RELAXED);
     return MPI_SUCCESS;
 }
@@ -209,8 +229,11 @@ static int wait_all(int count, void **states, double timeout,
         left = 0;
         for (int i = 0; i < count; i++)
             left += !mgds_greq_poll(states[i]);
-        if (left > 0)
+        if (left > 0) {
+            /* Operations of our own do not look at MPI's network. */
+            mgds_below_progress();
             sched_yield();
+        }
     }
     return MPI_SUCCESS;
 }
@@ -278,6 +301,32 @@ void mgds_greq_drop(struct mgds_greq *greq)
 
     MGDS_NEXT(Grequest_complete, 1)((mgds_word)handle);
     MGDS_NEXT(Request_free, 1)((mgds_word)&handle);
+}
+
+void mgds_greq_discard(struct mgds_greq *greq)
+{
+    MPI_Request handle = greq->staged.handle;
+
+    if (greq->phase != MGDS_GREQ_DONE)
+        MGDS_NEXT(Grequest_complete, 1)((mgds_word)handle);
+    greq->phase = MGDS_GREQ_DONE;
+    MGDS_NEXT(Request_free, 1)((mgds_word)&handle);
+}
+
+void *mgds_greq_own_state(MPI_Request handle, const struct mgds_greq_ops *ops,
+                          struct mgds_greq **out)
+{
+    struct mgds_greq *greq = mgds_greq_of(mgds_staged_find(handle));
+
+    if (!greq || greq->ops != ops)
+        return NULL;
+    *out = greq;
+    return greq->state;
+}
+
+MPI_Request mgds_greq_handle(const struct mgds_greq *greq)
+{
+    return greq->staged.handle;
 }
 
 void mgds_greq_watch(void)

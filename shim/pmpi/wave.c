@@ -90,8 +90,10 @@ bool mgds_wave_drive(struct mgds_wave *wave)
 
 void mgds_wave_drive_all(struct mgds_wave *wave)
 {
-    while (!mgds_wave_drive(wave))
+    while (!mgds_wave_drive(wave)) {
+        mgds_below_progress();
         sched_yield();
+    }
 }
 
 static int land_persistent(struct mgds_staged *staged, const MPI_Status *status,
