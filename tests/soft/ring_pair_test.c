@@ -176,9 +176,9 @@ static void have_rings_on_both(void **state)
     ring_meet();
     for (int i = 0; i < 2; i++) {
         ring_assert_filled(mgds_ring_region(ring[i], 0), RING_UNITS,
-                           10 * (unsigned)i);
+                           10 * (uint64_t)i);
         ring_assert_filled(mgds_ring_region(ring[i], 1), RING_UNITS,
-                           10 * (unsigned)i + 1);
+                           10 * (uint64_t)i + 1);
         mgds_ring_destroy(ring[i]);
     }
 }
