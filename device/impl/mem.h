@@ -138,10 +138,13 @@ MGDS_FN uint32_t mgds_add_gpu32(uint32_t *p, uint32_t v)
 }
 
 /* A unit goes and comes whole, as one 16-byte access: whoever reads the word
- * has the data of the same store. No order with anything else. */
+ * has the data of the same store. PTX promises that of .b128, which is one
+ * scalar, and not of vectors. No order with anything else. */
 MGDS_FN void mgds_store_unit(struct mgds_unit *p, struct mgds_unit v)
 {
-    asm volatile("st.volatile.global.v2.u64 [%0], {%1, %2};" ::"l"(p),
+    asm volatile("{\n\t.reg .b128 u;\n\t"
+                 "mov.b128 u, {%1, %2};\n\t"
+                 "st.relaxed.sys.global.b128 [%0], u;\n\t}" ::"l"(p),
                  "l"(v.data), "l"(v.word)
                  : "memory");
 }
@@ -149,7 +152,9 @@ MGDS_FN void mgds_store_unit(struct mgds_unit *p, struct mgds_unit v)
 MGDS_FN struct mgds_unit mgds_load_unit(const struct mgds_unit *p)
 {
     struct mgds_unit v;
-    asm volatile("ld.volatile.global.v2.u64 {%0, %1}, [%2];"
+    asm volatile("{\n\t.reg .b128 u;\n\t"
+                 "ld.relaxed.sys.global.b128 u, [%2];\n\t"
+                 "mov.b128 {%0, %1}, u;\n\t}"
                  : "=l"(v.data), "=l"(v.word)
                  : "l"(p)
                  : "memory");
