@@ -199,8 +199,8 @@ class Devices(DoctorTest):
         self.assert_check(report, "peers", "ok", "every one")
         self.assert_check(report, "memops", "ok", " dma_buf")
         pairs = {(p["a"], p["b"]): p["why_not"] for p in report["pairs"]}
-        self.assertIn("not in version", pairs[0, 0]["self"])
-        self.assertIn("not in version", pairs[0, 1]["p2p"])
+        self.assertIn("only in version", pairs[0, 0]["self"])
+        self.assertIn("only in version", pairs[0, 1]["p2p"])
         self.assertIn("no HCA", pairs[0, 1]["ib-gpu"])
 
     def test_driver_without_devices(self):

@@ -1,5 +1,5 @@
-/* The way of data between ranks. This version has none of its own: the
- * library passes host and GPU buffers to the MPI underneath. */
+/* The way of data between ranks. What ordinary calls carry goes by the MPI
+ * underneath; what is enqueued on streams has paths of ours. */
 #include "tools/doctor/pairs.h"
 
 #include "tools/doctor/exam.h"
@@ -22,6 +22,15 @@ static const unsigned needs[MGDS_PATH_COUNT] = {
     [MGDS_PATH_UCX] = NEED_TWO_RANKS | NEED_GPU,
 };
 
+/* What goes by a path that nothing keeps a pair from. */
+static const char *const carries[MGDS_PATH_COUNT] = {
+    [MGDS_PATH_SELF] = "short enqueued messages only in version " MGDS_VERSION,
+    [MGDS_PATH_P2P] = "short enqueued messages only in version " MGDS_VERSION,
+    [MGDS_PATH_IB_GPU] = "not in version " MGDS_VERSION,
+    [MGDS_PATH_IB_CPU] = "not in version " MGDS_VERSION,
+    [MGDS_PATH_UCX] = "enqueued messages only in version " MGDS_VERSION,
+};
+
 static bool all_peers(const struct mgds_gpu_facts *gpu)
 {
     for (size_t from = 0; from < gpu->count; from++)
@@ -33,10 +42,12 @@ static bool all_peers(const struct mgds_gpu_facts *gpu)
 
 /* What of the path's needs the pair lacks; both are the ranks that asked the
  * devices of their hosts. */
-static const char *find_lack(unsigned need, bool same_host,
+static const char *find_lack(int path, bool same_host,
                              const struct mgds_rank_facts *a,
                              const struct mgds_rank_facts *b)
 {
+    unsigned need = needs[path];
+
     if ((need & NEED_ONE_HOST) && !same_host)
         return "the ranks are on different hosts";
     if ((need & NEED_GPU) && (a->gpu.count == 0 || b->gpu.count == 0))
@@ -46,7 +57,7 @@ static const char *find_lack(unsigned need, bool same_host,
     if ((need & NEED_HCA) &&
         (mgds_hca_active(a->hca) == 0 || mgds_hca_active(b->hca) == 0))
         return "no HCA with an active port";
-    return "not in version " MGDS_VERSION;
+    return carries[path];
 }
 
 void mgds_pair_judge(struct mgds_pair *pair, const struct mgds_facts *facts,
@@ -66,7 +77,7 @@ void mgds_pair_judge(struct mgds_pair *pair, const struct mgds_facts *facts,
     for (int path = 0; path < MGDS_PATH_COUNT; path++)
         if (!(needs[path] & foreign))
             pair->why_not[path] =
-                find_lack(needs[path], pair->same_host, host_a, host_b);
+                find_lack(path, pair->same_host, host_a, host_b);
 }
 
 static bool find_pair(struct mgds_pair *pair, const struct mgds_facts *facts,
@@ -111,7 +122,7 @@ void mgds_check_pairs(struct mgds_finding *finding,
         return;
     }
     mgds_finding_set(finding, MGDS_FALLBACK,
-                     "MPI carries host and GPU buffers; no path of ours:");
+                     "MPI carries host and GPU buffers; paths of ours:");
     mgds_pair_judge(&pair, facts, 0, 0);
     describe(finding, "a rank with itself", &pair);
     if (find_pair(&pair, facts, true))
