@@ -77,14 +77,19 @@ void mgds_wave_fini(struct mgds_wave *wave)
 
 bool mgds_wave_drive(struct mgds_wave *wave)
 {
-    bool done = true;
+    struct mgds_greq_pass pass;
+    bool done;
 
+    mgds_greq_pass_begin(&pass);
     for (int i = 0; i < wave->count && wave->greqs > 0; i++) {
         struct mgds_greq *greq = mgds_greq_of(wave->drops[i].staged);
 
-        if (greq && !mgds_greq_poll(greq))
-            done = false;
+        if (greq)
+            mgds_greq_pass_step(&pass, greq);
     }
+    done = mgds_greq_pass_end(&pass);
+    if (!done && !pass.tested)
+        mgds_below_progress();
     return done;
 }
 
