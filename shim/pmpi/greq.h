@@ -6,6 +6,7 @@
 #define MGDS_PMPI_GREQ_H
 
 #include <stdbool.h>
+#include <stddef.h>
 
 #include "shim/pmpi/grequest.h"
 #include "shim/pmpi/staged.h"

@@ -1,4 +1,4 @@
-/* Rounds; see round.h. */
+/* Several bounces copied at once; see round.h. */
 #include "shim/gds/stage/round.h"
 
 #include <stdbool.h>

@@ -46,12 +46,12 @@ static void one_message(char *out, char *in)
 static void many_messages(char *out, char *in)
 {
     MPI_Request requests[2 * MANY];
-    int part = BYTES / MANY;
+    const int part = BYTES / MANY;
 
-    for (int i = 0; i < MANY; i++) {
-        MPI_Irecv(in + i * part, part, MPI_BYTE, gpu_rank, TAG, MPI_COMM_WORLD,
+    for (int i = 0; i < MANY; i++, in += part, out += part) {
+        MPI_Irecv(in, part, MPI_BYTE, gpu_rank, TAG, MPI_COMM_WORLD,
                   &requests[i]);
-        MPI_Isend(out + i * part, part, MPI_BYTE, gpu_rank, TAG, MPI_COMM_WORLD,
+        MPI_Isend(out, part, MPI_BYTE, gpu_rank, TAG, MPI_COMM_WORLD,
                   &requests[MANY + i]);
     }
     MPI_Waitall(2 * MANY, requests, gpu_ignored());
