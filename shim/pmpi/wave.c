@@ -220,7 +220,7 @@ static void note_greq(struct errors *errors, struct mgds_greq *greq)
 {
     int error = mgds_greq_error(greq);
 
-    for (int k = 0; k < errors->completed; k++)
+    for (int k = 0; error != MPI_SUCCESS && k < errors->completed; k++)
         if (errors->wave->drops[index_of(errors, k)].handle ==
             greq->staged.handle)
             note(errors, k, error);

@@ -194,6 +194,7 @@ static void piece_that_cannot_be_asked_for_is_not_used_again(void **state)
     struct mgds_driver *driver = (struct mgds_driver *)(void *)mgds_driver();
     const struct mgds_driver whole = *driver;
     struct mgds_bounce *bounce, *next;
+    struct mgds_piece *piece;
     struct mgds_stage *stage;
     struct stage_place place;
     void *base;
@@ -203,6 +204,7 @@ static void piece_that_cannot_be_asked_for_is_not_used_again(void **state)
     bounce = bounce_at(&place, ORIGIN, BYTES);
     base = mgds_bounce_base(bounce);
     memset(base, 0x5a, BYTES);
+    piece = bounce->piece;
     stage = mgds_stage_get(bounce->stage);
     hold(stage);
     assert_int_equal(mgds_bounce_up(bounce, 0, SIZE_MAX), 0);
@@ -216,6 +218,7 @@ static void piece_that_cannot_be_asked_for_is_not_used_again(void **state)
     memset(mgds_bounce_base(next), 0, BYTES);
     let_go(stage);
     mgds_bounce_destroy(next);
+    mgds_pool_give(stage->pool, piece);
     mgds_stage_put(stage);
     memset(place.want + ORIGIN, 0x5a, BYTES);
     stage_assert_place(&place);

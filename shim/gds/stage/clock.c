@@ -57,7 +57,7 @@ static void advance(struct mgds_clock *clock, uint64_t ticket)
     if (ticket > clock->done) {
         /* Release: who sees it may use the memory that was copied from. */
         __atomic_store_n(&clock->done, ticket, __ATOMIC_RELEASE);
-        clock->waiting = false;
+        __atomic_store_n(&clock->news, 0, __ATOMIC_RELAXED);
     }
     mgds_lock_release(&clock->lock);
 }
@@ -150,21 +150,18 @@ static uint64_t queued_of(struct mgds_clock *clock)
 /* True if the last answer is still news to the asker: not yet. */
 static bool is_told(struct mgds_clock *clock, uint64_t *told)
 {
-    bool news;
+    uint64_t news = __atomic_load_n(&clock->news, __ATOMIC_RELAXED);
 
-    mgds_lock_acquire(&clock->lock);
-    news = clock->waiting && *told != clock->asks;
-    if (news)
-        *told = clock->asks;
-    mgds_lock_release(&clock->lock);
-    return news;
+    if (news == 0 || news == *told)
+        return false;
+    *told = news;
+    return true;
 }
 
 static void note_waiting(struct mgds_clock *clock, uint64_t *told)
 {
     mgds_lock_acquire(&clock->lock);
-    clock->waiting = true;
-    clock->asks++;
+    __atomic_store_n(&clock->news, ++clock->asks, __ATOMIC_RELAXED);
     if (told)
         *told = clock->asks;
     mgds_lock_release(&clock->lock);

@@ -38,11 +38,12 @@ struct mgds_clock {
     struct mgds_context *ctx; /* the stage's */
     void *stream;
     uint64_t done; /* atomic */
+    uint64_t news; /* atomic: the number of the last answer while it is "not
+                      yet", else 0 */
     struct mgds_lock lock;
     /* under lock */
     uint64_t queued;
-    uint64_t asks; /* answers so far, from 1 on */
-    bool waiting;  /* the last one was "not yet", and still is news */
+    uint64_t asks; /* answers so far */
     struct mgds_mark mark[MGDS_CLOCK_MARKS];
 };
 
