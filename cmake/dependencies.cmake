@@ -22,6 +22,9 @@ target_link_libraries(mpich_c INTERFACE mpich_headers ${mpich_link})
 add_library(mpich::c ALIAS mpich_c)
 list(GET mpich_includes 0 MGDS_MPI_INCLUDE_DIR)
 
+# Headers only: libucp is opened at run time.
+find_path(MGDS_UCX_INCLUDE ucp/api/ucp.h REQUIRED)
+
 # JSON of benchmarks and doctor; static, so that programs travel.
 find_path(MGDS_JANSSON_INCLUDE jansson.h REQUIRED)
 find_library(MGDS_JANSSON_LIBRARY NAMES libjansson.a jansson REQUIRED)

@@ -21,10 +21,14 @@ install(TARGETS mpix_sim_mpi
 # Builds what a user gets, without the tests; ./demo needs no more.
 add_custom_target(shipped)
 add_dependencies(shipped mpix_gds mpix_sim_mpi ${tools}
-  osu_latency osu_bw osu_bibw osu_mbw_mr osu_multi_lat)
+  osu_latency osu_bw osu_bibw osu_mbw_mr osu_multi_lat
+  osu_latency_enqueue osu_bw_enqueue osu_bibw_enqueue osu_mbw_mr_enqueue
+  osu_enqueue_cost)
 
 install(FILES ${PROJECT_SOURCE_DIR}/include/mpix_gds.h
   DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+install(FILES ${PROJECT_SOURCE_DIR}/include/mpix_gds/mpi.h
+  DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/mpix_gds)
 
 install(EXPORT mpix_gds_targets NAMESPACE mpix_gds::
   DESTINATION ${package_dir})

@@ -62,14 +62,14 @@ function(mgds_program name)
 endfunction()
 
 # mgds_mpi_test(NAME PROGRAM p [ARGS ..] [RANKS n] [PRELOAD lib..] [ENV k=v..]
-#   [EXPECT re..] [REFUSE re..] [LINES n:re] [EXIT n] [MPIEXEC m] [LABEL l]
-#   [TIMEOUT s] [BARE])
+#   [OPTIONS of mpiexec..] [EXPECT re..] [REFUSE re..] [LINES n:re] [EXIT n]
+#   [MPIEXEC m] [LABEL l] [TIMEOUT s] [BARE])
 # One row: a program under mpiexec and what must come of it. PRELOAD names
 # targets or files, in the order of LD_PRELOAD; by default the library alone.
 # The yield for few cores comes after them, unless the row is BARE.
 function(mgds_mpi_test name)
   cmake_parse_arguments(T "BARE" "PROGRAM;RANKS;LINES;EXIT;MPIEXEC;LABEL;TIMEOUT"
-    "ARGS;PRELOAD;ENV;EXPECT;REFUSE" ${ARGN})
+    "ARGS;PRELOAD;ENV;EXPECT;REFUSE;OPTIONS" ${ARGN})
   foreach(default "RANKS=2" "MPIEXEC=${MGDS_MPIEXEC}" "LABEL=quick"
       "TIMEOUT=120" "EXIT=0" "PRELOAD=mpix_gds")
     string(REGEX MATCH "^([A-Z]+)=(.*)$" _ "${default}")
@@ -98,6 +98,9 @@ function(mgds_mpi_test name)
     foreach(value IN LISTS T_${option})
       list(APPEND command --${flag} ${value})
     endforeach()
+  endforeach()
+  foreach(value IN LISTS T_OPTIONS)
+    list(APPEND command --option=${value})
   endforeach()
   if(T_LINES)
     list(APPEND command --lines ${T_LINES})

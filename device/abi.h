@@ -41,4 +41,49 @@ struct mgds_flag_args {
 };
 MGDS_STATIC_ASSERT(sizeof(struct mgds_flag_args) == 40, "five words");
 
+/* mgds_push_kernel: one block, any number of threads. The bytes of src go, with
+ * the serial, as units of a ring to `units`, one unit if there are none; and as
+ * they are to `also`, in pinned memory (8-byte aligned, as `units` is to 16).
+ * Either may be 0. Then *flag = value, if flag is not 0: src was read, and the
+ * plain bytes are visible before it. */
+struct mgds_push_args {
+    uint64_t src;
+    uint64_t bytes;
+    uint64_t units;
+    uint64_t serial;
+    uint64_t also;
+    uint64_t flag;
+    uint64_t value;
+};
+MGDS_STATIC_ASSERT(sizeof(struct mgds_push_args) == 56, "seven words");
+
+/* In the first word of a record: nothing will come. */
+#define MGDS_TAKE_NONE UINT64_MAX
+
+enum mgds_take_form { MGDS_TAKE_UNITS, MGDS_TAKE_BYTES };
+
+/* mgds_take_kernel: one block, any number of threads. First *came = came_value,
+ * if came is not 0: the stream has come here. Waits until all units of
+ * a message of `length` bytes carry the serial, and stores what fits into the
+ * `bytes` bytes at dst. If `record` is not 0 it says what to take, in four
+ * words of host memory: the serial (or any number but 0 and MGDS_TAKE_NONE),
+ * written last; where; the length; the form: units of a ring, or plain bytes of
+ * pinned memory that are there already. 0 there: not known yet. Then, also if
+ * there was nothing and if it gave up because the word at `abort` (host memory,
+ * may be 0) is not 0, *flag = value, if flag is not 0. */
+struct mgds_take_args {
+    uint64_t dst;
+    uint64_t bytes;
+    uint64_t units;
+    uint64_t serial;
+    uint64_t length;
+    uint64_t record;
+    uint64_t abort;
+    uint64_t flag;
+    uint64_t value;
+    uint64_t came;
+    uint64_t came_value;
+};
+MGDS_STATIC_ASSERT(sizeof(struct mgds_take_args) == 88, "eleven words");
+
 #endif

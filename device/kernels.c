@@ -3,6 +3,7 @@
 #include "device/kernels/copy.h"
 #include "device/kernels/flag.h"
 #include "device/kernels/pack.h"
+#include "device/kernels/ring.h"
 
 #if !MGDS_ON_GPU
 
@@ -12,6 +13,8 @@ static const struct mgds_kernel kernels[] = {
     MGDS_KERNEL_ROW(mgds_copy_kernel, struct mgds_copy_args),
     MGDS_KERNEL_ROW(mgds_flag_kernel, struct mgds_flag_args),
     MGDS_KERNEL_ROW(mgds_pack_kernel, struct mgds_pack_args),
+    MGDS_KERNEL_ROW(mgds_push_kernel, struct mgds_push_args),
+    MGDS_KERNEL_ROW(mgds_take_kernel, struct mgds_take_args),
 };
 
 #include "device/kernels.h"

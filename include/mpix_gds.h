@@ -4,10 +4,17 @@
  * The public API. A program that includes this header is linked with
  * libmpix_gds.so before MPICH (pkg-config mpix-gds does it), or leaves the
  * symbols open and is started with the library preloaded (mpix-gds-run).
+ * Sources that include only <mpi.h> are compiled with mpix-gds-cc.
+ *
+ * The types, constants and functions from MPIX_Stream to MPIX_Info_set_hex are
+ * MPICH's, with its signatures. Where mpi.h declares them (MPICH 4.1 and later)
+ * this header does not; what is said of them here holds all the same, since
+ * this library answers the calls, above every version of MPICH.
  *
  * Every function has a PMPIX_ twin. Unless a function says otherwise it
  * returns an MPI error class, MPI_SUCCESS when all went well, and may be
- * called by any thread that the program's thread level lets call MPI.
+ * called by any thread that the program's thread level lets call MPI, between
+ * initialisation and finalisation of MPI.
  */
 #ifndef MPIX_GDS_H
 #define MPIX_GDS_H
@@ -23,6 +30,10 @@
 #define MPIX_GDS_VERSION 0 /* major * 10000 + minor * 100 + patch */
 #define MPIX_GDS_ACTIVE 1  /* 1: calls are served; 0: they only pass through */
 #define MPIX_GDS_CUDA 2    /* 1: libcuda is in this process */
+
+/* What MPIX_Stream_get_native says a stream is. */
+#define MPIX_GDS_STREAM_CPU 0  /* a serial context: no native handle */
+#define MPIX_GDS_STREAM_CUDA 1 /* a cudaStream_t, which is a CUstream */
 
 #ifdef __cplusplus
 extern "C" {
@@ -43,6 +54,347 @@ extern "C" {
  */
 int MPIX_Gds_query(int what, int64_t *value);
 int PMPIX_Gds_query(int what, int64_t *value);
+
+#ifndef MPIX_STREAM_NULL
+
+typedef int MPIX_Stream;
+#define MPIX_STREAM_NULL ((MPIX_Stream)0x3c000000)
+
+#ifndef MPIX_ERR_STREAM
+#define MPIX_ERR_STREAM (MPICH_ERR_FIRST_MPIX + 6)
+#endif
+
+/*
+ * Streams
+ *
+ * Errors of the functions of this part: MPI_ERR_OTHER for what is no stream,
+ * for an info without a value or with one that is no handle, for a process
+ * whose MPI_Init this library has not seen; MPI_ERR_ARG for NULL;
+ * MPI_ERR_NO_MEM. They go to the error handler of MPI_COMM_SELF.
+ */
+
+/*
+ * Makes a stream object.
+ *
+ * info    key "type": "cudaStream_t" or "CUstream", then key "value" holds the
+ *         native handle as MPIX_Info_set_hex writes it; MPI_INFO_NULL or no
+ *         key "type": a CPU stream, that is a serial context. Streams 0,
+ *         cudaStreamLegacy and cudaStreamPerThread are legal values.
+ * stream  the new object; the caller frees it
+ *
+ * The native stream stays the program's. It must live until work enqueued here
+ * is done; after that this library does not use it. Loads what the GPU needs
+ * (kernels, pinned memory), so it is the slow call of this API. Local.
+ */
+int MPIX_Stream_create(MPI_Info info, MPIX_Stream *stream);
+
+/* Gives the object back and sets *stream to MPIX_STREAM_NULL. Legal while
+ * communicators of the stream exist and while work is under way: both keep what
+ * they need. Does not wait. */
+int MPIX_Stream_free(MPIX_Stream *stream);
+
+/*
+ * Makes a stream communicator: collective over comm.
+ *
+ * comm     an intra- or intercommunicator; not changed
+ * stream   this process's stream, or MPIX_STREAM_NULL; each process may give
+ *          another one
+ * newcomm  has the group of comm, its own matching, and the stream; freed with
+ *          MPI_Comm_free
+ *
+ * Messages on newcomm, enqueued and ordinary ones, match each other in the
+ * order of the calls. MPI_Comm_dup and its kin inherit the stream. All members
+ * must run this library. If one of them fails, all get an error, and nobody a
+ * communicator. Errors go to comm's error handler, which newcomm inherits.
+ */
+int MPIX_Stream_comm_create(MPI_Comm comm, MPIX_Stream stream,
+                            MPI_Comm *newcomm);
+
+/* Likewise with count streams (0 or more, each process its own number), named
+ * by their index. Ordinary and enqueued calls use index 0 at both ends. */
+int MPIX_Stream_comm_create_multiplex(MPI_Comm comm, int count,
+                                      MPIX_Stream array_of_streams[],
+                                      MPI_Comm *newcomm);
+
+/* The stream at an index of a stream communicator; MPIX_STREAM_NULL of any
+ * other. MPI_ERR_ARG: no such index. The caller does not own it; the handle
+ * is valid as long as its object was not freed. */
+int MPIX_Comm_get_stream(MPI_Comm comm, int idx, MPIX_Stream *stream);
+
+/* Lets messages of stream communicators, and MPI, make progress once. Also
+ * with MPIX_STREAM_NULL. Never needed: this library has a thread of its own
+ * while there is something to do. */
+int MPIX_Stream_progress(MPIX_Stream stream);
+
+/* Accepted for MPICH's sake: there is always a progress thread where one is
+ * needed. Every start has its stop. */
+int MPIX_Start_progress_thread(MPIX_Stream stream);
+int MPIX_Stop_progress_thread(MPIX_Stream stream);
+
+/*
+ * Ordinary messages between streams of multiplex communicators: at the sender
+ * source_stream_index is its own and dest_stream_index the destination's; at
+ * the receiver the other way round. Otherwise as MPI_Send and its kin, on a
+ * stream communicator. They are not in the order of the GPU stream: the buffer
+ * is ready at the call, as MPI says. Errors: as MPI_Send; MPI_ERR_ARG for an
+ * index that the rank does not have; MPI_ERR_COMM for any other communicator.
+ */
+int MPIX_Stream_send(const void *buf, int count, MPI_Datatype datatype,
+                     int dest, int tag, MPI_Comm comm, int source_stream_index,
+                     int dest_stream_index);
+int MPIX_Stream_send_c(const void *buf, MPI_Count count, MPI_Datatype datatype,
+                       int dest, int tag, MPI_Comm comm,
+                       int source_stream_index, int dest_stream_index);
+int MPIX_Stream_isend(const void *buf, int count, MPI_Datatype datatype,
+                      int dest, int tag, MPI_Comm comm, int source_stream_index,
+                      int dest_stream_index, MPI_Request *request);
+int MPIX_Stream_isend_c(const void *buf, MPI_Count count, MPI_Datatype datatype,
+                        int dest, int tag, MPI_Comm comm,
+                        int source_stream_index, int dest_stream_index,
+                        MPI_Request *request);
+int MPIX_Stream_recv(void *buf, int count, MPI_Datatype datatype, int source,
+                     int tag, MPI_Comm comm, int source_stream_index,
+                     int dest_stream_index, MPI_Status *status);
+int MPIX_Stream_recv_c(void *buf, MPI_Count count, MPI_Datatype datatype,
+                       int source, int tag, MPI_Comm comm,
+                       int source_stream_index, int dest_stream_index,
+                       MPI_Status *status);
+int MPIX_Stream_irecv(void *buf, int count, MPI_Datatype datatype, int source,
+                      int tag, MPI_Comm comm, int source_stream_index,
+                      int dest_stream_index, MPI_Request *request);
+int MPIX_Stream_irecv_c(void *buf, MPI_Count count, MPI_Datatype datatype,
+                        int source, int tag, MPI_Comm comm,
+                        int source_stream_index, int dest_stream_index,
+                        MPI_Request *request);
+
+/*
+ * Communication in stream order
+ *
+ * The arguments mean what they mean in MPI; comm is a stream communicator
+ * whose index 0 is a GPU stream in this process. The call returns at once. A
+ * send reads its buffer, and a receive writes its buffer, after all work put on
+ * the stream before the call; work put on the stream after a blocking call
+ * (Send, Recv), or after a wait, finds it done. Isend and Irecv let the stream
+ * go on. Buffers may be in GPU or host memory; they are the library's until the
+ * operation is done. Datatypes and communicators may be freed at once. A status
+ * is written before the stream passes the wait, so its memory must live until
+ * then; MPI_STATUS_IGNORE and MPI_STATUSES_IGNORE are legal.
+ *
+ * At most the bytes received are written to a receive buffer. MPI_PROC_NULL
+ * completes in stream order. A matching call may be an enqueued or an ordinary
+ * one.
+ *
+ * Errors of arguments are reported at once through comm's error handler, and
+ * nothing is put on the stream: MPI_ERR_COUNT, _TYPE, _RANK, _TAG, _COMM,
+ * _REQUEST, _ARG; MPI_ERR_OTHER for a communicator without a GPU stream here;
+ * MPI_ERR_UNSUPPORTED_OPERATION while the stream is being captured. Errors of
+ * operations, as MPI_ERR_TRUNCATE, go to comm's error handler at the next call
+ * on comm or on the stream, once each, to the MPI_ERROR of a status in an
+ * array, and to MPIX_Stream_get_error; the stream goes on. If the handler
+ * returns, that call goes on as if nothing had been: it returns its own errors
+ * alone. The first such error is returned by the next MPIX_Stream_synchronize
+ * of a stream of comm, or by MPI_Finalize. With MPI_ERRORS_RETURN, therefore,
+ * synchronise to learn whether all went well. When comm has been freed, the
+ * error handler is that of MPI_COMM_SELF, and only MPI_Finalize returns it.
+ */
+int MPIX_Send_enqueue(const void *buf, int count, MPI_Datatype datatype,
+                      int dest, int tag, MPI_Comm comm);
+int MPIX_Send_enqueue_c(const void *buf, MPI_Count count, MPI_Datatype datatype,
+                        int dest, int tag, MPI_Comm comm);
+int MPIX_Recv_enqueue(void *buf, int count, MPI_Datatype datatype, int source,
+                      int tag, MPI_Comm comm, MPI_Status *status);
+int MPIX_Recv_enqueue_c(void *buf, MPI_Count count, MPI_Datatype datatype,
+                        int source, int tag, MPI_Comm comm, MPI_Status *status);
+
+/* The request is given to one of MPIX_Wait_enqueue, MPIX_Waitall_enqueue, MPI's
+ * own completion calls (whose thread then waits for the stream), or
+ * MPI_Request_free. MPI_Cancel works on receives, until they are matched. */
+int MPIX_Isend_enqueue(const void *buf, int count, MPI_Datatype datatype,
+                       int dest, int tag, MPI_Comm comm, MPI_Request *request);
+int MPIX_Isend_enqueue_c(const void *buf, MPI_Count count,
+                         MPI_Datatype datatype, int dest, int tag,
+                         MPI_Comm comm, MPI_Request *request);
+int MPIX_Irecv_enqueue(void *buf, int count, MPI_Datatype datatype, int source,
+                       int tag, MPI_Comm comm, MPI_Request *request);
+int MPIX_Irecv_enqueue_c(void *buf, MPI_Count count, MPI_Datatype datatype,
+                         int source, int tag, MPI_Comm comm,
+                         MPI_Request *request);
+
+/*
+ * Makes the stream of the operation's communicator wait until the operations
+ * are done, in whatever order that is. The handles are MPI_REQUEST_NULL when
+ * the call returns.
+ *
+ * MPI_REQUEST_NULL is done already, with an empty status. Waitall: the stream
+ * is that of the first other request; the others may be of other streams.
+ * MPI_ERR_REQUEST: a request that no call above has made; then nothing is put
+ * on the stream and no handle changes. Errors go to the error handler of
+ * MPI_COMM_SELF when there is no communicator to name.
+ */
+int MPIX_Wait_enqueue(MPI_Request *request, MPI_Status *status);
+int MPIX_Waitall_enqueue(int count, MPI_Request array_of_requests[],
+                         MPI_Status *array_of_statuses);
+
+/* Not in this version: MPI_ERR_UNSUPPORTED_OPERATION. MPI_Allreduce works on
+ * stream communicators, for one, after the stream was synchronised. */
+int MPIX_Allreduce_enqueue(const void *sendbuf, void *recvbuf, int count,
+                           MPI_Datatype datatype, MPI_Op op, MPI_Comm comm);
+int MPIX_Allreduce_enqueue_c(const void *sendbuf, void *recvbuf,
+                             MPI_Count count, MPI_Datatype datatype, MPI_Op op,
+                             MPI_Comm comm);
+
+/*
+ * Sets a key of info to bytes, as text: two hexadecimal digits a byte, and [n]
+ * for n zero bytes in a row, n > 1.
+ *
+ * value       value_size bytes, borrowed
+ *
+ * Errors: MPI_ERR_ARG for a NULL value, a negative size, or bytes whose text
+ * has more than 1023 characters; what MPI_Info_set says of info and key.
+ */
+int MPIX_Info_set_hex(MPI_Info info, const char *key, const void *value,
+                      int value_size);
+
+int PMPIX_Stream_create(MPI_Info info, MPIX_Stream *stream);
+int PMPIX_Stream_free(MPIX_Stream *stream);
+int PMPIX_Stream_comm_create(MPI_Comm comm, MPIX_Stream stream,
+                             MPI_Comm *newcomm);
+int PMPIX_Stream_comm_create_multiplex(MPI_Comm comm, int count,
+                                       MPIX_Stream array_of_streams[],
+                                       MPI_Comm *newcomm);
+int PMPIX_Comm_get_stream(MPI_Comm comm, int idx, MPIX_Stream *stream);
+int PMPIX_Stream_progress(MPIX_Stream stream);
+int PMPIX_Start_progress_thread(MPIX_Stream stream);
+int PMPIX_Stop_progress_thread(MPIX_Stream stream);
+int PMPIX_Stream_send(const void *buf, int count, MPI_Datatype datatype,
+                      int dest, int tag, MPI_Comm comm, int source_stream_index,
+                      int dest_stream_index);
+int PMPIX_Stream_send_c(const void *buf, MPI_Count count, MPI_Datatype datatype,
+                        int dest, int tag, MPI_Comm comm,
+                        int source_stream_index, int dest_stream_index);
+int PMPIX_Stream_isend(const void *buf, int count, MPI_Datatype datatype,
+                       int dest, int tag, MPI_Comm comm,
+                       int source_stream_index, int dest_stream_index,
+                       MPI_Request *request);
+int PMPIX_Stream_isend_c(const void *buf, MPI_Count count,
+                         MPI_Datatype datatype, int dest, int tag,
+                         MPI_Comm comm, int source_stream_index,
+                         int dest_stream_index, MPI_Request *request);
+int PMPIX_Stream_recv(void *buf, int count, MPI_Datatype datatype, int source,
+                      int tag, MPI_Comm comm, int source_stream_index,
+                      int dest_stream_index, MPI_Status *status);
+int PMPIX_Stream_recv_c(void *buf, MPI_Count count, MPI_Datatype datatype,
+                        int source, int tag, MPI_Comm comm,
+                        int source_stream_index, int dest_stream_index,
+                        MPI_Status *status);
+int PMPIX_Stream_irecv(void *buf, int count, MPI_Datatype datatype, int source,
+                       int tag, MPI_Comm comm, int source_stream_index,
+                       int dest_stream_index, MPI_Request *request);
+int PMPIX_Stream_irecv_c(void *buf, MPI_Count count, MPI_Datatype datatype,
+                         int source, int tag, MPI_Comm comm,
+                         int source_stream_index, int dest_stream_index,
+                         MPI_Request *request);
+int PMPIX_Send_enqueue(const void *buf, int count, MPI_Datatype datatype,
+                       int dest, int tag, MPI_Comm comm);
+int PMPIX_Send_enqueue_c(const void *buf, MPI_Count count,
+                         MPI_Datatype datatype, int dest, int tag,
+                         MPI_Comm comm);
+int PMPIX_Recv_enqueue(void *buf, int count, MPI_Datatype datatype, int source,
+                       int tag, MPI_Comm comm, MPI_Status *status);
+int PMPIX_Recv_enqueue_c(void *buf, MPI_Count count, MPI_Datatype datatype,
+                         int source, int tag, MPI_Comm comm,
+                         MPI_Status *status);
+int PMPIX_Isend_enqueue(const void *buf, int count, MPI_Datatype datatype,
+                        int dest, int tag, MPI_Comm comm, MPI_Request *request);
+int PMPIX_Isend_enqueue_c(const void *buf, MPI_Count count,
+                          MPI_Datatype datatype, int dest, int tag,
+                          MPI_Comm comm, MPI_Request *request);
+int PMPIX_Irecv_enqueue(void *buf, int count, MPI_Datatype datatype, int source,
+                        int tag, MPI_Comm comm, MPI_Request *request);
+int PMPIX_Irecv_enqueue_c(void *buf, MPI_Count count, MPI_Datatype datatype,
+                          int source, int tag, MPI_Comm comm,
+                          MPI_Request *request);
+int PMPIX_Wait_enqueue(MPI_Request *request, MPI_Status *status);
+int PMPIX_Waitall_enqueue(int count, MPI_Request array_of_requests[],
+                          MPI_Status *array_of_statuses);
+int PMPIX_Allreduce_enqueue(const void *sendbuf, void *recvbuf, int count,
+                            MPI_Datatype datatype, MPI_Op op, MPI_Comm comm);
+int PMPIX_Allreduce_enqueue_c(const void *sendbuf, void *recvbuf,
+                              MPI_Count count, MPI_Datatype datatype, MPI_Op op,
+                              MPI_Comm comm);
+int PMPIX_Info_set_hex(MPI_Info info, const char *key, const void *value,
+                       int value_size);
+
+#endif /* MPIX_STREAM_NULL */
+
+/* Ours: no MPICH has them. */
+
+/*
+ * What a stream object stands for.
+ *
+ * type         where MPIX_GDS_STREAM_CPU or MPIX_GDS_STREAM_CUDA goes
+ * handle       where the native handle goes, handle_size bytes, which must be
+ *              sizeof(cudaStream_t); not touched for a CPU stream; NULL with
+ *              handle_size 0: only the type is asked for
+ *
+ * Errors: MPI_ERR_OTHER for what is no stream, MPI_ERR_ARG for a NULL type or
+ * another size, to the error handler of MPI_COMM_SELF. Puts nothing on it.
+ */
+int MPIX_Stream_get_native(MPIX_Stream stream, int *type, void *handle,
+                           int handle_size);
+int PMPIX_Stream_get_native(MPIX_Stream stream, int *type, void *handle,
+                            int handle_size);
+
+/*
+ * Reads what MPIX_Info_set_hex, ours or MPICH's, has written.
+ *
+ * value  size bytes of the caller's; untouched unless *flag
+ * flag   whether the key is there
+ *
+ * Errors: MPI_ERR_ARG for NULL, a negative size; MPI_ERR_INFO_VALUE for a value
+ * that is no such text or does not stand for exactly size bytes, to the error
+ * handler of MPI_COMM_SELF; what MPI_Info_get says of info and key.
+ */
+int MPIX_Info_get_hex(MPI_Info info, const char *key, void *value, int size,
+                      int *flag);
+int PMPIX_Info_get_hex(MPI_Info info, const char *key, void *value, int size,
+                       int *flag);
+
+/*
+ * The first operation that failed on the stream since the last such call.
+ *
+ * errcode       its error class, or MPI_SUCCESS: none has failed
+ * first_failed  the value its request handle had, for comparison only: it may
+ *               name another request by now; MPI_REQUEST_NULL if it had none.
+ *               NULL: not wanted
+ *
+ * What the stream has not reached yet is not known yet: synchronise it first.
+ * Calls no error handler for that operation. Errors: MPI_ERR_OTHER for what is
+ * no stream, MPI_ERR_ARG for a NULL errcode. Puts nothing on the stream.
+ */
+int MPIX_Stream_get_error(MPIX_Stream stream, int *errcode,
+                          MPI_Request *first_failed);
+int PMPIX_Stream_get_error(MPIX_Stream stream, int *errcode,
+                           MPI_Request *first_failed);
+
+/*
+ * Waits until all operations enqueued on the stream are done, those too that no
+ * wait was enqueued for: their buffers may be used again. Other work of the
+ * stream is waited for only where it stands before them. MPI makes progress
+ * meanwhile. Communicators' error handlers hear of operations that failed.
+ *
+ * Returns the class of the first operation that failed on a communicator that
+ * has the stream and that no call has returned yet: whether or not an error
+ * handler has heard of it.
+ *
+ * timeout_s  seconds; 0: as long as it takes
+ *
+ * Errors: MPI_ERR_PENDING when the time is over, then nothing has changed and
+ * one line names what is left; MPI_ERR_OTHER for what is no stream; MPI_ERR_ARG
+ * for a negative time. MPI_ERR_PENDING calls no error handler.
+ */
+int MPIX_Stream_synchronize(MPIX_Stream stream, double timeout_s);
+int PMPIX_Stream_synchronize(MPIX_Stream stream, double timeout_s);
 
 #ifdef __cplusplus
 }

@@ -4,6 +4,7 @@
  */
 #include "osu-extensions/batch.h"
 
+#include "osu-extensions/enqueued.h"
 #include "osu-extensions/pattern.h"
 
 #define TAG_READY 3
@@ -30,15 +31,23 @@ static bool answers(const struct mgds_bench_end *end)
     return end->program->traffic == MGDS_BENCH_FIRST_SENDS;
 }
 
-static void answers_prepare(struct mgds_bench_end *end,
-                            const struct mgds_bench_batch *batch)
+/* As the host sees them. */
+static uint64_t *answers_of(const struct mgds_bench_end *end)
+{
+    return (uint64_t *)(void *)end->answer.view;
+}
+
+static int answers_prepare(struct mgds_bench_end *end,
+                           const struct mgds_bench_batch *batch)
 {
     bool first = end->role == MGDS_BENCH_FIRST;
     uint64_t seed = seed_of(batch, first ? end->peer : end->rank);
 
     for (size_t lap = 0; lap < batch->laps; lap++)
-        end->answers[lap] = answer_of(seed, lap) ^
-                            (first ? MGDS_BENCH_POISON : MGDS_BENCH_DATA);
+        answers_of(end)[lap] = answer_of(seed, lap) ^
+                               (first ? MGDS_BENCH_POISON : MGDS_BENCH_DATA);
+    return mgds_bench_buffer_flush(&end->answer,
+                                   batch->laps * sizeof(uint64_t));
 }
 
 static void recv_poison(struct mgds_bench_end *end,
@@ -64,8 +73,8 @@ int mgds_bench_batch_prepare(struct mgds_bench_end *end,
     int rc = 0;
 
     if (answers(end))
-        answers_prepare(end, batch);
-    if (end->sends) {
+        rc = answers_prepare(end, batch);
+    if (rc == 0 && end->sends) {
         mgds_bench_pattern_fill(pattern, end->send.view, bytes);
         rc = mgds_bench_buffer_flush(&end->send, bytes);
     }
@@ -124,11 +133,13 @@ static void laps_second(struct mgds_bench_end *end, struct mgds_bench_lap *lap,
     }
 }
 
-void mgds_bench_batch_run(struct mgds_bench_end *end,
-                          const struct mgds_bench_batch *batch)
+int mgds_bench_batch_run(struct mgds_bench_end *end,
+                         const struct mgds_bench_batch *batch)
 {
     struct mgds_bench_lap lap = {
         .comm = end->comm,
+        .way = end->way,
+        .lane = end->lane,
         .peer = end->peer,
         .type = batch->datatype->mpi,
         .count = batch->datatype->count,
@@ -137,16 +148,23 @@ void mgds_bench_batch_run(struct mgds_bench_end *end,
         .send_step = end->sends ? batch->plan->send_step : 0,
         .recv = end->recv.at,
         .recv_step = end->receives ? batch->plan->recv_step : 0,
-        .answer = end->answers,
+        .receives = end->receives,
+        .bytes = batch->plan->layout.data,
+        .places = end->recv.at,
+        .place_step = batch->plan->recv_step,
+        .answer = (uint64_t *)(void *)end->answer.at,
         .requests = end->requests,
         .statuses = end->statuses,
     };
 
+    if (end->way)
+        return mgds_bench_enqueued_run(end, batch, &lap);
     start_together(end);
     if (end->role == MGDS_BENCH_FIRST)
         laps_first(end, &lap, batch->laps);
     else
         laps_second(end, &lap, batch->laps);
+    return 0;
 }
 
 /* Bytes from begin to end of the message at `at`; 1 if one is wrong. */
@@ -216,16 +234,20 @@ static int answers_check(struct mgds_bench_end *end,
                          struct mgds_bench_wrong *wrong)
 {
     uint64_t seed = seed_of(batch, end->peer);
-    int count = 0;
+    const uint64_t *got = answers_of(end);
+    int count =
+        mgds_bench_buffer_fetch(&end->answer, batch->laps * sizeof(uint64_t));
 
+    if (count < 0)
+        return count;
     for (size_t lap = 0; lap < batch->laps; lap++) {
-        uint64_t bad = end->answers[lap] ^ answer_of(seed, lap);
+        uint64_t bad = got[lap] ^ answer_of(seed, lap);
 
         if (bad == 0 || count++ > 0)
             continue;
         *wrong = (struct mgds_bench_wrong){.lap = lap, .answer = true};
         wrong->offset = (size_t)__builtin_ctzll(bad) / 8;
-        wrong->got = (unsigned char)(end->answers[lap] >> 8 * wrong->offset);
+        wrong->got = (unsigned char)(got[lap] >> 8 * wrong->offset);
         wrong->expected =
             (unsigned char)(answer_of(seed, lap) >> 8 * wrong->offset);
     }

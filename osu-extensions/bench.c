@@ -8,9 +8,11 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "osu-extensions/gpu.h"
 #include "osu-extensions/report.h"
+#include "osu-extensions/rounds.h"
 #include "osu-extensions/text.h"
 #include "osu-extensions/world.h"
 
@@ -88,7 +90,8 @@ static bool gpu_wanted(const struct bench *b)
 
     if (role < 0)
         return false;
-    return b->options.kind[role] != MGDS_BENCH_HOST ||
+    return b->program->spec.enqueued ||
+           b->options.kind[role] != MGDS_BENCH_HOST ||
            (b->options.copies && b->world.rank == 0);
 }
 
@@ -187,6 +190,8 @@ static int report_open(struct bench *b)
                                     &machine);
     if (rc == 0)
         rc = mgds_bench_report_command(b->report, b->argc, b->argv);
+    if (rc == 0)
+        rc = mgds_bench_report_rivals(b->report, &b->end);
     if (rc < 0)
         MPI_Abort(b->world.comm, STATUS_WRONG);
     return STATUS_DONE;
@@ -226,10 +231,19 @@ static void row_print(struct bench *b, const struct mgds_bench_row *row)
     else
         mgds_bench_text_row(&b->text, row);
     if (b->report)
-        rc = mgds_bench_report_add(b->report, &b->program->spec, &b->options,
-                                   row);
+        rc = mgds_bench_report_add(b->report, &b->end, &b->options, row);
     if (rc < 0)
         fail(b, rc);
+}
+
+static bool all_validated(const struct bench *b,
+                          const struct mgds_bench_row *row)
+{
+    bool well = row->validated;
+
+    for (int i = 0; i + 1 < b->end.tracks_count; i++)
+        well = well && (!row->rivals[i].measured || row->rivals[i].validated);
+    return well;
 }
 
 /* Measures one row, unless one before it was wrong. */
@@ -240,11 +254,11 @@ static void row_run(struct bench *b, const struct mgds_bench_plan *plan,
 
     if (b->status != STATUS_DONE)
         return;
-    rc = mgds_bench_row_measure(row, &b->end, &b->options, plan, b->rows++);
+    rc = mgds_bench_rounds_measure(row, &b->end, &b->options, plan, b->rows++);
     if (rc < 0)
         fail(b, rc);
     row_print(b, row);
-    if (!row->validated)
+    if (!all_validated(b, row))
         b->status = STATUS_WRONG;
 }
 
@@ -350,6 +364,7 @@ static int bench_run(struct bench *b)
     if (rc < 0)
         return refuse(b, "no buffers of %zu and %zu bytes: %s", need.send_bytes,
                       need.recv_bytes, strerror(-rc));
+    b->text.end = &b->end;
     status = report_open(b);
     if (status == STATUS_DONE)
         types_run(b);
@@ -374,6 +389,21 @@ static int bench_answer(struct bench *b)
     return STATUS_DONE;
 }
 
+/*
+ * The library reads its settings when it is loaded, so that this program
+ * starts again with the one that was asked for. On failure it goes on: the
+ * answer says what the setting was.
+ */
+static void trigger_set(const char *trigger, char **argv)
+{
+    const char *now = getenv("MPIX_GDS_TRIGGER");
+
+    if (!trigger || (now && strcmp(now, trigger) == 0) ||
+        setenv("MPIX_GDS_TRIGGER", trigger, 1) < 0)
+        return;
+    execv("/proc/self/exe", argv);
+}
+
 int mgds_bench_main(int argc, char **argv,
                     const struct mgds_bench_program *program)
 {
@@ -383,12 +413,14 @@ int mgds_bench_main(int argc, char **argv,
         mgds_bench_options_init(&b.options, &program->spec, argc, argv, why);
     int status;
 
+    if (parsed == 0)
+        trigger_set(b.options.trigger, argv);
     mgds_bench_world_init(&b.world, parsed == 0 && b.options.session, &argc,
                           &argv);
     setvbuf(stdout, NULL, _IOLBF, 0); /* whole lines, also through mpiexec */
     b.pairs = b.options.pairs > 0 ? b.options.pairs : b.world.ranks / 2;
-    b.text =
-        (struct mgds_bench_text){stdout, &program->spec, &b.options, b.pairs};
+    b.text = (struct mgds_bench_text){stdout, &program->spec, &b.options, NULL,
+                                      b.pairs};
     status = parsed == 0 ? bench_answer(&b) : refuse(&b, "%s", why);
     if (parsed == 0)
         mgds_bench_options_fini(&b.options);

@@ -15,6 +15,9 @@
 #define MGDS_BENCH_TAG_DATA 1
 #define MGDS_BENCH_TAG_ANSWER 2
 
+struct mgds_bench_way;
+struct mgds_bench_lane;
+
 /*
  * One iteration as its two ranks see it: `messages` messages each way that
  * the benchmark uses, message m at send + m * send_step or recv + m *
@@ -24,6 +27,8 @@
  */
 struct mgds_bench_lap {
     MPI_Comm comm;
+    const struct mgds_bench_way *way; /* of enqueued programs: way.h */
+    struct mgds_bench_lane *lane;
     int peer;
     MPI_Datatype type;
     int count;
@@ -33,6 +38,12 @@ struct mgds_bench_lap {
     char *recv;
     size_t recv_step;
     uint64_t *answer;
+    /* For ways that are not MPI: */
+    bool receives;
+    size_t bytes;      /* of a message */
+    size_t number;     /* of the iteration in its batch */
+    char *places;      /* where the batch's received messages begin, and how */
+    size_t place_step; /* far apart they are, at the peer alike */
     MPI_Request *requests;
     MPI_Status *statuses;
 };
@@ -53,6 +64,9 @@ struct mgds_bench_program {
     struct mgds_bench_spec spec;
     unsigned traffic;
     bool two_ranks; /* exactly; else any number of pairs */
+    /* Those of way.h if the program enqueues, else NULL. */
+    const struct mgds_bench_way *const *ways;
+    bool by_cpu; /* enqueued: seconds are the caller's CPU time, not time */
     /* One iteration; the first rank's is timed. MPI errors are fatal. */
     void (*first)(const struct mgds_bench_lap *lap);
     void (*second)(const struct mgds_bench_lap *lap);

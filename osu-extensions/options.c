@@ -10,6 +10,7 @@
 #include <strings.h>
 
 #include "osu-extensions/number.h"
+#include "osu-extensions/options_parse.h"
 
 #define SIZE_DEFAULT_MAX (4 << 20)
 #define SIZE_LARGE 8192
@@ -21,13 +22,6 @@
 #define MEMORY_DEFAULT (1 << 30)
 #define MEMORY_MIN (1 << 20)
 #define GPU_MAX 1023
-
-struct parse {
-    const struct mgds_bench_spec *spec;
-    struct mgds_bench_options *out;
-    char *why;
-    bool window_given;
-};
 
 struct range {
     size_t low;
@@ -41,13 +35,12 @@ struct range {
 struct row {
     const char *name;
     const char *help;
-    int (*take)(struct parse *p, const char *value);
+    int (*take)(struct mgds_bench_parse *p, const char *value);
     int argument; /* as in struct option */
     char letter;
 };
 
-__attribute__((format(printf, 2, 3))) static int refuse(struct parse *p,
-                                                        const char *format, ...)
+int mgds_bench_parse_refuse(struct mgds_bench_parse *p, const char *format, ...)
 {
     va_list args;
 
@@ -57,23 +50,24 @@ __attribute__((format(printf, 2, 3))) static int refuse(struct parse *p,
     return -EINVAL;
 }
 
-static int take_number(struct parse *p, char letter, const char *value,
-                       struct range range, size_t *out)
+static int take_number(struct mgds_bench_parse *p, char letter,
+                       const char *value, struct range range, size_t *out)
 {
     if (mgds_bench_number_parse(value, range.low, range.high, out) == 0)
         return 0;
-    return refuse(p, "option -%c %.64s: give a number from %zu to %zu", letter,
-                  value, range.low, range.high);
+    return mgds_bench_parse_refuse(
+        p, "option -%c %.64s: give a number from %zu to %zu", letter, value,
+        range.low, range.high);
 }
 
-static int take_help(struct parse *p, const char *value)
+static int take_help(struct mgds_bench_parse *p, const char *value)
 {
     (void)value;
     p->out->action = MGDS_BENCH_HELP;
     return 0;
 }
 
-static int take_version(struct parse *p, const char *value)
+static int take_version(struct mgds_bench_parse *p, const char *value)
 {
     (void)value;
     p->out->action = MGDS_BENCH_VERSION;
@@ -95,26 +89,27 @@ static int sizes_parse(const char *text, size_t *low, size_t *high)
     return mgds_bench_number_parse(colon + 1, 0, INT_MAX, high);
 }
 
-static int take_sizes(struct parse *p, const char *value)
+static int take_sizes(struct mgds_bench_parse *p, const char *value)
 {
     size_t low = p->out->min_size;
     size_t high = p->out->max_size;
 
     if (sizes_parse(value, &low, &high) < 0)
-        return refuse(p, "option -m %.64s: give [MIN:]MAX in bytes, at most %d",
-                      value, INT_MAX);
+        return mgds_bench_parse_refuse(
+            p, "option -m %.64s: give [MIN:]MAX in bytes, at most %d", value,
+            INT_MAX);
     /* "-m 0" alone means the empty message. */
     if (!strchr(value, ':') && high < low)
         low = high;
     if (low > high)
-        return refuse(p, "option -m %.64s: MIN %zu is above MAX %zu", value,
-                      low, high);
+        return mgds_bench_parse_refuse(
+            p, "option -m %.64s: MIN %zu is above MAX %zu", value, low, high);
     p->out->min_size = low;
     p->out->max_size = high;
     return 0;
 }
 
-static int take_iterations(struct parse *p, const char *value)
+static int take_iterations(struct mgds_bench_parse *p, const char *value)
 {
     struct mgds_bench_counts *counts = &p->out->counts;
     int rc = take_number(p, 'i', value, (struct range){1, ITERATIONS_MAX},
@@ -124,7 +119,7 @@ static int take_iterations(struct parse *p, const char *value)
     return rc;
 }
 
-static int take_warmup(struct parse *p, const char *value)
+static int take_warmup(struct mgds_bench_parse *p, const char *value)
 {
     struct mgds_bench_counts *counts = &p->out->counts;
     int rc = take_number(p, 'x', value, (struct range){0, ITERATIONS_MAX},
@@ -134,7 +129,7 @@ static int take_warmup(struct parse *p, const char *value)
     return rc;
 }
 
-static int take_window(struct parse *p, const char *value)
+static int take_window(struct mgds_bench_parse *p, const char *value)
 {
     size_t window;
     int rc = take_number(p, 'W', value, (struct range){1, WINDOW_MAX}, &window);
@@ -146,14 +141,14 @@ static int take_window(struct parse *p, const char *value)
     return 0;
 }
 
-static int take_vary(struct parse *p, const char *value)
+static int take_vary(struct mgds_bench_parse *p, const char *value)
 {
     (void)value;
     p->out->vary_window = true;
     return 0;
 }
 
-static int take_pairs(struct parse *p, const char *value)
+static int take_pairs(struct mgds_bench_parse *p, const char *value)
 {
     size_t pairs;
     int rc = take_number(p, 'p', value, (struct range){1, PAIRS_MAX}, &pairs);
@@ -163,7 +158,7 @@ static int take_pairs(struct parse *p, const char *value)
     return rc;
 }
 
-static int take_rate(struct parse *p, const char *value)
+static int take_rate(struct mgds_bench_parse *p, const char *value)
 {
     size_t rate;
     int rc = take_number(p, 'R', value, (struct range){0, 1}, &rate);
@@ -173,24 +168,25 @@ static int take_rate(struct parse *p, const char *value)
     return rc;
 }
 
-static int take_memory(struct parse *p, const char *value)
+static int take_memory(struct mgds_bench_parse *p, const char *value)
 {
     return take_number(p, 'M', value, (struct range){MEMORY_MIN, SIZE_MAX},
                        &p->out->memory_limit);
 }
 
-static int take_column(struct parse *p, const char *value)
+static int take_column(struct mgds_bench_parse *p, const char *value)
 {
     if (value)
-        return refuse(p,
-                      "option -c%.64s: there is no log; give -c, wrong bytes "
-                      "are named on stderr",
-                      value);
+        return mgds_bench_parse_refuse(
+            p,
+            "option -c%.64s: there is no log; give -c, wrong bytes "
+            "are named on stderr",
+            value);
     p->out->column = true;
     return 0;
 }
 
-static int take_untimed(struct parse *p, const char *value)
+static int take_untimed(struct mgds_bench_parse *p, const char *value)
 {
     size_t untimed;
     int rc =
@@ -201,16 +197,16 @@ static int take_untimed(struct parse *p, const char *value)
     return rc;
 }
 
-static int take_accelerator(struct parse *p, const char *value)
+static int take_accelerator(struct mgds_bench_parse *p, const char *value)
 {
     if (strcasecmp(value, "cuda") != 0)
-        return refuse(p, "option -d %.64s: only cuda is known; give -d cuda",
-                      value);
+        return mgds_bench_parse_refuse(
+            p, "option -d %.64s: only cuda is known; give -d cuda", value);
     p->out->cuda = true;
     return 0;
 }
 
-static int take_type(struct parse *p, const char *value)
+static int take_type(struct mgds_bench_parse *p, const char *value)
 {
     struct mgds_bench_options *o = p->out;
 
@@ -229,17 +225,17 @@ static int take_type(struct parse *p, const char *value)
         o->types_count = 1;
         return 0;
     }
-    return refuse(
+    return mgds_bench_parse_refuse(
         p, "option -T %.64s: give all, mpi_char, mpi_int or mpi_float", value);
 }
 
-static int take_ddt(struct parse *p, const char *value)
+static int take_ddt(struct mgds_bench_parse *p, const char *value)
 {
     mgds_bench_ddt_fini(&p->out->ddt);
     return mgds_bench_ddt_init(&p->out->ddt, value, p->why);
 }
 
-static int take_tails(struct parse *p, const char *value)
+static int take_tails(struct mgds_bench_parse *p, const char *value)
 {
     struct mgds_bench_options *o = p->out;
     const char *text = value ? value : "50,90,99";
@@ -256,65 +252,71 @@ static int take_tails(struct parse *p, const char *value)
         if (*text != ',')
             break;
     }
-    return refuse(p,
-                  "option -z%.64s: give up to %d percentiles from 1 to 99, "
-                  "-z50,99",
-                  value ? value : "", MGDS_BENCH_TAILS_MAX);
+    return mgds_bench_parse_refuse(
+        p,
+        "option -z%.64s: give up to %d percentiles from 1 to 99, "
+        "-z50,99",
+        value ? value : "", MGDS_BENCH_TAILS_MAX);
 }
 
-static int take_buffers(struct parse *p, const char *value)
+static int take_buffers(struct mgds_bench_parse *p, const char *value)
 {
     bool multiple = strcasecmp(value, "multiple") == 0;
 
     if (!multiple && strcasecmp(value, "single") != 0)
-        return refuse(p, "option -b %.64s: give single or multiple", value);
+        return mgds_bench_parse_refuse(
+            p, "option -b %.64s: give single or multiple", value);
     p->out->multiple = multiple;
     return 0;
 }
 
-static int take_gpu(struct parse *p, const char *value)
+static int take_gpu(struct mgds_bench_parse *p, const char *value)
 {
     size_t gpu;
 
     if (mgds_bench_number_parse(value, 0, GPU_MAX, &gpu) < 0)
-        return refuse(p, "option --gpu %.64s: give a number from 0 to %d",
-                      value, GPU_MAX);
+        return mgds_bench_parse_refuse(
+            p, "option --gpu %.64s: give a number from 0 to %d", value,
+            GPU_MAX);
     p->out->gpu = (int)gpu;
     return 0;
 }
 
-static int take_copies(struct parse *p, const char *value)
+static int take_copies(struct mgds_bench_parse *p, const char *value)
 {
     (void)value;
     p->out->copies = true;
     return 0;
 }
 
-static int take_session(struct parse *p, const char *value)
+static int take_session(struct mgds_bench_parse *p, const char *value)
 {
     (void)value;
     p->out->session = true;
     return 0;
 }
 
-static int take_papi(struct parse *p, const char *value)
+static int take_papi(struct mgds_bench_parse *p, const char *value)
 {
     (void)value;
-    return refuse(p, "option -P: PAPI counters are not built in; run the "
-                     "program under perf instead");
+    return mgds_bench_parse_refuse(
+        p, "option -P: PAPI counters are not built in; run the "
+           "program under perf instead");
 }
 
-static int take_graph(struct parse *p, const char *value)
+static int take_graph(struct mgds_bench_parse *p, const char *value)
 {
     (void)value;
-    return refuse(p, "option -G: graphs are not built in; plot from the file "
-                     "that --json writes");
+    return mgds_bench_parse_refuse(
+        p, "option -G: graphs are not built in; plot from the file "
+           "that --json writes");
 }
 
-static int take_json(struct parse *p, const char *value)
+static int take_json(struct mgds_bench_parse *p, const char *value)
 {
     if (*value == '\0')
-        return refuse(p, "option --json: name the file to write");
+        return mgds_bench_parse_refuse(p,
+                                       "option --json: name the file to write");
     p->out->json = value;
     return 0;
 }
@@ -363,6 +365,18 @@ static const struct row rows[] = {
      take_gpu, required_argument, 0},
     {"copies", "columns of one copy from device to host, and back", take_copies,
      no_argument, 0},
+    {"sync", "enqueued: the host waits for each iteration",
+     mgds_bench_take_sync, no_argument, 0},
+    {"trigger", "auto | kernel | memop  enqueued: sets MPIX_GDS_TRIGGER",
+     mgds_bench_take_trigger, required_argument, 0},
+    {"rivals", "auto | none | copy,nccl,nvshmem  enqueued: columns of these",
+     mgds_bench_take_rivals, required_argument, 0},
+    {"rounds", "N  enqueued: medians of N (default 1, with rivals 3)",
+     mgds_bench_take_rounds, required_argument, 0},
+    {"nccl", "PATH  libnccl.so.2, or its folder", mgds_bench_take_nccl,
+     required_argument, 0},
+    {"nvshmem", "PATH  libnvshmem_host.so.3, or its folder",
+     mgds_bench_take_nvshmem, required_argument, 0},
     {"papi", NULL, take_papi, required_argument, 'P'},
     {"graph", NULL, take_graph, required_argument, 'G'},
     {"json", "FILE  write figures and machine facts", take_json,
@@ -410,7 +424,8 @@ static const struct row *row_of(int found)
 }
 
 /* What getopt_long could not take, in words. */
-static int refuse_unknown(struct parse *p, int found, char *const argv[])
+static int refuse_unknown(struct mgds_bench_parse *p, int found,
+                          char *const argv[])
 {
     const char letter[] = {'-', (char)optopt, '\0'};
     const char *name = argv[optind - 1];
@@ -418,13 +433,15 @@ static int refuse_unknown(struct parse *p, int found, char *const argv[])
     if (optopt > 0 && optopt < ROW_BASE)
         name = letter;
     if (found == ':')
-        return refuse(p, "option %.64s lacks its value; see %s --help", name,
-                      p->spec->name);
-    return refuse(p, "option %.64s is not one of %s; see its --help", name,
-                  p->spec->name);
+        return mgds_bench_parse_refuse(
+            p, "option %.64s lacks its value; see %s --help", name,
+            p->spec->name);
+    return mgds_bench_parse_refuse(
+        p, "option %.64s is not one of %s; see its --help", name,
+        p->spec->name);
 }
 
-static int kind_take(struct parse *p, const char *text,
+static int kind_take(struct mgds_bench_parse *p, const char *text,
                      enum mgds_bench_kind *out)
 {
     for (int i = MGDS_BENCH_HOST; i <= MGDS_BENCH_MANAGED_DEVICE; i++) {
@@ -433,25 +450,29 @@ static int kind_take(struct parse *p, const char *text,
         *out = (enum mgds_bench_kind)i;
         return 0;
     }
-    return refuse(p, "buffer kind %.64s: give H, D, MH or MD", text);
+    return mgds_bench_parse_refuse(p, "buffer kind %.64s: give H, D, MH or MD",
+                                   text);
 }
 
-static int kinds_take(struct parse *p, int count, char *const words[])
+static int kinds_take(struct mgds_bench_parse *p, int count,
+                      char *const words[])
 {
     int rc;
 
     if (count == 0)
         return 0;
     if (count != 2)
-        return refuse(p,
-                      "%d words behind the options (%.64s ...): give two "
-                      "buffer kinds, as in H H",
-                      count, words[0]);
+        return mgds_bench_parse_refuse(
+            p,
+            "%d words behind the options (%.64s ...): give two "
+            "buffer kinds, as in H H",
+            count, words[0]);
     rc = kind_take(p, words[0], &p->out->kind[0]);
     return rc < 0 ? rc : kind_take(p, words[1], &p->out->kind[1]);
 }
 
-static int options_take(struct parse *p, int argc, char *const argv[])
+static int options_take(struct mgds_bench_parse *p, int argc,
+                        char *const argv[])
 {
     char letters[3 * ROWS + 2];
     struct option names[ROWS + 1];
@@ -476,7 +497,7 @@ int mgds_bench_options_init(struct mgds_bench_options *options,
                             const struct mgds_bench_spec *spec, int argc,
                             char **argv, char why[256])
 {
-    struct parse p = {.spec = spec, .out = options, .why = why};
+    struct mgds_bench_parse p = {.spec = spec, .out = options, .why = why};
     int rc;
 
     *options = (struct mgds_bench_options){
@@ -489,10 +510,16 @@ int mgds_bench_options_init(struct mgds_bench_options *options,
         .gpu = -1,
         .memory_limit = MEMORY_DEFAULT,
         .types_count = 1,
+        .enqueued = spec->enqueued,
     };
+    if (spec->enqueued)
+        options->kind[0] = options->kind[1] = MGDS_BENCH_DEVICE;
     rc = options_take(&p, argc, argv);
     if (rc == 0 && options->vary_window && p.window_given)
-        rc = refuse(&p, "options -V and -W exclude each other: give one");
+        rc = mgds_bench_parse_refuse(
+            &p, "options -V and -W exclude each other: give one");
+    if (rc == 0)
+        rc = mgds_bench_rivals_settle(&p);
     if (rc < 0)
         mgds_bench_options_fini(options);
     return rc;
@@ -509,8 +536,8 @@ void mgds_bench_options_help(FILE *out, const struct mgds_bench_spec *spec)
             "Usage: %s [options] [FIRST SECOND]\n\n"
             "FIRST and SECOND say where the buffers of the two ranks of a "
             "pair lie:\nH host, D device, MH or MD managed memory on host or "
-            "device (default H H).\n\nOptions:\n",
-            spec->name);
+            "device (default %s).\n\nOptions:\n",
+            spec->name, spec->enqueued ? "D D" : "H H");
     for (size_t i = 0; i < ROWS; i++) {
         const struct row *row = &rows[i];
 

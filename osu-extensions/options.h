@@ -17,10 +17,19 @@
 #define MGDS_BENCH_TAILS_MAX 5
 #define MGDS_BENCH_TYPES 3
 
+#define MGDS_BENCH_ROUNDS_MAX 25
+
+/* What an enqueued benchmark measures beside MPI, in the same run. */
+#define MGDS_BENCH_RIVAL_COPY 1u
+#define MGDS_BENCH_RIVAL_NCCL 2u
+#define MGDS_BENCH_RIVAL_NVSHMEM 4u
+#define MGDS_BENCH_RIVALS 3
+
 enum mgds_bench_metric {
     MGDS_BENCH_LATENCY,   /* microseconds, one way */
     MGDS_BENCH_BANDWIDTH, /* 10^6 bytes a second */
     MGDS_BENCH_RATE,      /* bandwidth and messages a second */
+    MGDS_BENCH_COST,      /* microseconds of CPU, one call */
 };
 
 /* Where a message lies; the letters are OSU's. */
@@ -58,6 +67,7 @@ struct mgds_bench_spec {
     const char *letters; /* of the option table, those it accepts */
     enum mgds_bench_metric metric;
     struct mgds_bench_counts counts;
+    bool enqueued; /* in the order of a GPU stream: device memory by default */
 };
 
 struct mgds_bench_options {
@@ -75,8 +85,16 @@ struct mgds_bench_options {
     bool multiple;       /* -b multiple: no two sends share memory */
     int gpu;             /* --gpu: the device of each rank; -1: by rank */
     bool copies;         /* --copies: columns of what a copy costs */
-    bool session;        /* MPI_Session_init instead of MPI_Init */
-    size_t memory_limit; /* of all buffers of one rank, in bytes */
+    bool enqueued;       /* as the program's spec says */
+    bool sync;           /* --sync: the host waits for each iteration */
+    const char *trigger; /* --trigger: MPIX_GDS_TRIGGER; NULL: as it is */
+    unsigned rivals;     /* --rivals: those of MGDS_BENCH_RIVAL_ */
+    bool rivals_auto;    /* whichever make sense */
+    int rounds;          /* --rounds: a row is the median of these */
+    const char *nccl;    /* --nccl, --nvshmem; NULL: where they usually are */
+    const char *nvshmem;
+    bool session;                 /* MPI_Session_init instead of MPI_Init */
+    size_t memory_limit;          /* of all buffers of one rank, in bytes */
     enum mgds_bench_kind kind[2]; /* of the first and the second of a pair */
     enum mgds_bench_type types[MGDS_BENCH_TYPES];
     int types_count;

@@ -12,6 +12,12 @@
 
 #define MGDS_BENCH_BATCH_BYTES 65536
 #define MGDS_BENCH_BATCH_LAPS 64
+/* The same of programs that enqueue. */
+#define MGDS_BENCH_QUEUE_BYTES ((size_t)64 << 20)
+#define MGDS_BENCH_QUEUE_MESSAGES 64
+/* Calls that a held stream is given. It takes about 1020 operations, and a
+ * call may be several of them; beyond that the call blocks until others run. */
+#define MGDS_BENCH_QUEUE_CALLS 160
 /* Watched bytes behind every received message. */
 #define MGDS_BENCH_GUARD 64
 
@@ -24,6 +30,7 @@ struct mgds_bench_plan {
     size_t untimed;    /* iterations ahead of them */
     size_t iterations; /* timed ones of the row */
     size_t warmup;     /* ones before */
+    bool held;         /* enqueued: a batch fits a stream that is held */
     /*
      * Received messages are recv_step apart. Sent ones are send_step apart
      * in one stream of bytes: as far (-b multiple), or so near that they

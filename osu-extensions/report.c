@@ -8,6 +8,9 @@
 #include <string.h>
 #include <time.h>
 
+#include "osu-extensions/rounds.h"
+#include "osu-extensions/way.h"
+
 #define SCHEMA "mpix-gds/osu-extensions/1"
 
 struct mgds_bench_report {
@@ -96,7 +99,8 @@ static json_t *options_of(const struct mgds_bench_options *o, int pairs)
     const struct mgds_bench_counts *c = &o->counts;
 
     return json_pack(
-        "{s:[I I] s:I s:I s:I s:I s:i s:b s:i s:i s:[s s] s:s s:b s:o s:I s:i}",
+        "{s:[I I] s:I s:I s:I s:I s:i s:b s:i s:i s:[s s] s:s s:b s:o s:I s:i "
+        "s:b s:s? s:i}",
         "message_size", (json_int_t)o->min_size, (json_int_t)o->max_size,
         "iterations", (json_int_t)c->iterations, "iterations_large",
         (json_int_t)c->iterations_large, "warmup", (json_int_t)c->warmup,
@@ -106,7 +110,7 @@ static json_t *options_of(const struct mgds_bench_options *o, int pairs)
         mgds_bench_kind_name(o->kind[1]), "buffer_num",
         o->multiple ? "multiple" : "single", "session", o->session, "ddt",
         ddt_of(&o->ddt), "mem_limit", (json_int_t)o->memory_limit, "gpu",
-        o->gpu);
+        o->gpu, "sync", o->sync, "trigger", o->trigger, "rounds", o->rounds);
 }
 
 int mgds_bench_report_describe(struct mgds_bench_report *report,
@@ -159,12 +163,78 @@ free_tails:
     return NULL;
 }
 
+static json_t *rounds_of(const double *rounds, int count)
+{
+    json_t *list = json_array();
+
+    for (int i = 0; i < count; i++) {
+        if (json_array_append_new(list, json_real(rounds[i])) < 0)
+            goto free_list;
+    }
+    return list;
+free_list:
+    json_decref(list);
+    return NULL;
+}
+
+static json_t *rival_of(const struct mgds_bench_row *row, int number)
+{
+    const struct mgds_bench_rival *rival = &row->rivals[number];
+    const struct mgds_bench_summary *v = &rival->value;
+
+    return json_pack("{s:f s:f s:f s:f s:f s:f s:f s:b s:o}", "avg", v->avg,
+                     "min", v->min, "p50", v->p50, "p99", v->p99, "max", v->max,
+                     "process_us", rival->process_us, "ratio",
+                     mgds_bench_rounds_ratio(row, number), "validated",
+                     rival->validated, "rounds",
+                     rounds_of(rival->rounds, row->rounds_count));
+}
+
+/* What rows of programs that enqueue have more. */
+static int enqueued_add(json_t *line, const struct mgds_bench_end *end,
+                        const struct mgds_bench_row *row)
+{
+    json_t *rivals = json_object();
+
+    if (set(line, "rivals", rivals) < 0 ||
+        set(line, "held", json_boolean(row->held)) < 0 ||
+        set(line, "rounds", rounds_of(row->rounds, row->rounds_count)) < 0)
+        return -ENOMEM;
+    for (int i = 1; i < end->tracks_count; i++) {
+        if (row->rivals[i - 1].measured &&
+            set(rivals, end->tracks[i].way->name, rival_of(row, i - 1)) < 0)
+            return -ENOMEM;
+    }
+    return 0;
+}
+
+int mgds_bench_report_rivals(struct mgds_bench_report *report,
+                             const struct mgds_bench_end *end)
+{
+    json_t *rivals = json_object();
+
+    if (set(report->root, "rivals", rivals) < 0)
+        return -ENOMEM;
+    for (int i = 1; i < end->tracks_count; i++) {
+        const struct mgds_bench_track *track = &end->tracks[i];
+        json_t *one = json_pack(
+            "{s:s? s:o}", "version", track->version[0] ? track->version : NULL,
+            "left_out", track->lane ? json_null() : text_of(track->why));
+
+        if (set(rivals, track->way->name, one) < 0)
+            return -ENOMEM;
+    }
+    return 0;
+}
+
 int mgds_bench_report_add(struct mgds_bench_report *report,
-                          const struct mgds_bench_spec *spec,
+                          const struct mgds_bench_end *end,
                           const struct mgds_bench_options *options,
                           const struct mgds_bench_row *row)
 {
-    bool latency = spec->metric == MGDS_BENCH_LATENCY;
+    const struct mgds_bench_spec *spec = &end->program->spec;
+    bool latency =
+        spec->metric == MGDS_BENCH_LATENCY || spec->metric == MGDS_BENCH_COST;
     const struct mgds_bench_summary *v = &row->value;
     json_t *line = json_pack(
         "{s:I s:I s:s s:s s:i s:I s:f s:f s:f s:f s:f s:b}", "size",
@@ -178,9 +248,14 @@ int mgds_bench_report_add(struct mgds_bench_report *report,
         return -ENOMEM;
     if (!latency && set(line, "messages_per_s", json_real(row->rate)) < 0)
         return -ENOMEM;
+    if (spec->metric == MGDS_BENCH_COST &&
+        set(line, "process_us", json_real(row->process_us)) < 0)
+        return -ENOMEM;
     if (options->copies &&
         (set(line, "d2h_us", json_real(row->copies.d2h_us)) < 0 ||
          set(line, "h2d_us", json_real(row->copies.h2d_us)) < 0))
+        return -ENOMEM;
+    if (spec->enqueued && enqueued_add(line, end, row) < 0)
         return -ENOMEM;
     if (options->tails_count > 0 &&
         set(line, "percentiles", tails_of(options, row)) < 0)

@@ -18,9 +18,13 @@ int mgds_bench_report_describe(struct mgds_bench_report *report,
 int mgds_bench_report_command(struct mgds_bench_report *report, int argc,
                               char **argv);
 int mgds_bench_report_add(struct mgds_bench_report *report,
-                          const struct mgds_bench_spec *spec,
+                          const struct mgds_bench_end *end,
                           const struct mgds_bench_options *options,
                           const struct mgds_bench_row *row);
+
+/* Who is measured beside MPI, or why not. */
+int mgds_bench_report_rivals(struct mgds_bench_report *report,
+                             const struct mgds_bench_end *end);
 
 /* Writes, closes and frees it, whatever the result. NULL is fine. */
 int mgds_bench_report_finish(struct mgds_bench_report *report);

@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "osu-extensions/way.h"
+
 /* No iteration is shorter than the clock can tell: figures stay finite. */
 #define TICK 1e-9
 
@@ -17,15 +19,20 @@ struct measure {
     size_t run;      /* iterations run, warm-up and untimed ones too */
     size_t counted;  /* without the untimed ones of the batches */
     int wrong;       /* messages */
+    double process;  /* CPU seconds of an iteration, summed over batches */
+    size_t batches;
 };
 
 static void wrong_print(const struct measure *m,
                         const struct mgds_bench_wrong *wrong)
 {
+    bool rival = m->end->way && m->end->way->rival != 0;
+
     fprintf(stderr,
-            "%s: rank %d: wrong byte: size %zu, iteration %zu, %s %zu from "
+            "%s: rank %d: %s%swrong byte: size %zu, iteration %zu, %s %zu from "
             "rank %d, offset %zu: expected 0x%02x, got 0x%02x\n",
-            m->end->program->spec.name, m->end->rank, m->plan->size,
+            m->end->program->spec.name, m->end->rank,
+            rival ? m->end->way->title : "", rival ? ": " : "", m->plan->size,
             m->run + wrong->lap, wrong->answer ? "answer" : "message",
             wrong->message, m->end->peer, wrong->offset, wrong->expected,
             wrong->got);
@@ -50,27 +57,50 @@ static int batch_measure(struct measure *m, size_t laps)
     struct mgds_bench_wrong wrong;
     int rc;
 
-    m->batch.laps = laps + m->plan->untimed;
+    m->batch.laps = laps + (m->batch.first ? 0 : m->plan->untimed);
     rc = mgds_bench_batch_prepare(m->end, &m->batch);
     if (rc < 0)
         return rc;
-    mgds_bench_batch_run(m->end, &m->batch);
+    rc = mgds_bench_batch_run(m->end, &m->batch);
+    if (rc < 0)
+        return rc;
+    if (!m->batch.first) {
+        m->process += m->end->cpu_process;
+        m->batches++;
+    }
     rc = mgds_bench_batch_check(m->end, &m->batch, &wrong);
     if (rc < 0)
         return rc;
     if (rc > 0 && m->wrong == 0)
         wrong_print(m, &wrong);
     m->wrong += rc;
-    samples_take(m);
+    if (!m->batch.first)
+        samples_take(m);
     m->run += m->batch.laps;
     m->batch.number++;
     return 0;
 }
 
+/*
+ * One iteration that does not wait for others to be enqueued: who connects, or
+ * loads kernels, when it first meets a size cannot do so on a held stream.
+ */
+static int first_measure(struct measure *m)
+{
+    int rc;
+
+    m->batch.first = true;
+    m->batch.held = false;
+    rc = batch_measure(m, 1);
+    m->batch.first = false;
+    m->batch.held = m->plan->held;
+    return rc;
+}
+
 static int batches_measure(struct measure *m)
 {
     size_t left = m->plan->warmup + m->plan->iterations;
-    int rc = 0;
+    int rc = m->end->way ? first_measure(m) : 0;
 
     while (rc == 0 && left > 0) {
         size_t laps = left < m->plan->laps ? left : m->plan->laps;
@@ -108,6 +138,8 @@ static void row_fill(struct mgds_bench_row *row, const struct measure *m,
     double mean = mgds_bench_samples_mean(m->samples, n);
 
     row->value.avg = program->value(&shape, mean);
+    row->process_us =
+        m->process / (double)m->batches * 1e6 / (2 * shape.messages);
     row->rate = shape.messages * shape.pairs / mean;
     for (size_t i = 0; i < n; i++)
         m->samples[i] = program->value(&shape, m->samples[i]);
@@ -155,7 +187,8 @@ int mgds_bench_row_measure(struct mgds_bench_row *row,
                                    .type = plan->type,
                                    .window = plan->messages,
                                    .iterations = plan->iterations,
-                                   .validated = m.wrong == 0};
+                                   .validated = m.wrong == 0,
+                                   .held = plan->held && !end->synced};
     if (end->rank != 0)
         return 0;
     row_fill(row, &m, options);

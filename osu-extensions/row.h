@@ -6,6 +6,15 @@
 #include "osu-extensions/gpu.h"
 #include "osu-extensions/stats.h"
 
+/* The same row by another way. */
+struct mgds_bench_rival {
+    bool measured;
+    struct mgds_bench_summary value;
+    double process_us;
+    double rounds[MGDS_BENCH_ROUNDS_MAX];
+    bool validated;
+};
+
 struct mgds_bench_row {
     size_t size;  /* as asked for */
     size_t bytes; /* that travel in one message */
@@ -14,9 +23,14 @@ struct mgds_bench_row {
     size_t iterations;
     struct mgds_bench_summary value; /* in the metric's unit */
     double tails[MGDS_BENCH_TAILS_MAX];
-    double rate;                        /* messages a second of all pairs */
+    double rate;       /* messages a second of all pairs */
+    double process_us; /* CPU of all threads, one call (COST only) */
     struct mgds_bench_copy_cost copies; /* with --copies */
     bool validated;
+    bool held; /* enqueued: all of a batch, before any of it ran */
+    int rounds_count;
+    double rounds[MGDS_BENCH_ROUNDS_MAX];
+    struct mgds_bench_rival rivals[MGDS_BENCH_RIVALS];
 };
 
 /*

@@ -1,6 +1,9 @@
 /* The only file that knows how OSU prints. */
 #include "osu-extensions/text.h"
 
+#include "osu-extensions/rounds.h"
+#include "osu-extensions/way.h"
+
 #define COLUMN_WIDTH 10
 #define FIELD_WIDTH 18
 #define CELL_WIDTH 10
@@ -33,6 +36,26 @@ void mgds_bench_text_title(const struct mgds_bench_text *text)
           text->out);
 }
 
+static int tracks_of(const struct mgds_bench_text *text)
+{
+    return text->end ? text->end->tracks_count : 0;
+}
+
+static void rivals_header(const struct mgds_bench_text *text)
+{
+    for (int i = 1; i < tracks_of(text); i++) {
+        const struct mgds_bench_track *track = &text->end->tracks[i];
+
+        if (!track->lane)
+            fprintf(text->out, "# %s left out: %s\n", track->way->title,
+                    track->why);
+        else if (track->version[0])
+            fprintf(text->out, "# %s %s\n", track->way->title, track->version);
+    }
+    if (text->options->rounds > 1)
+        fprintf(text->out, "# Medians of %d rounds\n", text->options->rounds);
+}
+
 void mgds_bench_text_header(const struct mgds_bench_text *text)
 {
     const struct mgds_bench_options *o = text->options;
@@ -47,7 +70,50 @@ void mgds_bench_text_header(const struct mgds_bench_text *text)
     else if (text->spec->metric == MGDS_BENCH_RATE)
         fprintf(text->out, "# [ pairs: %d ] [ window size: %d ]\n", text->pairs,
                 o->window);
+    rivals_header(text);
     fflush(text->out);
+}
+
+/* Two columns each: its figure, and ours by it. */
+static void rivals_columns(const struct mgds_bench_text *text)
+{
+    char word[32];
+
+    for (int i = 1; i < tracks_of(text); i++) {
+        if (!text->end->tracks[i].lane)
+            continue;
+        field(text, text->end->tracks[i].way->title);
+        snprintf(word, sizeof(word), "MPI/%s", text->end->tracks[i].way->title);
+        field(text, word);
+    }
+}
+
+static void rivals_row(const struct mgds_bench_text *text,
+                       const struct mgds_bench_row *row)
+{
+    for (int i = 1; i < tracks_of(text); i++) {
+        if (!text->end->tracks[i].lane)
+            continue;
+        if (row->rivals[i - 1].measured) {
+            figure(text, row->rivals[i - 1].value.avg);
+            figure(text, mgds_bench_rounds_ratio(row, i - 1));
+        } else {
+            field(text, "-");
+            field(text, "-");
+        }
+    }
+}
+
+/* One verdict for all that was compared. */
+static bool row_passes(const struct mgds_bench_text *text,
+                       const struct mgds_bench_row *row)
+{
+    bool well = row->validated;
+
+    for (int i = 1; i < tracks_of(text); i++)
+        well = well &&
+               (!row->rivals[i - 1].measured || row->rivals[i - 1].validated);
+    return well;
 }
 
 static void value_columns(const struct mgds_bench_text *text)
@@ -56,10 +122,15 @@ static void value_columns(const struct mgds_bench_text *text)
         field(text, "Avg Latency(us)");
     else if (text->spec->metric == MGDS_BENCH_BANDWIDTH)
         field(text, "Bandwidth (MB/s)");
+    else if (text->spec->metric == MGDS_BENCH_COST)
+        field(text, "Thread CPU(us)");
     else
         field(text, "MB/s");
+    if (text->spec->metric == MGDS_BENCH_COST)
+        field(text, "Process CPU(us)");
     if (text->options->rate)
         field(text, "Messages/s");
+    rivals_columns(text);
 }
 
 void mgds_bench_text_columns(const struct mgds_bench_text *text,
@@ -102,10 +173,13 @@ void mgds_bench_text_row(const struct mgds_bench_text *text,
 
     fprintf(text->out, "%-*zu", COLUMN_WIDTH, row->size);
     figure(text, row->value.avg);
+    if (text->spec->metric == MGDS_BENCH_COST)
+        figure(text, row->process_us);
     if (o->rate)
         figure(text, row->rate);
+    rivals_row(text, row);
     if (o->column)
-        field(text, row->validated ? "Pass" : "Fail");
+        field(text, row_passes(text, row) ? "Pass" : "Fail");
     for (int i = 0; i < o->tails_count; i++)
         figure(text, row->tails[i]);
     if (o->ddt.kind != MGDS_BENCH_DDT_NONE)

@@ -10,6 +10,7 @@ struct mgds_bench_text {
     FILE *out;
     const struct mgds_bench_spec *spec;
     const struct mgds_bench_options *options;
+    const struct mgds_bench_end *end; /* its tracks; NULL: none are known */
     int pairs;
 };
 

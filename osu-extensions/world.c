@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "osu-extensions/tracks.h"
+
 static void session_open(struct mgds_bench_world *world)
 {
     MPI_Group group;
@@ -94,7 +96,19 @@ static int buffers_init(struct mgds_bench_end *end,
     rc = mgds_bench_buffer_init(&end->recv, memory,
                                 end->receives ? need->recv_bytes : 0);
     if (rc < 0)
-        mgds_bench_buffer_fini(&end->send);
+        goto free_send;
+    /* The host's own, but for streams, where all is of one kind. */
+    if (!end->program->spec.enqueued)
+        memory = mgds_bench_memory_find(MGDS_BENCH_HOST);
+    rc = mgds_bench_buffer_init(&end->answer, memory,
+                                need->laps * sizeof(uint64_t));
+    if (rc < 0)
+        goto free_recv;
+    return 0;
+free_recv:
+    mgds_bench_buffer_fini(&end->recv);
+free_send:
+    mgds_bench_buffer_fini(&end->send);
     return rc;
 }
 
@@ -104,13 +118,11 @@ static int end_fill(struct mgds_bench_end *end,
 {
     int rc = -ENOMEM;
 
-    end->answers = calloc(need->laps, sizeof(*end->answers));
     end->seconds = calloc(need->laps, sizeof(*end->seconds));
     end->requests = calloc(2 * need->messages, sizeof(*end->requests));
     end->statuses = calloc(2 * need->messages, sizeof(*end->statuses));
     end->samples = calloc(need->iterations, sizeof(*end->samples));
-    if (end->answers && end->seconds && end->requests && end->statuses &&
-        end->samples)
+    if (end->seconds && end->requests && end->statuses && end->samples)
         rc = buffers_init(end, memory, need);
     if (rc == 0)
         return 0;
@@ -118,7 +130,6 @@ static int end_fill(struct mgds_bench_end *end,
     free(end->statuses);
     free(end->requests);
     free(end->seconds);
-    free(end->answers);
     return rc;
 }
 
@@ -135,6 +146,7 @@ int mgds_bench_end_init(struct mgds_bench_end *end,
 
     memset(end, 0, sizeof(*end));
     end->program = program;
+    end->synced = options->sync;
     roles_set(end, world->rank, pairs);
     if (!idle)
         rc = end_fill(end, mgds_bench_memory_find(options->kind[end->role]),
@@ -146,7 +158,12 @@ int mgds_bench_end_init(struct mgds_bench_end *end,
                    &end->comm);
     if (idle)
         end->rank = -1;
-    return 0;
+    else if (program->spec.enqueued)
+        rc = mgds_bench_tracks_open(end, options, need);
+    MPI_Allreduce(&rc, &worst, 1, MPI_INT, MPI_MIN, world->comm);
+    if (worst < 0)
+        mgds_bench_end_fini(end);
+    return worst;
 undo:
     end->comm = MPI_COMM_NULL;
     if (rc == 0 && !idle)
@@ -158,13 +175,14 @@ void mgds_bench_end_fini(struct mgds_bench_end *end)
 {
     if (end->rank < 0)
         return;
+    mgds_bench_tracks_close(end);
     if (end->comm != MPI_COMM_NULL)
         MPI_Comm_free(&end->comm);
+    mgds_bench_buffer_fini(&end->answer);
     mgds_bench_buffer_fini(&end->recv);
     mgds_bench_buffer_fini(&end->send);
     free(end->samples);
     free(end->statuses);
     free(end->requests);
     free(end->seconds);
-    free(end->answers);
 }

@@ -24,7 +24,7 @@ static inline void *mgds_calloc(size_t count, size_t size)
         errno = ENOMEM;
         return NULL;
     }
-    return calloc(count, size);
+    return calloc(count ? count : 1, size); /* NULL: there is no memory */
 }
 
 static inline void *mgds_realloc(void *old, size_t size)

@@ -80,3 +80,12 @@ MGDS_UNCHECKED void mgds_lock_release(struct mgds_lock *lock)
     check_release(lock->rank);
     pthread_mutex_unlock(&lock->mutex);
 }
+
+MGDS_UNCHECKED int mgds_lock_try(struct mgds_lock *lock)
+{
+    check_acquire(lock->rank);
+    if (pthread_mutex_trylock(&lock->mutex) == 0)
+        return 1;
+    check_release(lock->rank);
+    return 0;
+}

@@ -21,20 +21,23 @@
 #endif
 #define MGDS_CAPABILITY(name) MGDS_ANNOTATE(capability(name))
 #define MGDS_ACQUIRE(lock) MGDS_ANNOTATE(acquire_capability(lock))
+#define MGDS_TRY_ACQUIRE(lock) MGDS_ANNOTATE(try_acquire_capability(1, lock))
 #define MGDS_RELEASE(lock) MGDS_ANNOTATE(release_capability(lock))
 #define MGDS_REQUIRES(lock) MGDS_ANNOTATE(requires_capability(lock))
 #define MGDS_UNCHECKED MGDS_ANNOTATE(no_thread_safety_analysis)
 #define MGDS_GUARDED_BY(lock)
 
-/* X(rank, name), outermost first. Only the first three may be held across
+/* X(rank, name), outermost first. Only the first five may be held across
  * calls into MPI, CUDA or UCX (docs/design.md), and none that the progress
  * thread takes is held across CUDA. */
 #define MGDS_LOCK_RANKS(X)                                                     \
-    X(KEPT, "kept")         /* messages a probe extracted; across MPI */       \
-    X(LAUNCH, "launch")     /* one stream's launch order; across CUDA */       \
-    X(WIRE, "wire")         /* the UCX worker; across UCX and its callbacks */ \
-    X(COMM, "comm")         /* matching lists, operation records */            \
-    X(CONN, "conn")         /* channels and queue pairs to one peer */         \
+    X(ENGINE, "engine") /* stream communicators as such, while they open */    \
+    X(SETUP, "setup")   /* the wire, while it opens */                         \
+    X(KEPT, "kept")     /* messages a probe extracted; across MPI */           \
+    X(LAUNCH, "launch") /* one stream's launch order; across CUDA */           \
+    X(WIRE, "wire")     /* the UCX worker; across UCX and its callbacks */     \
+    X(COMM, "comm")     /* matching lists, operation records */                \
+    X(CONN, "conn")     /* channels and queue pairs to one peer */             \
     X(REGISTRY, "registry") /* memory regions, handle tables */                \
     X(LEAF, "leaf")         /* held over a few lines that take no other */
 
@@ -65,5 +68,8 @@ void mgds_lock_fini(struct mgds_lock *lock);
 /* Neither can fail: misuse aborts in checking builds. */
 void mgds_lock_acquire(struct mgds_lock *lock) MGDS_ACQUIRE(*lock);
 void mgds_lock_release(struct mgds_lock *lock) MGDS_RELEASE(*lock);
+
+/* Takes it unless somebody holds it: 1 taken, 0 not. Ranks hold here too. */
+int mgds_lock_try(struct mgds_lock *lock) MGDS_TRY_ACQUIRE(*lock);
 
 #endif

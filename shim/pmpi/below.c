@@ -40,17 +40,26 @@ void mgds_below_set_world(bool open)
     __atomic_store_n(&world_open, open, __ATOMIC_RELAXED);
 }
 
-/* A probe, in a communicator where nobody else is, is how MPI is asked to look
- * at the network. Sessions alone have no such communicator: MPICH aborts. */
-void mgds_below_progress(void)
+/* The greatest tag that every MPI has; rarely used, and a probe takes nothing.
+ */
+enum { FAR_TAG = 32767 };
+
+/* A probe that finds nothing is how MPI is asked to look at the network. */
+void mgds_below_progress_on(MPI_Comm comm)
 {
     int flag;
 
-    if (!__atomic_load_n(&world_open, __ATOMIC_RELAXED))
-        return;
     MGDS_NEXT(Iprobe, 5)
-    (0, 0, (mgds_word)MPI_COMM_SELF, (mgds_word)&flag,
+    ((mgds_word)MPI_ANY_SOURCE, FAR_TAG, (mgds_word)comm, (mgds_word)&flag,
      (mgds_word)MPI_STATUS_IGNORE);
+}
+
+/* Not on MPI_COMM_SELF, where MPICH looks at its own queue alone. Sessions
+ * alone have no communicator of the world: MPICH aborts. */
+void mgds_below_progress(void)
+{
+    if (__atomic_load_n(&world_open, __ATOMIC_RELAXED))
+        mgds_below_progress_on(MPI_COMM_WORLD);
 }
 
 MPI_Count mgds_below_bytes(const MPI_Status *status)

@@ -37,6 +37,9 @@
     X(int, Type_set_attr, (MPI_Datatype type, int keyval, void *value))        \
     X(int, Get_elements_x,                                                     \
       (const MPI_Status *status, MPI_Datatype type, MPI_Count *count))         \
+    X(int, Info_get,                                                           \
+      (MPI_Info info, const char *key, int length, char *value, int *flag))    \
+    X(int, Info_set, (MPI_Info info, const char *key, const char *value))      \
     X(int, Error_class, (int code, int *error_class))
 
 struct mgds_below {
@@ -65,6 +68,9 @@ void mgds_below_set_world(bool open);
 /* Lets it make progress, inside a call of the application; outside of the
  * world model it does nothing. */
 void mgds_below_progress(void);
+
+/* The same by a communicator on which nobody sends through the MPI below. */
+void mgds_below_progress_on(MPI_Comm comm);
 
 /* Bytes that a status says were received. */
 MPI_Count mgds_below_bytes(const MPI_Status *status);

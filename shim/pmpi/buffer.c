@@ -106,6 +106,22 @@ static int glance(struct mgds_buffer *buffer, MPI_Datatype type)
     return 1;
 }
 
+int mgds_buffer_find(struct mgds_buffer *out, const void *addr, MPI_Count count,
+                     MPI_Datatype type)
+{
+    struct mgds_buffer buffer = {.addr = (void *)addr, .count = (size_t)count};
+    int rc = mgds_type_layout(&buffer.layout, type);
+
+    if (rc < 0)
+        return rc;
+    rc = count > 0 ? look(&buffer) : 0;
+    if (rc >= 0)
+        *out = buffer;
+    else
+        mgds_buffer_put(&buffer);
+    return rc;
+}
+
 int mgds_buffer_look(struct mgds_buffer *out, const void *addr, MPI_Count count,
                      MPI_Datatype type)
 {

@@ -24,6 +24,14 @@
 int mgds_buffer_look(struct mgds_buffer *out, const void *addr, MPI_Count count,
                      MPI_Datatype type);
 
+/*
+ * The same for who takes both kinds: 1 GPU memory, 0 host memory (ptr is not
+ * set) or nothing to be touched; in both cases *out has a reference to the
+ * layout. -EINVAL too: no datatype.
+ */
+int mgds_buffer_find(struct mgds_buffer *out, const void *addr, MPI_Count count,
+                     MPI_Datatype type);
+
 /* Gives back what a look that returned 1 holds. A bounce made from the buffer
  * keeps a reference of its own. */
 void mgds_buffer_put(struct mgds_buffer *buffer);

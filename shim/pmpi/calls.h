@@ -37,6 +37,7 @@ enum mgds_mode {
     MGDS_MODE_PASS,
     MGDS_MODE_BUFFER,
     MGDS_MODE_GPU,
+    MGDS_MODE_STREAM,
     MGDS_MODE_OWN
 };
 
@@ -48,6 +49,19 @@ struct mgds_call_row {
 };
 
 extern const struct mgds_call_row mgds_call_rows[MGDS_CALLS];
+
+/* Does the body of this function serve stream communicators? Those of
+ * point-to-point and completion do, which also serve GPU memory. */
+static inline int mgds_call_serves_streams(enum mgds_call call)
+{
+    const struct mgds_call_row *row = &mgds_call_rows[call];
+
+    return row->mode == MGDS_MODE_STREAM ||
+           (row->mode == MGDS_MODE_GPU &&
+            (row->family == MGDS_FAMILY_P2P ||
+             row->family == MGDS_FAMILY_PART ||
+             row->family == MGDS_FAMILY_COMPLETION));
+}
 
 /* The title of a family, as the standard's chapters call it. */
 const char *mgds_family_title(enum mgds_family family);

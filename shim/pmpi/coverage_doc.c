@@ -11,6 +11,7 @@ static const char *const mode_text[] = {
     [MGDS_MODE_PASS] = "forwarded",
     [MGDS_MODE_BUFFER] = "forwarded; host buffers only so far",
     [MGDS_MODE_GPU] = "host and GPU buffers",
+    [MGDS_MODE_STREAM] = "forwarded; own body for stream communicators",
     [MGDS_MODE_OWN] = "own body, then forwarded",
 };
 

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <stdatomic.h>
+#include <stddef.h>
 
 #include "shim/base/log.h"
 #include "shim/pmpi/next.h"
@@ -34,6 +35,15 @@ static const struct {
     {ENOTBLK, MPI_ERR_BUFFER,
      "MPI_Buffer_attach was given GPU memory, into which the MPI library would "
      "copy by itself: attach host memory; messages may still be in GPU memory"},
+    /* Of stream communicators; the engine has said it, or MPI's text does. */
+    {EMSGSIZE, MPI_ERR_TRUNCATE, NULL},
+    {EBUSY, MPI_ERR_UNSUPPORTED_OPERATION, NULL},
+    {ECANCELED, MPI_ERR_OTHER, NULL},
+    {ENOTCONN, MPI_ERR_OTHER, NULL},
+    {ENODEV, MPI_ERR_OTHER, NULL},
+    {ETIMEDOUT, MPI_ERR_OTHER, NULL},
+    {EXDEV, MPI_ERR_BUFFER, NULL},
+    {EPERM, MPI_ERR_OTHER, NULL},
     /* Last: for all others. */
     {0, MPI_ERR_OTHER, "a buffer in GPU memory cannot be copied"},
 };
@@ -59,13 +69,20 @@ static void say_once(int rc)
     static atomic_flag said[ERRORS];
     unsigned row = row_of(rc);
 
-    if (atomic_flag_test_and_set(&said[row]))
+    if (!errors[row].text || atomic_flag_test_and_set(&said[row]))
         return;
     errno = -rc;
     if (errors[row].error)
         mgds_err("%s", errors[row].text);
     else
         mgds_err("%s: %m", errors[row].text);
+}
+
+int mgds_mpi_raise(MPI_Comm comm, int class)
+{
+    if (class != MPI_SUCCESS)
+        MGDS_NEXT(Comm_call_errhandler, 2)((mgds_word)comm, (mgds_word) class);
+    return class;
 }
 
 int mgds_mpi_error(MPI_Comm comm, int rc)
@@ -75,8 +92,7 @@ int mgds_mpi_error(MPI_Comm comm, int rc)
     if (class == MPI_SUCCESS)
         return MPI_SUCCESS;
     say_once(rc);
-    MGDS_NEXT(Comm_call_errhandler, 2)((mgds_word)comm, (mgds_word) class);
-    return class;
+    return mgds_mpi_raise(comm, class);
 }
 
 int mgds_mpi_error_win(MPI_Win win, int rc)

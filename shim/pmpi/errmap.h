@@ -16,4 +16,7 @@ int mgds_mpi_class(int rc);
 int mgds_mpi_error(MPI_Comm comm, int rc);
 int mgds_mpi_error_win(MPI_Win win, int rc);
 
+/* The same for an MPI error class; says nothing. MPI_SUCCESS raises nothing. */
+int mgds_mpi_raise(MPI_Comm comm, int class);
+
 #endif

@@ -12,6 +12,7 @@
 #include "shim/pmpi/next.h"
 #include "shim/pmpi/own.h"
 #include "shim/pmpi/process.h"
+#include "shim/pmpi/stream_comm.h"
 
 /* The outermost call this thread is in; kept apart from its frame, because an
    abandoned frame is no memory of ours any more. */
@@ -48,6 +49,10 @@ static mgds_next_fn *body_in_use(enum mgds_call call)
 {
     if (!mgds_process()->active)
         return NULL;
+    if (mgds_call_serves_streams(call) && mgds_scomms_used())
+        return own_bodies[call];
+    if (mgds_call_rows[call].mode == MGDS_MODE_STREAM)
+        return NULL;
     if (mgds_call_rows[call].mode == MGDS_MODE_GPU && !mgds_presence_cuda())
         return NULL;
     return own_bodies[call];
@@ -60,9 +65,10 @@ static void lead(enum mgds_call call, enum mgds_face face, mgds_next_fn *fn)
 
 /*
  * Once forwarding is all there is to do, the entry can do it by itself. CUDA
- * may be seen meanwhile by another thread, which stores "seen", then closes; we
- * open, then look again. All four are sequentially consistent: if we do not
- * see "seen", the other's closing comes after our opening.
+ * (or a stream communicator) may be seen meanwhile by another thread, which
+ * stores "seen", then closes; we open, then look again. All four are
+ * sequentially consistent: if we do not see "seen", the other's closing comes
+ * after our opening.
  */
 static void open_shortcut(enum mgds_call call, enum mgds_face face,
                           mgds_next_fn *fn)
@@ -74,14 +80,24 @@ static void open_shortcut(enum mgds_call call, enum mgds_face face,
         lead(call, face, mgds_long_ways[call][face]);
 }
 
+static void close_shortcut(enum mgds_call call)
+{
+    for (unsigned face = 0; face < MGDS_FACES; face++)
+        lead(call, face, mgds_long_ways[call][face]);
+}
+
 void mgds_frame_close_shortcuts(void)
 {
-    for (unsigned call = 0; call < MGDS_CALLS; call++) {
-        if (mgds_call_rows[call].mode != MGDS_MODE_GPU)
-            continue;
-        for (unsigned face = 0; face < MGDS_FACES; face++)
-            lead(call, face, mgds_long_ways[call][face]);
-    }
+    for (unsigned call = 0; call < MGDS_CALLS; call++)
+        if (mgds_call_rows[call].mode == MGDS_MODE_GPU)
+            close_shortcut(call);
+}
+
+void mgds_frame_close_for_streams(void)
+{
+    for (unsigned call = 0; call < MGDS_CALLS; call++)
+        if (mgds_call_serves_streams(call))
+            close_shortcut(call);
 }
 
 static void watch_enter(struct mgds_frame *frame)

@@ -7,8 +7,9 @@
  * between, makes through our symbols meanwhile are forwarded and nothing more.
  * Once forwarding is all there is to do with a function (no body of ours is in
  * use, and calls are neither counted nor traced), the long way makes the
- * shortcut lead straight to the definition further down. When CUDA appears the
- * functions with a body for GPU memory are led the long way again.
+ * shortcut lead straight to the definition further down. When CUDA appears, or
+ * the first stream communicator, the functions with a body for GPU memory, or
+ * for those, are led the long way again.
  */
 #ifndef MGDS_PMPI_FRAME_H
 #define MGDS_PMPI_FRAME_H
@@ -36,6 +37,10 @@ extern mgds_next_fn *const mgds_long_ways[MGDS_CALLS][MGDS_FACES];
 /* Leads the functions with a body for GPU memory the long way, for good: CUDA
    has been seen, and mgds_presence_cuda says so already. Any thread. */
 void mgds_frame_close_shortcuts(void);
+
+/* The same for bodies that serve stream communicators; mgds_scomms_used says
+   yes already. */
+void mgds_frame_close_for_streams(void);
 
 /* For the function whose call the frame stands for. */
 #define MGDS_FRAME_HERE                                                        \

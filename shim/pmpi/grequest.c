@@ -73,10 +73,30 @@ static void cancel_below(struct mgds_greq *greq)
         MGDS_NEXT(Cancel, 1)((mgds_word)&greq->below);
 }
 
+static void step_own(struct mgds_greq *greq)
+{
+    int error = 0;
+    int rc = greq->ops->test(greq->state, &greq->status, &error);
+
+    if (rc == 0)
+        return;
+    if (rc < 0)
+        error = rc;
+    if (error < 0 && greq->error == MPI_SUCCESS) {
+        greq->error = mgds_mpi_class(error);
+        greq->unsaid = error;
+    }
+    greq->phase = MGDS_GREQ_DONE;
+}
+
 static void step_below(struct mgds_greq *greq)
 {
     int flag = 0;
 
+    if (greq->ops->test) {
+        step_own(greq);
+        return;
+    }
     cancel_below(greq);
     greq->error = (int)MGDS_NEXT(Test, 3)(
         (mgds_word)&greq->below, (mgds_word)&flag, (mgds_word)&greq->status);
@@ -135,10 +155,9 @@ static void release(struct mgds_greq_pass *pass, struct mgds_greq *greq,
     __atomic_store_n(&greq->claimed, NULL, __ATOMIC_RELEASE);
 }
 
-static void finish(struct mgds_greq_pass *pass, struct mgds_greq *greq)
+static void finish(struct mgds_greq_pass *pass, struct mgds_greq *greq,
+                   enum mgds_greq_phase before)
 {
-    enum mgds_greq_phase before = greq->phase;
-
     if (greq->phase == MGDS_GREQ_COPYING)
         step_copying(greq);
     release(pass, greq,
@@ -155,7 +174,7 @@ static void land_together(struct mgds_greq_pass *pass)
         struct mgds_greq *greq = pass->landed[i];
 
         if (greq->phase == MGDS_GREQ_COPYING)
-            finish(pass, greq);
+            finish(pass, greq, MGDS_GREQ_COPYING);
         else
             release(pass, greq, true);
     }
@@ -181,18 +200,22 @@ void mgds_greq_pass_begin(struct mgds_greq_pass *pass)
 
 void mgds_greq_pass_step(struct mgds_greq_pass *pass, struct mgds_greq *greq)
 {
+    enum mgds_greq_phase before;
+
     if (!claim(greq)) {
         pass->left++;
         return;
     }
-    if (greq->phase == MGDS_GREQ_BELOW) {
+    before = greq->phase;
+    if (before == MGDS_GREQ_BELOW) {
         step_below(greq);
-        pass->tested = true;
+        /* operations of our own do not look at MPI's network */
+        pass->tested = pass->tested || !greq->ops->test;
     }
     if (greq->phase == MGDS_GREQ_LANDED)
         keep_landed(pass, greq);
     else
-        finish(pass, greq);
+        finish(pass, greq, before);
 }
 
 bool mgds_greq_pass_end(struct mgds_greq_pass *pass)
@@ -253,10 +276,10 @@ static int give_up(void *state)
         return MPI_SUCCESS;
     }
     mgds_staged_remove(&greq->staged);
-    if (greq->phase != MGDS_GREQ_DONE) {
+    if (greq->phase != MGDS_GREQ_DONE && !greq->ops->test) {
         greq->freed = true;
         mgds_staged_orphan(&greq->staged);
-    } else if (watch.watching) {
+    } else if (greq->phase == MGDS_GREQ_DONE && watch.watching) {
         greq->next = watch.consumed;
         watch.consumed = greq;
     } else {
@@ -271,7 +294,9 @@ static int cancel(void *state, int complete)
 {
     struct mgds_greq *greq = state;
 
-    if (!complete)
+    if (greq->ops->cancel)
+        greq->ops->cancel(greq->state);
+    else if (!complete)
         __atomic_store_n(&greq->cancelled, true, __ATOMIC_RELAXED);
     return MPI_SUCCESS;
 }
@@ -373,6 +398,32 @@ void mgds_greq_drop(struct mgds_greq *greq)
 
     MGDS_NEXT(Grequest_complete, 1)((mgds_word)handle);
     MGDS_NEXT(Request_free, 1)((mgds_word)&handle);
+}
+
+void mgds_greq_discard(struct mgds_greq *greq)
+{
+    MPI_Request handle = greq->staged.handle;
+
+    if (greq->phase != MGDS_GREQ_DONE)
+        MGDS_NEXT(Grequest_complete, 1)((mgds_word)handle);
+    greq->phase = MGDS_GREQ_DONE;
+    MGDS_NEXT(Request_free, 1)((mgds_word)&handle);
+}
+
+void *mgds_greq_own_state(MPI_Request handle, const struct mgds_greq_ops *ops,
+                          struct mgds_greq **out)
+{
+    struct mgds_greq *greq = mgds_greq_of(mgds_staged_find(handle));
+
+    if (!greq || greq->ops != ops)
+        return NULL;
+    *out = greq;
+    return greq->state;
+}
+
+MPI_Request mgds_greq_handle(const struct mgds_greq *greq)
+{
+    return greq->staged.handle;
 }
 
 void mgds_greq_watch(void)

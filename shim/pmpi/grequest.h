@@ -12,7 +12,8 @@
  *    (gone)
  *
  * STARTED  the application's handle exists, nothing was posted below yet
- * BELOW    the request below is tested by poll and wait functions
+ * BELOW    the request below, or our own operation, is tested by poll and wait
+ *          functions
  * LANDED   kept back for a moment, so that several are copied up together
  * COPYING  landed() has queued copies; poll() is asked until they are done
  * DONE     completed, and destroy() gave back what was behind it; MPI asks for
@@ -43,6 +44,15 @@ struct mgds_greq_ops {
     /* The copies are done, or the request is gone; so is the state. May be
      * called without landed. */
     void (*destroy)(void *state);
+    /* Instead of a request of the MPI below: NULL, or an operation of our own
+     * is behind it, which this tests (and landed and poll are not used).
+     * 1: done, the status is filled; 0; or negative errno. *error: 0 or the
+     * negative errno of the operation, which the communicator's error handler
+     * is told of by the completion call. Freed before it is done it is
+     * destroyed at once. */
+    int (*test)(void *state, MPI_Status *status, int *error);
+    /* With test: the program cancels it. Inside MPI: calls no MPI. */
+    void (*cancel)(void *state);
 };
 
 struct mgds_greq;
@@ -59,10 +69,23 @@ int mgds_greq_create(struct mgds_greq **out, MPI_Comm comm,
 /* Where the call below is to put its request. */
 MPI_Request *mgds_greq_below(struct mgds_greq *greq);
 
-/* The call below succeeded: *user becomes the application's request. */
+/* The call below succeeded, or the operation of our own was started: *user
+ * becomes the application's request. */
 void mgds_greq_arm(struct mgds_greq *greq, MPI_Request *user);
 
 /* The call below failed: takes everything back, the state included. */
 void mgds_greq_drop(struct mgds_greq *greq);
+
+/* Somebody else completes the operation of our own: the request goes, and with
+ * it the state. The handle is the application's. */
+void mgds_greq_discard(struct mgds_greq *greq);
+
+/* The state of a request whose operation is one of our own with these ops, or
+ * NULL. */
+void *mgds_greq_own_state(MPI_Request handle, const struct mgds_greq_ops *ops,
+                          struct mgds_greq **out);
+
+/* The request's handle, constant from create on. */
+MPI_Request mgds_greq_handle(const struct mgds_greq *greq);
 
 #endif

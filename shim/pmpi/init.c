@@ -19,6 +19,7 @@
 #include "shim/pmpi/own.h"
 #include "shim/pmpi/process.h"
 #include "shim/pmpi/staged.h"
+#include "shim/pmpi/stream_comm.h"
 #include "shim/pmpi/summary.h"
 #include "shim/pmpi/types.h"
 
@@ -49,15 +50,30 @@ static void begin(void)
               mgds_presence_scan() ? "in" : "not in");
 }
 
-/* Before the library below takes its own leave: it may not come back. */
-static void end(void)
+bool mgds_init_seen(void)
 {
+    return atomic_load(&epochs) > 0;
+}
+
+/* Before the library below takes its own leave: it may not come back. */
+static int end(void)
+{
+    int class;
+
     if (atomic_fetch_sub(&epochs, 1) != 1)
-        return;
+        return MPI_SUCCESS;
     mgds_staged_fini();
+    class = mgds_scomms_fini();
     mgds_types_fini();
     mgds_trace_finalize();
     mgds_summary_print(world_rank);
+    return class;
+}
+
+/* The end of the MPI below, or else what is owed. */
+static mgds_word ended(int owed, mgds_word result)
+{
+    return (int)result == MPI_SUCCESS ? (mgds_word)owed : result;
 }
 
 /*
@@ -103,9 +119,10 @@ mgds_word mgds_own_Init_thread(mgds_word argc, mgds_word argv,
 
 mgds_word mgds_own_Finalize(void)
 {
-    end();
+    int owed = end();
+
     mgds_below_set_world(false);
-    return MGDS_FORWARD(0)();
+    return ended(owed, MGDS_FORWARD(0)());
 }
 
 mgds_word mgds_own_Session_init(mgds_word info, mgds_word errhandler,
@@ -122,6 +139,7 @@ mgds_word mgds_own_Session_init(mgds_word info, mgds_word errhandler,
 
 mgds_word mgds_own_Session_finalize(mgds_word session)
 {
-    end();
-    return MGDS_FORWARD(1)(session);
+    int owed = end();
+
+    return ended(owed, MGDS_FORWARD(1)(session));
 }

@@ -11,6 +11,7 @@
 #include "shim/pmpi/errmap.h"
 #include "shim/pmpi/own.h"
 #include "shim/pmpi/staged.h"
+#include "shim/pmpi/stream_p2p.h"
 
 /* An error of ours, met before or after the call below. */
 static mgds_word fail(MPI_Comm comm, int rc)
@@ -32,11 +33,15 @@ int mgds_p2p_side(struct mgds_side *side, const struct mgds_call_words *call,
 /* addr, count, type, peer, tag, comm */
 static mgds_word send(struct mgds_call_words *call)
 {
+    struct mgds_scomm *scomm = mgds_scomm_of(call->word[5]);
     MPI_Comm comm = (MPI_Comm)call->word[5];
     struct mgds_side side;
     mgds_word result;
-    int rc = mgds_p2p_side(&side, call, 0, call->word[3], MGDS_SIDE_SEND);
+    int rc;
 
+    if (scomm)
+        return mgds_stream_p2p_send(call, scomm);
+    rc = mgds_p2p_side(&side, call, 0, call->word[3], MGDS_SIDE_SEND);
     mgds_staged_orphans_poll();
     if (rc < 0)
         return fail(comm, rc);
@@ -91,6 +96,10 @@ static mgds_word receive(struct mgds_call_words *call, unsigned status,
 
 static mgds_word recv(struct mgds_call_words *call)
 {
+    struct mgds_scomm *scomm = mgds_scomm_of(call->word[5]);
+
+    if (scomm)
+        return mgds_stream_p2p_recv(call, scomm);
     return receive(call, 6, (MPI_Comm)call->word[5], call->word[3]);
 }
 
@@ -108,6 +117,10 @@ mgds_word mgds_p2p_message_peer(const struct mgds_call_words *call)
 /* A message does not say its communicator. */
 static mgds_word mrecv(struct mgds_call_words *call)
 {
+    mgds_word result;
+
+    if (mgds_stream_p2p_mrecv(&result, call, true))
+        return result;
     return receive(call, 4, MPI_COMM_SELF, mgds_p2p_message_peer(call));
 }
 
@@ -140,11 +153,15 @@ int mgds_p2p_pair(struct mgds_pair *pair, const struct mgds_call_words *call)
  */
 static mgds_word sendrecv(struct mgds_call_words *call)
 {
+    struct mgds_scomm *scomm = mgds_scomm_of(call->word[10]);
     MPI_Comm comm = (MPI_Comm)call->word[10];
     struct mgds_pair pair;
     mgds_word result;
-    int rc = mgds_p2p_pair(&pair, call);
+    int rc;
 
+    if (scomm)
+        return mgds_stream_p2p_sendrecv(call, scomm);
+    rc = mgds_p2p_pair(&pair, call);
     if (rc < 0)
         return fail(comm, rc);
     if (rc == 0)
@@ -163,11 +180,14 @@ static mgds_word sendrecv_replace(struct mgds_call_words *call)
 {
     bool sends = (int)call->word[3] != MPI_PROC_NULL;
     bool receives = (int)call->word[5] != MPI_PROC_NULL;
+    struct mgds_scomm *scomm = mgds_scomm_of(call->word[7]);
     MPI_Comm comm = (MPI_Comm)call->word[7];
     struct mgds_side side;
-    int rc =
-        sends || receives ? mgds_call_side(&side, call, 0, MGDS_SIDE_SEND) : 0;
+    int rc;
 
+    if (scomm)
+        return mgds_stream_p2p_replace(call, scomm, true);
+    rc = sends || receives ? mgds_call_side(&side, call, 0, MGDS_SIDE_SEND) : 0;
     if (rc < 0)
         return fail(comm, rc);
     if (rc == 0)

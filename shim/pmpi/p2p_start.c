@@ -15,6 +15,7 @@
 #include "shim/pmpi/own.h"
 #include "shim/pmpi/p2p.h"
 #include "shim/pmpi/staged.h"
+#include "shim/pmpi/stream_p2p.h"
 
 static mgds_word fail(MPI_Comm comm, int rc)
 {
@@ -60,11 +61,15 @@ static int sent_create(struct sent **out, struct mgds_side *side, MPI_Comm comm)
 /* addr, count, type, peer, tag, comm, request */
 static mgds_word isend(struct mgds_call_words *call)
 {
+    struct mgds_scomm *scomm = mgds_scomm_of(call->word[5]);
     MPI_Comm comm = (MPI_Comm)call->word[5];
     struct mgds_side side;
     struct sent *sent = NULL;
-    int rc = mgds_p2p_side(&side, call, 0, call->word[3], MGDS_SIDE_SEND);
+    int rc;
 
+    if (scomm)
+        return mgds_stream_p2p_isend(call, scomm);
+    rc = mgds_p2p_side(&side, call, 0, call->word[3], MGDS_SIDE_SEND);
     mgds_staged_orphans_poll();
     if (rc == 0)
         return mgds_call_forward(call);
@@ -116,8 +121,9 @@ static void received_destroy(void *state)
     free(received);
 }
 
-static const struct mgds_greq_ops received_ops = {
-    received_landed, received_poll, received_destroy};
+static const struct mgds_greq_ops received_ops = {.landed = received_landed,
+                                                  .poll = received_poll,
+                                                  .destroy = received_destroy};
 
 /* Takes both sides over, whatever comes of it. */
 static int received_create(struct mgds_greq **greq, struct received **out,
@@ -171,6 +177,10 @@ static mgds_word start_receive(struct mgds_call_words *call, unsigned request,
 
 static mgds_word irecv(struct mgds_call_words *call)
 {
+    struct mgds_scomm *scomm = mgds_scomm_of(call->word[5]);
+
+    if (scomm)
+        return mgds_stream_p2p_irecv(call, scomm);
     return start_receive(call, 6, (MPI_Comm)call->word[5], call->word[3]);
 }
 
@@ -178,6 +188,10 @@ MGDS_CALL_BODIES(Irecv, 7, irecv)
 
 static mgds_word imrecv(struct mgds_call_words *call)
 {
+    mgds_word result;
+
+    if (mgds_stream_p2p_mrecv(&result, call, false))
+        return result;
     return start_receive(call, 4, MPI_COMM_SELF, mgds_p2p_message_peer(call));
 }
 
@@ -256,9 +270,13 @@ static mgds_word start_pair(const struct mgds_call_words *call,
 static mgds_word isendrecv(struct mgds_call_words *call)
 {
     static const struct places at = {3, 4, 8, 9, 10, 11};
+    struct mgds_scomm *scomm = mgds_scomm_of(call->word[at.comm]);
     struct mgds_pair pair;
-    int rc = mgds_p2p_pair(&pair, call);
+    int rc;
 
+    if (scomm)
+        return mgds_stream_p2p_isendrecv(call, scomm);
+    rc = mgds_p2p_pair(&pair, call);
     if (rc < 0)
         return fail((MPI_Comm)call->word[at.comm], rc);
     return rc == 0 ? mgds_call_forward(call) : start_pair(call, &pair, &at);
@@ -270,9 +288,13 @@ MGDS_CALL_BODIES(Isendrecv, 12, isendrecv)
 static mgds_word isendrecv_replace(struct mgds_call_words *call)
 {
     static const struct places at = {3, 4, 5, 6, 7, 8};
+    struct mgds_scomm *scomm = mgds_scomm_of(call->word[at.comm]);
     struct mgds_pair pair;
-    int rc = mgds_call_side(&pair.send, call, 0, MGDS_SIDE_SEND);
+    int rc;
 
+    if (scomm)
+        return mgds_stream_p2p_replace(call, scomm, false);
+    rc = mgds_call_side(&pair.send, call, 0, MGDS_SIDE_SEND);
     if (rc == 0)
         return mgds_call_forward(call);
     if (rc < 0)

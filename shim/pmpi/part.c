@@ -12,6 +12,7 @@
 #include "shim/pmpi/errmap.h"
 #include "shim/pmpi/frame.h"
 #include "shim/pmpi/own.h"
+#include "shim/pmpi/stream_p2p.h"
 
 static size_t first_byte(const struct mgds_persist *persist, int partition)
 {
@@ -98,14 +99,20 @@ static mgds_word make(struct making *making)
 mgds_word mgds_own_Psend_init(MGDS_PARAMS_9)
 {
     struct making making = {{MGDS_ARGS_9}, MGDS_PERSIST_PART_SEND};
+    mgds_word result;
 
+    if (mgds_stream_p2p_refuses(&result, g))
+        return result;
     return make(&making);
 }
 
 mgds_word mgds_own_Precv_init(MGDS_PARAMS_9)
 {
     struct making making = {{MGDS_ARGS_9}, MGDS_PERSIST_PART_RECV};
+    mgds_word result;
 
+    if (mgds_stream_p2p_refuses(&result, g))
+        return result;
     return make(&making);
 }
 

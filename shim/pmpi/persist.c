@@ -17,6 +17,7 @@
 #include "shim/pmpi/own.h"
 #include "shim/pmpi/p2p.h"
 #include "shim/pmpi/part.h"
+#include "shim/pmpi/stream_p2p.h"
 
 static struct mgds_persist *persist_of(struct mgds_staged *staged)
 {
@@ -118,8 +119,12 @@ static mgds_word make(struct mgds_call_words *call, enum mgds_persist_way way)
     struct mgds_side side;
     enum mgds_side_way side_way =
         way == MGDS_PERSIST_SEND ? MGDS_SIDE_SEND : MGDS_SIDE_RECV;
-    int rc = mgds_p2p_side(&side, call, 0, call->word[3], side_way);
+    mgds_word result;
+    int rc;
 
+    if (mgds_stream_p2p_refuses(&result, call->word[5]))
+        return result;
+    rc = mgds_p2p_side(&side, call, 0, call->word[3], side_way);
     if (rc == 0)
         return mgds_call_forward(call);
     if (rc == 1)

@@ -19,4 +19,7 @@ struct mgds_process {
 /* Settles it at the first call. Any thread. */
 const struct mgds_process *mgds_process(void);
 
+/* Is MPI initialised, and did we see that? Any thread. */
+bool mgds_init_seen(void);
+
 #endif

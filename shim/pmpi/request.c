@@ -9,6 +9,7 @@
 #include "shim/pmpi/frame.h"
 #include "shim/pmpi/greq.h"
 #include "shim/pmpi/own.h"
+#include "shim/pmpi/stream_req.h"
 #include "shim/pmpi/wave.h"
 
 /* Complete below, but perhaps not yet up: MPI is told "done" once it is. */
@@ -84,6 +85,20 @@ static struct mgds_staged *take(MPI_Request handle)
     }
 }
 
+/* One of our own operations, which goes on by itself. MPI keeps a generalized
+ * request that is freed until it is told that it is complete. */
+static bool let_go(MPI_Request *handle)
+{
+    struct mgds_greq *greq;
+    struct mgds_stream_req *req = mgds_stream_req_find(*handle, &greq);
+
+    if (!req || req->taken)
+        return false;
+    mgds_greq_discard(greq);
+    *handle = MPI_REQUEST_NULL;
+    return true;
+}
+
 mgds_word mgds_own_Request_free(mgds_word request)
 {
     MPI_Request *handle = (MPI_Request *)request;
@@ -91,6 +106,8 @@ mgds_word mgds_own_Request_free(mgds_word request)
         mgds_staged_any() && handle ? take(*handle) : NULL;
     mgds_word result;
 
+    if (!staged && mgds_staged_any() && handle && let_go(handle))
+        return MPI_SUCCESS;
     if (!staged)
         return MGDS_FORWARD(1)(request);
     if (staged->state == MGDS_STAGED_ACTIVE) {

@@ -54,6 +54,7 @@ mgds_next_fn *const mgds_long_ways[MGDS_CALLS][MGDS_FACES] = {
 #define MGDS_ASK_PASS false
 #define MGDS_ASK_BUFFER mgds_presence_changed()
 #define MGDS_ASK_GPU mgds_presence_changed()
+#define MGDS_ASK_STREAM false
 #define MGDS_ASK_OWN false
 
 #define MGDS_ENTRY(name, face, n, mode)                                        \

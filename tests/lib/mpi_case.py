@@ -24,13 +24,15 @@ def parse_arguments():
     parser.add_argument("--runtime", default="", help="sanitizer runtime")
     parser.add_argument("--preload", action="append", default=[])
     parser.add_argument("--env", action="append", default=[])
-    parser.add_argument("--exit", type=int, default=0)
+    parser.add_argument("--exit", default="0", help="a status, or any")
     parser.add_argument("--expect", action="append", default=[],
                         help="regular expression some line must match")
     parser.add_argument("--refuse", action="append", default=[],
                         help="regular expression no line may match")
     parser.add_argument("--lines", default="",
                         help="N:RE, exactly N lines must match RE")
+    parser.add_argument("--option", action="append", default=[],
+                        help="for mpiexec")
     parser.add_argument("--timeout", type=float, default=100)
     parser.add_argument("command", nargs=argparse.REMAINDER)
     arguments = parser.parse_args()
@@ -50,7 +52,7 @@ def rank_environment(arguments):
 
 
 def command_line(arguments):
-    command = [arguments.mpiexec]
+    command = [arguments.mpiexec] + arguments.option
     variables = rank_environment(arguments)
     if "openmpi" in os.path.basename(arguments.mpiexec):
         command += ["--allow-run-as-root", "--oversubscribe"]
@@ -82,7 +84,7 @@ def complaints(arguments, status, output):
     lines = output.splitlines()
     if status is None:
         yield f"did not end within {arguments.timeout} s"
-    elif status != arguments.exit:
+    elif arguments.exit not in ("any", str(status)):
         yield f"exit status {status}, expected {arguments.exit}"
     for pattern in arguments.expect:
         if not any(re.search(pattern, line) for line in lines):

@@ -34,10 +34,12 @@ CONTENT = [
      r"\b(ibv_|mlx5dv_)\w+", "only shim/gds/hca names verbs calls"),
     ("hca-door", r"shim/", r"shim/gds/hca/", "string",
      r"libibverbs|libmlx5", "only shim/gds/hca names verbs libraries"),
-    ("ucx-door", PRODUCT, r"shim/gds/wire\.c$", "include",
-     r"uc[pst]/.*", "only shim/gds/wire.c includes UCX"),
-    ("ucx-door", r"shim/", r"shim/gds/wire\.c$", "code",
-     r"\b(ucp|ucs|uct)_\w+", "only shim/gds/wire.c names UCX calls"),
+    ("ucx-door", PRODUCT, r"shim/gds/wire/", "include",
+     r"uc[pst]/.*", "only shim/gds/wire includes UCX"),
+    ("ucx-door", r"shim/", r"shim/gds/wire/", "code",
+     r"\b(ucp|ucs|uct)_\w+", "only shim/gds/wire names UCX calls"),
+    ("ucx-door", r"shim/", r"shim/gds/wire/", "string",
+     r"libuc[pstm]\b", "only shim/gds/wire names UCX libraries"),
     ("mpi-door", r"shim/", r"shim/pmpi/", "code", r"\bP?MPIX?_[A-Z][a-z]\w*",
      "only shim/pmpi names MPI calls and handles"),
     ("env-door", PRODUCT, r"shim/base/config\.c$", "code",
@@ -62,9 +64,9 @@ LAYERS = [
     ("hca", r"shim/gds/hca/", ["base", "device"]),
     ("driver-abi", r"shim/gds/cuda/driver_\w+\.(h|def)$", []),
     ("cuda", r"shim/gds/cuda/", ["driver-abi", "base", "device"]),
-    ("wire", r"shim/gds/wire[^/]*$", ["base", "device"]),
+    ("wire", r"shim/gds/wire/", ["base", "device"]),
     ("gds", r"shim/gds/", ["ctx"] + BELOW_GDS),
-    ("settings", r"shim/base/(config|log)\.(h|def)$", ["base", "device"]),
+    ("settings", r"shim/base/(config|host|log)\.(h|def)$", ["base", "device"]),
     ("base", r"shim/base/", ["settings", "device"]),
     ("ctx", r"shim/[^/]+$", ["gds"] + BELOW_GDS),
     ("sim", r"sim/", ["settings", "base", "device", "driver-abi"]),
@@ -95,7 +97,9 @@ def resolve(path, name, known):
     for candidate in map(posixpath.normpath, tries):
         if candidate in known:
             return candidate
-    ends = [k for k in known if k.endswith("/" + name)]
+    # include/mpix_gds/ stands in front of an installed header of the same name.
+    ends = [k for k in known if k.endswith("/" + name)
+            and not k.startswith("include/mpix_gds/")]
     return ends[0] if len(ends) == 1 else None
 
 

@@ -16,7 +16,7 @@ FUNCTION_LINES = 80
 FILE_LINES = 600
 NESTING = 3
 PARAMETERS = 6
-FOREIGN_SIGNATURE = re.compile(r"P?MPIX?_|cu[A-Z]|mpix_")
+FOREIGN_SIGNATURE = re.compile(r"P?MPIX?_|cu[A-Z]|mpix_|nvshmem")
 SETS = ["include", "device", "shim", "sim", "tools", "osu-extensions",
         "tests"]
 

@@ -20,6 +20,7 @@
 #include "shim/pmpi/next.h"
 #include "shim/pmpi/p2p.h"
 #include "shim/pmpi/staged.h"
+#include "shim/pmpi/stream_p2p.h"
 #include "shim/pmpi/types.h"
 
 /* One letter for each thing that decides. */
@@ -191,9 +192,23 @@ NOT_HERE(MPI_Count, mgds_below_bytes, (const MPI_Status *status))
 NOT_HERE(bool, mgds_below_has_data, (int error))
 NOT_HERE(mgds_next_fn *, mgds_frame_next, (void))
 NOT_HERE(mgds_next_fn *, mgds_next, (enum mgds_call call, enum mgds_face face))
+NOT_HERE(struct mgds_scomm *, mgds_scomm_find, (MPI_Comm handle))
+NOT_HERE(mgds_word, mgds_stream_p2p_send,
+         (const struct mgds_call_words *words, struct mgds_scomm *scomm))
+NOT_HERE(mgds_word, mgds_stream_p2p_recv,
+         (const struct mgds_call_words *words, struct mgds_scomm *scomm))
+NOT_HERE(mgds_word, mgds_stream_p2p_sendrecv,
+         (const struct mgds_call_words *words, struct mgds_scomm *scomm))
+NOT_HERE(mgds_word, mgds_stream_p2p_replace,
+         (const struct mgds_call_words *words, struct mgds_scomm *scomm,
+          bool blocking))
+NOT_HERE(bool, mgds_stream_p2p_mrecv,
+         (mgds_word * result, const struct mgds_call_words *words,
+          bool blocking))
 #pragma GCC diagnostic pop
 
 unsigned mgds_staged_alive;
+unsigned mgds_scomms_alive;
 
 void mgds_below_progress(void)
 {

@@ -9,14 +9,13 @@ import copy
 import json
 import os
 import re
-import subprocess
 import sys
 import tempfile
 
+import enqueued_cases
 import schema
-
-sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "lib"))
-from no_input import NO_INPUT  # noqa: E402 (the path comes first)
+from osu_job import (RANKS, Job, checked, finish, load_schema, refused,
+                     software_gpu, table)
 
 TITLES = {
     "osu_latency": "OSU MPI Latency Test",
@@ -32,79 +31,8 @@ COLUMNS = {
     "osu_mbw_mr": "# Size                  MB/s        Messages/s",
     "osu_multi_lat": "# Size       Avg Latency(us)",
 }
-RANKS = {"osu_mbw_mr": 4, "osu_multi_lat": 4}
 FEW = ["-i", "6", "-x", "2"]
 WINDOWED = {"osu_bw", "osu_bibw", "osu_mbw_mr"}
-
-
-def finish(command, timeout):
-    """Runs command; returns status, stdout, stderr."""
-    with subprocess.Popen(command, stdin=NO_INPUT, stdout=subprocess.PIPE,
-                          stderr=subprocess.PIPE, text=True) as process:
-        try:
-            out, err = process.communicate(timeout=timeout)
-        except subprocess.TimeoutExpired:
-            process.terminate()  # mpiexec takes its ranks with it
-            out, err = process.communicate()
-            print(out + err)
-            raise
-    return process.returncode, out, err
-
-
-class Job:
-    """How jobs are started here; set from the command line."""
-
-    def __init__(self, args):
-        self.args = args
-
-    def run(self, program, options, ranks=None, preload=None, env=None):
-        """Runs program; returns status, lines of stdout, lines of stderr."""
-        ranks = ranks or RANKS.get(program, 2)
-        libraries = [path for path in (self.args.runtime, preload,
-                                       self.args.yielding) if path]
-        command = [self.args.mpiexec, "-n", str(ranks)]
-        if libraries:
-            command += ["-genv", "LD_PRELOAD", ":".join(libraries)]
-        for name, value in (env or {}).items():
-            command += ["-genv", name, str(value)]
-        command += [os.path.join(self.args.bin, program)] + options
-        print("$", " ".join(command), flush=True)
-        status, out, err = finish(command, self.args.timeout)
-        print("->", status)
-        print(out + err)
-        return status, out.splitlines(), err.splitlines()
-
-    def json(self, program, options, **how):
-        """Runs program with --json; returns the checked document."""
-        with tempfile.TemporaryDirectory() as folder:
-            path = os.path.join(folder, "out.json")
-            status, lines, _ = self.run(program,
-                                        options + ["--json", path], **how)
-            with open(path, encoding="utf-8") as file:
-                document = json.load(file)
-        return status, lines, checked(document)
-
-
-def load_schema():
-    here = os.path.dirname(os.path.abspath(__file__))
-    path = os.path.join(here, "../../osu-extensions/schema.json")
-    with open(path, encoding="utf-8") as file:
-        return json.load(file)
-
-
-def checked(document):
-    found = list(schema.errors(document, load_schema()))
-    assert not found, found
-    for row in document["rows"]:
-        assert (row["min"] <= row["p50"] <= row["p99"] <= row["max"]), row
-        assert row["min"] * 0.999 <= row["avg"] <= row["max"] * 1.001, row
-    return document
-
-
-def table(lines):
-    """The rows of a table: lists of words."""
-    return [line.split() for line in lines
-            if line and not line.startswith("#")]
 
 
 def case_prints(job, program):
@@ -252,14 +180,6 @@ def case_cuda_is_named_in_the_header(job):
                         "HOST (H)"), lines
 
 
-def refused(job, program, options, named, ranks=2, env=None):
-    status, lines, errors = job.run(program, options, ranks=ranks, env=env)
-    assert status == 2, status
-    assert not lines, lines
-    assert len(errors) == 1, errors
-    assert errors[0].startswith(program + ": ") and named in errors[0], errors
-
-
 def case_bad_usage_is_one_line_and_status_2(job):
     refused(job, "osu_latency", ["-m", "8:4"], "-m 8:4")
     refused(job, "osu_latency", ["-P", "X"], "-P")
@@ -271,12 +191,6 @@ def case_bad_usage_is_one_line_and_status_2(job):
     refused(job, "osu_bw", ["-M", "1048576"], "-M")
     refused(job, "osu_bw", ["-T", "mpi_int", "-m", "1:2"], "-m 1:2")
     refused(job, "osu_bw", ["--json", "/nowhere/x.json"], "/nowhere/x.json")
-
-
-def software_gpu(job, **settings):
-    """Environment of ranks that find the software GPU as their driver."""
-    return {"LD_LIBRARY_PATH": job.args.sim,
-            **{"MPIX_SIM_" + name: value for name, value in settings.items()}}
 
 
 def case_gpu_kinds_need_a_gpu(job):
@@ -550,10 +464,13 @@ def main():
                         help="folder of the software GPU")
     parser.add_argument("--empty-driver", required=True,
                         help="folder of a libcuda.so.1 without calls")
+    parser.add_argument("--rivals", required=True,
+                        help="folder of stand-ins for NCCL and NVSHMEM")
     parser.add_argument("--runtime", default="", help="sanitizer runtime")
     parser.add_argument("--timeout", type=float, default=60)
     args = parser.parse_args()
-    globals()["case_" + args.case](Job(args), *args.subject)
+    case = {**globals(), **vars(enqueued_cases)}["case_" + args.case]
+    case(Job(args), *args.subject)
 
 
 if __name__ == "__main__":

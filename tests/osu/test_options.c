@@ -1,4 +1,5 @@
 /* Command lines that the benchmarks accept, and lines they refuse. */
+#include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -196,6 +197,38 @@ static void derived_types_are_named_with_their_numbers(void **state)
     assert_int_equal(o.ddt.length, 3);
 }
 
+static void rivals_are_named_and_bring_rounds(void **state)
+{
+    struct mgds_bench_spec enqueued = mbw_mr;
+    struct mgds_bench_options o;
+    char why[256];
+
+    (void)state;
+    enqueued.enqueued = true;
+    accept(&o, &enqueued, "");
+    assert_int_equal(o.rivals, 0);
+    assert_int_equal(o.rounds, 1);
+    accept(&o, &enqueued, "--rivals nvshmem,copy --nvshmem /x");
+    assert_int_equal(o.rivals,
+                     MGDS_BENCH_RIVAL_COPY | MGDS_BENCH_RIVAL_NVSHMEM);
+    assert_int_equal(o.rounds, 3);
+    assert_false(o.rivals_auto);
+    assert_string_equal(o.nvshmem, "/x");
+    accept(&o, &enqueued, "--rivals auto --rounds 5");
+    assert_int_equal(o.rivals, 7);
+    assert_true(o.rivals_auto);
+    assert_int_equal(o.rounds, 5);
+    accept(&o, &enqueued, "--rivals auto --rivals none");
+    assert_int_equal(o.rivals, 0);
+    assert_int_equal(parse(&o, &enqueued, "--rivals nccl -V", why), -EINVAL);
+    assert_non_null(strstr(why, "--rivals and -V"));
+    assert_int_equal(parse(&o, &enqueued, "--rivals nccl,", why), -EINVAL);
+    assert_non_null(strstr(why, "--rivals nccl,"));
+    assert_int_equal(parse(&o, &enqueued, "--rounds 26", why), -EINVAL);
+    assert_int_equal(parse(&o, &latency, "--rivals none", why), -EINVAL);
+    assert_non_null(strstr(why, "not one of osu_latency"));
+}
+
 /* A refused line gives one line that holds the name of what is wrong. */
 static void bad_lines_are_refused_by_name(void **state)
 {
@@ -311,6 +344,7 @@ int main(void)
         cmocka_unit_test(percentiles_are_a_list_joined_to_the_letter),
         cmocka_unit_test(buffer_kinds_stand_before_or_behind_options),
         cmocka_unit_test(derived_types_are_named_with_their_numbers),
+        cmocka_unit_test(rivals_are_named_and_bring_rounds),
         cmocka_unit_test(bad_lines_are_refused_by_name),
         cmocka_unit_test(letters_of_other_programs_are_refused),
         cmocka_unit_test(help_names_every_accepted_option),

@@ -1,10 +1,14 @@
 /* Tests of sim/cuda/queue.c: hardware queues that waits hold. */
 #include "tests/sim/gpu.h"
 
-/* `streams` of them stand in a wait; does one more stream run? It is given a
- * tenth of a second, then all are released. */
+/* How long a stream is given: one that is to run, however busy the machine is,
+ * and one that must not. */
+enum { PATIENCE_MS = 20000, GLANCE_MS = 100 };
+
+/* `streams` of them stand in a wait; does one more stream run? Then, or when
+ * its time is over, all are released. */
 static bool another_runs(unsigned streams, const char *queues,
-                         const char *limit)
+                         const char *limit, unsigned ms)
 {
     CUstream stream;
     uint32_t *words;
@@ -26,7 +30,7 @@ static bool another_runs(unsigned streams, const char *queues,
     mgds_gpu_nap(20000000); /* the last one gets to its wait */
     OK(cuStreamCreateWithPriority(&stream, CU_STREAM_NON_BLOCKING, -5));
     OK(cuStreamWriteValue32_v2(stream, (uintptr_t)&words[1], 1, 0));
-    end = mgds_gpu_now() + 100000000;
+    end = mgds_gpu_now() + ms * UINT64_C(1000000);
     while (!ran && mgds_gpu_now() < end) {
         ran = __atomic_load_n(&words[1], __ATOMIC_ACQUIRE);
         mgds_gpu_nap(1000000);
@@ -40,19 +44,19 @@ static bool another_runs(unsigned streams, const char *queues,
 GPU_TEST(waits_in_all_queues_stop_every_other_stream)
 {
     (void)arg;
-    CLAIM(!another_runs(3, "3", "yes"));
+    CLAIM(!another_runs(3, "3", "yes", GLANCE_MS));
 }
 
 GPU_TEST(one_free_queue_serves_the_others)
 {
     (void)arg;
-    CLAIM(another_runs(3, "4", "yes"));
+    CLAIM(another_runs(3, "4", "yes", PATIENCE_MS));
 }
 
 GPU_TEST(model_of_queues_can_be_switched_off)
 {
     (void)arg;
-    CLAIM(another_runs(3, "3", "no"));
+    CLAIM(another_runs(3, "3", "no", PATIENCE_MS));
 }
 
 int main(void)

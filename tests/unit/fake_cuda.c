@@ -71,6 +71,12 @@ CUresult cuDriverGetVersion(int *version)
     return fake_script.version_result;
 }
 
+static CUresult cuDeviceGetUuid(CUuuid *uuid, CUdevice device)
+{
+    memset(uuid, device, sizeof(*uuid));
+    return CUDA_SUCCESS;
+}
+
 static CUresult cuDeviceGetCount(int *count)
 {
     *count = fake_script.devices;
@@ -279,6 +285,38 @@ static CUresult cuMemcpy2DAsync(const CUDA_MEMCPY2D *copy, CUstream stream)
     (void)stream;
     COUNT(planes);
     fake_script.plane = *copy;
+    return CUDA_SUCCESS;
+}
+
+static CUresult cuMemsetD8Async(CUdeviceptr dst, unsigned char value,
+                                size_t bytes, CUstream stream)
+{
+    (void)dst;
+    (void)value;
+    (void)bytes;
+    (void)stream;
+    return CUDA_SUCCESS;
+}
+
+static CUresult cuIpcGetMemHandle(CUipcMemHandle *handle, CUdeviceptr ptr)
+{
+    (void)ptr;
+    memset(handle, 0, sizeof(*handle));
+    return CUDA_SUCCESS;
+}
+
+static CUresult cuIpcOpenMemHandle(CUdeviceptr *ptr, CUipcMemHandle handle,
+                                   unsigned flags)
+{
+    (void)handle;
+    (void)flags;
+    *ptr = 0;
+    return CUDA_ERROR_INVALID_VALUE;
+}
+
+static CUresult cuIpcCloseMemHandle(CUdeviceptr ptr)
+{
+    (void)ptr;
     return CUDA_SUCCESS;
 }
 

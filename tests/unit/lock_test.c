@@ -51,6 +51,38 @@ static void one_thread_at_a_time_holds_it(void **state)
     mgds_lock_fini(&counter_lock);
 }
 
+static void *try_leaf(void *arg)
+{
+    int *taken = arg;
+
+    *taken = 0;
+    if (mgds_lock_try(&leaf)) {
+        *taken = 1;
+        mgds_lock_release(&leaf);
+    }
+    return NULL;
+}
+
+static int tried_elsewhere(void)
+{
+    pthread_t thread;
+    int taken = -1;
+
+    assert_int_equal(pthread_create(&thread, NULL, try_leaf, &taken), 0);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    return taken;
+}
+
+static void a_try_takes_only_what_is_free(void **state)
+{
+    (void)state;
+    assert_int_equal(tried_elsewhere(), 1);
+    mgds_lock_acquire(&leaf);
+    assert_int_equal(tried_elsewhere(), 0);
+    mgds_lock_release(&leaf);
+    assert_int_equal(tried_elsewhere(), 1);
+}
+
 /* Wrong on purpose where clang would see it, too. */
 MGDS_UNCHECKED static void take_in_falling_order(void *arg)
 {
@@ -159,6 +191,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(one_thread_at_a_time_holds_it),
+        cmocka_unit_test(a_try_takes_only_what_is_free),
         cmocka_unit_test(rising_ranks_are_fine),
         cmocka_unit_test(ranks_are_checked_in_each_thread_by_itself),
         cmocka_unit_test(falling_rank_aborts_and_names_both),

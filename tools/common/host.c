@@ -1,44 +1,19 @@
-/* The identity of a host. */
+/* The identity of a host, as simulations have it. */
 #include "tools/common/host.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
 
-static int read_boot_id(char id[64])
-{
-    FILE *file = fopen("/proc/sys/kernel/random/boot_id", "re");
-    int rc = 0;
-
-    if (!file)
-        return -errno;
-    if (!fgets(id, 64, file))
-        rc = -EIO;
-    else
-        id[strcspn(id, "\n")] = '\0';
-    fclose(file);
-    return rc;
-}
+#include "shim/base/host.h"
 
 int mgds_host_identify(char *host, size_t size)
 {
     const char *simulated = getenv("MPIX_SIM_HOST");
-    struct stat ipc;
-    char boot[64];
     int length;
-    int rc;
 
-    if (simulated && simulated[0]) {
-        length = snprintf(host, size, "%s", simulated);
-        return (size_t)length < size ? 0 : -ENAMETOOLONG;
-    }
-    rc = read_boot_id(boot);
-    if (rc < 0)
-        return rc;
-    if (stat("/proc/self/ns/ipc", &ipc) < 0)
-        return -errno;
-    length = snprintf(host, size, "%s+%lu", boot, (unsigned long)ipc.st_ino);
+    if (!simulated || !simulated[0])
+        return mgds_host_name(host, size);
+    length = snprintf(host, size, "%s", simulated);
     return (size_t)length < size ? 0 : -ENAMETOOLONG;
 }

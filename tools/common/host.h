@@ -4,9 +4,8 @@
 
 #include <stddef.h>
 
-/* MPIX_SIM_HOST if that is set, else boot id and IPC namespace, so that
- * containers count as hosts where they cannot share memory. Returns 0,
- * -ENAMETOOLONG, or what reading /proc failed with. */
+/* MPIX_SIM_HOST if that is set, else the host's name (shim/base/host.h). 0 or
+ * negative errno. */
 int mgds_host_identify(char *host, size_t size);
 
 #endif

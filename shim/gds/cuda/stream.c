@@ -58,3 +58,14 @@ int mgds_stream_capturing(void *stream)
         return -EBUSY;
     return rc < 0 ? rc : status != CU_STREAM_CAPTURE_STATUS_NONE;
 }
+
+bool mgds_stream_is_per_thread(const void *stream)
+{
+    return stream == (const void *)CU_STREAM_PER_THREAD;
+}
+
+bool mgds_stream_is_current(const void *stream)
+{
+    return !stream || stream == (const void *)CU_STREAM_LEGACY ||
+           mgds_stream_is_per_thread(stream);
+}

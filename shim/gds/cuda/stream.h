@@ -4,6 +4,8 @@
 #ifndef MGDS_CUDA_STREAM_H
 #define MGDS_CUDA_STREAM_H
 
+#include <stdbool.h>
+
 #include "shim/gds/cuda/context.h"
 
 /* The own stream of a context, non-blocking (the legacy stream does not wait
@@ -16,9 +18,15 @@ int mgds_stream_own(void **out, struct mgds_context *ctx);
  * of the work. Its context lives. Any thread. */
 int mgds_stream_query(void *stream);
 
+/* The stream of whatever thread names it; and any that is of the context that
+ * is current, rather than of one of its own. */
+bool mgds_stream_is_per_thread(const void *stream);
+bool mgds_stream_is_current(const void *stream);
+
 /* 1 if the program captures the stream into a graph now, also if that capture
  * has failed already; 0 if not. -EBUSY: it is the legacy stream, which another
- * stream's capture forbids to touch. Its context is current. */
+ * stream's capture forbids to touch. Its context lives, and is current if the
+ * stream is of that (is_current). */
 int mgds_stream_capturing(void *stream);
 
 #endif

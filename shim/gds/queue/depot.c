@@ -19,10 +19,12 @@ static struct mgds_depot *depots; /* under depots_lock */
 
 static void destroy(struct mgds_depot *depot)
 {
-    if (depot->flag)
-        mgds_kernel_unload(depot->flag);
-    if (depot->copy)
-        mgds_kernel_unload(depot->copy);
+    struct mgds_kernel_handle *const kernels[] = {depot->take, depot->push,
+                                                  depot->flag, depot->copy};
+
+    for (unsigned i = 0; i < sizeof(kernels) / sizeof(kernels[0]); i++)
+        if (kernels[i])
+            mgds_kernel_unload(kernels[i]);
     mgds_words_destroy(depot->words);
     if (depot->stage)
         mgds_stage_put(depot->stage);
@@ -46,12 +48,19 @@ static int refuse_kernels(int rc)
 
 static int load(struct mgds_depot *depot)
 {
-    int rc = mgds_kernel_load(&depot->copy, depot->ctx, mgds_kernel_image,
-                              "mgds_copy_kernel");
+    const struct {
+        struct mgds_kernel_handle **out;
+        const char *name;
+    } kernels[] = {{&depot->copy, "mgds_copy_kernel"},
+                   {&depot->flag, "mgds_flag_kernel"},
+                   {&depot->push, "mgds_push_kernel"},
+                   {&depot->take, "mgds_take_kernel"}};
+    int rc = 0;
 
-    if (rc == 0)
-        rc = mgds_kernel_load(&depot->flag, depot->ctx, mgds_kernel_image,
-                              "mgds_flag_kernel");
+    for (unsigned i = 0; i < sizeof(kernels) / sizeof(kernels[0]) && rc == 0;
+         i++)
+        rc = mgds_kernel_load(kernels[i].out, depot->ctx, mgds_kernel_image,
+                              kernels[i].name);
     if (rc == 0 && !depot->stage->kernel)
         rc = -ENOTSUP;
     return rc == -ENOTSUP || rc == -ENOENT ? refuse_kernels(rc) : rc;
@@ -62,10 +71,18 @@ static int launch_once(struct mgds_depot *depot)
 {
     const struct mgds_copy_args copy = {0};
     const struct mgds_flag_args flag = {0};
+    const struct mgds_push_args push = {0};
+    const struct mgds_take_args take = {.serial = MGDS_TAKE_NONE};
     void *stream = depot->stage->stream;
     int rc = mgds_kernel_launch(depot->copy, stream, 1, 1, &copy);
 
-    return rc < 0 ? rc : mgds_kernel_launch(depot->flag, stream, 1, 1, &flag);
+    if (rc == 0)
+        rc = mgds_kernel_launch(depot->flag, stream, 1, 1, &flag);
+    if (rc == 0)
+        rc = mgds_kernel_launch(depot->push, stream, 1, 1, &push);
+    if (rc == 0)
+        rc = mgds_kernel_launch(depot->take, stream, 1, 1, &take);
+    return rc;
 }
 
 /* Some platforms know the calls and refuse them. */

@@ -6,6 +6,8 @@
 
 #include "shim/base/alloc.h"
 #include "shim/base/lock.h"
+#include "shim/base/log.h"
+#include "shim/ctx.h"
 #include "shim/gds/cuda/driver.h"
 #include "shim/gds/cuda/stream.h"
 #include "shim/gds/queue/depot.h"
@@ -15,6 +17,7 @@
 
 struct mgds_gstream {
     void *native;
+    pthread_t maker; /* the thread that a per-thread stream is of */
     struct mgds_depot *depot;
     uint64_t *line;  /* [0]: the abort word */
     uint64_t ticket; /* atomic: the next to be given */
@@ -27,7 +30,7 @@ struct mgds_gstream {
     uint64_t turn;
 };
 
-static struct mgds_context *context_of(const struct mgds_gstream *stream)
+struct mgds_context *mgds_gstream_context(const struct mgds_gstream *stream)
 {
     return stream->depot->ctx;
 }
@@ -53,6 +56,7 @@ static int init(struct mgds_gstream *stream, void *native)
     if (rc < 0)
         goto fini_lock;
     stream->native = native;
+    stream->maker = pthread_self();
     stream->refs = 1;
     return 0;
 fini_lock:
@@ -106,10 +110,30 @@ void mgds_gstream_release(struct mgds_gstream *stream)
     free(stream);
 }
 
+/* In another thread the handle means another stream. */
+static int check_thread(const struct mgds_gstream *stream)
+{
+    if (!mgds_stream_is_per_thread(stream->native) ||
+        pthread_equal(stream->maker, pthread_self()))
+        return 0;
+    mgds_warn_once("the per-thread stream was used in another thread than the "
+                   "one that made it an MPIX_Stream, where it is another "
+                   "stream: make one in each thread, or use streams of your "
+                   "own");
+    return -EPERM;
+}
+
 int mgds_gstream_capturing(struct mgds_gstream *stream)
 {
-    int rc = mgds_context_enter(context_of(stream));
+    const struct mgds_context *ctx = mgds_gstream_context(stream);
+    int rc = check_thread(stream);
 
+    if (rc < 0)
+        return rc;
+    if (!mgds_stream_is_current(stream->native))
+        return mgds_context_lives(ctx) ? mgds_stream_capturing(stream->native)
+                                       : -ESHUTDOWN;
+    rc = mgds_context_enter(ctx);
     if (rc < 0)
         return rc;
     rc = mgds_stream_capturing(stream->native);
@@ -130,7 +154,7 @@ int mgds_gstream_bounce(struct mgds_bounce **out, struct mgds_gstream *stream,
 
     if (rc < 0)
         return rc;
-    rc = mgds_reach_check(bounce, context_of(stream));
+    rc = mgds_reach_check(bounce, mgds_gstream_context(stream));
     if (rc < 0)
         mgds_bounce_destroy(bounce);
     else
@@ -138,9 +162,20 @@ int mgds_gstream_bounce(struct mgds_bounce **out, struct mgds_gstream *stream,
     return rc;
 }
 
+int mgds_gstream_reaches(const struct mgds_gstream *stream,
+                         const struct mgds_bounce *bounce)
+{
+    return mgds_reach_check(bounce, mgds_gstream_context(stream));
+}
+
 uint64_t mgds_gstream_ticket(struct mgds_gstream *stream)
 {
     return __atomic_fetch_add(&stream->ticket, 1, __ATOMIC_RELAXED);
+}
+
+static bool stands(const struct mgds_step *step)
+{
+    return step->kind == MGDS_STEP_WAIT || step->kind == MGDS_STEP_TAKE;
 }
 
 static unsigned count_waits(const struct mgds_step *steps, unsigned count,
@@ -149,7 +184,7 @@ static unsigned count_waits(const struct mgds_step *steps, unsigned count,
     unsigned waits = 0;
 
     for (unsigned i = 0; i < count; i++)
-        waits += steps[i].kind == MGDS_STEP_WAIT && steps[i].put == put;
+        waits += stands(&steps[i]) && steps[i].put == put;
     return waits;
 }
 
@@ -159,7 +194,7 @@ static void expect_waits(struct mgds_gstream *stream, unsigned waits)
     if (waits == 0)
         return;
     if (__atomic_fetch_add(&stream->waits, waits, __ATOMIC_RELAXED) == 0)
-        mgds_gate_enter(context_of(stream)->device);
+        mgds_gate_enter(mgds_gstream_context(stream)->device);
 }
 
 void mgds_gstream_passed(struct mgds_gstream *stream, unsigned waits)
@@ -167,7 +202,7 @@ void mgds_gstream_passed(struct mgds_gstream *stream, unsigned waits)
     if (waits == 0)
         return;
     if (__atomic_sub_fetch(&stream->waits, waits, __ATOMIC_RELAXED) == 0)
-        mgds_gate_leave(context_of(stream)->device);
+        mgds_gate_leave(mgds_gstream_context(stream)->device);
 }
 
 static int queue_steps(struct mgds_gstream *stream, struct mgds_step *steps,
@@ -175,7 +210,7 @@ static int queue_steps(struct mgds_gstream *stream, struct mgds_step *steps,
 {
     const struct mgds_steps_to to = {stream->depot, stream->native,
                                      stream->line};
-    int rc = mgds_context_enter(context_of(stream));
+    int rc = mgds_context_enter(mgds_gstream_context(stream));
 
     if (rc < 0)
         return rc;
@@ -228,6 +263,12 @@ void mgds_gstream_fail(struct mgds_gstream *stream, int error)
 int mgds_gstream_error(const struct mgds_gstream *stream)
 {
     return __atomic_load_n(&stream->error, __ATOMIC_RELAXED);
+}
+
+bool mgds_gstream_has_kernels(const struct mgds_gstream *stream)
+{
+    (void)stream;
+    return mgds_ctx()->config.trigger != MGDS_TRIGGER_MEMOP;
 }
 
 bool mgds_gstream_by_memop(const struct mgds_gstream *stream)

@@ -1,13 +1,17 @@
 /*
  * A CUDA stream of the program, and what the library puts on it: steps, in
  * lists that stay together. All work of enqueued operations that must happen
- * in stream order is one of four steps; all else is done by the CPU.
+ * in stream order is one of six steps; all else is done by the CPU.
  *
  *   PACK      GPU buffer -> pinned memory of its bounce, packed
  *   UNPACK    bounce -> GPU buffer, only packed bytes below *word, a count
  *             that is read when the step runs; what lies above is not touched
  *   FLAG      *word = value, after all before it (release, whole system)
  *   WAIT      until *word >= value (cyclic: less than half the range behind)
+ *   PUSH      GPU buffer, a few KiB in a row -> places of a ring, and bounce
+ *   TAKE      until the message is there: ring, or as a record says -> buffer
+ *
+ * The last two are kernels, and a FLAG behind one goes with it in one launch.
  *
  * A message on a stream: send  PACK, FLAG;  receive  FLAG;
  * wait for a receive  WAIT, UNPACK, FLAG.
@@ -43,7 +47,7 @@
  *
  * The context is the stream's; what is current in the caller stays so. 0 and
  * legacy are the legacy stream of the context that is current in create;
- * per-thread is, in each call, that of the calling thread there.
+ * per-thread is that of the thread that called create, and of no other.
  *
  * Errors, negative errno as in bounce.h, and
  *   -ENOTSUP    no kernels of ours for this GPU (one line says so)
@@ -65,6 +69,8 @@ enum mgds_step_kind {
     MGDS_STEP_UNPACK,
     MGDS_STEP_FLAG,
     MGDS_STEP_WAIT,
+    MGDS_STEP_PUSH,
+    MGDS_STEP_TAKE,
 };
 
 struct mgds_step {
@@ -74,6 +80,15 @@ struct mgds_step {
     uint64_t value; /* FLAG, WAIT */
     struct mgds_bounce *bounce; /* PACK, UNPACK: of mgds_gstream_bounce; stays
                                    as it is until the stream is through */
+    /* PUSH, TAKE: as in device/abi.h; memory of the program's that
+     * mgds_gstream_bounce has found to be the stream's */
+    char *user;
+    size_t bytes;
+    void *units;
+    uint64_t serial;
+    void *also;       /* PUSH */
+    size_t length;    /* TAKE */
+    uint64_t *record; /* TAKE: a line of mgds_words, or NULL */
 };
 
 /* native: a CUstream. In a call of the program's, not while waits stand: loads
@@ -88,8 +103,13 @@ struct mgds_gstream *mgds_gstream_get(struct mgds_gstream *stream);
 void mgds_gstream_release(struct mgds_gstream *stream);
 
 /* 1 if the program captures the stream into a graph now, 0 if not. -EBUSY:
- * another stream's capture forbids to use the legacy stream. */
+ * another stream's capture forbids to use the legacy stream. -EPERM: it is the
+ * per-thread stream, and this is not the thread that create was called in:
+ * another stream, therefore (one line). */
 int mgds_gstream_capturing(struct mgds_gstream *stream);
+
+/* Whose memory its kernels work on; of the stream. */
+struct mgds_context *mgds_gstream_context(const struct mgds_gstream *stream);
 
 /* Words for steps; a line is given back when its steps are through, while the
  * taker holds the stream. */
@@ -102,14 +122,19 @@ struct mgds_words *mgds_gstream_words(struct mgds_gstream *stream);
 int mgds_gstream_bounce(struct mgds_bounce **out, struct mgds_gstream *stream,
                         const struct mgds_buffer *buffer);
 
+/* May kernels of the stream touch the bounce's buffer? 0, -EFAULT, -EXDEV (one
+ * line). For a bounce of another stream. */
+int mgds_gstream_reaches(const struct mgds_gstream *stream,
+                         const struct mgds_bounce *bounce);
+
 /* The next place in the order. Any locks held. */
 uint64_t mgds_gstream_ticket(struct mgds_gstream *stream);
 
 /* Queues the steps in their order, when the ticket's turn has come; gives the
  * turn on whatever happens. No lock of rank LAUNCH or above is held. May block
  * as a CUDA call on a full stream does. 0, or the first error: steps with put
- * set are on the stream, the others never will be; -EFAULT if the program
- * freed a buffer. */
+ * set are on the stream, the others never will be. -EFAULT: the program freed a
+ * buffer; an UNPACK of it is left out, a TAKE throws its message away. */
 int mgds_gstream_put(struct mgds_gstream *stream, uint64_t ticket,
                      struct mgds_step *steps, unsigned count);
 
@@ -125,6 +150,9 @@ void mgds_gstream_abort(struct mgds_gstream *stream);
 /* The first error of the stream, 0 if none; fail remembers one. */
 void mgds_gstream_fail(struct mgds_gstream *stream, int error);
 int mgds_gstream_error(const struct mgds_gstream *stream);
+
+/* May waits stand on this stream as kernels? Then PUSH and TAKE are for it. */
+bool mgds_gstream_has_kernels(const struct mgds_gstream *stream);
 
 /* How WAITs are made on this stream: true by memory operations. */
 bool mgds_gstream_by_memop(const struct mgds_gstream *stream);

@@ -13,7 +13,7 @@
 
 /* From here on a copy engine is as fast as a kernel, and leaves the GPU's own
  * units to the program. An estimate, to be measured. */
-enum { LARGE = 1 << 20, UNIT = 16 };
+enum { LARGE = 1 << 20, UNIT = 16, WARP = 32 };
 
 static bool is_word(const struct mgds_step *step)
 {
@@ -135,12 +135,100 @@ static int queue_copy(const struct mgds_steps_to *to, struct mgds_step *step)
     return rc;
 }
 
+/* One block; a thread for a unit as far as that goes. */
+static unsigned threads_for(size_t bytes)
+{
+    size_t units = (bytes + sizeof(uint64_t) - 1) / sizeof(uint64_t);
+    unsigned threads = WARP;
+
+    while (threads < units && threads < MGDS_PACK_THREADS)
+        threads *= 2;
+    return threads;
+}
+
+static int queue_push(const struct mgds_steps_to *to,
+                      const struct mgds_step *step,
+                      const struct mgds_step *flag)
+{
+    const struct mgds_push_args args = {.src = (uintptr_t)step->user,
+                                        .bytes = step->bytes,
+                                        .units = (uintptr_t)step->units,
+                                        .serial = step->serial,
+                                        .also = (uintptr_t)step->also,
+                                        .flag = (uintptr_t)flag->word,
+                                        .value = flag->value};
+
+    return mgds_kernel_launch(to->depot->push, to->stream, 1,
+                              threads_for(step->bytes), &args);
+}
+
+/* Without its memory, which the program freed, the message is thrown away. */
+static int queue_take(const struct mgds_steps_to *to,
+                      const struct mgds_step *step,
+                      const struct mgds_step *came,
+                      const struct mgds_step *flag)
+{
+    int lost = step->bounce ? mgds_bounce_check(step->bounce) : 0;
+    const struct mgds_take_args args = {.dst = (uintptr_t)step->user,
+                                        .bytes = lost < 0 ? 0 : step->bytes,
+                                        .units = (uintptr_t)step->units,
+                                        .serial = step->serial,
+                                        .length = step->length,
+                                        .record = (uintptr_t)step->record,
+                                        .abort = (uintptr_t)to->abort,
+                                        .flag = (uintptr_t)flag->word,
+                                        .value = flag->value,
+                                        .came = (uintptr_t)came->word,
+                                        .came_value = came->value};
+    int rc = mgds_kernel_launch(to->depot->take, to->stream, 1,
+                                threads_for(step->bytes), &args);
+
+    return rc < 0 ? rc : lost;
+}
+
+static bool is_kind(const struct mgds_step *steps, unsigned i, unsigned count,
+                    enum mgds_step_kind kind)
+{
+    return i < count && steps[i].kind == kind;
+}
+
+/* A message, with the flag behind it, and before a take the one ahead of it, in
+ * one launch. */
+static int queue_message(const struct mgds_steps_to *to,
+                         struct mgds_step *steps, unsigned count,
+                         unsigned *done)
+{
+    static const struct mgds_step none;
+    unsigned at = steps->kind == MGDS_STEP_FLAG;
+    bool flagged = is_kind(steps, at + 1, count, MGDS_STEP_FLAG);
+    const struct mgds_step *flag = flagged ? &steps[at + 1] : &none;
+    int rc = steps[at].kind == MGDS_STEP_PUSH
+                 ? queue_push(to, &steps[at], flag)
+                 : queue_take(to, &steps[at], at ? steps : &none, flag);
+
+    *done = at + 1 + flagged;
+    if (rc < 0 && rc != -EFAULT)
+        return rc;
+    mark(steps, *done);
+    mgds_count(queue_launches);
+    return rc;
+}
+
+static bool is_message(const struct mgds_step *steps, unsigned count)
+{
+    return steps->kind == MGDS_STEP_PUSH || steps->kind == MGDS_STEP_TAKE ||
+           (steps->kind == MGDS_STEP_FLAG &&
+            is_kind(steps, 1, count, MGDS_STEP_TAKE));
+}
+
 static int queue_some(const struct mgds_steps_to *to, struct mgds_step *steps,
                       unsigned count, unsigned *done)
 {
     unsigned words = count_words(steps, count);
 
     *done = 1;
+    if (is_message(steps, count))
+        return queue_message(to, steps, count, done);
     if (words == 0)
         return queue_copy(to, steps);
     if (to->depot->width == 0)
@@ -149,13 +237,21 @@ static int queue_some(const struct mgds_steps_to *to, struct mgds_step *steps,
     return queue_memops(to, steps, words);
 }
 
+/* A step whose memory the program has freed is left out; any other error ends
+ * the list. */
 int mgds_steps_queue(const struct mgds_steps_to *to, struct mgds_step *steps,
                      unsigned count)
 {
+    int first = 0;
     unsigned done;
-    int rc = 0;
 
-    for (unsigned i = 0; i < count && rc == 0; i += done)
-        rc = queue_some(to, steps + i, count - i, &done);
-    return rc;
+    for (unsigned i = 0; i < count; i += done) {
+        int rc = queue_some(to, steps + i, count - i, &done);
+
+        if (rc < 0 && first == 0)
+            first = rc;
+        if (rc < 0 && (rc != -EFAULT || steps[i].kind == MGDS_STEP_PACK))
+            break;
+    }
+    return first;
 }

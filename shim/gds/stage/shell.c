@@ -29,12 +29,11 @@ int mgds_shell_ask(struct mgds_bounce *shell, bool anew)
     return rc;
 }
 
-/* What was staged is given back, and the shell waits for the next. The stage
- * stays: the caller has a reference. */
+/* What was staged is given back, and the shell waits for the next: all are
+ * kept, for this may be the progress thread, which destroys nothing of the
+ * driver's. The stage stays: the caller has a reference. */
 static void recycle(struct mgds_stage *stage, struct mgds_bounce *shell)
 {
-    bool keep;
-
     if (shell->piece)
         mgds_pool_give(stage->pool, shell->piece);
     if (shell->layout != &shell->flat)
@@ -42,15 +41,9 @@ static void recycle(struct mgds_stage *stage, struct mgds_bounce *shell)
     shell->piece = NULL;
     shell->layout = NULL;
     mgds_lock_acquire(&stage->lock);
-    keep = stage->idles < MOST_IDLE;
-    if (keep) {
-        shell->next = stage->idle;
-        stage->idle = shell;
-        stage->idles++;
-    }
+    shell->next = stage->idle;
+    stage->idle = shell;
     mgds_lock_release(&stage->lock);
-    if (!keep)
-        free(shell);
 }
 
 /* False if the stage was closed. */

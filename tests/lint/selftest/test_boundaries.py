@@ -13,7 +13,7 @@ CLEAN = {
     "shim/gds/cuda/driver.c": 'const char *n = "libcuda.so.1";\n',
     "shim/gds/hca/qp.c": "#include <infiniband/mlx5dv.h>\n"
                          "void *q(void) { return ibv_alloc_pd(0); }\n",
-    "shim/gds/wire.c": "#include <ucp/api/ucp.h>\n",
+    "shim/gds/wire/ucx.h": "#include <ucp/api/ucp.h>\n",
     "shim/base/config.c": 'char *c(void) { return getenv("A"); }\n',
     "shim/base/log.c": "void l(void) { write(2, 0, 0); }\n",
     "shim/base/config.h": "struct c { int depth; };\n",

@@ -78,6 +78,7 @@ def names_of(arguments):
 
 def command_of(arguments, ranks, words):
     arguments.ranks = ranks
+    arguments.option = []
     arguments.command = [arguments.program] + words
     return mpi_case.command_line(arguments)
 

@@ -1,0 +1,16 @@
+/* What host this is: processes with equal answers share its memory. */
+#ifndef MGDS_BASE_HOST_H
+#define MGDS_BASE_HOST_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* Boot id and IPC namespace, so that containers count as hosts where they
+ * cannot share memory. Returns 0, -ENAMETOOLONG, or what reading /proc failed
+ * with. */
+int mgds_host_name(char *host, size_t size);
+
+/* The same as a number, not 0; 0: it cannot be known. */
+uint64_t mgds_host_number(void);
+
+#endif

@@ -1,0 +1,215 @@
+/* Memory between processes; see ipc.h. */
+#include "shim/gds/cuda/ipc.h"
+
+#include <errno.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "shim/base/alloc.h"
+#include "shim/gds/cuda/driver.h"
+#include "shim/gds/cuda/result.h"
+#include "shim/gds/cuda/stream.h"
+
+enum { PATIENCE = 2 /* seconds */ };
+
+_Static_assert(sizeof(struct mgds_gpu_id) == sizeof(CUuuid), "the driver's");
+_Static_assert(sizeof(struct mgds_shared_name) == sizeof(CUipcMemHandle),
+               "the driver's handle");
+
+int mgds_gpu_identify(struct mgds_gpu_id *out, const struct mgds_context *ctx)
+{
+    const struct mgds_driver *driver = mgds_driver();
+    CUuuid uuid;
+    int rc;
+
+    if (!driver || !driver->cuDeviceGetUuid)
+        return -ENOTSUP;
+    rc = mgds_cu(driver->cuDeviceGetUuid(&uuid, ctx->device));
+    memcpy(out, &uuid, sizeof(*out));
+    return rc;
+}
+
+static time_t seconds(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return now.tv_sec;
+}
+
+static bool has_calls(const struct mgds_driver *driver)
+{
+    return driver && driver->cuMemAlloc && driver->cuMemFree &&
+           driver->cuMemsetD8Async && driver->cuIpcGetMemHandle &&
+           driver->cuIpcOpenMemHandle && driver->cuIpcCloseMemHandle;
+}
+
+/* The stream is ours, nothing on it waits for anybody; but where waits stand in
+ * all hardware queues it does not run before they are over: -EBUSY. */
+static int finish(void *stream)
+{
+    time_t end = seconds() + PATIENCE;
+    int rc;
+
+    while ((rc = mgds_stream_query(stream)) == 0) {
+        if (seconds() > end)
+            return -EBUSY;
+        sched_yield();
+    }
+    return rc < 0 ? rc : 0;
+}
+
+int mgds_shared_clear(const struct mgds_shared *shared)
+{
+    void *stream;
+    int rc = mgds_stream_own(&stream, shared->ctx);
+
+    if (rc == 0)
+        rc = mgds_context_enter(shared->ctx);
+    if (rc < 0)
+        return rc;
+    rc = mgds_cu(mgds_driver()->cuMemsetD8Async(
+        (CUdeviceptr)(uintptr_t)shared->addr, 0, shared->bytes, stream));
+    if (rc == 0)
+        rc = finish(stream);
+    mgds_context_leave();
+    return rc;
+}
+
+static int allocate(struct mgds_shared *shared)
+{
+    CUdeviceptr ptr = 0;
+    int rc = mgds_context_enter(shared->ctx);
+
+    if (rc < 0)
+        return rc;
+    rc = mgds_cu(mgds_driver()->cuMemAlloc(&ptr, shared->bytes));
+    mgds_context_leave();
+    shared->addr = (void *)(uintptr_t)ptr;
+    return rc;
+}
+
+int mgds_shared_create(struct mgds_shared **out, struct mgds_context *ctx,
+                       size_t bytes)
+{
+    struct mgds_shared *shared;
+    int rc;
+
+    if (!has_calls(mgds_driver()))
+        return -ENOTSUP;
+    shared = (struct mgds_shared *)mgds_calloc(1, sizeof(*shared));
+    if (!shared)
+        return -ENOMEM;
+    shared->ctx = mgds_context_get(ctx);
+    shared->bytes = bytes;
+    rc = allocate(shared);
+    if (rc < 0) {
+        mgds_context_put(ctx);
+        free(shared);
+        return rc;
+    }
+    rc = mgds_shared_clear(shared);
+    if (rc < 0)
+        mgds_shared_destroy(shared);
+    else
+        *out = shared;
+    return rc;
+}
+
+static void free_shared(struct mgds_deferred *item)
+{
+    struct mgds_shared *shared =
+        (struct mgds_shared *)(void *)((char *)item -
+                                       offsetof(struct mgds_shared, deferred));
+
+    if (mgds_context_lives(shared->ctx) &&
+        mgds_context_enter(shared->ctx) == 0) {
+        mgds_cu(mgds_driver()->cuMemFree((CUdeviceptr)(uintptr_t)shared->addr));
+        mgds_context_leave();
+    }
+    mgds_context_put(shared->ctx);
+    free(shared);
+}
+
+void mgds_shared_destroy(struct mgds_shared *shared)
+{
+    shared->deferred.run = free_shared;
+    mgds_defer(&shared->deferred);
+}
+
+int mgds_shared_tell(const struct mgds_shared *shared,
+                     struct mgds_shared_name *out)
+{
+    CUipcMemHandle handle;
+    int rc = mgds_context_enter(shared->ctx);
+
+    if (rc < 0)
+        return rc;
+    rc = mgds_cu(mgds_driver()->cuIpcGetMemHandle(
+        &handle, (CUdeviceptr)(uintptr_t)shared->addr));
+    mgds_context_leave();
+    memcpy(out, &handle, sizeof(handle));
+    return rc;
+}
+
+static int map(struct mgds_mapped *mapped, const struct mgds_shared_name *name)
+{
+    CUdeviceptr ptr = 0;
+    CUipcMemHandle handle;
+    int rc = mgds_context_enter(mapped->ctx);
+
+    if (rc < 0)
+        return rc;
+    memcpy(&handle, name, sizeof(handle));
+    rc = mgds_cu(mgds_driver()->cuIpcOpenMemHandle(
+        &ptr, handle, CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS));
+    mgds_context_leave();
+    mapped->addr = (void *)(uintptr_t)ptr;
+    return rc;
+}
+
+int mgds_mapped_create(struct mgds_mapped **out, struct mgds_context *ctx,
+                       const struct mgds_shared_name *name)
+{
+    struct mgds_mapped *mapped;
+    int rc;
+
+    if (!has_calls(mgds_driver()))
+        return -ENOTSUP;
+    mapped = (struct mgds_mapped *)mgds_calloc(1, sizeof(*mapped));
+    if (!mapped)
+        return -ENOMEM;
+    mapped->ctx = mgds_context_get(ctx);
+    rc = map(mapped, name);
+    if (rc < 0) {
+        mgds_context_put(ctx);
+        free(mapped);
+    } else {
+        *out = mapped;
+    }
+    return rc;
+}
+
+static void unmap(struct mgds_deferred *item)
+{
+    struct mgds_mapped *mapped =
+        (struct mgds_mapped *)(void *)((char *)item -
+                                       offsetof(struct mgds_mapped, deferred));
+
+    if (mgds_context_lives(mapped->ctx) &&
+        mgds_context_enter(mapped->ctx) == 0) {
+        mgds_cu(mgds_driver()->cuIpcCloseMemHandle(
+            (CUdeviceptr)(uintptr_t)mapped->addr));
+        mgds_context_leave();
+    }
+    mgds_context_put(mapped->ctx);
+    free(mapped);
+}
+
+void mgds_mapped_destroy(struct mgds_mapped *mapped)
+{
+    mapped->deferred.run = unmap;
+    mgds_defer(&mapped->deferred);
+}

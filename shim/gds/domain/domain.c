@@ -1,0 +1,388 @@
+/* Domains: made, found, drained, forgotten; see domain.h and engine.h. */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "shim/base/alloc.h"
+#include "shim/base/log.h"
+#include "shim/ctx.h"
+#include "shim/gds/domain/engine.h"
+#include "shim/gds/queue/gstream.h"
+#include "shim/gds/ring/ring.h"
+
+struct mgds_lock mgds_engine_lock = MGDS_LOCK_INIT(MGDS_LOCK_COMM);
+static struct mgds_domain *domains;
+static struct mgds_lock open_lock = MGDS_LOCK_INIT(MGDS_LOCK_ENGINE);
+static bool open; /* the wire; under open_lock */
+
+struct mgds_domain *mgds_domain_find(uint64_t id)
+{
+    struct mgds_domain *domain = domains;
+
+    while (domain && domain->id != id)
+        domain = domain->next;
+    return domain;
+}
+
+/* Ids of domains that are gone, under the engine's lock: what still comes for
+ * them is for nobody. */
+static struct {
+    uint64_t *id;
+    size_t count, room;
+} gone;
+
+static void remember(uint64_t id)
+{
+    size_t room = gone.room ? 2 * gone.room : 64;
+    uint64_t *more;
+
+    if (gone.count == gone.room) {
+        more = (uint64_t *)mgds_realloc(gone.id, room * sizeof(*more));
+        if (!more)
+            return;
+        gone.id = more;
+        gone.room = room;
+    }
+    gone.id[gone.count++] = id;
+}
+
+bool mgds_domain_is_gone(uint64_t id)
+{
+    for (size_t i = gone.count; i-- > 0;)
+        if (gone.id[i] == id)
+            return true;
+    return false;
+}
+
+struct mgds_domain *mgds_domain_first(void)
+{
+    return domains;
+}
+
+void mgds_domain_get(struct mgds_domain *domain)
+{
+    __atomic_fetch_add(&domain->refs, 1, __ATOMIC_RELAXED);
+}
+
+/* What is to be freed when the lock is free; under it. */
+static struct mgds_op *dead;
+static struct mgds_wait *waits;
+
+void mgds_engine_enter(void)
+{
+    mgds_lock_acquire(&mgds_engine_lock);
+}
+
+void mgds_engine_put_later(struct mgds_op *op)
+{
+    if (!mgds_op_drop(op))
+        return;
+    op->next = dead;
+    dead = op;
+}
+
+void mgds_engine_free_later(struct mgds_wait *wait)
+{
+    wait->next = waits;
+    waits = wait;
+}
+
+void mgds_engine_leave(void)
+{
+    struct mgds_op *op = dead;
+    struct mgds_wait *wait = waits;
+
+    dead = NULL;
+    waits = NULL;
+    mgds_lock_release(&mgds_engine_lock);
+    while (wait) {
+        struct mgds_wait *next = wait->next;
+
+        mgds_wait_free(wait);
+        wait = next;
+    }
+    while (op) {
+        struct mgds_op *next = op->next;
+
+        mgds_op_destroy(op);
+        op = next;
+    }
+}
+
+/* A round of the wire's, or of who waits on the host. */
+static int look_at_streams(void *arg)
+{
+    bool any;
+
+    (void)arg;
+    mgds_engine_enter();
+    any = mgds_lines_poll();
+    mgds_engine_leave();
+    return any;
+}
+
+void mgds_op_progress(void)
+{
+    mgds_wire_progress();
+    look_at_streams(NULL);
+    mgds_orphans_poll();
+}
+
+static int open_once(void)
+{
+    int rc;
+
+    mgds_exchange_init();
+    mgds_lost_init();
+    rc = mgds_wire_open(&mgds_ctx()->config);
+    if (rc < 0)
+        return rc;
+    rc = mgds_wire_poller(look_at_streams, NULL);
+    if (rc < 0)
+        mgds_wire_close();
+    return rc;
+}
+
+static int open_wire(void)
+{
+    int rc = 0;
+
+    mgds_lock_acquire(&open_lock);
+    if (!open)
+        rc = open_once();
+    open = rc == 0;
+    mgds_lock_release(&open_lock);
+    return rc;
+}
+
+static void close_wire(void)
+{
+    mgds_lock_acquire(&open_lock);
+    if (open) {
+        mgds_wire_poller_end(look_at_streams, NULL);
+        mgds_wire_close();
+    }
+    open = false;
+    mgds_lock_release(&open_lock);
+}
+
+int mgds_domains_open(const void **address, size_t *bytes)
+{
+    int rc = open_wire();
+
+    return rc < 0 ? rc : mgds_wire_address(address, bytes);
+}
+
+/* Records of messages that nobody received. */
+static void free_message(void *domain, struct mgds_match_send *send)
+{
+    (void)domain;
+    free(send);
+}
+
+static void destroy(struct mgds_domain *domain)
+{
+    for (unsigned i = 0;
+         domain->match && i < (domain->streams + !domain->streams); i++) {
+        if (domain->match[i])
+            mgds_match_clear(domain->match[i], free_message, NULL);
+        mgds_match_destroy(domain->match[i]);
+    }
+    for (unsigned i = 0; domain->peer && i < domain->peers; i++)
+        if (domain->peer[i])
+            mgds_wire_peer_put(domain->peer[i]);
+    for (unsigned i = 0; domain->stream && i < domain->streams; i++)
+        if (domain->stream[i])
+            mgds_gstream_release(domain->stream[i]);
+    mgds_landing_put(domain->landing);
+    free(domain->match);
+    free(domain->peer);
+    free(domain->stream);
+    free(domain->base);
+    free(domain->sent);
+    free(domain->subscriber);
+    free(domain->met);
+    free(domain->lost);
+    free(domain);
+}
+
+static bool unlist(struct mgds_domain *domain)
+{
+    struct mgds_domain **at = &domains;
+
+    while (*at && *at != domain)
+        at = &(*at)->next;
+    if (!*at)
+        return false;
+    *at = domain->next;
+    return true;
+}
+
+void mgds_domain_put(struct mgds_domain *domain)
+{
+    if (!domain || __atomic_sub_fetch(&domain->refs, 1, __ATOMIC_ACQ_REL) != 0)
+        return;
+    mgds_engine_enter();
+    if (unlist(domain))
+        remember(domain->id);
+    mgds_exchange_replay(); /* forgets what came for it */
+    mgds_engine_leave();
+    destroy(domain);
+}
+
+static int allocate(struct mgds_domain *domain)
+{
+    size_t own = domain->streams ? domain->streams : 1;
+
+    domain->stream =
+        (struct mgds_gstream **)mgds_calloc(own, sizeof(struct mgds_gstream *));
+    domain->peer = (struct mgds_wire_peer **)mgds_calloc(
+        domain->peers, sizeof(struct mgds_wire_peer *));
+    domain->match =
+        (struct mgds_match **)mgds_calloc(own, sizeof(struct mgds_match *));
+    domain->sent =
+        (uint64_t *)mgds_calloc(own * domain->sources, sizeof(domain->sent[0]));
+    domain->subscriber = (bool *)mgds_calloc(domain->peers, sizeof(bool));
+    domain->met = (bool *)mgds_calloc(domain->peers, sizeof(bool));
+    domain->lost = (int *)mgds_calloc(domain->peers, sizeof(int));
+    return domain->stream && domain->peer && domain->match && domain->sent &&
+                   domain->subscriber && domain->met && domain->lost
+               ? 0
+               : -ENOMEM;
+}
+
+/* Where each member's sources begin: one for each of its streams, at least
+ * one. */
+static int set_base(struct mgds_domain *domain,
+                    const struct mgds_domain_spec *spec)
+{
+    domain->base =
+        (unsigned *)mgds_calloc(domain->peers + 1, sizeof(domain->base[0]));
+    if (!domain->base)
+        return -ENOMEM;
+    for (unsigned i = 0; i < domain->peers; i++) {
+        unsigned streams = spec->members[i].streams;
+
+        domain->base[i + 1] = domain->base[i] + (streams ? streams : 1);
+    }
+    domain->sources = domain->base[domain->peers];
+    return 0;
+}
+
+static int fill(struct mgds_domain *domain, const struct mgds_domain_spec *spec)
+{
+    unsigned own = domain->streams ? domain->streams : 1;
+    int rc = set_base(domain, spec);
+
+    if (rc == 0)
+        rc = allocate(domain);
+    for (unsigned i = 0; rc == 0 && i < domain->streams; i++)
+        if (spec->streams[i])
+            domain->stream[i] = mgds_gstream_get(spec->streams[i]);
+    for (unsigned i = 0; rc == 0 && i < own; i++)
+        rc = mgds_match_create(&domain->match[i], domain->sources,
+                               mgds_exchange_paired, domain);
+    for (unsigned i = 0; rc == 0 && i < domain->peers; i++)
+        rc = mgds_wire_peer_get(&domain->peer[i], spec->members[i].address,
+                                spec->members[i].address_bytes);
+    for (unsigned i = 0; rc == 0 && i < domain->peers; i++)
+        domain->lost[i] = mgds_wire_peer_error(domain->peer[i]);
+    return rc;
+}
+
+int mgds_domain_create(struct mgds_domain **out,
+                       const struct mgds_domain_spec *spec)
+{
+    struct mgds_domain *domain;
+    int rc = open_wire();
+
+    if (rc < 0)
+        return rc;
+    domain = (struct mgds_domain *)mgds_calloc(1, sizeof(*domain));
+    if (!domain)
+        return -ENOMEM;
+    domain->refs = 1;
+    domain->id = spec->id;
+    domain->rank = spec->rank;
+    domain->peers = spec->inter ? spec->remote_size : spec->size;
+    domain->streams = spec->stream_count;
+    domain->landing = spec->landing;
+    if (spec->landing)
+        mgds_landing_get(spec->landing);
+    rc = fill(domain, spec);
+    if (rc < 0) {
+        destroy(domain);
+        return rc;
+    }
+    mgds_engine_enter();
+    domain->next = domains;
+    domains = domain;
+    mgds_exchange_replay();
+    mgds_engine_leave();
+    *out = domain;
+    return 0;
+}
+
+/* Of domains whose communicators are gone; atomic, written under the lock. */
+static int stray_error;
+
+static void keep(int *slot, int error)
+{
+    int none = 0;
+
+    __atomic_compare_exchange_n(slot, &none, error, false, __ATOMIC_RELAXED,
+                                __ATOMIC_RELAXED);
+}
+
+void mgds_domain_keep_error(struct mgds_domain *domain, int error)
+{
+    keep(domain->astray ? &stray_error : &domain->error, error);
+}
+
+void mgds_domain_go_astray(struct mgds_domain *domain)
+{
+    int error;
+
+    mgds_engine_enter();
+    domain->astray = true;
+    error = mgds_domain_take_error(domain);
+    if (error)
+        keep(&stray_error, error);
+    mgds_engine_leave();
+}
+
+int mgds_domains_take_error(void)
+{
+    if (__atomic_load_n(&stray_error, __ATOMIC_RELAXED) == 0)
+        return 0;
+    return __atomic_exchange_n(&stray_error, 0, __ATOMIC_RELAXED);
+}
+
+int mgds_domain_take_error(struct mgds_domain *domain)
+{
+    return __atomic_exchange_n(&domain->error, 0, __ATOMIC_RELAXED);
+}
+
+/* What is not done is given up: its records stay, for streams may still come to
+ * them and requests name them, but no later epoch knows of them. */
+static void give_up(void)
+{
+    mgds_engine_enter();
+    mgds_orphan = NULL;
+    for (struct mgds_domain *domain = domains; domain; domain = domain->next)
+        remember(domain->id);
+    domains = NULL;
+    mgds_engine_leave();
+}
+
+void mgds_domains_fini(void)
+{
+    mgds_engine_enter();
+    mgds_lines_release();
+    mgds_engine_leave();
+    close_wire();
+    give_up();
+    mgds_exchange_forget();
+    mgds_lost_forget();
+    mgds_lines_fini();
+    mgds_rings_fini();
+}

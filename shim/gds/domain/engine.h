@@ -1,0 +1,255 @@
+/*
+ * What the files of this folder share: records of operations and messages, and
+ * the lines between the CPU and the streams. domain.h is for who uses them.
+ *
+ * One lock, the engine's (rank COMM), guards all that is not said otherwise. It
+ * is taken by callers, by the wire's handlers and by its poller, so it is never
+ * held across a CUDA call. Posting to the wire under it is allowed (wire.h).
+ *
+ *   send                                       receive
+ *   CALLED  RTS posted                          POSTED   in the matcher
+ *     | stream came here, bytes staged           | paired: PULL posted
+ *   reached                                    MATCHED  (into host memory of
+ * the | PULL came                                |  program: PULL when reached)
+ *   asked                                        | DATA landed, stream came
+ * here | both: DATA posted                       ARRIVED  status known MOVED
+ * the wire is done with the bytes      | copied up, by the stream or DONE by a
+ * caller done for the caller: reached (bytes        or: cancelled while POSTED,
+ * or an staged), else MOVED; synchronous ones      error instead of any step
+ *   also asked
+ *
+ * A message that also comes by a ring (landing.h) is not PULLed while its
+ * receive may still be taken there: HELD, from its match until
+ *   a wait in the receive's own stream takes it   TAKEN, done; its place in the
+ *                                                 ring is given back when the
+ *                                                 stream has passed the wait
+ *   somebody asks for it in another way           PULL, as every other
+ *
+ * The end of a peer (lost.c) fails all that is under way with it, at the step
+ * where it stands, but what the wire is at work on: that ends by itself.
+ *
+ * References of an operation: one of the caller (its request, or the wait that
+ * took it over), one of the engine until the last step, one of a mark that its
+ * stream has not passed, one of lost.c if its peer was lost.
+ */
+#ifndef MGDS_DOMAIN_ENGINE_H
+#define MGDS_DOMAIN_ENGINE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "shim/base/lock.h"
+#include "shim/gds/domain/domain.h"
+#include "shim/gds/domain/envelope.h"
+#include "shim/gds/domain/landing.h"
+#include "shim/gds/domain/line.h"
+#include "shim/gds/match/match.h"
+#include "shim/gds/stage/bounce.h"
+#include "shim/gds/wire/wire.h"
+
+struct mgds_op;
+
+/* A message at its receiver, from its RTS on. */
+struct mgds_message {
+    struct mgds_match_send match; /* first */
+    unsigned to_index;            /* taken by a probe */
+    struct mgds_domain *domain;   /* a reference */
+    unsigned rank, index;         /* of the sender */
+    uint64_t cookie;
+    size_t bytes;
+    uint64_t serial; /* in the ring; 0: it does not come there */
+    uint32_t units;
+    bool sync; /* asked for when the receive's stream is there */
+};
+
+struct mgds_op {
+    struct mgds_match_recv match; /* first; a receive */
+    unsigned refs;                /* atomic */
+    struct mgds_domain *domain;   /* a reference */
+    struct mgds_op *prev, *next;  /* among the domain's, while the engine has
+                                     its reference */
+    bool send, sync, enqueued;
+    /* the program's buffer: constant */
+    struct mgds_buffer user;    /* with a reference to the layout */
+    size_t bytes;               /* of all of it, packed */
+    struct mgds_bounce *bounce; /* GPU memory */
+    char *copy;                 /* host memory of ours, or NULL: directly */
+    int rank, tag;              /* the peer as it was called */
+    unsigned index, from_index;
+    /* steps */
+    bool reached, asked, moved, arrived, done;
+    bool waited;  /* a wait in a stream took it over */
+    bool dropped; /* the program freed its request: nobody will ask */
+    bool lifting; /* the copy up was queued by a caller */
+    bool cancelled;
+    bool seen; /* a caller knows that it is done */
+    int error; /* negative errno */
+    /* send */
+    uint64_t number, answer;
+    size_t wanted;
+    /* receive */
+    struct mgds_message *message;
+    size_t got;
+    struct mgds_op_status status;
+    /* streams */
+    struct mgds_line *line; /* that it was enqueued on, or NULL */
+    struct mgds_mark mark;
+    struct mgds_op *orphan; /* the next one */
+    bool cared;             /* a thread looks after the orphan */
+    struct mgds_wait *wait;
+    struct mgds_op_sink sink;
+    struct mgds_gstream
+        *stream;     /* whose bounce and words it has: a reference */
+    uint64_t *words; /* a receive's, for its stream (words.h): a record for
+                        TAKE, then the bytes, for UNPACK */
+    uint64_t name;
+    bool pulled, posted, told; /* PULL, DATA, REACHED were posted */
+    /* rings */
+    struct mgds_lane *lane; /* a send that goes there, too */
+    struct mgds_landing_place place;
+    bool taker;    /* a receive that could come out of one */
+    bool demanded; /* but must not: somebody else than its stream asks */
+    bool taking;   /* a wait in its stream took it over */
+    bool held;     /* matched, to be taken */
+    bool known;    /* before the wait was put: it says all itself */
+    bool taken;    /* out of the ring */
+    /* the peer's end */
+    bool landing; /* the wire writes to its place */
+    bool lost;    /* failed; the peer still knows its cookie */
+    struct mgds_op *next_lost;
+};
+
+struct mgds_domain {
+    unsigned refs; /* atomic: the communicator, operations, messages */
+    uint64_t id;
+    unsigned rank, size, peers; /* peers: of the remote group, or size */
+    unsigned streams;
+    struct mgds_gstream **stream; /* references */
+    struct mgds_wire_peer **peer; /* by rank */
+    unsigned *base;               /* by rank: of its sources */
+    struct mgds_landing *landing; /* a reference, or NULL: no rings */
+    unsigned sources;
+    struct mgds_match **match; /* by own stream index, at least one */
+    uint64_t *sent;            /* by own index, then by source */
+    bool *subscriber;          /* by rank: wants REACHED */
+    bool subscribed;           /* we told all that we want it */
+    bool *met;                 /* by rank: it was posted to */
+    int *lost;                 /* by rank: 0, or the errno that ended it */
+    struct mgds_op *ops;
+    int error;   /* not yet told (mgds_domain_take_error); atomic */
+    bool astray; /* nobody asks for its errors by name any more */
+    struct mgds_domain *next;
+};
+
+extern struct mgds_lock mgds_engine_lock;
+void mgds_engine_enter(void) MGDS_ACQUIRE(mgds_engine_lock);
+/* Also ends what was put meanwhile. */
+void mgds_engine_leave(void) MGDS_RELEASE(mgds_engine_lock);
+
+/* Under the lock: put, or freed, when it is free. */
+void mgds_engine_put_later(struct mgds_op *op);
+void mgds_engine_free_later(struct mgds_wait *wait);
+
+/* The domain, without a reference, or NULL. Under the lock. */
+struct mgds_domain *mgds_domain_find(uint64_t id);
+/* Whether there was one, which will not come again. Under the lock. */
+bool mgds_domain_is_gone(uint64_t id);
+void mgds_domain_get(struct mgds_domain *domain);
+/* The first of all, chained by next. Under the lock. */
+struct mgds_domain *mgds_domain_first(void);
+
+/* exchange.c; all under the lock. */
+
+/* The wire is done with the bytes of a send; those of a receive are there, or
+ * will not come. */
+void mgds_exchange_send_moved(struct mgds_op *op, int rc);
+void mgds_exchange_recv_moved(struct mgds_op *op, int error);
+/* The receiver asked for a send's bytes. */
+void mgds_exchange_asked(struct mgds_op *op);
+/* A member that subscribed is told that a send was reached. */
+void mgds_exchange_tell(struct mgds_op *op);
+
+/* Sets the wire's handlers: once. */
+void mgds_exchange_init(void);
+/* Tells the receiver of the send. */
+void mgds_exchange_called(struct mgds_op *op, bool reached);
+/* Envelopes that came before their domain did. */
+void mgds_exchange_replay(void);
+void mgds_exchange_forget(void);
+/* The matcher paired them. */
+void mgds_exchange_paired(void *domain, struct mgds_match_recv *recv,
+                          struct mgds_match_send *send);
+/* The stream came to it, and staged bytes are there. */
+void mgds_exchange_reached(struct mgds_op *op);
+/* Somebody else than the receive's stream waits for it: it is not held any
+ * more. */
+void mgds_exchange_demand(struct mgds_op *op);
+/* A held message is its wait's: done, before its stream has taken it. */
+void mgds_exchange_take(struct mgds_op *op);
+/* The stream has taken it. */
+void mgds_exchange_taken(struct mgds_op *op);
+/* Asks all members to tell what they reach. */
+void mgds_exchange_subscribe(struct mgds_domain *domain);
+/* Before a receive: has a connection to the rank, so that its end is seen;
+ * from any source, subscribes. */
+void mgds_exchange_meet(struct mgds_domain *domain, int rank);
+/* Its peer is lost. What the wire still has of it ends by itself. */
+void mgds_exchange_fail(struct mgds_op *op, int error);
+
+/* lost.c; all but init and forget under the lock. */
+
+/* From now on the ends of peers are heard of: once. */
+void mgds_lost_init(void);
+/* Nothing of the peer comes any more: all that is under way with it fails. */
+void mgds_lost_peer(const struct mgds_wire_peer *peer);
+/* Of a rank, or any source: 0, or what a call that names it ends with. */
+int mgds_lost_rank(const struct mgds_domain *domain, int rank);
+/* An operation that has just been called fails if its peer is lost. */
+void mgds_lost_check(struct mgds_op *op);
+/* The wire is closed: what was kept for late messages may go. */
+void mgds_lost_forget(void);
+
+/* wait.c; all but create and free under the lock. */
+struct mgds_wait *mgds_wait_create(unsigned count);
+void mgds_wait_free(struct mgds_wait *wait);
+void mgds_wait_put(struct mgds_wait *wait);
+/* Takes the references to the ops, which are as many as it was made for. */
+void mgds_wait_fill(struct mgds_wait *wait, struct mgds_line *line,
+                    struct mgds_op *const ops[],
+                    const struct mgds_op_sink sinks[]);
+/* It may pass: its statuses; then what takes that stand are to take. */
+void mgds_wait_store(const struct mgds_wait *wait);
+void mgds_wait_publish(const struct mgds_wait *wait);
+/* Nobody hears of it any more; puts the line's reference. */
+void mgds_wait_leave(struct mgds_wait *wait);
+/* The stream will not come to it. */
+void mgds_wait_fail(struct mgds_wait *wait);
+
+/* op.c */
+/* Where its message is in the ring. */
+uint64_t mgds_op_units(const struct mgds_op *op);
+struct mgds_op *mgds_op_get(struct mgds_op *op);
+/* A reference less; true if it was the last, and destroy must follow, without
+ * the lock. */
+bool mgds_op_drop(struct mgds_op *op);
+void mgds_op_destroy(struct mgds_op *op);
+/* Where the wire reads a send's bytes, or puts a receive's. */
+void *mgds_op_place(struct mgds_op *op);
+/* Receives into GPU memory whose requests were freed: their bytes are copied up
+ * in host calls. How many there are, of a stream or of all (NULL); and a step
+ * of each, without the lock. */
+extern struct mgds_op *mgds_orphan; /* under the lock */
+unsigned mgds_orphans(const struct mgds_gstream *stream);
+void mgds_orphans_poll(void);
+enum { MGDS_OP_COUNT = 4 }; /* where the bytes are in op->words */
+/* It is over, with this error or 0. Under the lock; once. */
+void mgds_op_finish(struct mgds_op *op, int error);
+/* The first error that no call has told yet. */
+void mgds_domain_keep_error(struct mgds_domain *domain, int error);
+/* A stream will pass it: its error is the stream's and the domain's. */
+void mgds_op_keep_error(struct mgds_op *op, struct mgds_line *line);
+/* The engine needs it no more. Under the lock; the reference is put later. */
+void mgds_op_leave_engine(struct mgds_op *op);
+
+#endif

@@ -1,0 +1,83 @@
+/*
+ * What domains say to each other over the wire. Both ends are of one job and
+ * one build: plain structs. Cookies are addresses of records that their owner
+ * keeps until the answer has come.
+ *
+ *   sender                          receiver
+ *   RTS (number, tag, bytes)  ---->  matches
+ *   reads the bytes when it   <----  PULL (how many bytes, where they go)
+ *   was reached
+ *   DATA                      ---->  lands in place
+ *
+ *   RTS with a serial         ---->  matches: a stream that waits takes the
+ *                             <----  message out of its ring, then TAKEN; or
+ *                                    PULL as above
+ *
+ *                             <----  SUBSCRIBE, before the first receive from
+ *   REACHED (number)          ---->  any source, or probe
+ *
+ *                             <----  HELLO, before the first receive from the
+ *                                    rank: the connection tells of its end
+ */
+#ifndef MGDS_DOMAIN_ENVELOPE_H
+#define MGDS_DOMAIN_ENVELOPE_H
+
+#include <stdint.h>
+
+enum mgds_envelope {
+    MGDS_ENVELOPE_NONE, /* a note that is not used */
+    MGDS_ENVELOPE_RTS,
+    MGDS_ENVELOPE_PULL,
+    MGDS_ENVELOPE_DATA,
+    MGDS_ENVELOPE_REACHED,
+    MGDS_ENVELOPE_SUBSCRIBE,
+    MGDS_ENVELOPE_TAKEN,
+    MGDS_ENVELOPE_HELLO,
+    MGDS_ENVELOPES,
+};
+
+/* rank, index: of the sender, in the group that the receiver knows it by.
+ * to_index: the receiver's stream index. */
+struct mgds_rts {
+    uint64_t domain, number, cookie, bytes;
+    int32_t tag;
+    uint32_t rank, index, to_index;
+    uint32_t reached;
+    uint32_t sync; /* it is done when the receive's stream is there */
+    uint32_t reserved;
+    uint32_t units;  /* where in the receiver's ring it comes, in units */
+    uint64_t serial; /* that its units carry there; 0: only on demand (PULL) */
+};
+
+struct mgds_pull {
+    uint64_t cookie; /* the send's */
+    uint64_t answer; /* the receive's */
+    uint64_t bytes;
+};
+
+struct mgds_data {
+    uint64_t answer;
+    int32_t error; /* negative errno: the send failed, no bytes come */
+    uint32_t reserved;
+};
+
+/* Taken from the ring: neither DATA nor its place there are needed. */
+struct mgds_taken {
+    uint64_t cookie; /* the send's */
+};
+
+struct mgds_tell {
+    uint64_t domain, number;
+    uint32_t rank, index, to_index;
+    uint32_t reserved;
+};
+
+union mgds_envelope_head {
+    struct mgds_rts rts;
+    struct mgds_pull pull;
+    struct mgds_data data;
+    struct mgds_tell tell; /* REACHED, SUBSCRIBE, HELLO */
+    struct mgds_taken taken;
+};
+
+#endif

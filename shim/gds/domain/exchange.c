@@ -1,0 +1,334 @@
+/* Envelopes, and the steps that they move operations by; see engine.h. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "shim/base/alloc.h"
+#include "shim/base/log.h"
+#include "shim/base/stats.h"
+#include "shim/gds/domain/engine.h"
+#include "shim/gds/queue/gstream.h"
+
+/* One message less makes a peer useless. Lost peers, and the wire's end, are
+ * told otherwise. */
+static void posted(void *arg, int rc)
+{
+    const struct mgds_wire_peer *peer = (const struct mgds_wire_peer *)arg;
+
+    if (rc == 0 || rc == -ECANCELED || mgds_wire_peer_error(peer) < 0)
+        return;
+    mgds_engine_enter();
+    mgds_lost_peer(peer);
+    mgds_engine_leave();
+}
+
+static int post(struct mgds_wire_peer *peer,
+                const struct mgds_wire_message *message)
+{
+    struct mgds_wire_message told = *message;
+    int rc;
+
+    if (!told.done) {
+        told.done = posted;
+        told.arg = peer;
+    }
+    rc = mgds_wire_post(peer, &told);
+
+    if (rc < 0) {
+        errno = -rc;
+        mgds_warn_once("a message to another process cannot be posted: %m");
+    }
+    return rc;
+}
+
+/* Sends. */
+
+void mgds_exchange_called(struct mgds_op *op, bool reached)
+{
+    const struct mgds_domain *domain = op->domain;
+    const struct mgds_rts head = {.domain = domain->id,
+                                  .number = op->number,
+                                  .cookie = (uint64_t)(uintptr_t)op,
+                                  .bytes = op->bytes,
+                                  .tag = op->tag,
+                                  .rank = domain->rank,
+                                  .index = op->from_index,
+                                  .to_index = op->index,
+                                  .reached = reached,
+                                  .sync = op->sync,
+                                  .serial = op->lane ? op->place.serial : 0,
+                                  .units = op->place.units};
+    const struct mgds_wire_message message = {
+        .kind = MGDS_ENVELOPE_RTS, .head = &head, .head_bytes = sizeof(head)};
+    int rc = post(domain->peer[op->rank], &message);
+
+    if (rc < 0)
+        mgds_exchange_send_moved(op, rc);
+}
+
+static struct mgds_wire_peer *peer_of(const struct mgds_op *op)
+{
+    return op->domain->peer[op->send ? op->rank : op->status.source];
+}
+
+/* The wire is done with the bytes of a send. */
+static void data_done(void *arg, int rc)
+{
+    mgds_engine_enter();
+    mgds_exchange_send_moved((struct mgds_op *)arg, rc);
+    mgds_engine_leave();
+}
+
+/* Both must have happened: the receiver says where to, the stream when. */
+static void try_data(struct mgds_op *op)
+{
+    const struct mgds_data head = {op->answer, op->error, 0};
+    struct mgds_wire_message message = {.kind = MGDS_ENVELOPE_DATA,
+                                        .head = &head,
+                                        .head_bytes = sizeof(head),
+                                        .done = data_done,
+                                        .arg = op};
+    int rc;
+
+    if (!op->asked || !op->reached || op->posted)
+        return;
+    op->posted = true;
+    if (!op->error && op->wanted > 0) {
+        message.body = mgds_op_place(op);
+        message.body_bytes = op->wanted;
+    }
+    rc = post(peer_of(op), &message);
+    if (rc < 0)
+        mgds_exchange_send_moved(op, rc);
+}
+
+static bool is_staged(const struct mgds_op *op)
+{
+    return op->bounce || op->copy || op->bytes == 0;
+}
+
+static void try_finish_send(struct mgds_op *op)
+{
+    if (op->done || !op->reached || (op->sync && !op->asked && !op->error))
+        return;
+    if (op->error || is_staged(op) || op->moved)
+        mgds_op_finish(op, op->error);
+}
+
+/* Those who subscribed are told at once, while it can still matter. */
+void mgds_exchange_tell(struct mgds_op *op)
+{
+    struct mgds_domain *domain = op->domain;
+    const struct mgds_tell head = {domain->id,     op->number, domain->rank,
+                                   op->from_index, op->index,  0};
+    const struct mgds_wire_message message = {.kind = MGDS_ENVELOPE_REACHED,
+                                              .head = &head,
+                                              .head_bytes = sizeof(head)};
+
+    if (op->asked || op->told || !domain->subscriber[op->rank])
+        return;
+    op->told = true;
+    post(peer_of(op), &message);
+}
+
+void mgds_exchange_asked(struct mgds_op *op)
+{
+    try_data(op);
+    try_finish_send(op);
+}
+
+static void send_reached(struct mgds_op *op)
+{
+    mgds_exchange_tell(op);
+    try_data(op);
+    try_finish_send(op);
+}
+
+/* Nobody will look at its place in the ring. Not if the stream has not come to
+ * it: it would write there later. */
+static void give_place(struct mgds_op *op)
+{
+    if (op->lane && op->reached)
+        mgds_landing_give(op->lane, &op->place);
+    op->lane = NULL;
+}
+
+void mgds_exchange_send_moved(struct mgds_op *op, int rc)
+{
+    give_place(op);
+    op->moved = true;
+    if (rc < 0 && !op->error)
+        op->error = rc;
+    if (rc < 0 && op->done) /* as far as anybody was told, it went well */
+        mgds_op_keep_error(op, op->line);
+    try_finish_send(op);
+    mgds_op_leave_engine(op);
+}
+
+/* Receives. */
+
+static void try_pull(struct mgds_op *op)
+{
+    const struct mgds_message *from = op->message;
+    struct mgds_pull head = {from->cookie, (uint64_t)(uintptr_t)op, 0};
+    struct mgds_wire_message message = {
+        .kind = MGDS_ENVELOPE_PULL, .head = &head, .head_bytes = sizeof(head)};
+    bool direct = !op->bounce && !op->copy && op->bytes > 0;
+    int rc;
+
+    if (op->pulled || ((direct || from->sync) && !op->reached))
+        return;
+    op->pulled = true;
+    op->got = from->bytes < op->bytes ? from->bytes : op->bytes;
+    head.bytes = op->got;
+    rc = post(op->domain->peer[from->rank], &message);
+    if (rc < 0)
+        mgds_exchange_recv_moved(op, rc);
+}
+
+static void try_arrive(struct mgds_op *op)
+{
+    if (!op->moved || !op->reached || op->arrived)
+        return;
+    op->arrived = true;
+    mgds_op_finish(op, op->error);
+    mgds_op_leave_engine(op);
+}
+
+void mgds_exchange_recv_moved(struct mgds_op *op, int error)
+{
+    op->moved = true;
+    if (error && !op->error)
+        op->error = error;
+    if (error)
+        op->got = 0;
+    try_arrive(op);
+}
+
+void mgds_exchange_paired(void *domain, struct mgds_match_recv *recv,
+                          struct mgds_match_send *send)
+{
+    struct mgds_op *op = (struct mgds_op *)(void *)recv;
+    struct mgds_message *message = (struct mgds_message *)(void *)send;
+
+    (void)domain;
+    op->message = message;
+    op->status.source = (int)message->rank;
+    op->status.tag = message->match.tag;
+    if (message->bytes > op->bytes)
+        op->error = -EMSGSIZE;
+    op->held = op->taker && !op->demanded && message->serial != 0;
+    if (!op->held)
+        try_pull(op);
+    else if (op->taking)
+        mgds_exchange_take(op);
+}
+
+void mgds_exchange_take(struct mgds_op *op)
+{
+    mgds_count(ring_takes);
+    op->held = false;
+    op->taken = op->moved = op->arrived = true;
+    op->got = op->message->bytes < op->bytes ? op->message->bytes : op->bytes;
+    mgds_op_finish(op, op->error);
+}
+
+void mgds_exchange_demand(struct mgds_op *op)
+{
+    if (op->send || op->taking || op->done)
+        return;
+    op->demanded = true;
+    if (!op->held)
+        return;
+    op->held = false;
+    try_pull(op);
+}
+
+void mgds_exchange_taken(struct mgds_op *op)
+{
+    const struct mgds_taken head = {.cookie = op->message->cookie};
+    const struct mgds_wire_message message = {
+        .kind = MGDS_ENVELOPE_TAKEN, .head = &head, .head_bytes = sizeof(head)};
+
+    post(op->domain->peer[op->message->rank], &message);
+    mgds_op_leave_engine(op);
+}
+
+static void recv_reached(struct mgds_op *op)
+{
+    if (op->message && !op->held && !op->taken)
+        try_pull(op);
+    try_arrive(op);
+}
+
+void mgds_exchange_reached(struct mgds_op *op)
+{
+    op->reached = true;
+    if (op->send)
+        send_reached(op);
+    else
+        recv_reached(op);
+}
+
+void mgds_exchange_subscribe(struct mgds_domain *domain)
+{
+    const struct mgds_tell head = {.domain = domain->id, .rank = domain->rank};
+    const struct mgds_wire_message message = {.kind = MGDS_ENVELOPE_SUBSCRIBE,
+                                              .head = &head,
+                                              .head_bytes = sizeof(head)};
+
+    if (domain->subscribed)
+        return;
+    domain->subscribed = true;
+    for (unsigned i = 0; i < domain->peers; i++)
+        post(domain->peer[i], &message);
+}
+
+void mgds_exchange_meet(struct mgds_domain *domain, int rank)
+{
+    const struct mgds_tell head = {.domain = domain->id, .rank = domain->rank};
+    const struct mgds_wire_message message = {
+        .kind = MGDS_ENVELOPE_HELLO, .head = &head, .head_bytes = sizeof(head)};
+
+    if (rank < 0)
+        mgds_exchange_subscribe(domain);
+    if (rank < 0 || domain->met[rank])
+        return;
+    domain->met[rank] = true;
+    post(domain->peer[rank], &message);
+}
+
+/* Its stream may stand in the kernel that waits for the message: if its bytes
+ * did not come, they never will. */
+static void fail_take(struct mgds_op *op, int error)
+{
+    struct mgds_gstream *stream = op->line->stream;
+
+    if (op->message->match.reached)
+        return;
+    mgds_domain_keep_error(op->domain, error);
+    mgds_line_fail(op->line, error, op->name);
+    mgds_gstream_fail(stream, error);
+    mgds_gstream_abort(stream);
+}
+
+static void fail_recv(struct mgds_op *op, int error)
+{
+    if (op->match.posted)
+        mgds_match_cancel(op->domain->match[op->index], &op->match);
+    op->held = false;
+    op->pulled = true;
+    mgds_exchange_recv_moved(op, error);
+}
+
+void mgds_exchange_fail(struct mgds_op *op, int error)
+{
+    if (op->taken) {
+        fail_take(op, error);
+    } else if (op->send && !op->posted && !op->moved) {
+        op->posted = true;
+        mgds_exchange_send_moved(op, error);
+    } else if (!op->send && !op->landing && !op->moved) {
+        fail_recv(op, error);
+    }
+}

@@ -1,0 +1,65 @@
+/* Packing by the CPU; see hostcopy.h. */
+#include "shim/gds/domain/hostcopy.h"
+
+#include <stdbool.h>
+#include <string.h>
+
+struct copy {
+    char *user, *row;
+    bool up; /* row to user */
+};
+
+static void copy_row(const struct copy *copy, ptrdiff_t at, size_t packed,
+                     size_t width)
+{
+    if (copy->up)
+        memcpy(copy->user + at, copy->row + packed, width);
+    else
+        memcpy(copy->row + packed, copy->user + at, width);
+}
+
+static int visit(void *arg, const struct mgds_span *span, size_t packed)
+{
+    const struct copy *copy = (const struct copy *)arg;
+
+    for (size_t plane = 0; plane < span->planes; plane++)
+        for (size_t row = 0; row < span->rows; row++) {
+            copy_row(copy,
+                     span->offset + (ptrdiff_t)plane * span->slice +
+                         (ptrdiff_t)row * span->pitch,
+                     packed, span->width);
+            packed += span->width;
+        }
+    return 0;
+}
+
+/* Element by element: no layout of all of them need be made. */
+static void walk(struct copy *copy, const struct mgds_buffer *user,
+                 size_t bytes)
+{
+    size_t size = user->layout->size;
+
+    for (size_t i = 0; i < user->count && bytes > 0; i++) {
+        size_t now = bytes < size ? bytes : size;
+
+        mgds_layout_walk(user->layout, 0, now, visit, copy);
+        copy->user += user->layout->extent;
+        copy->row += now;
+        bytes -= now;
+    }
+}
+
+void mgds_host_pack(char *row, const struct mgds_buffer *user, size_t bytes)
+{
+    struct copy copy = {(char *)user->addr, row, false};
+
+    walk(&copy, user, bytes);
+}
+
+void mgds_host_unpack(const struct mgds_buffer *user, const char *row,
+                      size_t bytes)
+{
+    struct copy copy = {(char *)user->addr, (char *)(uintptr_t)row, true};
+
+    walk(&copy, user, bytes);
+}

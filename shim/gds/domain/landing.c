@@ -1,0 +1,325 @@
+/* Rings of stream communicators, and lanes to those of others; see landing.h.
+ */
+#include "shim/gds/domain/landing.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+
+#include "device/impl/mem.h"
+#include "shim/base/alloc.h"
+#include "shim/base/log.h"
+#include "shim/base/stats.h"
+#include "shim/ctx.h"
+#include "shim/gds/queue/gstream.h"
+#include "shim/gds/ring/place.h"
+#include "shim/gds/ring/ring.h"
+
+struct mgds_lane {
+    struct mgds_ring_view *view;
+    char *region;
+    struct mgds_places places;
+};
+
+struct mgds_landing {
+    unsigned refs; /* atomic */
+    unsigned rank, peers, streams;
+    unsigned *base;                     /* by rank: of its sources */
+    int *region;                        /* by source: in own rings, or -1 */
+    unsigned regions;                   /* how many there are */
+    struct mgds_gstream *const *stream; /* during create and hear */
+    uint64_t process;
+    const struct mgds_member *members; /* likewise */
+    struct mgds_ring **ring;           /* by own index */
+    bool *shared; /* by own index: another process has a stream of its GPU */
+    struct mgds_lane **lane; /* by own index, then by source */
+};
+
+static unsigned streams_of(const struct mgds_member *member)
+{
+    return member->streams ? member->streams : 1;
+}
+
+/* Members of one host count their sources in the same order, each for itself:
+ * so all of them know each other's regions. */
+static int number(struct mgds_landing *landing)
+{
+    const struct mgds_member *members = landing->members;
+    uint64_t host = members[landing->rank].host;
+    unsigned sources = 0;
+
+    landing->base = (unsigned *)mgds_calloc(landing->peers + 1, sizeof(int));
+    if (!landing->base)
+        return -ENOMEM;
+    for (unsigned i = 0; i < landing->peers; i++)
+        landing->base[i + 1] = sources += streams_of(&members[i]);
+    landing->region = (int *)mgds_calloc(sources, sizeof(int));
+    if (!landing->region)
+        return -ENOMEM;
+    for (unsigned i = 0; i < landing->peers; i++)
+        for (unsigned s = landing->base[i]; s < landing->base[i + 1]; s++)
+            landing->region[s] =
+                host && members[i].host == host ? (int)landing->regions++ : -1;
+    return 0;
+}
+
+static bool takes(const struct mgds_landing *landing, unsigned index)
+{
+    return landing->stream[index] &&
+           mgds_gstream_has_kernels(landing->stream[index]);
+}
+
+static uint32_t units_of_region(const struct mgds_landing *landing)
+{
+    uint64_t bytes = mgds_ctx()->config.ring;
+    uint64_t share = mgds_ctx()->config.ring_total / landing->regions;
+
+    bytes = bytes < share ? bytes : share;
+    return (uint32_t)(bytes / sizeof(struct mgds_unit));
+}
+
+/* Without a ring messages are staged: that is no error. */
+static void make_rings(struct mgds_landing *landing)
+{
+    uint32_t units;
+
+    if (landing->regions == 0 || mgds_ctx()->config.eager == 0)
+        return;
+    units = units_of_region(landing);
+    for (unsigned i = 0; i < landing->streams && units > 0; i++) {
+        int rc;
+
+        if (!takes(landing, i))
+            continue;
+        rc = mgds_ring_create(&landing->ring[i],
+                              mgds_gstream_context(landing->stream[i]),
+                              landing->regions, units);
+        if (rc < 0) {
+            errno = -rc;
+            mgds_debug("no ring for short messages: %m: they are staged");
+        }
+    }
+}
+
+int mgds_landing_create(struct mgds_landing **out,
+                        const struct mgds_domain_spec *spec)
+{
+    struct mgds_landing *landing =
+        (struct mgds_landing *)mgds_calloc(1, sizeof(*landing));
+    int rc = -ENOMEM;
+
+    if (!landing)
+        return rc;
+    landing->refs = 1;
+    landing->rank = spec->rank;
+    landing->peers = spec->size;
+    landing->streams = spec->stream_count;
+    landing->stream = spec->streams;
+    landing->members = spec->members;
+    landing->process = spec->members[spec->rank].process;
+    rc = number(landing);
+    if (rc < 0)
+        goto put;
+    rc = -ENOMEM;
+    landing->ring = (struct mgds_ring **)mgds_calloc(
+        landing->streams, sizeof(struct mgds_ring *));
+    landing->lane = (struct mgds_lane **)mgds_calloc(
+        (size_t)landing->streams * landing->base[landing->peers],
+        sizeof(struct mgds_lane *));
+    landing->shared = (bool *)mgds_calloc(landing->streams, sizeof(bool));
+    if (!landing->ring || !landing->lane || !landing->shared)
+        goto put;
+    make_rings(landing);
+    *out = landing;
+    return 0;
+put:
+    mgds_landing_put(landing);
+    return rc;
+}
+
+size_t mgds_landing_slot(unsigned streams)
+{
+    return streams * sizeof(struct mgds_ring_handle);
+}
+
+void mgds_landing_tell(const struct mgds_landing *landing, char *slot)
+{
+    for (unsigned i = 0; i < landing->streams; i++) {
+        struct mgds_ring_handle handle = {.regions = 0};
+
+        if (landing->ring[i])
+            mgds_ring_tell(landing->ring[i], &handle);
+        memcpy(slot + i * sizeof(handle), &handle, sizeof(handle));
+    }
+}
+
+/* Serials of different communicators do not meet, though memory is used again:
+ * they begin anywhere below 2^62. */
+static uint64_t first_serial(void)
+{
+    uint64_t word = 0;
+
+    if (getrandom(&word, sizeof(word), 0) != (ssize_t)sizeof(word))
+        word = (uintptr_t)&word;
+    return (word >> 2) | 1;
+}
+
+static int open_lane(struct mgds_lane **out, struct mgds_context *ctx,
+                     const struct mgds_ring_handle *handle, uint32_t region,
+                     bool own)
+{
+    struct mgds_lane *lane = (struct mgds_lane *)mgds_calloc(1, sizeof(*lane));
+    int rc;
+
+    if (!lane)
+        return -ENOMEM;
+    rc = mgds_ring_view_create(&lane->view, ctx, handle, own);
+    if (rc < 0)
+        goto drop;
+    lane->region = mgds_ring_view_region(lane->view, region);
+    rc = mgds_places_init(&lane->places, handle->units, first_serial());
+    if (rc < 0)
+        goto close;
+    *out = lane;
+    return 0;
+close:
+    mgds_ring_view_destroy(lane->view);
+drop:
+    free(lane);
+    return rc;
+}
+
+static struct mgds_lane **lane_at(const struct mgds_landing *landing,
+                                  unsigned index, unsigned to)
+{
+    return &landing->lane[(size_t)index * landing->base[landing->peers] + to];
+}
+
+/* Processes that share a GPU have it in turns: while one waits in a kernel the
+ * other one, which it waits for, does not run. There waits are left to memory
+ * operations, unless kernels are asked for. */
+static bool shares(const struct mgds_landing *landing, unsigned index,
+                   const struct mgds_ring_handle *handle)
+{
+    struct mgds_ring_handle mine;
+
+    if (!landing->ring[index] || handle->regions == 0 ||
+        mgds_ctx()->config.trigger == MGDS_TRIGGER_KERNEL)
+        return false;
+    mgds_ring_tell(landing->ring[index], &mine);
+    return memcmp(&mine.gpu, &handle->gpu, sizeof(mine.gpu)) == 0;
+}
+
+static void hear(struct mgds_landing *landing, unsigned index, unsigned rank,
+                 unsigned to_index, const struct mgds_ring_handle *handle)
+{
+    unsigned to = landing->base[rank] + to_index;
+    int mine = landing->region[landing->base[landing->rank] + index];
+    bool own = landing->members[rank].process == landing->process;
+    int rc;
+
+    if (mine < 0 || landing->region[to] < 0 || !takes(landing, index) ||
+        (uint32_t)mine >= handle->regions)
+        return;
+    if (!own && shares(landing, index, handle)) {
+        landing->shared[index] = true;
+        return;
+    }
+    rc = open_lane(lane_at(landing, index, to),
+                   mgds_gstream_context(landing->stream[index]), handle,
+                   (uint32_t)mine, own);
+    if (rc < 0) {
+        errno = -rc;
+        mgds_debug("no lane to rank %u: %m: short messages are staged", rank);
+    }
+}
+
+void mgds_landing_hear(struct mgds_landing *landing, unsigned rank,
+                       const char *slot)
+{
+    unsigned streams = streams_of(&landing->members[rank]);
+
+    for (unsigned i = 0; i < landing->streams; i++)
+        for (unsigned j = 0; j < streams; j++) {
+            struct mgds_ring_handle handle;
+
+            memcpy(&handle, slot + j * sizeof(handle), sizeof(handle));
+            hear(landing, i, rank, j, &handle);
+        }
+}
+
+void mgds_landing_get(struct mgds_landing *landing)
+{
+    __atomic_fetch_add(&landing->refs, 1, __ATOMIC_RELAXED);
+}
+
+static void close_lane(struct mgds_lane *lane)
+{
+    if (!lane)
+        return;
+    mgds_ring_view_destroy(lane->view);
+    mgds_places_fini(&lane->places);
+    free(lane);
+}
+
+void mgds_landing_put(struct mgds_landing *landing)
+{
+    size_t lanes;
+
+    if (!landing || __atomic_sub_fetch(&landing->refs, 1, __ATOMIC_ACQ_REL) > 0)
+        return;
+    lanes = landing->base
+                ? (size_t)landing->streams * landing->base[landing->peers]
+                : 0;
+    for (size_t i = 0; landing->lane && i < lanes; i++)
+        close_lane(landing->lane[i]);
+    for (unsigned i = 0; landing->ring && i < landing->streams; i++)
+        mgds_ring_destroy(landing->ring[i]);
+    free(landing->shared);
+    free(landing->lane);
+    free(landing->ring);
+    free(landing->region);
+    free(landing->base);
+    free(landing);
+}
+
+bool mgds_landing_takes(const struct mgds_landing *landing, unsigned index)
+{
+    return landing && landing->ring[index] && !landing->shared[index];
+}
+
+struct mgds_lane *mgds_landing_place(const struct mgds_landing *landing,
+                                     unsigned index, unsigned to, size_t bytes,
+                                     struct mgds_landing_place *place)
+{
+    size_t units =
+        bytes ? (bytes + sizeof(uint64_t) - 1) / sizeof(uint64_t) : 1;
+    struct mgds_lane *lane;
+
+    if (!landing || bytes > mgds_ctx()->config.eager)
+        return NULL;
+    lane = *lane_at(landing, index, to);
+    if (!lane || mgds_places_take(&lane->places, (uint32_t)units, &place->units,
+                                  &place->serial) < 0)
+        return NULL;
+    mgds_count(ring_sends);
+    place->address =
+        lane->region + (size_t)place->units * sizeof(struct mgds_unit);
+    return lane;
+}
+
+void mgds_landing_give(struct mgds_lane *lane,
+                       const struct mgds_landing_place *place)
+{
+    mgds_places_give(&lane->places, place->serial);
+}
+
+uint64_t mgds_landing_units(const struct mgds_landing *landing, unsigned index,
+                            unsigned source, uint32_t units)
+{
+    char *region = mgds_ring_region(landing->ring[index],
+                                    (uint32_t)landing->region[source]);
+
+    return (uintptr_t)region + units * sizeof(struct mgds_unit);
+}

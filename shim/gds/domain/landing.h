@@ -1,0 +1,61 @@
+/*
+ * Where short messages land: rings (ring/ring.h) in the memory of the
+ * receivers' GPUs, one region for each source on the same host, made when a
+ * stream communicator is, and shared by its duplicates.
+ *
+ *   landing   what one member has: its own rings, by stream index, and the
+ *             lanes to those of others
+ *   lane      the way from one of its streams to one of another member's: the
+ *             other's region, mapped here, and who has which place there
+ *
+ * A message takes place in the region when it is called (place.h), and gives
+ * it back when its receiver says that it was taken, or took it otherwise. Where
+ * there is no lane, or no room, it is staged as every message can be: nothing
+ * ever waits for a place.
+ *
+ *   written by        what                           read by
+ *   the sender's      units of a place that it has   the receiver's stream,
+ *   stream            (data and serial at once)      until the serial is there
+ *
+ * Handles are exchanged by the caller (tell, hear), in the collective call that
+ * makes the communicator. Rings are NULL, and lanes none, wherever something is
+ * missing: a GPU stream, kernels, the same host, peer access, a GPU of one's
+ * own.
+ *
+ * Concurrency: tell and hear before the landing is used; place and give under
+ * the engine's lock; the rest is constant. Counted.
+ */
+#ifndef MGDS_DOMAIN_LANDING_H
+#define MGDS_DOMAIN_LANDING_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "shim/gds/domain/domain.h"
+
+struct mgds_lane;
+
+struct mgds_landing_place {
+    void *address;  /* in the sender's mapping */
+    uint32_t units; /* from the region's beginning */
+    uint64_t serial;
+};
+
+/* Can a stream take messages that come for this index? */
+bool mgds_landing_takes(const struct mgds_landing *landing, unsigned index);
+
+/* A place for a message of so many bytes from an own stream to a source of the
+ * communicator; the lane, or NULL: there is none, or it is too long, or there
+ * is no room. landing may be NULL. */
+struct mgds_lane *mgds_landing_place(const struct mgds_landing *landing,
+                                     unsigned index, unsigned to, size_t bytes,
+                                     struct mgds_landing_place *place);
+void mgds_landing_give(struct mgds_lane *lane,
+                       const struct mgds_landing_place *place);
+
+/* The address of units in the own ring of this index. */
+uint64_t mgds_landing_units(const struct mgds_landing *landing, unsigned index,
+                            unsigned source, uint32_t units);
+
+#endif

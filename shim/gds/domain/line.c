@@ -1,0 +1,264 @@
+/* What one stream and the CPU tell each other: marks that the stream passed and
+ * waits that may go on; see line.h. */
+#include "shim/gds/domain/line.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "shim/base/alloc.h"
+#include "shim/gds/domain/engine.h"
+#include "shim/gds/queue/gstream.h"
+#include "shim/gds/queue/words.h"
+
+/* Protocols, section 9. */
+#define RELEASED 0x40000000u
+
+static struct mgds_line *lines;
+
+static struct mgds_line *find(const struct mgds_gstream *stream)
+{
+    struct mgds_line *line = lines;
+
+    while (line && line->stream != stream)
+        line = line->next;
+    return line;
+}
+
+static int create(struct mgds_line **out, struct mgds_gstream *stream)
+{
+    struct mgds_line *line = (struct mgds_line *)mgds_calloc(1, sizeof(*line));
+    int rc;
+
+    if (!line)
+        return -ENOMEM;
+    rc = mgds_words_take(&line->words, mgds_gstream_words(stream));
+    if (rc < 0) {
+        free(line);
+        return rc;
+    }
+    line->reach = &line->words[0];
+    line->go = &line->words[1];
+    line->stream = mgds_gstream_get(stream);
+    line->last = &line->first;
+    line->last_wait = &line->first_wait;
+    *out = line;
+    return 0;
+}
+
+/* A stream that stands somewhere else than at a wait of ours will still write
+ * to its words, and to what its marks are in: that stays with it. */
+static bool is_left(const struct mgds_line *line)
+{
+    for (const struct mgds_mark *mark = line->first; mark; mark = mark->next)
+        mgds_wire_release();
+    return line->first != NULL;
+}
+
+static void destroy(struct mgds_line *line)
+{
+    if (is_left(line))
+        return;
+    mgds_words_give(mgds_gstream_words(line->stream), line->words);
+    mgds_gstream_release(line->stream);
+    free(line);
+}
+
+int mgds_line_of(struct mgds_line **out, struct mgds_gstream *stream)
+{
+    struct mgds_line *fresh;
+    int rc;
+
+    mgds_engine_enter();
+    *out = find(stream);
+    mgds_engine_leave();
+    if (*out)
+        return 0;
+    rc = create(&fresh, stream);
+    if (rc < 0)
+        return rc;
+    mgds_engine_enter();
+    *out = find(stream);
+    if (!*out) {
+        fresh->next = lines;
+        lines = fresh;
+        *out = fresh;
+        fresh = NULL;
+    }
+    mgds_engine_leave();
+    if (fresh)
+        destroy(fresh);
+    return 0;
+}
+
+void mgds_line_ride(struct mgds_line *line, struct mgds_mark *mark)
+{
+    mark->number = line->marks;
+    mark->next = NULL;
+    *line->last = mark;
+    line->last = &mark->next;
+    mgds_wire_hold();
+}
+
+void mgds_line_mark(struct mgds_line *line, struct mgds_mark *mark)
+{
+    line->marks++;
+    mgds_line_ride(line, mark);
+}
+
+/* Statuses of all first: a wait for which nothing was put is passed with the
+ * one ahead of it. */
+static void store_all(const struct mgds_line *line)
+{
+    for (const struct mgds_wait *wait = line->first_wait;
+         wait && wait->missing == 0; wait = wait->next)
+        mgds_wait_store(wait);
+}
+
+void mgds_line_go(struct mgds_line *line)
+{
+    struct mgds_wait *wait;
+    uint64_t number = 0;
+    unsigned waits = 0;
+
+    store_all(line);
+    while ((wait = line->first_wait) != NULL && wait->missing == 0) {
+        number = wait->number;
+        waits += wait->put;
+        line->first_wait = wait->next;
+        mgds_wait_publish(wait);
+        mgds_wait_put(wait);
+    }
+    if (!line->first_wait)
+        line->last_wait = &line->first_wait;
+    if (number && !line->released)
+        __atomic_store_n(line->go, number, __ATOMIC_RELEASE);
+    mgds_gstream_passed(line->stream, waits);
+}
+
+void mgds_line_wait(struct mgds_line *line, struct mgds_wait *wait)
+{
+    wait->line = line;
+    wait->number = ++line->waits;
+    wait->next = NULL;
+    *line->last_wait = wait;
+    line->last_wait = &wait->next;
+    mgds_line_go(line);
+}
+
+void mgds_wait_less(struct mgds_wait *wait)
+{
+    if (--wait->missing == 0)
+        mgds_line_go(wait->line);
+}
+
+/* Cyclic, and in 32 bits: that is what memory operations may write. */
+static bool is_passed(uint64_t number, uint64_t reach)
+{
+    return (int32_t)((uint32_t)reach - (uint32_t)number) >= 0;
+}
+
+static bool poll(struct mgds_line *line)
+{
+    uint64_t reach = __atomic_load_n(line->reach, __ATOMIC_ACQUIRE);
+    struct mgds_mark *mark;
+    bool any = false;
+
+    while ((mark = line->first) != NULL && is_passed(mark->number, reach)) {
+        line->first = mark->next;
+        if (!line->first)
+            line->last = &line->first;
+        mgds_wire_release();
+        mark->passed(mark);
+        any = true;
+    }
+    return any;
+}
+
+bool mgds_lines_poll(void)
+{
+    bool any = false;
+
+    for (struct mgds_line *line = lines; line; line = line->next)
+        any |= poll(line);
+    return any;
+}
+
+unsigned mgds_lines_pending(const struct mgds_gstream *stream)
+{
+    unsigned pending = 0;
+
+    for (struct mgds_line *line = lines; line; line = line->next)
+        if (!stream || line->stream == stream)
+            for (struct mgds_mark *mark = line->first; mark; mark = mark->next)
+                pending++;
+    return pending;
+}
+
+void mgds_line_fail(struct mgds_line *line, int error, uint64_t name)
+{
+    if (line->error)
+        return;
+    line->error = error;
+    line->name = name;
+}
+
+int mgds_gstream_take_error(struct mgds_gstream *stream, uint64_t *name)
+{
+    struct mgds_line *line;
+    int error = 0;
+
+    mgds_engine_enter();
+    line = find(stream);
+    if (line) {
+        error = line->error;
+        *name = line->name;
+        line->error = 0;
+    }
+    mgds_engine_leave();
+    return error;
+}
+
+/* Numbers are compared cyclically: beyond all that stand, however far a stream
+ * still comes. */
+void mgds_lines_release(void)
+{
+    for (struct mgds_line *line = lines; line; line = line->next) {
+        struct mgds_wait *wait;
+
+        line->released = true;
+        while ((wait = line->first_wait) != NULL) {
+            line->first_wait = wait->next;
+            mgds_wait_leave(wait);
+        }
+        line->last_wait = &line->first_wait;
+        __atomic_store_n(line->go, line->waits + RELEASED, __ATOMIC_RELEASE);
+        mgds_gstream_abort(line->stream);
+    }
+}
+
+/* As if the stream had come there: what should have told so was not put. */
+void mgds_line_break(struct mgds_line *line, struct mgds_mark *mark)
+{
+    struct mgds_mark **at = &line->first;
+    uint64_t number = mark->number;
+
+    while (*at && *at != mark)
+        at = &(*at)->next;
+    while ((mark = *at) != NULL && mark->number == number) {
+        *at = mark->next;
+        if (!*at)
+            line->last = at;
+        mgds_wire_release();
+        mark->passed(mark);
+    }
+}
+
+void mgds_lines_fini(void)
+{
+    while (lines) {
+        struct mgds_line *next = lines->next;
+
+        destroy(lines);
+        lines = next;
+    }
+}

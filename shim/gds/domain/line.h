@@ -1,0 +1,101 @@
+/*
+ * A line: what one stream and the CPU tell each other, in two words of pinned
+ * memory.
+ *
+ *   reach   writer: the stream. Marks with numbers up to it were passed: all
+ *           that was put ahead of them is done, and its data visible.
+ *   go      writer: the CPU, under the engine's lock. Waits with numbers up to
+ *           it may pass. Before it is raised: statuses are stored, the bytes
+ *           and counts of the receives waited for are in their bounces.
+ *
+ * Both only grow, since a stream does its work in the order in which numbers
+ * were given out; so one word each serves any number of operations.
+ *
+ * All functions are called under the engine's lock, but mgds_line_of.
+ */
+#ifndef MGDS_DOMAIN_LINE_H
+#define MGDS_DOMAIN_LINE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct mgds_gstream;
+struct mgds_op;
+
+/* Something that happens when the stream has come to a place. */
+struct mgds_mark {
+    struct mgds_mark *next;
+    uint64_t number;
+    void (*passed)(struct mgds_mark *mark);
+};
+
+/* A wait in a stream, until the stream has passed it and the CPU has let it. */
+struct mgds_wait {
+    struct mgds_mark mark; /* first; behind the wait and its copies up */
+    unsigned refs;         /* of the mark, and of the line's list of waits */
+    struct mgds_step *step;
+    struct mgds_line *line;
+    struct mgds_wait *next;
+    uint64_t number;
+    unsigned missing; /* operations that are not done */
+    unsigned takes;   /* TAKEs put for it */
+    bool put;         /* a WAIT was put for it */
+    unsigned count;
+    struct mgds_op *op[]; /* references */
+};
+
+struct mgds_line {
+    struct mgds_gstream *stream; /* a reference */
+    uint64_t *words;             /* a line of words.h; in it: */
+    uint64_t *reach, *go;
+    uint64_t marks, waits; /* numbers given out */
+    struct mgds_mark *first, **last;
+    struct mgds_wait *first_wait, **last_wait;
+    bool released; /* all waits may pass, for ever */
+    int error;     /* first one not yet told */
+    uint64_t name;
+    struct mgds_line *next;
+};
+
+/* The stream's line, made when it is first asked for: may pin memory. Without
+ * the engine's lock. Lines live until mgds_lines_fini. */
+int mgds_line_of(struct mgds_line **out, struct mgds_gstream *stream);
+
+/* Gives the mark a number: it is what the stream is to store in reach. The
+ * wire's thread looks out for it from now on. */
+void mgds_line_mark(struct mgds_line *line, struct mgds_mark *mark);
+
+/* A mark for which nothing is put: passed with the last one that was given a
+ * number. */
+void mgds_line_ride(struct mgds_line *line, struct mgds_mark *mark);
+
+/* Gives a wait, whose `missing` is set and which has a reference for that, its
+ * number: it is what the stream is to wait for in go. */
+void mgds_line_wait(struct mgds_line *line, struct mgds_wait *wait);
+
+/* Lets waits pass that miss nothing, in their order: each is settled first. */
+void mgds_line_go(struct mgds_line *line);
+
+/* One operation less is missing. */
+void mgds_wait_less(struct mgds_wait *wait);
+
+/* What should have stored the mark's number could not be put: the mark is
+ * passed now, with all that ride on it. */
+void mgds_line_break(struct mgds_line *line, struct mgds_mark *mark);
+
+/* Calls the marks that were passed. True if there were any. */
+bool mgds_lines_poll(void);
+
+/* Marks of the stream, or of all if NULL, that were not passed. */
+unsigned mgds_lines_pending(const struct mgds_gstream *stream);
+
+/* The first error is kept until it is told. */
+void mgds_line_fail(struct mgds_line *line, int error, uint64_t name);
+
+/* Lets all waits of all lines pass, now and later. */
+void mgds_lines_release(void);
+
+void mgds_lines_fini(void);
+
+#endif

@@ -1,0 +1,600 @@
+/* Operations: made, asked, waited for; see domain.h and engine.h. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "shim/base/alloc.h"
+#include "shim/gds/domain/engine.h"
+#include "shim/gds/domain/hostcopy.h"
+#include "shim/gds/domain/put.h"
+#include "shim/gds/queue/gstream.h"
+
+/* A send of host memory up to this is copied: it ends without its receiver. */
+#define MGDS_OP_SHORT ((size_t)64 << 10)
+
+struct mgds_op *mgds_op_get(struct mgds_op *op)
+{
+    __atomic_fetch_add(&op->refs, 1, __ATOMIC_RELAXED);
+    return op;
+}
+
+bool mgds_op_drop(struct mgds_op *op)
+{
+    return __atomic_sub_fetch(&op->refs, 1, __ATOMIC_ACQ_REL) == 0;
+}
+
+void mgds_op_destroy(struct mgds_op *op)
+{
+    struct mgds_domain *domain = op->domain;
+
+    mgds_bounce_destroy(op->bounce);
+    if (op->words)
+        mgds_words_give(mgds_gstream_words(op->stream), op->words);
+    if (op->stream)
+        mgds_gstream_release(op->stream);
+    mgds_layout_put(op->user.layout);
+    free(op->message);
+    free(op->copy);
+    free(op);
+    mgds_domain_put(domain);
+}
+
+/* Host memory goes through a copy of ours if it is not in one piece, and when a
+ * send is short, so that it need not wait for its receiver. */
+static bool needs_copy(const struct mgds_op *op)
+{
+    if (op->bytes == 0)
+        return false;
+    return !mgds_layout_is_dense(op->user.layout) ||
+           (op->send && op->bytes <= MGDS_OP_SHORT);
+}
+
+/* For the stream, if it is enqueued or is a receive that the stream could be
+ * made to wait for; if the buffer is not for it, such a receive is for host
+ * calls alone. */
+static int make_bounce(struct mgds_op *op, struct mgds_gstream *stream)
+{
+    int rc = -EXDEV;
+
+    if (stream)
+        rc = mgds_gstream_bounce(&op->bounce, stream, &op->user);
+    if (rc == 0)
+        op->stream = mgds_gstream_get(stream);
+    if (rc == 0 || op->line)
+        return rc;
+    return mgds_bounce_create(&op->bounce, &op->user, MGDS_BOUNCE_PACKED);
+}
+
+/* A record and a count for the stream. */
+static int make_words(struct mgds_op *op)
+{
+    if (op->send || !op->stream)
+        return 0;
+    return mgds_words_take(&op->words, mgds_gstream_words(op->stream));
+}
+
+static int make_room(struct mgds_op *op, bool gpu, struct mgds_gstream *stream)
+{
+    if (op->bytes == 0 && op->taker)
+        op->stream = mgds_gstream_get(stream);
+    if (gpu && op->bytes > 0)
+        return make_bounce(op, stream);
+    if (gpu || !needs_copy(op))
+        return 0;
+    op->copy = (char *)mgds_malloc(op->bytes);
+    return op->copy ? 0 : -ENOMEM;
+}
+
+/* Kernels of the stream read or write all of the buffer in a row. */
+static bool fits_kernels(const struct mgds_op *op, const struct mgds_xfer *xfer)
+{
+    return op->line && (op->bytes == 0 ||
+                        (xfer->gpu && mgds_layout_is_dense(op->user.layout)));
+}
+
+/* A place in the receiver's ring, if there is one. */
+static void find_place(struct mgds_op *op, struct mgds_domain *domain,
+                       const struct mgds_xfer *xfer)
+{
+    if (!op->send || op->sync || xfer->peer == MGDS_PROC_NULL ||
+        !fits_kernels(op, xfer))
+        return;
+    mgds_engine_enter();
+    op->lane = mgds_landing_place(domain->landing, xfer->from_index,
+                                  domain->base[op->rank] + xfer->to_index,
+                                  op->bytes, &op->place);
+    mgds_engine_leave();
+}
+
+/* That it is enqueued on, or that could be made to wait for it. */
+static struct mgds_gstream *stream_of(const struct mgds_op *op,
+                                      const struct mgds_domain *domain,
+                                      const struct mgds_xfer *xfer)
+{
+    if (op->line)
+        return op->line->stream;
+    return op->send || domain->streams == 0 ? NULL
+                                            : domain->stream[xfer->to_index];
+}
+
+static int create(struct mgds_op **out, struct mgds_domain *domain,
+                  const struct mgds_xfer *xfer, bool send)
+{
+    struct mgds_op *op = (struct mgds_op *)mgds_calloc(1, sizeof(*op));
+    int rc = 0;
+
+    if (!op)
+        return -ENOMEM;
+    op->user = xfer->buffer;
+    if (__builtin_mul_overflow(op->user.layout->size, op->user.count,
+                               &op->bytes))
+        rc = -EOVERFLOW;
+    op->send = send;
+    op->sync = xfer->sync;
+    op->enqueued = xfer->enqueued;
+    op->name = xfer->name;
+    op->rank = xfer->peer;
+    op->tag = xfer->tag;
+    op->refs = 1;
+    op->status =
+        (struct mgds_op_status){MGDS_ANY_SOURCE, MGDS_ANY_TAG, 0, 0, 0, false};
+    if (rc == 0 && xfer->enqueued)
+        rc = mgds_line_of(
+            &op->line,
+            domain->stream[send ? xfer->from_index : xfer->to_index]);
+    if (rc == 0 && xfer->peer != MGDS_PROC_NULL) {
+        op->taker = !send && fits_kernels(op, xfer) &&
+                    mgds_landing_takes(domain->landing, xfer->to_index);
+        rc = make_room(op, xfer->gpu, stream_of(op, domain, xfer));
+        if (rc == 0)
+            rc = make_words(op);
+    }
+    if (rc < 0) {
+        if (op->stream)
+            mgds_gstream_release(op->stream);
+        mgds_bounce_destroy(op->bounce);
+        free(op->copy);
+        free(op);
+        return rc;
+    }
+    mgds_layout_get(op->user.layout);
+    mgds_domain_get(domain);
+    op->domain = domain;
+    find_place(op, domain, xfer);
+    *out = op;
+    return 0;
+}
+
+uint64_t mgds_op_units(const struct mgds_op *op)
+{
+    return mgds_landing_units(op->domain->landing, op->index,
+                              (unsigned)op->message->match.source,
+                              op->message->units);
+}
+
+void *mgds_op_place(struct mgds_op *op)
+{
+    if (op->bounce)
+        return mgds_bounce_base(op->bounce);
+    if (op->copy)
+        return op->copy;
+    return (char *)op->user.addr + op->user.layout->true_lb;
+}
+
+/* Steps, under the engine's lock. */
+
+static void enter_engine(struct mgds_op *op)
+{
+    struct mgds_domain *domain = op->domain;
+
+    mgds_op_get(op);
+    op->prev = NULL;
+    op->next = domain->ops;
+    if (domain->ops)
+        domain->ops->prev = op;
+    domain->ops = op;
+}
+
+void mgds_op_leave_engine(struct mgds_op *op)
+{
+    *(op->prev ? &op->prev->next : &op->domain->ops) = op->next;
+    if (op->next)
+        op->next->prev = op->prev;
+    mgds_engine_put_later(op);
+}
+
+/* What a stream will pass, or a freed request left, no host call was told of:
+ * the domain keeps it until one is. */
+void mgds_op_keep_error(struct mgds_op *op, struct mgds_line *line)
+{
+    if (!op->error)
+        return;
+    mgds_domain_keep_error(op->domain, op->error);
+    if (line)
+        mgds_line_fail(line, op->error, op->name);
+}
+
+void mgds_op_finish(struct mgds_op *op, int error)
+{
+    op->done = true;
+    op->error = error;
+    op->status.error = error;
+    op->status.bytes = op->send ? 0 : op->got;
+    if (!op->send && op->copy && op->got > 0)
+        mgds_host_unpack(&op->user, op->copy, op->got);
+    if (op->words)
+        __atomic_store_n(&op->words[MGDS_OP_COUNT], op->got, __ATOMIC_RELEASE);
+    if (op->dropped && error)
+        mgds_domain_keep_error(op->domain, error);
+    if (!op->wait)
+        return;
+    mgds_op_keep_error(op, op->wait->line);
+    mgds_wait_less(op->wait);
+}
+
+/* The stream came to the operation. */
+static void came(struct mgds_mark *mark)
+{
+    struct mgds_op *op =
+        (struct mgds_op *)(void *)((char *)mark -
+                                   offsetof(struct mgds_op, mark));
+
+    if (op->send && op->copy)
+        mgds_host_pack(op->copy, &op->user, op->bytes);
+    mgds_exchange_reached(op);
+    mgds_engine_put_later(op); /* the mark's */
+}
+
+static void mark(struct mgds_op *op)
+{
+    op->mark.passed = came;
+    mgds_op_get(op);
+    mgds_line_mark(op->line, &op->mark);
+}
+
+static void call_send(struct mgds_op *op, const struct mgds_xfer *xfer)
+{
+    struct mgds_domain *domain = op->domain;
+    unsigned to = domain->base[op->rank] + xfer->to_index;
+
+    op->from_index = xfer->from_index;
+    op->index = xfer->to_index;
+    op->number = domain->sent[xfer->from_index * domain->sources + to]++;
+    enter_engine(op);
+    mgds_exchange_called(op, !op->enqueued);
+    mgds_lost_check(op);
+    if (!op->enqueued)
+        mgds_exchange_reached(op);
+}
+
+static void call_recv(struct mgds_op *op, const struct mgds_xfer *xfer)
+{
+    struct mgds_domain *domain = op->domain;
+
+    op->match.source = op->rank;
+    if (op->rank >= 0)
+        op->match.source = (int)(domain->base[op->rank] + xfer->from_index);
+    mgds_exchange_meet(domain, op->rank);
+    op->match.tag = op->tag;
+    op->index = xfer->to_index;
+    op->reached = !op->mark.passed;
+    enter_engine(op);
+    mgds_match_post(domain->match[xfer->to_index], &op->match);
+    mgds_lost_check(op);
+}
+
+static int prepare_plain(struct mgds_op *op)
+{
+    int rc;
+
+    if (!op->send || op->enqueued)
+        return 0;
+    if (op->copy)
+        mgds_host_pack(op->copy, &op->user, op->bytes);
+    if (!op->bounce)
+        return 0;
+    rc = mgds_bounce_down(op->bounce, 0, SIZE_MAX);
+    return rc < 0 ? rc : mgds_bounce_wait(op->bounce, NULL);
+}
+
+static int make(struct mgds_op **out, struct mgds_domain *domain,
+                const struct mgds_xfer *xfer, bool send)
+{
+    int rc = create(out, domain, xfer, send);
+
+    if (rc < 0)
+        return rc;
+    if (xfer->peer == MGDS_PROC_NULL) {
+        (*out)->done = (*out)->reached = true;
+        (*out)->status.source = MGDS_PROC_NULL;
+        return 0;
+    }
+    rc = prepare_plain(*out);
+    if (rc < 0)
+        mgds_op_put(*out);
+    return rc;
+}
+
+/* Takes its number. Under the engine's lock. */
+static void call(struct mgds_op *op, const struct mgds_xfer *xfer)
+{
+    if (op->line)
+        mark(op);
+    (op->send ? call_send : call_recv)(op, xfer);
+}
+
+static int start(struct mgds_op **out, struct mgds_domain *domain,
+                 const struct mgds_xfer *xfer, bool send)
+{
+    struct mgds_put put;
+    int rc = make(out, domain, xfer, send);
+
+    if (rc < 0 || xfer->peer == MGDS_PROC_NULL)
+        return rc;
+    mgds_engine_enter();
+    call(*out, xfer);
+    if ((*out)->line) {
+        mgds_put_begin(&put, (*out)->line);
+        mgds_put_op(&put, *out);
+    }
+    mgds_engine_leave();
+    if ((*out)->line)
+        mgds_put_all(&put);
+    return 0;
+}
+
+int mgds_op_run(struct mgds_domain *domain, const struct mgds_xfer *xfer,
+                bool send, const struct mgds_op_sink *sink)
+{
+    struct mgds_wait *wait = mgds_wait_create(1);
+    struct mgds_put put;
+    struct mgds_op *op;
+    int rc = wait ? make(&op, domain, xfer, send) : -ENOMEM;
+
+    if (rc < 0) {
+        if (wait)
+            mgds_wait_free(wait);
+        return rc;
+    }
+    mgds_engine_enter();
+    mgds_put_begin(&put, op->line);
+    if (xfer->peer != MGDS_PROC_NULL) {
+        call(op, xfer);
+        mgds_put_op(&put, op);
+    }
+    mgds_wait_fill(wait, op->line, &op, sink);
+    mgds_put_wait(&put, wait);
+    mgds_engine_leave();
+    mgds_put_all(&put);
+    return 0;
+}
+
+static void call_taken(struct mgds_op *op, struct mgds_message *message)
+{
+    op->index = message->to_index;
+    op->reached = true;
+    op->match.source = message->match.source;
+    enter_engine(op);
+    mgds_exchange_paired(op->domain, &op->match, &message->match);
+    mgds_lost_check(op);
+}
+
+int mgds_op_mrecv(struct mgds_op **out, struct mgds_message *message,
+                  const struct mgds_xfer *xfer)
+{
+    struct mgds_domain *domain = message->domain;
+    struct mgds_xfer plain = *xfer;
+    struct mgds_op *op;
+    int rc;
+
+    plain.enqueued = false;
+    plain.peer = (int)message->rank;
+    plain.tag = message->match.tag;
+    rc = create(&op, domain, &plain, false);
+    if (rc < 0)
+        return rc;
+    mgds_engine_enter();
+    call_taken(op, message);
+    mgds_engine_leave();
+    mgds_domain_put(domain); /* the message's */
+    *out = op;
+    return 0;
+}
+
+int mgds_op_send(struct mgds_op **out, struct mgds_domain *domain,
+                 const struct mgds_xfer *xfer)
+{
+    return start(out, domain, xfer, true);
+}
+
+int mgds_op_recv(struct mgds_op **out, struct mgds_domain *domain,
+                 const struct mgds_xfer *xfer)
+{
+    return start(out, domain, xfer, false);
+}
+
+/* Copies up by a caller. */
+
+static bool claims_lift(struct mgds_op *op)
+{
+    bool mine;
+
+    mgds_engine_enter();
+    mine = op->done && !op->send && op->bounce && op->got > 0 && !op->lifting &&
+           !op->waited;
+    if (mine)
+        op->lifting = true;
+    mgds_engine_leave();
+    return mine;
+}
+
+static void fail(struct mgds_op *op, int rc)
+{
+    mgds_engine_enter();
+    if (!op->error)
+        op->error = op->status.error = rc;
+    mgds_engine_leave();
+}
+
+static bool is_over(struct mgds_op *op)
+{
+    bool over;
+
+    mgds_engine_enter();
+    over = op->done;
+    mgds_engine_leave();
+    return over;
+}
+
+/* The copy up of what arrived: 1 it is over, or there is none (yet). */
+static int lift(struct mgds_op *op)
+{
+    int rc = 1;
+
+    if (claims_lift(op)) {
+        rc = mgds_bounce_up(op->bounce, 0, op->got);
+        rc = rc < 0 ? rc : 1;
+    }
+    if (rc > 0 && op->lifting)
+        rc = mgds_bounce_poll(op->bounce);
+    if (rc < 0) {
+        fail(op, rc);
+        return 1;
+    }
+    return rc;
+}
+
+static void demand(struct mgds_op *op)
+{
+    mgds_engine_enter();
+    mgds_exchange_demand(op);
+    mgds_engine_leave();
+}
+
+int mgds_op_test(struct mgds_op *op)
+{
+    demand(op);
+    mgds_op_progress();
+    if (!lift(op) || !is_over(op) || !lift(op))
+        return 0;
+    op->seen = true;
+    return 1;
+}
+
+void mgds_op_status(const struct mgds_op *op, struct mgds_op_status *out)
+{
+    *out = op->status;
+    out->cancelled = op->cancelled;
+}
+
+int mgds_op_cancel(struct mgds_op *op)
+{
+    bool taken = false;
+
+    if (op->send)
+        return 0;
+    mgds_engine_enter();
+    if (!op->done && op->match.posted)
+        taken = mgds_match_cancel(op->domain->match[op->index], &op->match);
+    if (taken) {
+        op->cancelled = op->status.cancelled = true;
+        mgds_op_finish(op, 0);
+        mgds_op_leave_engine(op);
+    }
+    mgds_engine_leave();
+    return taken;
+}
+
+/* Requests that were freed: receives whose bytes have still to be copied up. */
+
+struct mgds_op *mgds_orphan;
+
+/* Under the engine's lock. */
+static bool needs_lift(const struct mgds_op *op)
+{
+    return !op->send && op->bounce && !op->waited && !op->cancelled &&
+           !op->error;
+}
+
+unsigned mgds_orphans(const struct mgds_gstream *stream)
+{
+    unsigned count = 0;
+
+    mgds_engine_enter();
+    for (struct mgds_op *op = mgds_orphan; op; op = op->orphan)
+        count += !stream || (op->line && op->line->stream == stream);
+    mgds_engine_leave();
+    return count;
+}
+
+/* Under the engine's lock. */
+static void leave_orphans(struct mgds_op *op)
+{
+    struct mgds_op **at = &mgds_orphan;
+
+    while (*at && *at != op)
+        at = &(*at)->orphan;
+    if (!*at)
+        return;
+    *at = op->orphan;
+    mgds_engine_put_later(op);
+}
+
+/* Those that are done and that no other thread looks after. */
+static unsigned take_some(struct mgds_op *some[], unsigned most)
+{
+    unsigned n = 0;
+
+    mgds_engine_enter();
+    for (struct mgds_op *op = mgds_orphan; op && n < most; op = op->orphan) {
+        if (!op->done || op->cared)
+            continue;
+        op->cared = true;
+        some[n++] = mgds_op_get(op);
+    }
+    mgds_engine_leave();
+    return n;
+}
+
+static void look_after(struct mgds_op *op)
+{
+    bool over = lift(op) != 0;
+
+    mgds_engine_enter();
+    op->cared = false;
+    if (over && op->error)
+        mgds_domain_keep_error(op->domain, op->error);
+    if (over)
+        leave_orphans(op);
+    mgds_engine_put_later(op);
+    mgds_engine_leave();
+}
+
+void mgds_orphans_poll(void)
+{
+    enum { SOME = 16 };
+    struct mgds_op *some[SOME];
+    unsigned n = take_some(some, SOME);
+
+    for (unsigned i = 0; i < n; i++)
+        look_after(some[i]);
+}
+
+/* An error that nobody asked for is told by the domain. */
+void mgds_op_put(struct mgds_op *op)
+{
+    if (!op)
+        return;
+    mgds_engine_enter();
+    op->dropped = !op->seen;
+    mgds_exchange_demand(op);
+    if (op->dropped && needs_lift(op)) {
+        op->orphan = mgds_orphan;
+        mgds_orphan = op;
+    } else {
+        if (op->done && op->dropped && op->error)
+            mgds_domain_keep_error(op->domain, op->error);
+        mgds_engine_put_later(op);
+    }
+    mgds_engine_leave();
+}

@@ -1,0 +1,171 @@
+/* Steps of operations and waits; see put.h. */
+#include "shim/gds/domain/put.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+void mgds_put_begin(struct mgds_put *put, struct mgds_line *line)
+{
+    *put = (struct mgds_put){.line = line, .step = put->own};
+}
+
+static void add(struct mgds_put *put, struct mgds_step step)
+{
+    /* the turn is taken with the first step */
+    if (put->n == 0)
+        put->ticket = mgds_gstream_ticket(put->line->stream);
+    put->step[put->n++] = step;
+}
+
+static unsigned add_flag(struct mgds_put *put, const struct mgds_mark *mark)
+{
+    add(put, (struct mgds_step){.kind = MGDS_STEP_FLAG,
+                                .word = put->line->reach,
+                                .value = mark->number});
+    return put->n - 1;
+}
+
+static char *user_of(const struct mgds_op *op)
+{
+    return op->bytes > 0 ? (char *)op->user.addr + op->user.layout->true_lb
+                         : NULL;
+}
+
+/* Into the receiver's ring, and into the bounce for who cannot take it there.
+ */
+static struct mgds_step push_of(const struct mgds_op *op)
+{
+    return (struct mgds_step){.kind = MGDS_STEP_PUSH,
+                              .user = user_of(op),
+                              .bytes = op->bytes,
+                              .units = op->place.address,
+                              .serial = op->place.serial,
+                              .also = op->bounce ? mgds_bounce_base(op->bounce)
+                                                 : NULL};
+}
+
+void mgds_put_op(struct mgds_put *put, struct mgds_op *op)
+{
+    put->op = op;
+    if (op->lane)
+        add(put, push_of(op));
+    else if (op->send && op->bounce)
+        add(put,
+            (struct mgds_step){.kind = MGDS_STEP_PACK, .bounce = op->bounce});
+    put->op_flag = add_flag(put, &op->mark);
+    put->domain = op->domain->id;
+    put->name = op->name;
+}
+
+/* What the stream copies up behind the wait: as many bytes as came. */
+static bool is_copied_up(const struct mgds_op *op)
+{
+    return !op->send && op->bounce && !op->cancelled && !op->taking &&
+           !op->lifting;
+}
+
+static struct mgds_step unpack_of(const struct mgds_op *op)
+{
+    return (struct mgds_step){.kind = MGDS_STEP_UNPACK,
+                              .bounce = op->bounce,
+                              .word = op->words + MGDS_OP_COUNT};
+}
+
+/* Where the message is, if that is known, else where it will be said. */
+static struct mgds_step take_of(const struct mgds_put *put,
+                                const struct mgds_op *op)
+{
+    struct mgds_step step = {.kind = MGDS_STEP_TAKE,
+                             .user = user_of(op),
+                             .bytes = op->bytes,
+                             .record = op->words};
+
+    /* a buffer of an earlier call is looked at again */
+    if (put->op != op)
+        step.bounce = op->bounce;
+    if (op->known) {
+        step.record = NULL;
+        step.serial = op->message->serial;
+        step.units = (void *)(uintptr_t)mgds_op_units(op);
+        step.length = op->message->bytes;
+    }
+    return step;
+}
+
+/* Takes come first: what they wait for comes by itself, whatever the stream
+ * does. */
+void mgds_put_wait(struct mgds_put *put, struct mgds_wait *wait)
+{
+    unsigned before = put->n;
+
+    put->wait = wait;
+    put->room = wait->step;
+    wait->step = NULL;
+    if (before > 0)
+        memcpy(put->room, put->step, before * sizeof(*put->step));
+    put->step = put->room;
+    if (wait->count > 0)
+        put->domain = wait->op[0]->domain->id;
+    for (unsigned i = 0; i < wait->count; i++)
+        if (wait->op[i]->taking)
+            add(put, take_of(put, wait->op[i]));
+    wait->takes = put->n - before;
+    if (wait->put)
+        add(put, (struct mgds_step){.kind = MGDS_STEP_WAIT,
+                                    .word = put->line->go,
+                                    .value = wait->number});
+    for (unsigned i = 0; i < wait->count; i++)
+        if (is_copied_up(wait->op[i]))
+            add(put, unpack_of(wait->op[i]));
+    if (put->n == before) {
+        mgds_line_ride(put->line, &wait->mark);
+        put->wait = NULL;
+        return;
+    }
+    mgds_line_mark(put->line, &wait->mark);
+    put->wait_flag = add_flag(put, &wait->mark);
+}
+
+/* Those that were put will be passed, and counted then. */
+static void count_put(struct mgds_put *put)
+{
+    struct mgds_wait *wait = put->wait;
+
+    wait->takes = 0;
+    for (unsigned i = 0; i < put->n; i++) {
+        wait->takes += put->step[i].kind == MGDS_STEP_TAKE && put->step[i].put;
+        if (put->step[i].kind == MGDS_STEP_WAIT)
+            wait->put = put->step[i].put;
+    }
+}
+
+static void fail(struct mgds_put *put, int rc)
+{
+    struct mgds_domain *domain;
+
+    mgds_engine_enter();
+    mgds_line_fail(put->line, rc, put->name);
+    domain = mgds_domain_find(put->domain);
+    if (domain)
+        mgds_domain_keep_error(domain, rc);
+    if (put->op && !put->step[put->op_flag].put) {
+        put->op->error = rc;
+        mgds_line_break(put->line, &put->op->mark);
+    }
+    if (put->wait && !put->step[put->wait_flag].put) {
+        count_put(put);
+        mgds_wait_fail(put->wait);
+    }
+    mgds_engine_leave();
+}
+
+void mgds_put_all(struct mgds_put *put)
+{
+    int rc = put->n > 0 ? mgds_gstream_put(put->line->stream, put->ticket,
+                                           put->step, put->n)
+                        : 0;
+
+    if (rc < 0)
+        fail(put, rc);
+    free(put->room);
+}

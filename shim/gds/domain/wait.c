@@ -1,0 +1,214 @@
+/* Waits in streams: what they are given, when they may pass, what is left when
+ * the stream has passed them; see domain.h and line.h. */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "device/abi.h"
+#include "shim/base/alloc.h"
+#include "shim/gds/domain/engine.h"
+#include "shim/gds/domain/put.h"
+#include "shim/gds/queue/gstream.h"
+
+struct mgds_wait *mgds_wait_create(unsigned count)
+{
+    struct mgds_wait *wait = (struct mgds_wait *)mgds_calloc(
+        1, sizeof(*wait) + count * sizeof(struct mgds_op *));
+
+    if (!wait)
+        return NULL;
+    wait->step = (struct mgds_step *)mgds_calloc(count + MGDS_PUT_MORE,
+                                                 sizeof(*wait->step));
+    if (!wait->step) {
+        free(wait);
+        return NULL;
+    }
+    wait->refs = 1;
+    wait->count = count;
+    return wait;
+}
+
+void mgds_wait_free(struct mgds_wait *wait)
+{
+    free(wait->step);
+    free(wait);
+}
+
+/* The last one puts the operations, too. */
+void mgds_wait_put(struct mgds_wait *wait)
+{
+    if (--wait->refs > 0)
+        return;
+    for (unsigned i = 0; i < wait->count; i++)
+        mgds_engine_put_later(wait->op[i]);
+    mgds_engine_free_later(wait);
+}
+
+/* The stream has passed the wait and the copies behind it. */
+static void passed(struct mgds_mark *mark)
+{
+    struct mgds_wait *wait = (struct mgds_wait *)(void *)mark;
+
+    mgds_gstream_passed(wait->line->stream, wait->takes);
+    for (unsigned i = 0; i < wait->count; i++)
+        if (wait->op[i]->taken)
+            mgds_exchange_taken(wait->op[i]);
+    mgds_wait_put(wait);
+}
+
+/* A send whose bytes the same stream has staged is done where the stream has
+ * come to: nothing is to be waited for. */
+static bool is_in_order(const struct mgds_op *op, const struct mgds_line *line)
+{
+    return op->send && (op->bounce || op->bytes == 0) && op->line == line &&
+           !op->sync && !op->error;
+}
+
+/* How it will end is known, or finish tells. */
+static void miss(struct mgds_op *op, struct mgds_wait *wait)
+{
+    op->wait = wait;
+    wait->missing++;
+}
+
+static void take(struct mgds_op *op, struct mgds_wait *wait,
+                 const struct mgds_op_sink *sink)
+{
+    op->waited = true;
+    op->sink = *sink;
+    if (op->done) {
+        mgds_op_keep_error(op, wait->line);
+    } else if (op->taker && !op->demanded && op->line == wait->line) {
+        op->taking = true;
+        op->known = op->held;
+        miss(op, wait);
+        if (op->held)
+            mgds_exchange_take(op);
+    } else if (!is_in_order(op, wait->line)) {
+        mgds_exchange_demand(op);
+        miss(op, wait);
+        wait->put = true;
+    }
+}
+
+void mgds_wait_fill(struct mgds_wait *wait, struct mgds_line *line,
+                    struct mgds_op *const ops[],
+                    const struct mgds_op_sink sinks[])
+{
+    wait->line = line;
+    wait->mark.passed = passed;
+    for (unsigned i = 0; i < wait->count; i++) {
+        wait->op[i] = ops[i];
+        take(ops[i], wait, &sinks[i]);
+    }
+    wait->put = wait->put && wait->missing > 0;
+    wait->refs++;
+    mgds_line_wait(line, wait);
+}
+
+/* What a TAKE that stands gets: the message where it is in the ring, or in the
+ * bounce, or nothing. The stream reads the rest after the first word. */
+static void tell_take(const struct mgds_op *op)
+{
+    const struct mgds_message *from = op->message;
+    uint64_t first = MGDS_TAKE_NONE;
+
+    if (op->taken) {
+        op->words[1] = mgds_op_units(op);
+        op->words[2] = from->bytes;
+        op->words[3] = MGDS_TAKE_UNITS;
+        first = from->serial;
+    } else if (op->got > 0) {
+        op->words[1] = (uintptr_t)mgds_bounce_base(op->bounce);
+        op->words[2] = op->got;
+        op->words[3] = MGDS_TAKE_BYTES;
+        first = 1;
+    }
+    __atomic_store_n(op->words, first, __ATOMIC_RELEASE);
+}
+
+void mgds_wait_store(const struct mgds_wait *wait)
+{
+    for (unsigned i = 0; i < wait->count; i++) {
+        const struct mgds_op *op = wait->op[i];
+
+        if (op->sink.store)
+            op->sink.store(op->sink.arg, &op->status);
+    }
+}
+
+void mgds_wait_publish(const struct mgds_wait *wait)
+{
+    for (unsigned i = 0; i < wait->count; i++)
+        if (wait->op[i]->taking && !wait->op[i]->known)
+            tell_take(wait->op[i]);
+}
+
+void mgds_wait_leave(struct mgds_wait *wait)
+{
+    for (unsigned i = 0; i < wait->count; i++) {
+        wait->op[i]->wait = NULL;
+        wait->op[i]->sink.store = NULL;
+    }
+    mgds_wait_put(wait);
+}
+
+void mgds_wait_fail(struct mgds_wait *wait)
+{
+    for (unsigned i = 0; i < wait->count; i++) {
+        struct mgds_op *op = wait->op[i];
+
+        if (op->wait != wait || op->done)
+            continue;
+        op->wait = NULL;
+        op->taking = false;
+        op->dropped = true;
+        mgds_exchange_demand(op);
+    }
+    wait->missing = 0;
+    mgds_line_go(wait->line);
+    mgds_line_break(wait->line, &wait->mark);
+}
+
+/* A copy up that a caller began must be over before the stream goes on. */
+static void settle_lifts(struct mgds_op *const ops[], unsigned count)
+{
+    for (unsigned i = 0; i < count; i++)
+        if (ops[i]->lifting)
+            mgds_bounce_wait(ops[i]->bounce, NULL);
+}
+
+/* Copies up need a bounce and a buffer that kernels of the stream reach. */
+static int check(const struct mgds_op *op, const struct mgds_line *line)
+{
+    if (op->send || !op->bounce || op->line == line || op->lifting)
+        return 0;
+    if (!op->words)
+        return -EXDEV;
+    return mgds_gstream_reaches(line->stream, op->bounce);
+}
+
+int mgds_op_wait_enqueue(struct mgds_gstream *stream, unsigned count,
+                         struct mgds_op *const ops[],
+                         const struct mgds_op_sink sinks[])
+{
+    struct mgds_line *line;
+    struct mgds_wait *wait;
+    struct mgds_put put;
+    int rc = mgds_line_of(&line, stream);
+
+    for (unsigned i = 0; i < count && rc == 0; i++)
+        rc = check(ops[i], line);
+    if (rc < 0)
+        return rc;
+    wait = mgds_wait_create(count);
+    if (!wait)
+        return -ENOMEM;
+    settle_lifts(ops, count);
+    mgds_engine_enter();
+    mgds_wait_fill(wait, line, ops, sinks);
+    mgds_put_begin(&put, line);
+    mgds_put_wait(&put, wait);
+    mgds_engine_leave();
+    mgds_put_all(&put);
+    return 0;
+}

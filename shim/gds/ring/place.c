@@ -1,0 +1,93 @@
+/* The book of places in a region; see place.h. */
+#include "shim/gds/ring/place.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "shim/base/alloc.h"
+
+enum { FIRST_CAPACITY = 64 };
+
+int mgds_places_init(struct mgds_places *places, uint32_t units, uint64_t first)
+{
+    *places = (struct mgds_places){.units = units,
+                                   .next = first,
+                                   .oldest = first,
+                                   .capacity = FIRST_CAPACITY};
+    places->out = (struct mgds_place *)mgds_calloc(places->capacity,
+                                                   sizeof(*places->out));
+    return places->out ? 0 : -ENOMEM;
+}
+
+void mgds_places_fini(struct mgds_places *places)
+{
+    free(places->out);
+    places->out = NULL;
+}
+
+static struct mgds_place *find(const struct mgds_places *places,
+                               uint64_t serial)
+{
+    return &places->out[serial & (places->capacity - 1)];
+}
+
+uint64_t mgds_places_out(const struct mgds_places *places)
+{
+    return places->next - places->oldest;
+}
+
+/* Twice as many; each stays where its serial says. */
+static int grow(struct mgds_places *places)
+{
+    struct mgds_place *old = places->out;
+    struct mgds_places larger = *places;
+
+    larger.capacity *= 2;
+    larger.out =
+        (struct mgds_place *)mgds_calloc(larger.capacity, sizeof(*larger.out));
+    if (!larger.out)
+        return -ENOMEM;
+    for (uint64_t s = places->oldest; s < places->next; s++)
+        *find(&larger, s) = *find(places, s);
+    *places = larger;
+    free(old);
+    return 0;
+}
+
+/* Where so many units fit, or -ENOSPC. What is out lies from the oldest place
+ * to the end, perhaps around the region's. */
+static int fit(uint32_t *at, const struct mgds_places *places, uint32_t units)
+{
+    bool empty = mgds_places_out(places) == 0;
+    uint32_t oldest = empty ? 0 : find(places, places->oldest)->at;
+    uint32_t end = empty ? 0 : places->end;
+    bool around = !empty && end <= oldest;
+
+    *at = end;
+    if (units <= (around ? oldest : places->units) - end)
+        return 0;
+    *at = 0;
+    return !around && units <= oldest ? 0 : -ENOSPC;
+}
+
+int mgds_places_take(struct mgds_places *places, uint32_t units, uint32_t *at,
+                     uint64_t *serial)
+{
+    int rc = fit(at, places, units);
+
+    if (rc == 0 && mgds_places_out(places) == places->capacity)
+        rc = grow(places);
+    if (rc < 0)
+        return rc;
+    *serial = places->next++;
+    *find(places, *serial) = (struct mgds_place){.at = *at};
+    places->end = *at + units;
+    return 0;
+}
+
+void mgds_places_give(struct mgds_places *places, uint64_t serial)
+{
+    find(places, serial)->back = true;
+    while (places->oldest < places->next && find(places, places->oldest)->back)
+        places->oldest++;
+}

@@ -1,0 +1,274 @@
+/*
+ * Rounds, and the thread that makes them.
+ *
+ * The thread's sleep. asleep is true while the thread naps, sleeps, or is
+ * about to. A thread that makes work first says so (under_way, holds, kicked),
+ * then looks at asleep; our thread first sets asleep, then looks at those. So
+ * one of the two sees the other (both are sequentially consistent), and no
+ * work is slept over. Who finds asleep set clears it and rings the bell.
+ *
+ * Sleep for long needs the worker armed: UCX answers BUSY while it has events
+ * that nobody has looked at. Another thread may make rounds meanwhile; if it
+ * leaves something under way, it rings.
+ */
+#include <errno.h>
+#include <poll.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/eventfd.h>
+#include <sys/prctl.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "shim/base/log.h"
+#include "shim/gds/wire/state.h"
+
+enum {
+    ROUND_EVENTS = 16, /* calls of UCX's progress in a round, at most */
+    SPIN_NS = 20000,   /* from the last thing done to the first nap */
+    SLACK_NS = 1000,   /* what the kernel may add to a nap */
+    SECOND_NS = 1000000000
+};
+
+uint64_t mgds_wire_now(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * SECOND_NS + (uint64_t)now.tv_nsec;
+}
+
+static int poll_all(void)
+{
+    int did = 0;
+
+    for (unsigned i = 0; i < MGDS_WIRE_POLLERS; i++) {
+        const struct mgds_wire_poller_row *row = &mgds_wire.pollers[i];
+
+        if (row->poll)
+            did += row->poll(row->arg);
+    }
+    return did;
+}
+
+int mgds_wire_round(void)
+{
+    int did = poll_all() + mgds_wire_submit();
+    int events = 0;
+
+    while (events < ROUND_EVENTS &&
+           mgds_wire.ucx->ucp_worker_progress(mgds_wire.worker) > 0)
+        events++;
+    /* What a peer sent before its end may be among what is left. */
+    if (events < ROUND_EVENTS)
+        did += mgds_wire_bury();
+    return did + events;
+}
+
+static bool busy(void)
+{
+    return atomic_load(&mgds_wire.under_way) > 0 ||
+           atomic_load(&mgds_wire.holds) > 0;
+}
+
+static void ring(void)
+{
+    const uint64_t one = 1;
+
+    if (!atomic_exchange(&mgds_wire.asleep, false))
+        return;
+    mgds_lock_acquire(&mgds_wire.leaf);
+    /* Full means that it rings already. */
+    if (mgds_wire.bell >= 0 && write(mgds_wire.bell, &one, sizeof(one)) < 0 &&
+        errno != EAGAIN)
+        mgds_warn_once("the progress thread cannot be woken: %m");
+    mgds_lock_release(&mgds_wire.leaf);
+}
+
+void mgds_wire_nudge(void)
+{
+    if (atomic_load(&mgds_wire.asleep) && busy())
+        ring();
+}
+
+void mgds_wire_kick(void)
+{
+    atomic_store(&mgds_wire.kicked, true);
+    ring();
+}
+
+void mgds_wire_hold(void)
+{
+    if (atomic_fetch_add(&mgds_wire.holds, 1) == 0)
+        mgds_wire_nudge();
+}
+
+void mgds_wire_release(void)
+{
+    atomic_fetch_sub(&mgds_wire.holds, 1);
+}
+
+int mgds_wire_poller(mgds_wire_poll *poll, void *arg)
+{
+    int rc = -ENOSPC;
+
+    mgds_lock_acquire(&mgds_wire.lock);
+    for (unsigned i = 0; i < MGDS_WIRE_POLLERS && rc < 0; i++) {
+        struct mgds_wire_poller_row *row = &mgds_wire.pollers[i];
+
+        if (row->poll)
+            continue;
+        *row = (struct mgds_wire_poller_row){.poll = poll, .arg = arg};
+        rc = 0;
+    }
+    mgds_lock_release(&mgds_wire.lock);
+    return rc;
+}
+
+void mgds_wire_poller_end(mgds_wire_poll *poll, void *arg)
+{
+    mgds_lock_acquire(&mgds_wire.lock);
+    for (unsigned i = 0; i < MGDS_WIRE_POLLERS; i++) {
+        struct mgds_wire_poller_row *row = &mgds_wire.pollers[i];
+
+        if (row->poll == poll && row->arg == arg)
+            row->poll = NULL;
+    }
+    mgds_lock_release(&mgds_wire.lock);
+}
+
+int mgds_wire_progress(void)
+{
+    int did = 0;
+
+    if (!mgds_lock_try(&mgds_wire.lock))
+        return 0;
+    if (mgds_wire.worker)
+        did = mgds_wire_round();
+    mgds_lock_release(&mgds_wire.lock);
+    mgds_wire_nudge();
+    return did;
+}
+
+/* Until the bell rings or what the descriptors say, for ns at most; -1 for
+ * ever. */
+static void wait_for(struct pollfd *on, nfds_t count, int64_t ns)
+{
+    const struct timespec limit = {.tv_sec = ns / SECOND_NS,
+                                   .tv_nsec = ns % SECOND_NS};
+    uint64_t rings;
+
+    if (ppoll(on, count, ns < 0 ? NULL : &limit, NULL) > 0 &&
+        (on[0].revents & POLLIN) != 0 &&
+        read(on[0].fd, &rings, sizeof(rings)) < 0 && errno != EAGAIN)
+        mgds_warn_once("the progress thread's bell cannot be read: %m");
+}
+
+/* Something is under way, but nothing happens. */
+static void nap(void)
+{
+    struct pollfd on[] = {{.fd = mgds_wire.bell, .events = POLLIN}};
+
+    atomic_store(&mgds_wire.asleep, true);
+    if (!atomic_exchange(&mgds_wire.kicked, false))
+        wait_for(on, 1, (int64_t)mgds_wire.nap_ns);
+    atomic_store(&mgds_wire.asleep, false);
+}
+
+static bool arm(void)
+{
+    ucs_status_t status;
+
+    mgds_lock_acquire(&mgds_wire.lock);
+    status = mgds_wire.ucx->ucp_worker_arm(mgds_wire.worker);
+    mgds_lock_release(&mgds_wire.lock);
+    if (status == UCS_OK || status == UCS_ERR_BUSY)
+        return status == UCS_OK;
+    mgds_warn_once("UCX cannot wait for messages: %s: the progress thread "
+                   "polls instead; try another MPIX_GDS_UCX_TLS",
+                   mgds_wire.ucx->ucs_status_string(status));
+    nap();
+    return false;
+}
+
+/* Nothing is under way. */
+static void sleep_long(void)
+{
+    struct pollfd on[] = {{.fd = mgds_wire.bell, .events = POLLIN},
+                          {.fd = mgds_wire.event, .events = POLLIN}};
+
+    atomic_store(&mgds_wire.asleep, true);
+    if (!atomic_exchange(&mgds_wire.kicked, false) && !busy() &&
+        !atomic_load(&mgds_wire.stop) && arm())
+        wait_for(on, 2, -1);
+    atomic_store(&mgds_wire.asleep, false);
+}
+
+static void *run(void *arg)
+{
+    uint64_t active = mgds_wire_now(); /* when something was done last */
+
+    (void)arg;
+    prctl(PR_SET_NAME, "mpix-gds-wire");
+    prctl(PR_SET_TIMERSLACK, (unsigned long)SLACK_NS);
+    while (!atomic_load(&mgds_wire.stop)) {
+        if (mgds_wire_progress() > 0)
+            active = mgds_wire_now();
+        else if (!busy())
+            sleep_long();
+        else if (mgds_wire_now() - active < SPIN_NS)
+            sched_yield();
+        else
+            nap();
+    }
+    return NULL;
+}
+
+/* Signals are the application's: its handlers do not run in our thread. */
+static int start(void)
+{
+    sigset_t all;
+    sigset_t before;
+    int rc;
+
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    rc = -pthread_create(&mgds_wire.thread, NULL, run, NULL);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return rc;
+}
+
+static void set_bell(int bell)
+{
+    mgds_lock_acquire(&mgds_wire.leaf);
+    mgds_wire.bell = bell;
+    mgds_lock_release(&mgds_wire.leaf);
+}
+
+int mgds_wire_thread_start(void)
+{
+    int bell = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    int rc;
+
+    if (bell < 0)
+        return -errno;
+    set_bell(bell);
+    atomic_store(&mgds_wire.stop, false);
+    rc = start();
+    if (rc < 0) {
+        set_bell(-1);
+        close(bell);
+    }
+    return rc;
+}
+
+void mgds_wire_thread_stop(void)
+{
+    int bell = mgds_wire.bell;
+
+    atomic_store(&mgds_wire.stop, true);
+    ring();
+    pthread_join(mgds_wire.thread, NULL);
+    set_bell(-1);
+    close(bell);
+}

@@ -1,0 +1,372 @@
+/*
+ * Communication in stream order. Everything that can be said of the arguments
+ * is said before anything is put on the stream.
+ */
+#include <errno.h>
+#include <stddef.h>
+
+#include "shim/base/alloc.h"
+#include "shim/base/log.h"
+#include "shim/gds/domain/domain.h"
+#include "shim/gds/queue/gstream.h"
+#include "shim/pmpi/errmap.h"
+#include "shim/pmpi/mpix.h"
+#include "shim/pmpi/next.h"
+#include "shim/pmpi/staged.h"
+#include "shim/pmpi/stream_call.h"
+#include "shim/pmpi/stream_comm.h"
+#include "shim/pmpi/stream_req.h"
+
+/* A communicator that is none of ours: if it is one at all, it has no stream.
+ * As MPICH, which tells both apart by the class. */
+static int no_stream(MPI_Comm comm)
+{
+    int size;
+    int rc = (int)MGDS_NEXT(Comm_size, 2)((mgds_word)comm, (mgds_word)&size);
+
+    if (rc != MPI_SUCCESS)
+        return rc;
+    mgds_warn_once(
+        "an MPIX call with _enqueue was given a communicator without "
+        "a GPU stream in this process: make it with "
+        "MPIX_Stream_comm_create and a stream of type cudaStream_t");
+    return mgds_mpi_raise(comm, MPI_ERR_OTHER);
+}
+
+/* What is captured runs later, perhaps often. */
+static int check_capture(struct mgds_gstream *gpu, MPI_Comm comm)
+{
+    int rc = mgds_gstream_capturing(gpu);
+
+    if (rc < 0 && rc != -EBUSY)
+        return mgds_mpi_error(comm, rc);
+    if (rc == 0)
+        return MPI_SUCCESS;
+    mgds_warn_once("an MPIX call with _enqueue was made while its stream is "
+                   "captured into a graph: this version cannot do that, make "
+                   "the call outside of the capture");
+    return mgds_mpi_raise(comm, MPI_ERR_UNSUPPORTED_OPERATION);
+}
+
+static int check_gpu(const struct mgds_scomm *scomm)
+{
+    struct mgds_gstream *gpu = mgds_scomm_gpu(scomm);
+
+    if (!gpu)
+        return no_stream(scomm->handle);
+    return check_capture(gpu, scomm->handle);
+}
+
+/* Finds the communicator, whose reference the caller has from then on, and
+ * checks the rest. */
+static int begin(struct mgds_stream_call *call, MPI_Comm comm)
+{
+    int rc;
+
+    call->scomm = mgds_scomm_of((mgds_word)comm);
+    if (!call->scomm)
+        return no_stream(comm);
+    call->enqueued = true;
+    mgds_staged_orphans_poll();
+    mgds_scomm_raise(call->scomm);
+    rc = mgds_stream_call_check(call);
+    return rc == MPI_SUCCESS ? check_gpu(call->scomm) : rc;
+}
+
+/* Statuses of operations that a stream waits for, in progress context. */
+
+static void store_status(void *arg, const struct mgds_op_status *status)
+{
+    mgds_stream_status(arg, status);
+}
+
+static void store_in_array(void *arg, const struct mgds_op_status *status)
+{
+    mgds_stream_status(arg, status);
+    ((MPI_Status *)arg)->MPI_ERROR = mgds_mpi_class(status->error);
+}
+
+static struct mgds_op_sink sink_of(MPI_Status *status, bool in_array)
+{
+    struct mgds_op_sink sink = {NULL, NULL};
+
+    if (status == MPI_STATUS_IGNORE)
+        return sink;
+    sink.store = in_array ? store_in_array : store_status;
+    sink.arg = status;
+    return sink;
+}
+
+/* A blocking call: the operation and the stream's wait for it. */
+static int run(const struct mgds_stream_call *call, MPI_Status *status)
+{
+    struct mgds_op_sink sink = sink_of(status, false);
+
+    return mgds_mpi_error(call->scomm->handle,
+                          mgds_stream_call_run(call, &sink));
+}
+
+static struct mgds_stream_call call_of(const struct mgds_mpix_args *args,
+                                       bool receives)
+{
+    return (struct mgds_stream_call){.addr = args->buf,
+                                     .count = args->count,
+                                     .type = args->type,
+                                     .peer = args->peer,
+                                     .tag = args->tag,
+                                     .receives = receives};
+}
+
+static int block(const struct mgds_mpix_args *args, bool receives)
+{
+    struct mgds_stream_call call = call_of(args, receives);
+    int rc = begin(&call, args->comm);
+
+    if (rc == MPI_SUCCESS)
+        rc = run(&call, receives ? args->status : MPI_STATUS_IGNORE);
+    mgds_scomm_put(call.scomm);
+    return rc;
+}
+
+static int start(const struct mgds_mpix_args *args, bool receives)
+{
+    struct mgds_stream_call call = call_of(args, receives);
+    struct mgds_stream_pair pair = {.receive = receives ? &call : NULL,
+                                    .send = receives ? NULL : &call};
+    int rc = begin(&call, args->comm);
+
+    if (rc == MPI_SUCCESS && !args->request)
+        rc = mgds_mpi_raise(args->comm, MPI_ERR_ARG);
+    if (rc == MPI_SUCCESS)
+        rc = mgds_stream_req_start(args->request, &pair);
+    mgds_scomm_put(call.scomm);
+    return rc;
+}
+
+int mgds_mpix_Send_enqueue(const struct mgds_mpix_args *args)
+{
+    return block(args, false);
+}
+
+int mgds_mpix_Recv_enqueue(const struct mgds_mpix_args *args)
+{
+    return block(args, true);
+}
+
+int mgds_mpix_Isend_enqueue(const struct mgds_mpix_args *args)
+{
+    return start(args, false);
+}
+
+int mgds_mpix_Irecv_enqueue(const struct mgds_mpix_args *args)
+{
+    return start(args, true);
+}
+
+/*
+ * Waits. The requests are looked up and checked first; then the engine takes
+ * their operations, all or none; then they go.
+ */
+enum { SMALL = 16 };
+
+struct waiting {
+    int count;
+    MPI_Request *requests;
+    MPI_Status *statuses; /* the caller's, or MPI_STATUS(ES)_IGNORE */
+    bool in_array;
+    unsigned ops;
+    struct mgds_scomm *scomm; /* whose stream waits */
+    struct mgds_greq **greq;
+    struct mgds_op **op;
+    struct mgds_op_sink *sink;
+    void *memory;
+    struct mgds_greq *small_greq[SMALL];
+    struct mgds_op *small_op[SMALL];
+    struct mgds_op_sink small_sink[SMALL];
+};
+
+static int make_room(struct waiting *waiting)
+{
+    size_t n = (size_t)waiting->count;
+    char *room;
+
+    waiting->greq = waiting->small_greq;
+    waiting->op = waiting->small_op;
+    waiting->sink = waiting->small_sink;
+    if (n <= SMALL)
+        return 0;
+    room = mgds_malloc(n * (sizeof(*waiting->sink) + sizeof(struct mgds_op *) +
+                            sizeof(struct mgds_greq *)));
+    if (!room)
+        return -ENOMEM;
+    waiting->memory = room;
+    waiting->sink = (struct mgds_op_sink *)(void *)room;
+    room += n * sizeof(*waiting->sink);
+    waiting->op = (struct mgds_op **)(void *)room;
+    room += n * sizeof(struct mgds_op *);
+    waiting->greq = (struct mgds_greq **)(void *)room;
+    return 0;
+}
+
+static MPI_Status *status_at(const struct waiting *waiting, int i)
+{
+    return waiting->statuses == MPI_STATUSES_IGNORE ? MPI_STATUS_IGNORE
+                                                    : &waiting->statuses[i];
+}
+
+/* Of a request that one wait can take: one operation, once in the array. */
+static bool claim(struct waiting *waiting, int i)
+{
+    struct mgds_greq *greq;
+    struct mgds_stream_req *req =
+        mgds_stream_req_find(waiting->requests[i], &greq);
+
+    if (!req || !req->op || req->other || req->taken)
+        return false;
+    if (!waiting->scomm)
+        waiting->scomm = req->scomm;
+    req->taken = true;
+    waiting->greq[waiting->ops] = greq;
+    waiting->op[waiting->ops] = req->op;
+    waiting->sink[waiting->ops] =
+        sink_of(status_at(waiting, i), waiting->in_array);
+    waiting->ops++;
+    return true;
+}
+
+static struct mgds_stream_req *req_of(const struct mgds_greq *greq)
+{
+    return greq->state;
+}
+
+static void unclaim(const struct waiting *waiting)
+{
+    for (unsigned i = 0; i < waiting->ops; i++)
+        req_of(waiting->greq[i])->taken = false;
+}
+
+static int claim_all(struct waiting *waiting)
+{
+    for (int i = 0; i < waiting->count; i++)
+        if (waiting->requests[i] != MPI_REQUEST_NULL && !claim(waiting, i))
+            return MPI_ERR_REQUEST;
+    return MPI_SUCCESS;
+}
+
+/* The operations are the stream's now. */
+static void let_go(struct waiting *waiting)
+{
+    for (unsigned i = 0; i < waiting->ops; i++) {
+        req_of(waiting->greq[i])->op = NULL;
+        mgds_greq_discard(waiting->greq[i]);
+    }
+}
+
+static void fill_empty(const struct waiting *waiting)
+{
+    for (int i = 0; i < waiting->count; i++) {
+        MPI_Status *status = status_at(waiting, i);
+
+        if (waiting->requests[i] != MPI_REQUEST_NULL ||
+            status == MPI_STATUS_IGNORE)
+            continue;
+        mgds_stream_status_empty(status);
+        if (waiting->in_array)
+            status->MPI_ERROR = MPI_SUCCESS;
+    }
+}
+
+static int put(struct waiting *waiting)
+{
+    struct mgds_scomm *scomm = waiting->scomm;
+    int rc = mgds_scomm_gpu(scomm) ? check_capture(mgds_scomm_gpu(scomm),
+                                                   mgds_scomm_teller(scomm))
+                                   : no_stream(mgds_scomm_teller(scomm));
+
+    if (rc != MPI_SUCCESS)
+        return rc;
+    rc = mgds_op_wait_enqueue(mgds_scomm_gpu(scomm), waiting->ops, waiting->op,
+                              waiting->sink);
+    return mgds_mpi_error(mgds_scomm_teller(scomm), rc);
+}
+
+static int wait_claimed(struct waiting *waiting)
+{
+    int rc = MPI_SUCCESS;
+
+    if (waiting->ops > 0) {
+        mgds_scomm_get(waiting->scomm);
+        mgds_scomm_raise(waiting->scomm);
+        rc = put(waiting);
+    }
+    if (rc != MPI_SUCCESS) {
+        unclaim(waiting);
+    } else {
+        fill_empty(waiting);
+        let_go(waiting);
+        for (int i = 0; i < waiting->count; i++)
+            waiting->requests[i] = MPI_REQUEST_NULL;
+    }
+    if (waiting->ops > 0)
+        mgds_scomm_put(waiting->scomm);
+    return rc;
+}
+
+static int wait_for(struct waiting *waiting)
+{
+    int rc = make_room(waiting);
+
+    if (rc < 0)
+        return mgds_mpi_raise(MPI_COMM_SELF, MPI_ERR_NO_MEM);
+    rc = claim_all(waiting);
+    if (rc == MPI_SUCCESS) {
+        rc = wait_claimed(waiting);
+    } else {
+        unclaim(waiting);
+        mgds_warn_once("MPIX_Wait(all)_enqueue was given a request that no "
+                       "call on a stream communicator has made, or that a wait "
+                       "has had already");
+        rc = mgds_mpi_raise(MPI_COMM_SELF, rc);
+    }
+    free(waiting->memory);
+    return rc;
+}
+
+int mgds_mpix_Wait_enqueue(MPI_Request *request, MPI_Status *status)
+{
+    struct waiting waiting = {
+        .count = 1, .requests = request, .statuses = status};
+
+    if (!request)
+        return mgds_mpi_raise(MPI_COMM_SELF, MPI_ERR_REQUEST);
+    return wait_for(&waiting);
+}
+
+int mgds_mpix_Waitall_enqueue(int count, MPI_Request requests[],
+                              MPI_Status *statuses)
+{
+    struct waiting waiting = {.count = count,
+                              .requests = requests,
+                              .statuses = statuses,
+                              .in_array = true};
+
+    if (count < 0)
+        return mgds_mpi_raise(MPI_COMM_SELF, MPI_ERR_COUNT);
+    if (count == 0)
+        return MPI_SUCCESS;
+    if (!requests)
+        return mgds_mpi_raise(MPI_COMM_SELF, MPI_ERR_ARG);
+    return wait_for(&waiting);
+}
+
+int mgds_mpix_Allreduce_enqueue(MPI_Comm comm)
+{
+    struct mgds_scomm *scomm = mgds_scomm_of((mgds_word)comm);
+
+    if (!scomm)
+        return no_stream(comm);
+    mgds_scomm_put(scomm);
+    mgds_warn_once("MPIX_Allreduce_enqueue is not there in this version: "
+                   "synchronise the stream and call MPI_Allreduce");
+    return mgds_mpi_raise(comm, MPI_ERR_UNSUPPORTED_OPERATION);
+}

@@ -1,0 +1,283 @@
+/* Sends and receives on stream communicators. */
+#include "shim/pmpi/stream_call.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <sched.h>
+#include <stddef.h>
+#include <string.h>
+
+#include "shim/base/alloc.h"
+#include "shim/gds/stage/layout.h"
+#include "shim/pmpi/below.h"
+#include "shim/pmpi/buffer.h"
+#include "shim/pmpi/errmap.h"
+#include "shim/pmpi/next.h"
+#include "shim/pmpi/types.h"
+
+/* MPICH's numbers for nobody, anybody and any tag are the engine's. */
+enum { NOBODY = MPI_PROC_NULL, ANYBODY = MPI_ANY_SOURCE, ANY = MPI_ANY_TAG };
+static_assert(NOBODY == MGDS_PROC_NULL, "peers go down as they are");
+static_assert(ANYBODY == MGDS_ANY_SOURCE, "peers go down as they are");
+static_assert(ANY == MGDS_ANY_TAG, "tags go down as they are");
+
+static bool rank_is_legal(const struct mgds_stream_call *call)
+{
+    if (call->peer == MPI_PROC_NULL ||
+        (call->receives && call->peer == MPI_ANY_SOURCE))
+        return true;
+    return call->peer >= 0 && call->peer < mgds_scomm_peers(call->scomm);
+}
+
+static bool tag_is_legal(const struct mgds_stream_call *call)
+{
+    if (call->receives && call->tag == MPI_ANY_TAG)
+        return true;
+    return call->tag >= 0 && call->tag <= mgds_scomm_tag_ub(call->scomm);
+}
+
+static bool indices_are_legal(const struct mgds_stream_call *call)
+{
+    if (call->index < 0 || (unsigned)call->index >= call->scomm->stream_count ||
+        call->peer_index < 0)
+        return false;
+    return call->peer < 0 ||
+           (unsigned)call->peer_index <
+               mgds_scomm_peer_streams(call->scomm, call->peer);
+}
+
+static int check_numbers(const struct mgds_stream_call *call)
+{
+    if (call->count < 0)
+        return MPI_ERR_COUNT;
+    if (call->message)
+        return MPI_SUCCESS;
+    if (!rank_is_legal(call))
+        return MPI_ERR_RANK;
+    if (!tag_is_legal(call))
+        return MPI_ERR_TAG;
+    return indices_are_legal(call) ? MPI_SUCCESS : MPI_ERR_ARG;
+}
+
+/* Predefined types are always fit for use. Whether another one is, and was
+ * committed, only the MPI below knows: it is asked by a send to nobody, which
+ * reads nothing, and tells the error handler itself. */
+static int check_type(const struct mgds_stream_call *call)
+{
+    uint32_t handle = (uint32_t)call->type;
+    char untouched;
+
+    if (handle >> 30 == 1 && (handle >> 26 & 0xf) == 3)
+        return MPI_SUCCESS;
+    return (int)MGDS_NEXT(Send, 6)(
+        (mgds_word)&untouched, 1, (mgds_word)call->type,
+        (mgds_word)MPI_PROC_NULL, 0, (mgds_word)call->scomm->handle);
+}
+
+/* NULL is an address only for datatypes of absolute ones. */
+static int check_address(const struct mgds_stream_call *call)
+{
+    struct mgds_layout *layout;
+    bool legal = true;
+
+    if (call->addr || call->count == 0 || call->peer == MPI_PROC_NULL)
+        return MPI_SUCCESS;
+    if (mgds_type_layout(&layout, call->type) == 0) {
+        legal = layout->size == 0 || layout->true_lb != 0;
+        mgds_layout_put(layout);
+    }
+    return legal ? MPI_SUCCESS : MPI_ERR_BUFFER;
+}
+
+int mgds_stream_call_check(const struct mgds_stream_call *call)
+{
+    MPI_Comm comm = call->scomm->handle;
+    int rc = mgds_mpi_raise(comm, check_numbers(call));
+
+    if (rc == MPI_SUCCESS)
+        rc = check_type(call);
+    if (rc == MPI_SUCCESS)
+        rc = mgds_mpi_raise(comm, check_address(call));
+    return rc;
+}
+
+static int find_buffer(struct mgds_xfer *xfer,
+                       const struct mgds_stream_call *call)
+{
+    bool touched = call->peer != MPI_PROC_NULL;
+    int rc = mgds_buffer_find(&xfer->buffer, call->addr,
+                              touched ? call->count : 0, call->type);
+
+    xfer->gpu = rc == 1;
+    return rc < 0 ? rc : 0;
+}
+
+static void fill(struct mgds_xfer *xfer, const struct mgds_stream_call *call)
+{
+    bool receives = call->receives;
+
+    xfer->peer = call->peer;
+    xfer->tag = call->tag;
+    xfer->from_index = (unsigned)(receives ? call->peer_index : call->index);
+    xfer->to_index = (unsigned)(receives ? call->index : call->peer_index);
+    xfer->sync = call->sync;
+    xfer->enqueued = call->enqueued;
+}
+
+int mgds_stream_call_start(struct mgds_op **out,
+                           const struct mgds_stream_call *call, uint64_t name)
+{
+    struct mgds_domain *domain = call->scomm->domain;
+    struct mgds_xfer xfer = {.name = name};
+    int rc = find_buffer(&xfer, call);
+
+    if (rc < 0)
+        return rc;
+    fill(&xfer, call);
+    if (call->message)
+        rc = mgds_op_mrecv(out, call->message, &xfer);
+    else if (call->receives)
+        rc = mgds_op_recv(out, domain, &xfer);
+    else
+        rc = mgds_op_send(out, domain, &xfer);
+    mgds_buffer_put(&xfer.buffer);
+    return rc;
+}
+
+int mgds_stream_call_run(const struct mgds_stream_call *call,
+                         const struct mgds_op_sink *sink)
+{
+    struct mgds_xfer xfer = {.name = 0};
+    int rc = find_buffer(&xfer, call);
+
+    if (rc < 0)
+        return rc;
+    fill(&xfer, call);
+    rc = mgds_op_run(call->scomm->domain, &xfer, !call->receives, sink);
+    mgds_buffer_put(&xfer.buffer);
+    return rc;
+}
+
+int mgds_stream_call_wait(const struct mgds_stream_call *call,
+                          struct mgds_op *op, MPI_Status *status)
+{
+    enum { SPINS = 64 };
+    struct mgds_op_status end;
+    int rc;
+
+    for (unsigned n = 0; (rc = mgds_op_test(op)) == 0; n++) {
+        mgds_below_progress_on(call->scomm->handle);
+        if (n > SPINS)
+            sched_yield();
+    }
+    if (rc == 1) {
+        mgds_op_status(op, &end);
+        rc = end.error;
+        if (status != MPI_STATUS_IGNORE)
+            mgds_stream_status(status, &end);
+    }
+    mgds_op_put(op);
+    return mgds_mpi_error(mgds_scomm_teller(call->scomm), rc);
+}
+
+/* MPICH's layout of a count: the low word, then the high one above the bit of
+ * cancellation. MPI_Status_set_elements may be called by no progress thread. */
+void mgds_stream_status(MPI_Status *out, const struct mgds_op_status *status)
+{
+    uint64_t bytes = status->bytes;
+
+    out->count_lo = (int)(uint32_t)bytes;
+    out->count_hi_and_cancelled =
+        (int)((uint32_t)(bytes >> 32) << 1 | status->cancelled);
+    out->MPI_SOURCE = status->source;
+    out->MPI_TAG = status->tag;
+}
+
+void mgds_stream_status_empty(MPI_Status *out)
+{
+    static const struct mgds_op_status nothing = {.source = MGDS_ANY_SOURCE,
+                                                  .tag = MGDS_ANY_TAG};
+
+    mgds_stream_status(out, &nothing);
+}
+
+/* Packing host memory. */
+
+struct pack {
+    const char *from;
+    char *to;
+};
+
+static int pack_span(void *arg, const struct mgds_span *span, size_t packed)
+{
+    struct pack *pack = arg;
+    const char *from = pack->from + span->offset;
+    char *to = pack->to + packed;
+
+    for (size_t plane = 0; plane < span->planes; plane++)
+        for (size_t row = 0; row < span->rows; row++) {
+            memcpy(to,
+                   from + (ptrdiff_t)plane * span->slice +
+                       (ptrdiff_t)row * span->pitch,
+                   span->width);
+            to += span->width;
+        }
+    return 0;
+}
+
+static int pack_host(struct mgds_packed *packed, struct mgds_stream_call *call)
+{
+    struct mgds_layout *one, *all;
+    struct pack pack = {call->addr, NULL};
+    int rc = mgds_type_layout(&one, call->type);
+
+    if (rc < 0)
+        return rc;
+    rc = mgds_layout_repeat(&all, one, (size_t)call->count);
+    mgds_layout_put(one);
+    if (rc < 0)
+        return rc;
+    packed->memory = mgds_malloc(all->size + 1);
+    if (packed->memory) {
+        pack.to = packed->memory;
+        rc = mgds_layout_walk(all, 0, SIZE_MAX, pack_span, &pack);
+        call->addr = packed->memory;
+        call->count = (MPI_Count)all->size;
+        call->type = MPI_BYTE;
+    } else {
+        rc = -ENOMEM;
+    }
+    mgds_layout_put(all);
+    return rc;
+}
+
+int mgds_packed_init(struct mgds_packed *packed, struct mgds_stream_call *call)
+{
+    int rc = 0;
+
+    *packed = (struct mgds_packed){
+        .side = mgds_side_passing(call->addr, call->count, call->type)};
+    if (call->peer == MPI_PROC_NULL)
+        return 0;
+    rc = mgds_side_init(&packed->side, call->addr, call->count, call->type,
+                        MGDS_SIDE_SEND);
+    if (rc < 0)
+        return rc;
+    if (rc == 0)
+        return pack_host(packed, call);
+    rc = mgds_side_down(&packed->side);
+    if (rc < 0) {
+        mgds_side_fini(&packed->side);
+        return rc;
+    }
+    call->addr = packed->side.addr;
+    call->count = packed->side.count;
+    call->type = packed->side.type;
+    return 0;
+}
+
+void mgds_packed_fini(struct mgds_packed *packed)
+{
+    mgds_side_fini(&packed->side);
+    free(packed->memory);
+}

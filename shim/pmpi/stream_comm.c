@@ -1,0 +1,400 @@
+/* The table of stream communicators, and their end. */
+#include "shim/pmpi/stream_comm.h"
+
+#include <errno.h>
+#include <stddef.h>
+
+#include "shim/base/alloc.h"
+#include "shim/base/lock.h"
+#include "shim/base/log.h"
+#include "shim/ctx.h"
+#include "shim/gds/domain/domain.h"
+#include "shim/pmpi/below.h"
+#include "shim/pmpi/errmap.h"
+#include "shim/pmpi/frame.h"
+#include "shim/pmpi/next.h"
+#include "shim/pmpi/stream_roll.h"
+
+/* FINALIZE_SECONDS: without MPIX_GDS_TIMEOUT. */
+enum { BUCKETS = 64, FINALIZE_SECONDS = 60 };
+
+unsigned mgds_scomms_alive;
+
+static struct mgds_lock scomms_lock = MGDS_LOCK_INIT(MGDS_LOCK_LEAF);
+static struct mgds_scomm *buckets[BUCKETS] MGDS_GUARDED_BY(scomms_lock);
+static int keyval MGDS_GUARDED_BY(scomms_lock) = MPI_KEYVAL_INVALID;
+static bool used; /* atomic */
+static int owed;  /* atomic: by communicators that were freed */
+
+bool mgds_scomms_used(void)
+{
+    return __atomic_load_n(&used, __ATOMIC_SEQ_CST);
+}
+
+void mgds_scomms_begin(void)
+{
+    if (__atomic_exchange_n(&used, true, __ATOMIC_SEQ_CST))
+        return;
+    mgds_frame_close_for_streams();
+}
+
+static struct mgds_scomm **place_of(MPI_Comm handle)
+{
+    uint32_t mixed = (uint32_t)handle * 2654435761u;
+    struct mgds_scomm **place = &buckets[mixed >> 26];
+
+    while (*place && (*place)->handle != handle)
+        place = &(*place)->next;
+    return place;
+}
+
+struct mgds_scomm *mgds_scomm_find(MPI_Comm handle)
+{
+    struct mgds_scomm *scomm;
+
+    mgds_lock_acquire(&scomms_lock);
+    scomm = *place_of(handle);
+    if (scomm)
+        mgds_scomm_get(scomm);
+    mgds_lock_release(&scomms_lock);
+    return scomm;
+}
+
+static void insert(struct mgds_scomm *scomm)
+{
+    struct mgds_scomm **place;
+
+    mgds_lock_acquire(&scomms_lock);
+    place = place_of(scomm->handle);
+    scomm->next = *place;
+    *place = scomm;
+    mgds_lock_release(&scomms_lock);
+    __atomic_fetch_add(&mgds_scomms_alive, 1, __ATOMIC_RELAXED);
+}
+
+/* Off the table, with the program's reference; NULL if it is not there. */
+static struct mgds_scomm *take(struct mgds_scomm *(*next)(void *arg), void *arg)
+{
+    struct mgds_scomm *scomm;
+
+    mgds_lock_acquire(&scomms_lock);
+    scomm = next(arg);
+    if (scomm)
+        *place_of(scomm->handle) = scomm->next;
+    mgds_lock_release(&scomms_lock);
+    if (scomm)
+        __atomic_fetch_sub(&mgds_scomms_alive, 1, __ATOMIC_RELAXED);
+    return scomm;
+}
+
+static struct mgds_scomm *of_handle(void *arg)
+{
+    return *place_of(*(MPI_Comm *)arg);
+}
+
+static struct mgds_scomm *any_left(void *arg)
+{
+    (void)arg;
+    for (unsigned i = 0; i < BUCKETS; i++)
+        if (buckets[i])
+            return buckets[i];
+    return NULL;
+}
+
+void mgds_scomm_get(struct mgds_scomm *scomm)
+{
+    __atomic_fetch_add(&scomm->refs, 1, __ATOMIC_RELAXED);
+}
+
+void mgds_scomm_put(struct mgds_scomm *scomm)
+{
+    if (!scomm || __atomic_sub_fetch(&scomm->refs, 1, __ATOMIC_ACQ_REL) > 0)
+        return;
+    mgds_domain_put(scomm->domain);
+    for (unsigned i = 0; i < scomm->stream_count; i++)
+        mgds_stream_put(scomm->streams[i]);
+    mgds_roll_put(scomm->roll);
+    free(scomm->streams);
+    free(scomm);
+}
+
+static void owe(int *debt, int class)
+{
+    int none = MPI_SUCCESS;
+
+    __atomic_compare_exchange_n(debt, &none, class, false, __ATOMIC_RELAXED,
+                                __ATOMIC_RELAXED);
+}
+
+static int pay(int *debt)
+{
+    return __atomic_exchange_n(debt, MPI_SUCCESS, __ATOMIC_RELAXED);
+}
+
+static void raise_strays(void)
+{
+    int rc;
+
+    while ((rc = mgds_domains_take_error()) < 0)
+        owe(&owed, mgds_mpi_error(MPI_COMM_SELF, rc));
+}
+
+void mgds_scomm_raise(struct mgds_scomm *scomm)
+{
+    int rc;
+
+    while ((rc = mgds_domain_take_error(scomm->domain)) < 0)
+        owe(&scomm->owed, mgds_mpi_error(mgds_scomm_teller(scomm), rc));
+    raise_strays();
+}
+
+/* Errors of freed communicators have no handler of their own any more. */
+static void release(struct mgds_scomm *scomm)
+{
+    mgds_scomm_raise(scomm);
+    owe(&owed, pay(&scomm->owed));
+    __atomic_store_n(&scomm->freed, true, __ATOMIC_RELEASE);
+    mgds_domain_go_astray(scomm->domain);
+    mgds_scomm_put(scomm);
+}
+
+/* MPI_Comm_free, and whatever else ends a communicator below. */
+static int comm_goes(MPI_Comm comm, int key, void *value, void *extra)
+{
+    struct mgds_scomm *scomm = take(of_handle, &comm);
+
+    (void)key;
+    (void)value;
+    (void)extra;
+    if (scomm)
+        release(scomm);
+    return MPI_SUCCESS;
+}
+
+static int our_keyval(void)
+{
+    int mine = MPI_KEYVAL_INVALID;
+    int known;
+
+    mgds_lock_acquire(&scomms_lock);
+    known = keyval;
+    mgds_lock_release(&scomms_lock);
+    if (known != MPI_KEYVAL_INVALID)
+        return known;
+    if ((int)MGDS_NEXT(Comm_create_keyval, 4)(
+            (mgds_word)MPI_COMM_NULL_COPY_FN, (mgds_word)comm_goes,
+            (mgds_word)&mine, 0) != MPI_SUCCESS)
+        return MPI_KEYVAL_INVALID;
+    mgds_lock_acquire(&scomms_lock);
+    if (keyval == MPI_KEYVAL_INVALID) {
+        keyval = mine;
+        mine = MPI_KEYVAL_INVALID;
+    }
+    known = keyval;
+    mgds_lock_release(&scomms_lock);
+    if (mine != MPI_KEYVAL_INVALID)
+        MGDS_NEXT(Comm_free_keyval, 1)((mgds_word)&mine);
+    return known;
+}
+
+static int mark_below(MPI_Comm handle)
+{
+    int key = our_keyval();
+
+    if (key == MPI_KEYVAL_INVALID ||
+        (int)MGDS_NEXT(Comm_set_attr, 3)((mgds_word)handle, (mgds_word)key,
+                                         0) != MPI_SUCCESS)
+        return -ENOMEM;
+    return 0;
+}
+
+static int domain_of(struct mgds_scomm *scomm, struct mgds_gstream *gpu[])
+{
+    const struct mgds_scomm_roll *roll = scomm->roll;
+    struct mgds_domain_spec spec = {
+        .id = scomm->id,
+        .rank = (unsigned)roll->rank,
+        .size = (unsigned)roll->size,
+        .remote_size = roll->inter ? (unsigned)roll->peers : 0,
+        .inter = roll->inter,
+        .streams = gpu,
+        .stream_count = scomm->stream_count,
+        .members = roll->members,
+        .tag_ub = roll->tag_ub,
+        .landing = roll->landing,
+    };
+
+    for (unsigned i = 0; i < scomm->stream_count; i++)
+        gpu[i] = scomm->streams[i] ? scomm->streams[i]->gpu : NULL;
+    return mgds_domain_create(&scomm->domain, &spec);
+}
+
+static void take_streams(struct mgds_scomm *scomm,
+                         const struct mgds_scomm_spec *spec)
+{
+    scomm->stream_count = spec->stream_count;
+    for (unsigned i = 0; i < spec->stream_count; i++) {
+        scomm->streams[i] = spec->streams[i];
+        if (spec->streams[i])
+            mgds_stream_get(spec->streams[i]);
+    }
+}
+
+static struct mgds_scomm *scomm_of(const struct mgds_scomm_spec *spec)
+{
+    struct mgds_scomm *scomm = mgds_calloc(1, sizeof(*scomm));
+
+    if (!scomm)
+        return NULL;
+    scomm->streams =
+        mgds_calloc(spec->stream_count, sizeof(struct mgds_stream *));
+    if (!scomm->streams) {
+        free(scomm);
+        return NULL;
+    }
+    scomm->refs = 1;
+    scomm->handle = spec->handle;
+    scomm->id = spec->id;
+    scomm->roll = spec->roll;
+    mgds_roll_get(spec->roll);
+    take_streams(scomm, spec);
+    return scomm;
+}
+
+int mgds_scomm_create(struct mgds_scomm **out,
+                      const struct mgds_scomm_spec *spec)
+{
+    struct mgds_gstream **gpu =
+        mgds_calloc(spec->stream_count, sizeof(struct mgds_gstream *));
+    struct mgds_scomm *scomm = gpu ? scomm_of(spec) : NULL;
+    int rc = -ENOMEM;
+
+    if (!scomm)
+        goto free_gpu;
+    rc = domain_of(scomm, gpu);
+    if (rc == 0)
+        rc = mark_below(spec->handle);
+    if (rc < 0) {
+        mgds_scomm_put(scomm);
+        goto free_gpu;
+    }
+    insert(scomm);
+    *out = scomm;
+free_gpu:
+    free(gpu);
+    return rc;
+}
+
+MPI_Comm mgds_scomm_teller(const struct mgds_scomm *scomm)
+{
+    return __atomic_load_n(&scomm->freed, __ATOMIC_ACQUIRE) ? MPI_COMM_SELF
+                                                            : scomm->handle;
+}
+
+int mgds_scomm_peers(const struct mgds_scomm *scomm)
+{
+    return scomm->roll->peers;
+}
+
+int mgds_scomm_tag_ub(const struct mgds_scomm *scomm)
+{
+    return scomm->roll->tag_ub;
+}
+
+unsigned mgds_scomm_peer_streams(const struct mgds_scomm *scomm, int peer)
+{
+    unsigned streams = scomm->roll->members[peer].streams;
+
+    return streams > 0 ? streams : 1;
+}
+
+struct mgds_gstream *mgds_scomm_gpu(const struct mgds_scomm *scomm)
+{
+    return scomm->streams[0] ? scomm->streams[0]->gpu : NULL;
+}
+
+static bool has(const struct mgds_scomm *scomm,
+                const struct mgds_stream *stream)
+{
+    for (unsigned i = 0; i < scomm->stream_count; i++)
+        if (!stream || scomm->streams[i] == stream)
+            return true;
+    return false;
+}
+
+/* The n-th that has the stream, with a reference: others may come and go
+ * while a handler runs. */
+static struct mgds_scomm *nth_of(const struct mgds_stream *stream, unsigned n)
+{
+    struct mgds_scomm *found = NULL;
+
+    mgds_lock_acquire(&scomms_lock);
+    for (unsigned i = 0; i < BUCKETS && !found; i++)
+        for (struct mgds_scomm *at = buckets[i]; at && !found; at = at->next)
+            if (has(at, stream) && n-- == 0)
+                found = at;
+    if (found)
+        mgds_scomm_get(found);
+    mgds_lock_release(&scomms_lock);
+    return found;
+}
+
+int mgds_scomms_raise(const struct mgds_stream *stream)
+{
+    struct mgds_scomm *scomm;
+    int first = MPI_SUCCESS;
+
+    for (unsigned n = 0; (scomm = nth_of(stream, n)); n++) {
+        mgds_scomm_raise(scomm);
+        owe(&first, pay(&scomm->owed));
+        mgds_scomm_put(scomm);
+    }
+    raise_strays();
+    if (!stream)
+        owe(&first, pay(&owed));
+    return first;
+}
+
+static void forget_keyval(void)
+{
+    int key;
+
+    mgds_lock_acquire(&scomms_lock);
+    key = keyval;
+    keyval = MPI_KEYVAL_INVALID;
+    mgds_lock_release(&scomms_lock);
+    if (key != MPI_KEYVAL_INVALID)
+        MGDS_NEXT(Comm_free_keyval, 1)((mgds_word)&key);
+}
+
+int mgds_scomms_fini(void)
+{
+    uint64_t timeout = mgds_ctx()->config.timeout;
+    const struct mgds_drain_rule rule = {.timeout = timeout ? (double)timeout
+                                                            : FINALIZE_SECONDS,
+                                         .patient = timeout == 0,
+                                         .idle = mgds_below_progress};
+    struct mgds_scomm *scomm;
+    unsigned left = 0;
+    int class, rc;
+
+    if (!mgds_scomms_used())
+        return MPI_SUCCESS;
+    rc = mgds_op_drain(NULL, &rule, &left);
+    if (rc < 0)
+        mgds_warn("MPI_Finalize: %u operations of stream communicators are not "
+                  "complete after %g seconds (MPIX_GDS_TIMEOUT): they are "
+                  "given up",
+                  left, rule.timeout);
+    class = mgds_scomms_raise(NULL);
+    if (class != MPI_SUCCESS)
+        mgds_warn("MPI_Finalize: an operation of a stream communicator failed "
+                  "and no call has returned that: see MPIX_Stream_synchronize");
+    while ((scomm = take(any_left, NULL)))
+        release(scomm);
+    forget_keyval();
+    mgds_domains_fini();
+    if (rc == 0)
+        mgds_domains_safe_point();
+    return class;
+}

@@ -1,0 +1,179 @@
+/* Probes on stream communicators, and the messages that they take out. */
+#include <errno.h>
+#include <mpi.h>
+#include <sched.h>
+#include <stddef.h>
+
+#include "shim/base/alloc.h"
+#include "shim/gds/domain/domain.h"
+#include "shim/pmpi/below.h"
+#include "shim/pmpi/errmap.h"
+#include "shim/pmpi/frame.h"
+#include "shim/pmpi/handles.h"
+#include "shim/pmpi/own.h"
+#include "shim/pmpi/stream_call.h"
+#include "shim/pmpi/stream_comm.h"
+#include "shim/pmpi/stream_msg.h"
+
+static struct mgds_handles messages =
+    MGDS_HANDLES_INIT((uint32_t)MPI_MESSAGE_NULL, NULL);
+
+int mgds_messages_add(MPI_Message *handle,
+                      const struct mgds_stream_message *message)
+{
+    struct mgds_stream_message *kept = mgds_malloc(sizeof(*kept));
+    int rc = kept ? mgds_handles_add(handle, &messages, kept) : -ENOMEM;
+
+    if (rc < 0)
+        free(kept);
+    else
+        *kept = *message;
+    return rc;
+}
+
+bool mgds_messages_take(struct mgds_stream_message *out, MPI_Message handle)
+{
+    struct mgds_stream_message *kept =
+        handle == MPI_MESSAGE_NULL ? NULL
+                                   : mgds_handles_remove(&messages, handle);
+
+    if (!kept)
+        return false;
+    *out = *kept;
+    free(kept);
+    return true;
+}
+
+/* A probe, whichever of the four; message NULL: it only looks. */
+struct probe {
+    struct mgds_scomm *scomm;
+    struct mgds_probe what;
+    MPI_Message *message;
+    MPI_Status *status;
+};
+
+static int begin(struct probe *probe, mgds_word source, mgds_word tag)
+{
+    struct mgds_stream_call call = {.scomm = probe->scomm,
+                                    .type = MPI_BYTE,
+                                    .peer = (int)source,
+                                    .tag = (int)tag,
+                                    .receives = true};
+
+    probe->what = (struct mgds_probe){.peer = call.peer, .tag = call.tag};
+    mgds_scomm_raise(probe->scomm);
+    return mgds_stream_call_check(&call);
+}
+
+/* Whether it is there; negative errno. */
+static int look(struct probe *probe)
+{
+    struct mgds_stream_message message = {.scomm = probe->scomm};
+    struct mgds_domain *domain = probe->scomm->domain;
+    struct mgds_op_status status;
+    int rc;
+
+    if (probe->message && probe->what.peer != MPI_PROC_NULL)
+        rc = mgds_domain_mprobe(&message.engine, domain, &probe->what, &status);
+    else
+        rc = mgds_domain_probe(domain, &probe->what, &status);
+    if (rc != 1)
+        return rc;
+    if (probe->status != MPI_STATUS_IGNORE)
+        mgds_stream_status(probe->status, &status);
+    if (!probe->message)
+        return 1;
+    *probe->message = MPI_MESSAGE_NO_PROC;
+    if (!message.engine)
+        return 1;
+    mgds_scomm_get(probe->scomm);
+    rc = mgds_messages_add(probe->message, &message);
+    if (rc < 0)
+        mgds_scomm_put(probe->scomm);
+    return rc < 0 ? rc : 1;
+}
+
+static mgds_word end(struct probe *probe, int rc)
+{
+    mgds_word result = (mgds_word)mgds_mpi_error(probe->scomm->handle, rc);
+
+    mgds_scomm_put(probe->scomm);
+    return result;
+}
+
+/* A probe that waits. */
+static mgds_word wait_for(struct probe *probe, mgds_word source, mgds_word tag)
+{
+    int rc = begin(probe, source, tag);
+
+    if (rc != MPI_SUCCESS) {
+        mgds_scomm_put(probe->scomm);
+        return (mgds_word)rc;
+    }
+    while ((rc = look(probe)) == 0) {
+        mgds_below_progress();
+        sched_yield();
+    }
+    return end(probe, rc);
+}
+
+/* One that does not: MPI goes on, too, as it does in a probe of its own. */
+static mgds_word ask(struct probe *probe, mgds_word source, mgds_word tag,
+                     int *flag)
+{
+    int rc = begin(probe, source, tag);
+
+    if (rc != MPI_SUCCESS) {
+        mgds_scomm_put(probe->scomm);
+        return (mgds_word)rc;
+    }
+    rc = look(probe);
+    if (rc == 0)
+        mgds_below_progress();
+    *flag = rc == 1;
+    return end(probe, rc);
+}
+
+/* source, tag, comm, status */
+mgds_word mgds_own_Probe(MGDS_PARAMS_4)
+{
+    struct probe probe = {.scomm = mgds_scomm_of(c), .status = (MPI_Status *)d};
+
+    if (!probe.scomm)
+        return MGDS_FORWARD(4)(MGDS_ARGS_4);
+    return wait_for(&probe, a, b);
+}
+
+/* source, tag, comm, message, status */
+mgds_word mgds_own_Mprobe(MGDS_PARAMS_5)
+{
+    struct probe probe = {.scomm = mgds_scomm_of(c),
+                          .message = (MPI_Message *)d,
+                          .status = (MPI_Status *)e};
+
+    if (!probe.scomm)
+        return MGDS_FORWARD(5)(MGDS_ARGS_5);
+    return wait_for(&probe, a, b);
+}
+
+/* source, tag, comm, flag, status */
+mgds_word mgds_own_Iprobe(MGDS_PARAMS_5)
+{
+    struct probe probe = {.scomm = mgds_scomm_of(c), .status = (MPI_Status *)e};
+
+    if (!probe.scomm)
+        return MGDS_FORWARD(5)(MGDS_ARGS_5);
+    return ask(&probe, a, b, (int *)d);
+}
+
+/* source, tag, comm, flag, message, status */
+mgds_word mgds_own_Improbe(MGDS_PARAMS_6)
+{
+    struct probe probe = {.scomm = mgds_scomm_of(c),
+                          .message = (MPI_Message *)e,
+                          .status = (MPI_Status *)f};
+
+    if (!probe.scomm)
+        return MGDS_FORWARD(6)(MGDS_ARGS_6);
+    return ask(&probe, a, b, (int *)d);
+}

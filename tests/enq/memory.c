@@ -1,0 +1,308 @@
+/* Memory of every kind and of other devices and processes, and more operations
+ * than any table holds. */
+#include "tests/enq/enq.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "osu-extensions/libcuda.h"
+
+static void kinds_pair(const struct enq_lane *lane, enum mgds_test_kind from,
+                       enum mgds_test_kind to)
+{
+    struct enq_buffer b;
+
+    enq_buffer_open_kind(&b, 70001, enq.rank == 0 ? from : to);
+    if (enq.rank == 0) {
+        enq_fill(&b, 1);
+        enq_send(lane, &b, 1, 1);
+    } else if (enq.rank == 1) {
+        enq_recv(lane, &b, 0, 1, MPI_STATUS_IGNORE);
+    }
+    enq_sync(lane);
+    if (enq.rank == 1)
+        enq_expect(&b, 70001, 1);
+    enq_buffer_close(&b);
+}
+
+static void memory_kinds(void)
+{
+    struct enq_lane lane;
+
+    enq_lane_open(&lane);
+    for (int from = 0; from < MGDS_TEST_KINDS; from++)
+        for (int to = 0; to < MGDS_TEST_KINDS; to++)
+            kinds_pair(&lane, (enum mgds_test_kind)from,
+                       (enum mgds_test_kind)to);
+    enq_lane_close(&lane);
+}
+
+/* Allocated and freed on the stream that stands: the call must not need the
+ * memory to be there. */
+static void memory_of_the_stream(void)
+{
+    struct enq_lane lane;
+    struct enq_gate gate;
+    struct enq_buffer plain;
+    CUdeviceptr ptr = 0;
+
+    enq_lane_open(&lane);
+    enq_gate_make(&gate);
+    enq_buffer_open(&plain, 5000);
+    enq_gate_hold(&gate, lane.cu);
+    MGDS_CU(cuMemAllocAsync(&ptr, 5000, lane.cu));
+    if (enq.rank == 0) {
+        MGDS_CU(cuMemsetD8Async(ptr, 0x5a, 5000, lane.cu));
+        ENQ_OK(MPIX_Send_enqueue((void *)(uintptr_t)ptr, 5000, MPI_BYTE, 1, 1,
+                                 lane.comm));
+    } else if (enq.rank == 1) {
+        ENQ_OK(MPIX_Recv_enqueue((void *)(uintptr_t)ptr, 5000, MPI_BYTE, 0, 1,
+                                 lane.comm, MPI_STATUS_IGNORE));
+        MGDS_CU(cuMemcpyAsync((CUdeviceptr)(uintptr_t)plain.at, ptr, 5000,
+                              lane.cu));
+    }
+    MGDS_CU(cuMemFreeAsync(ptr, lane.cu));
+    enq_gate_open(&gate);
+    enq_sync(&lane);
+    if (enq.rank == 1) {
+        unsigned char got[5000];
+
+        enq_read(&plain, got, sizeof(got));
+        for (int i = 0; i < 5000; i++)
+            CHECK(got[i] == 0x5a);
+    }
+    enq_lane_close(&lane);
+    enq_gate_free(&gate);
+    enq_buffer_close(&plain);
+}
+
+/* More operations under way than any fixed table holds, none of them posted
+ * at the receiver before all were sent. */
+static void many_operations(void)
+{
+    int count = enq.full ? 65536 : 5000;
+    MPI_Request *requests = malloc((size_t)count * sizeof(*requests));
+    struct enq_lane lane;
+    struct enq_buffer all;
+
+    CHECK(requests);
+    enq_lane_open(&lane);
+    enq_buffer_open(&all, (size_t)count * 8);
+    if (enq.rank == 0)
+        enq_fill(&all, 1);
+    if (enq.rank == 1)
+        enq_hear(0);
+    for (int i = 0; i < count && enq.rank < 2; i++) {
+        char *at = all.at + (size_t)i * 8;
+
+        if (enq.rank == 0)
+            ENQ_OK(MPIX_Isend_enqueue(at, 8, MPI_BYTE, 1, 1, lane.comm,
+                                      &requests[i]));
+        else
+            ENQ_OK(MPIX_Irecv_enqueue(at, 8, MPI_BYTE, 0, 1, lane.comm,
+                                      &requests[i]));
+    }
+    if (enq.rank == 0)
+        enq_tell(1);
+    if (enq.rank < 2)
+        enq_waitall(count, requests);
+    enq_sync(&lane);
+    if (enq.rank == 1)
+        enq_expect(&all, all.bytes, 1);
+    enq_lane_close(&lane);
+    enq_buffer_close(&all);
+    free(requests);
+}
+
+/* Far more messages than a receiver has asked for, from calls and streams. */
+static void many_unexpected(void)
+{
+    const int count = enq.laps * 1311; /* 50 laps: 64 Ki */
+    struct enq_lane lane;
+    unsigned char byte;
+
+    enq_lane_open_as(&lane, false);
+    if (enq.rank == 0) {
+        for (int i = 0; i < count; i++) {
+            byte = enq_byte(1, (size_t)i);
+            ENQ_OK(MPI_Send(&byte, 1, MPI_BYTE, 1, i % 2, lane.comm));
+        }
+        enq_tell(1);
+    } else if (enq.rank == 1) {
+        enq_hear(0);
+        for (int tag = 1; tag >= 0; tag--)
+            for (int i = tag; i < count; i += 2) {
+                byte = (unsigned char)~enq_byte(1, (size_t)i);
+                ENQ_OK(MPI_Recv(&byte, 1, MPI_BYTE, 0, tag, lane.comm,
+                                MPI_STATUS_IGNORE));
+                CHECK(byte == enq_byte(1, (size_t)i));
+            }
+    }
+    enq_lane_close(&lane);
+}
+
+/* Memory that another process has given: R0 sends from R1's, and receives
+ * into it. The driver's calls for that are this case's own. */
+static CUresult (*ipc_get)(CUipcMemHandle *, CUdeviceptr);
+static CUresult (*ipc_open)(CUdeviceptr *, CUipcMemHandle, unsigned);
+static CUresult (*ipc_close)(CUdeviceptr);
+
+static void *driver_call(const char *name, int version)
+{
+    void *found = mgds_libcuda_find(name, version);
+
+    CHECK(found);
+    return found;
+}
+
+static void ipc_find(void)
+{
+    *(void **)&ipc_get = driver_call("cuIpcGetMemHandle", 4010);
+    *(void **)&ipc_open = driver_call("cuIpcOpenMemHandle", 11000);
+    *(void **)&ipc_close = driver_call("cuIpcCloseMemHandle", 4010);
+}
+
+enum { SHARED = 70000 };
+
+/* R1 lends its memory and finds in it what R0 received there. */
+static void lend(const struct enq_lane *lane)
+{
+    struct enq_buffer lent, plain;
+    CUipcMemHandle handle;
+
+    enq_buffer_open(&lent, SHARED);
+    enq_buffer_open(&plain, SHARED);
+    enq_fill(&lent, 1);
+    mgds_test_cu_check(ipc_get(&handle, (CUdeviceptr)(uintptr_t)lent.at),
+                       "cuIpcGetMemHandle");
+    MPI_Send(&handle, sizeof(handle), MPI_BYTE, 0, 1, MPI_COMM_WORLD);
+    enq_recv(lane, &plain, 0, 1, MPI_STATUS_IGNORE);
+    enq_sync(lane);
+    enq_expect(&plain, SHARED, 1);
+    enq_fill(&plain, 2);
+    enq_send(lane, &plain, 0, 2);
+    enq_sync(lane);
+    enq_hear(0);
+    enq_expect(&lent, SHARED, 2);
+    enq_buffer_close(&plain);
+    enq_buffer_close(&lent);
+}
+
+/* The handle is of the allocation, whose first bytes are the guard. */
+static void borrow(const struct enq_lane *lane, size_t guard)
+{
+    CUipcMemHandle handle;
+    CUdeviceptr base = 0;
+    void *at;
+
+    MPI_Recv(&handle, sizeof(handle), MPI_BYTE, 1, 1, MPI_COMM_WORLD,
+             MPI_STATUS_IGNORE);
+    mgds_test_cu_check(ipc_open(&base, handle, 1), "cuIpcOpenMemHandle");
+    at = (void *)(uintptr_t)(base + guard);
+    ENQ_OK(MPIX_Send_enqueue(at, SHARED, MPI_BYTE, 1, 1, lane->comm));
+    ENQ_OK(MPIX_Recv_enqueue(at, SHARED, MPI_BYTE, 1, 2, lane->comm,
+                             MPI_STATUS_IGNORE));
+    enq_sync(lane);
+    enq_tell(1);
+    mgds_test_cu_check(ipc_close(base), "cuIpcCloseMemHandle");
+}
+
+static void memory_of_another_process(void)
+{
+    struct enq_buffer sample;
+    struct enq_lane lane;
+    int devices = 0;
+
+    /* Of another host the driver refuses the handle, and we memory of another
+     * GPU; with one GPU there is none. */
+    MGDS_CU(cuDeviceGetCount(&devices));
+    if (enq_split() || devices > 1)
+        return;
+    ipc_find();
+    enq_buffer_open(&sample, 1);
+    enq_lane_open(&lane);
+    if (enq.rank == 0)
+        borrow(&lane, (size_t)(sample.at - sample.memory.at));
+    else if (enq.rank == 1)
+        lend(&lane);
+    enq_lane_close(&lane);
+    enq_buffer_close(&sample);
+}
+
+/* A stream of a device that is not the thread's, memory of either: the calls
+ * leave the thread's context as it is. */
+static void other_device_of(const struct enq_lane *lane, CUcontext own,
+                            enum mgds_test_kind kind)
+{
+    struct enq_buffer b;
+    CUcontext now;
+
+    enq_buffer_open_kind(&b, 70000, kind);
+    if (enq.rank == 0) {
+        enq_fill(&b, 1);
+        enq_send(lane, &b, 1, 1);
+    } else if (enq.rank == 1) {
+        enq_recv(lane, &b, 0, 1, MPI_STATUS_IGNORE);
+    }
+    MGDS_CU(cuCtxGetCurrent(&now));
+    CHECK(now == own);
+    enq_sync(lane);
+    if (enq.rank == 1)
+        enq_expect(&b, 70000, 1);
+    enq_buffer_close(&b);
+}
+
+/* GPU memory of another GPU than the stream's: told at the call, and the
+ * communicator is as it was. */
+static void other_memory_is_refused(const struct enq_lane *lane)
+{
+    struct enq_buffer b;
+
+    enq_buffer_open(&b, 4096);
+    enq_errors_count(lane->comm);
+    CHECK(enq_class(MPIX_Send_enqueue(b.at, 4096, MPI_BYTE, enq.rank, 1,
+                                      lane->comm)) == MPI_ERR_BUFFER);
+    CHECK(enq_errors() == 1);
+    CHECK(mgds_cu.cuStreamQuery(lane->cu) == CUDA_SUCCESS);
+    enq_buffer_close(&b);
+}
+
+static void other_device(void)
+{
+    struct enq_lane lane;
+    CUcontext own, there;
+    int devices = 0;
+    CUstream cu;
+
+    MGDS_CU(cuDeviceGetCount(&devices));
+    MGDS_CU(cuCtxGetCurrent(&own));
+    MGDS_CU(cuDevicePrimaryCtxRetain(&there, (enq.rank + 1) % devices));
+    MGDS_CU(cuCtxSetCurrent(there));
+    MGDS_CU(cuStreamCreate(&cu, CU_STREAM_NON_BLOCKING));
+    MGDS_CU(cuCtxSetCurrent(own));
+    enq_lane_open_on(&lane, cu);
+    other_device_of(&lane, own, MGDS_TEST_PINNED);
+    other_device_of(&lane, own, MGDS_TEST_HOST);
+    other_device_of(&lane, own, MGDS_TEST_MANAGED);
+    if (devices > 1)
+        other_memory_is_refused(&lane);
+    else
+        other_device_of(&lane, own, MGDS_TEST_DEVICE);
+    other_device_of(&lane, own, MGDS_TEST_PINNED);
+    enq_lane_close(&lane);
+}
+
+int main(int argc, char **argv)
+{
+    static const struct enq_case cases[] = {
+        {"case35_memory_kinds", 2, memory_kinds},
+        {"case35_memory_of_the_stream", 2, memory_of_the_stream},
+        {"case35_memory_of_another_process", 2, memory_of_another_process},
+        {"case36_many_operations", 2, many_operations},
+        {"case36_many_unexpected", 2, many_unexpected},
+        {"case38_other_device", 2, other_device},
+        {0},
+    };
+
+    return enq_main(argc, argv, "enq memory", cases);
+}

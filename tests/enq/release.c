@@ -1,0 +1,282 @@
+/*
+ * How a process ends with work pending. Each case is a run of its own: it ends
+ * MPI. The rows of the list name one, and say what must come of it.
+ */
+#include "tests/enq/enq.h"
+
+#include <stdlib.h>
+
+#include "osu-extensions/libcuda.h"
+
+/* Finalize waits for what was enqueued and can be done. */
+static void finalize_drains(void)
+{
+    struct enq_lane lane;
+    struct enq_buffer b;
+    MPI_Request request;
+
+    enq_lane_open(&lane);
+    enq_buffer_open(&b, ENQ_LARGE);
+    if (enq.rank == 0) {
+        enq_fill(&b, 1);
+        enq_isend(&lane, &b, 1, 1, &request);
+        ENQ_OK(MPI_Request_free(&request));
+    } else if (enq.rank == 1) {
+        enq_recv(&lane, &b, 0, 1, MPI_STATUS_IGNORE);
+    }
+    MPI_Finalize();
+    MGDS_CU(cuStreamSynchronize(lane.cu));
+    if (enq.rank == 1)
+        enq_expect(&b, ENQ_LARGE, 1);
+}
+
+/* A receive that nobody serves is named; the wait for it is bounded. */
+static void finalize_names_what_is_left(void)
+{
+    struct enq_lane lane;
+    struct enq_buffer b;
+    MPI_Request request;
+
+    enq_lane_open(&lane);
+    enq_buffer_open(&b, 4321);
+    if (enq.rank == 1)
+        enq_irecv(&lane, &b, 0, 99, &request);
+    MPI_Finalize();
+}
+
+/* MPI_Abort waits for nobody, although a stream stands. */
+static void abort_does_not_wait(void)
+{
+    struct enq_lane lane;
+    struct enq_buffer b;
+
+    enq_lane_open(&lane);
+    enq_buffer_open(&b, 4096);
+    enq_recv(&lane, &b, (enq.rank + 1) % enq.size, 1, MPI_STATUS_IGNORE);
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (enq.rank == 0)
+        MPI_Abort(MPI_COMM_WORLD, 5);
+    enq_sync(&lane);
+}
+
+/* A wait with an end says what is left, and the stream goes on later. */
+static void synchronize_has_an_end(void)
+{
+    struct enq_lane lane;
+    struct enq_buffer b;
+
+    enq_lane_open(&lane);
+    enq_buffer_open(&b, 4096);
+    if (enq.rank == 1) {
+        enq_recv(&lane, &b, 0, 1, MPI_STATUS_IGNORE);
+        CHECK(enq_class(MPIX_Stream_synchronize(lane.stream, 0.3)) ==
+              MPI_ERR_PENDING);
+        enq_tell(0);
+        ENQ_OK(MPIX_Stream_synchronize(lane.stream, 30));
+        enq_expect(&b, 4096, 1);
+    } else if (enq.rank == 0) {
+        enq_fill(&b, 1);
+        enq_hear(1);
+        enq_send(&lane, &b, 1, 1);
+    }
+    enq_lane_close(&lane);
+    enq_buffer_close(&b);
+}
+
+/*
+ * Programs that MPI calls unsafe: large blocking messages whose streams may
+ * stand for each other. Either they end, and all is right, or the wait for
+ * them has an end and names what stands; then Finalize releases the streams.
+ * What has not come is not written, and nothing is written by halves.
+ */
+struct unsafe {
+    struct enq_lane lanes[2];
+    struct enq_buffer a, b;
+};
+
+static void unsafe_open(struct unsafe *u)
+{
+    enq_lane_open(&u->lanes[0]);
+    enq_lane_open_on(&u->lanes[1], u->lanes[0].cu);
+    enq_buffer_open(&u->a, ENQ_LARGE);
+    enq_buffer_open(&u->b, ENQ_LARGE);
+}
+
+/* Returns whether the stream ended by itself, and says so. */
+static bool unsafe_ends(const struct unsafe *u)
+{
+    int code = MPIX_Stream_synchronize(u->lanes[0].stream, 3);
+    bool ended = code == MPI_SUCCESS;
+
+    CHECK(ended || enq_class(code) == MPI_ERR_PENDING);
+    printf("rank %d: the streams %s\n", enq.rank, ended ? "ended" : "stood");
+    fflush(stdout);
+    MPI_Barrier(MPI_COMM_WORLD);
+    return ended;
+}
+
+/* The process can end, whatever stands. */
+static void unsafe_close(const struct unsafe *u)
+{
+    MPI_Finalize();
+    MGDS_CU(cuStreamSynchronize(u->lanes[0].cu));
+}
+
+static void unsafe_head_to_head(void)
+{
+    struct unsafe u;
+    int peer = enq.rank ^ 1;
+
+    unsafe_open(&u);
+    enq_fill(&u.a, (unsigned)enq.rank + 1);
+    enq_send(&u.lanes[0], &u.a, peer, 1);
+    enq_recv(&u.lanes[0], &u.b, peer, 1, MPI_STATUS_IGNORE);
+    if (unsafe_ends(&u))
+        enq_expect(&u.b, ENQ_LARGE, (unsigned)peer + 1);
+    unsafe_close(&u);
+}
+
+/* The order of R0's messages is not that of R1's receives: of two tags, or of
+ * two communicators. */
+static void unsafe_crossing(int tags, int comms)
+{
+    struct unsafe u;
+
+    unsafe_open(&u);
+    if (enq.rank == 0) {
+        enq_fill(&u.a, 1);
+        enq_fill(&u.b, 2);
+        enq_send(&u.lanes[0], &u.a, 1, 1);
+        enq_send(&u.lanes[comms], &u.b, 1, 1 + tags);
+    } else {
+        enq_recv(&u.lanes[comms], &u.b, 0, 1 + tags, MPI_STATUS_IGNORE);
+        enq_recv(&u.lanes[0], &u.a, 0, 1, MPI_STATUS_IGNORE);
+    }
+    if (unsafe_ends(&u) && enq.rank == 1) {
+        enq_expect(&u.a, ENQ_LARGE, 1);
+        enq_expect(&u.b, ENQ_LARGE, 2);
+    }
+    unsafe_close(&u);
+}
+
+static void unsafe_tags(void)
+{
+    unsafe_crossing(1, 0);
+}
+
+static void unsafe_communicators(void)
+{
+    unsafe_crossing(0, 1);
+}
+
+/* With one hardware queue a wait that stands holds every stream of the device:
+ * the program is told, and as above it can end. */
+static void one_hardware_queue(void)
+{
+    struct enq_lane one, two;
+    struct enq_buffer a, b;
+    int code;
+
+    enq_lane_open(&one);
+    enq_lane_open(&two);
+    enq_buffer_open(&a, 4096);
+    enq_buffer_open(&b, 4096);
+    if (enq.rank == 0) {
+        enq_recv(&one, &a, 1, 1, MPI_STATUS_IGNORE);
+        enq_send(&two, &b, 1, 1);
+    } else {
+        enq_recv(&two, &b, 0, 1, MPI_STATUS_IGNORE);
+        enq_send(&one, &a, 0, 1);
+    }
+    code = MPIX_Stream_synchronize(two.stream, 3);
+    CHECK(code == MPI_SUCCESS || enq_class(code) == MPI_ERR_PENDING);
+    printf("rank %d: the streams %s\n", enq.rank, code ? "stood" : "ended");
+    fflush(stdout);
+    MPI_Finalize();
+    MGDS_CU(cuStreamSynchronize(one.cu));
+    MGDS_CU(cuStreamSynchronize(two.cu));
+}
+
+/* The communicator's handler is the default one, which ends the job. */
+static void truncation_is_fatal(void)
+{
+    struct enq_lane lane;
+    struct enq_buffer b;
+
+    enq_lane_open(&lane);
+    enq_buffer_open(&b, enq.rank == 0 ? 100 : 200);
+    if (enq.rank == 1) {
+        enq_send(&lane, &b, 0, 1);
+        enq_hear(0); /* in vain */
+    } else {
+        enq_recv(&lane, &b, 1, 1, MPI_STATUS_IGNORE);
+        enq_sync(&lane);
+        MPIX_Send_enqueue(b.at, 1, MPI_BYTE, MPI_PROC_NULL, 1, lane.comm);
+        printf("not reached\n");
+    }
+}
+
+/* The program took its contexts down before MPI ended. */
+static void context_goes_before_finalize(void)
+{
+    CUresult (*reset)(CUdevice);
+    struct enq_lane lane;
+    struct enq_buffer b;
+
+    enq_lane_open(&lane);
+    enq_buffer_open(&b, 4096);
+    if (enq.rank == 0)
+        enq_send(&lane, &b, 1, 1);
+    else
+        enq_recv(&lane, &b, 0, 1, MPI_STATUS_IGNORE);
+    enq_sync(&lane);
+    MPI_Barrier(MPI_COMM_WORLD);
+    *(void **)&reset = mgds_libcuda_find("cuDevicePrimaryCtxReset", 11000);
+    CHECK(reset);
+    mgds_test_cu_check(reset(enq.device), "cuDevicePrimaryCtxReset");
+    MPI_Finalize();
+}
+
+/* An error that no call could return is MPI_Finalize's. */
+static void finalize_returns_errors(void)
+{
+    struct enq_lane lane;
+    struct enq_buffer large, small;
+
+    enq_lane_open(&lane);
+    ENQ_OK(MPI_Comm_set_errhandler(lane.comm, MPI_ERRORS_RETURN));
+    enq_buffer_open(&large, 8000);
+    enq_buffer_open(&small, 4000);
+    if (enq.rank == 0)
+        enq_send(&lane, &large, 1, 1);
+    else if (enq.rank == 1)
+        enq_recv(&lane, &small, 0, 1, MPI_STATUS_IGNORE);
+    enq_sync(&lane);
+    ENQ_OK(MPI_Comm_free(&lane.comm));
+    CHECK(MPI_Finalize() == (enq.rank == 1 ? MPI_ERR_TRUNCATE : MPI_SUCCESS));
+}
+
+int main(int argc, char **argv)
+{
+    static const struct enq_case cases[] = {
+        {"case27_finalize_drains", 2, finalize_drains},
+        {"case27_finalize_names_what_is_left", 2, finalize_names_what_is_left},
+        {"case02_large_crossing", 2, unsafe_tags},
+        {"case03_head_to_head", 2, unsafe_head_to_head},
+        {"case10_one_hardware_queue", 2, one_hardware_queue},
+        {"case12_large_crossing", 2, unsafe_communicators},
+        {"case16_truncation_is_fatal", 2, truncation_is_fatal},
+        {"case27_context_goes_before_finalize", 2,
+         context_goes_before_finalize},
+        {"case27_finalize_returns_errors", 2, finalize_returns_errors},
+        {"case27_abort_does_not_wait", 2, abort_does_not_wait},
+        {"case27_synchronize_has_an_end", 2, synchronize_has_an_end},
+        {0},
+    };
+
+    if (argc < 2) {
+        fprintf(stderr, "%s: name one case; see --list\n", argv[0]);
+        return 2;
+    }
+    return enq_main(argc, argv, "enq release", cases);
+}

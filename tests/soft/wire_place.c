@@ -1,0 +1,408 @@
+/* Processes and trips of the wire tests; see wire_place.h. */
+#include "tests/soft/wire_place.h"
+
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+const char *place_program;
+void (*place_when_back)(unsigned i);
+
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
+static struct trip *trips;
+static unsigned trip_count;
+static struct mgds_wire_peer *lost_peer;
+static int lost_rc;
+
+double place_now(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
+}
+
+/* mutex held. */
+static void wait_change(const struct timespec *end)
+{
+    int rc = pthread_cond_timedwait(&changed, &mutex, end);
+
+    if (rc != 0)
+        fail_msg("nothing came for %d s", WAIT_S);
+}
+
+static struct timespec patience(void)
+{
+    struct timespec end;
+
+    clock_gettime(CLOCK_REALTIME, &end);
+    end.tv_sec += WAIT_S;
+    return end;
+}
+
+/* The byte at i of message id, not the same in any two places nearby. */
+static unsigned char pattern(uint64_t id, size_t i)
+{
+    return (unsigned char)(i * 7 + (i >> 8) * 13 + id * 31 + 5);
+}
+
+static void fill(unsigned char *at, uint64_t id, size_t bytes)
+{
+    for (size_t i = 0; i < bytes; i++)
+        at[i] = pattern(id, i);
+}
+
+static void check(const unsigned char *at, uint64_t id, size_t bytes)
+{
+    for (size_t i = 0; i < bytes; i++) {
+        if (at[i] != pattern(id, i))
+            fail_msg("message %u differs at byte %zu", (unsigned)id, i);
+    }
+}
+
+static void *need(size_t bytes)
+{
+    void *memory = malloc(bytes ? bytes : 1);
+
+    if (!memory)
+        abort();
+    return memory;
+}
+
+static void free_trips(void)
+{
+    for (unsigned i = 0; i < trip_count; i++) {
+        free(trips[i].out);
+        free(trips[i].in);
+    }
+    free(trips);
+    trips = NULL;
+    trip_count = 0;
+}
+
+void place_trips(unsigned count, size_t (*bytes_of)(unsigned i))
+{
+    free_trips();
+    trips = need(count * sizeof(*trips));
+    trip_count = count;
+    for (unsigned i = 0; i < count; i++) {
+        size_t bytes = bytes_of(i);
+
+        trips[i] = (struct trip){
+            .bytes = bytes, .out = need(bytes), .in = need(bytes)};
+        fill(trips[i].out, i, bytes);
+        memset(trips[i].in, 0xee, bytes);
+    }
+}
+
+struct trip *place_trip(unsigned i)
+{
+    return &trips[i];
+}
+
+static void on_sent(void *arg, int rc)
+{
+    struct trip *trip = arg;
+
+    pthread_mutex_lock(&mutex);
+    trip->sent = true;
+    trip->sent_rc = rc;
+    pthread_cond_broadcast(&changed);
+    pthread_mutex_unlock(&mutex);
+}
+
+int place_go(struct mgds_wire_peer *peer, unsigned i)
+{
+    const struct place_head head = {.id = i, .bytes = trips[i].bytes};
+    const struct mgds_wire_message message = {
+        .kind = KIND_ECHO,
+        .head = &head,
+        .head_bytes = sizeof(head),
+        .body = trips[i].out,
+        .body_bytes = trips[i].bytes,
+        .done = on_sent,
+        .arg = &trips[i],
+    };
+
+    return mgds_wire_post(peer, &message);
+}
+
+static void back_body(void *arg, int rc)
+{
+    struct trip *trip = arg;
+
+    pthread_mutex_lock(&mutex);
+    trip->back = true;
+    trip->back_rc = rc;
+    pthread_cond_broadcast(&changed);
+    pthread_mutex_unlock(&mutex);
+    if (place_when_back)
+        place_when_back((unsigned)(trip - trips));
+}
+
+static int back_head(void *ctx, const void *head, size_t head_bytes,
+                     size_t body_bytes, void **where, void **arg)
+{
+    const struct place_head *it = head;
+
+    (void)ctx;
+    if (head_bytes != sizeof(*it) || it->id >= trip_count ||
+        body_bytes != trips[it->id].bytes)
+        abort();
+    *where = trips[it->id].in;
+    *arg = &trips[it->id];
+    if (body_bytes == 0)
+        back_body(*arg, 0);
+    return 0;
+}
+
+void place_all_back(void)
+{
+    const struct timespec end = patience();
+
+    for (unsigned i = 0; i < trip_count; i++) {
+        pthread_mutex_lock(&mutex);
+        while (!trips[i].back || !trips[i].sent)
+            wait_change(&end);
+        pthread_mutex_unlock(&mutex);
+        assert_int_equal(trips[i].sent_rc, 0);
+        assert_int_equal(trips[i].back_rc, 0);
+        check(trips[i].in, i, trips[i].bytes);
+    }
+}
+
+int place_sent(unsigned i)
+{
+    const struct timespec end = patience();
+
+    pthread_mutex_lock(&mutex);
+    while (!trips[i].sent)
+        wait_change(&end);
+    pthread_mutex_unlock(&mutex);
+    return trips[i].sent_rc;
+}
+
+static void on_lost(void *ctx, struct mgds_wire_peer *peer, int rc)
+{
+    (void)ctx;
+    pthread_mutex_lock(&mutex);
+    lost_peer = peer;
+    lost_rc = rc;
+    pthread_cond_broadcast(&changed);
+    pthread_mutex_unlock(&mutex);
+}
+
+int place_lost(struct mgds_wire_peer *peer)
+{
+    const struct timespec end = patience();
+
+    pthread_mutex_lock(&mutex);
+    while (lost_peer != peer)
+        wait_change(&end);
+    pthread_mutex_unlock(&mutex);
+    return lost_rc;
+}
+
+/* A message on its way through an echoing process. */
+struct echo {
+    struct place_head head;
+    struct mgds_wire_peer *peer;
+    unsigned char *body;
+};
+
+static struct mgds_wire_peer *echo_peer; /* set before the peer can send */
+
+static void echo_done(void *arg, int rc)
+{
+    struct echo *echo = arg;
+
+    (void)rc;
+    if (echo->peer != echo_peer)
+        mgds_wire_peer_put(echo->peer);
+    free(echo->body);
+    free(echo);
+}
+
+static void echo_body(void *arg, int rc)
+{
+    struct echo *echo = arg;
+    const struct mgds_wire_message message = {
+        .kind = KIND_BACK,
+        .head = &echo->head,
+        .head_bytes = sizeof(echo->head),
+        .body = echo->body,
+        .body_bytes = echo->head.bytes,
+        .done = echo_done,
+        .arg = echo,
+    };
+
+    if (rc != 0 || mgds_wire_post(echo->peer, &message) != 0)
+        echo_done(arg, rc);
+}
+
+/* Messages to oneself go back over the peer that stands for oneself. */
+static int echo_head(void *ctx, const void *head, size_t head_bytes,
+                     size_t body_bytes, void **where, void **arg)
+{
+    struct echo *echo = need(sizeof(*echo));
+    const void *address;
+    size_t bytes;
+
+    (void)ctx;
+    if (head_bytes != sizeof(echo->head))
+        abort();
+    memcpy(&echo->head, head, head_bytes);
+    if (echo->head.bytes != body_bytes)
+        abort();
+    echo->peer = echo_peer;
+    if (!echo_peer && (mgds_wire_address(&address, &bytes) != 0 ||
+                       mgds_wire_peer_get(&echo->peer, address, bytes) != 0))
+        abort();
+    echo->body = need(body_bytes);
+    *where = echo->body;
+    *arg = echo;
+    if (body_bytes == 0)
+        echo_body(echo, 0);
+    return 0;
+}
+
+void place_open(uint64_t close_ms)
+{
+    const struct mgds_wire_handler echo = {.head = echo_head,
+                                           .body = echo_body};
+    const struct mgds_wire_handler back = {.head = back_head,
+                                           .body = back_body};
+    const struct mgds_config config = {.wire_nap = 30, .wire_close = close_ms};
+
+    lost_peer = NULL;
+    CLAIM(mgds_wire_handle(KIND_ECHO, &echo) == 0);
+    CLAIM(mgds_wire_handle(KIND_BACK, &back) == 0);
+    mgds_wire_on_lost(on_lost, NULL);
+    CLAIM(mgds_wire_open(&config) == 0);
+}
+
+void place_close(void)
+{
+    mgds_wire_close();
+    free_trips();
+    place_when_back = NULL;
+}
+
+static bool transfer(ssize_t (*step)(int, void *, size_t), int fd, void *at,
+                     size_t bytes)
+{
+    size_t done = 0;
+
+    while (done < bytes) {
+        ssize_t n = step(fd, (char *)at + done, bytes - done);
+
+        if (n <= 0)
+            return false;
+        done += (size_t)n;
+    }
+    return true;
+}
+
+static ssize_t write_some(int fd, void *at, size_t bytes)
+{
+    return write(fd, at, bytes);
+}
+
+static bool tell_address(int fd)
+{
+    const void *address;
+    size_t bytes;
+
+    return mgds_wire_address(&address, &bytes) == 0 &&
+           transfer(write_some, fd, &bytes, sizeof(bytes)) &&
+           transfer(write_some, fd, (void *)(uintptr_t)address, bytes);
+}
+
+static struct mgds_wire_peer *hear_address(int fd)
+{
+    struct mgds_wire_peer *peer = NULL;
+    size_t bytes = 0;
+    void *address;
+
+    if (!transfer(read, fd, &bytes, sizeof(bytes)))
+        return NULL;
+    address = need(bytes);
+    if (transfer(read, fd, address, bytes))
+        mgds_wire_peer_get(&peer, address, bytes);
+    free(address);
+    return peer;
+}
+
+/* Not standard output: UCX writes its warnings there. */
+enum { CHILD_IN = 100, CHILD_OUT = 101 };
+
+static void become_child(int in, int out)
+{
+    if (dup2(in, CHILD_IN) < 0 || dup2(out, CHILD_OUT) < 0)
+        _exit(3);
+    execl(place_program, place_program, "echo", (char *)NULL);
+    _exit(4);
+}
+
+void place_child_start(struct place_child *child)
+{
+    int to[2] = {-1, -1};
+    int from[2] = {-1, -1};
+
+    CLAIM(pipe2(to, O_CLOEXEC) == 0 && pipe2(from, O_CLOEXEC) == 0);
+    child->pid = fork();
+    CLAIM(child->pid >= 0);
+    if (child->pid == 0)
+        become_child(to[0], from[1]);
+    close(to[0]);
+    close(from[1]);
+    child->to = to[1];
+    CLAIM(tell_address(child->to));
+    child->peer = hear_address(from[0]);
+    CLAIM(child->peer);
+    close(from[0]);
+}
+
+void place_child_end(struct place_child *child)
+{
+    int status;
+
+    close(child->to);
+    CLAIM(waitpid(child->pid, &status, 0) == child->pid);
+    assert_int_equal(status, 0);
+    mgds_wire_peer_put(child->peer);
+}
+
+void place_child_reap(struct place_child *child)
+{
+    int status;
+
+    CLAIM(waitpid(child->pid, &status, 0) == child->pid);
+    assert_true(WIFSIGNALED(status));
+    close(child->to);
+}
+
+int place_echo(void)
+{
+    const struct mgds_wire_handler echo = {.head = echo_head,
+                                           .body = echo_body};
+    const struct mgds_config config = {.wire_nap = 30, .wire_close = 2000};
+    char end;
+
+    if (mgds_wire_handle(KIND_ECHO, &echo) != 0 || mgds_wire_open(&config) != 0)
+        return 1;
+    echo_peer = hear_address(CHILD_IN);
+    if (!echo_peer || !tell_address(CHILD_OUT))
+        return 1;
+    if (read(CHILD_IN, &end, 1) != 0)
+        return 1;
+    mgds_wire_close();
+    return 0;
+}
