@@ -87,18 +87,23 @@ static int look(struct mgds_buffer *buffer)
     return rc == -EFAULT && pieces ? look_by_span(buffer) : rc;
 }
 
-/* 0 if the buffer is host memory for sure, without its layout: most are, and
- * have simple datatypes. Negative errno as mgds_ptr_find. */
-static int glance(const void *addr, size_t count, MPI_Datatype type)
+enum { MUST_LOOK = 2 };
+
+/* What the buffer is, without its layout: most have simple datatypes. 0: host
+ * memory; 1: GPU memory; MUST_LOOK; negative errno as mgds_ptr_find. */
+static int glance(struct mgds_buffer *buffer, MPI_Datatype type)
 {
     size_t size = mgds_type_basic_size(type), bytes;
     struct mgds_ptr ptr;
     int rc;
 
-    if (size == 0 || __builtin_mul_overflow(size, count, &bytes))
-        return 1;
-    rc = mgds_ptr_find(&ptr, addr, bytes);
-    return rc < 0 ? rc : mgds_ptr_is_gpu(&ptr);
+    if (size == 0 || __builtin_mul_overflow(size, buffer->count, &bytes))
+        return MUST_LOOK;
+    rc = mgds_ptr_find(&ptr, buffer->addr, bytes);
+    if (rc < 0 || !mgds_ptr_is_gpu(&ptr))
+        return rc;
+    buffer->ptr = ptr;
+    return 1;
 }
 
 int mgds_buffer_find(struct mgds_buffer *out, const void *addr, MPI_Count count,
@@ -120,17 +125,19 @@ int mgds_buffer_find(struct mgds_buffer *out, const void *addr, MPI_Count count,
 int mgds_buffer_look(struct mgds_buffer *out, const void *addr, MPI_Count count,
                      MPI_Datatype type)
 {
-    struct mgds_buffer buffer;
-    int rc;
+    struct mgds_buffer buffer = {.addr = (void *)addr};
+    int rc, kind;
 
     if (count <= 0 || addr == MPI_IN_PLACE)
         return 0;
-    rc = glance(addr, (size_t)count, type);
-    if (rc <= 0)
-        return rc;
-    rc = mgds_buffer_find(&buffer, addr, count, type);
+    buffer.count = (size_t)count;
+    kind = glance(&buffer, type);
+    if (kind <= 0)
+        return kind;
+    rc = mgds_type_layout(&buffer.layout, type);
     if (rc < 0)
         return rc == -EINVAL ? 0 : rc;
+    rc = kind == MUST_LOOK ? look(&buffer) : kind;
     if (rc == 1 && !mgds_aware_stages(&buffer.ptr))
         rc = 0;
     if (rc == 1)

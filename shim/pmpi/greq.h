@@ -6,6 +6,7 @@
 #define MGDS_PMPI_GREQ_H
 
 #include <stdbool.h>
+#include <stddef.h>
 
 #include "shim/pmpi/grequest.h"
 #include "shim/pmpi/staged.h"
@@ -14,6 +15,7 @@
 enum mgds_greq_phase {
     MGDS_GREQ_STARTED = 1,
     MGDS_GREQ_BELOW,
+    MGDS_GREQ_LANDED,
     MGDS_GREQ_COPYING,
     MGDS_GREQ_DONE,
 };
@@ -39,6 +41,29 @@ bool mgds_greq_driven_below(void);
 
 /* One step: 1 if it is done, else 0. Any thread. */
 int mgds_greq_poll(struct mgds_greq *greq);
+
+/*
+ * One step of many, by one thread: what has come below is copied up together
+ * (round.h), as soon as it is worth while. Those that wait for that stay
+ * claimed, to the end of the pass at the latest.
+ *
+ *   begin, step for each, end
+ */
+enum { MGDS_GREQ_TOGETHER = 16 };
+
+struct mgds_greq_pass {
+    struct mgds_greq *landed[MGDS_GREQ_TOGETHER];
+    int count;    /* of landed */
+    size_t bytes; /* of these */
+    int left;     /* were stepped and are not done */
+    bool tested;  /* some of them below: MPI made progress */
+};
+
+void mgds_greq_pass_begin(struct mgds_greq_pass *pass);
+void mgds_greq_pass_step(struct mgds_greq_pass *pass, struct mgds_greq *greq);
+
+/* True if all are done. */
+bool mgds_greq_pass_end(struct mgds_greq_pass *pass);
 
 /*
  * Between watch and watched the thread's completion call below reports errors

@@ -12,10 +12,15 @@
 
 #include "shim/base/alloc.h"
 #include "shim/base/log.h"
+#include "shim/gds/stage/round.h"
 #include "shim/pmpi/below.h"
 #include "shim/pmpi/errmap.h"
 #include "shim/pmpi/greq.h"
 #include "shim/pmpi/next.h"
+
+/* So many bytes keep a GPU's copy engine busy for as long as it takes to queue
+ * them: to wait for more would leave it idle. */
+#define TOGETHER_BYTES ((size_t)1 << 20)
 
 static _Thread_local struct {
     bool watching;
@@ -36,6 +41,21 @@ static int land(struct mgds_greq *greq)
     return greq->ops->landed(greq->state, &greq->status);
 }
 
+static void destroy_state(struct mgds_greq *greq)
+{
+    if (greq->state)
+        greq->ops->destroy(greq->state);
+    greq->state = NULL;
+}
+
+/* Its pinned memory serves the next one, however long the program leaves this
+ * request uncompleted. */
+static void end_copies(struct mgds_greq *greq)
+{
+    greq->phase = MGDS_GREQ_DONE;
+    destroy_state(greq);
+}
+
 /* Copies failed: that is the operation's error, unless it had one already. */
 static void fail(struct mgds_greq *greq, int rc)
 {
@@ -43,7 +63,7 @@ static void fail(struct mgds_greq *greq, int rc)
         greq->error = mgds_mpi_class(rc);
         greq->unsaid = rc;
     }
-    greq->phase = MGDS_GREQ_DONE;
+    end_copies(greq);
 }
 
 /* The receive below may win: then it was no cancel. */
@@ -62,15 +82,16 @@ static void step_own(struct mgds_greq *greq)
         return;
     if (rc < 0)
         error = rc;
-    if (error < 0)
-        fail(greq, error);
+    if (error < 0 && greq->error == MPI_SUCCESS) {
+        greq->error = mgds_mpi_class(error);
+        greq->unsaid = error;
+    }
     greq->phase = MGDS_GREQ_DONE;
 }
 
 static void step_below(struct mgds_greq *greq)
 {
     int flag = 0;
-    int rc;
 
     if (greq->ops->test) {
         step_own(greq);
@@ -79,9 +100,14 @@ static void step_below(struct mgds_greq *greq)
     cancel_below(greq);
     greq->error = (int)MGDS_NEXT(Test, 3)(
         (mgds_word)&greq->below, (mgds_word)&flag, (mgds_word)&greq->status);
-    if (!flag && greq->error == MPI_SUCCESS)
-        return;
-    rc = land(greq);
+    if (flag || greq->error != MPI_SUCCESS)
+        greq->phase = MGDS_GREQ_LANDED;
+}
+
+static void step_landed(struct mgds_greq *greq)
+{
+    int rc = land(greq);
+
     if (rc < 0)
         fail(greq, rc);
     else
@@ -95,25 +121,13 @@ static void step_copying(struct mgds_greq *greq)
     if (rc < 0)
         fail(greq, rc);
     else if (rc == 1)
-        greq->phase = MGDS_GREQ_DONE;
-}
-
-static void step(struct mgds_greq *greq)
-{
-    enum mgds_greq_phase before = greq->phase;
-
-    if (greq->phase == MGDS_GREQ_BELOW)
-        step_below(greq);
-    if (greq->phase == MGDS_GREQ_COPYING)
-        step_copying(greq);
-    if (greq->phase == MGDS_GREQ_DONE && before != MGDS_GREQ_DONE &&
-        !greq->freed)
-        MGDS_NEXT(Grequest_complete, 1)((mgds_word)greq->staged.handle);
+        end_copies(greq);
 }
 
 /*
  * A claim of this very thread was left behind by an error handler that jumped
- * out of the test below: the operation below is over then.
+ * out of a test below: of this operation, which is over then, or of another one
+ * of the pass.
  */
 static bool claim(struct mgds_greq *greq)
 {
@@ -124,22 +138,100 @@ static bool claim(struct mgds_greq *greq)
         return true;
     if (nobody != self())
         return false;
+    if (greq->phase == MGDS_GREQ_LANDED)
+        return true;
     greq->error = MPI_ERR_OTHER;
     if (greq->phase == MGDS_GREQ_BELOW)
         greq->phase = MGDS_GREQ_COPYING;
     return true;
 }
 
+static void release(struct mgds_greq_pass *pass, struct mgds_greq *greq,
+                    bool completed)
+{
+    if (completed && !greq->freed)
+        MGDS_NEXT(Grequest_complete, 1)((mgds_word)greq->staged.handle);
+    pass->left += greq->phase != MGDS_GREQ_DONE;
+    __atomic_store_n(&greq->claimed, NULL, __ATOMIC_RELEASE);
+}
+
+static void finish(struct mgds_greq_pass *pass, struct mgds_greq *greq,
+                   enum mgds_greq_phase before)
+{
+    if (greq->phase == MGDS_GREQ_COPYING)
+        step_copying(greq);
+    release(pass, greq,
+            greq->phase == MGDS_GREQ_DONE && before != MGDS_GREQ_DONE);
+}
+
+static void land_together(struct mgds_greq_pass *pass)
+{
+    mgds_round_begin();
+    for (int i = 0; i < pass->count; i++)
+        step_landed(pass->landed[i]);
+    mgds_round_end();
+    for (int i = 0; i < pass->count; i++) {
+        struct mgds_greq *greq = pass->landed[i];
+
+        if (greq->phase == MGDS_GREQ_COPYING)
+            finish(pass, greq, MGDS_GREQ_COPYING);
+        else
+            release(pass, greq, true);
+    }
+    pass->count = 0;
+    pass->bytes = 0;
+}
+
+static void keep_landed(struct mgds_greq_pass *pass, struct mgds_greq *greq)
+{
+    pass->landed[pass->count++] = greq;
+    pass->bytes += (size_t)mgds_below_bytes(&greq->status);
+    if (pass->count == MGDS_GREQ_TOGETHER || pass->bytes >= TOGETHER_BYTES)
+        land_together(pass);
+}
+
+void mgds_greq_pass_begin(struct mgds_greq_pass *pass)
+{
+    pass->count = 0;
+    pass->bytes = 0;
+    pass->left = 0;
+    pass->tested = false;
+}
+
+void mgds_greq_pass_step(struct mgds_greq_pass *pass, struct mgds_greq *greq)
+{
+    enum mgds_greq_phase before;
+
+    if (!claim(greq)) {
+        pass->left++;
+        return;
+    }
+    before = greq->phase;
+    if (before == MGDS_GREQ_BELOW) {
+        step_below(greq);
+        /* operations of our own do not look at MPI's network */
+        pass->tested = pass->tested || !greq->ops->test;
+    }
+    if (greq->phase == MGDS_GREQ_LANDED)
+        keep_landed(pass, greq);
+    else
+        finish(pass, greq, before);
+}
+
+bool mgds_greq_pass_end(struct mgds_greq_pass *pass)
+{
+    if (pass->count > 0)
+        land_together(pass);
+    return pass->left == 0;
+}
+
 int mgds_greq_poll(struct mgds_greq *greq)
 {
-    bool done;
+    struct mgds_greq_pass pass;
 
-    if (!claim(greq))
-        return 0;
-    step(greq);
-    done = greq->phase == MGDS_GREQ_DONE;
-    __atomic_store_n(&greq->claimed, NULL, __ATOMIC_RELEASE);
-    return done;
+    mgds_greq_pass_begin(&pass);
+    mgds_greq_pass_step(&pass, greq);
+    return mgds_greq_pass_end(&pass);
 }
 
 static int poll_staged(struct mgds_staged *staged)
@@ -149,7 +241,7 @@ static int poll_staged(struct mgds_staged *staged)
 
 static void destroy_greq(struct mgds_greq *greq)
 {
-    greq->ops->destroy(greq->state);
+    destroy_state(greq);
     free(greq);
 }
 
@@ -216,25 +308,30 @@ static int poll_one(void *state, MPI_Status *status)
     return MPI_SUCCESS;
 }
 
+/* A pass over all: whether they are done. */
+static bool drive(int count, void **states)
+{
+    struct mgds_greq_pass pass;
+    bool done;
+
+    mgds_greq_pass_begin(&pass);
+    for (int i = 0; i < count; i++)
+        mgds_greq_pass_step(&pass, states[i]);
+    done = mgds_greq_pass_end(&pass);
+    if (!done && !pass.tested)
+        mgds_below_progress();
+    return done;
+}
+
 /* Asks in turn rather than waiting below: MPICH 4.0.2 does not come back from
  * a Wait inside its wait function. */
 static int wait_all(int count, void **states, double timeout,
                     MPI_Status *status)
 {
-    int left = count;
-
     (void)timeout;
     (void)status;
-    while (left > 0) {
-        left = 0;
-        for (int i = 0; i < count; i++)
-            left += !mgds_greq_poll(states[i]);
-        if (left > 0) {
-            /* Operations of our own do not look at MPI's network. */
-            mgds_below_progress();
-            sched_yield();
-        }
-    }
+    while (!drive(count, states))
+        sched_yield();
     return MPI_SUCCESS;
 }
 

@@ -4,18 +4,20 @@
  * operation below is complete. Made with MPIX_Grequest_start, so that MPI's own
  * progress drives it, in whatever completion call.
  *
- *            arm            below complete        copies done
- *   STARTED ----> BELOW ---------------> COPYING ------------> DONE
- *      |            |  landed() says <0                         ^
- *      | drop       +-------------------------------------------+
+ *            arm        below complete      landed()         copies done
+ *   STARTED ----> BELOW ------------> LANDED -------> COPYING ---------> DONE
+ *      |                                |  landed() says <0               ^
+ *      | drop                           +---------------------------------+
  *      v
  *    (gone)
  *
  * STARTED  the application's handle exists, nothing was posted below yet
  * BELOW    the request below, or our own operation, is tested by poll and wait
  *          functions
+ * LANDED   kept back for a moment, so that several are copied up together
  * COPYING  landed() has queued copies; poll() is asked until they are done
- * DONE     completed; MPI asks for the status, then frees it (destroy())
+ * DONE     completed, and destroy() gave back what was behind it; MPI asks for
+ *          the status, then frees it
  *
  * Concurrency. The state is moved by whichever thread's completion call claims
  * it (one atomic word); another that comes meanwhile finds "not yet". No lock
@@ -39,7 +41,8 @@ struct mgds_greq_ops {
     /* 1: the copies are done (and whatever else must be); 0: not yet; or
      * negative errno. */
     int (*poll)(void *state);
-    /* The request is gone; so is the state. May be called without landed. */
+    /* The copies are done, or the request is gone; so is the state. May be
+     * called without landed. */
     void (*destroy)(void *state);
     /* Instead of a request of the MPI below: NULL, or an operation of our own
      * is behind it, which this tests (and landed and poll are not used).

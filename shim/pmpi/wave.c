@@ -77,23 +77,26 @@ void mgds_wave_fini(struct mgds_wave *wave)
 
 bool mgds_wave_drive(struct mgds_wave *wave)
 {
-    bool done = true;
+    struct mgds_greq_pass pass;
+    bool done;
 
+    mgds_greq_pass_begin(&pass);
     for (int i = 0; i < wave->count && wave->greqs > 0; i++) {
         struct mgds_greq *greq = mgds_greq_of(wave->drops[i].staged);
 
-        if (greq && !mgds_greq_poll(greq))
-            done = false;
+        if (greq)
+            mgds_greq_pass_step(&pass, greq);
     }
+    done = mgds_greq_pass_end(&pass);
+    if (!done && !pass.tested)
+        mgds_below_progress();
     return done;
 }
 
 void mgds_wave_drive_all(struct mgds_wave *wave)
 {
-    while (!mgds_wave_drive(wave)) {
-        mgds_below_progress();
+    while (!mgds_wave_drive(wave))
         sched_yield();
-    }
 }
 
 static int land_persistent(struct mgds_staged *staged, const MPI_Status *status,
@@ -217,7 +220,7 @@ static void note_greq(struct errors *errors, struct mgds_greq *greq)
 {
     int error = mgds_greq_error(greq);
 
-    for (int k = 0; k < errors->completed; k++)
+    for (int k = 0; error != MPI_SUCCESS && k < errors->completed; k++)
         if (errors->wave->drops[index_of(errors, k)].handle ==
             greq->staged.handle)
             note(errors, k, error);

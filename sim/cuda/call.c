@@ -2,10 +2,19 @@
  * context and its sticky error, capture. */
 #include "sim/cuda/state.h"
 
+#include <stdatomic.h>
 #include <unistd.h>
 
 #include "sim/cuda/capture.h"
 #include "sim/cuda/ctx.h"
+#include "sim/cuda/hooks.h"
+
+static _Atomic uint64_t calls;
+
+uint64_t mgds_sim_calls(void)
+{
+    return atomic_load_explicit(&calls, memory_order_relaxed);
+}
 
 /* The current context comes first: without one, or in a lost process, a call
  * says so whatever else is wrong with it. */
@@ -35,6 +44,7 @@ CUresult mgds_call_begin(struct mgds_call *call, unsigned needs)
 {
     CUresult rc;
 
+    atomic_fetch_add_explicit(&calls, 1, memory_order_relaxed);
     *call = (struct mgds_call){NULL, false};
     if (mgds_gpu_thread.host_function && !(needs & MGDS_NEED_LITTLE))
         return CUDA_ERROR_NOT_PERMITTED;

@@ -5,6 +5,7 @@
 #define MGDS_SIM_HOOKS_H
 
 #include <stddef.h>
+#include <stdint.h>
 
 /* The memory behind device addresses [ptr, ptr + bytes) of this process: a
  * descriptor (the caller closes it) and where in it ptr lies. 0, -EFAULT if
@@ -12,5 +13,9 @@
  * where it is), or another negative errno. Any thread, also before cuInit. */
 __attribute__((visibility("default"))) int
 mgds_sim_memory(const void *ptr, size_t bytes, int *fd, size_t *offset);
+
+/* How many calls of the driver this process has made so far, refused ones
+ * too. Any thread. */
+__attribute__((visibility("default"))) uint64_t mgds_sim_calls(void);
 
 #endif

@@ -198,6 +198,7 @@ static void freed_memory_is_an_error(void **state)
     struct stage_place place;
     struct mgds_bounce *plain, *packed;
     struct mgds_buffer buffer;
+    uint64_t up, down;
 
     (void)state;
     stage_open_place(&place);
@@ -207,9 +208,13 @@ static void freed_memory_is_an_error(void **state)
     copy_down(plain);
     copy_down(packed);
     stage_close_place(&place);
+    up = mgds_stats_value(MGDS_STAT_stage_bytes_up);
+    down = mgds_stats_value(MGDS_STAT_stage_bytes_down);
     assert_int_equal(mgds_bounce_up(plain, 0, 100), -EFAULT);
     assert_int_equal(mgds_bounce_up(packed, 0, 100), -EFAULT);
     assert_int_equal(mgds_bounce_down(plain, 0, 100), -EFAULT);
+    assert_int_equal(mgds_stats_value(MGDS_STAT_stage_bytes_up), up);
+    assert_int_equal(mgds_stats_value(MGDS_STAT_stage_bytes_down), down);
     assert_int_equal(mgds_bounce_poll(plain), 1);
     mgds_bounce_destroy(plain);
     mgds_bounce_destroy(packed);

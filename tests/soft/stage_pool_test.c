@@ -113,6 +113,28 @@ static void small_pieces_share_what_is_pinned(void **state)
     close_pool();
 }
 
+/* Pieces of two slabs, in either order. */
+static void the_piece_given_back_last_is_taken_first(void **state)
+{
+    struct mgds_piece *piece[16];
+
+    (void)state;
+    open_pool(256 * MIB);
+    for (int i = 0; i < 16; i++)
+        piece[i] = take(MIB / 4);
+    for (int first = 3; first < 16; first += 9) {
+        int last = 15 - first;
+
+        give(piece[first]);
+        give(piece[last]);
+        assert_ptr_equal(take(MIB / 4), piece[last]);
+        assert_ptr_equal(take(MIB / 4), piece[first]);
+    }
+    for (int i = 0; i < 16; i++)
+        give(piece[i]);
+    close_pool();
+}
+
 static void beyond_the_budget_memory_is_ordinary(void **state)
 {
     struct mgds_piece *piece[4], *extra;
@@ -180,6 +202,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(pieces_waste_little_and_do_not_overlap),
         cmocka_unit_test(small_pieces_share_what_is_pinned),
+        cmocka_unit_test(the_piece_given_back_last_is_taken_first),
         cmocka_unit_test(beyond_the_budget_memory_is_ordinary),
         cmocka_unit_test(a_larger_idle_piece_serves_beyond_the_budget),
         cmocka_unit_test(memory_that_no_message_needs_is_given_up),

@@ -358,6 +358,12 @@ static CUresult cuStreamIsCapturing(CUstream stream,
     return CUDA_SUCCESS;
 }
 
+static CUresult cuThreadExchangeStreamCaptureMode(CUstreamCaptureMode *mode)
+{
+    *mode = CU_STREAM_CAPTURE_MODE_GLOBAL;
+    return CUDA_SUCCESS;
+}
+
 static CUresult cuStreamBatchMemOp(CUstream stream, unsigned count,
                                    CUstreamBatchMemOpParams *ops,
                                    unsigned flags)

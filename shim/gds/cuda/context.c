@@ -6,6 +6,7 @@
 
 #include "shim/base/alloc.h"
 #include "shim/base/lock.h"
+#include "shim/base/tls.h"
 #include "shim/gds/cuda/driver.h"
 #include "shim/gds/cuda/result.h"
 
@@ -218,17 +219,48 @@ bool mgds_context_lives(const struct mgds_context *ctx)
            id == ctx->id;
 }
 
+/* The mode belongs to the thread, and the outermost pair gives it back. */
+static MGDS_TLS struct {
+    unsigned depth;
+    CUstreamCaptureMode mode;
+} thread;
+
+static void exchange_mode(CUstreamCaptureMode *mode)
+{
+    mgds_cu(mgds_driver()->cuThreadExchangeStreamCaptureMode(mode));
+}
+
+void mgds_capture_ignore(void)
+{
+    if (thread.depth++ > 0)
+        return;
+    thread.mode = CU_STREAM_CAPTURE_MODE_RELAXED;
+    exchange_mode(&thread.mode);
+}
+
+void mgds_capture_heed(void)
+{
+    if (--thread.depth == 0)
+        exchange_mode(&thread.mode);
+}
+
 /* The driver takes the handle of a destroyed context for a good one here
  * (H200, driver 580), but has no id for it. */
 int mgds_context_enter(const struct mgds_context *ctx)
 {
+    int rc;
+
     if (!mgds_context_lives(ctx))
         return -ESHUTDOWN;
-    return enter(mgds_driver(), ctx->handle);
+    rc = enter(mgds_driver(), ctx->handle);
+    if (rc == 0)
+        mgds_capture_ignore();
+    return rc;
 }
 
 void mgds_context_leave(void)
 {
+    mgds_capture_heed();
     leave(mgds_driver());
 }
 

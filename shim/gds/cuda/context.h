@@ -43,12 +43,20 @@ void mgds_context_put(struct mgds_context *ctx);
 /* Whether the driver still has this very context. */
 bool mgds_context_lives(const struct mgds_context *ctx);
 
-/* Makes ctx current for this thread, on top of what was. 0: then leave must
- * follow in the same thread; pairs may nest. -ESHUTDOWN: it is gone. Who kept
+/* Makes ctx current for this thread, on top of what was, and lets it do what a
+ * capture of the program's would forbid. 0: then leave must follow in the same
+ * thread; pairs may nest. -ESHUTDOWN: it is gone. Who kept
  * ctx from an earlier call asks mgds_context_lives first, for another context
  * may have got its handle. */
 int mgds_context_enter(const struct mgds_context *ctx);
 void mgds_context_leave(void);
+
+/* In between, captures of the program's, also of other threads, neither forbid
+ * this thread what may wait for the device, nor are spoilt by it: what we do is
+ * no part of them. Pairs may nest, also with enter and leave. No call of the
+ * program's may come in between. */
+void mgds_capture_ignore(void);
+void mgds_capture_heed(void);
 
 /* Forgets all contexts: tests only, when nobody holds one. */
 void mgds_context_fini(void);

@@ -7,7 +7,7 @@
 
 #include "shim/base/log.h"
 #include "shim/base/stats.h"
-#include "shim/gds/cuda/stream.h"
+#include "shim/gds/stage/round.h"
 #include "shim/gds/stage/shell.h"
 #include "shim/gds/stage/table.h"
 #include "shim/gds/stage/transfer.h"
@@ -135,7 +135,7 @@ static int fill(struct mgds_bounce *bounce, const struct mgds_buffer *user,
     bounce->ptr = user->ptr;
     bounce->form = form;
     bounce->queued = false;
-    bounce->recorded = false;
+    bounce->told = 0;
     rc = set_layout(bounce, user);
     if (rc < 0 || bounce->layout->size == 0)
         return rc;
@@ -208,7 +208,7 @@ static int queue(struct mgds_bounce *bounce, bool up, size_t first,
                  size_t bytes)
 {
     bool queued = false;
-    int rc = mgds_context_enter(bounce->stage->ctx);
+    int rc = mgds_round_enter(bounce->stage);
 
     if (rc < 0)
         return rc;
@@ -217,9 +217,9 @@ static int queue(struct mgds_bounce *bounce, bool up, size_t first,
         rc = mgds_transfer_queue(bounce, up, first, bytes, &queued);
     if (queued) {
         bounce->queued = true;
-        bounce->recorded = false;
+        bounce->ticket = mgds_clock_ticket(&bounce->stage->clock);
     }
-    mgds_context_leave();
+    mgds_round_leave();
     return rc;
 }
 
@@ -235,25 +235,33 @@ static size_t cut(const struct mgds_bounce *bounce, size_t first, size_t bytes)
 
 int mgds_bounce_down(struct mgds_bounce *bounce, size_t first, size_t bytes)
 {
+    int rc;
+
     bytes = cut(bounce, first, bytes);
     if (bytes == 0)
         return 0;
-    mgds_stats_add(MGDS_STAT_stage_bytes_down, bytes);
-    return queue(bounce, false, first, bytes);
+    rc = queue(bounce, false, first, bytes);
+    if (rc == 0)
+        mgds_stats_add(MGDS_STAT_stage_bytes_down, bytes);
+    return rc;
 }
 
 int mgds_bounce_up(struct mgds_bounce *bounce, size_t first, size_t bytes)
 {
+    int rc;
+
     bytes = cut(bounce, first, bytes);
     if (bytes == 0)
         return 0;
-    mgds_stats_add(MGDS_STAT_stage_bytes_up, bytes);
-    return queue(bounce, true, first, bytes);
+    rc = queue(bounce, true, first, bytes);
+    if (rc == 0)
+        mgds_stats_add(MGDS_STAT_stage_bytes_up, bytes);
+    return rc;
 }
 
 int mgds_bounce_poll(struct mgds_bounce *bounce)
 {
-    return mgds_shell_ask(bounce);
+    return mgds_shell_ask(bounce, false);
 }
 
 static uint64_t now_ns(void)
@@ -264,13 +272,15 @@ static uint64_t now_ns(void)
     return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
-/* The stream can be asked as it is; an event must be recorded first, which
- * costs a call, and the GPU a step. */
-static int look(struct mgds_bounce *bounce)
+static int look(struct mgds_bounce *bounce, int times)
 {
-    if (bounce->recorded)
-        return mgds_event_query(&bounce->event);
-    return mgds_stream_query(bounce->stage->stream);
+    int rc = 0;
+
+    mgds_capture_ignore();
+    while (rc == 0 && times-- > 0)
+        rc = mgds_clock_glance(&bounce->stage->clock, bounce->ticket);
+    mgds_capture_heed();
+    return rc;
 }
 
 /* How a copy is waited for is decided here alone: by asking, which sees the end
@@ -278,19 +288,18 @@ static int look(struct mgds_bounce *bounce)
 static int settle(struct mgds_bounce *bounce, void (*idle)(void))
 {
     uint64_t end = now_ns() + SPIN_NS;
-    int rc;
+    int times = idle ? 1 : ASKS, rc;
 
     do {
-        for (int i = 0; i < ASKS; i++) {
-            rc = look(bounce);
+        for (int i = 0; i < ASKS; i += times) {
+            rc = look(bounce, times);
             if (rc != 0)
                 return rc < 0 ? rc : 0;
             if (idle)
                 idle();
         }
     } while (now_ns() < end);
-    rc = mgds_shell_record(bounce);
-    return rc < 0 ? rc : mgds_event_synchronize(&bounce->event);
+    return mgds_clock_sleep(&bounce->stage->clock, bounce->ticket);
 }
 
 int mgds_bounce_wait(struct mgds_bounce *bounce, void (*idle)(void))

@@ -91,8 +91,9 @@ int mgds_bounce_down(struct mgds_bounce *bounce, size_t first, size_t bytes);
 int mgds_bounce_up(struct mgds_bounce *bounce, size_t first, size_t bytes);
 
 /* 1 if all queued copies are done, or none ever was; 0 not yet; or the error
- * of the work, told once: then nothing is under way any more. Costs a driver
- * call only while something is queued. */
+ * of the work, told once: then nothing is under way any more. Where many are
+ * polled in turn, what the driver says to one serves all of them (clock.h); the
+ * same one that polls twice gets an answer of its own. */
 int mgds_bounce_poll(struct mgds_bounce *bounce);
 
 /* Polls briefly, then sleeps, until they are done: 0, or the error. idle, if

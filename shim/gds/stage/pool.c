@@ -42,7 +42,7 @@ struct entry {
 struct slab {
     struct mgds_pool *pool;
     struct mgds_pinned *pinned;
-    struct slab *next;
+    struct slab *next, *previous;
     struct entry *idle;
     unsigned class, entries, idles;
     uint64_t last; /* the pool's takes when a piece came back */
@@ -152,22 +152,50 @@ static void give_up(struct slab *slab)
     mgds_pinned_destroy(slab->pinned);
 }
 
+static void remove_locked(struct mgds_pool *pool, struct slab *slab)
+{
+    if (slab->previous)
+        slab->previous->next = slab->next;
+    else
+        pool->slabs[slab->class] = slab->next;
+    if (slab->next)
+        slab->next->previous = slab->previous;
+}
+
+static void put_first_locked(struct mgds_pool *pool, struct slab *slab)
+{
+    struct slab *first = pool->slabs[slab->class];
+
+    slab->previous = NULL;
+    slab->next = first;
+    if (first)
+        first->previous = slab;
+    pool->slabs[slab->class] = slab;
+}
+
+static void move_first_locked(struct mgds_pool *pool, struct slab *slab)
+{
+    if (pool->slabs[slab->class] == slab)
+        return;
+    remove_locked(pool, slab);
+    put_first_locked(pool, slab);
+}
+
 /* Takes idle slabs out of a class: those not used since. */
 static struct slab *take_idle_locked(struct mgds_pool *pool, unsigned class,
                                      uint64_t since)
 {
-    struct slab **at = &pool->slabs[class], *idle = NULL;
+    struct slab *slab = pool->slabs[class], *idle = NULL;
 
-    while (*at) {
-        struct slab *slab = *at;
+    while (slab) {
+        struct slab *next = slab->next;
 
         if (slab->idles == slab->entries && slab->last <= since) {
-            *at = slab->next;
+            remove_locked(pool, slab);
             slab->next = idle;
             idle = slab;
-        } else {
-            at = &slab->next;
         }
+        slab = next;
     }
     return idle;
 }
@@ -214,17 +242,14 @@ size_t mgds_pool_pinned(struct mgds_pool *pool)
  * the others fall idle together. */
 static struct entry *pop_locked(struct mgds_pool *pool, unsigned class)
 {
-    struct slab **at = &pool->slabs[class], *slab;
+    struct slab *slab = pool->slabs[class];
     struct entry *entry;
 
-    while (*at && !(*at)->idle)
-        at = &(*at)->next;
-    slab = *at;
+    while (slab && !slab->idle)
+        slab = slab->next;
     if (!slab)
         return NULL;
-    *at = slab->next;
-    slab->next = pool->slabs[class];
-    pool->slabs[class] = slab;
+    move_first_locked(pool, slab);
     entry = slab->idle;
     slab->idle = entry->next;
     slab->idles--;
@@ -311,8 +336,7 @@ static struct entry *grow(struct mgds_pool *pool, unsigned class, size_t size)
     __atomic_fetch_add(&pool->refs, 1, __ATOMIC_RELAXED);
     mgds_lock_acquire(&pool->lock);
     slab->last = pool->takes;
-    slab->next = pool->slabs[class];
-    pool->slabs[class] = slab;
+    put_first_locked(pool, slab);
     entry = pop_locked(pool, class);
     mgds_lock_release(&pool->lock);
     return entry;
@@ -423,5 +447,6 @@ void mgds_pool_give(struct mgds_pool *pool, struct mgds_piece *piece)
     slab->idle = entry;
     slab->idles++;
     slab->last = pool->takes;
+    move_first_locked(pool, slab);
     mgds_lock_release(&pool->lock);
 }

@@ -9,6 +9,8 @@
  *   budget    MPIX_GDS_STAGE_POOL bytes a context; beyond it a larger idle
  *             piece serves, then ordinary memory, which is copied more slowly
  *
+ * The piece given back last is taken first: it may still be in a cache.
+ *
  * It grows by need and shrinks by itself: slabs that no message needed while
  * many others were served are given up, at the next safe point (defer.h).
  *

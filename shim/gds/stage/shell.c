@@ -6,20 +6,8 @@
 
 #include "shim/base/alloc.h"
 
-/* Idle shells, and so events, that a stage keeps. */
+/* Idle shells that a stage keeps. */
 enum { MOST_IDLE = 1024 };
-
-int mgds_shell_record(struct mgds_bounce *shell)
-{
-    int rc;
-
-    if (shell->recorded)
-        return 0;
-    rc = mgds_event_record(&shell->event, shell->stage->stream);
-    if (rc == 0)
-        shell->recorded = true;
-    return rc;
-}
 
 void mgds_shell_over(struct mgds_bounce *shell, int rc)
 {
@@ -28,28 +16,17 @@ void mgds_shell_over(struct mgds_bounce *shell, int rc)
         shell->piece = NULL;
 }
 
-/* The event is gone with its context: the driver must not see it again. */
-int mgds_shell_ask(struct mgds_bounce *shell)
+int mgds_shell_ask(struct mgds_bounce *shell, bool anew)
 {
     int rc;
 
     if (!shell->queued)
         return 1;
-    if (!mgds_context_lives(shell->stage->ctx))
-        rc = -ESHUTDOWN;
-    else
-        rc = mgds_shell_record(shell);
-    if (rc == 0)
-        rc = mgds_event_query(&shell->event);
+    rc = mgds_clock_poll(&shell->stage->clock, shell->ticket,
+                         anew ? NULL : &shell->told);
     if (rc != 0)
         mgds_shell_over(shell, rc);
     return rc;
-}
-
-static void end(struct mgds_bounce *shell)
-{
-    mgds_event_fini(&shell->event);
-    free(shell);
 }
 
 /* What was staged is given back, and the shell waits for the next: all are
@@ -101,11 +78,10 @@ void mgds_shell_give(struct mgds_bounce *shell)
 {
     struct mgds_stage *stage = shell->stage;
 
-    if (mgds_shell_ask(shell) == 0) {
+    if (mgds_shell_ask(shell, true) == 0) {
         if (put_late(stage, shell))
             return;
-        mgds_event_synchronize(&shell->event);
-        shell->queued = false;
+        mgds_shell_over(shell, mgds_clock_sleep(&stage->clock, shell->ticket));
     }
     recycle(stage, shell);
     mgds_stage_put(stage);
@@ -151,33 +127,17 @@ static struct mgds_bounce *pop(struct mgds_stage *stage, bool *late)
     return shell;
 }
 
-static int create(struct mgds_bounce **out, struct mgds_stage *stage)
-{
-    struct mgds_bounce *shell =
-        (struct mgds_bounce *)mgds_calloc(1, sizeof(*shell));
-    int rc;
-
-    if (!shell)
-        return -ENOMEM;
-    rc = mgds_event_init(&shell->event, stage->ctx);
-    if (rc < 0) {
-        free(shell);
-        return rc;
-    }
-    *out = shell;
-    return 0;
-}
-
 int mgds_shell_take(struct mgds_bounce **out, struct mgds_stage *stage)
 {
     bool late;
     struct mgds_bounce *shell = pop(stage, &late);
-    int rc = shell ? 0 : create(&shell, stage);
 
+    if (!shell)
+        shell = (struct mgds_bounce *)mgds_calloc(1, sizeof(*shell));
     if (late)
         reap(stage);
-    if (rc < 0)
-        return rc;
+    if (!shell)
+        return -ENOMEM;
     shell->stage = stage;
     *out = shell;
     return 0;
@@ -189,5 +149,5 @@ void mgds_shell_forget(struct mgds_stage *stage)
     bool late;
 
     for (shell = pop(stage, &late); shell; shell = pop(stage, &late))
-        end(shell);
+        free(shell);
 }

@@ -1,5 +1,5 @@
 /* What is behind a bounce, for the files of this folder: a shell that is used
- * again with its event, and what it stages at the moment. */
+ * again, and what it stages at the moment. */
 #ifndef MGDS_STAGE_SHELL_H
 #define MGDS_STAGE_SHELL_H
 
@@ -7,7 +7,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "shim/gds/cuda/event.h"
 #include "shim/gds/cuda/ptr.h"
 #include "shim/gds/stage/bounce.h"
 #include "shim/gds/stage/pool.h"
@@ -23,9 +22,9 @@ enum mgds_way {
 struct mgds_bounce {
     struct mgds_bounce *next; /* of the idle, of the late */
     struct mgds_stage *stage; /* a reference while in use */
-    struct mgds_event event;  /* behind what was queued last, if recorded */
-    bool queued;              /* something may be under way */
-    bool recorded;
+    bool queued;              /* something may be under way: */
+    uint64_t ticket;          /* the last of it */
+    uint64_t told;            /* which answer of the clock */
 
     /* what is staged: user + offset and base + offset (mgds_offset_from) */
     char *user;
@@ -48,25 +47,22 @@ static inline char *mgds_offset_from(const char *from, ptrdiff_t bytes)
     return (char *)((uintptr_t)from + (uintptr_t)bytes);
 }
 
-/* A shell with an event, for the stage: it takes the caller's reference over
- * if it succeeds. May make an event in the driver. -ENOMEM, -ESHUTDOWN. */
+/* A shell for the stage: it takes the caller's reference over if it succeeds.
+ * -ENOMEM. */
 int mgds_shell_take(struct mgds_bounce **out, struct mgds_stage *stage);
 
 /* Gives a shell back, with all that it holds; if work is under way, then when
  * that is done. */
 void mgds_shell_give(struct mgds_bounce *shell);
 
-/* Puts the event behind what was queued, if it is not there yet: only who asks
- * again and again needs one. */
-int mgds_shell_record(struct mgds_bounce *shell);
-
 /* The copies are over, with this error or not. Unless the context broke, what
  * cannot be asked for may still run (a capture of the program's forbids to
  * ask): then the piece is never used again. */
 void mgds_shell_over(struct mgds_bounce *shell, int rc);
 
-/* Whether what was queued is done: 1, 0, or the error of it. */
-int mgds_shell_ask(struct mgds_bounce *shell);
+/* Whether what was queued is done: 1, 0, or the error of it. anew: by asking
+ * the driver, whatever others were told. */
+int mgds_shell_ask(struct mgds_bounce *shell, bool anew);
 
 /* Before a stage is forgotten: gives back late shells whose work is done; true
  * if none is left, and then none will come. The caller has a reference. */

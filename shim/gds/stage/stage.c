@@ -24,6 +24,7 @@ static void destroy(struct mgds_stage *stage)
     mgds_shell_forget(stage);
     mgds_pack_unload(stage->kernel, stage->ctx);
     mgds_pool_destroy(stage->pool);
+    mgds_clock_fini(&stage->clock);
     mgds_lock_fini(&stage->lock);
     mgds_context_put(stage->ctx);
     free(stage);
@@ -55,14 +56,19 @@ static int create(struct mgds_stage **out, struct mgds_context *ctx)
     rc = mgds_stream_own(&stage->stream, ctx);
     if (rc < 0)
         goto fini_lock;
-    rc = mgds_pool_create(&stage->pool, ctx, mgds_ctx()->config.stage_pool);
+    rc = mgds_clock_init(&stage->clock, ctx, stage->stream);
     if (rc < 0)
         goto fini_lock;
+    rc = mgds_pool_create(&stage->pool, ctx, mgds_ctx()->config.stage_pool);
+    if (rc < 0)
+        goto fini_clock;
     stage->ctx = ctx;
     stage->refs = 1;
     mgds_pack_load(&stage->kernel, ctx, stage->stream);
     *out = stage;
     return 0;
+fini_clock:
+    mgds_clock_fini(&stage->clock);
 fini_lock:
     mgds_lock_fini(&stage->lock);
 free_stage:

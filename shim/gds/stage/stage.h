@@ -1,7 +1,7 @@
 /*
- * What staging has in each context: a stream, a pool of pinned memory, the
- * pack kernels, and bounces that are used again. Made when the engine first
- * meets a context, so that later nothing of the driver is made.
+ * What staging has in each context: a stream and its clock, a pool of pinned
+ * memory, the pack kernels, and bounces that are used again. Made when the
+ * engine first meets a context, so that later nothing of the driver is made.
  *
  * Concurrency. All stages are in one list under stages_lock (REGISTRY), found
  * by the context's object; the list holds one reference. A stage's idle and
@@ -17,6 +17,7 @@
 #include "shim/base/lock.h"
 #include "shim/gds/cuda/context.h"
 #include "shim/gds/cuda/ptr.h"
+#include "shim/gds/stage/clock.h"
 #include "shim/gds/stage/pool.h"
 
 struct mgds_bounce;
@@ -24,6 +25,7 @@ struct mgds_bounce;
 struct mgds_stage {
     struct mgds_context *ctx;
     void *stream;
+    struct mgds_clock clock; /* of the stream */
     struct mgds_pool *pool;
     void *kernel;  /* of pack.h; NULL: none could be loaded */
     unsigned refs; /* atomic */

@@ -160,6 +160,29 @@ static void exchanged_mode_allows_an_unsafe_call(void)
     OK(cu.MemFree(at));
 }
 
+/* What a library does beside a capture that it is no part of. */
+static void exchanged_mode_leaves_a_global_capture_alone(void)
+{
+    CUstream s = mgds_free_stream(), other = mgds_free_stream();
+    CUevent e = mgds_event(CU_EVENT_DISABLE_TIMING);
+    CUstreamCaptureMode mode = RELAXED;
+    CUgraph graph = NULL;
+    CUdeviceptr at = 0;
+
+    OK(cu.StreamBeginCapture(s, GLOBAL));
+    OK(cu.ThreadExchangeStreamCaptureMode(&mode));
+    EXPECT_CU(CUDA_SUCCESS, cu.MemAlloc(&at, 4096));
+    EXPECT_CU(CUDA_SUCCESS, cu.EventRecord(e, other));
+    EXPECT_CU(CUDA_SUCCESS, cu.EventSynchronize(e));
+    EXPECT_CU(CUDA_SUCCESS, cu.EventQuery(e));
+    EXPECT_CU(CUDA_SUCCESS, cu.StreamQuery(other));
+    EXPECT_CU(CUDA_SUCCESS, cu.MemFree(at));
+    OK(cu.ThreadExchangeStreamCaptureMode(&mode));
+    EXPECT_EQ(RELAXED, mode);
+    EXPECT_CU(CUDA_SUCCESS, cu.StreamEndCapture(s, &graph));
+    OK(cu.GraphDestroy(graph));
+}
+
 const struct mgds_case mgds_cases_capmode[] = {
     CASE(thread_ends_its_own_captures_only, 0, ALONE),
     CASE(relaxed_capture_ends_in_any_thread),
@@ -169,5 +192,6 @@ const struct mgds_case mgds_cases_capmode[] = {
     CASE(global_capture_refuses_other_threads_allocations),
     CASE(thread_local_capture_leaves_other_threads_alone),
     CASE(exchanged_mode_allows_an_unsafe_call),
+    CASE(exchanged_mode_leaves_a_global_capture_alone),
     CASE_END,
 };
