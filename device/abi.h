@@ -41,36 +41,52 @@ struct mgds_flag_args {
 };
 MGDS_STATIC_ASSERT(sizeof(struct mgds_flag_args) == 40, "five words");
 
-/* mgds_push_kernel: one block, any number of threads. The bytes of src go, with
- * the serial, as units of a ring to `units`, one unit if there are none; and as
- * they are to `also`, in pinned memory (8-byte aligned, as `units` is to 16).
- * Either may be 0. Then *flag = value, if flag is not 0: src was read, and the
- * plain bytes are visible before it. */
+/* What the push and take kernels of one stream have in its GPU's own memory; 0
+ * when made. */
+struct mgds_cell {
+    uint64_t passed; /* the value of the last take that is through */
+    uint32_t ticket; /* 0 before a launch and after it */
+    uint32_t reserved;
+};
+
+/* mgds_push_kernel: any number of blocks; more than one need `cell`, a struct
+ * mgds_cell, if flag is not 0. The bytes of src go, with the serial, as units
+ * of a ring to `units`, one unit if there are none; and as they are to `also`,
+ * in pinned memory (8-byte aligned, as `units` is to 16). Either may be 0. Then
+ * *flag = value, if flag is not 0: src was read, and the plain bytes are
+ * visible before it. */
 struct mgds_push_args {
     uint64_t src;
     uint64_t bytes;
     uint64_t units;
     uint64_t serial;
     uint64_t also;
+    uint64_t cell;
     uint64_t flag;
     uint64_t value;
 };
-MGDS_STATIC_ASSERT(sizeof(struct mgds_push_args) == 56, "seven words");
+MGDS_STATIC_ASSERT(sizeof(struct mgds_push_args) == 64, "eight words");
 
 /* In the first word of a record: nothing will come. */
 #define MGDS_TAKE_NONE UINT64_MAX
 
 enum mgds_take_form { MGDS_TAKE_UNITS, MGDS_TAKE_BYTES };
 
-/* mgds_take_kernel: one block, any number of threads. First *came = came_value,
- * if came is not 0: the stream has come here. Waits until all units of
- * a message of `length` bytes carry the serial, and stores what fits into the
- * `bytes` bytes at dst. If `record` is not 0 it says what to take, in four
- * words of host memory: the serial (or any number but 0 and MGDS_TAKE_NONE),
- * written last; where; the length; the form: units of a ring, or plain bytes of
- * pinned memory that are there already. 0 there: not known yet. Then, also if
- * there was nothing and if it gave up because the word at `abort` (host memory,
- * may be 0) is not 0, *flag = value, if flag is not 0. */
+/* mgds_take_kernel: any number of blocks; more than one need `cell`. Waits
+ * until all units of a message of `length` bytes carry the serial, and stores
+ * what fits into the `bytes` bytes at dst. If `record` is not 0 it says what to
+ * take, in four words of host memory: the serial (or any number but 0 and
+ * MGDS_TAKE_NONE), written last; where; the length; the form: units of a ring,
+ * or plain bytes of pinned memory that are there already. 0 there: not known
+ * yet; then *came = came_value, if came is not 0: the stream has come here, and
+ * who is to fill the record may have to know. At the end, also if there was
+ * nothing and if it gave up because the word at `abort` (host memory, may be 0)
+ * is not 0, unless value is 0: cell->passed = value, if cell is not 0, once all
+ * units were read; then *flag = value, if flag is not 0, once the data is
+ * visible, too. A store
+ * to host memory makes the end of a kernel a microsecond longer (measured): so
+ * flag is for now and then, and the cell for whoever asks in between
+ * (mgds_tell_kernel). */
 struct mgds_take_args {
     uint64_t dst;
     uint64_t bytes;
@@ -79,11 +95,22 @@ struct mgds_take_args {
     uint64_t length;
     uint64_t record;
     uint64_t abort;
-    uint64_t flag;
-    uint64_t value;
     uint64_t came;
     uint64_t came_value;
+    uint64_t cell;
+    uint64_t flag;
+    uint64_t value;
 };
-MGDS_STATIC_ASSERT(sizeof(struct mgds_take_args) == 88, "eleven words");
+MGDS_STATIC_ASSERT(sizeof(struct mgds_take_args) == 96, "twelve words");
+
+/* mgds_tell_kernel: one thread. *to = *from, a word of the GPU's own memory,
+ * then *done = number. */
+struct mgds_tell_args {
+    uint64_t from;
+    uint64_t to;
+    uint64_t done;
+    uint64_t number;
+};
+MGDS_STATIC_ASSERT(sizeof(struct mgds_tell_args) == 32, "four words");
 
 #endif

@@ -15,6 +15,7 @@ static const struct mgds_kernel kernels[] = {
     MGDS_KERNEL_ROW(mgds_pack_kernel, struct mgds_pack_args),
     MGDS_KERNEL_ROW(mgds_push_kernel, struct mgds_push_args),
     MGDS_KERNEL_ROW(mgds_take_kernel, struct mgds_take_args),
+    MGDS_KERNEL_ROW(mgds_tell_kernel, struct mgds_tell_args),
 };
 
 #include "device/kernels.h"

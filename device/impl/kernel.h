@@ -2,7 +2,9 @@
  * function, by the host compiler as a function that the software GPU calls for
  * each thread it runs. C and C++.
  *
- * A kernel takes one struct by value and knows where it is from `self`. Code
+ * A kernel takes one struct by value and knows where it is from `self`. It may
+ * be launched before the one ahead of it is through (mgds_kernel_launch): so
+ * the first thing that each does is to wait for that. Code
  * must be right for any number of threads a block: the host runs few
  * (MPIX_SIM_BLOCK_THREADS), whatever the launch says. */
 #ifndef MGDS_DEVICE_KERNEL_H
@@ -64,6 +66,7 @@ MGDS_FN void mgds_self_pause(const struct mgds_self *self)
         self.threads = blockDim.x;                                             \
         self.block = blockIdx.x;                                               \
         self.blocks = gridDim.x;                                               \
+        mgds_grid_wait();                                                      \
         name##_body(&self, &args);                                             \
     }
 

@@ -196,8 +196,10 @@ MGDS_FN void mgds_mem_pause(void)
 }
 
 /* Programmatic dependent launch. `wait`: what the kernel before in the stream
- * did is there from here on; a kernel launched so does nothing before it.
- * `ready`: the kernel behind may start. No effect without the attribute. */
+ * did is there from here on; all kernels of ours begin with it. `ready`: the
+ * kernel behind may be launched, and stand in its wait: only where this one
+ * waits for nobody any more, since what is behind may take all the room that
+ * there is on the GPU. No effect without the attribute. */
 MGDS_FN void mgds_grid_wait(void)
 {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900

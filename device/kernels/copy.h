@@ -67,7 +67,6 @@ MGDS_FN void mgds_copy_kernel_body(const struct mgds_self *self,
     uint64_t head = (16 - (a->dst & 15)) & 15;
     uint64_t bytes, tail;
 
-    mgds_grid_wait();
     bytes = mgds_limit_bytes(self, a->limit, 0, a->bytes);
     if ((a->dst ^ a->src) & 15 || bytes < 64) {
         mgds_copy_bytes(self, a, 0, bytes);

@@ -25,7 +25,6 @@ MGDS_FN int mgds_flag_await(const struct mgds_self *self,
 MGDS_FN void mgds_flag_kernel_body(const struct mgds_self *self,
                                    const struct mgds_flag_args *a)
 {
-    mgds_grid_wait();
     if (self->block != 0 || self->thread != 0)
         return;
     if (a->wait && !mgds_flag_await(self, a))

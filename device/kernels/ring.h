@@ -1,9 +1,13 @@
-/* Short messages by rings: the push and the take kernel; mgds_push_args and
- * mgds_take_args say what they promise.
+/* Short messages by rings: the push, the take and the tell kernel;
+ * mgds_push_args, mgds_take_args and mgds_tell_args say what they promise.
  *
  * A unit is 8 bytes of data and the serial of the message, written by one
  * 16-byte store and read by one 16-byte load: whoever finds the serial has the
- * data, without a fence or a flag. Each thread has every n-th unit. */
+ * data, without a fence or a flag. Each thread of the grid has every n-th unit.
+ *
+ * What follows in the stream may start early (mgds_grid_ready) where that can
+ * keep nobody from coming: a push waits for nobody; a take has its message by
+ * then. */
 #ifndef MGDS_DEVICE_KERNELS_RING_H
 #define MGDS_DEVICE_KERNELS_RING_H
 
@@ -39,14 +43,44 @@ MGDS_FN void mgds_ring_store(uint64_t to, uint64_t word, uint64_t bytes)
         mgds_store8((uint8_t *)(uintptr_t)(to + i), (uint8_t)(word >> 8 * i));
 }
 
+MGDS_FN uint64_t mgds_ring_first(const struct mgds_self *self)
+{
+    return (uint64_t)self->block * self->threads + self->thread;
+}
+
+MGDS_FN uint64_t mgds_ring_stride(const struct mgds_self *self)
+{
+    return (uint64_t)self->blocks * self->threads;
+}
+
+/* True in one thread of the grid, when all threads have come here. Their stores
+ * then come before its, for the system if `system`: a block's own by the
+ * barrier, the other blocks' by their tickets. */
+MGDS_FN int mgds_ring_is_last(const struct mgds_self *self,
+                              struct mgds_cell *cell, int system)
+{
+    mgds_block_sync(self);
+    if (self->thread != 0)
+        return 0;
+    if (self->blocks == 1)
+        return 1;
+    if (system)
+        mgds_fence_sys();
+    if (mgds_add_gpu32(&cell->ticket, 1) != self->blocks - 1)
+        return 0;
+    mgds_store_relaxed32(&cell->ticket, 0);
+    return 1;
+}
+
 MGDS_FN void mgds_push_kernel_body(const struct mgds_self *self,
                                    const struct mgds_push_args *a)
 {
     struct mgds_unit *unit = (struct mgds_unit *)(uintptr_t)a->units;
     uint64_t units = mgds_ring_units(a->bytes);
 
-    mgds_grid_wait();
-    for (uint64_t i = self->thread; i < units; i += self->threads) {
+    mgds_grid_ready();
+    for (uint64_t i = mgds_ring_first(self); i < units;
+         i += mgds_ring_stride(self)) {
         uint64_t left = a->bytes > 8 * i ? a->bytes - 8 * i : 0;
         struct mgds_unit v = {mgds_ring_load(a->src + 8 * i, left), a->serial};
 
@@ -55,11 +89,9 @@ MGDS_FN void mgds_push_kernel_body(const struct mgds_self *self,
         if (a->also)
             mgds_ring_store(a->also + 8 * i, v.data, left);
     }
-    if (!a->flag)
-        return;
-    mgds_block_sync(self);
     /* the plain bytes of all threads before the flag */
-    if (self->thread == 0)
+    if (a->flag &&
+        mgds_ring_is_last(self, (struct mgds_cell *)(uintptr_t)a->cell, 1))
         mgds_store_release64((uint64_t *)(uintptr_t)a->flag, a->value);
 }
 
@@ -84,6 +116,15 @@ struct mgds_take_source {
     uint64_t form;
 };
 
+/* Whoever fills the record may have to know that the stream waits for it; what
+ * was done before the kernel, too, is there for who sees the word. */
+MGDS_FN void mgds_take_call(const struct mgds_self *self,
+                            const struct mgds_take_args *a)
+{
+    if (a->came && self->block == 0 && self->thread == 0)
+        mgds_store_release64((uint64_t *)(uintptr_t)a->came, a->came_value);
+}
+
 /* Of the record the first word is written last. */
 MGDS_FN struct mgds_take_source mgds_take_find(const struct mgds_self *self,
                                                const struct mgds_take_args *a)
@@ -95,11 +136,14 @@ MGDS_FN struct mgds_take_source mgds_take_find(const struct mgds_self *self,
 
     if (!record)
         return at;
-    while ((at.serial = mgds_load_acquire64(record)) == 0)
+    while ((at.serial = mgds_load_acquire64(record)) == 0) {
+        if (polls == 0)
+            mgds_take_call(self, a);
         if (!mgds_take_stands(self, a, polls++)) {
             at.serial = MGDS_TAKE_NONE;
             return at;
         }
+    }
     at.from = mgds_load_relaxed64(record + 1);
     at.length = mgds_load_relaxed64(record + 2);
     at.form = mgds_load_relaxed64(record + 3);
@@ -154,7 +198,8 @@ MGDS_FN void mgds_take_units(const struct mgds_self *self,
     uint64_t bytes = at->length < a->bytes ? at->length : a->bytes;
     struct mgds_unit v;
 
-    for (uint64_t i = self->thread; i < units; i += self->threads) {
+    for (uint64_t i = mgds_ring_first(self); i < units;
+         i += mgds_ring_stride(self)) {
         if (!mgds_take_unit(self, a, at, i, &v))
             return;
         if (8 * i < bytes)
@@ -168,7 +213,8 @@ MGDS_FN void mgds_take_bytes(const struct mgds_self *self,
 {
     uint64_t bytes = at->length < a->bytes ? at->length : a->bytes;
 
-    for (uint64_t i = self->thread; 8 * i < bytes; i += self->threads)
+    for (uint64_t i = mgds_ring_first(self); 8 * i < bytes;
+         i += mgds_ring_stride(self))
         mgds_ring_store(a->dst + 8 * i,
                         mgds_ring_load(at->from + 8 * i, bytes - 8 * i),
                         bytes - 8 * i);
@@ -177,12 +223,9 @@ MGDS_FN void mgds_take_bytes(const struct mgds_self *self,
 MGDS_FN void mgds_take_kernel_body(const struct mgds_self *self,
                                    const struct mgds_take_args *a)
 {
+    struct mgds_cell *cell = (struct mgds_cell *)(uintptr_t)a->cell;
     struct mgds_take_source at;
 
-    mgds_grid_wait();
-    /* what was done before the kernel, too, is there for who sees the word */
-    if (a->came && self->thread == 0)
-        mgds_store_release64((uint64_t *)(uintptr_t)a->came, a->came_value);
     at = mgds_take_look(self, a);
     if (at.serial != MGDS_TAKE_NONE) {
         if (at.form == MGDS_TAKE_UNITS)
@@ -190,15 +233,30 @@ MGDS_FN void mgds_take_kernel_body(const struct mgds_self *self,
         else
             mgds_take_bytes(self, a, &at);
     }
-    if (!a->flag)
+    mgds_grid_ready();
+    if (!a->value || !mgds_ring_is_last(self, cell, a->flag != 0))
         return;
-    mgds_block_sync(self);
-    /* the data, and that the units were read, before the flag */
-    if (self->thread == 0)
+    /* only that the units were read: the data is the stream's own affair */
+    if (cell)
+        mgds_store_relaxed64(&cell->passed, a->value);
+    if (a->flag)
         mgds_store_release64((uint64_t *)(uintptr_t)a->flag, a->value);
+}
+
+MGDS_FN void mgds_tell_kernel_body(const struct mgds_self *self,
+                                   const struct mgds_tell_args *a)
+{
+    uint64_t value;
+
+    if (self->block != 0 || self->thread != 0)
+        return;
+    value = mgds_load_relaxed64((const uint64_t *)(uintptr_t)a->from);
+    mgds_store_relaxed64((uint64_t *)(uintptr_t)a->to, value);
+    mgds_store_release64((uint64_t *)(uintptr_t)a->done, a->number);
 }
 
 MGDS_KERNEL(mgds_push_kernel, struct mgds_push_args)
 MGDS_KERNEL(mgds_take_kernel, struct mgds_take_args)
+MGDS_KERNEL(mgds_tell_kernel, struct mgds_tell_args)
 
 #endif

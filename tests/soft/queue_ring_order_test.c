@@ -185,8 +185,8 @@ static void lists_may_mix_all_steps(void **state)
     finish_streams();
 }
 
-/* A flag ahead of a take goes with it too, and comes while the take stands:
- * what was before it is there for who sees it. */
+/* A flag ahead of a take comes while the take stands: what was before it is
+ * there for who sees it. */
 static void a_flag_ahead_of_a_take_tells_what_was_before(void **state)
 {
     struct mgds_layout *layout = stage_bytes_of(BYTES);
@@ -207,7 +207,7 @@ static void a_flag_ahead_of_a_take_tells_what_was_before(void **state)
         steps[2] = ring_take(&place, &message);
         steps[3] = took();
         queue_put(in.gstream, steps, 4);
-        assert_int_equal(driver_calls() - before, 2);
+        assert_int_equal(driver_calls() - before, 3);
         queue_await(&place.line[LATER], i);
         assert_int_equal(queue_read(&place.line[LATER]), i);
         ring_assert_same(mgds_bounce_base(bounce), place.in, BYTES);
@@ -255,6 +255,81 @@ static void flags_between_takes_come_once_and_in_order(void **state)
     queue_await(&place.line[RING_TOOK], place.serial);
     mgds_gstream_passed(in.gstream, 2);
     finish_streams();
+}
+
+/* A quiet flag ahead of a take comes if the take must wait for its record, and
+ * only then. */
+static void a_quiet_flag_ahead_calls_for_the_record(void **state)
+{
+    struct mgds_step steps[3], push;
+
+    (void)state;
+    for (uint64_t i = 1; i <= 20; i++) {
+        bool early = i % 2;
+
+        queue_write(&place.line[LATER], 0);
+        ring_expect(&place, &message);
+        push = ring_push(&place, &message);
+        steps[0] = queue_flag(&place.line[LATER], i);
+        steps[0].quiet = true;
+        steps[1] = ring_take_record(&place, &message);
+        steps[2] = took();
+        if (early)
+            ring_tell(&place, push.serial, (uintptr_t)push.units, message.bytes,
+                      MGDS_TAKE_UNITS);
+        queue_put(in.gstream, steps, 3);
+        if (!early) {
+            queue_await(&place.line[LATER], i);
+            ring_tell(&place, push.serial, (uintptr_t)push.units, message.bytes,
+                      MGDS_TAKE_UNITS);
+        }
+        queue_put(out.gstream, &push, 1);
+        queue_await(&place.line[RING_TOOK], place.serial);
+        assert_int_equal(queue_read(&place.line[LATER]), early ? 0 : i);
+        mgds_gstream_passed(in.gstream, 1);
+        ring_assert(&place);
+    }
+    finish_streams();
+}
+
+/* A quiet flag behind a take is not stored, but can be asked for. */
+static void a_quiet_flag_behind_is_told_when_asked(void **state)
+{
+    struct mgds_step steps[2], push;
+    uint64_t before;
+
+    (void)state;
+    assert_int_equal(mgds_gstream_can_be_quiet(in.gstream),
+                     mgds_gstream_has_kernels(in.gstream));
+    if (!mgds_gstream_can_be_quiet(in.gstream))
+        return;
+    queue_write(&place.line[LATER], 0);
+    queue_write(&place.line[GATE], 0);
+    for (uint64_t i = 1; i <= 20; i++) {
+        before = queue_read(&place.line[RING_TOOK]);
+        ring_expect(&place, &message);
+        steps[0] = ring_take(&place, &message);
+        steps[1] = took();
+        steps[1].quiet = true;
+        push = ring_push(&place, &message);
+        queue_put(in.gstream, steps, 2);
+        assert_true(steps[1].put);
+        assert_int_equal(mgds_gstream_tell(in.gstream, &place.line[GATE],
+                                           &place.line[LATER], 2 * i),
+                         0);
+        queue_await(&place.line[LATER], 2 * i);
+        assert_true(queue_read(&place.line[GATE]) < place.serial);
+        queue_put(out.gstream, &push, 1);
+        finish_streams();
+        assert_int_equal(mgds_gstream_tell(in.gstream, &place.line[GATE],
+                                           &place.line[LATER], 2 * i + 1),
+                         0);
+        queue_await(&place.line[LATER], 2 * i + 1);
+        assert_int_equal(queue_read(&place.line[GATE]), place.serial);
+        assert_int_equal(queue_read(&place.line[RING_TOOK]), before);
+        mgds_gstream_passed(in.gstream, 1);
+        ring_assert(&place);
+    }
 }
 
 /* What the program freed is left out, what comes after it is not: a take whose
@@ -515,6 +590,8 @@ int main(void)
         cmocka_unit_test(lists_may_mix_all_steps),
         cmocka_unit_test(a_flag_ahead_of_a_take_tells_what_was_before),
         cmocka_unit_test(flags_between_takes_come_once_and_in_order),
+        cmocka_unit_test(a_quiet_flag_ahead_calls_for_the_record),
+        cmocka_unit_test(a_quiet_flag_behind_is_told_when_asked),
         cmocka_unit_test(freed_memory_is_left_out),
         cmocka_unit_test(takes_are_counted_as_waits),
         cmocka_unit_test(kernels_are_for_streams_that_may_wait_by_them),

@@ -446,21 +446,12 @@ static CUresult cuModuleGetFunction(CUfunction *function, CUmodule module,
     return CUDA_ERROR_NOT_FOUND;
 }
 
-static CUresult cuLaunchKernel(CUfunction function, unsigned grid_x,
-                               unsigned grid_y, unsigned grid_z,
-                               unsigned block_x, unsigned block_y,
-                               unsigned block_z, unsigned shared,
-                               CUstream stream, void **params, void **extra)
+static CUresult cuLaunchKernelEx(const CUlaunchConfig *config,
+                                 CUfunction function, void **params,
+                                 void **extra)
 {
+    (void)config;
     (void)function;
-    (void)grid_x;
-    (void)grid_y;
-    (void)grid_z;
-    (void)block_x;
-    (void)block_y;
-    (void)block_z;
-    (void)shared;
-    (void)stream;
     (void)params;
     (void)extra;
     return CUDA_SUCCESS;

@@ -15,13 +15,14 @@ struct mgds_kernel_handle {
     struct mgds_context *ctx;
     CUmodule module;
     CUfunction function;
+    unsigned attributes; /* how many of those in launch are for its device */
     struct mgds_deferred deferred;
 };
 
 static bool can_load(const struct mgds_driver *driver)
 {
     return driver->cuModuleLoadData && driver->cuModuleUnload &&
-           driver->cuModuleGetFunction && driver->cuLaunchKernel;
+           driver->cuModuleGetFunction && driver->cuLaunchKernelEx;
 }
 
 /* All that a driver says of an image it cannot use means the same here. */
@@ -50,6 +51,27 @@ static int load(struct mgds_kernel_handle *kernel, const void *image,
     return rc;
 }
 
+static int attribute(const struct mgds_context *ctx, CUdevice_attribute which)
+{
+    int value = 0;
+
+    mgds_cu(mgds_driver()->cuDeviceGetAttribute(&value, which, ctx->device));
+    return value;
+}
+
+unsigned mgds_kernel_processors(const struct mgds_context *ctx)
+{
+    int count = attribute(ctx, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT);
+
+    return count > 0 ? (unsigned)count : 0;
+}
+
+/* Older ones know no launch ahead of the kernel before. */
+static bool launches_early(const struct mgds_context *ctx)
+{
+    return attribute(ctx, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR) >= 9;
+}
+
 int mgds_kernel_load(struct mgds_kernel_handle **out, struct mgds_context *ctx,
                      const void *image, const char *name)
 {
@@ -62,6 +84,7 @@ int mgds_kernel_load(struct mgds_kernel_handle **out, struct mgds_context *ctx,
     if (!kernel)
         return -ENOMEM;
     kernel->ctx = mgds_context_get(ctx);
+    kernel->attributes = launches_early(ctx);
     rc = load(kernel, image, name);
     if (rc < 0) {
         mgds_context_put(ctx);
@@ -99,8 +122,19 @@ int mgds_kernel_launch(struct mgds_kernel_handle *kernel, void *stream,
                        unsigned blocks, unsigned threads, const void *args)
 {
     void *params[] = {(void *)(uintptr_t)args};
+    CUlaunchAttribute early = {
+        .id = CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION,
+        .value = {.programmaticStreamSerializationAllowed = 1}};
+    const CUlaunchConfig config = {.gridDimX = blocks,
+                                   .gridDimY = 1,
+                                   .gridDimZ = 1,
+                                   .blockDimX = threads,
+                                   .blockDimY = 1,
+                                   .blockDimZ = 1,
+                                   .hStream = stream,
+                                   .attrs = &early,
+                                   .numAttrs = kernel->attributes};
 
-    return mgds_cu(mgds_driver()->cuLaunchKernel(kernel->function, blocks, 1, 1,
-                                                 threads, 1, 1, 0, stream,
-                                                 params, NULL));
+    return mgds_cu(mgds_driver()->cuLaunchKernelEx(&config, kernel->function,
+                                                   params, NULL));
 }

@@ -20,9 +20,14 @@ int mgds_kernel_load(struct mgds_kernel_handle **out, struct mgds_context *ctx,
  * its context. Nobody may launch it any more. */
 void mgds_kernel_unload(struct mgds_kernel_handle *kernel);
 
-/* Queues one launch. The caller has entered the stream's context. args is
- * read before this returns. */
+/* Queues one launch: a programmatic dependent one where the GPU can (compute
+ * capability 9.0 and up), so that its start overlaps the end of a kernel of
+ * ours ahead of it. The caller has entered the stream's context. args is read
+ * before this returns. */
 int mgds_kernel_launch(struct mgds_kernel_handle *kernel, void *stream,
                        unsigned blocks, unsigned threads, const void *args);
+
+/* How many multiprocessors the context's device has; 0: it does not say. */
+unsigned mgds_kernel_processors(const struct mgds_context *ctx);
 
 #endif

@@ -123,6 +123,7 @@ static int look_at_streams(void *arg)
 void mgds_op_progress(void)
 {
     mgds_wire_progress();
+    mgds_lines_ask();
     look_at_streams(NULL);
     mgds_orphans_poll();
 }

@@ -6,6 +6,7 @@
 #include "shim/base/log.h"
 #include "shim/gds/cuda/defer.h"
 #include "shim/gds/domain/engine.h"
+#include "shim/gds/queue/gstream.h"
 
 enum { NAMED = 16, WATCHDOG = 10 /* seconds until they are */ };
 
@@ -78,6 +79,8 @@ int mgds_op_drain(struct mgds_gstream *stream,
     bool named = false;
     struct left rest;
 
+    if (stream && mgds_gstream_capturing(stream) == 0)
+        mgds_wait_speak(stream);
     while ((rest = look(stream, false)).count > 0) {
         *left = rest.count;
         if (rule->patient && rest.hope)

@@ -210,7 +210,7 @@ void mgds_lost_check(struct mgds_op *op);
 /* The wire is closed: what was kept for late messages may go. */
 void mgds_lost_forget(void);
 
-/* wait.c; all but create and free under the lock. */
+/* wait.c; all but create, free and speak under the lock. */
 struct mgds_wait *mgds_wait_create(unsigned count);
 void mgds_wait_free(struct mgds_wait *wait);
 void mgds_wait_put(struct mgds_wait *wait);
@@ -223,6 +223,9 @@ void mgds_wait_store(const struct mgds_wait *wait);
 void mgds_wait_publish(const struct mgds_wait *wait);
 /* Nobody hears of it any more; puts the line's reference. */
 void mgds_wait_leave(struct mgds_wait *wait);
+/* Has the stream store how far it has come, if marks of it are quiet: puts, so
+ * without the lock, in a call that the program makes with the stream. */
+void mgds_wait_speak(struct mgds_gstream *stream);
 /* The stream will not come to it. */
 void mgds_wait_fail(struct mgds_wait *wait);
 

@@ -4,14 +4,23 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <time.h>
 
 #include "shim/base/alloc.h"
+#include "shim/ctx.h"
 #include "shim/gds/domain/engine.h"
 #include "shim/gds/queue/gstream.h"
 #include "shim/gds/queue/words.h"
 
 /* Protocols, section 9. */
 #define RELEASED 0x40000000u
+
+/* Of the marks on a stream every so many-th is loud at least, and one for every
+ * such part of a ring. */
+enum { QUIET = 16 };
+
+/* Between two questions, ns: at first, and doubled up to this. */
+enum { ASK_FIRST = 20000, ASK_LAST = 1000000 };
 
 static struct mgds_line *lines;
 
@@ -38,6 +47,8 @@ static int create(struct mgds_line **out, struct mgds_gstream *stream)
     }
     line->reach = &line->words[0];
     line->go = &line->words[1];
+    line->told = &line->words[2];
+    line->answer = &line->words[3];
     line->stream = mgds_gstream_get(stream);
     line->last = &line->first;
     line->last_wait = &line->first_wait;
@@ -157,9 +168,18 @@ static bool is_passed(uint64_t number, uint64_t reach)
     return (int32_t)((uint32_t)reach - (uint32_t)number) >= 0;
 }
 
-static bool poll(struct mgds_line *line)
+/* How far the stream is known to have come. */
+static uint64_t look(const struct mgds_line *line)
 {
     uint64_t reach = __atomic_load_n(line->reach, __ATOMIC_ACQUIRE);
+    uint64_t told = __atomic_load_n(line->told, __ATOMIC_ACQUIRE);
+
+    return is_passed(told, reach) ? reach : told;
+}
+
+static bool poll(struct mgds_line *line)
+{
+    uint64_t reach = look(line);
     struct mgds_mark *mark;
     bool any = false;
 
@@ -181,6 +201,91 @@ bool mgds_lines_poll(void)
     for (struct mgds_line *line = lines; line; line = line->next)
         any |= poll(line);
     return any;
+}
+
+bool mgds_line_hush(struct mgds_line *line, size_t bytes)
+{
+    if (!mgds_gstream_can_be_quiet(line->stream) || line->quiet >= QUIET ||
+        line->quiet_bytes + bytes > mgds_ctx()->config.ring / QUIET)
+        return false;
+    line->quiet++;
+    line->quiet_bytes += bytes;
+    line->gap = ASK_FIRST;
+    return true;
+}
+
+void mgds_line_loud(struct mgds_line *line)
+{
+    line->quiet = 0;
+    line->quiet_bytes = 0;
+}
+
+struct mgds_line *mgds_line_find_quiet(const struct mgds_gstream *stream)
+{
+    struct mgds_line *line = find(stream);
+
+    return line && line->quiet > 0 && line->first ? line : NULL;
+}
+
+static uint64_t now(void)
+{
+    struct timespec time;
+
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (uint64_t)time.tv_sec * 1000000000u + (uint64_t)time.tv_nsec;
+}
+
+/* Something quiet is not known yet, no question stands, and the last one was
+ * not just now. */
+static bool may_ask(const struct mgds_line *line)
+{
+    return line->quiet > 0 && line->first &&
+           __atomic_load_n(line->answer, __ATOMIC_ACQUIRE) == line->asked &&
+           now() >= line->due;
+}
+
+static struct mgds_line *find_to_ask(struct mgds_line *line)
+{
+    while (line && !may_ask(line))
+        line = line->next;
+    return line;
+}
+
+static uint64_t begin_question(struct mgds_line *line)
+{
+    line->due = now() + line->gap;
+    if (line->gap < ASK_LAST)
+        line->gap *= 2;
+    return ++line->asked;
+}
+
+/* Nobody else does: of a context that is gone nothing stands any more. */
+static void answer(const struct mgds_line *line, int rc, uint64_t marks)
+{
+    if (rc == -ESHUTDOWN)
+        __atomic_store_n(line->told, marks, __ATOMIC_RELEASE);
+    __atomic_store_n(line->answer, line->asked, __ATOMIC_RELEASE);
+}
+
+/* Lines live until the end, and are put in ahead of those that are there. */
+void mgds_lines_ask(void)
+{
+    struct mgds_line *line;
+
+    mgds_engine_enter();
+    line = find_to_ask(lines);
+    while (line) {
+        uint64_t number = begin_question(line), marks = line->marks;
+        int rc;
+
+        mgds_engine_leave();
+        rc = mgds_gstream_tell(line->stream, line->told, line->answer, number);
+        if (rc < 0)
+            answer(line, rc, marks);
+        mgds_engine_enter();
+        line = find_to_ask(line->next);
+    }
+    mgds_engine_leave();
 }
 
 unsigned mgds_lines_pending(const struct mgds_gstream *stream)

@@ -1,5 +1,5 @@
 /*
- * A line: what one stream and the CPU tell each other, in two words of pinned
+ * A line: what one stream and the CPU tell each other, in words of pinned
  * memory.
  *
  *   reach   writer: the stream. Marks with numbers up to it were passed: all
@@ -8,10 +8,20 @@
  *           it may pass. Before it is raised: statuses are stored, the bytes
  *           and counts of the receives waited for are in their bounces.
  *
- * Both only grow, since a stream does its work in the order in which numbers
+ *   told    writer: a kernel on a stream of ours. As reach, but of marks that
+ *           are quiet: the stream keeps them in its own memory, which is
+ *           cheaper (device/abi.h), until a host call asks.
+ *   answer  writer: the same, after told. Questions up to it were answered.
+ *
+ * Each only grows, since a stream does its work in the order in which numbers
  * were given out; so one word each serves any number of operations.
  *
- * All functions are called under the engine's lock, but mgds_line_of.
+ * Nothing waits for a quiet mark but places in rings, records, and calls that
+ * drain: a loud one comes by itself with every send, and with every so many
+ * receives.
+ *
+ * All functions are called under the engine's lock, but mgds_line_of and
+ * mgds_lines_ask.
  */
 #ifndef MGDS_DOMAIN_LINE_H
 #define MGDS_DOMAIN_LINE_H
@@ -41,6 +51,7 @@ struct mgds_wait {
     unsigned missing; /* operations that are not done */
     unsigned takes;   /* TAKEs put for it */
     bool put;         /* a WAIT was put for it */
+    bool loud;        /* its mark is to be stored, whatever it waits for */
     unsigned count;
     struct mgds_op *op[]; /* references */
 };
@@ -48,8 +59,13 @@ struct mgds_wait {
 struct mgds_line {
     struct mgds_gstream *stream; /* a reference */
     uint64_t *words;             /* a line of words.h; in it: */
-    uint64_t *reach, *go;
+    uint64_t *reach, *go, *told, *answer;
     uint64_t marks, waits; /* numbers given out */
+    unsigned quiet;        /* the last so many marks */
+    size_t quiet_bytes;    /* of what they are behind */
+    uint64_t asked;        /* questions */
+    uint64_t due, gap;     /* when the next one may be asked, ns, and from then
+                              on */
     struct mgds_mark *first, **last;
     struct mgds_wait *first_wait, **last_wait;
     bool released; /* all waits may pass, for ever */
@@ -62,6 +78,9 @@ struct mgds_line {
  * the engine's lock. Lines live until mgds_lines_fini. */
 int mgds_line_of(struct mgds_line **out, struct mgds_gstream *stream);
 
+/* There is one of which marks are quiet. */
+struct mgds_line *mgds_line_find_quiet(const struct mgds_gstream *stream);
+
 /* Gives the mark a number: it is what the stream is to store in reach. The
  * wire's thread looks out for it from now on. */
 void mgds_line_mark(struct mgds_line *line, struct mgds_mark *mark);
@@ -69,6 +88,14 @@ void mgds_line_mark(struct mgds_line *line, struct mgds_mark *mark);
 /* A mark for which nothing is put: passed with the last one that was given a
  * number. */
 void mgds_line_ride(struct mgds_line *line, struct mgds_mark *mark);
+
+/* Whether the last mark, behind a TAKE of so many bytes, shall be quiet. */
+bool mgds_line_hush(struct mgds_line *line, size_t bytes);
+/* It is not, or what tells another one was put behind it. */
+void mgds_line_loud(struct mgds_line *line);
+
+/* Asks the GPU for quiet marks that stand. In a host call: a CUDA call. */
+void mgds_lines_ask(void);
 
 /* Gives a wait, whose `missing` is set and which has a reference for that, its
  * number: it is what the stream is to wait for in go. */

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "shim/ctx.h"
+
 void mgds_put_begin(struct mgds_put *put, struct mgds_line *line)
 {
     *put = (struct mgds_put){.line = line, .step = put->own};
@@ -53,6 +55,8 @@ void mgds_put_op(struct mgds_put *put, struct mgds_op *op)
         add(put,
             (struct mgds_step){.kind = MGDS_STEP_PACK, .bounce = op->bounce});
     put->op_flag = add_flag(put, &op->mark);
+    if (op->send)
+        mgds_line_loud(put->line);
     put->domain = op->domain->id;
     put->name = op->name;
 }
@@ -92,6 +96,28 @@ static struct mgds_step take_of(const struct mgds_put *put,
     return step;
 }
 
+/* Of rings, at most. */
+static size_t bytes_taken(const struct mgds_wait *wait)
+{
+    size_t most = mgds_ctx()->config.eager, bytes = 0;
+
+    for (unsigned i = 0; i < wait->count; i++)
+        if (wait->op[i]->taking)
+            bytes += wait->op[i]->bytes < most ? wait->op[i]->bytes : most;
+    return 2 * bytes;
+}
+
+/* Where the last step is a TAKE its flag can be quiet. */
+static void end(struct mgds_put *put, const struct mgds_wait *wait)
+{
+    struct mgds_step *flag = &put->step[put->wait_flag];
+
+    flag->quiet = put->n > 1 && flag[-1].kind == MGDS_STEP_TAKE &&
+                  mgds_line_hush(put->line, bytes_taken(wait));
+    if (!flag->quiet)
+        mgds_line_loud(put->line);
+}
+
 /* Takes come first: what they wait for comes by itself, whatever the stream
  * does. */
 void mgds_put_wait(struct mgds_put *put, struct mgds_wait *wait)
@@ -110,6 +136,10 @@ void mgds_put_wait(struct mgds_put *put, struct mgds_wait *wait)
         if (wait->op[i]->taking)
             add(put, take_of(put, wait->op[i]));
     wait->takes = put->n - before;
+    /* that the stream has come to the receive matters while it is not known
+     * where the message is */
+    if (put->op && wait->takes > 0)
+        put->step[put->op_flag].quiet = true;
     if (wait->put)
         add(put, (struct mgds_step){.kind = MGDS_STEP_WAIT,
                                     .word = put->line->go,
@@ -117,13 +147,14 @@ void mgds_put_wait(struct mgds_put *put, struct mgds_wait *wait)
     for (unsigned i = 0; i < wait->count; i++)
         if (is_copied_up(wait->op[i]))
             add(put, unpack_of(wait->op[i]));
-    if (put->n == before) {
+    if (put->n == before && !wait->loud) {
         mgds_line_ride(put->line, &wait->mark);
         put->wait = NULL;
         return;
     }
     mgds_line_mark(put->line, &wait->mark);
     put->wait_flag = add_flag(put, &wait->mark);
+    end(put, wait);
 }
 
 /* Those that were put will be passed, and counted then. */

@@ -187,6 +187,30 @@ static int check(const struct mgds_op *op, const struct mgds_line *line)
     return mgds_gstream_reaches(line->stream, op->bounce);
 }
 
+/* A wait for nothing, but its mark is loud. */
+void mgds_wait_speak(struct mgds_gstream *stream)
+{
+    struct mgds_wait *wait = mgds_wait_create(0);
+    struct mgds_line *line;
+    struct mgds_put put = {.n = 0};
+
+    if (!wait)
+        return;
+    mgds_engine_enter();
+    line = mgds_line_find_quiet(stream);
+    if (line) {
+        wait->loud = true;
+        mgds_wait_fill(wait, line, NULL, NULL);
+        mgds_put_begin(&put, line);
+        mgds_put_wait(&put, wait);
+    }
+    mgds_engine_leave();
+    if (line)
+        mgds_put_all(&put);
+    else
+        mgds_wait_free(wait);
+}
+
 int mgds_op_wait_enqueue(struct mgds_gstream *stream, unsigned count,
                          struct mgds_op *const ops[],
                          const struct mgds_op_sink sinks[])

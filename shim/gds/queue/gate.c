@@ -12,6 +12,7 @@ enum {
 };
 
 static int waiting[DEVICES]; /* streams, by device; atomic */
+static int granted[DEVICES]; /* blocks, by device; atomic */
 
 void mgds_gate_prepare(void)
 {
@@ -40,14 +41,15 @@ void mgds_gate_tell(void)
 }
 
 /* Devices beyond the table share its last place: they warn too soon. */
-static int *place_of(int device)
+static int *place_of(int table[], int device)
 {
-    return &waiting[device >= 0 && device < DEVICES ? device : DEVICES - 1];
+    return &table[device >= 0 && device < DEVICES ? device : DEVICES - 1];
 }
 
 void mgds_gate_enter(int device)
 {
-    int now = __atomic_add_fetch(place_of(device), 1, __ATOMIC_RELAXED);
+    int now =
+        __atomic_add_fetch(place_of(waiting, device), 1, __ATOMIC_RELAXED);
 
     if (now < connections() - SPARE)
         return;
@@ -61,10 +63,27 @@ void mgds_gate_enter(int device)
 
 void mgds_gate_leave(int device)
 {
-    __atomic_sub_fetch(place_of(device), 1, __ATOMIC_RELAXED);
+    __atomic_sub_fetch(place_of(waiting, device), 1, __ATOMIC_RELAXED);
 }
 
 int mgds_gate_count(int device)
 {
-    return __atomic_load_n(place_of(device), __ATOMIC_RELAXED);
+    return __atomic_load_n(place_of(waiting, device), __ATOMIC_RELAXED);
+}
+
+unsigned mgds_gate_grant(int device, unsigned wanted, unsigned processors)
+{
+    int *all = place_of(granted, device);
+    int now = __atomic_add_fetch(all, (int)wanted, __ATOMIC_RELAXED);
+
+    if (now <= (int)processors / 2)
+        return wanted;
+    __atomic_sub_fetch(all, (int)wanted, __ATOMIC_RELAXED);
+    return 0;
+}
+
+void mgds_gate_return(int device, unsigned blocks)
+{
+    __atomic_sub_fetch(place_of(granted, device), (int)blocks,
+                       __ATOMIC_RELAXED);
 }

@@ -25,4 +25,11 @@ void mgds_gate_leave(int device);
 /* How many stand there now. */
 int mgds_gate_count(int device);
 
+/* A stream's kernels that wait may have so many blocks, though only one of them
+ * runs at a time: `wanted`, or 0 if all streams together would have more than
+ * one for every second multiprocessor: then others might find no room while
+ * all of them stand. To be returned with the stream. */
+unsigned mgds_gate_grant(int device, unsigned wanted, unsigned processors);
+void mgds_gate_return(int device, unsigned blocks);
+
 #endif

@@ -11,7 +11,8 @@
  *   PUSH      GPU buffer, a few KiB in a row -> places of a ring, and bounce
  *   TAKE      until the message is there: ring, or as a record says -> buffer
  *
- * The last two are kernels, and a FLAG behind one goes with it in one launch.
+ * The last two are kernels, and a FLAG behind one goes with it in one launch,
+ * and a quiet one ahead of a TAKE.
  *
  * A message on a stream: send  PACK, FLAG;  receive  FLAG;
  * wait for a receive  WAIT, UNPACK, FLAG.
@@ -78,6 +79,9 @@ struct mgds_step {
     bool put;       /* out: it is on the stream, whatever came after it */
     uint64_t *word; /* in a line of mgds_words; UNPACK: NULL for all bytes */
     uint64_t value; /* FLAG, WAIT */
+    bool quiet;     /* a FLAG, in one launch with the TAKE that it is ahead of:
+                       stored only if that finds its record empty; or behind:
+                       for the stream's own memory (mgds_gstream_tell) */
     struct mgds_bounce *bounce; /* PACK, UNPACK: of mgds_gstream_bounce; stays
                                    as it is until the stream is through */
     /* PUSH, TAKE: as in device/abi.h; memory of the program's that
@@ -142,6 +146,17 @@ int mgds_gstream_put(struct mgds_gstream *stream, uint64_t ticket,
  * be reported once; they are counted to warn before a GPU is full of them. Any
  * thread, no driver call. */
 void mgds_gstream_passed(struct mgds_gstream *stream, unsigned waits);
+
+/* Are there FLAGs that are quiet on this stream? They cost the stream less. */
+bool mgds_gstream_can_be_quiet(const struct mgds_gstream *stream);
+
+/* Has the GPU store the last quiet FLAG's value that the stream has passed in
+ * *to, then the number in *done, both in a line of mgds_words: on a stream of
+ * our own, while that of the program goes on. Of such a FLAG is known that its
+ * TAKE has read all of its message's place in the ring. A CUDA call: never by
+ * the progress thread. -ESHUTDOWN, -EIO. */
+int mgds_gstream_tell(struct mgds_gstream *stream, uint64_t *to, uint64_t *done,
+                      uint64_t number);
 
 /* Lets the waits of this stream pass that are kernels; those that are memory
  * operations pass by their words, so words are set first. Any thread. */

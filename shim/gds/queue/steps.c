@@ -13,7 +13,10 @@
 
 /* From here on a copy engine is as fast as a kernel, and leaves the GPU's own
  * units to the program. An estimate, to be measured. */
-enum { LARGE = 1 << 20, UNIT = 16, WARP = 32 };
+enum { LARGE = 1 << 20, UNIT = 16 };
+
+/* Of messages in rings: threads of a block, and blocks that push one. */
+enum { WARP = 32, THREADS = 1024, PUSHERS = 16 };
 
 static bool is_word(const struct mgds_step *step)
 {
@@ -135,15 +138,21 @@ static int queue_copy(const struct mgds_steps_to *to, struct mgds_step *step)
     return rc;
 }
 
-/* One block; a thread for a unit as far as that goes. */
-static unsigned threads_for(size_t bytes)
+struct shape {
+    unsigned blocks, threads;
+};
+
+/* A thread for a unit as far as that goes. */
+static struct shape shape_of(size_t bytes, unsigned most)
 {
     size_t units = (bytes + sizeof(uint64_t) - 1) / sizeof(uint64_t);
-    unsigned threads = WARP;
+    struct shape shape = {1, WARP};
 
-    while (threads < units && threads < MGDS_PACK_THREADS)
-        threads *= 2;
-    return threads;
+    while (shape.threads < units && shape.threads < THREADS)
+        shape.threads *= 2;
+    while ((size_t)shape.blocks * THREADS < units && shape.blocks < most)
+        shape.blocks *= 2;
+    return shape;
 }
 
 static int queue_push(const struct mgds_steps_to *to,
@@ -155,11 +164,13 @@ static int queue_push(const struct mgds_steps_to *to,
                                         .units = (uintptr_t)step->units,
                                         .serial = step->serial,
                                         .also = (uintptr_t)step->also,
+                                        .cell = (uintptr_t)to->cell,
                                         .flag = (uintptr_t)flag->word,
                                         .value = flag->value};
+    struct shape shape = shape_of(step->bytes, to->cell ? PUSHERS : 1);
 
-    return mgds_kernel_launch(to->depot->push, to->stream, 1,
-                              threads_for(step->bytes), &args);
+    return mgds_kernel_launch(to->depot->push, to->stream, shape.blocks,
+                              shape.threads, &args);
 }
 
 /* Without its memory, which the program freed, the message is thrown away. */
@@ -169,19 +180,22 @@ static int queue_take(const struct mgds_steps_to *to,
                       const struct mgds_step *flag)
 {
     int lost = step->bounce ? mgds_bounce_check(step->bounce) : 0;
-    const struct mgds_take_args args = {.dst = (uintptr_t)step->user,
-                                        .bytes = lost < 0 ? 0 : step->bytes,
-                                        .units = (uintptr_t)step->units,
-                                        .serial = step->serial,
-                                        .length = step->length,
-                                        .record = (uintptr_t)step->record,
-                                        .abort = (uintptr_t)to->abort,
-                                        .flag = (uintptr_t)flag->word,
-                                        .value = flag->value,
-                                        .came = (uintptr_t)came->word,
-                                        .came_value = came->value};
-    int rc = mgds_kernel_launch(to->depot->take, to->stream, 1,
-                                threads_for(step->bytes), &args);
+    const struct mgds_take_args args = {
+        .dst = (uintptr_t)step->user,
+        .bytes = lost < 0 ? 0 : step->bytes,
+        .units = (uintptr_t)step->units,
+        .serial = step->serial,
+        .length = step->length,
+        .record = (uintptr_t)step->record,
+        .abort = (uintptr_t)to->abort,
+        .came = (uintptr_t)came->word,
+        .came_value = came->value,
+        .cell = (uintptr_t)to->cell,
+        .flag = flag->quiet ? 0 : (uintptr_t)flag->word,
+        .value = flag->value};
+    struct shape shape = shape_of(step->bytes, to->blocks);
+    int rc = mgds_kernel_launch(to->depot->take, to->stream, shape.blocks,
+                                shape.threads, &args);
 
     return rc < 0 ? rc : lost;
 }
@@ -192,6 +206,13 @@ static bool is_kind(const struct mgds_step *steps, unsigned i, unsigned count,
     return i < count && steps[i].kind == kind;
 }
 
+/* A flag that its take stores, if it has to. */
+static bool is_call(const struct mgds_step *steps, unsigned count)
+{
+    return steps->kind == MGDS_STEP_FLAG && steps->quiet &&
+           is_kind(steps, 1, count, MGDS_STEP_TAKE);
+}
+
 /* A message, with the flag behind it, and before a take the one ahead of it, in
  * one launch. */
 static int queue_message(const struct mgds_steps_to *to,
@@ -199,7 +220,7 @@ static int queue_message(const struct mgds_steps_to *to,
                          unsigned *done)
 {
     static const struct mgds_step none;
-    unsigned at = steps->kind == MGDS_STEP_FLAG;
+    unsigned at = is_call(steps, count);
     bool flagged = is_kind(steps, at + 1, count, MGDS_STEP_FLAG);
     const struct mgds_step *flag = flagged ? &steps[at + 1] : &none;
     int rc = steps[at].kind == MGDS_STEP_PUSH
@@ -217,8 +238,7 @@ static int queue_message(const struct mgds_steps_to *to,
 static bool is_message(const struct mgds_step *steps, unsigned count)
 {
     return steps->kind == MGDS_STEP_PUSH || steps->kind == MGDS_STEP_TAKE ||
-           (steps->kind == MGDS_STEP_FLAG &&
-            is_kind(steps, 1, count, MGDS_STEP_TAKE));
+           is_call(steps, count);
 }
 
 static int queue_some(const struct mgds_steps_to *to, struct mgds_step *steps,

@@ -8,8 +8,10 @@
 /* Where steps go. */
 struct mgds_steps_to {
     const struct mgds_depot *depot;
-    void *stream;          /* of the depot's context, which is current */
-    const uint64_t *abort; /* for waits that are kernels */
+    void *stream;           /* of the depot's context, which is current */
+    const uint64_t *abort;  /* for waits that are kernels */
+    struct mgds_cell *cell; /* in GPU memory, or NULL: one block for each */
+    unsigned blocks;        /* at most, for one that waits */
 };
 
 /* Queues them in order, neighbours that can be in one call; sets put of each
