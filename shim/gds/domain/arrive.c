@@ -38,7 +38,7 @@ static void on_rts(struct mgds_domain *domain, const struct mgds_rts *rts)
     }
     if (domain->lost[rts->rank])
         return;
-    message = (struct mgds_message *)mgds_calloc(1, sizeof(*message));
+    message = (struct mgds_message *)mgds_spares_take(&mgds_message_spares);
     if (!message) {
         mgds_warn("no memory for a message that came: it is lost, and its "
                   "receive will not end");
@@ -59,7 +59,7 @@ static void on_rts(struct mgds_domain *domain, const struct mgds_rts *rts)
         .units = rts->units};
     if (mgds_match_arrive(domain->match[rts->to_index], &message->match) < 0) {
         mgds_warn_once("a message that came twice was dropped");
-        free(message);
+        mgds_spares_give(&mgds_message_spares, message);
     }
 }
 

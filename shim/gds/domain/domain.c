@@ -9,6 +9,8 @@
 #include "shim/gds/queue/gstream.h"
 #include "shim/gds/ring/ring.h"
 
+struct mgds_spares mgds_message_spares =
+    MGDS_SPARES_INIT(sizeof(struct mgds_message));
 struct mgds_lock mgds_engine_lock = MGDS_LOCK_INIT(MGDS_LOCK_COMM);
 static struct mgds_domain *domains;
 static struct mgds_lock open_lock = MGDS_LOCK_INIT(MGDS_LOCK_ENGINE);
@@ -177,7 +179,7 @@ int mgds_domains_open(const void **address, size_t *bytes)
 static void free_message(void *domain, struct mgds_match_send *send)
 {
     (void)domain;
-    free(send);
+    mgds_spares_give(&mgds_message_spares, send);
 }
 
 static void destroy(struct mgds_domain *domain)
@@ -386,4 +388,7 @@ void mgds_domains_fini(void)
     mgds_lost_forget();
     mgds_lines_fini();
     mgds_rings_fini();
+    mgds_spares_clear(&mgds_op_spares);
+    mgds_spares_clear(&mgds_wait_spares);
+    mgds_spares_clear(&mgds_message_spares);
 }

@@ -40,6 +40,7 @@
 #include <stdint.h>
 
 #include "shim/base/lock.h"
+#include "shim/base/spares.h"
 #include "shim/gds/domain/domain.h"
 #include "shim/gds/domain/envelope.h"
 #include "shim/gds/domain/landing.h"
@@ -141,6 +142,11 @@ struct mgds_domain {
     bool astray; /* nobody asks for its errors by name any more */
     struct mgds_domain *next;
 };
+
+/* Where the records come from. */
+extern struct mgds_spares mgds_op_spares, mgds_message_spares;
+/* Waits for one operation; others have a size of their own. */
+extern struct mgds_spares mgds_wait_spares;
 
 extern struct mgds_lock mgds_engine_lock;
 void mgds_engine_enter(void) MGDS_ACQUIRE(mgds_engine_lock);

@@ -42,9 +42,9 @@ struct mgds_mark {
 
 /* A wait in a stream, until the stream has passed it and the CPU has let it. */
 struct mgds_wait {
-    struct mgds_mark mark; /* first; behind the wait and its copies up */
-    unsigned refs;         /* of the mark, and of the line's list of waits */
-    struct mgds_step *step;
+    struct mgds_mark mark;  /* first; behind the wait and its copies up */
+    unsigned refs;          /* of the mark, and of the line's list of waits */
+    struct mgds_step *step; /* for its steps, if it is of more than one op */
     struct mgds_line *line;
     struct mgds_wait *next;
     uint64_t number;

@@ -12,6 +12,8 @@
 /* A send of host memory up to this is copied: it ends without its receiver. */
 #define MGDS_OP_SHORT ((size_t)64 << 10)
 
+struct mgds_spares mgds_op_spares = MGDS_SPARES_INIT(sizeof(struct mgds_op));
+
 struct mgds_op *mgds_op_get(struct mgds_op *op)
 {
     __atomic_fetch_add(&op->refs, 1, __ATOMIC_RELAXED);
@@ -33,9 +35,9 @@ void mgds_op_destroy(struct mgds_op *op)
     if (op->stream)
         mgds_gstream_release(op->stream);
     mgds_layout_put(op->user.layout);
-    free(op->message);
+    mgds_spares_give(&mgds_message_spares, op->message);
     free(op->copy);
-    free(op);
+    mgds_spares_give(&mgds_op_spares, op);
     mgds_domain_put(domain);
 }
 
@@ -120,7 +122,7 @@ static struct mgds_gstream *stream_of(const struct mgds_op *op,
 static int create(struct mgds_op **out, struct mgds_domain *domain,
                   const struct mgds_xfer *xfer, bool send)
 {
-    struct mgds_op *op = (struct mgds_op *)mgds_calloc(1, sizeof(*op));
+    struct mgds_op *op = (struct mgds_op *)mgds_spares_take(&mgds_op_spares);
     int rc = 0;
 
     if (!op)
@@ -154,7 +156,7 @@ static int create(struct mgds_op **out, struct mgds_domain *domain,
             mgds_gstream_release(op->stream);
         mgds_bounce_destroy(op->bounce);
         free(op->copy);
-        free(op);
+        mgds_spares_give(&mgds_op_spares, op);
         return rc;
     }
     mgds_layout_get(op->user.layout);

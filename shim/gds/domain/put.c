@@ -8,7 +8,12 @@
 
 void mgds_put_begin(struct mgds_put *put, struct mgds_line *line)
 {
-    *put = (struct mgds_put){.line = line, .step = put->own};
+    put->line = line;
+    put->op = NULL;
+    put->wait = NULL;
+    put->step = put->own;
+    put->n = 0;
+    put->room = NULL;
 }
 
 static void add(struct mgds_put *put, struct mgds_step step)
@@ -127,9 +132,10 @@ void mgds_put_wait(struct mgds_put *put, struct mgds_wait *wait)
     put->wait = wait;
     put->room = wait->step;
     wait->step = NULL;
-    if (before > 0)
+    if (put->room) {
         memcpy(put->room, put->step, before * sizeof(*put->step));
-    put->step = put->room;
+        put->step = put->room;
+    }
     if (wait->count > 0)
         put->domain = wait->op[0]->domain->id;
     for (unsigned i = 0; i < wait->count; i++)

@@ -28,8 +28,8 @@ struct mgds_put {
     uint64_t domain, name;       /* whose errors are told */
     struct mgds_step *step;
     unsigned n;
-    struct mgds_step *room; /* to be freed */
-    struct mgds_step own[2];
+    struct mgds_step *room; /* a larger wait's; to be freed */
+    struct mgds_step own[1 + MGDS_PUT_MORE];
 };
 
 /* All but the last under the engine's lock, in this order, what there is. */

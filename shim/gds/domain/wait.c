@@ -9,7 +9,10 @@
 #include "shim/gds/domain/put.h"
 #include "shim/gds/queue/gstream.h"
 
-struct mgds_wait *mgds_wait_create(unsigned count)
+struct mgds_spares mgds_wait_spares =
+    MGDS_SPARES_INIT(sizeof(struct mgds_wait) + sizeof(struct mgds_op *));
+
+static struct mgds_wait *create_large(unsigned count)
 {
     struct mgds_wait *wait = (struct mgds_wait *)mgds_calloc(
         1, sizeof(*wait) + count * sizeof(struct mgds_op *));
@@ -18,10 +21,20 @@ struct mgds_wait *mgds_wait_create(unsigned count)
         return NULL;
     wait->step = (struct mgds_step *)mgds_calloc(count + MGDS_PUT_MORE,
                                                  sizeof(*wait->step));
-    if (!wait->step) {
-        free(wait);
+    if (wait->step)
+        return wait;
+    free(wait);
+    return NULL;
+}
+
+struct mgds_wait *mgds_wait_create(unsigned count)
+{
+    struct mgds_wait *wait =
+        count > 1 ? create_large(count)
+                  : (struct mgds_wait *)mgds_spares_take(&mgds_wait_spares);
+
+    if (!wait)
         return NULL;
-    }
     wait->refs = 1;
     wait->count = count;
     return wait;
@@ -30,7 +43,10 @@ struct mgds_wait *mgds_wait_create(unsigned count)
 void mgds_wait_free(struct mgds_wait *wait)
 {
     free(wait->step);
-    free(wait);
+    if (wait->count > 1)
+        free(wait);
+    else
+        mgds_spares_give(&mgds_wait_spares, wait);
 }
 
 /* The last one puts the operations, too. */
