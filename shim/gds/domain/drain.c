@@ -1,8 +1,8 @@
 /* The end of operations: drained, named, forgotten; see domain.h. */
 #include <errno.h>
 #include <sched.h>
-#include <time.h>
 
+#include "shim/base/clock.h"
 #include "shim/base/log.h"
 #include "shim/gds/cuda/defer.h"
 #include "shim/gds/domain/engine.h"
@@ -12,10 +12,7 @@ enum { NAMED = 16, WATCHDOG = 10 /* seconds until they are */ };
 
 static double now(void)
 {
-    struct timespec time;
-
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
+    return 1e-9 * (double)mgds_clock_ns();
 }
 
 static bool concerns(const struct mgds_op *op,

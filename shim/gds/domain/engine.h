@@ -245,12 +245,6 @@ bool mgds_op_drop(struct mgds_op *op);
 void mgds_op_destroy(struct mgds_op *op);
 /* Where the wire reads a send's bytes, or puts a receive's. */
 void *mgds_op_place(struct mgds_op *op);
-/* Receives into GPU memory whose requests were freed: their bytes are copied up
- * in host calls. How many there are, of a stream or of all (NULL); and a step
- * of each, without the lock. */
-extern struct mgds_op *mgds_orphan; /* under the lock */
-unsigned mgds_orphans(const struct mgds_gstream *stream);
-void mgds_orphans_poll(void);
 enum { MGDS_OP_COUNT = 4 }; /* where the bytes are in op->words */
 /* It is over, with this error or 0. Under the lock; once. */
 void mgds_op_finish(struct mgds_op *op, int error);
@@ -260,5 +254,13 @@ void mgds_domain_keep_error(struct mgds_domain *domain, int error);
 void mgds_op_keep_error(struct mgds_op *op, struct mgds_line *line);
 /* The engine needs it no more. Under the lock; the reference is put later. */
 void mgds_op_leave_engine(struct mgds_op *op);
+
+/* lift.c */
+/* Receives into GPU memory whose requests were freed: their bytes are copied up
+ * in host calls. How many there are, of a stream or of all (NULL); and a step
+ * of each, without the lock. */
+extern struct mgds_op *mgds_orphan; /* under the lock */
+unsigned mgds_orphans(const struct mgds_gstream *stream);
+void mgds_orphans_poll(void);
 
 #endif

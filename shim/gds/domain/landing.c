@@ -20,6 +20,7 @@ struct mgds_lane {
     struct mgds_ring_view *view;
     char *region;
     struct mgds_places places;
+    bool hopeless; /* waiting for room was in vain, and none was made since */
 };
 
 struct mgds_landing {
@@ -309,9 +310,27 @@ struct mgds_lane *mgds_landing_place(const struct mgds_landing *landing,
     return lane;
 }
 
+bool mgds_landing_is_full(const struct mgds_landing *landing, unsigned index,
+                          unsigned to, size_t bytes)
+{
+    const struct mgds_lane *lane =
+        landing ? *lane_at(landing, index, to) : NULL;
+
+    return lane && !lane->hopeless && bytes <= mgds_ctx()->config.eager &&
+           bytes / sizeof(uint64_t) < lane->places.units &&
+           mgds_places_out(&lane->places) > 0;
+}
+
+void mgds_landing_despair(const struct mgds_landing *landing, unsigned index,
+                          unsigned to)
+{
+    (*lane_at(landing, index, to))->hopeless = true;
+}
+
 void mgds_landing_give(struct mgds_lane *lane,
                        const struct mgds_landing_place *place)
 {
+    lane->hopeless = false;
     mgds_places_give(&lane->places, place->serial);
 }
 

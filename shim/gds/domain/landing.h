@@ -11,7 +11,8 @@
  * A message takes place in the region when it is called (place.h), and gives
  * it back when its receiver says that it was taken, or took it otherwise. Where
  * there is no lane, or no room, it is staged as every message can be: nothing
- * ever waits for a place.
+ * depends on a place. A call waits for room a little, since staging is slow,
+ * and a caller who is far ahead of its stream has time.
  *
  *   written by        what                           read by
  *   the sender's      units of a place that it has   the receiver's stream,
@@ -53,6 +54,13 @@ struct mgds_lane *mgds_landing_place(const struct mgds_landing *landing,
                                      struct mgds_landing_place *place);
 void mgds_landing_give(struct mgds_lane *lane,
                        const struct mgds_landing_place *place);
+
+/* No place, but only for want of room, and room may be made soon: not so once
+ * somebody waited in vain and said so, until a place is given back. */
+bool mgds_landing_is_full(const struct mgds_landing *landing, unsigned index,
+                          unsigned to, size_t bytes);
+void mgds_landing_despair(const struct mgds_landing *landing, unsigned index,
+                          unsigned to);
 
 /* The address of units in the own ring of this index. */
 uint64_t mgds_landing_units(const struct mgds_landing *landing, unsigned index,

@@ -4,9 +4,9 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <time.h>
 
 #include "shim/base/alloc.h"
+#include "shim/base/clock.h"
 #include "shim/ctx.h"
 #include "shim/gds/domain/engine.h"
 #include "shim/gds/queue/gstream.h"
@@ -22,6 +22,7 @@ enum { QUIET = 16 };
 /* Between two questions, ns: at first, and doubled up to this. */
 enum { ASK_FIRST = 20000, ASK_LAST = 1000000 };
 
+/* Written under the lock; lines are never taken out. */
 static struct mgds_line *lines;
 
 static struct mgds_line *find(const struct mgds_gstream *stream)
@@ -91,7 +92,7 @@ int mgds_line_of(struct mgds_line **out, struct mgds_gstream *stream)
     *out = find(stream);
     if (!*out) {
         fresh->next = lines;
-        lines = fresh;
+        __atomic_store_n(&lines, fresh, __ATOMIC_RELEASE);
         *out = fresh;
         fresh = NULL;
     }
@@ -101,12 +102,20 @@ int mgds_line_of(struct mgds_line **out, struct mgds_gstream *stream)
     return 0;
 }
 
+static void set_awaited(struct mgds_line *line)
+{
+    __atomic_store_n(&line->awaited, line->first ? line->first->number + 1 : 0,
+                     __ATOMIC_RELAXED);
+}
+
+/* A mark that rides on none was passed before it was made. */
 void mgds_line_ride(struct mgds_line *line, struct mgds_mark *mark)
 {
     mark->number = line->marks;
     mark->next = NULL;
     *line->last = mark;
     line->last = &mark->next;
+    set_awaited(line);
     mgds_wire_hold();
 }
 
@@ -191,7 +200,21 @@ static bool poll(struct mgds_line *line)
         mark->passed(mark);
         any = true;
     }
+    set_awaited(line);
     return any;
+}
+
+bool mgds_lines_due(void)
+{
+    for (const struct mgds_line *line =
+             __atomic_load_n(&lines, __ATOMIC_ACQUIRE);
+         line; line = line->next) {
+        uint64_t awaited = __atomic_load_n(&line->awaited, __ATOMIC_RELAXED);
+
+        if (awaited && is_passed(awaited - 1, look(line)))
+            return true;
+    }
+    return false;
 }
 
 bool mgds_lines_poll(void)
@@ -227,21 +250,13 @@ struct mgds_line *mgds_line_find_quiet(const struct mgds_gstream *stream)
     return line && line->quiet > 0 && line->first ? line : NULL;
 }
 
-static uint64_t now(void)
-{
-    struct timespec time;
-
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (uint64_t)time.tv_sec * 1000000000u + (uint64_t)time.tv_nsec;
-}
-
 /* Something quiet is not known yet, no question stands, and the last one was
  * not just now. */
 static bool may_ask(const struct mgds_line *line)
 {
     return line->quiet > 0 && line->first &&
            __atomic_load_n(line->answer, __ATOMIC_ACQUIRE) == line->asked &&
-           now() >= line->due;
+           mgds_clock_ns() >= line->due;
 }
 
 static struct mgds_line *find_to_ask(struct mgds_line *line)
@@ -253,7 +268,7 @@ static struct mgds_line *find_to_ask(struct mgds_line *line)
 
 static uint64_t begin_question(struct mgds_line *line)
 {
-    line->due = now() + line->gap;
+    line->due = mgds_clock_ns() + line->gap;
     if (line->gap < ASK_LAST)
         line->gap *= 2;
     return ++line->asked;
@@ -356,6 +371,7 @@ void mgds_line_break(struct mgds_line *line, struct mgds_mark *mark)
         mgds_wire_release();
         mark->passed(mark);
     }
+    set_awaited(line);
 }
 
 void mgds_lines_fini(void)

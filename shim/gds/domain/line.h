@@ -66,6 +66,8 @@ struct mgds_line {
     uint64_t asked;        /* questions */
     uint64_t due, gap;     /* when the next one may be asked, ns, and from then
                               on */
+    uint64_t awaited;      /* 1 + the number of the first mark, 0: none. Atomic:
+                              written under the lock, read without it, too */
     struct mgds_mark *first, **last;
     struct mgds_wait *first_wait, **last_wait;
     bool released; /* all waits may pass, for ever */
@@ -110,6 +112,9 @@ void mgds_wait_less(struct mgds_wait *wait);
 /* What should have stored the mark's number could not be put: the mark is
  * passed now, with all that ride on it. */
 void mgds_line_break(struct mgds_line *line, struct mgds_mark *mark);
+
+/* Whether there may be marks that were passed: any thread, without the lock. */
+bool mgds_lines_due(void);
 
 /* Calls the marks that were passed. True if there were any. */
 bool mgds_lines_poll(void);

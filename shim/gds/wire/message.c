@@ -81,6 +81,7 @@ int mgds_wire_post(struct mgds_wire_peer *peer,
     if (flight) {
         fill(flight, peer, message);
         TAILQ_INSERT_TAIL(&mgds_wire.posts, flight, link);
+        atomic_store(&mgds_wire.posted, true);
     } else {
         rc = mgds_wire.accepting ? -ENOMEM : -ENOTCONN;
     }
@@ -124,7 +125,11 @@ int mgds_wire_submit(void)
     struct mgds_wire_flight *flight;
     int count = 0;
 
+    /* most rounds find none: they leave the lock to those who post */
+    if (!atomic_load(&mgds_wire.posted))
+        return 0;
     mgds_lock_acquire(&mgds_wire.leaf);
+    atomic_store(&mgds_wire.posted, false);
     TAILQ_CONCAT(&batch, &mgds_wire.posts, link);
     mgds_lock_release(&mgds_wire.leaf);
     while ((flight = TAILQ_FIRST(&batch)) != NULL) {

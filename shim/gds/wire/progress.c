@@ -30,14 +30,6 @@ enum {
     SECOND_NS = 1000000000
 };
 
-uint64_t mgds_wire_now(void)
-{
-    struct timespec now;
-
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * SECOND_NS + (uint64_t)now.tv_nsec;
-}
-
 static int poll_all(void)
 {
     int did = 0;
@@ -75,7 +67,8 @@ static void ring(void)
 {
     const uint64_t one = 1;
 
-    if (!atomic_exchange(&mgds_wire.asleep, false))
+    if (!atomic_load(&mgds_wire.asleep) ||
+        !atomic_exchange(&mgds_wire.asleep, false))
         return;
     mgds_lock_acquire(&mgds_wire.leaf);
     /* Full means that it rings already. */
@@ -206,17 +199,17 @@ static void sleep_long(void)
 
 static void *run(void *arg)
 {
-    uint64_t active = mgds_wire_now(); /* when something was done last */
+    uint64_t active = mgds_clock_ns(); /* when something was done last */
 
     (void)arg;
     prctl(PR_SET_NAME, "mpix-gds-wire");
     prctl(PR_SET_TIMERSLACK, (unsigned long)SLACK_NS);
     while (!atomic_load(&mgds_wire.stop)) {
         if (mgds_wire_progress() > 0)
-            active = mgds_wire_now();
+            active = mgds_clock_ns();
         else if (!busy())
             sleep_long();
-        else if (mgds_wire_now() - active < SPIN_NS)
+        else if (mgds_clock_ns() - active < SPIN_NS)
             sched_yield();
         else
             nap();

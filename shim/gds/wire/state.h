@@ -16,6 +16,7 @@
 #include <stdint.h>
 #include <sys/queue.h>
 
+#include "shim/base/clock.h"
 #include "shim/base/lock.h"
 #include "shim/gds/wire/ucx.h"
 #include "shim/gds/wire/wire.h"
@@ -99,6 +100,7 @@ struct mgds_wire {
     bool accepting; /* posts and peers */
     int bell;       /* eventfd that ends the thread's sleep, or -1 */
 
+    atomic_bool posted; /* posts may hold some: set under leaf, behind them */
     atomic_uint holds;
     atomic_uint under_way; /* posts and arrivals without outcome */
     atomic_bool asleep;
@@ -107,8 +109,6 @@ struct mgds_wire {
 };
 
 extern struct mgds_wire mgds_wire;
-
-uint64_t mgds_wire_now(void); /* ns, monotonic */
 
 /* message.c. Submits what was posted; WIRE held. The number of posts. */
 int mgds_wire_submit(void);

@@ -229,7 +229,7 @@ static bool rounds_until(bool (*over)(void), uint64_t deadline)
     while (!over()) {
         if (mgds_wire_round() > 0)
             continue;
-        if (mgds_wire_now() >= deadline)
+        if (mgds_clock_ns() >= deadline)
             return false;
         nanosleep(&rest, NULL);
     }
@@ -239,12 +239,12 @@ static bool rounds_until(bool (*over)(void), uint64_t deadline)
 /* WIRE held. */
 static void drain(void)
 {
-    uint64_t deadline = mgds_wire_now() + mgds_wire.close_ns;
+    uint64_t deadline = mgds_clock_ns() + mgds_wire.close_ns;
     bool over = rounds_until(flights_over, deadline);
 
     mgds_wire_close_peers(!over);
     over = rounds_until(closes_over,
-                        over ? deadline : mgds_wire_now() + FORCE_NS) &&
+                        over ? deadline : mgds_clock_ns() + FORCE_NS) &&
            over;
     if (!over)
         mgds_info("the wire was closed with messages under way after %llu ms",
