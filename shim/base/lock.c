@@ -59,8 +59,16 @@ static void check_release(enum mgds_lock_rank rank)
 
 int mgds_lock_init(struct mgds_lock *lock, enum mgds_lock_rank rank)
 {
+    pthread_mutexattr_t attr;
+    int rc = -pthread_mutexattr_init(&attr);
+
+    if (rc < 0)
+        return rc;
     lock->rank = rank;
-    return -pthread_mutex_init(&lock->mutex, NULL);
+    pthread_mutexattr_settype(&attr, PTHREAD_MUTEX_ADAPTIVE_NP);
+    rc = -pthread_mutex_init(&lock->mutex, &attr);
+    pthread_mutexattr_destroy(&attr);
+    return rc;
 }
 
 void mgds_lock_fini(struct mgds_lock *lock)

@@ -53,10 +53,11 @@ struct MGDS_CAPABILITY("mutex") mgds_lock {
     enum mgds_lock_rank rank;
 };
 
-/* For static locks; they need no init and no fini. */
+/* For static locks; they need no init and no fini. Adaptive, as all: they are
+ * held for less time than it takes to fall asleep and to be woken. */
 #define MGDS_LOCK_INIT(lock_rank)                                              \
     {                                                                          \
-        .mutex = PTHREAD_MUTEX_INITIALIZER, .rank = (lock_rank)                \
+        .mutex = PTHREAD_ADAPTIVE_MUTEX_INITIALIZER_NP, .rank = (lock_rank)    \
     }
 
 /* 0 or negative errno. */

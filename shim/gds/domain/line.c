@@ -61,7 +61,7 @@ static int create(struct mgds_line **out, struct mgds_gstream *stream)
  * to its words, and to what its marks are in: that stays with it. */
 static bool is_left(const struct mgds_line *line)
 {
-    for (const struct mgds_mark *mark = line->first; mark; mark = mark->next)
+    if (line->held)
         mgds_wire_release();
     return line->first != NULL;
 }
@@ -102,10 +102,19 @@ int mgds_line_of(struct mgds_line **out, struct mgds_gstream *stream)
     return 0;
 }
 
-static void set_awaited(struct mgds_line *line)
+/* Marks have come or gone: what is told without the lock, and whether the
+ * wire's thread has to look out. */
+static void look_again(struct mgds_line *line)
 {
-    __atomic_store_n(&line->awaited, line->first ? line->first->number + 1 : 0,
+    bool any = line->first != NULL;
+
+    __atomic_store_n(&line->awaited, any ? line->first->number + 1 : 0,
                      __ATOMIC_RELAXED);
+    if (any && !line->held)
+        mgds_wire_hold();
+    if (!any && line->held)
+        mgds_wire_release();
+    line->held = any;
 }
 
 /* A mark that rides on none was passed before it was made. */
@@ -115,8 +124,7 @@ void mgds_line_ride(struct mgds_line *line, struct mgds_mark *mark)
     mark->next = NULL;
     *line->last = mark;
     line->last = &mark->next;
-    set_awaited(line);
-    mgds_wire_hold();
+    look_again(line);
 }
 
 void mgds_line_mark(struct mgds_line *line, struct mgds_mark *mark)
@@ -196,11 +204,10 @@ static bool poll(struct mgds_line *line)
         line->first = mark->next;
         if (!line->first)
             line->last = &line->first;
-        mgds_wire_release();
         mark->passed(mark);
         any = true;
     }
-    set_awaited(line);
+    look_again(line);
     return any;
 }
 
@@ -368,10 +375,9 @@ void mgds_line_break(struct mgds_line *line, struct mgds_mark *mark)
         *at = mark->next;
         if (!*at)
             line->last = at;
-        mgds_wire_release();
         mark->passed(mark);
     }
-    set_awaited(line);
+    look_again(line);
 }
 
 void mgds_lines_fini(void)

@@ -68,6 +68,7 @@ struct mgds_line {
                               on */
     uint64_t awaited;      /* 1 + the number of the first mark, 0: none. Atomic:
                               written under the lock, read without it, too */
+    bool held;             /* the wire's thread is kept awake */
     struct mgds_mark *first, **last;
     struct mgds_wait *first_wait, **last_wait;
     bool released; /* all waits may pass, for ever */

@@ -13,9 +13,10 @@
 /* A send of host memory up to this is copied: it ends without its receiver. */
 #define MGDS_OP_SHORT ((size_t)64 << 10)
 
-/* How long a send waits for room in a full ring: many times what its receiver
- * needs to take a message. */
-enum { PATIENCE_NS = 200000 };
+/* How long a send waits for room in a full ring: what its receiver needs for
+ * many messages, staged ones too that are ahead of those in the ring. Else one
+ * that is staged makes the next one miss its place, for ever (measured). */
+enum { PATIENCE_NS = 2000000 };
 
 struct mgds_spares mgds_op_spares = MGDS_SPARES_INIT(sizeof(struct mgds_op));
 

@@ -86,7 +86,8 @@ void mgds_wire_nudge(void)
 
 void mgds_wire_kick(void)
 {
-    atomic_store(&mgds_wire.kicked, true);
+    if (!atomic_load(&mgds_wire.kicked))
+        atomic_store(&mgds_wire.kicked, true);
     ring();
 }
 
