@@ -86,4 +86,57 @@ struct mgds_take_args {
 };
 MGDS_STATIC_ASSERT(sizeof(struct mgds_take_args) == 88, "eleven words");
 
+/* mgds_takes_kernel, and mgds_few_takes_kernel for up to MGDS_TAKES_FEW, which
+ * has less to carry: one block, any number of threads. Takes each of `count`
+ * messages as mgds_take_kernel does one; of an item whose serial is 0 `units`
+ * is the record. Then, also if it gave some up, *flag = value, if flag is not
+ * 0. */
+struct mgds_takes_head {
+    uint64_t abort;
+    uint64_t flag;
+    uint64_t value;
+    uint32_t count;
+    uint32_t pad;
+};
+
+struct mgds_takes_item {
+    uint64_t dst;
+    uint64_t bytes;
+    uint64_t units;
+    uint64_t serial;
+    uint64_t length;
+};
+
+/* What a launch carries is 4 KiB at most. */
+enum { MGDS_TAKES_FEW = 12, MGDS_TAKES_MOST = 100 };
+
+struct mgds_few_takes_args {
+    struct mgds_takes_head head;
+    struct mgds_takes_item item[MGDS_TAKES_FEW];
+};
+MGDS_STATIC_ASSERT(sizeof(struct mgds_few_takes_args) == 512, "64 words");
+
+struct mgds_takes_args {
+    struct mgds_takes_head head;
+    struct mgds_takes_item item[MGDS_TAKES_MOST];
+};
+MGDS_STATIC_ASSERT(sizeof(struct mgds_takes_args) == 4032, "504 words");
+
+/* mgds_copies_kernel: a number of blocks that `count` divides, each item has
+ * as many of them. Copies each as mgds_copy_kernel does, without a flag. */
+struct mgds_copies_item {
+    uint64_t dst;
+    uint64_t src;
+    uint64_t bytes;
+    uint64_t limit;
+};
+
+enum { MGDS_COPIES_MOST = 126 };
+
+struct mgds_copies_args {
+    uint64_t count;
+    struct mgds_copies_item item[MGDS_COPIES_MOST];
+};
+MGDS_STATIC_ASSERT(sizeof(struct mgds_copies_args) == 4040, "505 words");
+
 #endif

@@ -144,21 +144,35 @@ MGDS_FN int mgds_take_unit(const struct mgds_self *self,
     }
 }
 
+/* So many loads of a thread are under way at once: one alone takes as long as
+ * the memory is far. */
+enum { MGDS_TAKE_AHEAD = 4 };
+
 /* All units must have come before the place is used again, those that are not
  * wanted as well. */
 MGDS_FN void mgds_take_units(const struct mgds_self *self,
                              const struct mgds_take_args *a,
                              const struct mgds_take_source *at)
 {
+    const struct mgds_unit *unit =
+        (const struct mgds_unit *)(uintptr_t)at->from;
     uint64_t units = mgds_ring_units(at->length);
     uint64_t bytes = at->length < a->bytes ? at->length : a->bytes;
-    struct mgds_unit v;
+    struct mgds_unit v[MGDS_TAKE_AHEAD];
+    uint64_t i = self->thread;
 
-    for (uint64_t i = self->thread; i < units; i += self->threads) {
-        if (!mgds_take_unit(self, a, at, i, &v))
-            return;
-        if (8 * i < bytes)
-            mgds_ring_store(a->dst + 8 * i, v.data, bytes - 8 * i);
+    while (i < units) {
+        for (unsigned k = 0; k < MGDS_TAKE_AHEAD; k++)
+            if (i + k * self->threads < units)
+                v[k] = mgds_load_unit(unit + i + k * self->threads);
+        for (unsigned k = 0; k < MGDS_TAKE_AHEAD && i < units; k++) {
+            if (v[k].word != at->serial &&
+                !mgds_take_unit(self, a, at, i, &v[k]))
+                return;
+            if (8 * i < bytes)
+                mgds_ring_store(a->dst + 8 * i, v[k].data, bytes - 8 * i);
+            i += self->threads;
+        }
     }
 }
 

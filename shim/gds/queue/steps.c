@@ -7,6 +7,7 @@
 #include "shim/base/stats.h"
 #include "shim/gds/cuda/mem.h"
 #include "shim/gds/cuda/memop.h"
+#include "shim/gds/queue/batch.h"
 #include "shim/gds/stage/pack.h"
 #include "shim/gds/stage/shell.h"
 #include "shim/gds/stage/transfer.h"
@@ -225,8 +226,11 @@ static int queue_some(const struct mgds_steps_to *to, struct mgds_step *steps,
                       unsigned count, unsigned *done)
 {
     unsigned words = count_words(steps, count);
+    unsigned batch = mgds_batch_count(steps, count);
 
-    *done = 1;
+    *done = batch > 0 ? batch : 1;
+    if (batch > 0)
+        return mgds_batch_queue(to, steps, batch);
     if (is_message(steps, count))
         return queue_message(to, steps, count, done);
     if (words == 0)
