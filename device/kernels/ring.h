@@ -181,11 +181,20 @@ MGDS_FN void mgds_take_bytes(const struct mgds_self *self,
                              const struct mgds_take_source *at)
 {
     uint64_t bytes = at->length < a->bytes ? at->length : a->bytes;
+    uint64_t step = 8 * (uint64_t)self->threads;
+    uint64_t i = 8 * (uint64_t)self->thread;
+    uint64_t word[MGDS_TAKE_AHEAD];
 
-    for (uint64_t i = self->thread; 8 * i < bytes; i += self->threads)
-        mgds_ring_store(a->dst + 8 * i,
-                        mgds_ring_load(at->from + 8 * i, bytes - 8 * i),
-                        bytes - 8 * i);
+    while (i < bytes) {
+        for (unsigned k = 0; k < MGDS_TAKE_AHEAD; k++)
+            if (i + k * step < bytes)
+                word[k] = mgds_ring_load(at->from + i + k * step,
+                                         bytes - i - k * step);
+        for (unsigned k = 0; k < MGDS_TAKE_AHEAD && i < bytes; k++) {
+            mgds_ring_store(a->dst + i, word[k], bytes - i);
+            i += step;
+        }
+    }
 }
 
 MGDS_FN void mgds_take_kernel_body(const struct mgds_self *self,
