@@ -144,8 +144,8 @@ MGDS_FN int mgds_take_unit(const struct mgds_self *self,
     }
 }
 
-/* So many loads of a thread are under way at once: one alone takes as long as
- * the memory is far. */
+/* So many loads of a thread are under way at once: each takes as long as the
+ * memory is far, and threads, which stand while they wait, are to be few. */
 enum { MGDS_TAKE_AHEAD = 4 };
 
 /* All units must have come before the place is used again, those that are not

@@ -39,7 +39,7 @@ mgds_takes_args_of(const struct mgds_takes_head *head,
  * the host link, and all at a time. The host's threads look each for itself. */
 struct mgds_takes_found {
     struct mgds_take_source *at; /* NULL: look */
-    int longs;                   /* some may be long */
+    int longs;                   /* 1: some may be long */
 };
 
 MGDS_FN int mgds_takes_is_long(const struct mgds_take_source *at,
@@ -67,7 +67,7 @@ mgds_takes_look(const struct mgds_self *self,
         longs |= mgds_takes_is_long(&at[i], lanes);
     }
     found.at = at;
-    found.longs = __syncthreads_or(longs);
+    found.longs = __syncthreads_or(longs) != 0;
 #else
     (void)self;
     (void)head;
@@ -112,29 +112,36 @@ MGDS_FN unsigned mgds_takes_lanes(unsigned threads, unsigned count)
     return lanes;
 }
 
+/* One group of threads a message, or all of them. */
+MGDS_FN void mgds_takes_all(const struct mgds_self *self,
+                            const struct mgds_takes_pass *pass)
+{
+    unsigned lanes = pass->longs ? self->threads : pass->lanes;
+    unsigned groups = self->threads / lanes;
+    struct mgds_self group = *self;
+
+    group.threads = lanes;
+    group.thread = self->thread % lanes;
+    /* threads that are too few for a group have nothing to do */
+    if (self->thread >= groups * lanes)
+        return;
+    for (unsigned i = self->thread / lanes; i < pass->head->count; i += groups)
+        mgds_takes_one(&group, pass, i);
+}
+
 MGDS_FN void mgds_takes_run(const struct mgds_self *self,
                             const struct mgds_takes_head *head,
                             const struct mgds_takes_item *item)
 {
-    struct mgds_self group = *self;
     struct mgds_takes_pass pass;
-    unsigned groups;
 
     mgds_grid_wait();
     pass.head = head;
     pass.item = item;
     pass.lanes = mgds_takes_lanes(self->threads, head->count);
     pass.found = mgds_takes_look(self, head, item, pass.lanes);
-    pass.longs = 0;
-    groups = self->threads / pass.lanes;
-    group.threads = pass.lanes;
-    group.thread = self->thread % pass.lanes;
-    for (unsigned i = self->thread / pass.lanes;
-         i < head->count && self->thread < groups * pass.lanes; i += groups)
-        mgds_takes_one(&group, &pass, i);
-    pass.longs = 1;
-    for (unsigned i = 0; i < head->count && pass.found.longs; i++)
-        mgds_takes_one(self, &pass, i);
+    for (pass.longs = 0; pass.longs <= pass.found.longs; pass.longs++)
+        mgds_takes_all(self, &pass);
     if (!head->flag)
         return;
     mgds_block_sync(self);

@@ -48,7 +48,7 @@ unsigned mgds_batch_count(const struct mgds_step *steps, unsigned count)
     return n + (takes && n < count && steps[n].kind == MGDS_STEP_FLAG);
 }
 
-/* A thread for a unit of a ring, as far as that goes: the block stands. */
+/* A thread for a unit of a ring, as far as that goes. */
 static unsigned threads_for(const struct mgds_takes_args *args)
 {
     uint64_t units = 0;
@@ -59,7 +59,7 @@ static unsigned threads_for(const struct mgds_takes_args *args)
 
         units += 1 + (item->serial ? item->length : item->bytes) / 8;
     }
-    while (threads < units && threads < MGDS_PACK_THREADS)
+    while (threads < units && threads < MGDS_TAKE_THREADS)
         threads *= 2;
     return threads;
 }

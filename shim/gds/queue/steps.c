@@ -137,12 +137,12 @@ static int queue_copy(const struct mgds_steps_to *to, struct mgds_step *step)
 }
 
 /* One block; a thread for a unit as far as that goes. */
-static unsigned threads_for(size_t bytes)
+static unsigned threads_for(size_t bytes, unsigned most)
 {
     size_t units = (bytes + sizeof(uint64_t) - 1) / sizeof(uint64_t);
     unsigned threads = WARP;
 
-    while (threads < units && threads < MGDS_PACK_THREADS)
+    while (threads < units && threads < most)
         threads *= 2;
     return threads;
 }
@@ -160,7 +160,8 @@ static int queue_push(const struct mgds_steps_to *to,
                                         .value = flag->value};
 
     return mgds_kernel_launch(to->depot->push, to->stream, 1,
-                              threads_for(step->bytes), &args);
+                              threads_for(step->bytes, MGDS_PACK_THREADS),
+                              &args);
 }
 
 /* Without its memory, which the program freed, the message is thrown away. */
@@ -181,8 +182,9 @@ static int queue_take(const struct mgds_steps_to *to,
                                         .value = flag->value,
                                         .came = (uintptr_t)came->word,
                                         .came_value = came->value};
-    int rc = mgds_kernel_launch(to->depot->take, to->stream, 1,
-                                threads_for(step->bytes), &args);
+    int rc =
+        mgds_kernel_launch(to->depot->take, to->stream, 1,
+                           threads_for(step->bytes, MGDS_TAKE_THREADS), &args);
 
     return rc < 0 ? rc : lost;
 }
