@@ -155,50 +155,96 @@ static void windows(void)
     enq_lane_close(&lane);
 }
 
-/* Receives that a host call asked for are staged, the others are taken; a send
- * of host memory that is not copied is waited for. */
-static void mixed(void)
+enum { MIXED = 60, WITH_GAPS = 3, LENGTH = 300, PIECE = 10, LONG = 1 << 20 };
+
+static bool has_gaps(int i)
 {
-    enum { N = 60, LONG = 1 << 20 };
-    struct enq_buffer host;
-    struct enq_lane lane;
+    return i % 20 == 5;
+}
+
+/* As much as a type with gaps takes of its buffer, or all. */
+static int bytes_of(int i)
+{
+    return has_gaps(i) ? LENGTH / 2 : LENGTH;
+}
+
+static void expect_mixed(int i)
+{
+    unsigned char got[LENGTH];
+
+    if (!has_gaps(i)) {
+        enq_expect(&all[i], LENGTH, (unsigned)i + 1);
+        return;
+    }
+    enq_read(&all[i], got, LENGTH);
+    for (int k = 0; k < LENGTH / 2; k++)
+        CHECK(got[k / PIECE * 2 * PIECE + k % PIECE] ==
+              enq_byte((unsigned)i + 1, (size_t)k));
+}
+
+/* Receives that a host call asked for are staged, as are those with gaps, the
+ * others are taken; a send of host memory that is not copied is waited for. */
+static void receive_mixed(const struct enq_lane *lane, struct enq_buffer *host)
+{
+    MPI_Datatype gaps;
     struct cost cost;
     int flag;
 
+    MPI_Type_vector(LENGTH / 2 / PIECE, PIECE, 2 * PIECE, MPI_BYTE, &gaps);
+    MPI_Type_commit(&gaps);
+    for (int i = 0; i < MIXED; i++) {
+        if (has_gaps(i))
+            ENQ_OK(MPIX_Irecv_enqueue(all[i].at, 1, gaps, 0, i, lane->comm,
+                                      &request[i]));
+        else
+            enq_irecv(lane, &all[i], 0, i, &request[i]);
+    }
+    enq_isend(lane, host, 0, MIXED, &request[MIXED]);
+    for (int i = 0; i < MIXED; i += 2)
+        ENQ_OK(MPI_Request_get_status(request[i], &flag, MPI_STATUS_IGNORE));
+    cost = now();
+    enq_waitall(MIXED + 1, request);
+    cost = since(cost);
+    say("mixed Waitall", MIXED + 1, cost);
+    CHECK(cost.launches == (uint64_t)takes + 1 + WITH_GAPS + (kernels ? 2 : 0));
+    MPI_Type_free(&gaps);
+}
+
+static void send_mixed(const struct enq_lane *lane, struct enq_buffer *host)
+{
+    for (int i = 0; i < MIXED; i++) {
+        enq_fill(&all[i], (unsigned)i + 1);
+        ENQ_OK(MPIX_Send_enqueue(all[i].at, bytes_of(i), MPI_BYTE, 1, i,
+                                 lane->comm));
+    }
+    enq_recv(lane, host, 1, MIXED, MPI_STATUS_IGNORE);
+}
+
+static void mixed(void)
+{
+    struct enq_buffer host;
+    struct enq_lane lane;
+
     enq_lane_open(&lane);
     enq_buffer_open_kind(&host, LONG, MGDS_TEST_PINNED);
-    for (int i = 0; i < N; i++)
-        enq_buffer_open(&all[i], 300);
+    for (int i = 0; i < MIXED; i++)
+        enq_buffer_open(&all[i], LENGTH);
     if (enq.rank == 1) {
         enq_fill(&host, 99);
-        for (int i = 0; i < N; i++)
-            enq_irecv(&lane, &all[i], 0, i, &request[i]);
-        enq_isend(&lane, &host, 0, N, &request[N]);
-        for (int i = 0; i < N; i += 2)
-            ENQ_OK(
-                MPI_Request_get_status(request[i], &flag, MPI_STATUS_IGNORE));
-        cost = now();
-        enq_waitall(N + 1, request);
-        cost = since(cost);
-        say("mixed Waitall", N + 1, cost);
-        CHECK(cost.launches == (uint64_t)takes + 1 + (kernels ? 2 : 0));
+        receive_mixed(&lane, &host);
         enq_tell(0);
-        enq_sync(&lane);
     } else if (enq.rank == 0) {
         enq_hear(1);
-        for (int i = 0; i < N; i++) {
-            enq_fill(&all[i], (unsigned)i + 1);
-            enq_send(&lane, &all[i], 1, i);
-        }
-        enq_recv(&lane, &host, 1, N, MPI_STATUS_IGNORE);
-        enq_sync(&lane);
-        enq_expect(&host, LONG, 99);
+        send_mixed(&lane, &host);
     }
-    for (int i = 0; i < N && enq.rank == 1; i++)
-        enq_expect(&all[i], 300, (unsigned)i + 1);
+    enq_sync(&lane);
+    for (int i = 0; i < MIXED && enq.rank == 1; i++)
+        expect_mixed(i);
+    if (enq.rank == 0)
+        enq_expect(&host, LONG, 99);
     enq_lane_close(&lane);
     enq_buffer_close(&host);
-    for (int i = 0; i < N; i++)
+    for (int i = 0; i < MIXED; i++)
         enq_buffer_close(&all[i]);
 }
 
