@@ -72,18 +72,29 @@ MGDS_STATIC_ASSERT(sizeof(struct mgds_push_args) == 64, "eight words");
 
 enum mgds_take_form { MGDS_TAKE_UNITS, MGDS_TAKE_BYTES };
 
+/* Words of a record: none of them is 0 when it is known, so that they may be
+ * written, and read all at once, in any order. */
+enum {
+    MGDS_RECORD_SERIAL, /* or any number but 0 and NONE; NONE stands alone */
+    MGDS_RECORD_ADDRESS,
+    MGDS_RECORD_LENGTH, /* and 1 */
+    MGDS_RECORD_FORM,   /* and 1 */
+    MGDS_RECORD_WORDS
+};
+
+/* How many units a thread of a take loads at once. */
+enum { MGDS_TAKE_AHEAD = 4 };
+
 /* mgds_take_kernel: any number of blocks; more than one need `cell`. Waits
  * until all units of a message of `length` bytes carry the serial, and stores
  * what fits into the `bytes` bytes at dst. If `record` is not 0 it says what to
- * take, in four words of host memory: the serial (or any number but 0 and
- * MGDS_TAKE_NONE), written last; where; the length; the form: units of a ring,
- * or plain bytes of pinned memory that are there already. 0 there: not known
- * yet; then *came = came_value, if came is not 0: the stream has come here, and
- * who is to fill the record may have to know. At the end, also if there was
- * nothing and if it gave up because the word at `abort` (host memory, may be 0)
- * is not 0, unless value is 0: cell->passed = value, if cell is not 0, once all
- * units were read; then *flag = value, if flag is not 0, once the data is
- * visible, too. A store
+ * take, in words of host memory: units of a ring, or plain bytes of pinned
+ * memory that are there already. A 0 among them: not known yet; then *came =
+ * came_value, if came is not 0: the stream has come here, and who is to fill
+ * the record may have to know. At the end, also if there was nothing and if it
+ * gave up because the word at `abort` (host memory, may be 0) is not 0, unless
+ * value is 0: cell->passed = value, if cell is not 0, once all units were read;
+ * then *flag = value, if flag is not 0, once the data is visible, too. A store
  * to host memory makes the end of a kernel a microsecond longer (measured): so
  * flag is for now and then, and the cell for whoever asks in between
  * (mgds_tell_kernel). */
@@ -112,5 +123,59 @@ struct mgds_tell_args {
     uint64_t number;
 };
 MGDS_STATIC_ASSERT(sizeof(struct mgds_tell_args) == 32, "four words");
+
+/* mgds_takes_kernel, and mgds_few_takes_kernel for up to MGDS_TAKES_FEW, which
+ * has less to carry: one block, any number of threads. Takes each of `count`
+ * messages as mgds_take_kernel does one; of an item whose serial is 0 `units`
+ * is the record. Then, also if it gave some up, what mgds_take_kernel does with
+ * cell, flag and value. */
+struct mgds_takes_head {
+    uint64_t abort;
+    uint64_t cell;
+    uint64_t flag;
+    uint64_t value;
+    uint32_t count;
+    uint32_t pad;
+};
+
+struct mgds_takes_item {
+    uint64_t dst;
+    uint64_t bytes;
+    uint64_t units;
+    uint64_t serial;
+    uint64_t length;
+};
+
+/* What a launch carries is 4 KiB at most. */
+enum { MGDS_TAKES_FEW = 12, MGDS_TAKES_MOST = 100 };
+
+struct mgds_few_takes_args {
+    struct mgds_takes_head head;
+    struct mgds_takes_item item[MGDS_TAKES_FEW];
+};
+MGDS_STATIC_ASSERT(sizeof(struct mgds_few_takes_args) == 520, "65 words");
+
+struct mgds_takes_args {
+    struct mgds_takes_head head;
+    struct mgds_takes_item item[MGDS_TAKES_MOST];
+};
+MGDS_STATIC_ASSERT(sizeof(struct mgds_takes_args) == 4040, "505 words");
+
+/* mgds_copies_kernel: a number of blocks that `count` divides, each item has
+ * as many of them. Copies each as mgds_copy_kernel does, without a flag. */
+struct mgds_copies_item {
+    uint64_t dst;
+    uint64_t src;
+    uint64_t bytes;
+    uint64_t limit;
+};
+
+enum { MGDS_COPIES_MOST = 126 };
+
+struct mgds_copies_args {
+    uint64_t count;
+    struct mgds_copies_item item[MGDS_COPIES_MOST];
+};
+MGDS_STATIC_ASSERT(sizeof(struct mgds_copies_args) == 4040, "505 words");
 
 #endif

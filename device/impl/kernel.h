@@ -58,7 +58,7 @@ MGDS_FN void mgds_self_pause(const struct mgds_self *self)
     mgds_mem_pause();
 }
 
-#define MGDS_KERNEL(name, args_type)                                           \
+#define MGDS_KERNEL_OF(name, args_type, begin)                                 \
     extern "C" __global__ void name(args_type args)                            \
     {                                                                          \
         struct mgds_self self;                                                 \
@@ -66,9 +66,17 @@ MGDS_FN void mgds_self_pause(const struct mgds_self *self)
         self.threads = blockDim.x;                                             \
         self.block = blockIdx.x;                                               \
         self.blocks = gridDim.x;                                               \
-        mgds_grid_wait();                                                      \
+        begin;                                                                 \
         name##_body(&self, &args);                                             \
     }
+
+#define MGDS_KERNEL(name, args_type)                                           \
+    MGDS_KERNEL_OF(name, args_type, mgds_grid_wait())
+
+/* It waits itself, on every way through it, and has read before only what no
+ * kernel writes. */
+#define MGDS_KERNEL_EARLY(name, args_type)                                     \
+    MGDS_KERNEL_OF(name, args_type, (void)0)
 
 #else
 
@@ -88,6 +96,8 @@ MGDS_FN void mgds_self_pause(const struct mgds_self *self)
     {                                                                          \
         name##_body(self, (const args_type *)params[0]);                       \
     }
+
+#define MGDS_KERNEL_EARLY(name, args_type) MGDS_KERNEL(name, args_type)
 
 #define MGDS_KERNEL_ROW(name, args_type)                                       \
     {                                                                          \

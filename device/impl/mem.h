@@ -100,6 +100,18 @@ MGDS_FN uint64_t mgds_load_relaxed64(const uint64_t *p)
     return v;
 }
 
+/* One read for the threads of a warp that are here together. */
+MGDS_FN uint64_t mgds_load_once64(const uint64_t *p)
+{
+    unsigned here = __activemask(), lane = threadIdx.x % 32;
+    int reader = __ffs((int)here) - 1;
+    uint64_t v = 0;
+
+    if ((int)lane == reader)
+        v = mgds_load_relaxed64(p);
+    return __shfl_sync(here, (unsigned long long)v, reader);
+}
+
 /* Whoever acquires the value sees all that this thread did before. */
 MGDS_FN void mgds_store_release32(uint32_t *p, uint32_t v)
 {
@@ -299,6 +311,11 @@ MGDS_FN uint64_t mgds_load_relaxed64(const uint64_t *p)
 {
     return __atomic_load_n((const uint64_t *)mgds_mem_word(p),
                            __ATOMIC_RELAXED);
+}
+
+MGDS_FN uint64_t mgds_load_once64(const uint64_t *p)
+{
+    return mgds_load_relaxed64(p);
 }
 
 MGDS_FN void mgds_store_release32(uint32_t *p, uint32_t v)

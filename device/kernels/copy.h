@@ -61,21 +61,27 @@ MGDS_FN void mgds_copy_tell(const struct mgds_self *self,
     mgds_store_release64((uint64_t *)(uintptr_t)a->flag, a->value);
 }
 
+/* So many bytes, from the first on; its blocks are those of self. */
+MGDS_FN void mgds_copy_run(const struct mgds_self *self,
+                           const struct mgds_copy_args *a, uint64_t bytes)
+{
+    uint64_t head = (16 - (a->dst & 15)) & 15;
+    uint64_t tail;
+
+    if ((a->dst ^ a->src) & 15 || bytes < 64) {
+        mgds_copy_bytes(self, a, 0, bytes);
+        return;
+    }
+    tail = head + ((bytes - head) & ~(uint64_t)15);
+    mgds_copy_bytes(self, a, 0, head);
+    mgds_copy_units(self, a, head, tail);
+    mgds_copy_bytes(self, a, tail, bytes);
+}
+
 MGDS_FN void mgds_copy_kernel_body(const struct mgds_self *self,
                                    const struct mgds_copy_args *a)
 {
-    uint64_t head = (16 - (a->dst & 15)) & 15;
-    uint64_t bytes, tail;
-
-    bytes = mgds_limit_bytes(self, a->limit, 0, a->bytes);
-    if ((a->dst ^ a->src) & 15 || bytes < 64) {
-        mgds_copy_bytes(self, a, 0, bytes);
-    } else {
-        tail = head + ((bytes - head) & ~(uint64_t)15);
-        mgds_copy_bytes(self, a, 0, head);
-        mgds_copy_units(self, a, head, tail);
-        mgds_copy_bytes(self, a, tail, bytes);
-    }
+    mgds_copy_run(self, a, mgds_limit_bytes(self, a->limit, 0, a->bytes));
     if (a->flag)
         mgds_copy_tell(self, a);
 }

@@ -14,6 +14,9 @@
 #include "device/abi.h"
 #include "device/impl/kernel.h"
 
+/* Polls from one look at the abort word to the next: about a millisecond. */
+enum { MGDS_TAKE_ABORT = 1024 };
+
 MGDS_FN uint64_t mgds_ring_units(uint64_t bytes)
 {
     return bytes ? (bytes + 7) / 8 : 1;
@@ -96,13 +99,15 @@ MGDS_FN void mgds_push_kernel_body(const struct mgds_self *self,
 }
 
 /* False if it was told to give up. A read of the abort word crosses the host
- * link, which takes as long as a message: none before the 64th poll. */
+ * link, which takes as long as a message, and many of them much longer: one
+ * thread of a warp reads it, seldom. */
 MGDS_FN int mgds_take_stands(const struct mgds_self *self,
                              const struct mgds_take_args *a, uint32_t polls)
 {
     const uint64_t *abort = (const uint64_t *)(uintptr_t)a->abort;
 
-    if (abort && polls % 64 == 63 && mgds_load_relaxed64(abort))
+    if (abort && polls % MGDS_TAKE_ABORT == MGDS_TAKE_ABORT - 1 &&
+        mgds_load_once64(abort))
         return 0;
     mgds_self_pause(self);
     return 1;
@@ -110,7 +115,7 @@ MGDS_FN int mgds_take_stands(const struct mgds_self *self,
 
 /* Where the message is. */
 struct mgds_take_source {
-    uint64_t serial; /* MGDS_TAKE_NONE: there is nothing */
+    uint64_t serial; /* 0: not known; MGDS_TAKE_NONE: there is nothing */
     uint64_t from;
     uint64_t length;
     uint64_t form;
@@ -125,47 +130,67 @@ MGDS_FN void mgds_take_call(const struct mgds_self *self,
         mgds_store_release64((uint64_t *)(uintptr_t)a->came, a->came_value);
 }
 
-/* Of the record the first word is written last. */
-MGDS_FN struct mgds_take_source mgds_take_find(const struct mgds_self *self,
-                                               const struct mgds_take_args *a)
+/* All words are read at once: each read crosses the host link. */
+MGDS_FN struct mgds_take_source mgds_take_glance(const struct mgds_take_args *a)
 {
+    const uint64_t *record = (const uint64_t *)(uintptr_t)a->record;
     struct mgds_take_source at = {a->serial, a->units, a->length,
                                   MGDS_TAKE_UNITS};
-    const uint64_t *record = (const uint64_t *)(uintptr_t)a->record;
-    uint32_t polls = 0;
 
     if (!record)
         return at;
-    while ((at.serial = mgds_load_acquire64(record)) == 0) {
-        if (polls == 0)
-            mgds_take_call(self, a);
-        if (!mgds_take_stands(self, a, polls++)) {
-            at.serial = MGDS_TAKE_NONE;
-            return at;
-        }
-    }
-    at.from = mgds_load_relaxed64(record + 1);
-    at.length = mgds_load_relaxed64(record + 2);
-    at.form = mgds_load_relaxed64(record + 3);
+    at.serial = mgds_load_relaxed64(record + MGDS_RECORD_SERIAL);
+    at.from = mgds_load_relaxed64(record + MGDS_RECORD_ADDRESS);
+    at.length = mgds_load_relaxed64(record + MGDS_RECORD_LENGTH) - 1;
+    at.form = mgds_load_relaxed64(record + MGDS_RECORD_FORM) - 1;
+    if (at.serial != MGDS_TAKE_NONE &&
+        (!at.from || at.length == UINT64_MAX || at.form == UINT64_MAX))
+        at.serial = 0;
     return at;
 }
 
-/* Found once for the block: every read of the record crosses the host link. The
- * host's threads look each for itself. */
+/* at: what a glance has shown. Plain bytes were there before the record. */
+MGDS_FN void mgds_take_find(const struct mgds_self *self,
+                            const struct mgds_take_args *a,
+                            struct mgds_take_source *at)
+{
+    uint32_t polls = 0;
+
+    while (at->serial == 0) {
+        if (polls == 0)
+            mgds_take_call(self, a);
+        if (mgds_take_stands(self, a, polls++))
+            *at = mgds_take_glance(a);
+        else
+            at->serial = MGDS_TAKE_NONE;
+    }
+    if (at->form == MGDS_TAKE_BYTES)
+        mgds_load_acquire64((const uint64_t *)(uintptr_t)a->record);
+}
+
+/* Found once for the block. The record is the CPU's, so the first look is not
+ * put off until the kernel ahead is through. The host's threads look each for
+ * itself. */
 MGDS_FN struct mgds_take_source mgds_take_look(const struct mgds_self *self,
                                                const struct mgds_take_args *a)
 {
+    struct mgds_take_source at;
 #if MGDS_ON_GPU
     __shared__ struct mgds_take_source found;
 
-    if (!a->record)
-        return mgds_take_find(self, a);
     if (self->thread == 0)
-        found = mgds_take_find(self, a);
+        at = mgds_take_glance(a);
+    mgds_grid_wait();
+    if (self->thread == 0) {
+        mgds_take_find(self, a, &at);
+        found = at;
+    }
     mgds_block_sync(self);
     return found;
 #else
-    return mgds_take_find(self, a);
+    at = mgds_take_glance(a);
+    mgds_take_find(self, a, &at);
+    return at;
 #endif
 }
 
@@ -194,16 +219,25 @@ MGDS_FN void mgds_take_units(const struct mgds_self *self,
                              const struct mgds_take_args *a,
                              const struct mgds_take_source *at)
 {
+    const struct mgds_unit *unit =
+        (const struct mgds_unit *)(uintptr_t)at->from;
     uint64_t units = mgds_ring_units(at->length);
     uint64_t bytes = at->length < a->bytes ? at->length : a->bytes;
-    struct mgds_unit v;
+    struct mgds_unit v[MGDS_TAKE_AHEAD];
+    uint64_t i = mgds_ring_first(self), step = mgds_ring_stride(self);
 
-    for (uint64_t i = mgds_ring_first(self); i < units;
-         i += mgds_ring_stride(self)) {
-        if (!mgds_take_unit(self, a, at, i, &v))
-            return;
-        if (8 * i < bytes)
-            mgds_ring_store(a->dst + 8 * i, v.data, bytes - 8 * i);
+    while (i < units) {
+        for (unsigned k = 0; k < MGDS_TAKE_AHEAD; k++)
+            if (i + k * step < units)
+                v[k] = mgds_load_unit(unit + i + k * step);
+        for (unsigned k = 0; k < MGDS_TAKE_AHEAD && i < units; k++) {
+            if (v[k].word != at->serial &&
+                !mgds_take_unit(self, a, at, i, &v[k]))
+                return;
+            if (8 * i < bytes)
+                mgds_ring_store(a->dst + 8 * i, v[k].data, bytes - 8 * i);
+            i += step;
+        }
     }
 }
 
@@ -212,27 +246,27 @@ MGDS_FN void mgds_take_bytes(const struct mgds_self *self,
                              const struct mgds_take_source *at)
 {
     uint64_t bytes = at->length < a->bytes ? at->length : a->bytes;
+    uint64_t step = 8 * mgds_ring_stride(self);
+    uint64_t i = 8 * mgds_ring_first(self);
+    uint64_t word[MGDS_TAKE_AHEAD];
 
-    for (uint64_t i = mgds_ring_first(self); 8 * i < bytes;
-         i += mgds_ring_stride(self))
-        mgds_ring_store(a->dst + 8 * i,
-                        mgds_ring_load(at->from + 8 * i, bytes - 8 * i),
-                        bytes - 8 * i);
+    while (i < bytes) {
+        for (unsigned k = 0; k < MGDS_TAKE_AHEAD; k++)
+            if (i + k * step < bytes)
+                word[k] = mgds_ring_load(at->from + i + k * step,
+                                         bytes - i - k * step);
+        for (unsigned k = 0; k < MGDS_TAKE_AHEAD && i < bytes; k++) {
+            mgds_ring_store(a->dst + i, word[k], bytes - i);
+            i += step;
+        }
+    }
 }
 
-MGDS_FN void mgds_take_kernel_body(const struct mgds_self *self,
-                                   const struct mgds_take_args *a)
+MGDS_FN void mgds_take_end(const struct mgds_self *self,
+                           const struct mgds_take_args *a)
 {
     struct mgds_cell *cell = (struct mgds_cell *)(uintptr_t)a->cell;
-    struct mgds_take_source at;
 
-    at = mgds_take_look(self, a);
-    if (at.serial != MGDS_TAKE_NONE) {
-        if (at.form == MGDS_TAKE_UNITS)
-            mgds_take_units(self, a, &at);
-        else
-            mgds_take_bytes(self, a, &at);
-    }
     mgds_grid_ready();
     if (!a->value || !mgds_ring_is_last(self, cell, a->flag != 0))
         return;
@@ -241,6 +275,20 @@ MGDS_FN void mgds_take_kernel_body(const struct mgds_self *self,
         mgds_store_relaxed64(&cell->passed, a->value);
     if (a->flag)
         mgds_store_release64((uint64_t *)(uintptr_t)a->flag, a->value);
+}
+
+MGDS_FN void mgds_take_kernel_body(const struct mgds_self *self,
+                                   const struct mgds_take_args *a)
+{
+    struct mgds_take_source at = mgds_take_look(self, a);
+
+    if (at.serial != MGDS_TAKE_NONE) {
+        if (at.form == MGDS_TAKE_UNITS)
+            mgds_take_units(self, a, &at);
+        else
+            mgds_take_bytes(self, a, &at);
+    }
+    mgds_take_end(self, a);
 }
 
 MGDS_FN void mgds_tell_kernel_body(const struct mgds_self *self,
@@ -256,7 +304,7 @@ MGDS_FN void mgds_tell_kernel_body(const struct mgds_self *self,
 }
 
 MGDS_KERNEL(mgds_push_kernel, struct mgds_push_args)
-MGDS_KERNEL(mgds_take_kernel, struct mgds_take_args)
+MGDS_KERNEL_EARLY(mgds_take_kernel, struct mgds_take_args)
 MGDS_KERNEL(mgds_tell_kernel, struct mgds_tell_args)
 
 #endif

@@ -18,4 +18,7 @@ mgds_sim_memory(const void *ptr, size_t bytes, int *fd, size_t *offset);
  * too. Any thread. */
 __attribute__((visibility("default"))) uint64_t mgds_sim_calls(void);
 
+/* How many of them put a kernel on a stream. Any thread. */
+__attribute__((visibility("default"))) uint64_t mgds_sim_launches(void);
+
 #endif

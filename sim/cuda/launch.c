@@ -3,10 +3,12 @@
 #include "sim/cuda/module.h"
 
 #include <errno.h>
+#include <stdatomic.h>
 #include <string.h>
 
 #include "sim/cuda/ctx.h"
 #include "sim/cuda/fault.h"
+#include "sim/cuda/hooks.h"
 #include "sim/cuda/pool.h"
 #include "sim/cuda/stream.h"
 
@@ -350,6 +352,13 @@ CUresult mgds_kernel_op(struct mgds_gpu_ctx *ctx, const CUlaunchConfig *config,
     return CUDA_SUCCESS;
 }
 
+static _Atomic uint64_t launches;
+
+uint64_t mgds_sim_launches(void)
+{
+    return atomic_load_explicit(&launches, memory_order_relaxed);
+}
+
 static CUresult launch(const CUlaunchConfig *config, CUfunction function,
                        void **params, void **extra)
 {
@@ -362,7 +371,11 @@ static CUresult launch(const CUlaunchConfig *config, CUfunction function,
     rc = mgds_stream_find(config->hStream, &stream);
     if (rc == CUDA_SUCCESS)
         rc = mgds_kernel_op(stream->ctx, config, function, params, extra, &op);
-    return rc == CUDA_SUCCESS ? mgds_stream_submit(stream, op) : rc;
+    if (rc == CUDA_SUCCESS)
+        rc = mgds_stream_submit(stream, op);
+    if (rc == CUDA_SUCCESS)
+        atomic_fetch_add_explicit(&launches, 1, memory_order_relaxed);
+    return rc;
 }
 
 CUresult cuLaunchKernelEx(const CUlaunchConfig *config, CUfunction function,

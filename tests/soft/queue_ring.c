@@ -158,10 +158,13 @@ struct mgds_step ring_take_record(const struct ring_place *place,
 void ring_tell(const struct ring_place *place, uint64_t serial,
                uint64_t address, uint64_t length, uint64_t form)
 {
-    __atomic_store_n(&place->record[1], address, __ATOMIC_RELAXED);
-    __atomic_store_n(&place->record[2], length, __ATOMIC_RELAXED);
-    __atomic_store_n(&place->record[3], form, __ATOMIC_RELAXED);
-    queue_write(&place->record[0], serial);
+    __atomic_store_n(&place->record[MGDS_RECORD_ADDRESS], address,
+                     __ATOMIC_RELAXED);
+    __atomic_store_n(&place->record[MGDS_RECORD_LENGTH], length + 1,
+                     __ATOMIC_RELAXED);
+    __atomic_store_n(&place->record[MGDS_RECORD_FORM], form + 1,
+                     __ATOMIC_RELAXED);
+    queue_write(&place->record[MGDS_RECORD_SERIAL], serial);
 }
 
 void ring_assert_same(const void *got, const void *want, size_t bytes)

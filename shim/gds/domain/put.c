@@ -80,6 +80,18 @@ static struct mgds_step unpack_of(const struct mgds_op *op)
                               .word = op->words + MGDS_OP_COUNT};
 }
 
+/* Those without gaps one behind the other: they go in one launch. */
+static void add_unpacks(struct mgds_put *put, const struct mgds_wait *wait,
+                        bool dense)
+{
+    for (unsigned i = 0; i < wait->count; i++) {
+        const struct mgds_op *op = wait->op[i];
+
+        if (is_copied_up(op) && mgds_layout_is_dense(op->user.layout) == dense)
+            add(put, unpack_of(op));
+    }
+}
+
 /* Where the message is, if that is known, else where it will be said. */
 static struct mgds_step take_of(const struct mgds_put *put,
                                 const struct mgds_op *op)
@@ -150,9 +162,8 @@ void mgds_put_wait(struct mgds_put *put, struct mgds_wait *wait)
         add(put, (struct mgds_step){.kind = MGDS_STEP_WAIT,
                                     .word = put->line->go,
                                     .value = wait->number});
-    for (unsigned i = 0; i < wait->count; i++)
-        if (is_copied_up(wait->op[i]))
-            add(put, unpack_of(wait->op[i]));
+    add_unpacks(put, wait, true);
+    add_unpacks(put, wait, false);
     if (put->n == before && !wait->loud) {
         mgds_line_ride(put->line, &wait->mark);
         put->wait = NULL;

@@ -121,25 +121,31 @@ void mgds_wait_fill(struct mgds_wait *wait, struct mgds_line *line,
     mgds_line_wait(line, wait);
 }
 
+static void tell(uint64_t *record, unsigned word, uint64_t value)
+{
+    __atomic_store_n(&record[word], value, __ATOMIC_RELAXED);
+}
+
 /* What a TAKE that stands gets: the message where it is in the ring, or in the
- * bounce, or nothing. The stream reads the rest after the first word. */
+ * bounce, or nothing. Bytes in the bounce come before the first word. */
 static void tell_take(const struct mgds_op *op)
 {
     const struct mgds_message *from = op->message;
     uint64_t first = MGDS_TAKE_NONE;
 
     if (op->taken) {
-        op->words[1] = mgds_op_units(op);
-        op->words[2] = from->bytes;
-        op->words[3] = MGDS_TAKE_UNITS;
+        tell(op->words, MGDS_RECORD_ADDRESS, mgds_op_units(op));
+        tell(op->words, MGDS_RECORD_LENGTH, from->bytes + 1);
+        tell(op->words, MGDS_RECORD_FORM, MGDS_TAKE_UNITS + 1);
         first = from->serial;
     } else if (op->got > 0) {
-        op->words[1] = (uintptr_t)mgds_bounce_base(op->bounce);
-        op->words[2] = op->got;
-        op->words[3] = MGDS_TAKE_BYTES;
+        tell(op->words, MGDS_RECORD_ADDRESS,
+             (uintptr_t)mgds_bounce_base(op->bounce));
+        tell(op->words, MGDS_RECORD_LENGTH, op->got + 1);
+        tell(op->words, MGDS_RECORD_FORM, MGDS_TAKE_BYTES + 1);
         first = 1;
     }
-    __atomic_store_n(op->words, first, __ATOMIC_RELEASE);
+    __atomic_store_n(&op->words[MGDS_RECORD_SERIAL], first, __ATOMIC_RELEASE);
 }
 
 void mgds_wait_store(const struct mgds_wait *wait)

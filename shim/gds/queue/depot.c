@@ -20,7 +20,8 @@ static struct mgds_depot *depots; /* under depots_lock */
 static void destroy(struct mgds_depot *depot)
 {
     struct mgds_kernel_handle *const kernels[] = {
-        depot->tell, depot->take, depot->push, depot->flag, depot->copy};
+        depot->copies, depot->tell, depot->few_takes, depot->takes,
+        depot->take,   depot->push, depot->flag,      depot->copy};
 
     for (unsigned i = 0; i < sizeof(kernels) / sizeof(kernels[0]); i++)
         if (kernels[i])
@@ -55,7 +56,10 @@ static int load(struct mgds_depot *depot)
                    {&depot->flag, "mgds_flag_kernel"},
                    {&depot->push, "mgds_push_kernel"},
                    {&depot->take, "mgds_take_kernel"},
-                   {&depot->tell, "mgds_tell_kernel"}};
+                   {&depot->takes, "mgds_takes_kernel"},
+                   {&depot->few_takes, "mgds_few_takes_kernel"},
+                   {&depot->tell, "mgds_tell_kernel"},
+                   {&depot->copies, "mgds_copies_kernel"}};
     int rc = 0;
 
     for (unsigned i = 0; i < sizeof(kernels) / sizeof(kernels[0]) && rc == 0;
@@ -70,21 +74,22 @@ static int load(struct mgds_depot *depot)
 /* A first launch may wait for the device, so it is done here, over nothing. */
 static int launch_once(struct mgds_depot *depot)
 {
-    const struct mgds_copy_args copy = {0};
-    const struct mgds_flag_args flag = {0};
-    const struct mgds_push_args push = {0};
-    const struct mgds_take_args take = {.serial = MGDS_TAKE_NONE};
+    static const struct mgds_copy_args copy;
+    static const struct mgds_flag_args flag;
+    static const struct mgds_push_args push;
+    static const struct mgds_take_args take = {.serial = MGDS_TAKE_NONE};
+    static const struct mgds_takes_args takes;
+    static const struct mgds_copies_args copies;
     const struct mgds_tell_args tell = {.from = (uintptr_t)&depot->trial[1],
                                         .to = (uintptr_t)&depot->trial[1],
                                         .done = (uintptr_t)&depot->trial[2]};
     const struct {
         struct mgds_kernel_handle *kernel;
         const void *args;
-    } launches[] = {{depot->copy, &copy},
-                    {depot->flag, &flag},
-                    {depot->push, &push},
-                    {depot->take, &take},
-                    {depot->tell, &tell}};
+    } launches[] = {{depot->copy, &copy},     {depot->flag, &flag},
+                    {depot->push, &push},     {depot->take, &take},
+                    {depot->takes, &takes},   {depot->few_takes, &takes},
+                    {depot->copies, &copies}, {depot->tell, &tell}};
     int rc = 0;
 
     for (unsigned i = 0; i < sizeof(launches) / sizeof(launches[0]) && rc == 0;

@@ -12,7 +12,8 @@
  *   TAKE      until the message is there: ring, or as a record says -> buffer
  *
  * The last two are kernels, and a FLAG behind one goes with it in one launch,
- * and a quiet one ahead of a TAKE.
+ * and a quiet one ahead of a TAKE. TAKEs that follow each other in a list are
+ * one launch together, and so are UNPACKs of buffers without gaps (batch.h).
  *
  * A message on a stream: send  PACK, FLAG;  receive  FLAG;
  * wait for a receive  WAIT, UNPACK, FLAG.

@@ -7,6 +7,7 @@
 #include "shim/base/stats.h"
 #include "shim/gds/cuda/mem.h"
 #include "shim/gds/cuda/memop.h"
+#include "shim/gds/queue/batch.h"
 #include "shim/gds/stage/pack.h"
 #include "shim/gds/stage/shell.h"
 #include "shim/gds/stage/transfer.h"
@@ -16,7 +17,7 @@
 enum { LARGE = 1 << 20, UNIT = 16 };
 
 /* Of messages in rings: threads of a block, and blocks that push one. */
-enum { WARP = 32, THREADS = 1024, PUSHERS = 16 };
+enum { WARP = 32, PUSH_THREADS = 512, PUSHERS = 16 };
 
 static bool is_word(const struct mgds_step *step)
 {
@@ -142,15 +143,16 @@ struct shape {
     unsigned blocks, threads;
 };
 
-/* A thread for a unit as far as that goes. */
-static struct shape shape_of(size_t bytes, unsigned most)
+/* So many units a thread, as far as that goes. */
+static struct shape shape_of(size_t bytes, struct shape most, unsigned each)
 {
     size_t units = (bytes + sizeof(uint64_t) - 1) / sizeof(uint64_t);
     struct shape shape = {1, WARP};
 
-    while (shape.threads < units && shape.threads < THREADS)
+    while (shape.threads * each < units && shape.threads < most.threads)
         shape.threads *= 2;
-    while ((size_t)shape.blocks * THREADS < units && shape.blocks < most)
+    while ((size_t)shape.blocks * shape.threads * each < units &&
+           shape.blocks < most.blocks)
         shape.blocks *= 2;
     return shape;
 }
@@ -167,7 +169,8 @@ static int queue_push(const struct mgds_steps_to *to,
                                         .cell = (uintptr_t)to->cell,
                                         .flag = (uintptr_t)flag->word,
                                         .value = flag->value};
-    struct shape shape = shape_of(step->bytes, to->cell ? PUSHERS : 1);
+    const struct shape most = {to->cell ? PUSHERS : 1, PUSH_THREADS};
+    struct shape shape = shape_of(step->bytes, most, 1);
 
     return mgds_kernel_launch(to->depot->push, to->stream, shape.blocks,
                               shape.threads, &args);
@@ -193,7 +196,8 @@ static int queue_take(const struct mgds_steps_to *to,
         .cell = (uintptr_t)to->cell,
         .flag = flag->quiet ? 0 : (uintptr_t)flag->word,
         .value = flag->value};
-    struct shape shape = shape_of(step->bytes, to->blocks);
+    const struct shape most = {to->blocks, MGDS_TAKE_THREADS};
+    struct shape shape = shape_of(step->bytes, most, MGDS_TAKE_AHEAD);
     int rc = mgds_kernel_launch(to->depot->take, to->stream, shape.blocks,
                                 shape.threads, &args);
 
@@ -245,8 +249,11 @@ static int queue_some(const struct mgds_steps_to *to, struct mgds_step *steps,
                       unsigned count, unsigned *done)
 {
     unsigned words = count_words(steps, count);
+    unsigned batch = mgds_batch_count(steps, count);
 
-    *done = 1;
+    *done = batch > 0 ? batch : 1;
+    if (batch > 0)
+        return mgds_batch_queue(to, steps, batch);
     if (is_message(steps, count))
         return queue_message(to, steps, count, done);
     if (words == 0)

@@ -14,6 +14,10 @@ struct mgds_steps_to {
     unsigned blocks;        /* at most, for one that waits */
 };
 
+/* The most threads of a kernel that takes: it stands, and must find room on a
+ * GPU that is nearly full. Each loads several units at a time instead. */
+enum { MGDS_TAKE_THREADS = 128 };
+
 /* Queues them in order, neighbours that can be in one call; sets put of each
  * that is queued. The first error ends it. */
 int mgds_steps_queue(const struct mgds_steps_to *to, struct mgds_step *steps,

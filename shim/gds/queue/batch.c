@@ -1,0 +1,175 @@
+/* Many steps in one launch; see batch.h. */
+#include "shim/gds/queue/batch.h"
+
+#include <errno.h>
+
+#include "device/abi.h"
+#include "shim/base/stats.h"
+#include "shim/gds/stage/pack.h"
+
+enum {
+    UNIT = 16,         /* bytes that a thread copies at once */
+    WARP = 32,         /* the least threads */
+    MOST_BLOCKS = 1024 /* of copies: none of them waits */
+};
+
+static bool is_take(const struct mgds_step *step)
+{
+    return step->kind == MGDS_STEP_TAKE;
+}
+
+static bool is_dense_unpack(const struct mgds_step *step)
+{
+    const struct mgds_bounce *bounce = step->bounce;
+
+    return step->kind == MGDS_STEP_UNPACK && bounce->layout->size > 0 &&
+           bounce->layout == &bounce->flat;
+}
+
+static unsigned run_of(const struct mgds_step *steps, unsigned count,
+                       bool (*is)(const struct mgds_step *))
+{
+    unsigned n = 0;
+
+    while (n < count && is(&steps[n]))
+        n++;
+    return n;
+}
+
+unsigned mgds_batch_count(const struct mgds_step *steps, unsigned count)
+{
+    bool takes = is_take(steps);
+    unsigned most = takes ? MGDS_TAKES_MOST : MGDS_COPIES_MOST;
+    unsigned n = run_of(steps, count < most ? count : most,
+                        takes ? is_take : is_dense_unpack);
+
+    if (n < 2)
+        return 0;
+    return n + (takes && n < count && steps[n].kind == MGDS_STEP_FLAG);
+}
+
+/* A thread for a unit of a ring, as far as that goes. */
+static unsigned threads_for(const struct mgds_takes_args *args)
+{
+    uint64_t units = 0;
+    unsigned threads = WARP;
+
+    for (unsigned i = 0; i < args->head.count; i++) {
+        const struct mgds_takes_item *item = &args->item[i];
+
+        units += 1 + (item->serial ? item->length : item->bytes) / 8;
+    }
+    while (threads < units && threads < MGDS_TAKE_THREADS)
+        threads *= 2;
+    return threads;
+}
+
+/* A message whose memory the program has freed is thrown away. */
+static int add_take(struct mgds_takes_args *args, const struct mgds_step *step)
+{
+    int lost = step->bounce ? mgds_bounce_check(step->bounce) : 0;
+    struct mgds_takes_item *item = &args->item[args->head.count++];
+
+    *item = (struct mgds_takes_item){.dst = (uintptr_t)step->user,
+                                     .bytes = lost < 0 ? 0 : step->bytes,
+                                     .units = (uintptr_t)step->record,
+                                     .length = step->length};
+    if (!step->record) {
+        item->units = (uintptr_t)step->units;
+        item->serial = step->serial;
+    }
+    return lost;
+}
+
+static int queue_takes(const struct mgds_steps_to *to, struct mgds_step *steps,
+                       unsigned count)
+{
+    struct mgds_kernel_handle *kernel = to->depot->takes;
+    struct mgds_takes_args args;
+    int lost = 0;
+    int rc;
+
+    args.head = (struct mgds_takes_head){.abort = (uintptr_t)to->abort,
+                                         .cell = (uintptr_t)to->cell};
+    for (unsigned i = 0; i < count; i++) {
+        if (is_take(&steps[i])) {
+            rc = add_take(&args, &steps[i]);
+            lost = rc < 0 ? rc : lost;
+        } else {
+            args.head.flag = steps[i].quiet ? 0 : (uintptr_t)steps[i].word;
+            args.head.value = steps[i].value;
+        }
+    }
+    if (args.head.count <= MGDS_TAKES_FEW)
+        kernel = to->depot->few_takes;
+    rc = mgds_kernel_launch(kernel, to->stream, 1, threads_for(&args), &args);
+    if (rc < 0)
+        return rc;
+    for (unsigned i = 0; i < count; i++)
+        steps[i].put = true;
+    mgds_count(queue_launches);
+    return lost;
+}
+
+static void add_copy(struct mgds_copies_args *args,
+                     const struct mgds_step *step)
+{
+    const struct mgds_bounce *bounce = step->bounce;
+
+    args->item[args->count++] =
+        (struct mgds_copies_item){.dst = (uintptr_t)bounce->user,
+                                  .src = (uintptr_t)bounce->base,
+                                  .bytes = bounce->layout->size,
+                                  .limit = (uintptr_t)step->word};
+}
+
+/* Each has as many as the longest needs. */
+static unsigned blocks_for(const struct mgds_copies_args *args)
+{
+    unsigned count = (unsigned)args->count;
+    unsigned most = MOST_BLOCKS / count;
+    uint64_t bytes = 0;
+    unsigned each;
+
+    for (unsigned i = 0; i < count; i++)
+        if (args->item[i].bytes > bytes)
+            bytes = args->item[i].bytes;
+    each = mgds_pack_blocks(bytes / UNIT);
+    return count * (each < most ? each : most);
+}
+
+static int queue_copies(const struct mgds_steps_to *to, struct mgds_step *steps,
+                        unsigned count)
+{
+    struct mgds_copies_args args;
+    int lost = 0;
+    int rc = 0;
+
+    args.count = 0;
+    for (unsigned i = 0; i < count; i++) {
+        rc = mgds_bounce_check(steps[i].bounce);
+        steps[i].put = rc == 0;
+        if (rc == 0)
+            add_copy(&args, &steps[i]);
+        else
+            lost = rc;
+    }
+    if (args.count == 0)
+        return lost;
+    rc = mgds_kernel_launch(to->depot->copies, to->stream, blocks_for(&args),
+                            MGDS_PACK_THREADS, &args);
+    if (rc < 0) {
+        for (unsigned i = 0; i < count; i++)
+            steps[i].put = false;
+        return rc;
+    }
+    mgds_count(queue_launches);
+    return lost;
+}
+
+int mgds_batch_queue(const struct mgds_steps_to *to, struct mgds_step *steps,
+                     unsigned count)
+{
+    return is_take(steps) ? queue_takes(to, steps, count)
+                          : queue_copies(to, steps, count);
+}

@@ -1,0 +1,274 @@
+/*
+ * What enqueued calls cost in launches, as the software GPU counts them: a wait
+ * for many operations is as dear as one for one. The words say how receives are
+ * waited for, taken by kernels or staged, and by what streams wait otherwise.
+ */
+#include <dlfcn.h>
+#include <string.h>
+
+#include "tests/enq/enq.h"
+
+enum { MOST = 250, CARRIED = 100, COPIES = 126, ROOM = 512 };
+
+static uint64_t (*launched)(void);
+static uint64_t (*called)(void);
+static bool takes, kernels;
+
+static void *find(const char *name)
+{
+    void *library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD);
+
+    return library ? dlsym(library, name) : NULL;
+}
+
+/* Pointers to functions are no pointers to objects in C. */
+static bool find_counters(void)
+{
+    void *launches = find("mgds_sim_launches");
+    void *calls = find("mgds_sim_calls");
+
+    memcpy(&launched, &launches, sizeof(launched));
+    memcpy(&called, &calls, sizeof(called));
+    return launched && called;
+}
+
+struct cost {
+    uint64_t launches, calls;
+};
+
+static struct cost now(void)
+{
+    return (struct cost){launched(), called()};
+}
+
+static struct cost since(struct cost before)
+{
+    return (struct cost){launched() - before.launches, called() - before.calls};
+}
+
+static void say(const char *what, int n, struct cost cost)
+{
+    printf("rank %d: %s of %d: %llu launches, %llu calls\n", enq.rank, what, n,
+           (unsigned long long)cost.launches, (unsigned long long)cost.calls);
+}
+
+static struct enq_buffer all[MOST];
+static MPI_Request request[MOST];
+
+static uint64_t parts(int n, int most)
+{
+    return (uint64_t)((n + most - 1) / most);
+}
+
+/* Takes go with the flag behind them. Staged ones have a wait ahead and a flag
+ * behind, which are launches only where kernels wait. */
+static uint64_t wait_launches(int n)
+{
+    if (takes)
+        return parts(n, CARRIED);
+    return parts(n, COPIES) + (kernels ? 2 : 0);
+}
+
+/* From another host some may have come already: those are copied up. */
+static bool is_few(uint64_t launches, int n)
+{
+    uint64_t want = wait_launches(n);
+
+    if (!takes || !enq_split())
+        return launches == want;
+    return launches <= want + parts(n, COPIES) + kernels;
+}
+
+static void receive(const struct enq_lane *lane, int n)
+{
+    struct cost before = now(), cost;
+
+    for (int i = 0; i < n; i++)
+        enq_irecv(lane, &all[i], 0, i, &request[i]);
+    cost = since(before);
+    say("Irecv", n, cost);
+    CHECK(cost.launches == (uint64_t)(kernels ? n : 0));
+    before = now();
+    enq_waitall(n, request);
+    cost = since(before);
+    say("Waitall for receives", n, cost);
+    CHECK(is_few(cost.launches, n));
+    /* each buffer is looked at again: mostly one call */
+    CHECK(cost.calls <= 2 * (uint64_t)n + 16);
+}
+
+/* A push has its flag with it. It cannot wait for the calls to come: a program
+ * may make none (decisions.md). */
+static void send(const struct enq_lane *lane, int n)
+{
+    struct cost before = now(), cost;
+
+    for (int i = 0; i < n; i++)
+        enq_isend(lane, &all[i], 1, i, &request[i]);
+    cost = since(before);
+    say("Isend", n, cost);
+    CHECK(cost.launches == (uint64_t)n * (kernels && enq_split() ? 2 : 1));
+    before = now();
+    enq_waitall(n, request);
+    cost = since(before);
+    say("Waitall for sends", n, cost);
+    CHECK(cost.launches == 0);
+}
+
+static void window(const struct enq_lane *lane, int n, bool early)
+{
+    for (int i = 0; i < n; i++)
+        enq_buffer_open(&all[i], (size_t)(1 + (i * 7) % ROOM));
+    for (int i = 0; i < n && enq.rank == 0; i++)
+        enq_fill(&all[i], (unsigned)i + 1);
+    if (enq.rank == 1 && early) {
+        receive(lane, n);
+        enq_tell(0);
+    } else if (enq.rank == 0) {
+        if (early)
+            enq_hear(1);
+        send(lane, n);
+        enq_sync(lane);
+        if (!early)
+            enq_tell(1);
+    } else if (enq.rank == 1) {
+        enq_hear(0);
+        receive(lane, n);
+    }
+    enq_sync(lane);
+    for (int i = 0; i < n && enq.rank == 1; i++)
+        enq_expect(&all[i], all[i].bytes, (unsigned)i + 1);
+    for (int i = 0; i < n; i++)
+        enq_buffer_close(&all[i]);
+}
+
+static void windows(void)
+{
+    static const int numbers[] = {2, 12, 13, 64, 100, 101, 126, 127, 250};
+    struct enq_lane lane;
+
+    enq_lane_open(&lane);
+    for (int k = 0; k < 9; k++) {
+        window(&lane, numbers[k], true);
+        window(&lane, numbers[k], false);
+    }
+    enq_lane_close(&lane);
+}
+
+enum { MIXED = 60, WITH_GAPS = 3, LENGTH = 300, PIECE = 10, LONG = 1 << 20 };
+
+static bool has_gaps(int i)
+{
+    return i % 20 == 5;
+}
+
+/* As much as a type with gaps takes of its buffer, or all. */
+static int bytes_of(int i)
+{
+    return has_gaps(i) ? LENGTH / 2 : LENGTH;
+}
+
+static void expect_mixed(int i)
+{
+    unsigned char got[LENGTH];
+
+    if (!has_gaps(i)) {
+        enq_expect(&all[i], LENGTH, (unsigned)i + 1);
+        return;
+    }
+    enq_read(&all[i], got, LENGTH);
+    for (int k = 0; k < LENGTH / 2; k++)
+        CHECK(got[k / PIECE * 2 * PIECE + k % PIECE] ==
+              enq_byte((unsigned)i + 1, (size_t)k));
+}
+
+/* Receives that a host call asked for are staged, as are those with gaps, the
+ * others are taken; a send of host memory that is not copied is waited for. */
+static void receive_mixed(const struct enq_lane *lane, struct enq_buffer *host)
+{
+    MPI_Datatype gaps;
+    struct cost cost;
+    int flag;
+
+    MPI_Type_vector(LENGTH / 2 / PIECE, PIECE, 2 * PIECE, MPI_BYTE, &gaps);
+    MPI_Type_commit(&gaps);
+    for (int i = 0; i < MIXED; i++) {
+        if (has_gaps(i))
+            ENQ_OK(MPIX_Irecv_enqueue(all[i].at, 1, gaps, 0, i, lane->comm,
+                                      &request[i]));
+        else
+            enq_irecv(lane, &all[i], 0, i, &request[i]);
+    }
+    enq_isend(lane, host, 0, MIXED, &request[MIXED]);
+    for (int i = 0; i < MIXED; i += 2)
+        ENQ_OK(MPI_Request_get_status(request[i], &flag, MPI_STATUS_IGNORE));
+    cost = now();
+    enq_waitall(MIXED + 1, request);
+    cost = since(cost);
+    say("mixed Waitall", MIXED + 1, cost);
+    CHECK(cost.launches == (uint64_t)takes + 1 + WITH_GAPS + (kernels ? 2 : 0));
+    MPI_Type_free(&gaps);
+}
+
+static void send_mixed(const struct enq_lane *lane, struct enq_buffer *host)
+{
+    for (int i = 0; i < MIXED; i++) {
+        enq_fill(&all[i], (unsigned)i + 1);
+        ENQ_OK(MPIX_Send_enqueue(all[i].at, bytes_of(i), MPI_BYTE, 1, i,
+                                 lane->comm));
+    }
+    enq_recv(lane, host, 1, MIXED, MPI_STATUS_IGNORE);
+}
+
+static void mixed(void)
+{
+    struct enq_buffer host;
+    struct enq_lane lane;
+
+    enq_lane_open(&lane);
+    enq_buffer_open_kind(&host, LONG, MGDS_TEST_PINNED);
+    for (int i = 0; i < MIXED; i++)
+        enq_buffer_open(&all[i], LENGTH);
+    if (enq.rank == 1) {
+        enq_fill(&host, 99);
+        receive_mixed(&lane, &host);
+        enq_tell(0);
+    } else if (enq.rank == 0) {
+        enq_hear(1);
+        send_mixed(&lane, &host);
+    }
+    enq_sync(&lane);
+    for (int i = 0; i < MIXED && enq.rank == 1; i++)
+        expect_mixed(i);
+    if (enq.rank == 0)
+        enq_expect(&host, LONG, 99);
+    enq_lane_close(&lane);
+    enq_buffer_close(&host);
+    for (int i = 0; i < MIXED; i++)
+        enq_buffer_close(&all[i]);
+}
+
+static void windows_and_mixed(void)
+{
+    CHECK(find_counters());
+    windows();
+    mixed();
+}
+
+int main(int argc, char **argv)
+{
+    static const struct enq_case cases[] = {
+        {"calls_cost_few_launches", 2, windows_and_mixed},
+        {0},
+    };
+
+    if (argc < 3) {
+        fprintf(stderr, "usage: %s takes|staged memop|kernel [OPTIONS]\n",
+                argv[0]);
+        return 2;
+    }
+    takes = strcmp(argv[1], "takes") == 0;
+    kernels = strcmp(argv[2], "kernel") == 0;
+    argv[2] = argv[0];
+    return enq_main(argc - 2, argv + 2, "enq launches", cases);
+}
