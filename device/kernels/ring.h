@@ -56,19 +56,18 @@ MGDS_FN uint64_t mgds_ring_stride(const struct mgds_self *self)
     return (uint64_t)self->blocks * self->threads;
 }
 
-/* True in one thread of the grid, when all threads have come here. Their stores
- * then come before its, for the system if `system`: a block's own by the
- * barrier, the other blocks' by their tickets. */
+/* True in one thread of the grid, when all threads have come here; all that
+ * they did comes before what it does: a block's own by the barrier, the others'
+ * by their tickets. A fence for the system in each block would take its time in
+ * each block, one after the other (measured): the flag's own does for all. */
 MGDS_FN int mgds_ring_is_last(const struct mgds_self *self,
-                              struct mgds_cell *cell, int system)
+                              struct mgds_cell *cell)
 {
     mgds_block_sync(self);
     if (self->thread != 0)
         return 0;
     if (self->blocks == 1)
         return 1;
-    if (system)
-        mgds_fence_sys();
     if (mgds_add_gpu32(&cell->ticket, 1) != self->blocks - 1)
         return 0;
     mgds_store_relaxed32(&cell->ticket, 0);
@@ -94,7 +93,7 @@ MGDS_FN void mgds_push_kernel_body(const struct mgds_self *self,
     }
     /* the plain bytes of all threads before the flag */
     if (a->flag &&
-        mgds_ring_is_last(self, (struct mgds_cell *)(uintptr_t)a->cell, 1))
+        mgds_ring_is_last(self, (struct mgds_cell *)(uintptr_t)a->cell))
         mgds_store_release64((uint64_t *)(uintptr_t)a->flag, a->value);
 }
 
@@ -194,23 +193,22 @@ MGDS_FN struct mgds_take_source mgds_take_look(const struct mgds_self *self,
 #endif
 }
 
-/* One unit, when it is there; false if it was told to give up. */
-MGDS_FN int mgds_take_unit(const struct mgds_self *self,
-                           const struct mgds_take_args *a,
-                           const struct mgds_take_source *at, uint64_t i,
-                           struct mgds_unit *v)
+/* The units at i and, a step apart, behind it: true if all of them are there.
+ * Loaded at once, since each load takes as long as the memory is far. */
+MGDS_FN int mgds_take_ahead(const struct mgds_take_source *at, uint64_t i,
+                            uint64_t step, struct mgds_unit v[MGDS_TAKE_AHEAD])
 {
     const struct mgds_unit *unit =
-        (const struct mgds_unit *)(uintptr_t)at->from + i;
-    uint32_t polls = 0;
+        (const struct mgds_unit *)(uintptr_t)at->from;
+    uint64_t units = mgds_ring_units(at->length);
+    int there = 1;
 
-    for (;;) {
-        *v = mgds_load_unit(unit);
-        if (v->word == at->serial)
-            return 1;
-        if (!mgds_take_stands(self, a, polls++))
-            return 0;
-    }
+    for (unsigned k = 0; k < MGDS_TAKE_AHEAD; k++)
+        if (i + k * step < units)
+            v[k] = mgds_load_unit(unit + i + k * step);
+    for (unsigned k = 0; k < MGDS_TAKE_AHEAD; k++)
+        there &= i + k * step >= units || v[k].word == at->serial;
+    return there;
 }
 
 /* All units must have come before the place is used again, those that are not
@@ -219,25 +217,20 @@ MGDS_FN void mgds_take_units(const struct mgds_self *self,
                              const struct mgds_take_args *a,
                              const struct mgds_take_source *at)
 {
-    const struct mgds_unit *unit =
-        (const struct mgds_unit *)(uintptr_t)at->from;
     uint64_t units = mgds_ring_units(at->length);
     uint64_t bytes = at->length < a->bytes ? at->length : a->bytes;
-    struct mgds_unit v[MGDS_TAKE_AHEAD];
     uint64_t i = mgds_ring_first(self), step = mgds_ring_stride(self);
+    struct mgds_unit v[MGDS_TAKE_AHEAD];
 
     while (i < units) {
-        for (unsigned k = 0; k < MGDS_TAKE_AHEAD; k++)
-            if (i + k * step < units)
-                v[k] = mgds_load_unit(unit + i + k * step);
-        for (unsigned k = 0; k < MGDS_TAKE_AHEAD && i < units; k++) {
-            if (v[k].word != at->serial &&
-                !mgds_take_unit(self, a, at, i, &v[k]))
+        uint32_t polls = 0;
+
+        while (!mgds_take_ahead(at, i, step, v))
+            if (!mgds_take_stands(self, a, polls++))
                 return;
+        for (unsigned k = 0; k < MGDS_TAKE_AHEAD; k++, i += step)
             if (8 * i < bytes)
                 mgds_ring_store(a->dst + 8 * i, v[k].data, bytes - 8 * i);
-            i += step;
-        }
     }
 }
 
@@ -268,7 +261,7 @@ MGDS_FN void mgds_take_end(const struct mgds_self *self,
     struct mgds_cell *cell = (struct mgds_cell *)(uintptr_t)a->cell;
 
     mgds_grid_ready();
-    if (!a->value || !mgds_ring_is_last(self, cell, a->flag != 0))
+    if (!a->value || !mgds_ring_is_last(self, cell))
         return;
     /* only that the units were read: the data is the stream's own affair */
     if (cell)

@@ -100,42 +100,6 @@ static bool fits_kernels(const struct mgds_op *op, const struct mgds_xfer *xfer)
                         (xfer->gpu && mgds_layout_is_dense(op->user.layout)));
 }
 
-/* True if it may help to look again. */
-static bool look_for_place(struct mgds_op *op, struct mgds_domain *domain,
-                           const struct mgds_xfer *xfer, bool late)
-{
-    unsigned to = domain->base[op->rank] + xfer->to_index;
-    bool full;
-
-    mgds_engine_enter();
-    op->lane = mgds_landing_place(domain->landing, xfer->from_index, to,
-                                  op->bytes, &op->place);
-    full = !op->lane && mgds_landing_is_full(domain->landing, xfer->from_index,
-                                             to, op->bytes);
-    if (full && late)
-        mgds_landing_despair(domain->landing, xfer->from_index, to);
-    mgds_engine_leave();
-    return full && !late;
-}
-
-/* A place in the receiver's ring, if there is one. */
-static void find_place(struct mgds_op *op, struct mgds_domain *domain,
-                       const struct mgds_xfer *xfer)
-{
-    uint64_t begin = 0;
-    bool late = false;
-
-    if (!op->send || op->sync || xfer->peer == MGDS_PROC_NULL ||
-        !fits_kernels(op, xfer))
-        return;
-    while (look_for_place(op, domain, xfer, late)) {
-        if (begin == 0)
-            begin = mgds_clock_ns();
-        mgds_wire_progress();
-        late = mgds_clock_ns() - begin > PATIENCE_NS;
-    }
-}
-
 /* That it is enqueued on, or that could be made to wait for it. */
 static struct mgds_gstream *stream_of(const struct mgds_op *op,
                                       const struct mgds_domain *domain,
@@ -190,7 +154,6 @@ static int create(struct mgds_op **out, struct mgds_domain *domain,
     mgds_layout_get(op->user.layout);
     mgds_domain_get(domain);
     op->domain = domain;
-    find_place(op, domain, xfer);
     *out = op;
     return 0;
 }
@@ -345,6 +308,45 @@ static int make(struct mgds_op **out, struct mgds_domain *domain,
     return rc;
 }
 
+/* True if it may help to look again for a place in the receiver's ring. */
+static bool look_for_place(struct mgds_op *op, const struct mgds_xfer *xfer,
+                           bool late)
+{
+    const struct mgds_landing *landing = op->domain->landing;
+    unsigned to = op->domain->base[op->rank] + xfer->to_index;
+    bool full;
+
+    op->lane = mgds_landing_place(landing, xfer->from_index, to, op->bytes,
+                                  &op->place);
+    full = !op->lane &&
+           mgds_landing_is_full(landing, xfer->from_index, to, op->bytes);
+    if (full && late)
+        mgds_landing_despair(landing, xfer->from_index, to);
+    return full && !late;
+}
+
+/* Takes the lock, with a place in the receiver's ring for a send, if there is
+ * one. */
+static void enter_with_place(struct mgds_op *op, const struct mgds_xfer *xfer)
+    MGDS_ACQUIRE(mgds_engine_lock)
+{
+    uint64_t begin = 0;
+    bool late = false;
+
+    mgds_engine_enter();
+    if (!op->send || op->sync || xfer->peer == MGDS_PROC_NULL ||
+        !fits_kernels(op, xfer))
+        return;
+    while (look_for_place(op, xfer, late)) {
+        mgds_engine_leave();
+        if (begin == 0)
+            begin = mgds_clock_ns();
+        mgds_wire_progress();
+        late = mgds_clock_ns() - begin > PATIENCE_NS;
+        mgds_engine_enter();
+    }
+}
+
 /* Takes its number. Under the engine's lock. */
 static void call(struct mgds_op *op, const struct mgds_xfer *xfer)
 {
@@ -361,7 +363,7 @@ static int start(struct mgds_op **out, struct mgds_domain *domain,
 
     if (rc < 0 || xfer->peer == MGDS_PROC_NULL)
         return rc;
-    mgds_engine_enter();
+    enter_with_place(*out, xfer);
     call(*out, xfer);
     if ((*out)->line) {
         mgds_put_begin(&put, (*out)->line);
@@ -386,7 +388,7 @@ int mgds_op_run(struct mgds_domain *domain, const struct mgds_xfer *xfer,
             mgds_wait_free(wait);
         return rc;
     }
-    mgds_engine_enter();
+    enter_with_place(op, xfer);
     mgds_put_begin(&put, op->line);
     if (xfer->peer != MGDS_PROC_NULL) {
         call(op, xfer);

@@ -8,14 +8,21 @@
 #include "shim/gds/stage/pack.h"
 
 enum {
-    UNIT = 16,         /* bytes that a thread copies at once */
-    WARP = 32,         /* the least threads */
-    MOST_BLOCKS = 1024 /* of copies: none of them waits */
+    UNIT = 16,          /* bytes that a thread copies at once */
+    WARP = 32,          /* the least threads */
+    MOST_BLOCKS = 1024, /* of copies: none of them waits */
+    SHORT = 4096        /* bytes of a take that is worth less than a launch */
 };
 
+static size_t length_of(const struct mgds_step *step)
+{
+    return step->record ? step->bytes : step->length;
+}
+
+/* A longer one has blocks of its own. */
 static bool is_take(const struct mgds_step *step)
 {
-    return step->kind == MGDS_STEP_TAKE;
+    return step->kind == MGDS_STEP_TAKE && length_of(step) <= SHORT;
 }
 
 static bool is_dense_unpack(const struct mgds_step *step)
