@@ -47,7 +47,11 @@ struct mgds_cell {
     uint64_t passed; /* the value of the last take that is through */
     uint32_t ticket; /* 0 before a launch and after it */
     uint32_t reserved;
+    /* What the first block of a take has read in the record, for the others:
+     * units of one such value and the turn of the launch. */
+    uint64_t found[3][2];
 };
+MGDS_STATIC_ASSERT(sizeof(struct mgds_cell) == 64, "a line");
 
 /* mgds_push_kernel: any number of blocks; more than one need `cell`, a struct
  * mgds_cell, if flag is not 0. The bytes of src go, with the serial, as units
@@ -85,7 +89,8 @@ enum {
 /* How many units a thread of a take loads at once. */
 enum { MGDS_TAKE_AHEAD = 4 };
 
-/* mgds_take_kernel: any number of blocks; more than one need `cell`. Waits
+/* mgds_take_kernel: any number of blocks; more than one need `cell`, and a `turn`
+ * that no launch with this cell had before, not 0. Waits
  * until all units of a message of `length` bytes carry the serial, and stores
  * what fits into the `bytes` bytes at dst. If `record` is not 0 it says what to
  * take, in words of host memory: units of a ring, or plain bytes of pinned
@@ -109,10 +114,11 @@ struct mgds_take_args {
     uint64_t came;
     uint64_t came_value;
     uint64_t cell;
+    uint64_t turn;
     uint64_t flag;
     uint64_t value;
 };
-MGDS_STATIC_ASSERT(sizeof(struct mgds_take_args) == 96, "twelve words");
+MGDS_STATIC_ASSERT(sizeof(struct mgds_take_args) == 104, "thirteen words");
 
 /* mgds_tell_kernel: one thread. *to = *from, a word of the GPU's own memory,
  * then *done = number. */

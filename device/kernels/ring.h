@@ -129,21 +129,26 @@ MGDS_FN void mgds_take_call(const struct mgds_self *self,
         mgds_store_release64((uint64_t *)(uintptr_t)a->came, a->came_value);
 }
 
-/* All words are read at once: each read crosses the host link. */
+/* Two reads at once: each crosses the host link, and those of one line come one
+ * after the other (measured). */
 MGDS_FN struct mgds_take_source mgds_take_glance(const struct mgds_take_args *a)
 {
-    const uint64_t *record = (const uint64_t *)(uintptr_t)a->record;
+    const struct mgds_unit *record =
+        (const struct mgds_unit *)(uintptr_t)a->record;
     struct mgds_take_source at = {a->serial, a->units, a->length,
                                   MGDS_TAKE_UNITS};
+    struct mgds_unit where, what;
 
     if (!record)
         return at;
-    at.serial = mgds_load_relaxed64(record + MGDS_RECORD_SERIAL);
-    at.from = mgds_load_relaxed64(record + MGDS_RECORD_ADDRESS);
-    at.length = mgds_load_relaxed64(record + MGDS_RECORD_LENGTH) - 1;
-    at.form = mgds_load_relaxed64(record + MGDS_RECORD_FORM) - 1;
+    where = mgds_load_unit(record);
+    what = mgds_load_unit(record + 1);
+    at.serial = where.data;
+    at.from = where.word;
+    at.length = what.data - 1;
+    at.form = what.word - 1;
     if (at.serial != MGDS_TAKE_NONE &&
-        (!at.from || at.length == UINT64_MAX || at.form == UINT64_MAX))
+        (!where.word || !what.data || !what.word))
         at.serial = 0;
     return at;
 }
@@ -167,29 +172,81 @@ MGDS_FN void mgds_take_find(const struct mgds_self *self,
         mgds_load_acquire64((const uint64_t *)(uintptr_t)a->record);
 }
 
+MGDS_FN struct mgds_unit *mgds_take_found(const struct mgds_take_args *a,
+                                          unsigned i)
+{
+    struct mgds_cell *cell = (struct mgds_cell *)(uintptr_t)a->cell;
+
+    return (struct mgds_unit *)(void *)cell->found[i];
+}
+
+/* For the other blocks: the record is read once for all. */
+MGDS_FN void mgds_take_share(const struct mgds_take_args *a,
+                             const struct mgds_take_source *at)
+{
+    const uint64_t values[] = {at->serial, at->from, 2 * at->length + at->form};
+
+    for (unsigned i = 0; i < 3; i++) {
+        struct mgds_unit v = {values[i], a->turn};
+
+        mgds_store_unit(mgds_take_found(a, i), v);
+    }
+}
+
+/* Blocks start in the order of their numbers: the first one is there. */
+MGDS_FN struct mgds_take_source mgds_take_hear(const struct mgds_self *self,
+                                               const struct mgds_take_args *a)
+{
+    struct mgds_take_source at;
+    uint64_t values[3];
+
+    for (unsigned i = 0; i < 3; i++) {
+        struct mgds_unit v = mgds_load_unit(mgds_take_found(a, i));
+
+        for (; v.word != a->turn; v = mgds_load_unit(mgds_take_found(a, i)))
+            mgds_self_pause(self);
+        values[i] = v.data;
+    }
+    at.serial = values[0];
+    at.from = values[1];
+    at.length = values[2] / 2;
+    at.form = values[2] % 2;
+    return at;
+}
+
+MGDS_FN struct mgds_take_source mgds_take_seek(const struct mgds_self *self,
+                                               const struct mgds_take_args *a,
+                                               struct mgds_take_source at)
+{
+    if (a->record && self->block > 0)
+        return mgds_take_hear(self, a);
+    mgds_take_find(self, a, &at);
+    if (a->record && self->blocks > 1 && self->thread == 0)
+        mgds_take_share(a, &at);
+    return at;
+}
+
 /* Found once for the block. The record is the CPU's, so the first look is not
  * put off until the kernel ahead is through. The host's threads look each for
  * itself. */
 MGDS_FN struct mgds_take_source mgds_take_look(const struct mgds_self *self,
                                                const struct mgds_take_args *a)
 {
-    struct mgds_take_source at;
+    struct mgds_take_source at = {0, 0, 0, MGDS_TAKE_UNITS};
 #if MGDS_ON_GPU
     __shared__ struct mgds_take_source found;
 
-    if (self->thread == 0)
+    if (self->thread == 0 && (!a->record || self->block == 0))
         at = mgds_take_glance(a);
     mgds_grid_wait();
-    if (self->thread == 0) {
-        mgds_take_find(self, a, &at);
-        found = at;
-    }
+    if (self->thread == 0)
+        found = mgds_take_seek(self, a, at);
     mgds_block_sync(self);
     return found;
 #else
-    at = mgds_take_glance(a);
-    mgds_take_find(self, a, &at);
-    return at;
+    if (!a->record || self->block == 0)
+        at = mgds_take_glance(a);
+    return mgds_take_seek(self, a, at);
 #endif
 }
 

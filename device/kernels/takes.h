@@ -21,7 +21,7 @@ MGDS_FN struct mgds_take_args
 mgds_takes_args_of(const struct mgds_takes_head *head,
                    const struct mgds_takes_item *item)
 {
-    struct mgds_take_args one = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0};
+    struct mgds_take_args one = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0};
 
     one.dst = item->dst;
     one.bytes = item->bytes;
@@ -144,7 +144,7 @@ MGDS_FN void mgds_takes_run(const struct mgds_self *self,
                             const struct mgds_takes_head *head,
                             const struct mgds_takes_item *item)
 {
-    struct mgds_take_args end = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0};
+    struct mgds_take_args end = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0};
     struct mgds_takes_pass pass;
 
     pass.head = head;

@@ -37,6 +37,7 @@ struct mgds_gstream {
     pthread_cond_t turned;
     /* under launch */
     uint64_t turn;
+    uint64_t take; /* turn of the last TAKE */
 };
 
 struct mgds_context *mgds_gstream_context(const struct mgds_gstream *stream)
@@ -243,11 +244,14 @@ static struct mgds_cell *cell_of(const struct mgds_gstream *stream)
 }
 
 static int queue_steps(struct mgds_gstream *stream, struct mgds_step *steps,
-                       unsigned count)
+                       unsigned count) MGDS_REQUIRES(stream->launch)
 {
-    const struct mgds_steps_to to = {stream->depot, stream->native,
-                                     stream->line, cell_of(stream),
-                                     stream->blocks ? stream->blocks : 1};
+    const struct mgds_steps_to to = {stream->depot,
+                                     stream->native,
+                                     stream->line,
+                                     cell_of(stream),
+                                     stream->blocks ? stream->blocks : 1,
+                                     &stream->take};
     int rc = mgds_context_enter(mgds_gstream_context(stream));
 
     if (rc < 0)

@@ -194,6 +194,7 @@ static int queue_take(const struct mgds_steps_to *to,
         .came = (uintptr_t)came->word,
         .came_value = came->value,
         .cell = (uintptr_t)to->cell,
+        .turn = ++*to->turn,
         .flag = flag->quiet ? 0 : (uintptr_t)flag->word,
         .value = flag->value};
     const struct shape most = {to->blocks, MGDS_TAKE_THREADS};

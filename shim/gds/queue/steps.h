@@ -12,6 +12,7 @@ struct mgds_steps_to {
     const uint64_t *abort;  /* for waits that are kernels */
     struct mgds_cell *cell; /* in GPU memory, or NULL: one block for each */
     unsigned blocks;        /* at most, for one that waits */
+    uint64_t *turn;         /* of the last TAKE */
 };
 
 /* The most threads of a kernel that takes: it stands, and must find room on a
