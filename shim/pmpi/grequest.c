@@ -56,14 +56,13 @@ static void end_copies(struct mgds_greq *greq)
     destroy_state(greq);
 }
 
-/* Copies failed: that is the operation's error, unless it had one already. */
-static void fail(struct mgds_greq *greq, int rc)
+/* The operation's error, unless it had one already. */
+static void note(struct mgds_greq *greq, int rc)
 {
     if (greq->error == MPI_SUCCESS) {
         greq->error = mgds_mpi_class(rc);
         greq->unsaid = rc;
     }
-    end_copies(greq);
 }
 
 /* The receive below may win: then it was no cancel. */
@@ -82,10 +81,8 @@ static void step_own(struct mgds_greq *greq)
         return;
     if (rc < 0)
         error = rc;
-    if (error < 0 && greq->error == MPI_SUCCESS) {
-        greq->error = mgds_mpi_class(error);
-        greq->unsaid = error;
-    }
+    if (error < 0)
+        note(greq, error);
     greq->phase = MGDS_GREQ_DONE;
 }
 
@@ -104,14 +101,14 @@ static void step_below(struct mgds_greq *greq)
         greq->phase = MGDS_GREQ_LANDED;
 }
 
+/* What cannot be copied up may have another half, which goes on: poll says. */
 static void step_landed(struct mgds_greq *greq)
 {
     int rc = land(greq);
 
     if (rc < 0)
-        fail(greq, rc);
-    else
-        greq->phase = MGDS_GREQ_COPYING;
+        note(greq, rc);
+    greq->phase = MGDS_GREQ_COPYING;
 }
 
 static void step_copying(struct mgds_greq *greq)
@@ -119,8 +116,8 @@ static void step_copying(struct mgds_greq *greq)
     int rc = greq->ops->poll ? greq->ops->poll(greq->state) : 1;
 
     if (rc < 0)
-        fail(greq, rc);
-    else if (rc == 1)
+        note(greq, rc);
+    if (rc != 0)
         end_copies(greq);
 }
 
@@ -170,14 +167,8 @@ static void land_together(struct mgds_greq_pass *pass)
     for (int i = 0; i < pass->count; i++)
         step_landed(pass->landed[i]);
     mgds_round_end();
-    for (int i = 0; i < pass->count; i++) {
-        struct mgds_greq *greq = pass->landed[i];
-
-        if (greq->phase == MGDS_GREQ_COPYING)
-            finish(pass, greq, MGDS_GREQ_COPYING);
-        else
-            release(pass, greq, true);
-    }
+    for (int i = 0; i < pass->count; i++)
+        finish(pass, pass->landed[i], MGDS_GREQ_COPYING);
     pass->count = 0;
     pass->bytes = 0;
 }
