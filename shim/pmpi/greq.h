@@ -44,8 +44,8 @@ int mgds_greq_poll(struct mgds_greq *greq);
 
 /*
  * One step of many, by one thread: what has come below is copied up together
- * (round.h), as soon as it is worth while. Those that wait for that stay
- * claimed, to the end of the pass at the latest.
+ * (round.h), as soon as it is worth while, at the end of the pass at the
+ * latest.
  *
  *   begin, step for each, end
  */

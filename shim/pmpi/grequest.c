@@ -123,8 +123,7 @@ static void step_copying(struct mgds_greq *greq)
 
 /*
  * A claim of this very thread was left behind by an error handler that jumped
- * out of a test below: of this operation, which is over then, or of another one
- * of the pass.
+ * out of the test below: the operation below is over then.
  */
 static bool claim(struct mgds_greq *greq)
 {
@@ -135,20 +134,14 @@ static bool claim(struct mgds_greq *greq)
         return true;
     if (nobody != self())
         return false;
-    if (greq->phase == MGDS_GREQ_LANDED)
-        return true;
     greq->error = MPI_ERR_OTHER;
     if (greq->phase == MGDS_GREQ_BELOW)
         greq->phase = MGDS_GREQ_COPYING;
     return true;
 }
 
-static void release(struct mgds_greq_pass *pass, struct mgds_greq *greq,
-                    bool completed)
+static void release(struct mgds_greq *greq)
 {
-    if (completed && !greq->freed)
-        MGDS_NEXT(Grequest_complete, 1)((mgds_word)greq->staged.handle);
-    pass->left += greq->phase != MGDS_GREQ_DONE;
     __atomic_store_n(&greq->claimed, NULL, __ATOMIC_RELEASE);
 }
 
@@ -157,26 +150,52 @@ static void finish(struct mgds_greq_pass *pass, struct mgds_greq *greq,
 {
     if (greq->phase == MGDS_GREQ_COPYING)
         step_copying(greq);
-    release(pass, greq,
-            greq->phase == MGDS_GREQ_DONE && before != MGDS_GREQ_DONE);
+    if (greq->phase == MGDS_GREQ_DONE && before != MGDS_GREQ_DONE &&
+        !greq->freed)
+        MGDS_NEXT(Grequest_complete, 1)((mgds_word)greq->staged.handle);
+    pass->left += greq->phase != MGDS_GREQ_DONE;
+    release(greq);
+}
+
+/* Claims again those that nobody else has gone on with meanwhile. */
+static int take_landed(struct mgds_greq_pass *pass)
+{
+    int count = 0;
+
+    for (int i = 0; i < pass->count; i++) {
+        struct mgds_greq *greq = pass->landed[i];
+
+        if (!claim(greq))
+            pass->left++;
+        else if (greq->phase == MGDS_GREQ_LANDED)
+            pass->landed[count++] = greq;
+        else
+            finish(pass, greq, greq->phase);
+    }
+    return count;
 }
 
 static void land_together(struct mgds_greq_pass *pass)
 {
+    int count = take_landed(pass);
+
     mgds_round_begin();
-    for (int i = 0; i < pass->count; i++)
+    for (int i = 0; i < count; i++)
         step_landed(pass->landed[i]);
     mgds_round_end();
-    for (int i = 0; i < pass->count; i++)
+    for (int i = 0; i < count; i++)
         finish(pass, pass->landed[i], MGDS_GREQ_COPYING);
     pass->count = 0;
     pass->bytes = 0;
 }
 
+/* Without a claim: an error handler may jump out of a later test of the pass,
+ * and then another thread may wait for it. */
 static void keep_landed(struct mgds_greq_pass *pass, struct mgds_greq *greq)
 {
     pass->landed[pass->count++] = greq;
     pass->bytes += (size_t)mgds_below_bytes(&greq->status);
+    release(greq);
     if (pass->count == MGDS_GREQ_TOGETHER || pass->bytes >= TOGETHER_BYTES)
         land_together(pass);
 }
