@@ -150,8 +150,8 @@ static void finish(struct mgds_greq_pass *pass, struct mgds_greq *greq,
 {
     if (greq->phase == MGDS_GREQ_COPYING)
         step_copying(greq);
-    if (greq->phase == MGDS_GREQ_DONE && before != MGDS_GREQ_DONE &&
-        !greq->freed)
+    /* One that was freed is kept by MPI until it is told so. */
+    if (greq->phase == MGDS_GREQ_DONE && before != MGDS_GREQ_DONE)
         MGDS_NEXT(Grequest_complete, 1)((mgds_word)greq->staged.handle);
     pass->left += greq->phase != MGDS_GREQ_DONE;
     release(greq);
@@ -287,7 +287,6 @@ static int give_up(void *state)
     }
     mgds_staged_remove(&greq->staged);
     if (greq->phase != MGDS_GREQ_DONE && !greq->ops->test) {
-        greq->freed = true;
         mgds_staged_orphan(&greq->staged);
     } else if (greq->phase == MGDS_GREQ_DONE && watch.watching) {
         greq->next = watch.consumed;
