@@ -157,40 +157,36 @@ static void finish(struct mgds_greq_pass *pass, struct mgds_greq *greq,
     release(greq);
 }
 
-/* Claims again those that nobody else has gone on with meanwhile. */
-static int take_landed(struct mgds_greq_pass *pass)
+/* Another thread may have gone on with some of them meanwhile. */
+static void land_all(struct mgds_greq_pass *pass)
 {
-    int count = 0;
-
+    mgds_round_begin();
     for (int i = 0; i < pass->count; i++) {
         struct mgds_greq *greq = pass->landed[i];
 
         if (!claim(greq))
-            pass->left++;
-        else if (greq->phase == MGDS_GREQ_LANDED)
-            pass->landed[count++] = greq;
-        else
-            finish(pass, greq, greq->phase);
+            continue;
+        if (greq->phase == MGDS_GREQ_LANDED)
+            step_landed(greq);
+        release(greq);
     }
-    return count;
+    mgds_round_end();
 }
 
 static void land_together(struct mgds_greq_pass *pass)
 {
-    int count = take_landed(pass);
-
-    mgds_round_begin();
-    for (int i = 0; i < count; i++)
-        step_landed(pass->landed[i]);
-    mgds_round_end();
-    for (int i = 0; i < count; i++)
-        finish(pass, pass->landed[i], MGDS_GREQ_COPYING);
+    land_all(pass);
+    for (int i = 0; i < pass->count; i++)
+        if (claim(pass->landed[i]))
+            finish(pass, pass->landed[i], pass->landed[i]->phase);
+        else
+            pass->left++;
     pass->count = 0;
     pass->bytes = 0;
 }
 
-/* Without a claim: an error handler may jump out of a later test of the pass,
- * and then another thread may wait for it. */
+/* Of all that a pass has met only the one that it asks MPI about is claimed: an
+ * error handler may jump out of there, and another thread wait for the rest. */
 static void keep_landed(struct mgds_greq_pass *pass, struct mgds_greq *greq)
 {
     pass->landed[pass->count++] = greq;
