@@ -29,7 +29,6 @@ struct mgds_greq {
                             alone touches what follows until DONE */
     enum mgds_greq_phase phase;
     bool cancelled; /* by the application, not yet told below: atomic */
-    bool freed;     /* by the application, before it was done */
     int error;      /* MPI's, of the operation */
     int unsaid;     /* negative errno that no error handler was told of yet */
     MPI_Status status;
@@ -44,8 +43,8 @@ int mgds_greq_poll(struct mgds_greq *greq);
 
 /*
  * One step of many, by one thread: what has come below is copied up together
- * (round.h), as soon as it is worth while. Those that wait for that stay
- * claimed, to the end of the pass at the latest.
+ * (round.h), as soon as it is worth while, at the end of the pass at the
+ * latest.
  *
  *   begin, step for each, end
  */

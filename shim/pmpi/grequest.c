@@ -56,14 +56,13 @@ static void end_copies(struct mgds_greq *greq)
     destroy_state(greq);
 }
 
-/* Copies failed: that is the operation's error, unless it had one already. */
-static void fail(struct mgds_greq *greq, int rc)
+/* The operation's error, unless it had one already. */
+static void note(struct mgds_greq *greq, int rc)
 {
     if (greq->error == MPI_SUCCESS) {
         greq->error = mgds_mpi_class(rc);
         greq->unsaid = rc;
     }
-    end_copies(greq);
 }
 
 /* The receive below may win: then it was no cancel. */
@@ -82,10 +81,8 @@ static void step_own(struct mgds_greq *greq)
         return;
     if (rc < 0)
         error = rc;
-    if (error < 0 && greq->error == MPI_SUCCESS) {
-        greq->error = mgds_mpi_class(error);
-        greq->unsaid = error;
-    }
+    if (error < 0)
+        note(greq, error);
     greq->phase = MGDS_GREQ_DONE;
 }
 
@@ -104,14 +101,14 @@ static void step_below(struct mgds_greq *greq)
         greq->phase = MGDS_GREQ_LANDED;
 }
 
+/* What cannot be copied up may have another half, which goes on: poll says. */
 static void step_landed(struct mgds_greq *greq)
 {
     int rc = land(greq);
 
     if (rc < 0)
-        fail(greq, rc);
-    else
-        greq->phase = MGDS_GREQ_COPYING;
+        note(greq, rc);
+    greq->phase = MGDS_GREQ_COPYING;
 }
 
 static void step_copying(struct mgds_greq *greq)
@@ -119,15 +116,14 @@ static void step_copying(struct mgds_greq *greq)
     int rc = greq->ops->poll ? greq->ops->poll(greq->state) : 1;
 
     if (rc < 0)
-        fail(greq, rc);
-    else if (rc == 1)
+        note(greq, rc);
+    if (rc != 0)
         end_copies(greq);
 }
 
 /*
  * A claim of this very thread was left behind by an error handler that jumped
- * out of a test below: of this operation, which is over then, or of another one
- * of the pass.
+ * out of the test below: the operation below is over then.
  */
 static bool claim(struct mgds_greq *greq)
 {
@@ -138,20 +134,14 @@ static bool claim(struct mgds_greq *greq)
         return true;
     if (nobody != self())
         return false;
-    if (greq->phase == MGDS_GREQ_LANDED)
-        return true;
     greq->error = MPI_ERR_OTHER;
     if (greq->phase == MGDS_GREQ_BELOW)
         greq->phase = MGDS_GREQ_COPYING;
     return true;
 }
 
-static void release(struct mgds_greq_pass *pass, struct mgds_greq *greq,
-                    bool completed)
+static void release(struct mgds_greq *greq)
 {
-    if (completed && !greq->freed)
-        MGDS_NEXT(Grequest_complete, 1)((mgds_word)greq->staged.handle);
-    pass->left += greq->phase != MGDS_GREQ_DONE;
     __atomic_store_n(&greq->claimed, NULL, __ATOMIC_RELEASE);
 }
 
@@ -160,32 +150,48 @@ static void finish(struct mgds_greq_pass *pass, struct mgds_greq *greq,
 {
     if (greq->phase == MGDS_GREQ_COPYING)
         step_copying(greq);
-    release(pass, greq,
-            greq->phase == MGDS_GREQ_DONE && before != MGDS_GREQ_DONE);
+    /* One that was freed is kept by MPI until it is told so. */
+    if (greq->phase == MGDS_GREQ_DONE && before != MGDS_GREQ_DONE)
+        MGDS_NEXT(Grequest_complete, 1)((mgds_word)greq->staged.handle);
+    pass->left += greq->phase != MGDS_GREQ_DONE;
+    release(greq);
+}
+
+/* Another thread may have gone on with some of them meanwhile. */
+static void land_all(struct mgds_greq_pass *pass)
+{
+    mgds_round_begin();
+    for (int i = 0; i < pass->count; i++) {
+        struct mgds_greq *greq = pass->landed[i];
+
+        if (!claim(greq))
+            continue;
+        if (greq->phase == MGDS_GREQ_LANDED)
+            step_landed(greq);
+        release(greq);
+    }
+    mgds_round_end();
 }
 
 static void land_together(struct mgds_greq_pass *pass)
 {
-    mgds_round_begin();
+    land_all(pass);
     for (int i = 0; i < pass->count; i++)
-        step_landed(pass->landed[i]);
-    mgds_round_end();
-    for (int i = 0; i < pass->count; i++) {
-        struct mgds_greq *greq = pass->landed[i];
-
-        if (greq->phase == MGDS_GREQ_COPYING)
-            finish(pass, greq, MGDS_GREQ_COPYING);
+        if (claim(pass->landed[i]))
+            finish(pass, pass->landed[i], pass->landed[i]->phase);
         else
-            release(pass, greq, true);
-    }
+            pass->left++;
     pass->count = 0;
     pass->bytes = 0;
 }
 
+/* Of all that a pass has met only the one that it asks MPI about is claimed: an
+ * error handler may jump out of there, and another thread wait for the rest. */
 static void keep_landed(struct mgds_greq_pass *pass, struct mgds_greq *greq)
 {
     pass->landed[pass->count++] = greq;
     pass->bytes += (size_t)mgds_below_bytes(&greq->status);
+    release(greq);
     if (pass->count == MGDS_GREQ_TOGETHER || pass->bytes >= TOGETHER_BYTES)
         land_together(pass);
 }
@@ -277,7 +283,6 @@ static int give_up(void *state)
     }
     mgds_staged_remove(&greq->staged);
     if (greq->phase != MGDS_GREQ_DONE && !greq->ops->test) {
-        greq->freed = true;
         mgds_staged_orphan(&greq->staged);
     } else if (greq->phase == MGDS_GREQ_DONE && watch.watching) {
         greq->next = watch.consumed;

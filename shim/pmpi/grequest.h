@@ -6,8 +6,8 @@
  *
  *            arm        below complete      landed()         copies done
  *   STARTED ----> BELOW ------------> LANDED -------> COPYING ---------> DONE
- *      |                                |  landed() says <0               ^
- *      | drop                           +---------------------------------+
+ *      |
+ *      | drop
  *      v
  *    (gone)
  *
@@ -15,7 +15,8 @@
  * BELOW    the request below, or our own operation, is tested by poll and wait
  *          functions
  * LANDED   kept back for a moment, so that several are copied up together
- * COPYING  landed() has queued copies; poll() is asked until they are done
+ * COPYING  landed() has queued copies, or some of them; poll() is asked until
+ *          they are done
  * DONE     completed, and destroy() gave back what was behind it; MPI asks for
  *          the status, then frees it
  *
@@ -36,10 +37,11 @@ struct mgds_greq_ops {
     /* The operation below is complete, perhaps with an error (MPI_ERROR says);
      * status is its own. Queues the copies up; may correct the status where
      * the application's differs. Not called if it was cancelled. 0; or negative
-     * errno: that becomes the error of the operation. */
+     * errno: that becomes the error of the operation, once poll says that it
+     * is over. */
     int (*landed)(void *state, MPI_Status *status);
     /* 1: the copies are done (and whatever else must be); 0: not yet; or
-     * negative errno. */
+     * negative errno, and all is over. */
     int (*poll)(void *state);
     /* The copies are done, or the request is gone; so is the state. May be
      * called without landed. */

@@ -2,7 +2,7 @@
 add_library(gpu_case STATIC gpu/gpu_case.c)
 target_link_libraries(gpu_case PUBLIC mgds_test_gpu mpich::c)
 foreach(program requests errors datatypes threads queries scarce sessions
-    sessions_window mixed counts capture)
+    sessions_window mixed counts capture jump windows)
   mgds_program(gpu_${program} SOURCES gpu/${program}.c
     LIBS gpu_case Threads::Threads)
 endforeach()
@@ -39,6 +39,10 @@ mgds_mpi_test(gpu_counts PROGRAM gpu_counts RANKS 1 ENV ${soft}
   EXPECT "counts: all well")
 mgds_mpi_test(gpu_capture PROGRAM gpu_capture RANKS 1 ENV ${soft} ${late}
   EXPECT "capture: all well")
+mgds_mpi_test(gpu_jump PROGRAM gpu_jump RANKS 1 TIMEOUT 40 ENV ${soft} ${late}
+  EXPECT "jump: all well")
+mgds_mpi_test(gpu_windows PROGRAM gpu_windows RANKS 1 ENV ${soft}
+  MPIX_SIM_DELAY=20 EXPECT "windows: all well")
 mgds_mpi_test(gpu_mixed PROGRAM gpu_mixed ENV ${soft}
   EXPECT "mixed: all well")
 mgds_mpi_test(gpu_sessions_window PROGRAM gpu_sessions_window RANKS 2

@@ -219,15 +219,17 @@ bool mgds_context_lives(const struct mgds_context *ctx)
            id == ctx->id;
 }
 
-/* The mode belongs to the thread, and the outermost pair gives it back. */
+/* The mode belongs to the thread, and the outermost pair gives it back, if it
+ * was changed: instead the driver may tell of an error of earlier work. */
 static MGDS_TLS struct {
     unsigned depth;
+    bool changed;
     CUstreamCaptureMode mode;
 } thread;
 
-static void exchange_mode(CUstreamCaptureMode *mode)
+static int exchange_mode(CUstreamCaptureMode *mode)
 {
-    mgds_cu(mgds_driver()->cuThreadExchangeStreamCaptureMode(mode));
+    return mgds_cu(mgds_driver()->cuThreadExchangeStreamCaptureMode(mode));
 }
 
 void mgds_capture_ignore(void)
@@ -235,13 +237,13 @@ void mgds_capture_ignore(void)
     if (thread.depth++ > 0)
         return;
     thread.mode = CU_STREAM_CAPTURE_MODE_RELAXED;
-    exchange_mode(&thread.mode);
+    thread.changed = exchange_mode(&thread.mode) == 0;
 }
 
 void mgds_capture_heed(void)
 {
-    if (--thread.depth == 0)
-        exchange_mode(&thread.mode);
+    if (--thread.depth == 0 && thread.changed)
+        (void)exchange_mode(&thread.mode);
 }
 
 /* The driver takes the handle of a destroyed context for a good one here

@@ -6,9 +6,6 @@
 
 #include "shim/base/alloc.h"
 
-/* Idle shells that a stage keeps. */
-enum { MOST_IDLE = 1024 };
-
 void mgds_shell_over(struct mgds_bounce *shell, int rc)
 {
     shell->queued = false;
@@ -29,9 +26,8 @@ int mgds_shell_ask(struct mgds_bounce *shell, bool anew)
     return rc;
 }
 
-/* What was staged is given back, and the shell waits for the next: all are
- * kept, for this may be the progress thread, which destroys nothing of the
- * driver's. The stage stays: the caller has a reference. */
+/* What was staged is given back, and the shell waits for the next. The stage
+ * stays: the caller has a reference. */
 static void recycle(struct mgds_stage *stage, struct mgds_bounce *shell)
 {
     if (shell->piece)
@@ -118,10 +114,8 @@ static struct mgds_bounce *pop(struct mgds_stage *stage, bool *late)
 
     mgds_lock_acquire(&stage->lock);
     shell = stage->idle;
-    if (shell) {
+    if (shell)
         stage->idle = shell->next;
-        stage->idles--;
-    }
     *late = stage->late != NULL;
     mgds_lock_release(&stage->lock);
     return shell;

@@ -32,7 +32,6 @@ struct mgds_stage {
     struct mgds_lock lock;
     /* under lock */
     struct mgds_bounce *idle;
-    unsigned idles;
     struct mgds_bounce *late; /* destroyed while copies were under way */
     bool closed;              /* nobody will look after late ones any more */
     struct mgds_stage *next;  /* under stages_lock */

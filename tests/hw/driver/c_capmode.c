@@ -183,6 +183,37 @@ static void exchanged_mode_leaves_a_global_capture_alone(void)
     OK(cu.GraphDestroy(graph));
 }
 
+static void exchange_and_query_task(void *arg)
+{
+    struct probe *p = arg;
+    CUstreamCaptureMode mode = RELAXED;
+    CUcontext ctx;
+
+    OK(cu.CtxGetCurrent(&ctx));
+    EXPECT_EQ(1, ctx == NULL);
+    OK(cu.ThreadExchangeStreamCaptureMode(&mode));
+    EXPECT_EQ(GLOBAL, mode);
+    p->rc = (int)cu.EventQuery(p->event);
+    OK(cu.ThreadExchangeStreamCaptureMode(&mode));
+    EXPECT_EQ(RELAXED, mode);
+}
+
+/* The mode is the thread's, whatever context it is in. */
+static void mode_is_exchanged_without_a_context(void)
+{
+    CUstream s = mgds_free_stream();
+    struct probe p = {mgds_event(CU_EVENT_DISABLE_TIMING), -1};
+    struct mgds_task task;
+    CUgraph graph = NULL;
+
+    OK(cu.StreamBeginCapture(s, GLOBAL));
+    mgds_task_start_bare(&task, exchange_and_query_task, &p);
+    mgds_task_join(&task);
+    EXPECT_CU(CUDA_SUCCESS, p.rc);
+    EXPECT_CU(CUDA_SUCCESS, cu.StreamEndCapture(s, &graph));
+    OK(cu.GraphDestroy(graph));
+}
+
 const struct mgds_case mgds_cases_capmode[] = {
     CASE(thread_ends_its_own_captures_only, 0, ALONE),
     CASE(relaxed_capture_ends_in_any_thread),
@@ -193,5 +224,6 @@ const struct mgds_case mgds_cases_capmode[] = {
     CASE(thread_local_capture_leaves_other_threads_alone),
     CASE(exchanged_mode_allows_an_unsafe_call),
     CASE(exchanged_mode_leaves_a_global_capture_alone),
+    CASE(mode_is_exchanged_without_a_context),
     CASE_END,
 };

@@ -136,6 +136,36 @@ static void freed(void)
     gpu_delete(in);
 }
 
+/* What is received fails while the other half is still being sent: that ends
+ * neither, and the next message to be staged does not get its memory. */
+static void one_half_failed(void)
+{
+    enum { LONG = 1 << 20 };
+    char *out = gpu_new(LONG, 5), *next = gpu_new(LONG, 77);
+    char *gone = gpu_new(BYTES, -1), *in = gpu_new(LONG, -1);
+    MPI_Request request, small, other;
+    MPI_Status status;
+    int flag = 0;
+
+    MPI_Isendrecv(out, LONG, MPI_BYTE, 0, TAG, gone, BYTES, MPI_BYTE, 0,
+                  TAG + 1, comm, &request);
+    gpu_delete(gone);
+    MPI_Isend("gone", 5, MPI_BYTE, 0, TAG + 1, comm, &small);
+    for (int i = 0; i < 20; i++)
+        CHECK(!MPI_Test(&request, &flag, &status) && !flag);
+    MPI_Isend(next, LONG, MPI_BYTE, 0, TAG + 2, comm, &other);
+    MPI_Recv(in, LONG, MPI_BYTE, 0, TAG, comm, MPI_STATUS_IGNORE);
+    CHECK(gpu_holds(in, 0, LONG, 5));
+    expect(MPI_Wait(&request, &status), MPI_ERR_BUFFER, 1);
+    MPI_Recv(in, LONG, MPI_BYTE, 0, TAG + 2, comm, MPI_STATUS_IGNORE);
+    CHECK(gpu_holds(in, 0, LONG, 77));
+    MPI_Wait(&small, MPI_STATUS_IGNORE);
+    MPI_Wait(&other, MPI_STATUS_IGNORE);
+    gpu_delete(in);
+    gpu_delete(next);
+    gpu_delete(out);
+}
+
 static void *driver_call(const char *name, int version)
 {
     void *found = mgds_libcuda_find(name, version);
@@ -292,6 +322,7 @@ int main(int argc, char **argv)
     persistent_truncated();
     tell_comm_only();
     freed();
+    one_half_failed();
     context_gone();
     bad_arguments();
     uncommitted();

@@ -204,7 +204,7 @@ static void every_call(void)
 static struct {
     char *in;
     int seed;
-} later[2];
+} later[3];
 static int later_count;
 
 static void expect_later(char *in, int seed)
@@ -215,7 +215,7 @@ static void expect_later(char *in, int seed)
 
 static void see_later(void)
 {
-    CHECK(later_count == 1 + receives());
+    CHECK(later_count == 2 + receives());
     for (int n = 0; n < later_count; n++) {
         CHECK(gpu_holds(later[n].in, 0, BYTES, later[n].seed));
         gpu_delete(later[n].in);
@@ -299,6 +299,27 @@ static void persistent_round(char *out, char *in, MPI_Request requests[2],
     CHECK(gpu_holds(in, (size_t)length, BYTES, -1));
 }
 
+/* MPICH gives a handle out again once its request is gone. */
+static void freed_handles_come_back(void)
+{
+    enum { ROUNDS = 300 };
+    char *in = gpu_new(BYTES, -1), *out = gpu_new(BYTES, 8);
+    MPI_Request seen[ROUNDS], request;
+    int again = 0;
+
+    for (int i = 0; i < ROUNDS; i++) {
+        MPI_Irecv(in, BYTES, MPI_BYTE, 0, TAG, MPI_COMM_SELF, &request);
+        seen[i] = request;
+        for (int k = 0; k < i; k++)
+            again += seen[k] == request;
+        MPI_Request_free(&request);
+        MPI_Send(out, BYTES, MPI_BYTE, 0, TAG, MPI_COMM_SELF);
+    }
+    CHECK(again > ROUNDS / 2);
+    expect_later(in, 8);
+    gpu_delete(out);
+}
+
 /* To itself, so that each round is one rank's. */
 static void persistent(void)
 {
@@ -354,6 +375,7 @@ int main(int argc, char **argv)
     receiver = gpu_size > 1;
     every_call();
     freed();
+    freed_handles_come_back();
     cancelled();
     persistent();
     isendrecv();
