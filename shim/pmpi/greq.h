@@ -29,7 +29,6 @@ struct mgds_greq {
                             alone touches what follows until DONE */
     enum mgds_greq_phase phase;
     bool cancelled; /* by the application, not yet told below: atomic */
-    bool freed;     /* by the application, before it was done */
     int error;      /* MPI's, of the operation */
     int unsaid;     /* negative errno that no error handler was told of yet */
     MPI_Status status;

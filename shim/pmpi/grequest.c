@@ -146,10 +146,11 @@ static bool claim(struct mgds_greq *greq)
     return true;
 }
 
+/* MPI keeps one that was freed, too, until it is told that it is complete. */
 static void release(struct mgds_greq_pass *pass, struct mgds_greq *greq,
                     bool completed)
 {
-    if (completed && !greq->freed)
+    if (completed)
         MGDS_NEXT(Grequest_complete, 1)((mgds_word)greq->staged.handle);
     pass->left += greq->phase != MGDS_GREQ_DONE;
     __atomic_store_n(&greq->claimed, NULL, __ATOMIC_RELEASE);
@@ -277,7 +278,6 @@ static int give_up(void *state)
     }
     mgds_staged_remove(&greq->staged);
     if (greq->phase != MGDS_GREQ_DONE && !greq->ops->test) {
-        greq->freed = true;
         mgds_staged_orphan(&greq->staged);
     } else if (greq->phase == MGDS_GREQ_DONE && watch.watching) {
         greq->next = watch.consumed;

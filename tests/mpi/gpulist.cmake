@@ -2,7 +2,7 @@
 add_library(gpu_case STATIC gpu/gpu_case.c)
 target_link_libraries(gpu_case PUBLIC mgds_test_gpu mpich::c)
 foreach(program requests errors datatypes threads queries scarce sessions
-    sessions_window mixed counts capture)
+    sessions_window mixed counts capture freed)
   mgds_program(gpu_${program} SOURCES gpu/${program}.c
     LIBS gpu_case Threads::Threads)
 endforeach()
@@ -39,6 +39,10 @@ mgds_mpi_test(gpu_counts PROGRAM gpu_counts RANKS 1 ENV ${soft}
   EXPECT "counts: all well")
 mgds_mpi_test(gpu_capture PROGRAM gpu_capture RANKS 1 ENV ${soft} ${late}
   EXPECT "capture: all well")
+foreach(ranks 1 2)
+  mgds_mpi_test(gpu_freed_${ranks} PROGRAM gpu_freed RANKS ${ranks}
+    ENV ${soft} EXPECT "freed: all well")
+endforeach()
 mgds_mpi_test(gpu_mixed PROGRAM gpu_mixed ENV ${soft}
   EXPECT "mixed: all well")
 mgds_mpi_test(gpu_sessions_window PROGRAM gpu_sessions_window RANKS 2
@@ -52,7 +56,7 @@ mgds_mpi_test(gpu_queries_never PROGRAM gpu_queries ARGS 0 RANKS 1
 mgds_mpi_test(gpu_staged_always PROGRAM gpu_requests RANKS 2
   ENV ${soft} MPIX_GDS_STAGE=always EXPECT "requests: all well")
 if(MGDS_FAULT)
-  foreach(program requests errors threads)
+  foreach(program requests errors threads freed)
     mgds_mpi_test(gpu_${program}_without_extension PROGRAM gpu_${program}
       RANKS 1 ENV ${soft} MPIX_GDS_FAULT=extension:1
       EXPECT "${program}: all well" "has no MPIX_Grequest_start")
