@@ -155,6 +155,33 @@ static void own_view_is_the_memory_itself(void **state)
     mgds_ring_view_destroy(NULL);
 }
 
+static bool is_untouched(const void *at, size_t bytes)
+{
+    const unsigned char *byte = (const unsigned char *)at;
+
+    while (bytes > 0 && byte[bytes - 1] == 0x5a)
+        bytes--;
+    return bytes == 0;
+}
+
+/* No handle of memory that is none, no name of a GPU that is none. */
+static void what_cannot_be_told_is_not_filled_in(void **state)
+{
+    struct mgds_context nowhere = *context[0];
+    struct mgds_shared none = {.addr = &nowhere, .ctx = context[0]};
+    struct mgds_shared_name name;
+    struct mgds_gpu_id id;
+
+    (void)state;
+    nowhere.device = 99;
+    memset(&name, 0x5a, sizeof(name));
+    memset(&id, 0x5a, sizeof(id));
+    assert_true(mgds_shared_tell(&none, &name) < 0);
+    assert_true(mgds_gpu_identify(&id, &nowhere) < 0);
+    assert_true(is_untouched(&name, sizeof(name)));
+    assert_true(is_untouched(&id, sizeof(id)));
+}
+
 static void other_context_of_the_process_has_no_view(void **state)
 {
     struct mgds_ring *ring = create(context[0], REGIONS, UNITS);
@@ -352,6 +379,7 @@ int main(void)
         RING_TEST(memory_is_used_again_and_zero_again),
         RING_TEST(memory_serves_its_size_and_its_context_only),
         RING_TEST(own_view_is_the_memory_itself),
+        RING_TEST(what_cannot_be_told_is_not_filled_in),
         RING_TEST(other_context_of_the_process_has_no_view),
         RING_TEST(memory_goes_at_the_safe_point_after_the_end),
         RING_TEST(nothing_waits_for_streams_that_stand),
