@@ -150,7 +150,16 @@ static void work(struct buffers *b)
     enq_lane_close(&lane);
 }
 
-static void capture_by_this_thread(void)
+static void nothing_more(void)
+{
+}
+
+static void finalize(void)
+{
+    ENQ_OK(MPI_Finalize());
+}
+
+static void capture_around_work(void (*then)(void))
 {
     struct capture capture;
     struct buffers b;
@@ -160,9 +169,21 @@ static void capture_by_this_thread(void)
     MGDS_CU(cuStreamCreate(&capture.stream, CU_STREAM_NON_BLOCKING));
     capture_begin(&capture);
     work(&b);
+    then();
     capture_end(&capture);
     MGDS_CU(cuStreamDestroy(capture.stream));
     buffers_close(&b);
+}
+
+static void capture_by_this_thread(void)
+{
+    capture_around_work(nothing_more);
+}
+
+/* MPI ends inside of it. */
+static void capture_over_finalize(void)
+{
+    capture_around_work(finalize);
 }
 
 static void capture_by_another_thread(void)
@@ -211,23 +232,6 @@ static void capture_over_operations(void)
     capture_end(&capture);
     MGDS_CU(cuStreamDestroy(capture.stream));
     enq_gate_free(&gate);
-    buffers_close(&b);
-}
-
-/* MPI ends inside of it. */
-static void capture_over_finalize(void)
-{
-    struct capture capture;
-    struct buffers b;
-
-    capture_find();
-    buffers_open(&b);
-    MGDS_CU(cuStreamCreate(&capture.stream, CU_STREAM_NON_BLOCKING));
-    capture_begin(&capture);
-    work(&b);
-    ENQ_OK(MPI_Finalize());
-    capture_end(&capture);
-    MGDS_CU(cuStreamDestroy(capture.stream));
     buffers_close(&b);
 }
 
