@@ -41,7 +41,8 @@ mgds_mpi_test(gpu_capture PROGRAM gpu_capture RANKS 1 ENV ${soft} ${late}
   EXPECT "capture: all well")
 foreach(ranks 1 2)
   mgds_mpi_test(gpu_freed_${ranks} PROGRAM gpu_freed RANKS ${ranks}
-    ENV ${soft} EXPECT "freed: all well")
+    ENV ${soft} EXPECT "freed: all well"
+    REFUSE "were freed and are still")
 endforeach()
 mgds_mpi_test(gpu_mixed PROGRAM gpu_mixed ENV ${soft}
   EXPECT "mixed: all well")
