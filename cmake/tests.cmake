@@ -20,7 +20,8 @@ if(sanitizer_runtime)
     "${MGDS_SANITIZER_RUNTIME}" REALPATH)
 endif()
 
-# Environment of every test: sanitizers report, and stop, the same way.
+# Environment of every test: sanitizers report, and stop, the same way; hardware
+# queues are as many as the test says, or as there are.
 set(MGDS_TEST_ENV
   "ASAN_OPTIONS=detect_leaks=0:abort_on_error=0:exitcode=66"
   "UBSAN_OPTIONS=print_stacktrace=1"
@@ -30,6 +31,10 @@ function(mgds_test_properties name label timeout)
   set_tests_properties(${name} PROPERTIES
     LABELS "${label}" TIMEOUT ${timeout} SKIP_RETURN_CODE 77
     ENVIRONMENT "${MGDS_TEST_ENV};${ARGN}")
+  if(NOT "${ARGN}" MATCHES "CUDA_DEVICE_MAX_CONNECTIONS=")
+    set_tests_properties(${name} PROPERTIES
+      ENVIRONMENT_MODIFICATION "CUDA_DEVICE_MAX_CONNECTIONS=unset:")
+  endif()
 endfunction()
 
 # mgds_unit_test(NAME SOURCES.. [LIBS..] [LABEL l] [TIMEOUT s])

@@ -2,7 +2,7 @@
 add_library(gpu_case STATIC gpu/gpu_case.c)
 target_link_libraries(gpu_case PUBLIC mgds_test_gpu mpich::c)
 foreach(program requests errors datatypes threads queries scarce sessions
-    sessions_window mixed counts capture jump windows)
+    sessions_window mixed counts capture jump windows freed)
   mgds_program(gpu_${program} SOURCES gpu/${program}.c
     LIBS gpu_case Threads::Threads)
 endforeach()
@@ -43,6 +43,11 @@ mgds_mpi_test(gpu_jump PROGRAM gpu_jump RANKS 1 TIMEOUT 40 ENV ${soft} ${late}
   EXPECT "jump: all well")
 mgds_mpi_test(gpu_windows PROGRAM gpu_windows RANKS 1 ENV ${soft}
   MPIX_SIM_DELAY=20 EXPECT "windows: all well")
+foreach(ranks 1 2)
+  mgds_mpi_test(gpu_freed_${ranks} PROGRAM gpu_freed RANKS ${ranks}
+    ENV ${soft} EXPECT "freed: all well"
+    REFUSE "were freed and are still")
+endforeach()
 mgds_mpi_test(gpu_mixed PROGRAM gpu_mixed ENV ${soft}
   EXPECT "mixed: all well")
 mgds_mpi_test(gpu_sessions_window PROGRAM gpu_sessions_window RANKS 2
@@ -56,7 +61,7 @@ mgds_mpi_test(gpu_queries_never PROGRAM gpu_queries ARGS 0 RANKS 1
 mgds_mpi_test(gpu_staged_always PROGRAM gpu_requests RANKS 2
   ENV ${soft} MPIX_GDS_STAGE=always EXPECT "requests: all well")
 if(MGDS_FAULT)
-  foreach(program requests errors threads)
+  foreach(program requests errors threads freed)
     mgds_mpi_test(gpu_${program}_without_extension PROGRAM gpu_${program}
       RANKS 1 ENV ${soft} MPIX_GDS_FAULT=extension:1
       EXPECT "${program}: all well" "has no MPIX_Grequest_start")

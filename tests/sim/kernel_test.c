@@ -178,9 +178,13 @@ GPU_TEST(flag_kernel_can_be_told_to_give_up)
 }
 
 /* What the library loads: the fat binary, or without nvcc its stand-in. */
+/* All of them: what is built into the image is built for the host too. */
 GPU_TEST(image_of_the_library_has_its_kernels)
 {
-    static const char *const names[] = {"mgds_copy_kernel", "mgds_flag_kernel"};
+    static const char *const names[] = {"mgds_copy_kernel", "mgds_flag_kernel",
+                                        "mgds_pack_kernel", "mgds_push_kernel",
+                                        "mgds_take_kernel"};
+    enum { NAMES = sizeof(names) / sizeof(names[0]) };
     CUfunction found;
     CUmodule module;
 
@@ -189,8 +193,9 @@ GPU_TEST(image_of_the_library_has_its_kernels)
     CLAIM(mgds_kernel_image_size > 16);
     CLAIM((uintptr_t)mgds_kernel_image % 16 == 0);
     OK(cuModuleLoadData(&module, mgds_kernel_image));
-    for (int i = 0; i < 2; i++)
+    for (int i = 0; i < NAMES; i++)
         OK(cuModuleGetFunction(&found, module, names[i]));
+    CLAIM(mgds_host_kernels.count == NAMES);
     EXPECT_RC(CUDA_ERROR_NOT_FOUND,
               cuModuleGetFunction(&found, module, "mgds_no_kernel"));
 }

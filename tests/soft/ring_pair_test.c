@@ -286,7 +286,7 @@ static void view_while_streams_stand(void **state)
     char *addr;
 
     (void)state;
-    ring_wait_open(&wait);
+    ring_wait_open(&wait, 2);
     view = ring_view(ring_context[0], &handle);
     addr = mgds_ring_view_region(view, 0);
     mgds_ring_view_destroy(view);

@@ -5,9 +5,15 @@
 #include <stddef.h>
 #include <setjmp.h>
 #include <stdint.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 #include <cmocka.h>
+
+#include "shim/base/config.h"
+#include "shim/gds/cuda/memop.h"
+
+enum { USUAL_QUEUES = 8 };
 
 static CUdeviceptr gpu(const void *addr)
 {
@@ -74,28 +80,67 @@ bool ring_is_memory(const char *addr)
     return cu.cuIpcGetMemHandle(&handle, gpu(addr)) == CUDA_SUCCESS;
 }
 
-void ring_wait_open(struct ring_wait *wait)
-{
-    const unsigned geq = CU_STREAM_WAIT_VALUE_GEQ;
+static struct ring_wait *standing;
 
-    OK(cu.cuMemHostAlloc((void **)&wait->flag, 64, 0));
-    *wait->flag = 0;
-    OK(cu.cuStreamCreate(&wait->stream, CU_STREAM_NON_BLOCKING));
-    OK(cu.cuStreamWaitValue32_v2(wait->stream, gpu(wait->flag), 1, geq));
-    OK(cu.cuStreamWaitValue32_v2(NULL, gpu(wait->flag), 1, geq));
+unsigned ring_queues(void)
+{
+    int set = mgds_config_connections();
+
+    return set > 0 ? (unsigned)set : USUAL_QUEUES;
+}
+
+/* In one operation, so that the stream has its queue from the mark on. */
+static void mark_and_wait(const struct ring_wait *wait, unsigned i)
+{
+    const struct mgds_memop ops[] = {
+        {.word = &wait->word[1 + i], .value = 1},
+        {.wait = true, .word = wait->word, .value = 1}};
+
+    assert_int_equal(mgds_memop_queue(wait->stream[i], 64, ops, 2), 0);
+}
+
+void ring_wait_open(struct ring_wait *wait, unsigned count)
+{
+    size_t bytes = (1 + count) * sizeof(*wait->word);
+
+    assert_in_range(count, 1, RING_WAITS);
+    wait->count = count;
+    OK(cu.cuMemHostAlloc((void **)&wait->word, bytes, 0));
+    memset(wait->word, 0, bytes);
+    standing = wait;
+    for (unsigned i = 0; i < count; i++) {
+        wait->stream[i] = NULL;
+        if (i > 0)
+            OK(cu.cuStreamCreate(&wait->stream[i], CU_STREAM_NON_BLOCKING));
+        mark_and_wait(wait, i);
+    }
+    for (unsigned i = 0; i < count; i++)
+        while (!__atomic_load_n(&wait->word[1 + i], __ATOMIC_ACQUIRE))
+            sched_yield();
 }
 
 bool ring_wait_stands(const struct ring_wait *wait)
 {
-    return cu.cuStreamQuery(wait->stream) == CUDA_ERROR_NOT_READY &&
-           cu.cuStreamQuery(NULL) == CUDA_ERROR_NOT_READY;
+    for (unsigned i = 0; i < wait->count; i++)
+        if (cu.cuStreamQuery(wait->stream[i]) != CUDA_ERROR_NOT_READY)
+            return false;
+    return true;
+}
+
+void ring_wait_release(void)
+{
+    if (standing)
+        __atomic_store_n(standing->word, 1, __ATOMIC_SEQ_CST);
+    standing = NULL;
 }
 
 void ring_wait_close(struct ring_wait *wait)
 {
-    __atomic_store_n(wait->flag, 1, __ATOMIC_SEQ_CST);
-    OK(cu.cuStreamSynchronize(wait->stream));
-    OK(cu.cuStreamSynchronize(NULL));
-    OK(cu.cuStreamDestroy_v2(wait->stream));
-    OK(cu.cuMemFreeHost(wait->flag));
+    ring_wait_release();
+    for (unsigned i = 0; i < wait->count; i++) {
+        OK(cu.cuStreamSynchronize(wait->stream[i]));
+        if (i > 0)
+            OK(cu.cuStreamDestroy_v2(wait->stream[i]));
+    }
+    OK(cu.cuMemFreeHost(wait->word));
 }

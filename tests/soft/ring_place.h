@@ -19,15 +19,24 @@ void ring_fill(char *addr, uint32_t units, uint64_t seed);
 /* Whether the driver has memory there that can be told to others. */
 bool ring_is_memory(const char *addr);
 
-/* A wait of two streams, the default one also, that stands until it is
- * released. */
+/* How many hardware queues a GPU has. */
+unsigned ring_queues(void);
+
+/* Streams, the default one first, that stand in a wait until it is released;
+ * each holds a hardware queue. One wait at a time. */
+enum { RING_WAITS = 32 };
 struct ring_wait {
-    uint32_t *flag;
-    CUstream stream;
+    uint64_t *word; /* that they wait for, and a mark of each */
+    CUstream stream[RING_WAITS];
+    unsigned count;
 };
 
-void ring_wait_open(struct ring_wait *wait);
+/* Returns when all of them stand. */
+void ring_wait_open(struct ring_wait *wait, unsigned count);
 bool ring_wait_stands(const struct ring_wait *wait);
 void ring_wait_close(struct ring_wait *wait);
+
+/* Lets the one that a failed test has left go on, if any. */
+void ring_wait_release(void);
 
 #endif

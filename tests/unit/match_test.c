@@ -447,6 +447,35 @@ static void the_usual_case_takes_few_steps(void **state)
     free(recv);
 }
 
+/* Messages of many tags wait, and are received from the last tag on. */
+static void messages_of_other_tags_are_not_passed_over(void **state)
+{
+    enum { MANY_TAGS = 8 };
+    struct mgds_match_send *send = calloc(MANY, sizeof(*send));
+    struct mgds_match_recv *recv = calloc(MANY, sizeof(*recv));
+    struct mgds_match *match;
+    int pairs = 0, n = 0;
+
+    (void)state;
+    assert_int_equal(mgds_match_create(&match, 2, count_pair, &pairs), 0);
+    for (int i = 0; i < MANY; i++) {
+        send[i] = (struct mgds_match_send){
+            .source = 1, .tag = i % MANY_TAGS, .number = (uint64_t)i};
+        assert_int_equal(mgds_match_arrive(match, &send[i]), 0);
+    }
+    for (int tag = MANY_TAGS - 1; tag >= 0; tag--)
+        for (int i = tag; i < MANY; i += MANY_TAGS, n++) {
+            recv[n] = (struct mgds_match_recv){.source = 1, .tag = tag};
+            mgds_match_post(match, &recv[n]);
+            assert_int_equal(pairs, n + 1);
+        }
+    assert_int_equal(pairs, MANY);
+    assert_true(mgds_match_steps(match) <= (uint64_t)4 * MANY);
+    mgds_match_destroy(match);
+    free(send);
+    free(recv);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -457,6 +486,7 @@ int main(void)
         cmocka_unit_test(a_wildcard_holds_back_what_comes_after_it),
         cmocka_unit_test(bad_envelopes_are_refused),
         cmocka_unit_test(the_usual_case_takes_few_steps),
+        cmocka_unit_test(messages_of_other_tags_are_not_passed_over),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

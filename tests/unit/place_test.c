@@ -103,7 +103,7 @@ static void give(struct drawing *d, uint32_t n)
     while (d->span[i].back || n-- > 0)
         i++;
     d->span[i].back = true;
-    mgds_places_give(&d->places, d->span[i].serial);
+    assert_int_equal(mgds_places_give(&d->places, d->span[i].serial), 0);
     drop_oldest(d);
     assert_true(mgds_places_out(&d->places) == d->count);
 }
@@ -237,6 +237,28 @@ static void message_larger_than_the_region_has_no_place(void **state)
     mgds_places_fini(&places);
 }
 
+static void serial_that_is_not_out_changes_nothing(void **state)
+{
+    const uint64_t wrong[] = {FIRST - 1,  FIRST,      FIRST + 2, FIRST + 4,
+                              FIRST + 64, FIRST + 65, 0,         UINT64_MAX};
+    unsigned seed = 1;
+    struct drawing d;
+
+    (void)state;
+    open_drawing(&d, 8);
+    for (int i = 0; i < 4; i++)
+        assert_true(take(&d, 2));
+    give(&d, 0);
+    give(&d, 1); /* FIRST + 2, out of turn */
+    for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+        assert_int_equal(mgds_places_give(&d.places, wrong[i]), -EINVAL);
+        assert_true(mgds_places_out(&d.places) == 3);
+    }
+    assert_true(take(&d, 2)); /* the room of the first, and no more */
+    assert_false(take(&d, 1));
+    close_drawing(&d, &seed);
+}
+
 /* Were a call to look at all places, this would not end within the limit of
  * the test. */
 static void many_places_cost_no_more_each_than_few(void **state)
@@ -320,6 +342,7 @@ int main(void)
         cmocka_unit_test(places_never_meet_whatever_is_taken_and_given),
         cmocka_unit_test(full_region_refuses_until_the_oldest_is_back),
         cmocka_unit_test(place_never_lies_around_the_end),
+        cmocka_unit_test(serial_that_is_not_out_changes_nothing),
         cmocka_unit_test(message_larger_than_the_region_has_no_place),
         cmocka_unit_test(many_places_cost_no_more_each_than_few),
         cmocka_unit_test(book_does_not_grow_with_time),

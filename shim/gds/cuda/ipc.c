@@ -27,7 +27,8 @@ int mgds_gpu_identify(struct mgds_gpu_id *out, const struct mgds_context *ctx)
     if (!driver || !driver->cuDeviceGetUuid)
         return -ENOTSUP;
     rc = mgds_cu(driver->cuDeviceGetUuid(&uuid, ctx->device));
-    memcpy(out, &uuid, sizeof(*out));
+    if (rc == 0)
+        memcpy(out, &uuid, sizeof(*out));
     return rc;
 }
 
@@ -150,7 +151,8 @@ int mgds_shared_tell(const struct mgds_shared *shared,
     rc = mgds_cu(mgds_driver()->cuIpcGetMemHandle(
         &handle, (CUdeviceptr)(uintptr_t)shared->addr));
     mgds_context_leave();
-    memcpy(out, &handle, sizeof(handle));
+    if (rc == 0)
+        memcpy(out, &handle, sizeof(handle));
     return rc;
 }
 

@@ -129,6 +129,12 @@ static void on_taken(const struct mgds_taken *taken)
 
     if (op->lost)
         return;
+    if (!op->lane) {
+        mgds_err("rank %d says that it took a message from its ring, but none "
+                 "is there: passed over",
+                 op->rank);
+        return;
+    }
     mgds_landing_give(op->lane, &op->place);
     op->lane = NULL;
     mgds_exchange_send_moved(op, 0);

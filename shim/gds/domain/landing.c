@@ -3,6 +3,7 @@
 #include "shim/gds/domain/landing.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
@@ -331,7 +332,10 @@ void mgds_landing_give(struct mgds_lane *lane,
                        const struct mgds_landing_place *place)
 {
     lane->hopeless = false;
-    mgds_places_give(&lane->places, place->serial);
+    if (mgds_places_give(&lane->places, place->serial) < 0)
+        mgds_err("place %" PRIu64 " of a ring came back, but was not out: it "
+                 "is passed over",
+                 place->serial);
 }
 
 uint64_t mgds_landing_units(const struct mgds_landing *landing, unsigned index,

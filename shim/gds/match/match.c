@@ -23,6 +23,10 @@ struct source {
     struct source *prev, *next; /* among those with waiting sends */
 };
 
+/* Waiting sends by source and tag, in the order in which they may be matched;
+ * others whose mix is the same are among them. */
+enum { KINDS = 256 };
+
 struct mgds_match {
     mgds_match_paired *paired;
     void *owner;
@@ -30,6 +34,7 @@ struct mgds_match {
     struct source *active;   /* with waiting sends, in no order */
     uint64_t stamp, steps;
     size_t waiting, posted;
+    struct sends alike[KINDS];
     unsigned sources;
     struct source source[];
 };
@@ -69,6 +74,32 @@ static void remove_send(struct sends *list, struct mgds_match_send *send)
 {
     *(send->prev ? &send->prev->next : &list->first) = send->next;
     *(send->next ? &send->next->prev : &list->last) = send->prev;
+}
+
+static struct sends *alike_of(struct mgds_match *match, int source, int tag)
+{
+    uint32_t mixed = (uint32_t)source * 0x85ebca6bu + (uint32_t)tag;
+
+    return &match->alike[mixed * 0x9e3779b1u >> 24];
+}
+
+static void append_alike(struct mgds_match *match, struct mgds_match_send *send)
+{
+    struct sends *list = alike_of(match, send->source, send->tag);
+
+    send->next_alike = NULL;
+    send->prev_alike = list->last;
+    *(list->last ? &list->last->next_alike : &list->first) = send;
+    list->last = send;
+}
+
+static void remove_alike(struct mgds_match *match, struct mgds_match_send *send)
+{
+    struct sends *list = alike_of(match, send->source, send->tag);
+    struct mgds_match_send *prev = send->prev_alike, *next = send->next_alike;
+
+    *(prev ? &prev->next_alike : &list->first) = next;
+    *(next ? &next->prev_alike : &list->last) = prev;
 }
 
 static void append_recv(struct recvs *list, struct mgds_match_recv *recv)
@@ -118,6 +149,7 @@ static void drop_send(struct mgds_match *match, struct mgds_match_send *send)
     struct source *source = &match->source[send->source];
 
     remove_send(&source->waiting, send);
+    remove_alike(match, send);
     deactivate(match, source);
     match->waiting--;
 }
@@ -164,17 +196,20 @@ static struct mgds_match_recv *recv_for(struct mgds_match *match,
 }
 
 /* The earliest waiting send of the source that has the tag. */
-static struct mgds_match_send *send_for(struct mgds_match *match,
-                                        const struct source *source, int tag)
+static struct mgds_match_send *send_for(struct mgds_match *match, int source,
+                                        int tag)
 {
-    struct mgds_match_send *send = source->waiting.first;
+    struct mgds_match_send *send;
 
-    for (; send; send = send->next) {
+    match->steps++;
+    if (tag == MGDS_ANY_TAG)
+        return match->source[source].waiting.first;
+    send = alike_of(match, source, tag)->first;
+    while (send && (send->tag != tag || send->source != source)) {
         match->steps++;
-        if (takes(tag, send->tag))
-            return send;
+        send = send->next_alike;
     }
-    return NULL;
+    return send;
 }
 
 static void pair(struct mgds_match *match, struct mgds_match_recv *recv,
@@ -193,7 +228,7 @@ static struct mgds_match_recv *partner(struct mgds_match *match,
 
     if (!recv || (recv->source == MGDS_ANY_SOURCE && !send->reached))
         return NULL;
-    if (send_for(match, &match->source[send->source], recv->tag) != send)
+    if (send_for(match, send->source, recv->tag) != send)
         return NULL;
     return recv;
 }
@@ -244,6 +279,7 @@ static void enter(struct mgds_match *match, struct source *source,
 {
     activate(match, source);
     insert_send(&source->waiting, send, NULL);
+    append_alike(match, send);
     send->stamp = match->stamp++;
     source->expected++;
     try_send(match, send);
@@ -286,8 +322,8 @@ int mgds_match_arrive(struct mgds_match *match, struct mgds_match_send *send)
 
 /* What a receive called now with these would be matched with: not what an
  * earlier one holds. */
-static struct mgds_match_send *free_send(struct mgds_match *match,
-                                         const struct source *source, int tag)
+static struct mgds_match_send *free_send(struct mgds_match *match, int source,
+                                         int tag)
 {
     struct mgds_match_send *send = send_for(match, source, tag);
 
@@ -300,7 +336,8 @@ static struct mgds_match_send *free_from_any(struct mgds_match *match, int tag)
     struct mgds_match_send *best = NULL;
 
     for (struct source *source = match->active; source; source = source->next) {
-        struct mgds_match_send *send = free_send(match, source, tag);
+        int index = (int)(source - match->source);
+        struct mgds_match_send *send = free_send(match, index, tag);
 
         if (send && send->reached && (!best || send->stamp < best->stamp))
             best = send;
@@ -317,7 +354,7 @@ void mgds_match_post(struct mgds_match *match, struct mgds_match_recv *recv)
     if (recv->source == MGDS_ANY_SOURCE)
         send = free_from_any(match, recv->tag);
     else
-        send = free_send(match, &match->source[recv->source], recv->tag);
+        send = free_send(match, recv->source, recv->tag);
     append_recv(list_of(match, recv), recv);
     recv->stamp = match->stamp++;
     recv->posted = true;
@@ -367,7 +404,7 @@ struct mgds_match_send *mgds_match_probe(struct mgds_match *match, int source,
 
     if (source == MGDS_ANY_SOURCE)
         return free_from_any(match, tag);
-    send = free_send(match, &match->source[source], tag);
+    send = free_send(match, source, tag);
     return send && send->reached ? send : NULL;
 }
 

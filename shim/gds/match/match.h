@@ -26,11 +26,12 @@
  * once for each pair, in the order in which the pairs are found; it must not
  * call the matcher.
  *
- * Costs: a receive is found by looking through the posted ones of the source
- * and through those from any source, a send through the waiting ones of its
- * source; so a step for each that is passed over, and in the usual case, where
- * both sides go the same way, one. While receives from any source are posted a
- * match may cost a look at all waiting sends.
+ * Costs: a send finds its receive by looking through the posted ones of its
+ * source and through those from any source; so a step for each that is passed
+ * over, and in the usual case, where both sides go the same way, one. A receive
+ * finds its send in a step or a few, however many wait with other tags. While
+ * receives from any source are posted a match may cost a look at all waiting
+ * sends.
  */
 #ifndef MGDS_MATCH_MATCH_H
 #define MGDS_MATCH_MATCH_H
@@ -50,6 +51,7 @@ struct mgds_match_send {
     /* the matcher's */
     uint64_t stamp;
     struct mgds_match_send *prev, *next;
+    struct mgds_match_send *prev_alike, *next_alike; /* while it waits */
 };
 
 struct mgds_match_recv {

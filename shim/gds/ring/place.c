@@ -85,9 +85,18 @@ int mgds_places_take(struct mgds_places *places, uint32_t units, uint32_t *at,
     return 0;
 }
 
-void mgds_places_give(struct mgds_places *places, uint64_t serial)
+static bool is_out(const struct mgds_places *places, uint64_t serial)
 {
+    return serial >= places->oldest && serial < places->next &&
+           !find(places, serial)->back;
+}
+
+int mgds_places_give(struct mgds_places *places, uint64_t serial)
+{
+    if (!is_out(places, serial))
+        return -EINVAL;
     find(places, serial)->back = true;
     while (places->oldest < places->next && find(places, places->oldest)->back)
         places->oldest++;
+    return 0;
 }

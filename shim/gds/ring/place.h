@@ -37,8 +37,8 @@ void mgds_places_fini(struct mgds_places *places);
 int mgds_places_take(struct mgds_places *places, uint32_t units, uint32_t *at,
                      uint64_t *serial);
 
-/* It is back. Once for each. */
-void mgds_places_give(struct mgds_places *places, uint64_t serial);
+/* It is back. -EINVAL: it was not out, and nothing has changed. */
+int mgds_places_give(struct mgds_places *places, uint64_t serial);
 
 /* How many are out. */
 uint64_t mgds_places_out(const struct mgds_places *places);

@@ -36,7 +36,8 @@ struct mgds_ring_handle {
     uint32_t units; /* of a region */
 };
 
-/* -ENOMEM, -ESHUTDOWN, -ENOTSUP. */
+/* -ENOMEM, -ESHUTDOWN, -ENOTSUP; -EBUSY: no hardware queue is free, nothing of
+ * it is left. */
 int mgds_ring_create(struct mgds_ring **out, struct mgds_context *ctx,
                      uint32_t regions, uint32_t units);
 void mgds_ring_destroy(struct mgds_ring *ring);
