@@ -12,6 +12,7 @@
 #include "shim/ctx.h"
 #include "shim/gds/cuda/event.h"
 #include "shim/gds/cuda/memop.h"
+#include "shim/gds/cuda/peer.h"
 #include "shim/gds/stage/shell.h"
 
 static struct mgds_lock depots_lock = MGDS_LOCK_INIT(MGDS_LOCK_REGISTRY);
@@ -217,6 +218,52 @@ int mgds_depot_of(struct mgds_depot **out, struct mgds_context *ctx)
     if (rc == 0)
         *out = insert(depot);
     return rc;
+}
+
+static void meet(struct mgds_depot *depot, struct mgds_context *ctx)
+{
+    uint64_t *peer = &depot->peer[ctx->device];
+    struct mgds_depot *other;
+    int rc;
+
+    if (__atomic_load_n(peer, __ATOMIC_RELAXED) == ctx->id)
+        return;
+    if (mgds_depot_of(&other, ctx) == 0)
+        mgds_depot_put(other);
+    rc = mgds_peer_enable(depot->ctx, ctx);
+    if (rc == 0) {
+        __atomic_store_n(peer, ctx->id, __ATOMIC_RELAXED);
+        return;
+    }
+    errno = -rc;
+    mgds_debug("kernels of GPU %d do not reach memory of GPU %d: %m",
+               depot->ctx->device, ctx->device);
+}
+
+void mgds_depot_meet(struct mgds_depot *depot)
+{
+    struct mgds_context *ctx;
+    int rc = 0;
+
+    for (int device = 0; device < MGDS_DEPOT_PEERS && rc != -EINVAL; device++) {
+        rc = mgds_context_of_device(&ctx, device);
+        if (rc < 0)
+            continue;
+        if (device != depot->ctx->device)
+            meet(depot, ctx);
+        mgds_context_put(ctx);
+    }
+}
+
+/* The driver is asked as well: what was enabled the program may disable. */
+bool mgds_depot_sees(const struct mgds_depot *depot, const struct mgds_ptr *ptr)
+{
+    if (ptr->kind != MGDS_PTR_DEVICE || ptr->device < 0 ||
+        ptr->device >= MGDS_DEPOT_PEERS)
+        return false;
+    return __atomic_load_n(&depot->peer[ptr->device], __ATOMIC_RELAXED) ==
+               ptr->ctx_id &&
+           mgds_peer_reaches(depot->ctx, ptr->base);
 }
 
 static struct mgds_depot *take_first(void)

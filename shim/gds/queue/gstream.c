@@ -14,12 +14,15 @@
 #include "shim/gds/queue/gate.h"
 #include "shim/gds/queue/reach.h"
 #include "shim/gds/queue/steps.h"
+#include "shim/gds/stage/shell.h"
 
 struct mgds_gstream {
     void *native;
     pthread_t maker; /* the thread that a per-thread stream is of */
     struct mgds_depot *depot;
     uint64_t *line;  /* [0]: the abort word */
+    uint64_t beside; /* atomic: devices of its sides, a bit each */
+    uint64_t gated;  /* atomic: those that the gate was told of */
     uint64_t ticket; /* atomic: the next to be given */
     unsigned refs;   /* atomic */
     unsigned waits;  /* atomic: put and not passed */
@@ -28,6 +31,7 @@ struct mgds_gstream {
     pthread_cond_t turned;
     /* under launch */
     uint64_t turn;
+    struct mgds_side *sides;
 };
 
 struct mgds_context *mgds_gstream_context(const struct mgds_gstream *stream)
@@ -83,6 +87,7 @@ int mgds_gstream_create(struct mgds_gstream **out, void *native)
         free(stream);
         return rc;
     }
+    mgds_depot_meet(stream->depot);
     mgds_gate_tell();
     *out = stream;
     return 0;
@@ -94,6 +99,16 @@ struct mgds_gstream *mgds_gstream_get(struct mgds_gstream *stream)
     return stream;
 }
 
+static void end_sides(struct mgds_side *side)
+{
+    while (side) {
+        struct mgds_side *next = side->next;
+
+        mgds_side_destroy(side);
+        side = next;
+    }
+}
+
 void mgds_gstream_release(struct mgds_gstream *stream)
 {
     unsigned waits;
@@ -103,6 +118,7 @@ void mgds_gstream_release(struct mgds_gstream *stream)
     waits = __atomic_load_n(&stream->waits, __ATOMIC_RELAXED);
     if (waits > 0)
         mgds_gstream_passed(stream, waits);
+    end_sides(stream->sides);
     pthread_cond_destroy(&stream->turned);
     mgds_lock_fini(&stream->launch);
     mgds_words_give(stream->depot->words, stream->line);
@@ -146,6 +162,74 @@ struct mgds_words *mgds_gstream_words(struct mgds_gstream *stream)
     return stream->depot->words;
 }
 
+static struct mgds_side *find_side(const struct mgds_gstream *stream,
+                                   const struct mgds_context *ctx)
+    MGDS_REQUIRES(stream->launch)
+{
+    struct mgds_side *side = stream->sides;
+
+    while (side && side->depot->ctx != ctx)
+        side = side->next;
+    return side;
+}
+
+static int add_side(struct mgds_gstream *stream, struct mgds_context *ctx)
+    MGDS_REQUIRES(stream->launch)
+{
+    struct mgds_side *side;
+    int rc = mgds_side_create(&side, stream->depot->ctx, ctx);
+
+    if (rc < 0)
+        return rc;
+    side->next = stream->sides;
+    stream->sides = side;
+    if (ctx->device < MGDS_GATE_DEVICES)
+        __atomic_or_fetch(&stream->beside, 1ULL << ctx->device,
+                          __ATOMIC_RELAXED);
+    return 0;
+}
+
+/* 0 if a side of the stream reaches all of the buffer. */
+static int adopt_aside(struct mgds_gstream *stream,
+                       const struct mgds_bounce *bounce)
+{
+    struct mgds_context *ctx = bounce->stage->ctx;
+    int rc = 0;
+
+    if (ctx == stream->depot->ctx)
+        return -EXDEV;
+    mgds_lock_acquire(&stream->launch);
+    if (!find_side(stream, ctx))
+        rc = add_side(stream, ctx);
+    if (rc == 0)
+        rc = mgds_reach_check(bounce, find_side(stream, ctx)->depot);
+    mgds_lock_release(&stream->launch);
+    return rc;
+}
+
+int mgds_gstream_adopt(struct mgds_gstream *stream,
+                       const struct mgds_bounce *bounce)
+{
+    int rc = mgds_reach_check(bounce, stream->depot);
+
+    if (rc == -EXDEV)
+        rc = adopt_aside(stream, bounce);
+    if (rc == -EXDEV)
+        mgds_warn("a buffer that lies on several GPUs, or in several contexts, "
+                  "was given to a stream of GPU %d: let them access each "
+                  "other's memory (cuCtxEnablePeerAccess), or send what lies "
+                  "on each in a message of its own",
+                  stream->depot->ctx->device);
+    return rc;
+}
+
+bool mgds_gstream_takes(const struct mgds_gstream *stream,
+                        const struct mgds_buffer *buffer)
+{
+    return mgds_layout_is_dense(buffer->layout) &&
+           mgds_reach_ptr(&buffer->ptr, stream->depot) == 0;
+}
+
 int mgds_gstream_bounce(struct mgds_bounce **out, struct mgds_gstream *stream,
                         const struct mgds_buffer *buffer)
 {
@@ -154,18 +238,12 @@ int mgds_gstream_bounce(struct mgds_bounce **out, struct mgds_gstream *stream,
 
     if (rc < 0)
         return rc;
-    rc = mgds_reach_check(bounce, mgds_gstream_context(stream));
+    rc = mgds_gstream_adopt(stream, bounce);
     if (rc < 0)
         mgds_bounce_destroy(bounce);
     else
         *out = bounce;
     return rc;
-}
-
-int mgds_gstream_reaches(const struct mgds_gstream *stream,
-                         const struct mgds_bounce *bounce)
-{
-    return mgds_reach_check(bounce, mgds_gstream_context(stream));
 }
 
 uint64_t mgds_gstream_ticket(struct mgds_gstream *stream)
@@ -188,28 +266,41 @@ static unsigned count_waits(const struct mgds_step *steps, unsigned count,
     return waits;
 }
 
+/* Of the stream and its sides. */
+static void tell_gate(const struct mgds_gstream *stream, uint64_t beside,
+                      void (*tell)(int device))
+{
+    tell(mgds_gstream_context(stream)->device);
+    for (; beside; beside &= beside - 1)
+        tell(__builtin_ctzll(beside));
+}
+
 /* Counted before they are queued: a report that one is over comes later. */
 static void expect_waits(struct mgds_gstream *stream, unsigned waits)
 {
-    if (waits == 0)
+    uint64_t beside = __atomic_load_n(&stream->beside, __ATOMIC_RELAXED);
+
+    if (waits == 0 ||
+        __atomic_fetch_add(&stream->waits, waits, __ATOMIC_RELAXED) > 0)
         return;
-    if (__atomic_fetch_add(&stream->waits, waits, __ATOMIC_RELAXED) == 0)
-        mgds_gate_enter(mgds_gstream_context(stream)->device);
+    __atomic_store_n(&stream->gated, beside, __ATOMIC_RELAXED);
+    tell_gate(stream, beside, mgds_gate_enter);
 }
 
 void mgds_gstream_passed(struct mgds_gstream *stream, unsigned waits)
 {
-    if (waits == 0)
-        return;
-    if (__atomic_sub_fetch(&stream->waits, waits, __ATOMIC_RELAXED) == 0)
-        mgds_gate_leave(mgds_gstream_context(stream)->device);
+    uint64_t gated = __atomic_load_n(&stream->gated, __ATOMIC_RELAXED);
+
+    if (waits > 0 &&
+        __atomic_sub_fetch(&stream->waits, waits, __ATOMIC_RELAXED) == 0)
+        tell_gate(stream, gated, mgds_gate_leave);
 }
 
 static int queue_steps(struct mgds_gstream *stream, struct mgds_step *steps,
                        unsigned count)
 {
     const struct mgds_steps_to to = {stream->depot, stream->native,
-                                     stream->line};
+                                     stream->line, stream->sides};
     int rc = mgds_context_enter(mgds_gstream_context(stream));
 
     if (rc < 0)

@@ -4,12 +4,14 @@
 
 #include "shim/gds/queue/depot.h"
 #include "shim/gds/queue/gstream.h"
+#include "shim/gds/queue/side.h"
 
 /* Where steps go. */
 struct mgds_steps_to {
     const struct mgds_depot *depot;
-    void *stream;          /* of the depot's context, which is current */
-    const uint64_t *abort; /* for waits that are kernels */
+    void *stream;            /* of the depot's context, which is current */
+    const uint64_t *abort;   /* for waits that are kernels */
+    struct mgds_side *sides; /* where copies go that it cannot do itself */
 };
 
 /* Queues them in order, neighbours that can be in one call; sets put of each
