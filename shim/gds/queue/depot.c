@@ -13,6 +13,7 @@
 #include "shim/gds/cuda/event.h"
 #include "shim/gds/cuda/memop.h"
 #include "shim/gds/cuda/peer.h"
+#include "shim/gds/queue/gate.h"
 #include "shim/gds/stage/shell.h"
 
 static struct mgds_lock depots_lock = MGDS_LOCK_INIT(MGDS_LOCK_REGISTRY);
@@ -220,16 +221,17 @@ int mgds_depot_of(struct mgds_depot **out, struct mgds_context *ctx)
     return rc;
 }
 
-static void meet(struct mgds_depot *depot, struct mgds_context *ctx)
+/* Not while a stream of either GPU stands in a wait of ours: nobody says that
+ * enabling does not wait for the device. The next stream made tries again. */
+static void allow(struct mgds_depot *depot, const struct mgds_context *ctx)
 {
     uint64_t *peer = &depot->peer[ctx->device];
-    struct mgds_depot *other;
     int rc;
 
-    if (__atomic_load_n(peer, __ATOMIC_RELAXED) == ctx->id)
+    if (__atomic_load_n(peer, __ATOMIC_RELAXED) == ctx->id ||
+        mgds_gate_count(depot->ctx->device) > 0 ||
+        mgds_gate_count(ctx->device) > 0)
         return;
-    if (mgds_depot_of(&other, ctx) == 0)
-        mgds_depot_put(other);
     rc = mgds_peer_enable(depot->ctx, ctx);
     if (rc == 0) {
         __atomic_store_n(peer, ctx->id, __ATOMIC_RELAXED);
@@ -240,10 +242,21 @@ static void meet(struct mgds_depot *depot, struct mgds_context *ctx)
                depot->ctx->device, ctx->device);
 }
 
+static void meet(struct mgds_depot *depot, struct mgds_context *ctx)
+{
+    struct mgds_depot *other;
+
+    if (mgds_depot_of(&other, ctx) < 0)
+        return;
+    allow(depot, ctx);
+    allow(other, depot->ctx);
+    mgds_depot_put(other);
+}
+
 void mgds_depot_meet(struct mgds_depot *depot)
 {
     struct mgds_context *ctx;
-    int rc = 0;
+    int rc = depot->ctx->device < MGDS_DEPOT_PEERS ? 0 : -EINVAL;
 
     for (int device = 0; device < MGDS_DEPOT_PEERS && rc != -EINVAL; device++) {
         rc = mgds_context_of_device(&ctx, device);

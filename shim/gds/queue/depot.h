@@ -36,8 +36,8 @@ int mgds_depot_of(struct mgds_depot **out, struct mgds_context *ctx);
 void mgds_depot_put(struct mgds_depot *depot);
 
 /* Makes the depots of the other GPUs that the program uses, so that nothing of
- * them has to be made where a wait stands, and asks for peer access to their
- * memory. Without it work on that memory goes aside (side.h): no error. */
+ * them has to be made where a wait stands, and asks for peer access, both ways.
+ * Without it work on the other's memory goes aside (side.h): no error. */
 void mgds_depot_meet(struct mgds_depot *depot);
 
 /* May kernels of the context touch that allocation of another one's? */

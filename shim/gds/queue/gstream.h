@@ -94,8 +94,8 @@ struct mgds_step {
 
 /* native: a CUstream. In a call of the program's, not while waits stand: loads
  * kernels, pins memory and may wait for the device when it is the first of its
- * context. -EINVAL: no stream; -ENODEV: no usable GPU; -ENOTSUP; -ENOMEM;
- * -ESHUTDOWN. */
+ * context, and for other GPUs that the program has begun to use. -EINVAL: no
+ * stream; -ENODEV: no usable GPU; -ENOTSUP; -ENOMEM; -ESHUTDOWN. */
 int mgds_gstream_create(struct mgds_gstream **out, void *native);
 
 struct mgds_gstream *mgds_gstream_get(struct mgds_gstream *stream);
