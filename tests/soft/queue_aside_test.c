@@ -12,6 +12,7 @@
 #include "shim/base/stats.h"
 #include "shim/gds/queue/gate.h"
 #include "tests/lib/capture.h"
+#include "tests/lib/fault_sweep.h"
 #include "tests/soft/queue_place.h"
 
 enum { GO = 0, PASSED = 1, BYTES = 4096 };
@@ -325,6 +326,59 @@ static void a_buffer_on_both_gpus_needs_peers(void **state)
     queue_close(&stream);
 }
 
+struct sweep {
+    CUstream native;
+    CUdeviceptr gpu;
+    struct mgds_layout *layout;
+};
+
+static int pack_by(struct mgds_gstream *stream, const struct sweep *sweep)
+{
+    struct mgds_buffer buffer = stage_buffer_at(sweep->gpu, sweep->layout, 1);
+    struct mgds_bounce *bounce;
+    struct mgds_step step;
+    int rc = mgds_gstream_bounce(&bounce, stream, &buffer);
+
+    if (rc < 0)
+        return rc;
+    step = queue_pack(bounce);
+    queue_put(stream, &step, 1);
+    OK(cu.cuStreamSynchronize(sweep->native));
+    assert_int_equal(*(unsigned char *)mgds_bounce_base(bounce), 4);
+    mgds_bounce_destroy(bounce);
+    return 0;
+}
+
+static int stream_and_forget(void *arg)
+{
+    const struct sweep *sweep = arg;
+    struct mgds_gstream *stream;
+    int rc = mgds_gstream_create(&stream, sweep->native);
+
+    if (rc == 0) {
+        rc = pack_by(stream, sweep);
+        mgds_gstream_release(stream);
+    }
+    queue_finish(NULL);
+    mgds_context_fini();
+    return rc;
+}
+
+static void without_memory_nothing_leaks(void **state)
+{
+    struct sweep sweep = {.gpu = memory_of(stage_primary[1], 4),
+                          .layout = stage_bytes_of(BYTES)};
+
+    queue_finish(state);
+    mgds_context_fini();
+    OK(cu.cuStreamCreate(&sweep.native, CU_STREAM_NON_BLOCKING));
+    assert_true(mgds_fault_sweep(MGDS_FAULT_alloc, stream_and_forget, &sweep) >
+                20);
+    OK(cu.cuStreamDestroy_v2(sweep.native));
+    free_memory(sweep.gpu);
+    mgds_layout_put(sweep.layout);
+}
+
 static int start(void **state)
 {
     const char *set = getenv("MPIX_SIM_PEERS");
@@ -343,6 +397,7 @@ int main(void)
         cmocka_unit_test(a_stream_that_waits_counts_where_its_side_is),
         cmocka_unit_test(memory_of_another_gpus_pool_goes_aside),
         cmocka_unit_test(a_buffer_on_both_gpus_needs_peers),
+        cmocka_unit_test(without_memory_nothing_leaks),
     };
 
     if (soft_cuda_load())

@@ -233,6 +233,10 @@ int main(void)
         cmocka_unit_test(an_unpack_without_a_limit_is_whole),
         cmocka_unit_test(buffers_without_bytes_do_nothing),
     };
+    const struct CMUnitTest beside[] = {
+        cmocka_unit_test(dense_buffers_of_any_size_and_place_are_cut_exactly),
+        cmocka_unit_test(large_dense_buffers_are_copied),
+    };
     int failed;
 
     if (soft_cuda_load())
@@ -241,6 +245,6 @@ int main(void)
     failed += cmocka_run_group_tests_name("memory of another GPU", tests,
                                           start_far, finish);
     return failed + cmocka_run_group_tests_name("memory of another context",
-                                                tests, start_beside,
+                                                beside, start_beside,
                                                 finish_beside);
 }
