@@ -5,6 +5,7 @@
 #include <setjmp.h>
 #include <stdint.h>
 #include <errno.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <cmocka.h>
@@ -253,6 +254,59 @@ static void memory_of_another_gpus_pool_goes_aside(void **state)
     OK(cu.cuStreamDestroy_v2(there.native));
 }
 
+struct racer {
+    struct queue_stream *stream;
+    pthread_barrier_t *start;
+    struct job job;
+    CUdeviceptr gpu;
+};
+
+static void *race(void *arg)
+{
+    struct racer *racer = arg;
+
+    OK(cu.cuCtxSetCurrent(stage_primary[0]));
+    pthread_barrier_wait(racer->start);
+    open_at(&racer->job, racer->stream, racer->gpu);
+    return NULL;
+}
+
+static void race_once(const CUdeviceptr gpu[2])
+{
+    struct queue_stream stream;
+    pthread_barrier_t start;
+    struct racer racer[2];
+    pthread_t thread[2];
+
+    queue_open(&stream, CU_STREAM_NON_BLOCKING);
+    assert_int_equal(pthread_barrier_init(&start, NULL, 2), 0);
+    for (int i = 0; i < 2; i++) {
+        racer[i] = (struct racer){&stream, &start, {NULL}, gpu[i]};
+        assert_int_equal(pthread_create(&thread[i], NULL, race, &racer[i]), 0);
+    }
+    for (int i = 0; i < 2; i++)
+        assert_int_equal(pthread_join(thread[i], NULL), 0);
+    for (int i = 0; i < 2; i++) {
+        start_pack(&racer[i].job);
+        end_pack(&racer[i].job, (unsigned char)(i + 1));
+        close_job(&racer[i].job);
+    }
+    pthread_barrier_destroy(&start);
+    queue_close(&stream);
+}
+
+static void threads_may_be_the_first_to_go_aside(void **state)
+{
+    CUdeviceptr gpu[] = {memory_of(stage_primary[1], 1),
+                         memory_of(stage_primary[1], 2)};
+
+    (void)state;
+    for (int i = 0; i < 30; i++)
+        race_once(gpu);
+    free_memory(gpu[0]);
+    free_memory(gpu[1]);
+}
+
 static struct mgds_layout *on_both(CUdeviceptr first, CUdeviceptr second)
 {
     const size_t blocklength[] = {1, 1};
@@ -396,6 +450,7 @@ int main(void)
         cmocka_unit_test(streams_do_not_wait_for_each_other_aside),
         cmocka_unit_test(a_stream_that_waits_counts_where_its_side_is),
         cmocka_unit_test(memory_of_another_gpus_pool_goes_aside),
+        cmocka_unit_test(threads_may_be_the_first_to_go_aside),
         cmocka_unit_test(a_buffer_on_both_gpus_needs_peers),
         cmocka_unit_test(without_memory_nothing_leaks),
     };

@@ -255,15 +255,15 @@ static void meet(struct mgds_depot *depot, struct mgds_context *ctx)
 
 void mgds_depot_meet(struct mgds_depot *depot)
 {
+    int own = depot->ctx->device;
+    int rc = own < MGDS_DEPOT_PEERS ? 0 : -EINVAL;
     struct mgds_context *ctx;
-    int rc = depot->ctx->device < MGDS_DEPOT_PEERS ? 0 : -EINVAL;
 
     for (int device = 0; device < MGDS_DEPOT_PEERS && rc != -EINVAL; device++) {
-        rc = mgds_context_of_device(&ctx, device);
+        rc = device == own ? -ENODEV : mgds_context_of_device(&ctx, device);
         if (rc < 0)
             continue;
-        if (device != depot->ctx->device)
-            meet(depot, ctx);
+        meet(depot, ctx);
         mgds_context_put(ctx);
     }
 }

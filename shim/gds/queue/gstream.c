@@ -29,9 +29,9 @@ struct mgds_gstream {
     int error;       /* atomic */
     struct mgds_lock launch;
     pthread_cond_t turned;
+    struct mgds_side *sides; /* atomic; grows in front */
     /* under launch */
     uint64_t turn;
-    struct mgds_side *sides;
 };
 
 struct mgds_context *mgds_gstream_context(const struct mgds_gstream *stream)
@@ -162,49 +162,49 @@ struct mgds_words *mgds_gstream_words(struct mgds_gstream *stream)
     return stream->depot->words;
 }
 
-static struct mgds_side *find_side(const struct mgds_gstream *stream,
-                                   const struct mgds_context *ctx)
-    MGDS_REQUIRES(stream->launch)
+static struct mgds_side *first_side(const struct mgds_gstream *stream)
 {
-    struct mgds_side *side = stream->sides;
-
-    while (side && side->depot->ctx != ctx)
-        side = side->next;
-    return side;
+    return __atomic_load_n(&stream->sides, __ATOMIC_ACQUIRE);
 }
 
-static int add_side(struct mgds_gstream *stream, struct mgds_context *ctx)
-    MGDS_REQUIRES(stream->launch)
+/* Puts the side in, unless another thread was faster: the one that is in. */
+static struct mgds_side *insert_side(struct mgds_gstream *stream,
+                                     struct mgds_side *fresh)
 {
-    struct mgds_side *side;
-    int rc = mgds_side_create(&side, stream->depot->ctx, ctx);
+    const struct mgds_context *ctx = fresh->depot->ctx;
+    struct mgds_side *found;
 
-    if (rc < 0)
-        return rc;
-    side->next = stream->sides;
-    stream->sides = side;
+    fresh->next = first_side(stream);
+    do {
+        found = mgds_side_find(fresh->next, ctx);
+        if (found) {
+            mgds_side_destroy(fresh);
+            return found;
+        }
+    } while (!__atomic_compare_exchange_n(&stream->sides, &fresh->next, fresh,
+                                          false, __ATOMIC_ACQ_REL,
+                                          __ATOMIC_ACQUIRE));
     if (ctx->device < MGDS_GATE_DEVICES)
         __atomic_or_fetch(&stream->beside, 1ULL << ctx->device,
                           __ATOMIC_RELAXED);
-    return 0;
+    return fresh;
 }
 
-/* 0 if a side of the stream reaches all of the buffer. */
+/* 0 if a side of the stream reaches all of the buffer. Without the launch lock,
+ * which is held where a full stream blocks. */
 static int adopt_aside(struct mgds_gstream *stream,
                        const struct mgds_bounce *bounce)
 {
     struct mgds_context *ctx = bounce->stage->ctx;
-    int rc = 0;
+    struct mgds_side *side = mgds_side_find(first_side(stream), ctx);
+    int rc = ctx == stream->depot->ctx ? -EXDEV : 0;
 
-    if (ctx == stream->depot->ctx)
-        return -EXDEV;
-    mgds_lock_acquire(&stream->launch);
-    if (!find_side(stream, ctx))
-        rc = add_side(stream, ctx);
-    if (rc == 0)
-        rc = mgds_reach_check(bounce, find_side(stream, ctx)->depot);
-    mgds_lock_release(&stream->launch);
-    return rc;
+    if (rc == 0 && !side) {
+        rc = mgds_side_create(&side, stream->depot->ctx, ctx);
+        if (rc == 0)
+            side = insert_side(stream, side);
+    }
+    return rc < 0 ? rc : mgds_reach_check(bounce, side->depot);
 }
 
 int mgds_gstream_adopt(struct mgds_gstream *stream,
@@ -300,7 +300,7 @@ static int queue_steps(struct mgds_gstream *stream, struct mgds_step *steps,
                        unsigned count)
 {
     const struct mgds_steps_to to = {stream->depot, stream->native,
-                                     stream->line, stream->sides};
+                                     stream->line, first_side(stream)};
     int rc = mgds_context_enter(mgds_gstream_context(stream));
 
     if (rc < 0)

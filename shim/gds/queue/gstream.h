@@ -31,6 +31,8 @@
  *              steps are queued, under the launch lock     launch lock
  *   waits      puts add, mgds_gstream_passed takes off;    the same
  *              atomic
+ *   sides      bounce and adopt, in front of those that    puts; bounce,
+ *              are there, which stay as they are; atomic   adopt
  *   error      mgds_gstream_fail, once, from 0; atomic     anybody
  *   native     create; constant                            create, capturing
  *                                                          and put alone

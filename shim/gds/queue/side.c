@@ -69,13 +69,27 @@ void mgds_side_destroy(struct mgds_side *side)
     mgds_defer(&side->deferred);
 }
 
+struct mgds_side *mgds_side_find(struct mgds_side *list,
+                                 const struct mgds_context *ctx)
+{
+    while (list && list->depot->ctx != ctx)
+        list = list->next;
+    return list;
+}
+
+/* The side's stream goes with its context: it is named inside of that alone. */
 int mgds_side_begin(struct mgds_side *side, void *stream)
 {
     int rc = mgds_event_record(&side->out, stream);
 
     if (rc == 0)
-        rc = mgds_event_hold(&side->out, side->stream);
-    return rc < 0 ? rc : mgds_context_enter(side->depot->ctx);
+        rc = mgds_context_enter(side->depot->ctx);
+    if (rc < 0)
+        return rc;
+    rc = mgds_event_hold(&side->out, side->stream);
+    if (rc < 0)
+        mgds_context_leave();
+    return rc;
 }
 
 int mgds_side_end(struct mgds_side *side, void *stream, int rc)

@@ -33,6 +33,10 @@ struct mgds_side {
 int mgds_side_create(struct mgds_side **out, struct mgds_context *from,
                      struct mgds_context *to);
 
+/* The one of that context in a list, or NULL. */
+struct mgds_side *mgds_side_find(struct mgds_side *list,
+                                 const struct mgds_context *ctx);
+
 /* Any thread, no driver call; work may be under way. */
 void mgds_side_destroy(struct mgds_side *side);
 

@@ -147,13 +147,12 @@ static int queue_somewhere(const struct mgds_steps_to *to,
                            const struct mgds_step *step)
 {
     const struct mgds_bounce *bounce = step->bounce;
-    struct mgds_side *side = to->sides;
+    struct mgds_side *side;
 
     if (bounce->stage->ctx == to->depot->ctx ||
         mgds_reach_check(bounce, to->depot) == 0)
         return queue_here(to, step);
-    while (side && side->depot->ctx != bounce->stage->ctx)
-        side = side->next;
+    side = mgds_side_find(to->sides, bounce->stage->ctx);
     return side ? queue_aside(to, step, side) : -EXDEV;
 }
 
