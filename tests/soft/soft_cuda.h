@@ -18,6 +18,7 @@
     X(cuCtxCreate_v2, (CUcontext * ctx, unsigned flags, CUdevice device))      \
     X(cuCtxDestroy_v2, (CUcontext ctx))                                        \
     X(cuCtxSetCurrent, (CUcontext ctx))                                        \
+    X(cuDeviceCanAccessPeer, (int *can, CUdevice device, CUdevice peer))       \
     X(cuCtxEnablePeerAccess, (CUcontext peer, unsigned flags))                 \
     X(cuCtxDisablePeerAccess, (CUcontext peer))                                \
     X(cuCtxGetCurrent, (CUcontext * ctx))                                      \

@@ -189,7 +189,7 @@ static int get_by_device(struct mgds_context **out,
 int mgds_context_of_device(struct mgds_context **out, int device)
 {
     const struct mgds_driver *driver = mgds_driver();
-    CUcontext handle;
+    CUcontext handle = NULL;
     int devices = 0, rc;
 
     if (!driver)

@@ -246,7 +246,7 @@ static void meet(struct mgds_depot *depot, struct mgds_context *ctx)
 {
     struct mgds_depot *other;
 
-    if (mgds_depot_of(&other, ctx) < 0)
+    if (mgds_depot_of(&other, ctx) != 0)
         return;
     allow(depot, ctx);
     allow(other, depot->ctx);
@@ -257,7 +257,7 @@ void mgds_depot_meet(struct mgds_depot *depot)
 {
     int own = depot->ctx->device;
     int rc = own < MGDS_DEPOT_PEERS ? 0 : -EINVAL;
-    struct mgds_context *ctx;
+    struct mgds_context *ctx = NULL;
 
     for (int device = 0; device < MGDS_DEPOT_PEERS && rc != -EINVAL; device++) {
         rc = device == own ? -ENODEV : mgds_context_of_device(&ctx, device);
