@@ -490,7 +490,7 @@ static CUresult enable_peer(struct mgds_gpu_ctx *ctx, CUcontext handle,
     rc = peer_bit(ctx, handle, &bit);
     if (rc != CUDA_SUCCESS)
         return rc;
-    if (!bit)
+    if (!bit || !mgds_gpu.cfg.peers)
         return CUDA_ERROR_PEER_ACCESS_UNSUPPORTED;
     if (ctx->peers & bit)
         return CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED;

@@ -275,14 +275,14 @@ CUresult cuDeviceGetByPCIBusId(CUdevice *device, const char *id)
     MGDS_API(call, MGDS_NEED_INIT, by_bus_id(device, id));
 }
 
-/* All GPUs of a host are peers, as with NVLink. */
+/* All GPUs of a host are peers, as with NVLink, or none. */
 static CUresult can_access(int *can, CUdevice device, CUdevice peer)
 {
     if (!mgds_gpu_device(device) || !mgds_gpu_device(peer))
         return CUDA_ERROR_INVALID_DEVICE;
     if (!can)
         return CUDA_ERROR_INVALID_VALUE;
-    *can = device != peer;
+    *can = device != peer && mgds_gpu.cfg.peers;
     return CUDA_SUCCESS;
 }
 
@@ -298,7 +298,8 @@ static CUresult p2p(int *value, unsigned attribute, CUdevice src, CUdevice dst)
     if (!value || attribute < CU_DEVICE_P2P_ATTRIBUTE_PERFORMANCE_RANK ||
         attribute > CU_DEVICE_P2P_ATTRIBUTE_CUDA_ARRAY_ACCESS_SUPPORTED)
         return CUDA_ERROR_INVALID_VALUE;
-    *value = attribute == CU_DEVICE_P2P_ATTRIBUTE_PERFORMANCE_RANK ? 0 : 1;
+    *value = attribute != CU_DEVICE_P2P_ATTRIBUTE_PERFORMANCE_RANK &&
+             mgds_gpu.cfg.peers;
     return CUDA_SUCCESS;
 }
 

@@ -182,6 +182,8 @@ static CUresult open_memory(struct mgds_gpu_ctx *ctx, CUdeviceptr *ptr,
     if (!ptr || flags != CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS)
         return CUDA_ERROR_INVALID_VALUE;
     memcpy(&key, handle, sizeof(key));
+    if (!mgds_gpu.cfg.peers && home(&key, ctx) != ctx->device)
+        return CUDA_ERROR_PEER_ACCESS_UNSUPPORTED;
     if (key.magic == MEMORY_MAGIC && key.pid == getpid() &&
         key.start == start_time(getpid()))
         return CUDA_ERROR_INVALID_CONTEXT;

@@ -9,6 +9,7 @@
 #include "sim/cuda/ctx.h"
 #include "sim/cuda/fault.h"
 #include "sim/cuda/hooks.h"
+#include "sim/cuda/mem.h"
 #include "sim/cuda/pool.h"
 #include "sim/cuda/stream.h"
 
@@ -194,6 +195,22 @@ static void unpack(struct grid *grid)
     }
 }
 
+/* What a kernel touches is not seen. But an address that it was given it will
+ * touch, and there its GPU must reach the memory. Locked. */
+static bool reaches_params(const struct mgds_gpu_op *op)
+{
+    const char *payload = op->payload;
+    uintptr_t addr;
+
+    for (size_t at = 0; at + sizeof(addr) <= op->payload_size;
+         at += sizeof(addr)) {
+        memcpy(&addr, payload + at, sizeof(addr));
+        if (mgds_mem_find(addr) && !mgds_mem_reaches(op->ctx, addr))
+            return false;
+    }
+    return true;
+}
+
 CUresult mgds_kernel_run(const struct mgds_gpu_op *op)
 {
     unsigned threads = volume(op->u.kernel.block);
@@ -205,7 +222,9 @@ CUresult mgds_kernel_run(const struct mgds_gpu_op *op)
     unpack(&grid);
     pthread_cond_init(&grid.moved, NULL);
     pthread_mutex_lock(&mgds_gpu.lock);
-    run_blocks(&grid);
+    grid.failed = !reaches_params(op);
+    if (!grid.failed)
+        run_blocks(&grid);
     while (grid.helpers)
         pthread_cond_wait(&grid.moved, &mgds_gpu.lock);
     pthread_mutex_unlock(&mgds_gpu.lock);

@@ -41,7 +41,8 @@ unsigned mgds_block_access(const struct mgds_gpu_block *block)
     return access;
 }
 
-/* Host and managed memory, and what was imported, are open to all. */
+/* Host and managed memory are open to all; what was imported is mapped in one
+ * context. */
 bool mgds_mem_reaches(const struct mgds_gpu_ctx *ctx, uintptr_t addr)
 {
     struct mgds_gpu_block *block = mgds_mem_find(addr);
@@ -55,6 +56,8 @@ bool mgds_mem_reaches(const struct mgds_gpu_ctx *ctx, uintptr_t addr)
         return block->device == ctx->device || block->pool->peers & own;
     case MGDS_BLOCK_VIRTUAL:
         return block->access[ctx->device->ordinal];
+    case MGDS_BLOCK_IPC:
+        return block->ctx == ctx;
     default:
         return true;
     }

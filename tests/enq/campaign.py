@@ -39,6 +39,7 @@ def settings(seed, arguments):
         "LD_LIBRARY_PATH": arguments.sim,
         "CUDA_DEVICE_MAX_CONNECTIONS": "32",
         "MPIX_SIM_GPUS": str(choice.choice([1, 2, 4])),
+        "MPIX_SIM_PEERS": str(random.Random(~seed).choice([0, 1])),
         "MPIX_SIM_DELAY": str(choice.choice(DELAYS)),
         "MPIX_SIM_SEED": str(seed),
         "MPIX_GDS_TRIGGER": choice.choice(["auto", "kernel", "memop"]),

@@ -71,6 +71,12 @@ void enq_lane_open(struct enq_lane *lane);
 void enq_lane_open_as(struct enq_lane *lane, bool gpu);
 /* Of a native stream that is not the lane's to destroy, such as 0. */
 void enq_lane_open_on(struct enq_lane *lane, CUstream cu);
+/* Of a stream of another GPU than this rank's, if there is one. */
+void enq_lane_open_other(struct enq_lane *lane);
+/* The primary context of that GPU; and whether the kernels of either GPU can
+ * reach the other's memory. */
+CUcontext enq_other_context(void);
+bool enq_other_reaches(void);
 /* Waits for the stream first; collective. */
 void enq_lane_close(struct enq_lane *lane);
 /* Waits until the stream has done what is on it. */
@@ -88,6 +94,7 @@ struct enq_buffer {
 void enq_buffer_open(struct enq_buffer *b, size_t bytes); /* device memory */
 void enq_buffer_open_kind(struct enq_buffer *b, size_t bytes,
                           enum mgds_test_kind kind);
+void enq_buffer_open_other(struct enq_buffer *b, size_t bytes);
 void enq_buffer_close(struct enq_buffer *b);
 void enq_wipe(struct enq_buffer *b);
 /* Fills it with the pattern of a message; 0 is not a message. */

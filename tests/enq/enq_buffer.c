@@ -82,6 +82,16 @@ void enq_buffer_open(struct enq_buffer *b, size_t bytes)
     enq_buffer_open_kind(b, bytes, MGDS_TEST_DEVICE);
 }
 
+void enq_buffer_open_other(struct enq_buffer *b, size_t bytes)
+{
+    CUcontext own;
+
+    MGDS_CU(cuCtxGetCurrent(&own));
+    MGDS_CU(cuCtxSetCurrent(enq_other_context()));
+    enq_buffer_open(b, bytes);
+    MGDS_CU(cuCtxSetCurrent(own));
+}
+
 void enq_buffer_close(struct enq_buffer *b)
 {
     mgds_test_memory_free(&b->memory);

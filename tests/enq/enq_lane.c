@@ -53,6 +53,48 @@ void enq_lane_open(struct enq_lane *lane)
     enq_lane_open_as(lane, true);
 }
 
+static int other_device(void)
+{
+    int devices = 0;
+
+    MGDS_CU(cuDeviceGetCount(&devices));
+    return (enq.device + 1) % devices;
+}
+
+/* Held until the end of the process. */
+CUcontext enq_other_context(void)
+{
+    static _Atomic(CUcontext) other;
+    CUcontext ctx = atomic_load(&other);
+
+    if (ctx)
+        return ctx;
+    MGDS_CU(cuDevicePrimaryCtxRetain(&ctx, other_device()));
+    atomic_store(&other, ctx);
+    return ctx;
+}
+
+bool enq_other_reaches(void)
+{
+    int there = 0, back = 0, other = other_device();
+
+    MGDS_CU(cuDeviceCanAccessPeer(&there, enq.device, other));
+    MGDS_CU(cuDeviceCanAccessPeer(&back, other, enq.device));
+    return other == enq.device || (there && back);
+}
+
+void enq_lane_open_other(struct enq_lane *lane)
+{
+    CUcontext own;
+    CUstream cu;
+
+    MGDS_CU(cuCtxGetCurrent(&own));
+    MGDS_CU(cuCtxSetCurrent(enq_other_context()));
+    MGDS_CU(cuStreamCreate(&cu, CU_STREAM_NON_BLOCKING));
+    MGDS_CU(cuCtxSetCurrent(own));
+    enq_lane_open_on(lane, cu);
+}
+
 void enq_sync(const struct enq_lane *lane)
 {
     MGDS_CU(cuStreamSynchronize(lane->cu));

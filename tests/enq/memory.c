@@ -207,16 +207,21 @@ static void lend(const struct enq_lane *lane)
     enq_buffer_close(&lent);
 }
 
-/* The handle is of the allocation, whose first bytes are the guard. */
-static void borrow(const struct enq_lane *lane, size_t guard)
+/* The handle is of the allocation, whose first bytes are the guard. Opened in
+ * that context, whatever the lane's is. */
+static void borrow(const struct enq_lane *lane, size_t guard, CUcontext in)
 {
     CUipcMemHandle handle;
     CUdeviceptr base = 0;
+    CUcontext own;
     void *at;
 
     MPI_Recv(&handle, sizeof(handle), MPI_BYTE, 1, 1, MPI_COMM_WORLD,
              MPI_STATUS_IGNORE);
+    MGDS_CU(cuCtxGetCurrent(&own));
+    MGDS_CU(cuCtxSetCurrent(in));
     mgds_test_cu_check(ipc_open(&base, handle, 1), "cuIpcOpenMemHandle");
+    MGDS_CU(cuCtxSetCurrent(own));
     at = (void *)(uintptr_t)(base + guard);
     ENQ_OK(MPIX_Send_enqueue(at, SHARED, MPI_BYTE, 1, 1, lane->comm));
     ENQ_OK(MPIX_Recv_enqueue(at, SHARED, MPI_BYTE, 1, 2, lane->comm,
@@ -226,37 +231,52 @@ static void borrow(const struct enq_lane *lane, size_t guard)
     mgds_test_cu_check(ipc_close(base), "cuIpcCloseMemHandle");
 }
 
-static void memory_of_another_process(void)
+static void lend_to(const struct enq_lane *lane, CUcontext in)
 {
     struct enq_buffer sample;
-    struct enq_lane lane;
-    int devices = 0;
 
-    /* Of another host the driver refuses the handle, and we memory of another
-     * GPU; with one GPU there is none. */
-    MGDS_CU(cuDeviceGetCount(&devices));
-    if (enq_split() || devices > 1)
+    enq_buffer_open(&sample, 1);
+    if (enq.rank == 0)
+        borrow(lane, (size_t)(sample.at - sample.memory.at), in);
+    else if (enq.rank == 1)
+        lend(lane);
+    enq_buffer_close(&sample);
+}
+
+/* R1's memory is on the other GPU, if there are two. R0 maps it in the context
+ * of its own GPU, as far as that reaches it, or of the GPU where it lies, and
+ * has streams of both. */
+static void memory_of_another_process(void)
+{
+    struct enq_lane lane, other;
+    CUcontext own;
+
+    if (enq_split()) /* the driver refuses the handle */
         return;
     ipc_find();
-    enq_buffer_open(&sample, 1);
+    MGDS_CU(cuCtxGetCurrent(&own));
     enq_lane_open(&lane);
-    if (enq.rank == 0)
-        borrow(&lane, (size_t)(sample.at - sample.memory.at));
-    else if (enq.rank == 1)
-        lend(&lane);
+    enq_lane_open_other(&other);
+    if (enq_other_reaches()) {
+        lend_to(&lane, own);
+        lend_to(&other, own);
+    }
+    lend_to(&lane, enq_other_context());
+    lend_to(&other, enq_other_context());
+    enq_lane_close(&other);
     enq_lane_close(&lane);
-    enq_buffer_close(&sample);
 }
 
 /* A stream of a device that is not the thread's, memory of either: the calls
  * leave the thread's context as it is. */
-static void other_device_of(const struct enq_lane *lane, CUcontext own,
+static void other_device_of(const struct enq_lane *lane, size_t bytes,
                             enum mgds_test_kind kind)
 {
     struct enq_buffer b;
-    CUcontext now;
+    CUcontext own, now;
 
-    enq_buffer_open_kind(&b, 70000, kind);
+    enq_buffer_open_kind(&b, bytes, kind);
+    MGDS_CU(cuCtxGetCurrent(&own));
     if (enq.rank == 0) {
         enq_fill(&b, 1);
         enq_send(lane, &b, 1, 1);
@@ -267,47 +287,18 @@ static void other_device_of(const struct enq_lane *lane, CUcontext own,
     CHECK(now == own);
     enq_sync(lane);
     if (enq.rank == 1)
-        enq_expect(&b, 70000, 1);
-    enq_buffer_close(&b);
-}
-
-/* GPU memory of another GPU than the stream's: told at the call, and the
- * communicator is as it was. */
-static void other_memory_is_refused(const struct enq_lane *lane)
-{
-    struct enq_buffer b;
-
-    enq_buffer_open(&b, 4096);
-    enq_errors_count(lane->comm);
-    CHECK(enq_class(MPIX_Send_enqueue(b.at, 4096, MPI_BYTE, enq.rank, 1,
-                                      lane->comm)) == MPI_ERR_BUFFER);
-    CHECK(enq_errors() == 1);
-    CHECK(mgds_cu.cuStreamQuery(lane->cu) == CUDA_SUCCESS);
+        enq_expect(&b, bytes, 1);
     enq_buffer_close(&b);
 }
 
 static void other_device(void)
 {
     struct enq_lane lane;
-    CUcontext own, there;
-    int devices = 0;
-    CUstream cu;
 
-    MGDS_CU(cuDeviceGetCount(&devices));
-    MGDS_CU(cuCtxGetCurrent(&own));
-    MGDS_CU(cuDevicePrimaryCtxRetain(&there, (enq.rank + 1) % devices));
-    MGDS_CU(cuCtxSetCurrent(there));
-    MGDS_CU(cuStreamCreate(&cu, CU_STREAM_NON_BLOCKING));
-    MGDS_CU(cuCtxSetCurrent(own));
-    enq_lane_open_on(&lane, cu);
-    other_device_of(&lane, own, MGDS_TEST_PINNED);
-    other_device_of(&lane, own, MGDS_TEST_HOST);
-    other_device_of(&lane, own, MGDS_TEST_MANAGED);
-    if (devices > 1)
-        other_memory_is_refused(&lane);
-    else
-        other_device_of(&lane, own, MGDS_TEST_DEVICE);
-    other_device_of(&lane, own, MGDS_TEST_PINNED);
+    enq_lane_open_other(&lane);
+    for (int kind = 0; kind < MGDS_TEST_KINDS; kind++)
+        for (const size_t *size = enq_sizes(); *size != ENQ_NO_SIZE; size++)
+            other_device_of(&lane, *size, (enum mgds_test_kind)kind);
     enq_lane_close(&lane);
 }
 

@@ -1,5 +1,6 @@
 /* PACK and UNPACK of every kind of layout, with limits that are read when the
- * step runs: bytes from the limit on stay as they were. */
+ * step runs: bytes from the limit on stay as they were. In memory of the
+ * stream's context, of another GPU, and of another context of its GPU. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -11,6 +12,7 @@
 #include "tests/soft/stage_kinds.h"
 
 static struct queue_stream stream;
+static CUcontext memory_ctx; /* where places are; the stream's is current */
 
 enum { LIMIT = 0, GO = 1, PASSED = 2 };
 
@@ -71,7 +73,9 @@ static void open_job(struct job *job, struct mgds_layout *layout, size_t count)
     struct mgds_buffer buffer;
 
     job->size = layout->size * count;
+    OK(cu.cuCtxSetCurrent(memory_ctx));
     stage_open_place(&job->place);
+    OK(cu.cuCtxSetCurrent(stage_primary[0]));
     job->at = stage_map_of(layout, count);
     buffer = stage_buffer_at(job->place.gpu + job->origin, layout, count);
     assert_int_equal(mgds_gstream_bounce(&job->bounce, stream.gstream, &buffer),
@@ -186,7 +190,23 @@ static void buffers_without_bytes_do_nothing(void **state)
 static int start(void **state)
 {
     stage_start(state);
+    memory_ctx = stage_primary[0];
     queue_open(&stream, CU_STREAM_NON_BLOCKING);
+    return 0;
+}
+
+static int start_far(void **state)
+{
+    start(state);
+    memory_ctx = stage_primary[1];
+    return 0;
+}
+
+static int start_beside(void **state)
+{
+    start(state);
+    OK(cu.cuCtxCreate_v2(&memory_ctx, 0, 0));
+    OK(cu.cuCtxSetCurrent(stage_primary[0]));
     return 0;
 }
 
@@ -194,6 +214,14 @@ static int finish(void **state)
 {
     queue_close(&stream);
     return queue_finish(state);
+}
+
+static int finish_beside(void **state)
+{
+    int rc = finish(state);
+
+    OK(cu.cuCtxDestroy_v2(memory_ctx));
+    return rc;
 }
 
 int main(void)
@@ -205,8 +233,18 @@ int main(void)
         cmocka_unit_test(an_unpack_without_a_limit_is_whole),
         cmocka_unit_test(buffers_without_bytes_do_nothing),
     };
+    const struct CMUnitTest beside[] = {
+        cmocka_unit_test(dense_buffers_of_any_size_and_place_are_cut_exactly),
+        cmocka_unit_test(large_dense_buffers_are_copied),
+    };
+    int failed;
 
     if (soft_cuda_load())
         return 1;
-    return cmocka_run_group_tests(tests, start, finish);
+    failed = cmocka_run_group_tests_name("own memory", tests, start, finish);
+    failed += cmocka_run_group_tests_name("memory of another GPU", tests,
+                                          start_far, finish);
+    return failed + cmocka_run_group_tests_name("memory of another context",
+                                                beside, start_beside,
+                                                finish_beside);
 }

@@ -1,5 +1,5 @@
-/* Streams at their edges: contexts, captures, destroyed streams, refused
- * buffers, waits that are given up, words. */
+/* Streams at their edges: contexts, captures, destroyed streams, buffers
+ * in several allocations, waits that are given up, words. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -132,33 +132,6 @@ static void what_is_no_stream_is_refused(void **state)
     (void)state;
     assert_int_equal(mgds_gstream_create(&stream, &stream), -EINVAL);
     assert_null(stream);
-}
-
-static void buffers_of_another_gpu_are_refused(void **state)
-{
-    struct mgds_layout *layout = stage_bytes_of(BYTES);
-    struct mgds_bounce *bounce = NULL;
-    struct queue_stream stream;
-    struct mgds_buffer buffer;
-    CUdeviceptr gpu;
-    char *text;
-
-    (void)state;
-    queue_open(&stream, CU_STREAM_NON_BLOCKING);
-    OK(cu.cuCtxSetCurrent(stage_primary[1]));
-    OK(cu.cuMemAlloc_v2(&gpu, BYTES));
-    buffer = stage_buffer_at(gpu, layout, 1);
-    mgds_capture_start(MGDS_LOG_WARN);
-    assert_int_equal(mgds_gstream_bounce(&bounce, stream.gstream, &buffer),
-                     -EXDEV);
-    text = mgds_capture_stop();
-    assert_int_equal(mgds_count_lines(text), 1);
-    assert_non_null(strstr(text, "GPU 1"));
-    free(text);
-    OK(cu.cuMemFree_v2(gpu));
-    OK(cu.cuCtxSetCurrent(stage_primary[0]));
-    queue_close(&stream);
-    mgds_layout_put(layout);
 }
 
 static struct mgds_layout *far_apart(CUdeviceptr first, CUdeviceptr second)
@@ -367,7 +340,6 @@ int main(void)
         cmocka_unit_test(
             the_legacy_stream_is_busy_while_a_blocking_one_is_captured),
         cmocka_unit_test(what_is_no_stream_is_refused),
-        cmocka_unit_test(buffers_of_another_gpu_are_refused),
         cmocka_unit_test(a_buffer_may_lie_in_several_allocations),
         cmocka_unit_test(a_buffer_that_was_freed_ends_the_put),
         cmocka_unit_test(a_ticket_without_steps_gives_its_turn_on),

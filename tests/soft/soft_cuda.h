@@ -18,6 +18,9 @@
     X(cuCtxCreate_v2, (CUcontext * ctx, unsigned flags, CUdevice device))      \
     X(cuCtxDestroy_v2, (CUcontext ctx))                                        \
     X(cuCtxSetCurrent, (CUcontext ctx))                                        \
+    X(cuDeviceCanAccessPeer, (int *can, CUdevice device, CUdevice peer))       \
+    X(cuCtxEnablePeerAccess, (CUcontext peer, unsigned flags))                 \
+    X(cuCtxDisablePeerAccess, (CUcontext peer))                                \
     X(cuCtxGetCurrent, (CUcontext * ctx))                                      \
     X(cuMemAlloc_v2, (CUdeviceptr * ptr, size_t bytes))                        \
     X(cuMemFree_v2, (CUdeviceptr ptr))                                         \

@@ -399,6 +399,27 @@ static CUresult cuEventDestroy(CUevent event)
     return CUDA_SUCCESS;
 }
 
+static CUresult cuDeviceCanAccessPeer(int *can, CUdevice device, CUdevice peer)
+{
+    *can = device != peer;
+    return CUDA_SUCCESS;
+}
+
+static CUresult cuCtxEnablePeerAccess(CUcontext peer, unsigned flags)
+{
+    return flags || !find_context(peer) ? CUDA_ERROR_INVALID_VALUE
+                                        : CUDA_SUCCESS;
+}
+
+static CUresult cuStreamWaitEvent(CUstream stream, CUevent event,
+                                  unsigned flags)
+{
+    (void)stream;
+    (void)event;
+    (void)flags;
+    return CUDA_SUCCESS;
+}
+
 static CUresult cuEventRecord(CUevent event, CUstream stream)
 {
     (void)event;

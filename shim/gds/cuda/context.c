@@ -186,6 +186,25 @@ static int get_by_device(struct mgds_context **out,
     return rc < 0 ? rc : get_by_handle(out, driver, handle);
 }
 
+int mgds_context_of_device(struct mgds_context **out, int device)
+{
+    const struct mgds_driver *driver = mgds_driver();
+    CUcontext handle = NULL;
+    int devices = 0, rc;
+
+    if (!driver)
+        return -EINVAL;
+    rc = mgds_cu(driver->cuDeviceGetCount(&devices));
+    if (rc == 0 && device >= devices)
+        return -EINVAL;
+    if (rc == 0)
+        rc = find_primary(driver, device, &handle);
+    if (rc <= 0)
+        return rc < 0 ? rc : -ENODEV;
+    return get_by_handle(out, driver, handle);
+}
+
+/* The device of imported memory may be another than its context's. */
 int mgds_context_of_ptr(struct mgds_context **out, const struct mgds_ptr *ptr)
 {
     const struct identity want = {ptr->ctx, ptr->ctx_id, ptr->device};
@@ -193,6 +212,8 @@ int mgds_context_of_ptr(struct mgds_context **out, const struct mgds_ptr *ptr)
 
     if (!driver || ptr->kind == MGDS_PTR_HOST)
         return -EINVAL;
+    if (ptr->kind == MGDS_PTR_IMPORTED)
+        return get_by_handle(out, driver, ptr->ctx);
     if (ptr->ctx)
         return get(out, &want);
     return get_by_device(out, driver, ptr->device);

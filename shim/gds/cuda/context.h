@@ -32,6 +32,10 @@ struct mgds_context {
  * -ENODEV if neither is, -EINVAL for HOST, -ENOMEM, -ESHUTDOWN. */
 int mgds_context_of_ptr(struct mgds_context **out, const struct mgds_ptr *ptr);
 
+/* The same for the primary context of a device: -ENODEV if that is not active,
+ * -EINVAL if there is no such device. */
+int mgds_context_of_device(struct mgds_context **out, int device);
+
 /* The same for a stream. The three special streams (0, CU_STREAM_LEGACY,
  * CU_STREAM_PER_THREAD) are those of the caller's current context: -ESHUTDOWN
  * without one. -EINVAL if it is no stream. */

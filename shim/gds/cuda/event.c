@@ -35,6 +35,15 @@ int mgds_event_record(struct mgds_event *event, void *stream)
     return mgds_cu(mgds_driver()->cuEventRecord(event->handle, stream));
 }
 
+int mgds_event_hold(const struct mgds_event *event, void *stream)
+{
+    const struct mgds_driver *driver = mgds_driver();
+
+    if (!driver->cuStreamWaitEvent)
+        return -ENOTSUP;
+    return mgds_cu(driver->cuStreamWaitEvent(stream, event->handle, 0));
+}
+
 int mgds_event_query(struct mgds_event *event)
 {
     int rc = mgds_cu(mgds_driver()->cuEventQuery(event->handle));

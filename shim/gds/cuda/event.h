@@ -22,6 +22,11 @@ void mgds_event_fini(struct mgds_event *event);
  * Any thread, no context needed. */
 int mgds_event_record(struct mgds_event *event, void *stream);
 
+/* What is queued on the stream from now on, of any context, waits for what was
+ * recorded last. Any thread; the stream's context is current if it is one of
+ * mgds_stream_is_current. */
+int mgds_event_hold(const struct mgds_event *event, void *stream);
+
 /* 1 if what was recorded last has come, or nothing ever was; 0 if not yet. */
 int mgds_event_query(struct mgds_event *event);
 

@@ -19,6 +19,22 @@ static int create(CUstream *out, const struct mgds_context *ctx)
     return rc;
 }
 
+int mgds_stream_create(void **out, const struct mgds_context *ctx)
+{
+    CUstream stream;
+    int rc = create(&stream, ctx);
+
+    if (rc == 0)
+        *out = stream;
+    return rc;
+}
+
+void mgds_stream_destroy(void *stream, const struct mgds_context *ctx)
+{
+    if (mgds_context_lives(ctx))
+        mgds_cu(mgds_driver()->cuStreamDestroy(stream));
+}
+
 int mgds_stream_own(void **out, struct mgds_context *ctx)
 {
     CUstream stream = __atomic_load_n(&ctx->stream, __ATOMIC_ACQUIRE);

@@ -14,6 +14,11 @@
  * -ENOMEM or what else the driver says. */
 int mgds_stream_own(void **out, struct mgds_context *ctx);
 
+/* Another one like it, which its maker destroys. Neither waits for the device
+ * (measured on an H200). destroy: its context may be gone. */
+int mgds_stream_create(void **out, const struct mgds_context *ctx);
+void mgds_stream_destroy(void *stream, const struct mgds_context *ctx);
+
 /* 1 if all that was queued on the stream is done, 0 if not yet, or the error
  * of the work. Its context lives. Any thread. */
 int mgds_stream_query(void *stream);

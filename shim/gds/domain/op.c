@@ -57,9 +57,8 @@ static bool needs_copy(const struct mgds_op *op)
            (op->send && op->bytes <= MGDS_OP_SHORT);
 }
 
-/* For the stream, if it is enqueued or is a receive that the stream could be
- * made to wait for; if the buffer is not for it, such a receive is for host
- * calls alone. */
+/* For the stream, if it is enqueued or a receive that the stream could be made
+ * to wait for; if the buffer is not for it, for host calls alone. */
 static int make_bounce(struct mgds_op *op, struct mgds_gstream *stream)
 {
     int rc = -EXDEV;
@@ -96,8 +95,9 @@ static int make_room(struct mgds_op *op, bool gpu, struct mgds_gstream *stream)
 /* Kernels of the stream read or write all of the buffer in a row. */
 static bool fits_kernels(const struct mgds_op *op, const struct mgds_xfer *xfer)
 {
-    return op->line && (op->bytes == 0 ||
-                        (xfer->gpu && mgds_layout_is_dense(op->user.layout)));
+    return op->line &&
+           (op->bytes == 0 ||
+            (xfer->gpu && mgds_gstream_takes(op->line->stream, &op->user)));
 }
 
 /* That it is enqueued on, or that could be made to wait for it. */

@@ -199,14 +199,14 @@ static void settle_lifts(struct mgds_op *const ops[], unsigned count)
             mgds_bounce_wait(ops[i]->bounce, NULL);
 }
 
-/* Copies up need a bounce and a buffer that kernels of the stream reach. */
+/* Copies up need a bounce, and a way for the stream to the buffer. */
 static int check(const struct mgds_op *op, const struct mgds_line *line)
 {
     if (op->send || !op->bounce || op->line == line || op->lifting)
         return 0;
     if (!op->words)
         return -EXDEV;
-    return mgds_gstream_reaches(line->stream, op->bounce);
+    return mgds_gstream_adopt(line->stream, op->bounce);
 }
 
 /* A wait for nothing, but its mark is loud. */

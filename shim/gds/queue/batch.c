@@ -6,6 +6,7 @@
 #include "device/abi.h"
 #include "shim/base/stats.h"
 #include "shim/gds/stage/pack.h"
+#include "shim/gds/stage/shell.h"
 
 enum {
     UNIT = 16,          /* bytes that a thread copies at once */
@@ -20,34 +21,45 @@ static size_t length_of(const struct mgds_step *step)
 }
 
 /* A longer one has blocks of its own. */
-static bool is_take(const struct mgds_step *step)
+static bool is_take(const struct mgds_steps_to *to,
+                    const struct mgds_step *step)
 {
+    (void)to;
     return step->kind == MGDS_STEP_TAKE && length_of(step) <= SHORT;
 }
 
-static bool is_dense_unpack(const struct mgds_step *step)
+/* Into memory of the stream's own context: that of others may be reached in
+ * another way. */
+static bool is_dense_unpack(const struct mgds_steps_to *to,
+                            const struct mgds_step *step)
 {
     const struct mgds_bounce *bounce = step->bounce;
 
     return step->kind == MGDS_STEP_UNPACK && bounce->layout->size > 0 &&
-           bounce->layout == &bounce->flat;
+           bounce->layout == &bounce->flat &&
+           bounce->stage->ctx == to->depot->ctx;
 }
 
-static unsigned run_of(const struct mgds_step *steps, unsigned count,
-                       bool (*is)(const struct mgds_step *))
+typedef bool is_of_batch(const struct mgds_steps_to *to,
+                         const struct mgds_step *step);
+
+static unsigned run_of(const struct mgds_steps_to *to,
+                       const struct mgds_step *steps, unsigned count,
+                       is_of_batch *is)
 {
     unsigned n = 0;
 
-    while (n < count && is(&steps[n]))
+    while (n < count && is(to, &steps[n]))
         n++;
     return n;
 }
 
-unsigned mgds_batch_count(const struct mgds_step *steps, unsigned count)
+unsigned mgds_batch_count(const struct mgds_steps_to *to,
+                          const struct mgds_step *steps, unsigned count)
 {
-    bool takes = is_take(steps);
+    bool takes = is_take(to, steps);
     unsigned most = takes ? MGDS_TAKES_MOST : MGDS_COPIES_MOST;
-    unsigned n = run_of(steps, count < most ? count : most,
+    unsigned n = run_of(to, steps, count < most ? count : most,
                         takes ? is_take : is_dense_unpack);
 
     if (n < 2)
@@ -99,7 +111,7 @@ static int queue_takes(const struct mgds_steps_to *to, struct mgds_step *steps,
     args.head = (struct mgds_takes_head){.abort = (uintptr_t)to->abort,
                                          .cell = (uintptr_t)to->cell};
     for (unsigned i = 0; i < count; i++) {
-        if (is_take(&steps[i])) {
+        if (is_take(to, &steps[i])) {
             rc = add_take(&args, &steps[i]);
             lost = rc < 0 ? rc : lost;
         } else {
@@ -177,6 +189,6 @@ static int queue_copies(const struct mgds_steps_to *to, struct mgds_step *steps,
 int mgds_batch_queue(const struct mgds_steps_to *to, struct mgds_step *steps,
                      unsigned count)
 {
-    return is_take(steps) ? queue_takes(to, steps, count)
-                          : queue_copies(to, steps, count);
+    return is_take(to, steps) ? queue_takes(to, steps, count)
+                              : queue_copies(to, steps, count);
 }

@@ -7,7 +7,8 @@
 
 /* How many of the first steps are one launch: 0 or more than 1. Takes have the
  * flag behind them in it. */
-unsigned mgds_batch_count(const struct mgds_step *steps, unsigned count);
+unsigned mgds_batch_count(const struct mgds_steps_to *to,
+                          const struct mgds_step *steps, unsigned count);
 
 /* Queues so many steps, as the above counted them; sets put of each that is
  * queued. 0, -EFAULT if the memory of some is gone (theirs alone is left out,

@@ -12,6 +12,8 @@
 #include "shim/ctx.h"
 #include "shim/gds/cuda/event.h"
 #include "shim/gds/cuda/memop.h"
+#include "shim/gds/cuda/peer.h"
+#include "shim/gds/queue/gate.h"
 #include "shim/gds/stage/shell.h"
 
 static struct mgds_lock depots_lock = MGDS_LOCK_INIT(MGDS_LOCK_REGISTRY);
@@ -231,6 +233,64 @@ int mgds_depot_of(struct mgds_depot **out, struct mgds_context *ctx)
     if (rc == 0)
         *out = insert(depot);
     return rc;
+}
+
+/* Not while a stream of either GPU stands in a wait of ours: nobody says that
+ * enabling does not wait for the device. The next stream made tries again. */
+static void allow(struct mgds_depot *depot, const struct mgds_context *ctx)
+{
+    uint64_t *peer = &depot->peer[ctx->device];
+    int rc;
+
+    if (__atomic_load_n(peer, __ATOMIC_RELAXED) == ctx->id ||
+        mgds_gate_count(depot->ctx->device) > 0 ||
+        mgds_gate_count(ctx->device) > 0)
+        return;
+    rc = mgds_peer_enable(depot->ctx, ctx);
+    if (rc == 0) {
+        __atomic_store_n(peer, ctx->id, __ATOMIC_RELAXED);
+        return;
+    }
+    errno = -rc;
+    mgds_debug("kernels of GPU %d do not reach memory of GPU %d: %m",
+               depot->ctx->device, ctx->device);
+}
+
+static void meet(struct mgds_depot *depot, struct mgds_context *ctx)
+{
+    struct mgds_depot *other;
+
+    if (mgds_depot_of(&other, ctx) != 0)
+        return;
+    allow(depot, ctx);
+    allow(other, depot->ctx);
+    mgds_depot_put(other);
+}
+
+void mgds_depot_meet(struct mgds_depot *depot)
+{
+    int own = depot->ctx->device;
+    int rc = own < MGDS_DEPOT_PEERS ? 0 : -EINVAL;
+    struct mgds_context *ctx = NULL;
+
+    for (int device = 0; device < MGDS_DEPOT_PEERS && rc != -EINVAL; device++) {
+        rc = device == own ? -ENODEV : mgds_context_of_device(&ctx, device);
+        if (rc < 0)
+            continue;
+        meet(depot, ctx);
+        mgds_context_put(ctx);
+    }
+}
+
+/* The driver is asked as well: what was enabled the program may disable. */
+bool mgds_depot_sees(const struct mgds_depot *depot, const struct mgds_ptr *ptr)
+{
+    if (ptr->kind != MGDS_PTR_DEVICE || ptr->device < 0 ||
+        ptr->device >= MGDS_DEPOT_PEERS)
+        return false;
+    return __atomic_load_n(&depot->peer[ptr->device], __ATOMIC_RELAXED) ==
+               ptr->ctx_id &&
+           mgds_peer_reaches(depot->ctx, ptr->base);
 }
 
 static struct mgds_depot *take_first(void)

@@ -4,7 +4,7 @@
  * wait stands; kept until the context is gone or the engine ends.
  *
  * Concurrency. One list under depots_lock (REGISTRY), never held across a
- * driver call; it holds a reference. All else is constant.
+ * driver call; it holds a reference. All else is constant, or atomic.
  */
 #ifndef MGDS_QUEUE_DEPOT_H
 #define MGDS_QUEUE_DEPOT_H
@@ -12,6 +12,8 @@
 #include "shim/gds/cuda/kernel.h"
 #include "shim/gds/queue/words.h"
 #include "shim/gds/stage/stage.h"
+
+enum { MGDS_DEPOT_PEERS = 64 };
 
 struct mgds_depot {
     struct mgds_context *ctx;
@@ -22,6 +24,9 @@ struct mgds_depot {
     uint64_t *trial; /* a line that a memory operation was tried on */
     unsigned width;  /* of memory operations; 0: kernels wait */
     unsigned refs;   /* atomic */
+    /* by device: the id of the context whose allocations kernels may touch;
+     * atomic, 0: none */
+    uint64_t peer[MGDS_DEPOT_PEERS];
     struct mgds_depot *next;
 };
 
@@ -30,6 +35,15 @@ struct mgds_depot {
  * which). -ENOMEM, -ESHUTDOWN. */
 int mgds_depot_of(struct mgds_depot **out, struct mgds_context *ctx);
 void mgds_depot_put(struct mgds_depot *depot);
+
+/* Makes the depots of the other GPUs that the program uses, so that nothing of
+ * them has to be made where a wait stands, and asks for peer access, both ways.
+ * Without it work on the other's memory goes aside (side.h): no error. */
+void mgds_depot_meet(struct mgds_depot *depot);
+
+/* May kernels of the context touch that allocation of another one's? */
+bool mgds_depot_sees(const struct mgds_depot *depot,
+                     const struct mgds_ptr *ptr);
 
 /* Forgets all of them, for MPI_Finalize and tests; those with streams go with
  * the last one. Before mgds_stage_fini. */

@@ -6,7 +6,7 @@
 #include "shim/gds/cuda/presence.h"
 
 enum {
-    DEVICES = 64,
+    DEVICES = MGDS_GATE_DEVICES,
     USUAL = 8,
     SPARE = 2, /* queues that must stay free: copies, and the program */
 };

@@ -17,6 +17,8 @@ void mgds_gate_prepare(void);
 /* One line, once, if it was too late for that. */
 void mgds_gate_tell(void);
 
+enum { MGDS_GATE_DEVICES = 64 };
+
 /* A stream of the device begins to stand in a wait, or ends to. Warns once when
  * the device is nearly full of them. Any thread. */
 void mgds_gate_enter(int device);

@@ -29,12 +29,15 @@ struct mgds_gstream {
     struct mgds_shared *own; /* GPU memory: a struct mgds_cell; or NULL */
     unsigned blocks;         /* granted to kernels that wait; 0: one each */
     uint64_t *line;          /* [0]: the abort word */
+    uint64_t beside;         /* atomic: devices of its sides, a bit each */
+    uint64_t gated;          /* atomic: those that the gate was told of */
     uint64_t ticket;         /* atomic: the next to be given */
     unsigned refs;           /* atomic */
     unsigned waits;          /* atomic: put and not passed */
     int error;               /* atomic */
     struct mgds_lock launch;
     pthread_cond_t turned;
+    struct mgds_side *sides; /* atomic; grows in front */
     /* under launch */
     uint64_t turn;
     uint64_t take; /* turn of the last TAKE */
@@ -113,6 +116,7 @@ int mgds_gstream_create(struct mgds_gstream **out, void *native)
         free(stream);
         return rc;
     }
+    mgds_depot_meet(stream->depot);
     mgds_gate_tell();
     *out = stream;
     return 0;
@@ -122,6 +126,16 @@ struct mgds_gstream *mgds_gstream_get(struct mgds_gstream *stream)
 {
     __atomic_fetch_add(&stream->refs, 1, __ATOMIC_RELAXED);
     return stream;
+}
+
+static void end_sides(struct mgds_side *side)
+{
+    while (side) {
+        struct mgds_side *next = side->next;
+
+        mgds_side_destroy(side);
+        side = next;
+    }
 }
 
 void mgds_gstream_release(struct mgds_gstream *stream)
@@ -136,6 +150,7 @@ void mgds_gstream_release(struct mgds_gstream *stream)
     mgds_gate_return(mgds_gstream_context(stream)->device, stream->blocks);
     if (stream->own)
         mgds_shared_destroy(stream->own);
+    end_sides(stream->sides);
     pthread_cond_destroy(&stream->turned);
     mgds_lock_fini(&stream->launch);
     mgds_words_give(stream->depot->words, stream->line);
@@ -179,6 +194,74 @@ struct mgds_words *mgds_gstream_words(struct mgds_gstream *stream)
     return stream->depot->words;
 }
 
+static struct mgds_side *first_side(const struct mgds_gstream *stream)
+{
+    return __atomic_load_n(&stream->sides, __ATOMIC_ACQUIRE);
+}
+
+/* Puts the side in, unless another thread was faster: the one that is in. */
+static struct mgds_side *insert_side(struct mgds_gstream *stream,
+                                     struct mgds_side *fresh)
+{
+    const struct mgds_context *ctx = fresh->depot->ctx;
+    struct mgds_side *found;
+
+    fresh->next = first_side(stream);
+    do {
+        found = mgds_side_find(fresh->next, ctx);
+        if (found) {
+            mgds_side_destroy(fresh);
+            return found;
+        }
+    } while (!__atomic_compare_exchange_n(&stream->sides, &fresh->next, fresh,
+                                          false, __ATOMIC_ACQ_REL,
+                                          __ATOMIC_ACQUIRE));
+    if (ctx->device < MGDS_GATE_DEVICES)
+        __atomic_or_fetch(&stream->beside, 1ULL << ctx->device,
+                          __ATOMIC_RELAXED);
+    return fresh;
+}
+
+/* 0 if a side of the stream reaches all of the buffer. Without the launch lock,
+ * which is held where a full stream blocks. */
+static int adopt_aside(struct mgds_gstream *stream,
+                       const struct mgds_bounce *bounce)
+{
+    struct mgds_context *ctx = bounce->stage->ctx;
+    struct mgds_side *side = mgds_side_find(first_side(stream), ctx);
+    int rc = ctx == stream->depot->ctx ? -EXDEV : 0;
+
+    if (rc == 0 && !side) {
+        rc = mgds_side_create(&side, stream->depot->ctx, ctx);
+        if (rc == 0)
+            side = insert_side(stream, side);
+    }
+    return rc < 0 ? rc : mgds_reach_check(bounce, side->depot);
+}
+
+int mgds_gstream_adopt(struct mgds_gstream *stream,
+                       const struct mgds_bounce *bounce)
+{
+    int rc = mgds_reach_check(bounce, stream->depot);
+
+    if (rc == -EXDEV)
+        rc = adopt_aside(stream, bounce);
+    if (rc == -EXDEV)
+        mgds_warn("a buffer that lies on several GPUs, or in several contexts, "
+                  "was given to a stream of GPU %d: let them access each "
+                  "other's memory (cuCtxEnablePeerAccess), or send what lies "
+                  "on each in a message of its own",
+                  stream->depot->ctx->device);
+    return rc;
+}
+
+bool mgds_gstream_takes(const struct mgds_gstream *stream,
+                        const struct mgds_buffer *buffer)
+{
+    return mgds_layout_is_dense(buffer->layout) &&
+           mgds_reach_ptr(&buffer->ptr, stream->depot) == 0;
+}
+
 int mgds_gstream_bounce(struct mgds_bounce **out, struct mgds_gstream *stream,
                         const struct mgds_buffer *buffer)
 {
@@ -187,18 +270,12 @@ int mgds_gstream_bounce(struct mgds_bounce **out, struct mgds_gstream *stream,
 
     if (rc < 0)
         return rc;
-    rc = mgds_reach_check(bounce, mgds_gstream_context(stream));
+    rc = mgds_gstream_adopt(stream, bounce);
     if (rc < 0)
         mgds_bounce_destroy(bounce);
     else
         *out = bounce;
     return rc;
-}
-
-int mgds_gstream_reaches(const struct mgds_gstream *stream,
-                         const struct mgds_bounce *bounce)
-{
-    return mgds_reach_check(bounce, mgds_gstream_context(stream));
 }
 
 uint64_t mgds_gstream_ticket(struct mgds_gstream *stream)
@@ -221,21 +298,34 @@ static unsigned count_waits(const struct mgds_step *steps, unsigned count,
     return waits;
 }
 
+/* Of the stream and its sides. */
+static void tell_gate(const struct mgds_gstream *stream, uint64_t beside,
+                      void (*tell)(int device))
+{
+    tell(mgds_gstream_context(stream)->device);
+    for (; beside; beside &= beside - 1)
+        tell(__builtin_ctzll(beside));
+}
+
 /* Counted before they are queued: a report that one is over comes later. */
 static void expect_waits(struct mgds_gstream *stream, unsigned waits)
 {
-    if (waits == 0)
+    uint64_t beside = __atomic_load_n(&stream->beside, __ATOMIC_RELAXED);
+
+    if (waits == 0 ||
+        __atomic_fetch_add(&stream->waits, waits, __ATOMIC_RELAXED) > 0)
         return;
-    if (__atomic_fetch_add(&stream->waits, waits, __ATOMIC_RELAXED) == 0)
-        mgds_gate_enter(mgds_gstream_context(stream)->device);
+    __atomic_store_n(&stream->gated, beside, __ATOMIC_RELAXED);
+    tell_gate(stream, beside, mgds_gate_enter);
 }
 
 void mgds_gstream_passed(struct mgds_gstream *stream, unsigned waits)
 {
-    if (waits == 0)
-        return;
-    if (__atomic_sub_fetch(&stream->waits, waits, __ATOMIC_RELAXED) == 0)
-        mgds_gate_leave(mgds_gstream_context(stream)->device);
+    uint64_t gated = __atomic_load_n(&stream->gated, __ATOMIC_RELAXED);
+
+    if (waits > 0 &&
+        __atomic_sub_fetch(&stream->waits, waits, __ATOMIC_RELAXED) == 0)
+        tell_gate(stream, gated, mgds_gate_leave);
 }
 
 static struct mgds_cell *cell_of(const struct mgds_gstream *stream)
@@ -246,12 +336,11 @@ static struct mgds_cell *cell_of(const struct mgds_gstream *stream)
 static int queue_steps(struct mgds_gstream *stream, struct mgds_step *steps,
                        unsigned count) MGDS_REQUIRES(stream->launch)
 {
-    const struct mgds_steps_to to = {stream->depot,
-                                     stream->native,
-                                     stream->line,
-                                     cell_of(stream),
-                                     stream->blocks ? stream->blocks : 1,
-                                     &stream->take};
+    const struct mgds_steps_to to = {
+        stream->depot,   stream->native,
+        stream->line,    first_side(stream),
+        cell_of(stream), stream->blocks ? stream->blocks : 1,
+        &stream->take};
     int rc = mgds_context_enter(mgds_gstream_context(stream));
 
     if (rc < 0)

@@ -33,6 +33,8 @@
  *              steps are queued, under the launch lock     launch lock
  *   waits      puts add, mgds_gstream_passed takes off;    the same
  *              atomic
+ *   sides      bounce and adopt, in front of those that    puts; bounce,
+ *              are there, which stay as they are; atomic   adopt
  *   error      mgds_gstream_fail, once, from 0; atomic     anybody
  *   native     create; constant                            create, capturing
  *                                                          and put alone
@@ -53,7 +55,8 @@
  *
  * Errors, negative errno as in bounce.h, and
  *   -ENOTSUP    no kernels of ours for this GPU (one line says so)
- *   -EXDEV      the buffer is not of the stream's GPU and context (one line)
+ *   -EXDEV      the buffer lies in several contexts, and the GPU of none of
+ *               them reaches all of it (one line)
  */
 #ifndef MGDS_QUEUE_GSTREAM_H
 #define MGDS_QUEUE_GSTREAM_H
@@ -86,7 +89,7 @@ struct mgds_step {
     struct mgds_bounce *bounce; /* PACK, UNPACK: of mgds_gstream_bounce; stays
                                    as it is until the stream is through */
     /* PUSH, TAKE: as in device/abi.h; memory of the program's that
-     * mgds_gstream_bounce has found to be the stream's */
+     * mgds_gstream_takes */
     char *user;
     size_t bytes;
     void *units;
@@ -98,8 +101,8 @@ struct mgds_step {
 
 /* native: a CUstream. In a call of the program's, not while waits stand: loads
  * kernels, pins memory and may wait for the device when it is the first of its
- * context. -EINVAL: no stream; -ENODEV: no usable GPU; -ENOTSUP; -ENOMEM;
- * -ESHUTDOWN. */
+ * context, and for other GPUs that the program has begun to use. -EINVAL: no
+ * stream; -ENODEV: no usable GPU; -ENOTSUP; -ENOMEM; -ESHUTDOWN. */
 int mgds_gstream_create(struct mgds_gstream **out, void *native);
 
 struct mgds_gstream *mgds_gstream_get(struct mgds_gstream *stream);
@@ -122,15 +125,20 @@ struct mgds_words *mgds_gstream_words(struct mgds_gstream *stream);
 
 /* The pinned memory for a GPU buffer's PACK and UNPACK: form STREAM, which
  * mgds_bounce_up and _down may use as well. ptr of the buffer must be the
- * answer to a look made in this call. -EFAULT, -EXDEV, -ENOMEM (and one line
- * if MPIX_GDS_STAGE_POOL forbids to pin more). */
+ * answer to a look made in this call. Memory of any GPU of the process.
+ * -EFAULT, -EXDEV, -ENOMEM (and one line if MPIX_GDS_STAGE_POOL forbids to pin
+ * more). */
 int mgds_gstream_bounce(struct mgds_bounce **out, struct mgds_gstream *stream,
                         const struct mgds_buffer *buffer);
 
-/* May kernels of the stream touch the bounce's buffer? 0, -EFAULT, -EXDEV (one
- * line). For a bounce of another stream. */
-int mgds_gstream_reaches(const struct mgds_gstream *stream,
-                         const struct mgds_bounce *bounce);
+/* The same for a bounce of another stream, so that this one can copy. */
+int mgds_gstream_adopt(struct mgds_gstream *stream,
+                       const struct mgds_bounce *bounce);
+
+/* Is a buffer fit for PUSH and TAKE: in a row, and within reach of the stream's
+ * kernels? What is out of reach only PACK and UNPACK copy, aside (side.h). */
+bool mgds_gstream_takes(const struct mgds_gstream *stream,
+                        const struct mgds_buffer *buffer);
 
 /* The next place in the order. Any locks held. */
 uint64_t mgds_gstream_ticket(struct mgds_gstream *stream);

@@ -3,29 +3,28 @@
 
 #include <errno.h>
 
-#include "shim/base/log.h"
 #include "shim/gds/stage/shell.h"
 #include "shim/gds/stage/transfer.h"
 
 /* Rows side by side mostly lie in the allocation that was found last. */
 struct search {
     const struct mgds_bounce *bounce;
-    const struct mgds_context *ctx;
+    const struct mgds_depot *depot;
     struct mgds_ptr last;
 };
 
-static int check_owner(const struct mgds_ptr *ptr,
-                       const struct mgds_context *ctx)
+/* Imported memory belongs to the context that imported it, whatever GPU it is
+ * on. */
+static bool is_own(const struct mgds_ptr *ptr, const struct mgds_context *ctx)
+{
+    return ptr->ctx ? ptr->ctx_id == ctx->id : ptr->device == ctx->device;
+}
+
+int mgds_reach_ptr(const struct mgds_ptr *ptr, const struct mgds_depot *depot)
 {
     if (!mgds_ptr_is_gpu(ptr))
         return -EFAULT;
-    if (ptr->device == ctx->device && (!ptr->ctx || ptr->ctx_id == ctx->id))
-        return 0;
-    mgds_warn("a buffer of GPU %d was given to a stream of GPU %d%s: use a "
-              "stream of the buffer's own GPU and context",
-              ptr->device, ctx->device,
-              ptr->device == ctx->device ? ", but in another context" : "");
-    return -EXDEV;
+    return is_own(ptr, depot->ctx) || mgds_depot_sees(depot, ptr) ? 0 : -EXDEV;
 }
 
 static size_t left_in(const struct mgds_ptr *ptr, uintptr_t at)
@@ -44,7 +43,7 @@ static int check_row(struct search *search, uintptr_t at, size_t bytes)
         if (left == 0) {
             rc = mgds_ptr_find(&search->last, (const void *)at, 1);
             if (rc == 0)
-                rc = check_owner(&search->last, search->ctx);
+                rc = mgds_reach_ptr(&search->last, search->depot);
             if (rc < 0)
                 return rc;
             left = left_in(&search->last, at);
@@ -80,14 +79,14 @@ static int check_span(void *arg, const struct mgds_span *span, size_t packed)
 }
 
 int mgds_reach_check(const struct mgds_bounce *bounce,
-                     const struct mgds_context *ctx)
+                     const struct mgds_depot *depot)
 {
-    struct search search = {bounce, ctx, bounce->ptr};
+    struct search search = {bounce, depot, bounce->ptr};
     int rc;
 
     if (bounce->layout->size == 0)
         return 0;
-    rc = check_owner(&bounce->ptr, ctx);
+    rc = mgds_reach_ptr(&bounce->ptr, depot);
     if (rc < 0 || mgds_transfer_inside(bounce))
         return rc;
     return mgds_layout_walk(bounce->layout, 0, SIZE_MAX, check_span, &search);

@@ -3,13 +3,16 @@
 #ifndef MGDS_QUEUE_REACH_H
 #define MGDS_QUEUE_REACH_H
 
-#include "shim/gds/cuda/context.h"
+#include "shim/gds/queue/depot.h"
 
 struct mgds_bounce;
 
-/* All bytes of a bounce's buffer: 0; -EFAULT: some are no GPU memory; -EXDEV:
- * some are of another GPU or context (one line). */
+/* This allocation: 0; -EFAULT: it is no GPU memory; -EXDEV: it is of another
+ * context, and no peer. */
+int mgds_reach_ptr(const struct mgds_ptr *ptr, const struct mgds_depot *depot);
+
+/* The same of all bytes of a bounce's buffer. */
 int mgds_reach_check(const struct mgds_bounce *bounce,
-                     const struct mgds_context *ctx);
+                     const struct mgds_depot *depot);
 
 #endif

@@ -8,6 +8,7 @@
 #include "shim/gds/cuda/mem.h"
 #include "shim/gds/cuda/memop.h"
 #include "shim/gds/queue/batch.h"
+#include "shim/gds/queue/reach.h"
 #include "shim/gds/stage/pack.h"
 #include "shim/gds/stage/shell.h"
 #include "shim/gds/stage/transfer.h"
@@ -122,6 +123,43 @@ static int queue_irregular(const struct mgds_steps_to *to,
                            up ? step->word : NULL);
 }
 
+static int queue_here(const struct mgds_steps_to *to,
+                      const struct mgds_step *step)
+{
+    const struct mgds_bounce *bounce = step->bounce;
+
+    return bounce->layout == &bounce->flat ? queue_dense(to, step)
+                                           : queue_irregular(to, step);
+}
+
+static int queue_aside(const struct mgds_steps_to *to,
+                       const struct mgds_step *step, struct mgds_side *side)
+{
+    const struct mgds_steps_to there = {.depot = side->depot,
+                                        .stream = side->stream};
+    int rc = mgds_side_begin(side, to->stream);
+
+    if (rc < 0)
+        return rc;
+    mgds_count(queue_aside);
+    return mgds_side_end(side, to->stream, queue_here(&there, step));
+}
+
+/* Where kernels of the stream do not reach the memory, by the side of those
+ * that do: mgds_gstream_adopt has made it. */
+static int queue_somewhere(const struct mgds_steps_to *to,
+                           const struct mgds_step *step)
+{
+    const struct mgds_bounce *bounce = step->bounce;
+    struct mgds_side *side;
+
+    if (bounce->stage->ctx == to->depot->ctx ||
+        mgds_reach_check(bounce, to->depot) == 0)
+        return queue_here(to, step);
+    side = mgds_side_find(to->sides, bounce->stage->ctx);
+    return side ? queue_aside(to, step, side) : -EXDEV;
+}
+
 /* The memory is looked at again: a buffer may have been freed since the call
  * that it was given to. */
 static int queue_copy(const struct mgds_steps_to *to, struct mgds_step *step)
@@ -132,8 +170,7 @@ static int queue_copy(const struct mgds_steps_to *to, struct mgds_step *step)
     if (bounce->layout->size > 0)
         rc = mgds_bounce_check(bounce);
     if (rc == 0 && bounce->layout->size > 0)
-        rc = bounce->layout == &bounce->flat ? queue_dense(to, step)
-                                             : queue_irregular(to, step);
+        rc = queue_somewhere(to, step);
     if (rc == 0)
         mark(step, 1);
     return rc;
@@ -250,7 +287,7 @@ static int queue_some(const struct mgds_steps_to *to, struct mgds_step *steps,
                       unsigned count, unsigned *done)
 {
     unsigned words = count_words(steps, count);
-    unsigned batch = mgds_batch_count(steps, count);
+    unsigned batch = mgds_batch_count(to, steps, count);
 
     *done = batch > 0 ? batch : 1;
     if (batch > 0)

@@ -4,15 +4,17 @@
 
 #include "shim/gds/queue/depot.h"
 #include "shim/gds/queue/gstream.h"
+#include "shim/gds/queue/side.h"
 
 /* Where steps go. */
 struct mgds_steps_to {
     const struct mgds_depot *depot;
-    void *stream;           /* of the depot's context, which is current */
-    const uint64_t *abort;  /* for waits that are kernels */
-    struct mgds_cell *cell; /* in GPU memory, or NULL: one block for each */
-    unsigned blocks;        /* at most, for one that waits */
-    uint64_t *turn;         /* of the last TAKE */
+    void *stream;            /* of the depot's context, which is current */
+    const uint64_t *abort;   /* for waits that are kernels */
+    struct mgds_side *sides; /* where copies go that it cannot do itself */
+    struct mgds_cell *cell;  /* in GPU memory, or NULL: one block for each */
+    unsigned blocks;         /* at most, for one that waits */
+    uint64_t *turn;          /* of the last TAKE */
 };
 
 /* The most threads of a kernel that takes: it stands, and must find room on a

@@ -90,6 +90,26 @@ static void copy_between_devices_is_in_stream_order(void)
     EXPECT_EQ(1, mgds_peek(far_at));
 }
 
+/* Where kernels of the current context may touch the memory. */
+static CUresult device_pointer(CUdeviceptr at, CUdeviceptr *told)
+{
+    *told = 0;
+    return cu.PointerGetAttribute(told, CU_POINTER_ATTRIBUTE_DEVICE_POINTER,
+                                  at);
+}
+
+static void device_pointer_is_told_while_peer_access_is_enabled(void)
+{
+    CUdeviceptr far_at = far_word(), told;
+
+    EXPECT_CU(CUDA_ERROR_INVALID_VALUE, device_pointer(far_at, &told));
+    OK(cu.CtxEnablePeerAccess(mgds_env_ctx(1), 0));
+    OK(device_pointer(far_at, &told));
+    EXPECT_EQ(far_at, told);
+    OK(cu.CtxDisablePeerAccess(mgds_env_ctx(1)));
+    EXPECT_CU(CUDA_ERROR_INVALID_VALUE, device_pointer(far_at, &told));
+}
+
 static void set_reaches_the_peer_once_enabled(void)
 {
     CUdeviceptr far_at = far_word();
@@ -209,6 +229,7 @@ const struct mgds_case mgds_cases_peer[] = {
     CASE(peer_access_arguments_are_checked, NEED_PEER),
     CASE(copy_between_devices_needs_no_peer_access, NEED_2DEV),
     CASE(copy_between_devices_is_in_stream_order, NEED_2DEV | NEED_MEMOPS),
+    CASE(device_pointer_is_told_while_peer_access_is_enabled, NEED_PEER),
     CASE(set_reaches_the_peer_once_enabled, NEED_PEER),
     CASE(memory_operations_reach_the_peer_once_enabled,
          NEED_PEER | NEED_MEMOPS),
