@@ -181,9 +181,10 @@ GPU_TEST(flag_kernel_can_be_told_to_give_up)
 /* All of them: what is built into the image is built for the host too. */
 GPU_TEST(image_of_the_library_has_its_kernels)
 {
-    static const char *const names[] = {"mgds_copy_kernel", "mgds_flag_kernel",
-                                        "mgds_pack_kernel", "mgds_push_kernel",
-                                        "mgds_take_kernel"};
+    static const char *const names[] = {
+        "mgds_copies_kernel", "mgds_copy_kernel",  "mgds_few_takes_kernel",
+        "mgds_flag_kernel",   "mgds_pack_kernel",  "mgds_push_kernel",
+        "mgds_take_kernel",   "mgds_takes_kernel", "mgds_tell_kernel"};
     enum { NAMES = sizeof(names) / sizeof(names[0]) };
     CUfunction found;
     CUmodule module;

@@ -104,12 +104,11 @@ static int queue_takes(const struct mgds_steps_to *to, struct mgds_step *steps,
                        unsigned count)
 {
     struct mgds_kernel_handle *kernel = to->depot->takes;
-    struct mgds_takes_args args;
+    struct mgds_takes_args args = {
+        .head = {.abort = (uintptr_t)to->abort, .cell = (uintptr_t)to->cell}};
     int lost = 0;
     int rc;
 
-    args.head = (struct mgds_takes_head){.abort = (uintptr_t)to->abort,
-                                         .cell = (uintptr_t)to->cell};
     for (unsigned i = 0; i < count; i++) {
         if (is_take(to, &steps[i])) {
             rc = add_take(&args, &steps[i]);
@@ -160,11 +159,10 @@ static unsigned blocks_for(const struct mgds_copies_args *args)
 static int queue_copies(const struct mgds_steps_to *to, struct mgds_step *steps,
                         unsigned count)
 {
-    struct mgds_copies_args args;
+    struct mgds_copies_args args = {.count = 0};
     int lost = 0;
     int rc = 0;
 
-    args.count = 0;
     for (unsigned i = 0; i < count; i++) {
         rc = mgds_bounce_check(steps[i].bounce);
         steps[i].put = rc == 0;
