@@ -258,10 +258,15 @@ static CUresult pack(const struct mgds_kernel *kernel, void **params,
         return CUDA_ERROR_NOT_SUPPORTED;
     for (unsigned i = 0; i < PARAMS_MAX && kernel->params[i]; i++) {
         const void *from = params ? params[i] : buffer;
+        size_t bytes = kernel->params[i];
+        size_t room = (bytes + PARAM_ALIGN - 1) / PARAM_ALIGN * PARAM_ALIGN;
 
-        if (to)
-            memcpy(to + at, from, kernel->params[i]);
-        at += (kernel->params[i] + PARAM_ALIGN - 1) / PARAM_ALIGN * PARAM_ALIGN;
+        /* what lies between them is looked at, too (reaches_params) */
+        if (to) {
+            memcpy(to + at, from, bytes);
+            memset(to + at + bytes, 0, room - bytes);
+        }
+        at += room;
     }
     *size = at;
     return CUDA_SUCCESS;
