@@ -80,7 +80,7 @@ bool ring_is_memory(const char *addr)
     return cu.cuIpcGetMemHandle(&handle, gpu(addr)) == CUDA_SUCCESS;
 }
 
-static struct ring_wait *standing;
+static uint64_t *standing; /* the word of a wait that was not released */
 
 unsigned ring_queues(void)
 {
@@ -107,7 +107,7 @@ void ring_wait_open(struct ring_wait *wait, unsigned count)
     wait->count = count;
     OK(cu.cuMemHostAlloc((void **)&wait->word, bytes, 0));
     memset(wait->word, 0, bytes);
-    standing = wait;
+    standing = wait->word;
     for (unsigned i = 0; i < count; i++) {
         wait->stream[i] = NULL;
         if (i > 0)
@@ -130,7 +130,7 @@ bool ring_wait_stands(const struct ring_wait *wait)
 void ring_wait_release(void)
 {
     if (standing)
-        __atomic_store_n(standing->word, 1, __ATOMIC_SEQ_CST);
+        __atomic_store_n(standing, 1, __ATOMIC_SEQ_CST);
     standing = NULL;
 }
 

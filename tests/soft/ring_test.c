@@ -227,14 +227,16 @@ static void memory_goes_at_the_safe_point_after_the_end(void **state)
 /* Whatever blocks here does so until the limit of the test. */
 static void nothing_waits_for_streams_that_stand(void **state)
 {
-    struct mgds_ring *ring = create(context[0], REGIONS, UNITS), *more;
-    struct mgds_ring_handle handle = handle_of(ring);
+    struct mgds_ring *ring, *more;
+    struct mgds_ring_handle handle;
     struct mgds_ring_view *view;
     struct ring_wait wait;
 
     (void)state;
     if (ring_queues() <= STANDING)
         skip(); /* none would be left: see the next test */
+    ring = create(context[0], REGIONS, UNITS);
+    handle = handle_of(ring);
     ring_wait_open(&wait, STANDING);
     mgds_ring_destroy(ring);
     ring = create(context[0], REGIONS, UNITS); /* zeroed again */
