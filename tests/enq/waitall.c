@@ -100,7 +100,7 @@ static unsigned message_of(int rank, int i)
 static void start_receive(int i)
 {
     struct slot *slot = &window.slot[i];
-    MPI_Request *request = &window.request[2 * i];
+    MPI_Request *request = &window.request[(size_t)2 * (size_t)i];
     int flag = 0;
 
     if (slot->kind != STRIDED) {
@@ -116,7 +116,7 @@ static void start_receive(int i)
 static void start_send(int i)
 {
     enq_isend(window.lane, &window.slot[i].out, window.right, i,
-              &window.request[2 * i + 1]);
+              &window.request[(size_t)2 * (size_t)i + 1]);
 }
 
 /* Every step-th request, round and round: all of them if step is prime to

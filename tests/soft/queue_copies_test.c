@@ -53,7 +53,7 @@ static void fill(unsigned i, size_t limit)
     unsigned char *packed = (unsigned char *)mgds_bounce_base(bounce[i]);
 
     for (size_t k = 0; k < layout[i]->size; k++) {
-        packed[k] = (unsigned char)(lap * 31 + i * 7 + k * 5);
+        packed[k] = (unsigned char)(lap * 31 + 7 * (size_t)i + k * 5);
         if (k < limit)
             place.want[from[i] + k] = packed[k];
     }
@@ -98,7 +98,7 @@ static size_t all_of(unsigned i)
 
 static size_t some_of(unsigned i)
 {
-    return (i * 77 + lap) % (layout[i]->size + 3);
+    return (77 * (size_t)i + lap) % (layout[i]->size + 3);
 }
 
 static void any_number_up_to_126_is_one_launch(void **state)

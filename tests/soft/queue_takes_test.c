@@ -17,9 +17,9 @@ enum how { KNOWN, OF_UNITS, OF_BYTES, NOTHING };
 
 struct item {
     struct ring_message message;
+    struct mgds_step push, take;
     uint64_t serial;
     enum how how;
-    struct mgds_step push, take;
     bool pushed, told;
 };
 
@@ -368,8 +368,8 @@ static void two_streams_may_take_from_each_other(void **state)
             steps[i] = items[i].push;
         for (unsigned i = 0; i < half; i++)
             steps[half + i] = items[half + i].take;
-        steps[2 * half] = took();
-        queue_put(out.gstream, steps, 2 * half + 1);
+        steps[count] = took();
+        queue_put(out.gstream, steps, count + 1);
         queue_await(&place.line[RING_TOOK], place.serial);
         OK(cu.cuStreamSynchronize(in.native));
         mgds_gstream_passed(in.gstream, half);
