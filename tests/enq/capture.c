@@ -106,19 +106,22 @@ static void talk_enqueued(const struct enq_lane *lane, struct buffers *b)
 {
     int to = (enq.rank + 1) % enq.size;
     int from = (enq.rank + enq.size - 1) % enq.size;
+    const size_t first = (size_t)MANY * SHORT; /* of the rest */
     int rest = BYTES - MANY * SHORT;
-    MPI_Request requests[2 * MANY + 2];
+    MPI_Request requests[2 * MANY + 2], *request = requests;
 
     for (int i = 0; i < MANY; i++) {
-        ENQ_OK(MPIX_Irecv_enqueue(b->in.at + i * SHORT, SHORT, MPI_BYTE, from,
-                                  1, lane->comm, &requests[2 * i]));
-        ENQ_OK(MPIX_Isend_enqueue(b->out.at + i * SHORT, SHORT, MPI_BYTE, to, 1,
-                                  lane->comm, &requests[2 * i + 1]));
+        size_t at = (size_t)i * SHORT;
+
+        ENQ_OK(MPIX_Irecv_enqueue(b->in.at + at, SHORT, MPI_BYTE, from, 1,
+                                  lane->comm, request++));
+        ENQ_OK(MPIX_Isend_enqueue(b->out.at + at, SHORT, MPI_BYTE, to, 1,
+                                  lane->comm, request++));
     }
-    ENQ_OK(MPIX_Irecv_enqueue(b->in.at + MANY * SHORT, rest, MPI_BYTE, from, 2,
-                              lane->comm, &requests[2 * MANY]));
-    ENQ_OK(MPIX_Isend_enqueue(b->out.at + MANY * SHORT, rest, MPI_BYTE, to, 2,
-                              lane->comm, &requests[2 * MANY + 1]));
+    ENQ_OK(MPIX_Irecv_enqueue(b->in.at + first, rest, MPI_BYTE, from, 2,
+                              lane->comm, request));
+    ENQ_OK(MPIX_Isend_enqueue(b->out.at + first, rest, MPI_BYTE, to, 2,
+                              lane->comm, request + 1));
     enq_waitall(2 * MANY + 2, requests);
 }
 

@@ -128,13 +128,13 @@ static void receive_every_other(MPI_Comm comm, int first, int count)
 
     for (int i = first; i < count; i += 2 * n) {
         for (n = 0; n < AT_A_TIME && i + 2 * n < count; n++) {
-            got[n] = (unsigned char)~enq_byte(1, (size_t)(i + 2 * n));
+            got[n] = (unsigned char)~enq_byte(1, (size_t)i + 2 * (size_t)n);
             ENQ_OK(
                 MPI_Irecv(&got[n], 1, MPI_BYTE, 0, first, comm, &requests[n]));
         }
         ENQ_OK(MPI_Waitall(n, requests, statuses));
         for (int k = 0; k < n; k++)
-            CHECK(got[k] == enq_byte(1, (size_t)(i + 2 * k)));
+            CHECK(got[k] == enq_byte(1, (size_t)i + 2 * (size_t)k));
     }
 }
 

@@ -49,7 +49,8 @@ static int grow(struct mgds_places *places)
         return -ENOMEM;
     for (uint64_t s = places->oldest; s < places->next; s++)
         *find(&larger, s) = *find(places, s);
-    *places = larger;
+    places->out = larger.out;
+    places->capacity = larger.capacity;
     free(old);
     return 0;
 }
