@@ -14,8 +14,7 @@
 
 enum { WORDS = 9, RECORDS = 64, THREADS = 4, LAPS = 2000 };
 
-static struct mgds_spares spares =
-    MGDS_SPARES_INIT(WORDS * sizeof(uint64_t));
+static struct mgds_spares spares = MGDS_SPARES_INIT(WORDS * sizeof(uint64_t));
 
 static bool is_zero(const uint64_t *record)
 {
