@@ -89,19 +89,19 @@ enum {
 /* How many units a thread of a take loads at once. */
 enum { MGDS_TAKE_AHEAD = 4 };
 
-/* mgds_take_kernel: any number of blocks; more than one need `cell`, and a `turn`
- * that no launch with this cell had before, not 0. Waits
- * until all units of a message of `length` bytes carry the serial, and stores
- * what fits into the `bytes` bytes at dst. If `record` is not 0 it says what to
- * take, in words of host memory: units of a ring, or plain bytes of pinned
- * memory that are there already. A 0 among them: not known yet; then *came =
- * came_value, if came is not 0: the stream has come here, and who is to fill
- * the record may have to know. At the end, also if there was nothing and if it
- * gave up because the word at `abort` (host memory, may be 0) is not 0, unless
- * value is 0: cell->passed = value, if cell is not 0, once all units were read;
- * then *flag = value, if flag is not 0, once the data is visible, too. A store
- * to host memory makes the end of a kernel a microsecond longer (measured): so
- * flag is for now and then, and the cell for whoever asks in between
+/* mgds_take_kernel: any number of blocks; more than one need `cell`, and a
+ * `turn` that no launch with this cell had before, not 0. Waits until all units
+ * of a message of `length` bytes carry the serial, and stores what fits into
+ * the `bytes` bytes at dst. If `record` is not 0 it says what to take, in words
+ * of host memory: units of a ring, or plain bytes of pinned memory that are
+ * there already. A 0 among them: not known yet; then *came = came_value, if
+ * came is not 0: the stream has come here, and who is to fill the record may
+ * have to know. At the end, also if there was nothing and if it gave up because
+ * the word at `abort` (host memory, may be 0) is not 0, unless value is 0:
+ * cell->passed = value, if cell is not 0, once all units were read; then *flag
+ * = value, if flag is not 0, once the data is visible, too. A store to host
+ * memory makes the end of a kernel a microsecond longer (measured): so flag is
+ * for now and then, and the cell for whoever asks in between
  * (mgds_tell_kernel). */
 struct mgds_take_args {
     uint64_t dst;

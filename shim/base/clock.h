@@ -1,4 +1,5 @@
-/* The monotonic clock. */
+/* The monotonic clock, in one unit for every part of the library that waits for
+ * a while, or looks how long something took. */
 #ifndef MGDS_BASE_CLOCK_H
 #define MGDS_BASE_CLOCK_H
 

@@ -167,6 +167,13 @@ void ring_tell(const struct ring_place *place, uint64_t serial,
     queue_write(&place->record[MGDS_RECORD_SERIAL], serial);
 }
 
+void ring_tell_units(const struct ring_place *place,
+                     const struct mgds_step *push)
+{
+    ring_tell(place, push->serial, (uintptr_t)push->units, push->bytes,
+              MGDS_TAKE_UNITS);
+}
+
 void ring_assert_same(const void *got, const void *want, size_t bytes)
 {
     if (memcmp(got, want, bytes) != 0)

@@ -64,6 +64,10 @@ struct mgds_step ring_take_record(const struct ring_place *place,
 void ring_tell(const struct ring_place *place, uint64_t serial,
                uint64_t address, uint64_t length, uint64_t form);
 
+/* The same of what a push brings. */
+void ring_tell_units(const struct ring_place *place,
+                     const struct mgds_step *push);
+
 /* Every byte of all memory is as expected; no stream writes any more. */
 void ring_assert(const struct ring_place *place);
 

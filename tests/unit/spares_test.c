@@ -1,16 +1,15 @@
 /* Tests of shim/base/spares.c: what is given back is given out again, zeroed,
  * and never to two. */
-#include "shim/base/spares.h"
-
-#include <pthread.h>
-#include <setjmp.h>
 #include <stdarg.h>
-#include <stdbool.h>
 #include <stddef.h>
+#include <setjmp.h>
 #include <stdint.h>
+#include <pthread.h>
+#include <stdbool.h>
 #include <string.h>
-
 #include <cmocka.h>
+
+#include "shim/base/spares.h"
 
 enum { WORDS = 9, RECORDS = 64, THREADS = 4, LAPS = 2000 };
 

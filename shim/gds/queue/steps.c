@@ -186,7 +186,7 @@ static struct shape shape_of(size_t bytes, struct shape most, unsigned each)
     size_t units = (bytes + sizeof(uint64_t) - 1) / sizeof(uint64_t);
     struct shape shape = {1, WARP};
 
-    while (shape.threads * each < units && shape.threads < most.threads)
+    while ((size_t)shape.threads * each < units && shape.threads < most.threads)
         shape.threads *= 2;
     while ((size_t)shape.blocks * shape.threads * each < units &&
            shape.blocks < most.blocks)
