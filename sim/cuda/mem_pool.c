@@ -112,6 +112,9 @@ static CUresult alloc_async(CUdeviceptr *ptr, size_t bytes,
     }
     if (stream->capture) /* no allocation nodes here */
         return mgds_capture_bars_sync(stream);
+    rc = mgds_capture_bars_unsafe();
+    if (rc != CUDA_SUCCESS)
+        return rc;
     if (!pool)
         pool = current_pool(stream->ctx->device);
     block = reuse(pool, stream, bytes);

@@ -62,6 +62,8 @@ static CUresult query(CUstream handle)
 
     if (rc == CUDA_SUCCESS)
         rc = mgds_capture_bars_sync(stream);
+    if (rc == CUDA_SUCCESS)
+        rc = mgds_capture_bars_unsafe();
     if (rc != CUDA_SUCCESS)
         return rc;
     return mgds_stream_is_idle(stream) ? CUDA_SUCCESS : CUDA_ERROR_NOT_READY;
@@ -79,6 +81,8 @@ static CUresult synchronize(CUstream handle)
 
     if (rc == CUDA_SUCCESS)
         rc = mgds_capture_bars_sync(stream);
+    if (rc == CUDA_SUCCESS)
+        rc = mgds_capture_bars_unsafe();
     return rc == CUDA_SUCCESS ? mgds_stream_finish(stream) : rc;
 }
 

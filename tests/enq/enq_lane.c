@@ -95,9 +95,14 @@ void enq_lane_open_other(struct enq_lane *lane)
     enq_lane_open_on(lane, cu);
 }
 
+/* While a capture of the program's forbids what may wait, too. */
 void enq_sync(const struct enq_lane *lane)
 {
+    CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
+
+    MGDS_CU(cuThreadExchangeStreamCaptureMode(&mode));
     MGDS_CU(cuStreamSynchronize(lane->cu));
+    MGDS_CU(cuThreadExchangeStreamCaptureMode(&mode));
 }
 
 void enq_lane_close(struct enq_lane *lane)

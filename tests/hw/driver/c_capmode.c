@@ -79,6 +79,7 @@ static void relaxed_capture_allows_unsafe_calls(void)
 struct probe {
     CUevent event;
     int rc;
+    CUstream stream;
 };
 
 static void query_task(void *arg)
@@ -86,6 +87,14 @@ static void query_task(void *arg)
     struct probe *p = arg;
 
     p->rc = (int)cu.EventQuery(p->event);
+}
+
+/* Of a stream that has nothing to do with the capture. */
+static void sync_task(void *arg)
+{
+    struct probe *p = arg;
+
+    p->rc = (int)cu.StreamSynchronize(p->stream);
 }
 
 static void alloc_task(void *arg)
@@ -100,7 +109,7 @@ static void alloc_task(void *arg)
 
 static int in_another_thread(void (*run)(void *), CUevent event)
 {
-    struct probe p = {event, -1};
+    struct probe p = {event, -1, mgds_free_stream()};
     struct mgds_task task;
 
     mgds_task_start(&task, run, &p);
@@ -129,6 +138,36 @@ static void global_capture_refuses_other_threads_allocations(void)
     mgds_expect_spoilt(s);
 }
 
+static void global_capture_refuses_to_wait_for_other_streams(void)
+{
+    CUstream s = mgds_free_stream();
+
+    OK(cu.StreamBeginCapture(s, GLOBAL));
+    EXPECT_CU(CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED,
+              in_another_thread(sync_task, NULL));
+    mgds_expect_spoilt(s);
+}
+
+static void capturing_thread_asks_of_no_stream(void)
+{
+    CUstream s = mgds_free_stream(), other = mgds_free_stream();
+
+    OK(cu.StreamBeginCapture(s, LOCAL));
+    EXPECT_CU(CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED, cu.StreamQuery(other));
+    mgds_expect_spoilt(s);
+}
+
+static void capturing_thread_allocates_on_no_stream(void)
+{
+    CUstream s = mgds_free_stream(), other = mgds_free_stream();
+    CUdeviceptr at;
+
+    OK(cu.StreamBeginCapture(s, LOCAL));
+    EXPECT_CU(CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED,
+              cu.MemAllocAsync(&at, 4096, other));
+    mgds_expect_spoilt(s);
+}
+
 static void thread_local_capture_leaves_other_threads_alone(void)
 {
     CUstream s = mgds_free_stream();
@@ -138,6 +177,7 @@ static void thread_local_capture_leaves_other_threads_alone(void)
     OK(cu.StreamBeginCapture(s, LOCAL));
     EXPECT_CU(CUDA_SUCCESS, in_another_thread(query_task, e));
     EXPECT_CU(CUDA_SUCCESS, in_another_thread(alloc_task, NULL));
+    EXPECT_CU(CUDA_SUCCESS, in_another_thread(sync_task, NULL));
     OK(cu.StreamEndCapture(s, &graph));
     OK(cu.GraphDestroy(graph));
 }
@@ -202,7 +242,7 @@ static void exchange_and_query_task(void *arg)
 static void mode_is_exchanged_without_a_context(void)
 {
     CUstream s = mgds_free_stream();
-    struct probe p = {mgds_event(CU_EVENT_DISABLE_TIMING), -1};
+    struct probe p = {mgds_event(CU_EVENT_DISABLE_TIMING), -1, NULL};
     struct mgds_task task;
     CUgraph graph = NULL;
 
@@ -221,6 +261,9 @@ const struct mgds_case mgds_cases_capmode[] = {
     CASE(relaxed_capture_allows_unsafe_calls),
     CASE(global_capture_refuses_other_threads_queries),
     CASE(global_capture_refuses_other_threads_allocations),
+    CASE(global_capture_refuses_to_wait_for_other_streams),
+    CASE(capturing_thread_asks_of_no_stream),
+    CASE(capturing_thread_allocates_on_no_stream),
     CASE(thread_local_capture_leaves_other_threads_alone),
     CASE(exchanged_mode_allows_an_unsafe_call),
     CASE(exchanged_mode_leaves_a_global_capture_alone),
