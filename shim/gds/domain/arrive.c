@@ -123,9 +123,9 @@ static void on_pull(const struct mgds_pull *pull)
 }
 
 /* So the stream came to it, even if we do not see that yet. */
-static void on_taken(const struct mgds_taken *taken)
+static void take_back(uint64_t cookie)
 {
-    struct mgds_op *op = (struct mgds_op *)(uintptr_t)taken->cookie;
+    struct mgds_op *op = (struct mgds_op *)(uintptr_t)cookie;
 
     if (op->lost)
         return;
@@ -138,6 +138,12 @@ static void on_taken(const struct mgds_taken *taken)
     mgds_landing_give(op->lane, &op->place);
     op->lane = NULL;
     mgds_exchange_send_moved(op, 0);
+}
+
+static void on_taken(const struct mgds_taken *taken)
+{
+    for (uint64_t i = 0; i < taken->count && i < MGDS_TAKEN_MOST; i++)
+        take_back(taken->cookie[i]);
 }
 
 /* A REACHED that came before its RTS. */

@@ -117,10 +117,12 @@ static int look_at_streams(void *arg)
 
     (void)arg;
     /* most rounds find nothing: they leave the lock to those who call */
-    if (!mgds_lines_due())
+    if (!mgds_lines_due() && !mgds_credits_due())
         return 0;
     mgds_engine_enter();
     any = mgds_lines_poll();
+    if (mgds_credits_due())
+        mgds_credits_tell();
     mgds_engine_leave();
     return any;
 }
@@ -208,6 +210,7 @@ static void destroy(struct mgds_domain *domain)
     free(domain->subscriber);
     free(domain->met);
     free(domain->lost);
+    free((void *)domain->credit);
     free(domain);
 }
 
@@ -230,6 +233,8 @@ void mgds_domain_put(struct mgds_domain *domain)
     mgds_engine_enter();
     if (unlist(domain))
         remember(domain->id);
+    if (domain->credit)
+        mgds_credit_end(domain);
     mgds_exchange_replay(); /* forgets what came for it */
     mgds_engine_leave();
     destroy(domain);
@@ -250,8 +255,11 @@ static int allocate(struct mgds_domain *domain)
     domain->subscriber = (bool *)mgds_calloc(domain->peers, sizeof(bool));
     domain->met = (bool *)mgds_calloc(domain->peers, sizeof(bool));
     domain->lost = (int *)mgds_calloc(domain->peers, sizeof(int));
+    domain->credit = (struct mgds_taken **)mgds_calloc(
+        domain->peers, sizeof(struct mgds_taken *));
     return domain->stream && domain->peer && domain->match && domain->sent &&
-                   domain->subscriber && domain->met && domain->lost
+                   domain->subscriber && domain->met && domain->lost &&
+                   domain->credit
                ? 0
                : -ENOMEM;
 }
@@ -384,6 +392,7 @@ void mgds_domains_fini(void)
 {
     mgds_engine_enter();
     mgds_lines_release();
+    mgds_credits_tell();
     mgds_engine_leave();
     close_wire();
     give_up();

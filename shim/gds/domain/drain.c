@@ -62,6 +62,7 @@ static struct left look(const struct mgds_gstream *stream, bool names)
 
     mgds_op_progress();
     mgds_engine_enter();
+    mgds_credits_tell();
     left = count(stream, names);
     mgds_engine_leave();
     orphans = mgds_orphans(stream);

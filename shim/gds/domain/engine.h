@@ -41,6 +41,7 @@
 
 #include "shim/base/lock.h"
 #include "shim/base/spares.h"
+#include "shim/gds/domain/credit.h"
 #include "shim/gds/domain/domain.h"
 #include "shim/gds/domain/envelope.h"
 #include "shim/gds/domain/landing.h"
@@ -131,12 +132,14 @@ struct mgds_domain {
     unsigned *base;               /* by rank: of its sources */
     struct mgds_landing *landing; /* a reference, or NULL: no rings */
     unsigned sources;
-    struct mgds_match **match; /* by own stream index, at least one */
-    uint64_t *sent;            /* by own index, then by source */
-    bool *subscriber;          /* by rank: wants REACHED */
-    bool subscribed;           /* we told all that we want it */
-    bool *met;                 /* by rank: it was posted to */
-    int *lost;                 /* by rank: 0, or the errno that ended it */
+    struct mgds_match **match;  /* by own stream index, at least one */
+    uint64_t *sent;             /* by own index, then by source */
+    bool *subscriber;           /* by rank: wants REACHED */
+    bool subscribed;            /* we told all that we want it */
+    bool *met;                  /* by rank: it was posted to */
+    int *lost;                  /* by rank: 0, or the errno that ended it */
+    struct mgds_taken **credit; /* by rank: what it is not told yet, or NULL */
+    unsigned kept;              /* how much that is */
     struct mgds_op *ops;
     int error;   /* not yet told (mgds_domain_take_error); atomic */
     bool astray; /* nobody asks for its errors by name any more */
@@ -195,6 +198,9 @@ void mgds_exchange_demand(struct mgds_op *op);
 void mgds_exchange_take(struct mgds_op *op);
 /* The stream has taken it. */
 void mgds_exchange_taken(struct mgds_op *op);
+/* Tells a rank that messages of it were taken. */
+void mgds_exchange_give(struct mgds_domain *domain, unsigned rank,
+                        const struct mgds_taken *taken);
 /* Asks all members to tell what they reach. */
 void mgds_exchange_subscribe(struct mgds_domain *domain);
 /* Before a receive: has a connection to the rank, so that its end is seen;

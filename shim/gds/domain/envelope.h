@@ -61,9 +61,13 @@ struct mgds_data {
     uint32_t reserved;
 };
 
-/* Taken from the ring: neither DATA nor its place there are needed. */
+enum { MGDS_TAKEN_MOST = 16 };
+
+/* Taken from the ring: neither DATA nor their places there are needed. As long
+ * as its count says. */
 struct mgds_taken {
-    uint64_t cookie; /* the send's */
+    uint64_t count;
+    uint64_t cookie[MGDS_TAKEN_MOST]; /* of sends */
 };
 
 struct mgds_tell {

@@ -246,12 +246,21 @@ void mgds_exchange_demand(struct mgds_op *op)
 
 void mgds_exchange_taken(struct mgds_op *op)
 {
-    const struct mgds_taken head = {.cookie = op->message->cookie};
-    const struct mgds_wire_message message = {
-        .kind = MGDS_ENVELOPE_TAKEN, .head = &head, .head_bytes = sizeof(head)};
-
-    post(op->domain->peer[op->message->rank], &message);
+    mgds_credit_add(op->domain, op->message->rank, op->message->cookie);
     mgds_op_leave_engine(op);
+}
+
+void mgds_exchange_give(struct mgds_domain *domain, unsigned rank,
+                        const struct mgds_taken *taken)
+{
+    const struct mgds_wire_message message = {
+        .kind = MGDS_ENVELOPE_TAKEN,
+        .head = taken,
+        .head_bytes = offsetof(struct mgds_taken, cookie) +
+                      taken->count * sizeof(taken->cookie[0])};
+
+    if (!domain->lost[rank])
+        post(domain->peer[rank], &message);
 }
 
 static void recv_reached(struct mgds_op *op)
