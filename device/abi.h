@@ -79,7 +79,7 @@ enum mgds_take_form { MGDS_TAKE_UNITS, MGDS_TAKE_BYTES };
 /* Words of a record: none of them is 0 when it is known, so that they may be
  * written, and read all at once, in any order. */
 enum {
-    MGDS_RECORD_SERIAL, /* or any number but 0 and NONE; NONE stands alone */
+    MGDS_RECORD_SERIAL, /* or any number but 0 and NONE; or NONE */
     MGDS_RECORD_ADDRESS,
     MGDS_RECORD_LENGTH, /* and 1 */
     MGDS_RECORD_FORM,   /* and 1 */

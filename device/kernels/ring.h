@@ -147,8 +147,7 @@ MGDS_FN struct mgds_take_source mgds_take_glance(const struct mgds_take_args *a)
     at.from = where.word;
     at.length = what.data - 1;
     at.form = what.word - 1;
-    if (at.serial != MGDS_TAKE_NONE &&
-        (!where.word || !what.data || !what.word))
+    if (!where.word || !what.data || !what.word)
         at.serial = 0;
     return at;
 }

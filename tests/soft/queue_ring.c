@@ -158,13 +158,10 @@ struct mgds_step ring_take_record(const struct ring_place *place,
 void ring_tell(const struct ring_place *place, uint64_t serial,
                uint64_t address, uint64_t length, uint64_t form)
 {
-    __atomic_store_n(&place->record[MGDS_RECORD_ADDRESS], address,
-                     __ATOMIC_RELAXED);
-    __atomic_store_n(&place->record[MGDS_RECORD_LENGTH], length + 1,
-                     __ATOMIC_RELAXED);
-    __atomic_store_n(&place->record[MGDS_RECORD_FORM], form + 1,
-                     __ATOMIC_RELAXED);
     queue_write(&place->record[MGDS_RECORD_SERIAL], serial);
+    queue_write(&place->record[MGDS_RECORD_ADDRESS], address ? address : 1);
+    queue_write(&place->record[MGDS_RECORD_LENGTH], length + 1);
+    queue_write(&place->record[MGDS_RECORD_FORM], form + 1);
 }
 
 void ring_tell_units(const struct ring_place *place,

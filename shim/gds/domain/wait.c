@@ -121,31 +121,34 @@ void mgds_wait_fill(struct mgds_wait *wait, struct mgds_line *line,
     mgds_line_wait(line, wait);
 }
 
+/* Each word comes after statuses, and bytes in the bounce: whichever the stream
+ * acquires. */
 static void tell(uint64_t *record, unsigned word, uint64_t value)
 {
-    __atomic_store_n(&record[word], value, __ATOMIC_RELAXED);
+    __atomic_store_n(&record[word], value, __ATOMIC_RELEASE);
 }
 
 /* What a TAKE that stands gets: the message where it is in the ring, or in the
- * bounce, or nothing. Bytes in the bounce come before the first word. */
+ * bounce, or nothing. */
 static void tell_take(const struct mgds_op *op)
 {
-    const struct mgds_message *from = op->message;
-    uint64_t first = MGDS_TAKE_NONE;
+    uint64_t first = MGDS_TAKE_NONE, address = 1, form = MGDS_TAKE_BYTES;
+    size_t length = 0;
 
     if (op->taken) {
-        tell(op->words, MGDS_RECORD_ADDRESS, mgds_op_units(op));
-        tell(op->words, MGDS_RECORD_LENGTH, from->bytes + 1);
-        tell(op->words, MGDS_RECORD_FORM, MGDS_TAKE_UNITS + 1);
-        first = from->serial;
+        first = op->message->serial;
+        address = mgds_op_units(op);
+        length = op->message->bytes;
+        form = MGDS_TAKE_UNITS;
     } else if (op->got > 0) {
-        tell(op->words, MGDS_RECORD_ADDRESS,
-             (uintptr_t)mgds_bounce_base(op->bounce));
-        tell(op->words, MGDS_RECORD_LENGTH, op->got + 1);
-        tell(op->words, MGDS_RECORD_FORM, MGDS_TAKE_BYTES + 1);
         first = 1;
+        address = (uintptr_t)mgds_bounce_base(op->bounce);
+        length = op->got;
     }
-    __atomic_store_n(&op->words[MGDS_RECORD_SERIAL], first, __ATOMIC_RELEASE);
+    tell(op->words, MGDS_RECORD_SERIAL, first);
+    tell(op->words, MGDS_RECORD_ADDRESS, address);
+    tell(op->words, MGDS_RECORD_LENGTH, length + 1);
+    tell(op->words, MGDS_RECORD_FORM, form + 1);
 }
 
 void mgds_wait_store(const struct mgds_wait *wait)
