@@ -137,6 +137,13 @@ MGDS_FN void mgds_store_relaxed64(uint64_t *p, uint64_t v)
                  : "memory");
 }
 
+/* What this thread has read comes before the store, nothing else does: loads
+ * that a store depends on have their values when it is made. */
+MGDS_FN void mgds_store_having_read64(uint64_t *p, uint64_t v)
+{
+    mgds_store_relaxed64(p, v);
+}
+
 /* Adds among threads of this GPU only, acquiring and releasing; the value
  * before. Never shared with a CPU. */
 MGDS_FN uint32_t mgds_add_gpu32(uint32_t *p, uint32_t v)
@@ -336,6 +343,11 @@ MGDS_FN void mgds_store_relaxed32(uint32_t *p, uint32_t v)
 MGDS_FN void mgds_store_relaxed64(uint64_t *p, uint64_t v)
 {
     __atomic_store_n((uint64_t *)mgds_mem_word(p), v, __ATOMIC_RELAXED);
+}
+
+MGDS_FN void mgds_store_having_read64(uint64_t *p, uint64_t v)
+{
+    mgds_store_release64(p, v);
 }
 
 MGDS_FN uint32_t mgds_add_gpu32(uint32_t *p, uint32_t v)

@@ -321,7 +321,7 @@ MGDS_FN void mgds_take_end(const struct mgds_self *self,
         return;
     /* only that the units were read: the data is the stream's own affair */
     if (cell)
-        mgds_store_relaxed64(&cell->passed, a->value);
+        mgds_store_having_read64(&cell->passed, a->value);
     if (a->flag)
         mgds_store_release64((uint64_t *)(uintptr_t)a->flag, a->value);
 }
@@ -347,8 +347,8 @@ MGDS_FN void mgds_tell_kernel_body(const struct mgds_self *self,
 
     if (self->block != 0 || self->thread != 0)
         return;
-    value = mgds_load_relaxed64((const uint64_t *)(uintptr_t)a->from);
-    mgds_store_relaxed64((uint64_t *)(uintptr_t)a->to, value);
+    value = mgds_load_acquire64((const uint64_t *)(uintptr_t)a->from);
+    mgds_store_release64((uint64_t *)(uintptr_t)a->to, value);
     mgds_store_release64((uint64_t *)(uintptr_t)a->done, a->number);
 }
 

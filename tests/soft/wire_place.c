@@ -224,7 +224,7 @@ static void echo_done(void *arg, int rc)
     struct echo *echo = arg;
 
     (void)rc;
-    if (echo->peer != echo_peer)
+    if (echo->peer != __atomic_load_n(&echo_peer, __ATOMIC_ACQUIRE))
         mgds_wire_peer_put(echo->peer);
     free(echo->body);
     free(echo);
@@ -261,9 +261,9 @@ static int echo_head(void *ctx, const void *head, size_t head_bytes,
     memcpy(&echo->head, head, head_bytes);
     if (echo->head.bytes != body_bytes)
         abort();
-    echo->peer = echo_peer;
-    if (!echo_peer && (mgds_wire_address(&address, &bytes) != 0 ||
-                       mgds_wire_peer_get(&echo->peer, address, bytes) != 0))
+    echo->peer = __atomic_load_n(&echo_peer, __ATOMIC_ACQUIRE);
+    if (!echo->peer && (mgds_wire_address(&address, &bytes) != 0 ||
+                        mgds_wire_peer_get(&echo->peer, address, bytes) != 0))
         abort();
     echo->body = need(body_bytes);
     *where = echo->body;
@@ -281,7 +281,9 @@ void place_open(uint64_t close_ms)
                                            .body = back_body};
     const struct mgds_config config = {.wire_nap = 30, .wire_close = close_ms};
 
+    pthread_mutex_lock(&mutex);
     lost_peer = NULL;
+    pthread_mutex_unlock(&mutex);
     CLAIM(mgds_wire_handle(KIND_ECHO, &echo) == 0);
     CLAIM(mgds_wire_handle(KIND_BACK, &back) == 0);
     mgds_wire_on_lost(on_lost, NULL);
@@ -394,12 +396,14 @@ int place_echo(void)
     const struct mgds_wire_handler echo = {.head = echo_head,
                                            .body = echo_body};
     const struct mgds_config config = {.wire_nap = 30, .wire_close = 2000};
+    struct mgds_wire_peer *peer;
     char end;
 
     if (mgds_wire_handle(KIND_ECHO, &echo) != 0 || mgds_wire_open(&config) != 0)
         return 1;
-    echo_peer = hear_address(CHILD_IN);
-    if (!echo_peer || !tell_address(CHILD_OUT))
+    peer = hear_address(CHILD_IN);
+    __atomic_store_n(&echo_peer, peer, __ATOMIC_RELEASE);
+    if (!peer || !tell_address(CHILD_OUT))
         return 1;
     if (read(CHILD_IN, &end, 1) != 0)
         return 1;
