@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Counts, with callgrind, what libmpix_gds.so adds to calls on host memory when
 CUDA is in the process: its own instructions, and calls into libcuda, a call
-of MPI. Fails above the limits, which docs/design.md repeats.
+of MPI. Fails above the limits; docs/design.md has what was measured.
 """
 import argparse
 import os
