@@ -13,6 +13,13 @@
  *                             <----  message out of its ring, then TAKEN; or
  *                                    PULL as above
  *
+ *   EXPORT (memory)           ---->  maps it, in a host call
+ *   RTS with an address in it <----  IMPORTED: from now on
+ *                             ---->  matches: a stream that waits copies the
+ *                             <----  message, then TAKEN; or PULL
+ *   DATA without bytes, when  ---->  copies it otherwise, then TAKEN
+ *   it was reached
+ *
  *                             <----  SUBSCRIBE, before the first receive from
  *   REACHED (number)          ---->  any source, or probe
  *
@@ -24,6 +31,8 @@
 
 #include <stdint.h>
 
+#include "shim/gds/ring/export.h"
+
 enum mgds_envelope {
     MGDS_ENVELOPE_NONE, /* a note that is not used */
     MGDS_ENVELOPE_RTS,
@@ -33,6 +42,8 @@ enum mgds_envelope {
     MGDS_ENVELOPE_SUBSCRIBE,
     MGDS_ENVELOPE_TAKEN,
     MGDS_ENVELOPE_HELLO,
+    MGDS_ENVELOPE_EXPORT,
+    MGDS_ENVELOPE_IMPORTED,
     MGDS_ENVELOPES,
 };
 
@@ -44,9 +55,14 @@ struct mgds_rts {
     uint32_t rank, index, to_index;
     uint32_t reached;
     uint32_t sync; /* it is done when the receive's stream is there */
-    uint32_t reserved;
+    uint32_t done;   /* from the sender's region for this receiver's stream on,
+                        in units: the word that says that it was copied */
     uint32_t units;  /* where in the receiver's ring it comes, in units */
     uint64_t serial; /* that its units carry there; 0: only on demand (PULL) */
+    uint64_t address; /* 0: it comes in units; else the receiver copies it from
+                         here, memory of the sender's, when its one unit there
+                         carries the serial */
+    uint64_t export;  /* whose id is this; 0: of the same process */
 };
 
 struct mgds_pull {
@@ -76,12 +92,30 @@ struct mgds_tell {
     uint32_t reserved;
 };
 
+/* Memory of the process of rank, which its messages are in. The same way as
+ * theirs: rank, index of the sender. */
+struct mgds_exported {
+    uint64_t domain;
+    uint32_t rank, index, to_index;
+    uint32_t gone; /* it is not used any more */
+    struct mgds_export_handle handle;
+};
+
+/* The answer: rank, index of who answers, to_index of who exports. */
+struct mgds_imported {
+    uint64_t domain, export;
+    uint32_t rank, index, to_index;
+    int32_t error; /* negative errno: it cannot be mapped */
+};
+
 union mgds_envelope_head {
     struct mgds_rts rts;
     struct mgds_pull pull;
     struct mgds_data data;
     struct mgds_tell tell; /* REACHED, SUBSCRIBE, HELLO */
     struct mgds_taken taken;
+    struct mgds_exported exported;
+    struct mgds_imported imported;
 };
 
 #endif

@@ -13,15 +13,26 @@
 #include "shim/base/log.h"
 #include "shim/base/stats.h"
 #include "shim/ctx.h"
+#include "shim/gds/domain/mapping.h"
 #include "shim/gds/queue/gstream.h"
 #include "shim/gds/ring/place.h"
 #include "shim/gds/ring/ring.h"
+
+/* Words of a region, at its end, that say what was copied. */
+enum { DONES = 256 };
 
 struct mgds_lane {
     struct mgds_ring_view *view;
     char *region;
     struct mgds_places places;
     bool hopeless; /* waiting for room was in vain, and none was made since */
+    bool own;      /* of this process */
+    /* words for messages that are copied by who receives them: of those that
+     * go, in the own region, and of those that come; NULL: there are none */
+    char *back, *there;
+    uint16_t done[DONES]; /* those of back that are free */
+    unsigned dones;       /* how many */
+    struct mgds_mapping *ours, *theirs;
 };
 
 struct mgds_landing {
@@ -167,6 +178,12 @@ static uint64_t first_serial(void)
     return (word >> 2) | 1;
 }
 
+/* Of a region of so many. */
+static uint32_t dones_of(uint32_t units)
+{
+    return units >= 4 * DONES ? DONES : 0;
+}
+
 static int open_lane(struct mgds_lane **out, struct mgds_context *ctx,
                      const struct mgds_ring_handle *handle, uint32_t region,
                      bool own)
@@ -180,9 +197,12 @@ static int open_lane(struct mgds_lane **out, struct mgds_context *ctx,
     if (rc < 0)
         goto drop;
     lane->region = mgds_ring_view_region(lane->view, region);
-    rc = mgds_places_init(&lane->places, handle->units, first_serial());
+    rc = mgds_places_init(&lane->places,
+                          handle->units - dones_of(handle->units),
+                          first_serial());
     if (rc < 0)
         goto close;
+    lane->own = own;
     *out = lane;
     return 0;
 close:
@@ -190,6 +210,29 @@ close:
 drop:
     free(lane);
     return rc;
+}
+
+/* Both regions have words, and both ends use them, or neither. */
+static void open_back(struct mgds_lane *lane, const struct mgds_ring *ring,
+                      uint32_t region, const struct mgds_ring_handle *there)
+{
+    struct mgds_ring_handle here = {.regions = 0};
+    uint32_t dones;
+
+    if (!ring)
+        return;
+    mgds_ring_tell(ring, &here);
+    dones = dones_of(here.units);
+    if (dones == 0 || dones_of(there->units) == 0)
+        return;
+    lane->back = mgds_ring_region(ring, region) +
+                 (here.units - dones) * sizeof(struct mgds_unit);
+    lane->there = lane->region +
+                  (there->units - dones) * sizeof(struct mgds_unit);
+    while (lane->dones < dones) {
+        lane->done[lane->dones] = (uint16_t)lane->dones;
+        lane->dones++;
+    }
 }
 
 static struct mgds_lane **lane_at(const struct mgds_landing *landing,
@@ -233,8 +276,11 @@ static void hear(struct mgds_landing *landing, unsigned index, unsigned rank,
                    (uint32_t)mine, own);
     if (rc < 0) {
         errno = -rc;
-        mgds_debug("no lane to rank %u: %m: short messages are staged", rank);
+        mgds_debug("no lane to rank %u: %m: messages are staged", rank);
+        return;
     }
+    open_back(*lane_at(landing, index, to), landing->ring[index],
+              (uint32_t)landing->region[to], handle);
 }
 
 void mgds_landing_hear(struct mgds_landing *landing, unsigned rank,
@@ -260,6 +306,8 @@ static void close_lane(struct mgds_lane *lane)
 {
     if (!lane)
         return;
+    mgds_mappings_clear(&lane->ours);
+    mgds_mappings_clear(&lane->theirs);
     mgds_ring_view_destroy(lane->view);
     mgds_places_fini(&lane->places);
     free(lane);
@@ -291,6 +339,17 @@ bool mgds_landing_takes(const struct mgds_landing *landing, unsigned index)
     return landing && landing->ring[index] && !landing->shared[index];
 }
 
+static bool take_place(struct mgds_lane *lane, size_t units,
+                       struct mgds_landing_place *place)
+{
+    if (mgds_places_take(&lane->places, (uint32_t)units, &place->units,
+                         &place->serial) < 0)
+        return false;
+    place->address =
+        lane->region + (size_t)place->units * sizeof(struct mgds_unit);
+    return true;
+}
+
 struct mgds_lane *mgds_landing_place(const struct mgds_landing *landing,
                                      unsigned index, unsigned to, size_t bytes,
                                      struct mgds_landing_place *place)
@@ -302,13 +361,65 @@ struct mgds_lane *mgds_landing_place(const struct mgds_landing *landing,
     if (!landing || bytes > mgds_ctx()->config.eager)
         return NULL;
     lane = *lane_at(landing, index, to);
-    if (!lane || mgds_places_take(&lane->places, (uint32_t)units, &place->units,
-                                  &place->serial) < 0)
+    if (!lane || !take_place(lane, units, place))
         return NULL;
     mgds_count(ring_sends);
-    place->address =
-        lane->region + (size_t)place->units * sizeof(struct mgds_unit);
     return lane;
+}
+
+struct mgds_lane *mgds_landing_lane(const struct mgds_landing *landing,
+                                    unsigned index, unsigned to)
+{
+    return landing ? *lane_at(landing, index, to) : NULL;
+}
+
+bool mgds_lane_pulls(const struct mgds_lane *lane)
+{
+    return lane && lane->back;
+}
+
+bool mgds_lane_is_own(const struct mgds_lane *lane)
+{
+    return lane->own;
+}
+
+bool mgds_lane_reserve(struct mgds_lane *lane, struct mgds_landing_place *place,
+                       uint32_t *done)
+{
+    if (lane->dones == 0 || !take_place(lane, 1, place))
+        return false;
+    *done = lane->done[--lane->dones];
+    return true;
+}
+
+void mgds_lane_give_done(struct mgds_lane *lane, uint32_t done)
+{
+    lane->done[lane->dones++] = (uint16_t)done;
+}
+
+static uint64_t *word_of(char *words, uint32_t done)
+{
+    return (uint64_t *)(void *)(words + done * sizeof(struct mgds_unit));
+}
+
+uint64_t *mgds_lane_done_here(const struct mgds_lane *lane, uint32_t done)
+{
+    return word_of(lane->back, done);
+}
+
+uint64_t *mgds_lane_done_there(const struct mgds_lane *lane, uint32_t done)
+{
+    return done < DONES ? word_of(lane->there, done) : NULL;
+}
+
+struct mgds_mapping **mgds_lane_ours(struct mgds_lane *lane)
+{
+    return &lane->ours;
+}
+
+struct mgds_mapping **mgds_lane_theirs(struct mgds_lane *lane)
+{
+    return &lane->theirs;
 }
 
 bool mgds_landing_is_full(const struct mgds_landing *landing, unsigned index,

@@ -62,6 +62,36 @@ bool mgds_landing_is_full(const struct mgds_landing *landing, unsigned index,
 void mgds_landing_despair(const struct mgds_landing *landing, unsigned index,
                           unsigned to);
 
+/*
+ * Messages that their receivers copy (pull.h): their place has one unit, which
+ * says that the message may be copied; that it was is said in a word at the end
+ * of the region for messages the other way, in the sender's GPU.
+ */
+struct mgds_mapping;
+
+/* The lane, or NULL. landing may be NULL. */
+struct mgds_lane *mgds_landing_lane(const struct mgds_landing *landing,
+                                    unsigned index, unsigned to);
+
+/* Are there such words on both ends? NULL: no. Is the other end of the same
+ * process? */
+bool mgds_lane_pulls(const struct mgds_lane *lane);
+bool mgds_lane_is_own(const struct mgds_lane *lane);
+
+/* A place, and a word: its unit in the own region. False: none is left. Both
+ * are given back by themselves. */
+bool mgds_lane_reserve(struct mgds_lane *lane, struct mgds_landing_place *place,
+                       uint32_t *done);
+void mgds_lane_give_done(struct mgds_lane *lane, uint32_t done);
+
+/* Where such a word is: for who waits for it, for who copies. */
+uint64_t *mgds_lane_done_here(const struct mgds_lane *lane, uint32_t done);
+uint64_t *mgds_lane_done_there(const struct mgds_lane *lane, uint32_t done);
+
+/* What this end has told the other, and was told (mapping.h). */
+struct mgds_mapping **mgds_lane_ours(struct mgds_lane *lane);
+struct mgds_mapping **mgds_lane_theirs(struct mgds_lane *lane);
+
 /* The address of units in the own ring of this index. */
 uint64_t mgds_landing_units(const struct mgds_landing *landing, unsigned index,
                             unsigned source, uint32_t units);

@@ -1,0 +1,45 @@
+/*
+ * Memory of programs that the two ends of a lane have of each other: each end
+ * keeps a list of what it has told the other one, and one of what it was told.
+ *
+ *   ours     TOLD -> READY (the other end has mapped it), or REFUSED
+ *   theirs   TOLD -> READY (import is set), or REFUSED
+ *
+ * Pure lists, under the engine's lock. What was found last is looked at first:
+ * a program sends from the same few buffers.
+ */
+#ifndef MGDS_DOMAIN_MAPPING_H
+#define MGDS_DOMAIN_MAPPING_H
+
+#include <stdint.h>
+
+#include "shim/gds/ring/export.h"
+#include "shim/gds/ring/import.h"
+
+enum mgds_mapping_state {
+    MGDS_MAPPING_TOLD,
+    MGDS_MAPPING_READY,
+    MGDS_MAPPING_REFUSED,
+};
+
+struct mgds_mapping {
+    struct mgds_mapping *next;
+    uint64_t id; /* of the allocation, in its process */
+    enum mgds_mapping_state state;
+    const struct mgds_export *of; /* ours */
+    struct mgds_export_handle handle;
+    struct mgds_import *import; /* theirs: a reference */
+};
+
+/* NULL: not there. */
+struct mgds_mapping *mgds_mapping_find(struct mgds_mapping **list, uint64_t id);
+
+/* A new one, TOLD. NULL: no memory. */
+struct mgds_mapping *mgds_mapping_add(struct mgds_mapping **list,
+                                      const struct mgds_export_handle *handle);
+
+/* Takes it out, and frees it. */
+void mgds_mapping_drop(struct mgds_mapping **list, struct mgds_mapping *item);
+void mgds_mappings_clear(struct mgds_mapping **list);
+
+#endif
