@@ -7,6 +7,9 @@
 #include "shim/base/alloc.h"
 #include "shim/base/log.h"
 #include "shim/gds/domain/engine.h"
+#include "shim/gds/domain/fetch.h"
+#include "shim/gds/domain/memory.h"
+#include "shim/gds/domain/pull.h"
 
 /* An envelope for a domain that is not made yet: a member may leave the
  * collective call earlier than we do. Under the engine's lock. */
@@ -57,8 +60,10 @@ static void on_rts(struct mgds_domain *domain, const struct mgds_rts *rts)
         .serial = rts->serial,
         .sync = rts->sync,
         .units = rts->units};
+    mgds_pull_arrived(message, rts);
     if (mgds_match_arrive(domain->match[rts->to_index], &message->match) < 0) {
         mgds_warn_once("a message that came twice was dropped");
+        mgds_pull_forget(message);
         mgds_spares_give(&mgds_message_spares, message);
     }
 }
@@ -89,14 +94,17 @@ static void on_reached(struct mgds_domain *domain,
                        const union mgds_envelope_head *head)
 {
     const struct mgds_tell *tell = &head->tell;
+    int source;
 
     if (!knows(domain, tell->rank, tell->index, tell->to_index) ||
         domain->lost[tell->rank])
         return;
-    if (!mgds_match_reached(domain->match[tell->to_index],
-                            (int)(domain->base[tell->rank] + tell->index),
+    source = (int)(domain->base[tell->rank] + tell->index);
+    if (!mgds_match_reached(domain->match[tell->to_index], source,
                             tell->number))
         keep(MGDS_ENVELOPE_REACHED, head); /* until its RTS comes */
+    else
+        mgds_pull_reached(domain, source, tell->number);
 }
 
 static void on_subscribe(struct mgds_domain *domain,
@@ -107,7 +115,21 @@ static void on_subscribe(struct mgds_domain *domain,
     domain->subscriber[tell->rank] = true;
     for (struct mgds_op *op = domain->ops; op; op = op->next)
         if (op->send && op->reached && op->rank == (int)tell->rank)
-            mgds_exchange_tell(op);
+            mgds_exchange_tell(op, false);
+}
+
+static void on_memory(struct mgds_domain *domain, enum mgds_envelope kind,
+                      const union mgds_envelope_head *head)
+{
+    const struct mgds_exported *exported = &head->exported;
+    const struct mgds_imported *imported = &head->imported;
+
+    if (kind == MGDS_ENVELOPE_EXPORT &&
+        knows(domain, exported->rank, exported->index, exported->to_index))
+        mgds_memory_exported(domain, exported);
+    if (kind == MGDS_ENVELOPE_IMPORTED &&
+        knows(domain, imported->rank, imported->index, imported->to_index))
+        mgds_memory_imported(domain, imported);
 }
 
 static void on_pull(const struct mgds_pull *pull)
@@ -168,10 +190,13 @@ static bool deliver(enum mgds_envelope kind,
     if (kind == MGDS_ENVELOPE_RTS) {
         on_rts(domain, &head->rts);
         early_reached = early_reached || waits_for_rts(domain->id);
-    } else if (kind == MGDS_ENVELOPE_REACHED)
+    } else if (kind == MGDS_ENVELOPE_REACHED) {
         on_reached(domain, head);
-    else
+    } else if (kind == MGDS_ENVELOPE_SUBSCRIBE) {
         on_subscribe(domain, &head->tell);
+    } else {
+        on_memory(domain, kind, head);
+    }
     return true;
 }
 
@@ -247,10 +272,12 @@ static bool begin_landing(struct mgds_op *op, size_t body_bytes, int error)
 
     mgds_engine_enter();
     wanted = !op->lost;
-    if (wanted && body_bytes == 0)
-        mgds_exchange_recv_moved(op, error);
-    else
+    if (!wanted || body_bytes > 0)
         op->landing = wanted;
+    else if (op->message->pull && !error)
+        mgds_fetch_add(op);
+    else
+        mgds_exchange_recv_moved(op, error);
     mgds_engine_leave();
     return wanted && body_bytes > 0;
 }
@@ -276,7 +303,8 @@ void mgds_exchange_init(void)
 {
     static const enum mgds_envelope kinds[] = {
         MGDS_ENVELOPE_RTS,       MGDS_ENVELOPE_PULL,  MGDS_ENVELOPE_REACHED,
-        MGDS_ENVELOPE_SUBSCRIBE, MGDS_ENVELOPE_TAKEN, MGDS_ENVELOPE_HELLO};
+        MGDS_ENVELOPE_SUBSCRIBE, MGDS_ENVELOPE_TAKEN, MGDS_ENVELOPE_HELLO,
+        MGDS_ENVELOPE_EXPORT,    MGDS_ENVELOPE_IMPORTED};
     struct mgds_wire_handler handler = {take_data, data_landed, NULL};
 
     mgds_wire_handle(MGDS_ENVELOPE_DATA, &handler);

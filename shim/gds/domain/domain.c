@@ -6,6 +6,9 @@
 #include "shim/base/log.h"
 #include "shim/ctx.h"
 #include "shim/gds/domain/engine.h"
+#include "shim/gds/domain/fetch.h"
+#include "shim/gds/domain/memory.h"
+#include "shim/gds/domain/pull.h"
 #include "shim/gds/queue/gstream.h"
 #include "shim/gds/ring/ring.h"
 
@@ -117,12 +120,14 @@ static int look_at_streams(void *arg)
 
     (void)arg;
     /* most rounds find nothing: they leave the lock to those who call */
-    if (!mgds_lines_due() && !mgds_credits_due())
+    if (!mgds_lines_due() && !mgds_credits_due() && !mgds_pulls_due())
         return 0;
     mgds_engine_enter();
     any = mgds_lines_poll();
     if (mgds_credits_due())
         mgds_credits_tell();
+    if (mgds_pulls_due())
+        mgds_pulls_look();
     mgds_engine_leave();
     return any;
 }
@@ -132,6 +137,8 @@ void mgds_op_progress(void)
     mgds_wire_progress();
     mgds_lines_ask();
     look_at_streams(NULL);
+    mgds_memory_map();
+    mgds_fetches_run(true);
     mgds_orphans_poll();
 }
 
@@ -141,6 +148,7 @@ static int open_once(void)
 
     mgds_exchange_init();
     mgds_lost_init();
+    mgds_wire_chore(mgds_fetches_chore);
     rc = mgds_wire_open(&mgds_ctx()->config);
     if (rc < 0)
         return rc;
@@ -395,6 +403,9 @@ void mgds_domains_fini(void)
     mgds_credits_tell();
     mgds_engine_leave();
     close_wire();
+    mgds_fetches_fini();
+    mgds_pulls_fini();
+    mgds_memory_fini();
     give_up();
     mgds_exchange_forget();
     mgds_lost_forget();

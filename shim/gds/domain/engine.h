@@ -25,6 +25,9 @@
  *                                                 stream has passed the wait
  *   somebody asks for it in another way           PULL, as every other
  *
+ * One that its receiver copies (pull.h) is HELD likewise; who asks for it in
+ * another way has it FETCHED (fetch.h), when its sender says that it may be.
+ *
  * The end of a peer (lost.c) fails all that is under way with it, at the step
  * where it stands, but what the wire is at work on: that ends by itself.
  *
@@ -48,6 +51,7 @@
 #include "shim/gds/domain/line.h"
 #include "shim/gds/match/match.h"
 #include "shim/gds/stage/bounce.h"
+#include "shim/gds/stage/pool.h"
 #include "shim/gds/wire/wire.h"
 
 struct mgds_op;
@@ -63,6 +67,12 @@ struct mgds_message {
     uint64_t serial; /* in the ring; 0: it does not come there */
     uint32_t units;
     bool sync; /* asked for when the receive's stream is there */
+    /* one that its receiver copies (pull.h) */
+    bool pull;
+    uint64_t source, done; /* addresses, as mapped here; source 0: the message
+                              cannot be had */
+    struct mgds_op *op;    /* that it was paired with */
+    struct mgds_message *prev, *next; /* such ones of the domain */
 };
 
 struct mgds_op {
@@ -116,6 +126,22 @@ struct mgds_op {
     bool held;     /* matched, to be taken */
     bool known;    /* before the wait was put: it says all itself */
     bool taken;    /* out of the ring */
+    /* messages that their receivers copy */
+    bool pull;               /* a send of one */
+    bool answered;           /* the receiver was told that it may */
+    bool awaiting;           /* a wait in its stream waits for the word */
+    struct mgds_lane *words_of; /* whose word, until it is given back */
+    uint32_t done_word;
+    struct mgds_claim *claim; /* a receive that could take one, or NULL */
+    uint64_t gen;             /* of the claim */
+    bool fetching;            /* under way (fetch.h) */
+    bool direct;              /* fetched to where it belongs */
+    struct mgds_piece *room;  /* else there, if nothing else is pinned */
+    bool credited;            /* its sender was told that it was copied */
+    bool late;                /* in a list of pull.c */
+    uint64_t since;           /* in it, ns */
+    uint64_t passes;          /* of its line then */
+    struct mgds_op *prev_late, *next_late;
     /* the peer's end */
     bool landing; /* the wire writes to its place */
     bool lost;    /* failed; the peer still knows its cookie */
@@ -141,6 +167,7 @@ struct mgds_domain {
     struct mgds_taken **credit; /* by rank: what it is not told yet, or NULL */
     unsigned kept;              /* how much that is */
     struct mgds_op *ops;
+    struct mgds_message *pulls; /* messages that we copy */
     int error;   /* not yet told (mgds_domain_take_error); atomic */
     bool astray; /* nobody asks for its errors by name any more */
     struct mgds_domain *next;
@@ -176,8 +203,8 @@ void mgds_exchange_send_moved(struct mgds_op *op, int rc);
 void mgds_exchange_recv_moved(struct mgds_op *op, int error);
 /* The receiver asked for a send's bytes. */
 void mgds_exchange_asked(struct mgds_op *op);
-/* A member that subscribed is told that a send was reached. */
-void mgds_exchange_tell(struct mgds_op *op);
+/* A member that subscribed, or anyway, is told that a send was reached. */
+void mgds_exchange_tell(struct mgds_op *op, bool anyway);
 
 /* Sets the wire's handlers: once. */
 void mgds_exchange_init(void);
@@ -198,6 +225,11 @@ void mgds_exchange_demand(struct mgds_op *op);
 void mgds_exchange_take(struct mgds_op *op);
 /* The stream has taken it. */
 void mgds_exchange_taken(struct mgds_op *op);
+/* It was fetched, and is where it belongs if op->direct; or negative errno. */
+void mgds_exchange_fetched(struct mgds_op *op, int error);
+/* A post of ours to a rank's process: negative errno, and one line. */
+int mgds_exchange_post(struct mgds_wire_peer *peer,
+                       const struct mgds_wire_message *message);
 /* Tells a rank that messages of it were taken. */
 void mgds_exchange_give(struct mgds_domain *domain, unsigned rank,
                         const struct mgds_taken *taken);
@@ -242,6 +274,8 @@ void mgds_wait_speak(struct mgds_gstream *stream);
 void mgds_wait_fail(struct mgds_wait *wait);
 
 /* op.c */
+/* The first byte of the program's, if there is one. */
+char *mgds_op_user(const struct mgds_op *op);
 /* Where its message is in the ring. */
 uint64_t mgds_op_units(const struct mgds_op *op);
 struct mgds_op *mgds_op_get(struct mgds_op *op);

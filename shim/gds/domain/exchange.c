@@ -7,6 +7,7 @@
 #include "shim/base/log.h"
 #include "shim/base/stats.h"
 #include "shim/gds/domain/engine.h"
+#include "shim/gds/domain/pull.h"
 #include "shim/gds/queue/gstream.h"
 
 /* One message less makes a peer useless. Lost peers, and the wire's end, are
@@ -22,8 +23,8 @@ static void posted(void *arg, int rc)
     mgds_engine_leave();
 }
 
-static int post(struct mgds_wire_peer *peer,
-                const struct mgds_wire_message *message)
+int mgds_exchange_post(struct mgds_wire_peer *peer,
+                       const struct mgds_wire_message *message)
 {
     struct mgds_wire_message told = *message;
     int rc;
@@ -46,7 +47,7 @@ static int post(struct mgds_wire_peer *peer,
 void mgds_exchange_called(struct mgds_op *op, bool reached)
 {
     const struct mgds_domain *domain = op->domain;
-    const struct mgds_rts head = {.domain = domain->id,
+    struct mgds_rts head = {.domain = domain->id,
                                   .number = op->number,
                                   .cookie = (uint64_t)(uintptr_t)op,
                                   .bytes = op->bytes,
@@ -60,7 +61,10 @@ void mgds_exchange_called(struct mgds_op *op, bool reached)
                                   .units = op->place.units};
     const struct mgds_wire_message message = {
         .kind = MGDS_ENVELOPE_RTS, .head = &head, .head_bytes = sizeof(head)};
-    int rc = post(domain->peer[op->rank], &message);
+    int rc;
+
+    mgds_pull_describe(op, &head);
+    rc = mgds_exchange_post(domain->peer[op->rank], &message);
 
     if (rc < 0)
         mgds_exchange_send_moved(op, rc);
@@ -79,6 +83,19 @@ static void data_done(void *arg, int rc)
     mgds_engine_leave();
 }
 
+/* The receiver copies it, and has asked when it may. */
+static void tell_ready(struct mgds_op *op)
+{
+    const struct mgds_data head = {op->answer, op->error, 0};
+    const struct mgds_wire_message message = {.kind = MGDS_ENVELOPE_DATA,
+                                              .head = &head,
+                                              .head_bytes = sizeof(head)};
+
+    if (!op->answered)
+        mgds_exchange_post(peer_of(op), &message);
+    op->answered = true;
+}
+
 /* Both must have happened: the receiver says where to, the stream when. */
 static void try_data(struct mgds_op *op)
 {
@@ -92,12 +109,16 @@ static void try_data(struct mgds_op *op)
 
     if (!op->asked || !op->reached || op->posted)
         return;
+    if (op->pull) {
+        tell_ready(op);
+        return;
+    }
     op->posted = true;
     if (!op->error && op->wanted > 0) {
         message.body = mgds_op_place(op);
         message.body_bytes = op->wanted;
     }
-    rc = post(peer_of(op), &message);
+    rc = mgds_exchange_post(peer_of(op), &message);
     if (rc < 0)
         mgds_exchange_send_moved(op, rc);
 }
@@ -116,7 +137,7 @@ static void try_finish_send(struct mgds_op *op)
 }
 
 /* Those who subscribed are told at once, while it can still matter. */
-void mgds_exchange_tell(struct mgds_op *op)
+void mgds_exchange_tell(struct mgds_op *op, bool anyway)
 {
     struct mgds_domain *domain = op->domain;
     const struct mgds_tell head = {domain->id,     op->number, domain->rank,
@@ -125,10 +146,10 @@ void mgds_exchange_tell(struct mgds_op *op)
                                               .head = &head,
                                               .head_bytes = sizeof(head)};
 
-    if (op->asked || op->told || !domain->subscriber[op->rank])
+    if (op->asked || op->told || !(anyway || domain->subscriber[op->rank]))
         return;
     op->told = true;
-    post(peer_of(op), &message);
+    mgds_exchange_post(peer_of(op), &message);
 }
 
 void mgds_exchange_asked(struct mgds_op *op)
@@ -139,7 +160,8 @@ void mgds_exchange_asked(struct mgds_op *op)
 
 static void send_reached(struct mgds_op *op)
 {
-    mgds_exchange_tell(op);
+    mgds_exchange_tell(op, false);
+    mgds_pull_posted(op);
     try_data(op);
     try_finish_send(op);
 }
@@ -161,6 +183,7 @@ void mgds_exchange_send_moved(struct mgds_op *op, int rc)
         op->error = rc;
     if (rc < 0 && op->done) /* as far as anybody was told, it went well */
         mgds_op_keep_error(op, op->line);
+    mgds_pull_release(op);
     try_finish_send(op);
     mgds_op_leave_engine(op);
 }
@@ -176,12 +199,13 @@ static void try_pull(struct mgds_op *op)
     bool direct = !op->bounce && !op->copy && op->bytes > 0;
     int rc;
 
-    if (op->pulled || ((direct || from->sync) && !op->reached))
+    if (op->pulled || op->fetching ||
+        ((direct || from->sync) && !op->reached))
         return;
     op->pulled = true;
     op->got = from->bytes < op->bytes ? from->bytes : op->bytes;
     head.bytes = op->got;
-    rc = post(op->domain->peer[from->rank], &message);
+    rc = mgds_exchange_post(op->domain->peer[from->rank], &message);
     if (rc < 0)
         mgds_exchange_recv_moved(op, rc);
 }
@@ -213,20 +237,31 @@ void mgds_exchange_paired(void *domain, struct mgds_match_recv *recv,
 
     (void)domain;
     op->message = message;
+    message->op = op;
     op->status.source = (int)message->rank;
     op->status.tag = message->match.tag;
     if (message->bytes > op->bytes)
         op->error = -EMSGSIZE;
-    op->held = op->taker && !op->demanded && message->serial != 0;
+    if (message->pull && !message->source) {
+        op->pulled = true;
+        mgds_exchange_recv_moved(op, -EIO);
+        return;
+    }
+    op->held = op->taker && !op->demanded && message->serial != 0 &&
+               (!message->pull || op->claim);
     if (!op->held)
         try_pull(op);
     else if (op->taking)
         mgds_exchange_take(op);
+    mgds_pull_consider(op);
 }
 
 void mgds_exchange_take(struct mgds_op *op)
 {
-    mgds_count(ring_takes);
+    if (op->message->pull)
+        mgds_count(pull_takes);
+    else
+        mgds_count(ring_takes);
     op->held = false;
     op->taken = op->moved = op->arrived = true;
     op->got = op->message->bytes < op->bytes ? op->message->bytes : op->bytes;
@@ -244,10 +279,29 @@ void mgds_exchange_demand(struct mgds_op *op)
     try_pull(op);
 }
 
+/* Once. */
+static void credit(struct mgds_op *op)
+{
+    if (!op->credited)
+        mgds_credit_add(op->domain, op->message->rank, op->message->cookie);
+    op->credited = true;
+}
+
 void mgds_exchange_taken(struct mgds_op *op)
 {
-    mgds_credit_add(op->domain, op->message->rank, op->message->cookie);
+    credit(op);
     mgds_op_leave_engine(op);
+}
+
+void mgds_exchange_fetched(struct mgds_op *op, int error)
+{
+    op->fetching = false;
+    if (error == 0)
+        credit(op);
+    if (op->taken || op->moved) /* its mark ends it, or it has failed */
+        return;
+    op->held = false;
+    mgds_exchange_recv_moved(op, error);
 }
 
 void mgds_exchange_give(struct mgds_domain *domain, unsigned rank,
@@ -260,13 +314,14 @@ void mgds_exchange_give(struct mgds_domain *domain, unsigned rank,
                       taken->count * sizeof(taken->cookie[0])};
 
     if (!domain->lost[rank])
-        post(domain->peer[rank], &message);
+        mgds_exchange_post(domain->peer[rank], &message);
 }
 
 static void recv_reached(struct mgds_op *op)
 {
     if (op->message && !op->held && !op->taken)
         try_pull(op);
+    mgds_pull_consider(op);
     try_arrive(op);
 }
 
@@ -290,7 +345,7 @@ void mgds_exchange_subscribe(struct mgds_domain *domain)
         return;
     domain->subscribed = true;
     for (unsigned i = 0; i < domain->peers; i++)
-        post(domain->peer[i], &message);
+        mgds_exchange_post(domain->peer[i], &message);
 }
 
 void mgds_exchange_meet(struct mgds_domain *domain, int rank)
@@ -304,7 +359,7 @@ void mgds_exchange_meet(struct mgds_domain *domain, int rank)
     if (rank < 0 || domain->met[rank])
         return;
     domain->met[rank] = true;
-    post(domain->peer[rank], &message);
+    mgds_exchange_post(domain->peer[rank], &message);
 }
 
 /* Its stream may stand in the kernel that waits for the message: if its bytes
@@ -330,8 +385,19 @@ static void fail_recv(struct mgds_op *op, int error)
     mgds_exchange_recv_moved(op, error);
 }
 
+/* Its stream may stand in the kernel that waits until it was copied. */
+static void fail_await(struct mgds_op *op, int error)
+{
+    mgds_domain_keep_error(op->domain, error);
+    mgds_line_fail(op->line, error, op->name);
+    mgds_gstream_fail(op->line->stream, error);
+    mgds_gstream_abort(op->line->stream);
+}
+
 void mgds_exchange_fail(struct mgds_op *op, int error)
 {
+    if (op->awaiting && !op->moved)
+        fail_await(op, error);
     if (op->taken) {
         fail_take(op, error);
     } else if (op->send && !op->posted && !op->moved) {

@@ -32,7 +32,7 @@ struct mgds_lane {
     char *back, *there;
     uint16_t done[DONES]; /* those of back that are free */
     unsigned dones;       /* how many */
-    struct mgds_mapping *ours, *theirs;
+    struct mgds_mappings ours, theirs;
 };
 
 struct mgds_landing {
@@ -412,12 +412,12 @@ uint64_t *mgds_lane_done_there(const struct mgds_lane *lane, uint32_t done)
     return done < DONES ? word_of(lane->there, done) : NULL;
 }
 
-struct mgds_mapping **mgds_lane_ours(struct mgds_lane *lane)
+struct mgds_mappings *mgds_lane_ours(struct mgds_lane *lane)
 {
     return &lane->ours;
 }
 
-struct mgds_mapping **mgds_lane_theirs(struct mgds_lane *lane)
+struct mgds_mappings *mgds_lane_theirs(struct mgds_lane *lane)
 {
     return &lane->theirs;
 }

@@ -67,7 +67,7 @@ void mgds_landing_despair(const struct mgds_landing *landing, unsigned index,
  * says that the message may be copied; that it was is said in a word at the end
  * of the region for messages the other way, in the sender's GPU.
  */
-struct mgds_mapping;
+struct mgds_mappings;
 
 /* The lane, or NULL. landing may be NULL. */
 struct mgds_lane *mgds_landing_lane(const struct mgds_landing *landing,
@@ -89,8 +89,8 @@ uint64_t *mgds_lane_done_here(const struct mgds_lane *lane, uint32_t done);
 uint64_t *mgds_lane_done_there(const struct mgds_lane *lane, uint32_t done);
 
 /* What this end has told the other, and was told (mapping.h). */
-struct mgds_mapping **mgds_lane_ours(struct mgds_lane *lane);
-struct mgds_mapping **mgds_lane_theirs(struct mgds_lane *lane);
+struct mgds_mappings *mgds_lane_ours(struct mgds_lane *lane);
+struct mgds_mappings *mgds_lane_theirs(struct mgds_lane *lane);
 
 /* The address of units in the own ring of this index. */
 uint64_t mgds_landing_units(const struct mgds_landing *landing, unsigned index,

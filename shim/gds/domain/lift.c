@@ -11,7 +11,7 @@ static bool claims_lift(struct mgds_op *op)
 
     mgds_engine_enter();
     mine = op->done && !op->send && op->bounce && op->got > 0 && !op->lifting &&
-           !op->waited;
+           !op->waited && !op->direct;
     if (mine)
         op->lifting = true;
     mgds_engine_leave();
@@ -103,7 +103,7 @@ struct mgds_op *mgds_orphan;
 static bool needs_lift(const struct mgds_op *op)
 {
     return !op->send && op->bounce && !op->waited && !op->cancelled &&
-           !op->error;
+           !op->direct && !op->error;
 }
 
 unsigned mgds_orphans(const struct mgds_gstream *stream)

@@ -202,6 +202,7 @@ static bool poll(struct mgds_line *line)
         line->first = mark->next;
         if (!line->first)
             line->last = &line->first;
+        line->passes++;
         mark->passed(mark);
         any = true;
     }

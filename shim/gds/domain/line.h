@@ -61,6 +61,7 @@ struct mgds_line {
     uint64_t *words;             /* a line of words.h; in it: */
     uint64_t *reach, *go, *told, *answer;
     uint64_t marks, waits; /* numbers given out */
+    uint64_t passes;       /* counts marks that were passed */
     unsigned quiet;        /* the last so many marks */
     size_t quiet_bytes;    /* of what they are behind */
     uint64_t asked;        /* questions */

@@ -13,25 +13,25 @@ static struct mgds_mapping *unlink_at(struct mgds_mapping **at)
     return item;
 }
 
-static void push(struct mgds_mapping **list, struct mgds_mapping *item)
+static void push(struct mgds_mappings *list, struct mgds_mapping *item)
 {
-    item->next = *list;
-    *list = item;
+    item->next = list->first;
+    list->first = item;
 }
 
-struct mgds_mapping *mgds_mapping_find(struct mgds_mapping **list, uint64_t id)
+struct mgds_mapping *mgds_mapping_find(struct mgds_mappings *list, uint64_t id)
 {
-    struct mgds_mapping **at = list;
+    struct mgds_mapping **at = &list->first;
 
     while (*at && (*at)->id != id)
         at = &(*at)->next;
     if (!*at)
         return NULL;
     push(list, unlink_at(at));
-    return *list;
+    return list->first;
 }
 
-struct mgds_mapping *mgds_mapping_add(struct mgds_mapping **list,
+struct mgds_mapping *mgds_mapping_add(struct mgds_mappings *list,
                                       const struct mgds_export_handle *handle)
 {
     struct mgds_mapping *item =
@@ -45,9 +45,9 @@ struct mgds_mapping *mgds_mapping_add(struct mgds_mapping **list,
     return item;
 }
 
-void mgds_mapping_drop(struct mgds_mapping **list, struct mgds_mapping *item)
+void mgds_mapping_drop(struct mgds_mappings *list, struct mgds_mapping *item)
 {
-    struct mgds_mapping **at = list;
+    struct mgds_mapping **at = &list->first;
 
     while (*at != item)
         at = &(*at)->next;
@@ -57,8 +57,8 @@ void mgds_mapping_drop(struct mgds_mapping **list, struct mgds_mapping *item)
     free(item);
 }
 
-void mgds_mappings_clear(struct mgds_mapping **list)
+void mgds_mappings_clear(struct mgds_mappings *list)
 {
-    while (*list)
-        mgds_mapping_drop(list, *list);
+    while (list->first)
+        mgds_mapping_drop(list, list->first);
 }

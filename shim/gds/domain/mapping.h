@@ -26,20 +26,25 @@ struct mgds_mapping {
     struct mgds_mapping *next;
     uint64_t id; /* of the allocation, in its process */
     enum mgds_mapping_state state;
-    const struct mgds_export *of; /* ours */
     struct mgds_export_handle handle;
     struct mgds_import *import; /* theirs: a reference */
 };
 
+struct mgds_mappings {
+    struct mgds_mapping *first;
+    uint64_t stale; /* ours: what mgds_exports_stale was when all were looked
+                       at */
+};
+
 /* NULL: not there. */
-struct mgds_mapping *mgds_mapping_find(struct mgds_mapping **list, uint64_t id);
+struct mgds_mapping *mgds_mapping_find(struct mgds_mappings *list, uint64_t id);
 
 /* A new one, TOLD. NULL: no memory. */
-struct mgds_mapping *mgds_mapping_add(struct mgds_mapping **list,
+struct mgds_mapping *mgds_mapping_add(struct mgds_mappings *list,
                                       const struct mgds_export_handle *handle);
 
 /* Takes it out, and frees it. */
-void mgds_mapping_drop(struct mgds_mapping **list, struct mgds_mapping *item);
-void mgds_mappings_clear(struct mgds_mapping **list);
+void mgds_mapping_drop(struct mgds_mappings *list, struct mgds_mapping *item);
+void mgds_mappings_clear(struct mgds_mappings *list);
 
 #endif

@@ -7,6 +7,7 @@
 #include "shim/base/clock.h"
 #include "shim/gds/domain/engine.h"
 #include "shim/gds/domain/hostcopy.h"
+#include "shim/gds/domain/pull.h"
 #include "shim/gds/domain/put.h"
 #include "shim/gds/queue/gstream.h"
 
@@ -31,18 +32,28 @@ bool mgds_op_drop(struct mgds_op *op)
     return __atomic_sub_fetch(&op->refs, 1, __ATOMIC_ACQ_REL) == 0;
 }
 
+/* What it needs to be done. */
+static void give_room(struct mgds_op *op)
+{
+    mgds_bounce_destroy(op->bounce);
+    if (op->words)
+        mgds_words_give(mgds_gstream_words(op->stream), op->words);
+    if (op->claim)
+        mgds_gstream_unclaim(op->line->stream, op->claim);
+    if (op->stream)
+        mgds_gstream_release(op->stream);
+    free(op->copy);
+}
+
 void mgds_op_destroy(struct mgds_op *op)
 {
     struct mgds_domain *domain = op->domain;
 
-    mgds_bounce_destroy(op->bounce);
-    if (op->words)
-        mgds_words_give(mgds_gstream_words(op->stream), op->words);
-    if (op->stream)
-        mgds_gstream_release(op->stream);
+    if (op->room)
+        mgds_gstream_room_give(domain->stream[op->index], op->room);
+    give_room(op);
     mgds_layout_put(op->user.layout);
     mgds_spares_give(&mgds_message_spares, op->message);
-    free(op->copy);
     mgds_spares_give(&mgds_op_spares, op);
     mgds_domain_put(domain);
 }
@@ -72,6 +83,19 @@ static int make_bounce(struct mgds_op *op, struct mgds_gstream *stream)
     return mgds_bounce_create(&op->bounce, &op->user, MGDS_BOUNCE_PACKED);
 }
 
+/* What lets a stream of its own and somebody else take a long message, one of
+ * them. Without it only somebody else does. */
+static void make_claim(struct mgds_op *op)
+{
+    static uint64_t gens;
+    uint64_t least = mgds_ctx()->config.pull;
+
+    if (!op->taker || least == 0 || op->bytes < least)
+        return;
+    op->claim = mgds_gstream_claim(op->line->stream);
+    op->gen = __atomic_add_fetch(&gens, 1, __ATOMIC_RELAXED);
+}
+
 /* A record and a count for the stream. */
 static int make_words(struct mgds_op *op)
 {
@@ -82,6 +106,8 @@ static int make_words(struct mgds_op *op)
 
 static int make_room(struct mgds_op *op, bool gpu, struct mgds_gstream *stream)
 {
+    if (op->pull)
+        return 0;
     if (op->bytes == 0 && op->taker)
         op->stream = mgds_gstream_get(stream);
     if (gpu && op->bytes > 0)
@@ -139,15 +165,16 @@ static int create(struct mgds_op **out, struct mgds_domain *domain,
     if (rc == 0 && xfer->peer != MGDS_PROC_NULL) {
         op->taker = !send && fits_kernels(op, xfer) &&
                     mgds_landing_takes(domain->landing, xfer->to_index);
+        if (send)
+            mgds_pull_try(op, domain, xfer);
+        make_claim(op);
         rc = make_room(op, xfer->gpu, stream_of(op, domain, xfer));
         if (rc == 0)
             rc = make_words(op);
     }
     if (rc < 0) {
-        if (op->stream)
-            mgds_gstream_release(op->stream);
-        mgds_bounce_destroy(op->bounce);
-        free(op->copy);
+        mgds_pull_cancel(op);
+        give_room(op);
         mgds_spares_give(&mgds_op_spares, op);
         return rc;
     }
@@ -165,13 +192,19 @@ uint64_t mgds_op_units(const struct mgds_op *op)
                               op->message->units);
 }
 
+char *mgds_op_user(const struct mgds_op *op)
+{
+    return op->bytes > 0 ? (char *)op->user.addr + op->user.layout->true_lb
+                         : NULL;
+}
+
 void *mgds_op_place(struct mgds_op *op)
 {
     if (op->bounce)
         return mgds_bounce_base(op->bounce);
     if (op->copy)
         return op->copy;
-    return (char *)op->user.addr + op->user.layout->true_lb;
+    return mgds_op_user(op);
 }
 
 /* Steps, under the engine's lock. */
@@ -193,6 +226,8 @@ void mgds_op_leave_engine(struct mgds_op *op)
     *(op->prev ? &op->prev->next : &op->domain->ops) = op->next;
     if (op->next)
         op->next->prev = op->prev;
+    mgds_pull_settled(op);
+    mgds_pull_forget(op->message);
     mgds_engine_put_later(op);
 }
 
@@ -215,8 +250,9 @@ void mgds_op_finish(struct mgds_op *op, int error)
     op->status.bytes = op->send ? 0 : op->got;
     if (!op->send && op->copy && op->got > 0)
         mgds_host_unpack(&op->user, op->copy, op->got);
-    if (op->words)
-        __atomic_store_n(&op->words[MGDS_OP_COUNT], op->got, __ATOMIC_RELEASE);
+    if (op->words) /* what its stream is to copy up */
+        __atomic_store_n(&op->words[MGDS_OP_COUNT], op->direct ? 0 : op->got,
+                         __ATOMIC_RELEASE);
     if (op->dropped && error)
         mgds_domain_keep_error(op->domain, error);
     if (!op->wait)
@@ -334,7 +370,7 @@ static void enter_with_place(struct mgds_op *op, const struct mgds_xfer *xfer)
     bool late = false;
 
     mgds_engine_enter();
-    if (!op->send || op->sync || xfer->peer == MGDS_PROC_NULL ||
+    if (!op->send || op->sync || op->pull || xfer->peer == MGDS_PROC_NULL ||
         !fits_kernels(op, xfer))
         return;
     while (look_for_place(op, xfer, late)) {

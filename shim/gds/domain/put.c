@@ -32,18 +32,12 @@ static unsigned add_flag(struct mgds_put *put, const struct mgds_mark *mark)
     return put->n - 1;
 }
 
-static char *user_of(const struct mgds_op *op)
-{
-    return op->bytes > 0 ? (char *)op->user.addr + op->user.layout->true_lb
-                         : NULL;
-}
-
 /* Into the receiver's ring, and into the bounce for who cannot take it there.
  */
 static struct mgds_step push_of(const struct mgds_op *op)
 {
     return (struct mgds_step){.kind = MGDS_STEP_PUSH,
-                              .user = user_of(op),
+                              .user = mgds_op_user(op),
                               .bytes = op->bytes,
                               .units = op->place.address,
                               .serial = op->place.serial,
@@ -51,10 +45,22 @@ static struct mgds_step push_of(const struct mgds_op *op)
                                                  : NULL};
 }
 
+/* Its receiver may copy it from here on. */
+static struct mgds_step post_of(const struct mgds_op *op)
+{
+    struct mgds_unit *unit = (struct mgds_unit *)op->place.address;
+
+    return (struct mgds_step){.kind = MGDS_STEP_POST,
+                              .units = &unit->word,
+                              .serial = op->place.serial};
+}
+
 void mgds_put_op(struct mgds_put *put, struct mgds_op *op)
 {
     put->op = op;
-    if (op->lane)
+    if (op->pull)
+        add(put, post_of(op));
+    else if (op->lane)
         add(put, push_of(op));
     else if (op->send && op->bounce)
         add(put,
@@ -70,7 +76,7 @@ void mgds_put_op(struct mgds_put *put, struct mgds_op *op)
 static bool is_copied_up(const struct mgds_op *op)
 {
     return !op->send && op->bounce && !op->cancelled && !op->taking &&
-           !op->lifting;
+           !op->lifting && !op->direct;
 }
 
 static struct mgds_step unpack_of(const struct mgds_op *op)
@@ -97,9 +103,11 @@ static struct mgds_step take_of(const struct mgds_put *put,
                                 const struct mgds_op *op)
 {
     struct mgds_step step = {.kind = MGDS_STEP_TAKE,
-                             .user = user_of(op),
+                             .user = mgds_op_user(op),
                              .bytes = op->bytes,
-                             .record = op->words};
+                             .record = op->words,
+                             .claim = op->claim,
+                             .gen = op->gen};
 
     /* a buffer of an earlier call is looked at again */
     if (put->op != op)
@@ -109,18 +117,44 @@ static struct mgds_step take_of(const struct mgds_put *put,
         step.serial = op->message->serial;
         step.units = (void *)(uintptr_t)mgds_op_units(op);
         step.length = op->message->bytes;
+        step.source = op->message->source;
+        step.done = op->message->done;
     }
     return step;
 }
 
-/* Of rings, at most. */
+/* Sends that wait until they were copied. */
+static unsigned add_awaits(struct mgds_put *put, const struct mgds_wait *wait)
+{
+    unsigned n = 0;
+
+    for (unsigned i = 0; i < wait->count; i++) {
+        const struct mgds_op *op = wait->op[i];
+
+        if (!op->awaiting)
+            continue;
+        add(put, (struct mgds_step){
+                     .kind = MGDS_STEP_AWAIT,
+                     .word = mgds_lane_done_here(op->words_of, op->done_word),
+                     .value = op->place.serial});
+        n++;
+    }
+    return n;
+}
+
+/* Of rings, at most; what its sender may stand for is told at once. */
 static size_t bytes_taken(const struct mgds_wait *wait)
 {
     size_t most = mgds_ctx()->config.eager, bytes = 0;
 
-    for (unsigned i = 0; i < wait->count; i++)
-        if (wait->op[i]->taking)
-            bytes += wait->op[i]->bytes < most ? wait->op[i]->bytes : most;
+    for (unsigned i = 0; i < wait->count; i++) {
+        const struct mgds_op *op = wait->op[i];
+
+        if (op->taking && op->claim)
+            return mgds_ctx()->config.ring;
+        if (op->taking)
+            bytes += op->bytes < most ? op->bytes : most;
+    }
     return 2 * bytes;
 }
 
@@ -164,6 +198,7 @@ void mgds_put_wait(struct mgds_put *put, struct mgds_wait *wait)
                                     .value = wait->number});
     add_unpacks(put, wait, true);
     add_unpacks(put, wait, false);
+    wait->takes += add_awaits(put, wait);
     if (put->n == before && !wait->loud) {
         mgds_line_ride(put->line, &wait->mark);
         put->wait = NULL;
@@ -174,6 +209,11 @@ void mgds_put_wait(struct mgds_put *put, struct mgds_wait *wait)
     end(put, wait);
 }
 
+static bool stands(const struct mgds_step *step)
+{
+    return step->kind == MGDS_STEP_TAKE || step->kind == MGDS_STEP_AWAIT;
+}
+
 /* Those that were put will be passed, and counted then. */
 static void count_put(struct mgds_put *put)
 {
@@ -181,7 +221,7 @@ static void count_put(struct mgds_put *put)
 
     wait->takes = 0;
     for (unsigned i = 0; i < put->n; i++) {
-        wait->takes += put->step[i].kind == MGDS_STEP_TAKE && put->step[i].put;
+        wait->takes += put->step[i].put && stands(&put->step[i]);
         if (put->step[i].kind == MGDS_STEP_WAIT)
             wait->put = put->step[i].put;
     }

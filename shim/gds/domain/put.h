@@ -3,9 +3,9 @@
  * under the engine's lock, where the order of calls is made, and queued without
  * it.
  *
- *   send      PUSH or PACK, FLAG
+ *   send      PUSH, POST or PACK, FLAG
  *   receive   FLAG
- *   wait      TAKE .., WAIT, UNPACK .., FLAG; nothing if there is nothing to be
+ *   wait      TAKE .., WAIT, UNPACK .., AWAIT .., FLAG; nothing if there is nothing to be
  *             waited for: then it is passed with what was put last
  */
 #ifndef MGDS_DOMAIN_PUT_H

@@ -6,6 +6,7 @@
 #include "device/abi.h"
 #include "shim/base/alloc.h"
 #include "shim/gds/domain/engine.h"
+#include "shim/gds/domain/pull.h"
 #include "shim/gds/domain/put.h"
 #include "shim/gds/queue/gstream.h"
 
@@ -59,6 +60,16 @@ void mgds_wait_put(struct mgds_wait *wait)
     mgds_engine_free_later(wait);
 }
 
+static void settle(struct mgds_op *op)
+{
+    if (op->taken)
+        mgds_exchange_taken(op);
+    if (!op->awaiting)
+        return;
+    op->awaiting = false;
+    mgds_pull_release(op);
+}
+
 /* The stream has passed the wait and the copies behind it. */
 static void passed(struct mgds_mark *mark)
 {
@@ -66,8 +77,7 @@ static void passed(struct mgds_mark *mark)
 
     mgds_gstream_passed(wait->line->stream, wait->takes);
     for (unsigned i = 0; i < wait->count; i++)
-        if (wait->op[i]->taken)
-            mgds_exchange_taken(wait->op[i]);
+        settle(wait->op[i]);
     mgds_wait_put(wait);
 }
 
@@ -75,8 +85,17 @@ static void passed(struct mgds_mark *mark)
  * come to: nothing is to be waited for. */
 static bool is_in_order(const struct mgds_op *op, const struct mgds_line *line)
 {
-    return op->send && (op->bounce || op->bytes == 0) && op->line == line &&
-           !op->sync && !op->error;
+    return op->send && (op->bounce || op->bytes == 0 || op->pull) &&
+           op->line == line && !op->sync && !op->error;
+}
+
+/* A stream whose kernels see the word that says that it was copied, which was
+ * not seen yet, waits for that itself. */
+static bool can_await(const struct mgds_op *op, const struct mgds_line *line)
+{
+    return op->pull && !op->moved && !op->error &&
+           mgds_gstream_context(op->line->stream) ==
+               mgds_gstream_context(line->stream);
 }
 
 /* How it will end is known, or finish tells. */
@@ -99,6 +118,8 @@ static void take(struct mgds_op *op, struct mgds_wait *wait,
         miss(op, wait);
         if (op->held)
             mgds_exchange_take(op);
+    } else if (can_await(op, wait->line)) {
+        op->awaiting = true;
     } else if (!is_in_order(op, wait->line)) {
         mgds_exchange_demand(op);
         miss(op, wait);
@@ -140,6 +161,11 @@ static void tell_take(const struct mgds_op *op)
         address = mgds_op_units(op);
         length = op->message->bytes;
         form = MGDS_TAKE_UNITS;
+        if (op->message->pull) {
+            form = MGDS_TAKE_PULL;
+            tell(op->words, MGDS_RECORD_SOURCE, op->message->source);
+            tell(op->words, MGDS_RECORD_DONE, op->message->done);
+        }
     } else if (op->got > 0) {
         first = 1;
         address = (uintptr_t)mgds_bounce_base(op->bounce);

@@ -198,6 +198,13 @@ static void sleep_long(void)
     atomic_store(&mgds_wire.asleep, false);
 }
 
+static void (*chore)(void);
+
+void mgds_wire_chore(void (*work)(void))
+{
+    chore = work;
+}
+
 static void *run(void *arg)
 {
     uint64_t active = mgds_clock_ns(); /* when something was done last */
@@ -214,6 +221,8 @@ static void *run(void *arg)
             sched_yield();
         else
             nap();
+        if (chore)
+            chore();
     }
     return NULL;
 }

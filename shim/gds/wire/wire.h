@@ -11,7 +11,7 @@
  * one at a time, with the WIRE lock held. There they may take COMM and lower
  * locks and may call mgds_wire_post, _hold, _release, _kick and _peer_get;
  * they must be short, and must not call _open, _close, _progress, or MPI or
- * CUDA.
+ * CUDA. A chore is called by our thread alone, in no such context.
  *
  * Order. Messages may overtake each other, those to one peer too.
  */
@@ -125,6 +125,10 @@ void mgds_wire_kick(void);
 typedef int mgds_wire_poll(void *arg);
 int mgds_wire_poller(mgds_wire_poll *poll, void *arg);
 void mgds_wire_poller_end(mgds_wire_poll *poll, void *arg);
+
+/* Called by our thread between its rounds, without any lock: the one thing here
+ * that may call CUDA. Set before the first open. */
+void mgds_wire_chore(void (*chore)(void));
 
 /* One round in the calling thread, unless another is in one: for those who
  * wait on the host. The number of things done; 0 also if not open. Must not

@@ -1,0 +1,252 @@
+/* Memory told to other ends, and mapped from them; see memory.h. */
+#include "shim/gds/domain/memory.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "shim/base/alloc.h"
+#include "shim/base/log.h"
+#include "shim/gds/domain/engine.h"
+#include "shim/gds/domain/mapping.h"
+#include "shim/gds/queue/gstream.h"
+
+/* Both ends of a lane, as this one sees it. */
+struct ends {
+    struct mgds_domain *domain;
+    unsigned rank, index; /* of the other */
+    unsigned own_index;
+};
+
+static struct mgds_lane *lane_of(const struct ends *ends)
+{
+    const struct mgds_domain *domain = ends->domain;
+
+    return mgds_landing_lane(domain->landing, ends->own_index,
+                             domain->base[ends->rank] + ends->index);
+}
+
+static void tell(const struct ends *ends,
+                 const struct mgds_export_handle *handle, bool gone)
+{
+    struct mgds_domain *domain = ends->domain;
+    const struct mgds_exported head = {.domain = domain->id,
+                                       .rank = domain->rank,
+                                       .index = ends->own_index,
+                                       .to_index = ends->index,
+                                       .gone = gone,
+                                       .handle = *handle};
+    const struct mgds_wire_message message = {.kind = MGDS_ENVELOPE_EXPORT,
+                                              .head = &head,
+                                              .head_bytes = sizeof(head)};
+
+    if (!domain->lost[ends->rank])
+        mgds_exchange_post(domain->peer[ends->rank], &message);
+}
+
+/* It is not told twice: what the other end has not answered yet waits. */
+static void tell_gone(const struct ends *ends, struct mgds_mappings *ours)
+{
+    uint64_t stale = mgds_exports_stale();
+    struct mgds_mapping *item = ours->first;
+
+    if (stale == ours->stale)
+        return;
+    ours->stale = stale;
+    while (item) {
+        struct mgds_mapping *next = item->next;
+
+        if (item->state != MGDS_MAPPING_TOLD &&
+            mgds_export_is_stale(item->id)) {
+            if (item->state == MGDS_MAPPING_READY)
+                tell(ends, &item->handle, true);
+            mgds_mapping_drop(ours, item);
+        }
+        item = next;
+    }
+}
+
+bool mgds_memory_is_known(struct mgds_domain *domain, struct mgds_lane *lane,
+                          const struct mgds_xfer *xfer,
+                          const struct mgds_export_handle *handle)
+{
+    const struct ends ends = {domain, (unsigned)xfer->peer, xfer->to_index,
+                              xfer->from_index};
+    struct mgds_mappings *ours = mgds_lane_ours(lane);
+    const struct mgds_mapping *item;
+
+    if (mgds_lane_is_own(lane))
+        return true;
+    tell_gone(&ends, ours);
+    item = mgds_mapping_find(ours, handle->id);
+    if (item)
+        return item->state == MGDS_MAPPING_READY;
+    if (mgds_mapping_add(ours, handle))
+        tell(&ends, handle, false);
+    return false;
+}
+
+void mgds_memory_imported(struct mgds_domain *domain,
+                          const struct mgds_imported *imported)
+{
+    const struct ends ends = {domain, imported->rank, imported->index,
+                              imported->to_index};
+    struct mgds_lane *lane = lane_of(&ends);
+    struct mgds_mappings *ours = lane ? mgds_lane_ours(lane) : NULL;
+    struct mgds_mapping *item =
+        ours ? mgds_mapping_find(ours, imported->export) : NULL;
+
+    if (!item)
+        return;
+    item->state = imported->error ? MGDS_MAPPING_REFUSED : MGDS_MAPPING_READY;
+    if (imported->error == -EBUSY)
+        mgds_mapping_drop(ours, item); /* it may be told again */
+    else
+        ours->stale = 0; /* it may be gone by now */
+}
+
+/* What is to be mapped. */
+
+struct job {
+    struct job *next;
+    struct ends ends; /* with a reference to the domain */
+    struct mgds_export_handle handle;
+};
+
+static struct job *jobs;   /* under the engine's lock */
+static unsigned job_count; /* atomic: read without it, too */
+
+static void answer(const struct ends *ends, uint64_t id, int error)
+{
+    struct mgds_domain *domain = ends->domain;
+    const struct mgds_imported head = {.domain = domain->id,
+                                       .export = id,
+                                       .rank = domain->rank,
+                                       .index = ends->own_index,
+                                       .to_index = ends->index,
+                                       .error = error};
+    const struct mgds_wire_message message = {.kind = MGDS_ENVELOPE_IMPORTED,
+                                              .head = &head,
+                                              .head_bytes = sizeof(head)};
+
+    if (!domain->lost[ends->rank])
+        mgds_exchange_post(domain->peer[ends->rank], &message);
+}
+
+static void add_job(const struct ends *ends,
+                    const struct mgds_export_handle *handle)
+{
+    struct job *job = (struct job *)mgds_calloc(1, sizeof(*job));
+
+    if (!job) {
+        answer(ends, handle->id, -EBUSY);
+        return;
+    }
+    *job = (struct job){.next = jobs, .ends = *ends, .handle = *handle};
+    mgds_domain_get(ends->domain);
+    jobs = job;
+    __atomic_fetch_add(&job_count, 1, __ATOMIC_RELAXED);
+}
+
+static struct job *take_job(void)
+{
+    struct job *job = jobs;
+
+    if (job) {
+        jobs = job->next;
+        __atomic_fetch_sub(&job_count, 1, __ATOMIC_RELAXED);
+    }
+    return job;
+}
+
+void mgds_memory_exported(struct mgds_domain *domain,
+                          const struct mgds_exported *exported)
+{
+    const struct ends ends = {domain, exported->rank, exported->index,
+                              exported->to_index};
+    struct mgds_lane *lane = lane_of(&ends);
+    struct mgds_mappings *theirs;
+    struct mgds_mapping *item;
+
+    if (!mgds_lane_pulls(lane)) {
+        answer(&ends, exported->handle.id, -EXDEV);
+        return;
+    }
+    theirs = mgds_lane_theirs(lane);
+    item = mgds_mapping_find(theirs, exported->handle.id);
+    if (exported->gone && item)
+        mgds_mapping_drop(theirs, item);
+    if (!exported->gone && !item)
+        add_job(&ends, &exported->handle);
+}
+
+/* Under the lock: the import is the lane's. */
+static int keep(struct mgds_lane *lane, const struct mgds_export_handle *handle,
+                struct mgds_import *import)
+{
+    struct mgds_mappings *theirs = mgds_lane_theirs(lane);
+    struct mgds_mapping *item = mgds_mapping_find(theirs, handle->id);
+
+    if (!item)
+        item = mgds_mapping_add(theirs, handle);
+    if (!item || item->import) {
+        mgds_import_put(import);
+        return item ? 0 : -EBUSY;
+    }
+    item->import = import;
+    item->state = MGDS_MAPPING_READY;
+    return 0;
+}
+
+static void map(const struct job *job)
+{
+    const struct ends *ends = &job->ends;
+    const struct mgds_gstream *stream =
+        ends->domain->stream[ends->own_index];
+    struct mgds_import *import;
+    int rc = mgds_import_create(&import, mgds_gstream_context(stream),
+                                &job->handle);
+
+    if (rc < 0) {
+        errno = -rc;
+        mgds_debug("memory of rank %u cannot be mapped: %m: its messages are "
+                   "staged",
+                   ends->rank);
+    }
+    mgds_engine_enter();
+    if (rc == 0)
+        rc = keep(lane_of(ends), &job->handle, import);
+    answer(ends, job->handle.id, rc);
+    mgds_engine_leave();
+}
+
+void mgds_memory_map(void)
+{
+    struct job *job;
+
+    while (__atomic_load_n(&job_count, __ATOMIC_RELAXED) > 0) {
+        mgds_engine_enter();
+        job = take_job();
+        mgds_engine_leave();
+        if (!job)
+            return;
+        map(job);
+        mgds_domain_put(job->ends.domain);
+        free(job);
+    }
+}
+
+void mgds_memory_fini(void)
+{
+    struct job *job;
+
+    do {
+        mgds_engine_enter();
+        job = take_job();
+        mgds_engine_leave();
+        if (job)
+            mgds_domain_put(job->ends.domain);
+        free(job);
+    } while (job);
+    mgds_imports_fini();
+    mgds_exports_fini();
+}

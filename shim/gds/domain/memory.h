@@ -1,0 +1,38 @@
+/*
+ * GPU memory of one end of a lane that the other end has mapped: told (EXPORT)
+ * before the first message from it, mapped in a host call of the other program,
+ * who then says so (IMPORTED). Until then messages are staged: none depends on
+ * a mapping. Memory that is gone is told as well, and let go.
+ *
+ * All but map and fini are called under the engine's lock.
+ */
+#ifndef MGDS_DOMAIN_MEMORY_H
+#define MGDS_DOMAIN_MEMORY_H
+
+#include <stdbool.h>
+
+#include "shim/gds/domain/envelope.h"
+
+struct mgds_domain;
+struct mgds_lane;
+struct mgds_xfer;
+
+/* Has the other end mapped it? Else it is told, once. */
+bool mgds_memory_is_known(struct mgds_domain *domain, struct mgds_lane *lane,
+                          const struct mgds_xfer *xfer,
+                          const struct mgds_export_handle *handle);
+
+/* Envelopes of a rank that the domain knows. */
+void mgds_memory_exported(struct mgds_domain *domain,
+                          const struct mgds_exported *exported);
+void mgds_memory_imported(struct mgds_domain *domain,
+                          const struct mgds_imported *imported);
+
+/* Maps what was told: in a host call, without a lock. Costs a load if there is
+ * nothing. */
+void mgds_memory_map(void);
+
+/* What was told and not mapped is forgotten; mappings are closed. */
+void mgds_memory_fini(void);
+
+#endif

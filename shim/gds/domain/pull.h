@@ -1,0 +1,76 @@
+/*
+ * Messages that their receivers copy, GPU to GPU: what both ends must know, and
+ * when somebody else than the receiver's stream has to do it.
+ *
+ * Only of memory that the receiver has mapped already (memory.h).
+ *
+ *   sender                                    receiver
+ *   its stream comes: POST, the unit of the   held, till a wait takes it: TAKE
+ *   place there carries the serial              waits for the unit, copies,
+ *   its wait: AWAIT, until the word here      sets the word there
+ *   carries the serial
+ *   TAKEN: done                        <----  the stream has passed the TAKE
+ *
+ * Late. A send whose stream has come to it and that is not done soon says so
+ * (REACHED). If the receive's stream has come to that, too, the message is
+ * fetched (fetch.h): at once if no wait has taken it over, else when that
+ * stream does not move. So streams that stand for each other's sends go on,
+ * whatever the order in which their waits come.
+ *
+ *   word of      written by                    what is visible before
+ *   the unit     the sender's stream (POST)    the message, system
+ *   the word     who copies, at its end        all of it was read
+ *   the claim    who copies: TAKE or fetch     over: it is in the buffer, GPU
+ *
+ * A word is given back when no AWAIT and no receiver will look at it.
+ *
+ * All functions but those that say so are called under the engine's lock.
+ */
+#ifndef MGDS_DOMAIN_PULL_H
+#define MGDS_DOMAIN_PULL_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "shim/gds/domain/envelope.h"
+
+struct mgds_domain;
+struct mgds_message;
+struct mgds_op;
+struct mgds_xfer;
+
+/* A send that is about to be made: reserves what it needs, if its receiver may
+ * copy it. Without the lock: may ask the driver. */
+void mgds_pull_try(struct mgds_op *op, struct mgds_domain *domain,
+                   const struct mgds_xfer *xfer);
+/* It was not made. Without the lock. */
+void mgds_pull_cancel(struct mgds_op *op);
+/* Gives the word back if nobody looks at it any more. */
+void mgds_pull_release(struct mgds_op *op);
+
+/* What the RTS says of it. */
+void mgds_pull_describe(const struct mgds_op *op, struct mgds_rts *rts);
+/* What it said. */
+void mgds_pull_arrived(struct mgds_message *message,
+                       const struct mgds_rts *rts);
+/* The record goes. */
+void mgds_pull_forget(struct mgds_message *message);
+
+/* The sender's stream has come to it. */
+void mgds_pull_posted(struct mgds_op *op);
+/* The sender's stream has come to that message. */
+void mgds_pull_reached(struct mgds_domain *domain, int source, uint64_t number);
+/* A receive has changed: is it to be fetched? */
+void mgds_pull_consider(struct mgds_op *op);
+/* It is not late any more. */
+void mgds_pull_settled(struct mgds_op *op);
+
+/* Whether something is late: any thread, without the lock. */
+bool mgds_pulls_due(void);
+/* Says so, or has it fetched. */
+void mgds_pulls_look(void);
+
+/* Nothing is kept any more. */
+void mgds_pulls_fini(void);
+
+#endif
