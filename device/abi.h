@@ -41,17 +41,17 @@ struct mgds_flag_args {
 };
 MGDS_STATIC_ASSERT(sizeof(struct mgds_flag_args) == 40, "five words");
 
-/* What the push and take kernels of one stream have in its GPU's own memory; 0
- * when made. */
+/* What the push, take and pull kernels of one stream have in its GPU's own
+ * memory; 0 when made. */
 struct mgds_cell {
     uint64_t passed; /* the value of the last take that is through */
     uint32_t ticket; /* 0 before a launch and after it */
     uint32_t reserved;
-    /* What the first block of a take has read in the record, for the others:
-     * units of one such value and the turn of the launch. */
-    uint64_t found[3][2];
+    /* What the first block of a take has found out, for the others: units of
+     * one such value and the turn of the launch. */
+    uint64_t found[7][2];
 };
-MGDS_STATIC_ASSERT(sizeof(struct mgds_cell) == 64, "a line");
+MGDS_STATIC_ASSERT(sizeof(struct mgds_cell) == 128, "two lines");
 
 /* mgds_push_kernel: any number of blocks; more than one need `cell`, a struct
  * mgds_cell, if flag is not 0. The bytes of src go, with the serial, as units
@@ -74,16 +74,23 @@ MGDS_STATIC_ASSERT(sizeof(struct mgds_push_args) == 64, "eight words");
 /* In the first word of a record: nothing will come. */
 #define MGDS_TAKE_NONE UINT64_MAX
 
-enum mgds_take_form { MGDS_TAKE_UNITS, MGDS_TAKE_BYTES };
+enum mgds_take_form {
+    MGDS_TAKE_UNITS,
+    MGDS_TAKE_BYTES,
+    MGDS_TAKE_PULL, /* for mgds_pull_kernel alone */
+};
 
 /* Words of a record: none of them is 0 when it is known, so that they may be
- * written, and read all at once, in any order. */
+ * written, and read all at once, in any order. The last two are of form PULL
+ * alone; two between are not the kernels'. */
 enum {
     MGDS_RECORD_SERIAL, /* or any number but 0 and NONE; or NONE */
     MGDS_RECORD_ADDRESS,
     MGDS_RECORD_LENGTH, /* and 1 */
     MGDS_RECORD_FORM,   /* and 1 */
-    MGDS_RECORD_WORDS
+    MGDS_RECORD_WORDS,
+    MGDS_RECORD_SOURCE = 6,
+    MGDS_RECORD_DONE = 7
 };
 
 /* How many units a thread of a take loads at once. */
@@ -119,6 +126,82 @@ struct mgds_take_args {
     uint64_t value;
 };
 MGDS_STATIC_ASSERT(sizeof(struct mgds_take_args) == 104, "thirteen words");
+
+/* Who copies a message that several launches could: words of the GPU's own
+ * memory, never set to 0. Their values are generations: not 0, and none is used
+ * twice with one claim, so the next begins when all launches with the last one
+ * are through. `owner` is the generation when a launch has begun to copy, and
+ * `over` when all its data is visible to the GPU. */
+struct mgds_claim {
+    uint64_t owner;
+    uint64_t over;
+};
+MGDS_STATIC_ASSERT(sizeof(struct mgds_claim) == 16, "two words");
+
+/* mgds_pull_kernel, the take of long messages: any number of blocks; more than
+ * one, and a claim, need `cell` and `turn`. What is in units or in plain bytes
+ * it takes as mgds_take_kernel does, claim or not. Else the message is in the
+ * sender's memory, at `source`, as mapped here: with `source` not 0, or as a
+ * record of form PULL says. Then `units` (or the record's address) is one unit,
+ * whose word becomes the serial when the bytes may be read: it waits for that,
+ * and copies what fits. At the end *done = serial, if done is not 0: all that
+ * it read there it has read.
+ *
+ * If `claim`, a struct mgds_claim, is not 0, others may copy the same message
+ * with the same generation `gen`: the first to come when it is there does.
+ * Whoever is not the first waits until the data is visible to it, and leaves
+ * `done` alone. Who has copied is looked up before the unit, which may be
+ * another message's by then; but a record is waited for in any case. */
+struct mgds_pull_args {
+    struct mgds_take_args take;
+    uint64_t source;
+    uint64_t done;
+    uint64_t claim;
+    uint64_t gen;
+};
+MGDS_STATIC_ASSERT(sizeof(struct mgds_pull_args) == 136, "seventeen words");
+
+/* mgds_post_kernel: one thread. *ready = serial, the word of a unit: what the
+ * stream did before is there for who acquires it. Then *flag = value, if flag
+ * is not 0. */
+struct mgds_post_args {
+    uint64_t ready;
+    uint64_t serial;
+    uint64_t flag;
+    uint64_t value;
+};
+MGDS_STATIC_ASSERT(sizeof(struct mgds_post_args) == 32, "four words");
+
+/* mgds_await_kernel, and mgds_few_awaits_kernel for up to MGDS_AWAIT_FEW, which
+ * has less to carry: one block, any number of threads. Waits until each of
+ * `count` words, in the GPU's own memory, is its value; gives up when the word
+ * at `abort` (host memory, may be 0) is not 0. Then, in any case, *flag =
+ * value, if flag is not 0. */
+struct mgds_await_head {
+    uint64_t abort;
+    uint64_t flag;
+    uint64_t value;
+    uint64_t count;
+};
+
+struct mgds_await_item {
+    uint64_t word;
+    uint64_t value;
+};
+
+enum { MGDS_AWAIT_FEW = 14, MGDS_AWAIT_MOST = 250 };
+
+struct mgds_few_awaits_args {
+    struct mgds_await_head head;
+    struct mgds_await_item item[MGDS_AWAIT_FEW];
+};
+MGDS_STATIC_ASSERT(sizeof(struct mgds_few_awaits_args) == 256, "32 words");
+
+struct mgds_await_args {
+    struct mgds_await_head head;
+    struct mgds_await_item item[MGDS_AWAIT_MOST];
+};
+MGDS_STATIC_ASSERT(sizeof(struct mgds_await_args) == 4032, "504 words");
 
 /* mgds_tell_kernel: one thread. *to = *from, a word of the GPU's own memory,
  * then *done = number. */

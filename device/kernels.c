@@ -4,6 +4,8 @@
 #include "device/kernels/copy.h"
 #include "device/kernels/flag.h"
 #include "device/kernels/pack.h"
+#include "device/kernels/post.h"
+#include "device/kernels/pull.h"
 #include "device/kernels/ring.h"
 #include "device/kernels/takes.h"
 
@@ -12,11 +14,15 @@
 struct mgds_mem_window mgds_mem_window;
 
 static const struct mgds_kernel kernels[] = {
+    MGDS_KERNEL_ROW(mgds_await_kernel, struct mgds_await_args),
     MGDS_KERNEL_ROW(mgds_copies_kernel, struct mgds_copies_args),
     MGDS_KERNEL_ROW(mgds_copy_kernel, struct mgds_copy_args),
+    MGDS_KERNEL_ROW(mgds_few_awaits_kernel, struct mgds_few_awaits_args),
     MGDS_KERNEL_ROW(mgds_few_takes_kernel, struct mgds_few_takes_args),
     MGDS_KERNEL_ROW(mgds_flag_kernel, struct mgds_flag_args),
     MGDS_KERNEL_ROW(mgds_pack_kernel, struct mgds_pack_args),
+    MGDS_KERNEL_ROW(mgds_post_kernel, struct mgds_post_args),
+    MGDS_KERNEL_ROW(mgds_pull_kernel, struct mgds_pull_args),
     MGDS_KERNEL_ROW(mgds_push_kernel, struct mgds_push_args),
     MGDS_KERNEL_ROW(mgds_take_kernel, struct mgds_take_args),
     MGDS_KERNEL_ROW(mgds_tell_kernel, struct mgds_tell_args),

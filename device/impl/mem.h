@@ -156,6 +156,25 @@ MGDS_FN uint32_t mgds_add_gpu32(uint32_t *p, uint32_t v)
     return before;
 }
 
+/* The value before, which this one takes the place of; as above. */
+MGDS_FN uint64_t mgds_exchange_gpu64(uint64_t *p, uint64_t v)
+{
+    uint64_t before;
+    asm volatile("atom.acq_rel.gpu.global.exch.b64 %0, [%1], %2;"
+                 : "=l"(before)
+                 : "l"(p), "l"(v)
+                 : "memory");
+    return before;
+}
+
+/* As mgds_store_release64, for threads of this GPU: what they cannot see need
+ * not have come where it goes. */
+MGDS_FN void mgds_store_release_gpu64(uint64_t *p, uint64_t v)
+{
+    asm volatile("st.release.gpu.global.u64 [%0], %1;" ::"l"(p), "l"(v)
+                 : "memory");
+}
+
 /* A unit goes and comes whole, as one 16-byte access: whoever reads the word
  * has the data of the same store. PTX promises that of .b128, which is one
  * scalar, and not of vectors. No order with anything else. */
@@ -354,6 +373,17 @@ MGDS_FN uint32_t mgds_add_gpu32(uint32_t *p, uint32_t v)
 {
     return __atomic_fetch_add((uint32_t *)mgds_mem_word(p), v,
                               __ATOMIC_ACQ_REL);
+}
+
+MGDS_FN uint64_t mgds_exchange_gpu64(uint64_t *p, uint64_t v)
+{
+    return __atomic_exchange_n((uint64_t *)mgds_mem_word(p), v,
+                               __ATOMIC_ACQ_REL);
+}
+
+MGDS_FN void mgds_store_release_gpu64(uint64_t *p, uint64_t v)
+{
+    mgds_store_release64(p, v);
 }
 
 /* Two halves here: the word is stored last and loaded first, which gives the

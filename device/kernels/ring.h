@@ -100,13 +100,13 @@ MGDS_FN void mgds_push_kernel_body(const struct mgds_self *self,
 /* False if it was told to give up. A read of the abort word crosses the host
  * link, which takes as long as a message, and many of them much longer: one
  * thread of a warp reads it, seldom. */
-MGDS_FN int mgds_take_stands(const struct mgds_self *self,
-                             const struct mgds_take_args *a, uint32_t polls)
+MGDS_FN int mgds_take_stands(const struct mgds_self *self, uint64_t abort,
+                             uint32_t polls)
 {
-    const uint64_t *abort = (const uint64_t *)(uintptr_t)a->abort;
+    const uint64_t *word = (const uint64_t *)(uintptr_t)abort;
 
-    if (abort && polls % MGDS_TAKE_ABORT == MGDS_TAKE_ABORT - 1 &&
-        mgds_load_once64(abort))
+    if (word && polls % MGDS_TAKE_ABORT == MGDS_TAKE_ABORT - 1 &&
+        mgds_load_once64(word))
         return 0;
     mgds_self_pause(self);
     return 1;
@@ -152,7 +152,15 @@ MGDS_FN struct mgds_take_source mgds_take_glance(const struct mgds_take_args *a)
     return at;
 }
 
-/* at: what a glance has shown. Plain bytes were there before the record. */
+/* Plain bytes were there before the record. */
+MGDS_FN void mgds_take_trust(const struct mgds_take_args *a,
+                             const struct mgds_take_source *at)
+{
+    if (at->form == MGDS_TAKE_BYTES)
+        mgds_load_acquire64((const uint64_t *)(uintptr_t)a->record);
+}
+
+/* at: what a glance has shown. */
 MGDS_FN void mgds_take_find(const struct mgds_self *self,
                             const struct mgds_take_args *a,
                             struct mgds_take_source *at)
@@ -162,13 +170,12 @@ MGDS_FN void mgds_take_find(const struct mgds_self *self,
     while (at->serial == 0) {
         if (polls == 0)
             mgds_take_call(self, a);
-        if (mgds_take_stands(self, a, polls++))
+        if (mgds_take_stands(self, a->abort, polls++))
             *at = mgds_take_glance(a);
         else
             at->serial = MGDS_TAKE_NONE;
     }
-    if (at->form == MGDS_TAKE_BYTES)
-        mgds_load_acquire64((const uint64_t *)(uintptr_t)a->record);
+    mgds_take_trust(a, at);
 }
 
 MGDS_FN struct mgds_unit *mgds_take_found(const struct mgds_take_args *a,
@@ -179,37 +186,46 @@ MGDS_FN struct mgds_unit *mgds_take_found(const struct mgds_take_args *a,
     return (struct mgds_unit *)(void *)cell->found[i];
 }
 
-/* For the other blocks: the record is read once for all. */
-MGDS_FN void mgds_take_share(const struct mgds_take_args *a,
-                             const struct mgds_take_source *at)
+/* One of the values that the first block has found out, for the others. */
+MGDS_FN void mgds_take_share_one(const struct mgds_take_args *a, unsigned i,
+                                 uint64_t value)
 {
-    const uint64_t values[] = {at->serial, at->from, 2 * at->length + at->form};
+    struct mgds_unit v = {value, a->turn};
 
-    for (unsigned i = 0; i < 3; i++) {
-        struct mgds_unit v = {values[i], a->turn};
-
-        mgds_store_unit(mgds_take_found(a, i), v);
-    }
+    mgds_store_unit(mgds_take_found(a, i), v);
 }
 
 /* Blocks start in the order of their numbers: the first one is there. */
+MGDS_FN uint64_t mgds_take_hear_one(const struct mgds_self *self,
+                                    const struct mgds_take_args *a, unsigned i)
+{
+    struct mgds_unit v = mgds_load_unit(mgds_take_found(a, i));
+
+    for (; v.word != a->turn; v = mgds_load_unit(mgds_take_found(a, i)))
+        mgds_self_pause(self);
+    return v.data;
+}
+
+/* The record is read once for all. */
+MGDS_FN void mgds_take_share(const struct mgds_take_args *a,
+                             const struct mgds_take_source *at)
+{
+    mgds_take_share_one(a, 0, at->serial);
+    mgds_take_share_one(a, 1, at->from);
+    mgds_take_share_one(a, 2, 4 * at->length + at->form);
+}
+
 MGDS_FN struct mgds_take_source mgds_take_hear(const struct mgds_self *self,
                                                const struct mgds_take_args *a)
 {
     struct mgds_take_source at;
-    uint64_t values[3];
+    uint64_t both;
 
-    for (unsigned i = 0; i < 3; i++) {
-        struct mgds_unit v = mgds_load_unit(mgds_take_found(a, i));
-
-        for (; v.word != a->turn; v = mgds_load_unit(mgds_take_found(a, i)))
-            mgds_self_pause(self);
-        values[i] = v.data;
-    }
-    at.serial = values[0];
-    at.from = values[1];
-    at.length = values[2] / 2;
-    at.form = values[2] % 2;
+    at.serial = mgds_take_hear_one(self, a, 0);
+    at.from = mgds_take_hear_one(self, a, 1);
+    both = mgds_take_hear_one(self, a, 2);
+    at.length = both / 4;
+    at.form = both % 4;
     return at;
 }
 
@@ -282,7 +298,7 @@ MGDS_FN void mgds_take_units(const struct mgds_self *self,
         uint32_t polls = 0;
 
         while (!mgds_take_ahead(at, i, step, v))
-            if (!mgds_take_stands(self, a, polls++))
+            if (!mgds_take_stands(self, a->abort, polls++))
                 return;
         for (unsigned k = 0; k < MGDS_TAKE_AHEAD; k++, i += step)
             if (8 * i < bytes)
@@ -311,13 +327,24 @@ MGDS_FN void mgds_take_bytes(const struct mgds_self *self,
     }
 }
 
-MGDS_FN void mgds_take_end(const struct mgds_self *self,
-                           const struct mgds_take_args *a)
+MGDS_FN void mgds_take_what(const struct mgds_self *self,
+                            const struct mgds_take_args *a,
+                            const struct mgds_take_source *at)
+{
+    if (at->serial == MGDS_TAKE_NONE)
+        return;
+    if (at->form == MGDS_TAKE_UNITS)
+        mgds_take_units(self, a, at);
+    else
+        mgds_take_bytes(self, a, at);
+}
+
+/* By the last thread of all. */
+MGDS_FN void mgds_take_tell(const struct mgds_take_args *a)
 {
     struct mgds_cell *cell = (struct mgds_cell *)(uintptr_t)a->cell;
 
-    mgds_grid_ready();
-    if (!a->value || !mgds_ring_is_last(self, cell))
+    if (!a->value)
         return;
     /* only that the units were read: the data is the stream's own affair */
     if (cell)
@@ -326,17 +353,22 @@ MGDS_FN void mgds_take_end(const struct mgds_self *self,
         mgds_store_release64((uint64_t *)(uintptr_t)a->flag, a->value);
 }
 
+MGDS_FN void mgds_take_end(const struct mgds_self *self,
+                           const struct mgds_take_args *a)
+{
+    struct mgds_cell *cell = (struct mgds_cell *)(uintptr_t)a->cell;
+
+    mgds_grid_ready();
+    if (a->value && mgds_ring_is_last(self, cell))
+        mgds_take_tell(a);
+}
+
 MGDS_FN void mgds_take_kernel_body(const struct mgds_self *self,
                                    const struct mgds_take_args *a)
 {
     struct mgds_take_source at = mgds_take_look(self, a);
 
-    if (at.serial != MGDS_TAKE_NONE) {
-        if (at.form == MGDS_TAKE_UNITS)
-            mgds_take_units(self, a, &at);
-        else
-            mgds_take_bytes(self, a, &at);
-    }
+    mgds_take_what(self, a, &at);
     mgds_take_end(self, a);
 }
 

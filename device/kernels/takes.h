@@ -104,13 +104,8 @@ MGDS_FN void mgds_takes_one(const struct mgds_self *self,
         at = mgds_take_glance(&one);
         mgds_take_find(self, &one, &at);
     }
-    if (at.serial == MGDS_TAKE_NONE ||
-        mgds_takes_is_long(&at, pass->lanes) != pass->longs)
-        return;
-    if (at.form == MGDS_TAKE_UNITS)
-        mgds_take_units(self, &one, &at);
-    else
-        mgds_take_bytes(self, &one, &at);
+    if (mgds_takes_is_long(&at, pass->lanes) == pass->longs)
+        mgds_take_what(self, &one, &at);
 }
 
 /* How many threads each of the messages can have: a power of two. */

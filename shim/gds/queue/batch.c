@@ -25,7 +25,15 @@ static bool is_take(const struct mgds_steps_to *to,
                     const struct mgds_step *step)
 {
     (void)to;
-    return step->kind == MGDS_STEP_TAKE && length_of(step) <= SHORT;
+    return step->kind == MGDS_STEP_TAKE && !mgds_steps_is_long(step) &&
+           length_of(step) <= SHORT;
+}
+
+static bool is_await(const struct mgds_steps_to *to,
+                     const struct mgds_step *step)
+{
+    (void)to;
+    return step->kind == MGDS_STEP_AWAIT;
 }
 
 /* Into memory of the stream's own context: that of others may be reached in
@@ -54,33 +62,87 @@ static unsigned run_of(const struct mgds_steps_to *to,
     return n;
 }
 
+struct batch {
+    is_of_batch *is;
+    unsigned least, most;
+    bool flag; /* goes with it */
+};
+
+static struct batch batch_of(const struct mgds_steps_to *to,
+                             const struct mgds_step *first)
+{
+    if (is_await(to, first))
+        return (struct batch){is_await, 1, MGDS_AWAIT_MOST, true};
+    if (is_take(to, first))
+        return (struct batch){is_take, 2, MGDS_TAKES_MOST, true};
+    return (struct batch){is_dense_unpack, 2, MGDS_COPIES_MOST, false};
+}
+
 unsigned mgds_batch_count(const struct mgds_steps_to *to,
                           const struct mgds_step *steps, unsigned count)
 {
-    bool takes = is_take(to, steps);
-    unsigned most = takes ? MGDS_TAKES_MOST : MGDS_COPIES_MOST;
-    unsigned n = run_of(to, steps, count < most ? count : most,
-                        takes ? is_take : is_dense_unpack);
+    struct batch batch = batch_of(to, steps);
+    unsigned n =
+        run_of(to, steps, count < batch.most ? count : batch.most, batch.is);
 
-    if (n < 2)
+    if (n < batch.least)
         return 0;
-    return n + (takes && n < count && steps[n].kind == MGDS_STEP_FLAG);
+    return n + (batch.flag && n < count && steps[n].kind == MGDS_STEP_FLAG);
+}
+
+static unsigned warps_for(uint64_t work)
+{
+    unsigned threads = WARP;
+
+    while (threads < work && threads < MGDS_TAKE_THREADS)
+        threads *= 2;
+    return threads;
+}
+
+static void mark(struct mgds_step *steps, unsigned count)
+{
+    for (unsigned i = 0; i < count; i++)
+        steps[i].put = true;
+}
+
+static int queue_awaits(const struct mgds_steps_to *to, struct mgds_step *steps,
+                        unsigned count)
+{
+    struct mgds_kernel_handle *kernel = to->depot->awaits;
+    struct mgds_await_args args = {.head = {.abort = (uintptr_t)to->abort}};
+    int rc;
+
+    for (unsigned i = 0; i < count; i++) {
+        if (is_await(to, &steps[i])) {
+            args.item[args.head.count++] = (struct mgds_await_item){
+                (uintptr_t)steps[i].word, steps[i].value};
+        } else {
+            args.head.flag = (uintptr_t)steps[i].word;
+            args.head.value = steps[i].value;
+        }
+    }
+    if (args.head.count <= MGDS_AWAIT_FEW)
+        kernel = to->depot->few_awaits;
+    rc = mgds_kernel_launch(kernel, to->stream, 1, warps_for(args.head.count),
+                            &args);
+    if (rc < 0)
+        return rc;
+    mark(steps, count);
+    mgds_count(queue_launches);
+    return 0;
 }
 
 /* A thread for a unit of a ring, as far as that goes. */
 static unsigned threads_for(const struct mgds_takes_args *args)
 {
     uint64_t units = 0;
-    unsigned threads = WARP;
 
     for (unsigned i = 0; i < args->head.count; i++) {
         const struct mgds_takes_item *item = &args->item[i];
 
         units += 1 + (item->serial ? item->length : item->bytes) / 8;
     }
-    while (threads < units && threads < MGDS_TAKE_THREADS)
-        threads *= 2;
-    return threads;
+    return warps_for(units);
 }
 
 /* A message whose memory the program has freed is thrown away. */
@@ -123,8 +185,7 @@ static int queue_takes(const struct mgds_steps_to *to, struct mgds_step *steps,
     rc = mgds_kernel_launch(kernel, to->stream, 1, threads_for(&args), &args);
     if (rc < 0)
         return rc;
-    for (unsigned i = 0; i < count; i++)
-        steps[i].put = true;
+    mark(steps, count);
     mgds_count(queue_launches);
     return lost;
 }
@@ -187,6 +248,8 @@ static int queue_copies(const struct mgds_steps_to *to, struct mgds_step *steps,
 int mgds_batch_queue(const struct mgds_steps_to *to, struct mgds_step *steps,
                      unsigned count)
 {
+    if (is_await(to, steps))
+        return queue_awaits(to, steps, count);
     return is_take(to, steps) ? queue_takes(to, steps, count)
                               : queue_copies(to, steps, count);
 }

@@ -1,12 +1,13 @@
-/* Steps that go to the GPU together: takes, or copies up of dense buffers, that
- * follow each other in a list, as those of a Waitall do. */
+/* Steps that go to the GPU together: takes of short messages, waits until the
+ * receiver has read long ones, or copies up of dense buffers, that follow each
+ * other in a list, as those of a Waitall do. */
 #ifndef MGDS_QUEUE_BATCH_H
 #define MGDS_QUEUE_BATCH_H
 
 #include "shim/gds/queue/steps.h"
 
-/* How many of the first steps are one launch: 0 or more than 1. Takes have the
- * flag behind them in it. */
+/* How many of the first steps are one launch: 0, or more than 1, or one AWAIT.
+ * Takes and awaits have the flag behind them in it. */
 unsigned mgds_batch_count(const struct mgds_steps_to *to,
                           const struct mgds_step *steps, unsigned count);
 

@@ -22,8 +22,9 @@ static struct mgds_depot *depots; /* under depots_lock */
 static void destroy(struct mgds_depot *depot)
 {
     struct mgds_kernel_handle *const kernels[] = {
-        depot->copies, depot->tell, depot->few_takes, depot->takes,
-        depot->take,   depot->push, depot->flag,      depot->copy};
+        depot->few_awaits, depot->awaits, depot->pull,      depot->post,
+        depot->copies,     depot->tell,   depot->few_takes, depot->takes,
+        depot->take,       depot->push,   depot->flag,      depot->copy};
 
     for (unsigned i = 0; i < sizeof(kernels) / sizeof(kernels[0]); i++)
         if (kernels[i])
@@ -61,7 +62,11 @@ static int load(struct mgds_depot *depot)
                    {&depot->takes, "mgds_takes_kernel"},
                    {&depot->few_takes, "mgds_few_takes_kernel"},
                    {&depot->tell, "mgds_tell_kernel"},
-                   {&depot->copies, "mgds_copies_kernel"}};
+                   {&depot->copies, "mgds_copies_kernel"},
+                   {&depot->post, "mgds_post_kernel"},
+                   {&depot->pull, "mgds_pull_kernel"},
+                   {&depot->awaits, "mgds_await_kernel"},
+                   {&depot->few_awaits, "mgds_few_awaits_kernel"}};
     int rc = 0;
 
     for (unsigned i = 0; i < sizeof(kernels) / sizeof(kernels[0]) && rc == 0;
@@ -82,6 +87,10 @@ static int launch_once(struct mgds_depot *depot)
     static const struct mgds_take_args take = {.serial = MGDS_TAKE_NONE};
     static const struct mgds_takes_args takes;
     static const struct mgds_copies_args copies;
+    static const struct mgds_pull_args pull = {
+        .take = {.serial = MGDS_TAKE_NONE}};
+    static const struct mgds_await_args awaits;
+    const struct mgds_post_args post = {.ready = (uintptr_t)&depot->trial[1]};
     const struct mgds_tell_args tell = {.from = (uintptr_t)&depot->trial[1],
                                         .to = (uintptr_t)&depot->trial[1],
                                         .done = (uintptr_t)&depot->trial[2]};
@@ -91,7 +100,9 @@ static int launch_once(struct mgds_depot *depot)
     } launches[] = {{depot->copy, &copy},     {depot->flag, &flag},
                     {depot->push, &push},     {depot->take, &take},
                     {depot->takes, &takes},   {depot->few_takes, &takes},
-                    {depot->copies, &copies}, {depot->tell, &tell}};
+                    {depot->copies, &copies}, {depot->tell, &tell},
+                    {depot->post, &post},     {depot->pull, &pull},
+                    {depot->awaits, &awaits}, {depot->few_awaits, &awaits}};
     int rc = 0;
 
     for (unsigned i = 0; i < sizeof(launches) / sizeof(launches[0]) && rc == 0;

@@ -19,7 +19,9 @@ struct mgds_depot {
     struct mgds_context *ctx;
     struct mgds_stage *stage; /* has the pack kernel */
     struct mgds_kernel_handle *copy, *flag, *push, *take, *tell;
+    struct mgds_kernel_handle *post, *pull;
     struct mgds_kernel_handle *takes, *few_takes, *copies; /* batch.h */
+    struct mgds_kernel_handle *awaits, *few_awaits;
     struct mgds_words *words;
     uint64_t *trial; /* a line that a memory operation was tried on */
     unsigned width;  /* of memory operations; 0: kernels wait */

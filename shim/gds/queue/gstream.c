@@ -18,23 +18,32 @@
 #include "shim/gds/queue/steps.h"
 #include "shim/gds/stage/shell.h"
 
-/* Of a kernel that waits for a message: what 64 KiB gain by more was measured
- * to be nothing. */
-enum { BLOCKS = 8 };
+/* Of a kernel that waits for a message in a ring: what 64 KiB gain by more was
+ * measured to be nothing. One that copies a long message fills the link. */
+enum { BLOCKS = 8, LONG_BLOCKS = 32 };
+
+/* The stream's own memory on the GPU, 0 when made. */
+struct own {
+    struct mgds_cell stream;  /* of kernels on the program's stream */
+    struct mgds_cell fetches; /* of those on ours */
+    struct mgds_claim claim[MGDS_GSTREAM_CLAIMS];
+};
 
 struct mgds_gstream {
     void *native;
     pthread_t maker; /* the thread that a per-thread stream is of */
     struct mgds_depot *depot;
-    struct mgds_shared *own; /* GPU memory: a struct mgds_cell; or NULL */
+    struct mgds_shared *own; /* GPU memory: a struct own; or NULL */
     unsigned blocks;         /* granted to kernels that wait; 0: one each */
     uint64_t *line;          /* [0]: the abort word */
     uint64_t beside;         /* atomic: devices of its sides, a bit each */
     uint64_t gated;          /* atomic: those that the gate was told of */
     uint64_t ticket;         /* atomic: the next to be given */
-    unsigned refs;           /* atomic */
-    unsigned waits;          /* atomic: put and not passed */
-    int error;               /* atomic */
+    uint64_t fetched;        /* atomic: how often */
+    uint64_t claimed[MGDS_GSTREAM_CLAIMS / 64]; /* atomic: a bit each */
+    unsigned refs;                              /* atomic */
+    unsigned waits;                             /* atomic: put and not passed */
+    int error;                                  /* atomic */
     struct mgds_lock launch;
     pthread_cond_t turned;
     struct mgds_side *sides; /* atomic; grows in front */
@@ -48,6 +57,15 @@ struct mgds_context *mgds_gstream_context(const struct mgds_gstream *stream)
     return stream->depot->ctx;
 }
 
+/* Fewer where other streams have most of what there is. */
+static unsigned grant_blocks(const struct mgds_context *ctx)
+{
+    unsigned processors = mgds_kernel_processors(ctx);
+    unsigned blocks = mgds_gate_grant(ctx->device, LONG_BLOCKS, processors);
+
+    return blocks ? blocks : mgds_gate_grant(ctx->device, BLOCKS, processors);
+}
+
 /* Without memory of its own a stream tells all in host memory, and each of its
  * kernels is one block. */
 static void equip(struct mgds_gstream *stream)
@@ -57,10 +75,9 @@ static void equip(struct mgds_gstream *stream)
 
     if (!mgds_gstream_has_kernels(stream))
         return;
-    rc = mgds_shared_create(&stream->own, ctx, sizeof(struct mgds_cell));
+    rc = mgds_shared_create(&stream->own, ctx, sizeof(struct own));
     if (rc == 0) {
-        stream->blocks =
-            mgds_gate_grant(ctx->device, BLOCKS, mgds_kernel_processors(ctx));
+        stream->blocks = grant_blocks(ctx);
         return;
     }
     errno = -rc;
@@ -285,7 +302,8 @@ uint64_t mgds_gstream_ticket(struct mgds_gstream *stream)
 
 static bool stands(const struct mgds_step *step)
 {
-    return step->kind == MGDS_STEP_WAIT || step->kind == MGDS_STEP_TAKE;
+    return step->kind == MGDS_STEP_WAIT || step->kind == MGDS_STEP_TAKE ||
+           step->kind == MGDS_STEP_AWAIT;
 }
 
 static unsigned count_waits(const struct mgds_step *steps, unsigned count,
@@ -328,19 +346,25 @@ void mgds_gstream_passed(struct mgds_gstream *stream, unsigned waits)
         tell_gate(stream, gated, mgds_gate_leave);
 }
 
-static struct mgds_cell *cell_of(const struct mgds_gstream *stream)
+static struct own *own_of(const struct mgds_gstream *stream)
 {
-    return stream->own ? (struct mgds_cell *)stream->own->addr : NULL;
+    return stream->own ? (struct own *)stream->own->addr : NULL;
 }
 
 static int queue_steps(struct mgds_gstream *stream, struct mgds_step *steps,
                        unsigned count) MGDS_REQUIRES(stream->launch)
 {
-    const struct mgds_steps_to to = {
-        stream->depot,   stream->native,
-        stream->line,    first_side(stream),
-        cell_of(stream), stream->blocks ? stream->blocks : 1,
-        &stream->take};
+    struct own *own = own_of(stream);
+    unsigned blocks = stream->blocks ? stream->blocks : 1;
+    const struct mgds_steps_to to = {.depot = stream->depot,
+                                     .stream = stream->native,
+                                     .abort = stream->line,
+                                     .sides = first_side(stream),
+                                     .cell = own ? &own->stream : NULL,
+                                     .blocks =
+                                         blocks < BLOCKS ? blocks : BLOCKS,
+                                     .longs = blocks,
+                                     .turn = &stream->take};
     int rc = mgds_context_enter(mgds_gstream_context(stream));
 
     if (rc < 0)
@@ -357,17 +381,30 @@ static void await_turn(struct mgds_gstream *stream, uint64_t ticket)
         pthread_cond_wait(&stream->turned, &stream->launch.mutex);
 }
 
+/* Kernels that stand where no kernel may. */
+static int check_steps(const struct mgds_gstream *stream,
+                       const struct mgds_step *steps, unsigned count)
+{
+    if (mgds_gstream_has_kernels(stream))
+        return 0;
+    for (unsigned i = 0; i < count; i++)
+        if (steps[i].kind == MGDS_STEP_POST ||
+            steps[i].kind == MGDS_STEP_AWAIT || mgds_steps_is_long(&steps[i]))
+            return -ENOTSUP;
+    return 0;
+}
+
 int mgds_gstream_put(struct mgds_gstream *stream, uint64_t ticket,
                      struct mgds_step *steps, unsigned count)
 {
-    int rc = 0;
+    int rc = check_steps(stream, steps, count);
 
     for (unsigned i = 0; i < count; i++)
         steps[i].put = false;
     mgds_lock_acquire(&stream->launch);
     await_turn(stream, ticket);
     expect_waits(stream, count_waits(steps, count, false));
-    if (count > 0)
+    if (count > 0 && rc == 0)
         rc = queue_steps(stream, steps, count);
     stream->turn++;
     pthread_cond_broadcast(&stream->turned);
@@ -387,8 +424,8 @@ int mgds_gstream_tell(struct mgds_gstream *stream, uint64_t *to, uint64_t *done,
                       uint64_t number)
 {
     const struct mgds_depot *depot = stream->depot;
-    const struct mgds_tell_args args = {.from =
-                                            (uintptr_t)&cell_of(stream)->passed,
+    const uint64_t *passed = &own_of(stream)->stream.passed;
+    const struct mgds_tell_args args = {.from = (uintptr_t)passed,
                                         .to = (uintptr_t)to,
                                         .done = (uintptr_t)done,
                                         .number = number};
@@ -397,6 +434,67 @@ int mgds_gstream_tell(struct mgds_gstream *stream, uint64_t *to, uint64_t *done,
     if (rc < 0)
         return rc;
     rc = mgds_kernel_launch(depot->tell, depot->stage->stream, 1, 1, &args);
+    mgds_context_leave();
+    return rc;
+}
+
+/* The lowest bit that is not set in the word, now set; -1 if all are. */
+static int take_bit(uint64_t *word)
+{
+    uint64_t bits = __atomic_load_n(word, __ATOMIC_RELAXED);
+
+    while (~bits) {
+        if (__atomic_compare_exchange_n(word, &bits, bits | (bits + 1), false,
+                                        __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
+            return __builtin_ctzll(~bits);
+    }
+    return -1;
+}
+
+struct mgds_claim *mgds_gstream_claim(struct mgds_gstream *stream)
+{
+    struct own *own = own_of(stream);
+
+    for (int i = 0; own && i < MGDS_GSTREAM_CLAIMS / 64; i++) {
+        int bit = take_bit(&stream->claimed[i]);
+
+        if (bit >= 0)
+            return &own->claim[64 * i + bit];
+    }
+    return NULL;
+}
+
+void mgds_gstream_unclaim(struct mgds_gstream *stream, struct mgds_claim *claim)
+{
+    size_t i = (size_t)(claim - own_of(stream)->claim);
+
+    __atomic_and_fetch(&stream->claimed[i / 64], ~(1ULL << i % 64),
+                       __ATOMIC_RELEASE);
+}
+
+int mgds_gstream_fetch(struct mgds_gstream *stream,
+                       const struct mgds_step *take, uint64_t *flag,
+                       uint64_t value)
+{
+    struct own *own = own_of(stream);
+    uint64_t turn = __atomic_fetch_add(&stream->fetched, 1, __ATOMIC_RELAXED);
+    const struct mgds_steps_to to = {.depot = stream->depot,
+                                     .stream = stream->depot->stage->stream,
+                                     .abort = stream->line,
+                                     .cell = own ? &own->fetches : NULL,
+                                     .longs = own ? LONG_BLOCKS : 1,
+                                     .turn = &turn};
+    const struct mgds_step told = {
+        .kind = MGDS_STEP_FLAG, .word = flag, .value = value};
+    int rc = mgds_gstream_has_kernels(stream) ? 0 : -ENOTSUP;
+
+    if (rc == 0 && (!take->source || take->record))
+        rc = -EINVAL;
+    if (rc == 0)
+        rc = mgds_context_enter(mgds_gstream_context(stream));
+    if (rc < 0)
+        return rc;
+    rc = mgds_steps_fetch(&to, take, &told);
     mgds_context_leave();
     return rc;
 }

@@ -1,7 +1,7 @@
 /*
  * A CUDA stream of the program, and what the library puts on it: steps, in
  * lists that stay together. All work of enqueued operations that must happen
- * in stream order is one of six steps; all else is done by the CPU.
+ * in stream order is one of eight steps; all else is done by the CPU.
  *
  *   PACK      GPU buffer -> pinned memory of its bounce, packed
  *   UNPACK    bounce -> GPU buffer, only packed bytes below *word, a count
@@ -9,14 +9,22 @@
  *   FLAG      *word = value, after all before it (release, whole system)
  *   WAIT      until *word >= value (cyclic: less than half the range behind)
  *   PUSH      GPU buffer, a few KiB in a row -> places of a ring, and bounce
- *   TAKE      until the message is there: ring, or as a record says -> buffer
+ *   TAKE      until the message is there: ring, sender's memory, or as a record
+ *             says -> buffer
+ *   POST      *word of a unit in a ring = serial: the buffer may be read there
+ *   AWAIT     until *word, in the GPU's own memory, is the value: it was read
  *
- * The last two are kernels, and a FLAG behind one goes with it in one launch,
- * and a quiet one ahead of a TAKE. TAKEs that follow each other in a list are
- * one launch together, and so are UNPACKs of buffers without gaps (batch.h).
+ * The last four are kernels, and a FLAG behind one goes with it in one launch,
+ * and a quiet one ahead of a TAKE. TAKEs of short messages that follow each
+ * other in a list are one launch together, and so are AWAITs, and UNPACKs of
+ * buffers without gaps (batch.h).
  *
  * A message on a stream: send  PACK, FLAG;  receive  FLAG;
- * wait for a receive  WAIT, UNPACK, FLAG.
+ * wait for a receive  WAIT, UNPACK, FLAG. One that the receiver copies out of
+ * the sender's memory: send  POST, FLAG;  wait for it  AWAIT, FLAG;  wait for
+ * a receive  TAKE, FLAG. Where the receiver's stream does not come to the TAKE,
+ * its CPU has the same launched beside it (mgds_gstream_fetch): which of them
+ * copies the two settle by a claim, words of the GPU's memory that both name.
  *
  * Order. Who calls in MPI order takes a ticket at that moment, under the lock
  * that makes the order (COMM; several communicators may share a stream), and
@@ -35,6 +43,8 @@
  *              atomic
  *   sides      bounce and adopt, in front of those that    puts; bounce,
  *              are there, which stay as they are; atomic   adopt
+ *   claimed    mgds_gstream_claim, _unclaim; atomic        the same
+ *   fetched    mgds_gstream_fetch, atomic                  the same
  *   error      mgds_gstream_fail, once, from 0; atomic     anybody
  *   native     create; constant                            create, capturing
  *                                                          and put alone
@@ -67,6 +77,7 @@
 #include "shim/gds/queue/words.h"
 #include "shim/gds/stage/bounce.h"
 
+struct mgds_claim;
 struct mgds_gstream;
 
 enum mgds_step_kind {
@@ -76,27 +87,37 @@ enum mgds_step_kind {
     MGDS_STEP_WAIT,
     MGDS_STEP_PUSH,
     MGDS_STEP_TAKE,
+    MGDS_STEP_POST,
+    MGDS_STEP_AWAIT,
 };
 
 struct mgds_step {
     enum mgds_step_kind kind;
     bool put;       /* out: it is on the stream, whatever came after it */
-    uint64_t *word; /* in a line of mgds_words; UNPACK: NULL for all bytes */
-    uint64_t value; /* FLAG, WAIT */
+    uint64_t *word; /* in a line of mgds_words; UNPACK: NULL for all bytes;
+                       AWAIT: in the memory of the stream's GPU */
+    uint64_t value; /* FLAG, WAIT, AWAIT */
     bool quiet;     /* a FLAG, in one launch with the TAKE that it is ahead of:
                        stored only if that finds its record empty; or behind:
                        for the stream's own memory (mgds_gstream_tell) */
     struct mgds_bounce *bounce; /* PACK, UNPACK: of mgds_gstream_bounce; stays
                                    as it is until the stream is through */
-    /* PUSH, TAKE: as in device/abi.h; memory of the program's that
+    /* PUSH, TAKE, POST: as in device/abi.h; memory of the program's that
      * mgds_gstream_takes */
     char *user;
     size_t bytes;
-    void *units;
+    void *units; /* POST: the word of a unit */
     uint64_t serial;
     void *also;       /* PUSH */
     size_t length;    /* TAKE */
     uint64_t *record; /* TAKE: a line of mgds_words, or NULL */
+    /* TAKE: of a long message. Only one with a claim may find a record of form
+     * PULL; without a record `source` says that it is one. `units` and `done`
+     * are as mapped here, and stay so until the stream is through. */
+    struct mgds_claim *claim; /* of mgds_gstream_claim, or NULL */
+    uint64_t gen;             /* with claim */
+    uint64_t source;          /* 0, or where the sender's bytes are */
+    uint64_t done;            /* with source: 0, or a word of the sender's */
 };
 
 /* native: a CUstream. In a call of the program's, not while waits stand: loads
@@ -151,9 +172,9 @@ uint64_t mgds_gstream_ticket(struct mgds_gstream *stream);
 int mgds_gstream_put(struct mgds_gstream *stream, uint64_t ticket,
                      struct mgds_step *steps, unsigned count);
 
-/* So many WAITs that were put are over: their words were set. Each WAIT is to
- * be reported once; they are counted to warn before a GPU is full of them. Any
- * thread, no driver call. */
+/* So many WAITs, TAKEs and AWAITs that were put are over: their words were set.
+ * Each is to be reported once; they are counted to warn before a GPU is full of
+ * them. Any thread, no driver call. */
 void mgds_gstream_passed(struct mgds_gstream *stream, unsigned waits);
 
 /* Are there FLAGs that are quiet on this stream? They cost the stream less. */
@@ -167,6 +188,30 @@ bool mgds_gstream_can_be_quiet(const struct mgds_gstream *stream);
 int mgds_gstream_tell(struct mgds_gstream *stream, uint64_t *to, uint64_t *done,
                       uint64_t number);
 
+/* A claim for TAKEs and fetches of one message, on this stream; NULL: all are
+ * taken, or there is no memory for them: then only the stream's own TAKE may
+ * take it. It is given back when all that named it are through, and its last
+ * generation is not used again. Any thread and any locks held; no driver
+ * call. */
+struct mgds_claim *mgds_gstream_claim(struct mgds_gstream *stream);
+void mgds_gstream_unclaim(struct mgds_gstream *stream,
+                          struct mgds_claim *claim);
+
+/* How many there are of a stream. */
+enum { MGDS_GSTREAM_CLAIMS = 256 };
+
+/* Launches the TAKE now, on a stream of our own, wherever that of the program
+ * stands; then *flag = value, in a line of mgds_words, once the data is there,
+ * whoever copied it, or the stream was aborted. Only of a message in the
+ * sender's memory, as `source` says, and when it is known to be ready: it must
+ * not stand. Any thread, no lock of rank LAUNCH or above is held. A CUDA call.
+ * -EFAULT: it is launched, but the program freed the buffer: the message is
+ * thrown away. Else 0, or an error, and nothing is launched: -EINVAL if there
+ * is no source, -ESHUTDOWN, -EIO. */
+int mgds_gstream_fetch(struct mgds_gstream *stream,
+                       const struct mgds_step *take, uint64_t *flag,
+                       uint64_t value);
+
 /* Lets the waits of this stream pass that are kernels; those that are memory
  * operations pass by their words, so words are set first. Any thread. */
 void mgds_gstream_abort(struct mgds_gstream *stream);
@@ -175,7 +220,9 @@ void mgds_gstream_abort(struct mgds_gstream *stream);
 void mgds_gstream_fail(struct mgds_gstream *stream, int error);
 int mgds_gstream_error(const struct mgds_gstream *stream);
 
-/* May waits stand on this stream as kernels? Then PUSH and TAKE are for it. */
+/* May waits stand on this stream as kernels? Then PUSH, TAKE, POST and AWAIT
+ * are for it; else a put of one of the last two, or of a long TAKE, is refused
+ * (-ENOTSUP), as a fetch is. */
 bool mgds_gstream_has_kernels(const struct mgds_gstream *stream);
 
 /* How WAITs are made on this stream: true by memory operations. */

@@ -20,6 +20,10 @@ enum { LARGE = 1 << 20, UNIT = 16 };
 /* Of messages in rings: threads of a block, and blocks that push one. */
 enum { WARP = 32, PUSH_THREADS = 512, PUSHERS = 16 };
 
+/* Of one that copies a long message: reads of another GPU's memory take long,
+ * so the more of them are under way the better; two units each. */
+enum { PULL_THREADS = 1024, PULL_EACH = 2 };
+
 static bool is_word(const struct mgds_step *step)
 {
     return step->kind == MGDS_STEP_FLAG || step->kind == MGDS_STEP_WAIT;
@@ -213,6 +217,70 @@ static int queue_push(const struct mgds_steps_to *to,
                               shape.threads, &args);
 }
 
+static int queue_post(const struct mgds_steps_to *to,
+                      const struct mgds_step *step,
+                      const struct mgds_step *flag)
+{
+    const struct mgds_post_args args = {.ready = (uintptr_t)step->units,
+                                        .serial = step->serial,
+                                        .flag = (uintptr_t)flag->word,
+                                        .value = flag->value};
+
+    return mgds_kernel_launch(to->depot->post, to->stream, 1, 1, &args);
+}
+
+bool mgds_steps_is_long(const struct mgds_step *step)
+{
+    return step->kind == MGDS_STEP_TAKE && (step->claim || step->source);
+}
+
+static struct mgds_take_args take_args(const struct mgds_steps_to *to,
+                                       const struct mgds_step *step,
+                                       const struct mgds_step *came,
+                                       const struct mgds_step *flag)
+{
+    return (struct mgds_take_args){.dst = (uintptr_t)step->user,
+                                   .bytes = step->bytes,
+                                   .units = (uintptr_t)step->units,
+                                   .serial = step->serial,
+                                   .length = step->length,
+                                   .record = (uintptr_t)step->record,
+                                   .abort = (uintptr_t)to->abort,
+                                   .came = (uintptr_t)came->word,
+                                   .came_value = came->value,
+                                   .cell = (uintptr_t)to->cell,
+                                   .turn = ++*to->turn,
+                                   .flag =
+                                       flag->quiet ? 0 : (uintptr_t)flag->word,
+                                   .value = flag->value};
+}
+
+static int launch_take(const struct mgds_steps_to *to,
+                       const struct mgds_take_args *args)
+{
+    const struct shape most = {to->blocks, MGDS_TAKE_THREADS};
+    struct shape shape = shape_of(args->bytes, most, MGDS_TAKE_AHEAD);
+
+    return mgds_kernel_launch(to->depot->take, to->stream, shape.blocks,
+                              shape.threads, args);
+}
+
+static int launch_pull(const struct mgds_steps_to *to,
+                       const struct mgds_take_args *take,
+                       const struct mgds_step *step)
+{
+    const struct mgds_pull_args args = {.take = *take,
+                                        .source = step->source,
+                                        .done = step->done,
+                                        .claim = (uintptr_t)step->claim,
+                                        .gen = step->gen};
+    const struct shape most = {to->longs, PULL_THREADS};
+    struct shape shape = shape_of(take->bytes, most, PULL_EACH);
+
+    return mgds_kernel_launch(to->depot->pull, to->stream, shape.blocks,
+                              shape.threads, &args);
+}
+
 /* Without its memory, which the program freed, the message is thrown away. */
 static int queue_take(const struct mgds_steps_to *to,
                       const struct mgds_step *step,
@@ -220,26 +288,25 @@ static int queue_take(const struct mgds_steps_to *to,
                       const struct mgds_step *flag)
 {
     int lost = step->bounce ? mgds_bounce_check(step->bounce) : 0;
-    const struct mgds_take_args args = {
-        .dst = (uintptr_t)step->user,
-        .bytes = lost < 0 ? 0 : step->bytes,
-        .units = (uintptr_t)step->units,
-        .serial = step->serial,
-        .length = step->length,
-        .record = (uintptr_t)step->record,
-        .abort = (uintptr_t)to->abort,
-        .came = (uintptr_t)came->word,
-        .came_value = came->value,
-        .cell = (uintptr_t)to->cell,
-        .turn = ++*to->turn,
-        .flag = flag->quiet ? 0 : (uintptr_t)flag->word,
-        .value = flag->value};
-    const struct shape most = {to->blocks, MGDS_TAKE_THREADS};
-    struct shape shape = shape_of(step->bytes, most, MGDS_TAKE_AHEAD);
-    int rc = mgds_kernel_launch(to->depot->take, to->stream, shape.blocks,
-                                shape.threads, &args);
+    struct mgds_take_args args = take_args(to, step, came, flag);
+    int rc;
 
+    if (lost < 0)
+        args.bytes = 0;
+    rc = mgds_steps_is_long(step) ? launch_pull(to, &args, step)
+                                  : launch_take(to, &args);
     return rc < 0 ? rc : lost;
+}
+
+int mgds_steps_fetch(const struct mgds_steps_to *to,
+                     const struct mgds_step *take, const struct mgds_step *flag)
+{
+    static const struct mgds_step none;
+    int rc = queue_take(to, take, &none, flag);
+
+    if (rc == 0 || rc == -EFAULT)
+        mgds_count(queue_launches);
+    return rc;
 }
 
 static bool is_kind(const struct mgds_step *steps, unsigned i, unsigned count,
@@ -265,10 +332,14 @@ static int queue_message(const struct mgds_steps_to *to,
     unsigned at = is_call(steps, count);
     bool flagged = is_kind(steps, at + 1, count, MGDS_STEP_FLAG);
     const struct mgds_step *flag = flagged ? &steps[at + 1] : &none;
-    int rc = steps[at].kind == MGDS_STEP_PUSH
-                 ? queue_push(to, &steps[at], flag)
-                 : queue_take(to, &steps[at], at ? steps : &none, flag);
+    int rc;
 
+    if (steps[at].kind == MGDS_STEP_PUSH)
+        rc = queue_push(to, &steps[at], flag);
+    else if (steps[at].kind == MGDS_STEP_POST)
+        rc = queue_post(to, &steps[at], flag);
+    else
+        rc = queue_take(to, &steps[at], at ? steps : &none, flag);
     *done = at + 1 + flagged;
     if (rc < 0 && rc != -EFAULT)
         return rc;
@@ -280,7 +351,7 @@ static int queue_message(const struct mgds_steps_to *to,
 static bool is_message(const struct mgds_step *steps, unsigned count)
 {
     return steps->kind == MGDS_STEP_PUSH || steps->kind == MGDS_STEP_TAKE ||
-           is_call(steps, count);
+           steps->kind == MGDS_STEP_POST || is_call(steps, count);
 }
 
 static int queue_some(const struct mgds_steps_to *to, struct mgds_step *steps,

@@ -14,6 +14,7 @@ struct mgds_steps_to {
     struct mgds_side *sides; /* where copies go that it cannot do itself */
     struct mgds_cell *cell;  /* in GPU memory, or NULL: one block for each */
     unsigned blocks;         /* at most, for one that waits */
+    unsigned longs;          /* the same, if what it takes is long */
     uint64_t *turn;          /* of the last TAKE */
 };
 
@@ -25,5 +26,14 @@ enum { MGDS_TAKE_THREADS = 128 };
  * that is queued. The first error ends it. */
 int mgds_steps_queue(const struct mgds_steps_to *to, struct mgds_step *steps,
                      unsigned count);
+
+/* Is it a TAKE that only the kernel for long messages can do? */
+bool mgds_steps_is_long(const struct mgds_step *step);
+
+/* Queues a long TAKE with a flag behind it. -EFAULT: it is queued, and throws
+ * the message away; any other error: it is not. */
+int mgds_steps_fetch(const struct mgds_steps_to *to,
+                     const struct mgds_step *take,
+                     const struct mgds_step *flag);
 
 #endif

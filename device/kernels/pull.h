@@ -1,0 +1,354 @@
+/* The long take: messages that the receiver copies out of the sender's memory,
+ * and, since a record may tell of any, all others; mgds_pull_args says what it
+ * promises.
+ *
+ * Reads of another GPU's memory take a microsecond: each thread has several of
+ * 16 bytes under way, wherever source and destination lie; only stores, which
+ * nobody waits for, are made smaller where the two lie apart.
+ *
+ * One thread of the launch waits, claims, and tells the others (cell->found):
+ * who has copied is the same for all of them. It stands by itself as well: so
+ * no block stands that others of the launch must make room for. */
+#ifndef MGDS_DEVICE_KERNELS_PULL_H
+#define MGDS_DEVICE_KERNELS_PULL_H
+
+#include "device/abi.h"
+#include "device/impl/kernel.h"
+#include "device/kernels/copy.h"
+#include "device/kernels/ring.h"
+
+/* How many times 16 bytes a thread has under way. */
+enum { MGDS_PULL_AHEAD = 4 };
+
+/* Where the message is, and who is to know that it was read. */
+struct mgds_pull_found {
+    struct mgds_take_source at; /* PULL: from is the unit */
+    uint64_t source;
+    uint64_t done;
+};
+
+MGDS_FN int mgds_pull_is_mine(const struct mgds_pull_found *found)
+{
+    return found->at.form == MGDS_TAKE_PULL &&
+           found->at.serial != MGDS_TAKE_NONE;
+}
+
+/* What is known at the launch, or three reads at once: none of them waits for
+ * another. */
+MGDS_FN struct mgds_pull_found mgds_pull_glance(const struct mgds_pull_args *a)
+{
+    const struct mgds_unit *record =
+        (const struct mgds_unit *)(uintptr_t)a->take.record;
+    struct mgds_pull_found found = {{0, 0, 0, MGDS_TAKE_UNITS}, 0, 0};
+    struct mgds_unit more = {a->source, a->done};
+
+    if (record)
+        more = mgds_load_unit(record + MGDS_RECORD_SOURCE / 2);
+    found.at = mgds_take_glance(&a->take);
+    if (!record && a->source)
+        found.at.form = MGDS_TAKE_PULL;
+    found.source = more.data;
+    found.done = more.word;
+    if (record && found.at.form == MGDS_TAKE_PULL && (!more.data || !more.word))
+        found.at.serial = 0;
+    return found;
+}
+
+MGDS_FN void mgds_pull_find(const struct mgds_self *self,
+                            const struct mgds_pull_args *a,
+                            struct mgds_pull_found *found)
+{
+    uint32_t polls = 0;
+
+    while (found->at.serial == 0) {
+        if (polls == 0)
+            mgds_take_call(self, &a->take);
+        if (mgds_take_stands(self, a->take.abort, polls++))
+            *found = mgds_pull_glance(a);
+        else
+            found->at.serial = MGDS_TAKE_NONE;
+    }
+    mgds_take_trust(&a->take, &found->at);
+}
+
+MGDS_FN struct mgds_claim *mgds_pull_claim(const struct mgds_pull_args *a)
+{
+    return (struct mgds_claim *)(uintptr_t)a->claim;
+}
+
+/* Until the bytes are there, or somebody copies them. */
+MGDS_FN int mgds_pull_await(const struct mgds_self *self,
+                            const struct mgds_pull_args *a,
+                            const struct mgds_take_source *at)
+{
+    const struct mgds_unit *unit =
+        (const struct mgds_unit *)(uintptr_t)at->from;
+    const struct mgds_claim *claim = mgds_pull_claim(a);
+    uint32_t polls = 0;
+
+    for (;;) {
+        uint64_t owner = claim ? mgds_load_relaxed64(&claim->owner) : 0;
+
+        if (mgds_load_relaxed64(&unit->word) == at->serial ||
+            (claim && owner == a->gen))
+            return 1;
+        if (!mgds_take_stands(self, a->take.abort, polls++))
+            return 0;
+    }
+}
+
+/* What another launch copies is this one's, too, when it is through. */
+MGDS_FN void mgds_pull_follow(const struct mgds_self *self,
+                              const struct mgds_pull_args *a)
+{
+    const uint64_t *over = &mgds_pull_claim(a)->over;
+    uint32_t polls = 0;
+
+    while (mgds_load_relaxed64(over) != a->gen)
+        if (!mgds_take_stands(self, a->take.abort, polls++))
+            return;
+    /* all of the data, for what comes behind in this stream */
+    mgds_load_acquire64(over);
+}
+
+/* NONE afterwards: there is nothing for this launch to copy. */
+MGDS_FN void mgds_pull_settle(const struct mgds_self *self,
+                              const struct mgds_pull_args *a,
+                              struct mgds_take_source *at)
+{
+    struct mgds_claim *claim = mgds_pull_claim(a);
+
+    if (!mgds_pull_await(self, a, at)) {
+        at->serial = MGDS_TAKE_NONE;
+    } else if (claim && mgds_exchange_gpu64(&claim->owner, a->gen) == a->gen) {
+        at->serial = MGDS_TAKE_NONE;
+        mgds_pull_follow(self, a);
+    }
+}
+
+enum { MGDS_PULL_FOUND = 5 };
+
+MGDS_FN void mgds_pull_share(const struct mgds_pull_args *a,
+                             const struct mgds_pull_found *found)
+{
+    const uint64_t values[MGDS_PULL_FOUND] = {
+        found->at.serial, found->at.from, 4 * found->at.length + found->at.form,
+        found->source, found->done};
+
+    for (unsigned i = 0; i < MGDS_PULL_FOUND; i++)
+        mgds_take_share_one(&a->take, i, values[i]);
+}
+
+MGDS_FN struct mgds_pull_found mgds_pull_hear(const struct mgds_self *self,
+                                              const struct mgds_pull_args *a)
+{
+    struct mgds_pull_found found;
+    uint64_t both;
+
+    found.at.serial = mgds_take_hear_one(self, &a->take, 0);
+    found.at.from = mgds_take_hear_one(self, &a->take, 1);
+    both = mgds_take_hear_one(self, &a->take, 2);
+    found.at.length = both / 4;
+    found.at.form = both % 4;
+    found.source = mgds_take_hear_one(self, &a->take, 3);
+    found.done = mgds_take_hear_one(self, &a->take, 4);
+    return found;
+}
+
+/* Units that are known at the launch each looks at itself. */
+MGDS_FN int mgds_pull_is_shared(const struct mgds_pull_args *a)
+{
+    return a->take.cell && (a->take.record || a->source);
+}
+
+/* Of a block on the GPU, and of a thread on the host, where a block has nothing
+ * in common. */
+MGDS_FN int mgds_pull_leads(const struct mgds_self *self,
+                            const struct mgds_pull_args *a)
+{
+#if MGDS_ON_GPU
+    return self->block == 0 || !mgds_pull_is_shared(a);
+#else
+    return (self->block == 0 && self->thread == 0) || !mgds_pull_is_shared(a);
+#endif
+}
+
+/* Each block acquires the bytes for itself: nobody uses the unit for another
+ * message before this one is done. */
+MGDS_FN void mgds_pull_acquire(const struct mgds_self *self,
+                               const struct mgds_take_source *at)
+{
+    const struct mgds_unit *unit =
+        (const struct mgds_unit *)(uintptr_t)at->from;
+
+    while (mgds_load_acquire64(&unit->word) != at->serial)
+        mgds_self_pause(self);
+}
+
+MGDS_FN struct mgds_pull_found mgds_pull_seek(const struct mgds_self *self,
+                                              const struct mgds_pull_args *a,
+                                              struct mgds_pull_found found)
+{
+    if (mgds_pull_leads(self, a)) {
+        mgds_pull_find(self, a, &found);
+        if (mgds_pull_is_mine(&found))
+            mgds_pull_settle(self, a, &found.at);
+        if (mgds_pull_is_shared(a))
+            mgds_pull_share(a, &found);
+    } else {
+        found = mgds_pull_hear(self, a);
+    }
+    if (mgds_pull_is_mine(&found))
+        mgds_pull_acquire(self, &found.at);
+    return found;
+}
+
+/* The first look is not put off until the kernel ahead is through: a record is
+ * the CPU's. All else is looked at behind that. */
+MGDS_FN struct mgds_pull_found mgds_pull_look(const struct mgds_self *self,
+                                              const struct mgds_pull_args *a)
+{
+    struct mgds_pull_found found = {{0, 0, 0, MGDS_TAKE_UNITS}, 0, 0};
+#if MGDS_ON_GPU
+    __shared__ struct mgds_pull_found all;
+
+    if (self->thread == 0 && mgds_pull_leads(self, a))
+        found = mgds_pull_glance(a);
+    mgds_grid_wait();
+    if (self->thread == 0)
+        all = mgds_pull_seek(self, a, found);
+    mgds_block_sync(self);
+    return all;
+#else
+    if (mgds_pull_leads(self, a))
+        found = mgds_pull_glance(a);
+    return mgds_pull_seek(self, a, found);
+#endif
+}
+
+/* 16 bytes in parts that `to` is aligned to: 16, 8, 4, or 1. */
+MGDS_FN void mgds_pull_store(uint64_t to, struct mgds_unit v, unsigned part)
+{
+    const uint64_t half[2] = {v.data, v.word};
+
+    if (part == 16) {
+        mgds_store16((void *)(uintptr_t)to, v);
+        return;
+    }
+    for (unsigned i = 0; i < 16; i += part) {
+        uint64_t some = half[i / 8] >> i % 8 * 8;
+
+        if (part == 8)
+            mgds_store_relaxed64((uint64_t *)(uintptr_t)(to + i), some);
+        else if (part == 4)
+            mgds_store_relaxed32((uint32_t *)(uintptr_t)(to + i),
+                                 (uint32_t)some);
+        else
+            mgds_store8((uint8_t *)(uintptr_t)(to + i), (uint8_t)some);
+    }
+}
+
+/* Bytes [from, to), both ends 16 bytes of the source. */
+MGDS_FN void mgds_pull_units(const struct mgds_self *self,
+                             const struct mgds_copy_args *a, uint64_t from,
+                             uint64_t to, unsigned part)
+{
+    uint64_t step = 16 * mgds_ring_stride(self);
+    uint64_t i = from + 16 * mgds_ring_first(self);
+    struct mgds_unit v[MGDS_PULL_AHEAD];
+
+    for (; i + (MGDS_PULL_AHEAD - 1) * step < to; i += MGDS_PULL_AHEAD * step) {
+        for (unsigned k = 0; k < MGDS_PULL_AHEAD; k++)
+            v[k] = mgds_load16(mgds_copy_from(a->src + i + k * step));
+        for (unsigned k = 0; k < MGDS_PULL_AHEAD; k++)
+            mgds_pull_store(a->dst + i + k * step, v[k], part);
+    }
+    for (unsigned k = 0; k < MGDS_PULL_AHEAD; k++)
+        if (i + k * step < to)
+            v[k] = mgds_load16(mgds_copy_from(a->src + i + k * step));
+    for (unsigned k = 0; k < MGDS_PULL_AHEAD; k++)
+        if (i + k * step < to)
+            mgds_pull_store(a->dst + i + k * step, v[k], part);
+}
+
+/* The most that both are aligned to, when the source is to 16. */
+MGDS_FN unsigned mgds_pull_part(uint64_t apart)
+{
+    if (!(apart & 15))
+        return 16;
+    if (!(apart & 7))
+        return 8;
+    return apart & 3 ? 1 : 4;
+}
+
+MGDS_FN void mgds_pull_copy(const struct mgds_self *self,
+                            const struct mgds_copy_args *a)
+{
+    uint64_t head = (16 - (a->src & 15)) & 15;
+    unsigned part = mgds_pull_part(a->dst - a->src);
+    uint64_t tail;
+
+    if (head > a->bytes)
+        head = a->bytes;
+    tail = head + ((a->bytes - head) & ~(uint64_t)15);
+    mgds_copy_bytes(self, a, 0, head);
+    if (part == 16)
+        mgds_pull_units(self, a, head, tail, 16);
+    else
+        mgds_pull_units(self, a, head, tail, part);
+    mgds_copy_bytes(self, a, tail, a->bytes);
+}
+
+MGDS_FN void mgds_pull_bytes(const struct mgds_self *self,
+                             const struct mgds_pull_args *a,
+                             const struct mgds_pull_found *found)
+{
+    struct mgds_copy_args copy = {0, 0, 0, 0, 0, 0, 0};
+
+    /* from here on it waits for nobody */
+    mgds_grid_ready();
+    copy.dst = a->take.dst;
+    copy.src = found->source;
+    copy.bytes =
+        found->at.length < a->take.bytes ? found->at.length : a->take.bytes;
+    mgds_pull_copy(self, &copy);
+}
+
+/* What was read is all that the sender is told: its loads have their values.
+ * The data is told of behind that, by `over` to this GPU, by the flag to all.
+ */
+MGDS_FN void mgds_pull_tell(const struct mgds_pull_args *a,
+                            const struct mgds_pull_found *found)
+{
+    struct mgds_claim *claim = mgds_pull_claim(a);
+
+    if (found->done)
+        mgds_store_having_read64((uint64_t *)(uintptr_t)found->done,
+                                 found->at.serial);
+    if (claim)
+        mgds_store_release_gpu64(&claim->over, a->gen);
+}
+
+/* Threads that are given up differ in what they found where nothing is shared:
+ * so all meet, whatever there is to tell. */
+MGDS_FN void mgds_pull_kernel_body(const struct mgds_self *self,
+                                   const struct mgds_pull_args *a)
+{
+    struct mgds_pull_found found = mgds_pull_look(self, a);
+    struct mgds_cell *cell = (struct mgds_cell *)(uintptr_t)a->take.cell;
+
+    if (mgds_pull_is_mine(&found))
+        mgds_pull_bytes(self, a, &found);
+    else
+        mgds_take_what(self, &a->take, &found.at);
+    mgds_grid_ready();
+    if (!mgds_ring_is_last(self, cell))
+        return;
+    if (mgds_pull_is_mine(&found))
+        mgds_pull_tell(a, &found);
+    mgds_take_tell(&a->take);
+}
+
+MGDS_KERNEL_EARLY(mgds_pull_kernel, struct mgds_pull_args)
+
+#endif
