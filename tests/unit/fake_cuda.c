@@ -47,6 +47,53 @@ static struct fake_context *find_context(CUcontext handle)
     return NULL;
 }
 
+static bool find_block(struct fake_block *out, uintptr_t addr)
+{
+    for (int i = 0; i < FAKE_BLOCKS; i++) {
+        const struct fake_block *block = &fake_script.blocks[i];
+
+        if (addr - block->base < block->size) {
+            *out = *block;
+            return true;
+        }
+    }
+    return fake_script.further && fake_script.further(out, addr);
+}
+
+CUresult cuInit(unsigned flags);
+EXPORT extern CUresult cuDriverGetVersion(int *version);
+
+struct fake_cuda fake_script = {.version = 13000, .devices = 1};
+
+enum { STACK = 16 };
+static _Thread_local CUcontext stack[STACK];
+static _Thread_local unsigned depth;
+
+unsigned fake_depth(void)
+{
+    return depth;
+}
+
+CUcontext fake_top(void)
+{
+    return depth ? stack[depth - 1] : NULL;
+}
+
+void fake_set_top(CUcontext ctx)
+{
+    depth = ctx != NULL;
+    stack[0] = ctx;
+}
+
+static struct fake_context *find_context(CUcontext handle)
+{
+    for (int i = 0; i < FAKE_CONTEXTS; i++) {
+        if (handle && fake_script.contexts[i].handle == handle)
+            return &fake_script.contexts[i];
+    }
+    return NULL;
+}
+
 static struct fake_block *find_block(uintptr_t addr)
 {
     for (int i = 0; i < FAKE_BLOCKS; i++) {
@@ -187,7 +234,7 @@ static uint64_t attribute_of(const struct fake_block *block,
     case CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES:
         return block->handle_types;
     case CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE:
-        return block->pool ? (uintptr_t)block : 0;
+        return block->pool;
     default:
         abort();
     }
@@ -210,15 +257,15 @@ static size_t width_of(CUpointer_attribute attribute)
 static CUresult cuPointerGetAttribute(void *data, CUpointer_attribute attribute,
                                       CUdeviceptr ptr)
 {
-    struct fake_block *block = find_block(ptr);
+    struct fake_block block;
     uint64_t value;
 
     COUNT(asked_one);
     if (fake_script.query_result != CUDA_SUCCESS)
         return fake_script.query_result;
-    if (!block)
+    if (!find_block(&block, ptr))
         return CUDA_ERROR_INVALID_VALUE;
-    value = attribute_of(block, attribute);
+    value = attribute_of(&block, attribute);
     memcpy(data, &value, width_of(attribute));
     return CUDA_SUCCESS;
 }
@@ -228,14 +275,15 @@ static CUresult cuPointerGetAttributes(unsigned count,
                                        CUpointer_attribute *attributes,
                                        void **data, CUdeviceptr ptr)
 {
-    static const struct fake_block none = {.device = CU_DEVICE_INVALID};
-    const struct fake_block *block = find_block(ptr);
+    struct fake_block block;
 
     COUNT(asked_all);
     if (fake_script.query_result != CUDA_SUCCESS)
         return fake_script.query_result;
+    if (!find_block(&block, ptr))
+        block = (struct fake_block){.device = CU_DEVICE_INVALID};
     for (unsigned i = 0; i < count; i++) {
-        uint64_t value = attribute_of(block ? block : &none, attributes[i]);
+        uint64_t value = attribute_of(&block, attributes[i]);
 
         memcpy(data[i], &value, width_of(attributes[i]));
     }
@@ -300,8 +348,17 @@ static CUresult cuMemsetD8Async(CUdeviceptr dst, unsigned char value,
 
 static CUresult cuIpcGetMemHandle(CUipcMemHandle *handle, CUdeviceptr ptr)
 {
-    (void)ptr;
-    memset(handle, 0, sizeof(*handle));
+    struct fake_block block;
+    uint64_t words[sizeof(*handle) / sizeof(uint64_t)] = {0};
+
+    COUNT(told);
+    if (fake_script.tell_result != CUDA_SUCCESS)
+        return fake_script.tell_result;
+    if (!find_context(fake_top()) || !find_block(&block, ptr))
+        return CUDA_ERROR_INVALID_VALUE;
+    words[0] = block.base;
+    words[1] = fake_script.names_repeat ? 0 : block.id;
+    memcpy(handle, words, sizeof(*handle));
     return CUDA_SUCCESS;
 }
 
@@ -309,14 +366,23 @@ static CUresult cuIpcOpenMemHandle(CUdeviceptr *ptr, CUipcMemHandle handle,
                                    unsigned flags)
 {
     (void)handle;
-    (void)flags;
-    *ptr = 0;
-    return CUDA_ERROR_INVALID_VALUE;
+    if (!find_context(fake_top()) || !fake_script.opens_at ||
+        flags != CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS)
+        return CUDA_ERROR_INVALID_VALUE;
+    if (fake_script.opening)
+        fake_script.opening();
+    if (fake_script.open_result != CUDA_SUCCESS)
+        return fake_script.open_result;
+    COUNT(opened);
+    *ptr = fake_script.opens_at;
+    return CUDA_SUCCESS;
 }
 
 static CUresult cuIpcCloseMemHandle(CUdeviceptr ptr)
 {
-    (void)ptr;
+    if (!find_context(fake_top()) || ptr != fake_script.opens_at)
+        return CUDA_ERROR_INVALID_VALUE;
+    COUNT(closed);
     return CUDA_SUCCESS;
 }
 

@@ -34,9 +34,15 @@ struct fake_cuda {
     int devices;
     const char *missing; /* a function that cuGetProcAddress does not know */
     struct fake_block blocks[FAKE_BLOCKS];
+    /* for addresses in none of them, if set; any thread: false: nothing */
+    bool (*further)(struct fake_block *out, uintptr_t addr);
     struct fake_context contexts[FAKE_CONTEXTS];
     CUcontext primary; /* of each device; NULL: not active */
     CUresult event_result;
+    CUresult tell_result, open_result; /* of IPC handles */
+    bool names_repeat;     /* a handle does not tell of the allocation's id */
+    uintptr_t opens_at;    /* what handles are opened at; 0: they are invalid */
+    void (*opening)(void); /* in the call that opens one, if set */
     /* counted, atomically */
     unsigned inits;
     unsigned asked_one, asked_all; /* pointer queries */
@@ -44,7 +50,8 @@ struct fake_cuda {
     unsigned streams_made, streams_destroyed;
     unsigned events_destroyed;
     unsigned hosts_freed;
-    int primary_held; /* retains without release */
+    unsigned told, opened, closed; /* IPC handles */
+    int primary_held;              /* retains without release */
     /* the last copy of more than a line */
     CUDA_MEMCPY2D plane;
     CUDA_MEMCPY3D cube;

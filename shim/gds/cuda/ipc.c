@@ -140,19 +140,57 @@ void mgds_shared_destroy(struct mgds_shared *shared)
     mgds_defer(&shared->deferred);
 }
 
-int mgds_shared_tell(const struct mgds_shared *shared,
-                     struct mgds_shared_name *out)
+static int tell(struct mgds_shared_name *out, const struct mgds_context *ctx,
+                uintptr_t addr)
 {
     CUipcMemHandle handle;
-    int rc = mgds_context_enter(shared->ctx);
+    int rc = mgds_context_enter(ctx);
 
     if (rc < 0)
         return rc;
-    rc = mgds_cu(mgds_driver()->cuIpcGetMemHandle(
-        &handle, (CUdeviceptr)(uintptr_t)shared->addr));
+    rc = mgds_cu(mgds_driver()->cuIpcGetMemHandle(&handle, addr));
     mgds_context_leave();
     if (rc == 0)
         memcpy(out, &handle, sizeof(handle));
+    return rc;
+}
+
+int mgds_shared_tell(const struct mgds_shared *shared,
+                     struct mgds_shared_name *out)
+{
+    return tell(out, shared->ctx, (uintptr_t)shared->addr);
+}
+
+bool mgds_memory_lives(uint64_t id, uintptr_t base)
+{
+    const struct mgds_driver *driver = mgds_driver();
+    unsigned long long now = 0;
+
+    return driver &&
+           driver->cuPointerGetAttribute(&now, CU_POINTER_ATTRIBUTE_BUFFER_ID,
+                                         base) == CUDA_SUCCESS &&
+           now == id;
+}
+
+/* The name is of what is there when it is asked for: of this allocation, if
+ * that is there afterwards. */
+int mgds_memory_tell(const struct mgds_ptr *ptr, struct mgds_shared_name *out)
+{
+    struct mgds_shared_name name;
+    struct mgds_context *ctx;
+    int rc;
+
+    if (!has_calls(mgds_driver()))
+        return -ENOTSUP;
+    rc = mgds_context_of_ptr(&ctx, ptr);
+    if (rc < 0)
+        return rc;
+    rc = tell(&name, ctx, ptr->base);
+    mgds_context_put(ctx);
+    if (rc == 0 && !mgds_memory_lives(ptr->id, ptr->base))
+        rc = -EFAULT;
+    if (rc == 0)
+        *out = name;
     return rc;
 }
 
@@ -160,16 +198,18 @@ static int map(struct mgds_mapped *mapped, const struct mgds_shared_name *name)
 {
     CUdeviceptr ptr = 0;
     CUipcMemHandle handle;
+    CUresult result;
     int rc = mgds_context_enter(mapped->ctx);
 
     if (rc < 0)
         return rc;
     memcpy(&handle, name, sizeof(handle));
-    rc = mgds_cu(mgds_driver()->cuIpcOpenMemHandle(
-        &ptr, handle, CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS));
+    result = mgds_driver()->cuIpcOpenMemHandle(
+        &ptr, handle, CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS);
+    rc = mgds_cu(result);
     mgds_context_leave();
     mapped->addr = (void *)(uintptr_t)ptr;
-    return rc;
+    return result == CUDA_ERROR_ALREADY_MAPPED ? -EBUSY : rc;
 }
 
 int mgds_mapped_create(struct mgds_mapped **out, struct mgds_context *ctx,
@@ -194,12 +234,8 @@ int mgds_mapped_create(struct mgds_mapped **out, struct mgds_context *ctx,
     return rc;
 }
 
-static void unmap(struct mgds_deferred *item)
+void mgds_mapped_close(struct mgds_mapped *mapped)
 {
-    struct mgds_mapped *mapped =
-        (struct mgds_mapped *)(void *)((char *)item -
-                                       offsetof(struct mgds_mapped, deferred));
-
     if (mgds_context_lives(mapped->ctx) &&
         mgds_context_enter(mapped->ctx) == 0) {
         mgds_cu(mgds_driver()->cuIpcCloseMemHandle(
@@ -208,6 +244,13 @@ static void unmap(struct mgds_deferred *item)
     }
     mgds_context_put(mapped->ctx);
     free(mapped);
+}
+
+static void unmap(struct mgds_deferred *item)
+{
+    mgds_mapped_close(
+        (struct mgds_mapped *)(void *)((char *)item -
+                                       offsetof(struct mgds_mapped, deferred)));
 }
 
 void mgds_mapped_destroy(struct mgds_mapped *mapped)

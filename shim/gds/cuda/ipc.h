@@ -3,10 +3,13 @@
 #ifndef MGDS_CUDA_IPC_H
 #define MGDS_CUDA_IPC_H
 
+#include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "shim/gds/cuda/context.h"
 #include "shim/gds/cuda/defer.h"
+#include "shim/gds/cuda/ptr.h"
 
 /* Which GPU, or part of one, a context is of: the same in all processes. */
 struct mgds_gpu_id {
@@ -44,6 +47,15 @@ struct mgds_shared_name {
 int mgds_shared_tell(const struct mgds_shared *shared,
                      struct mgds_shared_name *out);
 
+/* The same for an allocation of the program's, of kind DEVICE: from its base
+ * on. Returns at once while waits stand. -ENOTSUP; -EFAULT: it is gone; or what
+ * the driver says. */
+int mgds_memory_tell(const struct mgds_ptr *ptr, struct mgds_shared_name *out);
+
+/* Whether the allocation of this id is still what base lies in: one driver
+ * call, which never blocks. */
+bool mgds_memory_lives(uint64_t id, uintptr_t base);
+
 /* Another process's memory, mapped for kernels of a context. */
 struct mgds_mapped {
     void *addr;
@@ -53,11 +65,15 @@ struct mgds_mapped {
 
 /* Negative errno: it cannot be mapped here, be it that the other process is on
  * another host, that the devices do not reach each other, or that it is gone.
- * Not for memory of this process. */
+ * -EBUSY: older memory of that process is still mapped in its place. Not for
+ * memory of this process. */
 int mgds_mapped_create(struct mgds_mapped **out, struct mgds_context *ctx,
                        const struct mgds_shared_name *name);
 
 /* As mgds_shared_destroy. */
 void mgds_mapped_destroy(struct mgds_mapped *mapped);
+
+/* The same now, at a safe point. */
+void mgds_mapped_close(struct mgds_mapped *mapped);
 
 #endif

@@ -50,7 +50,7 @@ uint64_t mgds_exports_stale(void);
 /* Asks the driver about so many of them, in turn, whether they still are; those
  * that were freed become stale. mgds_export_of does it for a few whenever it
  * meets a new one. Never blocks, a driver call each. */
-void mgds_exports_sweep(unsigned count);
+void mgds_exports_sweep(unsigned turns);
 
 /* Forgets all; all are stale then. */
 void mgds_exports_fini(void);
