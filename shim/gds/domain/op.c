@@ -5,6 +5,7 @@
 
 #include "shim/base/alloc.h"
 #include "shim/base/clock.h"
+#include "shim/ctx.h"
 #include "shim/gds/domain/engine.h"
 #include "shim/gds/domain/hostcopy.h"
 #include "shim/gds/domain/pull.h"
@@ -415,9 +416,14 @@ int mgds_op_run(struct mgds_domain *domain, const struct mgds_xfer *xfer,
                 bool send, const struct mgds_op_sink *sink)
 {
     struct mgds_wait *wait = mgds_wait_create(1);
+    struct mgds_xfer standing = *xfer;
     struct mgds_put put;
     struct mgds_op *op;
-    int rc = wait ? make(&op, domain, xfer, send) : -ENOMEM;
+    int rc = -ENOMEM;
+
+    standing.stands = true;
+    if (wait)
+        rc = make(&op, domain, &standing, send);
 
     if (rc < 0) {
         if (wait)

@@ -38,13 +38,21 @@ static bool is_inside(const struct mgds_op *op,
            begin + op->bytes <= handle->base + handle->size;
 }
 
+/* Nobody would copy it: that stands behind it. */
+static bool is_in_its_own_way(const struct mgds_domain *domain,
+                              const struct mgds_xfer *xfer)
+{
+    return xfer->stands && xfer->peer == (int)domain->rank &&
+           xfer->from_index == xfer->to_index;
+}
+
 void mgds_pull_try(struct mgds_op *op, struct mgds_domain *domain,
                    const struct mgds_xfer *xfer)
 {
     struct mgds_export_handle handle = {.id = 0};
     struct mgds_lane *lane;
 
-    if (!is_wanted(op, xfer))
+    if (!is_wanted(op, xfer) || is_in_its_own_way(domain, xfer))
         return;
     lane = mgds_landing_lane(domain->landing, xfer->from_index,
                              domain->base[xfer->peer] + xfer->to_index);

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "device/impl/mem.h"
 #include "shim/ctx.h"
 
 void mgds_put_begin(struct mgds_put *put, struct mgds_line *line)

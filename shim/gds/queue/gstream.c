@@ -295,6 +295,28 @@ int mgds_gstream_bounce(struct mgds_bounce **out, struct mgds_gstream *stream,
     return rc;
 }
 
+int mgds_gstream_room(struct mgds_piece **out, struct mgds_gstream *stream,
+                      size_t bytes)
+{
+    struct mgds_pool *pool = stream->depot->stage->pool;
+    struct mgds_piece *piece;
+    int rc = mgds_pool_take(&piece, pool, bytes);
+
+    if (rc == 0 && !piece->pinned) {
+        mgds_pool_give(pool, piece);
+        rc = -ENOMEM;
+    }
+    if (rc == 0)
+        *out = piece;
+    return rc;
+}
+
+void mgds_gstream_room_give(struct mgds_gstream *stream,
+                            struct mgds_piece *piece)
+{
+    mgds_pool_give(stream->depot->stage->pool, piece);
+}
+
 uint64_t mgds_gstream_ticket(struct mgds_gstream *stream)
 {
     return __atomic_fetch_add(&stream->ticket, 1, __ATOMIC_RELAXED);
