@@ -15,6 +15,7 @@
 #include <cmocka.h>
 
 #include "shim/gds/cuda/defer.h"
+#include "shim/gds/ring/import.h"
 #include "tests/soft/stage_place.h"
 
 struct mgds_context *ring_context[2];
@@ -59,6 +60,8 @@ static int finish(void **state)
 {
     (void)state;
     mgds_rings_fini();
+    mgds_imports_fini();
+    mgds_exports_fini();
     mgds_defer_drain();
     for (int i = 0; i < 2; i++) {
         mgds_context_put(ring_context[i]);

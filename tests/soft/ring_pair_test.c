@@ -31,14 +31,6 @@ static void run(void (*owner)(void **state), void (*viewer)(void **state))
     run_on("a", owner, "a", viewer);
 }
 
-/* Whether the driver has it mapped. Closes it if so: the last question. */
-static bool is_mapped(const char *addr)
-{
-    CUresult rc = cu.cuIpcCloseMemHandle((CUdeviceptr)(uintptr_t)addr);
-
-    return rc != CUDA_ERROR_INVALID_VALUE;
-}
-
 /* Has a ring until the other is done with it. */
 static void have_a_ring(void **state)
 {
@@ -111,7 +103,7 @@ static void view_twice(void **state)
     mgds_ring_view_destroy(one);
     mgds_rings_fini();
     assert_int_equal(mgds_defer_drain(), 1);
-    assert_false(is_mapped(addr));
+    assert_false(ring_is_mapped(addr));
     ring_meet();
 }
 
@@ -295,7 +287,7 @@ static void view_while_streams_stand(void **state)
     assert_true(ring_wait_stands(&wait));
     ring_wait_close(&wait);
     assert_int_equal(mgds_defer_drain(), 1);
-    assert_false(is_mapped(addr));
+    assert_false(ring_is_mapped(addr));
     ring_meet();
 }
 
@@ -440,7 +432,7 @@ static void view_by_threads(void **state)
     }
     mgds_rings_fini();
     assert_true(mgds_defer_drain() >= 1);
-    assert_false(is_mapped((const char *)addr[0]));
+    assert_false(ring_is_mapped((const char *)addr[0]));
     ring_meet();
 }
 

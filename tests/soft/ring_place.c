@@ -80,6 +80,11 @@ bool ring_is_memory(const char *addr)
     return cu.cuIpcGetMemHandle(&handle, gpu(addr)) == CUDA_SUCCESS;
 }
 
+bool ring_is_mapped(const char *addr)
+{
+    return cu.cuIpcCloseMemHandle(gpu(addr)) != CUDA_ERROR_INVALID_VALUE;
+}
+
 static uint64_t *standing; /* the word of a wait that was not released */
 
 unsigned ring_queues(void)

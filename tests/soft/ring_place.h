@@ -19,6 +19,10 @@ void ring_fill(char *addr, uint32_t units, uint64_t seed);
 /* Whether the driver has memory there that can be told to others. */
 bool ring_is_memory(const char *addr);
 
+/* Whether the driver has memory of others mapped there. Closes it if so: the
+ * last question. */
+bool ring_is_mapped(const char *addr);
+
 /* How many hardware queues a GPU has. */
 unsigned ring_queues(void);
 

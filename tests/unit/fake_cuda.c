@@ -60,51 +60,6 @@ static bool find_block(struct fake_block *out, uintptr_t addr)
     return fake_script.further && fake_script.further(out, addr);
 }
 
-CUresult cuInit(unsigned flags);
-EXPORT extern CUresult cuDriverGetVersion(int *version);
-
-struct fake_cuda fake_script = {.version = 13000, .devices = 1};
-
-enum { STACK = 16 };
-static _Thread_local CUcontext stack[STACK];
-static _Thread_local unsigned depth;
-
-unsigned fake_depth(void)
-{
-    return depth;
-}
-
-CUcontext fake_top(void)
-{
-    return depth ? stack[depth - 1] : NULL;
-}
-
-void fake_set_top(CUcontext ctx)
-{
-    depth = ctx != NULL;
-    stack[0] = ctx;
-}
-
-static struct fake_context *find_context(CUcontext handle)
-{
-    for (int i = 0; i < FAKE_CONTEXTS; i++) {
-        if (handle && fake_script.contexts[i].handle == handle)
-            return &fake_script.contexts[i];
-    }
-    return NULL;
-}
-
-static struct fake_block *find_block(uintptr_t addr)
-{
-    for (int i = 0; i < FAKE_BLOCKS; i++) {
-        struct fake_block *block = &fake_script.blocks[i];
-
-        if (addr - block->base < block->size)
-            return block;
-    }
-    return NULL;
-}
-
 CUresult cuInit(unsigned flags)
 {
     (void)flags;
