@@ -8,6 +8,7 @@
 #include "shim/ctx.h"
 #include "shim/gds/domain/engine.h"
 #include "shim/gds/domain/hostcopy.h"
+#include "shim/gds/domain/memory.h"
 #include "shim/gds/domain/pull.h"
 #include "shim/gds/domain/put.h"
 #include "shim/gds/queue/gstream.h"
@@ -144,6 +145,7 @@ static int create(struct mgds_op **out, struct mgds_domain *domain,
     struct mgds_op *op = (struct mgds_op *)mgds_spares_take(&mgds_op_spares);
     int rc = 0;
 
+    mgds_memory_map();
     if (!op)
         return -ENOMEM;
     op->user = xfer->buffer;
