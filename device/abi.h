@@ -41,6 +41,8 @@ struct mgds_flag_args {
 };
 MGDS_STATIC_ASSERT(sizeof(struct mgds_flag_args) == 40, "five words");
 
+enum { MGDS_TAKE_FOUND = 7 };
+
 /* What the push, take and pull kernels of one stream have in its GPU's own
  * memory; 0 when made. */
 struct mgds_cell {
@@ -49,7 +51,7 @@ struct mgds_cell {
     uint32_t reserved;
     /* What the first block of a take has found out, for the others: units of
      * one such value and the turn of the launch. */
-    uint64_t found[7][2];
+    uint64_t found[MGDS_TAKE_FOUND][2];
 };
 MGDS_STATIC_ASSERT(sizeof(struct mgds_cell) == 128, "two lines");
 

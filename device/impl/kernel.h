@@ -58,8 +58,8 @@ MGDS_FN void mgds_self_pause(const struct mgds_self *self)
     mgds_mem_pause();
 }
 
-#define MGDS_KERNEL_OF(name, args_type, begin)                                 \
-    extern "C" __global__ void name(args_type args)                            \
+#define MGDS_KERNEL_OF(name, args_type, bounds, begin)                         \
+    extern "C" __global__ void bounds name(args_type args)                     \
     {                                                                          \
         struct mgds_self self;                                                 \
         self.thread = threadIdx.x;                                             \
@@ -71,12 +71,16 @@ MGDS_FN void mgds_self_pause(const struct mgds_self *self)
     }
 
 #define MGDS_KERNEL(name, args_type)                                           \
-    MGDS_KERNEL_OF(name, args_type, mgds_grid_wait())
+    MGDS_KERNEL_OF(name, args_type, , mgds_grid_wait())
 
 /* It waits itself, on every way through it, and has read before only what no
  * kernel writes. */
 #define MGDS_KERNEL_EARLY(name, args_type)                                     \
-    MGDS_KERNEL_OF(name, args_type, (void)0)
+    MGDS_KERNEL_OF(name, args_type, , (void)0)
+
+/* The same, in blocks of up to 1024 threads. */
+#define MGDS_KERNEL_WIDE(name, args_type)                                      \
+    MGDS_KERNEL_OF(name, args_type, __launch_bounds__(1024), (void)0)
 
 #else
 
@@ -98,6 +102,7 @@ MGDS_FN void mgds_self_pause(const struct mgds_self *self)
     }
 
 #define MGDS_KERNEL_EARLY(name, args_type) MGDS_KERNEL(name, args_type)
+#define MGDS_KERNEL_WIDE(name, args_type) MGDS_KERNEL(name, args_type)
 
 #define MGDS_KERNEL_ROW(name, args_type)                                       \
     {                                                                          \

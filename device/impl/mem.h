@@ -156,11 +156,12 @@ MGDS_FN uint32_t mgds_add_gpu32(uint32_t *p, uint32_t v)
     return before;
 }
 
-/* The value before, which this one takes the place of; as above. */
+/* The value before, which this one takes the place of, for threads of this GPU
+ * only. No order with anything else. */
 MGDS_FN uint64_t mgds_exchange_gpu64(uint64_t *p, uint64_t v)
 {
     uint64_t before;
-    asm volatile("atom.acq_rel.gpu.global.exch.b64 %0, [%1], %2;"
+    asm volatile("atom.relaxed.gpu.global.exch.b64 %0, [%1], %2;"
                  : "=l"(before)
                  : "l"(p), "l"(v)
                  : "memory");
@@ -378,7 +379,7 @@ MGDS_FN uint32_t mgds_add_gpu32(uint32_t *p, uint32_t v)
 MGDS_FN uint64_t mgds_exchange_gpu64(uint64_t *p, uint64_t v)
 {
     return __atomic_exchange_n((uint64_t *)mgds_mem_word(p), v,
-                               __ATOMIC_ACQ_REL);
+                               __ATOMIC_RELAXED);
 }
 
 MGDS_FN void mgds_store_release_gpu64(uint64_t *p, uint64_t v)

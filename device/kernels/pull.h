@@ -111,7 +111,9 @@ MGDS_FN void mgds_pull_follow(const struct mgds_self *self,
     mgds_load_acquire64(over);
 }
 
-/* NONE afterwards: there is nothing for this launch to copy. */
+/* NONE afterwards: there is nothing for this launch to copy. The exchange says
+ * only who was first, so it has no order: the bytes come with the unit, and
+ * what was copied with `over`. */
 MGDS_FN void mgds_pull_settle(const struct mgds_self *self,
                               const struct mgds_pull_args *a,
                               struct mgds_take_source *at)
@@ -126,32 +128,26 @@ MGDS_FN void mgds_pull_settle(const struct mgds_self *self,
     }
 }
 
-enum { MGDS_PULL_FOUND = 5 };
-
 MGDS_FN void mgds_pull_share(const struct mgds_pull_args *a,
                              const struct mgds_pull_found *found)
 {
-    const uint64_t values[MGDS_PULL_FOUND] = {
-        found->at.serial, found->at.from, 4 * found->at.length + found->at.form,
-        found->source, found->done};
+    const uint64_t values[] = {found->at.serial, found->at.from,
+                               4 * found->at.length + found->at.form,
+                               found->source, found->done};
 
-    for (unsigned i = 0; i < MGDS_PULL_FOUND; i++)
-        mgds_take_share_one(&a->take, i, values[i]);
+    mgds_take_share(&a->take, values, 5);
 }
 
 MGDS_FN struct mgds_pull_found mgds_pull_hear(const struct mgds_self *self,
                                               const struct mgds_pull_args *a)
 {
     struct mgds_pull_found found;
-    uint64_t both;
+    uint64_t values[5];
 
-    found.at.serial = mgds_take_hear_one(self, &a->take, 0);
-    found.at.from = mgds_take_hear_one(self, &a->take, 1);
-    both = mgds_take_hear_one(self, &a->take, 2);
-    found.at.length = both / 4;
-    found.at.form = both % 4;
-    found.source = mgds_take_hear_one(self, &a->take, 3);
-    found.done = mgds_take_hear_one(self, &a->take, 4);
+    mgds_take_hear(self, &a->take, values, 5);
+    found.at = mgds_take_source_of(values);
+    found.source = values[3];
+    found.done = values[4];
     return found;
 }
 
@@ -226,25 +222,29 @@ MGDS_FN struct mgds_pull_found mgds_pull_look(const struct mgds_self *self,
 #endif
 }
 
-/* 16 bytes in parts that `to` is aligned to: 16, 8, 4, or 1. */
+/* 8 bytes in parts that `to` is aligned to: 8, 4, or 1. */
+MGDS_FN void mgds_pull_store_half(uint64_t to, uint64_t half, unsigned part)
+{
+    if (part == 8) {
+        mgds_store_relaxed64((uint64_t *)(uintptr_t)to, half);
+    } else if (part == 4) {
+        mgds_store_relaxed32((uint32_t *)(uintptr_t)to, (uint32_t)half);
+        mgds_store_relaxed32((uint32_t *)(uintptr_t)(to + 4),
+                             (uint32_t)(half >> 32));
+    } else {
+        for (unsigned i = 0; i < 8; i++)
+            mgds_store8((uint8_t *)(uintptr_t)(to + i),
+                        (uint8_t)(half >> 8 * i));
+    }
+}
+
 MGDS_FN void mgds_pull_store(uint64_t to, struct mgds_unit v, unsigned part)
 {
-    const uint64_t half[2] = {v.data, v.word};
-
     if (part == 16) {
         mgds_store16((void *)(uintptr_t)to, v);
-        return;
-    }
-    for (unsigned i = 0; i < 16; i += part) {
-        uint64_t some = half[i / 8] >> i % 8 * 8;
-
-        if (part == 8)
-            mgds_store_relaxed64((uint64_t *)(uintptr_t)(to + i), some);
-        else if (part == 4)
-            mgds_store_relaxed32((uint32_t *)(uintptr_t)(to + i),
-                                 (uint32_t)some);
-        else
-            mgds_store8((uint8_t *)(uintptr_t)(to + i), (uint8_t)some);
+    } else {
+        mgds_pull_store_half(to, v.data, part);
+        mgds_pull_store_half(to + 8, v.word, part);
     }
 }
 
@@ -349,6 +349,6 @@ MGDS_FN void mgds_pull_kernel_body(const struct mgds_self *self,
     mgds_take_tell(&a->take);
 }
 
-MGDS_KERNEL_EARLY(mgds_pull_kernel, struct mgds_pull_args)
+MGDS_KERNEL_WIDE(mgds_pull_kernel, struct mgds_pull_args)
 
 #endif

@@ -186,46 +186,47 @@ MGDS_FN struct mgds_unit *mgds_take_found(const struct mgds_take_args *a,
     return (struct mgds_unit *)(void *)cell->found[i];
 }
 
-/* One of the values that the first block has found out, for the others. */
-MGDS_FN void mgds_take_share_one(const struct mgds_take_args *a, unsigned i,
-                                 uint64_t value)
+/* What the first block has found out, for the others, which hear it all at
+ * once; `count` is constant. */
+MGDS_FN void mgds_take_share(const struct mgds_take_args *a,
+                             const uint64_t *values, unsigned count)
 {
-    struct mgds_unit v = {value, a->turn};
+    for (unsigned i = 0; i < count; i++) {
+        struct mgds_unit v = {values[i], a->turn};
 
-    mgds_store_unit(mgds_take_found(a, i), v);
+        mgds_store_unit(mgds_take_found(a, i), v);
+    }
 }
 
 /* Blocks start in the order of their numbers: the first one is there. */
-MGDS_FN uint64_t mgds_take_hear_one(const struct mgds_self *self,
-                                    const struct mgds_take_args *a, unsigned i)
+MGDS_FN void mgds_take_hear(const struct mgds_self *self,
+                            const struct mgds_take_args *a, uint64_t *values,
+                            unsigned count)
 {
-    struct mgds_unit v = mgds_load_unit(mgds_take_found(a, i));
+    for (;;) {
+        struct mgds_unit v[MGDS_TAKE_FOUND];
+        int there = 1;
 
-    for (; v.word != a->turn; v = mgds_load_unit(mgds_take_found(a, i)))
+        for (unsigned i = 0; i < count; i++)
+            v[i] = mgds_load_unit(mgds_take_found(a, i));
+        for (unsigned i = 0; i < count; i++) {
+            there &= v[i].word == a->turn;
+            values[i] = v[i].data;
+        }
+        if (there)
+            return;
         mgds_self_pause(self);
-    return v.data;
+    }
 }
 
-/* The record is read once for all. */
-MGDS_FN void mgds_take_share(const struct mgds_take_args *a,
-                             const struct mgds_take_source *at)
-{
-    mgds_take_share_one(a, 0, at->serial);
-    mgds_take_share_one(a, 1, at->from);
-    mgds_take_share_one(a, 2, 4 * at->length + at->form);
-}
-
-MGDS_FN struct mgds_take_source mgds_take_hear(const struct mgds_self *self,
-                                               const struct mgds_take_args *a)
+MGDS_FN struct mgds_take_source mgds_take_source_of(const uint64_t values[3])
 {
     struct mgds_take_source at;
-    uint64_t both;
 
-    at.serial = mgds_take_hear_one(self, a, 0);
-    at.from = mgds_take_hear_one(self, a, 1);
-    both = mgds_take_hear_one(self, a, 2);
-    at.length = both / 4;
-    at.form = both % 4;
+    at.serial = values[0];
+    at.from = values[1];
+    at.length = values[2] / 4;
+    at.form = values[2] % 4;
     return at;
 }
 
@@ -233,11 +234,18 @@ MGDS_FN struct mgds_take_source mgds_take_seek(const struct mgds_self *self,
                                                const struct mgds_take_args *a,
                                                struct mgds_take_source at)
 {
-    if (a->record && self->block > 0)
-        return mgds_take_hear(self, a);
+    uint64_t values[3];
+
+    if (a->record && self->block > 0) {
+        mgds_take_hear(self, a, values, 3);
+        return mgds_take_source_of(values);
+    }
     mgds_take_find(self, a, &at);
+    values[0] = at.serial;
+    values[1] = at.from;
+    values[2] = 4 * at.length + at.form;
     if (a->record && self->blocks > 1 && self->thread == 0)
-        mgds_take_share(a, &at);
+        mgds_take_share(a, values, 3);
     return at;
 }
 

@@ -1,0 +1,578 @@
+/* Who copies a long message: a TAKE on the program's stream, a fetch beside it,
+ * or both at once. Each byte is copied once, whoever does it, and each sees
+ * what the other copied. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "shim/gds/queue/gate.h"
+#include "tests/soft/queue_pull.h"
+
+static struct queue_stream out, in;
+static struct pull_place place;
+static struct mgds_claim *claim;
+static CUdeviceptr copied; /* what a stream finds behind its take */
+
+enum { LONG = 200001, LAPS = 60 };
+
+static const struct pull_message whole = {
+    .from = 21, .to = 500, .bytes = LONG, .posted = LONG, .unit = 5};
+
+static struct mgds_step expect(const struct pull_message *message)
+{
+    pull_expect(&place, message);
+    return pull_claimed(&place, pull_take(&place, message), claim);
+}
+
+static void put_post(const struct pull_message *message)
+{
+    pull_put(out.gstream, pull_post(&place, message), &place.line[PULL_SENT],
+             place.serial);
+}
+
+static void put_take(struct mgds_step take)
+{
+    pull_put(in.gstream, take, &place.line[PULL_TOOK], place.serial);
+}
+
+static void fetch(const struct mgds_step *take)
+{
+    assert_int_equal(mgds_gstream_fetch(in.gstream, take,
+                                        &place.line[PULL_FETCHED],
+                                        place.serial),
+                     0);
+}
+
+static void await_fetched(void)
+{
+    queue_await(&place.line[PULL_FETCHED], place.serial);
+}
+
+static void await_taken(void)
+{
+    queue_await(&place.line[PULL_TOOK], place.serial);
+    mgds_gstream_passed(in.gstream, 1);
+}
+
+/* The sender waits, and writes something else where the message was: it must
+ * not be read any more. */
+static void put_overwrite(const struct pull_message *message)
+{
+    pull_put(out.gstream, pull_await(&place, message), &place.line[PULL_READ],
+             place.serial);
+    OK(cu.cuMemsetD8Async(place.src, 0xee, PULL_AREA, out.native));
+}
+
+static void restore(void)
+{
+    OK(cu.cuStreamSynchronize(out.native));
+    mgds_gstream_passed(out.gstream, 1);
+    OK(cu.cuMemcpy(place.src, (CUdeviceptr)(uintptr_t)place.in, PULL_AREA));
+    OK(cu.cuStreamSynchronize(NULL));
+}
+
+static void copy_behind(const struct pull_message *message)
+{
+    OK(cu.cuMemcpyAsync(copied, place.dst + message->to, message->bytes,
+                        in.native));
+}
+
+static void assert_behind(const struct pull_message *message)
+{
+    unsigned char *got = (unsigned char *)malloc(message->bytes);
+
+    assert_non_null(got);
+    OK(cu.cuStreamSynchronize(in.native));
+    OK(cu.cuMemcpy((CUdeviceptr)(uintptr_t)got, copied, message->bytes));
+    OK(cu.cuStreamSynchronize(NULL));
+    if (memcmp(got, place.in + message->from, message->bytes) != 0)
+        assert_memory_equal(got, place.in + message->from, message->bytes);
+    free(got);
+}
+
+static void assert_claimed(const struct mgds_step *take)
+{
+    CUdeviceptr at = (CUdeviceptr)(uintptr_t)take->claim;
+
+    assert_int_equal(pull_get(at), take->gen);
+    assert_int_equal(pull_get(at + 8), take->gen);
+}
+
+static void finish_streams(void)
+{
+    OK(cu.cuStreamSynchronize(out.native));
+    OK(cu.cuStreamSynchronize(in.native));
+    pull_assert(&place);
+}
+
+/* The message of a lap: other places and bytes than the last one's. */
+static struct pull_message message_of(unsigned lap)
+{
+    struct pull_message message = whole;
+
+    message.from += 7919 * (lap % 40);
+    message.to += 104729 * (lap % 7) + lap;
+    message.bytes -= 977 * (lap % 200);
+    message.unit = lap % PULL_UNITS;
+    return message;
+}
+
+/* The flag of the fetch promises the data to the CPU. */
+static void a_fetch_brings_what_is_ready(void **state)
+{
+    (void)state;
+    for (unsigned lap = 0; lap < LAPS; lap++) {
+        struct pull_message message = message_of(lap);
+        struct mgds_step take = expect(&message);
+
+        if (lap % 2)
+            take.claim = NULL;
+        put_post(&message);
+        queue_await(&place.line[PULL_SENT], place.serial);
+        fetch(&take);
+        put_overwrite(&message);
+        await_fetched();
+        pull_assert_near(&place, &message);
+        assert_int_equal(pull_done(&place, &message), place.serial);
+        restore();
+    }
+    finish_streams();
+}
+
+/* The stream comes when all is over: the unit has another message by then, the
+ * source other bytes, and the buffer may have, too. */
+static void a_take_passes_behind_a_fetch(void **state)
+{
+    const uint64_t later = 1ULL << 62;
+
+    (void)state;
+    for (unsigned lap = 0; lap < LAPS; lap++) {
+        struct pull_message message = message_of(lap);
+        struct mgds_step take = expect(&message), post;
+
+        put_post(&message);
+        queue_await(&place.line[PULL_SENT], place.serial);
+        fetch(&take);
+        put_overwrite(&message);
+        await_fetched();
+        post = pull_post(&place, &message);
+        post.serial = later + lap;
+        pull_put(out.gstream, post, &place.line[PULL_GATE], later + lap);
+        queue_await(&place.line[PULL_GATE], later + lap);
+        OK(cu.cuMemsetD8Async(place.dst + message.to, 0xab, 1, in.native));
+        place.want[message.to] = 0xab;
+        put_take(take);
+        await_taken();
+        pull_assert_near(&place, &message);
+        assert_int_equal(pull_done(&place, &message), place.serial);
+        assert_claimed(&take);
+        restore();
+    }
+    finish_streams();
+}
+
+static void a_fetch_passes_behind_a_take(void **state)
+{
+    (void)state;
+    for (unsigned lap = 0; lap < LAPS; lap++) {
+        struct pull_message message = message_of(lap);
+        struct mgds_step take = expect(&message);
+
+        put_post(&message);
+        put_take(take);
+        put_overwrite(&message);
+        await_taken();
+        queue_await(&place.line[PULL_READ], place.serial);
+        fetch(&take);
+        await_fetched();
+        pull_assert_near(&place, &message);
+        assert_claimed(&take);
+        restore();
+    }
+    finish_streams();
+}
+
+/* Both are let go at the same time, as well as that goes. Behind the take lies
+ * what either of them has copied, and the fetch's flag promises it, too. */
+static void check_both(unsigned lap)
+{
+    struct pull_message message = message_of(lap);
+    struct mgds_step take = expect(&message);
+
+    put_post(&message);
+    queue_await(&place.line[PULL_SENT], place.serial);
+    put_overwrite(&message);
+    if (lap % 3 == 0)
+        fetch(&take);
+    queue_write(&place.line[PULL_GATE], 0);
+    queue_hold(in.native, &place.line[PULL_GATE]);
+    OK(cu.cuMemsetD8Async(copied, 0, LONG, in.native));
+    put_take(take);
+    copy_behind(&message);
+    if (lap % 3 == 1)
+        fetch(&take);
+    queue_write(&place.line[PULL_GATE], 1);
+    if (lap % 3 == 2)
+        fetch(&take);
+    if (lap % 2)
+        await_fetched();
+    else
+        await_taken();
+    pull_assert_near(&place, &message);
+    if (lap % 2)
+        await_taken();
+    else
+        await_fetched();
+    assert_behind(&message);
+    assert_int_equal(pull_done(&place, &message), place.serial);
+    assert_claimed(&take);
+    restore();
+}
+
+static void a_take_and_a_fetch_at_once_copy_once(void **state)
+{
+    (void)state;
+    for (unsigned lap = 0; lap < 5 * LAPS; lap++)
+        check_both(lap);
+    finish_streams();
+}
+
+/* The take stands, with or without its record, when the message comes and is
+ * fetched at once. */
+static void check_standing(unsigned lap)
+{
+    struct pull_message message = message_of(lap);
+    struct mgds_step known = expect(&message), take = known;
+
+    if (lap % 2) {
+        take = pull_recorded(&place, known);
+        if (lap % 4 == 1)
+            pull_tell(&place, &known, lap % 8);
+    }
+    put_take(take);
+    copy_behind(&message);
+    put_post(&message);
+    queue_await(&place.line[PULL_SENT], place.serial);
+    put_overwrite(&message);
+    fetch(&known);
+    if (lap % 4 == 3) {
+        await_fetched();
+        assert_true(queue_read(&place.line[PULL_TOOK]) < place.serial);
+        pull_tell(&place, &known, lap % 8);
+    }
+    await_taken();
+    await_fetched();
+    assert_behind(&message);
+    pull_assert_near(&place, &message);
+    assert_claimed(&known);
+    restore();
+}
+
+static void a_fetch_may_race_with_a_take_that_stands(void **state)
+{
+    (void)state;
+    for (unsigned lap = 0; lap < 4 * LAPS; lap++)
+        check_standing(lap);
+    finish_streams();
+}
+
+/* It stands at a unit that never comes, and its message is copied from under
+ * it: that of a place that was used again before it looked. */
+static void a_take_that_stands_sees_who_has_copied(void **state)
+{
+    (void)state;
+    for (unsigned lap = 0; lap < 20; lap++) {
+        struct pull_message message = message_of(lap);
+        struct mgds_step take = expect(&message), stands = take;
+
+        message.unit = 1000;
+        stands.units = pull_take(&place, &message).units;
+        put_take(stands);
+        copy_behind(&message);
+        message = message_of(lap);
+        put_post(&message);
+        queue_await(&place.line[PULL_SENT], place.serial);
+        assert_int_equal(cu.cuStreamQuery(in.native), CUDA_ERROR_NOT_READY);
+        fetch(&take);
+        await_fetched();
+        await_taken();
+        assert_behind(&message);
+    }
+    finish_streams();
+}
+
+/* Nobody can read its data before the winner has it all. */
+static void who_comes_second_waits_until_all_is_there(void **state)
+{
+    CUdeviceptr owner = (CUdeviceptr)(uintptr_t)claim, over = owner + 8;
+
+    (void)state;
+    for (unsigned lap = 0; lap < 5; lap++) {
+        struct pull_message message = message_of(lap);
+        struct mgds_step take = expect(&message);
+
+        put_post(&message);
+        pull_set(owner, take.gen);
+        put_take(take);
+        fetch(&take);
+        for (int i = 0; i < 60; i++)
+            pull_set(place.dst + message.to, 0);
+        assert_int_equal(cu.cuStreamQuery(in.native), CUDA_ERROR_NOT_READY);
+        assert_true(queue_read(&place.line[PULL_TOOK]) < place.serial);
+        assert_true(queue_read(&place.line[PULL_FETCHED]) < place.serial);
+        /* as the winner does */
+        OK(cu.cuMemcpy(place.dst + message.to, place.src + message.from,
+                       message.bytes));
+        OK(cu.cuStreamSynchronize(NULL));
+        pull_set(over, take.gen);
+        await_taken();
+        await_fetched();
+        pull_assert_near(&place, &message);
+        assert_true(pull_done(&place, &message) < place.serial);
+    }
+    finish_streams();
+}
+
+/* The program's stream stands in a take of another message, which comes only
+ * later: nothing of it is needed. */
+static void a_fetch_runs_beside_a_stream_that_stands(void **state)
+{
+    const struct pull_message other = {.from = 9,
+                                       .to = PULL_AREA - 300000,
+                                       .bytes = 250000,
+                                       .posted = 250000,
+                                       .unit = 999};
+    struct mgds_claim *second = mgds_gstream_claim(in.gstream);
+
+    (void)state;
+    for (unsigned lap = 0; lap < 20; lap++) {
+        struct pull_message message = message_of(lap);
+        struct mgds_step stands, take;
+        uint64_t serial;
+
+        pull_expect(&place, &other);
+        stands = pull_claimed(&place, pull_take(&place, &other), second);
+        put_take(stands);
+        serial = place.serial;
+        take = expect(&message);
+        put_take(take);
+        put_post(&message);
+        queue_await(&place.line[PULL_SENT], place.serial);
+        fetch(&take);
+        await_fetched();
+        pull_assert_near(&place, &message);
+        assert_int_equal(cu.cuStreamQuery(in.native), CUDA_ERROR_NOT_READY);
+        assert_true(queue_read(&place.line[PULL_TOOK]) < serial);
+        place.serial = serial;
+        put_post(&other);
+        place.serial = take.serial;
+        await_taken();
+        mgds_gstream_passed(in.gstream, 1);
+    }
+    mgds_gstream_unclaim(in.gstream, second);
+    finish_streams();
+}
+
+/* Fetches of several messages, by several threads, while the stream takes the
+ * same ones in its order. */
+enum { THREADS = 3, EACH = 20, MESSAGES = THREADS * EACH, SLOT = 30000 };
+
+struct fetcher {
+    pthread_t thread;
+    const struct mgds_step *take; /* EACH of them, THREADS apart */
+    uint64_t *line;
+    int rc;
+};
+
+static void *fetch_all(void *arg)
+{
+    struct fetcher *fetcher = (struct fetcher *)arg;
+
+    for (unsigned i = 0; i < EACH && fetcher->rc == 0; i++)
+        fetcher->rc =
+            mgds_gstream_fetch(in.gstream, fetcher->take + (size_t)THREADS * i,
+                               fetcher->line, i + 1);
+    return NULL;
+}
+
+static void put_posts(const struct pull_message *message, uint64_t first)
+{
+    for (unsigned i = 0; i < MESSAGES; i++) {
+        place.serial = first + i;
+        put_post(&message[i]);
+    }
+    queue_await(&place.line[PULL_SENT], place.serial);
+}
+
+static void many_threads_may_fetch(void **state)
+{
+    struct mgds_step take[MESSAGES];
+    struct pull_message message[MESSAGES];
+    struct mgds_claim *claims[MESSAGES];
+    struct fetcher fetcher[THREADS];
+
+    (void)state;
+    for (unsigned i = 0; i < MESSAGES; i++) {
+        message[i] = (struct pull_message){.from = 3001 * (size_t)i,
+                                           .to = SLOT * (size_t)i + i % 16,
+                                           .bytes = SLOT - i % 32,
+                                           .posted = SLOT - 100,
+                                           .unit = i};
+        claims[i] = mgds_gstream_claim(in.gstream);
+        pull_expect(&place, &message[i]);
+        take[i] =
+            pull_claimed(&place, pull_take(&place, &message[i]), claims[i]);
+    }
+    put_posts(message, place.serial - MESSAGES + 1);
+    for (unsigned i = 0; i < THREADS; i++) {
+        fetcher[i] =
+            (struct fetcher){.take = take + i, .line = queue_take(in.gstream)};
+        assert_int_equal(
+            pthread_create(&fetcher[i].thread, NULL, fetch_all, &fetcher[i]),
+            0);
+    }
+    for (unsigned i = 0; i < MESSAGES; i++)
+        put_take(take[i]);
+    await_taken();
+    mgds_gstream_passed(in.gstream, MESSAGES - 1);
+    for (unsigned i = 0; i < THREADS; i++) {
+        pthread_join(fetcher[i].thread, NULL);
+        assert_int_equal(fetcher[i].rc, 0);
+        queue_await(fetcher[i].line, EACH);
+        queue_give(in.gstream, fetcher[i].line);
+    }
+    for (unsigned i = 0; i < MESSAGES; i++)
+        mgds_gstream_unclaim(in.gstream, claims[i]);
+    finish_streams();
+}
+
+static void a_fetch_throws_away_what_has_no_buffer(void **state)
+{
+    struct mgds_layout *layout = stage_bytes_of(LONG);
+    struct mgds_step take = expect(&whole);
+    struct mgds_bounce *bounce;
+    struct mgds_buffer buffer;
+    CUdeviceptr gpu;
+
+    (void)state;
+    OK(cu.cuMemAlloc_v2(&gpu, LONG));
+    buffer = stage_buffer_at(gpu, layout, 1);
+    assert_int_equal(mgds_gstream_bounce(&bounce, in.gstream, &buffer), 0);
+    OK(cu.cuMemFree_v2(gpu));
+    take.user = (char *)(uintptr_t)gpu;
+    take.bounce = bounce;
+    put_post(&whole);
+    queue_await(&place.line[PULL_SENT], place.serial);
+    assert_int_equal(mgds_gstream_fetch(in.gstream, &take,
+                                        &place.line[PULL_FETCHED],
+                                        place.serial),
+                     -EFAULT);
+    await_fetched();
+    assert_int_equal(pull_done(&place, &whole), place.serial);
+    mgds_bounce_destroy(bounce);
+    mgds_layout_put(layout);
+    /* what was expected is what the next one brings */
+    take = expect(&whole);
+    put_post(&whole);
+    put_take(take);
+    await_taken();
+    finish_streams();
+}
+
+static void only_what_is_known_is_fetched(void **state)
+{
+    struct mgds_step known = pull_take(&place, &whole);
+    struct mgds_step take = pull_recorded(&place, known);
+
+    (void)state;
+    assert_int_equal(
+        mgds_gstream_fetch(in.gstream, &take, &place.line[PULL_FETCHED], 1),
+        -EINVAL);
+    known.source = 0;
+    assert_int_equal(
+        mgds_gstream_fetch(in.gstream, &known, &place.line[PULL_FETCHED], 1),
+        -EINVAL);
+}
+
+/* One that was launched too early, and stands. */
+static void a_fetch_can_be_given_up(void **state)
+{
+    struct queue_stream given_up;
+    struct pull_message message = whole;
+    struct mgds_claim *own;
+    struct mgds_step take;
+
+    (void)state;
+    message.unit = 1001;
+    queue_open(&given_up, CU_STREAM_NON_BLOCKING);
+    own = mgds_gstream_claim(given_up.gstream);
+    place.serial++;
+    take = pull_claimed(&place, pull_take(&place, &message), own);
+    assert_int_equal(mgds_gstream_fetch(given_up.gstream, &take,
+                                        &place.line[PULL_FETCHED],
+                                        place.serial),
+                     0);
+    for (int i = 0; i < 60; i++)
+        pull_set(place.units, 0);
+    assert_true(queue_read(&place.line[PULL_FETCHED]) < place.serial);
+    mgds_gstream_abort(given_up.gstream);
+    await_fetched();
+    assert_int_equal(pull_done(&place, &message), 0);
+    mgds_gstream_unclaim(given_up.gstream, own);
+    queue_close(&given_up);
+    finish_streams();
+}
+
+static int start(void **state)
+{
+    stage_start(state);
+    queue_open(&in, CU_STREAM_NON_BLOCKING);
+    queue_open(&out, CU_STREAM_NON_BLOCKING);
+    pull_open(&place, &in);
+    OK(cu.cuMemAlloc_v2(&copied, LONG));
+    claim = mgds_gstream_claim(in.gstream);
+    return claim ? 0 : 1;
+}
+
+/* Takes that a failed test left would stand for ever. */
+static int finish(void **state)
+{
+    mgds_gstream_abort(out.gstream);
+    mgds_gstream_abort(in.gstream);
+    OK(cu.cuStreamSynchronize(out.native));
+    OK(cu.cuStreamSynchronize(in.native));
+    mgds_gstream_unclaim(in.gstream, claim);
+    OK(cu.cuMemFree_v2(copied));
+    pull_close(&place);
+    queue_close(&out);
+    queue_close(&in);
+    return queue_finish(state);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_fetch_brings_what_is_ready),
+        cmocka_unit_test(a_take_passes_behind_a_fetch),
+        cmocka_unit_test(a_fetch_passes_behind_a_take),
+        cmocka_unit_test(a_take_and_a_fetch_at_once_copy_once),
+        cmocka_unit_test(a_fetch_may_race_with_a_take_that_stands),
+        cmocka_unit_test(a_take_that_stands_sees_who_has_copied),
+        cmocka_unit_test(who_comes_second_waits_until_all_is_there),
+        cmocka_unit_test(a_fetch_runs_beside_a_stream_that_stands),
+        cmocka_unit_test(many_threads_may_fetch),
+        cmocka_unit_test(a_fetch_throws_away_what_has_no_buffer),
+        cmocka_unit_test(only_what_is_known_is_fetched),
+        cmocka_unit_test(a_fetch_can_be_given_up),
+    };
+
+    if (soft_cuda_load())
+        return 1;
+    return cmocka_run_group_tests(tests, start, finish);
+}

@@ -1,0 +1,84 @@
+/* What tests of long messages work with: memory of both ends, the words between
+ * them, and what must become of it. One process plays both. */
+#ifndef MGDS_TEST_QUEUE_PULL_H
+#define MGDS_TEST_QUEUE_PULL_H
+
+#include <stdint.h>
+
+#include "device/abi.h"
+#include "device/impl/mem.h"
+#include "tests/soft/queue_place.h"
+
+/* Bytes of each buffer: a message of many blocks, with room around it; units
+ * that messages are posted in, and words of the sender, one for each. */
+enum {
+    PULL_AREA = 2 << 20,
+    PULL_UNITS = 1024,
+    PULL_MANY = (1 << 20) + 12345, /* bytes for all blocks that there are */
+    PULL_SENT = 0, /* words of the line */
+    PULL_TOOK = 1,
+    PULL_READ = 2,
+    PULL_FETCHED = 3,
+    PULL_GATE = 4,
+};
+
+struct pull_place {
+    CUdeviceptr gpu; /* all of the following, one behind the other */
+    CUdeviceptr src, dst, units, dones;
+    uint64_t *line, *record;
+    struct queue_stream *stream; /* whose words they are */
+    uint64_t serial, gen;        /* the last that were used */
+    unsigned char *in, *want;
+};
+
+/* Where in the buffers, how much is sent and how much is taken at most, and
+ * which unit and word are its own. */
+struct pull_message {
+    size_t from, to, bytes, posted;
+    unsigned unit;
+};
+
+/* Known bytes everywhere: dst has other ones than src. */
+void pull_open(struct pull_place *place, struct queue_stream *stream);
+void pull_close(struct pull_place *place);
+
+/* The next serial; what it leads to is expected from here on. */
+void pull_expect(struct pull_place *place, const struct pull_message *message);
+
+/* Steps of the message with the last serial. */
+struct mgds_step pull_post(const struct pull_place *place,
+                           const struct pull_message *message);
+struct mgds_step pull_await(const struct pull_place *place,
+                            const struct pull_message *message);
+struct mgds_step pull_take(const struct pull_place *place,
+                           const struct pull_message *message);
+
+/* The same take with the next generation of a claim. */
+struct mgds_step pull_claimed(struct pull_place *place, struct mgds_step take,
+                              struct mgds_claim *claim);
+
+/* The same take, as the record will say, which says nothing yet. */
+struct mgds_step pull_recorded(const struct pull_place *place,
+                               struct mgds_step take);
+
+/* Tells the record what a take knows that was made without it; `first` of its
+ * words first. */
+void pull_tell(const struct pull_place *place, const struct mgds_step *take,
+               unsigned first);
+
+/* A step, and the flag behind it, on a stream. */
+void pull_put(struct mgds_gstream *stream, struct mgds_step step,
+              uint64_t *word, uint64_t value);
+
+uint64_t pull_done(const struct pull_place *place,
+                   const struct pull_message *message);
+void pull_set(CUdeviceptr word, uint64_t value);
+uint64_t pull_get(CUdeviceptr word);
+
+/* The message's bytes of dst and those around them, or all of them, are as
+ * expected; no stream writes there any more. */
+void pull_assert_near(const struct pull_place *place,
+                      const struct pull_message *message);
+void pull_assert(const struct pull_place *place);
+
+#endif
