@@ -62,7 +62,7 @@ static struct mgds_ptr ptr_of(const struct fake_block *of)
 /* Asks, with memory that must stay as it is if there is no handle. */
 static int ask(struct mgds_export_handle *out, const struct mgds_ptr *ptr)
 {
-    static struct mgds_export_handle untouched;
+    struct mgds_export_handle untouched;
     int rc;
 
     memset(&untouched, 0x5a, sizeof(untouched));
