@@ -77,7 +77,7 @@ static void wait_of_freed_buffer(void)
 
     enq_lane_open(&lane);
     enq_errors_count(lane.comm);
-    enq_buffer_open(&lost, 4096);
+    enq_buffer_open_alone(&lost, 4096);
     enq_buffer_open(&kept, 4096);
     if (enq.rank == 0) {
         enq_fill(&kept, 1);

@@ -78,8 +78,9 @@ static bool wanted(const struct enq_case *one)
 static int usage(const char *program)
 {
     fprintf(stderr,
-            "usage: %s [--full] [--laps N] [--limit SECONDS] [--split] "
-            "[--level single|serialized|multiple] [--list] [CASE...]\n",
+            "usage: %s [--full] [--warm] [--laps N] [--limit SECONDS] "
+            "[--split] [--level single|serialized|multiple] [--list] "
+            "[CASE...]\n",
             program);
     return STATUS_USAGE;
 }
@@ -106,6 +107,7 @@ static int options_take(int argc, char **argv)
 {
     static const struct option names[] = {
         {"full", no_argument, NULL, 'f'},
+        {"warm", no_argument, NULL, 'w'},
         {"laps", required_argument, NULL, 'n'},
         {"limit", required_argument, NULL, 'l'},
         {"split", no_argument, NULL, 's'},
@@ -119,6 +121,8 @@ static int options_take(int argc, char **argv)
     while ((found = getopt_long(argc, argv, "", names, NULL)) >= 0) {
         if (found == 'f')
             enq.full = true;
+        else if (found == 'w')
+            enq.warm = true;
         else if (found == 'n')
             enq.laps = (int)number(optarg);
         else if (found == 'l')

@@ -23,6 +23,7 @@ struct enq_job {
     int device; /* whose primary context is current */
     int laps;   /* --laps: rounds of what is repeated (50) */
     bool full;  /* --full: sizes that want hardware */
+    bool warm;  /* --warm: see enq_arena_give */
     int level;  /* --level: what MPI is asked for (MPI_THREAD_MULTIPLE) */
 };
 extern struct enq_job enq;
@@ -38,11 +39,10 @@ struct enq_case {
 };
 
 /*
- * The whole program: [--full] [--laps N] [--limit SECONDS] [--split] [--level
- * L]
- * [--list] [CASE...], a CASE being the head of a name. --split: odd ranks play
- * another host. Returns the exit status: 0 passed, 2 bad usage, 77 nothing
- * could run.
+ * The whole program: [--full] [--warm] [--laps N] [--limit SECONDS] [--split]
+ * [--level L] [--list] [CASE...], a CASE being the head of a name. --split: odd
+ * ranks play another host. Returns the exit status: 0 passed, 2 bad usage, 77
+ * nothing could run.
  */
 int enq_main(int argc, char **argv, const char *group,
              const struct enq_case *cases);
@@ -83,6 +83,19 @@ void enq_lane_close(struct enq_lane *lane);
 void enq_sync(const struct enq_lane *lane);
 
 /*
+ * With --warm, device memory of buffers is part of one allocation, the arena,
+ * and each lane, when it is opened, has messages from there to and fro: what
+ * the library learns of an allocation by its first messages it knows before the
+ * case begins. Returns memory of the arena, or NULL: not --warm, or no room.
+ * Any thread.
+ */
+char *enq_arena_give(size_t bytes);
+/* False: not of the arena. */
+bool enq_arena_take(const char *at);
+/* Collective, in every rank that has opened the lane. */
+void enq_lane_warm(const struct enq_lane *lane);
+
+/*
  * Memory with guards at both ends. A new buffer, and one just wiped, holds
  * the pattern "untouched" everywhere.
  */
@@ -95,6 +108,8 @@ void enq_buffer_open(struct enq_buffer *b, size_t bytes); /* device memory */
 void enq_buffer_open_kind(struct enq_buffer *b, size_t bytes,
                           enum mgds_test_kind kind);
 void enq_buffer_open_other(struct enq_buffer *b, size_t bytes);
+/* Device memory, an allocation of its own, --warm or not. */
+void enq_buffer_open_alone(struct enq_buffer *b, size_t bytes);
 void enq_buffer_close(struct enq_buffer *b);
 void enq_wipe(struct enq_buffer *b);
 /* Fills it with the pattern of a message; 0 is not a message. */

@@ -68,8 +68,8 @@ static void put(struct enq_buffer *b, unsigned message)
     free(image);
 }
 
-void enq_buffer_open_kind(struct enq_buffer *b, size_t bytes,
-                          enum mgds_test_kind kind)
+static void open_alone(struct enq_buffer *b, size_t bytes,
+                       enum mgds_test_kind kind)
 {
     b->bytes = bytes;
     CHECK(mgds_test_memory_alloc(&b->memory, kind, whole(b)) == 0);
@@ -77,9 +77,32 @@ void enq_buffer_open_kind(struct enq_buffer *b, size_t bytes,
     put(b, 0);
 }
 
+void enq_buffer_open_alone(struct enq_buffer *b, size_t bytes)
+{
+    open_alone(b, bytes, MGDS_TEST_DEVICE);
+}
+
 void enq_buffer_open(struct enq_buffer *b, size_t bytes)
 {
-    enq_buffer_open_kind(b, bytes, MGDS_TEST_DEVICE);
+    b->bytes = bytes;
+    b->memory = (struct mgds_test_memory){.kind = MGDS_TEST_DEVICE,
+                                          .at = enq_arena_give(whole(b)),
+                                          .bytes = whole(b)};
+    if (!b->memory.at) {
+        enq_buffer_open_alone(b, bytes);
+        return;
+    }
+    b->at = b->memory.at + GUARD;
+    put(b, 0);
+}
+
+void enq_buffer_open_kind(struct enq_buffer *b, size_t bytes,
+                          enum mgds_test_kind kind)
+{
+    if (kind == MGDS_TEST_DEVICE)
+        enq_buffer_open(b, bytes);
+    else
+        open_alone(b, bytes, kind);
 }
 
 void enq_buffer_open_other(struct enq_buffer *b, size_t bytes)
@@ -88,13 +111,14 @@ void enq_buffer_open_other(struct enq_buffer *b, size_t bytes)
 
     MGDS_CU(cuCtxGetCurrent(&own));
     MGDS_CU(cuCtxSetCurrent(enq_other_context()));
-    enq_buffer_open(b, bytes);
+    enq_buffer_open_alone(b, bytes);
     MGDS_CU(cuCtxSetCurrent(own));
 }
 
 void enq_buffer_close(struct enq_buffer *b)
 {
-    mgds_test_memory_free(&b->memory);
+    if (!enq_arena_take(b->memory.at))
+        mgds_test_memory_free(&b->memory);
 }
 
 void enq_wipe(struct enq_buffer *b)

@@ -32,6 +32,7 @@ void enq_lane_open_on(struct enq_lane *lane, CUstream cu)
     lane->cu = cu;
     lane->stream = enq_stream_of(cu);
     ENQ_OK(MPIX_Stream_comm_create(MPI_COMM_WORLD, lane->stream, &lane->comm));
+    enq_lane_warm(lane);
 }
 
 void enq_lane_open_as(struct enq_lane *lane, bool gpu)
@@ -46,6 +47,7 @@ void enq_lane_open_as(struct enq_lane *lane, bool gpu)
     lane->cu = NULL;
     lane->stream = MPIX_STREAM_NULL;
     ENQ_OK(MPIX_Stream_comm_create(MPI_COMM_WORLD, lane->stream, &lane->comm));
+    enq_lane_warm(lane);
 }
 
 void enq_lane_open(struct enq_lane *lane)

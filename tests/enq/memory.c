@@ -189,7 +189,7 @@ static void lend(const struct enq_lane *lane)
     struct enq_buffer lent, plain;
     CUipcMemHandle handle;
 
-    enq_buffer_open(&lent, SHARED);
+    enq_buffer_open_alone(&lent, SHARED);
     enq_buffer_open(&plain, SHARED);
     enq_fill(&lent, 1);
     mgds_test_cu_check(ipc_get(&handle, (CUdeviceptr)(uintptr_t)lent.at),
@@ -235,7 +235,7 @@ static void lend_to(const struct enq_lane *lane, CUcontext in)
 {
     struct enq_buffer sample;
 
-    enq_buffer_open(&sample, 1);
+    enq_buffer_open_alone(&sample, 1);
     if (enq.rank == 0)
         borrow(lane, (size_t)(sample.at - sample.memory.at), in);
     else if (enq.rank == 1)
