@@ -196,7 +196,8 @@ static void try_pull(struct mgds_op *op)
     struct mgds_pull head = {from->cookie, (uint64_t)(uintptr_t)op, 0};
     struct mgds_wire_message message = {
         .kind = MGDS_ENVELOPE_PULL, .head = &head, .head_bytes = sizeof(head)};
-    bool direct = !op->bounce && !op->copy && op->bytes > 0;
+    bool direct = (!op->bounce && !op->copy && op->bytes > 0) ||
+                  (from->pull && op->claim);
     int rc;
 
     if (op->pulled || op->fetching ||
