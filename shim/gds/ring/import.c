@@ -44,8 +44,7 @@ LIST_HEAD(imports, mgds_import);
 
 static struct mgds_lock imports_lock = MGDS_LOCK_INIT(MGDS_LOCK_REGISTRY);
 static struct imports buckets[BUCKETS];                 /* by name */
-static pthread_cond_t moved = PTHREAD_COND_INITIALIZER; /* from OPENING, CLOSING
-                                                         */
+static pthread_cond_t moved = PTHREAD_COND_INITIALIZER; /* move_locked */
 
 static struct imports *bucket_of(const struct mgds_shared_name *name)
 {
@@ -104,6 +103,7 @@ static int enter_locked(struct mgds_import **out, struct mgds_import *fresh)
     return 1;
 }
 
+/* Out of OPENING or CLOSING: what others wait for. */
 static void move_locked(struct mgds_import *import, enum state state)
 {
     import->state = state;
