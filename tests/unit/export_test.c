@@ -249,9 +249,34 @@ static void allocation_that_is_gone_is_not_taken_for_the_next(void **state)
     (void)state;
     fake->blocks[0] = block(4, FIRST, MIB);
     assert_int_equal(ask_of(&gone), -EFAULT);
-    assert_int_equal(ask_of(&fake->blocks[0]), 0);
     fake->blocks[0] = gone;
     assert_int_equal(ask_of(&gone), 0); /* not remembered */
+}
+
+static unsigned depth;
+
+/* Comes into the driver once more, as another thread might. */
+static bool ask_within(struct fake_block *out, uintptr_t addr)
+{
+    *out = block(addr / MIB, addr, MIB);
+    if (depth++ == 0)
+        assert_int_equal(ask_of(out), 0);
+    return true;
+}
+
+static void who_ask_at_once_are_told_of_one(void **state)
+{
+    uint64_t before = mgds_exports_stale();
+    struct fake_block of = block(100, 100 * MIB, MIB);
+
+    (void)state;
+    depth = 0;
+    fake->further = ask_within;
+    assert_int_equal(ask_of(&of), 0);
+    assert_int_equal(fake->told, 2);
+    assert_true(mgds_exports_stale() == before);
+    mgds_exports_fini();
+    assert_true(mgds_exports_stale() == before + 1);
 }
 
 static void allocation_of_a_destroyed_context_is_refused(void **state)
@@ -439,6 +464,7 @@ int main(void)
         EXPORT_TEST(memory_of_other_kinds_is_refused_unasked),
         EXPORT_TEST(refusal_is_remembered_until_the_memory_is_another),
         EXPORT_TEST(allocation_that_is_gone_is_not_taken_for_the_next),
+        EXPORT_TEST(who_ask_at_once_are_told_of_one),
         EXPORT_TEST(allocation_of_a_destroyed_context_is_refused),
         EXPORT_TEST(sweep_finds_what_was_freed),
         EXPORT_TEST(new_ones_find_what_was_freed),

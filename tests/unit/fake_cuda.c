@@ -337,6 +337,8 @@ static CUresult cuIpcCloseMemHandle(CUdeviceptr ptr)
 {
     if (!find_context(fake_top()) || ptr != fake_script.opens_at)
         return CUDA_ERROR_INVALID_VALUE;
+    if (fake_script.closing)
+        fake_script.closing();
     COUNT(closed);
     return CUDA_SUCCESS;
 }

@@ -40,9 +40,11 @@ struct fake_cuda {
     CUcontext primary; /* of each device; NULL: not active */
     CUresult event_result;
     CUresult tell_result, open_result; /* of IPC handles */
-    bool names_repeat;     /* a handle does not tell of the allocation's id */
-    uintptr_t opens_at;    /* what handles are opened at; 0: they are invalid */
-    void (*opening)(void); /* in the call that opens one, if set */
+    bool names_repeat;  /* a handle does not tell of the allocation's id */
+    uintptr_t opens_at; /* what handles are opened at; 0: they are invalid */
+    /* in the calls that open and close one, if set */
+    void (*opening)(void);
+    void (*closing)(void);
     /* counted, atomically */
     unsigned inits;
     unsigned asked_one, asked_all; /* pointer queries */

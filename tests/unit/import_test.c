@@ -240,6 +240,27 @@ static void end_closes_also_what_somebody_has(void **state)
     assert_false(mgds_defer_pending());
 }
 
+static struct mgds_import *held;
+
+/* From within the driver, as another thread might; and another one cannot have
+ * what is being closed. */
+static void put_held(void)
+{
+    refuse(1, 2, -EBUSY);
+    mgds_import_put(held);
+}
+
+static void import_put_while_it_is_closed_is_gone_afterwards(void **state)
+{
+    (void)state;
+    held = import(1, 1);
+    mgds_imports_fini();
+    fake->closing = put_held;
+    assert_int_equal(mgds_defer_drain(), 1);
+    assert_false(mgds_defer_pending());
+    assert_mapped(1, 1);
+}
+
 static void import_made_after_the_end_is_open(void **state)
 {
     struct mgds_import *old = import(1, 1), *gone = import(2, 1), *fresh;
@@ -347,12 +368,16 @@ static void who_waited_in_vain_tries_by_itself(void **state)
     assert_mapped(0, 0);
 }
 
-/* How many mappings are open; in this test never more than one. */
-static void count_open(void)
+/* Nothing is mapped, and nobody else is about to. */
+static void open_alone(void)
 {
+    static unsigned opening; /* atomic */
     unsigned opened = __atomic_load_n(&fake->opened, __ATOMIC_RELAXED);
 
+    assert_int_equal(__atomic_fetch_add(&opening, 1, __ATOMIC_RELAXED), 0);
     assert_int_equal(__atomic_load_n(&fake->closed, __ATOMIC_RELAXED), opened);
+    sched_yield();
+    __atomic_fetch_sub(&opening, 1, __ATOMIC_RELAXED);
 }
 
 static unsigned running; /* atomic */
@@ -382,7 +407,7 @@ static void threads_never_map_twice(void **state)
     pthread_t thread[THREADS];
 
     (void)state;
-    fake->opening = count_open;
+    fake->opening = open_alone;
     running = THREADS;
     for (int i = 0; i < THREADS; i++)
         assert_int_equal(pthread_create(&thread[i], NULL, create_and_put, NULL),
@@ -434,6 +459,7 @@ int main(void)
         IMPORT_TEST(contexts_have_mappings_of_their_own),
         IMPORT_TEST(destroyed_context_takes_its_mappings_along),
         IMPORT_TEST(end_closes_also_what_somebody_has),
+        IMPORT_TEST(import_put_while_it_is_closed_is_gone_afterwards),
         IMPORT_TEST(import_made_after_the_end_is_open),
         IMPORT_TEST(putting_asks_for_no_lock_below_its_own),
         IMPORT_TEST(who_comes_meanwhile_waits_for_the_mapping),

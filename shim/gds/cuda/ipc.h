@@ -53,7 +53,7 @@ int mgds_shared_tell(const struct mgds_shared *shared,
 int mgds_memory_tell(const struct mgds_ptr *ptr, struct mgds_shared_name *out);
 
 /* Whether the allocation of this id is still what base lies in: one driver
- * call, which never blocks. */
+ * call, which returns at once while waits stand. */
 bool mgds_memory_lives(uint64_t id, uintptr_t base);
 
 /* Another process's memory, mapped for kernels of a context. */

@@ -73,7 +73,7 @@ static unsigned place_locked(uint64_t addr)
 
 static void shift_locked(unsigned from, unsigned to, unsigned end)
 {
-    memmove(&by_base[to], &by_base[from], (end - from) * sizeof(by_base[0]));
+    memmove(&by_base[to], &by_base[from], (end - from) * sizeof(void *));
 }
 
 /* To be freed outside the lock: free may call into UCX, which has locks of its

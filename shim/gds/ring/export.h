@@ -7,9 +7,9 @@
  * allocations that were asked about the MGDS_EXPORTS_MOST that were asked about
  * last are remembered, also that they cannot be told.
  *
- * *Stale* is one that is gone: its memory is seen to belong to another one, or
- * was forgotten because of the bound. Whoever has it mapped keeps the memory
- * from being free: they are to be told.
+ * *Stale* is one that was seen to be gone, or to have given its addresses to
+ * another one; or it was forgotten because of the bound. Whoever has it mapped
+ * keeps its memory from being free and is to be told.
  *
  * Concurrency: any thread; a table under a lock (LEAF), never held across a
  * driver call. What is remembered costs no driver call.
@@ -36,8 +36,8 @@ struct mgds_export_handle {
 
 /* The handle of the allocation that ptr says. The first time it makes driver
  * calls, which return at once while waits stand. -ENOTSUP: memory of its kind
- * (POOL, VMM, IMPORTED, what the CPU may touch) has no handle; else what the
- * driver said when first asked; -ENOMEM. */
+ * (POOL, VMM, IMPORTED, what the CPU may touch) has no handle; -EFAULT: it is
+ * gone; else what the driver said when first asked; -ENOMEM. */
 int mgds_export_of(struct mgds_export_handle *out, const struct mgds_ptr *ptr);
 
 /* Whether the allocation that mgds_export_of gave this id for is stale. */
@@ -49,7 +49,8 @@ uint64_t mgds_exports_stale(void);
 
 /* Asks the driver about so many of them, in turn, whether they still are; those
  * that were freed become stale. mgds_export_of does it for a few whenever it
- * meets a new one. Never blocks, a driver call each. */
+ * meets a new one. A driver call each, which returns at once while waits stand.
+ */
 void mgds_exports_sweep(unsigned turns);
 
 /* Forgets all; all are stale then. */

@@ -44,8 +44,7 @@ LIST_HEAD(imports, mgds_import);
 
 static struct mgds_lock imports_lock = MGDS_LOCK_INIT(MGDS_LOCK_REGISTRY);
 static struct imports buckets[BUCKETS];                 /* by name */
-static pthread_cond_t moved = PTHREAD_COND_INITIALIZER; /* from OPENING, CLOSING
-                                                         */
+static pthread_cond_t moved = PTHREAD_COND_INITIALIZER; /* move_locked */
 
 static struct imports *bucket_of(const struct mgds_shared_name *name)
 {
@@ -104,6 +103,7 @@ static int enter_locked(struct mgds_import **out, struct mgds_import *fresh)
     return 1;
 }
 
+/* Out of OPENING or CLOSING: what others wait for. */
 static void move_locked(struct mgds_import *import, enum state state)
 {
     import->state = state;
@@ -121,10 +121,13 @@ static void free_import(struct mgds_import *import)
 /* If it fails nobody knows of it: those who waited try for themselves. */
 static int open_import(struct mgds_import *import)
 {
-    int rc = mgds_mapped_create(&import->mapped, import->ctx, &import->of.name);
+    struct mgds_mapped *mapped = NULL;
+    int rc = mgds_mapped_create(&mapped, import->ctx, &import->of.name);
 
-    if (rc == 0)
-        import->addr = (char *)import->mapped->addr;
+    if (mapped) {
+        import->mapped = mapped;
+        import->addr = (char *)mapped->addr;
+    }
     mgds_lock_acquire(&imports_lock);
     move_locked(import, rc == 0 ? OPEN : CLOSED);
     mgds_lock_release(&imports_lock);
@@ -230,7 +233,7 @@ void mgds_imports_fini(void)
     for (int i = 0; i < BUCKETS; i++) {
         LIST_FOREACH(import, &buckets[i], link)
         {
-            if (import->state != OPEN)
+            if (import->state != OPEN) /* its maker comes after the end */
                 continue;
             import->over = true;
             queue_locked(import);
