@@ -433,6 +433,15 @@ static void all_to_all(void)
     enq_lane_close(&lane);
 }
 
+static void send_to_others(const struct enq_lane *lane, struct pull_set *set)
+{
+    for (int to = 0; to < enq.size; to++)
+        if (to != enq.rank)
+            enq_isend(lane, &set->buffer[0], to, TAG, &set->request[to]);
+    ENQ_OK(MPIX_Waitall_enqueue(enq.size, set->request, set->status));
+    enq_kernel_set(lane->cu, &set->buffer[0], 0xdd);
+}
+
 /* One buffer to all others at once: it is free when the last one has it. */
 static void one_buffer_to_all(void)
 {
@@ -446,11 +455,7 @@ static void one_buffer_to_all(void)
         pull_set_open(&set, enq.size, PULL_LONG);
         if (enq.rank == root) {
             enq_fill(&set.buffer[0], (unsigned)lap + 1);
-            for (int to = 0; to < enq.size; to++)
-                if (to != root)
-                    enq_isend(&lane, &set.buffer[0], to, TAG, &set.request[to]);
-            ENQ_OK(MPIX_Waitall_enqueue(enq.size, set.request, set.status));
-            enq_kernel_set(lane.cu, &set.buffer[0], 0xdd);
+            send_to_others(&lane, &set);
         } else {
             enq_recv(&lane, &set.buffer[0], root, TAG, MPI_STATUS_IGNORE);
         }

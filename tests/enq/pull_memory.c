@@ -190,36 +190,41 @@ static void allocations_change_places(void)
     enq_lane_close(&lane);
 }
 
+enum { LIVE = PULL_MOST };
+
+/* One message of each. */
+static void from_all(const struct enq_lane *lane, struct pull_set *set,
+                     unsigned first)
+{
+    if (enq.rank == 0)
+        pull_set_fill(set, first);
+    for (int i = 0; i < LIVE && enq.rank == 0; i++)
+        enq_isend(lane, &set->buffer[i], 1, i, &set->request[i]);
+    for (int i = 0; i < LIVE && enq.rank == 1; i++) {
+        enq_wipe(&set->buffer[i]);
+        enq_irecv(lane, &set->buffer[i], 0, i, &set->request[i]);
+    }
+    if (enq.rank < 2)
+        enq_waitall(LIVE, set->request);
+    enq_sync(lane);
+    if (enq.rank == 1)
+        pull_set_expect(set, first);
+}
+
 /* More allocations than a table of the receiver's may hold. */
 static void many_allocations(void)
 {
-    enum { LIVE = PULL_MOST };
     struct enq_lane lane;
-    struct enq_buffer b[LIVE];
-    MPI_Request request[LIVE];
+    struct pull_set set;
 
     enq_lane_open(&lane);
     for (int lap = 0; lap < enq.laps / 10 + 1; lap++) {
+        set.count = LIVE;
         for (int i = 0; i < LIVE; i++)
-            enq_buffer_open_alone(&b[i], PULL_LIMIT + (size_t)i);
-        for (int round = 0; round < 3; round++) {
-            for (int i = 0; i < LIVE && enq.rank < 2; i++) {
-                if (enq.rank == 0) {
-                    enq_fill(&b[i], (unsigned)(round * LIVE + i) + 1);
-                    enq_isend(&lane, &b[i], 1, i, &request[i]);
-                } else {
-                    enq_wipe(&b[i]);
-                    enq_irecv(&lane, &b[i], 0, i, &request[i]);
-                }
-            }
-            if (enq.rank < 2)
-                enq_waitall(LIVE, request);
-            enq_sync(&lane);
-            for (int i = 0; i < LIVE && enq.rank == 1; i++)
-                enq_expect(&b[i], b[i].bytes, (unsigned)(round * LIVE + i) + 1);
-        }
-        for (int i = 0; i < LIVE; i++)
-            enq_buffer_close(&b[i]);
+            enq_buffer_open_alone(&set.buffer[i], PULL_LIMIT + (size_t)i);
+        for (int round = 0; round < 3; round++)
+            from_all(&lane, &set, (unsigned)(round * LIVE) + 1);
+        pull_set_close(&set);
     }
     enq_lane_close(&lane);
 }

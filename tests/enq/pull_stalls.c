@@ -13,6 +13,7 @@ enum { FIRST = 1, SECOND = 2, THIRD = 3 };
 struct stall {
     struct enq_lane lane, other;
     struct enq_buffer a, b;
+    struct enq_buffer spare; /* to be freed */
     struct enq_gate gate;
     MPI_Request request[2];
 };
@@ -24,10 +25,18 @@ static void stall_open(struct stall *s)
     enq_gate_make(&s->gate);
     enq_buffer_open(&s->a, PULL_LONG);
     enq_buffer_open(&s->b, PULL_LONG);
+    enq_buffer_open_alone(&s->spare, 100);
     if (enq.rank == 0) {
         enq_fill(&s->a, 1);
         enq_fill(&s->b, 2);
     }
+}
+
+/* Waits for all that the GPU has to do. */
+static void spare_free(struct stall *s)
+{
+    enq_buffer_close(&s->spare);
+    s->spare.at = NULL;
 }
 
 static void stall_close(struct stall *s)
@@ -41,6 +50,8 @@ static void stall_close(struct stall *s)
     enq_lane_close(&s->other);
     enq_lane_close(&s->lane);
     enq_gate_free(&s->gate);
+    if (s->spare.at)
+        spare_free(s);
     enq_buffer_close(&s->b);
     enq_buffer_close(&s->a);
 }
@@ -74,38 +85,31 @@ static void receiver_sits_in_a_synchronize(void)
     stall_close(&s);
 }
 
-/* Freeing waits for all that the GPU has to do, and no other call of the driver
- * comes through meanwhile. */
+/* While it frees something no other call of the driver comes through. */
 static void receiver_sits_in_a_free(void)
 {
-    struct enq_buffer other;
     struct stall s;
 
     stall_open(&s);
-    enq_buffer_open_alone(&other, 100);
     if (enq.rank == 0) {
         both_send(&s);
     } else if (enq.rank == 1) {
         both_receive(&s);
-        enq_buffer_close(&other);
+        spare_free(&s);
         enq_wait(&s.request[0], MPI_STATUS_IGNORE);
     }
     stall_close(&s);
-    if (enq.rank != 1)
-        enq_buffer_close(&other);
 }
 
 static void sender_sits_in_a_free(void)
 {
-    struct enq_buffer other;
     struct stall s;
 
     stall_open(&s);
-    enq_buffer_open_alone(&other, 100);
     if (enq.rank == 0) {
         both_send(&s);
         enq_tell(1);
-        enq_buffer_close(&other);
+        spare_free(&s);
     } else if (enq.rank == 1) {
         enq_hear(0);
         enq_irecv(&s.lane, &s.a, 0, FIRST, &s.request[0]);
@@ -114,23 +118,19 @@ static void sender_sits_in_a_free(void)
             ENQ_OK(MPI_Wait(&s.request[i], MPI_STATUS_IGNORE));
     }
     stall_close(&s);
-    if (enq.rank != 0)
-        enq_buffer_close(&other);
 }
 
 /* Both free something while their streams wait for each other's messages. */
 static void both_sit_in_a_free(void)
 {
-    struct enq_buffer other;
     struct stall s;
 
     stall_open(&s);
-    enq_buffer_open_alone(&other, 100);
     if (enq.rank == 0)
         both_send(&s);
     else if (enq.rank == 1)
         both_receive(&s);
-    enq_buffer_close(&other);
+    spare_free(&s);
     if (enq.rank == 1)
         enq_wait(&s.request[0], MPI_STATUS_IGNORE);
     stall_close(&s);
