@@ -46,11 +46,12 @@ void pull_open(struct pull_place *place, struct queue_stream *stream)
     *place = (struct pull_place){.stream = stream, .serial = 0x1234567800};
     fill(place);
     OK(cu.cuMemAlloc_v2(&place->gpu,
-                        2 * (size_t)PULL_AREA + units_bytes + dones_bytes));
+                        2 * (size_t)PULL_AREA + units_bytes + dones_bytes + 8));
     place->src = place->gpu;
     place->dst = place->src + PULL_AREA;
     place->units = place->dst + PULL_AREA;
     place->dones = place->units + units_bytes;
+    place->idle = place->dones + dones_bytes;
     copy(place->src, host(place->in), PULL_AREA);
     copy(place->dst, host(place->want), PULL_AREA);
     OK(cu.cuMemsetD8_v2(place->units, 0, units_bytes + dones_bytes));
@@ -174,9 +175,22 @@ void pull_put(struct mgds_gstream *stream, struct mgds_step step,
     queue_put(stream, steps, 2);
 }
 
-void pull_set(CUdeviceptr word, uint64_t value)
+void pull_set(const struct queue_stream *by, CUdeviceptr word, uint64_t value)
 {
-    copy(word, host(&value), sizeof(value));
+    struct mgds_step post = {
+        .kind = MGDS_STEP_POST, .units = at(word), .serial = value};
+
+    queue_put(by->gstream, &post, 1);
+    OK(cu.cuStreamSynchronize(by->native));
+}
+
+void pull_let_time_pass(const struct pull_place *place,
+                        const struct queue_stream *by)
+{
+    for (int i = 0; i < 60; i++) {
+        OK(cu.cuMemsetD8Async(place->idle, 0, 8, by->native));
+        OK(cu.cuStreamSynchronize(by->native));
+    }
 }
 
 uint64_t pull_get(CUdeviceptr word)

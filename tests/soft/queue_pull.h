@@ -15,7 +15,7 @@ enum {
     PULL_AREA = 2 << 20,
     PULL_UNITS = 1024,
     PULL_MANY = (1 << 20) + 12345, /* bytes for all blocks that there are */
-    PULL_SENT = 0, /* words of the line */
+    PULL_SENT = 0,                 /* words of the line */
     PULL_TOOK = 1,
     PULL_READ = 2,
     PULL_FETCHED = 3,
@@ -24,7 +24,7 @@ enum {
 
 struct pull_place {
     CUdeviceptr gpu; /* all of the following, one behind the other */
-    CUdeviceptr src, dst, units, dones;
+    CUdeviceptr src, dst, units, dones, idle;
     uint64_t *line, *record;
     struct queue_stream *stream; /* whose words they are */
     uint64_t serial, gen;        /* the last that were used */
@@ -72,8 +72,14 @@ void pull_put(struct mgds_gstream *stream, struct mgds_step step,
 
 uint64_t pull_done(const struct pull_place *place,
                    const struct pull_message *message);
-void pull_set(CUdeviceptr word, uint64_t value);
 uint64_t pull_get(CUdeviceptr word);
+
+/* Stores a word that kernels look at, by a stream where nothing stands. */
+void pull_set(const struct queue_stream *by, CUdeviceptr word, uint64_t value);
+
+/* So long that a kernel that does not wait would be through. */
+void pull_let_time_pass(const struct pull_place *place,
+                        const struct queue_stream *by);
 
 /* The message's bytes of dst and those around them, or all of them, are as
  * expected; no stream writes there any more. */

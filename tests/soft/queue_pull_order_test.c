@@ -49,15 +49,6 @@ static void finish_streams(void)
     pull_assert(&place);
 }
 
-/* So long that a kernel that does not wait would be through. */
-static void some_time_passes(struct queue_stream *other)
-{
-    for (int i = 0; i < 60; i++) {
-        OK(cu.cuMemsetD8Async(place.src, place.in[0], 1, other->native));
-        OK(cu.cuStreamSynchronize(other->native));
-    }
-}
-
 /* The source is what the sender's stream made of it before, and free when the
  * sender has waited. */
 static void the_source_is_read_between_post_and_await(void **state)
@@ -105,7 +96,7 @@ static void work_around_a_take_keeps_its_order(void **state)
     put_take(pull_take(&place, &message));
     OK(cu.cuMemcpyAsync(behind, dst, message.bytes, in.native));
     OK(cu.cuMemsetD8Async(dst, 0xcd, message.bytes, in.native));
-    some_time_passes(&out);
+    pull_let_time_pass(&place, &out);
     assert_int_equal(cu.cuStreamQuery(in.native), CUDA_ERROR_NOT_READY);
     assert_true(queue_read(&place.line[PULL_TOOK]) < place.serial);
     put_post(&message);
@@ -160,17 +151,17 @@ static void check_awaits(unsigned count, unsigned late, unsigned number)
     steps[count] = queue_flag(&place.line[PULL_READ], place.serial);
     for (unsigned i = 0; i < count; i += 3)
         if (i != late)
-            pull_set(word + 8ULL * i, base + i);
+            pull_set(&out, word + 8ULL * i, base + i);
     before = launches();
     queue_put(in.gstream, steps, count + 1);
     assert_int_equal(launches() - before, number);
     for (unsigned i = 0; i < count; i++)
         if (i != late && i % 3)
-            pull_set(word + 8ULL * i, base + i);
-    some_time_passes(&out);
+            pull_set(&out, word + 8ULL * i, base + i);
+    pull_let_time_pass(&place, &out);
     assert_int_equal(cu.cuStreamQuery(in.native), CUDA_ERROR_NOT_READY);
     assert_true(queue_read(&place.line[PULL_READ]) < place.serial);
-    pull_set(word + 8ULL * late, base + late);
+    pull_set(&out, word + 8ULL * late, base + late);
     queue_await(&place.line[PULL_READ], place.serial);
     mgds_gstream_passed(in.gstream, count);
     free(steps);
@@ -301,7 +292,7 @@ static void check_abort(struct mgds_step step)
 
     queue_open(&given_up, CU_STREAM_NON_BLOCKING);
     pull_put(given_up.gstream, step, &place.line[PULL_TOOK], ++place.serial);
-    some_time_passes(&out);
+    pull_let_time_pass(&place, &out);
     assert_int_equal(cu.cuStreamQuery(given_up.native), CUDA_ERROR_NOT_READY);
     assert_true(queue_read(&place.line[PULL_TOOK]) < place.serial);
     mgds_gstream_abort(given_up.gstream);
@@ -328,7 +319,7 @@ static void whatever_stands_can_be_given_up(void **state)
                                    .value = 1});
     /* somebody has begun to copy, and does not end */
     take = pull_claimed(&place, take, claim);
-    pull_set((CUdeviceptr)(uintptr_t)&claim->owner, take.gen);
+    pull_set(&out, (CUdeviceptr)(uintptr_t)&claim->owner, take.gen);
     check_abort(take);
     assert_int_equal(pull_done(&place, &message), 0);
     mgds_gstream_unclaim(in.gstream, claim);
@@ -345,7 +336,7 @@ static void awaits_are_counted_as_waits(void **state)
     pull_put(out.gstream, pull_await(&place, &message), &place.line[PULL_READ],
              place.serial);
     assert_int_equal(mgds_gate_count(0), 1);
-    pull_set(place.dones + 33 * sizeof(uint64_t), place.serial);
+    pull_set(&in, place.dones + 33 * sizeof(uint64_t), place.serial);
     queue_await(&place.line[PULL_READ], place.serial);
     mgds_gstream_passed(out.gstream, 1);
     assert_int_equal(mgds_gate_count(0), 0);
