@@ -26,9 +26,9 @@ struct pull_place {
     CUdeviceptr gpu; /* all of the following, one behind the other */
     CUdeviceptr src, dst, units, dones, idle;
     uint64_t *line, *record;
-    struct queue_stream *stream; /* whose words they are */
-    uint64_t serial, gen;        /* the last that were used */
-    unsigned char *in, *want;
+    struct queue_stream *out, *in; /* of the sender, and of the receiver */
+    uint64_t serial, gen;          /* the last that were used */
+    unsigned char *sent, *want;
 };
 
 /* Where in the buffers, how much is sent and how much is taken at most, and
@@ -39,7 +39,8 @@ struct pull_message {
 };
 
 /* Known bytes everywhere: dst has other ones than src. */
-void pull_open(struct pull_place *place, struct queue_stream *stream);
+void pull_open(struct pull_place *place, struct queue_stream *out,
+               struct queue_stream *in);
 void pull_close(struct pull_place *place);
 
 /* The next serial; what it leads to is expected from here on. */
@@ -69,6 +70,18 @@ void pull_tell(const struct pull_place *place, const struct mgds_step *take,
 /* A step, and the flag behind it, on a stream. */
 void pull_put(struct mgds_gstream *stream, struct mgds_step step,
               uint64_t *word, uint64_t value);
+
+/* The sender posts the message with the last serial, and waits until it was
+ * read; the receiver takes it, and has it. */
+void pull_put_post(const struct pull_place *place,
+                   const struct pull_message *message);
+void pull_await_read(const struct pull_place *place,
+                     const struct pull_message *message);
+void pull_put_take(const struct pull_place *place, struct mgds_step take);
+void pull_await_taken(const struct pull_place *place);
+
+/* Both streams are through, and all is as expected. */
+void pull_finish(const struct pull_place *place);
 
 uint64_t pull_done(const struct pull_place *place,
                    const struct pull_message *message);
