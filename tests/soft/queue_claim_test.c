@@ -19,7 +19,7 @@ static struct pull_place place;
 static struct mgds_claim *claim;
 static CUdeviceptr copied; /* what a stream finds behind its take */
 
-enum { LONG = 200001, LAPS = 60 };
+enum { LONG = 200001, LAPS = 40 };
 
 static const struct pull_message whole = {
     .from = 21, .to = 500, .bytes = LONG, .posted = LONG, .unit = 5};
@@ -28,17 +28,6 @@ static struct mgds_step expect(const struct pull_message *message)
 {
     pull_expect(&place, message);
     return pull_claimed(&place, pull_take(&place, message), claim);
-}
-
-static void put_post(const struct pull_message *message)
-{
-    pull_put(out.gstream, pull_post(&place, message), &place.line[PULL_SENT],
-             place.serial);
-}
-
-static void put_take(struct mgds_step take)
-{
-    pull_put(in.gstream, take, &place.line[PULL_TOOK], place.serial);
 }
 
 static void fetch(const struct mgds_step *take)
@@ -54,12 +43,6 @@ static void await_fetched(void)
     queue_await(&place.line[PULL_FETCHED], place.serial);
 }
 
-static void await_taken(void)
-{
-    queue_await(&place.line[PULL_TOOK], place.serial);
-    mgds_gstream_passed(in.gstream, 1);
-}
-
 /* The sender waits, and writes something else where the message was: it must
  * not be read any more. */
 static void put_overwrite(const struct pull_message *message)
@@ -73,7 +56,7 @@ static void restore(void)
 {
     OK(cu.cuStreamSynchronize(out.native));
     mgds_gstream_passed(out.gstream, 1);
-    OK(cu.cuMemcpy(place.src, (CUdeviceptr)(uintptr_t)place.in, PULL_AREA));
+    OK(cu.cuMemcpy(place.src, (CUdeviceptr)(uintptr_t)place.sent, PULL_AREA));
     OK(cu.cuStreamSynchronize(NULL));
 }
 
@@ -91,8 +74,8 @@ static void assert_behind(const struct pull_message *message)
     OK(cu.cuStreamSynchronize(in.native));
     OK(cu.cuMemcpy((CUdeviceptr)(uintptr_t)got, copied, message->bytes));
     OK(cu.cuStreamSynchronize(NULL));
-    if (memcmp(got, place.in + message->from, message->bytes) != 0)
-        assert_memory_equal(got, place.in + message->from, message->bytes);
+    if (memcmp(got, place.sent + message->from, message->bytes) != 0)
+        assert_memory_equal(got, place.sent + message->from, message->bytes);
     free(got);
 }
 
@@ -102,13 +85,6 @@ static void assert_claimed(const struct mgds_step *take)
 
     assert_int_equal(pull_get(at), take->gen);
     assert_int_equal(pull_get(at + 8), take->gen);
-}
-
-static void finish_streams(void)
-{
-    OK(cu.cuStreamSynchronize(out.native));
-    OK(cu.cuStreamSynchronize(in.native));
-    pull_assert(&place);
 }
 
 /* The message of a lap: other places and bytes than the last one's. */
@@ -133,7 +109,7 @@ static void a_fetch_brings_what_is_ready(void **state)
 
         if (lap % 2)
             take.claim = NULL;
-        put_post(&message);
+        pull_put_post(&place, &message);
         queue_await(&place.line[PULL_SENT], place.serial);
         fetch(&take);
         put_overwrite(&message);
@@ -142,7 +118,7 @@ static void a_fetch_brings_what_is_ready(void **state)
         assert_int_equal(pull_done(&place, &message), place.serial);
         restore();
     }
-    finish_streams();
+    pull_finish(&place);
 }
 
 /* The stream comes when all is over: the unit has another message by then, the
@@ -156,7 +132,7 @@ static void a_take_passes_behind_a_fetch(void **state)
         struct pull_message message = message_of(lap);
         struct mgds_step take = expect(&message), post;
 
-        put_post(&message);
+        pull_put_post(&place, &message);
         queue_await(&place.line[PULL_SENT], place.serial);
         fetch(&take);
         put_overwrite(&message);
@@ -167,14 +143,14 @@ static void a_take_passes_behind_a_fetch(void **state)
         queue_await(&place.line[PULL_GATE], later + lap);
         OK(cu.cuMemsetD8Async(place.dst + message.to, 0xab, 1, in.native));
         place.want[message.to] = 0xab;
-        put_take(take);
-        await_taken();
+        pull_put_take(&place, take);
+        pull_await_taken(&place);
         pull_assert_near(&place, &message);
         assert_int_equal(pull_done(&place, &message), place.serial);
         assert_claimed(&take);
         restore();
     }
-    finish_streams();
+    pull_finish(&place);
 }
 
 static void a_fetch_passes_behind_a_take(void **state)
@@ -184,10 +160,10 @@ static void a_fetch_passes_behind_a_take(void **state)
         struct pull_message message = message_of(lap);
         struct mgds_step take = expect(&message);
 
-        put_post(&message);
-        put_take(take);
+        pull_put_post(&place, &message);
+        pull_put_take(&place, take);
         put_overwrite(&message);
-        await_taken();
+        pull_await_taken(&place);
         queue_await(&place.line[PULL_READ], place.serial);
         fetch(&take);
         await_fetched();
@@ -195,7 +171,7 @@ static void a_fetch_passes_behind_a_take(void **state)
         assert_claimed(&take);
         restore();
     }
-    finish_streams();
+    pull_finish(&place);
 }
 
 /* Both are let go at the same time, as well as that goes. Behind the take lies
@@ -205,7 +181,7 @@ static void check_both(unsigned lap)
     struct pull_message message = message_of(lap);
     struct mgds_step take = expect(&message);
 
-    put_post(&message);
+    pull_put_post(&place, &message);
     queue_await(&place.line[PULL_SENT], place.serial);
     put_overwrite(&message);
     if (lap % 3 == 0)
@@ -213,7 +189,7 @@ static void check_both(unsigned lap)
     queue_write(&place.line[PULL_GATE], 0);
     queue_hold(in.native, &place.line[PULL_GATE]);
     OK(cu.cuMemsetD8Async(copied, 0, LONG, in.native));
-    put_take(take);
+    pull_put_take(&place, take);
     copy_behind(&message);
     if (lap % 3 == 1)
         fetch(&take);
@@ -223,10 +199,10 @@ static void check_both(unsigned lap)
     if (lap % 2)
         await_fetched();
     else
-        await_taken();
+        pull_await_taken(&place);
     pull_assert_near(&place, &message);
     if (lap % 2)
-        await_taken();
+        pull_await_taken(&place);
     else
         await_fetched();
     assert_behind(&message);
@@ -240,7 +216,7 @@ static void a_take_and_a_fetch_at_once_copy_once(void **state)
     (void)state;
     for (unsigned lap = 0; lap < 5 * LAPS; lap++)
         check_both(lap);
-    finish_streams();
+    pull_finish(&place);
 }
 
 /* The take stands, with or without its record, when the message comes and is
@@ -255,9 +231,9 @@ static void check_standing(unsigned lap)
         if (lap % 4 == 1)
             pull_tell(&place, &known, lap % 8);
     }
-    put_take(take);
+    pull_put_take(&place, take);
     copy_behind(&message);
-    put_post(&message);
+    pull_put_post(&place, &message);
     queue_await(&place.line[PULL_SENT], place.serial);
     put_overwrite(&message);
     fetch(&known);
@@ -266,7 +242,7 @@ static void check_standing(unsigned lap)
         assert_true(queue_read(&place.line[PULL_TOOK]) < place.serial);
         pull_tell(&place, &known, lap % 8);
     }
-    await_taken();
+    pull_await_taken(&place);
     await_fetched();
     assert_behind(&message);
     pull_assert_near(&place, &message);
@@ -279,7 +255,7 @@ static void a_fetch_may_race_with_a_take_that_stands(void **state)
     (void)state;
     for (unsigned lap = 0; lap < 4 * LAPS; lap++)
         check_standing(lap);
-    finish_streams();
+    pull_finish(&place);
 }
 
 /* It stands at a unit that never comes, and its message is copied from under
@@ -293,18 +269,18 @@ static void a_take_that_stands_sees_who_has_copied(void **state)
 
         message.unit = 1000;
         stands.units = pull_take(&place, &message).units;
-        put_take(stands);
+        pull_put_take(&place, stands);
         copy_behind(&message);
         message = message_of(lap);
-        put_post(&message);
+        pull_put_post(&place, &message);
         queue_await(&place.line[PULL_SENT], place.serial);
         assert_int_equal(cu.cuStreamQuery(in.native), CUDA_ERROR_NOT_READY);
         fetch(&take);
         await_fetched();
-        await_taken();
+        pull_await_taken(&place);
         assert_behind(&message);
     }
-    finish_streams();
+    pull_finish(&place);
 }
 
 /* Nobody can read its data before the winner has it all. */
@@ -317,12 +293,11 @@ static void who_comes_second_waits_until_all_is_there(void **state)
         struct pull_message message = message_of(lap);
         struct mgds_step take = expect(&message);
 
-        put_post(&message);
-        pull_set(owner, take.gen);
-        put_take(take);
+        pull_put_post(&place, &message);
+        pull_set(&out, owner, take.gen);
+        pull_put_take(&place, take);
         fetch(&take);
-        for (int i = 0; i < 60; i++)
-            pull_set(place.dst + message.to, 0);
+        pull_let_time_pass(&place, &out);
         assert_int_equal(cu.cuStreamQuery(in.native), CUDA_ERROR_NOT_READY);
         assert_true(queue_read(&place.line[PULL_TOOK]) < place.serial);
         assert_true(queue_read(&place.line[PULL_FETCHED]) < place.serial);
@@ -330,13 +305,13 @@ static void who_comes_second_waits_until_all_is_there(void **state)
         OK(cu.cuMemcpy(place.dst + message.to, place.src + message.from,
                        message.bytes));
         OK(cu.cuStreamSynchronize(NULL));
-        pull_set(over, take.gen);
-        await_taken();
+        pull_set(&out, over, take.gen);
+        pull_await_taken(&place);
         await_fetched();
         pull_assert_near(&place, &message);
         assert_true(pull_done(&place, &message) < place.serial);
     }
-    finish_streams();
+    pull_finish(&place);
 }
 
 /* The program's stream stands in a take of another message, which comes only
@@ -358,11 +333,11 @@ static void a_fetch_runs_beside_a_stream_that_stands(void **state)
 
         pull_expect(&place, &other);
         stands = pull_claimed(&place, pull_take(&place, &other), second);
-        put_take(stands);
+        pull_put_take(&place, stands);
         serial = place.serial;
         take = expect(&message);
-        put_take(take);
-        put_post(&message);
+        pull_put_take(&place, take);
+        pull_put_post(&place, &message);
         queue_await(&place.line[PULL_SENT], place.serial);
         fetch(&take);
         await_fetched();
@@ -370,13 +345,13 @@ static void a_fetch_runs_beside_a_stream_that_stands(void **state)
         assert_int_equal(cu.cuStreamQuery(in.native), CUDA_ERROR_NOT_READY);
         assert_true(queue_read(&place.line[PULL_TOOK]) < serial);
         place.serial = serial;
-        put_post(&other);
+        pull_put_post(&place, &other);
         place.serial = take.serial;
-        await_taken();
+        pull_await_taken(&place);
         mgds_gstream_passed(in.gstream, 1);
     }
     mgds_gstream_unclaim(in.gstream, second);
-    finish_streams();
+    pull_finish(&place);
 }
 
 /* Fetches of several messages, by several threads, while the stream takes the
@@ -405,7 +380,7 @@ static void put_posts(const struct pull_message *message, uint64_t first)
 {
     for (unsigned i = 0; i < MESSAGES; i++) {
         place.serial = first + i;
-        put_post(&message[i]);
+        pull_put_post(&place, &message[i]);
     }
     queue_await(&place.line[PULL_SENT], place.serial);
 }
@@ -438,8 +413,8 @@ static void many_threads_may_fetch(void **state)
             0);
     }
     for (unsigned i = 0; i < MESSAGES; i++)
-        put_take(take[i]);
-    await_taken();
+        pull_put_take(&place, take[i]);
+    pull_await_taken(&place);
     mgds_gstream_passed(in.gstream, MESSAGES - 1);
     for (unsigned i = 0; i < THREADS; i++) {
         pthread_join(fetcher[i].thread, NULL);
@@ -449,7 +424,7 @@ static void many_threads_may_fetch(void **state)
     }
     for (unsigned i = 0; i < MESSAGES; i++)
         mgds_gstream_unclaim(in.gstream, claims[i]);
-    finish_streams();
+    pull_finish(&place);
 }
 
 static void a_fetch_throws_away_what_has_no_buffer(void **state)
@@ -467,7 +442,7 @@ static void a_fetch_throws_away_what_has_no_buffer(void **state)
     OK(cu.cuMemFree_v2(gpu));
     take.user = (char *)(uintptr_t)gpu;
     take.bounce = bounce;
-    put_post(&whole);
+    pull_put_post(&place, &whole);
     queue_await(&place.line[PULL_SENT], place.serial);
     assert_int_equal(mgds_gstream_fetch(in.gstream, &take,
                                         &place.line[PULL_FETCHED],
@@ -479,10 +454,10 @@ static void a_fetch_throws_away_what_has_no_buffer(void **state)
     mgds_layout_put(layout);
     /* what was expected is what the next one brings */
     take = expect(&whole);
-    put_post(&whole);
-    put_take(take);
-    await_taken();
-    finish_streams();
+    pull_put_post(&place, &whole);
+    pull_put_take(&place, take);
+    pull_await_taken(&place);
+    pull_finish(&place);
 }
 
 static void only_what_is_known_is_fetched(void **state)
@@ -518,15 +493,14 @@ static void a_fetch_can_be_given_up(void **state)
                                         &place.line[PULL_FETCHED],
                                         place.serial),
                      0);
-    for (int i = 0; i < 60; i++)
-        pull_set(place.units, 0);
+    pull_let_time_pass(&place, &out);
     assert_true(queue_read(&place.line[PULL_FETCHED]) < place.serial);
     mgds_gstream_abort(given_up.gstream);
     await_fetched();
     assert_int_equal(pull_done(&place, &message), 0);
     mgds_gstream_unclaim(given_up.gstream, own);
     queue_close(&given_up);
-    finish_streams();
+    pull_finish(&place);
 }
 
 static int start(void **state)
@@ -534,7 +508,7 @@ static int start(void **state)
     stage_start(state);
     queue_open(&in, CU_STREAM_NON_BLOCKING);
     queue_open(&out, CU_STREAM_NON_BLOCKING);
-    pull_open(&place, &in);
+    pull_open(&place, &out, &in);
     OK(cu.cuMemAlloc_v2(&copied, LONG));
     claim = mgds_gstream_claim(in.gstream);
     return claim ? 0 : 1;

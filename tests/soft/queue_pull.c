@@ -31,40 +31,42 @@ static void fill(struct pull_place *place)
 {
     uint32_t x = 54321;
 
-    place->in = (unsigned char *)malloc(PULL_AREA);
+    place->sent = (unsigned char *)malloc(PULL_AREA);
     place->want = (unsigned char *)malloc(PULL_AREA);
-    assert_true(place->in && place->want);
+    assert_true(place->sent && place->want);
     for (size_t i = 0; i < PULL_AREA; i++) {
         x = x * 1664525 + 1013904223;
-        place->in[i] = (unsigned char)(x >> 25);
+        place->sent[i] = (unsigned char)(x >> 25);
         place->want[i] = (unsigned char)(0x80 | i % 101);
     }
 }
 
-void pull_open(struct pull_place *place, struct queue_stream *stream)
+void pull_open(struct pull_place *place, struct queue_stream *out,
+               struct queue_stream *in)
 {
-    *place = (struct pull_place){.stream = stream, .serial = 0x1234567800};
+    *place = (struct pull_place){.out = out, .in = in, .serial = 0x1234567800};
     fill(place);
     OK(cu.cuMemAlloc_v2(&place->gpu,
-                        2 * (size_t)PULL_AREA + units_bytes + dones_bytes));
+                        2 * (size_t)PULL_AREA + units_bytes + dones_bytes + 8));
     place->src = place->gpu;
     place->dst = place->src + PULL_AREA;
     place->units = place->dst + PULL_AREA;
     place->dones = place->units + units_bytes;
-    copy(place->src, host(place->in), PULL_AREA);
+    place->idle = place->dones + dones_bytes;
+    copy(place->src, host(place->sent), PULL_AREA);
     copy(place->dst, host(place->want), PULL_AREA);
     OK(cu.cuMemsetD8_v2(place->units, 0, units_bytes + dones_bytes));
     OK(cu.cuStreamSynchronize(NULL));
-    place->line = queue_take(stream->gstream);
-    place->record = queue_take(stream->gstream);
+    place->line = queue_take(in->gstream);
+    place->record = queue_take(in->gstream);
 }
 
 void pull_close(struct pull_place *place)
 {
-    queue_give(place->stream->gstream, place->line);
-    queue_give(place->stream->gstream, place->record);
+    queue_give(place->in->gstream, place->line);
+    queue_give(place->in->gstream, place->record);
     OK(cu.cuMemFree_v2(place->gpu));
-    free(place->in);
+    free(place->sent);
     free(place->want);
 }
 
@@ -74,7 +76,7 @@ void pull_expect(struct pull_place *place, const struct pull_message *message)
         message->bytes < message->posted ? message->bytes : message->posted;
 
     place->serial++;
-    memcpy(place->want + message->to, place->in + message->from, bytes);
+    memcpy(place->want + message->to, place->sent + message->from, bytes);
 }
 
 static CUdeviceptr unit_of(const struct pull_place *place,
@@ -174,9 +176,49 @@ void pull_put(struct mgds_gstream *stream, struct mgds_step step,
     queue_put(stream, steps, 2);
 }
 
-void pull_set(CUdeviceptr word, uint64_t value)
+void pull_set(const struct queue_stream *by, CUdeviceptr word, uint64_t value)
 {
-    copy(word, host(&value), sizeof(value));
+    struct mgds_step post = {
+        .kind = MGDS_STEP_POST, .units = at(word), .serial = value};
+
+    queue_put(by->gstream, &post, 1);
+    OK(cu.cuStreamSynchronize(by->native));
+}
+
+void pull_let_time_pass(const struct pull_place *place,
+                        const struct queue_stream *by)
+{
+    for (int i = 0; i < 60; i++) {
+        OK(cu.cuMemsetD8Async(place->idle, 0, 8, by->native));
+        OK(cu.cuStreamSynchronize(by->native));
+    }
+}
+
+void pull_put_post(const struct pull_place *place,
+                   const struct pull_message *message)
+{
+    pull_put(place->out->gstream, pull_post(place, message),
+             &place->line[PULL_SENT], place->serial);
+}
+
+void pull_await_read(const struct pull_place *place,
+                     const struct pull_message *message)
+{
+    pull_put(place->out->gstream, pull_await(place, message),
+             &place->line[PULL_READ], place->serial);
+    queue_await(&place->line[PULL_READ], place->serial);
+    mgds_gstream_passed(place->out->gstream, 1);
+}
+
+void pull_put_take(const struct pull_place *place, struct mgds_step take)
+{
+    pull_put(place->in->gstream, take, &place->line[PULL_TOOK], place->serial);
+}
+
+void pull_await_taken(const struct pull_place *place)
+{
+    queue_await(&place->line[PULL_TOOK], place->serial);
+    mgds_gstream_passed(place->in->gstream, 1);
 }
 
 uint64_t pull_get(CUdeviceptr word)
@@ -216,4 +258,11 @@ void pull_assert_near(const struct pull_place *place,
 void pull_assert(const struct pull_place *place)
 {
     assert_range(place, 0, PULL_AREA);
+}
+
+void pull_finish(const struct pull_place *place)
+{
+    OK(cu.cuStreamSynchronize(place->out->native));
+    OK(cu.cuStreamSynchronize(place->in->native));
+    pull_assert(place);
 }

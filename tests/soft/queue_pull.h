@@ -15,7 +15,7 @@ enum {
     PULL_AREA = 2 << 20,
     PULL_UNITS = 1024,
     PULL_MANY = (1 << 20) + 12345, /* bytes for all blocks that there are */
-    PULL_SENT = 0, /* words of the line */
+    PULL_SENT = 0,                 /* words of the line */
     PULL_TOOK = 1,
     PULL_READ = 2,
     PULL_FETCHED = 3,
@@ -24,11 +24,11 @@ enum {
 
 struct pull_place {
     CUdeviceptr gpu; /* all of the following, one behind the other */
-    CUdeviceptr src, dst, units, dones;
+    CUdeviceptr src, dst, units, dones, idle;
     uint64_t *line, *record;
-    struct queue_stream *stream; /* whose words they are */
-    uint64_t serial, gen;        /* the last that were used */
-    unsigned char *in, *want;
+    struct queue_stream *out, *in; /* of the sender, and of the receiver */
+    uint64_t serial, gen;          /* the last that were used */
+    unsigned char *sent, *want;
 };
 
 /* Where in the buffers, how much is sent and how much is taken at most, and
@@ -39,7 +39,8 @@ struct pull_message {
 };
 
 /* Known bytes everywhere: dst has other ones than src. */
-void pull_open(struct pull_place *place, struct queue_stream *stream);
+void pull_open(struct pull_place *place, struct queue_stream *out,
+               struct queue_stream *in);
 void pull_close(struct pull_place *place);
 
 /* The next serial; what it leads to is expected from here on. */
@@ -70,10 +71,28 @@ void pull_tell(const struct pull_place *place, const struct mgds_step *take,
 void pull_put(struct mgds_gstream *stream, struct mgds_step step,
               uint64_t *word, uint64_t value);
 
+/* The sender posts the message with the last serial, and waits until it was
+ * read; the receiver takes it, and has it. */
+void pull_put_post(const struct pull_place *place,
+                   const struct pull_message *message);
+void pull_await_read(const struct pull_place *place,
+                     const struct pull_message *message);
+void pull_put_take(const struct pull_place *place, struct mgds_step take);
+void pull_await_taken(const struct pull_place *place);
+
+/* Both streams are through, and all is as expected. */
+void pull_finish(const struct pull_place *place);
+
 uint64_t pull_done(const struct pull_place *place,
                    const struct pull_message *message);
-void pull_set(CUdeviceptr word, uint64_t value);
 uint64_t pull_get(CUdeviceptr word);
+
+/* Stores a word that kernels look at, by a stream where nothing stands. */
+void pull_set(const struct queue_stream *by, CUdeviceptr word, uint64_t value);
+
+/* So long that a kernel that does not wait would be through. */
+void pull_let_time_pass(const struct pull_place *place,
+                        const struct queue_stream *by);
 
 /* The message's bytes of dst and those around them, or all of them, are as
  * expected; no stream writes there any more. */

@@ -17,47 +17,6 @@
 static struct queue_stream out, in;
 static struct pull_place place;
 
-static void put_post(const struct pull_message *message)
-{
-    pull_put(out.gstream, pull_post(&place, message), &place.line[PULL_SENT],
-             place.serial);
-}
-
-static void put_take(struct mgds_step take)
-{
-    pull_put(in.gstream, take, &place.line[PULL_TOOK], place.serial);
-}
-
-static void await_taken(void)
-{
-    queue_await(&place.line[PULL_TOOK], place.serial);
-    mgds_gstream_passed(in.gstream, 1);
-}
-
-static void await_read(const struct pull_message *message)
-{
-    pull_put(out.gstream, pull_await(&place, message), &place.line[PULL_READ],
-             place.serial);
-    queue_await(&place.line[PULL_READ], place.serial);
-    mgds_gstream_passed(out.gstream, 1);
-}
-
-static void finish_streams(void)
-{
-    OK(cu.cuStreamSynchronize(out.native));
-    OK(cu.cuStreamSynchronize(in.native));
-    pull_assert(&place);
-}
-
-/* So long that a kernel that does not wait would be through. */
-static void some_time_passes(struct queue_stream *other)
-{
-    for (int i = 0; i < 60; i++) {
-        OK(cu.cuMemsetD8Async(place.src, place.in[0], 1, other->native));
-        OK(cu.cuStreamSynchronize(other->native));
-    }
-}
-
 /* The source is what the sender's stream made of it before, and free when the
  * sender has waited. */
 static void the_source_is_read_between_post_and_await(void **state)
@@ -70,9 +29,9 @@ static void the_source_is_read_between_post_and_await(void **state)
     for (unsigned i = 0; i < 20; i++) {
         message.unit = i;
         pull_expect(&place, &message);
-        put_take(pull_take(&place, &message));
+        pull_put_take(&place, pull_take(&place, &message));
         OK(cu.cuMemsetD8Async(place.src, 0xff, PULL_AREA, out.native));
-        OK(cu.cuMemcpyAsync(place.src, (CUdeviceptr)(uintptr_t)place.in,
+        OK(cu.cuMemcpyAsync(place.src, (CUdeviceptr)(uintptr_t)place.sent,
                             PULL_AREA, out.native));
         steps[0] = pull_post(&place, &message);
         steps[1] = queue_flag(&place.line[PULL_SENT], place.serial);
@@ -80,13 +39,13 @@ static void the_source_is_read_between_post_and_await(void **state)
         steps[3] = queue_flag(&place.line[PULL_READ], place.serial);
         queue_put(out.gstream, steps, 4);
         OK(cu.cuMemsetD8Async(place.src, 0xee, PULL_AREA, out.native));
-        await_taken();
+        pull_await_taken(&place);
         pull_assert_near(&place, &message);
         OK(cu.cuStreamSynchronize(out.native));
         mgds_gstream_passed(out.gstream, 1);
     }
-    OK(cu.cuMemcpy(place.src, (CUdeviceptr)(uintptr_t)place.in, PULL_AREA));
-    finish_streams();
+    OK(cu.cuMemcpy(place.src, (CUdeviceptr)(uintptr_t)place.sent, PULL_AREA));
+    pull_finish(&place);
 }
 
 /* What comes behind a take in its stream has the message. */
@@ -102,21 +61,21 @@ static void work_around_a_take_keeps_its_order(void **state)
     OK(cu.cuMemAlloc_v2(&behind, message.bytes));
     pull_expect(&place, &message);
     OK(cu.cuMemsetD8Async(dst, 0xab, message.bytes, in.native));
-    put_take(pull_take(&place, &message));
+    pull_put_take(&place, pull_take(&place, &message));
     OK(cu.cuMemcpyAsync(behind, dst, message.bytes, in.native));
     OK(cu.cuMemsetD8Async(dst, 0xcd, message.bytes, in.native));
-    some_time_passes(&out);
+    pull_let_time_pass(&place, &out);
     assert_int_equal(cu.cuStreamQuery(in.native), CUDA_ERROR_NOT_READY);
     assert_true(queue_read(&place.line[PULL_TOOK]) < place.serial);
-    put_post(&message);
-    await_taken();
+    pull_put_post(&place, &message);
+    pull_await_taken(&place);
     OK(cu.cuStreamSynchronize(in.native));
     OK(cu.cuMemcpy((CUdeviceptr)(uintptr_t)got, behind, message.bytes));
-    assert_memory_equal(got, place.in + message.from, message.bytes);
+    assert_memory_equal(got, place.sent + message.from, message.bytes);
     memset(place.want + message.to, 0xcd, message.bytes);
     OK(cu.cuMemFree_v2(behind));
     free(got);
-    finish_streams();
+    pull_finish(&place);
 }
 
 static uint64_t launches(void)
@@ -135,12 +94,12 @@ static void a_flag_behind_a_post_comes_behind_it(void **state)
     (void)state;
     for (unsigned i = 0; i < 100; i++) {
         place.serial++;
-        put_post(&message);
+        pull_put_post(&place, &message);
         queue_await(&place.line[PULL_SENT], place.serial);
         assert_int_equal(pull_get(word), place.serial);
     }
     assert_int_equal(launches() - before, 100);
-    finish_streams();
+    pull_finish(&place);
 }
 
 /* Words that are posted into, each its own value, the last one late. */
@@ -160,17 +119,17 @@ static void check_awaits(unsigned count, unsigned late, unsigned number)
     steps[count] = queue_flag(&place.line[PULL_READ], place.serial);
     for (unsigned i = 0; i < count; i += 3)
         if (i != late)
-            pull_set(word + 8ULL * i, base + i);
+            pull_set(&out, word + 8ULL * i, base + i);
     before = launches();
     queue_put(in.gstream, steps, count + 1);
     assert_int_equal(launches() - before, number);
     for (unsigned i = 0; i < count; i++)
         if (i != late && i % 3)
-            pull_set(word + 8ULL * i, base + i);
-    some_time_passes(&out);
+            pull_set(&out, word + 8ULL * i, base + i);
+    pull_let_time_pass(&place, &out);
     assert_int_equal(cu.cuStreamQuery(in.native), CUDA_ERROR_NOT_READY);
     assert_true(queue_read(&place.line[PULL_READ]) < place.serial);
-    pull_set(word + 8ULL * late, base + late);
+    pull_set(&out, word + 8ULL * late, base + late);
     queue_await(&place.line[PULL_READ], place.serial);
     mgds_gstream_passed(in.gstream, count);
     free(steps);
@@ -190,7 +149,7 @@ static void awaits_of_any_number_go_together(void **state)
         check_awaits(rows[k].count, rows[k].count / 2, rows[k].launches);
         check_awaits(rows[k].count, rows[k].count - 1, rows[k].launches);
     }
-    finish_streams();
+    pull_finish(&place);
 }
 
 /* Lists in which all steps of a message stand beside others. */
@@ -219,7 +178,7 @@ static void lists_may_mix_all_steps(void **state)
     queue_await(&place.line[PULL_TOOK], place.serial);
     mgds_gstream_passed(in.gstream, 4);
     assert_int_equal(queue_read(&place.line[PULL_GATE]), 2);
-    finish_streams();
+    pull_finish(&place);
 }
 
 /* A quiet flag ahead comes if the record is empty, and only then; one behind
@@ -247,7 +206,7 @@ static void quiet_flags_are_as_of_other_takes(void **state)
         if (i % 2 == 0)
             queue_await(&place.line[PULL_GATE], i);
         pull_tell(&place, &known, 0);
-        put_post(&message);
+        pull_put_post(&place, &message);
         OK(cu.cuStreamSynchronize(in.native));
         mgds_gstream_passed(in.gstream, 1);
         assert_int_equal(queue_read(&place.line[PULL_GATE]), i % 2 ? 0 : i);
@@ -259,7 +218,7 @@ static void quiet_flags_are_as_of_other_takes(void **state)
         assert_int_equal(queue_read(&place.line[PULL_READ]), place.serial);
     }
     mgds_gstream_unclaim(in.gstream, claim);
-    finish_streams();
+    pull_finish(&place);
 }
 
 /* Its message is thrown away, and the sender is told. */
@@ -286,12 +245,12 @@ static void freed_memory_is_left_out(void **state)
         mgds_gstream_put(in.gstream, mgds_gstream_ticket(in.gstream), steps, 2),
         -EFAULT);
     assert_true(steps[0].put && steps[1].put);
-    put_post(&message);
-    await_taken();
-    await_read(&message);
+    pull_put_post(&place, &message);
+    pull_await_taken(&place);
+    pull_await_read(&place, &message);
     mgds_bounce_destroy(bounce);
     mgds_layout_put(layout);
-    finish_streams();
+    pull_finish(&place);
 }
 
 /* The flag of one that gives up comes as well, and no byte. */
@@ -301,7 +260,7 @@ static void check_abort(struct mgds_step step)
 
     queue_open(&given_up, CU_STREAM_NON_BLOCKING);
     pull_put(given_up.gstream, step, &place.line[PULL_TOOK], ++place.serial);
-    some_time_passes(&out);
+    pull_let_time_pass(&place, &out);
     assert_int_equal(cu.cuStreamQuery(given_up.native), CUDA_ERROR_NOT_READY);
     assert_true(queue_read(&place.line[PULL_TOOK]) < place.serial);
     mgds_gstream_abort(given_up.gstream);
@@ -328,11 +287,11 @@ static void whatever_stands_can_be_given_up(void **state)
                                    .value = 1});
     /* somebody has begun to copy, and does not end */
     take = pull_claimed(&place, take, claim);
-    pull_set((CUdeviceptr)(uintptr_t)&claim->owner, take.gen);
+    pull_set(&out, (CUdeviceptr)(uintptr_t)&claim->owner, take.gen);
     check_abort(take);
     assert_int_equal(pull_done(&place, &message), 0);
     mgds_gstream_unclaim(in.gstream, claim);
-    finish_streams();
+    pull_finish(&place);
 }
 
 static void awaits_are_counted_as_waits(void **state)
@@ -345,11 +304,11 @@ static void awaits_are_counted_as_waits(void **state)
     pull_put(out.gstream, pull_await(&place, &message), &place.line[PULL_READ],
              place.serial);
     assert_int_equal(mgds_gate_count(0), 1);
-    pull_set(place.dones + 33 * sizeof(uint64_t), place.serial);
+    pull_set(&in, place.dones + 33 * sizeof(uint64_t), place.serial);
     queue_await(&place.line[PULL_READ], place.serial);
     mgds_gstream_passed(out.gstream, 1);
     assert_int_equal(mgds_gate_count(0), 0);
-    finish_streams();
+    pull_finish(&place);
 }
 
 static int compare(const void *a, const void *b)
@@ -432,7 +391,7 @@ static void kernels_are_refused_where_none_may_stand(void **state)
         mgds_gstream_fetch(in.gstream, &take, &place.line[PULL_FETCHED], 1),
         -ENOTSUP);
     assert_int_equal(mgds_gate_count(0), 0);
-    finish_streams();
+    pull_finish(&place);
 }
 
 static int start(void **state)
@@ -440,7 +399,7 @@ static int start(void **state)
     stage_start(state);
     queue_open(&in, CU_STREAM_NON_BLOCKING);
     queue_open(&out, CU_STREAM_NON_BLOCKING);
-    pull_open(&place, &in);
+    pull_open(&place, &out, &in);
     return 0;
 }
 

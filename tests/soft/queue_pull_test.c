@@ -13,49 +13,17 @@
 static struct queue_stream out, in;
 static struct pull_place place;
 
-static void put_post(const struct pull_message *message)
-{
-    pull_put(out.gstream, pull_post(&place, message), &place.line[PULL_SENT],
-             place.serial);
-}
-
-static void put_take(struct mgds_step take)
-{
-    pull_put(in.gstream, take, &place.line[PULL_TOOK], place.serial);
-}
-
-static void await_taken(void)
-{
-    queue_await(&place.line[PULL_TOOK], place.serial);
-    mgds_gstream_passed(in.gstream, 1);
-}
-
-static void await_read(const struct pull_message *message)
-{
-    pull_put(out.gstream, pull_await(&place, message), &place.line[PULL_READ],
-             place.serial);
-    queue_await(&place.line[PULL_READ], place.serial);
-    mgds_gstream_passed(out.gstream, 1);
-}
-
-static void finish_streams(void)
-{
-    OK(cu.cuStreamSynchronize(out.native));
-    OK(cu.cuStreamSynchronize(in.native));
-    pull_assert(&place);
-}
-
 /* What the flags promise is looked at as soon as they are there: the streams
  * are not waited for. */
 static void check(const struct pull_message *message, bool early)
 {
     pull_expect(&place, message);
     if (early)
-        put_take(pull_take(&place, message));
-    put_post(message);
+        pull_put_take(&place, pull_take(&place, message));
+    pull_put_post(&place, message);
     if (!early)
-        put_take(pull_take(&place, message));
-    await_taken();
+        pull_put_take(&place, pull_take(&place, message));
+    pull_await_taken(&place);
     pull_assert_near(&place, message);
     assert_int_equal(pull_done(&place, message), place.serial);
 }
@@ -78,7 +46,7 @@ static void short_messages_lie_anywhere(void **state)
         message.bytes = message.posted = sizes[(shift / 7 + 3) % SIZES];
         check(&message, shift % 3);
     }
-    finish_streams();
+    pull_finish(&place);
 }
 
 /* Several batches of each thread, and a rest. */
@@ -97,7 +65,7 @@ static void longer_messages_lie_anywhere(void **state)
 
         check(&message, i % 2);
     }
-    finish_streams();
+    pull_finish(&place);
 }
 
 static void many_blocks_copy_the_longest(void **state)
@@ -114,7 +82,7 @@ static void many_blocks_copy_the_longest(void **state)
 
         check(&message, i % 2);
     }
-    finish_streams();
+    pull_finish(&place);
 }
 
 /* Both ways: the rest of the buffer, and of the message, stay; the sender is
@@ -134,7 +102,7 @@ static void other_sizes_may_be_posted_than_sent(void **state)
 
         check(&message, i % 2);
     }
-    finish_streams();
+    pull_finish(&place);
 }
 
 /* Words in any order, before the kernel looks or while it stands; the source
@@ -157,22 +125,31 @@ static void a_record_may_tell_where_it_is(void **state)
         known = pull_take(&place, &message);
         take = pull_claimed(&place, pull_recorded(&place, known), claim);
         if (i % 2)
-            put_post(&message);
+            pull_put_post(&place, &message);
         if (i % 3 == 0)
             pull_tell(&place, &known, i / 3);
-        put_take(take);
+        pull_put_take(&place, take);
         if (i % 3) {
             assert_int_equal(cu.cuStreamQuery(in.native), CUDA_ERROR_NOT_READY);
             pull_tell(&place, &known, i / 3);
         }
         if (i % 2 == 0)
-            put_post(&message);
-        await_taken();
+            pull_put_post(&place, &message);
+        pull_await_taken(&place);
         pull_assert_near(&place, &message);
-        await_read(&message);
+        pull_await_read(&place, &message);
     }
     mgds_gstream_unclaim(in.gstream, claim);
-    finish_streams();
+    pull_finish(&place);
+}
+
+/* Of a message that is not in the sender's memory. */
+static void tell(uint64_t serial, uint64_t address, size_t length, int form)
+{
+    queue_write(&place.record[MGDS_RECORD_SERIAL], serial);
+    queue_write(&place.record[MGDS_RECORD_LENGTH], length + 1);
+    queue_write(&place.record[MGDS_RECORD_FORM], (uint64_t)form + 1);
+    queue_write(&place.record[MGDS_RECORD_ADDRESS], address);
 }
 
 /* A take with a claim is for whatever its record tells of. */
@@ -199,19 +176,16 @@ static void a_record_may_tell_of_a_ring(void **state)
                                   .units = (void *)(uintptr_t)units,
                                   .serial = place.serial};
         if (i % 2)
-            put_take(take);
+            pull_put_take(&place, take);
         pull_put(out.gstream, push, &place.line[PULL_SENT], place.serial);
-        queue_write(&place.record[MGDS_RECORD_SERIAL], place.serial);
-        queue_write(&place.record[MGDS_RECORD_LENGTH], message.bytes + 1);
-        queue_write(&place.record[MGDS_RECORD_FORM], MGDS_TAKE_UNITS + 1);
-        queue_write(&place.record[MGDS_RECORD_ADDRESS], units);
+        tell(place.serial, units, message.bytes, MGDS_TAKE_UNITS);
         if (i % 2 == 0)
-            put_take(take);
-        await_taken();
+            pull_put_take(&place, take);
+        pull_await_taken(&place);
         pull_assert_near(&place, &message);
     }
     mgds_gstream_unclaim(in.gstream, claim);
-    finish_streams();
+    pull_finish(&place);
     OK(cu.cuMemFree_v2(units));
 }
 
@@ -231,19 +205,16 @@ static void a_record_may_tell_of_plain_bytes(void **state)
         take = pull_claimed(
             &place, pull_recorded(&place, pull_take(&place, &message)), claim);
         if (i % 2)
-            put_take(take);
-        memcpy(plain, place.in + message.from, message.bytes);
-        queue_write(&place.record[MGDS_RECORD_ADDRESS], (uintptr_t)plain);
-        queue_write(&place.record[MGDS_RECORD_LENGTH], message.bytes + 1);
-        queue_write(&place.record[MGDS_RECORD_FORM], MGDS_TAKE_BYTES + 1);
-        queue_write(&place.record[MGDS_RECORD_SERIAL], 1);
+            pull_put_take(&place, take);
+        memcpy(plain, place.sent + message.from, message.bytes);
+        tell(1, (uintptr_t)plain, message.bytes, MGDS_TAKE_BYTES);
         if (i % 2 == 0)
-            put_take(take);
-        await_taken();
+            pull_put_take(&place, take);
+        pull_await_taken(&place);
         pull_assert_near(&place, &message);
     }
     mgds_gstream_unclaim(in.gstream, claim);
-    finish_streams();
+    pull_finish(&place);
     OK(cu.cuMemFreeHost(plain));
 }
 
@@ -259,17 +230,17 @@ static void a_record_may_tell_of_nothing(void **state)
         place.serial++;
         take = pull_claimed(
             &place, pull_recorded(&place, pull_take(&place, &message)), claim);
-        put_take(take);
+        pull_put_take(&place, take);
         for (unsigned k = 0; k < MGDS_RECORD_WORDS; k++)
             queue_write(&place.record[k], k + i % 3 + 1);
         queue_write(&place.record[MGDS_RECORD_FORM], i % 3 + 1);
         queue_write(&place.record[MGDS_RECORD_SOURCE], 1);
         queue_write(&place.record[MGDS_RECORD_DONE], 1);
         queue_write(&place.record[MGDS_RECORD_SERIAL], MGDS_TAKE_NONE);
-        await_taken();
+        pull_await_taken(&place);
     }
     mgds_gstream_unclaim(in.gstream, claim);
-    finish_streams();
+    pull_finish(&place);
 }
 
 static int start(void **state)
@@ -277,7 +248,7 @@ static int start(void **state)
     stage_start(state);
     queue_open(&in, CU_STREAM_NON_BLOCKING);
     queue_open(&out, CU_STREAM_NON_BLOCKING);
-    pull_open(&place, &in);
+    pull_open(&place, &out, &in);
     return 0;
 }
 
