@@ -16,11 +16,7 @@
 
 /* The outermost call this thread is in; kept apart from its frame, because an
    abandoned frame is no memory of ours any more. */
-static _Thread_local struct {
-    uintptr_t stack; /* 0: in none */
-    enum mgds_call call;
-    enum mgds_face face;
-} inside;
+static _Thread_local struct mgds_inside inside;
 
 #define MGDS_OWN_OWN(name, n)                                                  \
     [MGDS_CALL_##name] = (mgds_next_fn *)mgds_own_##name,
@@ -152,6 +148,19 @@ mgds_word mgds_frame_leave(struct mgds_frame *frame, mgds_word result)
         watch_leave(frame, result);
     inside.stack = 0;
     return result;
+}
+
+struct mgds_inside mgds_frame_step_out(void)
+{
+    struct mgds_inside kept = inside;
+
+    inside.stack = 0;
+    return kept;
+}
+
+void mgds_frame_step_in(const struct mgds_inside *kept)
+{
+    inside = *kept;
 }
 
 mgds_next_fn *mgds_frame_next(void)

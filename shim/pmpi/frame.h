@@ -59,6 +59,19 @@ mgds_next_fn *mgds_frame_enter(struct mgds_frame *frame, enum mgds_call call,
 /* Ends it; returns the result, so that an entry can return that. */
 mgds_word mgds_frame_leave(struct mgds_frame *frame, mgds_word result);
 
+/*
+ * Around what the program does inside a call of ours, that is its error
+ * handlers: calls that it makes there are its own, not nested ones. Step in
+ * again with what step out gave, unless it never comes back.
+ */
+struct mgds_inside {
+    uintptr_t stack; /* of the thread's outermost call; 0: in none */
+    enum mgds_call call;
+    enum mgds_face face;
+};
+struct mgds_inside mgds_frame_step_out(void);
+void mgds_frame_step_in(const struct mgds_inside *kept);
+
 /* The definition that the thread's outermost call stands before. Only inside
    an own body. */
 mgds_next_fn *mgds_frame_next(void);
