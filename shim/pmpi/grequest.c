@@ -72,10 +72,13 @@ static void cancel_below(struct mgds_greq *greq)
         MGDS_NEXT(Cancel, 1)((mgds_word)&greq->below);
 }
 
+/* Without its state it was freed, and all that is left to do is to say so to
+ * MPI, which keeps it until then. */
 static void step_own(struct mgds_greq *greq)
 {
     int error = 0;
-    int rc = greq->ops->test(greq->state, &greq->status, &error);
+    int rc =
+        greq->state ? greq->ops->test(greq->state, &greq->status, &error) : 1;
 
     if (rc == 0)
         return;
@@ -289,7 +292,9 @@ static int give_up(void *state)
         return MPI_SUCCESS;
     }
     mgds_staged_remove(&greq->staged);
-    if (greq->phase != MGDS_GREQ_DONE && !greq->ops->test) {
+    if (greq->phase != MGDS_GREQ_DONE) {
+        if (greq->ops->test)
+            destroy_state(greq);
         mgds_staged_orphan(&greq->staged);
     } else if (greq->phase == MGDS_GREQ_DONE && watch.watching) {
         greq->next = watch.consumed;
