@@ -476,8 +476,11 @@ int mgds_greq_take_unsaid(struct mgds_greq *greq)
 int mgds_greq_error(struct mgds_greq *greq)
 {
     int error = greq->error;
+    MPI_Comm comm = greq->ops->teller && greq->state
+                        ? greq->ops->teller(greq->state)
+                        : greq->staged.comm;
 
-    mgds_mpi_error(greq->staged.comm, mgds_greq_take_unsaid(greq));
+    mgds_mpi_error(comm, mgds_greq_take_unsaid(greq));
     return error;
 }
 

@@ -55,6 +55,8 @@ struct mgds_greq_ops {
     int (*test)(void *state, MPI_Status *status, int *error);
     /* With test: the program cancels it. Inside MPI: calls no MPI. */
     void (*cancel)(void *state);
+    /* With test: whose error handler hears of it now. */
+    MPI_Comm (*teller)(const void *state);
 };
 
 struct mgds_greq;
