@@ -120,8 +120,11 @@ static struct mgds_stream_call call_of(const struct mgds_mpix_args *args,
 static int block(const struct mgds_mpix_args *args, bool receives)
 {
     struct mgds_stream_call call = call_of(args, receives);
-    int rc = begin(&call, args->comm);
+    int rc;
 
+    call.fills = receives;
+    call.filled = args->status;
+    rc = begin(&call, args->comm);
     if (rc == MPI_SUCCESS)
         rc = run(&call, receives ? args->status : MPI_STATUS_IGNORE);
     mgds_scomm_put(call.scomm);
@@ -133,10 +136,11 @@ static int start(const struct mgds_mpix_args *args, bool receives)
     struct mgds_stream_call call = call_of(args, receives);
     struct mgds_stream_pair pair = {.receive = receives ? &call : NULL,
                                     .send = receives ? NULL : &call};
-    int rc = begin(&call, args->comm);
+    int rc;
 
-    if (rc == MPI_SUCCESS && !args->request)
-        rc = mgds_mpi_raise(args->comm, MPI_ERR_ARG);
+    call.fills = true;
+    call.filled = args->request;
+    rc = begin(&call, args->comm);
     if (rc == MPI_SUCCESS)
         rc = mgds_stream_req_start(args->request, &pair);
     mgds_scomm_put(call.scomm);
@@ -352,8 +356,8 @@ int mgds_mpix_Wait_enqueue(MPI_Request *request, MPI_Status *status)
     struct waiting waiting = {
         .count = 1, .requests = request, .statuses = status};
 
-    if (!request)
-        return mgds_mpi_raise(MPI_COMM_SELF, MPI_ERR_REQUEST);
+    if (!request || !status)
+        return mgds_mpi_raise(MPI_COMM_SELF, MPI_ERR_ARG);
     return wait_for(&waiting);
 }
 
@@ -369,7 +373,7 @@ int mgds_mpix_Waitall_enqueue(int count, MPI_Request requests[],
         return mgds_mpi_raise(MPI_COMM_SELF, MPI_ERR_COUNT);
     if (count == 0)
         return MPI_SUCCESS;
-    if (!requests)
+    if (!requests || !statuses)
         return mgds_mpi_raise(MPI_COMM_SELF, MPI_ERR_ARG);
     return wait_for(&waiting);
 }

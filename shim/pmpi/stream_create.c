@@ -194,8 +194,14 @@ int mgds_mpix_Stream_comm_create_multiplex(MPI_Comm comm, int count,
 int mgds_mpix_Comm_get_stream(MPI_Comm comm, int index, MPIX_Stream *stream)
 {
     struct mgds_scomm *scomm = mgds_scomm_of((mgds_word)comm);
+    int size;
     int rc = MPI_SUCCESS;
 
+    /* as a communicator, then as one of ours */
+    if (!scomm)
+        rc = (int)MGDS_NEXT(Comm_size, 2)((mgds_word)comm, (mgds_word)&size);
+    if (rc != MPI_SUCCESS)
+        return rc;
     if (!stream || index < 0 ||
         (unsigned)index >= (scomm ? scomm->stream_count : 1))
         rc = mgds_mpi_raise(comm, MPI_ERR_ARG);
