@@ -24,18 +24,6 @@ static mgds_word no_memory(int rc)
     return (mgds_word)mgds_mpi_error(MPI_COMM_SELF, rc);
 }
 
-/* Where the MPI below does not drive generalized requests, we do. */
-static bool must_drive(const struct mgds_wave *wave)
-{
-    return wave->greqs > 0 && !mgds_greq_driven_below();
-}
-
-static void drive_for_test(struct mgds_wave *wave)
-{
-    if (must_drive(wave))
-        mgds_wave_drive(wave);
-}
-
 /* MPI_ERR_IN_STATUS tells, by request, what was completed; other errors tell
  * nothing. */
 static bool tells(int rc)
@@ -79,7 +67,7 @@ mgds_word mgds_own_Test(mgds_word request, mgds_word flag, mgds_word status)
     rc = mgds_wave_init(&wave, (MPI_Request *)request, 1, (MPI_Status *)status);
     if (rc <= 0)
         return MGDS_FORWARD(3)(request, flag, status);
-    drive_for_test(&wave);
+    mgds_wave_step(&wave);
     mgds_greq_watch();
     rc = (int)MGDS_FORWARD(3)(request, flag, (mgds_word)wave.statuses);
     rc = mgds_wave_settle_one(&wave, rc != MPI_SUCCESS || *(int *)flag ? 0 : -1,
@@ -123,7 +111,7 @@ mgds_word mgds_own_Testall(mgds_word count, mgds_word requests, mgds_word flag,
         return no_memory(rc);
     if (rc == 0)
         return MGDS_FORWARD(4)(count, requests, flag, statuses);
-    drive_for_test(&wave);
+    mgds_wave_step(&wave);
     mgds_greq_watch();
     rc = as_class(
         (int)MGDS_FORWARD(4)(count, requests, flag, (mgds_word)wave.statuses));
@@ -132,14 +120,15 @@ mgds_word mgds_own_Testall(mgds_word count, mgds_word requests, mgds_word flag,
     return done(&wave, rc);
 }
 
-/* Waitany by asking in turn, where the MPI below would only wait. */
+/* Waitany by asking in turn: the steps of generalized requests are made outside
+ * of MPI's pass. */
 static int wait_any(struct mgds_wave *wave, mgds_word index)
 {
     int flag = 0;
     int rc = MPI_SUCCESS;
 
     while (rc == MPI_SUCCESS && !flag) {
-        mgds_wave_drive(wave);
+        mgds_wave_step(wave);
         rc = (int)MGDS_NEXT(Testany, 5)(
             (mgds_word)wave->count, (mgds_word)wave->requests, index,
             (mgds_word)&flag, (mgds_word)wave->statuses);
@@ -169,7 +158,7 @@ mgds_word mgds_own_Waitany(mgds_word count, mgds_word requests, mgds_word index,
     if (rc == 0)
         return MGDS_FORWARD(4)(count, requests, index, status);
     mgds_greq_watch();
-    if (must_drive(&wave))
+    if (wave.greqs > 0)
         rc = wait_any(&wave, index);
     else
         rc = (int)MGDS_FORWARD(4)(count, requests, index,
@@ -192,7 +181,7 @@ mgds_word mgds_own_Testany(mgds_word count, mgds_word requests, mgds_word index,
         return no_memory(rc);
     if (rc == 0)
         return MGDS_FORWARD(5)(count, requests, index, flag, status);
-    drive_for_test(&wave);
+    mgds_wave_step(&wave);
     mgds_greq_watch();
     rc = (int)MGDS_FORWARD(5)(count, requests, index, flag,
                               (mgds_word)wave.statuses);
@@ -212,7 +201,7 @@ static int wait_some(struct mgds_wave *wave, mgds_word outcount,
 
     *(int *)outcount = 0;
     while (rc == MPI_SUCCESS && *(int *)outcount == 0) {
-        mgds_wave_drive(wave);
+        mgds_wave_step(wave);
         rc = (int)MGDS_NEXT(Testsome, 5)((mgds_word)wave->count,
                                          (mgds_word)wave->requests, outcount,
                                          indices, (mgds_word)wave->statuses);
@@ -235,9 +224,9 @@ static mgds_word some(mgds_word count, mgds_word requests, mgds_word outcount,
     if (rc == 0)
         return MGDS_FORWARD(5)(count, requests, outcount, indices, statuses);
     if (!waits)
-        drive_for_test(&wave);
+        mgds_wave_step(&wave);
     mgds_greq_watch();
-    if (waits && must_drive(&wave))
+    if (waits && wave.greqs > 0)
         rc = wait_some(&wave, outcount, indices);
     else
         rc = (int)MGDS_FORWARD(5)(count, requests, outcount, indices,

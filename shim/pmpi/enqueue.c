@@ -120,8 +120,11 @@ static struct mgds_stream_call call_of(const struct mgds_mpix_args *args,
 static int block(const struct mgds_mpix_args *args, bool receives)
 {
     struct mgds_stream_call call = call_of(args, receives);
-    int rc = begin(&call, args->comm);
+    int rc;
 
+    call.fills = receives;
+    call.filled = args->status;
+    rc = begin(&call, args->comm);
     if (rc == MPI_SUCCESS)
         rc = run(&call, receives ? args->status : MPI_STATUS_IGNORE);
     mgds_scomm_put(call.scomm);
@@ -133,10 +136,11 @@ static int start(const struct mgds_mpix_args *args, bool receives)
     struct mgds_stream_call call = call_of(args, receives);
     struct mgds_stream_pair pair = {.receive = receives ? &call : NULL,
                                     .send = receives ? NULL : &call};
-    int rc = begin(&call, args->comm);
+    int rc;
 
-    if (rc == MPI_SUCCESS && !args->request)
-        rc = mgds_mpi_raise(args->comm, MPI_ERR_ARG);
+    call.fills = true;
+    call.filled = args->request;
+    rc = begin(&call, args->comm);
     if (rc == MPI_SUCCESS)
         rc = mgds_stream_req_start(args->request, &pair);
     mgds_scomm_put(call.scomm);
@@ -164,8 +168,9 @@ int mgds_mpix_Irecv_enqueue(const struct mgds_mpix_args *args)
 }
 
 /*
- * Waits. The requests are looked up and checked first; then the engine takes
- * their operations, all or none; then they go.
+ * Waits. Whatever may call an error handler comes first, for a handler may free
+ * or complete the requests; then they are looked up, and the engine takes their
+ * operations, all or none; then they go.
  */
 enum { SMALL = 16 };
 
@@ -175,7 +180,6 @@ struct waiting {
     MPI_Status *statuses; /* the caller's, or MPI_STATUS(ES)_IGNORE */
     bool in_array;
     unsigned ops;
-    struct mgds_scomm *scomm; /* whose stream waits */
     struct mgds_greq **greq;
     struct mgds_op **op;
     struct mgds_op_sink *sink;
@@ -223,8 +227,6 @@ static bool claim(struct waiting *waiting, int i)
 
     if (!req || !req->op || req->other || req->taken)
         return false;
-    if (!waiting->scomm)
-        waiting->scomm = req->scomm;
     req->taken = true;
     waiting->greq[waiting->ops] = greq;
     waiting->op[waiting->ops] = req->op;
@@ -276,58 +278,75 @@ static void fill_empty(const struct waiting *waiting)
     }
 }
 
-static int put(struct waiting *waiting)
+/* Its stream waits: that of the first request that is one of ours. With a
+ * reference, or NULL. */
+static struct mgds_scomm *first_scomm(const struct waiting *waiting)
 {
-    struct mgds_scomm *scomm = waiting->scomm;
-    int rc = mgds_scomm_gpu(scomm) ? check_capture(mgds_scomm_gpu(scomm),
-                                                   mgds_scomm_teller(scomm))
-                                   : no_stream(mgds_scomm_teller(scomm));
+    struct mgds_greq *greq;
 
-    if (rc != MPI_SUCCESS)
-        return rc;
-    rc = mgds_op_wait_enqueue(mgds_scomm_gpu(scomm), waiting->ops, waiting->op,
-                              waiting->sink);
-    return mgds_mpi_error(mgds_scomm_teller(scomm), rc);
+    for (int i = 0; i < waiting->count; i++) {
+        struct mgds_stream_req *req =
+            mgds_stream_req_find(waiting->requests[i], &greq);
+
+        if (!req)
+            continue;
+        mgds_scomm_get(req->scomm);
+        return req->scomm;
+    }
+    return NULL;
 }
 
-static int wait_claimed(struct waiting *waiting)
+static int check_stream(struct mgds_scomm *scomm)
 {
-    int rc = MPI_SUCCESS;
+    mgds_scomm_raise(scomm);
+    return mgds_scomm_gpu(scomm)
+               ? check_capture(mgds_scomm_gpu(scomm), mgds_scomm_teller(scomm))
+               : no_stream(mgds_scomm_teller(scomm));
+}
 
-    if (waiting->ops > 0) {
-        mgds_scomm_get(waiting->scomm);
-        mgds_scomm_raise(waiting->scomm);
-        rc = put(waiting);
-    }
-    if (rc != MPI_SUCCESS) {
+static int refuse_request(void)
+{
+    mgds_warn_once("MPIX_Wait(all)_enqueue was given a request that no "
+                   "call on a stream communicator has made, or that a wait "
+                   "has had already");
+    return mgds_mpi_raise(MPI_COMM_SELF, MPI_ERR_REQUEST);
+}
+
+/* No handler from here until nothing is claimed. */
+static int wait_for_all(struct waiting *waiting, struct mgds_scomm *scomm)
+{
+    int rc = 0;
+
+    if (claim_all(waiting) != MPI_SUCCESS) {
         unclaim(waiting);
-    } else {
-        fill_empty(waiting);
-        let_go(waiting);
-        for (int i = 0; i < waiting->count; i++)
-            waiting->requests[i] = MPI_REQUEST_NULL;
+        return refuse_request();
     }
     if (waiting->ops > 0)
-        mgds_scomm_put(waiting->scomm);
-    return rc;
+        rc = mgds_op_wait_enqueue(mgds_scomm_gpu(scomm), waiting->ops,
+                                  waiting->op, waiting->sink);
+    if (rc < 0) {
+        unclaim(waiting);
+        return mgds_mpi_error(mgds_scomm_teller(scomm), rc);
+    }
+    fill_empty(waiting);
+    let_go(waiting);
+    for (int i = 0; i < waiting->count; i++)
+        waiting->requests[i] = MPI_REQUEST_NULL;
+    return MPI_SUCCESS;
 }
 
 static int wait_for(struct waiting *waiting)
 {
+    struct mgds_scomm *scomm;
     int rc = make_room(waiting);
 
     if (rc < 0)
         return mgds_mpi_raise(MPI_COMM_SELF, MPI_ERR_NO_MEM);
-    rc = claim_all(waiting);
-    if (rc == MPI_SUCCESS) {
-        rc = wait_claimed(waiting);
-    } else {
-        unclaim(waiting);
-        mgds_warn_once("MPIX_Wait(all)_enqueue was given a request that no "
-                       "call on a stream communicator has made, or that a wait "
-                       "has had already");
-        rc = mgds_mpi_raise(MPI_COMM_SELF, rc);
-    }
+    scomm = first_scomm(waiting);
+    rc = scomm ? check_stream(scomm) : MPI_SUCCESS;
+    if (rc == MPI_SUCCESS)
+        rc = wait_for_all(waiting, scomm);
+    mgds_scomm_put(scomm);
     free(waiting->memory);
     return rc;
 }
@@ -337,8 +356,8 @@ int mgds_mpix_Wait_enqueue(MPI_Request *request, MPI_Status *status)
     struct waiting waiting = {
         .count = 1, .requests = request, .statuses = status};
 
-    if (!request)
-        return mgds_mpi_raise(MPI_COMM_SELF, MPI_ERR_REQUEST);
+    if (!request || !status)
+        return mgds_mpi_raise(MPI_COMM_SELF, MPI_ERR_ARG);
     return wait_for(&waiting);
 }
 
@@ -354,7 +373,7 @@ int mgds_mpix_Waitall_enqueue(int count, MPI_Request requests[],
         return mgds_mpi_raise(MPI_COMM_SELF, MPI_ERR_COUNT);
     if (count == 0)
         return MPI_SUCCESS;
-    if (!requests)
+    if (!requests || !statuses)
         return mgds_mpi_raise(MPI_COMM_SELF, MPI_ERR_ARG);
     return wait_for(&waiting);
 }

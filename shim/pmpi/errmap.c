@@ -6,6 +6,7 @@
 #include <stddef.h>
 
 #include "shim/base/log.h"
+#include "shim/pmpi/frame.h"
 #include "shim/pmpi/next.h"
 
 /* ENOSYS and ENOTBLK stand for what no other layer reports. */
@@ -78,10 +79,19 @@ static void say_once(int rc)
         mgds_err("%s: %m", errors[row].text);
 }
 
+/* Comm_call_errhandler, or Win_call_errhandler. */
+static void call_handler(enum mgds_call call, mgds_word of, int class)
+{
+    struct mgds_inside kept = mgds_frame_step_out();
+
+    ((MGDS_FN(2) *)mgds_next(call, MGDS_FACE_PMPI))(of, (mgds_word) class);
+    mgds_frame_step_in(&kept);
+}
+
 int mgds_mpi_raise(MPI_Comm comm, int class)
 {
     if (class != MPI_SUCCESS)
-        MGDS_NEXT(Comm_call_errhandler, 2)((mgds_word)comm, (mgds_word) class);
+        call_handler(MGDS_CALL_Comm_call_errhandler, (mgds_word)comm, class);
     return class;
 }
 
@@ -102,6 +112,6 @@ int mgds_mpi_error_win(MPI_Win win, int rc)
     if (class == MPI_SUCCESS)
         return MPI_SUCCESS;
     say_once(rc);
-    MGDS_NEXT(Win_call_errhandler, 2)((mgds_word)win, (mgds_word) class);
+    call_handler(MGDS_CALL_Win_call_errhandler, (mgds_word)win, class);
     return class;
 }

@@ -14,13 +14,7 @@
 #include "shim/pmpi/process.h"
 #include "shim/pmpi/stream_comm.h"
 
-/* The outermost call this thread is in; kept apart from its frame, because an
-   abandoned frame is no memory of ours any more. */
-static _Thread_local struct {
-    uintptr_t stack; /* 0: in none */
-    enum mgds_call call;
-    enum mgds_face face;
-} inside;
+_Thread_local struct mgds_inside mgds_inside;
 
 #define MGDS_OWN_OWN(name, n)                                                  \
     [MGDS_CALL_##name] = (mgds_next_fn *)mgds_own_##name,
@@ -30,19 +24,6 @@ static mgds_next_fn *const own_bodies[MGDS_CALLS] = {
 #include "shim/pmpi/mpi_table.def"
 #undef MGDS_CALL
 };
-
-/*
- * Is this call made from inside another? A call that a longjmp or an exception
- * left, out of an error handler, is over: the stack stands higher again, or as
- * high but for the arguments on it. (A later call from deeper down than the
- * one that was left is still taken for a nested one.)
- */
-static bool is_nested(const struct mgds_frame *frame)
-{
-    enum { STACK_ARGUMENTS = 8 * sizeof(mgds_word) };
-
-    return frame->stack + STACK_ARGUMENTS < inside.stack;
-}
 
 /* The body of ours that a call of the application's own must take, or NULL. */
 static mgds_next_fn *body_in_use(enum mgds_call call)
@@ -78,6 +59,13 @@ static void open_shortcut(enum mgds_call call, enum mgds_face face,
     lead(call, face, fn);
     if (body_in_use(call))
         lead(call, face, mgds_long_ways[call][face]);
+}
+
+/* A body that is in use is so for good: any of the two ways leads to it. */
+static void lead_to_body(enum mgds_call call, enum mgds_face face)
+{
+    if (mgds_own_ways[call][face] && !mgds_process()->watched)
+        lead(call, face, mgds_own_ways[call][face]);
 }
 
 static void close_shortcut(enum mgds_call call)
@@ -117,9 +105,7 @@ static void begin_outermost(struct mgds_frame *frame, enum mgds_face face)
 {
     const struct mgds_process *process = mgds_process();
 
-    inside.stack = frame->stack;
-    inside.call = frame->call;
-    inside.face = face;
+    mgds_frame_begin(frame->stack, frame->call, face);
     if (process->active && mgds_presence_changed())
         mgds_presence_scan();
     if (process->watched)
@@ -132,13 +118,15 @@ mgds_next_fn *mgds_frame_enter(struct mgds_frame *frame, enum mgds_call call,
     mgds_next_fn *fn = NULL;
 
     frame->call = call;
-    frame->outermost = !is_nested(frame);
+    frame->outermost = !mgds_frame_is_nested(frame->stack);
     if (frame->outermost) {
         begin_outermost(frame, face);
         fn = body_in_use(call);
     }
-    if (fn)
+    if (fn) {
+        lead_to_body(call, face);
         return fn;
+    }
     fn = mgds_next(call, face);
     open_shortcut(call, face, fn);
     return fn;
@@ -150,11 +138,19 @@ mgds_word mgds_frame_leave(struct mgds_frame *frame, mgds_word result)
         return result;
     if (mgds_process()->watched)
         watch_leave(frame, result);
-    inside.stack = 0;
+    mgds_frame_end();
     return result;
 }
 
-mgds_next_fn *mgds_frame_next(void)
+struct mgds_inside mgds_frame_step_out(void)
 {
-    return mgds_next(inside.call, inside.face);
+    struct mgds_inside kept = mgds_inside;
+
+    mgds_inside.stack = 0;
+    return kept;
+}
+
+void mgds_frame_step_in(const struct mgds_inside *kept)
+{
+    mgds_inside = *kept;
 }

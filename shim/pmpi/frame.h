@@ -9,7 +9,9 @@
  * use, and calls are neither counted nor traced), the long way makes the
  * shortcut lead straight to the definition further down. When CUDA appears, or
  * the first stream communicator, the functions with a body for GPU memory, or
- * for those, are led the long way again.
+ * for those, are led the long way again. That makes their shortcuts lead the
+ * *own way*: to their bodies, which will be in use for good, with nothing to
+ * be asked any more but whether the call is nested.
  */
 #ifndef MGDS_PMPI_FRAME_H
 #define MGDS_PMPI_FRAME_H
@@ -17,6 +19,7 @@
 #include <stdbool.h>
 
 #include "shim/pmpi/calls.h"
+#include "shim/pmpi/next.h"
 #include "shim/pmpi/words.h"
 
 struct mgds_frame {
@@ -26,6 +29,43 @@ struct mgds_frame {
     bool ranged;    /* an NVTX range is open */
 };
 
+/* The outermost call that the thread is in; kept apart from its frame, because
+   an abandoned frame is no memory of ours any more. */
+struct mgds_inside {
+    uintptr_t stack; /* 0: in none */
+    enum mgds_call call;
+    enum mgds_face face;
+};
+extern _Thread_local struct mgds_inside mgds_inside
+    __attribute__((visibility("hidden")));
+
+/*
+ * Is a call, with the stack as it is, made from inside another? One that a
+ * longjmp or an exception left, out of an error handler, is over: the stack
+ * stands higher again, or as high but for the arguments on it. (A later call
+ * from deeper down than the one that was left is still taken for a nested one.)
+ */
+static inline bool mgds_frame_is_nested(uintptr_t stack)
+{
+    enum { STACK_ARGUMENTS = 8 * sizeof(mgds_word) };
+
+    return stack + STACK_ARGUMENTS < mgds_inside.stack;
+}
+
+/* An outermost call begins, and ends. */
+static inline void mgds_frame_begin(uintptr_t stack, enum mgds_call call,
+                                    enum mgds_face face)
+{
+    mgds_inside.stack = stack;
+    mgds_inside.call = call;
+    mgds_inside.face = face;
+}
+
+static inline void mgds_frame_end(void)
+{
+    mgds_inside.stack = 0;
+}
+
 /* Never NULL. Read by every entry; written with release stores. Hidden by name,
    so that an entry reaches it without the global offset table. */
 extern mgds_next_fn *mgds_shortcuts[MGDS_CALLS][MGDS_FACES]
@@ -34,8 +74,11 @@ extern mgds_next_fn *mgds_shortcuts[MGDS_CALLS][MGDS_FACES]
 /* Where every shortcut leads at first. */
 extern mgds_next_fn *const mgds_long_ways[MGDS_CALLS][MGDS_FACES];
 
-/* Leads the functions with a body for GPU memory the long way, for good: CUDA
-   has been seen, and mgds_presence_cuda says so already. Any thread. */
+/* NULL for functions that have no body of ours, or are no matter of speed. */
+extern mgds_next_fn *const mgds_own_ways[MGDS_CALLS][MGDS_FACES];
+
+/* Leads the functions with a body for GPU memory the long way: CUDA has been
+   seen, and mgds_presence_cuda says so already. Any thread. */
 void mgds_frame_close_shortcuts(void);
 
 /* The same for bodies that serve stream communicators; mgds_scomms_used says
@@ -59,9 +102,20 @@ mgds_next_fn *mgds_frame_enter(struct mgds_frame *frame, enum mgds_call call,
 /* Ends it; returns the result, so that an entry can return that. */
 mgds_word mgds_frame_leave(struct mgds_frame *frame, mgds_word result);
 
+/*
+ * Around what the program does inside a call of ours, that is its error
+ * handlers: calls that it makes there are its own, not nested ones. Step in
+ * again with what step out gave, unless it never comes back.
+ */
+struct mgds_inside mgds_frame_step_out(void);
+void mgds_frame_step_in(const struct mgds_inside *kept);
+
 /* The definition that the thread's outermost call stands before. Only inside
    an own body. */
-mgds_next_fn *mgds_frame_next(void);
+static inline mgds_next_fn *mgds_frame_next(void)
+{
+    return mgds_next(mgds_inside.call, mgds_inside.face);
+}
 
 /* An own body's way down, with the face its caller used. */
 #define MGDS_FORWARD(n) ((MGDS_FN(n) *)mgds_frame_next())

@@ -25,9 +25,11 @@ struct mgds_greq {
     const struct mgds_greq_ops *ops;
     void *state;
     MPI_Request below;
+    unsigned refs; /* atomic: MPI's or ours, and those of calls under way */
     const void *claimed; /* by which thread: atomic; NULL by none. The claimer
                             alone touches what follows until DONE */
     enum mgds_greq_phase phase;
+    bool stepped;   /* by a call of ours: MPI's next poll has nothing to do */
     bool cancelled; /* by the application, not yet told below: atomic */
     int error;      /* MPI's, of the operation */
     int unsaid;     /* negative errno that no error handler was told of yet */
@@ -35,16 +37,18 @@ struct mgds_greq {
     struct mgds_greq *next; /* among the consumed */
 };
 
-/* Whether the MPI below calls us while it waits (MPIX_Grequest_start). */
-bool mgds_greq_driven_below(void);
-
 /* One step: 1 if it is done, else 0. Any thread. */
 int mgds_greq_poll(struct mgds_greq *greq);
 
+/* A reference, for as long as a call looks at it: an error handler that MPI
+ * calls meanwhile may complete or free any request. */
+void mgds_greq_get(struct mgds_greq *greq);
+void mgds_greq_put(struct mgds_greq *greq);
+
 /*
- * One step of many, by one thread: what has come below is copied up together
- * (round.h), as soon as it is worth while, at the end of the pass at the
- * latest.
+ * One step of many, by one thread, which has references to all of them: what
+ * has come below is copied up together (round.h), as soon as it is worth while,
+ * at the end of the pass at the latest.
  *
  *   begin, step for each, end
  */
@@ -76,7 +80,8 @@ struct mgds_greq *mgds_greq_watched(void);
 /* The operation's error; its communicator's handler is told if it was not. */
 int mgds_greq_error(struct mgds_greq *greq);
 
-void mgds_greq_put(struct mgds_greq *greq);
+/* What is to be told, and counts as told from now on: negative errno, or 0. */
+int mgds_greq_take_unsaid(struct mgds_greq *greq);
 
 /* NULL if it is another kind. */
 struct mgds_greq *mgds_greq_of(struct mgds_staged *staged);

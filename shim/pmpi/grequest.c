@@ -72,10 +72,13 @@ static void cancel_below(struct mgds_greq *greq)
         MGDS_NEXT(Cancel, 1)((mgds_word)&greq->below);
 }
 
+/* Without its state it was freed, and all that is left to do is to say so to
+ * MPI, which keeps it until then. */
 static void step_own(struct mgds_greq *greq)
 {
     int error = 0;
-    int rc = greq->ops->test(greq->state, &greq->status, &error);
+    int rc =
+        greq->state ? greq->ops->test(greq->state, &greq->status, &error) : 1;
 
     if (rc == 0)
         return;
@@ -245,15 +248,22 @@ static int poll_staged(struct mgds_staged *staged)
     return mgds_greq_poll((struct mgds_greq *)staged);
 }
 
-static void destroy_greq(struct mgds_greq *greq)
+void mgds_greq_get(struct mgds_greq *greq)
 {
+    __atomic_fetch_add(&greq->refs, 1, __ATOMIC_RELAXED);
+}
+
+void mgds_greq_put(struct mgds_greq *greq)
+{
+    if (__atomic_sub_fetch(&greq->refs, 1, __ATOMIC_ACQ_REL) > 0)
+        return;
     destroy_state(greq);
     free(greq);
 }
 
 static void destroy_staged(struct mgds_staged *staged)
 {
-    destroy_greq((struct mgds_greq *)staged);
+    mgds_greq_put((struct mgds_greq *)staged);
 }
 
 static const struct mgds_staged_ops greq_staged_ops = {
@@ -278,17 +288,19 @@ static int give_up(void *state)
     struct mgds_greq *greq = state;
 
     if (greq->phase == MGDS_GREQ_STARTED) {
-        destroy_greq(greq);
+        mgds_greq_put(greq);
         return MPI_SUCCESS;
     }
     mgds_staged_remove(&greq->staged);
-    if (greq->phase != MGDS_GREQ_DONE && !greq->ops->test) {
+    if (greq->phase != MGDS_GREQ_DONE) {
+        if (greq->ops->test)
+            destroy_state(greq);
         mgds_staged_orphan(&greq->staged);
     } else if (greq->phase == MGDS_GREQ_DONE && watch.watching) {
         greq->next = watch.consumed;
         watch.consumed = greq;
     } else {
-        destroy_greq(greq);
+        mgds_greq_put(greq);
     }
     return MPI_SUCCESS;
 }
@@ -306,10 +318,20 @@ static int cancel(void *state, int complete)
     return MPI_SUCCESS;
 }
 
+/* An error handler that our step runs into may free other requests of the pass
+ * that MPI makes: a call of ours has made the step ahead of that. */
 static int poll_one(void *state, MPI_Status *status)
 {
+    struct mgds_greq *greq = state;
+
     (void)status;
-    mgds_greq_poll(state);
+    if (greq->stepped) {
+        greq->stepped = false;
+        return MPI_SUCCESS;
+    }
+    mgds_greq_get(greq);
+    mgds_greq_poll(greq);
+    mgds_greq_put(greq);
     return MPI_SUCCESS;
 }
 
@@ -335,21 +357,20 @@ static int wait_all(int count, void **states, double timeout,
 {
     (void)timeout;
     (void)status;
+    for (int i = 0; i < count; i++)
+        mgds_greq_get(states[i]);
     while (!drive(count, states))
         sched_yield();
+    for (int i = 0; i < count; i++)
+        mgds_greq_put(states[i]);
     return MPI_SUCCESS;
-}
-
-bool mgds_greq_driven_below(void)
-{
-    return mgds_below()->Grequest_start_extended != NULL;
 }
 
 static int start(struct mgds_greq *greq)
 {
     int rc;
 
-    if (mgds_greq_driven_below())
+    if (mgds_below()->Grequest_start_extended)
         return mgds_below()->Grequest_start_extended(query, give_up, cancel,
                                                      poll_one, wait_all, greq,
                                                      &greq->staged.handle);
@@ -374,6 +395,7 @@ int mgds_greq_create(struct mgds_greq **out, MPI_Comm comm,
     greq->staged.state = MGDS_STAGED_ACTIVE;
     greq->ops = ops;
     greq->state = state;
+    greq->refs = 1;
     greq->below = MPI_REQUEST_NULL;
     greq->phase = MGDS_GREQ_STARTED;
     if (start(greq) != MPI_SUCCESS) {
@@ -443,14 +465,23 @@ struct mgds_greq *mgds_greq_watched(void)
     return watch.consumed;
 }
 
-int mgds_greq_error(struct mgds_greq *greq)
+int mgds_greq_take_unsaid(struct mgds_greq *greq)
 {
     int rc = greq->unsaid;
 
     greq->unsaid = 0;
-    if (rc < 0)
-        mgds_mpi_error(greq->staged.comm, rc);
-    return greq->error;
+    return rc;
+}
+
+int mgds_greq_error(struct mgds_greq *greq)
+{
+    int error = greq->error;
+    MPI_Comm comm = greq->ops->teller && greq->state
+                        ? greq->ops->teller(greq->state)
+                        : greq->staged.comm;
+
+    mgds_mpi_error(comm, mgds_greq_take_unsaid(greq));
+    return error;
 }
 
 struct mgds_greq *mgds_greq_of(struct mgds_staged *staged)
@@ -458,9 +489,4 @@ struct mgds_greq *mgds_greq_of(struct mgds_staged *staged)
     return staged && staged->ops == &greq_staged_ops
                ? (struct mgds_greq *)staged
                : NULL;
-}
-
-void mgds_greq_put(struct mgds_greq *greq)
-{
-    destroy_greq(greq);
 }

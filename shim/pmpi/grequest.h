@@ -50,11 +50,13 @@ struct mgds_greq_ops {
      * is behind it, which this tests (and landed and poll are not used).
      * 1: done, the status is filled; 0; or negative errno. *error: 0 or the
      * negative errno of the operation, which the communicator's error handler
-     * is told of by the completion call. Freed before it is done it is
+     * is told of by the completion call. Freed before it is done its state is
      * destroyed at once. */
     int (*test)(void *state, MPI_Status *status, int *error);
     /* With test: the program cancels it. Inside MPI: calls no MPI. */
     void (*cancel)(void *state);
+    /* With test: whose error handler hears of it now. */
+    MPI_Comm (*teller)(const void *state);
 };
 
 struct mgds_greq;

@@ -18,7 +18,7 @@
 /* What MPICH returns as MPI_ERR_OTHER, in a process that has no MPI to ask. */
 enum { NO_MPI_ERROR = 15 };
 
-static mgds_next_fn *definitions[MGDS_CALLS][MGDS_FACES]; /* atomic */
+mgds_next_fn *mgds_definitions[MGDS_CALLS][MGDS_FACES];
 
 /* The object that answered when the global scope did not; pinned. */
 static void *outside_scope; /* atomic */
@@ -129,20 +129,17 @@ static mgds_next_fn *report_missing(const char *symbol)
     return (mgds_next_fn *)missing;
 }
 
-mgds_next_fn *mgds_next(enum mgds_call call, enum mgds_face face)
+mgds_next_fn *mgds_next_find(enum mgds_call call, enum mgds_face face)
 {
-    mgds_next_fn *fn =
-        __atomic_load_n(&definitions[call][face], __ATOMIC_ACQUIRE);
     char symbol[SYMBOL_MAX];
+    mgds_next_fn *fn;
 
-    if (fn)
-        return fn;
     symbol_name(symbol, call, face);
     fn = (mgds_next_fn *)(uintptr_t)mgds_next_symbol(symbol);
     if (!fn)
         return report_missing(symbol);
     mgds_trace_next_resolved(call);
     /* Two threads may both get here; they find the same. */
-    __atomic_store_n(&definitions[call][face], fn, __ATOMIC_RELEASE);
+    __atomic_store_n(&mgds_definitions[call][face], fn, __ATOMIC_RELEASE);
     return fn;
 }

@@ -10,12 +10,23 @@
 #include "shim/pmpi/calls.h"
 #include "shim/pmpi/words.h"
 
+/* Those that were found; read by mgds_next alone. Atomic. */
+extern mgds_next_fn *mgds_definitions[MGDS_CALLS][MGDS_FACES]
+    __attribute__((visibility("hidden")));
+mgds_next_fn *mgds_next_find(enum mgds_call call, enum mgds_face face);
+
 /*
  * The definition of MPI_<call> (or PMPI_<call>, by face) that a call must be
  * forwarded to, found at first use. Never NULL: where there is none, a
  * function that says so once and returns an MPI error. Any thread.
  */
-mgds_next_fn *mgds_next(enum mgds_call call, enum mgds_face face);
+static inline mgds_next_fn *mgds_next(enum mgds_call call, enum mgds_face face)
+{
+    mgds_next_fn *fn =
+        __atomic_load_n(&mgds_definitions[call][face], __ATOMIC_ACQUIRE);
+
+    return fn ? fn : mgds_next_find(call, face);
+}
 
 /* The next definition of any symbol, or NULL. Any thread. */
 void *mgds_next_symbol(const char *symbol);

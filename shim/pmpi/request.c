@@ -87,27 +87,30 @@ static struct mgds_staged *take(MPI_Request handle)
 
 /* One of our own operations, which goes on by itself. MPI keeps a generalized
  * request that is freed until it is told that it is complete. */
-static bool let_go(MPI_Request *handle)
+static int let_go(MPI_Request *handle, struct mgds_greq *greq)
 {
-    struct mgds_greq *greq;
-    struct mgds_stream_req *req = mgds_stream_req_find(*handle, &greq);
+    const struct mgds_stream_req *req = greq->state;
 
-    if (!req || req->taken)
-        return false;
+    /* another thread, which MPI forbids */
+    if (req->taken)
+        return mgds_mpi_raise(MPI_COMM_SELF, MPI_ERR_REQUEST);
     mgds_greq_discard(greq);
     *handle = MPI_REQUEST_NULL;
-    return true;
+    return MPI_SUCCESS;
 }
 
 mgds_word mgds_own_Request_free(mgds_word request)
 {
     MPI_Request *handle = (MPI_Request *)request;
-    struct mgds_staged *staged =
-        mgds_staged_any() && handle ? take(*handle) : NULL;
+    struct mgds_staged *staged;
+    struct mgds_greq *greq;
     mgds_word result;
 
-    if (!staged && mgds_staged_any() && handle && let_go(handle))
-        return MPI_SUCCESS;
+    if (!mgds_staged_any() || !handle)
+        return MGDS_FORWARD(1)(request);
+    if (mgds_stream_req_find(*handle, &greq))
+        return (mgds_word)let_go(handle, greq);
+    staged = take(*handle);
     if (!staged)
         return MGDS_FORWARD(1)(request);
     if (staged->state == MGDS_STAGED_ACTIVE) {

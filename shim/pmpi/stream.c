@@ -62,26 +62,34 @@ static int bad_info(const char *what)
     return -EINVAL;
 }
 
-/* 1: *native is set; 0: a CPU stream; -EINVAL, said. */
+/* 1 and the text, 0 without one, or -EBADF: MPI has said that it is no info. */
+static int read_key(char text[MGDS_HEX_TEXT], MPI_Info info, const char *key)
+{
+    int flag = 0;
+    int rc = mgds_below()->Info_get(info, key, MGDS_HEX_TEXT - 1, text, &flag);
+
+    return rc == MPI_SUCCESS ? flag != 0 : -EBADF;
+}
+
+/* 1: *native is set; 0: a CPU stream; -EINVAL, said; -EBADF likewise. */
 static int read_info(void **native, MPI_Info info)
 {
     char text[MGDS_HEX_TEXT] = "";
-    int flag = 0;
+    int rc;
 
     if (info == MPI_INFO_NULL)
         return 0;
-    mgds_below()->Info_get(info, "type", (int)sizeof(text) - 1, text, &flag);
-    if (!flag)
-        return 0;
+    rc = read_key(text, info, "type");
+    if (rc != 1)
+        return rc;
     if (strcmp(text, "cudaStream_t") != 0 && strcmp(text, "CUstream") != 0)
         return bad_info("the info's \"type\" is no stream of CUDA");
-    flag = 0;
-    mgds_below()->Info_get(info, "value", (int)sizeof(text) - 1, text, &flag);
-    if (!flag)
+    rc = read_key(text, info, "value");
+    if (rc == 0)
         return bad_info("the info has a \"type\" but no \"value\"");
-    if (mgds_hex_decode(native, sizeof(*native), text) < 0)
+    if (rc == 1 && mgds_hex_decode(native, sizeof(*native), text) < 0)
         return bad_info("the info's \"value\" is no handle of a stream");
-    return 1;
+    return rc;
 }
 
 static int say_no_gpu(int rc)
@@ -154,6 +162,8 @@ int mgds_mpix_Stream_create(MPI_Info info, MPIX_Stream *handle)
         return mgds_mpi_raise(MPI_COMM_SELF, MPI_ERR_ARG);
     mgds_domains_safe_point();
     rc = create(&stream, info);
+    if (rc == -EBADF)
+        return MPI_ERR_INFO;
     if (rc < 0)
         return fail(rc);
     *handle = stream->handle;

@@ -46,10 +46,9 @@ static bool indices_are_legal(const struct mgds_stream_call *call)
                mgds_scomm_peer_streams(call->scomm, call->peer);
 }
 
-static int check_numbers(const struct mgds_stream_call *call)
+/* Where from or where to. */
+static int check_address(const struct mgds_stream_call *call)
 {
-    if (call->count < 0)
-        return MPI_ERR_COUNT;
     if (call->message)
         return MPI_SUCCESS;
     if (!rank_is_legal(call))
@@ -75,12 +74,12 @@ static int check_type(const struct mgds_stream_call *call)
 }
 
 /* NULL is an address only for datatypes of absolute ones. */
-static int check_address(const struct mgds_stream_call *call)
+static int check_buffer(const struct mgds_stream_call *call)
 {
     struct mgds_layout *layout;
     bool legal = true;
 
-    if (call->addr || call->count == 0 || call->peer == MPI_PROC_NULL)
+    if (call->addr || call->peer == MPI_PROC_NULL)
         return MPI_SUCCESS;
     if (mgds_type_layout(&layout, call->type) == 0) {
         legal = layout->size == 0 || layout->true_lb != 0;
@@ -89,24 +88,39 @@ static int check_address(const struct mgds_stream_call *call)
     return legal ? MPI_SUCCESS : MPI_ERR_BUFFER;
 }
 
+static int check_elements(const struct mgds_stream_call *call)
+{
+    MPI_Comm comm = call->scomm->handle;
+    int rc;
+
+    if (call->count < 0)
+        return mgds_mpi_raise(comm, MPI_ERR_COUNT);
+    if (call->count == 0)
+        return MPI_SUCCESS;
+    rc = check_type(call);
+    return rc == MPI_SUCCESS ? mgds_mpi_raise(comm, check_buffer(call)) : rc;
+}
+
 int mgds_stream_call_check(const struct mgds_stream_call *call)
 {
     MPI_Comm comm = call->scomm->handle;
-    int rc = mgds_mpi_raise(comm, check_numbers(call));
+    int rc = check_elements(call);
 
     if (rc == MPI_SUCCESS)
-        rc = check_type(call);
-    if (rc == MPI_SUCCESS)
         rc = mgds_mpi_raise(comm, check_address(call));
+    if (rc == MPI_SUCCESS && call->fills && !call->filled)
+        rc = mgds_mpi_raise(comm, MPI_ERR_ARG);
     return rc;
 }
 
+/* What is not touched may be of no datatype. */
 static int find_buffer(struct mgds_xfer *xfer,
                        const struct mgds_stream_call *call)
 {
-    bool touched = call->peer != MPI_PROC_NULL;
-    int rc = mgds_buffer_find(&xfer->buffer, call->addr,
-                              touched ? call->count : 0, call->type);
+    bool touched = call->peer != MPI_PROC_NULL && call->count > 0;
+    int rc =
+        mgds_buffer_find(&xfer->buffer, call->addr, touched ? call->count : 0,
+                         touched ? call->type : MPI_BYTE);
 
     xfer->gpu = rc == 1;
     return rc < 0 ? rc : 0;
@@ -257,7 +271,7 @@ int mgds_packed_init(struct mgds_packed *packed, struct mgds_stream_call *call)
 
     *packed = (struct mgds_packed){
         .side = mgds_side_passing(call->addr, call->count, call->type)};
-    if (call->peer == MPI_PROC_NULL)
+    if (call->peer == MPI_PROC_NULL || call->count == 0)
         return 0;
     rc = mgds_side_init(&packed->side, call->addr, call->count, call->type,
                         MGDS_SIDE_SEND);

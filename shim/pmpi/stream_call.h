@@ -26,10 +26,13 @@ struct mgds_stream_call {
     bool enqueued;
     bool waits;                   /* mgds_op_wait_enqueue follows at once */
     struct mgds_message *message; /* to be received, or NULL */
+    bool fills;                   /* a status or a request, */
+    const void *filled;           /* namely this one */
 };
 
 /* MPI_SUCCESS; or an error code of MPI's, of which the communicator's error
- * handler was told. */
+ * handler was told. In the order in which MPICH looks: count, datatype, buffer
+ * (of both nothing if there are no elements), peer, tag, what is filled. */
 int mgds_stream_call_check(const struct mgds_stream_call *call);
 
 /* Starts it: 0, and the caller's reference in *out, or negative errno. */

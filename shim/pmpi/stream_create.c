@@ -17,10 +17,8 @@
 #include "shim/base/log.h"
 #include "shim/gds/domain/domain.h"
 #include "shim/pmpi/errmap.h"
-#include "shim/pmpi/frame.h"
 #include "shim/pmpi/mpix.h"
 #include "shim/pmpi/next.h"
-#include "shim/pmpi/own.h"
 #include "shim/pmpi/stream_comm.h"
 #include "shim/pmpi/stream_roll.h"
 
@@ -106,17 +104,6 @@ static int find_address(struct making *making)
     return rc < 0 ? mgds_mpi_class(rc) : MPI_SUCCESS;
 }
 
-/* Mine, or what is to be said of another's. */
-static int outcome(int mine, uint64_t failed)
-{
-    if (mine != MPI_SUCCESS)
-        return mine;
-    if (failed)
-        mgds_warn("a stream communicator was not made, for another member of "
-                  "it could not do its part: its lines say why");
-    return failed ? MPI_ERR_OTHER : MPI_SUCCESS;
-}
-
 static int make_domain(struct making *making, uint64_t id)
 {
     struct mgds_scomm_spec spec = {making->comm, making->streams, making->count,
@@ -125,7 +112,7 @@ static int make_domain(struct making *making, uint64_t id)
     uint64_t failed = mine != MPI_SUCCESS;
     int rc = mgds_agree(making->comm, &failed, 1);
 
-    return rc == MPI_SUCCESS ? outcome(mine, failed) : rc;
+    return rc == MPI_SUCCESS ? mgds_agreed(mine, failed) : rc;
 }
 
 static int share_rings(struct making *making)
@@ -153,7 +140,7 @@ static int make(struct making *making, int found)
     int rc = mgds_agree(making->comm, agreed, MGDS_AGREE_MOST);
 
     if (rc == MPI_SUCCESS)
-        rc = outcome(found, agreed[0]);
+        rc = mgds_agreed(found, agreed[0]);
     if (rc != MPI_SUCCESS)
         return rc;
     rc = mgds_roll_call(&making->roll, making->comm, &making->mine,
@@ -207,8 +194,14 @@ int mgds_mpix_Stream_comm_create_multiplex(MPI_Comm comm, int count,
 int mgds_mpix_Comm_get_stream(MPI_Comm comm, int index, MPIX_Stream *stream)
 {
     struct mgds_scomm *scomm = mgds_scomm_of((mgds_word)comm);
+    int size;
     int rc = MPI_SUCCESS;
 
+    /* as a communicator, then as one of ours */
+    if (!scomm)
+        rc = (int)MGDS_NEXT(Comm_size, 2)((mgds_word)comm, (mgds_word)&size);
+    if (rc != MPI_SUCCESS)
+        return rc;
     if (!stream || index < 0 ||
         (unsigned)index >= (scomm ? scomm->stream_count : 1))
         rc = mgds_mpi_raise(comm, MPI_ERR_ARG);
@@ -217,81 +210,4 @@ int mgds_mpix_Comm_get_stream(MPI_Comm comm, int index, MPIX_Stream *stream)
                                                  : MPIX_STREAM_NULL;
     mgds_scomm_put(scomm);
     return rc;
-}
-
-/*
- * Duplicates. All members make them in the same order, as of all collective
- * calls, so each can tell the id by itself; what is agreed on is that all
- * could.
- */
-static uint64_t id_of_dup(struct mgds_scomm *scomm)
-{
-    uint64_t mixed = scomm->id + ++scomm->dups * 0x9e3779b97f4a7c15u;
-
-    mixed = (mixed ^ mixed >> 30) * 0xbf58476d1ce4e5b9u;
-    mixed = (mixed ^ mixed >> 27) * 0x94d049bb133111ebu;
-    return mixed ^ mixed >> 31;
-}
-
-/* The call below has made *handle of scomm's. A class of MPI's. */
-static int inherit(struct mgds_scomm *scomm, MPI_Comm *handle)
-{
-    struct mgds_scomm_spec spec = {*handle, scomm->streams, scomm->stream_count,
-                                   scomm->roll, id_of_dup(scomm)};
-    struct mgds_scomm *dup;
-
-    return mgds_mpi_class(mgds_scomm_create(&dup, &spec));
-}
-
-/* One member that fails alone would leave the others talking to nobody. */
-static int inherit_together(struct mgds_scomm *scomm, MPI_Comm *handle)
-{
-    int mine = inherit(scomm, handle);
-    uint64_t failed = mine != MPI_SUCCESS;
-    int rc = mgds_agree(*handle, &failed, 1);
-
-    if (rc == MPI_SUCCESS)
-        rc = outcome(mine, failed);
-    if (rc != MPI_SUCCESS) {
-        MGDS_NEXT(Comm_free, 1)((mgds_word)handle);
-        *handle = MPI_COMM_NULL;
-    }
-    return rc;
-}
-
-static mgds_word dup_ended(mgds_word comm, mgds_word newcomm, mgds_word result,
-                           int (*inherit_by)(struct mgds_scomm *, MPI_Comm *))
-{
-    struct mgds_scomm *scomm =
-        (int)result == MPI_SUCCESS ? mgds_scomm_of(comm) : NULL;
-
-    if (!scomm)
-        return result;
-    result = (mgds_word)mgds_mpi_raise(mgds_scomm_teller(scomm),
-                                       inherit_by(scomm, (MPI_Comm *)newcomm));
-    mgds_scomm_put(scomm);
-    return result;
-}
-
-mgds_word mgds_own_Comm_dup(MGDS_PARAMS_2)
-{
-    return dup_ended(a, b, MGDS_FORWARD(2)(MGDS_ARGS_2), inherit_together);
-}
-
-mgds_word mgds_own_Comm_dup_with_info(MGDS_PARAMS_3)
-{
-    return dup_ended(a, c, MGDS_FORWARD(3)(MGDS_ARGS_3), inherit_together);
-}
-
-/* The handle is there at once; what may be done with it, until the request is
- * complete, is to name it. Nothing can be agreed on in a call that waits for
- * nobody. */
-mgds_word mgds_own_Comm_idup(MGDS_PARAMS_3)
-{
-    return dup_ended(a, b, MGDS_FORWARD(3)(MGDS_ARGS_3), inherit);
-}
-
-mgds_word mgds_own_Comm_idup_with_info(MGDS_PARAMS_4)
-{
-    return dup_ended(a, c, MGDS_FORWARD(4)(MGDS_ARGS_4), inherit);
 }

@@ -37,6 +37,14 @@ static int begin(const struct mgds_stream_call *call)
     return mgds_stream_call_check(call);
 }
 
+/* The same of a call that fills a status or a request. */
+static int begin_filling(struct mgds_stream_call *call, const void *filled)
+{
+    call->fills = true;
+    call->filled = filled;
+    return begin(call);
+}
+
 /* Both of a Sendrecv: the receive first, or two could wait for each other. */
 static int run(const struct mgds_stream_call *receive,
                const struct mgds_stream_call *send, MPI_Status *status)
@@ -112,7 +120,7 @@ mgds_word mgds_stream_p2p_isend(const struct mgds_call_words *words,
     int rc;
 
     call.sync = is_synchronous(words);
-    rc = begin(&call);
+    rc = begin_filling(&call, request);
     if (rc == MPI_SUCCESS)
         rc = is_buffered(words) ? start_buffered(request, &call)
                                 : start(request, NULL, &call);
@@ -126,7 +134,7 @@ mgds_word mgds_stream_p2p_recv(const struct mgds_call_words *words,
     int rc;
 
     call.receives = true;
-    rc = begin(&call);
+    rc = begin_filling(&call, (const void *)words->word[6]);
     if (rc == MPI_SUCCESS)
         rc = run(&call, NULL, (MPI_Status *)words->word[6]);
     return end(scomm, rc);
@@ -139,7 +147,7 @@ mgds_word mgds_stream_p2p_irecv(const struct mgds_call_words *words,
     int rc;
 
     call.receives = true;
-    rc = begin(&call);
+    rc = begin_filling(&call, (const void *)words->word[6]);
     if (rc == MPI_SUCCESS)
         rc = start((MPI_Request *)words->word[6], &call, NULL);
     return end(scomm, rc);
@@ -151,11 +159,13 @@ struct both {
     struct mgds_stream_call send, receive;
 };
 
-static int begin_both(struct both *both)
+static int begin_both(struct both *both, mgds_word filled)
 {
     int rc = begin(&both->send);
 
     both->receive.receives = true;
+    both->receive.fills = true;
+    both->receive.filled = (const void *)filled;
     return rc == MPI_SUCCESS ? mgds_stream_call_check(&both->receive) : rc;
 }
 
@@ -164,7 +174,7 @@ mgds_word mgds_stream_p2p_sendrecv(const struct mgds_call_words *words,
 {
     struct both both = {read_words(words, 0, scomm),
                         read_words(words, 5, scomm)};
-    int rc = begin_both(&both);
+    int rc = begin_both(&both, words->word[11]);
 
     if (rc == MPI_SUCCESS)
         rc = run(&both.receive, &both.send, (MPI_Status *)words->word[11]);
@@ -176,7 +186,7 @@ mgds_word mgds_stream_p2p_isendrecv(const struct mgds_call_words *words,
 {
     struct both both = {read_words(words, 0, scomm),
                         read_words(words, 5, scomm)};
-    int rc = begin_both(&both);
+    int rc = begin_both(&both, words->word[11]);
 
     if (rc == MPI_SUCCESS)
         rc = start((MPI_Request *)words->word[11], &both.receive, &both.send);
@@ -213,7 +223,7 @@ mgds_word mgds_stream_p2p_replace(const struct mgds_call_words *words,
 
     both.receive.peer = (int)words->word[5];
     both.receive.tag = (int)words->word[6];
-    rc = begin_both(&both);
+    rc = begin_both(&both, words->word[8]);
     if (rc != MPI_SUCCESS)
         return end(scomm, rc);
     if (blocking)
@@ -240,7 +250,7 @@ bool mgds_stream_p2p_mrecv(mgds_word *result,
                                      .type = (MPI_Datatype)words->word[2],
                                      .receives = true,
                                      .message = taken.engine};
-    rc = begin(&call);
+    rc = begin_filling(&call, (const void *)words->word[4]);
     *result = (mgds_word)rc;
     if (rc != MPI_SUCCESS && mgds_messages_add(handle, &taken) == 0)
         return true;
@@ -291,7 +301,7 @@ static int block(const struct mgds_mpix_args *args, bool receives)
 
     if (!call.scomm)
         return mgds_mpi_raise(args->comm, MPI_ERR_COMM);
-    rc = begin(&call);
+    rc = receives ? begin_filling(&call, args->status) : begin(&call);
     if (rc == MPI_SUCCESS && receives)
         rc = run(&call, NULL, args->status);
     else if (rc == MPI_SUCCESS)
@@ -306,9 +316,7 @@ static int start_one(const struct mgds_mpix_args *args, bool receives)
 
     if (!call.scomm)
         return mgds_mpi_raise(args->comm, MPI_ERR_COMM);
-    rc = begin(&call);
-    if (rc == MPI_SUCCESS && !args->request)
-        rc = mgds_mpi_raise(args->comm, MPI_ERR_ARG);
+    rc = begin_filling(&call, args->request);
     if (rc == MPI_SUCCESS)
         rc = start(args->request, receives ? &call : NULL,
                    receives ? NULL : &call);

@@ -44,23 +44,30 @@ bool mgds_messages_take(struct mgds_stream_message *out, MPI_Message handle)
     return true;
 }
 
-/* A probe, whichever of the four; message NULL: it only looks. */
+/* A probe, whichever of the four. */
 struct probe {
     struct mgds_scomm *scomm;
+    bool takes; /* the message, too */
     struct mgds_probe what;
     MPI_Message *message;
     MPI_Status *status;
 };
 
-static int begin(struct probe *probe, mgds_word source, mgds_word tag)
+/* flag: where a probe says what it found, or what stands for it. */
+static int begin(struct probe *probe, mgds_word source, mgds_word tag,
+                 const void *flag)
 {
     struct mgds_stream_call call = {.scomm = probe->scomm,
                                     .type = MPI_BYTE,
                                     .peer = (int)source,
                                     .tag = (int)tag,
-                                    .receives = true};
+                                    .receives = true,
+                                    .fills = true,
+                                    .filled = probe->status};
 
     probe->what = (struct mgds_probe){.peer = call.peer, .tag = call.tag};
+    if (!flag || (probe->takes && !probe->message))
+        call.filled = NULL;
     mgds_scomm_raise(probe->scomm);
     return mgds_stream_call_check(&call);
 }
@@ -73,7 +80,7 @@ static int look(struct probe *probe)
     struct mgds_op_status status;
     int rc;
 
-    if (probe->message && probe->what.peer != MPI_PROC_NULL)
+    if (probe->takes && probe->what.peer != MPI_PROC_NULL)
         rc = mgds_domain_mprobe(&message.engine, domain, &probe->what, &status);
     else
         rc = mgds_domain_probe(domain, &probe->what, &status);
@@ -81,7 +88,7 @@ static int look(struct probe *probe)
         return rc;
     if (probe->status != MPI_STATUS_IGNORE)
         mgds_stream_status(probe->status, &status);
-    if (!probe->message)
+    if (!probe->takes)
         return 1;
     *probe->message = MPI_MESSAGE_NO_PROC;
     if (!message.engine)
@@ -104,7 +111,7 @@ static mgds_word end(struct probe *probe, int rc)
 /* A probe that waits. */
 static mgds_word wait_for(struct probe *probe, mgds_word source, mgds_word tag)
 {
-    int rc = begin(probe, source, tag);
+    int rc = begin(probe, source, tag, probe);
 
     if (rc != MPI_SUCCESS) {
         mgds_scomm_put(probe->scomm);
@@ -121,7 +128,7 @@ static mgds_word wait_for(struct probe *probe, mgds_word source, mgds_word tag)
 static mgds_word ask(struct probe *probe, mgds_word source, mgds_word tag,
                      int *flag)
 {
-    int rc = begin(probe, source, tag);
+    int rc = begin(probe, source, tag, flag);
 
     if (rc != MPI_SUCCESS) {
         mgds_scomm_put(probe->scomm);
@@ -148,6 +155,7 @@ mgds_word mgds_own_Probe(MGDS_PARAMS_4)
 mgds_word mgds_own_Mprobe(MGDS_PARAMS_5)
 {
     struct probe probe = {.scomm = mgds_scomm_of(c),
+                          .takes = true,
                           .message = (MPI_Message *)d,
                           .status = (MPI_Status *)e};
 
@@ -170,6 +178,7 @@ mgds_word mgds_own_Iprobe(MGDS_PARAMS_5)
 mgds_word mgds_own_Improbe(MGDS_PARAMS_6)
 {
     struct probe probe = {.scomm = mgds_scomm_of(c),
+                          .takes = true,
                           .message = (MPI_Message *)e,
                           .status = (MPI_Status *)f};
 

@@ -83,8 +83,13 @@ static void cancel(void *state)
         mgds_op_cancel(req->op);
 }
 
+static MPI_Comm teller(const void *state)
+{
+    return mgds_scomm_teller(((const struct mgds_stream_req *)state)->scomm);
+}
+
 static const struct mgds_greq_ops req_ops = {
-    .destroy = destroy, .test = test, .cancel = cancel};
+    .destroy = destroy, .test = test, .cancel = cancel, .teller = teller};
 
 static struct mgds_stream_req *req_of(struct mgds_scomm *scomm)
 {

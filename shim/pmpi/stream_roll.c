@@ -49,6 +49,16 @@ int mgds_agree(MPI_Comm comm, uint64_t value[], int count)
     return rc;
 }
 
+int mgds_agreed(int mine, bool failed)
+{
+    if (mine != MPI_SUCCESS)
+        return mine;
+    if (failed)
+        mgds_warn("a stream communicator was not made, for another member of "
+                  "it could not do its part: its lines say why");
+    return failed ? MPI_ERR_OTHER : MPI_SUCCESS;
+}
+
 size_t mgds_roll_slot(size_t address_bytes)
 {
     size_t whole = sizeof(struct slot) + address_bytes;

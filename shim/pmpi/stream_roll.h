@@ -28,6 +28,10 @@ struct mgds_scomm_roll {
 enum { MGDS_AGREE_MOST = 3 };
 int mgds_agree(MPI_Comm comm, uint64_t value[], int count);
 
+/* What a member returns that met mine, a class of MPI's, when it knows whether
+ * any has failed: says so in one line if it was another. */
+int mgds_agreed(int mine, bool failed);
+
 /* Collective: every member tells the others of itself. slot_bytes is agreed. An
  * error code of MPI's, or negative errno: then this member has taken part, but
  * has no memory. */

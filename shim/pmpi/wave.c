@@ -35,6 +35,11 @@ static int make_room(struct mgds_wave *wave)
     return 0;
 }
 
+static struct mgds_greq *greq_at(const struct mgds_wave *wave, int index)
+{
+    return mgds_greq_of(wave->drops[index].staged);
+}
+
 static int look_up(struct mgds_wave *wave)
 {
     wave->staged = 0;
@@ -43,9 +48,13 @@ static int look_up(struct mgds_wave *wave)
         struct mgds_drop *drop = &wave->drops[i];
 
         drop->handle = wave->requests[i];
+        drop->unsaid = 0;
         drop->kind = mgds_staged_look(&drop->staged, drop->handle);
         wave->staged += drop->kind != 0;
-        wave->greqs += drop->kind == MGDS_STAGED_GREQ;
+        if (greq_at(wave, i)) {
+            mgds_greq_get(greq_at(wave, i));
+            wave->greqs++;
+        }
     }
     return wave->staged;
 }
@@ -72,23 +81,42 @@ int mgds_wave_init(struct mgds_wave *wave, MPI_Request *requests, int count,
 
 void mgds_wave_fini(struct mgds_wave *wave)
 {
+    for (int i = 0; i < wave->count && wave->greqs > 0; i++)
+        if (greq_at(wave, i))
+            mgds_greq_put(greq_at(wave, i));
     free(wave->memory);
 }
 
-bool mgds_wave_drive(struct mgds_wave *wave)
+static bool step(struct mgds_wave *wave, bool *tested)
 {
     struct mgds_greq_pass pass;
     bool done;
 
     mgds_greq_pass_begin(&pass);
-    for (int i = 0; i < wave->count && wave->greqs > 0; i++) {
-        struct mgds_greq *greq = mgds_greq_of(wave->drops[i].staged);
-
-        if (greq)
-            mgds_greq_pass_step(&pass, greq);
-    }
+    for (int i = 0; i < wave->count && wave->greqs > 0; i++)
+        if (greq_at(wave, i))
+            mgds_greq_pass_step(&pass, greq_at(wave, i));
     done = mgds_greq_pass_end(&pass);
-    if (!done && !pass.tested)
+    *tested = pass.tested;
+    return done;
+}
+
+void mgds_wave_step(struct mgds_wave *wave)
+{
+    bool tested;
+
+    step(wave, &tested);
+    for (int i = 0; i < wave->count && wave->greqs > 0; i++)
+        if (greq_at(wave, i))
+            greq_at(wave, i)->stepped = true;
+}
+
+bool mgds_wave_drive(struct mgds_wave *wave)
+{
+    bool tested;
+    bool done = step(wave, &tested);
+
+    if (!done && !tested)
         mgds_below_progress();
     return done;
 }
@@ -145,7 +173,8 @@ static int finish(struct mgds_staged *staged)
     return rc < 0 ? rc : 0;
 }
 
-/* Copies of one request were queued, with this result: MPI's error. */
+/* Copies of one request were queued, with this result: MPI's error, of which
+ * the handler is to be told at the end. */
 static int settle(struct mgds_wave *wave, int index, int landed)
 {
     struct mgds_drop *drop = &wave->drops[index];
@@ -155,24 +184,38 @@ static int settle(struct mgds_wave *wave, int index, int landed)
 
     if (landed < 0)
         rc = landed;
-    return rc < 0 && staged ? mgds_mpi_error(staged->comm, rc) : MPI_SUCCESS;
+    if (rc >= 0 || !staged)
+        return MPI_SUCCESS;
+    drop->comm = staged->comm;
+    drop->unsaid = rc;
+    return mgds_mpi_class(rc);
+}
+
+/* The end: error handlers may do with the requests what they like. consumed:
+ * those that MPI has freed, which are the caller's. */
+static void tell(const struct mgds_wave *wave, struct mgds_greq *consumed)
+{
+    for (int i = 0; i < wave->count; i++)
+        mgds_mpi_error(wave->drops[i].comm, wave->drops[i].unsaid);
+    while (consumed) {
+        struct mgds_greq *next = consumed->next;
+
+        mgds_greq_error(consumed);
+        mgds_greq_put(consumed);
+        consumed = next;
+    }
 }
 
 int mgds_wave_settle_one(struct mgds_wave *wave, int index, int rc)
 {
-    struct mgds_greq *greq = mgds_greq_watched();
+    struct mgds_greq *consumed = mgds_greq_watched();
     int error = MPI_SUCCESS;
 
     if (index >= 0)
         error = settle(wave, index, land(wave, index, wave->statuses, rc));
-    while (greq) {
-        struct mgds_greq *next = greq->next;
-        int met = mgds_greq_error(greq);
-
-        error = error == MPI_SUCCESS ? met : error;
-        mgds_greq_put(greq);
-        greq = next;
-    }
+    for (struct mgds_greq *greq = consumed; greq; greq = greq->next)
+        error = error == MPI_SUCCESS ? greq->error : error;
+    tell(wave, consumed);
     return rc == MPI_SUCCESS ? error : rc;
 }
 
@@ -216,15 +259,12 @@ static int own_error(const struct errors *errors, int k)
                                      : errors->wave->statuses[k].MPI_ERROR;
 }
 
-static void note_greq(struct errors *errors, struct mgds_greq *greq)
+static void note_greq(struct errors *errors, const struct mgds_greq *greq)
 {
-    int error = mgds_greq_error(greq);
-
-    for (int k = 0; error != MPI_SUCCESS && k < errors->completed; k++)
+    for (int k = 0; greq->error != MPI_SUCCESS && k < errors->completed; k++)
         if (errors->wave->drops[index_of(errors, k)].handle ==
             greq->staged.handle)
-            note(errors, k, error);
-    mgds_greq_put(greq);
+            note(errors, k, greq->error);
 }
 
 /* First all copies are queued, then all are waited for. */
@@ -252,15 +292,12 @@ static void settle_copies(struct errors *errors)
 int mgds_wave_settle_many(struct mgds_wave *wave, int completed,
                           const int *indices, int rc)
 {
-    struct mgds_greq *greq = mgds_greq_watched();
+    struct mgds_greq *consumed = mgds_greq_watched();
     struct errors errors = {wave, completed, indices, rc};
 
     settle_copies(&errors);
-    while (greq) {
-        struct mgds_greq *next = greq->next;
-
+    for (struct mgds_greq *greq = consumed; greq; greq = greq->next)
         note_greq(&errors, greq);
-        greq = next;
-    }
+    tell(wave, consumed);
     return errors.rc;
 }

@@ -8,6 +8,11 @@
  *   watch, call below with wave.statuses
  *   settle  those that were completed; the result of the call
  *   fini
+ *
+ * An error handler may complete or free any other request of the call. What MPI
+ * runs into it calls while we drive: a wave has references to generalized
+ * requests, and MPI makes no step of its own right after ours. Ours are called
+ * at the end of settle, when nothing is looked at any more.
  */
 #ifndef MGDS_PMPI_WAVE_H
 #define MGDS_PMPI_WAVE_H
@@ -24,6 +29,8 @@ struct mgds_drop {
     enum mgds_staged_kind kind; /* 0: not ours */
     struct mgds_staged *staged; /* PERSISTENT, GREQ */
     MPI_Request handle;         /* as it was before the call */
+    MPI_Comm comm;              /* whose handler is to be told of */
+    int unsaid;                 /* this negative errno, or 0 */
 };
 
 struct mgds_wave {
@@ -45,10 +52,14 @@ int mgds_wave_init(struct mgds_wave *wave, MPI_Request *requests, int count,
                    MPI_Status *statuses);
 void mgds_wave_fini(struct mgds_wave *wave);
 
-/* A step for every generalized request; true if all are done. */
+/* A step for every generalized request; the call below goes on with the
+ * network. */
+void mgds_wave_step(struct mgds_wave *wave);
+
+/* The same, and the network; true if all are done. */
 bool mgds_wave_drive(struct mgds_wave *wave);
 
-/* Steps until all are done. */
+/* Until all are done. */
 void mgds_wave_drive_all(struct mgds_wave *wave);
 
 /*

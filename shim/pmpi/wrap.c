@@ -1,11 +1,13 @@
 /*
  * The exported MPI_ and PMPI_ symbols, expanded from mpi_table.def: two
- * entries and two long ways each. An entry is what every MPI call of every
- * host program runs: at most ten instructions (tests/mpi/instructions.py), no
- * stack frame, no thread-local access, two or three loads and a jump.
+ * entries and two long ways each, and two own ways where we have a body. An
+ * entry is what every MPI call of every host program runs: at most ten
+ * instructions (tests/mpi/instructions.py), no stack frame, no thread-local
+ * access, two or three loads and a jump.
  */
 #include "shim/gds/cuda/presence.h"
 #include "shim/pmpi/frame.h"
+#include "shim/pmpi/own.h"
 
 #define MGDS_EXPORT __attribute__((visibility("default")))
 
@@ -46,6 +48,45 @@ mgds_next_fn *mgds_shortcuts[MGDS_CALLS][MGDS_FACES] = {
 
 mgds_next_fn *const mgds_long_ways[MGDS_CALLS][MGDS_FACES] = {
 #define MGDS_CALL(name, n, family, mode) MGDS_LONG_WAYS(name),
+#include "shim/pmpi/mpi_table.def"
+#undef MGDS_CALL
+};
+
+/* The own way, for those whose bodies come into use while the program runs. */
+#define MGDS_OWN_WAY(name, face, n)                                            \
+    static __attribute__((noinline))                                           \
+    mgds_word own_way_##face##_##name(MGDS_PARAMS_##n)                         \
+    {                                                                          \
+        uintptr_t stack = (uintptr_t)__builtin_frame_address(0);               \
+        mgds_word result;                                                      \
+                                                                               \
+        if (__builtin_expect(mgds_frame_is_nested(stack), 0))                  \
+            return ((MGDS_FN(n) *)mgds_next(MGDS_CALL_##name,                  \
+                                            MGDS_FACE_##face))(MGDS_ARGS_##n); \
+        mgds_frame_begin(stack, MGDS_CALL_##name, MGDS_FACE_##face);           \
+        result = mgds_own_##name(MGDS_ARGS_##n);                               \
+        mgds_frame_end();                                                      \
+        return result;                                                         \
+    }
+
+#define MGDS_OWN_WAYS_PASS(name, n)
+#define MGDS_OWN_WAYS_BUFFER(name, n)
+#define MGDS_OWN_WAYS_OWN(name, n)
+#define MGDS_OWN_WAYS_STREAM(name, n) MGDS_OWN_WAYS_GPU(name, n)
+#define MGDS_OWN_WAYS_GPU(name, n)                                             \
+    MGDS_OWN_WAY(name, MPI, n)                                                 \
+    MGDS_OWN_WAY(name, PMPI, n)
+#define MGDS_CALL(name, n, family, mode) MGDS_OWN_WAYS_##mode(name, n)
+#include "shim/pmpi/mpi_table.def"
+#undef MGDS_CALL
+#undef MGDS_OWN_WAYS_GPU
+
+#define MGDS_OWN_WAYS_GPU(name, n)                                             \
+    [MGDS_CALL_##name] = {(mgds_next_fn *)own_way_MPI_##name,                  \
+                          (mgds_next_fn *)own_way_PMPI_##name},
+
+mgds_next_fn *const mgds_own_ways[MGDS_CALLS][MGDS_FACES] = {
+#define MGDS_CALL(name, n, family, mode) MGDS_OWN_WAYS_##mode(name, n)
 #include "shim/pmpi/mpi_table.def"
 #undef MGDS_CALL
 };

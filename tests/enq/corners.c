@@ -388,6 +388,35 @@ static void errors_outlive_the_communicator(void)
     enq_buffer_close(&large);
 }
 
+/* So does one of a request that the program still has. */
+static void errors_of_requests_outlive_it(void)
+{
+    struct enq_lane lane;
+    struct enq_buffer large;
+    static char small[100];
+    MPI_Request request = MPI_REQUEST_NULL;
+
+    enq_lane_open(&lane);
+    enq_errors_count(MPI_COMM_SELF);
+    enq_buffer_open(&large, 8000);
+    if (enq.rank == 1)
+        CHECK(MPI_Irecv(small, 100, MPI_BYTE, 0, 1, lane.comm, &request) == 0);
+    if (enq.rank == 0) {
+        enq_fill(&large, 1);
+        enq_send(&lane, &large, 1, 1);
+    }
+    ENQ_OK(MPI_Comm_free(&lane.comm));
+    if (enq.rank == 1) {
+        CHECK(enq_class(MPI_Wait(&request, MPI_STATUS_IGNORE)) ==
+              MPI_ERR_TRUNCATE);
+        CHECK(request == MPI_REQUEST_NULL && enq_errors() == 1);
+    }
+    enq_sync(&lane);
+    ENQ_OK(MPIX_Stream_free(&lane.stream));
+    MGDS_CU(cuStreamDestroy(lane.cu));
+    enq_buffer_close(&large);
+}
+
 int main(int argc, char **argv)
 {
     static const struct enq_case cases[] = {
@@ -406,6 +435,7 @@ int main(int argc, char **argv)
          freed_requests_tell_their_errors},
         {"synchronize_returns_errors", 2, synchronize_returns_errors},
         {"errors_outlive_the_communicator", 2, errors_outlive_the_communicator},
+        {"errors_of_requests_outlive_it", 2, errors_of_requests_outlive_it},
         {0},
     };
     return enq_main(argc, argv, "enq corners", cases);

@@ -1,6 +1,6 @@
 /*
  * One member runs out of memory somewhere on the way to a duplicate: all have
- * it, or all an error. ARG: the allocation of rank 1 that fails.
+ * it, or all an error. ARGS: dup or idup, the allocation of rank 1 that fails.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,7 +19,7 @@ static void ask_for_fault(char **argv)
 
     if (!rank || strcmp(rank, "1") != 0 || getenv("MPIX_GDS_FAULT"))
         return;
-    snprintf(text, sizeof(text), "alloc:%s", argv[1]);
+    snprintf(text, sizeof(text), "alloc:%s", argv[2]);
     setenv("MPIX_GDS_FAULT", text, 1);
     execv(argv[0], argv);
     _exit(3);
@@ -35,13 +35,23 @@ static int count_made(int rc)
     return made;
 }
 
-static const char *duplicate(MPI_Comm comm, int size)
+/* Once its request is complete, if there is one. */
+static int idup(MPI_Comm comm, MPI_Comm *dup)
+{
+    MPI_Request request;
+    int rc = MPI_Comm_idup(comm, dup, &request);
+
+    return rc == MPI_SUCCESS ? MPI_Wait(&request, MPI_STATUS_IGNORE) : rc;
+}
+
+static const char *duplicate(MPI_Comm comm, int size,
+                             int (*call)(MPI_Comm, MPI_Comm *))
 {
     MPI_Comm dup;
     int made;
 
     MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
-    made = count_made(MPI_Comm_dup(comm, &dup));
+    made = count_made(call(comm, &dup));
     CHECK(made == 0 || made == size);
     if (made == 0) {
         CHECK(dup == MPI_COMM_NULL);
@@ -57,7 +67,7 @@ int main(int argc, char **argv)
     MPI_Comm comm;
     int rank, size, made;
 
-    if (argc != 2)
+    if (argc != 3)
         return 2;
     ask_for_fault(argv);
     MPI_Init(NULL, NULL);
@@ -69,7 +79,8 @@ int main(int argc, char **argv)
         MPIX_Stream_comm_create(MPI_COMM_WORLD, MPIX_STREAM_NULL, &comm));
     CHECK(made == 0 || made == size);
     if (made > 0) {
-        end = duplicate(comm, size);
+        end = duplicate(comm, size,
+                        strcmp(argv[1], "idup") == 0 ? idup : MPI_Comm_dup);
         MPI_Comm_free(&comm);
     }
     MPI_Finalize();

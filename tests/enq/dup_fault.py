@@ -15,6 +15,8 @@ def parse_arguments():
     parser.add_argument("--mpiexec", required=True)
     parser.add_argument("--runtime", default="")
     parser.add_argument("--preload", action="append", default=[])
+    parser.add_argument("--ranks", type=int, default=2)
+    parser.add_argument("--call", default="dup")
     parser.add_argument("program")
     return parser.parse_args()
 
@@ -25,7 +27,8 @@ def run(arguments, n):
     preload += arguments.preload
     done = subprocess.run(
         [arguments.mpiexec, "-genv", "LD_PRELOAD", ":".join(preload),
-         "-genv", "UCX_MEM_EVENTS", "no", "-n", "2", arguments.program, str(n)],
+         "-genv", "UCX_MEM_EVENTS", "no", "-n", str(arguments.ranks),
+         arguments.program, arguments.call, str(n)],
         stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60,
         check=False)
     end = re.search(r"^dup: (.*)$", done.stdout, re.MULTILINE)

@@ -190,8 +190,8 @@ NOT_HERE(int, mgds_bounce_wait,
 NOT_HERE(int, mgds_mpi_error, (MPI_Comm comm, int rc))
 NOT_HERE(MPI_Count, mgds_below_bytes, (const MPI_Status *status))
 NOT_HERE(bool, mgds_below_has_data, (int error))
-NOT_HERE(mgds_next_fn *, mgds_frame_next, (void))
-NOT_HERE(mgds_next_fn *, mgds_next, (enum mgds_call call, enum mgds_face face))
+NOT_HERE(mgds_next_fn *, mgds_next_find,
+         (enum mgds_call call, enum mgds_face face))
 NOT_HERE(struct mgds_scomm *, mgds_scomm_find, (MPI_Comm handle))
 NOT_HERE(mgds_word, mgds_stream_p2p_send,
          (const struct mgds_call_words *words, struct mgds_scomm *scomm))
@@ -209,6 +209,8 @@ NOT_HERE(bool, mgds_stream_p2p_mrecv,
 
 unsigned mgds_staged_alive;
 unsigned mgds_scomms_alive;
+mgds_next_fn *mgds_definitions[MGDS_CALLS][MGDS_FACES];
+_Thread_local struct mgds_inside mgds_inside;
 
 void mgds_below_progress(void)
 {

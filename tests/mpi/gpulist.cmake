@@ -2,7 +2,7 @@
 add_library(gpu_case STATIC gpu/gpu_case.c)
 target_link_libraries(gpu_case PUBLIC mgds_test_gpu mpich::c)
 foreach(program requests errors datatypes threads queries scarce sessions
-    sessions_window mixed counts capture jump windows freed)
+    sessions_window mixed counts capture jump handler windows freed)
   mgds_program(gpu_${program} SOURCES gpu/${program}.c
     LIBS gpu_case Threads::Threads)
 endforeach()
@@ -41,6 +41,10 @@ mgds_mpi_test(gpu_capture PROGRAM gpu_capture RANKS 1 ENV ${soft} ${late}
   EXPECT "capture: all well")
 mgds_mpi_test(gpu_jump PROGRAM gpu_jump RANKS 1 TIMEOUT 40 ENV ${soft} ${late}
   EXPECT "jump: all well")
+mgds_mpi_test(gpu_handler PROGRAM gpu_handler RANKS 1 ENV ${soft} ${late}
+  EXPECT "handler: all well")
+mgds_mpi_test(gpu_handler_at_once PROGRAM gpu_handler RANKS 1 ENV ${soft}
+  EXPECT "handler: all well")
 mgds_mpi_test(gpu_windows PROGRAM gpu_windows RANKS 1 ENV ${soft}
   MPIX_SIM_DELAY=20 EXPECT "windows: all well")
 foreach(ranks 1 2)

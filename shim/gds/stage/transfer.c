@@ -201,7 +201,7 @@ static const char *why_split(const struct mgds_bounce *bounce)
     if (!bounce->stage->kernel)
         return "the kernel for that could not be loaded, MPIX_GDS_LOG_LEVEL="
                "info says why";
-    if (!bounce->piece->pinned)
+    if (bounce->piece && !bounce->piece->pinned)
         return "memory to stage it in could not be pinned, "
                "MPIX_GDS_STAGE_POOL allows more";
     return "it lies in several allocations";
