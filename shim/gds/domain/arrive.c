@@ -302,8 +302,8 @@ static int take_data(void *ctx, const void *head, size_t head_bytes,
 void mgds_exchange_init(void)
 {
     static const enum mgds_envelope kinds[] = {
-        MGDS_ENVELOPE_RTS,       MGDS_ENVELOPE_PULL,  MGDS_ENVELOPE_REACHED,
-        MGDS_ENVELOPE_SUBSCRIBE, MGDS_ENVELOPE_TAKEN, MGDS_ENVELOPE_HELLO,
+        MGDS_ENVELOPE_RTS,       MGDS_ENVELOPE_PULL,    MGDS_ENVELOPE_REACHED,
+        MGDS_ENVELOPE_SUBSCRIBE, MGDS_ENVELOPE_TAKEN,   MGDS_ENVELOPE_HELLO,
         MGDS_ENVELOPE_EXPORT,    MGDS_ENVELOPE_IMPORTED};
     struct mgds_wire_handler handler = {take_data, data_landed, NULL};
 

@@ -9,6 +9,7 @@
 #include "shim/gds/domain/fetch.h"
 #include "shim/gds/domain/memory.h"
 #include "shim/gds/domain/pull.h"
+#include "shim/gds/domain/room.h"
 #include "shim/gds/queue/gstream.h"
 #include "shim/gds/ring/ring.h"
 
@@ -138,8 +139,16 @@ void mgds_op_progress(void)
     mgds_lines_ask();
     look_at_streams(NULL);
     mgds_memory_map();
+    mgds_rooms_run(true);
     mgds_fetches_run(true);
     mgds_orphans_poll();
+}
+
+/* By the wire's thread. */
+static void last_resort(void)
+{
+    mgds_rooms_run(false);
+    mgds_fetches_run(false);
 }
 
 static int open_once(void)
@@ -148,7 +157,7 @@ static int open_once(void)
 
     mgds_exchange_init();
     mgds_lost_init();
-    mgds_wire_chore(mgds_fetches_chore);
+    mgds_wire_chore(last_resort);
     rc = mgds_wire_open(&mgds_ctx()->config);
     if (rc < 0)
         return rc;
@@ -403,6 +412,7 @@ void mgds_domains_fini(void)
     mgds_credits_tell();
     mgds_engine_leave();
     close_wire();
+    mgds_rooms_fini();
     mgds_fetches_fini();
     mgds_pulls_fini();
     mgds_memory_fini();

@@ -109,7 +109,7 @@ struct mgds_xfer {
     bool sync;     /* a send is done when matched, at the earliest */
     bool enqueued; /* in the order of the stream of this process's index, which
                       is a GPU stream; else at once */
-    bool stands;    /* its stream waits for it at once: mgds_op_run's */
+    bool stands;   /* its stream waits for it at once: mgds_op_run's */
     uint64_t name; /* the caller's; told when the op fails on a stream */
 };
 

@@ -127,13 +127,14 @@ struct mgds_op {
     bool known;    /* before the wait was put: it says all itself */
     bool taken;    /* out of the ring */
     /* messages that their receivers copy */
-    bool pull;               /* a send of one */
-    bool answered;           /* the receiver was told that it may */
-    bool awaiting;           /* a wait in its stream waits for the word */
+    bool pull;                  /* a send of one */
+    bool answered;              /* the receiver was told that it may */
+    bool awaiting;              /* a wait in its stream waits for the word */
     struct mgds_lane *words_of; /* whose word, until it is given back */
     uint32_t done_word;
     struct mgds_claim *claim; /* a receive that could take one, or NULL */
     uint64_t gen;             /* of the claim */
+    bool rooming;             /* its bounce gets memory (room.h) */
     bool fetching;            /* under way (fetch.h) */
     bool direct;              /* fetched to where it belongs */
     struct mgds_piece *room;  /* else there, if nothing else is pinned */
@@ -227,6 +228,8 @@ void mgds_exchange_take(struct mgds_op *op);
 void mgds_exchange_taken(struct mgds_op *op);
 /* It was fetched, and is where it belongs if op->direct; or negative errno. */
 void mgds_exchange_fetched(struct mgds_op *op, int error);
+/* Its bounce has got memory, or could not. */
+void mgds_exchange_has_room(struct mgds_op *op, int error);
 /* A post of ours to a rank's process: negative errno, and one line. */
 int mgds_exchange_post(struct mgds_wire_peer *peer,
                        const struct mgds_wire_message *message);

@@ -54,11 +54,11 @@ struct mgds_rts {
     int32_t tag;
     uint32_t rank, index, to_index;
     uint32_t reached;
-    uint32_t sync; /* it is done when the receive's stream is there */
-    uint32_t done;   /* from the sender's region for this receiver's stream on,
-                        in units: the word that says that it was copied */
-    uint32_t units;  /* where in the receiver's ring it comes, in units */
-    uint64_t serial; /* that its units carry there; 0: only on demand (PULL) */
+    uint32_t sync;    /* it is done when the receive's stream is there */
+    uint32_t done;    /* from the sender's region for this receiver's stream on,
+                         in units: the word that says that it was copied */
+    uint32_t units;   /* where in the receiver's ring it comes, in units */
+    uint64_t serial;  /* that its units carry there; 0: only on demand (PULL) */
     uint64_t address; /* 0: it comes in units; else the receiver copies it from
                          here, memory of the sender's, when its one unit there
                          carries the serial */

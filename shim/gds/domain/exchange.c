@@ -8,6 +8,7 @@
 #include "shim/base/stats.h"
 #include "shim/gds/domain/engine.h"
 #include "shim/gds/domain/pull.h"
+#include "shim/gds/domain/room.h"
 #include "shim/gds/queue/gstream.h"
 
 /* One message less makes a peer useless. Lost peers, and the wire's end, are
@@ -48,17 +49,17 @@ void mgds_exchange_called(struct mgds_op *op, bool reached)
 {
     const struct mgds_domain *domain = op->domain;
     struct mgds_rts head = {.domain = domain->id,
-                                  .number = op->number,
-                                  .cookie = (uint64_t)(uintptr_t)op,
-                                  .bytes = op->bytes,
-                                  .tag = op->tag,
-                                  .rank = domain->rank,
-                                  .index = op->from_index,
-                                  .to_index = op->index,
-                                  .reached = reached,
-                                  .sync = op->sync,
-                                  .serial = op->lane ? op->place.serial : 0,
-                                  .units = op->place.units};
+                            .number = op->number,
+                            .cookie = (uint64_t)(uintptr_t)op,
+                            .bytes = op->bytes,
+                            .tag = op->tag,
+                            .rank = domain->rank,
+                            .index = op->from_index,
+                            .to_index = op->index,
+                            .reached = reached,
+                            .sync = op->sync,
+                            .serial = op->lane ? op->place.serial : 0,
+                            .units = op->place.units};
     const struct mgds_wire_message message = {
         .kind = MGDS_ENVELOPE_RTS, .head = &head, .head_bytes = sizeof(head)};
     int rc;
@@ -87,9 +88,8 @@ static void data_done(void *arg, int rc)
 static void tell_ready(struct mgds_op *op)
 {
     const struct mgds_data head = {op->answer, op->error, 0};
-    const struct mgds_wire_message message = {.kind = MGDS_ENVELOPE_DATA,
-                                              .head = &head,
-                                              .head_bytes = sizeof(head)};
+    const struct mgds_wire_message message = {
+        .kind = MGDS_ENVELOPE_DATA, .head = &head, .head_bytes = sizeof(head)};
 
     if (!op->answered)
         mgds_exchange_post(peer_of(op), &message);
@@ -200,9 +200,12 @@ static void try_pull(struct mgds_op *op)
                   (from->pull && op->claim);
     int rc;
 
-    if (op->pulled || op->fetching ||
-        ((direct || from->sync) && !op->reached))
+    if (op->pulled || op->fetching || ((direct || from->sync) && !op->reached))
         return;
+    if (!from->pull && op->bounce && mgds_bounce_needs_room(op->bounce)) {
+        mgds_room_add(op);
+        return;
+    }
     op->pulled = true;
     op->got = from->bytes < op->bytes ? from->bytes : op->bytes;
     head.bytes = op->got;
@@ -278,6 +281,18 @@ void mgds_exchange_demand(struct mgds_op *op)
         return;
     op->held = false;
     try_pull(op);
+}
+
+void mgds_exchange_has_room(struct mgds_op *op, int error)
+{
+    if (op->moved)
+        return;
+    if (error == 0) {
+        try_pull(op);
+        return;
+    }
+    op->pulled = true;
+    mgds_exchange_recv_moved(op, error);
 }
 
 /* Once. */

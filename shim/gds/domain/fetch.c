@@ -91,8 +91,7 @@ static char *place_of(const struct mgds_op *op)
         return mgds_op_user(op);
     if (op->got == 0)
         return NULL;
-    return (char *)(op->room ? op->room->addr
-                             : mgds_bounce_base(op->bounce));
+    return (char *)(op->room ? op->room->addr : mgds_bounce_base(op->bounce));
 }
 
 static int launch(struct fetch *fetch)
@@ -208,11 +207,6 @@ bool mgds_fetches_run(bool host)
         any = true;
     }
     return any;
-}
-
-void mgds_fetches_chore(void)
-{
-    mgds_fetches_run(false);
 }
 
 /* Kernels may still write to what they were given: that stays. */

@@ -26,9 +26,6 @@ void mgds_fetch_add(struct mgds_op *op);
  * anything. host: in a call of the program's. True if something was done. */
 bool mgds_fetches_run(bool host);
 
-/* For the wire's thread. */
-void mgds_fetches_chore(void);
-
 /* Those under way are given up. */
 void mgds_fetches_fini(void);
 

@@ -197,9 +197,8 @@ static int open_lane(struct mgds_lane **out, struct mgds_context *ctx,
     if (rc < 0)
         goto drop;
     lane->region = mgds_ring_view_region(lane->view, region);
-    rc = mgds_places_init(&lane->places,
-                          handle->units - dones_of(handle->units),
-                          first_serial());
+    rc = mgds_places_init(
+        &lane->places, handle->units - dones_of(handle->units), first_serial());
     if (rc < 0)
         goto close;
     lane->own = own;
@@ -227,8 +226,8 @@ static void open_back(struct mgds_lane *lane, const struct mgds_ring *ring,
         return;
     lane->back = mgds_ring_region(ring, region) +
                  (here.units - dones) * sizeof(struct mgds_unit);
-    lane->there = lane->region +
-                  (there->units - dones) * sizeof(struct mgds_unit);
+    lane->there =
+        lane->region + (there->units - dones) * sizeof(struct mgds_unit);
     while (lane->dones < dones) {
         lane->done[lane->dones] = (uint16_t)lane->dones;
         lane->dones++;

@@ -26,6 +26,7 @@ struct mgds_mapping {
     struct mgds_mapping *next;
     uint64_t id; /* of the allocation, in its process */
     enum mgds_mapping_state state;
+    uint64_t since; /* when it was told, ns */
     struct mgds_export_handle handle;
     struct mgds_import *import; /* theirs: a reference */
 };

@@ -5,10 +5,15 @@
 #include <stdlib.h>
 
 #include "shim/base/alloc.h"
+#include "shim/base/clock.h"
 #include "shim/base/log.h"
 #include "shim/gds/domain/engine.h"
 #include "shim/gds/domain/mapping.h"
 #include "shim/gds/queue/gstream.h"
+
+/* What the other end needs to map memory of a process that is new to it, if it
+ * makes a call now. */
+enum { SOON_NS = 5000000 };
 
 /* Both ends of a lane, as this one sees it. */
 struct ends {
@@ -65,24 +70,38 @@ static void tell_gone(const struct ends *ends, struct mgds_mappings *ours)
     }
 }
 
-bool mgds_memory_is_known(struct mgds_domain *domain, struct mgds_lane *lane,
-                          const struct mgds_xfer *xfer,
-                          const struct mgds_export_handle *handle)
+static enum mgds_memory state_of(const struct mgds_mapping *item)
+{
+    if (item->state == MGDS_MAPPING_READY)
+        return MGDS_MEMORY_KNOWN;
+    return item->state == MGDS_MAPPING_TOLD &&
+                   mgds_clock_ns() - item->since < SOON_NS
+               ? MGDS_MEMORY_SOON
+               : MGDS_MEMORY_UNKNOWN;
+}
+
+enum mgds_memory mgds_memory_look(struct mgds_domain *domain,
+                                  struct mgds_lane *lane,
+                                  const struct mgds_xfer *xfer,
+                                  const struct mgds_export_handle *handle)
 {
     const struct ends ends = {domain, (unsigned)xfer->peer, xfer->to_index,
                               xfer->from_index};
     struct mgds_mappings *ours = mgds_lane_ours(lane);
-    const struct mgds_mapping *item;
+    struct mgds_mapping *item;
 
     if (mgds_lane_is_own(lane))
-        return true;
+        return MGDS_MEMORY_KNOWN;
     tell_gone(&ends, ours);
     item = mgds_mapping_find(ours, handle->id);
     if (item)
-        return item->state == MGDS_MAPPING_READY;
-    if (mgds_mapping_add(ours, handle))
-        tell(&ends, handle, false);
-    return false;
+        return state_of(item);
+    item = mgds_mapping_add(ours, handle);
+    if (!item)
+        return MGDS_MEMORY_UNKNOWN;
+    item->since = mgds_clock_ns();
+    tell(&ends, handle, false);
+    return MGDS_MEMORY_SOON;
 }
 
 void mgds_memory_imported(struct mgds_domain *domain,
@@ -200,11 +219,10 @@ static int keep(struct mgds_lane *lane, const struct mgds_export_handle *handle,
 static void map(const struct job *job)
 {
     const struct ends *ends = &job->ends;
-    const struct mgds_gstream *stream =
-        ends->domain->stream[ends->own_index];
+    const struct mgds_gstream *stream = ends->domain->stream[ends->own_index];
     struct mgds_import *import;
-    int rc = mgds_import_create(&import, mgds_gstream_context(stream),
-                                &job->handle);
+    int rc =
+        mgds_import_create(&import, mgds_gstream_context(stream), &job->handle);
 
     if (rc < 0) {
         errno = -rc;

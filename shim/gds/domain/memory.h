@@ -17,10 +17,14 @@ struct mgds_domain;
 struct mgds_lane;
 struct mgds_xfer;
 
-/* Has the other end mapped it? Else it is told, once. */
-bool mgds_memory_is_known(struct mgds_domain *domain, struct mgds_lane *lane,
-                          const struct mgds_xfer *xfer,
-                          const struct mgds_export_handle *handle);
+/* Has the other end mapped it? Else it is told, once. SOON: it was told just
+ * now, and is mapped when the other program makes a call: worth to wait a
+ * little, since staging is slow. */
+enum mgds_memory { MGDS_MEMORY_UNKNOWN, MGDS_MEMORY_SOON, MGDS_MEMORY_KNOWN };
+enum mgds_memory mgds_memory_look(struct mgds_domain *domain,
+                                  struct mgds_lane *lane,
+                                  const struct mgds_xfer *xfer,
+                                  const struct mgds_export_handle *handle);
 
 /* Envelopes of a rank that the domain knows. */
 void mgds_memory_exported(struct mgds_domain *domain,

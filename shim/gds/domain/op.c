@@ -71,13 +71,15 @@ static bool needs_copy(const struct mgds_op *op)
 }
 
 /* For the stream, if it is enqueued or a receive that the stream could be made
- * to wait for; if the buffer is not for it, for host calls alone. */
+ * to wait for; if the buffer is not for it, for host calls alone. One that may
+ * be copied out of its sender's memory gets room when that is not so. */
 static int make_bounce(struct mgds_op *op, struct mgds_gstream *stream)
 {
     int rc = -EXDEV;
 
     if (stream)
-        rc = mgds_gstream_bounce(&op->bounce, stream, &op->user);
+        rc = (op->claim ? mgds_gstream_bounce_later
+                        : mgds_gstream_bounce)(&op->bounce, stream, &op->user);
     if (rc == 0)
         op->stream = mgds_gstream_get(stream);
     if (rc == 0 || op->line)

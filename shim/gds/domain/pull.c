@@ -46,6 +46,23 @@ static bool is_in_its_own_way(const struct mgds_domain *domain,
            xfer->from_index == xfer->to_index;
 }
 
+/* Takes the lock, when the other end has mapped the memory, or will not soon.
+ * Both may wait for each other. */
+static void enter_with_memory(struct mgds_domain *domain,
+                              struct mgds_lane *lane,
+                              const struct mgds_xfer *xfer,
+                              const struct mgds_export_handle *handle)
+    MGDS_ACQUIRE(mgds_engine_lock)
+{
+    mgds_engine_enter();
+    while (mgds_memory_look(domain, lane, xfer, handle) == MGDS_MEMORY_SOON) {
+        mgds_engine_leave();
+        mgds_wire_progress();
+        mgds_memory_map();
+        mgds_engine_enter();
+    }
+}
+
 void mgds_pull_try(struct mgds_op *op, struct mgds_domain *domain,
                    const struct mgds_xfer *xfer)
 {
@@ -61,8 +78,8 @@ void mgds_pull_try(struct mgds_op *op, struct mgds_domain *domain,
     if (!mgds_lane_is_own(lane) &&
         (mgds_export_of(&handle, &op->user.ptr) < 0 || !is_inside(op, &handle)))
         return;
-    mgds_engine_enter();
-    if (mgds_memory_is_known(domain, lane, xfer, &handle) &&
+    enter_with_memory(domain, lane, xfer, &handle);
+    if (mgds_memory_look(domain, lane, xfer, &handle) == MGDS_MEMORY_KNOWN &&
         mgds_lane_reserve(lane, &op->place, &op->done_word)) {
         mgds_count(pull_sends);
         op->pull = true;
@@ -132,8 +149,9 @@ static void link_message(struct mgds_message *message)
 
 void mgds_pull_arrived(struct mgds_message *message, const struct mgds_rts *rts)
 {
-    struct mgds_lane *lane = mgds_landing_lane(
-        message->domain->landing, rts->to_index, (unsigned)message->match.source);
+    struct mgds_lane *lane =
+        mgds_landing_lane(message->domain->landing, rts->to_index,
+                          (unsigned)message->match.source);
 
     if (rts->address == 0)
         return;
@@ -228,8 +246,8 @@ static struct mgds_message *find(const struct mgds_domain *domain, int source,
 {
     struct mgds_message *message = domain->pulls;
 
-    while (message && (message->match.source != source ||
-                       message->match.number != number))
+    while (message &&
+           (message->match.source != source || message->match.number != number))
         message = message->next;
     return message;
 }

@@ -5,8 +5,8 @@
  *
  *   send      PUSH, POST or PACK, FLAG
  *   receive   FLAG
- *   wait      TAKE .., WAIT, UNPACK .., AWAIT .., FLAG; nothing if there is nothing to be
- *             waited for: then it is passed with what was put last
+ *   wait      TAKE .., WAIT, UNPACK .., AWAIT .., FLAG; nothing if there is
+ * nothing to be waited for: then it is passed with what was put last
  */
 #ifndef MGDS_DOMAIN_PUT_H
 #define MGDS_DOMAIN_PUT_H

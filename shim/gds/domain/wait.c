@@ -8,6 +8,7 @@
 #include "shim/gds/domain/engine.h"
 #include "shim/gds/domain/pull.h"
 #include "shim/gds/domain/put.h"
+#include "shim/gds/domain/room.h"
 #include "shim/gds/queue/gstream.h"
 
 struct mgds_spares mgds_wait_spares =
@@ -112,7 +113,8 @@ static void take(struct mgds_op *op, struct mgds_wait *wait,
     op->sink = *sink;
     if (op->done) {
         mgds_op_keep_error(op, wait->line);
-    } else if (op->taker && !op->demanded && op->line == wait->line) {
+    } else if (op->taker && (!op->demanded || op->claim) &&
+               op->line == wait->line) {
         op->taking = true;
         op->known = op->held;
         miss(op, wait);
@@ -166,7 +168,7 @@ static void tell_take(const struct mgds_op *op)
             tell(op->words, MGDS_RECORD_SOURCE, op->message->source);
             tell(op->words, MGDS_RECORD_DONE, op->message->done);
         }
-    } else if (op->got > 0) {
+    } else if (op->got > 0 && !op->direct) {
         first = 1;
         address = (uintptr_t)mgds_bounce_base(op->bounce);
         length = op->got;
@@ -229,13 +231,18 @@ static void settle_lifts(struct mgds_op *const ops[], unsigned count)
 }
 
 /* Copies up need a bounce, and a way for the stream to the buffer. */
-static int check(const struct mgds_op *op, const struct mgds_line *line)
+static int check(struct mgds_op *op, const struct mgds_line *line)
 {
+    int rc;
+
     if (op->send || !op->bounce || op->line == line || op->lifting)
         return 0;
     if (!op->words)
         return -EXDEV;
-    return mgds_gstream_adopt(line->stream, op->bounce);
+    rc = mgds_gstream_adopt(line->stream, op->bounce);
+    if (rc == 0 && op->claim)
+        rc = mgds_room_make(op);
+    return rc;
 }
 
 /* A wait for nothing, but its mark is loud. */

@@ -279,11 +279,12 @@ bool mgds_gstream_takes(const struct mgds_gstream *stream,
            mgds_reach_ptr(&buffer->ptr, stream->depot) == 0;
 }
 
-int mgds_gstream_bounce(struct mgds_bounce **out, struct mgds_gstream *stream,
-                        const struct mgds_buffer *buffer)
+static int make_bounce(struct mgds_bounce **out, struct mgds_gstream *stream,
+                       const struct mgds_buffer *buffer,
+                       enum mgds_bounce_form form)
 {
     struct mgds_bounce *bounce;
-    int rc = mgds_bounce_create(&bounce, buffer, MGDS_BOUNCE_STREAM);
+    int rc = mgds_bounce_create(&bounce, buffer, form);
 
     if (rc < 0)
         return rc;
@@ -293,6 +294,19 @@ int mgds_gstream_bounce(struct mgds_bounce **out, struct mgds_gstream *stream,
     else
         *out = bounce;
     return rc;
+}
+
+int mgds_gstream_bounce(struct mgds_bounce **out, struct mgds_gstream *stream,
+                        const struct mgds_buffer *buffer)
+{
+    return make_bounce(out, stream, buffer, MGDS_BOUNCE_STREAM);
+}
+
+int mgds_gstream_bounce_later(struct mgds_bounce **out,
+                              struct mgds_gstream *stream,
+                              const struct mgds_buffer *buffer)
+{
+    return make_bounce(out, stream, buffer, MGDS_BOUNCE_LATER);
 }
 
 int mgds_gstream_room(struct mgds_piece **out, struct mgds_gstream *stream,

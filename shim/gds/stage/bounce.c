@@ -84,10 +84,10 @@ static bool needs_table(const struct mgds_bounce *bounce)
             bounce->layout != &bounce->flat);
 }
 
-static int refuse_unpinned(struct mgds_bounce *bounce)
+static int refuse_unpinned(const struct mgds_bounce *bounce,
+                           struct mgds_piece *piece)
 {
-    mgds_pool_give(bounce->stage->pool, bounce->piece);
-    bounce->piece = NULL;
+    mgds_pool_give(bounce->stage->pool, piece);
     mgds_warn_once("an operation on a stream needs pinned memory and could not "
                    "get it: MPIX_GDS_STAGE_POOL allows more");
     return -ENOMEM;
@@ -113,8 +113,11 @@ static int set_memory(struct mgds_bounce *bounce,
     rc = mgds_pool_take(&bounce->piece, pool, bytes);
     if (rc < 0)
         return rc;
-    if (!bounce->piece->pinned && bounce->form == MGDS_BOUNCE_STREAM)
-        return refuse_unpinned(bounce);
+    if (!bounce->piece->pinned && bounce->form == MGDS_BOUNCE_STREAM) {
+        rc = refuse_unpinned(bounce, bounce->piece);
+        bounce->piece = NULL;
+        return rc;
+    }
     bounce->base = base_in(bounce, (char *)bounce->piece->addr);
     if (!bounce->piece->pinned)
         bounce->way = mgds_transfer_way(bounce, false);
@@ -139,7 +142,36 @@ static int fill(struct mgds_bounce *bounce, const struct mgds_buffer *user,
     rc = set_layout(bounce, user);
     if (rc < 0 || bounce->layout->size == 0)
         return rc;
-    return set_memory(bounce, user);
+    if (form != MGDS_BOUNCE_LATER)
+        return set_memory(bounce, user);
+    bounce->form = MGDS_BOUNCE_STREAM;
+    bounce->way = mgds_transfer_way(bounce, true);
+    return 0;
+}
+
+bool mgds_bounce_needs_room(const struct mgds_bounce *bounce)
+{
+    return !bounce->piece && bounce->layout->size > 0;
+}
+
+int mgds_bounce_take_room(struct mgds_piece **out,
+                          const struct mgds_bounce *bounce)
+{
+    int rc = mgds_pool_take(out, bounce->stage->pool, bounce->layout->size);
+
+    if (rc == 0 && !(*out)->pinned)
+        rc = refuse_unpinned(bounce, *out);
+    return rc;
+}
+
+void mgds_bounce_give_room(struct mgds_bounce *bounce, struct mgds_piece *piece)
+{
+    if (bounce->piece) {
+        mgds_pool_give(bounce->stage->pool, piece);
+        return;
+    }
+    bounce->piece = piece;
+    bounce->base = (char *)piece->addr;
 }
 
 int mgds_bounce_create(struct mgds_bounce **out, const struct mgds_buffer *user,

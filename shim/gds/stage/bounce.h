@@ -57,6 +57,9 @@ enum mgds_bounce_form {
     /* Packed, and fit for a stream of the program's: pinned (else -ENOMEM),
      * with a table for the pack kernel unless the buffer is dense. */
     MGDS_BOUNCE_STREAM,
+    /* The same for a dense buffer, but without memory: it may not be needed.
+     * Until it has some there is no base, and nothing can be copied. */
+    MGDS_BOUNCE_LATER,
 };
 
 /* Makes one; nothing is copied. Allocates, in the driver too when pools are
@@ -65,6 +68,16 @@ enum mgds_bounce_form {
  * layout. A buffer without bytes is allowed, its copies do nothing. */
 int mgds_bounce_create(struct mgds_bounce **out, const struct mgds_buffer *user,
                        enum mgds_bounce_form form);
+
+/* One that is made LATER: does it want memory still? Pins some, by any thread;
+ * -ENOMEM. Gives it what was pinned, or that back, if it got some meanwhile:
+ * where nobody else looks at the bounce. */
+struct mgds_piece;
+bool mgds_bounce_needs_room(const struct mgds_bounce *bounce);
+int mgds_bounce_take_room(struct mgds_piece **out,
+                          const struct mgds_bounce *bounce);
+void mgds_bounce_give_room(struct mgds_bounce *bounce,
+                           struct mgds_piece *piece);
 
 /* Whether the memory is still the one that was looked at: 0, or -EFAULT. Where
  * a buffer is used in a later call than it was given in. */
