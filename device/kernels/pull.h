@@ -6,9 +6,11 @@
  * 16 bytes under way, wherever source and destination lie; only stores, which
  * nobody waits for, are made smaller where the two lie apart.
  *
- * One thread of the launch waits, claims, and tells the others (cell->found):
- * who has copied is the same for all of them. It stands by itself as well: so
- * no block stands that others of the launch must make room for. */
+ * One thread of the launch looks at the unit, claims, and tells the others
+ * (cell->found): who copies is the same for all of them. When it has claimed
+ * the launch waits for nobody any more, whether or not all its blocks have
+ * found room by then.
+ */
 #ifndef MGDS_DEVICE_KERNELS_PULL_H
 #define MGDS_DEVICE_KERNELS_PULL_H
 

@@ -92,9 +92,9 @@ static struct pull_message message_of(unsigned lap)
 {
     struct pull_message message = whole;
 
-    message.from += 7919 * (lap % 40);
-    message.to += 104729 * (lap % 7) + lap;
-    message.bytes -= 977 * (lap % 200);
+    message.from += (size_t)7919 * (lap % 40);
+    message.to += (size_t)104729 * (lap % 7) + lap;
+    message.bytes -= (size_t)977 * (lap % 200);
     message.unit = lap % PULL_UNITS;
     return message;
 }
