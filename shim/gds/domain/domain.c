@@ -138,7 +138,7 @@ void mgds_op_progress(void)
     mgds_lines_ask();
     look_at_streams(NULL);
     mgds_memory_map();
-    mgds_fetches_run(true);
+    mgds_fetches_run();
     mgds_orphans_poll();
 }
 
