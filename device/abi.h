@@ -29,9 +29,40 @@ struct mgds_copy_args {
 };
 MGDS_STATIC_ASSERT(sizeof(struct mgds_copy_args) == 56, "seven words");
 
+/* What all kernels that wait on a stream look at now and then: one line of host
+ * memory, whose address is their `abort`. They give up when its first word is
+ * not 0. While `order` is not 0 it is the number of an order, larger than those
+ * of all before it: what to do is at `record`, a struct mgds_order, whose words
+ * stay as they are while `order` is that number. A kernel that finds it, or
+ * several of its threads, copies the message if nobody has begun to (see
+ * mgds_claim), and stores the number in `served` when the data is visible to
+ * the whole system. So nobody has to know whether an order is looked at: one
+ * whose message was copied does nothing, however late somebody comes to it. */
+struct mgds_desk {
+    uint64_t abort;
+    uint64_t order;
+    uint64_t record;
+    uint64_t served;
+};
+MGDS_STATIC_ASSERT(sizeof(struct mgds_desk) == 32, "half a line");
+
+/* A message in the sender's memory that may be read: `unit` has its serial. The
+ * last words are of mgds_pull_args. */
+struct mgds_order {
+    uint64_t dst;
+    uint64_t bytes;
+    uint64_t unit;
+    uint64_t serial;
+    uint64_t source;
+    uint64_t done;
+    uint64_t claim;
+    uint64_t gen;
+};
+MGDS_STATIC_ASSERT(sizeof(struct mgds_order) == 64, "a line");
+
 /* mgds_flag_kernel: one thread. Waits until *wait >= wait_value (cyclic), then
- * stores *write = write_value; either address may be 0. Gives up when the word
- * at `abort` (host memory, may be 0) is not 0, and then writes nothing. */
+ * stores *write = write_value; either address may be 0. Gives up when the desk
+ * at `abort` (may be 0) says so, and then writes nothing. */
 struct mgds_flag_args {
     uint64_t wait;
     uint64_t wait_value;
@@ -106,7 +137,7 @@ enum { MGDS_TAKE_AHEAD = 4 };
  * there already. A 0 among them: not known yet; then *came = came_value, if
  * came is not 0: the stream has come here, and who is to fill the record may
  * have to know. At the end, also if there was nothing and if it gave up because
- * the word at `abort` (host memory, may be 0) is not 0, unless value is 0:
+ * the desk at `abort` (may be 0) says so, unless value is 0:
  * cell->passed = value, if cell is not 0, once all units were read; then *flag
  * = value, if flag is not 0, once the data is visible, too. A store to host
  * memory makes the end of a kernel a microsecond longer (measured): so flag is
@@ -130,10 +161,12 @@ struct mgds_take_args {
 MGDS_STATIC_ASSERT(sizeof(struct mgds_take_args) == 104, "thirteen words");
 
 /* Who copies a message that several launches could: words of the GPU's own
- * memory, never set to 0. Their values are generations: not 0, and none is used
- * twice with one claim, so the next begins when all launches with the last one
- * are through. `owner` is the generation when a launch has begun to copy, and
- * `over` when all its data is visible to the GPU. */
+ * memory, never set to 0. Their values are generations: not 0, and each is
+ * larger than those used with the claim before; the next begins when all
+ * launches with the last one are through. `owner` is the generation when
+ * somebody has begun to copy, and `over` when all its data is visible to the
+ * GPU. Who comes by an order, and may be late, never puts a smaller one there:
+ * it copies only if `owner` was less than its own. */
 struct mgds_claim {
     uint64_t owner;
     uint64_t over;
@@ -176,9 +209,9 @@ MGDS_STATIC_ASSERT(sizeof(struct mgds_post_args) == 32, "four words");
 
 /* mgds_await_kernel, and mgds_few_awaits_kernel for up to MGDS_AWAIT_FEW, which
  * has less to carry: one block, any number of threads. Waits until each of
- * `count` words, in the GPU's own memory, is its value; gives up when the word
- * at `abort` (host memory, may be 0) is not 0. Then, in any case, *flag =
- * value, if flag is not 0. */
+ * `count` words, in the GPU's own memory, is its value; gives up when the desk
+ * at `abort` (may be 0) says so. Then, in any case, *flag = value, if flag is
+ * not 0. */
 struct mgds_await_head {
     uint64_t abort;
     uint64_t flag;

@@ -18,9 +18,11 @@
 #ifdef __CUDACC__
 #define MGDS_ON_GPU 1
 #define MGDS_FN static __device__ __forceinline__
+#define MGDS_FAR static __device__ __noinline__ /* what is seldom called */
 #else
 #define MGDS_ON_GPU 0
 #define MGDS_FN static inline
+#define MGDS_FAR static inline
 #include <string.h>
 #include <time.h>
 #endif
@@ -100,18 +102,6 @@ MGDS_FN uint64_t mgds_load_relaxed64(const uint64_t *p)
     return v;
 }
 
-/* One read for the threads of a warp that are here together. */
-MGDS_FN uint64_t mgds_load_once64(const uint64_t *p)
-{
-    unsigned here = __activemask(), lane = threadIdx.x % 32;
-    int reader = __ffs((int)here) - 1;
-    uint64_t v = 0;
-
-    if ((int)lane == reader)
-        v = mgds_load_relaxed64(p);
-    return __shfl_sync(here, (unsigned long long)v, reader);
-}
-
 /* Whoever acquires the value sees all that this thread did before. */
 MGDS_FN void mgds_store_release32(uint32_t *p, uint32_t v)
 {
@@ -168,6 +158,18 @@ MGDS_FN uint64_t mgds_exchange_gpu64(uint64_t *p, uint64_t v)
     return before;
 }
 
+/* The value before; it stays if it is not less than this one. Else as
+ * mgds_exchange_gpu64. */
+MGDS_FN uint64_t mgds_max_gpu64(uint64_t *p, uint64_t v)
+{
+    uint64_t before;
+    asm volatile("atom.relaxed.gpu.global.max.u64 %0, [%1], %2;"
+                 : "=l"(before)
+                 : "l"(p), "l"(v)
+                 : "memory");
+    return before;
+}
+
 /* As mgds_store_release64, for threads of this GPU: what they cannot see need
  * not have come where it goes. */
 MGDS_FN void mgds_store_release_gpu64(uint64_t *p, uint64_t v)
@@ -197,6 +199,23 @@ MGDS_FN struct mgds_unit mgds_load_unit(const struct mgds_unit *p)
                  : "=l"(v.data), "=l"(v.word)
                  : "l"(p)
                  : "memory");
+    return v;
+}
+
+/* The same, one read for the threads of a warp that are here together: *mine is
+ * 1 in one of them. */
+MGDS_FN struct mgds_unit mgds_load_once_unit(const struct mgds_unit *p,
+                                             int *mine)
+{
+    unsigned here = __activemask(), lane = threadIdx.x % 32;
+    int reader = __ffs((int)here) - 1;
+    struct mgds_unit v = {0, 0};
+
+    *mine = (int)lane == reader;
+    if (*mine)
+        v = mgds_load_unit(p);
+    v.data = __shfl_sync(here, (unsigned long long)v.data, reader);
+    v.word = __shfl_sync(here, (unsigned long long)v.word, reader);
     return v;
 }
 
@@ -340,11 +359,6 @@ MGDS_FN uint64_t mgds_load_relaxed64(const uint64_t *p)
                            __ATOMIC_RELAXED);
 }
 
-MGDS_FN uint64_t mgds_load_once64(const uint64_t *p)
-{
-    return mgds_load_relaxed64(p);
-}
-
 MGDS_FN void mgds_store_release32(uint32_t *p, uint32_t v)
 {
     __atomic_store_n((uint32_t *)mgds_mem_word(p), v, __ATOMIC_RELEASE);
@@ -382,6 +396,18 @@ MGDS_FN uint64_t mgds_exchange_gpu64(uint64_t *p, uint64_t v)
                                __ATOMIC_RELAXED);
 }
 
+MGDS_FN uint64_t mgds_max_gpu64(uint64_t *p, uint64_t v)
+{
+    uint64_t *at = (uint64_t *)mgds_mem_word(p);
+    uint64_t before = __atomic_load_n(at, __ATOMIC_RELAXED);
+
+    while (before < v &&
+           !__atomic_compare_exchange_n(at, &before, v, 0, __ATOMIC_RELAXED,
+                                        __ATOMIC_RELAXED)) {
+    }
+    return before;
+}
+
 MGDS_FN void mgds_store_release_gpu64(uint64_t *p, uint64_t v)
 {
     mgds_store_release64(p, v);
@@ -405,6 +431,13 @@ MGDS_FN struct mgds_unit mgds_load_unit(const struct mgds_unit *p)
     v.word = __atomic_load_n(&at->word, __ATOMIC_ACQUIRE);
     v.data = __atomic_load_n(&at->data, __ATOMIC_RELAXED);
     return v;
+}
+
+MGDS_FN struct mgds_unit mgds_load_once_unit(const struct mgds_unit *p,
+                                             int *mine)
+{
+    *mine = 1;
+    return mgds_load_unit(p);
 }
 
 MGDS_FN struct mgds_unit mgds_load16(const void *p)

@@ -4,18 +4,18 @@
 
 #include "device/abi.h"
 #include "device/impl/kernel.h"
+#include "device/kernels/help.h"
 
-/* False if it was told to give up. The abort word lies in host memory, a slow
+/* False if it was told to give up. The desk lies in host memory, a slow
  * read: only every 64th poll looks at it. */
 MGDS_FN int mgds_flag_await(const struct mgds_self *self,
                             const struct mgds_flag_args *a)
 {
     const uint64_t *word = (const uint64_t *)(uintptr_t)a->wait;
-    const uint64_t *abort = (const uint64_t *)(uintptr_t)a->abort;
     uint32_t polls = 0;
 
     while ((int64_t)(mgds_load_acquire64(word) - a->wait_value) < 0) {
-        if (abort && polls++ % 64 == 0 && mgds_load_relaxed64(abort))
+        if (a->abort && polls++ % 64 == 0 && !mgds_help_look(self, a->abort))
             return 0;
         mgds_self_pause(self);
     }

@@ -13,9 +13,10 @@
 
 #include "device/abi.h"
 #include "device/impl/kernel.h"
+#include "device/kernels/help.h"
 
-/* Polls from one look at the abort word to the next: about a millisecond. */
-enum { MGDS_TAKE_ABORT = 1024 };
+/* Polls from one look at the desk to the next: about a millisecond. */
+enum { MGDS_TAKE_LOOK = MGDS_ON_GPU ? 1024 : 32 };
 
 MGDS_FN uint64_t mgds_ring_units(uint64_t bytes)
 {
@@ -44,16 +45,6 @@ MGDS_FN void mgds_ring_store(uint64_t to, uint64_t word, uint64_t bytes)
     }
     for (uint64_t i = 0; i < bytes && i < 8; i++)
         mgds_store8((uint8_t *)(uintptr_t)(to + i), (uint8_t)(word >> 8 * i));
-}
-
-MGDS_FN uint64_t mgds_ring_first(const struct mgds_self *self)
-{
-    return (uint64_t)self->block * self->threads + self->thread;
-}
-
-MGDS_FN uint64_t mgds_ring_stride(const struct mgds_self *self)
-{
-    return (uint64_t)self->blocks * self->threads;
 }
 
 /* True in one thread of the grid, when all threads have come here; all that
@@ -97,16 +88,13 @@ MGDS_FN void mgds_push_kernel_body(const struct mgds_self *self,
         mgds_store_release64((uint64_t *)(uintptr_t)a->flag, a->value);
 }
 
-/* False if it was told to give up. A read of the abort word crosses the host
- * link, which takes as long as a message, and many of them much longer: one
- * thread of a warp reads it, seldom. */
+/* False if it was told to give up. A look at the desk crosses the host link,
+ * which takes as long as a message, and many of them much longer. */
 MGDS_FN int mgds_take_stands(const struct mgds_self *self, uint64_t abort,
                              uint32_t polls)
 {
-    const uint64_t *word = (const uint64_t *)(uintptr_t)abort;
-
-    if (word && polls % MGDS_TAKE_ABORT == MGDS_TAKE_ABORT - 1 &&
-        mgds_load_once64(word))
+    if (abort && polls % MGDS_TAKE_LOOK == MGDS_TAKE_LOOK - 1 &&
+        !mgds_help_look(self, abort))
         return 0;
     mgds_self_pause(self);
     return 1;

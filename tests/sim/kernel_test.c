@@ -163,7 +163,8 @@ GPU_TEST(flag_kernel_can_be_told_to_give_up)
 
     (void)arg;
     start("1");
-    OK(cuMemHostAlloc((void **)&abort_word, 8, 0));
+    OK(cuMemHostAlloc((void **)&abort_word, sizeof(struct mgds_desk), 0));
+    memset(abort_word, 0, sizeof(struct mgds_desk));
     words = zeroed(16);
     args.wait = words;
     args.wait_value = 1;

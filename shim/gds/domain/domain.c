@@ -7,6 +7,7 @@
 #include "shim/ctx.h"
 #include "shim/gds/domain/engine.h"
 #include "shim/gds/domain/fetch.h"
+#include "shim/gds/domain/launcher.h"
 #include "shim/gds/domain/memory.h"
 #include "shim/gds/domain/pull.h"
 #include "shim/gds/domain/room.h"
@@ -140,15 +141,21 @@ void mgds_op_progress(void)
     look_at_streams(NULL);
     mgds_memory_map();
     mgds_rooms_run(true);
-    mgds_fetches_run(true);
+    mgds_fetches_run();
     mgds_orphans_poll();
 }
 
 /* By the wire's thread. */
-static void last_resort(void)
+static void chores(void)
+{
+    mgds_rooms_chore();
+    mgds_fetches_chore();
+}
+
+void mgds_last_resort(void)
 {
     mgds_rooms_run(false);
-    mgds_fetches_run(false);
+    mgds_fetches_late();
 }
 
 static int open_once(void)
@@ -157,7 +164,7 @@ static int open_once(void)
 
     mgds_exchange_init();
     mgds_lost_init();
-    mgds_wire_chore(last_resort);
+    mgds_wire_chore(chores);
     rc = mgds_wire_open(&mgds_ctx()->config);
     if (rc < 0)
         return rc;
@@ -412,6 +419,7 @@ void mgds_domains_fini(void)
     mgds_credits_tell();
     mgds_engine_leave();
     close_wire();
+    mgds_launcher_fini();
     mgds_rooms_fini();
     mgds_fetches_fini();
     mgds_pulls_fini();

@@ -188,6 +188,10 @@ void mgds_engine_leave(void) MGDS_RELEASE(mgds_engine_lock);
 void mgds_engine_put_later(struct mgds_op *op);
 void mgds_engine_free_later(struct mgds_wait *wait);
 
+/* What nobody came by to do, and the driver may keep: by a thread that does
+ * nothing else (launcher.h). */
+void mgds_last_resort(void);
+
 /* The domain, without a reference, or NULL. Under the lock. */
 struct mgds_domain *mgds_domain_find(uint64_t id);
 /* Whether there was one, which will not come again. Under the lock. */

@@ -10,15 +10,17 @@
 #include "shim/base/log.h"
 #include "shim/base/stats.h"
 #include "shim/gds/domain/engine.h"
+#include "shim/gds/domain/launcher.h"
 #include "shim/gds/queue/gstream.h"
 
-/* How long host calls have before the wire's thread launches it, ns. */
-enum { GRACE_NS = 200000 };
+/* How long host calls have before the message is ordered, or the launcher is
+ * called, and how long a kernel has to serve the order before that, ns. */
+enum { GRACE_NS = 200000, ORDER_NS = 2000000 };
 
 /* Where in op->words its flag is. */
 enum { FLAG = MGDS_OP_COUNT + 1, FETCHED = 1 };
 
-enum state { QUEUED, BUSY /* a thread is at it */, LAUNCHED };
+enum state { QUEUED, BUSY /* a thread is at it */, LAUNCHED, SERVED };
 
 struct fetch {
     struct fetch *next;
@@ -27,6 +29,8 @@ struct fetch {
     uint64_t since;
     uint64_t *line; /* its own, if the operation has no words */
     uint64_t *flag;
+    uint64_t order; /* of its stream; 0: none was given */
+    bool told;      /* that it is over */
 };
 
 static struct fetch *fetches; /* under the engine's lock */
@@ -94,43 +98,71 @@ static char *place_of(const struct mgds_op *op)
     return (char *)(op->room ? op->room->addr : mgds_bounce_base(op->bounce));
 }
 
-static int launch(struct fetch *fetch)
+static struct mgds_step take_of(const struct fetch *fetch)
 {
     const struct mgds_op *op = fetch->op;
-    struct mgds_step take = {.kind = MGDS_STEP_TAKE,
-                             .bytes = op->got,
-                             .units = (void *)(uintptr_t)mgds_op_units(op),
-                             .serial = op->message->serial,
-                             .length = op->message->bytes,
-                             .claim = op->claim,
-                             .gen = op->gen,
-                             .source = op->message->source,
-                             .done = op->message->done};
+
+    return (struct mgds_step){.kind = MGDS_STEP_TAKE,
+                              .user = place_of(op),
+                              .bytes = op->got,
+                              .units = (void *)(uintptr_t)mgds_op_units(op),
+                              .serial = op->message->serial,
+                              .length = op->message->bytes,
+                              .claim = op->claim,
+                              .gen = op->gen,
+                              .source = op->message->source,
+                              .done = op->message->done};
+}
+
+static int launch(struct fetch *fetch)
+{
+    struct mgds_step take;
     int rc = make_room(fetch);
 
     if (rc == 0)
         rc = make_flag(fetch);
     if (rc < 0)
         return rc;
-    take.user = place_of(op);
-    return mgds_gstream_fetch(stream_of(op), &take, fetch->flag, FETCHED);
+    take = take_of(fetch);
+    return mgds_gstream_fetch(stream_of(fetch->op), &take, fetch->flag,
+                              FETCHED);
 }
 
-/* Under the engine's lock. */
-static struct fetch *find(bool host)
+/* All of the following under the engine's lock, but what says otherwise. */
+
+/* All of its launches are through, or there was none. */
+static bool is_quiet(const struct fetch *fetch)
+{
+    if (fetch->state == LAUNCHED)
+        return __atomic_load_n(fetch->flag, __ATOMIC_ACQUIRE) == FETCHED;
+    return fetch->state == SERVED || (fetch->state == QUEUED && fetch->told);
+}
+
+/* Not by the launcher while the stream may serve the order. */
+static bool is_due(const struct fetch *fetch, uint64_t age)
+{
+    uint64_t grace = fetch->order ? GRACE_NS + ORDER_NS : GRACE_NS;
+
+    return fetch->state == QUEUED && !fetch->told && age > grace;
+}
+
+static struct fetch *find_due(bool host)
 {
     uint64_t now = mgds_clock_ns();
     struct fetch *fetch = fetches;
 
-    while (fetch) {
-        if (fetch->state == QUEUED && (host || now - fetch->since > GRACE_NS))
-            return fetch;
-        if (fetch->state == LAUNCHED &&
-            __atomic_load_n(fetch->flag, __ATOMIC_ACQUIRE) == FETCHED)
-            return fetch;
+    while (fetch && !is_due(fetch, host ? UINT64_MAX : now - fetch->since))
         fetch = fetch->next;
-    }
-    return NULL;
+    return fetch;
+}
+
+static struct fetch *find_quiet(void)
+{
+    struct fetch *fetch = fetches;
+
+    while (fetch && !is_quiet(fetch))
+        fetch = fetch->next;
+    return fetch;
 }
 
 static void drop(struct fetch *fetch)
@@ -144,29 +176,77 @@ static void drop(struct fetch *fetch)
     mgds_wire_release();
 }
 
+/* Once, as soon as somebody has copied it: what was launched is then still to
+ * come to that. */
+static void tell(struct fetch *fetch, int error)
+{
+    if (fetch->told)
+        return;
+    fetch->told = true;
+    if (fetch->order && error == 0)
+        mgds_gstream_order_back(stream_of(fetch->op));
+    mgds_exchange_fetched(fetch->op, error);
+}
+
+/* Whatever keeps a launch, the stream may serve it. */
+static void look_at_order(struct fetch *fetch, uint64_t age)
+{
+    struct mgds_gstream *stream = stream_of(fetch->op);
+
+    if (!fetch->op->direct || fetch->told)
+        return;
+    if (fetch->order && mgds_gstream_served(stream, fetch->order))
+        tell(fetch, 0);
+    if (!fetch->order && age > GRACE_NS) {
+        struct mgds_step take = take_of(fetch);
+
+        fetch->order = mgds_gstream_order(stream, &take);
+        if (fetch->order)
+            mgds_count(pull_orders);
+    }
+}
+
+static void look_at_orders(void)
+{
+    uint64_t now = mgds_clock_ns();
+
+    for (struct fetch *fetch = fetches; fetch; fetch = fetch->next)
+        look_at_order(fetch, now - fetch->since);
+}
+
+/* An order that a kernel may have begun stands for ever, and so does what it
+ * names. */
+static void fail(struct fetch *fetch, int rc)
+{
+    errno = -rc;
+    mgds_warn("a message of rank %u cannot be copied: %m",
+              fetch->op->message->rank);
+    tell(fetch, rc);
+    drop(fetch);
+    if (!fetch->order)
+        mgds_engine_put_later(fetch->op);
+}
+
+/* Without the lock. */
 static void begin(struct fetch *fetch, bool host)
 {
     int rc = launch(fetch);
+    bool failed;
 
     mgds_count(pull_fetches);
     if (!host)
         mgds_count(pull_late);
     mgds_engine_enter();
-    fetch->state = LAUNCHED;
-    if (rc == 0) {
-        mgds_engine_leave();
-        return;
-    }
-    errno = -rc;
-    mgds_warn("a message of rank %u cannot be copied: %m",
-              fetch->op->message->rank);
-    drop(fetch);
-    mgds_exchange_fetched(fetch->op, rc);
-    mgds_engine_put_later(fetch->op);
+    failed = rc < 0 && !fetch->told;
+    fetch->state = rc < 0 ? SERVED : LAUNCHED;
+    if (failed)
+        fail(fetch, rc);
     mgds_engine_leave();
-    free(fetch);
+    if (failed)
+        free(fetch);
 }
 
+/* Without the lock. */
 static void end(struct fetch *fetch)
 {
     struct mgds_op *op = fetch->op;
@@ -177,36 +257,84 @@ static void end(struct fetch *fetch)
         mgds_words_give(mgds_gstream_words(stream_of(op)), fetch->line);
     mgds_engine_enter();
     drop(fetch);
-    mgds_exchange_fetched(op, 0);
+    tell(fetch, 0);
     mgds_engine_put_later(op);
     mgds_engine_leave();
     free(fetch);
 }
 
-bool mgds_fetches_run(bool host)
+/* Who finds one has it for itself. Without the lock. */
+static struct fetch *take_due(bool host)
 {
-    bool any = false;
+    struct fetch *fetch;
 
-    while (__atomic_load_n(&count, __ATOMIC_RELAXED) > 0) {
-        struct fetch *fetch;
-        enum state state = QUEUED;
+    mgds_engine_enter();
+    fetch = find_due(host);
+    if (fetch)
+        fetch->state = BUSY;
+    mgds_engine_leave();
+    return fetch;
+}
 
-        mgds_engine_enter();
-        fetch = find(host);
-        if (fetch) {
-            state = fetch->state;
-            fetch->state = BUSY;
-        }
-        mgds_engine_leave();
-        if (!fetch)
-            return any;
-        if (state == QUEUED)
-            begin(fetch, host);
-        else
-            end(fetch);
-        any = true;
-    }
+static struct fetch *take_quiet(void)
+{
+    struct fetch *fetch;
+
+    mgds_engine_enter();
+    look_at_orders();
+    fetch = find_quiet();
+    if (fetch)
+        fetch->state = BUSY;
+    mgds_engine_leave();
+    return fetch;
+}
+
+static void launch_all(bool host)
+{
+    struct fetch *fetch;
+
+    while ((fetch = take_due(host)) != NULL)
+        begin(fetch, host);
+}
+
+static void end_all(void)
+{
+    struct fetch *fetch;
+
+    while ((fetch = take_quiet()) != NULL)
+        end(fetch);
+}
+
+void mgds_fetches_late(void)
+{
+    launch_all(false);
+}
+
+static bool any_late(void)
+{
+    bool any;
+
+    mgds_engine_enter();
+    any = find_due(false) != NULL;
+    mgds_engine_leave();
     return any;
+}
+
+void mgds_fetches_run(void)
+{
+    if (__atomic_load_n(&count, __ATOMIC_RELAXED) == 0)
+        return;
+    launch_all(true);
+    end_all();
+}
+
+void mgds_fetches_chore(void)
+{
+    if (__atomic_load_n(&count, __ATOMIC_RELAXED) == 0)
+        return;
+    end_all();
+    if (any_late())
+        mgds_launcher_call(mgds_last_resort);
 }
 
 /* Kernels may still write to what they were given: that stays. */

@@ -4,29 +4,53 @@
  * or into pinned memory that stands for it.
  *
  *   QUEUED    under the engine's lock, when the message may be copied
- *   LAUNCHED  by a host call of the program's; by the wire's thread, between
- *             its rounds, if none comes by
- *   over      the kernel's flag was seen: the receive goes on
+ *   BUSY      a thread launches or ends it: a host call of the program's that
+ *             comes by; the launcher, a thread of its own (launcher.h), if none
+ *             does; the wire's thread, which only ends
+ *   LAUNCHED  until the kernel's flag is seen
  *
  * A kernel here never waits: its message is ready, or was taken by a stream
- * that is at it. Once queued, the operation's reference is the fetch's until it
- * is over.
+ * that is at it. Once queued, the operation's reference is the fetch's until
+ * what was launched is through.
+ *
+ * Launches do not come through while the program sits in certain calls of the
+ * driver, such as cuMemFree, until its streams have ended; and these may stand
+ * for the very message. So one that is not over after its grace is *ordered*
+ * (queue/order.h): the kernel that the receive's own stream stands in copies
+ * it, if there is one. The wire's thread orders, since that takes host words
+ * only; where an order is given the launcher waits a little longer.
+ *
+ *   none -> given   one at a time for a stream; the others stay in the list
+ *   given -> back   the receive is told to be over, whoever has copied: the
+ *                   kernel by order (its number in `served`), the one launched
+ *                   (its flag). A launch that is stuck in the driver comes to
+ *                   nothing later: until then the claim is not used again
+ *   given, failed   stands for ever, with the operation: a kernel may be at it
+ *
+ * So each message is copied once, and each order may come too late for ever:
+ * whoever finds it then finds its claim used.
  */
 #ifndef MGDS_DOMAIN_FETCH_H
 #define MGDS_DOMAIN_FETCH_H
-
-#include <stdbool.h>
 
 struct mgds_op;
 
 /* Under the engine's lock. */
 void mgds_fetch_add(struct mgds_op *op);
 
-/* Launches and ends what is due; without any lock. A CUDA call if there is
- * anything. host: in a call of the program's. True if something was done. */
-bool mgds_fetches_run(bool host);
+/* In a call of the program's, without any lock: launches and ends what is due.
+ * A CUDA call if there is anything. */
+void mgds_fetches_run(void);
 
-/* Those under way are given up. */
+/* For the wire's thread, without any lock: ends what is over, orders, and has
+ * what is late launched. No CUDA call. */
+void mgds_fetches_chore(void);
+
+/* Launches what is late: a CUDA call, by the launcher (launcher.h). */
+void mgds_fetches_late(void);
+
+/* Those under way are given up, but a launch is waited for: streams are let go
+ * before. */
 void mgds_fetches_fini(void);
 
 #endif

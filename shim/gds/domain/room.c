@@ -7,6 +7,7 @@
 #include "shim/base/alloc.h"
 #include "shim/base/clock.h"
 #include "shim/gds/domain/engine.h"
+#include "shim/gds/domain/launcher.h"
 
 /* How long host calls have before the thread does it, ns. */
 enum { GRACE_NS = 200000 };
@@ -40,11 +41,16 @@ void mgds_room_add(struct mgds_op *op)
 }
 
 /* Under the engine's lock. */
+static bool is_late(const struct room *room)
+{
+    return mgds_clock_ns() - room->since > GRACE_NS;
+}
+
 static struct room *take(bool host)
 {
     struct room *room = rooms;
 
-    if (!room || (!host && mgds_clock_ns() - room->since < GRACE_NS))
+    if (!room || (!host && !is_late(room)))
         return NULL;
     rooms = room->next;
     if (!rooms)
@@ -92,6 +98,19 @@ void mgds_rooms_run(bool host)
         serve(room);
         free(room);
     }
+}
+
+void mgds_rooms_chore(void)
+{
+    bool late;
+
+    if (__atomic_load_n(&count, __ATOMIC_RELAXED) == 0)
+        return;
+    mgds_engine_enter();
+    late = rooms && is_late(rooms);
+    mgds_engine_leave();
+    if (late)
+        mgds_launcher_call(mgds_last_resort);
 }
 
 void mgds_rooms_fini(void)

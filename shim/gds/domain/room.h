@@ -20,6 +20,9 @@ int mgds_room_make(struct mgds_op *op);
  * program's. */
 void mgds_rooms_run(bool host);
 
+/* For the wire's thread: has done what is late. */
+void mgds_rooms_chore(void);
+
 /* What was asked for is given up. */
 void mgds_rooms_fini(void);
 

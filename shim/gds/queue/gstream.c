@@ -14,6 +14,7 @@
 #include "shim/gds/cuda/stream.h"
 #include "shim/gds/queue/depot.h"
 #include "shim/gds/queue/gate.h"
+#include "shim/gds/queue/order.h"
 #include "shim/gds/queue/reach.h"
 #include "shim/gds/queue/steps.h"
 #include "shim/gds/stage/shell.h"
@@ -35,11 +36,12 @@ struct mgds_gstream {
     struct mgds_depot *depot;
     struct mgds_shared *own; /* GPU memory: a struct own; or NULL */
     unsigned blocks;         /* granted to kernels that wait; 0: one each */
-    uint64_t *line;          /* [0]: the abort word */
-    uint64_t beside;         /* atomic: devices of its sides, a bit each */
-    uint64_t gated;          /* atomic: those that the gate was told of */
-    uint64_t ticket;         /* atomic: the next to be given */
-    uint64_t fetched;        /* atomic: how often */
+    uint64_t *line;          /* a struct mgds_desk */
+    struct mgds_orders orders;
+    uint64_t beside;  /* atomic: devices of its sides, a bit each */
+    uint64_t gated;   /* atomic: those that the gate was told of */
+    uint64_t ticket;  /* atomic: the next to be given */
+    uint64_t fetched; /* atomic: how often */
     uint64_t claimed[MGDS_GSTREAM_CLAIMS / 64]; /* atomic: a bit each */
     unsigned refs;                              /* atomic */
     unsigned waits;                             /* atomic: put and not passed */
@@ -98,9 +100,12 @@ static int init(struct mgds_gstream *stream, void *native)
     rc = mgds_words_take(&stream->line, stream->depot->words);
     if (rc < 0)
         goto put_depot;
-    rc = mgds_lock_init(&stream->launch, MGDS_LOCK_LAUNCH);
+    rc = mgds_orders_init(&stream->orders, stream->depot->words, stream->line);
     if (rc < 0)
         goto give_line;
+    rc = mgds_lock_init(&stream->launch, MGDS_LOCK_LAUNCH);
+    if (rc < 0)
+        goto fini_orders;
     rc = -pthread_cond_init(&stream->turned, NULL);
     if (rc < 0)
         goto fini_lock;
@@ -111,6 +116,8 @@ static int init(struct mgds_gstream *stream, void *native)
     return 0;
 fini_lock:
     mgds_lock_fini(&stream->launch);
+fini_orders:
+    mgds_orders_fini(&stream->orders, stream->depot->words);
 give_line:
     mgds_words_give(stream->depot->words, stream->line);
 put_depot:
@@ -170,6 +177,7 @@ void mgds_gstream_release(struct mgds_gstream *stream)
     end_sides(stream->sides);
     pthread_cond_destroy(&stream->turned);
     mgds_lock_fini(&stream->launch);
+    mgds_orders_fini(&stream->orders, stream->depot->words);
     mgds_words_give(stream->depot->words, stream->line);
     mgds_depot_put(stream->depot);
     free(stream);
@@ -533,6 +541,27 @@ int mgds_gstream_fetch(struct mgds_gstream *stream,
     rc = mgds_steps_fetch(&to, take, &told);
     mgds_context_leave();
     return rc;
+}
+
+/* Where nothing waits, or by the CPU's words alone, nobody would look. */
+uint64_t mgds_gstream_order(struct mgds_gstream *stream,
+                            const struct mgds_step *take)
+{
+    if (!take->claim || !take->source || take->record ||
+        !mgds_gstream_has_kernels(stream) ||
+        __atomic_load_n(&stream->waits, __ATOMIC_RELAXED) == 0)
+        return 0;
+    return mgds_orders_give(&stream->orders, take);
+}
+
+void mgds_gstream_order_back(struct mgds_gstream *stream)
+{
+    mgds_orders_take_back(&stream->orders);
+}
+
+bool mgds_gstream_served(const struct mgds_gstream *stream, uint64_t order)
+{
+    return mgds_orders_served(&stream->orders, order);
 }
 
 void mgds_gstream_abort(struct mgds_gstream *stream)

@@ -25,6 +25,8 @@
  * a receive  TAKE, FLAG. Where the receiver's stream does not come to the TAKE,
  * its CPU has the same launched beside it (mgds_gstream_fetch): which of them
  * copies the two settle by a claim, words of the GPU's memory that both name.
+ * Where no launch comes through, the kernel that the stream stands in does it
+ * (mgds_gstream_order; order.h).
  *
  * Order. Who calls in MPI order takes a ticket at that moment, under the lock
  * that makes the order (COMM; several communicators may share a stream), and
@@ -52,6 +54,8 @@
  *              WAIT, UNPACK: the CPU; a count before the   the stream
  *              word that is waited for (release)
  *   abort      mgds_gstream_abort, from 0 to 1             wait kernels
+ *   orders     mgds_gstream_order, _order_back: one        wait kernels
+ *              caller at a time
  *
  * Life. Objects are counted. The native handle is given to the driver by
  * create, capturing and put only, which happen in calls that the program makes
@@ -205,8 +209,8 @@ int mgds_gstream_tell(struct mgds_gstream *stream, uint64_t *to, uint64_t *done,
 
 /* A claim for TAKEs and fetches of one message, on this stream; NULL: all are
  * taken, or there is no memory for them: then only the stream's own TAKE may
- * take it. It is given back when all that named it are through, and its last
- * generation is not used again. Any thread and any locks held; no driver
+ * take it. It is given back when all that named it are through but orders,
+ * and later generations are larger. Any thread and any locks held; no driver
  * call. */
 struct mgds_claim *mgds_gstream_claim(struct mgds_gstream *stream);
 void mgds_gstream_unclaim(struct mgds_gstream *stream,
@@ -226,6 +230,20 @@ enum { MGDS_GSTREAM_CLAIMS = 256 };
 int mgds_gstream_fetch(struct mgds_gstream *stream,
                        const struct mgds_step *take, uint64_t *flag,
                        uint64_t value);
+
+/* Has a kernel that stands on the stream of the program copy the message, if
+ * one does or comes to: host words alone, no driver call. take as in
+ * mgds_gstream_fetch, with a claim, into memory that the stream's kernels
+ * reach; a fetch of the same may be launched, too. The number of the order, or
+ * 0: none is given, since no wait stands, or another order does. What it names
+ * stays as it is until the message was copied, by whomever; then the order is
+ * taken back. One thread at a time calls the two. */
+uint64_t mgds_gstream_order(struct mgds_gstream *stream,
+                            const struct mgds_step *take);
+void mgds_gstream_order_back(struct mgds_gstream *stream);
+
+/* Was it copied for that order? Then the data is there, for the CPU, too. */
+bool mgds_gstream_served(const struct mgds_gstream *stream, uint64_t order);
 
 /* Lets the waits of this stream pass that are kernels; those that are memory
  * operations pass by their words, so words are set first. Any thread. */

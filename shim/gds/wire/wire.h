@@ -126,8 +126,8 @@ typedef int mgds_wire_poll(void *arg);
 int mgds_wire_poller(mgds_wire_poll *poll, void *arg);
 void mgds_wire_poller_end(mgds_wire_poll *poll, void *arg);
 
-/* Called by our thread between its rounds, without any lock: the one thing here
- * that may call CUDA. Set before the first open. */
+/* Called by our thread between its rounds, without any lock: for what takes
+ * long, but not CUDA. Set before the first open. */
 void mgds_wire_chore(void (*chore)(void));
 
 /* One round in the calling thread, unless another is in one: for those who

@@ -171,7 +171,7 @@ static void kernel_gives_up_when_told(void)
 {
     CUfunction flag = warm_flag();
     CUstream s = mgds_free_stream();
-    _Atomic uint64_t *abort = mgds_pinned(8);
+    _Atomic uint64_t *abort = mgds_pinned(sizeof(struct mgds_desk));
     CUdeviceptr words = mgds_zeroed(16);
     struct mgds_flag_args args = {.wait = words,
                                   .wait_value = 1,
