@@ -183,18 +183,20 @@ MGDS_STATIC_ASSERT(sizeof(struct mgds_claim) == 16, "two words");
  * it read there it has read.
  *
  * If `claim`, a struct mgds_claim, is not 0, others may copy the same message
- * with the same generation `gen`: the first to come when it is there does.
- * Whoever is not the first waits until the data is visible to it, and leaves
- * `done` alone. Who has copied is looked up before the unit, which may be
- * another message's by then; but a record is waited for in any case. */
+ * with the same generation `gen`: the first to come does, even if it is not
+ * there yet. Whoever is not the first waits until the data is visible to it,
+ * and leaves `done` alone; nor does it look at the unit, which may be another
+ * message's by then. But a record is waited for in any case. */
 struct mgds_pull_args {
     struct mgds_take_args take;
     uint64_t source;
     uint64_t done;
     uint64_t claim;
     uint64_t gen;
+    uint64_t joins; /* not 0: ahead in the stream is such a launch, with whose
+                       memory this one has nothing to do: they may overlap */
 };
-MGDS_STATIC_ASSERT(sizeof(struct mgds_pull_args) == 136, "seventeen words");
+MGDS_STATIC_ASSERT(sizeof(struct mgds_pull_args) == 144, "eighteen words");
 
 /* mgds_post_kernel: one thread. *ready = serial, the word of a unit: what the
  * stream did before is there for who acquires it. Then *flag = value, if flag

@@ -2,11 +2,14 @@
  * and, since a record may tell of any, all others; mgds_pull_args says what it
  * promises.
  *
- * One thread of the launch looks at the unit, claims, and tells the others
- * (cell->found): who copies is the same for all of them. When it has claimed
- * the launch waits for nobody any more, whether or not all its blocks have
- * found room by then.
- */
+ * One thread of the launch claims, and tells the others (cell->found): who
+ * copies is the same for all of them.
+ *
+ * A launch that joins the one ahead of it copies beside that one, so that a row
+ * of messages is not slower than one. The two have in common: cell->found,
+ * which all blocks ahead have read when this launch begins, since they let it
+ * begin behind that; and the ticket, that is drawn behind the wait for the one
+ * ahead. */
 #ifndef MGDS_DEVICE_KERNELS_PULL_H
 #define MGDS_DEVICE_KERNELS_PULL_H
 
@@ -71,25 +74,22 @@ MGDS_FN struct mgds_claim *mgds_pull_claim(const struct mgds_pull_args *a)
     return (struct mgds_claim *)(uintptr_t)a->claim;
 }
 
-/* Until the bytes are there, or somebody copies them. */
+/* Until the bytes are there; false if it was told to give up. Each block waits
+ * and acquires for itself: that takes less time than to be told. Nobody uses
+ * the unit for another message before this one is done. */
 MGDS_FN int mgds_pull_await(const struct mgds_self *self,
                             const struct mgds_pull_args *a,
                             const struct mgds_take_source *at)
 {
     const struct mgds_unit *unit =
         (const struct mgds_unit *)(uintptr_t)at->from;
-    const struct mgds_claim *claim = mgds_pull_claim(a);
     uint32_t polls = 0;
 
-    for (;;) {
-        uint64_t owner = claim ? mgds_load_relaxed64(&claim->owner) : 0;
-
-        if (mgds_load_relaxed64(&unit->word) == at->serial ||
-            (claim && owner == a->gen))
-            return 1;
+    while (mgds_load_relaxed64(&unit->word) != at->serial)
         if (!mgds_take_stands(self, a->take.abort, polls++))
             return 0;
-    }
+    mgds_load_acquire64(&unit->word);
+    return 1;
 }
 
 /* What another launch copies is this one's, too, when it is through. */
@@ -106,18 +106,17 @@ MGDS_FN void mgds_pull_follow(const struct mgds_self *self,
     mgds_load_acquire64(over);
 }
 
-/* NONE afterwards: there is nothing for this launch to copy. The exchange says
- * only who was first, so it has no order: the bytes come with the unit, and
- * what was copied with `over`. */
+/* Claimed before the message is there: a launch that stands takes it as soon
+ * as it comes, so nobody else has to. NONE afterwards: there is nothing for
+ * this launch to copy. The exchange says only who was first, so it has no
+ * order: the bytes come with the unit, and what was copied with `over`. */
 MGDS_FN void mgds_pull_settle(const struct mgds_self *self,
                               const struct mgds_pull_args *a,
                               struct mgds_take_source *at)
 {
     struct mgds_claim *claim = mgds_pull_claim(a);
 
-    if (!mgds_pull_await(self, a, at)) {
-        at->serial = MGDS_TAKE_NONE;
-    } else if (claim && mgds_exchange_gpu64(&claim->owner, a->gen) == a->gen) {
+    if (claim && mgds_exchange_gpu64(&claim->owner, a->gen) == a->gen) {
         at->serial = MGDS_TAKE_NONE;
         mgds_pull_follow(self, a);
     }
@@ -164,18 +163,6 @@ MGDS_FN int mgds_pull_leads(const struct mgds_self *self,
 #endif
 }
 
-/* Each block acquires the bytes for itself: nobody uses the unit for another
- * message before this one is done. */
-MGDS_FN void mgds_pull_acquire(const struct mgds_self *self,
-                               const struct mgds_take_source *at)
-{
-    const struct mgds_unit *unit =
-        (const struct mgds_unit *)(uintptr_t)at->from;
-
-    while (mgds_load_acquire64(&unit->word) != at->serial)
-        mgds_self_pause(self);
-}
-
 MGDS_FN struct mgds_pull_found mgds_pull_seek(const struct mgds_self *self,
                                               const struct mgds_pull_args *a,
                                               struct mgds_pull_found found)
@@ -189,8 +176,8 @@ MGDS_FN struct mgds_pull_found mgds_pull_seek(const struct mgds_self *self,
     } else {
         found = mgds_pull_hear(self, a);
     }
-    if (mgds_pull_is_mine(&found))
-        mgds_pull_acquire(self, &found.at);
+    if (mgds_pull_is_mine(&found) && !mgds_pull_await(self, a, &found.at))
+        found.at.serial = MGDS_TAKE_NONE;
     return found;
 }
 
@@ -205,7 +192,8 @@ MGDS_FN struct mgds_pull_found mgds_pull_look(const struct mgds_self *self,
 
     if (self->thread == 0 && mgds_pull_leads(self, a))
         found = mgds_pull_glance(a);
-    mgds_grid_wait();
+    if (!a->joins)
+        mgds_grid_wait();
     if (self->thread == 0)
         all = mgds_pull_seek(self, a, found);
     mgds_block_sync(self);
@@ -260,6 +248,8 @@ MGDS_FN void mgds_pull_kernel_body(const struct mgds_self *self,
     else
         mgds_take_what(self, &a->take, &found.at);
     mgds_grid_ready();
+    if (a->joins)
+        mgds_grid_wait();
     if (!mgds_ring_is_last(self, cell))
         return;
     if (mgds_pull_is_mine(&found))

@@ -120,6 +120,7 @@ struct mgds_step {
      * are as mapped here, and stay so until the stream is through. */
     struct mgds_claim *claim; /* of mgds_gstream_claim, or NULL */
     uint64_t gen;             /* with claim */
+    bool joins;               /* out: the step ahead is such a TAKE, too */
     uint64_t source;          /* 0, or where the sender's bytes are */
     uint64_t done;            /* with source: 0, or a word of the sender's */
 };

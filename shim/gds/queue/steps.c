@@ -273,7 +273,8 @@ static int launch_pull(const struct mgds_steps_to *to,
                                         .source = step->source,
                                         .done = step->done,
                                         .claim = (uintptr_t)step->claim,
-                                        .gen = step->gen};
+                                        .gen = step->gen,
+                                        .joins = step->joins};
     const struct shape most = {to->longs, PULL_THREADS};
     struct shape shape = shape_of(take->bytes, most, PULL_EACH);
 
@@ -382,7 +383,11 @@ int mgds_steps_queue(const struct mgds_steps_to *to, struct mgds_step *steps,
     unsigned done;
 
     for (unsigned i = 0; i < count; i += done) {
-        int rc = queue_some(to, steps + i, count - i, &done);
+        int rc;
+
+        steps[i].joins =
+            i > 0 && steps[i - 1].put && mgds_steps_is_long(&steps[i - 1]);
+        rc = queue_some(to, steps + i, count - i, &done);
 
         if (rc < 0 && first == 0)
             first = rc;
