@@ -136,6 +136,7 @@ static int wait_any(struct mgds_wave *wave, mgds_word index)
 
     while (rc == MPI_SUCCESS && !flag) {
         mgds_wave_step(wave);
+        mgds_greq_watch();
         rc = (int)MGDS_NEXT(Testany, 5)(
             (mgds_word)wave->count, (mgds_word)wave->requests, index,
             (mgds_word)&flag, (mgds_word)wave->statuses);
@@ -211,6 +212,7 @@ static int wait_some(struct mgds_wave *wave, mgds_word outcount,
     *(int *)outcount = 0;
     while (rc == MPI_SUCCESS && *(int *)outcount == 0) {
         mgds_wave_step(wave);
+        mgds_greq_watch();
         rc = (int)MGDS_NEXT(Testsome, 5)((mgds_word)wave->count,
                                          (mgds_word)wave->requests, outcount,
                                          indices, (mgds_word)wave->statuses);

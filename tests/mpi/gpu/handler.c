@@ -185,6 +185,34 @@ static void other_of_the_array(char *in, int way, enum deed deed, int victim)
     expect_data(in, sends);
 }
 
+/* A persistent receive apart from the call: the handler has its bytes. */
+static void apart_from_the_call(char *in, int way, enum deed deed)
+{
+    MPI_Request requests[COUNT], sends[COUNT], apart, send;
+    static char out[BYTES];
+
+    for (int k = 0; k < BYTES; k++)
+        out[k] = (char)(3 + k * 7);
+    gpu_fill(in, (size_t)(COUNT + 1) * BYTES, -1);
+    MPI_Recv_init(in + (size_t)APART * BYTES, BYTES, MPI_BYTE, 0, TAG + APART,
+                  comm, &apart);
+    for (int turn = 0; turn < 2; turn++) {
+        MPI_Start(&apart);
+        for (int i = 0; i < COUNT; i++)
+            MPI_Irecv(in + (size_t)i * BYTES, i == WRONG ? BYTES / 2 : BYTES,
+                      MPI_BYTE, 0, TAG + i, comm, &requests[i]);
+        plan_it(&apart, deed);
+        MPI_Isend(out, BYTES, MPI_BYTE, 0, TAG + APART, comm, &send);
+        send_all(sends);
+        CHECK(ways[way](requests) != MPI_SUCCESS && plan.told >= 1);
+        CHECK(gpu_holds(in + (size_t)APART * BYTES, 0, BYTES, 3));
+        MPI_Wait(&send, MPI_STATUS_IGNORE);
+        expect_data(in, sends);
+        gpu_fill(in, (size_t)(COUNT + 1) * BYTES, -1);
+    }
+    MPI_Request_free(&apart);
+}
+
 /* Errors of ours, of a buffer that is gone. The victim is a persistent receive
  * of the same call, whose bytes are up by then, or one apart from it. */
 static void persistent(char *in, int way, enum deed deed, int victim)
@@ -273,6 +301,10 @@ int main(int argc, char **argv)
                 other_of_the_array(in, way, deed, victim);
             freed_buffer(in, deed, victim);
         }
+    for (int way = 0; way < WAYS; way++) {
+        apart_from_the_call(in, way, WAITS);
+        apart_from_the_call(in, way, TESTS);
+    }
     for (int way = 0; way < 2; way++)
         for (int victim = 0; victim <= COUNT; victim++)
             if (victim != WRONG)
