@@ -7,7 +7,14 @@
 
 #include "tests/mpi/gpu/gpu_case.h"
 
-enum { BYTES = 3000, COUNT = 5, WRONG = 2, TAG = 7, APART = COUNT };
+enum {
+    BYTES = 3000,
+    COUNT = 5,
+    WRONG = 2,
+    TAG = 7,
+    APART = COUNT,
+    LAST = COUNT - 1
+};
 
 /* What the handler does, once, to which request. */
 enum deed { WAITS, TESTS, FREES, DEEDS };
@@ -185,6 +192,53 @@ static void other_of_the_array(char *in, int way, enum deed deed, int victim)
     expect_data(in, sends);
 }
 
+/* Sends and persistent receives beside the one that is too short; the last one
+ * is not started. */
+static void other_kinds(char *in, int way, enum deed deed, int victim)
+{
+    static char host[COUNT][BYTES], out[BYTES];
+    MPI_Request requests[COUNT], others[COUNT];
+    char *sent = gpu_new(BYTES, 3);
+
+    for (int k = 0; k < BYTES; k++)
+        out[k] = (char)(3 + k * 7);
+    memset(host, 0, sizeof(host));
+    gpu_fill(in, (size_t)COUNT * BYTES, -1);
+    for (int i = 0; i < COUNT; i++) {
+        char *at = in + (size_t)i * BYTES;
+
+        if (i % 2)
+            MPI_Irecv(host[i], BYTES, MPI_BYTE, 0, TAG + i, comm, &others[i]);
+        if (i % 2)
+            MPI_Isend(sent, BYTES, MPI_BYTE, 0, TAG + i, comm, &requests[i]);
+        else if (i == WRONG)
+            MPI_Irecv(at, BYTES / 2, MPI_BYTE, 0, TAG + i, comm, &requests[i]);
+        else
+            MPI_Recv_init(at, BYTES, MPI_BYTE, 0, TAG + i, comm, &requests[i]);
+        if (i % 2 == 0 && i != WRONG && i != LAST)
+            MPI_Start(&requests[i]);
+    }
+    plan_it(&requests[victim], deed);
+    for (int i = 0; i < LAST; i += 2)
+        MPI_Isend(out, BYTES, MPI_BYTE, 0, TAG + i, comm, &others[i]);
+    CHECK(ways[way](requests) != MPI_SUCCESS && plan.told >= 1);
+    CHECK((requests[victim] == MPI_REQUEST_NULL) ==
+          (victim % 2 || deed == FREES));
+    plan.victim = NULL;
+    MPI_Waitall(LAST, others, gpu_ignored());
+    for (int i = 0; i < COUNT; i++) {
+        if (i == LAST)
+            CHECK(gpu_holds(in + (size_t)i * BYTES, 0, BYTES, -1));
+        else if (i % 2)
+            CHECK(memcmp(host[i], out, BYTES) == 0);
+        else if (i != WRONG && (i != victim || deed != FREES))
+            CHECK(gpu_holds(in + (size_t)i * BYTES, 0, BYTES, 3));
+        if (requests[i] != MPI_REQUEST_NULL)
+            MPI_Request_free(&requests[i]);
+    }
+    gpu_delete(sent);
+}
+
 /* A persistent receive apart from the call: the handler has its bytes. */
 static void apart_from_the_call(char *in, int way, enum deed deed)
 {
@@ -297,8 +351,10 @@ int main(int argc, char **argv)
     in = gpu_new((size_t)(COUNT + 1) * BYTES, -1);
     for (enum deed deed = 0; deed < DEEDS; deed++)
         for (int victim = 0; victim < COUNT; victim++) {
-            for (int way = 0; way < WAYS && victim != WRONG; way++)
+            for (int way = 0; way < WAYS && victim != WRONG; way++) {
                 other_of_the_array(in, way, deed, victim);
+                other_kinds(in, way, deed, victim);
+            }
             freed_buffer(in, deed, victim);
         }
     for (int way = 0; way < WAYS; way++) {
