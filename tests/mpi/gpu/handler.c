@@ -192,50 +192,59 @@ static void other_of_the_array(char *in, int way, enum deed deed, int victim)
     expect_data(in, sends);
 }
 
-/* Sends and persistent receives beside the one that is too short; the last one
- * is not started. */
+/* A send out of GPU memory, or a receive, persistent but for the wrong one; the
+ * last one is not started. */
+static void make_kind(int i, char *sent, char *at, MPI_Request *request)
+{
+    if (i % 2)
+        MPI_Isend(sent, BYTES, MPI_BYTE, 0, TAG + i, comm, request);
+    else if (i == WRONG)
+        MPI_Irecv(at, BYTES / 2, MPI_BYTE, 0, TAG + i, comm, request);
+    else
+        MPI_Recv_init(at, BYTES, MPI_BYTE, 0, TAG + i, comm, request);
+    if (i % 2 == 0 && i != WRONG && i != LAST)
+        MPI_Start(request);
+}
+
+static char kinds_host[COUNT][BYTES], kinds_out[BYTES];
+
+static void expect_kinds(char *in, int freed)
+{
+    for (int i = 0; i < COUNT; i++) {
+        if (i == LAST)
+            CHECK(gpu_holds(in + (size_t)i * BYTES, 0, BYTES, -1));
+        else if (i % 2)
+            CHECK(memcmp(kinds_host[i], kinds_out, BYTES) == 0);
+        else if (i != WRONG && i != freed)
+            CHECK(gpu_holds(in + (size_t)i * BYTES, 0, BYTES, 3));
+    }
+}
+
 static void other_kinds(char *in, int way, enum deed deed, int victim)
 {
-    static char host[COUNT][BYTES], out[BYTES];
     MPI_Request requests[COUNT], others[COUNT];
     char *sent = gpu_new(BYTES, 3);
 
     for (int k = 0; k < BYTES; k++)
-        out[k] = (char)(3 + k * 7);
-    memset(host, 0, sizeof(host));
+        kinds_out[k] = (char)(3 + k * 7);
+    memset(kinds_host, 0, sizeof(kinds_host));
     gpu_fill(in, (size_t)COUNT * BYTES, -1);
-    for (int i = 0; i < COUNT; i++) {
-        char *at = in + (size_t)i * BYTES;
-
-        if (i % 2)
-            MPI_Irecv(host[i], BYTES, MPI_BYTE, 0, TAG + i, comm, &others[i]);
-        if (i % 2)
-            MPI_Isend(sent, BYTES, MPI_BYTE, 0, TAG + i, comm, &requests[i]);
-        else if (i == WRONG)
-            MPI_Irecv(at, BYTES / 2, MPI_BYTE, 0, TAG + i, comm, &requests[i]);
-        else
-            MPI_Recv_init(at, BYTES, MPI_BYTE, 0, TAG + i, comm, &requests[i]);
-        if (i % 2 == 0 && i != WRONG && i != LAST)
-            MPI_Start(&requests[i]);
-    }
+    for (int i = 1; i < COUNT; i += 2)
+        MPI_Irecv(kinds_host[i], BYTES, MPI_BYTE, 0, TAG + i, comm, &others[i]);
+    for (int i = 0; i < COUNT; i++)
+        make_kind(i, sent, in + (size_t)i * BYTES, &requests[i]);
     plan_it(&requests[victim], deed);
     for (int i = 0; i < LAST; i += 2)
-        MPI_Isend(out, BYTES, MPI_BYTE, 0, TAG + i, comm, &others[i]);
+        MPI_Isend(kinds_out, BYTES, MPI_BYTE, 0, TAG + i, comm, &others[i]);
     CHECK(ways[way](requests) != MPI_SUCCESS && plan.told >= 1);
     CHECK((requests[victim] == MPI_REQUEST_NULL) ==
           (victim % 2 || deed == FREES));
     plan.victim = NULL;
     MPI_Waitall(LAST, others, gpu_ignored());
-    for (int i = 0; i < COUNT; i++) {
-        if (i == LAST)
-            CHECK(gpu_holds(in + (size_t)i * BYTES, 0, BYTES, -1));
-        else if (i % 2)
-            CHECK(memcmp(host[i], out, BYTES) == 0);
-        else if (i != WRONG && (i != victim || deed != FREES))
-            CHECK(gpu_holds(in + (size_t)i * BYTES, 0, BYTES, 3));
+    expect_kinds(in, deed == FREES ? victim : COUNT);
+    for (int i = 0; i < COUNT; i++)
         if (requests[i] != MPI_REQUEST_NULL)
             MPI_Request_free(&requests[i]);
-    }
     gpu_delete(sent);
 }
 
