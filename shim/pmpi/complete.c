@@ -24,6 +24,13 @@ static mgds_word no_memory(int rc)
     return (mgds_word)mgds_mpi_error(MPI_COMM_SELF, rc);
 }
 
+/* Nothing to do with us, or refused by the MPI below: what a completion call
+ * fills may be ignored, but never NULL. */
+static bool passes(mgds_word filled, mgds_word too, mgds_word statuses)
+{
+    return !mgds_staged_any() || !filled || !too || !statuses;
+}
+
 /* MPI_ERR_IN_STATUS tells, by request, what was completed; other errors tell
  * nothing. */
 static bool tells(int rc)
@@ -46,7 +53,7 @@ mgds_word mgds_own_Wait(mgds_word request, mgds_word status)
     struct mgds_wave wave;
     int rc;
 
-    if (!mgds_staged_any())
+    if (passes(request, request, status))
         return MGDS_FORWARD(2)(request, status);
     rc = mgds_wave_init(&wave, (MPI_Request *)request, 1, (MPI_Status *)status);
     if (rc <= 0)
@@ -62,7 +69,7 @@ mgds_word mgds_own_Test(mgds_word request, mgds_word flag, mgds_word status)
     struct mgds_wave wave;
     int rc;
 
-    if (!mgds_staged_any())
+    if (passes(request, flag, status))
         return MGDS_FORWARD(3)(request, flag, status);
     rc = mgds_wave_init(&wave, (MPI_Request *)request, 1, (MPI_Status *)status);
     if (rc <= 0)
@@ -81,7 +88,7 @@ mgds_word mgds_own_Waitall(mgds_word count, mgds_word requests,
     struct mgds_wave wave;
     int rc;
 
-    if (!mgds_staged_any())
+    if (passes(requests, requests, statuses))
         return MGDS_FORWARD(3)(count, requests, statuses);
     rc = mgds_wave_init(&wave, (MPI_Request *)requests, (int)count,
                         (MPI_Status *)statuses);
@@ -103,7 +110,7 @@ mgds_word mgds_own_Testall(mgds_word count, mgds_word requests, mgds_word flag,
     struct mgds_wave wave;
     int completed, rc;
 
-    if (!mgds_staged_any())
+    if (passes(requests, flag, statuses))
         return MGDS_FORWARD(4)(count, requests, flag, statuses);
     rc = mgds_wave_init(&wave, (MPI_Request *)requests, (int)count,
                         (MPI_Status *)statuses);
@@ -129,6 +136,7 @@ static int wait_any(struct mgds_wave *wave, mgds_word index)
 
     while (rc == MPI_SUCCESS && !flag) {
         mgds_wave_step(wave);
+        mgds_greq_watch();
         rc = (int)MGDS_NEXT(Testany, 5)(
             (mgds_word)wave->count, (mgds_word)wave->requests, index,
             (mgds_word)&flag, (mgds_word)wave->statuses);
@@ -149,7 +157,7 @@ mgds_word mgds_own_Waitany(mgds_word count, mgds_word requests, mgds_word index,
     struct mgds_wave wave;
     int rc;
 
-    if (!mgds_staged_any())
+    if (passes(index, index, status))
         return MGDS_FORWARD(4)(count, requests, index, status);
     rc = mgds_wave_init(&wave, (MPI_Request *)requests, (int)count,
                         (MPI_Status *)status);
@@ -157,6 +165,7 @@ mgds_word mgds_own_Waitany(mgds_word count, mgds_word requests, mgds_word index,
         return no_memory(rc);
     if (rc == 0)
         return MGDS_FORWARD(4)(count, requests, index, status);
+    *(int *)index = MPI_UNDEFINED; /* errors need not say */
     mgds_greq_watch();
     if (wave.greqs > 0)
         rc = wait_any(&wave, index);
@@ -173,7 +182,7 @@ mgds_word mgds_own_Testany(mgds_word count, mgds_word requests, mgds_word index,
     struct mgds_wave wave;
     int rc;
 
-    if (!mgds_staged_any())
+    if (passes(index, flag, status))
         return MGDS_FORWARD(5)(count, requests, index, flag, status);
     rc = mgds_wave_init(&wave, (MPI_Request *)requests, (int)count,
                         (MPI_Status *)status);
@@ -181,6 +190,7 @@ mgds_word mgds_own_Testany(mgds_word count, mgds_word requests, mgds_word index,
         return no_memory(rc);
     if (rc == 0)
         return MGDS_FORWARD(5)(count, requests, index, flag, status);
+    *(int *)index = MPI_UNDEFINED; /* errors need not say */
     mgds_wave_step(&wave);
     mgds_greq_watch();
     rc = (int)MGDS_FORWARD(5)(count, requests, index, flag,
@@ -202,6 +212,7 @@ static int wait_some(struct mgds_wave *wave, mgds_word outcount,
     *(int *)outcount = 0;
     while (rc == MPI_SUCCESS && *(int *)outcount == 0) {
         mgds_wave_step(wave);
+        mgds_greq_watch();
         rc = (int)MGDS_NEXT(Testsome, 5)((mgds_word)wave->count,
                                          (mgds_word)wave->requests, outcount,
                                          indices, (mgds_word)wave->statuses);
@@ -239,14 +250,14 @@ static mgds_word some(mgds_word count, mgds_word requests, mgds_word outcount,
 
 mgds_word mgds_own_Waitsome(MGDS_PARAMS_5)
 {
-    if (!mgds_staged_any())
+    if (passes(c, d, e))
         return MGDS_FORWARD(5)(MGDS_ARGS_5);
     return some(MGDS_ARGS_5, true);
 }
 
 mgds_word mgds_own_Testsome(MGDS_PARAMS_5)
 {
-    if (!mgds_staged_any())
+    if (passes(c, d, e))
         return MGDS_FORWARD(5)(MGDS_ARGS_5);
     return some(MGDS_ARGS_5, false);
 }

@@ -53,8 +53,8 @@ static int check_gpu(const struct mgds_scomm *scomm)
     struct mgds_gstream *gpu = mgds_scomm_gpu(scomm);
 
     if (!gpu)
-        return no_stream(scomm->handle);
-    return check_capture(gpu, scomm->handle);
+        return no_stream(mgds_scomm_teller(scomm));
+    return check_capture(gpu, mgds_scomm_teller(scomm));
 }
 
 /* Finds the communicator, whose reference the caller has from then on, and
@@ -102,7 +102,7 @@ static int run(const struct mgds_stream_call *call, MPI_Status *status)
 {
     struct mgds_op_sink sink = sink_of(status, false);
 
-    return mgds_mpi_error(call->scomm->handle,
+    return mgds_mpi_error(mgds_scomm_teller(call->scomm),
                           mgds_stream_call_run(call, &sink));
 }
 

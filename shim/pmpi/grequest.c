@@ -15,6 +15,7 @@
 #include "shim/gds/stage/round.h"
 #include "shim/pmpi/below.h"
 #include "shim/pmpi/errmap.h"
+#include "shim/pmpi/frame.h"
 #include "shim/pmpi/greq.h"
 #include "shim/pmpi/next.h"
 
@@ -22,10 +23,11 @@
  * them: to wait for more would leave it idle. */
 #define TOGETHER_BYTES ((size_t)1 << 20)
 
-static _Thread_local struct {
+struct watch {
     bool watching;
     struct mgds_greq *consumed;
-} watch;
+};
+static _Thread_local struct watch watch;
 
 /* Tells threads apart: the address of something each has its own of. */
 static const void *self(void)
@@ -89,6 +91,22 @@ static void step_own(struct mgds_greq *greq)
     greq->phase = MGDS_GREQ_DONE;
 }
 
+/* MPI may call the program's error handler from there, and nothing else that
+ * calls MPI: what that calls is the program's own. */
+static int test_below(struct mgds_greq *greq, int *flag)
+{
+    struct mgds_inside inside = mgds_frame_step_out();
+    struct watch kept = watch;
+    int rc;
+
+    watch = (struct watch){false, NULL};
+    rc = (int)MGDS_NEXT(Test, 3)((mgds_word)&greq->below, (mgds_word)flag,
+                                 (mgds_word)&greq->status);
+    watch = kept;
+    mgds_frame_step_in(&inside);
+    return rc;
+}
+
 static void step_below(struct mgds_greq *greq)
 {
     int flag = 0;
@@ -98,8 +116,7 @@ static void step_below(struct mgds_greq *greq)
         return;
     }
     cancel_below(greq);
-    greq->error = (int)MGDS_NEXT(Test, 3)(
-        (mgds_word)&greq->below, (mgds_word)&flag, (mgds_word)&greq->status);
+    greq->error = test_below(greq, &flag);
     if (flag || greq->error != MPI_SUCCESS)
         greq->phase = MGDS_GREQ_LANDED;
 }

@@ -70,7 +70,7 @@ static int check_type(const struct mgds_stream_call *call)
         return MPI_SUCCESS;
     return (int)MGDS_NEXT(Send, 6)(
         (mgds_word)&untouched, 1, (mgds_word)call->type,
-        (mgds_word)MPI_PROC_NULL, 0, (mgds_word)call->scomm->handle);
+        (mgds_word)MPI_PROC_NULL, 0, (mgds_word)mgds_scomm_teller(call->scomm));
 }
 
 /* NULL is an address only for datatypes of absolute ones. */
@@ -90,7 +90,7 @@ static int check_buffer(const struct mgds_stream_call *call)
 
 static int check_elements(const struct mgds_stream_call *call)
 {
-    MPI_Comm comm = call->scomm->handle;
+    MPI_Comm comm = mgds_scomm_teller(call->scomm);
     int rc;
 
     if (call->count < 0)
@@ -103,7 +103,7 @@ static int check_elements(const struct mgds_stream_call *call)
 
 int mgds_stream_call_check(const struct mgds_stream_call *call)
 {
-    MPI_Comm comm = call->scomm->handle;
+    MPI_Comm comm = mgds_scomm_teller(call->scomm);
     int rc = check_elements(call);
 
     if (rc == MPI_SUCCESS)
@@ -172,6 +172,15 @@ int mgds_stream_call_run(const struct mgds_stream_call *call,
     return rc;
 }
 
+/* The communicator of a message that was probed may be freed. */
+static void progress(const struct mgds_scomm *scomm)
+{
+    if (mgds_scomm_teller(scomm) == scomm->handle)
+        mgds_below_progress_on(scomm->handle);
+    else
+        mgds_below_progress();
+}
+
 int mgds_stream_call_wait(const struct mgds_stream_call *call,
                           struct mgds_op *op, MPI_Status *status)
 {
@@ -180,7 +189,7 @@ int mgds_stream_call_wait(const struct mgds_stream_call *call,
     int rc;
 
     for (unsigned n = 0; (rc = mgds_op_test(op)) == 0; n++) {
-        mgds_below_progress_on(call->scomm->handle);
+        progress(call->scomm);
         if (n > SPINS)
             sched_yield();
     }

@@ -243,36 +243,31 @@ static int refuse_inter(struct mgds_scomm *scomm)
                           MPI_ERR_UNSUPPORTED_OPERATION);
 }
 
-static int idup(struct mgds_scomm *scomm, const struct idup_words *words)
+static mgds_word idup(const struct idup_words *words)
 {
-    if (!words->newcomm || !words->request)
-        return dup_below(words, (MPI_Request *)words->request);
+    struct mgds_scomm *scomm = mgds_scomm_of(words->comm);
+    int rc;
+
+    if (!scomm || !words->newcomm || !words->request) {
+        mgds_scomm_put(scomm);
+        return (mgds_word)dup_below(words, (MPI_Request *)words->request);
+    }
     mgds_staged_orphans_poll();
-    return scomm->roll->inter ? refuse_inter(scomm) : start(scomm, words);
+    rc = scomm->roll->inter ? refuse_inter(scomm) : start(scomm, words);
+    mgds_scomm_put(scomm);
+    return (mgds_word)rc;
 }
 
 mgds_word mgds_own_Comm_idup(MGDS_PARAMS_3)
 {
     const struct idup_words words = {.comm = a, .newcomm = b, .request = c};
-    struct mgds_scomm *scomm = mgds_scomm_of(a);
-    mgds_word result;
 
-    if (!scomm)
-        return MGDS_FORWARD(3)(MGDS_ARGS_3);
-    result = (mgds_word)idup(scomm, &words);
-    mgds_scomm_put(scomm);
-    return result;
+    return idup(&words);
 }
 
 mgds_word mgds_own_Comm_idup_with_info(MGDS_PARAMS_4)
 {
     const struct idup_words words = {a, b, c, d, true};
-    struct mgds_scomm *scomm = mgds_scomm_of(a);
-    mgds_word result;
 
-    if (!scomm)
-        return MGDS_FORWARD(4)(MGDS_ARGS_4);
-    result = (mgds_word)idup(scomm, &words);
-    mgds_scomm_put(scomm);
-    return result;
+    return idup(&words);
 }

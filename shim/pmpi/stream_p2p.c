@@ -49,7 +49,7 @@ static int begin_filling(struct mgds_stream_call *call, const void *filled)
 static int run(const struct mgds_stream_call *receive,
                const struct mgds_stream_call *send, MPI_Status *status)
 {
-    MPI_Comm comm = receive ? receive->scomm->handle : send->scomm->handle;
+    MPI_Comm comm = mgds_scomm_teller(receive ? receive->scomm : send->scomm);
     struct mgds_op *received = NULL;
     struct mgds_op *sent = NULL;
     int met = MPI_SUCCESS;
@@ -199,7 +199,7 @@ static int replace(struct both *both, MPI_Status *status)
     int rc = mgds_packed_init(&packed, &both->send);
 
     if (rc < 0)
-        return mgds_mpi_error(both->send.scomm->handle, rc);
+        return mgds_mpi_error(mgds_scomm_teller(both->send.scomm), rc);
     rc = run(&both->receive, &both->send, status);
     mgds_packed_fini(&packed);
     return rc;

@@ -102,7 +102,8 @@ static int look(struct probe *probe)
 
 static mgds_word end(struct probe *probe, int rc)
 {
-    mgds_word result = (mgds_word)mgds_mpi_error(probe->scomm->handle, rc);
+    mgds_word result =
+        (mgds_word)mgds_mpi_error(mgds_scomm_teller(probe->scomm), rc);
 
     mgds_scomm_put(probe->scomm);
     return result;

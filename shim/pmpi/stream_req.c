@@ -178,7 +178,8 @@ int mgds_stream_req_start(MPI_Request *request,
         pair->receive ? pair->receive->scomm : pair->send->scomm;
 
     mgds_staged_orphans_poll();
-    return mgds_mpi_error(scomm->handle, start(request, pair, scomm));
+    return mgds_mpi_error(mgds_scomm_teller(scomm),
+                          start(request, pair, scomm));
 }
 
 struct mgds_stream_req *mgds_stream_req_find(MPI_Request handle,

@@ -37,7 +37,9 @@ static int make_room(struct mgds_wave *wave)
 
 static struct mgds_greq *greq_at(const struct mgds_wave *wave, int index)
 {
-    return mgds_greq_of(wave->drops[index].staged);
+    const struct mgds_drop *drop = &wave->drops[index];
+
+    return drop->kind == MGDS_STAGED_GREQ ? mgds_greq_of(drop->staged) : NULL;
 }
 
 static int look_up(struct mgds_wave *wave)
@@ -87,6 +89,25 @@ void mgds_wave_fini(struct mgds_wave *wave)
     free(wave->memory);
 }
 
+/* An error handler may have completed, freed, or started anew what we have no
+ * reference to: then it is none of ours. */
+static bool is_same(const struct mgds_drop *drop, MPI_Request now)
+{
+    return now == drop->handle &&
+           (drop->kind != MGDS_STAGED_PERSISTENT ||
+            mgds_staged_find(drop->handle) == drop->staged);
+}
+
+static void look_again(struct mgds_wave *wave)
+{
+    for (int i = 0; i < wave->count && wave->staged > wave->greqs; i++) {
+        struct mgds_drop *drop = &wave->drops[i];
+
+        if (drop->kind != MGDS_STAGED_GREQ && !is_same(drop, wave->requests[i]))
+            drop->kind = 0;
+    }
+}
+
 static bool step(struct mgds_wave *wave, bool *tested)
 {
     struct mgds_greq_pass pass;
@@ -98,6 +119,8 @@ static bool step(struct mgds_wave *wave, bool *tested)
             mgds_greq_pass_step(&pass, greq_at(wave, i));
     done = mgds_greq_pass_end(&pass);
     *tested = pass.tested;
+    if (wave->greqs > 0)
+        look_again(wave);
     return done;
 }
 

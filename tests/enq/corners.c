@@ -417,6 +417,40 @@ static void errors_of_requests_outlive_it(void)
     enq_buffer_close(&large);
 }
 
+/* A message that a probe took out is received after that, also long ones. */
+static void messages_outlive_it(void)
+{
+    struct enq_lane lane;
+    struct enq_buffer b;
+    MPI_Request request = MPI_REQUEST_NULL;
+    MPI_Datatype pairs;
+    MPI_Message message;
+    MPI_Status status;
+
+    enq_lane_open(&lane);
+    enq_buffer_open(&b, ENQ_LARGE);
+    MPI_Type_contiguous(2, MPI_INT, &pairs);
+    MPI_Type_commit(&pairs);
+    if (enq.rank == 0) {
+        enq_fill(&b, 1);
+        ENQ_OK(MPI_Isend(b.at, ENQ_LARGE, MPI_BYTE, 1, 1, lane.comm, &request));
+    } else if (enq.rank == 1) {
+        ENQ_OK(MPI_Mprobe(0, 1, lane.comm, &message, &status));
+    }
+    ENQ_OK(MPI_Comm_free(&lane.comm));
+    if (enq.rank == 1) {
+        ENQ_OK(MPI_Mrecv(b.at, ENQ_LARGE / 8, pairs, &message, &status));
+        enq_status_is(&status, 0, 1, ENQ_LARGE);
+        enq_expect(&b, ENQ_LARGE, 1);
+    }
+    ENQ_OK(MPI_Wait(&request, MPI_STATUS_IGNORE));
+    MPI_Type_free(&pairs);
+    enq_sync(&lane);
+    ENQ_OK(MPIX_Stream_free(&lane.stream));
+    MGDS_CU(cuStreamDestroy(lane.cu));
+    enq_buffer_close(&b);
+}
+
 int main(int argc, char **argv)
 {
     static const struct enq_case cases[] = {
@@ -436,6 +470,7 @@ int main(int argc, char **argv)
         {"synchronize_returns_errors", 2, synchronize_returns_errors},
         {"errors_outlive_the_communicator", 2, errors_outlive_the_communicator},
         {"errors_of_requests_outlive_it", 2, errors_of_requests_outlive_it},
+        {"messages_outlive_it", 2, messages_outlive_it},
         {0},
     };
     return enq_main(argc, argv, "enq corners", cases);

@@ -132,17 +132,6 @@ static void copy_is_refused(void)
     enq_buffer_close(&b);
 }
 
-static void until_it_holds(const struct enq_lane *lane,
-                           const struct enq_buffer *b, int value)
-{
-    int got = ~value, flag;
-
-    while (got != value) {
-        ENQ_OK(MPI_Iprobe(enq.rank, 9, lane->comm, &flag, MPI_STATUS_IGNORE));
-        enq_read(b, &got, sizeof(got));
-    }
-}
-
 /* MPI's own errors: their handlers run inside MPI, and what is freed there is
  * given back all the same, by MPI as well: its handles come again. */
 static void freed_inside_mpi(void)
@@ -157,9 +146,9 @@ static void freed_inside_mpi(void)
     enq_buffer_open(&b, 64);
     for (int lap = 0; lap < LAPS; lap++) {
         MPI_Request request;
-        int k = 0;
+        int k = 0, got;
 
-        ENQ_OK(MPI_Irecv(b.at, 64, MPI_BYTE, enq.rank, 1, lane.comm, &request));
+        enq_irecv(&lane, &b, enq.rank, 1, &request);
         handles[distinct] = request;
         while (handles[k] != request)
             k++;
@@ -168,8 +157,10 @@ static void freed_inside_mpi(void)
         CHECK(MPI_Send(b.at, 1, MPI_BYTE, enq.size, 1, MPI_COMM_WORLD) !=
               MPI_SUCCESS);
         CHECK(plan.told == 1 && request == MPI_REQUEST_NULL);
-        ENQ_OK(MPI_Send(&lap, 4, MPI_BYTE, enq.rank, 1, lane.comm));
-        until_it_holds(&lane, &b, lap);
+        ENQ_OK(MPI_Send(&lap, sizeof(lap), MPI_BYTE, enq.rank, 1, lane.comm));
+        ENQ_OK(MPIX_Stream_synchronize(lane.stream, 30));
+        enq_read(&b, &got, sizeof(got));
+        CHECK(got == lap);
     }
     CHECK(distinct < FEW);
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL);

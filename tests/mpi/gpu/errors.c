@@ -247,6 +247,48 @@ static void uncommitted(void)
     gpu_delete(in);
 }
 
+/* Of completion calls: nothing is completed, and nothing of ours is written or
+ * read by what they did not say. */
+static void bad_completion(void)
+{
+    enum { FAR = 1 << 28 };
+    char *in = gpu_new(BYTES, -1);
+    int index = FAR, flag = FAR, indices[1];
+    MPI_Request request, out;
+    MPI_Status status;
+
+    gpu_count_errors(MPI_COMM_WORLD);
+    gpu_count_errors(MPI_COMM_SELF);
+    MPI_Irecv(in, BYTES, MPI_BYTE, 0, TAG, comm, &request);
+    for (int turn = 0; turn < 2; turn++) {
+        expect(MPI_Waitany(1, &request, NULL, &status), MPI_ERR_ARG, 1);
+        expect(MPI_Testany(1, &request, NULL, &flag, &status), MPI_ERR_ARG, 1);
+        expect(MPI_Waitany(1, &request, &index, NULL), MPI_ERR_ARG, 1);
+        index = -FAR;
+        expect(MPI_Testany(1, &request, &index, &flag, NULL), MPI_ERR_ARG, 1);
+        index = FAR;
+        expect(MPI_Testany(1, &request, &index, NULL, &status), MPI_ERR_ARG, 1);
+        expect(MPI_Waitsome(1, &request, NULL, indices, &status), MPI_ERR_ARG,
+               1);
+        expect(MPI_Waitsome(1, &request, &flag, NULL, &status), MPI_ERR_ARG, 1);
+        expect(MPI_Testsome(1, &request, NULL, indices, &status), MPI_ERR_ARG,
+               1);
+        expect(MPI_Testsome(1, &request, &flag, indices, NULL), MPI_ERR_ARG, 1);
+        expect(MPI_Waitall(1, &request, NULL), MPI_ERR_ARG, 1);
+        expect(MPI_Testall(1, &request, NULL, &status), MPI_ERR_ARG, 1);
+        expect(MPI_Test(&request, NULL, &status), MPI_ERR_ARG, 1);
+        expect(MPI_Wait(&request, NULL), MPI_ERR_ARG, 1);
+        CHECK(request != MPI_REQUEST_NULL);
+        if (turn == 0)
+            send_to_self(BYTES, &out);
+    }
+    CHECK(!MPI_Wait(&request, &status) && gpu_bytes(&status) == BYTES);
+    CHECK(gpu_holds(in, 0, BYTES, 1));
+    MPI_Wait(&out, MPI_STATUS_IGNORE);
+    tell_comm_only();
+    gpu_delete(in);
+}
+
 static int window_errors;
 
 static void on_window_error(MPI_Win *win, int *code, ...)
@@ -325,6 +367,7 @@ int main(int argc, char **argv)
     one_half_failed();
     context_gone();
     bad_arguments();
+    bad_completion();
     uncommitted();
     windows();
     attached();

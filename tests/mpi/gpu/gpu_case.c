@@ -11,11 +11,16 @@ static atomic_int errors;
 
 void gpu_begin(int *argc, char ***argv)
 {
+    gpu_begin_at(argc, argv, MPI_THREAD_MULTIPLE);
+}
+
+void gpu_begin_at(int *argc, char ***argv, int level)
+{
     char why[256];
     int provided;
 
-    MPI_Init_thread(argc, argv, MPI_THREAD_MULTIPLE, &provided);
-    CHECK(provided == MPI_THREAD_MULTIPLE);
+    MPI_Init_thread(argc, argv, level, &provided);
+    CHECK(provided >= level);
     MPI_Comm_rank(MPI_COMM_WORLD, &gpu_rank);
     MPI_Comm_size(MPI_COMM_WORLD, &gpu_size);
     if (mgds_test_gpu_open(gpu_rank, why) < 0) {

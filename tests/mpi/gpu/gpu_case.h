@@ -16,6 +16,8 @@ extern int gpu_rank, gpu_size;
 
 /* MPI_Init_thread(MULTIPLE), then the GPU; ends with status 77 without one. */
 void gpu_begin(int *argc, char ***argv);
+/* The same at another level of threads, or more. */
+void gpu_begin_at(int *argc, char ***argv, int level);
 
 /* MPI_Finalize, if that was not yet, and "<name>: all well" from rank 0. */
 void gpu_end(const char *name);

@@ -7,7 +7,14 @@
 
 #include "tests/mpi/gpu/gpu_case.h"
 
-enum { BYTES = 3000, COUNT = 5, WRONG = 2, TAG = 7, APART = COUNT };
+enum {
+    BYTES = 3000,
+    COUNT = 5,
+    WRONG = 2,
+    TAG = 7,
+    APART = COUNT,
+    LAST = COUNT - 1
+};
 
 /* What the handler does, once, to which request. */
 enum deed { WAITS, TESTS, FREES, DEEDS };
@@ -185,6 +192,90 @@ static void other_of_the_array(char *in, int way, enum deed deed, int victim)
     expect_data(in, sends);
 }
 
+/* A send out of GPU memory, or a receive, persistent but for the wrong one; the
+ * last one is not started. */
+static void make_kind(int i, char *sent, char *at, MPI_Request *request)
+{
+    if (i % 2)
+        MPI_Isend(sent, BYTES, MPI_BYTE, 0, TAG + i, comm, request);
+    else if (i == WRONG)
+        MPI_Irecv(at, BYTES / 2, MPI_BYTE, 0, TAG + i, comm, request);
+    else
+        MPI_Recv_init(at, BYTES, MPI_BYTE, 0, TAG + i, comm, request);
+    if (i % 2 == 0 && i != WRONG && i != LAST)
+        MPI_Start(request);
+}
+
+static char kinds_host[COUNT][BYTES], kinds_out[BYTES];
+
+static void expect_kinds(char *in, int freed)
+{
+    for (int i = 0; i < COUNT; i++) {
+        if (i == LAST)
+            CHECK(gpu_holds(in + (size_t)i * BYTES, 0, BYTES, -1));
+        else if (i % 2)
+            CHECK(memcmp(kinds_host[i], kinds_out, BYTES) == 0);
+        else if (i != WRONG && i != freed)
+            CHECK(gpu_holds(in + (size_t)i * BYTES, 0, BYTES, 3));
+    }
+}
+
+static void other_kinds(char *in, int way, enum deed deed, int victim)
+{
+    MPI_Request requests[COUNT], others[COUNT];
+    char *sent = gpu_new(BYTES, 3);
+
+    for (int k = 0; k < BYTES; k++)
+        kinds_out[k] = (char)(3 + k * 7);
+    memset(kinds_host, 0, sizeof(kinds_host));
+    gpu_fill(in, (size_t)COUNT * BYTES, -1);
+    for (int i = 1; i < COUNT; i += 2)
+        MPI_Irecv(kinds_host[i], BYTES, MPI_BYTE, 0, TAG + i, comm, &others[i]);
+    for (int i = 0; i < COUNT; i++)
+        make_kind(i, sent, in + (size_t)i * BYTES, &requests[i]);
+    plan_it(&requests[victim], deed);
+    for (int i = 0; i < LAST; i += 2)
+        MPI_Isend(kinds_out, BYTES, MPI_BYTE, 0, TAG + i, comm, &others[i]);
+    CHECK(ways[way](requests) != MPI_SUCCESS && plan.told >= 1);
+    CHECK((requests[victim] == MPI_REQUEST_NULL) ==
+          (victim % 2 || deed == FREES));
+    plan.victim = NULL;
+    MPI_Waitall(LAST, others, gpu_ignored());
+    expect_kinds(in, deed == FREES ? victim : COUNT);
+    for (int i = 0; i < COUNT; i++)
+        if (requests[i] != MPI_REQUEST_NULL)
+            MPI_Request_free(&requests[i]);
+    gpu_delete(sent);
+}
+
+/* A persistent receive apart from the call: the handler has its bytes. */
+static void apart_from_the_call(char *in, int way, enum deed deed)
+{
+    MPI_Request requests[COUNT], sends[COUNT], apart, send;
+    static char out[BYTES];
+
+    for (int k = 0; k < BYTES; k++)
+        out[k] = (char)(3 + k * 7);
+    gpu_fill(in, (size_t)(COUNT + 1) * BYTES, -1);
+    MPI_Recv_init(in + (size_t)APART * BYTES, BYTES, MPI_BYTE, 0, TAG + APART,
+                  comm, &apart);
+    for (int turn = 0; turn < 2; turn++) {
+        MPI_Start(&apart);
+        for (int i = 0; i < COUNT; i++)
+            MPI_Irecv(in + (size_t)i * BYTES, i == WRONG ? BYTES / 2 : BYTES,
+                      MPI_BYTE, 0, TAG + i, comm, &requests[i]);
+        plan_it(&apart, deed);
+        MPI_Isend(out, BYTES, MPI_BYTE, 0, TAG + APART, comm, &send);
+        send_all(sends);
+        CHECK(ways[way](requests) != MPI_SUCCESS && plan.told >= 1);
+        CHECK(gpu_holds(in + (size_t)APART * BYTES, 0, BYTES, 3));
+        MPI_Wait(&send, MPI_STATUS_IGNORE);
+        expect_data(in, sends);
+        gpu_fill(in, (size_t)(COUNT + 1) * BYTES, -1);
+    }
+    MPI_Request_free(&apart);
+}
+
 /* Errors of ours, of a buffer that is gone. The victim is a persistent receive
  * of the same call, whose bytes are up by then, or one apart from it. */
 static void persistent(char *in, int way, enum deed deed, int victim)
@@ -254,38 +345,31 @@ static void freed_buffer(char *in, enum deed deed, int victim)
     MPI_Waitall(COUNT, sends, gpu_ignored());
 }
 
-/* Of several threads MPICH has a lock while it calls a handler, and asserts if
- * that calls MPI. */
-static void begin(int *argc, char ***argv)
-{
-    char why[256];
-
-    MPI_Init(argc, argv);
-    gpu_size = 1;
-    if (mgds_test_gpu_open(0, why) == 0)
-        return;
-    MPI_Finalize();
-    printf("skipped: %s\n", why);
-    exit(77);
-}
-
 int main(int argc, char **argv)
 {
     char *in;
 
-    begin(&argc, &argv);
+    /* Of several threads MPICH has a lock while it calls a handler, and asserts
+       if that calls MPI. */
+    gpu_begin_at(&argc, &argv, MPI_THREAD_SERIALIZED);
     MPI_Comm_dup(MPI_COMM_SELF, &comm);
     /* Truncation of a message to oneself is told to the world's or self's. */
     set_handler(comm);
     set_handler(MPI_COMM_SELF);
     set_handler(MPI_COMM_WORLD);
     in = gpu_new((size_t)(COUNT + 1) * BYTES, -1);
-    for (int deed = 0; deed < DEEDS; deed++)
+    for (enum deed deed = 0; deed < DEEDS; deed++)
         for (int victim = 0; victim < COUNT; victim++) {
-            for (int way = 0; way < WAYS && victim != WRONG; way++)
+            for (int way = 0; way < WAYS && victim != WRONG; way++) {
                 other_of_the_array(in, way, deed, victim);
+                other_kinds(in, way, deed, victim);
+            }
             freed_buffer(in, deed, victim);
         }
+    for (int way = 0; way < WAYS; way++) {
+        apart_from_the_call(in, way, WAITS);
+        apart_from_the_call(in, way, TESTS);
+    }
     for (int way = 0; way < 2; way++)
         for (int victim = 0; victim <= COUNT; victim++)
             if (victim != WRONG)

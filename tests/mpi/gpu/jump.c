@@ -33,22 +33,6 @@ static void set_handlers(void)
     MPI_Errhandler_free(&handler);
 }
 
-/* Calls of MPI by several threads, one at a time. */
-static void begin(int *argc, char ***argv)
-{
-    char why[256];
-    int provided;
-
-    MPI_Init_thread(argc, argv, MPI_THREAD_SERIALIZED, &provided);
-    CHECK(provided >= MPI_THREAD_SERIALIZED);
-    gpu_size = 1;
-    if (mgds_test_gpu_open(0, why) == 0)
-        return;
-    MPI_Finalize();
-    printf("skipped: %s\n", why);
-    exit(77);
-}
-
 static void *wait_for_good(void *arg)
 {
     MPI_Request *requests = arg;
@@ -104,7 +88,8 @@ int main(int argc, char **argv)
 {
     char *in;
 
-    begin(&argc, &argv);
+    /* calls by several threads, one at a time */
+    gpu_begin_at(&argc, &argv, MPI_THREAD_SERIALIZED);
     set_handlers();
     in = gpu_new((size_t)GOOD * BYTES, -1);
     for (int round = 0; round < 4; round++)
