@@ -33,18 +33,20 @@ MGDS_STATIC_ASSERT(sizeof(struct mgds_copy_args) == 56, "seven words");
  * memory, whose address is their `abort`. They give up when its first word is
  * not 0. While `order` is not 0 it is the number of an order, larger than those
  * of all before it: what to do is at `record`, a struct mgds_order, whose words
- * stay as they are while `order` is that number. A kernel that finds it, or
- * several of its threads, copies the message if nobody has begun to (see
- * mgds_claim), and stores the number in `served` when the data is visible to
- * the whole system. So nobody has to know whether an order is looked at: one
- * whose message was copied does nothing, however late somebody comes to it. */
+ * stay as they are while `order` is that number. A thread that finds it, while
+ * no other of the stream is at an order (`busy`: of its struct mgds_cell),
+ * copies the message if nobody has begun to (see mgds_claim), and stores the
+ * number in `served` when the data is visible to the whole system. So nobody
+ * has to know whether an order is looked at: one whose message was copied does
+ * nothing, however late somebody comes to it. */
 struct mgds_desk {
     uint64_t abort;
     uint64_t order;
     uint64_t record;
+    uint64_t busy;
     uint64_t served;
 };
-MGDS_STATIC_ASSERT(sizeof(struct mgds_desk) == 32, "half a line");
+MGDS_STATIC_ASSERT(sizeof(struct mgds_desk) == 40, "five words");
 
 /* A message in the sender's memory that may be read: `unit` has its serial. The
  * last words are of mgds_pull_args. */
@@ -79,7 +81,7 @@ enum { MGDS_TAKE_FOUND = 7 };
 struct mgds_cell {
     uint64_t passed; /* the value of the last take that is through */
     uint32_t ticket; /* 0 before a launch and after it */
-    uint32_t reserved;
+    uint32_t busy;   /* 0, unless a thread is at an order (mgds_desk) */
     /* What the first block of a take has found out, for the others: units of
      * one such value and the turn of the launch. */
     uint64_t found[MGDS_TAKE_FOUND][2];

@@ -95,16 +95,16 @@ MGDS_FN void mgds_help_copy(const struct mgds_order *order)
     mgds_help_bytes(to, from, bytes);
 }
 
-MGDS_FAR void mgds_help_serve(struct mgds_self self, struct mgds_desk *desk,
-                              uint64_t number)
+MGDS_FN void mgds_help_serve(const struct mgds_self *self,
+                             struct mgds_desk *desk, uint64_t number)
 {
     const struct mgds_order *order = mgds_help_claim(desk, number);
     struct mgds_claim *claim;
 
-    /* from here on the order stays until it is served */
+    /* from here on the order stays until it is over */
     if (!order)
         return;
-    mgds_help_acquire(&self, order);
+    mgds_help_acquire(self, order);
     mgds_help_copy(order);
     claim = (struct mgds_claim *)(uintptr_t)mgds_load_relaxed64(&order->claim);
     /* all of it was read */
@@ -115,6 +115,18 @@ MGDS_FAR void mgds_help_serve(struct mgds_self self, struct mgds_desk *desk,
     mgds_store_release_gpu64(&claim->over, mgds_load_relaxed64(&order->gen));
     /* and for the CPU */
     mgds_store_release64(&desk->served, number);
+}
+
+/* One thread at a time: else the next order could be served, and that be told,
+ * before the last one's number is. */
+MGDS_FAR void mgds_help_order(struct mgds_self self, struct mgds_desk *desk,
+                              uint64_t number)
+{
+    uint32_t *busy = (uint32_t *)(uintptr_t)mgds_load_relaxed64(&desk->busy);
+
+    if (mgds_add_gpu32(busy, 1) == 0)
+        mgds_help_serve(&self, desk, number);
+    mgds_add_gpu32(busy, (uint32_t)-1);
 }
 
 /* False if the kernel is to give up. One thread of a warp reads. */
@@ -130,7 +142,7 @@ MGDS_FN int mgds_help_look(const struct mgds_self *self, uint64_t at)
     if (v.data)
         return 0;
     if (v.word && mine)
-        mgds_help_serve(*self, desk, v.word);
+        mgds_help_order(*self, desk, v.word);
     return 1;
 }
 

@@ -24,7 +24,8 @@ enum state { QUEUED, BUSY /* a thread is at it */, LAUNCHED, SERVED };
 
 struct fetch {
     struct fetch *next;
-    struct mgds_op *op; /* a reference */
+    struct mgds_op *op;    /* a reference */
+    struct mgds_step take; /* constant: the operation goes on meanwhile */
     enum state state;
     uint64_t since;
     uint64_t *line; /* its own, if the operation has no words */
@@ -39,6 +40,21 @@ static unsigned count;        /* atomic: read without it, too */
 static struct mgds_gstream *stream_of(const struct mgds_op *op)
 {
     return op->domain->stream[op->index];
+}
+
+/* To where it belongs. */
+static struct mgds_step take_of(const struct mgds_op *op)
+{
+    return (struct mgds_step){.kind = MGDS_STEP_TAKE,
+                              .user = mgds_op_user(op),
+                              .bytes = op->got,
+                              .units = (void *)(uintptr_t)mgds_op_units(op),
+                              .serial = op->message->serial,
+                              .length = op->message->bytes,
+                              .claim = op->claim,
+                              .gen = op->gen,
+                              .source = op->message->source,
+                              .done = op->message->done};
 }
 
 /* Without memory for it the receive fails; its sender waits in vain. */
@@ -59,6 +75,7 @@ void mgds_fetch_add(struct mgds_op *op)
     op->fetching = true;
     op->direct = op->claim != NULL;
     fetch->op = mgds_op_get(op);
+    fetch->take = take_of(op);
     fetch->since = mgds_clock_ns();
     while (*last)
         last = &(*last)->next;
@@ -72,7 +89,8 @@ static int make_room(struct fetch *fetch)
 {
     struct mgds_op *op = fetch->op;
 
-    if (op->direct || op->got == 0 || (op->bounce && op->stream) || op->room)
+    if (op->direct || fetch->take.bytes == 0 || (op->bounce && op->stream) ||
+        op->room)
         return 0;
     return mgds_gstream_room(&op->room, stream_of(op), op->bytes);
 }
@@ -89,41 +107,27 @@ static int make_flag(struct fetch *fetch)
     return rc;
 }
 
-static char *place_of(const struct mgds_op *op)
+static char *place_of(const struct fetch *fetch)
 {
+    const struct mgds_op *op = fetch->op;
+
     if (op->direct)
-        return mgds_op_user(op);
-    if (op->got == 0)
+        return fetch->take.user;
+    if (fetch->take.bytes == 0)
         return NULL;
     return (char *)(op->room ? op->room->addr : mgds_bounce_base(op->bounce));
 }
 
-static struct mgds_step take_of(const struct fetch *fetch)
-{
-    const struct mgds_op *op = fetch->op;
-
-    return (struct mgds_step){.kind = MGDS_STEP_TAKE,
-                              .user = place_of(op),
-                              .bytes = op->got,
-                              .units = (void *)(uintptr_t)mgds_op_units(op),
-                              .serial = op->message->serial,
-                              .length = op->message->bytes,
-                              .claim = op->claim,
-                              .gen = op->gen,
-                              .source = op->message->source,
-                              .done = op->message->done};
-}
-
 static int launch(struct fetch *fetch)
 {
-    struct mgds_step take;
+    struct mgds_step take = fetch->take;
     int rc = make_room(fetch);
 
     if (rc == 0)
         rc = make_flag(fetch);
     if (rc < 0)
         return rc;
-    take = take_of(fetch);
+    take.user = place_of(fetch);
     return mgds_gstream_fetch(stream_of(fetch->op), &take, fetch->flag,
                               FETCHED);
 }
@@ -198,9 +202,7 @@ static void look_at_order(struct fetch *fetch, uint64_t age)
     if (fetch->order && mgds_gstream_served(stream, fetch->order))
         tell(fetch, 0);
     if (!fetch->order && age > GRACE_NS) {
-        struct mgds_step take = take_of(fetch);
-
-        fetch->order = mgds_gstream_order(stream, &take);
+        fetch->order = mgds_gstream_order(stream, &fetch->take);
         if (fetch->order)
             mgds_count(pull_orders);
     }
@@ -252,7 +254,7 @@ static void end(struct fetch *fetch)
     struct mgds_op *op = fetch->op;
 
     if (op->room)
-        memcpy(mgds_op_place(op), op->room->addr, op->got);
+        memcpy(mgds_op_place(op), op->room->addr, fetch->take.bytes);
     if (fetch->line)
         mgds_words_give(mgds_gstream_words(stream_of(op)), fetch->line);
     mgds_engine_enter();

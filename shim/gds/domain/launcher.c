@@ -18,26 +18,30 @@ static bool made, due, stop;
 static void (*work)(void);
 static pthread_t thread; /* of who starts and ends it */
 
-/* False: it is to end. */
-static bool await_call(void)
+typedef void call(void);
+
+/* What to do; NULL: it is to end. */
+static call *await_call(void)
 {
-    bool go;
+    call *what;
 
     mgds_lock_acquire(&lock);
     while (!due && !stop)
         pthread_cond_wait(&called, &lock.mutex);
-    go = !stop;
+    what = stop ? NULL : work;
     due = false;
     mgds_lock_release(&lock);
-    return go;
+    return what;
 }
 
 static void *run(void *arg)
 {
+    call *what;
+
     (void)arg;
     prctl(PR_SET_NAME, "mpix-gds-fetch");
-    while (await_call())
-        work();
+    while ((what = await_call()) != NULL)
+        what();
     return NULL;
 }
 

@@ -79,6 +79,8 @@ static void equip(struct mgds_gstream *stream)
         return;
     rc = mgds_shared_create(&stream->own, ctx, sizeof(struct own));
     if (rc == 0) {
+        mgds_orders_cell(&stream->orders,
+                         &((struct own *)stream->own->addr)->stream);
         stream->blocks = grant_blocks(ctx);
         return;
     }

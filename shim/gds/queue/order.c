@@ -19,6 +19,12 @@ int mgds_orders_init(struct mgds_orders *orders, struct mgds_words *words,
     return 0;
 }
 
+void mgds_orders_cell(struct mgds_orders *orders, const struct mgds_cell *cell)
+{
+    __atomic_store_n(&orders->desk->busy, (uintptr_t)&cell->busy,
+                     __ATOMIC_RELAXED);
+}
+
 void mgds_orders_fini(struct mgds_orders *orders, struct mgds_words *words)
 {
     mgds_words_give(words, (uint64_t *)(void *)orders->record);

@@ -7,6 +7,7 @@
  *   record   the CPU, while no order is given           no order was
  *   order    the CPU: a number, the next one's, or 0    the record
  *   claim    who copies: take, fetch, or order          over: the buffer, GPU
+ *   busy     who looks at an order, while it does     `served` of the last
  *   served   the kernel that has copied: the number     the buffer, system
  *
  * One at a time for a stream. Whether a kernel has looked at one is not known
@@ -36,6 +37,8 @@ struct mgds_orders {
 /* desk: the stream's. May pin memory. -ENOMEM, -ESHUTDOWN. */
 int mgds_orders_init(struct mgds_orders *orders, struct mgds_words *words,
                      uint64_t *desk);
+/* The stream's, in GPU memory: before any order. */
+void mgds_orders_cell(struct mgds_orders *orders, const struct mgds_cell *cell);
 void mgds_orders_fini(struct mgds_orders *orders, struct mgds_words *words);
 
 /* The number of the order, which is given; 0: another one still is. take: a
