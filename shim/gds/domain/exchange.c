@@ -312,7 +312,7 @@ void mgds_exchange_taken(struct mgds_op *op)
 void mgds_exchange_fetched(struct mgds_op *op, int error)
 {
     op->fetching = false;
-    if (error == 0)
+    if (error == 0 || error == -EFAULT) /* thrown away */
         credit(op);
     if (op->taken || op->moved) /* its mark ends it, or it has failed */
         return;

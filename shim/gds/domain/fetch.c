@@ -32,6 +32,7 @@ struct fetch {
     uint64_t *flag;
     uint64_t order; /* of its stream; 0: none was given */
     bool told;      /* that it is over */
+    bool lost;      /* the program has freed the buffer */
 };
 
 static struct fetch *fetches; /* under the engine's lock */
@@ -47,6 +48,7 @@ static struct mgds_step take_of(const struct mgds_op *op)
 {
     return (struct mgds_step){.kind = MGDS_STEP_TAKE,
                               .user = mgds_op_user(op),
+                              .bounce = op->direct ? op->bounce : NULL,
                               .bytes = op->got,
                               .units = (void *)(uintptr_t)mgds_op_units(op),
                               .serial = op->message->serial,
@@ -128,8 +130,9 @@ static int launch(struct fetch *fetch)
     if (rc < 0)
         return rc;
     take.user = place_of(fetch);
-    return mgds_gstream_fetch(stream_of(fetch->op), &take, fetch->flag,
-                              FETCHED);
+    rc = mgds_gstream_fetch(stream_of(fetch->op), &take, fetch->flag, FETCHED);
+    fetch->lost = rc == -EFAULT;
+    return fetch->lost ? 0 : rc;
 }
 
 /* All of the following under the engine's lock, but what says otherwise. */
@@ -259,7 +262,7 @@ static void end(struct fetch *fetch)
         mgds_words_give(mgds_gstream_words(stream_of(op)), fetch->line);
     mgds_engine_enter();
     drop(fetch);
-    tell(fetch, 0);
+    tell(fetch, fetch->lost ? -EFAULT : 0);
     mgds_engine_put_later(op);
     mgds_engine_leave();
     free(fetch);

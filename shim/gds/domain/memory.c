@@ -13,7 +13,7 @@
 
 /* What the other end needs to map memory of a process that is new to it, if it
  * makes a call now. */
-enum { SOON_NS = 5000000 };
+enum { SOON_NS = 20000000 };
 
 /* Both ends of a lane, as this one sees it. */
 struct ends {
@@ -74,10 +74,10 @@ static enum mgds_memory state_of(const struct mgds_mapping *item)
 {
     if (item->state == MGDS_MAPPING_READY)
         return MGDS_MEMORY_KNOWN;
-    return item->state == MGDS_MAPPING_TOLD &&
-                   mgds_clock_ns() - item->since < SOON_NS
-               ? MGDS_MEMORY_SOON
-               : MGDS_MEMORY_UNKNOWN;
+    if (item->state == MGDS_MAPPING_REFUSED)
+        return MGDS_MEMORY_REFUSED;
+    return mgds_clock_ns() - item->since < SOON_NS ? MGDS_MEMORY_SOON
+                                                   : MGDS_MEMORY_TOLD;
 }
 
 enum mgds_memory mgds_memory_look(struct mgds_domain *domain,
@@ -98,7 +98,7 @@ enum mgds_memory mgds_memory_look(struct mgds_domain *domain,
         return state_of(item);
     item = mgds_mapping_add(ours, handle);
     if (!item)
-        return MGDS_MEMORY_UNKNOWN;
+        return MGDS_MEMORY_REFUSED;
     item->since = mgds_clock_ns();
     tell(&ends, handle, false);
     return MGDS_MEMORY_SOON;

@@ -20,7 +20,12 @@ struct mgds_xfer;
 /* Has the other end mapped it? Else it is told, once. SOON: it was told just
  * now, and is mapped when the other program makes a call: worth to wait a
  * little, since staging is slow. */
-enum mgds_memory { MGDS_MEMORY_UNKNOWN, MGDS_MEMORY_SOON, MGDS_MEMORY_KNOWN };
+enum mgds_memory {
+    MGDS_MEMORY_REFUSED,
+    MGDS_MEMORY_TOLD,
+    MGDS_MEMORY_SOON,
+    MGDS_MEMORY_KNOWN
+};
 enum mgds_memory mgds_memory_look(struct mgds_domain *domain,
                                   struct mgds_lane *lane,
                                   const struct mgds_xfer *xfer,

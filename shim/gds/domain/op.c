@@ -145,6 +145,7 @@ static int create(struct mgds_op **out, struct mgds_domain *domain,
                   const struct mgds_xfer *xfer, bool send)
 {
     struct mgds_op *op = (struct mgds_op *)mgds_spares_take(&mgds_op_spares);
+    bool may_pull = false;
     int rc = 0;
 
     mgds_memory_map();
@@ -171,9 +172,11 @@ static int create(struct mgds_op **out, struct mgds_domain *domain,
         op->taker = !send && fits_kernels(op, xfer) &&
                     mgds_landing_takes(domain->landing, xfer->to_index);
         if (send)
-            mgds_pull_try(op, domain, xfer);
+            may_pull = mgds_pull_try(op, domain, xfer);
         make_claim(op);
         rc = make_room(op, xfer->gpu, stream_of(op, domain, xfer));
+        if (rc == -ENOMEM && may_pull)
+            rc = mgds_pull_insist(op, domain, xfer);
         if (rc == 0)
             rc = make_words(op);
     }

@@ -2,7 +2,7 @@
 #include "shim/gds/domain/pull.h"
 
 #include <errno.h>
-#include <stdlib.h>
+#include <sched.h>
 
 #include "shim/base/clock.h"
 #include "shim/base/log.h"
@@ -17,6 +17,8 @@
 /* When a send is late, and how long a stream that is to take a message may
  * stand before that is fetched, ns. */
 enum { LATE_NS = 100000, STUCK_NS = 500000 };
+
+#define INSIST_NS 10000000000u
 
 /* Sends. */
 
@@ -63,29 +65,55 @@ static void enter_with_memory(struct mgds_domain *domain,
     }
 }
 
-void mgds_pull_try(struct mgds_op *op, struct mgds_domain *domain,
+static bool reserve(struct mgds_op *op, struct mgds_lane *lane)
+{
+    if (!mgds_lane_reserve(lane, &op->place, &op->done_word))
+        return false;
+    mgds_count(pull_sends);
+    op->pull = true;
+    op->lane = op->words_of = lane;
+    return true;
+}
+
+bool mgds_pull_try(struct mgds_op *op, struct mgds_domain *domain,
                    const struct mgds_xfer *xfer)
 {
     struct mgds_export_handle handle = {.id = 0};
     struct mgds_lane *lane;
+    enum mgds_memory memory;
+    bool may;
 
     if (!is_wanted(op, xfer) || is_in_its_own_way(domain, xfer))
-        return;
+        return false;
     lane = mgds_landing_lane(domain->landing, xfer->from_index,
                              domain->base[xfer->peer] + xfer->to_index);
     if (!mgds_lane_pulls(lane))
-        return;
+        return false;
     if (!mgds_lane_is_own(lane) &&
         (mgds_export_of(&handle, &op->user.ptr) < 0 || !is_inside(op, &handle)))
-        return;
+        return false;
     enter_with_memory(domain, lane, xfer, &handle);
-    if (mgds_memory_look(domain, lane, xfer, &handle) == MGDS_MEMORY_KNOWN &&
-        mgds_lane_reserve(lane, &op->place, &op->done_word)) {
-        mgds_count(pull_sends);
-        op->pull = true;
-        op->lane = op->words_of = lane;
-    }
+    memory = mgds_memory_look(domain, lane, xfer, &handle);
+    may = memory != MGDS_MEMORY_REFUSED;
+    if (memory == MGDS_MEMORY_KNOWN)
+        may = reserve(op, lane);
     mgds_engine_leave();
+    return may;
+}
+
+int mgds_pull_insist(struct mgds_op *op, struct mgds_domain *domain,
+                     const struct mgds_xfer *xfer)
+{
+    uint64_t end = mgds_clock_ns() + INSIST_NS;
+
+    while (!op->pull && mgds_clock_ns() < end) {
+        mgds_wire_progress();
+        mgds_memory_map();
+        if (!mgds_pull_try(op, domain, xfer))
+            break;
+        sched_yield();
+    }
+    return op->pull ? 0 : -ENOMEM;
 }
 
 void mgds_pull_cancel(struct mgds_op *op)

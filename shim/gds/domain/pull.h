@@ -40,9 +40,14 @@ struct mgds_op;
 struct mgds_xfer;
 
 /* A send that is about to be made: reserves what it needs, if its receiver may
- * copy it. Without the lock: may ask the driver. */
-void mgds_pull_try(struct mgds_op *op, struct mgds_domain *domain,
+ * copy it. False: nor may it later. Without the lock: may ask the driver, and
+ * wait some milliseconds. */
+bool mgds_pull_try(struct mgds_op *op, struct mgds_domain *domain,
                    const struct mgds_xfer *xfer);
+/* The same of one for which there is no other way: waits for some seconds until
+ * the receiver has mapped the memory. -ENOMEM: in vain. */
+int mgds_pull_insist(struct mgds_op *op, struct mgds_domain *domain,
+                     const struct mgds_xfer *xfer);
 /* It was not made. Without the lock. */
 void mgds_pull_cancel(struct mgds_op *op);
 /* Gives the word back if nobody looks at it any more. */
