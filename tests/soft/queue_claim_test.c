@@ -6,7 +6,6 @@
 #include <setjmp.h>
 #include <stdint.h>
 #include <errno.h>
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <cmocka.h>
@@ -121,26 +120,31 @@ static void a_fetch_brings_what_is_ready(void **state)
     pull_finish(&place);
 }
 
+/* Its place is used again, as one may be when its message was copied. */
+static void post_another(const struct pull_message *message)
+{
+    struct mgds_step post = pull_post(&place, message);
+
+    post.serial += 1ULL << 62;
+    pull_put(out.gstream, post, &place.line[PULL_GATE], post.serial);
+    queue_await(&place.line[PULL_GATE], post.serial);
+}
+
 /* The stream comes when all is over: the unit has another message by then, the
  * source other bytes, and the buffer may have, too. */
 static void a_take_passes_behind_a_fetch(void **state)
 {
-    const uint64_t later = 1ULL << 62;
-
     (void)state;
     for (unsigned lap = 0; lap < LAPS; lap++) {
         struct pull_message message = message_of(lap);
-        struct mgds_step take = expect(&message), post;
+        struct mgds_step take = expect(&message);
 
         pull_put_post(&place, &message);
         queue_await(&place.line[PULL_SENT], place.serial);
         fetch(&take);
         put_overwrite(&message);
         await_fetched();
-        post = pull_post(&place, &message);
-        post.serial = later + lap;
-        pull_put(out.gstream, post, &place.line[PULL_GATE], later + lap);
-        queue_await(&place.line[PULL_GATE], later + lap);
+        post_another(&message);
         OK(cu.cuMemsetD8Async(place.dst + message.to, 0xab, 1, in.native));
         place.want[message.to] = 0xab;
         pull_put_take(&place, take);
@@ -220,7 +224,7 @@ static void a_take_and_a_fetch_at_once_copy_once(void **state)
 }
 
 /* The take stands, with or without its record, when the message comes and is
- * fetched at once. */
+ * fetched at once: it owns the message if it knows where that is. */
 static void check_standing(unsigned lap)
 {
     struct pull_message message = message_of(lap);
@@ -258,27 +262,89 @@ static void a_fetch_may_race_with_a_take_that_stands(void **state)
     pull_finish(&place);
 }
 
-/* It stands at a unit that never comes, and its message is copied from under
- * it: that of a place that was used again before it looked. */
+/* A fetch that finds all that it needs, but other bytes. It has a unit and a
+ * word of its own: what it does beside the take shows. */
+static struct pull_message put_other(const struct pull_message *message,
+                                     struct mgds_step *take)
+{
+    struct pull_message other = *message;
+    struct mgds_step known;
+
+    other.unit = 1000;
+    other.from++;
+    known = pull_take(&place, &other);
+    take->units = known.units;
+    take->source = known.source;
+    take->done = known.done;
+    pull_put_post(&place, &other);
+    queue_await(&place.line[PULL_SENT], place.serial);
+    return other;
+}
+
+static void assert_both_wait(const struct pull_message *message,
+                             const struct pull_message *other)
+{
+    pull_let_time_pass(&place, &out);
+    assert_true(queue_read(&place.line[PULL_TOOK]) < place.serial);
+    assert_true(queue_read(&place.line[PULL_FETCHED]) < place.serial);
+    assert_true(pull_done(&place, message) < place.serial);
+    assert_true(pull_done(&place, other) < place.serial);
+}
+
+/* The fetch copies nothing, and is through when the take is. */
+static void a_take_that_stands_owns_its_message(void **state)
+{
+    (void)state;
+    for (unsigned lap = 0; lap < 20; lap++) {
+        struct pull_message message = message_of(lap), other;
+        struct mgds_step take = expect(&message), late = take;
+
+        pull_put_take(&place, take);
+        copy_behind(&message);
+        pull_await_owned(&take);
+        other = put_other(&message, &late);
+        fetch(&late);
+        assert_both_wait(&message, &other);
+        assert_int_equal(cu.cuStreamQuery(in.native), CUDA_ERROR_NOT_READY);
+        pull_put_post(&place, &message);
+        put_overwrite(&message);
+        await_fetched();
+        pull_assert_near(&place, &message);
+        pull_await_taken(&place);
+        assert_behind(&message);
+        assert_int_equal(pull_done(&place, &message), place.serial);
+        assert_true(pull_done(&place, &other) < place.serial);
+        assert_claimed(&take);
+        restore();
+    }
+    pull_finish(&place);
+}
+
+/* It stands at its record, and owns nothing. What that tells at last is a
+ * place that was used again. */
 static void a_take_that_stands_sees_who_has_copied(void **state)
 {
     (void)state;
     for (unsigned lap = 0; lap < 20; lap++) {
         struct pull_message message = message_of(lap);
-        struct mgds_step take = expect(&message), stands = take;
+        struct mgds_step known = expect(&message);
 
-        message.unit = 1000;
-        stands.units = pull_take(&place, &message).units;
-        pull_put_take(&place, stands);
+        pull_put_take(&place, pull_recorded(&place, known));
         copy_behind(&message);
-        message = message_of(lap);
         pull_put_post(&place, &message);
         queue_await(&place.line[PULL_SENT], place.serial);
-        assert_int_equal(cu.cuStreamQuery(in.native), CUDA_ERROR_NOT_READY);
-        fetch(&take);
+        fetch(&known);
+        put_overwrite(&message);
         await_fetched();
+        assert_int_equal(cu.cuStreamQuery(in.native), CUDA_ERROR_NOT_READY);
+        assert_true(queue_read(&place.line[PULL_TOOK]) < place.serial);
+        post_another(&message);
+        pull_tell(&place, &known, lap % 8);
         pull_await_taken(&place);
         assert_behind(&message);
+        pull_assert_near(&place, &message);
+        assert_claimed(&known);
+        restore();
     }
     pull_finish(&place);
 }
@@ -351,79 +417,6 @@ static void a_fetch_runs_beside_a_stream_that_stands(void **state)
         mgds_gstream_passed(in.gstream, 1);
     }
     mgds_gstream_unclaim(in.gstream, second);
-    pull_finish(&place);
-}
-
-/* Fetches of several messages, by several threads, while the stream takes the
- * same ones in its order. */
-enum { THREADS = 3, EACH = 20, MESSAGES = THREADS * EACH, SLOT = 30000 };
-
-struct fetcher {
-    pthread_t thread;
-    const struct mgds_step *take; /* EACH of them, THREADS apart */
-    uint64_t *line;
-    int rc;
-};
-
-static void *fetch_all(void *arg)
-{
-    struct fetcher *fetcher = (struct fetcher *)arg;
-
-    for (unsigned i = 0; i < EACH && fetcher->rc == 0; i++)
-        fetcher->rc =
-            mgds_gstream_fetch(in.gstream, fetcher->take + (size_t)THREADS * i,
-                               fetcher->line, i + 1);
-    return NULL;
-}
-
-static void put_posts(const struct pull_message *message, uint64_t first)
-{
-    for (unsigned i = 0; i < MESSAGES; i++) {
-        place.serial = first + i;
-        pull_put_post(&place, &message[i]);
-    }
-    queue_await(&place.line[PULL_SENT], place.serial);
-}
-
-static void many_threads_may_fetch(void **state)
-{
-    struct mgds_step take[MESSAGES];
-    struct pull_message message[MESSAGES];
-    struct mgds_claim *claims[MESSAGES];
-    struct fetcher fetcher[THREADS];
-
-    (void)state;
-    for (unsigned i = 0; i < MESSAGES; i++) {
-        message[i] = (struct pull_message){.from = 3001 * (size_t)i,
-                                           .to = SLOT * (size_t)i + i % 16,
-                                           .bytes = SLOT - i % 32,
-                                           .posted = SLOT - 100,
-                                           .unit = i};
-        claims[i] = mgds_gstream_claim(in.gstream);
-        pull_expect(&place, &message[i]);
-        take[i] =
-            pull_claimed(&place, pull_take(&place, &message[i]), claims[i]);
-    }
-    put_posts(message, place.serial - MESSAGES + 1);
-    for (unsigned i = 0; i < THREADS; i++) {
-        fetcher[i] =
-            (struct fetcher){.take = take + i, .line = queue_take(in.gstream)};
-        assert_int_equal(
-            pthread_create(&fetcher[i].thread, NULL, fetch_all, &fetcher[i]),
-            0);
-    }
-    for (unsigned i = 0; i < MESSAGES; i++)
-        pull_put_take(&place, take[i]);
-    pull_await_taken(&place);
-    mgds_gstream_passed(in.gstream, MESSAGES - 1);
-    for (unsigned i = 0; i < THREADS; i++) {
-        pthread_join(fetcher[i].thread, NULL);
-        assert_int_equal(fetcher[i].rc, 0);
-        queue_await(fetcher[i].line, EACH);
-        queue_give(in.gstream, fetcher[i].line);
-    }
-    for (unsigned i = 0; i < MESSAGES; i++)
-        mgds_gstream_unclaim(in.gstream, claims[i]);
     pull_finish(&place);
 }
 
@@ -503,6 +496,39 @@ static void a_fetch_can_be_given_up(void **state)
     pull_finish(&place);
 }
 
+/* Who has lost waits for a take that stands, and for no longer. */
+static void a_fetch_is_given_up_with_the_take_that_owns(void **state)
+{
+    struct queue_stream given_up;
+    struct pull_message message = whole, other;
+    struct mgds_claim *own;
+    struct mgds_step take, late;
+
+    (void)state;
+    message.unit = 1002;
+    queue_open(&given_up, CU_STREAM_NON_BLOCKING);
+    own = mgds_gstream_claim(given_up.gstream);
+    place.serial++;
+    late = take = pull_claimed(&place, pull_take(&place, &message), own);
+    pull_put(given_up.gstream, take, &place.line[PULL_TOOK], place.serial);
+    pull_await_owned(&take);
+    other = put_other(&message, &late);
+    assert_int_equal(mgds_gstream_fetch(given_up.gstream, &late,
+                                        &place.line[PULL_FETCHED],
+                                        place.serial),
+                     0);
+    assert_both_wait(&message, &other);
+    mgds_gstream_abort(given_up.gstream);
+    await_fetched();
+    queue_await(&place.line[PULL_TOOK], place.serial);
+    mgds_gstream_passed(given_up.gstream, 1);
+    assert_int_equal(pull_done(&place, &message), 0);
+    assert_true(pull_done(&place, &other) < place.serial);
+    mgds_gstream_unclaim(given_up.gstream, own);
+    queue_close(&given_up);
+    pull_finish(&place);
+}
+
 static int start(void **state)
 {
     stage_start(state);
@@ -537,13 +563,14 @@ int main(void)
         cmocka_unit_test(a_fetch_passes_behind_a_take),
         cmocka_unit_test(a_take_and_a_fetch_at_once_copy_once),
         cmocka_unit_test(a_fetch_may_race_with_a_take_that_stands),
+        cmocka_unit_test(a_take_that_stands_owns_its_message),
         cmocka_unit_test(a_take_that_stands_sees_who_has_copied),
         cmocka_unit_test(who_comes_second_waits_until_all_is_there),
         cmocka_unit_test(a_fetch_runs_beside_a_stream_that_stands),
-        cmocka_unit_test(many_threads_may_fetch),
         cmocka_unit_test(a_fetch_throws_away_what_has_no_buffer),
         cmocka_unit_test(only_what_is_known_is_fetched),
         cmocka_unit_test(a_fetch_can_be_given_up),
+        cmocka_unit_test(a_fetch_is_given_up_with_the_take_that_owns),
     };
 
     if (soft_cuda_load())

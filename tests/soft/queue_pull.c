@@ -7,9 +7,10 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <cmocka.h>
 
-enum { AROUND = 64 };
+enum { AROUND = 64, PATIENCE_S = 60 };
 
 static const size_t units_bytes = PULL_UNITS * sizeof(struct mgds_unit);
 static const size_t dones_bytes = PULL_UNITS * sizeof(uint64_t);
@@ -227,6 +228,16 @@ uint64_t pull_get(CUdeviceptr word)
 
     copy(host(&value), word, sizeof(value));
     return value;
+}
+
+void pull_await_owned(const struct mgds_step *take)
+{
+    CUdeviceptr owner = (CUdeviceptr)(uintptr_t)&take->claim->owner;
+    time_t end = time(NULL) + PATIENCE_S;
+
+    while (pull_get(owner) != take->gen)
+        if (time(NULL) > end)
+            fail_msg("nobody owns generation %lu", (unsigned long)take->gen);
 }
 
 uint64_t pull_done(const struct pull_place *place,

@@ -13,8 +13,8 @@
 #include "shim/gds/domain/launcher.h"
 #include "shim/gds/queue/gstream.h"
 
-/* How long host calls have before the message is ordered, or the launcher is
- * called, and how long a kernel has to serve the order before that, ns. */
+/* How long host calls have before the launcher is called, and how long that
+ * has before the message is ordered, ns. */
 enum { GRACE_NS = 200000, ORDER_NS = 2000000 };
 
 /* Where in op->words its flag is. */
@@ -145,12 +145,9 @@ static bool is_quiet(const struct fetch *fetch)
     return fetch->state == SERVED || (fetch->state == QUEUED && fetch->told);
 }
 
-/* Not by the launcher while the stream may serve the order. */
 static bool is_due(const struct fetch *fetch, uint64_t age)
 {
-    uint64_t grace = fetch->order ? GRACE_NS + ORDER_NS : GRACE_NS;
-
-    return fetch->state == QUEUED && !fetch->told && age > grace;
+    return fetch->state == QUEUED && !fetch->told && age > GRACE_NS;
 }
 
 static struct fetch *find_due(bool host)
@@ -204,7 +201,7 @@ static void look_at_order(struct fetch *fetch, uint64_t age)
         return;
     if (fetch->order && mgds_gstream_served(stream, fetch->order))
         tell(fetch, 0);
-    if (!fetch->order && age > GRACE_NS) {
+    if (!fetch->order && age > GRACE_NS + ORDER_NS) {
         fetch->order = mgds_gstream_order(stream, &fetch->take);
         if (fetch->order)
             mgds_count(pull_orders);

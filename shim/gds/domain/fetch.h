@@ -15,10 +15,10 @@
  *
  * Launches do not come through while the program sits in certain calls of the
  * driver, such as cuMemFree, until its streams have ended; and these may stand
- * for the very message. So one that is not over after its grace is *ordered*
- * (queue/order.h): the kernel that the receive's own stream stands in copies
- * it, if there is one. The wire's thread orders, since that takes host words
- * only; where an order is given the launcher waits a little longer.
+ * for the very message. So one that is not over a little after its launch was
+ * due is *ordered* (queue/order.h): the kernel that the receive's own stream
+ * stands in copies it, if there is one; slowly, by one thread. The wire's
+ * thread orders, since that takes host words only.
  *
  *   none -> given   one at a time for a stream; the others stay in the list
  *   given -> back   the receive is told to be over, whoever has copied: the
