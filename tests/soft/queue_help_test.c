@@ -5,12 +5,14 @@
 #include <stddef.h>
 #include <setjmp.h>
 #include <stdint.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sched.h>
+
 #include <unistd.h>
 #include <cmocka.h>
 
+#include "shim/base/clock.h"
 #include "tests/soft/queue_pull.h"
 
 /* Steps of a list that stands, the last of which is the one that is missing. */
