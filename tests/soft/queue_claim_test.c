@@ -301,7 +301,7 @@ static void a_take_that_stands_owns_its_message(void **state)
 
         pull_put_take(&place, take);
         copy_behind(&message);
-        pull_await_owned(&take);
+        pull_await_owned(&place, &take);
         other = put_other(&message, &late);
         fetch(&late);
         assert_both_wait(&message, &other);
@@ -511,7 +511,7 @@ static void a_fetch_is_given_up_with_the_take_that_owns(void **state)
     place.serial++;
     late = take = pull_claimed(&place, pull_take(&place, &message), own);
     pull_put(given_up.gstream, take, &place.line[PULL_TOOK], place.serial);
-    pull_await_owned(&take);
+    pull_await_owned(&place, &take);
     other = put_other(&message, &late);
     assert_int_equal(mgds_gstream_fetch(given_up.gstream, &late,
                                         &place.line[PULL_FETCHED],

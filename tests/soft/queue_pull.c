@@ -7,10 +7,9 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <cmocka.h>
 
-enum { AROUND = 64, PATIENCE_S = 60 };
+enum { AROUND = 64 };
 
 static const size_t units_bytes = PULL_UNITS * sizeof(struct mgds_unit);
 static const size_t dones_bytes = PULL_UNITS * sizeof(uint64_t);
@@ -230,14 +229,17 @@ uint64_t pull_get(CUdeviceptr word)
     return value;
 }
 
-void pull_await_owned(const struct mgds_step *take)
+void pull_await_owned(const struct pull_place *place,
+                      const struct mgds_step *take)
 {
-    CUdeviceptr owner = (CUdeviceptr)(uintptr_t)&take->claim->owner;
-    time_t end = time(NULL) + PATIENCE_S;
+    const struct mgds_step await = {.kind = MGDS_STEP_AWAIT,
+                                    .word = &take->claim->owner,
+                                    .value = take->gen};
 
-    while (pull_get(owner) != take->gen)
-        if (time(NULL) > end)
-            fail_msg("nobody owns generation %lu", (unsigned long)take->gen);
+    pull_put(place->out->gstream, await, &place->line[PULL_READ],
+             place->serial);
+    queue_await(&place->line[PULL_READ], place->serial);
+    mgds_gstream_passed(place->out->gstream, 1);
 }
 
 uint64_t pull_done(const struct pull_place *place,

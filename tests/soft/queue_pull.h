@@ -87,8 +87,10 @@ uint64_t pull_done(const struct pull_place *place,
                    const struct pull_message *message);
 uint64_t pull_get(CUdeviceptr word);
 
-/* Until a take on a stream owns its message; the test fails after a minute. */
-void pull_await_owned(const struct mgds_step *take);
+/* Until a take owns its message, with the last serial; the sender's stream
+ * waits for that. */
+void pull_await_owned(const struct pull_place *place,
+                      const struct mgds_step *take);
 
 /* Stores a word that kernels look at, by a stream where nothing stands. */
 void pull_set(const struct queue_stream *by, CUdeviceptr word, uint64_t value);
