@@ -8,7 +8,6 @@
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
-
 #include <unistd.h>
 #include <cmocka.h>
 

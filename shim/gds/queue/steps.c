@@ -382,6 +382,8 @@ int mgds_steps_queue(const struct mgds_steps_to *to, struct mgds_step *steps,
     int first = 0;
     unsigned done;
 
+    for (unsigned i = 0; i < count; i++)
+        steps[i].joins = false;
     for (unsigned i = 0; i < count; i += done) {
         int rc;
 
