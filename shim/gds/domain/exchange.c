@@ -419,7 +419,7 @@ void mgds_exchange_fail(struct mgds_op *op, int error)
     } else if (op->send && !op->posted && !op->moved) {
         op->posted = true;
         mgds_exchange_send_moved(op, error);
-    } else if (!op->send && !op->landing && !op->moved) {
+    } else if (!op->send && !op->landing && !op->fetching && !op->moved) {
         fail_recv(op, error);
     }
 }
