@@ -68,7 +68,7 @@ static struct mgds_step long_take(unsigned i)
 {
     struct mgds_step step = short_take(i);
 
-    step.source = unit_at(MANY) + SHORT * MANY;
+    step.source = unit_at(MANY) + (uint64_t)SHORT * MANY;
     step.claim = other;
     step.gen = ++place.gen;
     return step;

@@ -5,11 +5,11 @@
 #ifndef MGDS_DOMAIN_LAUNCHER_H
 #define MGDS_DOMAIN_LAUNCHER_H
 
-/* Has the thread call work, soon: once for any number of calls that it has not
+/* Has the thread call it, soon: once for any number of calls that it has not
  * begun to serve. Made by the first of them; where that fails a line says so,
- * and the next one tries again. work stays the same. Any thread, no lock of
+ * and the next one tries again. It stays the same. Any thread, no lock of
  * rank LEAF held. */
-void mgds_launcher_call(void (*work)(void));
+void mgds_launcher_call(void (*what)(void));
 
 /* Ends the thread, when the call that it is in returns. */
 void mgds_launcher_fini(void);

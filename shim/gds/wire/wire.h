@@ -128,7 +128,7 @@ void mgds_wire_poller_end(mgds_wire_poll *poll, void *arg);
 
 /* Called by our thread between its rounds, without any lock: for what takes
  * long, but not CUDA. Set before the first open. */
-void mgds_wire_chore(void (*chore)(void));
+void mgds_wire_chore(void (*work)(void));
 
 /* One round in the calling thread, unless another is in one: for those who
  * wait on the host. The number of things done; 0 also if not open. Must not
