@@ -4,6 +4,7 @@
 #include <stddef.h>
 #include <setjmp.h>
 #include <stdint.h>
+#include <dlfcn.h>
 #include <errno.h>
 #include <pthread.h>
 #include <sys/mman.h>
@@ -13,6 +14,29 @@
 #include "shim/gds/cuda/hostaddr.h"
 
 #define PAGE ((size_t)4096)
+
+/* In place of the C library's: whoever asks for the heap's end may set it
+ * (UCX's sbrk does). */
+static unsigned asked;
+
+void *sbrk(intptr_t increment)
+{
+    void *(*real)(intptr_t) = (void *(*)(intptr_t))dlsym(RTLD_NEXT, "sbrk");
+
+    asked++;
+    return real(increment);
+}
+
+static void heap_is_not_asked_for_its_end(void **state)
+{
+    char *heap = sbrk((intptr_t)PAGE);
+    unsigned before = asked;
+
+    (void)state;
+    assert_true(mgds_hostaddr_known(heap));
+    assert_false(mgds_hostaddr_known(heap + 2 * PAGE));
+    assert_int_equal(asked, before);
+}
 
 static int in_data_segment = 1;
 static int in_bss;
@@ -101,6 +125,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(own_memory_is_known),
+        cmocka_unit_test(heap_is_not_asked_for_its_end),
         cmocka_unit_test(what_lies_behind_the_heap_is_not),
         cmocka_unit_test(mapped_memory_and_nonsense_are_not),
         cmocka_unit_test(each_thread_knows_its_own_stack_only),

@@ -126,9 +126,15 @@ static bool in_stack(uintptr_t addr)
     return contains(&stack, addr);
 }
 
+/* Where the C library has the heap's end. sbrk(0) would say the same, but UCX
+ * replaces sbrk, and its own sets the end to what it was a moment before: if
+ * another thread has made the heap larger meanwhile, that memory is gone. */
+extern char *heap_end __asm__("__curbrk") __attribute__((weak));
+
 static bool in_heap(uintptr_t addr)
 {
-    return heap_start && addr >= heap_start && addr < (uintptr_t)sbrk(0);
+    return heap_start && &heap_end && addr >= heap_start &&
+           addr < (uintptr_t)__atomic_load_n(&heap_end, __ATOMIC_RELAXED);
 }
 
 static bool in_image(uintptr_t addr)
