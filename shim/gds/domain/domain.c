@@ -148,12 +148,14 @@ void mgds_op_progress(void)
 /* By the wire's thread. */
 static void chores(void)
 {
+    mgds_memory_chore();
     mgds_rooms_chore();
     mgds_fetches_chore();
 }
 
 void mgds_last_resort(void)
 {
+    mgds_memory_map();
     mgds_rooms_run(false);
     mgds_fetches_late();
 }

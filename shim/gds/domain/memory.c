@@ -8,12 +8,16 @@
 #include "shim/base/clock.h"
 #include "shim/base/log.h"
 #include "shim/gds/domain/engine.h"
+#include "shim/gds/domain/launcher.h"
 #include "shim/gds/domain/mapping.h"
 #include "shim/gds/queue/gstream.h"
 
 /* What the other end needs to map memory of a process that is new to it, if it
  * makes a call now. */
 enum { SOON_NS = 20000000 };
+
+/* How long the program has for a call before the launcher maps, ns. */
+enum { GRACE_NS = 1000000 };
 
 /* Both ends of a lane, as this one sees it. */
 struct ends {
@@ -129,6 +133,7 @@ struct job {
     struct job *next;
     struct ends ends; /* with a reference to the domain */
     struct mgds_export_handle handle;
+    uint64_t since;
 };
 
 static struct job *jobs;   /* under the engine's lock */
@@ -160,10 +165,14 @@ static void add_job(const struct ends *ends,
         answer(ends, handle->id, -EBUSY);
         return;
     }
-    *job = (struct job){.next = jobs, .ends = *ends, .handle = *handle};
+    *job = (struct job){.next = jobs,
+                        .ends = *ends,
+                        .handle = *handle,
+                        .since = mgds_clock_ns()};
     mgds_domain_get(ends->domain);
     jobs = job;
     __atomic_fetch_add(&job_count, 1, __ATOMIC_RELAXED);
+    mgds_wire_hold();
 }
 
 static struct job *take_job(void)
@@ -173,6 +182,7 @@ static struct job *take_job(void)
     if (job) {
         jobs = job->next;
         __atomic_fetch_sub(&job_count, 1, __ATOMIC_RELAXED);
+        mgds_wire_release();
     }
     return job;
 }
@@ -251,6 +261,19 @@ void mgds_memory_map(void)
         mgds_domain_put(job->ends.domain);
         free(job);
     }
+}
+
+void mgds_memory_chore(void)
+{
+    bool late;
+
+    if (__atomic_load_n(&job_count, __ATOMIC_RELAXED) == 0)
+        return;
+    mgds_engine_enter();
+    late = jobs && mgds_clock_ns() - jobs->since > GRACE_NS;
+    mgds_engine_leave();
+    if (late)
+        mgds_launcher_call(mgds_last_resort);
 }
 
 void mgds_memory_fini(void)

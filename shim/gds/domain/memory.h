@@ -1,8 +1,9 @@
 /*
  * GPU memory of one end of a lane that the other end has mapped: told (EXPORT)
  * before the first message from it, mapped in a host call of the other program,
- * who then says so (IMPORTED). Until then messages are staged: none depends on
- * a mapping. Memory that is gone is told as well, and let go.
+ * or by the launcher if none comes by (launcher.h), who then says so
+ * (IMPORTED). Until then messages are staged: none depends on a mapping. Memory
+ * that is gone is told as well, and let go.
  *
  * All but map and fini are called under the engine's lock.
  */
@@ -37,9 +38,11 @@ void mgds_memory_exported(struct mgds_domain *domain,
 void mgds_memory_imported(struct mgds_domain *domain,
                           const struct mgds_imported *imported);
 
-/* Maps what was told: in a host call, without a lock. Costs a load if there is
- * nothing. */
+/* Maps what was told: in a host call, or by the launcher, without a lock. Costs
+ * a load if there is nothing. */
 void mgds_memory_map(void);
+/* For the wire's thread: has mapped what is late. */
+void mgds_memory_chore(void);
 
 /* What was told and not mapped is forgotten; mappings are closed. */
 void mgds_memory_fini(void);
