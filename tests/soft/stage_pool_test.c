@@ -184,6 +184,28 @@ static void memory_that_no_message_needs_is_given_up(void **state)
     close_pool();
 }
 
+static void spare_pieces_leave_most_of_the_budget(void **state)
+{
+    struct mgds_piece *spare[2], *taken;
+
+    (void)state;
+    open_pool(64 * MIB);
+    for (int i = 0; i < 2; i++) {
+        spare[i] = mgds_pool_spare(pool, 8 * MIB);
+        assert_non_null(spare[i]);
+        assert_int_equal(kind_of(spare[i]), MGDS_PTR_PINNED);
+    }
+    assert_null(mgds_pool_spare(pool, 8 * MIB));
+    taken = take(48 * MIB);
+    assert_true(taken->pinned);
+    give(spare[0]);
+    assert_ptr_equal(mgds_pool_spare(pool, 8 * MIB), spare[0]);
+    give(taken);
+    give(spare[0]);
+    give(spare[1]);
+    close_pool();
+}
+
 static void without_budget_nothing_is_pinned(void **state)
 {
     struct mgds_piece *piece;
@@ -206,6 +228,7 @@ int main(void)
         cmocka_unit_test(beyond_the_budget_memory_is_ordinary),
         cmocka_unit_test(a_larger_idle_piece_serves_beyond_the_budget),
         cmocka_unit_test(memory_that_no_message_needs_is_given_up),
+        cmocka_unit_test(spare_pieces_leave_most_of_the_budget),
         cmocka_unit_test(without_budget_nothing_is_pinned),
     };
 

@@ -1,7 +1,10 @@
 /*
  * Memory for bounces that were made without any, when a message comes that is
  * staged after all: taken by a host call of the program's, or by the thread for
- * what cannot wait for one, since it may be pinned for that.
+ * what cannot wait for one, since it may be pinned for that. Only where many
+ * long receives are under way at once: the others have theirs from the call on
+ * (MGDS_BOUNCE_LATER), for while a program sits in a call that waits for the
+ * stream, cuMemFree say, the driver pins nothing.
  */
 #ifndef MGDS_DOMAIN_ROOM_H
 #define MGDS_DOMAIN_ROOM_H

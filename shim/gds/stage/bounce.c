@@ -146,6 +146,9 @@ static int fill(struct mgds_bounce *bounce, const struct mgds_buffer *user,
         return set_memory(bounce, user);
     bounce->form = MGDS_BOUNCE_STREAM;
     bounce->way = mgds_transfer_way(bounce, true);
+    bounce->piece = mgds_pool_spare(bounce->stage->pool, bounce->layout->size);
+    if (bounce->piece)
+        bounce->base = (char *)bounce->piece->addr;
     return 0;
 }
 

@@ -57,8 +57,9 @@ enum mgds_bounce_form {
     /* Packed, and fit for a stream of the program's: pinned (else -ENOMEM),
      * with a table for the pack kernel unless the buffer is dense. */
     MGDS_BOUNCE_STREAM,
-    /* The same for a dense buffer, but without memory: it may not be needed.
-     * Until it has some there is no base, and nothing can be copied. */
+    /* The same for a dense buffer whose memory may not be needed: without, if a
+     * quarter of what may be pinned is in use. Until it has some there is no
+     * base, and nothing can be copied. */
     MGDS_BOUNCE_LATER,
 };
 

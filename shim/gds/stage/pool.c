@@ -27,6 +27,7 @@ enum {
     IDLE_TAKES = 8192,
     LOOK_TAKES = 1024,
     RECENT_TAKES = 64,
+    SPARE_SHARE = 4, /* a quarter of the budget */
 };
 
 struct slab;
@@ -266,12 +267,14 @@ static struct entry *pop(struct mgds_pool *pool, unsigned class)
     return entry;
 }
 
-static bool reserve(struct mgds_pool *pool, size_t bytes)
+/* share: how much of the budget is for it, one part of so many. */
+static bool reserve(struct mgds_pool *pool, size_t bytes, unsigned share)
 {
+    size_t most = pool->budget / share;
     bool fits;
 
     mgds_lock_acquire(&pool->lock);
-    fits = bytes <= pool->budget && pool->pinned <= pool->budget - bytes;
+    fits = bytes <= most && pool->pinned <= most - bytes;
     if (fits)
         pool->pinned += bytes;
     mgds_lock_release(&pool->lock);
@@ -319,13 +322,14 @@ static int create_slab(struct slab **out, struct mgds_pool *pool,
 }
 
 /* A piece of a slab that is pinned for it, if the budget allows. */
-static struct entry *grow(struct mgds_pool *pool, unsigned class, size_t size)
+static struct entry *grow(struct mgds_pool *pool, unsigned class, size_t size,
+                          unsigned share)
 {
     size_t bytes = size <= SMALL ? SLAB : size;
     struct entry *entry;
     struct slab *slab;
 
-    if (!reserve(pool, bytes))
+    if (!reserve(pool, bytes, share))
         return NULL;
     if (create_slab(&slab, pool, class, size) < 0) {
         unreserve(pool, bytes);
@@ -407,24 +411,43 @@ static struct entry *beyond(struct mgds_pool *pool, unsigned class,
     return ordinary(pool, bytes);
 }
 
+/* Of this very class, and pinned. */
+static struct entry *fitting(struct mgds_pool *pool, size_t bytes,
+                             unsigned share, unsigned *class)
+{
+    struct entry *entry;
+    uint64_t since;
+    size_t size;
+
+    if (is_time(pool, &since))
+        give_up_idle(pool, since);
+    *class = class_of(bytes, &size);
+    entry = pop(pool, *class);
+    if (!entry)
+        return grow(pool, *class, size, share);
+    mgds_count(stage_pieces_reused);
+    return entry;
+}
+
+struct mgds_piece *mgds_pool_spare(struct mgds_pool *pool, size_t bytes)
+{
+    struct entry *entry = NULL;
+    unsigned class;
+
+    if (bytes <= LARGEST)
+        entry = fitting(pool, bytes, SPARE_SHARE, &class);
+    return entry ? &entry->piece : NULL;
+}
+
 int mgds_pool_take(struct mgds_piece **out, struct mgds_pool *pool,
                    size_t bytes)
 {
     struct entry *entry;
-    uint64_t since;
     unsigned class;
-    size_t size;
 
     if (bytes > LARGEST)
         return -ENOMEM;
-    if (is_time(pool, &since))
-        give_up_idle(pool, since);
-    class = class_of(bytes, &size);
-    entry = pop(pool, class);
-    if (entry)
-        mgds_count(stage_pieces_reused);
-    else
-        entry = grow(pool, class, size);
+    entry = fitting(pool, bytes, 1, &class);
     if (!entry)
         entry = beyond(pool, class, bytes);
     if (!entry)

@@ -46,6 +46,10 @@ void mgds_pool_destroy(struct mgds_pool *pool);
 int mgds_pool_take(struct mgds_piece **out, struct mgds_pool *pool,
                    size_t bytes);
 
+/* The same for what is not known to be needed: pinned, and from a quarter of
+ * the budget. NULL if that has none left. Never fails. */
+struct mgds_piece *mgds_pool_spare(struct mgds_pool *pool, size_t bytes);
+
 /* Any thread; no driver call. No copy may use it any more. */
 void mgds_pool_give(struct mgds_pool *pool, struct mgds_piece *piece);
 
