@@ -87,7 +87,8 @@ static void synchronize_has_an_end(void)
  * Programs that MPI calls unsafe: large blocking messages whose streams may
  * stand for each other. Either they end, and all is right, or the wait for
  * them has an end and names what stands; then Finalize releases the streams.
- * What has not come is not written, and nothing is written by halves.
+ * What has not come is not written, and nothing is written by halves. Who gives
+ * up first is lost to the other one, whose Finalize may then return an error.
  */
 struct unsafe {
     struct enq_lane lanes[2];
@@ -98,6 +99,8 @@ static void unsafe_open(struct unsafe *u)
 {
     enq_lane_open(&u->lanes[0]);
     enq_lane_open_on(&u->lanes[1], u->lanes[0].cu);
+    for (int i = 0; i < 2; i++)
+        ENQ_OK(MPI_Comm_set_errhandler(u->lanes[i].comm, MPI_ERRORS_RETURN));
     enq_buffer_open(&u->a, ENQ_LARGE);
     enq_buffer_open(&u->b, ENQ_LARGE);
 }
@@ -116,9 +119,11 @@ static bool unsafe_ends(const struct unsafe *u)
 }
 
 /* The process can end, whatever stands. */
-static void unsafe_close(const struct unsafe *u)
+static void unsafe_close(const struct unsafe *u, bool ended)
 {
-    MPI_Finalize();
+    int code = MPI_Finalize();
+
+    CHECK(!ended || code == MPI_SUCCESS);
     MGDS_CU(cuStreamSynchronize(u->lanes[0].cu));
 }
 
@@ -126,14 +131,16 @@ static void unsafe_head_to_head(void)
 {
     struct unsafe u;
     int peer = enq.rank ^ 1;
+    bool ended;
 
     unsafe_open(&u);
     enq_fill(&u.a, (unsigned)enq.rank + 1);
     enq_send(&u.lanes[0], &u.a, peer, 1);
     enq_recv(&u.lanes[0], &u.b, peer, 1, MPI_STATUS_IGNORE);
-    if (unsafe_ends(&u))
+    ended = unsafe_ends(&u);
+    if (ended)
         enq_expect(&u.b, ENQ_LARGE, (unsigned)peer + 1);
-    unsafe_close(&u);
+    unsafe_close(&u, ended);
 }
 
 /* The order of R0's messages is not that of R1's receives: of two tags, or of
@@ -141,6 +148,7 @@ static void unsafe_head_to_head(void)
 static void unsafe_crossing(int tags, int comms)
 {
     struct unsafe u;
+    bool ended;
 
     unsafe_open(&u);
     if (enq.rank == 0) {
@@ -152,11 +160,12 @@ static void unsafe_crossing(int tags, int comms)
         enq_recv(&u.lanes[comms], &u.b, 0, 1 + tags, MPI_STATUS_IGNORE);
         enq_recv(&u.lanes[0], &u.a, 0, 1, MPI_STATUS_IGNORE);
     }
-    if (unsafe_ends(&u) && enq.rank == 1) {
+    ended = unsafe_ends(&u);
+    if (ended && enq.rank == 1) {
         enq_expect(&u.a, ENQ_LARGE, 1);
         enq_expect(&u.b, ENQ_LARGE, 2);
     }
-    unsafe_close(&u);
+    unsafe_close(&u, ended);
 }
 
 static void unsafe_tags(void)
