@@ -212,11 +212,12 @@ struct mgds_post_args {
 MGDS_STATIC_ASSERT(sizeof(struct mgds_post_args) == 32, "four words");
 
 /* mgds_await_kernel, and mgds_few_awaits_kernel for up to MGDS_AWAIT_FEW, which
- * has less to carry: one block, any number of threads. Waits until each of
- * `count` words, in the GPU's own memory, is its value; gives up when the desk
- * at `abort` (may be 0) says so. Then, in any case, *flag = value, if flag is
- * not 0. */
+ * has less to carry: one block, any number of threads. First, if post.ready is
+ * not 0, what mgds_post_kernel does. Waits until each of `count` words, in the
+ * GPU's own memory, is its value; gives up when the desk at `abort` (may be 0)
+ * says so. Then, in any case, *flag = value, if flag is not 0. */
 struct mgds_await_head {
+    struct mgds_post_args post;
     uint64_t abort;
     uint64_t flag;
     uint64_t value;
@@ -228,7 +229,7 @@ struct mgds_await_item {
     uint64_t value;
 };
 
-enum { MGDS_AWAIT_FEW = 14, MGDS_AWAIT_MOST = 250 };
+enum { MGDS_AWAIT_FEW = 12, MGDS_AWAIT_MOST = 248 };
 
 struct mgds_few_awaits_args {
     struct mgds_await_head head;
