@@ -397,6 +397,16 @@ static struct own *own_of(const struct mgds_gstream *stream)
     return stream->own ? (struct own *)stream->own->addr : NULL;
 }
 
+/* Somebody may be ordered to take the messages of those that hold one. */
+static bool has_claims(const struct mgds_gstream *stream)
+{
+    uint64_t any = 0;
+
+    for (int i = 0; i < MGDS_GSTREAM_CLAIMS / 64; i++)
+        any |= __atomic_load_n(&stream->claimed[i], __ATOMIC_RELAXED);
+    return any != 0;
+}
+
 static int queue_steps(struct mgds_gstream *stream, struct mgds_step *steps,
                        unsigned count) MGDS_REQUIRES(stream->launch)
 {
@@ -410,7 +420,8 @@ static int queue_steps(struct mgds_gstream *stream, struct mgds_step *steps,
                                      .blocks =
                                          blocks < BLOCKS ? blocks : BLOCKS,
                                      .longs = blocks,
-                                     .turn = &stream->take};
+                                     .turn = &stream->take,
+                                     .serves = has_claims(stream)};
     int rc = mgds_context_enter(mgds_gstream_context(stream));
 
     if (rc < 0)
