@@ -112,12 +112,13 @@ MGDS_STATIC_ASSERT(sizeof(struct mgds_push_args) == 64, "eight words");
 enum mgds_take_form {
     MGDS_TAKE_UNITS,
     MGDS_TAKE_BYTES,
-    MGDS_TAKE_PULL, /* for mgds_pull_kernel alone */
+    MGDS_TAKE_PULL,  /* for mgds_pull_kernel alone */
+    MGDS_TAKE_QUIET, /* the same, and its flag is not stored; needs `cell` */
 };
 
 /* Words of a record: none of them is 0 when it is known, so that they may be
- * written, and read all at once, in any order. The last two are of form PULL
- * alone; two between are not the kernels'. */
+ * written, and read all at once, in any order. The last two are of PULL and
+ * QUIET alone; two between are not the kernels'. */
 enum {
     MGDS_RECORD_SERIAL, /* or any number but 0 and NONE; or NONE */
     MGDS_RECORD_ADDRESS,
@@ -179,10 +180,10 @@ MGDS_STATIC_ASSERT(sizeof(struct mgds_claim) == 16, "two words");
  * one, and a claim, need `cell` and `turn`. What is in units or in plain bytes
  * it takes as mgds_take_kernel does, claim or not. Else the message is in the
  * sender's memory, at `source`, as mapped here: with `source` not 0, or as a
- * record of form PULL says. Then `units` (or the record's address) is one unit,
- * whose word becomes the serial when the bytes may be read: it waits for that,
- * and copies what fits. At the end *done = serial, if done is not 0: all that
- * it read there it has read.
+ * record of form PULL or QUIET says. Then `units` (or the record's address) is
+ * one unit, whose word becomes the serial when the bytes may be read: it waits
+ * for that, and copies what fits. At the end *done = serial, if done is not 0:
+ * all that it read there it has read.
  *
  * If `claim`, a struct mgds_claim, is not 0, others may copy the same message
  * with the same generation `gen`: the first to come does, even if it is not

@@ -249,6 +249,34 @@ static void quiet_flags_are_as_of_other_takes(void **state)
     pull_finish(&place);
 }
 
+/* What the record says of the flag is all that counts. */
+static void records_say_that_flags_are_not_needed(void **state)
+{
+    const struct pull_message message = {.bytes = 70000, .posted = 70000};
+    struct mgds_claim *claim = mgds_gstream_claim(in.gstream);
+    struct mgds_step known, take;
+
+    (void)state;
+    for (uint64_t i = 1; i <= 10; i++) {
+        uint64_t before = queue_read(&place.line[PULL_TOOK]);
+
+        pull_expect(&place, &message);
+        known = pull_take(&place, &message);
+        known.quiet = i % 2;
+        take = pull_claimed(&place, pull_recorded(&place, known), claim);
+        pull_put_take(&place, take);
+        pull_tell(&place, &known, (unsigned)i);
+        pull_put_post(&place, &message);
+        pull_await_read(&place, &message);
+        OK(cu.cuStreamSynchronize(in.native));
+        mgds_gstream_passed(in.gstream, 1);
+        assert_int_equal(queue_read(&place.line[PULL_TOOK]),
+                         i % 2 ? before : place.serial);
+    }
+    mgds_gstream_unclaim(in.gstream, claim);
+    pull_finish(&place);
+}
+
 /* Its message is thrown away, and the sender is told. */
 static void freed_memory_is_left_out(void **state)
 {
@@ -460,6 +488,7 @@ int main(void)
         cmocka_unit_test(awaits_of_any_number_go_together),
         cmocka_unit_test(lists_may_mix_all_steps),
         cmocka_unit_test(quiet_flags_are_as_of_other_takes),
+        cmocka_unit_test(records_say_that_flags_are_not_needed),
         cmocka_unit_test(freed_memory_is_left_out),
         cmocka_unit_test(whatever_stands_can_be_given_up),
         cmocka_unit_test(awaits_are_counted_as_waits),
