@@ -140,6 +140,18 @@ static struct mgds_gpu_block *opened(const struct mgds_gpu_ctx *ctx,
     return NULL;
 }
 
+static size_t count_opened(void)
+{
+    size_t opened = 0;
+
+    for (size_t i = 0; i < mgds_gpu.blocks.count; i++) {
+        const struct mgds_gpu_block *block = mgds_gpu.blocks.rows[i].value;
+
+        opened += block->kind == MGDS_BLOCK_IPC;
+    }
+    return opened;
+}
+
 /* Where the memory is, if that device is visible here; else the context's. */
 static struct mgds_gpu_device *home(const struct mgds_ipc_key *key,
                                     struct mgds_gpu_ctx *ctx)
@@ -156,8 +168,11 @@ static CUresult map_memory(struct mgds_gpu_ctx *ctx,
                            const struct mgds_ipc_key *key, int fd,
                            struct mgds_gpu_block **out)
 {
-    uintptr_t addr = mgds_window_take(key->size, MGDS_VMM_GRANULARITY, 0);
+    uintptr_t addr;
 
+    if (count_opened() >= mgds_gpu.cfg.mappings)
+        return CUDA_ERROR_ALREADY_MAPPED;
+    addr = mgds_window_take(key->size, MGDS_VMM_GRANULARITY, 0);
     if (!addr)
         return CUDA_ERROR_OUT_OF_MEMORY;
     if (mgds_window_map(addr, key->size, fd, 0, true) < 0) {

@@ -368,7 +368,7 @@ static void import_and_lose_the_context(void **state)
     OK(cu.cuCtxDestroy_v2(native));
     OK(cu.cuCtxSetCurrent(stage_primary[0]));
     handle.id++;
-    assert_int_equal(mgds_import_create(&none, ctx, &handle), -EBUSY);
+    assert_int_equal(mgds_import_create(&none, ctx, &handle), -ESHUTDOWN);
     mgds_import_put(lost);
     mgds_import_put(kept);
     assert_int_equal(mgds_defer_drain(), 2);

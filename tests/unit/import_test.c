@@ -148,20 +148,23 @@ static void import_wanted_again_before_the_safe_point_stays(void **state)
     assert_mapped(1, 1);
 }
 
-/* Its old mapping shows what was there before. */
-static void memory_allocated_again_waits_for_its_old_mapping_to_go(void **state)
+/* Where it lies is the driver's to say: each is opened and closed. */
+static void memory_allocated_again_under_its_name_is_opened_again(void **state)
 {
     struct mgds_import *old = import(1, 1), *fresh;
 
     (void)state;
-    refuse(1, 2, -EBUSY);
-    mgds_import_put(old);
-    refuse(1, 2, -EBUSY);
-    mgds_defer_drain();
     fresh = import(1, 2);
+    assert_mapped(2, 0);
+    mgds_import_put(old);
+    mgds_defer_drain();
     assert_mapped(2, 1);
-    refuse(1, 1, -EBUSY);
+    fake->open_result = CUDA_ERROR_ALREADY_MAPPED;
+    refuse(1, 3, -EBUSY);
+    fake->open_result = CUDA_SUCCESS;
     mgds_import_put(fresh);
+    mgds_defer_drain();
+    assert_mapped(2, 2);
 }
 
 static void mapping_in_the_drivers_way_is_told_as_busy(void **state)
@@ -242,11 +245,9 @@ static void end_closes_also_what_somebody_has(void **state)
 
 static struct mgds_import *held;
 
-/* From within the driver, as another thread might; and another one cannot have
- * what is being closed. */
+/* From within the driver, as another thread might. */
 static void put_held(void)
 {
-    refuse(1, 2, -EBUSY);
     mgds_import_put(held);
 }
 
@@ -329,8 +330,7 @@ static void meet_in_the_driver(CUresult first, int want[2],
     assert_int_equal(pthread_create(&thread[0], NULL, create_one, &rc[0]), 0);
     sem_wait(&inside);
     assert_int_equal(pthread_create(&thread[1], NULL, create_one, &rc[1]), 0);
-    refuse(1, 2, -EBUSY); /* whose mapping is not there yet */
-    mgds_imports_fini();  /* which is not for what is being made */
+    mgds_imports_fini(); /* which is not for what is being made */
     assert_false(mgds_defer_pending());
     sem_post(&go);
     for (int i = 0; i < 2; i++) {
@@ -453,7 +453,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         IMPORT_TEST(handle_is_mapped_once_until_the_last_has_put_it),
         IMPORT_TEST(import_wanted_again_before_the_safe_point_stays),
-        IMPORT_TEST(memory_allocated_again_waits_for_its_old_mapping_to_go),
+        IMPORT_TEST(memory_allocated_again_under_its_name_is_opened_again),
         IMPORT_TEST(mapping_in_the_drivers_way_is_told_as_busy),
         IMPORT_TEST(failure_is_told_and_not_remembered),
         IMPORT_TEST(contexts_have_mappings_of_their_own),

@@ -2,7 +2,8 @@
  * Memory of programs that the two ends of a lane have of each other: each end
  * keeps a list of what it has told the other one, and one of what it was told.
  *
- *   ours     TOLD -> READY (the other end has mapped it), or REFUSED
+ *   ours     TOLD -> READY (the other end has mapped it), or REFUSED, or BUSY:
+ *            not now, it may be told again
  *   theirs   TOLD -> READY (import is set), or REFUSED
  *
  * Pure lists, under the engine's lock. What was found last is looked at first:
@@ -20,13 +21,14 @@ enum mgds_mapping_state {
     MGDS_MAPPING_TOLD,
     MGDS_MAPPING_READY,
     MGDS_MAPPING_REFUSED,
+    MGDS_MAPPING_BUSY,
 };
 
 struct mgds_mapping {
     struct mgds_mapping *next;
     uint64_t id; /* of the allocation, in its process */
     enum mgds_mapping_state state;
-    uint64_t since; /* when it was told, ns */
+    uint64_t since; /* when it was told, or was BUSY, ns */
     struct mgds_export_handle handle;
     struct mgds_import *import; /* theirs: a reference */
 };

@@ -13,11 +13,18 @@
 #include "shim/gds/queue/gstream.h"
 
 /* What the other end needs to map memory of a process that is new to it, if it
- * makes a call now. */
+ * makes a call now; at most. */
 enum { SOON_NS = 20000000 };
 
+/* A message is not waited for longer than staging it would take: bytes in a
+ * ns. */
+enum { STAGED = 2 };
+
 /* How long the program has for a call before the launcher maps, ns. */
-enum { GRACE_NS = 1000000 };
+enum { GRACE_NS = 100000 };
+
+/* When what was busy is told again, ns. */
+enum { AGAIN_NS = 10000000 };
 
 /* Both ends of a lane, as this one sees it. */
 struct ends {
@@ -74,19 +81,33 @@ static void tell_gone(const struct ends *ends, struct mgds_mappings *ours)
     }
 }
 
-static enum mgds_memory state_of(const struct mgds_mapping *item)
+static bool is_soon(const struct mgds_mapping *item, size_t bytes)
+{
+    uint64_t most = bytes / STAGED < SOON_NS ? bytes / STAGED : SOON_NS;
+
+    return mgds_clock_ns() - item->since < most;
+}
+
+static enum mgds_memory state_of(const struct mgds_mapping *item, size_t bytes)
 {
     if (item->state == MGDS_MAPPING_READY)
         return MGDS_MEMORY_KNOWN;
     if (item->state == MGDS_MAPPING_REFUSED)
         return MGDS_MEMORY_REFUSED;
-    return mgds_clock_ns() - item->since < SOON_NS ? MGDS_MEMORY_SOON
-                                                   : MGDS_MEMORY_TOLD;
+    return item->state == MGDS_MAPPING_TOLD && is_soon(item, bytes)
+               ? MGDS_MEMORY_SOON
+               : MGDS_MEMORY_TOLD;
+}
+
+static bool is_to_be_told_again(const struct mgds_mapping *item)
+{
+    return item->state == MGDS_MAPPING_BUSY &&
+           mgds_clock_ns() - item->since > AGAIN_NS;
 }
 
 enum mgds_memory mgds_memory_look(struct mgds_domain *domain,
                                   struct mgds_lane *lane,
-                                  const struct mgds_xfer *xfer,
+                                  const struct mgds_xfer *xfer, size_t bytes,
                                   const struct mgds_export_handle *handle)
 {
     const struct ends ends = {domain, (unsigned)xfer->peer, xfer->to_index,
@@ -100,14 +121,23 @@ enum mgds_memory mgds_memory_look(struct mgds_domain *domain,
                    : MGDS_MEMORY_REFUSED;
     tell_gone(&ends, ours);
     item = mgds_mapping_find(ours, handle->id);
-    if (item)
-        return state_of(item);
-    item = mgds_mapping_add(ours, handle);
+    if (item && !is_to_be_told_again(item))
+        return state_of(item, bytes);
+    if (!item)
+        item = mgds_mapping_add(ours, handle);
     if (!item)
         return MGDS_MEMORY_REFUSED;
+    item->state = MGDS_MAPPING_TOLD;
     item->since = mgds_clock_ns();
     tell(&ends, handle, false);
     return MGDS_MEMORY_SOON;
+}
+
+static enum mgds_mapping_state state_for(int error)
+{
+    if (error == -EBUSY)
+        return MGDS_MAPPING_BUSY;
+    return error ? MGDS_MAPPING_REFUSED : MGDS_MAPPING_READY;
 }
 
 void mgds_memory_imported(struct mgds_domain *domain,
@@ -122,11 +152,9 @@ void mgds_memory_imported(struct mgds_domain *domain,
 
     if (!item)
         return;
-    item->state = imported->error ? MGDS_MAPPING_REFUSED : MGDS_MAPPING_READY;
-    if (imported->error == -EBUSY)
-        mgds_mapping_drop(ours, item); /* it may be told again */
-    else
-        ours->stale = 0; /* it may be gone by now */
+    item->state = state_for(imported->error);
+    item->since = mgds_clock_ns();
+    ours->stale = 0; /* it may be gone by now */
 }
 
 /* What is to be mapped. */

@@ -18,9 +18,10 @@ struct mgds_domain;
 struct mgds_lane;
 struct mgds_xfer;
 
-/* Has the other end mapped it? Else it is told, once. SOON: it was told just
- * now, and is mapped when the other program makes a call: worth to wait a
- * little, since staging is slow. */
+/* Has the other end mapped it? Else it is told, once, or again after a while if
+ * it could not be mapped just then. SOON: it was told just now, and is mapped
+ * when the other program makes a call: worth to wait a little, since staging so
+ * many bytes takes longer. */
 enum mgds_memory {
     MGDS_MEMORY_REFUSED,
     MGDS_MEMORY_TOLD,
@@ -29,7 +30,7 @@ enum mgds_memory {
 };
 enum mgds_memory mgds_memory_look(struct mgds_domain *domain,
                                   struct mgds_lane *lane,
-                                  const struct mgds_xfer *xfer,
+                                  const struct mgds_xfer *xfer, size_t bytes,
                                   const struct mgds_export_handle *handle);
 
 /* Envelopes of a rank that the domain knows. */

@@ -57,39 +57,36 @@ static struct imports *bucket_of(const struct mgds_shared_name *name)
     return &buckets[hash >> (64 - BUCKET_BITS)];
 }
 
-/* What the driver may take for the same. */
+static bool is_same(const struct mgds_import *a, const struct mgds_import *b)
+{
+    return a->ctx == b->ctx && a->of.id == b->of.id &&
+           a->of.base == b->of.base && a->of.size == b->of.size &&
+           memcmp(&a->of.name, &b->of.name, sizeof(a->of.name)) == 0;
+}
+
 static struct mgds_import *find_locked(const struct mgds_import *want)
 {
     struct mgds_import *import;
 
     LIST_FOREACH(import, bucket_of(&want->of.name), link)
     {
-        if (import->ctx == want->ctx && memcmp(&import->of.name, &want->of.name,
-                                               sizeof(want->of.name)) == 0)
+        if (is_same(import, want))
             break;
     }
     return import;
 }
 
-static bool is_same(const struct mgds_import *a, const struct mgds_import *b)
-{
-    return a->of.id == b->of.id && a->of.base == b->of.base &&
-           a->of.size == b->of.size;
-}
-
 /*
  * 0 and the one that is there, with the caller as one more user; or 1: there
  * was none, and fresh is now, OPENING. Memory that was freed and allocated
- * again may have its old name, which in the driver stands for the old mapping
- * while that is open: -EBUSY.
+ * again has its old name if it lies in the same memory of the GPU (measured on
+ * H200): the driver then gives the mapping that is open, counted once more.
  */
 static int enter_locked(struct mgds_import **out, struct mgds_import *fresh)
 {
     struct mgds_import *found;
 
     while ((found = find_locked(fresh)) != NULL) {
-        if (!is_same(found, fresh))
-            return -EBUSY;
         if (found->state == OPEN) {
             found->users++;
             found->over = false;

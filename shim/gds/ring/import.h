@@ -16,8 +16,8 @@
 struct mgds_import;
 
 /* In a host call: makes driver calls, which return at once while waits stand.
- * -EBUSY: an older mapping is in its place until the next safe point: it may be
- * had later. -ENOMEM, -ESHUTDOWN, or what the driver says: it cannot be mapped
+ * -EBUSY: the driver says that an older mapping is in its place: it may be had
+ * after a safe point. -ENOMEM, -ESHUTDOWN, or what the driver says: it cannot be mapped
  * here, be it that it is gone or that this GPU does not reach it. Not for
  * handles of this process. */
 int mgds_import_create(struct mgds_import **out, struct mgds_context *ctx,
