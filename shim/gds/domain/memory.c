@@ -118,8 +118,11 @@ void mgds_memory_imported(struct mgds_domain *domain,
     struct mgds_mapping *item =
         ours ? mgds_mapping_find(ours, imported->export) : NULL;
 
-    if (!item)
+    if (!item || item->state != MGDS_MAPPING_TOLD) {
+        mgds_envelope_refuse(MGDS_ENVELOPE_IMPORTED, imported->rank,
+                             "that rank was not told of such memory");
         return;
+    }
     item->state = imported->error ? MGDS_MAPPING_REFUSED : MGDS_MAPPING_READY;
     if (imported->error == -EBUSY)
         mgds_mapping_drop(ours, item); /* it may be told again */
