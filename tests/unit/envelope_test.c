@@ -313,9 +313,11 @@ static void cookies_that_were_made_up_name_nothing(void **state)
     }
     assert_int_equal(wire_posts(MGDS_ENVELOPE_DATA), 0);
     assert_int_equal(mgds_op_test(send), 0);
+    come_pull(cookie_of_send(), LONG_BYTES, OTHER);
+    assert_non_null(wire_posted(MGDS_ENVELOPE_DATA));
+    assert_int_equal(ends(send), 0);
     assert_int_equal(mgds_op_cancel(recv), 1);
     mgds_op_put(recv);
-    mgds_op_put(send);
     close_place(&place);
 }
 

@@ -198,7 +198,9 @@ void mgds_pull_arrived(struct mgds_message *message, const struct mgds_rts *rts)
         message->source = source_of(lane, rts);
         message->done = (uintptr_t)mgds_lane_done_there(lane, rts->done);
     }
-    if (!message->source || !message->done)
+    if (!message->done)
+        message->source = 0;
+    if (!message->source)
         mgds_err("rank %u sends from memory that is not mapped here: its "
                  "message of %zu bytes is lost",
                  message->rank, message->bytes);
