@@ -26,12 +26,12 @@
  *                             <----  HELLO, before the first receive from the
  *                                    rank: the connection tells of its end
  *
- * Nothing of it is trusted: what cannot be true is refused, with one line for
- * each of the first of them that names kind, rank and reason, and counted. A
- * rank is what the envelope says, so nobody is punished for it:
+ * Nothing of it is trusted. What cannot be true is refused and counted; a line
+ * names kind, rank and reason (of the first sixteen). The rank is what the
+ * envelope says, so nobody is punished for it:
  *
- *   has the wrong length, names nobody, or     is ignored, as if it had not
- *   no operation that waits for it             come: who really waits goes on
+ *   another length than its kind's, nobody's,  is ignored, as if it had not
+ *   or for no operation that waits for it      come: who really waits goes on
  *   RTS with a place outside the ring          comes on demand
  *   RTS with memory that is not mapped         its receive ends with EIO
  *   PULL of more than the send has,            the operation that it names, and
