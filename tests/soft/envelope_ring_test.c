@@ -175,16 +175,18 @@ static void come_taken(uint64_t cookie, uint32_t rank)
                      HEARD);
 }
 
-static void come_data(uint64_t answer, size_t bytes, uint32_t rank)
+/* What the wire was told. */
+static int come_data(uint64_t answer, size_t bytes, uint32_t rank)
 {
     const struct mgds_data data = {.answer = answer, .rank = rank};
     unsigned char *body = (unsigned char *)malloc(bytes);
+    int rc;
 
     assert_non_null(body);
     memset(body, 0x11, bytes);
-    assert_int_equal(
-        wire_come(MGDS_ENVELOPE_DATA, &data, sizeof(data), body, bytes), 0);
+    rc = wire_come(MGDS_ENVELOPE_DATA, &data, sizeof(data), body, bytes);
     free(body);
+    return rc;
 }
 
 /* What is posted comes when the engine has got so far. */
@@ -297,12 +299,85 @@ static void a_message_outside_the_ring_comes_staged(void **state)
     recv_on_stream(&place, SHORT, OTHER, &sink);
     come_rts(&rts);
     assert_int_equal(refused(&place), 1);
-    come_data(await(MGDS_ENVELOPE_PULL)->head.pull.answer, SHORT, OTHER);
+    assert_int_equal(
+        come_data(await(MGDS_ENVELOPE_PULL)->head.pull.answer, SHORT, OTHER),
+        0);
     finish(&place);
     assert_int_equal(status.error, 0);
     assert_int_equal(status.bytes, SHORT);
     assert_gpu(place.to, 0x11, SHORT);
     assert_int_equal(refused(&place), 0);
+    close_place(&place);
+}
+
+/* Until the host has it. */
+static void await_recv(struct place *place, struct mgds_op *op)
+{
+    time_t end = seconds() + PATIENCE_S;
+
+    while (mgds_op_test(op) == 0) {
+        assert_true(seconds() < end);
+        sched_yield();
+    }
+    mgds_op_put(op);
+    assert_gpu(place->to, 0x11, SHORT);
+}
+
+/* Small cookies are all that there are. */
+static void data_for_a_message_in_the_ring_lands_nowhere(void **state)
+{
+    enum { COOKIES = 64 };
+    const struct mgds_rts rts = rts_of(OTHER, 0, SHORT);
+    struct mgds_xfer xfer;
+    struct mgds_op *op = NULL;
+    struct place place;
+
+    (void)state;
+    open_place(&place);
+    xfer = xfer_of(&place, place.to, SHORT, OTHER);
+    assert_int_equal(mgds_op_recv(&op, place.domain, &xfer), 0);
+    come_rts(&rts);
+    for (uint64_t i = 0; i <= COOKIES; i++)
+        assert_int_equal(come_data(i, SHORT, OTHER), -ECANCELED);
+    assert_int_equal(refused(&place), COOKIES + 1);
+    assert_int_equal(mgds_op_test(op), 0); /* asks for it */
+    assert_int_equal(
+        come_data(await(MGDS_ENVELOPE_PULL)->head.pull.answer, SHORT, OTHER),
+        0);
+    await_recv(&place, op);
+    assert_int_equal(refused(&place), 0);
+    close_place(&place);
+}
+
+/* Though its stream has not come to it. */
+static void data_lands_once(void **state)
+{
+    struct mgds_rts rts = rts_of(OTHER, 0, SHORT);
+    struct mgds_xfer xfer;
+    struct mgds_op *op = NULL;
+    struct place place;
+    uint64_t *gate, answer;
+
+    (void)state;
+    open_place(&place);
+    OK(cu.cuMemHostAlloc((void **)&gate, sizeof(*gate), 0));
+    *gate = 0;
+    queue_hold(place.stream.native, gate);
+    xfer = xfer_of(&place, place.to, SHORT, OTHER);
+    assert_int_equal(mgds_op_recv(&op, place.domain, &xfer), 0);
+    rts.serial = 0;
+    come_rts(&rts);
+    answer = await(MGDS_ENVELOPE_PULL)->head.pull.answer;
+    assert_int_equal(come_data(answer, SHORT, OTHER), 0);
+    assert_int_equal(refused(&place), 0);
+    assert_int_equal(come_data(answer, SHORT, OTHER), -ECANCELED);
+    assert_int_equal(refused(&place), 1);
+    queue_write(gate, 1);
+    await_recv(&place, op);
+    assert_int_equal(come_data(answer, SHORT, OTHER), -ECANCELED);
+    assert_int_equal(refused(&place), 1);
+    finish(&place);
+    OK(cu.cuMemFreeHost(gate));
     close_place(&place);
 }
 
@@ -447,6 +522,8 @@ int main(void)
         cmocka_unit_test(places_are_in_the_ring_or_refused),
         cmocka_unit_test(another_host_has_no_place_in_the_ring),
         cmocka_unit_test(a_message_outside_the_ring_comes_staged),
+        cmocka_unit_test(data_for_a_message_in_the_ring_lands_nowhere),
+        cmocka_unit_test(data_lands_once),
         cmocka_unit_test(true_envelopes_bring_their_messages),
         cmocka_unit_test(what_was_asked_for_is_not_taken),
         cmocka_unit_test(own_memory_is_that_of_the_send),
