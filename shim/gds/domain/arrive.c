@@ -28,17 +28,41 @@ static bool knows(const struct mgds_domain *domain, uint32_t rank,
     unsigned streams = domain->streams ? domain->streams : 1;
 
     return rank < domain->peers && to_index < streams &&
-           domain->base[rank] + index < domain->base[rank + 1];
+           index < domain->base[rank + 1] - domain->base[rank];
+}
+
+/* Likewise, and says it of an envelope that nobody of the domain sent. */
+static bool admits(const struct mgds_domain *domain, enum mgds_envelope kind,
+                   const struct mgds_tell *tell)
+{
+    bool known = knows(domain, tell->rank, tell->index, tell->to_index);
+
+    if (!known)
+        mgds_envelope_refuse(kind, tell->rank,
+                             "its communicator has no such rank or streams");
+    return known;
+}
+
+/* One whose place is none comes in another way, or not at all. */
+static bool has_place(const struct mgds_domain *domain,
+                      const struct mgds_rts *rts)
+{
+    unsigned source = domain->base[rts->rank] + rts->index;
+    size_t bytes = rts->address ? 0 : rts->bytes;
+
+    if (rts->serial == 0 || mgds_landing_holds(domain->landing, rts->to_index,
+                                               source, rts->units, bytes))
+        return rts->serial != 0;
+    mgds_envelope_refuse(MGDS_ENVELOPE_RTS, rts->rank,
+                         "its place is not in the ring: the message is asked "
+                         "for");
+    return false;
 }
 
 static void on_rts(struct mgds_domain *domain, const struct mgds_rts *rts)
 {
     struct mgds_message *message;
 
-    if (!knows(domain, rts->rank, rts->index, rts->to_index)) {
-        mgds_warn_once("a message for no rank of its communicator was dropped");
-        return;
-    }
     if (domain->lost[rts->rank])
         return;
     message = (struct mgds_message *)mgds_spares_take(&mgds_message_spares);
@@ -57,12 +81,13 @@ static void on_rts(struct mgds_domain *domain, const struct mgds_rts *rts)
         .index = rts->index,
         .cookie = rts->cookie,
         .bytes = rts->bytes,
-        .serial = rts->serial,
+        .serial = has_place(domain, rts) ? rts->serial : 0,
         .sync = rts->sync,
         .units = rts->units};
     mgds_pull_arrived(message, rts);
     if (mgds_match_arrive(domain->match[rts->to_index], &message->match) < 0) {
-        mgds_warn_once("a message that came twice was dropped");
+        mgds_envelope_refuse(MGDS_ENVELOPE_RTS, rts->rank,
+                             "its message has come before");
         mgds_pull_forget(message);
         mgds_spares_give(&mgds_message_spares, message);
     }
@@ -96,8 +121,7 @@ static void on_reached(struct mgds_domain *domain,
     const struct mgds_tell *tell = &head->tell;
     int source;
 
-    if (!knows(domain, tell->rank, tell->index, tell->to_index) ||
-        domain->lost[tell->rank])
+    if (domain->lost[tell->rank])
         return;
     source = (int)(domain->base[tell->rank] + tell->index);
     if (!mgds_match_reached(domain->match[tell->to_index], source,
@@ -110,51 +134,61 @@ static void on_reached(struct mgds_domain *domain,
 static void on_subscribe(struct mgds_domain *domain,
                          const struct mgds_tell *tell)
 {
-    if (tell->rank >= domain->peers)
-        return;
     domain->subscriber[tell->rank] = true;
     for (struct mgds_op *op = domain->ops; op; op = op->next)
         if (op->send && op->reached && op->rank == (int)tell->rank)
             mgds_exchange_tell(op, false);
 }
 
-static void on_memory(struct mgds_domain *domain, enum mgds_envelope kind,
-                      const union mgds_envelope_head *head)
+/* The send that the rank names; NULL: there is none, which was said, or it is
+ * lost. */
+static struct mgds_op *send_of(enum mgds_envelope kind, uint64_t cookie,
+                               uint32_t rank)
 {
-    const struct mgds_exported *exported = &head->exported;
-    const struct mgds_imported *imported = &head->imported;
+    struct mgds_op *op = mgds_op_find(cookie);
 
-    if (kind == MGDS_ENVELOPE_EXPORT &&
-        knows(domain, exported->rank, exported->index, exported->to_index))
-        mgds_memory_exported(domain, exported);
-    if (kind == MGDS_ENVELOPE_IMPORTED &&
-        knows(domain, imported->rank, imported->index, imported->to_index))
-        mgds_memory_imported(domain, imported);
+    if (op && op->lost)
+        return NULL;
+    if (op && op->send && op->rank == (int)rank)
+        return op;
+    mgds_envelope_refuse(kind, rank,
+                         "it names no send to that rank that is under way");
+    return NULL;
 }
 
 static void on_pull(const struct mgds_pull *pull)
 {
-    struct mgds_op *op = (struct mgds_op *)(uintptr_t)pull->cookie;
+    struct mgds_op *op = send_of(MGDS_ENVELOPE_PULL, pull->cookie, pull->rank);
 
-    if (op->lost)
+    if (!op)
         return;
+    if (op->asked) {
+        mgds_envelope_refuse(MGDS_ENVELOPE_PULL, pull->rank,
+                             "the send was asked for before");
+        return;
+    }
+    if (pull->bytes > op->bytes && !op->pull) {
+        mgds_envelope_refuse(MGDS_ENVELOPE_PULL, pull->rank,
+                             "it asks for more than the send has, which fails");
+        op->error = op->error ? op->error : -EIO;
+    }
     op->asked = true;
     op->answer = pull->answer;
     op->wanted = pull->bytes;
     mgds_exchange_asked(op);
 }
 
-/* So the stream came to it, even if we do not see that yet. */
-static void take_back(uint64_t cookie)
+/* So the stream came to it, even if we do not see that yet. Unless it was asked
+ * for: then it comes staged, or, if its receiver copies it, may be copied. */
+static void take_back(uint64_t cookie, uint32_t rank)
 {
-    struct mgds_op *op = (struct mgds_op *)(uintptr_t)cookie;
+    struct mgds_op *op = send_of(MGDS_ENVELOPE_TAKEN, cookie, rank);
 
-    if (op->lost)
+    if (!op)
         return;
-    if (!op->lane) {
-        mgds_err("rank %d says that it took a message from its ring, but none "
-                 "is there: passed over",
-                 op->rank);
+    if (!op->lane || (op->asked && !op->pull)) {
+        mgds_envelope_refuse(MGDS_ENVELOPE_TAKEN, rank,
+                             "the message is in no ring, or was asked for");
         return;
     }
     mgds_landing_give(op->lane, &op->place);
@@ -164,8 +198,8 @@ static void take_back(uint64_t cookie)
 
 static void on_taken(const struct mgds_taken *taken)
 {
-    for (uint64_t i = 0; i < taken->count && i < MGDS_TAKEN_MOST; i++)
-        take_back(taken->cookie[i]);
+    for (uint32_t i = 0; i < taken->count; i++)
+        take_back(taken->cookie[i], taken->rank);
 }
 
 /* A REACHED that came before its RTS. */
@@ -179,14 +213,39 @@ static bool waits_for_rts(uint64_t id)
     return item != NULL;
 }
 
+/* Who sent it to which stream. */
+static struct mgds_tell ends_of(enum mgds_envelope kind,
+                                const union mgds_envelope_head *head)
+{
+    switch (kind) {
+    case MGDS_ENVELOPE_RTS:
+        return (struct mgds_tell){.rank = head->rts.rank,
+                                  .index = head->rts.index,
+                                  .to_index = head->rts.to_index};
+    case MGDS_ENVELOPE_EXPORT:
+        return (struct mgds_tell){.rank = head->exported.rank,
+                                  .index = head->exported.index,
+                                  .to_index = head->exported.to_index};
+    case MGDS_ENVELOPE_IMPORTED:
+        return (struct mgds_tell){.rank = head->imported.rank,
+                                  .index = head->imported.index,
+                                  .to_index = head->imported.to_index};
+    default:
+        return head->tell;
+    }
+}
+
 /* False: its domain is not there yet. */
 static bool deliver(enum mgds_envelope kind,
                     const union mgds_envelope_head *head)
 {
     struct mgds_domain *domain = mgds_domain_find(id_of(kind, head));
+    const struct mgds_tell ends = ends_of(kind, head);
 
     if (!domain)
         return false;
+    if (!admits(domain, kind, &ends))
+        return true;
     if (kind == MGDS_ENVELOPE_RTS) {
         on_rts(domain, &head->rts);
         early_reached = early_reached || waits_for_rts(domain->id);
@@ -194,8 +253,10 @@ static bool deliver(enum mgds_envelope kind,
         on_reached(domain, head);
     } else if (kind == MGDS_ENVELOPE_SUBSCRIBE) {
         on_subscribe(domain, &head->tell);
+    } else if (kind == MGDS_ENVELOPE_EXPORT) {
+        mgds_memory_exported(domain, &head->exported);
     } else {
-        on_memory(domain, kind, head);
+        mgds_memory_imported(domain, &head->imported);
     }
     return true;
 }
@@ -234,12 +295,12 @@ static int take_envelope(void *ctx, const void *head, size_t head_bytes,
                          size_t body_bytes, void **where, void **arg)
 {
     enum mgds_envelope kind = (enum mgds_envelope)(uintptr_t)ctx;
-    union mgds_envelope_head copy = {{0}};
+    union mgds_envelope_head copy;
 
-    (void)body_bytes;
     (void)where;
     (void)arg;
-    memcpy(&copy, head, head_bytes < sizeof(copy) ? head_bytes : sizeof(copy));
+    if (mgds_envelope_open(&copy, kind, head, head_bytes, body_bytes) < 0)
+        return -EPROTO;
     mgds_engine_enter();
     if (kind == MGDS_ENVELOPE_PULL)
         on_pull(&copy.pull);
@@ -265,38 +326,76 @@ static void data_landed(void *arg, int rc)
     mgds_engine_leave();
 }
 
-/* False: nobody waits for it any more. */
-static bool begin_landing(struct mgds_op *op, size_t body_bytes, int error)
+/* It was asked for, and nothing of it has come yet. */
+static bool is_due(const struct mgds_op *op)
 {
-    bool wanted;
+    return op->pulled && !op->moved && !op->landing && !op->fetching;
+}
 
-    mgds_engine_enter();
-    wanted = !op->lost;
-    if (!wanted || body_bytes > 0)
-        op->landing = wanted;
-    else if (op->message->pull && !error)
+/* The receive that the rank names; NULL: there is none, which was said, or it
+ * is lost. */
+static struct mgds_op *recv_of(const struct mgds_data *data)
+{
+    struct mgds_op *op = mgds_op_find(data->answer);
+
+    if (op && op->lost)
+        return NULL;
+    if (op && !op->send && op->message && op->message->rank == data->rank &&
+        is_due(op))
+        return op;
+    mgds_envelope_refuse(MGDS_ENVELOPE_DATA, data->rank,
+                         "it names no receive that waits for bytes of that "
+                         "rank");
+    return NULL;
+}
+
+/* What it must bring. */
+static size_t bytes_due(const struct mgds_op *op, const struct mgds_data *data)
+{
+    return data->error || op->message->pull ? 0 : op->got;
+}
+
+/* False: no bytes land. */
+static bool begin_landing(struct mgds_op *op, const struct mgds_data *data,
+                          size_t body_bytes)
+{
+    if (body_bytes != bytes_due(op, data)) {
+        mgds_envelope_refuse(MGDS_ENVELOPE_DATA, data->rank,
+                             "it has not as many bytes as were asked for: the "
+                             "receive fails");
+        mgds_exchange_recv_moved(op, -EIO);
+        return false;
+    }
+    op->landing = body_bytes > 0;
+    if (op->landing)
+        return true;
+    if (op->message->pull && !data->error)
         mgds_fetch_add(op);
     else
-        mgds_exchange_recv_moved(op, error);
-    mgds_engine_leave();
-    return wanted && body_bytes > 0;
+        mgds_exchange_recv_moved(op, data->error);
+    return false;
 }
 
 static int take_data(void *ctx, const void *head, size_t head_bytes,
                      size_t body_bytes, void **where, void **arg)
 {
-    struct mgds_data data;
+    union mgds_envelope_head copy;
     struct mgds_op *op;
+    bool lands;
 
     (void)ctx;
-    (void)head_bytes;
-    memcpy(&data, head, sizeof(data));
-    op = (struct mgds_op *)(uintptr_t)data.answer;
-    if (!begin_landing(op, body_bytes, data.error))
-        return -ECANCELED;
-    *where = mgds_op_place(op);
-    *arg = op;
-    return 0;
+    if (mgds_envelope_open(&copy, MGDS_ENVELOPE_DATA, head, head_bytes,
+                           body_bytes) < 0)
+        return -EPROTO;
+    mgds_engine_enter();
+    op = recv_of(&copy.data);
+    lands = op && begin_landing(op, &copy.data, body_bytes);
+    if (lands) {
+        *where = mgds_op_place(op);
+        *arg = op;
+    }
+    mgds_engine_leave();
+    return lands ? 0 : -ECANCELED;
 }
 
 void mgds_exchange_init(void)

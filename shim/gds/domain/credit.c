@@ -35,7 +35,7 @@ static void remember(struct mgds_domain *domain)
 static void tell(struct mgds_domain *domain, unsigned rank)
 {
     struct mgds_taken *credit = domain->credit[rank];
-    unsigned count = (unsigned)credit->count;
+    unsigned count = credit->count;
 
     mgds_exchange_give(domain, rank, credit);
     credit->count = 0;
@@ -45,7 +45,8 @@ static void tell(struct mgds_domain *domain, unsigned rank)
 /* Without memory for more, one by one. */
 void mgds_credit_add(struct mgds_domain *domain, unsigned rank, uint64_t cookie)
 {
-    struct mgds_taken alone = {.count = 1, .cookie = {cookie}};
+    struct mgds_taken alone = {
+        .count = 1, .rank = domain->rank, .cookie = {cookie}};
     struct mgds_taken *credit = domain->credit[rank];
 
     if (!credit)
@@ -55,6 +56,7 @@ void mgds_credit_add(struct mgds_domain *domain, unsigned rank, uint64_t cookie)
         mgds_exchange_give(domain, rank, &alone);
         return;
     }
+    credit->rank = domain->rank;
     credit->cookie[credit->count++] = cookie;
     remember(domain);
     if (credit->count == MGDS_TAKEN_MOST)

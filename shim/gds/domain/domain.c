@@ -429,6 +429,7 @@ void mgds_domains_fini(void)
     give_up();
     mgds_exchange_forget();
     mgds_lost_forget();
+    mgds_ops_forget();
     mgds_lines_fini();
     mgds_rings_fini();
     mgds_spares_clear(&mgds_op_spares);

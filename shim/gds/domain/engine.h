@@ -33,7 +33,8 @@
  *
  * References of an operation: one of the caller (its request, or the wait that
  * took it over), one of the engine until the last step, one of a mark that its
- * stream has not passed, one of lost.c if its peer was lost.
+ * stream has not passed, one of lost.c if its peer was lost. Its cookie is
+ * known as long as the engine or lost.c has one.
  */
 #ifndef MGDS_DOMAIN_ENGINE_H
 #define MGDS_DOMAIN_ENGINE_H
@@ -62,7 +63,7 @@ struct mgds_message {
     unsigned to_index;            /* taken by a probe */
     struct mgds_domain *domain;   /* a reference */
     unsigned rank, index;         /* of the sender */
-    uint64_t cookie;
+    uint64_t cookie;              /* of the send, there */
     size_t bytes;
     uint64_t serial; /* in the ring; 0: it does not come there */
     uint32_t units;
@@ -82,6 +83,7 @@ struct mgds_op {
     struct mgds_op *prev, *next;  /* among the domain's, while the engine has
                                      its reference */
     bool send, sync, enqueued, stands;
+    uint64_t cookie; /* what its peer names it by */
     /* the program's buffer: constant */
     struct mgds_buffer user;    /* with a reference to the layout */
     size_t bytes;               /* of all of it, packed */
@@ -145,7 +147,7 @@ struct mgds_op {
     struct mgds_op *prev_late, *next_late;
     /* the peer's end */
     bool landing; /* the wire writes to its place */
-    bool lost;    /* failed; the peer still knows its cookie */
+    bool lost;    /* failed; its cookie is still known, for what comes late */
     struct mgds_op *next_lost;
 };
 
@@ -301,6 +303,13 @@ void mgds_domain_keep_error(struct mgds_domain *domain, int error);
 void mgds_op_keep_error(struct mgds_op *op, struct mgds_line *line);
 /* The engine needs it no more. Under the lock; the reference is put later. */
 void mgds_op_leave_engine(struct mgds_op *op);
+/* What a peer names by a cookie, without a reference; NULL: nothing that is
+ * under way, or was lost. Under the lock. */
+struct mgds_op *mgds_op_find(uint64_t cookie);
+/* Its cookie finds nothing any more. Under the lock. */
+void mgds_op_forget(struct mgds_op *op);
+/* No cookie does. */
+void mgds_ops_forget(void);
 
 /* lift.c */
 /* Receives into GPU memory whose requests were freed: their bytes are copied up

@@ -1,7 +1,7 @@
 /*
  * What domains say to each other over the wire. Both ends are of one job and
- * one build: plain structs. Cookies are addresses of records that their owner
- * keeps until the answer has come.
+ * one build: plain structs. Cookies (cookies.h) name operations of their owner,
+ * from the call until its last step.
  *
  *   sender                          receiver
  *   RTS (number, tag, bytes)  ---->  matches
@@ -25,10 +25,22 @@
  *
  *                             <----  HELLO, before the first receive from the
  *                                    rank: the connection tells of its end
+ *
+ * Nothing of it is trusted. What cannot be true is refused and counted; a line
+ * names kind, rank and reason (of the first sixteen). The rank is what the
+ * envelope says, so nobody is punished for it:
+ *
+ *   another length than its kind's, nobody's,  is ignored, as if it had not
+ *   or for no operation that waits for it      come: who really waits goes on
+ *   RTS with a place outside the ring          comes on demand
+ *   RTS with memory that is not mapped         its receive ends with EIO
+ *   PULL of more than the send has,            the operation that it names, and
+ *   DATA of another length than was asked for  was due, ends with EIO
  */
 #ifndef MGDS_DOMAIN_ENVELOPE_H
 #define MGDS_DOMAIN_ENVELOPE_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 #include "shim/gds/ring/export.h"
@@ -70,14 +82,16 @@ struct mgds_rts {
 
 struct mgds_pull {
     uint64_t cookie; /* the send's */
-    uint64_t answer; /* the receive's */
+    uint64_t answer; /* the receive's cookie */
     uint64_t bytes;
+    uint32_t rank; /* of who asks */
+    uint32_t reserved;
 };
 
 struct mgds_data {
     uint64_t answer;
     int32_t error; /* negative errno: the send failed, no bytes come */
-    uint32_t reserved;
+    uint32_t rank; /* of the sender */
 };
 
 enum { MGDS_TAKEN_MOST = 16 };
@@ -85,7 +99,8 @@ enum { MGDS_TAKEN_MOST = 16 };
 /* Taken from the ring: neither DATA nor their places there are needed. As long
  * as its count says. */
 struct mgds_taken {
-    uint64_t count;
+    uint32_t count;
+    uint32_t rank;                    /* of who took them */
     uint64_t cookie[MGDS_TAKEN_MOST]; /* of sends */
 };
 
@@ -120,5 +135,15 @@ union mgds_envelope_head {
     struct mgds_exported exported;
     struct mgds_imported imported;
 };
+
+/* As it came over the wire: 0; -EPROTO: it is refused, since its length, or a
+ * value, is none that its kind can have. Whom and what it names is not looked
+ * at. */
+int mgds_envelope_open(union mgds_envelope_head *out, enum mgds_envelope kind,
+                       const void *head, size_t head_bytes, size_t body_bytes);
+
+/* The line, and the count. Any thread. */
+void mgds_envelope_refuse(enum mgds_envelope kind, uint32_t rank,
+                          const char *why);
 
 #endif

@@ -50,7 +50,7 @@ void mgds_exchange_called(struct mgds_op *op, bool reached)
     const struct mgds_domain *domain = op->domain;
     struct mgds_rts head = {.domain = domain->id,
                             .number = op->number,
-                            .cookie = (uint64_t)(uintptr_t)op,
+                            .cookie = op->cookie,
                             .bytes = op->bytes,
                             .tag = op->tag,
                             .rank = domain->rank,
@@ -87,7 +87,7 @@ static void data_done(void *arg, int rc)
 /* The receiver copies it, and has asked when it may. */
 static void tell_ready(struct mgds_op *op)
 {
-    const struct mgds_data head = {op->answer, op->error, 0};
+    const struct mgds_data head = {op->answer, op->error, op->domain->rank};
     const struct mgds_wire_message message = {
         .kind = MGDS_ENVELOPE_DATA, .head = &head, .head_bytes = sizeof(head)};
 
@@ -99,7 +99,7 @@ static void tell_ready(struct mgds_op *op)
 /* Both must have happened: the receiver says where to, the stream when. */
 static void try_data(struct mgds_op *op)
 {
-    const struct mgds_data head = {op->answer, op->error, 0};
+    const struct mgds_data head = {op->answer, op->error, op->domain->rank};
     struct mgds_wire_message message = {.kind = MGDS_ENVELOPE_DATA,
                                         .head = &head,
                                         .head_bytes = sizeof(head),
@@ -193,7 +193,7 @@ void mgds_exchange_send_moved(struct mgds_op *op, int rc)
 static void try_pull(struct mgds_op *op)
 {
     const struct mgds_message *from = op->message;
-    struct mgds_pull head = {from->cookie, (uint64_t)(uintptr_t)op, 0};
+    struct mgds_pull head = {from->cookie, op->cookie, 0, op->domain->rank, 0};
     struct mgds_wire_message message = {
         .kind = MGDS_ENVELOPE_PULL, .head = &head, .head_bytes = sizeof(head)};
     bool direct = (!op->bounce && !op->copy && op->bytes > 0) ||

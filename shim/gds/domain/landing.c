@@ -349,12 +349,17 @@ static bool take_place(struct mgds_lane *lane, size_t units,
     return true;
 }
 
+/* Of a message. */
+static size_t units_of(size_t bytes)
+{
+    return bytes ? (bytes - 1) / sizeof(uint64_t) + 1 : 1;
+}
+
 struct mgds_lane *mgds_landing_place(const struct mgds_landing *landing,
                                      unsigned index, unsigned to, size_t bytes,
                                      struct mgds_landing_place *place)
 {
-    size_t units =
-        bytes ? (bytes + sizeof(uint64_t) - 1) / sizeof(uint64_t) : 1;
+    size_t units = units_of(bytes);
     struct mgds_lane *lane;
 
     if (!landing || bytes > mgds_ctx()->config.eager)
@@ -446,6 +451,19 @@ void mgds_landing_give(struct mgds_lane *lane,
         mgds_err("place %" PRIu64 " of a ring came back, but was not out: it "
                  "is passed over",
                  place->serial);
+}
+
+/* The words at its end are for no place. */
+bool mgds_landing_holds(const struct mgds_landing *landing, unsigned index,
+                        unsigned source, uint32_t units, size_t bytes)
+{
+    uint32_t room;
+
+    if (!landing || !landing->ring[index] || landing->region[source] < 0)
+        return false;
+    room = mgds_ring_units(landing->ring[index]);
+    room -= dones_of(room);
+    return units < room && units_of(bytes) <= room - units;
 }
 
 uint64_t mgds_landing_units(const struct mgds_landing *landing, unsigned index,

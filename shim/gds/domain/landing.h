@@ -92,7 +92,13 @@ uint64_t *mgds_lane_done_there(const struct mgds_lane *lane, uint32_t done);
 struct mgds_mappings *mgds_lane_ours(struct mgds_lane *lane);
 struct mgds_mappings *mgds_lane_theirs(struct mgds_lane *lane);
 
-/* The address of units in the own ring of this index. */
+/* Is a place for so many bytes, as its sender tells it, in the region of the
+ * own ring that is for the source? landing may be NULL: no. */
+bool mgds_landing_holds(const struct mgds_landing *landing, unsigned index,
+                        unsigned source, uint32_t units, size_t bytes);
+
+/* The address of units in the own ring of this index. They are there
+ * (mgds_landing_holds). */
 uint64_t mgds_landing_units(const struct mgds_landing *landing, unsigned index,
                             unsigned source, uint32_t units);
 

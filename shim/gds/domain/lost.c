@@ -13,8 +13,8 @@
 
 enum { NAMED = 16 };
 
-/* Each has a reference until the wire is closed: the peer was told where the
- * record is, and may have said so in a message that is still to come. Under the
+/* Each has a reference, and its cookie, until the wire is closed: what the peer
+ * says of it may still be to come, and is no reason for a line. Under the
  * engine's lock. */
 static struct mgds_op *kept;
 static unsigned named;
@@ -94,6 +94,7 @@ void mgds_lost_forget(void)
     while (kept) {
         struct mgds_op *next = kept->next_lost;
 
+        mgds_op_forget(kept);
         mgds_engine_put_later(kept);
         kept = next;
     }

@@ -150,8 +150,11 @@ void mgds_memory_imported(struct mgds_domain *domain,
     struct mgds_mapping *item =
         ours ? mgds_mapping_find(ours, imported->export) : NULL;
 
-    if (!item)
+    if (!item || item->state != MGDS_MAPPING_TOLD) {
+        mgds_envelope_refuse(MGDS_ENVELOPE_IMPORTED, imported->rank,
+                             "that rank was not told of such memory");
         return;
+    }
     item->state = state_for(imported->error);
     item->since = mgds_clock_ns();
     ours->stale = 0; /* it may be gone by now */

@@ -6,6 +6,7 @@
 #include "shim/base/alloc.h"
 #include "shim/base/clock.h"
 #include "shim/ctx.h"
+#include "shim/gds/domain/cookies.h"
 #include "shim/gds/domain/engine.h"
 #include "shim/gds/domain/hostcopy.h"
 #include "shim/gds/domain/memory.h"
@@ -230,8 +231,31 @@ static void enter_engine(struct mgds_op *op)
     domain->ops = op;
 }
 
+/* By cookie: operations whose reference the engine has, or lost.c. Under the
+ * engine's lock. */
+static struct mgds_cookies known;
+
+struct mgds_op *mgds_op_find(uint64_t cookie)
+{
+    return (struct mgds_op *)mgds_cookies_find(&known, cookie);
+}
+
+void mgds_op_forget(struct mgds_op *op)
+{
+    mgds_cookies_remove(&known, op->cookie, op);
+}
+
+void mgds_ops_forget(void)
+{
+    mgds_engine_enter();
+    mgds_cookies_fini(&known);
+    mgds_engine_leave();
+}
+
 void mgds_op_leave_engine(struct mgds_op *op)
 {
+    if (!op->lost)
+        mgds_op_forget(op);
     *(op->prev ? &op->prev->next : &op->domain->ops) = op->next;
     if (op->next)
         op->next->prev = op->prev;
@@ -392,6 +416,26 @@ static void enter_with_place(struct mgds_op *op, const struct mgds_xfer *xfer)
     }
 }
 
+/* Likewise, and with a cookie. -ENOMEM: it cannot be called. */
+static int enter_to_call(struct mgds_op *op, const struct mgds_xfer *xfer)
+    MGDS_ACQUIRE(mgds_engine_lock)
+{
+    enter_with_place(op, xfer);
+    return xfer->peer == MGDS_PROC_NULL
+               ? 0
+               : mgds_cookies_put(&known, op, &op->cookie);
+}
+
+/* Nobody has heard of it. */
+static void leave_uncalled(struct mgds_op *op) MGDS_RELEASE(mgds_engine_lock)
+{
+    if (op->lane && !op->pull)
+        mgds_landing_give(op->lane, &op->place);
+    mgds_engine_leave();
+    mgds_pull_cancel(op);
+    mgds_op_destroy(op);
+}
+
 /* Takes its number. Under the engine's lock. */
 static void call(struct mgds_op *op, const struct mgds_xfer *xfer)
 {
@@ -404,19 +448,29 @@ static int start(struct mgds_op **out, struct mgds_domain *domain,
                  const struct mgds_xfer *xfer, bool send)
 {
     struct mgds_put put;
-    int rc = make(out, domain, xfer, send);
+    struct mgds_op *op;
+    int rc = make(&op, domain, xfer, send);
 
-    if (rc < 0 || xfer->peer == MGDS_PROC_NULL)
+    if (rc < 0)
         return rc;
-    enter_with_place(*out, xfer);
-    call(*out, xfer);
-    if ((*out)->line) {
-        mgds_put_begin(&put, (*out)->line);
-        mgds_put_op(&put, *out);
+    if (xfer->peer == MGDS_PROC_NULL) {
+        *out = op;
+        return 0;
+    }
+    rc = enter_to_call(op, xfer);
+    if (rc < 0) {
+        leave_uncalled(op);
+        return rc;
+    }
+    call(op, xfer);
+    if (op->line) {
+        mgds_put_begin(&put, op->line);
+        mgds_put_op(&put, op);
     }
     mgds_engine_leave();
-    if ((*out)->line)
+    if (op->line)
         mgds_put_all(&put);
+    *out = op;
     return 0;
 }
 
@@ -438,7 +492,12 @@ int mgds_op_run(struct mgds_domain *domain, const struct mgds_xfer *xfer,
             mgds_wait_free(wait);
         return rc;
     }
-    enter_with_place(op, xfer);
+    rc = enter_to_call(op, xfer);
+    if (rc < 0) {
+        leave_uncalled(op);
+        mgds_wait_free(wait);
+        return rc;
+    }
     mgds_put_begin(&put, op->line);
     if (xfer->peer != MGDS_PROC_NULL) {
         call(op, xfer);
@@ -475,7 +534,11 @@ int mgds_op_mrecv(struct mgds_op **out, struct mgds_message *message,
     rc = create(&op, domain, &plain, false);
     if (rc < 0)
         return rc;
-    mgds_engine_enter();
+    rc = enter_to_call(op, &plain);
+    if (rc < 0) {
+        leave_uncalled(op);
+        return rc;
+    }
     call_taken(op, message);
     mgds_engine_leave();
     mgds_domain_put(domain); /* the message's */

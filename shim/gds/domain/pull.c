@@ -148,13 +148,22 @@ void mgds_pull_describe(const struct mgds_op *op, struct mgds_rts *rts)
 
 /* Messages. */
 
+/* Of this process: then the send is here, too. */
+static bool is_own_send(const struct mgds_rts *rts)
+{
+    const struct mgds_op *op = mgds_op_find(rts->cookie);
+
+    return op && op->send && op->pull && op->bytes == rts->bytes &&
+           (uintptr_t)mgds_op_user(op) == rts->address;
+}
+
 static uint64_t source_of(struct mgds_lane *lane, const struct mgds_rts *rts)
 {
     const struct mgds_mapping *memory;
     const struct mgds_export_handle *handle;
 
     if (rts->export == 0)
-        return mgds_lane_is_own(lane) ? rts->address : 0;
+        return mgds_lane_is_own(lane) && is_own_send(rts) ? rts->address : 0;
     memory = mgds_mapping_find(mgds_lane_theirs(lane), rts->export);
     if (!memory || !memory->import)
         return 0;
@@ -188,11 +197,13 @@ void mgds_pull_arrived(struct mgds_message *message, const struct mgds_rts *rts)
     message->pull = true;
     message->stands = rts->stands;
     link_message(message);
-    if (mgds_lane_pulls(lane)) {
+    if (mgds_lane_pulls(lane) && message->serial != 0) {
         message->source = source_of(lane, rts);
         message->done = (uintptr_t)mgds_lane_done_there(lane, rts->done);
     }
-    if (!message->source || !message->done)
+    if (!message->done)
+        message->source = 0;
+    if (!message->source)
         mgds_err("rank %u sends from memory that is not mapped here: its "
                  "message of %zu bytes is lost",
                  message->rank, message->bytes);

@@ -122,6 +122,11 @@ void mgds_ring_tell(const struct mgds_ring *ring, struct mgds_ring_handle *out)
                                      .units = ring->units};
 }
 
+uint32_t mgds_ring_units(const struct mgds_ring *ring)
+{
+    return ring->units;
+}
+
 char *mgds_ring_region(const struct mgds_ring *ring, uint32_t region)
 {
     return (char *)ring->memory->addr + bytes_of(region, ring->units);

@@ -44,6 +44,9 @@ void mgds_ring_destroy(struct mgds_ring *ring);
 
 void mgds_ring_tell(const struct mgds_ring *ring, struct mgds_ring_handle *out);
 
+/* Of a region. */
+uint32_t mgds_ring_units(const struct mgds_ring *ring);
+
 /* The first unit of a region. */
 char *mgds_ring_region(const struct mgds_ring *ring, uint32_t region);
 

@@ -1,0 +1,170 @@
+/* The domain, operations and envelopes of envelope_place.h. */
+#include "tests/unit/envelope_place.h"
+
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "shim/base/stats.h"
+
+void env_open(struct env_place *place)
+{
+    const struct mgds_member members[RANKS] = {
+        {.address = &wire_address[SELF], .address_bytes = 1, .process = 1},
+        {.address = &wire_address[OTHER],
+         .address_bytes = 1,
+         .process = 2,
+         .streams = OTHER_STREAMS},
+        {.address = &wire_address[THIRD], .address_bytes = 1, .process = 3}};
+    const struct mgds_domain_spec spec = {
+        .id = ID, .rank = SELF, .size = RANKS, .members = members};
+
+    *place = (struct env_place){.domain = NULL};
+    assert_int_equal(mgds_layout_bytes(&place->layout, 1, 1), 0);
+    assert_int_equal(mgds_domain_create(&place->domain, &spec), 0);
+    place->memory = (unsigned char *)malloc(2 * LONG_BYTES);
+    assert_non_null(place->memory);
+    memset(place->memory, 0xee, 2 * LONG_BYTES);
+    place->refused = mgds_stats_value(MGDS_STAT_envelopes_refused);
+}
+
+void env_close(struct env_place *place)
+{
+    mgds_domain_put(place->domain);
+    mgds_domains_fini();
+    mgds_layout_put(place->layout);
+    free(place->memory);
+}
+
+unsigned env_refused(struct env_place *place)
+{
+    uint64_t now = mgds_stats_value(MGDS_STAT_envelopes_refused);
+    unsigned since = (unsigned)(now - place->refused);
+
+    place->refused = now;
+    return since;
+}
+
+struct mgds_xfer env_xfer_of(const struct env_place *place, size_t bytes)
+{
+    return (struct mgds_xfer){
+        .buffer = {.addr = place->memory,
+                   .count = bytes,
+                   .layout = place->layout},
+        .peer = OTHER,
+        .tag = TAG,
+    };
+}
+
+struct mgds_op *env_send_to_other(struct env_place *place, size_t bytes)
+{
+    const struct mgds_xfer xfer = env_xfer_of(place, bytes);
+    struct mgds_op *op = NULL;
+
+    assert_int_equal(mgds_op_send(&op, place->domain, &xfer), 0);
+    return op;
+}
+
+struct mgds_op *env_recv_from_other(struct env_place *place, size_t bytes)
+{
+    const struct mgds_xfer xfer = env_xfer_of(place, bytes);
+    struct mgds_op *op = NULL;
+
+    assert_int_equal(mgds_op_recv(&op, place->domain, &xfer), 0);
+    return op;
+}
+
+struct mgds_rts env_rts_of(uint64_t number, size_t bytes)
+{
+    return (struct mgds_rts){.domain = ID,
+                             .number = number,
+                             .cookie = 4711,
+                             .bytes = bytes,
+                             .tag = TAG,
+                             .rank = OTHER,
+                             .reached = 1};
+}
+
+void env_come_rts(const struct mgds_rts *rts)
+{
+    assert_int_equal(wire_come(MGDS_ENVELOPE_RTS, rts, sizeof(*rts), NULL, 0),
+                     HEARD);
+}
+
+void env_come_pull(uint64_t cookie, uint64_t bytes, uint32_t rank)
+{
+    const struct mgds_pull pull = {
+        .cookie = cookie, .answer = 99, .bytes = bytes, .rank = rank};
+
+    assert_int_equal(
+        wire_come(MGDS_ENVELOPE_PULL, &pull, sizeof(pull), NULL, 0), HEARD);
+}
+
+void env_come_taken(uint64_t cookie, uint32_t rank)
+{
+    const struct mgds_taken taken = {
+        .count = 1, .rank = rank, .cookie = {cookie}};
+
+    assert_int_equal(wire_come(MGDS_ENVELOPE_TAKEN, &taken,
+                               offsetof(struct mgds_taken, cookie[1]), NULL, 0),
+                     HEARD);
+}
+
+int env_come_data(uint64_t answer, size_t bytes, uint32_t rank)
+{
+    const struct mgds_data data = {.answer = answer, .rank = rank};
+    unsigned char *body = (unsigned char *)malloc(bytes ? bytes : 1);
+    int rc;
+
+    assert_non_null(body);
+    memset(body, 0x11, bytes);
+    rc = wire_come(MGDS_ENVELOPE_DATA, &data, sizeof(data), body, bytes);
+    free(body);
+    return rc;
+}
+
+uint64_t env_asked(struct env_place *place, struct mgds_op **op, size_t bytes,
+                   size_t sent)
+{
+    const struct mgds_rts rts = env_rts_of(0, sent);
+    const struct wire_post *post;
+
+    *op = env_recv_from_other(place, bytes);
+    env_come_rts(&rts);
+    post = wire_posted(MGDS_ENVELOPE_PULL);
+    assert_non_null(post);
+    assert_int_equal(post->head.pull.cookie, 4711);
+    assert_int_equal(post->head.pull.rank, SELF);
+    assert_int_equal(post->head.pull.bytes, sent < bytes ? sent : bytes);
+    return post->head.pull.answer;
+}
+
+uint64_t env_cookie_of_send(void)
+{
+    const struct wire_post *post = wire_posted(MGDS_ENVELOPE_RTS);
+
+    assert_non_null(post);
+    return post->head.rts.cookie;
+}
+
+int env_ends(struct mgds_op *op)
+{
+    struct mgds_op_status status;
+
+    assert_int_equal(mgds_op_test(op), 1);
+    mgds_op_status(op, &status);
+    mgds_op_put(op);
+    return status.error;
+}
+
+void env_assert_landed(const struct env_place *place, size_t bytes)
+{
+    for (size_t i = 0; i < bytes; i++)
+        assert_int_equal(place->memory[i], 0x11);
+    for (size_t i = bytes; i < bytes + 64; i++)
+        assert_int_equal(place->memory[i], 0xee);
+}

@@ -1,0 +1,61 @@
+/* Where tests of envelopes run: a domain of host memory on a wire that goes
+ * nowhere (fake_wire.h), operations of it, and envelopes of other ranks. */
+#ifndef MGDS_TEST_ENVELOPE_PLACE_H
+#define MGDS_TEST_ENVELOPE_PLACE_H
+
+#include <errno.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "shim/gds/domain/domain.h"
+#include "tests/unit/fake_wire.h"
+
+/* This is rank 0; OTHER has two streams, THIRD none. */
+enum { SELF, OTHER, THIRD, RANKS, OTHER_STREAMS = 2 };
+enum { ID = 77, TAG = 5, BYTES = 100, LONG_BYTES = 100000 };
+
+/* What wire_come returns for what is well-formed and has no body. */
+enum { HEARD = -ENOSYS };
+
+struct env_place {
+    struct mgds_domain *domain;
+    struct mgds_layout *layout; /* a byte */
+    unsigned char *memory;      /* LONG_BYTES and a margin */
+    uint64_t refused;           /* before */
+};
+
+void env_open(struct env_place *place);
+void env_close(struct env_place *place);
+
+/* Refusals since the last question. */
+unsigned env_refused(struct env_place *place);
+
+struct mgds_xfer env_xfer_of(const struct env_place *place, size_t bytes);
+
+/* Long ones stay on this side until they were asked for. */
+struct mgds_op *env_send_to_other(struct env_place *place, size_t bytes);
+struct mgds_op *env_recv_from_other(struct env_place *place, size_t bytes);
+
+/* Well-formed ones; PULL and TAKEN of a cookie by a rank. */
+struct mgds_rts env_rts_of(uint64_t number, size_t bytes);
+void env_come_rts(const struct mgds_rts *rts);
+void env_come_pull(uint64_t cookie, uint64_t bytes, uint32_t rank);
+void env_come_taken(uint64_t cookie, uint32_t rank);
+
+/* With bytes of 0x11; what the wire was told. */
+int env_come_data(uint64_t answer, size_t bytes, uint32_t rank);
+
+/* A receive of which the bytes were asked for; its cookie. */
+uint64_t env_asked(struct env_place *place, struct mgds_op **op, size_t bytes,
+                   size_t sent);
+
+/* Of the send that was called last. */
+uint64_t env_cookie_of_send(void);
+
+/* It is over now, and goes: its error. */
+int env_ends(struct mgds_op *op);
+
+/* So many bytes came, and those behind them are as they were. */
+void env_assert_landed(const struct env_place *place, size_t bytes);
+
+#endif

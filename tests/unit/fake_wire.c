@@ -1,0 +1,228 @@
+/* The wire of fake_wire.h. */
+#include "tests/unit/fake_wire.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct mgds_wire_peer {
+    int error;
+};
+
+const unsigned char wire_address[WIRE_PEERS] = {0, 1, 2, 3};
+
+static struct mgds_wire_peer peers[WIRE_PEERS];
+static struct mgds_wire_handler handlers[MGDS_WIRE_KINDS];
+static struct wire_post *posts, *given;
+static mgds_wire_lost *on_lost;
+static void *lost_ctx;
+
+static void forget_given(void)
+{
+    if (given)
+        free(given->body);
+    free(given);
+    given = NULL;
+}
+
+static struct wire_post *take(struct wire_post **at)
+{
+    struct wire_post *post = *at;
+
+    *at = post->next;
+    return post;
+}
+
+static void end(const struct wire_post *post, int rc)
+{
+    if (post->done)
+        post->done(post->arg, rc);
+}
+
+const struct wire_post *wire_posted(enum mgds_envelope kind)
+{
+    struct wire_post **at = &posts;
+
+    forget_given();
+    while (*at && (*at)->kind != kind)
+        at = &(*at)->next;
+    if (!*at)
+        return NULL;
+    given = take(at);
+    end(given, 0);
+    return given;
+}
+
+unsigned wire_posts(enum mgds_envelope kind)
+{
+    unsigned count = 0;
+
+    for (const struct wire_post *post = posts; post; post = post->next)
+        count += post->kind == kind;
+    return count;
+}
+
+int wire_head(enum mgds_envelope kind, const void *head, size_t head_bytes,
+              size_t body_bytes, struct wire_landing *out)
+{
+    /* as over the wire: nothing that can be read lies behind the head */
+    void *copy = malloc(head_bytes ? head_bytes : 1);
+    int rc;
+
+    if (!copy)
+        abort();
+    if (head_bytes > 0)
+        memcpy(copy, head, head_bytes);
+    rc = handlers[kind].head(handlers[kind].ctx, copy, head_bytes, body_bytes,
+                             &out->where, &out->arg);
+    free(copy);
+    return rc;
+}
+
+void wire_land(const struct wire_landing *landing, const void *body,
+               size_t body_bytes)
+{
+    memcpy(landing->where, body, body_bytes);
+    handlers[MGDS_ENVELOPE_DATA].body(landing->arg, 0);
+}
+
+int wire_come(enum mgds_envelope kind, const void *head, size_t head_bytes,
+              const void *body, size_t body_bytes)
+{
+    struct wire_landing landing = {NULL, NULL};
+    int rc = wire_head(kind, head, head_bytes, body_bytes, &landing);
+
+    if (rc == 0 && body_bytes > 0)
+        wire_land(&landing, body, body_bytes);
+    return rc;
+}
+
+void wire_lose(unsigned peer)
+{
+    peers[peer].error = -ECONNRESET;
+    on_lost(lost_ctx, &peers[peer], -ECONNRESET);
+}
+
+/* What the engine calls. */
+
+int mgds_wire_open(const struct mgds_config *config)
+{
+    (void)config;
+    memset(peers, 0, sizeof(peers));
+    return 0;
+}
+
+void mgds_wire_close(void)
+{
+    forget_given();
+    while (posts) {
+        given = take(&posts);
+        end(given, -ECANCELED);
+        forget_given();
+    }
+}
+
+int mgds_wire_address(const void **address, size_t *bytes)
+{
+    *address = &wire_address[0];
+    *bytes = 1;
+    return 0;
+}
+
+int mgds_wire_peer_get(struct mgds_wire_peer **out, const void *address,
+                       size_t bytes)
+{
+    (void)bytes;
+    *out = &peers[*(const unsigned char *)address];
+    return 0;
+}
+
+void mgds_wire_peer_put(struct mgds_wire_peer *peer)
+{
+    (void)peer;
+}
+
+int mgds_wire_peer_error(const struct mgds_wire_peer *peer)
+{
+    return peer->error;
+}
+
+void mgds_wire_on_lost(mgds_wire_lost *lost, void *ctx)
+{
+    on_lost = lost;
+    lost_ctx = ctx;
+}
+
+static void *copy_of(const void *from, size_t bytes)
+{
+    void *to = malloc(bytes ? bytes : 1);
+
+    if (!to)
+        abort();
+    if (bytes > 0)
+        memcpy(to, from, bytes);
+    return to;
+}
+
+int mgds_wire_post(struct mgds_wire_peer *peer,
+                   const struct mgds_wire_message *message)
+{
+    struct wire_post **last = &posts;
+    struct wire_post *post = (struct wire_post *)calloc(1, sizeof(*post));
+
+    if (!post || message->head_bytes > sizeof(post->head))
+        abort();
+    post->peer = (unsigned)(peer - peers);
+    post->kind = message->kind;
+    memcpy(&post->head, message->head, message->head_bytes);
+    post->head_bytes = message->head_bytes;
+    post->body = copy_of(message->body, message->body_bytes);
+    post->body_bytes = message->body_bytes;
+    post->done = message->done;
+    post->arg = message->arg;
+    while (*last)
+        last = &(*last)->next;
+    *last = post;
+    return 0;
+}
+
+int mgds_wire_handle(unsigned kind, const struct mgds_wire_handler *handler)
+{
+    handlers[kind] = *handler;
+    return 0;
+}
+
+void mgds_wire_hold(void)
+{
+}
+
+void mgds_wire_release(void)
+{
+}
+
+void mgds_wire_kick(void)
+{
+}
+
+int mgds_wire_poller(mgds_wire_poll *poll, void *arg)
+{
+    (void)poll;
+    (void)arg;
+    return 0;
+}
+
+void mgds_wire_poller_end(mgds_wire_poll *poll, void *arg)
+{
+    (void)poll;
+    (void)arg;
+}
+
+void mgds_wire_chore(void (*work)(void))
+{
+    (void)work;
+}
+
+int mgds_wire_progress(void)
+{
+    return 0;
+}

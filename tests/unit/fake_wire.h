@@ -1,0 +1,51 @@
+/* A wire that goes nowhere, for tests of what comes over it: posts are kept for
+ * the test to look at, and the test says what comes. Stands in for all of
+ * shim/gds/wire; one thread. */
+#ifndef MGDS_TEST_FAKE_WIRE_H
+#define MGDS_TEST_FAKE_WIRE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "shim/gds/domain/envelope.h"
+#include "shim/gds/wire/wire.h"
+
+enum { WIRE_PEERS = 4 };
+
+/* A peer's address is its number, one byte. */
+extern const unsigned char wire_address[WIRE_PEERS];
+
+struct wire_post {
+    struct wire_post *next;
+    unsigned peer, kind;
+    union mgds_envelope_head head;
+    size_t head_bytes;
+    void *body; /* a copy */
+    size_t body_bytes;
+    mgds_wire_done *done;
+    void *arg;
+};
+
+/* The earliest post of a kind that was not given yet, whose outcome is success;
+ * or NULL. Its memory is the test's next call's. */
+const struct wire_post *wire_posted(enum mgds_envelope kind);
+/* How many there are. */
+unsigned wire_posts(enum mgds_envelope kind);
+
+/* A message comes: what head() returned. Its body lands if that is 0. */
+int wire_come(enum mgds_envelope kind, const void *head, size_t head_bytes,
+              const void *body, size_t body_bytes);
+
+/* The same in two steps: what lands is given to wire_land. */
+struct wire_landing {
+    void *where, *arg;
+};
+int wire_head(enum mgds_envelope kind, const void *head, size_t head_bytes,
+              size_t body_bytes, struct wire_landing *out);
+void wire_land(const struct wire_landing *landing, const void *body,
+               size_t body_bytes);
+
+/* The end of a peer. */
+void wire_lose(unsigned peer);
+
+#endif
