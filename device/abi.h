@@ -112,12 +112,13 @@ MGDS_STATIC_ASSERT(sizeof(struct mgds_push_args) == 64, "eight words");
 enum mgds_take_form {
     MGDS_TAKE_UNITS,
     MGDS_TAKE_BYTES,
-    MGDS_TAKE_PULL, /* for mgds_pull_kernel alone */
+    MGDS_TAKE_PULL,  /* for mgds_pull_kernel alone */
+    MGDS_TAKE_QUIET, /* the same, and its flag is not stored; needs `cell` */
 };
 
 /* Words of a record: none of them is 0 when it is known, so that they may be
- * written, and read all at once, in any order. The last two are of form PULL
- * alone; two between are not the kernels'. */
+ * written, and read all at once, in any order. The last two are of PULL and
+ * QUIET alone; two between are not the kernels'. */
 enum {
     MGDS_RECORD_SERIAL, /* or any number but 0 and NONE; or NONE */
     MGDS_RECORD_ADDRESS,
@@ -179,10 +180,10 @@ MGDS_STATIC_ASSERT(sizeof(struct mgds_claim) == 16, "two words");
  * one, and a claim, need `cell` and `turn`. What is in units or in plain bytes
  * it takes as mgds_take_kernel does, claim or not. Else the message is in the
  * sender's memory, at `source`, as mapped here: with `source` not 0, or as a
- * record of form PULL says. Then `units` (or the record's address) is one unit,
- * whose word becomes the serial when the bytes may be read: it waits for that,
- * and copies what fits. At the end *done = serial, if done is not 0: all that
- * it read there it has read.
+ * record of form PULL or QUIET says. Then `units` (or the record's address) is
+ * one unit, whose word becomes the serial when the bytes may be read: it waits
+ * for that, and copies what fits. At the end *done = serial, if done is not 0:
+ * all that it read there it has read.
  *
  * If `claim`, a struct mgds_claim, is not 0, others may copy the same message
  * with the same generation `gen`: the first to come does, even if it is not
@@ -212,11 +213,12 @@ struct mgds_post_args {
 MGDS_STATIC_ASSERT(sizeof(struct mgds_post_args) == 32, "four words");
 
 /* mgds_await_kernel, and mgds_few_awaits_kernel for up to MGDS_AWAIT_FEW, which
- * has less to carry: one block, any number of threads. Waits until each of
- * `count` words, in the GPU's own memory, is its value; gives up when the desk
- * at `abort` (may be 0) says so. Then, in any case, *flag = value, if flag is
- * not 0. */
+ * has less to carry: one block, any number of threads. First, if post.ready is
+ * not 0, what mgds_post_kernel does. Waits until each of `count` words, in the
+ * GPU's own memory, is its value; gives up when the desk at `abort` (may be 0)
+ * says so. Then, in any case, *flag = value, if flag is not 0. */
 struct mgds_await_head {
+    struct mgds_post_args post;
     uint64_t abort;
     uint64_t flag;
     uint64_t value;
@@ -228,7 +230,7 @@ struct mgds_await_item {
     uint64_t value;
 };
 
-enum { MGDS_AWAIT_FEW = 14, MGDS_AWAIT_MOST = 250 };
+enum { MGDS_AWAIT_FEW = 12, MGDS_AWAIT_MOST = 248 };
 
 struct mgds_few_awaits_args {
     struct mgds_await_head head;

@@ -171,10 +171,10 @@ MGDS_FN uint64_t mgds_max_gpu64(uint64_t *p, uint64_t v)
 }
 
 /* As mgds_store_release64, for threads of this GPU: what they cannot see need
- * not have come where it goes. */
-MGDS_FN void mgds_store_release_gpu64(uint64_t *p, uint64_t v)
+ * not have come where it goes. A word that is larger already stays. */
+MGDS_FN void mgds_raise_release_gpu64(uint64_t *p, uint64_t v)
 {
-    asm volatile("st.release.gpu.global.u64 [%0], %1;" ::"l"(p), "l"(v)
+    asm volatile("red.release.gpu.global.max.u64 [%0], %1;" ::"l"(p), "l"(v)
                  : "memory");
 }
 
@@ -408,9 +408,15 @@ MGDS_FN uint64_t mgds_max_gpu64(uint64_t *p, uint64_t v)
     return before;
 }
 
-MGDS_FN void mgds_store_release_gpu64(uint64_t *p, uint64_t v)
+MGDS_FN void mgds_raise_release_gpu64(uint64_t *p, uint64_t v)
 {
-    mgds_store_release64(p, v);
+    uint64_t *at = (uint64_t *)mgds_mem_word(p);
+    uint64_t before = __atomic_load_n(at, __ATOMIC_RELAXED);
+
+    while (before < v &&
+           !__atomic_compare_exchange_n(at, &before, v, 0, __ATOMIC_RELEASE,
+                                        __ATOMIC_RELAXED)) {
+    }
 }
 
 /* Two halves here: the word is stored last and loaded first, which gives the

@@ -112,7 +112,7 @@ MGDS_FN void mgds_help_serve(const struct mgds_self *self,
         (uint64_t *)(uintptr_t)mgds_load_relaxed64(&order->done),
         mgds_load_relaxed64(&order->serial));
     /* it is in the buffer, for this GPU */
-    mgds_store_release_gpu64(&claim->over, mgds_load_relaxed64(&order->gen));
+    mgds_raise_release_gpu64(&claim->over, mgds_load_relaxed64(&order->gen));
     /* and for the CPU */
     mgds_store_release64(&desk->served, number);
 }

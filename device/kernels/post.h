@@ -8,17 +8,21 @@
 #include "device/impl/kernel.h"
 #include "device/kernels/ring.h"
 
-MGDS_FN void mgds_post_kernel_body(const struct mgds_self *self,
-                                   const struct mgds_post_args *a)
+MGDS_FN void mgds_post_run(const struct mgds_post_args *a)
 {
-    mgds_grid_ready();
-    if (self->block != 0 || self->thread != 0)
-        return;
     /* the bytes, which kernels ahead have stored, for who reads them */
     mgds_store_release64((uint64_t *)(uintptr_t)a->ready, a->serial);
     /* staged bytes of operations ahead, for the CPU */
     if (a->flag)
         mgds_store_release64((uint64_t *)(uintptr_t)a->flag, a->value);
+}
+
+MGDS_FN void mgds_post_kernel_body(const struct mgds_self *self,
+                                   const struct mgds_post_args *a)
+{
+    mgds_grid_ready();
+    if (self->block == 0 && self->thread == 0)
+        mgds_post_run(a);
 }
 
 /* False if it was told to give up. Polls have no order, since each acquire
@@ -44,6 +48,8 @@ MGDS_FN void mgds_await_run(const struct mgds_self *self,
 {
     uint64_t i = self->thread;
 
+    if (head->post.ready && self->thread == 0)
+        mgds_post_run(&head->post);
     while (i < head->count && mgds_await_one(self, head, &item[i]))
         i += self->threads;
     mgds_grid_ready();

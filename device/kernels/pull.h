@@ -20,15 +20,19 @@
 
 /* Where the message is, and who is to know that it was read. */
 struct mgds_pull_found {
-    struct mgds_take_source at; /* PULL: from is the unit */
+    struct mgds_take_source at; /* PULL, QUIET: from is the unit */
     uint64_t source;
     uint64_t done;
 };
 
+MGDS_FN int mgds_pull_is_there(const struct mgds_pull_found *found)
+{
+    return found->at.form >= MGDS_TAKE_PULL;
+}
+
 MGDS_FN int mgds_pull_is_mine(const struct mgds_pull_found *found)
 {
-    return found->at.form == MGDS_TAKE_PULL &&
-           found->at.serial != MGDS_TAKE_NONE;
+    return mgds_pull_is_there(found) && found->at.serial != MGDS_TAKE_NONE;
 }
 
 /* What is known at the launch, or three reads at once: none of them waits for
@@ -47,7 +51,7 @@ MGDS_FN struct mgds_pull_found mgds_pull_glance(const struct mgds_pull_args *a)
         found.at.form = MGDS_TAKE_PULL;
     found.source = more.data;
     found.done = more.word;
-    if (record && found.at.form == MGDS_TAKE_PULL && (!more.data || !more.word))
+    if (record && mgds_pull_is_there(&found) && (!more.data || !more.word))
         found.at.serial = 0;
     return found;
 }
@@ -99,7 +103,7 @@ MGDS_FN void mgds_pull_follow(const struct mgds_self *self,
     const uint64_t *over = &mgds_pull_claim(a)->over;
     uint32_t polls = 0;
 
-    while (mgds_load_relaxed64(over) != a->gen)
+    while (mgds_load_relaxed64(over) < a->gen)
         if (!mgds_take_stands(self, a->take.abort, polls++))
             return;
     /* all of the data, for what comes behind in this stream */
@@ -222,7 +226,8 @@ MGDS_FN void mgds_pull_bytes(const struct mgds_self *self,
 
 /* What was read is all that the sender is told: its loads have their values.
  * The data is told of behind that, by `over` to this GPU, by the flag to all.
- */
+ * The cell, which comes behind `over` in the program, may be seen before it,
+ * and then the claim may have another message when it comes: that stays. */
 MGDS_FN void mgds_pull_tell(const struct mgds_pull_args *a,
                             const struct mgds_pull_found *found)
 {
@@ -232,7 +237,7 @@ MGDS_FN void mgds_pull_tell(const struct mgds_pull_args *a,
         mgds_store_having_read64((uint64_t *)(uintptr_t)found->done,
                                  found->at.serial);
     if (claim)
-        mgds_store_release_gpu64(&claim->over, a->gen);
+        mgds_raise_release_gpu64(&claim->over, a->gen);
 }
 
 /* Threads that are given up differ in what they found where nothing is shared:
@@ -254,7 +259,7 @@ MGDS_FN void mgds_pull_kernel_body(const struct mgds_self *self,
         return;
     if (mgds_pull_is_mine(&found))
         mgds_pull_tell(a, &found);
-    mgds_take_tell(&a->take);
+    mgds_take_tell(&a->take, found.at.form != MGDS_TAKE_QUIET);
 }
 
 MGDS_KERNEL_WIDE(mgds_pull_kernel, struct mgds_pull_args)

@@ -336,7 +336,7 @@ MGDS_FN void mgds_take_what(const struct mgds_self *self,
 }
 
 /* By the last thread of all. */
-MGDS_FN void mgds_take_tell(const struct mgds_take_args *a)
+MGDS_FN void mgds_take_tell(const struct mgds_take_args *a, int loud)
 {
     struct mgds_cell *cell = (struct mgds_cell *)(uintptr_t)a->cell;
 
@@ -345,7 +345,7 @@ MGDS_FN void mgds_take_tell(const struct mgds_take_args *a)
     /* only that the units were read: the data is the stream's own affair */
     if (cell)
         mgds_store_having_read64(&cell->passed, a->value);
-    if (a->flag)
+    if (loud && a->flag)
         mgds_store_release64((uint64_t *)(uintptr_t)a->flag, a->value);
 }
 
@@ -356,7 +356,7 @@ MGDS_FN void mgds_take_end(const struct mgds_self *self,
 
     mgds_grid_ready();
     if (a->value && mgds_ring_is_last(self, cell))
-        mgds_take_tell(a);
+        mgds_take_tell(a, 1);
 }
 
 MGDS_FN void mgds_take_kernel_body(const struct mgds_self *self,

@@ -18,18 +18,23 @@ struct stall {
     MPI_Request request[2];
 };
 
-static void stall_open(struct stall *s)
+static void stall_open_kind(struct stall *s, enum mgds_test_kind kind)
 {
     enq_lane_open(&s->lane);
     enq_lane_open(&s->other);
     enq_gate_make(&s->gate);
     enq_buffer_open(&s->a, PULL_LONG);
-    enq_buffer_open(&s->b, PULL_LONG);
+    enq_buffer_open_kind(&s->b, PULL_LONG, kind);
     enq_buffer_open_alone(&s->spare, 100);
     if (enq.rank == 0) {
         enq_fill(&s->a, 1);
         enq_fill(&s->b, 2);
     }
+}
+
+static void stall_open(struct stall *s)
+{
+    stall_open_kind(s, MGDS_TEST_DEVICE);
 }
 
 /* Waits for all that the GPU has to do. */
@@ -91,6 +96,22 @@ static void receiver_sits_in_a_free(void)
     struct stall s;
 
     stall_open(&s);
+    if (enq.rank == 0) {
+        both_send(&s);
+    } else if (enq.rank == 1) {
+        both_receive(&s);
+        spare_free(&s);
+        enq_wait(&s.request[0], MPI_STATUS_IGNORE);
+    }
+    stall_close(&s);
+}
+
+/* The same where the second one is staged: the stream waits for the CPU. */
+static void receiver_of_staged_sits_in_a_free(void)
+{
+    struct stall s;
+
+    stall_open_kind(&s, MGDS_TEST_PINNED);
     if (enq.rank == 0) {
         both_send(&s);
     } else if (enq.rank == 1) {
@@ -251,6 +272,7 @@ static void both_sit_in_a_synchronize(void)
 const struct enq_case pull_stall_cases[] = {
     {"receiver_sits_in_a_synchronize", 2, receiver_sits_in_a_synchronize},
     {"receiver_sits_in_a_free", 2, receiver_sits_in_a_free},
+    {"receiver_of_staged_sits_in_a_free", 2, receiver_of_staged_sits_in_a_free},
     {"sender_sits_in_a_free", 2, sender_sits_in_a_free},
     {"both_sit_in_a_free", 2, both_sit_in_a_free},
     {"receiver_sits_in_a_barrier", 2, receiver_sits_in_a_barrier},

@@ -155,7 +155,8 @@ void pull_tell(const struct pull_place *place, const struct mgds_step *take,
         [MGDS_RECORD_SERIAL] = take->serial,
         [MGDS_RECORD_ADDRESS] = (uintptr_t)take->units,
         [MGDS_RECORD_LENGTH] = take->length + 1,
-        [MGDS_RECORD_FORM] = MGDS_TAKE_PULL + 1,
+        [MGDS_RECORD_FORM] =
+            (take->quiet ? MGDS_TAKE_QUIET : MGDS_TAKE_PULL) + 1,
         [MGDS_RECORD_SOURCE] = take->source,
         [MGDS_RECORD_DONE] = take->done,
     };

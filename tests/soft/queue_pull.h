@@ -63,7 +63,7 @@ struct mgds_step pull_recorded(const struct pull_place *place,
                                struct mgds_step take);
 
 /* Tells the record what a take knows that was made without it; `first` of its
- * words first. */
+ * words first. A quiet one is of form QUIET. */
 void pull_tell(const struct pull_place *place, const struct mgds_step *take,
                unsigned first);
 

@@ -68,7 +68,7 @@ struct mgds_message {
     uint32_t units;
     bool sync; /* asked for when the receive's stream is there */
     /* one that its receiver copies (pull.h) */
-    bool pull;
+    bool pull, stands;
     uint64_t source, done; /* addresses, as mapped here; source 0: the message
                               cannot be had */
     struct mgds_op *op;    /* that it was paired with */
@@ -81,7 +81,7 @@ struct mgds_op {
     struct mgds_domain *domain;   /* a reference */
     struct mgds_op *prev, *next;  /* among the domain's, while the engine has
                                      its reference */
-    bool send, sync, enqueued;
+    bool send, sync, enqueued, stands;
     /* the program's buffer: constant */
     struct mgds_buffer user;    /* with a reference to the layout */
     size_t bytes;               /* of all of it, packed */

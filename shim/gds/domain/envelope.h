@@ -63,6 +63,9 @@ struct mgds_rts {
                          here, memory of the sender's, when its one unit there
                          carries the serial */
     uint64_t export;  /* whose id is this; 0: of the same process */
+    uint32_t stands;  /* the sender's stream waits for `done` itself: that its
+                         CPU hears of it is not urgent */
+    uint32_t reserved;
 };
 
 struct mgds_pull {

@@ -19,6 +19,9 @@
  * such part of a ring. */
 enum { QUIET = 16 };
 
+/* How far behind a mark the send's may be that tells of it. */
+enum { CLOSE = 2 };
+
 /* Between two questions, ns: at first, and doubled up to this. */
 enum { ASK_FIRST = 20000, ASK_LAST = 1000000 };
 
@@ -119,6 +122,7 @@ static void look_again(struct mgds_line *line)
 void mgds_line_ride(struct mgds_line *line, struct mgds_mark *mark)
 {
     mark->number = line->marks;
+    mark->spoken = false;
     mark->next = NULL;
     *line->last = mark;
     line->last = &mark->next;
@@ -247,6 +251,42 @@ void mgds_line_loud(struct mgds_line *line)
 {
     line->quiet = 0;
     line->quiet_bytes = 0;
+}
+
+void mgds_line_speak(struct mgds_line *line, struct mgds_mark *mark)
+{
+    mgds_line_loud(line);
+    mark->spoken = true;
+    line->spoken = mark->number;
+}
+
+static bool is_covered(const struct mgds_mark *mark)
+{
+    for (int i = 0; i < CLOSE && mark->next; i++) {
+        mark = mark->next;
+        if (mark->spoken)
+            return true;
+    }
+    return false;
+}
+
+/* Not one receive after the other, with none that tells of them. */
+static bool is_last_between_sends(const struct mgds_line *line, uint64_t number)
+{
+    return line->marks == number && line->quiet == 0 &&
+           line->hushed <= line->spoken;
+}
+
+bool mgds_line_hush_late(struct mgds_line *line, const struct mgds_mark *mark)
+{
+    if (!mgds_gstream_can_be_quiet(line->stream))
+        return false;
+    if (is_covered(mark))
+        return true;
+    if (!is_last_between_sends(line, mark->number))
+        return false;
+    line->hushed = mark->number;
+    return mgds_line_hush(line, 0);
 }
 
 struct mgds_line *mgds_line_find_quiet(const struct mgds_gstream *stream)

@@ -37,6 +37,7 @@ struct mgds_op;
 struct mgds_mark {
     struct mgds_mark *next;
     uint64_t number;
+    bool spoken; /* never quiet */
     void (*passed)(struct mgds_mark *mark);
 };
 
@@ -64,6 +65,8 @@ struct mgds_line {
     uint64_t passes;       /* counts marks that were passed */
     unsigned quiet;        /* the last so many marks */
     size_t quiet_bytes;    /* of what they are behind */
+    uint64_t spoken;       /* the last mark of a send, and the last one that */
+    uint64_t hushed;       /* was found to be quiet when it was put long ago */
     uint64_t asked;        /* questions */
     uint64_t due, gap;     /* when the next one may be asked, ns, and from then
                               on */
@@ -97,6 +100,11 @@ void mgds_line_ride(struct mgds_line *line, struct mgds_mark *mark);
 bool mgds_line_hush(struct mgds_line *line, size_t bytes);
 /* It is not, or what tells another one was put behind it. */
 void mgds_line_loud(struct mgds_line *line);
+/* The last mark, which is this one, is a send's: loud in any case. */
+void mgds_line_speak(struct mgds_line *line, struct mgds_mark *mark);
+/* Whether that mark, of no place in a ring, shall be quiet after all: a send's
+ * is close behind it, or may be soon. */
+bool mgds_line_hush_late(struct mgds_line *line, const struct mgds_mark *mark);
 
 /* Asks the GPU for quiet marks that stand. In a host call: a CUDA call. */
 void mgds_lines_ask(void);

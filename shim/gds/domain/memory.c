@@ -95,7 +95,9 @@ enum mgds_memory mgds_memory_look(struct mgds_domain *domain,
     struct mgds_mapping *item;
 
     if (mgds_lane_is_own(lane))
-        return MGDS_MEMORY_KNOWN;
+        return mgds_landing_takes(domain->landing, xfer->to_index)
+                   ? MGDS_MEMORY_KNOWN
+                   : MGDS_MEMORY_REFUSED;
     tell_gone(&ends, ours);
     item = mgds_mapping_find(ours, handle->id);
     if (item)
@@ -187,6 +189,8 @@ static struct job *take_job(void)
     return job;
 }
 
+/* Where no kernel of the stream's may stand nothing could take a message while
+ * the program sits in a call of the driver. */
 void mgds_memory_exported(struct mgds_domain *domain,
                           const struct mgds_exported *exported)
 {
@@ -196,7 +200,8 @@ void mgds_memory_exported(struct mgds_domain *domain,
     struct mgds_mappings *theirs;
     struct mgds_mapping *item;
 
-    if (!mgds_lane_pulls(lane)) {
+    if (!mgds_lane_pulls(lane) ||
+        !mgds_landing_takes(domain->landing, exported->to_index)) {
         answer(&ends, exported->handle.id, -EXDEV);
         return;
     }

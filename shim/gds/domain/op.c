@@ -158,6 +158,7 @@ static int create(struct mgds_op **out, struct mgds_domain *domain,
     op->send = send;
     op->sync = xfer->sync;
     op->enqueued = xfer->enqueued;
+    op->stands = xfer->stands;
     op->name = xfer->name;
     op->rank = xfer->peer;
     op->tag = xfer->tag;

@@ -142,6 +142,7 @@ void mgds_pull_describe(const struct mgds_op *op, struct mgds_rts *rts)
     rts->address = (uintptr_t)mgds_op_user(op);
     rts->export = mgds_lane_is_own(op->lane) ? 0 : op->user.ptr.id;
     rts->done = op->done_word;
+    rts->stands = op->stands;
 }
 
 /* Messages. */
@@ -184,6 +185,7 @@ void mgds_pull_arrived(struct mgds_message *message, const struct mgds_rts *rts)
     if (rts->address == 0)
         return;
     message->pull = true;
+    message->stands = rts->stands;
     link_message(message);
     if (mgds_lane_pulls(lane)) {
         message->source = source_of(lane, rts);

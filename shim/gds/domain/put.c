@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "device/impl/mem.h"
+#include "shim/base/stats.h"
 #include "shim/ctx.h"
 
 void mgds_put_begin(struct mgds_put *put, struct mgds_line *line)
@@ -68,7 +69,7 @@ void mgds_put_op(struct mgds_put *put, struct mgds_op *op)
             (struct mgds_step){.kind = MGDS_STEP_PACK, .bounce = op->bounce});
     put->op_flag = add_flag(put, &op->mark);
     if (op->send)
-        mgds_line_loud(put->line);
+        mgds_line_speak(put->line, &op->mark);
     put->domain = op->domain->id;
     put->name = op->name;
 }
@@ -143,7 +144,26 @@ static unsigned add_awaits(struct mgds_put *put, const struct mgds_wait *wait)
     return n;
 }
 
-/* Of rings, at most; what its sender may stand for is told at once. */
+/* A long message's sender may wait for it by its CPU, which is told at once. If
+ * it is known that its stream waits, which is told anyway: every second time.
+ */
+static bool is_urgent(const struct mgds_put *put, const struct mgds_op *op)
+{
+    return op->taking && op->claim &&
+           (!op->known || !op->message->stands || put->line->quiet > 0);
+}
+
+static bool is_any_urgent(const struct mgds_put *put,
+                          const struct mgds_wait *wait)
+{
+    bool any = false;
+
+    for (unsigned i = 0; i < wait->count; i++)
+        any |= is_urgent(put, wait->op[i]);
+    return any;
+}
+
+/* Of rings, at most. */
 static size_t bytes_taken(const struct mgds_wait *wait)
 {
     size_t most = mgds_ctx()->config.eager, bytes = 0;
@@ -151,9 +171,7 @@ static size_t bytes_taken(const struct mgds_wait *wait)
     for (unsigned i = 0; i < wait->count; i++) {
         const struct mgds_op *op = wait->op[i];
 
-        if (op->taking && op->claim)
-            return mgds_ctx()->config.ring;
-        if (op->taking)
+        if (op->taking && !op->claim)
             bytes += op->bytes < most ? op->bytes : most;
     }
     return 2 * bytes;
@@ -165,9 +183,12 @@ static void end(struct mgds_put *put, const struct mgds_wait *wait)
     struct mgds_step *flag = &put->step[put->wait_flag];
 
     flag->quiet = put->n > 1 && flag[-1].kind == MGDS_STEP_TAKE &&
+                  !is_any_urgent(put, wait) &&
                   mgds_line_hush(put->line, bytes_taken(wait));
     if (!flag->quiet)
         mgds_line_loud(put->line);
+    else if (flag[-1].claim)
+        mgds_count(pull_quiet);
 }
 
 /* Takes come first: what they wait for comes by itself, whatever the stream

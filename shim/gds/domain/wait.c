@@ -5,6 +5,7 @@
 
 #include "device/abi.h"
 #include "shim/base/alloc.h"
+#include "shim/base/stats.h"
 #include "shim/gds/domain/engine.h"
 #include "shim/gds/domain/pull.h"
 #include "shim/gds/domain/put.h"
@@ -151,9 +152,20 @@ static void tell(uint64_t *record, unsigned word, uint64_t value)
     __atomic_store_n(&record[word], value, __ATOMIC_RELEASE);
 }
 
+/* The mark of a wait for several is behind the last of them. */
+static uint64_t pull_form(const struct mgds_wait *wait,
+                          const struct mgds_op *op)
+{
+    if (wait->count > 1 || !op->message->stands ||
+        !mgds_line_hush_late(wait->line, &wait->mark))
+        return MGDS_TAKE_PULL;
+    mgds_count(pull_quiet);
+    return MGDS_TAKE_QUIET;
+}
+
 /* What a TAKE that stands gets: the message where it is in the ring, or in the
  * bounce, or nothing. */
-static void tell_take(const struct mgds_op *op)
+static void tell_take(const struct mgds_wait *wait, const struct mgds_op *op)
 {
     uint64_t first = MGDS_TAKE_NONE, address = 1, form = MGDS_TAKE_BYTES;
     size_t length = 0;
@@ -164,7 +176,7 @@ static void tell_take(const struct mgds_op *op)
         length = op->message->bytes;
         form = MGDS_TAKE_UNITS;
         if (op->message->pull) {
-            form = MGDS_TAKE_PULL;
+            form = pull_form(wait, op);
             tell(op->words, MGDS_RECORD_SOURCE, op->message->source);
             tell(op->words, MGDS_RECORD_DONE, op->message->done);
         }
@@ -193,7 +205,7 @@ void mgds_wait_publish(const struct mgds_wait *wait)
 {
     for (unsigned i = 0; i < wait->count; i++)
         if (wait->op[i]->taking && !wait->op[i]->known)
-            tell_take(wait->op[i]);
+            tell_take(wait, wait->op[i]);
 }
 
 void mgds_wait_leave(struct mgds_wait *wait)

@@ -78,16 +78,29 @@ static struct batch batch_of(const struct mgds_steps_to *to,
     return (struct batch){is_dense_unpack, 2, MGDS_COPIES_MOST, false};
 }
 
+/* A send that its stream waits for at once: its POST and the FLAG of that. */
+static unsigned posted(const struct mgds_step *steps, unsigned count)
+{
+    return count > 2 && steps[0].kind == MGDS_STEP_POST &&
+                   steps[1].kind == MGDS_STEP_FLAG &&
+                   steps[2].kind == MGDS_STEP_AWAIT
+               ? 2
+               : 0;
+}
+
 unsigned mgds_batch_count(const struct mgds_steps_to *to,
                           const struct mgds_step *steps, unsigned count)
 {
-    struct batch batch = batch_of(to, steps);
-    unsigned n =
-        run_of(to, steps, count < batch.most ? count : batch.most, batch.is);
+    unsigned ahead = posted(steps, count), n;
+    struct batch batch = batch_of(to, steps + ahead);
 
+    steps += ahead;
+    count -= ahead;
+    n = run_of(to, steps, count < batch.most ? count : batch.most, batch.is);
     if (n < batch.least)
         return 0;
-    return n + (batch.flag && n < count && steps[n].kind == MGDS_STEP_FLAG);
+    return ahead + n +
+           (batch.flag && n < count && steps[n].kind == MGDS_STEP_FLAG);
 }
 
 static unsigned warps_for(uint64_t work)
@@ -110,9 +123,16 @@ static int queue_awaits(const struct mgds_steps_to *to, struct mgds_step *steps,
 {
     struct mgds_kernel_handle *kernel = to->depot->awaits;
     struct mgds_await_args args = {.head = {.abort = (uintptr_t)to->abort}};
+    unsigned ahead = posted(steps, count);
     int rc;
 
-    for (unsigned i = 0; i < count; i++) {
+    if (ahead > 0)
+        args.head.post =
+            (struct mgds_post_args){.ready = (uintptr_t)steps[0].units,
+                                    .serial = steps[0].serial,
+                                    .flag = (uintptr_t)steps[1].word,
+                                    .value = steps[1].value};
+    for (unsigned i = ahead; i < count; i++) {
         if (is_await(to, &steps[i])) {
             args.item[args.head.count++] = (struct mgds_await_item){
                 (uintptr_t)steps[i].word, steps[i].value};
@@ -248,7 +268,7 @@ static int queue_copies(const struct mgds_steps_to *to, struct mgds_step *steps,
 int mgds_batch_queue(const struct mgds_steps_to *to, struct mgds_step *steps,
                      unsigned count)
 {
-    if (is_await(to, steps))
+    if (is_await(to, steps) || posted(steps, count) > 0)
         return queue_awaits(to, steps, count);
     return is_take(to, steps) ? queue_takes(to, steps, count)
                               : queue_copies(to, steps, count);

@@ -7,7 +7,8 @@
 #include "shim/gds/queue/steps.h"
 
 /* How many of the first steps are one launch: 0, or more than 1, or one AWAIT.
- * Takes and awaits have the flag behind them in it. */
+ * Takes and awaits have the flag behind them in it, awaits also the post that
+ * is just ahead of them, with its flag. */
 unsigned mgds_batch_count(const struct mgds_steps_to *to,
                           const struct mgds_step *steps, unsigned count);
 

@@ -12,6 +12,7 @@
 #include "shim/gds/cuda/driver.h"
 #include "shim/gds/cuda/ipc.h"
 #include "shim/gds/cuda/stream.h"
+#include "shim/gds/queue/claims.h"
 #include "shim/gds/queue/depot.h"
 #include "shim/gds/queue/gate.h"
 #include "shim/gds/queue/order.h"
@@ -42,10 +43,10 @@ struct mgds_gstream {
     uint64_t gated;   /* atomic: those that the gate was told of */
     uint64_t ticket;  /* atomic: the next to be given */
     uint64_t fetched; /* atomic: how often */
-    uint64_t claimed[MGDS_GSTREAM_CLAIMS / 64]; /* atomic: a bit each */
-    unsigned refs;                              /* atomic */
-    unsigned waits;                             /* atomic: put and not passed */
-    int error;                                  /* atomic */
+    struct mgds_claims claims;
+    unsigned refs;  /* atomic */
+    unsigned waits; /* atomic: put and not passed */
+    int error;      /* atomic */
     struct mgds_lock launch;
     pthread_cond_t turned;
     struct mgds_side *sides; /* atomic; grows in front */
@@ -402,15 +403,17 @@ static int queue_steps(struct mgds_gstream *stream, struct mgds_step *steps,
 {
     struct own *own = own_of(stream);
     unsigned blocks = stream->blocks ? stream->blocks : 1;
-    const struct mgds_steps_to to = {.depot = stream->depot,
-                                     .stream = stream->native,
-                                     .abort = stream->line,
-                                     .sides = first_side(stream),
-                                     .cell = own ? &own->stream : NULL,
-                                     .blocks =
-                                         blocks < BLOCKS ? blocks : BLOCKS,
-                                     .longs = blocks,
-                                     .turn = &stream->take};
+    const struct mgds_steps_to to = {
+        .depot = stream->depot,
+        .stream = stream->native,
+        .abort = stream->line,
+        .sides = first_side(stream),
+        .cell = own ? &own->stream : NULL,
+        .blocks = blocks < BLOCKS ? blocks : BLOCKS,
+        .longs = blocks,
+        .turn = &stream->take,
+        /* somebody may order what they are of */
+        .serves = mgds_claims_any(&stream->claims)};
     int rc = mgds_context_enter(mgds_gstream_context(stream));
 
     if (rc < 0)
@@ -484,38 +487,18 @@ int mgds_gstream_tell(struct mgds_gstream *stream, uint64_t *to, uint64_t *done,
     return rc;
 }
 
-/* The lowest bit that is not set in the word, now set; -1 if all are. */
-static int take_bit(uint64_t *word)
-{
-    uint64_t bits = __atomic_load_n(word, __ATOMIC_RELAXED);
-
-    while (~bits) {
-        if (__atomic_compare_exchange_n(word, &bits, bits | (bits + 1), false,
-                                        __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
-            return __builtin_ctzll(~bits);
-    }
-    return -1;
-}
-
 struct mgds_claim *mgds_gstream_claim(struct mgds_gstream *stream)
 {
     struct own *own = own_of(stream);
+    int number = own ? mgds_claims_take(&stream->claims) : -1;
 
-    for (int i = 0; own && i < MGDS_GSTREAM_CLAIMS / 64; i++) {
-        int bit = take_bit(&stream->claimed[i]);
-
-        if (bit >= 0)
-            return &own->claim[64 * i + bit];
-    }
-    return NULL;
+    return number < 0 ? NULL : &own->claim[number];
 }
 
 void mgds_gstream_unclaim(struct mgds_gstream *stream, struct mgds_claim *claim)
 {
-    size_t i = (size_t)(claim - own_of(stream)->claim);
-
-    __atomic_and_fetch(&stream->claimed[i / 64], ~(1ULL << i % 64),
-                       __ATOMIC_RELEASE);
+    mgds_claims_give(&stream->claims,
+                     (unsigned)(claim - own_of(stream)->claim));
 }
 
 int mgds_gstream_fetch(struct mgds_gstream *stream,

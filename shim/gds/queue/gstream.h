@@ -45,7 +45,7 @@
  *              atomic
  *   sides      bounce and adopt, in front of those that    puts; bounce,
  *              are there, which stay as they are; atomic   adopt
- *   claimed    mgds_gstream_claim, _unclaim; atomic        the same
+ *   claims     mgds_gstream_claim, _unclaim; atomic        the same
  *   fetched    mgds_gstream_fetch, atomic                  the same
  *   error      mgds_gstream_fail, once, from 0; atomic     anybody
  *   native     create; constant                            create, capturing

@@ -10,6 +10,9 @@
  *   busy     who looks at an order, while it does     `served` of the last
  *   served   the kernel that has copied: the number     the buffer, system
  *
+ * All that the stream may stand in is a kernel that looks here, while it has
+ * claims: its waits for the CPU, too, which are memory operations else.
+ *
  * One at a time for a stream. Whether a kernel has looked at one is not known
  * and need not be: when its message was copied, by whomever, the claim has its
  * generation or a later one, and an order that is looked at then does nothing.

@@ -29,11 +29,21 @@ static bool is_word(const struct mgds_step *step)
     return step->kind == MGDS_STEP_FLAG || step->kind == MGDS_STEP_WAIT;
 }
 
-static unsigned count_words(const struct mgds_step *steps, unsigned count)
+static bool is_kernel(const struct mgds_steps_to *to,
+                      const struct mgds_step *step)
+{
+    return to->depot->width == 0 ||
+           (to->serves && step->kind == MGDS_STEP_WAIT);
+}
+
+/* In one call of the driver. */
+static unsigned count_memops(const struct mgds_steps_to *to,
+                             const struct mgds_step *steps, unsigned count)
 {
     unsigned words = 0;
 
-    while (words < count && words < MGDS_MEMOP_MOST && is_word(&steps[words]))
+    while (words < count && words < MGDS_MEMOP_MOST && is_word(&steps[words]) &&
+           !is_kernel(to, &steps[words]))
         words++;
     return words;
 }
@@ -358,7 +368,7 @@ static bool is_message(const struct mgds_step *steps, unsigned count)
 static int queue_some(const struct mgds_steps_to *to, struct mgds_step *steps,
                       unsigned count, unsigned *done)
 {
-    unsigned words = count_words(steps, count);
+    unsigned memops = count_memops(to, steps, count);
     unsigned batch = mgds_batch_count(to, steps, count);
 
     *done = batch > 0 ? batch : 1;
@@ -366,12 +376,12 @@ static int queue_some(const struct mgds_steps_to *to, struct mgds_step *steps,
         return mgds_batch_queue(to, steps, batch);
     if (is_message(steps, count))
         return queue_message(to, steps, count, done);
-    if (words == 0)
+    if (!is_word(steps))
         return queue_copy(to, steps);
-    if (to->depot->width == 0)
+    if (memops == 0)
         return queue_flag(to, steps);
-    *done = words;
-    return queue_memops(to, steps, words);
+    *done = memops;
+    return queue_memops(to, steps, memops);
 }
 
 /* A step whose memory the program has freed is left out; any other error ends

@@ -16,6 +16,9 @@ struct mgds_steps_to {
     unsigned blocks;         /* at most, for one that waits */
     unsigned longs;          /* the same, if what it takes is long */
     uint64_t *turn;          /* of the last TAKE */
+    bool serves;             /* WAITs are kernels: while the program sits in a
+                                call of the driver only they can take a message
+                                that was ordered */
 };
 
 /* The most threads of a kernel that takes: it stands, and must find room on a

@@ -1,0 +1,24 @@
+/*
+ * Which of a stream's claims (device/abi.h) are given out. Any thread, without
+ * a lock: who takes one that was given back sees what was done before that.
+ */
+#ifndef MGDS_QUEUE_CLAIMS_H
+#define MGDS_QUEUE_CLAIMS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "shim/gds/queue/gstream.h"
+
+struct mgds_claims {
+    uint64_t taken[MGDS_GSTREAM_CLAIMS / 64]; /* atomic: a bit each */
+};
+
+/* Its number, or -1: all are given out. */
+int mgds_claims_take(struct mgds_claims *claims);
+
+void mgds_claims_give(struct mgds_claims *claims, unsigned number);
+
+bool mgds_claims_any(const struct mgds_claims *claims);
+
+#endif
