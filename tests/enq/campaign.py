@@ -1,23 +1,47 @@
 #!/usr/bin/env python3
-"""Runs the cases of communication in stream order with many seeds of random
-delays. Each seed chooses program, ranks, hosts, delay and trigger, so a failed
-run is repeated by its seed alone; its command is printed. Ends with status 1
-after the last seed if any run failed.
+"""Runs the cases of communication in stream order with many seeds. Programs
+and 2, 3 and 4 ranks go round with the seed, so that every pair gets its share;
+the rest is drawn from it. A failed run's command is printed, and repeats it.
+Ends with status 1 after the last seed if any run failed.
 """
 import argparse
+import collections
 import os
 import random
+import shlex
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)),
                                 os.pardir, "lib"))
 import mpi_case  # noqa: E402
 
-DELAYS = [0, 30, 300, 1500]
+# Variables and options, of which a seed takes one for each line; "" is the
+# default. Messages of the tests fill rings of 2 MiB now and then.
+DRAWN = {
+    "long messages": ["MPIX_GDS_EAGER=4096 MPIX_GDS_PULL=4097", "",
+                      "MPIX_GDS_PULL=0", "MPIX_GDS_EAGER=0"],
+    "rings": ["", "MPIX_GDS_RING=2097152"],
+    "trigger": ["MPIX_GDS_TRIGGER=auto", "MPIX_GDS_TRIGGER=kernel",
+                "MPIX_GDS_TRIGGER=memop"],
+    "buffers": ["", "--warm"],
+    "hosts": ["", "--split"],
+    "GPUs": ["MPIX_SIM_GPUS=1", "MPIX_SIM_GPUS=2", "MPIX_SIM_GPUS=4"],
+    "peer access": ["MPIX_SIM_PEERS=1", "MPIX_SIM_PEERS=0"],
+    "delays": ["MPIX_SIM_DELAY=0", "MPIX_SIM_DELAY=30", "MPIX_SIM_DELAY=300",
+               "MPIX_SIM_DELAY=1500"],
+}
+
+
+def drawn_list():
+    lines = [f"  {name}: " + ", ".join(way or "default" for way in ways)
+             for name, ways in DRAWN.items()]
+    return "\n".join(["a seed draws:", *lines])
 
 
 def parse_arguments():
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = argparse.ArgumentParser(
+        description=__doc__, epilog=drawn_list(),
+        formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--mpiexec", required=True)
     parser.add_argument("--runtime", default="", help="sanitizer runtime")
     parser.add_argument("--preload", action="append", default=[])
@@ -30,50 +54,55 @@ def parse_arguments():
     return parser.parse_args()
 
 
-def settings(seed, arguments):
-    """Program and ranks go round, so that every pair gets its share."""
-    choice = random.Random(seed)
-    program = arguments.programs[seed % len(arguments.programs)]
-    ranks = 2 + seed // len(arguments.programs) % 3
-    variables = {
-        "LD_LIBRARY_PATH": arguments.sim,
-        "CUDA_DEVICE_MAX_CONNECTIONS": "32",
-        "MPIX_SIM_GPUS": str(choice.choice([1, 2, 4])),
-        "MPIX_SIM_PEERS": str(random.Random(~seed).choice([0, 1])),
-        "MPIX_SIM_DELAY": str(choice.choice(DELAYS)),
-        "MPIX_SIM_SEED": str(seed),
-        "MPIX_GDS_TRIGGER": choice.choice(["auto", "kernel", "memop"]),
-    }
-    words = ["--laps", str(arguments.laps),
-             "--limit", str(int(arguments.timeout) - 5)]
-    return program, ranks, variables, words + choice.choice([[], ["--split"]])
+def draw(seed):
+    """Each line from a generator of its own: another line, or way, leaves the
+    rest as it was."""
+    words = " ".join(random.Random(f"{name} {seed}").choice(ways)
+                     for name, ways in DRAWN.items()).split()
+    options = [word for word in words if word.startswith("--")]
+    return [word for word in words if word not in options], options
 
 
-def command_of(seed, arguments):
-    program, ranks, variables, words = settings(seed, arguments)
-    row = argparse.Namespace(
-        mpiexec=arguments.mpiexec, runtime=arguments.runtime,
-        preload=arguments.preload, ranks=ranks, command=[program, *words],
-        env=[f"{key}={value}" for key, value in variables.items()])
-    return mpi_case.command_line(row)
+def row_of(seed, arguments):
+    variables, options = draw(seed)
+    programs = arguments.programs
+    return argparse.Namespace(
+        mpiexec=arguments.mpiexec, runtime=arguments.runtime, option=[],
+        preload=arguments.preload, ranks=2 + seed // len(programs) % 3,
+        env=[f"LD_LIBRARY_PATH={arguments.sim}",
+             "CUDA_DEVICE_MAX_CONNECTIONS=32", f"MPIX_SIM_SEED={seed}",
+             *variables],
+        command=[programs[seed % len(programs)], "--laps", str(arguments.laps),
+                 "--limit", str(int(arguments.timeout) - 5), *options],
+        exit="0", expect=["all well"], refuse=[], lines="",
+        timeout=arguments.timeout)
 
 
-def passed(seed, arguments):
-    command = command_of(seed, arguments)
-    status, output = mpi_case.run(command, arguments.timeout)
-    if status == 0:
-        return True
-    print(f"seed {seed}: status {status}\n$", " ".join(command))
-    print(output, flush=True)
-    return False
+def passed(seed, row):
+    command = mpi_case.command_line(row)
+    status, output = mpi_case.run(command, row.timeout)
+    found = list(mpi_case.complaints(row, status, output))
+    if found:
+        print(f"seed {seed}:", *found, "load", *os.getloadavg())
+        print("$", shlex.join(command))
+        print(output, flush=True)
+    return not found
 
 
 def main():
     arguments = parse_arguments()
-    seeds = range(arguments.first, arguments.first + arguments.seeds)
-    failed = [seed for seed in seeds if not passed(seed, arguments)]
-    print(f"{len(seeds)} seeds, {len(failed)} failed", *failed)
-    return 1 if failed else 0
+    ran = collections.Counter()
+    failed = collections.defaultdict(list)
+    for seed in range(arguments.first, arguments.first + arguments.seeds):
+        row = row_of(seed, arguments)
+        group = os.path.basename(row.command[0])
+        ran[group] += 1
+        if not passed(seed, row):
+            failed[group].append(seed)
+    for group, count in ran.items():
+        print(f"{group}: {count} seeds, {len(failed[group])} failed",
+              *failed[group])
+    return 1 if any(failed.values()) else 0
 
 
 if __name__ == "__main__":

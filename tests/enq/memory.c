@@ -302,6 +302,45 @@ static void other_device(void)
     enq_lane_close(&lane);
 }
 
+/* The receiver is slow. A sender of staged messages, which no receive holds
+ * back, has to wait for what it has sent in a run with little memory for them.
+ */
+enum { AHEAD = 24, AHEAD_LOOKS = 8, AHEAD_BYTES = 1000003 };
+
+static void send_ahead(const struct enq_lane *lane, struct enq_buffer *b)
+{
+    for (unsigned i = 0; i < AHEAD; i++) {
+        enq_fill(b, i + 1);
+        enq_send(lane, b, 1, 1);
+        MGDS_CU(cuStreamSynchronize(lane->cu));
+    }
+}
+
+static void receive_behind(const struct enq_lane *lane, struct enq_buffer *b)
+{
+    for (unsigned i = 0; i < AHEAD; i++) {
+        enq_recv(lane, b, 0, 1, MPI_STATUS_IGNORE);
+        MGDS_CU(cuStreamSynchronize(lane->cu));
+        for (int times = 0; times < AHEAD_LOOKS; times++)
+            enq_expect(b, AHEAD_BYTES, i + 1);
+    }
+}
+
+static void sender_gets_ahead(void)
+{
+    struct enq_lane lane;
+    struct enq_buffer b;
+
+    enq_lane_open(&lane);
+    enq_buffer_open(&b, AHEAD_BYTES);
+    if (enq.rank == 0)
+        send_ahead(&lane, &b);
+    else if (enq.rank == 1)
+        receive_behind(&lane, &b);
+    enq_buffer_close(&b);
+    enq_lane_close(&lane);
+}
+
 int main(int argc, char **argv)
 {
     static const struct enq_case cases[] = {
@@ -310,6 +349,7 @@ int main(int argc, char **argv)
         {"case35_memory_of_another_process", 2, memory_of_another_process},
         {"case36_many_operations", 2, many_operations},
         {"case36_many_unexpected", 2, many_unexpected},
+        {"case36_sender_gets_ahead", 2, sender_gets_ahead},
         {"case38_other_device", 2, other_device},
         {0},
     };

@@ -1,5 +1,6 @@
 /* Operations: made, asked, waited for; see domain.h and engine.h. */
 #include <errno.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -22,6 +23,14 @@
  * that is staged makes the next one miss its place, for ever (measured). */
 enum { PATIENCE_NS = 2000000 };
 
+/* How long a send waits for memory that earlier ones have: a sender whose
+ * stream is never made to wait is soon ahead of its receiver by all there is.
+ */
+#define ROOM_NS 10000000000u
+
+/* Sends whose bytes have memory of ours; atomic. */
+static unsigned staged;
+
 struct mgds_spares mgds_op_spares = MGDS_SPARES_INIT(sizeof(struct mgds_op));
 
 struct mgds_op *mgds_op_get(struct mgds_op *op)
@@ -39,6 +48,8 @@ bool mgds_op_drop(struct mgds_op *op)
 static void give_room(struct mgds_op *op)
 {
     mgds_bounce_destroy(op->bounce);
+    if (op->send && op->bounce)
+        __atomic_fetch_sub(&staged, 1, __ATOMIC_RELAXED);
     if (op->words)
         mgds_words_give(mgds_gstream_words(op->stream), op->words);
     if (op->claim)
@@ -115,12 +126,41 @@ static int make_room(struct mgds_op *op, bool gpu, struct mgds_gstream *stream)
         return 0;
     if (op->bytes == 0 && op->taker)
         op->stream = mgds_gstream_get(stream);
-    if (gpu && op->bytes > 0)
-        return make_bounce(op, stream);
+    if (gpu && op->bytes > 0) {
+        int rc = make_bounce(op, stream);
+
+        if (op->send && op->bounce)
+            __atomic_fetch_add(&staged, 1, __ATOMIC_RELAXED);
+        return rc;
+    }
     if (gpu || !needs_copy(op))
         return 0;
     op->copy = (char *)mgds_malloc(op->bytes);
     return op->copy ? 0 : -ENOMEM;
+}
+
+/* For a send whose memory others have that are under way, or had: what is idle
+ * was given up for it, and goes at a safe point. */
+static int wait_for_room(struct mgds_op *op, bool gpu,
+                         struct mgds_gstream *stream)
+{
+    uint64_t end = mgds_clock_ns() + ROOM_NS;
+    bool again;
+    int rc;
+
+    do {
+        unsigned others = __atomic_load_n(&staged, __ATOMIC_RELAXED);
+
+        mgds_domains_safe_point();
+        rc = make_room(op, gpu, stream);
+        again = rc == -ENOMEM && others > 0;
+        while (again && mgds_clock_ns() < end &&
+               __atomic_load_n(&staged, __ATOMIC_RELAXED) == others) {
+            mgds_wire_progress();
+            sched_yield();
+        }
+    } while (again && mgds_clock_ns() < end);
+    return rc;
 }
 
 /* Kernels of the stream read or write all of the buffer in a row. */
@@ -179,6 +219,8 @@ static int create(struct mgds_op **out, struct mgds_domain *domain,
         rc = make_room(op, xfer->gpu, stream_of(op, domain, xfer));
         if (rc == -ENOMEM && may_pull)
             rc = mgds_pull_insist(op, domain, xfer);
+        if (rc == -ENOMEM && send)
+            rc = wait_for_room(op, xfer->gpu, stream_of(op, domain, xfer));
         if (rc == 0)
             rc = make_words(op);
     }

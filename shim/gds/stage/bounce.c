@@ -84,10 +84,13 @@ static bool needs_table(const struct mgds_bounce *bounce)
             bounce->layout != &bounce->flat);
 }
 
+/* Who asks again, behind a safe point, finds room where pieces of other sizes
+ * were idle. */
 static int refuse_unpinned(const struct mgds_bounce *bounce,
                            struct mgds_piece *piece)
 {
     mgds_pool_give(bounce->stage->pool, piece);
+    mgds_pool_trim(bounce->stage->pool);
     mgds_warn_once("an operation on a stream needs pinned memory and could not "
                    "get it: MPIX_GDS_STAGE_POOL allows more");
     return -ENOMEM;
