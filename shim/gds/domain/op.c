@@ -1,35 +1,20 @@
 /* Operations: made, asked, waited for; see domain.h and engine.h. */
 #include <errno.h>
-#include <sched.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include "shim/base/alloc.h"
 #include "shim/base/clock.h"
-#include "shim/ctx.h"
 #include "shim/gds/domain/cookies.h"
 #include "shim/gds/domain/engine.h"
 #include "shim/gds/domain/hostcopy.h"
+#include "shim/gds/domain/means.h"
 #include "shim/gds/domain/memory.h"
 #include "shim/gds/domain/pull.h"
 #include "shim/gds/domain/put.h"
 #include "shim/gds/queue/gstream.h"
 
-/* A send of host memory up to this is copied: it ends without its receiver. */
-#define MGDS_OP_SHORT ((size_t)64 << 10)
-
 /* How long a send waits for room in a full ring: what its receiver needs for
  * many messages, staged ones too that are ahead of those in the ring. Else one
  * that is staged makes the next one miss its place, for ever (measured). */
 enum { PATIENCE_NS = 2000000 };
-
-/* How long a send waits for memory that earlier ones have: a sender whose
- * stream is never made to wait is soon ahead of its receiver by all there is.
- */
-#define ROOM_NS 10000000000u
-
-/* Sends whose bytes have memory of ours; atomic. */
-static unsigned staged;
 
 struct mgds_spares mgds_op_spares = MGDS_SPARES_INIT(sizeof(struct mgds_op));
 
@@ -44,149 +29,23 @@ bool mgds_op_drop(struct mgds_op *op)
     return __atomic_sub_fetch(&op->refs, 1, __ATOMIC_ACQ_REL) == 0;
 }
 
-/* What it needs to be done. */
-static void give_room(struct mgds_op *op)
-{
-    mgds_bounce_destroy(op->bounce);
-    if (op->send && op->bounce)
-        __atomic_fetch_sub(&staged, 1, __ATOMIC_RELAXED);
-    if (op->words)
-        mgds_words_give(mgds_gstream_words(op->stream), op->words);
-    if (op->claim)
-        mgds_gstream_unclaim(op->line->stream, op->claim);
-    if (op->stream)
-        mgds_gstream_release(op->stream);
-    free(op->copy);
-}
-
 void mgds_op_destroy(struct mgds_op *op)
 {
     struct mgds_domain *domain = op->domain;
 
     if (op->room)
         mgds_gstream_room_give(domain->stream[op->index], op->room);
-    give_room(op);
+    mgds_means_give(op);
     mgds_layout_put(op->user.layout);
     mgds_spares_give(&mgds_message_spares, op->message);
     mgds_spares_give(&mgds_op_spares, op);
     mgds_domain_put(domain);
 }
 
-/* Host memory goes through a copy of ours if it is not in one piece, and when a
- * send is short, so that it need not wait for its receiver. */
-static bool needs_copy(const struct mgds_op *op)
-{
-    if (op->bytes == 0)
-        return false;
-    return !mgds_layout_is_dense(op->user.layout) ||
-           (op->send && op->bytes <= MGDS_OP_SHORT);
-}
-
-/* For the stream, if it is enqueued or a receive that the stream could be made
- * to wait for; if the buffer is not for it, for host calls alone. One that may
- * be copied out of its sender's memory gets room when that is not so. */
-static int make_bounce(struct mgds_op *op, struct mgds_gstream *stream)
-{
-    int rc = -EXDEV;
-
-    if (stream)
-        rc = (op->claim ? mgds_gstream_bounce_later
-                        : mgds_gstream_bounce)(&op->bounce, stream, &op->user);
-    if (rc == 0)
-        op->stream = mgds_gstream_get(stream);
-    if (rc == 0 || op->line)
-        return rc;
-    return mgds_bounce_create(&op->bounce, &op->user, MGDS_BOUNCE_PACKED);
-}
-
-/* What lets a stream of its own and somebody else take a long message, one of
- * them. Without it only somebody else does. */
-static void make_claim(struct mgds_op *op)
-{
-    static uint64_t gens;
-    uint64_t least = mgds_ctx()->config.pull;
-
-    if (!op->taker || least == 0 || op->bytes < least)
-        return;
-    op->claim = mgds_gstream_claim(op->line->stream);
-    op->gen = __atomic_add_fetch(&gens, 1, __ATOMIC_RELAXED);
-}
-
-/* A record and a count for the stream. */
-static int make_words(struct mgds_op *op)
-{
-    if (op->send || !op->stream)
-        return 0;
-    return mgds_words_take(&op->words, mgds_gstream_words(op->stream));
-}
-
-static int make_room(struct mgds_op *op, bool gpu, struct mgds_gstream *stream)
-{
-    if (op->pull)
-        return 0;
-    if (op->bytes == 0 && op->taker)
-        op->stream = mgds_gstream_get(stream);
-    if (gpu && op->bytes > 0) {
-        int rc = make_bounce(op, stream);
-
-        if (op->send && op->bounce)
-            __atomic_fetch_add(&staged, 1, __ATOMIC_RELAXED);
-        return rc;
-    }
-    if (gpu || !needs_copy(op))
-        return 0;
-    op->copy = (char *)mgds_malloc(op->bytes);
-    return op->copy ? 0 : -ENOMEM;
-}
-
-/* For a send whose memory others have that are under way, or had: what is idle
- * was given up for it, and goes at a safe point. */
-static int wait_for_room(struct mgds_op *op, bool gpu,
-                         struct mgds_gstream *stream)
-{
-    uint64_t end = mgds_clock_ns() + ROOM_NS;
-    bool again;
-    int rc;
-
-    do {
-        unsigned others = __atomic_load_n(&staged, __ATOMIC_RELAXED);
-
-        mgds_domains_safe_point();
-        rc = make_room(op, gpu, stream);
-        again = rc == -ENOMEM && others > 0;
-        while (again && mgds_clock_ns() < end &&
-               __atomic_load_n(&staged, __ATOMIC_RELAXED) == others) {
-            mgds_wire_progress();
-            sched_yield();
-        }
-    } while (again && mgds_clock_ns() < end);
-    return rc;
-}
-
-/* Kernels of the stream read or write all of the buffer in a row. */
-static bool fits_kernels(const struct mgds_op *op, const struct mgds_xfer *xfer)
-{
-    return op->line &&
-           (op->bytes == 0 ||
-            (xfer->gpu && mgds_gstream_takes(op->line->stream, &op->user)));
-}
-
-/* That it is enqueued on, or that could be made to wait for it. */
-static struct mgds_gstream *stream_of(const struct mgds_op *op,
-                                      const struct mgds_domain *domain,
-                                      const struct mgds_xfer *xfer)
-{
-    if (op->line)
-        return op->line->stream;
-    return op->send || domain->streams == 0 ? NULL
-                                            : domain->stream[xfer->to_index];
-}
-
 static int create(struct mgds_op **out, struct mgds_domain *domain,
                   const struct mgds_xfer *xfer, bool send)
 {
     struct mgds_op *op = (struct mgds_op *)mgds_spares_take(&mgds_op_spares);
-    bool may_pull = false;
     int rc = 0;
 
     mgds_memory_map();
@@ -210,23 +69,11 @@ static int create(struct mgds_op **out, struct mgds_domain *domain,
         rc = mgds_line_of(
             &op->line,
             domain->stream[send ? xfer->from_index : xfer->to_index]);
-    if (rc == 0 && xfer->peer != MGDS_PROC_NULL) {
-        op->taker = !send && fits_kernels(op, xfer) &&
-                    mgds_landing_takes(domain->landing, xfer->to_index);
-        if (send)
-            may_pull = mgds_pull_try(op, domain, xfer);
-        make_claim(op);
-        rc = make_room(op, xfer->gpu, stream_of(op, domain, xfer));
-        if (rc == -ENOMEM && may_pull)
-            rc = mgds_pull_insist(op, domain, xfer);
-        if (rc == -ENOMEM && send)
-            rc = wait_for_room(op, xfer->gpu, stream_of(op, domain, xfer));
-        if (rc == 0)
-            rc = make_words(op);
-    }
+    if (rc == 0 && xfer->peer != MGDS_PROC_NULL)
+        rc = mgds_means_make(op, domain, xfer);
     if (rc < 0) {
         mgds_pull_cancel(op);
-        give_room(op);
+        mgds_means_give(op);
         mgds_spares_give(&mgds_op_spares, op);
         return rc;
     }
@@ -446,7 +293,7 @@ static void enter_with_place(struct mgds_op *op, const struct mgds_xfer *xfer)
 
     mgds_engine_enter();
     if (!op->send || op->sync || op->pull || xfer->peer == MGDS_PROC_NULL ||
-        !fits_kernels(op, xfer))
+        !mgds_means_fit(op, xfer))
         return;
     while (look_for_place(op, xfer, late)) {
         mgds_engine_leave();

@@ -15,11 +15,11 @@
 
 struct mgds_import;
 
-/* In a host call: makes driver calls, which return at once while waits stand.
- * -EBUSY: the driver says that an older mapping is in its place: it may be had
- * after a safe point. -ENOMEM, -ESHUTDOWN, or what the driver says: it cannot be mapped
- * here, be it that it is gone or that this GPU does not reach it. Not for
- * handles of this process. */
+/* In a host call, or the launcher's: makes driver calls, which return at once
+ * while waits stand. -EBUSY: the driver says that an older mapping is in its
+ * place: it may be had after a safe point. -ENOMEM, -ESHUTDOWN, or what the
+ * driver says: it cannot be mapped here, be it that it is gone or that this GPU
+ * does not reach it. Not for handles of this process. */
 int mgds_import_create(struct mgds_import **out, struct mgds_context *ctx,
                        const struct mgds_export_handle *handle);
 

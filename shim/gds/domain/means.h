@@ -1,0 +1,29 @@
+/*
+ * What an operation needs of ours before it is called: memory that its bytes go
+ * through, words that its stream and the CPU tell each other by, the claim to a
+ * long message; or none of it, where the receiver copies the message itself
+ * (pull.h).
+ */
+#ifndef MGDS_DOMAIN_MEANS_H
+#define MGDS_DOMAIN_MEANS_H
+
+#include <stdbool.h>
+
+struct mgds_domain;
+struct mgds_op;
+struct mgds_xfer;
+
+/* Of an op that is being made, in the call, without a lock: makes driver calls
+ * where pools are cold, may wait some milliseconds for the receiver to map the
+ * memory, and 10 s for memory that earlier sends have. -ENOMEM, -EXDEV, or what
+ * the driver says: mgds_means_give takes back what there is. */
+int mgds_means_make(struct mgds_op *op, struct mgds_domain *domain,
+                    const struct mgds_xfer *xfer);
+
+/* Whether kernels of its stream read or write all of the buffer, in a row. */
+bool mgds_means_fit(const struct mgds_op *op, const struct mgds_xfer *xfer);
+
+/* Nobody uses any of it. No driver call. */
+void mgds_means_give(struct mgds_op *op);
+
+#endif
