@@ -240,28 +240,28 @@ static void places_are_in_the_ring_or_refused(void **state)
     {
         const uint32_t room = place.room;
         const struct {
-            uint32_t units;
             size_t bytes;
+            uint32_t units;
             bool good;
         } places[] = {{0, 0, true},
-                      {0, 8, true},
-                      {0, (size_t)room * 8, true},
-                      {0, (size_t)room * 8 + 1, false},
-                      {1, (size_t)room * 8, false},
-                      {room - 1, 0, true},
-                      {room - 1, 8, true},
-                      {room - 1, 9, false},
-                      {room - 2, 16, true},
-                      {room, 0, false},
-                      {room + DONES - 1, 8, false},
-                      {room + DONES, 8, false},
-                      {UINT32_MAX, 0, false},
-                      {UINT32_MAX, 8, false},
-                      {UINT32_MAX - 1, SIZE_MAX, false},
-                      {0, SIZE_MAX, false},
-                      {0, SIZE_MAX - 7, false},
-                      {1, (size_t)UINT32_MAX * 8, false},
-                      {0, (size_t)8 << 32, false}};
+                      {8, 0, true},
+                      {(size_t)room * 8, 0, true},
+                      {(size_t)room * 8 + 1, 0, false},
+                      {(size_t)room * 8, 1, false},
+                      {0, room - 1, true},
+                      {8, room - 1, true},
+                      {9, room - 1, false},
+                      {16, room - 2, true},
+                      {0, room, false},
+                      {8, room + DONES - 1, false},
+                      {8, room + DONES, false},
+                      {0, UINT32_MAX, false},
+                      {8, UINT32_MAX, false},
+                      {SIZE_MAX, UINT32_MAX - 1, false},
+                      {SIZE_MAX, 0, false},
+                      {SIZE_MAX - 7, 0, false},
+                      {(size_t)UINT32_MAX * 8, 1, false},
+                      {(size_t)8 << 32, 0, false}};
 
         for (unsigned i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
             struct mgds_rts rts = rts_of(OTHER, i, places[i].bytes);

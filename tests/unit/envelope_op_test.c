@@ -198,7 +198,7 @@ static void data_of_another_length_fails_its_receive(void **state)
         uint64_t answer;
 
         env_open(&place);
-        answer = env_asked(&place, &op, 2 * BYTES, BYTES);
+        answer = env_asked(&place, &op, (size_t)2 * BYTES, BYTES);
         assert_int_equal(env_come_data(answer, lengths[i], OTHER), -ECANCELED);
         assert_int_equal(env_refused(&place), 1);
         assert_int_equal(env_ends(op), -EIO);

@@ -26,9 +26,9 @@ void env_open(struct env_place *place)
     *place = (struct env_place){.domain = NULL};
     assert_int_equal(mgds_layout_bytes(&place->layout, 1, 1), 0);
     assert_int_equal(mgds_domain_create(&place->domain, &spec), 0);
-    place->memory = (unsigned char *)malloc(2 * LONG_BYTES);
+    place->memory = (unsigned char *)malloc((size_t)2 * LONG_BYTES);
     assert_non_null(place->memory);
-    memset(place->memory, 0xee, 2 * LONG_BYTES);
+    memset(place->memory, 0xee, (size_t)2 * LONG_BYTES);
     place->refused = mgds_stats_value(MGDS_STAT_envelopes_refused);
 }
 
