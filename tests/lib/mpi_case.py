@@ -69,7 +69,6 @@ def run(command, timeout):
     process = processes.start(command, stdin=NO_INPUT, stdout=subprocess.PIPE,
                               stderr=subprocess.STDOUT, text=True,
                               errors="replace")
-    processes.end_when_told(process)
     try:
         output, _ = process.communicate(timeout=timeout)
         processes.end(process)

@@ -14,21 +14,30 @@ import sys
 
 PR_SET_PDEATHSIG, PR_SET_CHILD_SUBREAPER = 1, 36
 GRACE_SECONDS = 5
+TOLD = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 LIBC = ctypes.CDLL(None, use_errno=True)
 
 
 def start(command, **options):
-    """As subprocess.Popen, for a command that ends with this process."""
+    """As subprocess.Popen, for a command that ends with this process: SIGTERM,
+    SIGINT and SIGHUP end the job first, from before it is there."""
     parent = os.getpid()
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, TOLD)
 
     def follow_parent():
         LIBC.prctl(PR_SET_PDEATHSIG, signal.SIGTERM, 0, 0, 0)
         if os.getppid() != parent:
             os._exit(1)
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
     LIBC.prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
-    return subprocess.Popen(command, start_new_session=True,
-                            preexec_fn=follow_parent, **options)
+    try:
+        process = subprocess.Popen(command, start_new_session=True,
+                                   preexec_fn=follow_parent, **options)
+        end_when_told(process)
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+    return process
 
 
 def children():
@@ -60,10 +69,9 @@ def end(process):
 
 
 def end_when_told(process):
-    """SIGTERM, SIGINT and SIGHUP end the job first, then this process."""
     def on_signal(number, _frame):
         end(process)
         sys.exit(128 + number)
 
-    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+    for number in TOLD:
         signal.signal(number, on_signal)

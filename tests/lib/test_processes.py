@@ -18,6 +18,21 @@ MPIEXEC = sys.argv.pop(1) if len(sys.argv) > 1 else "mpiexec.mpich"
 # Each rank says its number, and that of a process it leaves to itself.
 RANK = 'setsid sleep 300 & echo $$ $! >> "$0"; exec sleep 300'
 SOON = 20
+# Is told to end by the very start of its job.
+HASTY = """
+import os, signal, subprocess, sys
+sys.path.insert(0, sys.argv[1])
+import processes
+start = subprocess.Popen
+def start_and_be_told(*arguments, **options):
+    process = start(*arguments, **options)
+    print(process.pid, flush=True)
+    os.kill(os.getpid(), signal.SIGTERM)
+    return process
+subprocess.Popen = start_and_be_told
+processes.start(["sleep", "300"])
+signal.pause()
+"""
 
 
 def alive(pid):
@@ -73,6 +88,15 @@ class Processes(unittest.TestCase):
         case, pids = self.start(200)
         case.terminate()
         self.assertEqual(case.wait(SOON), 128 + signal.SIGTERM)
+        self.assert_gone(pids)
+
+    def test_a_job_whose_row_is_told_to_end_while_it_starts(self):
+        row = subprocess.run([sys.executable, "-Bc", HASTY, HERE], text=True,
+                             stdin=NO_INPUT, stdout=subprocess.PIPE,
+                             timeout=SOON)
+        pids = [int(row.stdout)]
+        self.addCleanup(self.clean, pids)
+        self.assertEqual(row.returncode, 128 + signal.SIGTERM)
         self.assert_gone(pids)
 
     def test_a_row_that_is_killed(self):

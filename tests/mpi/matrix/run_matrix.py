@@ -90,7 +90,6 @@ def run_watched(command, silence, end):
     """
     with processes.start(command, stdin=NO_INPUT, stdout=subprocess.PIPE,
                          stderr=subprocess.STDOUT) as process:
-        processes.end_when_told(process)
         output = b""
         kill_at = min(time.monotonic() + silence, end)
         while select.select([process.stdout], [], [],
