@@ -91,11 +91,11 @@ static void receiver_sits_in_a_synchronize(void)
 }
 
 /* While it frees something no other call of the driver comes through. */
-static void receiver_sits_in_a_free(void)
+static void sits_in_a_free(enum mgds_test_kind second)
 {
     struct stall s;
 
-    stall_open(&s);
+    stall_open_kind(&s, second);
     if (enq.rank == 0) {
         both_send(&s);
     } else if (enq.rank == 1) {
@@ -106,20 +106,15 @@ static void receiver_sits_in_a_free(void)
     stall_close(&s);
 }
 
-/* The same where the second one is staged: the stream waits for the CPU. */
+static void receiver_sits_in_a_free(void)
+{
+    sits_in_a_free(MGDS_TEST_DEVICE);
+}
+
+/* The second one is staged: the stream waits for the CPU. */
 static void receiver_of_staged_sits_in_a_free(void)
 {
-    struct stall s;
-
-    stall_open_kind(&s, MGDS_TEST_PINNED);
-    if (enq.rank == 0) {
-        both_send(&s);
-    } else if (enq.rank == 1) {
-        both_receive(&s);
-        spare_free(&s);
-        enq_wait(&s.request[0], MPI_STATUS_IGNORE);
-    }
-    stall_close(&s);
+    sits_in_a_free(MGDS_TEST_PINNED);
 }
 
 static void sender_sits_in_a_free(void)
