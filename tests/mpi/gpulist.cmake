@@ -35,8 +35,12 @@ foreach(ranks 1 2)
   mgds_mpi_test(gpu_threads_${ranks} PROGRAM gpu_threads RANKS ${ranks}
     ENV ${soft} MPIX_SIM_DELAY=50 EXPECT "threads: all well")
 endforeach()
-mgds_mpi_test(gpu_counts PROGRAM gpu_counts RANKS 1 ENV ${soft}
-  EXPECT "counts: all well")
+# Slow copies are asked about more often: what a sanitizer makes of that says
+# nothing.
+if(NOT MGDS_SANITIZE)
+  mgds_mpi_test(gpu_counts PROGRAM gpu_counts RANKS 1 ENV ${soft}
+    EXPECT "counts: all well")
+endif()
 mgds_mpi_test(gpu_capture PROGRAM gpu_capture RANKS 1 ENV ${soft} ${late}
   EXPECT "capture: all well")
 mgds_mpi_test(gpu_jump PROGRAM gpu_jump RANKS 1 TIMEOUT 40 ENV ${soft} ${late}
