@@ -24,8 +24,8 @@ static const unsigned needs[MGDS_PATH_COUNT] = {
 
 /* What goes by a path that nothing keeps a pair from. */
 static const char *const carries[MGDS_PATH_COUNT] = {
-    [MGDS_PATH_SELF] = "short enqueued messages only in version " MGDS_VERSION,
-    [MGDS_PATH_P2P] = "short enqueued messages only in version " MGDS_VERSION,
+    [MGDS_PATH_SELF] = "enqueued messages only in version " MGDS_VERSION,
+    [MGDS_PATH_P2P] = "enqueued messages only in version " MGDS_VERSION,
     [MGDS_PATH_IB_GPU] = "not in version " MGDS_VERSION,
     [MGDS_PATH_IB_CPU] = "not in version " MGDS_VERSION,
     [MGDS_PATH_UCX] = "enqueued messages only in version " MGDS_VERSION,
