@@ -50,20 +50,24 @@ static bool is_in_its_own_way(const struct mgds_domain *domain,
 
 /* Takes the lock, when the other end has mapped the memory, or will not soon.
  * Both may wait for each other. */
-static void enter_with_memory(struct mgds_domain *domain,
-                              struct mgds_lane *lane,
-                              const struct mgds_xfer *xfer, size_t bytes,
-                              const struct mgds_export_handle *handle)
+static enum mgds_memory
+enter_with_memory(struct mgds_domain *domain, struct mgds_lane *lane,
+                  const struct mgds_xfer *xfer, size_t bytes,
+                  const struct mgds_export_handle *handle)
     MGDS_ACQUIRE(mgds_engine_lock)
 {
+    enum mgds_memory memory;
+
     mgds_engine_enter();
-    while (mgds_memory_look(domain, lane, xfer, bytes, handle) ==
-           MGDS_MEMORY_SOON) {
+    memory = mgds_memory_look(domain, lane, xfer, bytes, handle);
+    while (memory == MGDS_MEMORY_SOON) {
         mgds_engine_leave();
         mgds_wire_progress();
         mgds_memory_map();
         mgds_engine_enter();
+        memory = mgds_memory_look(domain, lane, xfer, bytes, handle);
     }
+    return memory;
 }
 
 static bool reserve(struct mgds_op *op, struct mgds_lane *lane)
@@ -93,8 +97,7 @@ bool mgds_pull_try(struct mgds_op *op, struct mgds_domain *domain,
     if (!mgds_lane_is_own(lane) &&
         (mgds_export_of(&handle, &op->user.ptr) < 0 || !is_inside(op, &handle)))
         return false;
-    enter_with_memory(domain, lane, xfer, op->bytes, &handle);
-    memory = mgds_memory_look(domain, lane, xfer, op->bytes, &handle);
+    memory = enter_with_memory(domain, lane, xfer, op->bytes, &handle);
     may = memory != MGDS_MEMORY_REFUSED;
     if (memory == MGDS_MEMORY_KNOWN)
         may = reserve(op, lane);

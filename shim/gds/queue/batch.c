@@ -127,11 +127,7 @@ static int queue_awaits(const struct mgds_steps_to *to, struct mgds_step *steps,
     int rc;
 
     if (ahead > 0)
-        args.head.post =
-            (struct mgds_post_args){.ready = (uintptr_t)steps[0].units,
-                                    .serial = steps[0].serial,
-                                    .flag = (uintptr_t)steps[1].word,
-                                    .value = steps[1].value};
+        args.head.post = mgds_steps_post(&steps[0], &steps[1]);
     for (unsigned i = ahead; i < count; i++) {
         if (is_await(to, &steps[i])) {
             args.item[args.head.count++] = (struct mgds_await_item){

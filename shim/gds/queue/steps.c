@@ -227,14 +227,20 @@ static int queue_push(const struct mgds_steps_to *to,
                               shape.threads, &args);
 }
 
+struct mgds_post_args mgds_steps_post(const struct mgds_step *post,
+                                      const struct mgds_step *flag)
+{
+    return (struct mgds_post_args){.ready = (uintptr_t)post->units,
+                                   .serial = post->serial,
+                                   .flag = (uintptr_t)flag->word,
+                                   .value = flag->value};
+}
+
 static int queue_post(const struct mgds_steps_to *to,
                       const struct mgds_step *step,
                       const struct mgds_step *flag)
 {
-    const struct mgds_post_args args = {.ready = (uintptr_t)step->units,
-                                        .serial = step->serial,
-                                        .flag = (uintptr_t)flag->word,
-                                        .value = flag->value};
+    const struct mgds_post_args args = mgds_steps_post(step, flag);
 
     return mgds_kernel_launch(to->depot->post, to->stream, 1, 1, &args);
 }

@@ -2,6 +2,7 @@
 #ifndef MGDS_QUEUE_STEPS_H
 #define MGDS_QUEUE_STEPS_H
 
+#include "device/abi.h"
 #include "shim/gds/queue/depot.h"
 #include "shim/gds/queue/gstream.h"
 #include "shim/gds/queue/side.h"
@@ -29,6 +30,10 @@ enum { MGDS_TAKE_THREADS = 128 };
  * that is queued. The first error ends it. */
 int mgds_steps_queue(const struct mgds_steps_to *to, struct mgds_step *steps,
                      unsigned count);
+
+/* What a POST and the flag behind it say. */
+struct mgds_post_args mgds_steps_post(const struct mgds_step *post,
+                                      const struct mgds_step *flag);
 
 /* Is it a TAKE that only the kernel for long messages can do? */
 bool mgds_steps_is_long(const struct mgds_step *step);

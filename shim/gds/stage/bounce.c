@@ -129,9 +129,20 @@ static int set_memory(struct mgds_bounce *bounce,
     return 0;
 }
 
+void mgds_bounce_give_room(struct mgds_bounce *bounce, struct mgds_piece *piece)
+{
+    if (bounce->piece) {
+        mgds_pool_give(bounce->stage->pool, piece);
+        return;
+    }
+    bounce->piece = piece;
+    bounce->base = (char *)piece->addr;
+}
+
 static int fill(struct mgds_bounce *bounce, const struct mgds_buffer *user,
                 enum mgds_bounce_form form)
 {
+    struct mgds_piece *piece;
     int rc;
 
     bounce->user = (char *)user->addr;
@@ -149,9 +160,9 @@ static int fill(struct mgds_bounce *bounce, const struct mgds_buffer *user,
         return set_memory(bounce, user);
     bounce->form = MGDS_BOUNCE_STREAM;
     bounce->way = mgds_transfer_way(bounce, true);
-    bounce->piece = mgds_pool_spare(bounce->stage->pool, bounce->layout->size);
-    if (bounce->piece)
-        bounce->base = (char *)bounce->piece->addr;
+    piece = mgds_pool_spare(bounce->stage->pool, bounce->layout->size);
+    if (piece)
+        mgds_bounce_give_room(bounce, piece);
     return 0;
 }
 
@@ -168,16 +179,6 @@ int mgds_bounce_take_room(struct mgds_piece **out,
     if (rc == 0 && !(*out)->pinned)
         rc = refuse_unpinned(bounce, *out);
     return rc;
-}
-
-void mgds_bounce_give_room(struct mgds_bounce *bounce, struct mgds_piece *piece)
-{
-    if (bounce->piece) {
-        mgds_pool_give(bounce->stage->pool, piece);
-        return;
-    }
-    bounce->piece = piece;
-    bounce->base = (char *)piece->addr;
 }
 
 int mgds_bounce_create(struct mgds_bounce **out, const struct mgds_buffer *user,
