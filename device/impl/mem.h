@@ -396,27 +396,26 @@ MGDS_FN uint64_t mgds_exchange_gpu64(uint64_t *p, uint64_t v)
                                __ATOMIC_RELAXED);
 }
 
-MGDS_FN uint64_t mgds_max_gpu64(uint64_t *p, uint64_t v)
+/* The value before; it stays if it is not less than this one. */
+MGDS_FN uint64_t mgds_mem_raise(uint64_t *p, uint64_t v, int order)
 {
     uint64_t *at = (uint64_t *)mgds_mem_word(p);
     uint64_t before = __atomic_load_n(at, __ATOMIC_RELAXED);
 
-    while (before < v &&
-           !__atomic_compare_exchange_n(at, &before, v, 0, __ATOMIC_RELAXED,
-                                        __ATOMIC_RELAXED)) {
+    while (before < v && !__atomic_compare_exchange_n(at, &before, v, 0, order,
+                                                      __ATOMIC_RELAXED)) {
     }
     return before;
 }
 
+MGDS_FN uint64_t mgds_max_gpu64(uint64_t *p, uint64_t v)
+{
+    return mgds_mem_raise(p, v, __ATOMIC_RELAXED);
+}
+
 MGDS_FN void mgds_raise_release_gpu64(uint64_t *p, uint64_t v)
 {
-    uint64_t *at = (uint64_t *)mgds_mem_word(p);
-    uint64_t before = __atomic_load_n(at, __ATOMIC_RELAXED);
-
-    while (before < v &&
-           !__atomic_compare_exchange_n(at, &before, v, 0, __ATOMIC_RELEASE,
-                                        __ATOMIC_RELAXED)) {
-    }
+    mgds_mem_raise(p, v, __ATOMIC_RELEASE);
 }
 
 /* Two halves here: the word is stored last and loaded first, which gives the
