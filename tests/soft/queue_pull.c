@@ -230,17 +230,29 @@ uint64_t pull_get(CUdeviceptr word)
     return value;
 }
 
+static void await_word(const struct pull_place *place, uint64_t *word,
+                       uint64_t value)
+{
+    const struct mgds_step await = {
+        .kind = MGDS_STEP_AWAIT, .word = word, .value = value};
+
+    queue_write(&place->line[PULL_AWAITED], 0);
+    pull_put(place->out->gstream, await, &place->line[PULL_AWAITED], 1);
+    queue_await(&place->line[PULL_AWAITED], 1);
+    mgds_gstream_passed(place->out->gstream, 1);
+}
+
 void pull_await_owned(const struct pull_place *place,
                       const struct mgds_step *take)
 {
-    const struct mgds_step await = {.kind = MGDS_STEP_AWAIT,
-                                    .word = &take->claim->owner,
-                                    .value = take->gen};
+    await_word(place, &take->claim->owner, take->gen);
+}
 
-    pull_put(place->out->gstream, await, &place->line[PULL_READ],
-             place->serial);
-    queue_await(&place->line[PULL_READ], place->serial);
-    mgds_gstream_passed(place->out->gstream, 1);
+void pull_await_claimed(const struct pull_place *place,
+                        const struct mgds_step *take)
+{
+    pull_await_owned(place, take);
+    await_word(place, &take->claim->over, take->gen);
 }
 
 uint64_t pull_done(const struct pull_place *place,

@@ -20,6 +20,7 @@ enum {
     PULL_READ = 2,
     PULL_FETCHED = 3,
     PULL_GATE = 4,
+    PULL_AWAITED = 5,
 };
 
 struct pull_place {
@@ -87,10 +88,12 @@ uint64_t pull_done(const struct pull_place *place,
                    const struct pull_message *message);
 uint64_t pull_get(CUdeviceptr word);
 
-/* Until a take owns its message, with the last serial; the sender's stream
- * waits for that. */
+/* Until a take owns its message, or somebody has copied it, too; the sender's
+ * stream waits for that. */
 void pull_await_owned(const struct pull_place *place,
                       const struct mgds_step *take);
+void pull_await_claimed(const struct pull_place *place,
+                        const struct mgds_step *take);
 
 /* Stores a word that kernels look at, by a stream where nothing stands. */
 void pull_set(const struct queue_stream *by, CUdeviceptr word, uint64_t value);
