@@ -13,7 +13,7 @@
 enum { STATUS_USAGE = 2, STATUS_SKIPPED = 77 };
 enum { LIMIT = 60, LAPS = 50 };
 
-struct enq_job enq;
+struct enq_job enq = {.level = MPI_THREAD_MULTIPLE};
 
 static struct {
     const char *group;
@@ -117,7 +117,6 @@ static int options_take(int argc, char **argv)
     };
     int found;
 
-    enq.level = MPI_THREAD_MULTIPLE;
     while ((found = getopt_long(argc, argv, "", names, NULL)) >= 0) {
         if (found == 'f')
             enq.full = true;

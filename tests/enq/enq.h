@@ -24,7 +24,8 @@ struct enq_job {
     int laps;   /* --laps: rounds of what is repeated (50) */
     bool full;  /* --full: sizes that want hardware */
     bool warm;  /* --warm: see enq_arena_give */
-    int level;  /* --level: what MPI is asked for (MPI_THREAD_MULTIPLE) */
+    int level;  /* --level: what MPI is asked for; a program may ask for less
+                 * than MPI_THREAD_MULTIPLE before enq_main */
 };
 extern struct enq_job enq;
 
