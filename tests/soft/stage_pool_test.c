@@ -1,4 +1,5 @@
 /* The pinned pool: classes, the budget, what becomes of idle memory. */
+#include <errno.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -206,6 +207,36 @@ static void spare_pieces_leave_most_of_the_budget(void **state)
     close_pool();
 }
 
+static void take_pinned(struct mgds_piece **piece, size_t bytes)
+{
+    assert_int_equal(mgds_pool_take_pinned(piece, pool, bytes), 0);
+    assert_int_equal(kind_of(*piece), MGDS_PTR_PINNED);
+}
+
+/* Idle pieces of other sizes serve, or are given up for who asks again. */
+static void what_must_be_pinned_is_never_ordinary(void **state)
+{
+    struct mgds_piece *piece[2], *none = NULL;
+
+    (void)state;
+    open_pool(8 * MIB);
+    take_pinned(&piece[0], 4 * MIB);
+    take_pinned(&piece[1], 4 * MIB);
+    assert_int_equal(mgds_pool_take_pinned(&none, pool, 10), -ENOMEM);
+    give(piece[0]);
+    take_pinned(&piece[0], 10);
+    assert_int_equal(piece[0]->bytes, 4 * MIB);
+    give(piece[0]);
+    give(piece[1]);
+    assert_int_equal(mgds_pool_take_pinned(&none, pool, 8 * MIB), -ENOMEM);
+    assert_int_equal(mgds_pool_take_pinned(&none, pool, SIZE_MAX), -ENOMEM);
+    assert_null(none);
+    mgds_defer_drain();
+    take_pinned(&piece[0], 8 * MIB);
+    give(piece[0]);
+    close_pool();
+}
+
 static void without_budget_nothing_is_pinned(void **state)
 {
     struct mgds_piece *piece;
@@ -229,6 +260,7 @@ int main(void)
         cmocka_unit_test(a_larger_idle_piece_serves_beyond_the_budget),
         cmocka_unit_test(memory_that_no_message_needs_is_given_up),
         cmocka_unit_test(spare_pieces_leave_most_of_the_budget),
+        cmocka_unit_test(what_must_be_pinned_is_never_ordinary),
         cmocka_unit_test(without_budget_nothing_is_pinned),
     };
 

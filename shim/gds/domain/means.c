@@ -7,6 +7,7 @@
 
 #include "shim/base/alloc.h"
 #include "shim/base/clock.h"
+#include "shim/base/log.h"
 #include "shim/ctx.h"
 #include "shim/gds/domain/engine.h"
 #include "shim/gds/domain/pull.h"
@@ -146,6 +147,14 @@ static struct mgds_gstream *stream_of(const struct mgds_op *op,
                                             : domain->stream[xfer->to_index];
 }
 
+int mgds_means_explain(int rc)
+{
+    if (rc == -ENOMEM)
+        mgds_warn_once("an operation on a stream needs pinned memory and could "
+                       "not get it: MPIX_GDS_STAGE_POOL allows more");
+    return rc;
+}
+
 int mgds_means_make(struct mgds_op *op, struct mgds_domain *domain,
                     const struct mgds_xfer *xfer)
 {
@@ -161,5 +170,7 @@ int mgds_means_make(struct mgds_op *op, struct mgds_domain *domain,
         rc = mgds_pull_insist(op, domain, xfer);
     if (rc == -ENOMEM && op->send)
         rc = wait_for_room(op, xfer->gpu, stream);
+    if (xfer->gpu)
+        mgds_means_explain(rc);
     return rc == 0 ? make_words(op) : rc;
 }

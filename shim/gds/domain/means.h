@@ -23,6 +23,10 @@ int mgds_means_make(struct mgds_op *op, struct mgds_domain *domain,
 /* Whether kernels of its stream read or write all of the buffer, in a row. */
 bool mgds_means_fit(const struct mgds_op *op, const struct mgds_xfer *xfer);
 
+/* Says once what helps if an operation is to fail for want of memory. Returns
+ * rc. */
+int mgds_means_explain(int rc);
+
 /* Nobody uses any of it. No driver call. */
 void mgds_means_give(struct mgds_op *op);
 

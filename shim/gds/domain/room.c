@@ -8,6 +8,7 @@
 #include "shim/base/clock.h"
 #include "shim/gds/domain/engine.h"
 #include "shim/gds/domain/launcher.h"
+#include "shim/gds/domain/means.h"
 
 /* How long host calls have before the thread does it, ns. */
 enum { GRACE_NS = 200000 };
@@ -80,7 +81,7 @@ static void serve(const struct room *room)
 
     mgds_engine_enter();
     op->rooming = false;
-    mgds_exchange_has_room(op, rc);
+    mgds_exchange_has_room(op, mgds_means_explain(rc));
     mgds_engine_put_later(op);
     mgds_engine_leave();
 }

@@ -323,17 +323,7 @@ int mgds_gstream_bounce_later(struct mgds_bounce **out,
 int mgds_gstream_room(struct mgds_piece **out, struct mgds_gstream *stream,
                       size_t bytes)
 {
-    struct mgds_pool *pool = stream->depot->stage->pool;
-    struct mgds_piece *piece;
-    int rc = mgds_pool_take(&piece, pool, bytes);
-
-    if (rc == 0 && !piece->pinned) {
-        mgds_pool_give(pool, piece);
-        rc = -ENOMEM;
-    }
-    if (rc == 0)
-        *out = piece;
-    return rc;
+    return mgds_pool_take_pinned(out, stream->depot->stage->pool, bytes);
 }
 
 void mgds_gstream_room_give(struct mgds_gstream *stream,

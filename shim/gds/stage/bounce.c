@@ -5,7 +5,6 @@
 #include <stdint.h>
 #include <time.h>
 
-#include "shim/base/log.h"
 #include "shim/base/stats.h"
 #include "shim/gds/stage/round.h"
 #include "shim/gds/stage/shell.h"
@@ -84,18 +83,6 @@ static bool needs_table(const struct mgds_bounce *bounce)
             bounce->layout != &bounce->flat);
 }
 
-/* Who asks again, behind a safe point, finds room where pieces of other sizes
- * were idle. */
-static int refuse_unpinned(const struct mgds_bounce *bounce,
-                           struct mgds_piece *piece)
-{
-    mgds_pool_give(bounce->stage->pool, piece);
-    mgds_pool_trim(bounce->stage->pool);
-    mgds_warn_once("an operation on a stream needs pinned memory and could not "
-                   "get it: MPIX_GDS_STAGE_POOL allows more");
-    return -ENOMEM;
-}
-
 /* The table lies behind the data: one piece, and nothing to look up later. */
 static int set_memory(struct mgds_bounce *bounce,
                       const struct mgds_buffer *user)
@@ -113,14 +100,11 @@ static int set_memory(struct mgds_bounce *bounce,
         at = (at + TABLE_ALIGNMENT - 1) / TABLE_ALIGNMENT * TABLE_ALIGNMENT;
         bytes = at + (table->nodes + 1) * sizeof(table->node[0]);
     }
-    rc = mgds_pool_take(&bounce->piece, pool, bytes);
+    rc = (bounce->form == MGDS_BOUNCE_STREAM
+              ? mgds_pool_take_pinned
+              : mgds_pool_take)(&bounce->piece, pool, bytes);
     if (rc < 0)
         return rc;
-    if (!bounce->piece->pinned && bounce->form == MGDS_BOUNCE_STREAM) {
-        rc = refuse_unpinned(bounce, bounce->piece);
-        bounce->piece = NULL;
-        return rc;
-    }
     bounce->base = base_in(bounce, (char *)bounce->piece->addr);
     if (!bounce->piece->pinned)
         bounce->way = mgds_transfer_way(bounce, false);
@@ -174,11 +158,8 @@ bool mgds_bounce_needs_room(const struct mgds_bounce *bounce)
 int mgds_bounce_take_room(struct mgds_piece **out,
                           const struct mgds_bounce *bounce)
 {
-    int rc = mgds_pool_take(out, bounce->stage->pool, bounce->layout->size);
-
-    if (rc == 0 && !(*out)->pinned)
-        rc = refuse_unpinned(bounce, *out);
-    return rc;
+    return mgds_pool_take_pinned(out, bounce->stage->pool,
+                                 bounce->layout->size);
 }
 
 int mgds_bounce_create(struct mgds_bounce **out, const struct mgds_buffer *user,

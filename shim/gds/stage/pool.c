@@ -456,6 +456,24 @@ int mgds_pool_take(struct mgds_piece **out, struct mgds_pool *pool,
     return 0;
 }
 
+int mgds_pool_take_pinned(struct mgds_piece **out, struct mgds_pool *pool,
+                          size_t bytes)
+{
+    struct entry *entry = NULL;
+    unsigned class;
+
+    if (bytes <= LARGEST)
+        entry = fitting(pool, bytes, 1, &class);
+    if (!entry && bytes <= LARGEST)
+        entry = pop_larger(pool, class);
+    if (!entry) {
+        mgds_pool_trim(pool);
+        return -ENOMEM;
+    }
+    *out = &entry->piece;
+    return 0;
+}
+
 void mgds_pool_give(struct mgds_pool *pool, struct mgds_piece *piece)
 {
     struct entry *entry = (struct entry *)(void *)piece;

@@ -46,6 +46,11 @@ void mgds_pool_destroy(struct mgds_pool *pool);
 int mgds_pool_take(struct mgds_piece **out, struct mgds_pool *pool,
                    size_t bytes);
 
+/* The same, pinned or not at all. After -ENOMEM who asks again behind a safe
+ * point finds room where pieces of other sizes were idle. */
+int mgds_pool_take_pinned(struct mgds_piece **out, struct mgds_pool *pool,
+                          size_t bytes);
+
 /* The same for what is not known to be needed: pinned, and from a quarter of
  * the budget. NULL if that has none left. Never fails. */
 struct mgds_piece *mgds_pool_spare(struct mgds_pool *pool, size_t bytes);
