@@ -62,20 +62,21 @@ static void advance(struct mgds_clock *clock, uint64_t ticket)
     mgds_lock_release(&clock->lock);
 }
 
-static bool in_use(const struct mgds_clock *clock, const struct mgds_mark *mark)
+static bool in_use(const struct mgds_clock *clock,
+                   const struct mgds_clock_mark *mark)
 {
     return mark->recording || mark->ticket > clock->done;
 }
 
 /* A free mark for all that is queued, or NULL: there is one, or none is free.
  */
-static struct mgds_mark *reserve(struct mgds_clock *clock)
+static struct mgds_clock_mark *reserve(struct mgds_clock *clock)
 {
-    struct mgds_mark *found = NULL;
+    struct mgds_clock_mark *found = NULL;
     bool marked = clock->queued <= clock->done;
 
     for (int i = 0; i < MGDS_CLOCK_MARKS; i++) {
-        struct mgds_mark *mark = &clock->mark[i];
+        struct mgds_clock_mark *mark = &clock->mark[i];
 
         if (!in_use(clock, mark))
             found = mark;
@@ -91,7 +92,7 @@ static struct mgds_mark *reserve(struct mgds_clock *clock)
 
 int mgds_clock_mark(struct mgds_clock *clock)
 {
-    struct mgds_mark *mark;
+    struct mgds_clock_mark *mark;
     int rc;
 
     mgds_lock_acquire(&clock->lock);
@@ -109,13 +110,14 @@ int mgds_clock_mark(struct mgds_clock *clock)
 }
 
 /* The oldest mark that may be asked for, or NULL, and its ticket. */
-static struct mgds_mark *oldest(struct mgds_clock *clock, uint64_t *ticket)
+static struct mgds_clock_mark *oldest(struct mgds_clock *clock,
+                                      uint64_t *ticket)
 {
-    struct mgds_mark *found = NULL;
+    struct mgds_clock_mark *found = NULL;
 
     mgds_lock_acquire(&clock->lock);
     for (int i = 0; i < MGDS_CLOCK_MARKS; i++) {
-        struct mgds_mark *mark = &clock->mark[i];
+        struct mgds_clock_mark *mark = &clock->mark[i];
 
         if (in_use(clock, mark) && !mark->recording &&
             (!found || mark->ticket < found->ticket))
@@ -180,7 +182,7 @@ static int ask_stream(struct mgds_clock *clock)
 
 static int ask_mark(struct mgds_clock *clock)
 {
-    struct mgds_mark *mark;
+    struct mgds_clock_mark *mark;
     uint64_t covers;
     int rc = mgds_clock_mark(clock);
 
@@ -231,7 +233,7 @@ int mgds_clock_sleep(struct mgds_clock *clock, uint64_t ticket)
 
     mgds_capture_ignore();
     while (rc == 0 && done_of(clock) < ticket) {
-        struct mgds_mark *mark;
+        struct mgds_clock_mark *mark;
         uint64_t covers;
 
         rc = mgds_clock_mark(clock);

@@ -28,7 +28,7 @@
 
 enum { MGDS_CLOCK_MARKS = 4 };
 
-struct mgds_mark {
+struct mgds_clock_mark {
     struct mgds_event event;
     uint64_t ticket; /* in use if not yet done */
     bool recording;  /* by some thread: not to be asked for */
@@ -44,7 +44,7 @@ struct mgds_clock {
     /* under lock */
     uint64_t queued;
     uint64_t asks; /* answers so far */
-    struct mgds_mark mark[MGDS_CLOCK_MARKS];
+    struct mgds_clock_mark mark[MGDS_CLOCK_MARKS];
 };
 
 /* For a stream of that context. Makes events in the driver. -ENOMEM,
