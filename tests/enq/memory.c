@@ -341,6 +341,102 @@ static void sender_gets_ahead(void)
     enq_lane_close(&lane);
 }
 
+/* Windows of more messages than there is memory for where they are staged; a
+ * short message answers each. */
+enum { WINDOW = 64, WINDOW_BYTES = 200001, WINDOWS = 2 };
+
+static void put_window(const struct enq_lane *lane, const struct enq_buffer *b,
+                       bool send, MPI_Request requests[])
+{
+    for (int i = 0; i < WINDOW; i++) {
+        char *at = (char *)b->at + (size_t)i * WINDOW_BYTES;
+
+        if (send)
+            ENQ_OK(MPIX_Isend_enqueue(at, WINDOW_BYTES, MPI_BYTE, 1 - enq.rank,
+                                      i, lane->comm, &requests[i]));
+        else
+            ENQ_OK(MPIX_Irecv_enqueue(at, WINDOW_BYTES, MPI_BYTE, 1 - enq.rank,
+                                      i, lane->comm, &requests[i]));
+    }
+}
+
+static void send_windows(const struct enq_lane *lane, struct enq_buffer *b,
+                         struct enq_buffer *answer)
+{
+    MPI_Request requests[WINDOW];
+
+    enq_fill(b, 1);
+    for (unsigned k = 0; k < WINDOWS; k++) {
+        put_window(lane, b, true, requests);
+        ENQ_OK(MPIX_Waitall_enqueue(WINDOW, requests, MPI_STATUSES_IGNORE));
+        enq_recv(lane, answer, 1, 1, MPI_STATUS_IGNORE);
+    }
+    enq_sync(lane);
+    enq_expect(answer, 8, 2);
+}
+
+static void receive_windows(const struct enq_lane *lane, struct enq_buffer *b,
+                            struct enq_buffer *answer)
+{
+    MPI_Request requests[WINDOW];
+
+    enq_fill(answer, 2);
+    for (unsigned k = 0; k < WINDOWS; k++) {
+        put_window(lane, b, false, requests);
+        ENQ_OK(MPIX_Waitall_enqueue(WINDOW, requests, MPI_STATUSES_IGNORE));
+        enq_send(lane, answer, 0, 1);
+    }
+    enq_sync(lane);
+    enq_expect(b, (size_t)WINDOW * WINDOW_BYTES, 1);
+}
+
+static void window_one_way(void)
+{
+    struct enq_buffer b, answer;
+    struct enq_lane lane;
+
+    enq_lane_open(&lane);
+    enq_buffer_open(&b, (size_t)WINDOW * WINDOW_BYTES);
+    enq_buffer_open(&answer, 8);
+    if (enq.rank == 0)
+        send_windows(&lane, &b, &answer);
+    else if (enq.rank == 1)
+        receive_windows(&lane, &b, &answer);
+    enq_buffer_close(&answer);
+    enq_buffer_close(&b);
+    enq_lane_close(&lane);
+}
+
+static void exchange_windows(const struct enq_lane *lane, struct enq_buffer *in,
+                             struct enq_buffer *out)
+{
+    MPI_Request requests[2 * WINDOW];
+
+    enq_fill(out, 3 + (unsigned)enq.rank);
+    for (unsigned k = 0; k < WINDOWS; k++) {
+        put_window(lane, in, false, requests);
+        put_window(lane, out, true, &requests[WINDOW]);
+        ENQ_OK(MPIX_Waitall_enqueue(2 * WINDOW, requests, MPI_STATUSES_IGNORE));
+    }
+    enq_sync(lane);
+    enq_expect(in, (size_t)WINDOW * WINDOW_BYTES, 4 - (unsigned)enq.rank);
+}
+
+static void window_both_ways(void)
+{
+    struct enq_buffer in, out;
+    struct enq_lane lane;
+
+    enq_lane_open(&lane);
+    enq_buffer_open(&in, (size_t)WINDOW * WINDOW_BYTES);
+    enq_buffer_open(&out, (size_t)WINDOW * WINDOW_BYTES);
+    if (enq.rank < 2)
+        exchange_windows(&lane, &in, &out);
+    enq_buffer_close(&out);
+    enq_buffer_close(&in);
+    enq_lane_close(&lane);
+}
+
 int main(int argc, char **argv)
 {
     static const struct enq_case cases[] = {
@@ -350,6 +446,8 @@ int main(int argc, char **argv)
         {"case36_many_operations", 2, many_operations},
         {"case36_many_unexpected", 2, many_unexpected},
         {"case36_sender_gets_ahead", 2, sender_gets_ahead},
+        {"case36_window_one_way", 2, window_one_way},
+        {"case36_window_both_ways", 2, window_both_ways},
         {"case38_other_device", 2, other_device},
         {0},
     };

@@ -53,7 +53,7 @@ static struct mgds_piece *take(size_t bytes)
 {
     struct mgds_piece *piece = NULL;
 
-    assert_int_equal(mgds_pool_take(&piece, pool, bytes), 0);
+    assert_int_equal(mgds_pool_take(&piece, pool, bytes, MGDS_POOL_ANY), 0);
     assert_true(piece->bytes >= bytes);
     assert_int_equal((uintptr_t)piece->addr % 256, 0);
     memset(piece->addr, 0x3c, piece->bytes);
@@ -185,54 +185,84 @@ static void memory_that_no_message_needs_is_given_up(void **state)
     close_pool();
 }
 
-static void spare_pieces_leave_most_of_the_budget(void **state)
+static int try(struct mgds_piece **piece, size_t bytes, enum mgds_pool_use use)
 {
-    struct mgds_piece *spare[2], *taken;
+    int rc = mgds_pool_take(piece, pool, bytes, use);
+
+    if (rc == 0)
+        assert_int_equal(kind_of(*piece), MGDS_PTR_PINNED);
+    return rc;
+}
+
+/* However much of it is idle. */
+static void spare_pieces_have_a_quarter_of_the_budget(void **state)
+{
+    struct mgds_piece *spare[2], *none = NULL;
 
     (void)state;
+    mgds_pools_relieve();
     open_pool(64 * MIB);
-    for (int i = 0; i < 2; i++) {
-        spare[i] = mgds_pool_spare(pool, 8 * MIB);
-        assert_non_null(spare[i]);
-        assert_int_equal(kind_of(spare[i]), MGDS_PTR_PINNED);
-    }
-    assert_null(mgds_pool_spare(pool, 8 * MIB));
-    taken = take(48 * MIB);
-    assert_true(taken->pinned);
+    for (int i = 0; i < 2; i++)
+        assert_int_equal(try(&spare[i], 8 * MIB, MGDS_POOL_SPARE), 0);
+    give(take(8 * MIB));
+    assert_int_equal(try(&none, 8 * MIB, MGDS_POOL_SPARE), -ENOMEM);
+    assert_false(mgds_pools_short());
     give(spare[0]);
-    assert_ptr_equal(mgds_pool_spare(pool, 8 * MIB), spare[0]);
-    give(taken);
+    assert_int_equal(try(&spare[0], 8 * MIB, MGDS_POOL_SPARE), 0);
     give(spare[0]);
     give(spare[1]);
     close_pool();
 }
 
-static void take_pinned(struct mgds_piece **piece, size_t bytes)
+static void what_is_held_leaves_a_quarter_of_the_budget(void **state)
 {
-    assert_int_equal(mgds_pool_take_pinned(piece, pool, bytes), 0);
-    assert_int_equal(kind_of(*piece), MGDS_PTR_PINNED);
+    struct mgds_piece *spare, *held[4], *lent[2], *none = NULL;
+
+    (void)state;
+    open_pool(48 * MIB);
+    assert_int_equal(try(&spare, 8 * MIB, MGDS_POOL_SPARE), 0);
+    for (int i = 0; i < 4; i++)
+        assert_int_equal(try(&held[i], 7 * MIB, MGDS_POOL_HELD), 0);
+    assert_int_equal(try(&none, MIB, MGDS_POOL_HELD), -ENOMEM);
+    assert_int_equal(try(&none, MIB, MGDS_POOL_SPARE), -ENOMEM);
+    assert_int_equal(try(&lent[0], 7 * MIB, MGDS_POOL_LENT), 0);
+    give(held[3]);
+    assert_int_equal(try(&lent[1], 7 * MIB, MGDS_POOL_LENT), 0);
+    assert_int_equal(try(&held[3], 4 * MIB, MGDS_POOL_HELD), 0);
+    assert_null(none);
+    for (int i = 0; i < 4; i++)
+        give(held[i]);
+    give(lent[0]);
+    give(lent[1]);
+    give(spare);
+    close_pool();
 }
 
-/* Idle pieces of other sizes serve, or are given up for who asks again. */
+/* Larger idle pieces serve; smaller ones are in the way until a safe point. */
 static void what_must_be_pinned_is_never_ordinary(void **state)
 {
     struct mgds_piece *piece[2], *none = NULL;
 
     (void)state;
     open_pool(8 * MIB);
-    take_pinned(&piece[0], 4 * MIB);
-    take_pinned(&piece[1], 4 * MIB);
-    assert_int_equal(mgds_pool_take_pinned(&none, pool, 10), -ENOMEM);
+    for (int i = 0; i < 2; i++)
+        assert_int_equal(try(&piece[i], 4 * MIB, MGDS_POOL_LENT), 0);
+    assert_int_equal(try(&none, 10, MGDS_POOL_LENT), -ENOMEM);
     give(piece[0]);
-    take_pinned(&piece[0], 10);
+    assert_int_equal(try(&piece[0], 10, MGDS_POOL_LENT), 0);
     assert_int_equal(piece[0]->bytes, 4 * MIB);
     give(piece[0]);
     give(piece[1]);
-    assert_int_equal(mgds_pool_take_pinned(&none, pool, 8 * MIB), -ENOMEM);
-    assert_int_equal(mgds_pool_take_pinned(&none, pool, SIZE_MAX), -ENOMEM);
+    mgds_pools_relieve();
+    assert_int_equal(try(&none, 8 * MIB, MGDS_POOL_LENT), -ENOMEM);
+    assert_int_equal(try(&none, SIZE_MAX, MGDS_POOL_LENT), -ENOMEM);
     assert_null(none);
+    assert_true(mgds_pools_short());
+    mgds_pool_trim(pool);
+    mgds_pools_relieve();
+    assert_false(mgds_pools_short());
     mgds_defer_drain();
-    take_pinned(&piece[0], 8 * MIB);
+    assert_int_equal(try(&piece[0], 8 * MIB, MGDS_POOL_LENT), 0);
     give(piece[0]);
     close_pool();
 }
@@ -259,7 +289,8 @@ int main(void)
         cmocka_unit_test(beyond_the_budget_memory_is_ordinary),
         cmocka_unit_test(a_larger_idle_piece_serves_beyond_the_budget),
         cmocka_unit_test(memory_that_no_message_needs_is_given_up),
-        cmocka_unit_test(spare_pieces_leave_most_of_the_budget),
+        cmocka_unit_test(spare_pieces_have_a_quarter_of_the_budget),
+        cmocka_unit_test(what_is_held_leaves_a_quarter_of_the_budget),
         cmocka_unit_test(what_must_be_pinned_is_never_ordinary),
         cmocka_unit_test(without_budget_nothing_is_pinned),
     };

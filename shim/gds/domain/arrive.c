@@ -322,7 +322,7 @@ static void data_landed(void *arg, int rc)
 
     mgds_engine_enter();
     op->landing = false;
-    mgds_exchange_recv_moved(op, rc);
+    mgds_exchange_landed(op, rc);
     mgds_engine_leave();
 }
 

@@ -7,6 +7,8 @@
 #include "shim/gds/cuda/defer.h"
 #include "shim/gds/domain/engine.h"
 #include "shim/gds/queue/gstream.h"
+#include "shim/gds/stage/pool.h"
+#include "shim/gds/stage/stage.h"
 
 enum { NAMED = 16, WATCHDOG = 10 /* seconds until they are */ };
 
@@ -103,11 +105,15 @@ void mgds_domains_safe_point(void)
 {
     unsigned pending;
 
-    if (!mgds_defer_pending())
+    if (!mgds_defer_pending() && !mgds_pools_short())
         return;
     mgds_engine_enter();
+    mgds_lines_poll();
     pending = mgds_lines_pending(NULL);
     mgds_engine_leave();
-    if (pending == 0)
-        mgds_defer_drain();
+    if (pending > 0)
+        return;
+    if (mgds_pools_short())
+        mgds_stage_trim();
+    mgds_defer_drain();
 }

@@ -137,6 +137,8 @@ struct mgds_op {
     struct mgds_claim *claim; /* a receive that could take one, or NULL */
     uint64_t gen;             /* of the claim */
     bool rooming;             /* its bounce gets memory (room.h) */
+    uint64_t *lent;           /* and gives it back early: its fetch's unit */
+    bool kept;                /* but not that: streams were told where it is */
     bool fetching;            /* under way (fetch.h) */
     bool direct;              /* fetched to where it belongs */
     struct mgds_piece *room;  /* else there, if nothing else is pinned */
@@ -208,6 +210,8 @@ struct mgds_domain *mgds_domain_first(void);
  * will not come. */
 void mgds_exchange_send_moved(struct mgds_op *op, int rc);
 void mgds_exchange_recv_moved(struct mgds_op *op, int error);
+/* The wire has put them to where they were to go, or negative errno. */
+void mgds_exchange_landed(struct mgds_op *op, int error);
 /* The receiver asked for a send's bytes. */
 void mgds_exchange_asked(struct mgds_op *op);
 /* A member that subscribed, or anyway, is told that a send was reached. */

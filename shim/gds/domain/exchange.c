@@ -7,6 +7,7 @@
 #include "shim/base/log.h"
 #include "shim/base/stats.h"
 #include "shim/gds/domain/engine.h"
+#include "shim/gds/domain/fetch.h"
 #include "shim/gds/domain/pull.h"
 #include "shim/gds/domain/room.h"
 #include "shim/gds/queue/gstream.h"
@@ -178,6 +179,10 @@ static void give_place(struct mgds_op *op)
 void mgds_exchange_send_moved(struct mgds_op *op, int rc)
 {
     give_place(op);
+    /* the stream has put all there, and the wire has read it: not to be kept
+     * until the program asks for its request */
+    if (rc == 0 && op->reached && op->bounce)
+        mgds_bounce_drop_room(op->bounce);
     op->moved = true;
     if (rc < 0 && !op->error)
         op->error = rc;
@@ -203,7 +208,8 @@ static void try_pull(struct mgds_op *op)
     if (op->pulled || op->fetching || ((direct || from->sync) && !op->reached))
         return;
     if (!from->pull && op->bounce && mgds_bounce_needs_room(op->bounce)) {
-        mgds_room_add(op);
+        if (op->reached)
+            mgds_room_add(op);
         return;
     }
     op->pulled = true;
@@ -309,10 +315,22 @@ void mgds_exchange_taken(struct mgds_op *op)
     mgds_op_leave_engine(op);
 }
 
+void mgds_exchange_landed(struct mgds_op *op, int error)
+{
+    if (op->lent && error == 0 && !op->moved)
+        mgds_fetch_add(op);
+    else
+        mgds_exchange_recv_moved(op, error);
+}
+
+/* The sender of a message that came through memory of ours has its own back
+ * already. */
 void mgds_exchange_fetched(struct mgds_op *op, int error)
 {
     op->fetching = false;
-    if (error == 0 || error == -EFAULT) /* thrown away */
+    if (op->lent && error == 0 && !op->kept)
+        mgds_bounce_drop_room(op->bounce);
+    if (!op->lent && (error == 0 || error == -EFAULT)) /* thrown away */
         credit(op);
     if (op->taken || op->moved) /* its mark ends it, or it has failed */
         return;

@@ -11,6 +11,7 @@
 #include "shim/base/stats.h"
 #include "shim/gds/domain/engine.h"
 #include "shim/gds/domain/launcher.h"
+#include "shim/gds/domain/room.h"
 #include "shim/gds/queue/gstream.h"
 
 /* How long host calls have before the launcher is called, and how long that
@@ -43,20 +44,35 @@ static struct mgds_gstream *stream_of(const struct mgds_op *op)
     return op->domain->stream[op->index];
 }
 
+/* Out of the memory that it was lent: what says that it is read is for nobody.
+ */
+static void take_lent(struct mgds_step *take, const struct mgds_op *op)
+{
+    take->units = op->lent;
+    take->serial = op->lent[MGDS_ROOM_SERIAL];
+    take->length = op->got;
+    take->source = (uintptr_t)mgds_bounce_base(op->bounce);
+    take->done = (uintptr_t)&op->lent[MGDS_ROOM_DONE];
+}
+
 /* To where it belongs. */
 static struct mgds_step take_of(const struct mgds_op *op)
 {
-    return (struct mgds_step){.kind = MGDS_STEP_TAKE,
-                              .user = mgds_op_user(op),
-                              .bounce = op->direct ? op->bounce : NULL,
-                              .bytes = op->got,
-                              .units = (void *)(uintptr_t)mgds_op_units(op),
-                              .serial = op->message->serial,
-                              .length = op->message->bytes,
-                              .claim = op->claim,
-                              .gen = op->gen,
-                              .source = op->message->source,
-                              .done = op->message->done};
+    struct mgds_step take = {.kind = MGDS_STEP_TAKE,
+                             .user = mgds_op_user(op),
+                             .bounce = op->direct ? op->bounce : NULL,
+                             .bytes = op->got,
+                             .units = (void *)(uintptr_t)mgds_op_units(op),
+                             .serial = op->message->serial,
+                             .length = op->message->bytes,
+                             .claim = op->claim,
+                             .gen = op->gen,
+                             .source = op->message->source,
+                             .done = op->message->done};
+
+    if (op->lent)
+        take_lent(&take, op);
+    return take;
 }
 
 /* Without memory for it the receive fails; its sender waits in vain. */

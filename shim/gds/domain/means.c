@@ -16,19 +16,16 @@
 /* A send of host memory up to this is copied: it ends without its receiver. */
 #define SHORT ((size_t)64 << 10)
 
-/* How long a send waits for memory that earlier ones have: a sender whose
- * stream is never made to wait is soon ahead of its receiver by all there is.
- */
-#define ROOM_NS 10000000000u
-
-/* Sends whose bytes have memory of ours; atomic. */
+/* Operations whose bytes may have memory of ours; atomic. */
 static unsigned staged;
 
 void mgds_means_give(struct mgds_op *op)
 {
     mgds_bounce_destroy(op->bounce);
-    if (op->send && op->bounce)
+    if (op->bounce)
         __atomic_fetch_sub(&staged, 1, __ATOMIC_RELAXED);
+    if (op->lent)
+        mgds_words_give(mgds_gstream_words(op->stream), op->lent);
     if (op->words)
         mgds_words_give(mgds_gstream_words(op->stream), op->words);
     if (op->claim)
@@ -48,34 +45,65 @@ static bool needs_copy(const struct mgds_op *op)
            (op->send && op->bytes <= SHORT);
 }
 
+/* What lets a stream of its own and somebody else take a message, one of them.
+ */
+static bool make_claim(struct mgds_op *op)
+{
+    static uint64_t gens;
+
+    op->claim = mgds_gstream_claim(op->line->stream);
+    op->gen = __atomic_add_fetch(&gens, 1, __ATOMIC_RELAXED);
+    return op->claim != NULL;
+}
+
+/* Long messages are copied so, and without it only by somebody else. */
+static bool may_be_long(const struct mgds_op *op)
+{
+    uint64_t least = mgds_ctx()->config.pull;
+
+    return op->taker && least != 0 && op->bytes >= least;
+}
+
+static int make_room_now(struct mgds_op *op)
+{
+    struct mgds_piece *piece;
+    int rc = mgds_bounce_take_room(&piece, op->bounce);
+
+    if (rc == 0) {
+        mgds_bounce_give_room(op->bounce, piece);
+    } else {
+        mgds_bounce_destroy(op->bounce);
+        op->bounce = NULL;
+    }
+    return rc;
+}
+
+/* A receive that its stream takes may get room when its message turns out to
+ * need it (room.h), if it has a claim. So it is posted at least, where there is
+ * none now: what has the memory may depend on that. */
+static int make_taker_bounce(struct mgds_op *op, struct mgds_gstream *stream)
+{
+    int rc = mgds_gstream_bounce_later(&op->bounce, stream, &op->user);
+
+    if (rc < 0 || !mgds_bounce_needs_room(op->bounce))
+        return rc;
+    return op->claim || make_claim(op) ? 0 : make_room_now(op);
+}
+
 /* For the stream, if it is enqueued or a receive that the stream could be made
- * to wait for; if the buffer is not for it, for host calls alone. One that may
- * be copied out of its sender's memory gets room when that is not so. */
+ * to wait for; if the buffer is not for it, for host calls alone. */
 static int make_bounce(struct mgds_op *op, struct mgds_gstream *stream)
 {
     int rc = -EXDEV;
 
     if (stream)
-        rc = (op->claim ? mgds_gstream_bounce_later
-                        : mgds_gstream_bounce)(&op->bounce, stream, &op->user);
+        rc = op->taker ? make_taker_bounce(op, stream)
+                       : mgds_gstream_bounce(&op->bounce, stream, &op->user);
     if (rc == 0)
         op->stream = mgds_gstream_get(stream);
     if (rc == 0 || op->line)
         return rc;
     return mgds_bounce_create(&op->bounce, &op->user, MGDS_BOUNCE_PACKED);
-}
-
-/* What lets a stream of its own and somebody else take a long message, one of
- * them. Without it only somebody else does. */
-static void make_claim(struct mgds_op *op)
-{
-    static uint64_t gens;
-    uint64_t least = mgds_ctx()->config.pull;
-
-    if (!op->taker || least == 0 || op->bytes < least)
-        return;
-    op->claim = mgds_gstream_claim(op->line->stream);
-    op->gen = __atomic_add_fetch(&gens, 1, __ATOMIC_RELAXED);
 }
 
 /* A record and a count for the stream. */
@@ -95,7 +123,7 @@ static int make_room(struct mgds_op *op, bool gpu, struct mgds_gstream *stream)
     if (gpu && op->bytes > 0) {
         int rc = make_bounce(op, stream);
 
-        if (op->send && op->bounce)
+        if (op->bounce)
             __atomic_fetch_add(&staged, 1, __ATOMIC_RELAXED);
         return rc;
     }
@@ -105,27 +133,31 @@ static int make_room(struct mgds_op *op, bool gpu, struct mgds_gstream *stream)
     return op->copy ? 0 : -ENOMEM;
 }
 
-/* For a send whose memory others have that are under way, or had: what is idle
- * was given up for it, and goes at a safe point. */
+static void let_others_go_on(void)
+{
+    uint64_t end = mgds_clock_ns() + MGDS_MEANS_AGAIN_NS;
+
+    do {
+        mgds_op_progress();
+        sched_yield();
+    } while (mgds_clock_ns() < end);
+}
+
+/* While others have the memory that are under way, or had: what is idle was
+ * given up for this one, and goes at a safe point. */
 static int wait_for_room(struct mgds_op *op, bool gpu,
                          struct mgds_gstream *stream)
 {
-    uint64_t end = mgds_clock_ns() + ROOM_NS;
-    bool again;
+    uint64_t end = mgds_clock_ns() + MGDS_MEANS_PATIENCE_NS;
     int rc;
 
-    do {
-        unsigned others = __atomic_load_n(&staged, __ATOMIC_RELAXED);
-
+    mgds_domains_safe_point();
+    while ((rc = make_room(op, gpu, stream)) == -ENOMEM &&
+           __atomic_load_n(&staged, __ATOMIC_RELAXED) > 0 &&
+           mgds_clock_ns() < end) {
+        let_others_go_on();
         mgds_domains_safe_point();
-        rc = make_room(op, gpu, stream);
-        again = rc == -ENOMEM && others > 0;
-        while (again && mgds_clock_ns() < end &&
-               __atomic_load_n(&staged, __ATOMIC_RELAXED) == others) {
-            mgds_wire_progress();
-            sched_yield();
-        }
-    } while (again && mgds_clock_ns() < end);
+    }
     return rc;
 }
 
@@ -164,12 +196,16 @@ int mgds_means_make(struct mgds_op *op, struct mgds_domain *domain,
 
     op->taker = !op->send && mgds_means_fit(op, xfer) &&
                 mgds_landing_takes(domain->landing, xfer->to_index);
-    make_claim(op);
+    if (may_be_long(op))
+        make_claim(op);
     rc = make_room(op, xfer->gpu, stream);
     if (rc == -ENOMEM && may_pull)
         rc = mgds_pull_insist(op, domain, xfer);
-    if (rc == -ENOMEM && op->send)
+    if (rc == -ENOMEM)
         rc = wait_for_room(op, xfer->gpu, stream);
+    /* for receives to come: there may be idle memory of other sizes */
+    if (op->bounce && op->claim && mgds_bounce_needs_room(op->bounce))
+        mgds_domains_safe_point();
     if (xfer->gpu)
         mgds_means_explain(rc);
     return rc == 0 ? make_words(op) : rc;

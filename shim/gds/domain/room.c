@@ -6,9 +6,12 @@
 
 #include "shim/base/alloc.h"
 #include "shim/base/clock.h"
+#include "shim/base/stats.h"
 #include "shim/gds/domain/engine.h"
 #include "shim/gds/domain/launcher.h"
 #include "shim/gds/domain/means.h"
+#include "shim/gds/queue/gstream.h"
+#include "shim/gds/queue/words.h"
 
 /* How long host calls have before the thread does it, ns. */
 enum { GRACE_NS = 200000 };
@@ -16,11 +19,20 @@ enum { GRACE_NS = 200000 };
 struct room {
     struct room *next;
     struct mgds_op *op; /* a reference */
-    uint64_t since;
+    uint64_t since, tried;
 };
 
 static struct room *rooms, **last = &rooms; /* under the engine's lock */
 static unsigned count;                      /* atomic */
+
+static void put(struct room *room)
+{
+    room->next = NULL;
+    *last = room;
+    last = &room->next;
+    __atomic_fetch_add(&count, 1, __ATOMIC_RELAXED);
+    mgds_wire_hold();
+}
 
 void mgds_room_add(struct mgds_op *op)
 {
@@ -35,10 +47,12 @@ void mgds_room_add(struct mgds_op *op)
     }
     op->rooming = true;
     *room = (struct room){.op = mgds_op_get(op), .since = mgds_clock_ns()};
-    *last = room;
-    last = &room->next;
-    __atomic_fetch_add(&count, 1, __ATOMIC_RELAXED);
-    mgds_wire_hold();
+    put(room);
+}
+
+static bool any(void)
+{
+    return __atomic_load_n(&count, __ATOMIC_RELAXED) > 0;
 }
 
 /* Under the engine's lock. */
@@ -47,12 +61,16 @@ static bool is_late(const struct room *room)
     return mgds_clock_ns() - room->since > GRACE_NS;
 }
 
-static struct room *take(bool host)
+static bool is_due(const struct room *room, bool host)
+{
+    return mgds_clock_ns() - room->tried > MGDS_MEANS_AGAIN_NS &&
+           (host || is_late(room));
+}
+
+static struct room *take(void)
 {
     struct room *room = rooms;
 
-    if (!room || (!host && !is_late(room)))
-        return NULL;
     rooms = room->next;
     if (!rooms)
         last = &rooms;
@@ -70,34 +88,83 @@ int mgds_room_make(struct mgds_op *op)
         return rc;
     mgds_engine_enter();
     mgds_bounce_give_room(op->bounce, piece);
+    op->kept = true;
     mgds_engine_leave();
     return 0;
 }
 
-static void serve(const struct room *room)
+/* Those that have the memory are under way, and give it back. One that needs
+ * less may have its turn before. */
+static bool may_try_again(const struct room *room, int rc)
+{
+    return rc == -ENOMEM && !room->op->moved &&
+           room->tried - room->since < MGDS_MEANS_PATIENCE_NS;
+}
+
+/* What is lent. */
+struct loan {
+    uint64_t *unit;
+    struct mgds_piece *piece;
+};
+
+static void end(struct room *room, const struct loan *loan, int rc)
 {
     struct mgds_op *op = room->op;
-    int rc = mgds_room_make(op);
 
-    mgds_engine_enter();
     op->rooming = false;
+    op->lent = loan->unit;
+    if (rc == 0) {
+        mgds_bounce_give_room(op->bounce, loan->piece);
+        mgds_count(stage_lent);
+    }
     mgds_exchange_has_room(op, mgds_means_explain(rc));
     mgds_engine_put_later(op);
+    free(room);
+}
+
+/* Without the lock. */
+static int prepare(struct loan *loan, const struct mgds_op *op)
+{
+    struct mgds_words *words = mgds_gstream_words(op->stream);
+    int rc = mgds_words_take(&loan->unit, words);
+
+    if (rc < 0)
+        return rc;
+    loan->unit[MGDS_ROOM_SERIAL] = 1;
+    rc = mgds_bounce_take_room(&loan->piece, op->bounce);
+    if (rc < 0) {
+        mgds_words_give(words, loan->unit);
+        loan->unit = NULL;
+    }
+    return rc;
+}
+
+static void serve(struct room *room)
+{
+    struct loan loan = {.unit = NULL};
+    int rc = prepare(&loan, room->op);
+
+    mgds_engine_enter();
+    room->tried = mgds_clock_ns();
+    if (may_try_again(room, rc))
+        put(room);
+    else
+        end(room, &loan, rc);
     mgds_engine_leave();
 }
 
 void mgds_rooms_run(bool host)
 {
-    while (__atomic_load_n(&count, __ATOMIC_RELAXED) > 0) {
-        struct room *room;
+    while (any()) {
+        struct room *room = NULL;
 
         mgds_engine_enter();
-        room = take(host);
+        if (rooms && is_due(rooms, host))
+            room = take();
         mgds_engine_leave();
         if (!room)
             return;
         serve(room);
-        free(room);
     }
 }
 
@@ -105,10 +172,10 @@ void mgds_rooms_chore(void)
 {
     bool late;
 
-    if (__atomic_load_n(&count, __ATOMIC_RELAXED) == 0)
+    if (!any())
         return;
     mgds_engine_enter();
-    late = rooms && is_late(rooms);
+    late = rooms && is_due(rooms, false);
     mgds_engine_leave();
     if (late)
         mgds_launcher_call(mgds_last_resort);
@@ -116,12 +183,8 @@ void mgds_rooms_chore(void)
 
 void mgds_rooms_fini(void)
 {
-    struct room *room;
-
-    do {
-        mgds_engine_enter();
-        room = take(true);
-        mgds_engine_leave();
-        free(room);
-    } while (room);
+    mgds_engine_enter();
+    while (rooms)
+        free(take());
+    mgds_engine_leave();
 }

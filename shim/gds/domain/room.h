@@ -5,6 +5,19 @@
  * long receives are under way at once: the others have theirs from the call on
  * (MGDS_BOUNCE_LATER), for while a program sits in a call that waits for the
  * stream, cuMemFree say, the driver pins nothing.
+ *
+ * So there are more messages than memory, and one wait in the stream may be for
+ * all of them. What is given here is *lent*: to receives that their stream has
+ * come to, so that the bytes may go to the program's buffer as soon as they are
+ * there, by a fetch (fetch.h); and then it goes back, whatever the stream waits
+ * for. Those for whom there is none at the moment wait; what calls took for
+ * longer leaves some for them (pool.h).
+ *
+ *   waiting   in the list, from mgds_room_add on
+ *   lent      the operation has memory, and words for the fetch: the PULL goes
+ *             out
+ *   landed    the wire has put all bytes there: the fetch is added
+ *   back      the fetch is over, in the memory there is nothing of the message
  */
 #ifndef MGDS_DOMAIN_ROOM_H
 #define MGDS_DOMAIN_ROOM_H
@@ -13,10 +26,14 @@
 
 struct mgds_op;
 
+/* In op->lent: a unit for the fetch, whose word has the serial already, and a
+ * word that says to nobody that the message was read. */
+enum { MGDS_ROOM_SERIAL = 1, MGDS_ROOM_DONE = 2 };
+
 /* Under the engine's lock: mgds_exchange_has_room follows. */
 void mgds_room_add(struct mgds_op *op);
 
-/* At once, in a host call, without the lock: 0, or -ENOMEM. */
+/* Memory to keep, at once, in a host call, without the lock: 0, or -ENOMEM. */
 int mgds_room_make(struct mgds_op *op);
 
 /* Without the lock; costs a load if there is nothing. host: in a call of the

@@ -323,7 +323,8 @@ int mgds_gstream_bounce_later(struct mgds_bounce **out,
 int mgds_gstream_room(struct mgds_piece **out, struct mgds_gstream *stream,
                       size_t bytes)
 {
-    return mgds_pool_take_pinned(out, stream->depot->stage->pool, bytes);
+    return mgds_pool_take(out, stream->depot->stage->pool, bytes,
+                          MGDS_POOL_LENT);
 }
 
 void mgds_gstream_room_give(struct mgds_gstream *stream,

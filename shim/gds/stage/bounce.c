@@ -100,9 +100,9 @@ static int set_memory(struct mgds_bounce *bounce,
         at = (at + TABLE_ALIGNMENT - 1) / TABLE_ALIGNMENT * TABLE_ALIGNMENT;
         bytes = at + (table->nodes + 1) * sizeof(table->node[0]);
     }
-    rc = (bounce->form == MGDS_BOUNCE_STREAM
-              ? mgds_pool_take_pinned
-              : mgds_pool_take)(&bounce->piece, pool, bytes);
+    rc = mgds_pool_take(&bounce->piece, pool, bytes,
+                        bounce->form == MGDS_BOUNCE_STREAM ? MGDS_POOL_HELD
+                                                           : MGDS_POOL_ANY);
     if (rc < 0)
         return rc;
     bounce->base = base_in(bounce, (char *)bounce->piece->addr);
@@ -121,6 +121,14 @@ void mgds_bounce_give_room(struct mgds_bounce *bounce, struct mgds_piece *piece)
     }
     bounce->piece = piece;
     bounce->base = (char *)piece->addr;
+}
+
+void mgds_bounce_drop_room(struct mgds_bounce *bounce)
+{
+    if (bounce->piece)
+        mgds_pool_give(bounce->stage->pool, bounce->piece);
+    bounce->piece = NULL;
+    bounce->base = (char *)&bounce->flat;
 }
 
 static int fill(struct mgds_bounce *bounce, const struct mgds_buffer *user,
@@ -144,8 +152,8 @@ static int fill(struct mgds_bounce *bounce, const struct mgds_buffer *user,
         return set_memory(bounce, user);
     bounce->form = MGDS_BOUNCE_STREAM;
     bounce->way = mgds_transfer_way(bounce, true);
-    piece = mgds_pool_spare(bounce->stage->pool, bounce->layout->size);
-    if (piece)
+    if (mgds_pool_take(&piece, bounce->stage->pool, bounce->layout->size,
+                       MGDS_POOL_SPARE) == 0)
         mgds_bounce_give_room(bounce, piece);
     return 0;
 }
@@ -158,8 +166,8 @@ bool mgds_bounce_needs_room(const struct mgds_bounce *bounce)
 int mgds_bounce_take_room(struct mgds_piece **out,
                           const struct mgds_bounce *bounce)
 {
-    return mgds_pool_take_pinned(out, bounce->stage->pool,
-                                 bounce->layout->size);
+    return mgds_pool_take(out, bounce->stage->pool, bounce->layout->size,
+                          MGDS_POOL_LENT);
 }
 
 int mgds_bounce_create(struct mgds_bounce **out, const struct mgds_buffer *user,

@@ -72,13 +72,15 @@ int mgds_bounce_create(struct mgds_bounce **out, const struct mgds_buffer *user,
 
 /* One that is made LATER: does it want memory still? Pins some, by any thread;
  * -ENOMEM. Gives it what was pinned, or that back, if it got some meanwhile:
- * where nobody else looks at the bounce. */
+ * where nobody else looks at the bounce. Takes memory away, of any form, that
+ * nothing uses any more: there also. */
 struct mgds_piece;
 bool mgds_bounce_needs_room(const struct mgds_bounce *bounce);
 int mgds_bounce_take_room(struct mgds_piece **out,
                           const struct mgds_bounce *bounce);
 void mgds_bounce_give_room(struct mgds_bounce *bounce,
                            struct mgds_piece *piece);
+void mgds_bounce_drop_room(struct mgds_bounce *bounce);
 
 /* Whether the memory is still the one that was looked at: 0, or -EFAULT. Where
  * a buffer is used in a later call than it was given in. */

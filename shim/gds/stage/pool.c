@@ -27,7 +27,6 @@ enum {
     IDLE_TAKES = 8192,
     LOOK_TAKES = 1024,
     RECENT_TAKES = 64,
-    SPARE_SHARE = 4, /* a quarter of the budget */
 };
 
 struct slab;
@@ -36,6 +35,7 @@ struct entry {
     struct mgds_piece piece; /* first: a piece is its entry */
     struct slab *slab;       /* NULL: ordinary memory */
     struct entry *next;
+    enum mgds_pool_use use; /* while it is taken */
 };
 
 /* In its class's list while it belongs to the pool; then only on the list of
@@ -58,12 +58,16 @@ struct mgds_pool {
     unsigned refs; /* atomic: its owner and its slabs */
     /* under lock */
     size_t pinned;
+    size_t held, spare; /* bytes of HELD and SPARE pieces, of SPARE ones */
     uint64_t takes;
     struct slab *slabs[CLASSES];
 };
 
 /* All pools' pinned bytes, now and at most: for counters. Atomic. */
 static size_t all_pinned, most_pinned;
+
+/* Atomic. */
+static bool is_short;
 
 static unsigned class_of(size_t bytes, size_t *size)
 {
@@ -257,20 +261,9 @@ static struct entry *pop_locked(struct mgds_pool *pool, unsigned class)
     return entry;
 }
 
-static struct entry *pop(struct mgds_pool *pool, unsigned class)
+static bool reserve(struct mgds_pool *pool, size_t bytes)
 {
-    struct entry *entry;
-
-    mgds_lock_acquire(&pool->lock);
-    entry = pop_locked(pool, class);
-    mgds_lock_release(&pool->lock);
-    return entry;
-}
-
-/* share: how much of the budget is for it, one part of so many. */
-static bool reserve(struct mgds_pool *pool, size_t bytes, unsigned share)
-{
-    size_t most = pool->budget / share;
+    size_t most = pool->budget;
     bool fits;
 
     mgds_lock_acquire(&pool->lock);
@@ -322,14 +315,13 @@ static int create_slab(struct slab **out, struct mgds_pool *pool,
 }
 
 /* A piece of a slab that is pinned for it, if the budget allows. */
-static struct entry *grow(struct mgds_pool *pool, unsigned class, size_t size,
-                          unsigned share)
+static struct entry *grow(struct mgds_pool *pool, unsigned class, size_t size)
 {
     size_t bytes = size <= SMALL ? SLAB : size;
     struct entry *entry;
     struct slab *slab;
 
-    if (!reserve(pool, bytes, share))
+    if (!reserve(pool, bytes))
         return NULL;
     if (create_slab(&slab, pool, class, size) < 0) {
         unreserve(pool, bytes);
@@ -376,16 +368,11 @@ static struct entry *ordinary(struct mgds_pool *pool, size_t bytes)
     return entry;
 }
 
-/* Whether it is time to look for idle slabs, and for which. */
-static bool is_time(struct mgds_pool *pool, uint64_t *since)
+/* Now and then: what was idle for long. */
+static void look_for_idle(struct mgds_pool *pool, uint64_t takes)
 {
-    uint64_t takes;
-
-    mgds_lock_acquire(&pool->lock);
-    takes = ++pool->takes;
-    mgds_lock_release(&pool->lock);
-    *since = takes - IDLE_TAKES;
-    return takes > IDLE_TAKES && takes % LOOK_TAKES == 0;
+    if (takes > IDLE_TAKES && takes % LOOK_TAKES == 0)
+        give_up_idle(pool, takes - IDLE_TAKES);
 }
 
 /* What came back before this is idle, even if memory is short. */
@@ -400,78 +387,111 @@ static uint64_t recent(struct mgds_pool *pool)
 }
 
 /* Beyond the budget idle slabs make room for what comes later. */
-static struct entry *beyond(struct mgds_pool *pool, unsigned class,
-                            size_t bytes)
+static struct entry *beyond(struct mgds_pool *pool, size_t bytes)
 {
-    struct entry *entry = pop_larger(pool, class);
-
-    if (entry)
-        return entry;
     give_up_idle(pool, recent(pool));
     return ordinary(pool, bytes);
 }
 
-/* Of this very class, and pinned. */
-static struct entry *fitting(struct mgds_pool *pool, size_t bytes,
-                             unsigned share, unsigned *class)
+static bool fits_locked(const struct mgds_pool *pool, size_t bytes,
+                        enum mgds_pool_use use)
 {
-    struct entry *entry;
-    uint64_t since;
-    size_t size;
+    size_t quarter = pool->budget / 4;
 
-    if (is_time(pool, &since))
-        give_up_idle(pool, since);
-    *class = class_of(bytes, &size);
-    entry = pop(pool, *class);
-    if (!entry)
-        return grow(pool, *class, size, share);
-    mgds_count(stage_pieces_reused);
+    if (use == MGDS_POOL_SPARE && pool->spare + bytes > quarter)
+        return false;
+    return use < MGDS_POOL_HELD || pool->held + bytes <= 3 * quarter;
+}
+
+static void begin_use_locked(struct mgds_pool *pool, struct entry *entry,
+                             enum mgds_pool_use use)
+{
+    entry->use = use;
+    if (use >= MGDS_POOL_HELD)
+        pool->held += entry->piece.bytes;
+    if (use == MGDS_POOL_SPARE)
+        pool->spare += entry->piece.bytes;
+}
+
+static void end_use_locked(struct mgds_pool *pool, const struct entry *entry)
+{
+    if (entry->use >= MGDS_POOL_HELD)
+        pool->held -= entry->piece.bytes;
+    if (entry->use == MGDS_POOL_SPARE)
+        pool->spare -= entry->piece.bytes;
+}
+
+/* Of this very class, and idle; fits: there may be another. */
+static struct entry *pop_fitting(struct mgds_pool *pool, unsigned class,
+                                 size_t size, enum mgds_pool_use use,
+                                 bool *fits)
+{
+    struct entry *entry = NULL;
+    uint64_t takes;
+
+    mgds_lock_acquire(&pool->lock);
+    takes = ++pool->takes;
+    *fits = fits_locked(pool, size, use);
+    if (*fits)
+        entry = pop_locked(pool, class);
+    if (entry)
+        begin_use_locked(pool, entry, use);
+    mgds_lock_release(&pool->lock);
+    look_for_idle(pool, takes);
     return entry;
 }
 
-struct mgds_piece *mgds_pool_spare(struct mgds_pool *pool, size_t bytes)
+/* What may not be needed is worth no larger piece. */
+static struct entry *find_other(struct mgds_pool *pool, unsigned class,
+                                size_t size, enum mgds_pool_use use)
 {
-    struct entry *entry = NULL;
-    unsigned class;
+    struct entry *entry = grow(pool, class, size);
 
-    if (bytes <= LARGEST)
-        entry = fitting(pool, bytes, SPARE_SHARE, &class);
-    return entry ? &entry->piece : NULL;
+    if (!entry && use != MGDS_POOL_SPARE)
+        entry = pop_larger(pool, class);
+    if (!entry) {
+        if (use != MGDS_POOL_ANY)
+            __atomic_store_n(&is_short, true, __ATOMIC_RELAXED);
+        return NULL;
+    }
+    mgds_lock_acquire(&pool->lock);
+    begin_use_locked(pool, entry, use);
+    mgds_lock_release(&pool->lock);
+    return entry;
 }
 
 int mgds_pool_take(struct mgds_piece **out, struct mgds_pool *pool,
-                   size_t bytes)
+                   size_t bytes, enum mgds_pool_use use)
 {
     struct entry *entry;
     unsigned class;
+    size_t size;
+    bool fits;
 
     if (bytes > LARGEST)
         return -ENOMEM;
-    entry = fitting(pool, bytes, 1, &class);
-    if (!entry)
-        entry = beyond(pool, class, bytes);
+    class = class_of(bytes, &size);
+    entry = pop_fitting(pool, class, size, use, &fits);
+    if (entry)
+        mgds_count(stage_pieces_reused);
+    else if (fits)
+        entry = find_other(pool, class, size, use);
+    if (!entry && use == MGDS_POOL_ANY)
+        entry = beyond(pool, bytes);
     if (!entry)
         return -ENOMEM;
     *out = &entry->piece;
     return 0;
 }
 
-int mgds_pool_take_pinned(struct mgds_piece **out, struct mgds_pool *pool,
-                          size_t bytes)
+bool mgds_pools_short(void)
 {
-    struct entry *entry = NULL;
-    unsigned class;
+    return __atomic_load_n(&is_short, __ATOMIC_RELAXED);
+}
 
-    if (bytes <= LARGEST)
-        entry = fitting(pool, bytes, 1, &class);
-    if (!entry && bytes <= LARGEST)
-        entry = pop_larger(pool, class);
-    if (!entry) {
-        mgds_pool_trim(pool);
-        return -ENOMEM;
-    }
-    *out = &entry->piece;
-    return 0;
+void mgds_pools_relieve(void)
+{
+    __atomic_store_n(&is_short, false, __ATOMIC_RELAXED);
 }
 
 void mgds_pool_give(struct mgds_pool *pool, struct mgds_piece *piece)
@@ -484,6 +504,7 @@ void mgds_pool_give(struct mgds_pool *pool, struct mgds_piece *piece)
         return;
     }
     mgds_lock_acquire(&pool->lock);
+    end_use_locked(pool, entry);
     entry->next = slab->idle;
     slab->idle = entry;
     slab->idles++;

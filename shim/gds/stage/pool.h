@@ -40,26 +40,33 @@ int mgds_pool_create(struct mgds_pool **out, struct mgds_context *ctx,
 /* All pieces have come back. The memory goes at the next safe point. */
 void mgds_pool_destroy(struct mgds_pool *pool);
 
+/* What a piece is for: all but ANY is pinned. */
+enum mgds_pool_use {
+    MGDS_POOL_ANY,   /* ordinary memory, if no more may be pinned */
+    MGDS_POOL_LENT,  /* for no longer than a message takes to come through */
+    MGDS_POOL_HELD,  /* for as long as a stream may stand: all HELD and SPARE
+                      * pieces together leave a quarter of the budget */
+    MGDS_POOL_SPARE, /* the same, and it may not be needed: all of these have a
+                      * quarter of the budget at most */
+};
+
 /* A piece of at least so many bytes, the content undefined. May pin memory,
  * so only where a call starts something, never where one waits. -ENOMEM:
- * there is no ordinary memory either. */
+ * there is none. */
 int mgds_pool_take(struct mgds_piece **out, struct mgds_pool *pool,
-                   size_t bytes);
-
-/* The same, pinned or not at all. After -ENOMEM who asks again behind a safe
- * point finds room where pieces of other sizes were idle. */
-int mgds_pool_take_pinned(struct mgds_piece **out, struct mgds_pool *pool,
-                          size_t bytes);
-
-/* The same for what is not known to be needed: pinned, and from a quarter of
- * the budget. NULL if that has none left. Never fails. */
-struct mgds_piece *mgds_pool_spare(struct mgds_pool *pool, size_t bytes);
+                   size_t bytes, enum mgds_pool_use use);
 
 /* Any thread; no driver call. No copy may use it any more. */
 void mgds_pool_give(struct mgds_pool *pool, struct mgds_piece *piece);
 
 /* Gives up all that is idle: for safe points, and when memory is short. */
 void mgds_pool_trim(struct mgds_pool *pool);
+
+/* Somebody got no pinned memory, though pieces of other sizes may be idle. Only
+ * giving them up helps; but that takes them away from everybody until a safe
+ * point, so it waits for one. Relieved once all pools are trimmed there. */
+bool mgds_pools_short(void);
+void mgds_pools_relieve(void);
 
 /* Bytes pinned now, given up ones that still wait for a safe point included. */
 size_t mgds_pool_pinned(struct mgds_pool *pool);

@@ -215,6 +215,7 @@ int mgds_stage_of(struct mgds_stage **out, const struct mgds_ptr *ptr)
 
 void mgds_stage_trim(void)
 {
+    mgds_pools_relieve();
     sift(trim);
 }
 
