@@ -235,6 +235,10 @@ static void what_is_held_leaves_a_quarter_of_the_budget(void **state)
     give(lent[0]);
     give(lent[1]);
     give(spare);
+    mgds_pool_trim(pool);
+    mgds_defer_drain();
+    assert_int_equal(try(&held[0], 48 * MIB, MGDS_POOL_HELD), 0);
+    give(held[0]);
     close_pool();
 }
 

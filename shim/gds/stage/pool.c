@@ -400,7 +400,8 @@ static bool fits_locked(const struct mgds_pool *pool, size_t bytes,
 
     if (use == MGDS_POOL_SPARE && pool->spare + bytes > quarter)
         return false;
-    return use < MGDS_POOL_HELD || pool->held + bytes <= 3 * quarter;
+    return use < MGDS_POOL_HELD || pool->held == 0 ||
+           pool->held + bytes <= 3 * quarter;
 }
 
 static void begin_use_locked(struct mgds_pool *pool, struct entry *entry,

@@ -45,7 +45,8 @@ enum mgds_pool_use {
     MGDS_POOL_ANY,   /* ordinary memory, if no more may be pinned */
     MGDS_POOL_LENT,  /* for no longer than a message takes to come through */
     MGDS_POOL_HELD,  /* for as long as a stream may stand: all HELD and SPARE
-                      * pieces together leave a quarter of the budget */
+                      * pieces together leave a quarter of the budget, unless
+                      * there is only one */
     MGDS_POOL_SPARE, /* the same, and it may not be needed: all of these have a
                       * quarter of the budget at most */
 };
