@@ -139,32 +139,34 @@ static int prepare(struct loan *loan, const struct mgds_op *op)
     return rc;
 }
 
-static void serve(struct room *room)
+/* False: there is none at the moment, most likely for the others neither. */
+static bool serve(struct room *room)
 {
     struct loan loan = {.unit = NULL};
     int rc = prepare(&loan, room->op);
+    bool again;
 
     mgds_engine_enter();
     room->tried = mgds_clock_ns();
-    if (may_try_again(room, rc))
+    again = may_try_again(room, rc);
+    if (again)
         put(room);
     else
         end(room, &loan, rc);
     mgds_engine_leave();
+    return !again;
 }
 
 void mgds_rooms_run(bool host)
 {
-    while (any()) {
-        struct room *room = NULL;
+    struct room *room = NULL;
 
+    while (any()) {
         mgds_engine_enter();
-        if (rooms && is_due(rooms, host))
-            room = take();
+        room = rooms && is_due(rooms, host) ? take() : NULL;
         mgds_engine_leave();
-        if (!room)
+        if (!room || !serve(room))
             return;
-        serve(room);
     }
 }
 
