@@ -170,15 +170,16 @@ int MPIX_Stream_irecv_c(void *buf, MPI_Count count, MPI_Datatype datatype,
 /*
  * Communication in stream order
  *
- * The arguments mean what they mean in MPI; comm is a stream communicator
- * whose index 0 is a GPU stream in this process. The call returns at once. A
- * send reads its buffer, and a receive writes its buffer, after all work put on
- * the stream before the call; work put on the stream after a blocking call
- * (Send, Recv), or after a wait, finds it done. Isend and Irecv let the stream
- * go on. Buffers may be in GPU or host memory; they are the library's until the
- * operation is done. Datatypes and communicators may be freed at once. A status
- * is written before the stream passes the wait, so its memory must live until
- * then; MPI_STATUS_IGNORE and MPI_STATUSES_IGNORE are legal.
+ * The arguments mean what they mean in MPI; comm is a stream communicator whose
+ * index 0 is a GPU stream in this process. The call returns at once, but for
+ * want of host memory (MPI_ERR_NO_MEM below). A send reads its buffer, and a
+ * receive writes its buffer, after all work put on the stream before the call;
+ * work put on the stream after a blocking call (Send, Recv), or after a wait,
+ * finds it done. Isend and Irecv let the stream go on. Buffers may be in GPU or
+ * host memory; they are the library's until the operation is done. Datatypes
+ * and communicators may be freed at once. A status is written before the stream
+ * passes the wait, so its memory must live until then; MPI_STATUS_IGNORE and
+ * MPI_STATUSES_IGNORE are legal.
  *
  * At most the bytes received are written to a receive buffer. MPI_PROC_NULL
  * completes in stream order. A matching call may be an enqueued or an ordinary
@@ -187,15 +188,18 @@ int MPIX_Stream_irecv_c(void *buf, MPI_Count count, MPI_Datatype datatype,
  * Errors of arguments are reported at once through comm's error handler, and
  * nothing is put on the stream: MPI_ERR_COUNT, _TYPE, _RANK, _TAG, _COMM,
  * _REQUEST, _ARG; MPI_ERR_OTHER for a communicator without a GPU stream here;
- * MPI_ERR_UNSUPPORTED_OPERATION while the stream is being captured. Errors of
- * operations, as MPI_ERR_TRUNCATE, go to comm's error handler at the next call
- * on comm or on the stream, once each, to the MPI_ERROR of a status in an
- * array, and to MPIX_Stream_get_error; the stream goes on. If the handler
- * returns, that call goes on as if nothing had been: it returns its own errors
- * alone. The first such error is returned by the next MPIX_Stream_synchronize
- * of a stream of comm, or by MPI_Finalize. With MPI_ERRORS_RETURN, therefore,
- * synchronise to learn whether all went well. When comm has been freed, the
- * error handler is that of MPI_COMM_SELF, and only MPI_Finalize returns it.
+ * MPI_ERR_UNSUPPORTED_OPERATION while the stream is being captured;
+ * MPI_ERR_NO_MEM if a message that is staged in host memory finds none, after
+ * 10 s in the call, where operations before it may give some back
+ * (MPIX_GDS_STAGE_POOL; docs/when-it-does-not-help.md). Errors of operations,
+ * as MPI_ERR_TRUNCATE, go to comm's error handler at the next call on comm or
+ * on the stream, once each, to the MPI_ERROR of a status in an array, and to
+ * MPIX_Stream_get_error; the stream goes on. If the handler returns, that call
+ * goes on as if nothing had been: it returns its own errors alone. The first
+ * such error is returned by the next MPIX_Stream_synchronize of a stream of
+ * comm, or by MPI_Finalize. With MPI_ERRORS_RETURN, therefore, synchronise to
+ * learn whether all went well. When comm has been freed, the error handler is
+ * that of MPI_COMM_SELF, and only MPI_Finalize returns it.
  */
 int MPIX_Send_enqueue(const void *buf, int count, MPI_Datatype datatype,
                       int dest, int tag, MPI_Comm comm);
