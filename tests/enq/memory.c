@@ -437,6 +437,50 @@ static void window_both_ways(void)
     enq_lane_close(&lane);
 }
 
+/* Larger than all memory there is where it is staged, or not: the send is over
+ * in either case. */
+enum { LARGE_BYTES = 8 << 20 };
+
+static bool is_too_large(void)
+{
+    const char *pool = getenv("MPIX_GDS_STAGE_POOL");
+
+    return pool && enq_split() && strtoul(pool, NULL, 10) < LARGE_BYTES / 2;
+}
+
+static void receive_large(const struct enq_lane *lane, struct enq_buffer *b)
+{
+    int rc;
+
+    MPI_Comm_set_errhandler(lane->comm, MPI_ERRORS_RETURN);
+    enq_recv(lane, b, 0, 1, MPI_STATUS_IGNORE);
+    rc = MPIX_Stream_synchronize(lane->stream, 60);
+    if (is_too_large()) {
+        CHECK(enq_class(rc) == MPI_ERR_NO_MEM);
+    } else {
+        ENQ_OK(rc);
+        enq_expect(b, LARGE_BYTES, 1);
+    }
+}
+
+static void receiver_lacks_memory(void)
+{
+    struct enq_lane lane;
+    struct enq_buffer b;
+
+    enq_lane_open(&lane);
+    enq_buffer_open_kind(&b, LARGE_BYTES,
+                         enq.rank == 0 ? MGDS_TEST_HOST : MGDS_TEST_DEVICE);
+    if (enq.rank == 0) {
+        enq_fill(&b, 1);
+        ENQ_OK(MPI_Ssend(b.at, LARGE_BYTES, MPI_BYTE, 1, 1, lane.comm));
+    } else if (enq.rank == 1) {
+        receive_large(&lane, &b);
+    }
+    enq_buffer_close(&b);
+    enq_lane_close(&lane);
+}
+
 int main(int argc, char **argv)
 {
     static const struct enq_case cases[] = {
@@ -448,6 +492,7 @@ int main(int argc, char **argv)
         {"case36_sender_gets_ahead", 2, sender_gets_ahead},
         {"case36_window_one_way", 2, window_one_way},
         {"case36_window_both_ways", 2, window_both_ways},
+        {"case36_receiver_lacks_memory", 2, receiver_lacks_memory},
         {"case38_other_device", 2, other_device},
         {0},
     };

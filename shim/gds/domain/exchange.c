@@ -181,7 +181,7 @@ void mgds_exchange_send_moved(struct mgds_op *op, int rc)
     give_place(op);
     /* the stream has put all there, and the wire has read it: not to be kept
      * until the program asks for its request */
-    if (rc == 0 && op->reached && op->bounce)
+    if (rc == 0 && !op->error && op->reached && op->bounce)
         mgds_bounce_drop_room(op->bounce);
     op->moved = true;
     if (rc < 0 && !op->error)
@@ -195,29 +195,40 @@ void mgds_exchange_send_moved(struct mgds_op *op, int rc)
 
 /* Receives. */
 
-static void try_pull(struct mgds_op *op)
+static void pull(struct mgds_op *op, size_t bytes)
 {
     const struct mgds_message *from = op->message;
-    struct mgds_pull head = {from->cookie, op->cookie, 0, op->domain->rank, 0};
-    struct mgds_wire_message message = {
+    const struct mgds_pull head = {from->cookie, op->cookie, bytes,
+                                   op->domain->rank, 0};
+    const struct mgds_wire_message message = {
         .kind = MGDS_ENVELOPE_PULL, .head = &head, .head_bytes = sizeof(head)};
-    bool direct = (!op->bounce && !op->copy && op->bytes > 0) ||
-                  (from->pull && op->claim);
     int rc;
 
-    if (op->pulled || op->fetching || ((direct || from->sync) && !op->reached))
-        return;
-    if (!from->pull && op->bounce && mgds_bounce_needs_room(op->bounce)) {
-        if (op->reached)
-            mgds_room_add(op);
-        return;
-    }
     op->pulled = true;
-    op->got = from->bytes < op->bytes ? from->bytes : op->bytes;
-    head.bytes = op->got;
+    op->got = bytes;
     rc = mgds_exchange_post(op->domain->peer[from->rank], &message);
     if (rc < 0)
         mgds_exchange_recv_moved(op, rc);
+}
+
+static bool lacks_room(const struct mgds_op *op)
+{
+    return !op->message->pull && op->message->bytes > 0 && op->bounce &&
+           mgds_bounce_needs_room(op->bounce);
+}
+
+static void try_pull(struct mgds_op *op)
+{
+    const struct mgds_message *from = op->message;
+    bool direct = (!op->bounce && !op->copy && op->bytes > 0) ||
+                  (from->pull && op->claim);
+
+    if (op->pulled || op->fetching || ((direct || from->sync) && !op->reached))
+        return;
+    if (!lacks_room(op))
+        pull(op, from->bytes < op->bytes ? from->bytes : op->bytes);
+    else if (op->reached)
+        mgds_room_add(op);
 }
 
 static void try_arrive(struct mgds_op *op)
@@ -291,14 +302,16 @@ void mgds_exchange_demand(struct mgds_op *op)
 
 void mgds_exchange_has_room(struct mgds_op *op, int error)
 {
-    if (op->moved)
+    if (op->moved || op->pulled)
         return;
     if (error == 0) {
         try_pull(op);
         return;
     }
-    op->pulled = true;
-    mgds_exchange_recv_moved(op, error);
+    /* its sender is told that it is over */
+    if (!op->error)
+        op->error = error;
+    pull(op, 0);
 }
 
 /* Once. */
@@ -315,22 +328,34 @@ void mgds_exchange_taken(struct mgds_op *op)
     mgds_op_leave_engine(op);
 }
 
+/* No launch is at it. */
+static void give_loan(struct mgds_op *op)
+{
+    if (op->lent && !op->kept)
+        mgds_bounce_drop_room(op->bounce);
+}
+
 void mgds_exchange_landed(struct mgds_op *op, int error)
 {
-    if (op->lent && error == 0 && !op->moved)
+    if (op->lent && error == 0 && !op->moved) {
         mgds_fetch_add(op);
-    else
-        mgds_exchange_recv_moved(op, error);
+        return;
+    }
+    if (error)
+        give_loan(op);
+    mgds_exchange_recv_moved(op, error);
 }
 
 /* The sender of a message that came through memory of ours has its own back
  * already. */
 void mgds_exchange_fetched(struct mgds_op *op, int error)
 {
+    bool over = error == 0 || error == -EFAULT; /* thrown away */
+
     op->fetching = false;
-    if (op->lent && error == 0 && !op->kept)
-        mgds_bounce_drop_room(op->bounce);
-    if (!op->lent && (error == 0 || error == -EFAULT)) /* thrown away */
+    if (over && op->lent)
+        give_loan(op);
+    else if (over)
         credit(op);
     if (op->taken || op->moved) /* its mark ends it, or it has failed */
         return;

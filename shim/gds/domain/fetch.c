@@ -18,6 +18,10 @@
  * has before the message is ordered, ns. */
 enum { GRACE_NS = 200000, ORDER_NS = 2000000 };
 
+/* What is in host memory one thread copies far more slowly than a launch that
+ * only waits for its turn. */
+enum { LENT_ORDER_NS = 100000000 };
+
 /* Where in op->words its flag is. */
 enum { FLAG = MGDS_OP_COUNT + 1, FETCHED = 1 };
 
@@ -208,6 +212,13 @@ static void tell(struct fetch *fetch, int error)
     mgds_exchange_fetched(fetch->op, error);
 }
 
+static uint64_t order_age(const struct fetch *fetch)
+{
+    if (fetch->op->lent && fetch->state == LAUNCHED)
+        return LENT_ORDER_NS;
+    return GRACE_NS + ORDER_NS;
+}
+
 /* Whatever keeps a launch, the stream may serve it. */
 static void look_at_order(struct fetch *fetch, uint64_t age)
 {
@@ -217,7 +228,7 @@ static void look_at_order(struct fetch *fetch, uint64_t age)
         return;
     if (fetch->order && mgds_gstream_served(stream, fetch->order))
         tell(fetch, 0);
-    if (!fetch->order && age > GRACE_NS + ORDER_NS) {
+    if (!fetch->order && age > order_age(fetch)) {
         fetch->order = mgds_gstream_order(stream, &fetch->take);
         if (fetch->order)
             mgds_count(pull_orders);

@@ -67,7 +67,8 @@ static bool may_be_long(const struct mgds_op *op)
 static int make_room_now(struct mgds_op *op)
 {
     struct mgds_piece *piece;
-    int rc = mgds_bounce_take_room(&piece, op->bounce);
+    int rc =
+        mgds_bounce_take_room(&piece, op->bounce, op->bytes, MGDS_POOL_HELD);
 
     if (rc == 0) {
         mgds_bounce_give_room(op->bounce, piece);
@@ -203,9 +204,8 @@ int mgds_means_make(struct mgds_op *op, struct mgds_domain *domain,
         rc = mgds_pull_insist(op, domain, xfer);
     if (rc == -ENOMEM)
         rc = wait_for_room(op, xfer->gpu, stream);
-    /* for receives to come: there may be idle memory of other sizes */
-    if (op->bounce && op->claim && mgds_bounce_needs_room(op->bounce))
-        mgds_domains_safe_point();
+    else if (op->claim && mgds_pools_short())
+        mgds_domains_safe_point(); /* for what receives will need later */
     if (xfer->gpu)
         mgds_means_explain(rc);
     return rc == 0 ? make_words(op) : rc;

@@ -24,6 +24,7 @@ struct room {
 
 static struct room *rooms, **last = &rooms; /* under the engine's lock */
 static unsigned count;                      /* atomic */
+static uint64_t given; /* when somebody got some last: under that lock */
 
 static void put(struct room *room)
 {
@@ -79,16 +80,33 @@ static struct room *take(void)
     return room;
 }
 
+/* Not what has come already, to where it belongs. */
+static bool keep(struct mgds_op *op)
+{
+    bool needs;
+
+    mgds_engine_enter();
+    needs = !(op->done && op->direct);
+    op->kept = needs;
+    needs = needs && mgds_bounce_needs_room(op->bounce);
+    mgds_engine_leave();
+    return needs;
+}
+
 int mgds_room_make(struct mgds_op *op)
 {
     struct mgds_piece *piece;
-    int rc = mgds_bounce_take_room(&piece, op->bounce);
+    int rc;
 
+    if (!keep(op))
+        return 0;
+    rc = mgds_bounce_take_room(&piece, op->bounce, op->bytes, MGDS_POOL_HELD);
     if (rc < 0)
         return rc;
     mgds_engine_enter();
     mgds_bounce_give_room(op->bounce, piece);
-    op->kept = true;
+    if (op->rooming)
+        mgds_exchange_has_room(op, 0);
     mgds_engine_leave();
     return 0;
 }
@@ -97,8 +115,10 @@ int mgds_room_make(struct mgds_op *op)
  * less may have its turn before. */
 static bool may_try_again(const struct room *room, int rc)
 {
-    return rc == -ENOMEM && !room->op->moved &&
-           room->tried - room->since < MGDS_MEANS_PATIENCE_NS;
+    uint64_t since = given > room->since ? given : room->since;
+
+    return rc == -ENOMEM && !room->op->moved && !room->op->pulled &&
+           room->tried < since + MGDS_MEANS_PATIENCE_NS;
 }
 
 /* What is lent. */
@@ -115,8 +135,11 @@ static void end(struct room *room, const struct loan *loan, int rc)
     op->lent = loan->unit;
     if (rc == 0) {
         mgds_bounce_give_room(op->bounce, loan->piece);
+        given = mgds_clock_ns();
         mgds_count(stage_lent);
     }
+    if (op->moved && !op->kept)
+        mgds_bounce_drop_room(op->bounce);
     mgds_exchange_has_room(op, mgds_means_explain(rc));
     mgds_engine_put_later(op);
     free(room);
@@ -126,12 +149,14 @@ static void end(struct room *room, const struct loan *loan, int rc)
 static int prepare(struct loan *loan, const struct mgds_op *op)
 {
     struct mgds_words *words = mgds_gstream_words(op->stream);
+    size_t most = op->message->bytes;
+    size_t bytes = most < op->bytes ? most : op->bytes;
     int rc = mgds_words_take(&loan->unit, words);
 
     if (rc < 0)
         return rc;
     loan->unit[MGDS_ROOM_SERIAL] = 1;
-    rc = mgds_bounce_take_room(&loan->piece, op->bounce);
+    rc = mgds_bounce_take_room(&loan->piece, op->bounce, bytes, MGDS_POOL_LENT);
     if (rc < 0) {
         mgds_words_give(words, loan->unit);
         loan->unit = NULL;

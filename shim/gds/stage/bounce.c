@@ -164,10 +164,10 @@ bool mgds_bounce_needs_room(const struct mgds_bounce *bounce)
 }
 
 int mgds_bounce_take_room(struct mgds_piece **out,
-                          const struct mgds_bounce *bounce)
+                          const struct mgds_bounce *bounce, size_t bytes,
+                          enum mgds_pool_use use)
 {
-    return mgds_pool_take(out, bounce->stage->pool, bounce->layout->size,
-                          MGDS_POOL_LENT);
+    return mgds_pool_take(out, bounce->stage->pool, bytes, use);
 }
 
 int mgds_bounce_create(struct mgds_bounce **out, const struct mgds_buffer *user,

@@ -35,6 +35,7 @@
 
 #include "shim/gds/cuda/ptr.h"
 #include "shim/gds/stage/layout.h"
+#include "shim/gds/stage/pool.h"
 
 struct mgds_bounce;
 
@@ -70,14 +71,14 @@ enum mgds_bounce_form {
 int mgds_bounce_create(struct mgds_bounce **out, const struct mgds_buffer *user,
                        enum mgds_bounce_form form);
 
-/* One that is made LATER: does it want memory still? Pins some, by any thread;
- * -ENOMEM. Gives it what was pinned, or that back, if it got some meanwhile:
- * where nobody else looks at the bounce. Takes memory away, of any form, that
- * nothing uses any more: there also. */
-struct mgds_piece;
+/* One that is made LATER: does it want memory still? Pins some for so many of
+ * its bytes, by any thread; -ENOMEM. Gives it what was pinned, or that back, if
+ * it got some meanwhile: where nobody else looks at the bounce. Takes memory
+ * away, of any form, that nothing uses any more: there also. */
 bool mgds_bounce_needs_room(const struct mgds_bounce *bounce);
 int mgds_bounce_take_room(struct mgds_piece **out,
-                          const struct mgds_bounce *bounce);
+                          const struct mgds_bounce *bounce, size_t bytes,
+                          enum mgds_pool_use use);
 void mgds_bounce_give_room(struct mgds_bounce *bounce,
                            struct mgds_piece *piece);
 void mgds_bounce_drop_room(struct mgds_bounce *bounce);

@@ -58,7 +58,8 @@ struct mgds_pool {
     unsigned refs; /* atomic: its owner and its slabs */
     /* under lock */
     size_t pinned;
-    size_t held, spare; /* bytes of HELD and SPARE pieces, of SPARE ones */
+    size_t used, held, spare; /* bytes of pieces: of all, of HELD and SPARE
+                               * ones, of SPARE ones */
     uint64_t takes;
     struct slab *slabs[CLASSES];
 };
@@ -261,10 +262,15 @@ static struct entry *pop_locked(struct mgds_pool *pool, unsigned class)
     return entry;
 }
 
-static bool reserve(struct mgds_pool *pool, size_t bytes)
+/* What is lent must not wait for idle pieces of other sizes. */
+static bool reserve(struct mgds_pool *pool, size_t bytes,
+                    enum mgds_pool_use use)
 {
     size_t most = pool->budget;
     bool fits;
+
+    if (use == MGDS_POOL_LENT)
+        most += pool->budget / 4;
 
     mgds_lock_acquire(&pool->lock);
     fits = bytes <= most && pool->pinned <= most - bytes;
@@ -315,13 +321,14 @@ static int create_slab(struct slab **out, struct mgds_pool *pool,
 }
 
 /* A piece of a slab that is pinned for it, if the budget allows. */
-static struct entry *grow(struct mgds_pool *pool, unsigned class, size_t size)
+static struct entry *grow(struct mgds_pool *pool, unsigned class, size_t size,
+                          enum mgds_pool_use use)
 {
     size_t bytes = size <= SMALL ? SLAB : size;
     struct entry *entry;
     struct slab *slab;
 
-    if (!reserve(pool, bytes))
+    if (!reserve(pool, bytes, use))
         return NULL;
     if (create_slab(&slab, pool, class, size) < 0) {
         unreserve(pool, bytes);
@@ -408,6 +415,8 @@ static void begin_use_locked(struct mgds_pool *pool, struct entry *entry,
                              enum mgds_pool_use use)
 {
     entry->use = use;
+    pool->takes++;
+    pool->used += entry->piece.bytes;
     if (use >= MGDS_POOL_HELD)
         pool->held += entry->piece.bytes;
     if (use == MGDS_POOL_SPARE)
@@ -416,6 +425,7 @@ static void begin_use_locked(struct mgds_pool *pool, struct entry *entry,
 
 static void end_use_locked(struct mgds_pool *pool, const struct entry *entry)
 {
+    pool->used -= entry->piece.bytes;
     if (entry->use >= MGDS_POOL_HELD)
         pool->held -= entry->piece.bytes;
     if (entry->use == MGDS_POOL_SPARE)
@@ -431,14 +441,15 @@ static struct entry *pop_fitting(struct mgds_pool *pool, unsigned class,
     uint64_t takes;
 
     mgds_lock_acquire(&pool->lock);
-    takes = ++pool->takes;
     *fits = fits_locked(pool, size, use);
     if (*fits)
         entry = pop_locked(pool, class);
     if (entry)
         begin_use_locked(pool, entry, use);
+    takes = pool->takes;
     mgds_lock_release(&pool->lock);
-    look_for_idle(pool, takes);
+    if (entry)
+        look_for_idle(pool, takes);
     return entry;
 }
 
@@ -446,17 +457,15 @@ static struct entry *pop_fitting(struct mgds_pool *pool, unsigned class,
 static struct entry *find_other(struct mgds_pool *pool, unsigned class,
                                 size_t size, enum mgds_pool_use use)
 {
-    struct entry *entry = grow(pool, class, size);
+    struct entry *entry = grow(pool, class, size, use);
 
     if (!entry && use != MGDS_POOL_SPARE)
         entry = pop_larger(pool, class);
-    if (!entry) {
-        if (use != MGDS_POOL_ANY)
-            __atomic_store_n(&is_short, true, __ATOMIC_RELAXED);
-        return NULL;
-    }
     mgds_lock_acquire(&pool->lock);
-    begin_use_locked(pool, entry, use);
+    if (entry)
+        begin_use_locked(pool, entry, use);
+    else if (use > MGDS_POOL_ANY && pool->pinned - pool->used >= size)
+        __atomic_store_n(&is_short, true, __ATOMIC_RELAXED);
     mgds_lock_release(&pool->lock);
     return entry;
 }
