@@ -341,22 +341,35 @@ static void sender_gets_ahead(void)
     enq_lane_close(&lane);
 }
 
-/* Windows of more messages than there is memory for where they are staged; a
- * short message answers each. */
-enum { WINDOW = 64, WINDOW_BYTES = 200001, WINDOWS = 2 };
+/* Whether there is less memory to stage messages in than usual. */
+static bool is_short_of_memory(void)
+{
+    return getenv("MPIX_GDS_STAGE_POOL") != NULL;
+}
+
+/* Windows of more messages than there is memory for, then; a short message
+ * answers each. */
+enum { WINDOW = 64, WINDOWS = 2 };
+
+static int window_bytes(void)
+{
+    return is_short_of_memory() ? 200001 : 20001;
+}
 
 static void put_window(const struct enq_lane *lane, const struct enq_buffer *b,
                        bool send, MPI_Request requests[])
 {
     for (int i = 0; i < WINDOW; i++) {
-        char *at = (char *)b->at + (size_t)i * WINDOW_BYTES;
+        char *at = (char *)b->at + (size_t)i * (size_t)window_bytes();
 
         if (send)
-            ENQ_OK(MPIX_Isend_enqueue(at, WINDOW_BYTES, MPI_BYTE, 1 - enq.rank,
-                                      i, lane->comm, &requests[i]));
+            ENQ_OK(MPIX_Isend_enqueue(at, window_bytes(), MPI_BYTE,
+                                      1 - enq.rank, i, lane->comm,
+                                      &requests[i]));
         else
-            ENQ_OK(MPIX_Irecv_enqueue(at, WINDOW_BYTES, MPI_BYTE, 1 - enq.rank,
-                                      i, lane->comm, &requests[i]));
+            ENQ_OK(MPIX_Irecv_enqueue(at, window_bytes(), MPI_BYTE,
+                                      1 - enq.rank, i, lane->comm,
+                                      &requests[i]));
     }
 }
 
@@ -387,7 +400,7 @@ static void receive_windows(const struct enq_lane *lane, struct enq_buffer *b,
         enq_send(lane, answer, 0, 1);
     }
     enq_sync(lane);
-    enq_expect(b, (size_t)WINDOW * WINDOW_BYTES, 1);
+    enq_expect(b, WINDOW * (size_t)window_bytes(), 1);
 }
 
 static void window_one_way(void)
@@ -396,7 +409,7 @@ static void window_one_way(void)
     struct enq_lane lane;
 
     enq_lane_open(&lane);
-    enq_buffer_open(&b, (size_t)WINDOW * WINDOW_BYTES);
+    enq_buffer_open(&b, WINDOW * (size_t)window_bytes());
     enq_buffer_open(&answer, 8);
     if (enq.rank == 0)
         send_windows(&lane, &b, &answer);
@@ -419,7 +432,7 @@ static void exchange_windows(const struct enq_lane *lane, struct enq_buffer *in,
         ENQ_OK(MPIX_Waitall_enqueue(2 * WINDOW, requests, MPI_STATUSES_IGNORE));
     }
     enq_sync(lane);
-    enq_expect(in, (size_t)WINDOW * WINDOW_BYTES, 4 - (unsigned)enq.rank);
+    enq_expect(in, WINDOW * (size_t)window_bytes(), 4 - (unsigned)enq.rank);
 }
 
 static void window_both_ways(void)
@@ -428,8 +441,8 @@ static void window_both_ways(void)
     struct enq_lane lane;
 
     enq_lane_open(&lane);
-    enq_buffer_open(&in, (size_t)WINDOW * WINDOW_BYTES);
-    enq_buffer_open(&out, (size_t)WINDOW * WINDOW_BYTES);
+    enq_buffer_open(&in, WINDOW * (size_t)window_bytes());
+    enq_buffer_open(&out, WINDOW * (size_t)window_bytes());
     if (enq.rank < 2)
         exchange_windows(&lane, &in, &out);
     enq_buffer_close(&out);
@@ -439,13 +452,9 @@ static void window_both_ways(void)
 
 /* Larger than all memory there is where it is staged, or not: the send is over
  * in either case. */
-enum { LARGE_BYTES = 8 << 20 };
-
-static bool is_too_large(void)
+static int large_bytes(void)
 {
-    const char *pool = getenv("MPIX_GDS_STAGE_POOL");
-
-    return pool && enq_split() && strtoul(pool, NULL, 10) < LARGE_BYTES / 2;
+    return is_short_of_memory() ? 8 << 20 : 1 << 20;
 }
 
 static void receive_large(const struct enq_lane *lane, struct enq_buffer *b)
@@ -455,11 +464,11 @@ static void receive_large(const struct enq_lane *lane, struct enq_buffer *b)
     MPI_Comm_set_errhandler(lane->comm, MPI_ERRORS_RETURN);
     enq_recv(lane, b, 0, 1, MPI_STATUS_IGNORE);
     rc = MPIX_Stream_synchronize(lane->stream, 60);
-    if (is_too_large()) {
+    if (is_short_of_memory()) {
         CHECK(enq_class(rc) == MPI_ERR_NO_MEM);
     } else {
         ENQ_OK(rc);
-        enq_expect(b, LARGE_BYTES, 1);
+        enq_expect(b, (size_t)large_bytes(), 1);
     }
 }
 
@@ -469,11 +478,11 @@ static void receiver_lacks_memory(void)
     struct enq_buffer b;
 
     enq_lane_open(&lane);
-    enq_buffer_open_kind(&b, LARGE_BYTES,
+    enq_buffer_open_kind(&b, (size_t)large_bytes(),
                          enq.rank == 0 ? MGDS_TEST_HOST : MGDS_TEST_DEVICE);
     if (enq.rank == 0) {
         enq_fill(&b, 1);
-        ENQ_OK(MPI_Ssend(b.at, LARGE_BYTES, MPI_BYTE, 1, 1, lane.comm));
+        ENQ_OK(MPI_Ssend(b.at, large_bytes(), MPI_BYTE, 1, 1, lane.comm));
     } else if (enq.rank == 1) {
         receive_large(&lane, &b);
     }
