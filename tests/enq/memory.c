@@ -356,11 +356,16 @@ static int window_bytes(void)
     return is_short_of_memory() ? 200001 : 20001;
 }
 
+static size_t window_total(void)
+{
+    return WINDOW * (size_t)window_bytes();
+}
+
 static void put_window(const struct enq_lane *lane, const struct enq_buffer *b,
                        bool send, MPI_Request requests[])
 {
     for (int i = 0; i < WINDOW; i++) {
-        char *at = (char *)b->at + (size_t)i * (size_t)window_bytes();
+        char *at = b->at + (size_t)i * (size_t)window_bytes();
 
         if (send)
             ENQ_OK(MPIX_Isend_enqueue(at, window_bytes(), MPI_BYTE,
@@ -400,24 +405,7 @@ static void receive_windows(const struct enq_lane *lane, struct enq_buffer *b,
         enq_send(lane, answer, 0, 1);
     }
     enq_sync(lane);
-    enq_expect(b, WINDOW * (size_t)window_bytes(), 1);
-}
-
-static void window_one_way(void)
-{
-    struct enq_buffer b, answer;
-    struct enq_lane lane;
-
-    enq_lane_open(&lane);
-    enq_buffer_open(&b, WINDOW * (size_t)window_bytes());
-    enq_buffer_open(&answer, 8);
-    if (enq.rank == 0)
-        send_windows(&lane, &b, &answer);
-    else if (enq.rank == 1)
-        receive_windows(&lane, &b, &answer);
-    enq_buffer_close(&answer);
-    enq_buffer_close(&b);
-    enq_lane_close(&lane);
+    enq_expect(b, window_total(), 1);
 }
 
 static void exchange_windows(const struct enq_lane *lane, struct enq_buffer *in,
@@ -432,22 +420,40 @@ static void exchange_windows(const struct enq_lane *lane, struct enq_buffer *in,
         ENQ_OK(MPIX_Waitall_enqueue(2 * WINDOW, requests, MPI_STATUSES_IGNORE));
     }
     enq_sync(lane);
-    enq_expect(in, WINDOW * (size_t)window_bytes(), 4 - (unsigned)enq.rank);
+    enq_expect(in, window_total(), 4 - (unsigned)enq.rank);
+}
+
+typedef void windows_part(const struct enq_lane *lane, struct enq_buffer *b,
+                          struct enq_buffer *other);
+
+/* The part of each of two ranks. */
+static void run_windows(windows_part *const parts[2], size_t other_bytes)
+{
+    struct enq_buffer b, other;
+    struct enq_lane lane;
+
+    enq_lane_open(&lane);
+    enq_buffer_open(&b, window_total());
+    enq_buffer_open(&other, other_bytes);
+    if (enq.rank < 2)
+        parts[enq.rank](&lane, &b, &other);
+    enq_buffer_close(&other);
+    enq_buffer_close(&b);
+    enq_lane_close(&lane);
+}
+
+static void window_one_way(void)
+{
+    static windows_part *const parts[] = {send_windows, receive_windows};
+
+    run_windows(parts, 8);
 }
 
 static void window_both_ways(void)
 {
-    struct enq_buffer in, out;
-    struct enq_lane lane;
+    static windows_part *const parts[] = {exchange_windows, exchange_windows};
 
-    enq_lane_open(&lane);
-    enq_buffer_open(&in, WINDOW * (size_t)window_bytes());
-    enq_buffer_open(&out, WINDOW * (size_t)window_bytes());
-    if (enq.rank < 2)
-        exchange_windows(&lane, &in, &out);
-    enq_buffer_close(&out);
-    enq_buffer_close(&in);
-    enq_lane_close(&lane);
+    run_windows(parts, window_total());
 }
 
 /* Larger than all memory there is where it is staged, or not: the send is over

@@ -289,6 +289,8 @@ void mgds_wait_fail(struct mgds_wait *wait);
 /* op.c */
 /* The first byte of the program's, if there is one. */
 char *mgds_op_user(const struct mgds_op *op);
+/* How much of its message a receive has room for. */
+size_t mgds_op_fitting(const struct mgds_op *op);
 /* Where its message is in the ring. */
 uint64_t mgds_op_units(const struct mgds_op *op);
 struct mgds_op *mgds_op_get(struct mgds_op *op);

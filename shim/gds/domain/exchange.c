@@ -226,7 +226,7 @@ static void try_pull(struct mgds_op *op)
     if (op->pulled || op->fetching || ((direct || from->sync) && !op->reached))
         return;
     if (!lacks_room(op))
-        pull(op, from->bytes < op->bytes ? from->bytes : op->bytes);
+        pull(op, mgds_op_fitting(op));
     else if (op->reached)
         mgds_room_add(op);
 }
@@ -285,7 +285,7 @@ void mgds_exchange_take(struct mgds_op *op)
         mgds_count(ring_takes);
     op->held = false;
     op->taken = op->moved = op->arrived = true;
-    op->got = op->message->bytes < op->bytes ? op->message->bytes : op->bytes;
+    op->got = mgds_op_fitting(op);
     mgds_op_finish(op, op->error);
 }
 

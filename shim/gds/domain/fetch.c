@@ -82,13 +82,12 @@ static struct mgds_step take_of(const struct mgds_op *op)
 /* Without memory for it the receive fails; its sender waits in vain. */
 void mgds_fetch_add(struct mgds_op *op)
 {
-    const struct mgds_message *message = op->message;
     struct fetch *fetch;
     struct fetch **last = &fetches;
 
     if (op->fetching || op->credited)
         return;
-    op->got = message->bytes < op->bytes ? message->bytes : op->bytes;
+    op->got = mgds_op_fitting(op);
     fetch = (struct fetch *)mgds_calloc(1, sizeof(*fetch));
     if (!fetch) {
         mgds_exchange_fetched(op, -ENOMEM);

@@ -1,7 +1,8 @@
 /*
  * Fetches: messages that their receivers copy (pull.h), by a kernel on a stream
  * of ours, since none of the program's takes them: into the program's buffer,
- * or into pinned memory that stands for it.
+ * or into pinned memory that stands for it. And messages that have come to
+ * memory that was lent for them (room.h): into the program's buffer.
  *
  *   QUEUED    under the engine's lock, when the message may be copied
  *   BUSY      a thread launches or ends it: a host call of the program's that

@@ -144,8 +144,8 @@ static void let_others_go_on(void)
     } while (mgds_clock_ns() < end);
 }
 
-/* While others have the memory that are under way, or had: what is idle was
- * given up for this one, and goes at a safe point. */
+/* While others have the memory that are under way, or had: what is idle goes at
+ * a safe point. */
 static int wait_for_room(struct mgds_op *op, bool gpu,
                          struct mgds_gstream *stream)
 {

@@ -91,6 +91,11 @@ uint64_t mgds_op_units(const struct mgds_op *op)
                               op->message->units);
 }
 
+size_t mgds_op_fitting(const struct mgds_op *op)
+{
+    return op->message->bytes < op->bytes ? op->message->bytes : op->bytes;
+}
+
 char *mgds_op_user(const struct mgds_op *op)
 {
     return op->bytes > 0 ? (char *)op->user.addr + op->user.layout->true_lb

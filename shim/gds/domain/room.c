@@ -86,9 +86,8 @@ static bool keep(struct mgds_op *op)
     bool needs;
 
     mgds_engine_enter();
-    needs = !(op->done && op->direct);
-    op->kept = needs;
-    needs = needs && mgds_bounce_needs_room(op->bounce);
+    op->kept = !op->done || !op->direct;
+    needs = op->kept && mgds_bounce_needs_room(op->bounce);
     mgds_engine_leave();
     return needs;
 }
@@ -149,14 +148,13 @@ static void end(struct room *room, const struct loan *loan, int rc)
 static int prepare(struct loan *loan, const struct mgds_op *op)
 {
     struct mgds_words *words = mgds_gstream_words(op->stream);
-    size_t most = op->message->bytes;
-    size_t bytes = most < op->bytes ? most : op->bytes;
     int rc = mgds_words_take(&loan->unit, words);
 
     if (rc < 0)
         return rc;
     loan->unit[MGDS_ROOM_SERIAL] = 1;
-    rc = mgds_bounce_take_room(&loan->piece, op->bounce, bytes, MGDS_POOL_LENT);
+    rc = mgds_bounce_take_room(&loan->piece, op->bounce, mgds_op_fitting(op),
+                               MGDS_POOL_LENT);
     if (rc < 0) {
         mgds_words_give(words, loan->unit);
         loan->unit = NULL;
@@ -184,7 +182,7 @@ static bool serve(struct room *room)
 
 void mgds_rooms_run(bool host)
 {
-    struct room *room = NULL;
+    struct room *room;
 
     while (any()) {
         mgds_engine_enter();

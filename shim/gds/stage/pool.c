@@ -271,7 +271,6 @@ static bool reserve(struct mgds_pool *pool, size_t bytes,
 
     if (use == MGDS_POOL_LENT)
         most += pool->budget / 4;
-
     mgds_lock_acquire(&pool->lock);
     fits = bytes <= most && pool->pinned <= most - bytes;
     if (fits)
