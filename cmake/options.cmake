@@ -6,5 +6,7 @@ endif()
 set(MGDS_SANITIZE "" CACHE STRING
   "sanitizers to build with: empty, address (with undefined) or thread")
 set_property(CACHE MGDS_SANITIZE PROPERTY STRINGS "" address thread)
+set(MGDS_KERNEL_IMAGES "" CACHE PATH
+  "another build of this tree, whose device code is taken")
 option(MGDS_WERROR "warnings are errors" OFF)
 option(MGDS_FAULT "compile the fault hook in (tests of failure paths)" OFF)

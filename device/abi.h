@@ -31,22 +31,52 @@ MGDS_STATIC_ASSERT(sizeof(struct mgds_copy_args) == 56, "seven words");
 
 /* What all kernels that wait on a stream look at now and then: one line of host
  * memory, whose address is their `abort`. They give up when its first word is
- * not 0. While `order` is not 0 it is the number of an order, larger than those
+ * MGDS_ABORT_ALL. If it is any other but 0 it is the address of the first
+ * struct mgds_quit, and who waits for what one of those names gives up that
+ * alone. While `order` is not 0 it is the number of an order, larger than those
  * of all before it: what to do is at `record`, a struct mgds_order, whose words
  * stay as they are while `order` is that number. A thread that finds it, while
  * no other of the stream is at an order (`busy`: of its struct mgds_cell),
  * copies the message if nobody has begun to (see mgds_claim), and stores the
  * number in `served` when the data is visible to the whole system. So nobody
  * has to know whether an order is looked at: one whose message was copied does
- * nothing, however late somebody comes to it. */
+ * nothing, however late somebody comes to it.
+ *
+ * A kernel that has waited for a millisecond, in vain so far, says so: the
+ * number of its wait (`stand` of its arguments, unless that is 0) and with it a
+ * `beat` that is another one each time, about once a millisecond as long as it
+ * waits. What stays there without a new beat is of a wait that is over.
+ * Nothing is visible with the two. A store to host memory makes the end of a
+ * kernel a microsecond longer: so none is made sooner. Where a memory operation
+ * waits another one ahead of it writes the number alone. */
 struct mgds_desk {
     uint64_t abort;
     uint64_t order;
     uint64_t record;
     uint64_t busy;
     uint64_t served;
+    uint64_t pad;
+    uint64_t stands; /* the number of a wait: one unit with its beat */
+    uint64_t beat;
 };
-MGDS_STATIC_ASSERT(sizeof(struct mgds_desk) == 40, "five words");
+MGDS_STATIC_ASSERT(sizeof(struct mgds_desk) == 64, "a line");
+MGDS_STATIC_ASSERT(offsetof(struct mgds_desk, stands) == 48, "a unit");
+
+#define MGDS_ABORT_ALL 1u
+
+/* A quit, in host memory, names one thing that no kernel waits for any more: a
+ * word at `at`, in the GPU's memory, that would become `serial` (of a unit, or
+ * of its message: the first one's unit). `next` is the address of the next one,
+ * or 0. None is ever taken off the list: one with serial 0 names nothing, and
+ * `serial` is stored last. Who gives up what it names stores its serial in
+ * `gone`, before the launch tells that it is through. */
+struct mgds_quit {
+    uint64_t at;
+    uint64_t serial;
+    uint64_t next;
+    uint64_t gone;
+};
+MGDS_STATIC_ASSERT(sizeof(struct mgds_quit) == 32, "four words");
 
 /* A message in the sender's memory that may be read: `unit` has its serial. The
  * last words are of mgds_pull_args. */
@@ -71,8 +101,9 @@ struct mgds_flag_args {
     uint64_t write;
     uint64_t write_value;
     uint64_t abort;
+    uint64_t stand; /* with abort: what the desk is told; 0: nothing */
 };
-MGDS_STATIC_ASSERT(sizeof(struct mgds_flag_args) == 40, "five words");
+MGDS_STATIC_ASSERT(sizeof(struct mgds_flag_args) == 48, "six words");
 
 enum { MGDS_TAKE_FOUND = 7 };
 
@@ -160,8 +191,9 @@ struct mgds_take_args {
     uint64_t turn;
     uint64_t flag;
     uint64_t value;
+    uint64_t stand; /* as in mgds_flag_args */
 };
-MGDS_STATIC_ASSERT(sizeof(struct mgds_take_args) == 104, "thirteen words");
+MGDS_STATIC_ASSERT(sizeof(struct mgds_take_args) == 112, "fourteen words");
 
 /* Who copies a message that several launches could: words of the GPU's own
  * memory, never set to 0. Their values are generations: not 0, and each is
@@ -199,7 +231,7 @@ struct mgds_pull_args {
     uint64_t joins; /* not 0: ahead in the stream is such a launch, with whose
                        memory this one has nothing to do: they may overlap */
 };
-MGDS_STATIC_ASSERT(sizeof(struct mgds_pull_args) == 144, "eighteen words");
+MGDS_STATIC_ASSERT(sizeof(struct mgds_pull_args) == 152, "nineteen words");
 
 /* mgds_post_kernel: one thread. *ready = serial, the word of a unit: what the
  * stream did before is there for who acquires it. Then *flag = value, if flag
@@ -223,6 +255,7 @@ struct mgds_await_head {
     uint64_t flag;
     uint64_t value;
     uint64_t count;
+    uint64_t stand; /* as in mgds_flag_args */
 };
 
 struct mgds_await_item {
@@ -236,13 +269,13 @@ struct mgds_few_awaits_args {
     struct mgds_await_head head;
     struct mgds_await_item item[MGDS_AWAIT_FEW];
 };
-MGDS_STATIC_ASSERT(sizeof(struct mgds_few_awaits_args) == 256, "32 words");
+MGDS_STATIC_ASSERT(sizeof(struct mgds_few_awaits_args) == 264, "33 words");
 
 struct mgds_await_args {
     struct mgds_await_head head;
     struct mgds_await_item item[MGDS_AWAIT_MOST];
 };
-MGDS_STATIC_ASSERT(sizeof(struct mgds_await_args) == 4032, "504 words");
+MGDS_STATIC_ASSERT(sizeof(struct mgds_await_args) == 4040, "505 words");
 
 /* mgds_tell_kernel: one thread. *to = *from, a word of the GPU's own memory,
  * then *done = number. */
@@ -264,6 +297,7 @@ struct mgds_takes_head {
     uint64_t cell;
     uint64_t flag;
     uint64_t value;
+    uint64_t stand; /* as in mgds_flag_args */
     uint32_t count;
     uint32_t pad;
 };
@@ -283,13 +317,13 @@ struct mgds_few_takes_args {
     struct mgds_takes_head head;
     struct mgds_takes_item item[MGDS_TAKES_FEW];
 };
-MGDS_STATIC_ASSERT(sizeof(struct mgds_few_takes_args) == 520, "65 words");
+MGDS_STATIC_ASSERT(sizeof(struct mgds_few_takes_args) == 528, "66 words");
 
 struct mgds_takes_args {
     struct mgds_takes_head head;
     struct mgds_takes_item item[MGDS_TAKES_MOST];
 };
-MGDS_STATIC_ASSERT(sizeof(struct mgds_takes_args) == 4040, "505 words");
+MGDS_STATIC_ASSERT(sizeof(struct mgds_takes_args) == 4048, "506 words");
 
 /* mgds_copies_kernel: a number of blocks that `count` divides, each item has
  * as many of them. Copies each as mgds_copy_kernel does, without a flag. */

@@ -70,7 +70,9 @@ typedef int MPIX_Stream;
  * Errors of the functions of this part: MPI_ERR_OTHER for what is no stream,
  * for an info without a value or with one that is no handle, for a process
  * whose MPI_Init this library has not seen; MPI_ERR_ARG for NULL;
- * MPI_ERR_NO_MEM. They go to the error handler of MPI_COMM_SELF.
+ * MPI_ERR_NO_MEM. They go to the error handler of MPI_COMM_SELF; in a program
+ * that has sessions only, and in all that is said of MPI_COMM_SELF below, to
+ * that of the session which it has had open for longest.
  */
 
 /*
@@ -83,8 +85,11 @@ typedef int MPIX_Stream;
  * stream  the new object; the caller frees it
  *
  * The native stream stays the program's. It must live until work enqueued here
- * is done; after that this library does not use it. Loads what the GPU needs
- * (kernels, pinned memory), so it is the slow call of this API. Local.
+ * is done; after that this library does not use it. A handle of a stream that
+ * was destroyed is no value, and what comes of it is undefined, as it is in
+ * CUDA: the driver's answer to it may be a segmentation fault. Loads what the
+ * GPU needs (kernels, pinned memory), so it is the slow call of this API.
+ * Local.
  */
 int MPIX_Stream_create(MPI_Info info, MPIX_Stream *stream);
 
@@ -190,7 +195,8 @@ int MPIX_Stream_irecv_c(void *buf, MPI_Count count, MPI_Datatype datatype,
  * _REQUEST, _ARG; MPI_ERR_OTHER for a communicator without a GPU stream here;
  * MPI_ERR_UNSUPPORTED_OPERATION while the stream is being captured;
  * MPI_ERR_NO_MEM if a message that is staged in host memory finds none, after
- * 10 s in the call, where operations before it may give some back
+ * 10 s in the call in which no other was lent any, where operations before it
+ * may give some back
  * (MPIX_GDS_STAGE_POOL; docs/when-it-does-not-help.md). Errors of operations,
  * as MPI_ERR_TRUNCATE, go to comm's error handler at the next call on comm or
  * on the stream, once each, to the MPI_ERROR of a status in an array, and to
@@ -200,6 +206,12 @@ int MPIX_Stream_irecv_c(void *buf, MPI_Count count, MPI_Datatype datatype,
  * comm, or by MPI_Finalize. With MPI_ERRORS_RETURN, therefore, synchronise to
  * learn whether all went well. When comm has been freed, the error handler is
  * that of MPI_COMM_SELF, and only MPI_Finalize returns it.
+ *
+ * When a process ends, or cannot be reached any more, what is under way with it
+ * ends with MPI_ERR_OTHER, and so do later calls; a receive from any source
+ * does when all other members have ended. Streams go on with all else. A stream
+ * whose context the driver has ended does not: all that is under way on it, and
+ * every later call, fails with MPI_ERR_OTHER, and one line says so.
  */
 int MPIX_Send_enqueue(const void *buf, int count, MPI_Datatype datatype,
                       int dest, int tag, MPI_Comm comm);
@@ -399,6 +411,34 @@ int PMPIX_Stream_get_error(MPIX_Stream stream, int *errcode,
  */
 int MPIX_Stream_synchronize(MPIX_Stream stream, double timeout_s);
 int PMPIX_Stream_synchronize(MPIX_Stream stream, double timeout_s);
+
+/*
+ * Writes what stands, one line for each operation that is waited for: who waits
+ * and for how long, the operation, its peer, tag, bytes and communicator, and
+ * what is missing. docs/running.md explains the lines, which are the watchdog's
+ * (MPIX_GDS_WATCHDOG) and MPIX_GDS_DUMP_SIGNAL's, too.
+ *
+ * stream  whose waits; MPIX_STREAM_NULL: those of all streams, and calls of
+ *         this program that wait in this library in other threads. Of a stream
+ *         that has work of ours ahead and stands at none of its waits one line
+ *         says so. Nothing stands at a CPU stream
+ * fd      where the lines go, a descriptor that can be written to; it stays the
+ *         caller's
+ *
+ * If nothing stands one line says that. Legal in any thread at any time between
+ * initialisation and finalisation of MPI, whatever the thread level, also while
+ * other threads are in calls of MPI, and while streams stand; not in a signal
+ * handler (MPIX_GDS_DUMP_SIGNAL is for that). It waits for no other thread: if
+ * one has kept the lists of operations for a fifth of a second a line says
+ * "busy", and nothing more is written. Calls no CUDA and puts nothing on the
+ * stream. A wait is seen some milliseconds after the stream has come to it.
+ *
+ * Errors: MPI_ERR_OTHER for what is no stream; MPI_ERR_ARG for what is no open
+ * descriptor; MPI_ERR_IO if not all could be written; to the error handler of
+ * MPI_COMM_SELF.
+ */
+int MPIX_Stream_dump(MPIX_Stream stream, int fd);
+int PMPIX_Stream_dump(MPIX_Stream stream, int fd);
 
 #ifdef __cplusplus
 }

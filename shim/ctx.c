@@ -20,6 +20,7 @@ static void ctx_make(void)
     if (mgds_config_launcher_rank() <= 0)
         mgds_config_table_warn(&mgds_config_table);
     mgds_fault_configure(config->fault);
+    mgds_fault_count_from(config->count_from);
 }
 
 const struct mgds_ctx *mgds_ctx(void)

@@ -51,6 +51,13 @@ MGDS_FN void mgds_block_sync(const struct mgds_self *self)
     __syncthreads();
 }
 
+/* The same, and 1 if any thread of the block gave a word that is not 0. */
+MGDS_FN uint32_t mgds_block_any(const struct mgds_self *self, uint64_t word)
+{
+    (void)self;
+    return (uint32_t)__syncthreads_or(word != 0);
+}
+
 /* Between two polls of a kernel that waits. */
 MGDS_FN void mgds_self_pause(const struct mgds_self *self)
 {
@@ -87,6 +94,13 @@ MGDS_FN void mgds_self_pause(const struct mgds_self *self)
 MGDS_FN void mgds_block_sync(const struct mgds_self *self)
 {
     self->calls->sync(self->host);
+}
+
+/* Of words that are 0 (mgds_none_of): threads have nothing in common here. */
+MGDS_FN uint32_t mgds_block_any(const struct mgds_self *self, uint64_t word)
+{
+    mgds_block_sync(self);
+    return word != 0;
 }
 
 MGDS_FN void mgds_self_pause(const struct mgds_self *self)

@@ -54,7 +54,14 @@ MGDS_FN void mgds_fence_sys(void)
     asm volatile("fence.acq_rel.sys;" ::: "memory");
 }
 
-/* As above, and a store before it also comes before a load behind it. */
+/* As above, for threads of this GPU. What they release in turn covers it. */
+MGDS_FN void mgds_fence_gpu(void)
+{
+    asm volatile("fence.acq_rel.gpu;" ::: "memory");
+}
+
+/* As mgds_fence_sys, and a store before it also comes before a load behind it.
+ */
 MGDS_FN void mgds_fence_sc(void)
 {
     asm volatile("fence.sc.sys;" ::: "memory");
@@ -127,9 +134,49 @@ MGDS_FN void mgds_store_relaxed64(uint64_t *p, uint64_t v)
                  : "memory");
 }
 
-/* What this thread has read comes before the store, nothing else does: loads
- * that a store depends on have their values when it is made. */
-MGDS_FN void mgds_store_having_read64(uint64_t *p, uint64_t v)
+/* Behind reads of units alone, each of which has found its serial. Nothing puts
+ * the store behind them, and nothing has to: a unit is written again only by
+ * who has seen the store, so a read that came after it would have found another
+ * serial, and not have led to the store. */
+MGDS_FN void mgds_store_having_units64(uint64_t *p, uint64_t v)
+{
+    mgds_store_relaxed64(p, v);
+}
+
+/* Behind reads of bytes, of which `none` is made: it is 0, which no compiler
+ * knows (mgds_none_of). So the value that is stored depends on the values that
+ * were read, and no read can have what somebody stores because of this store:
+ * PTX lets no value come out of thin air. A release would order more, the
+ * stores of what was read among it, and waits for those: 1.4 microseconds
+ * (measured, docs/decisions.md). MGDS_READS_RELEASED has it all the same. */
+#ifndef MGDS_READS_RELEASED
+#define MGDS_READS_RELEASED 0
+#endif
+MGDS_FN void mgds_store_having_read64(uint64_t *p, uint64_t v, uint64_t none)
+{
+    if (MGDS_READS_RELEASED)
+        mgds_store_release64(p, v);
+    else
+        mgds_store_relaxed64(p, v + none);
+}
+
+/* 0, made of what was read. address: of memory, where the highest bit is 0. */
+MGDS_FN uint64_t mgds_none_of(uint64_t read, uint64_t address)
+{
+    return read & (address >> 63);
+}
+
+/* The bytes that this thread has read, or knows that others of this GPU have,
+ * come before the store, for a thread of this GPU that acquires it. */
+MGDS_FN void mgds_store_having_read_gpu64(uint64_t *p, uint64_t v)
+{
+    asm volatile("st.release.gpu.global.u64 [%0], %1;" ::"l"(p), "l"(v)
+                 : "memory");
+}
+
+/* Behind a fence of this thread, with which it releases all that was before
+ * that. */
+MGDS_FN void mgds_store_fenced64(uint64_t *p, uint64_t v)
 {
     mgds_store_relaxed64(p, v);
 }
@@ -170,11 +217,11 @@ MGDS_FN uint64_t mgds_max_gpu64(uint64_t *p, uint64_t v)
     return before;
 }
 
-/* As mgds_store_release64, for threads of this GPU: what they cannot see need
+/* As mgds_store_fenced64, for threads of this GPU: what they cannot see need
  * not have come where it goes. A word that is larger already stays. */
-MGDS_FN void mgds_raise_release_gpu64(uint64_t *p, uint64_t v)
+MGDS_FN void mgds_raise_fenced_gpu64(uint64_t *p, uint64_t v)
 {
-    asm volatile("red.release.gpu.global.max.u64 [%0], %1;" ::"l"(p), "l"(v)
+    asm volatile("red.relaxed.gpu.global.max.u64 [%0], %1;" ::"l"(p), "l"(v)
                  : "memory");
 }
 
@@ -325,6 +372,11 @@ MGDS_FN void mgds_fence_sys(void)
 #endif
 }
 
+MGDS_FN void mgds_fence_gpu(void)
+{
+    mgds_fence_sys();
+}
+
 MGDS_FN void mgds_fence_sc(void)
 {
 #ifdef MGDS_TSAN
@@ -379,7 +431,30 @@ MGDS_FN void mgds_store_relaxed64(uint64_t *p, uint64_t v)
     __atomic_store_n((uint64_t *)mgds_mem_word(p), v, __ATOMIC_RELAXED);
 }
 
-MGDS_FN void mgds_store_having_read64(uint64_t *p, uint64_t v)
+/* A unit has two halves here, and the one that is read last no serial. */
+MGDS_FN void mgds_store_having_units64(uint64_t *p, uint64_t v)
+{
+    mgds_store_release64(p, v);
+}
+
+MGDS_FN void mgds_store_having_read64(uint64_t *p, uint64_t v, uint64_t none)
+{
+    mgds_store_release64(p, v + none);
+}
+
+MGDS_FN uint64_t mgds_none_of(uint64_t read, uint64_t address)
+{
+    (void)read;
+    (void)address;
+    return 0;
+}
+
+MGDS_FN void mgds_store_having_read_gpu64(uint64_t *p, uint64_t v)
+{
+    mgds_store_release64(p, v);
+}
+
+MGDS_FN void mgds_store_fenced64(uint64_t *p, uint64_t v)
 {
     mgds_store_release64(p, v);
 }
@@ -413,7 +488,7 @@ MGDS_FN uint64_t mgds_max_gpu64(uint64_t *p, uint64_t v)
     return mgds_mem_raise(p, v, __ATOMIC_RELAXED);
 }
 
-MGDS_FN void mgds_raise_release_gpu64(uint64_t *p, uint64_t v)
+MGDS_FN void mgds_raise_fenced_gpu64(uint64_t *p, uint64_t v)
 {
     mgds_mem_raise(p, v, __ATOMIC_RELEASE);
 }

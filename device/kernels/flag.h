@@ -6,8 +6,20 @@
 #include "device/impl/kernel.h"
 #include "device/kernels/help.h"
 
-/* False if it was told to give up. The desk lies in host memory, a slow
- * read: only every 64th poll looks at it. */
+/* Polls from one look at the desk to the next, which lies in host memory, a
+ * slow read; and from one word on where it stands to the next: a millisecond.
+ */
+enum {
+    MGDS_FLAG_LOOK = MGDS_ON_GPU ? 64 : 4,
+    MGDS_FLAG_SAY = MGDS_ON_GPU ? 1024 : 4
+};
+
+MGDS_FN uint64_t mgds_flag_stand(const struct mgds_flag_args *a, uint32_t polls)
+{
+    return polls && polls % MGDS_FLAG_SAY == 0 ? a->stand : 0;
+}
+
+/* False if it was told to give up. */
 MGDS_FN int mgds_flag_await(const struct mgds_self *self,
                             const struct mgds_flag_args *a)
 {
@@ -15,8 +27,11 @@ MGDS_FN int mgds_flag_await(const struct mgds_self *self,
     uint32_t polls = 0;
 
     while ((int64_t)(mgds_load_acquire64(word) - a->wait_value) < 0) {
-        if (a->abort && polls++ % 64 == 0 && !mgds_help_look(self, a->abort))
+        if (a->abort && polls % MGDS_FLAG_LOOK == 0 &&
+            !mgds_help_look(self, a->abort, mgds_flag_stand(a, polls), polls, 0,
+                            0))
             return 0;
+        polls++;
         mgds_self_pause(self);
     }
     return 1;

@@ -112,7 +112,8 @@ MGDS_FN void mgds_help_serve(const struct mgds_self *self,
         (uint64_t *)(uintptr_t)mgds_load_relaxed64(&order->done),
         mgds_load_relaxed64(&order->serial));
     /* it is in the buffer, for this GPU */
-    mgds_raise_release_gpu64(&claim->over, mgds_load_relaxed64(&order->gen));
+    mgds_fence_gpu();
+    mgds_raise_fenced_gpu64(&claim->over, mgds_load_relaxed64(&order->gen));
     /* and for the CPU */
     mgds_store_release64(&desk->served, number);
 }
@@ -129,8 +130,44 @@ MGDS_FAR void mgds_help_order(struct mgds_self self, struct mgds_desk *desk,
     mgds_add_gpu32(busy, (uint32_t)-1);
 }
 
-/* False if the kernel is to give up. One thread of a warp reads. */
-MGDS_FN int mgds_help_look(const struct mgds_self *self, uint64_t at)
+/* Whether what is waited for, a word and its value, is to be given up; of one
+ * that has no value, only if all is. Not while a kernel may have a part of it:
+ * each of its threads is told for itself. */
+MGDS_FAR int mgds_help_quits(const struct mgds_desk *desk, uint64_t word,
+                             uint64_t serial)
+{
+    uint64_t at = mgds_load_acquire64(&desk->abort);
+
+    while (at > MGDS_ABORT_ALL) {
+        struct mgds_quit *quit = (struct mgds_quit *)(uintptr_t)at;
+        struct mgds_unit v = mgds_load_unit((const struct mgds_unit *)at);
+
+        if (serial && v.data == word && v.word == serial) {
+            mgds_store_relaxed64(&quit->gone, serial);
+            /* with what tells that the launch is through, by whichever thread
+             */
+            mgds_fence_sys();
+            return 1;
+        }
+        at = mgds_load_acquire64(&quit->next);
+    }
+    return at == MGDS_ABORT_ALL;
+}
+
+/* The desk tells the CPU where the stream stands. */
+MGDS_FN void mgds_help_say(struct mgds_desk *desk, uint64_t stand,
+                           uint32_t beat)
+{
+    struct mgds_unit v = {stand, beat};
+
+    mgds_store_unit((struct mgds_unit *)(void *)&desk->stands, v);
+}
+
+/* False if the kernel is to give up what it waits for. One thread of a warp
+ * reads, and says where it stands if that is not 0. */
+MGDS_FN int mgds_help_look(const struct mgds_self *self, uint64_t at,
+                           uint64_t stand, uint32_t beat, uint64_t word,
+                           uint64_t serial)
 {
     struct mgds_desk *desk = (struct mgds_desk *)(uintptr_t)at;
     struct mgds_unit v;
@@ -139,8 +176,10 @@ MGDS_FN int mgds_help_look(const struct mgds_self *self, uint64_t at)
     /* abort and order, in one read */
     v = mgds_load_once_unit((const struct mgds_unit *)(const void *)desk,
                             &mine);
-    if (v.data)
+    if (v.data && mgds_help_quits(desk, word, serial))
         return 0;
+    if (stand && mine)
+        mgds_help_say(desk, stand, beat);
     if (v.word && mine)
         mgds_help_order(*self, desk, v.word);
     return 1;

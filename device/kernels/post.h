@@ -35,7 +35,8 @@ MGDS_FN int mgds_await_one(const struct mgds_self *self,
     uint32_t polls = 0;
 
     while (mgds_load_relaxed64(word) != item->value)
-        if (!mgds_take_stands(self, head->abort, polls++))
+        if (!mgds_take_stands_for(self, head->abort, head->stand, polls++,
+                                  item->word, item->value))
             return 0;
     /* the reads of who stored it come before what this stream writes next */
     mgds_load_acquire64(word);
@@ -50,8 +51,8 @@ MGDS_FN void mgds_await_run(const struct mgds_self *self,
 
     if (head->post.ready && self->thread == 0)
         mgds_post_run(&head->post);
-    while (i < head->count && mgds_await_one(self, head, &item[i]))
-        i += self->threads;
+    for (; i < head->count; i += self->threads)
+        (void)mgds_await_one(self, head, &item[i]);
     mgds_grid_ready();
     mgds_block_sync(self);
     if (head->flag && self->thread == 0)

@@ -65,7 +65,7 @@ MGDS_FN void mgds_pull_find(const struct mgds_self *self,
     while (found->at.serial == 0) {
         if (polls == 0)
             mgds_take_call(self, &a->take);
-        if (mgds_take_stands(self, a->take.abort, polls++))
+        if (mgds_take_stands(self, a->take.abort, a->take.stand, polls++))
             *found = mgds_pull_glance(a);
         else
             found->at.serial = MGDS_TAKE_NONE;
@@ -90,7 +90,8 @@ MGDS_FN int mgds_pull_await(const struct mgds_self *self,
     uint32_t polls = 0;
 
     while (mgds_load_relaxed64(&unit->word) != at->serial)
-        if (!mgds_take_stands(self, a->take.abort, polls++))
+        if (!mgds_take_stands_for(self, a->take.abort, a->take.stand, polls++,
+                                  at->from, at->serial))
             return 0;
     mgds_load_acquire64(&unit->word);
     return 1;
@@ -104,7 +105,7 @@ MGDS_FN void mgds_pull_follow(const struct mgds_self *self,
     uint32_t polls = 0;
 
     while (mgds_load_relaxed64(over) < a->gen)
-        if (!mgds_take_stands(self, a->take.abort, polls++))
+        if (!mgds_take_stands(self, a->take.abort, a->take.stand, polls++))
             return;
     /* all of the data, for what comes behind in this stream */
     mgds_load_acquire64(over);
@@ -209,9 +210,10 @@ MGDS_FN struct mgds_pull_found mgds_pull_look(const struct mgds_self *self,
 #endif
 }
 
-MGDS_FN void mgds_pull_bytes(const struct mgds_self *self,
-                             const struct mgds_pull_args *a,
-                             const struct mgds_pull_found *found)
+/* The 0 that is made of what this thread has read. */
+MGDS_FN uint64_t mgds_pull_bytes(const struct mgds_self *self,
+                                 const struct mgds_pull_args *a,
+                                 const struct mgds_pull_found *found)
 {
     struct mgds_copy_args copy = {0, 0, 0, 0, 0, 0, 0};
 
@@ -221,23 +223,25 @@ MGDS_FN void mgds_pull_bytes(const struct mgds_self *self,
     copy.src = found->source;
     copy.bytes =
         found->at.length < a->take.bytes ? found->at.length : a->take.bytes;
-    mgds_wide_copy(self, &copy);
+    return mgds_none_of(mgds_wide_copy(self, &copy), copy.dst);
 }
 
-/* What was read is all that the sender is told: its loads have their values.
- * The data is told of behind that, by `over` to this GPU, by the flag to all.
- * The cell, which comes behind `over` in the program, may be seen before it,
- * and then the claim may have another message when it comes: that stays. */
+/* The sender is told when all was read, of which `none` is made; this GPU
+ * behind that, when the data is there, and `done`, whose word the sender may
+ * use again once it hears of `passed`. The cell, which comes behind `over` in
+ * the program, may be seen before it, and then the claim may have another
+ * message when it comes: that stays. */
 MGDS_FN void mgds_pull_tell(const struct mgds_pull_args *a,
-                            const struct mgds_pull_found *found)
+                            const struct mgds_pull_found *found, uint64_t none)
 {
     struct mgds_claim *claim = mgds_pull_claim(a);
 
     if (found->done)
         mgds_store_having_read64((uint64_t *)(uintptr_t)found->done,
-                                 found->at.serial);
+                                 found->at.serial, none);
+    mgds_fence_gpu();
     if (claim)
-        mgds_raise_release_gpu64(&claim->over, a->gen);
+        mgds_raise_fenced_gpu64(&claim->over, a->gen);
 }
 
 /* Threads that are given up differ in what they found where nothing is shared:
@@ -247,19 +251,23 @@ MGDS_FN void mgds_pull_kernel_body(const struct mgds_self *self,
 {
     struct mgds_pull_found found = mgds_pull_look(self, a);
     struct mgds_cell *cell = (struct mgds_cell *)(uintptr_t)a->take.cell;
+    enum mgds_take_read read = mgds_take_read_of(&found.at);
+    uint64_t none = 0;
 
     if (mgds_pull_is_mine(&found))
-        mgds_pull_bytes(self, a, &found);
+        none = mgds_pull_bytes(self, a, &found);
     else
         mgds_take_what(self, &a->take, &found.at);
     mgds_grid_ready();
     if (a->joins)
         mgds_grid_wait();
-    if (!mgds_ring_is_last(self, cell))
+    if (!mgds_ring_is_last_of(self, cell, &none))
         return;
-    if (mgds_pull_is_mine(&found))
-        mgds_pull_tell(a, &found);
-    mgds_take_tell(&a->take, found.at.form != MGDS_TAKE_QUIET);
+    if (mgds_pull_is_mine(&found)) {
+        mgds_pull_tell(a, &found, none);
+        read = MGDS_READ_FENCED;
+    }
+    mgds_take_tell(&a->take, read, found.at.form != MGDS_TAKE_QUIET);
 }
 
 MGDS_KERNEL_WIDE(mgds_pull_kernel, struct mgds_pull_args)

@@ -16,7 +16,7 @@
 #include "device/kernels/help.h"
 
 /* Polls from one look at the desk to the next: about a millisecond. */
-enum { MGDS_TAKE_LOOK = MGDS_ON_GPU ? 1024 : 32 };
+enum { MGDS_TAKE_LOOK = MGDS_ON_GPU ? 1024 : 4 };
 
 MGDS_FN uint64_t mgds_ring_units(uint64_t bytes)
 {
@@ -47,6 +47,18 @@ MGDS_FN void mgds_ring_store(uint64_t to, uint64_t word, uint64_t bytes)
         mgds_store8((uint8_t *)(uintptr_t)(to + i), (uint8_t)(word >> 8 * i));
 }
 
+/* Of a block: whether it is the last one. */
+MGDS_FN int mgds_ring_ticket(const struct mgds_self *self,
+                             struct mgds_cell *cell, uint32_t step)
+{
+    if (self->blocks == 1)
+        return 1;
+    if (mgds_add_gpu32(&cell->ticket, step) != self->blocks - 1)
+        return 0;
+    mgds_store_relaxed32(&cell->ticket, 0);
+    return 1;
+}
+
 /* True in one thread of the grid, when all threads have come here; all that
  * they did comes before what it does: a block's own by the barrier, the others'
  * by their tickets. A fence for the system in each block would take its time in
@@ -55,14 +67,19 @@ MGDS_FN int mgds_ring_is_last(const struct mgds_self *self,
                               struct mgds_cell *cell)
 {
     mgds_block_sync(self);
-    if (self->thread != 0)
-        return 0;
-    if (self->blocks == 1)
-        return 1;
-    if (mgds_add_gpu32(&cell->ticket, 1) != self->blocks - 1)
-        return 0;
-    mgds_store_relaxed32(&cell->ticket, 0);
-    return 1;
+    return self->thread == 0 && mgds_ring_ticket(self, cell, 1);
+}
+
+/* The same; and what that thread does, or stores *none by, depends on what the
+ * *none of all threads was made of (mgds_store_having_read64): through the
+ * barrier, the tickets, and whether it is the last. */
+MGDS_FN int mgds_ring_is_last_of(const struct mgds_self *self,
+                                 struct mgds_cell *cell, uint64_t *none)
+{
+    uint32_t any = mgds_block_any(self, *none);
+
+    *none = any;
+    return self->thread == 0 && mgds_ring_ticket(self, cell, 1 + any);
 }
 
 MGDS_FN void mgds_push_kernel_body(const struct mgds_self *self,
@@ -88,16 +105,25 @@ MGDS_FN void mgds_push_kernel_body(const struct mgds_self *self,
         mgds_store_release64((uint64_t *)(uintptr_t)a->flag, a->value);
 }
 
-/* False if it was told to give up. A look at the desk crosses the host link,
- * which takes as long as a message, and many of them much longer. */
-MGDS_FN int mgds_take_stands(const struct mgds_self *self, uint64_t abort,
-                             uint32_t polls)
+/* False if it was told to give up the word that would have the serial. A look
+ * at the desk crosses the host link, which takes as long as a message, and many
+ * of them much longer. stand: what the desk is told. */
+MGDS_FN int mgds_take_stands_for(const struct mgds_self *self, uint64_t abort,
+                                 uint64_t stand, uint32_t polls, uint64_t word,
+                                 uint64_t serial)
 {
     if (abort && polls % MGDS_TAKE_LOOK == MGDS_TAKE_LOOK - 1 &&
-        !mgds_help_look(self, abort))
+        !mgds_help_look(self, abort, stand, polls, word, serial))
         return 0;
     mgds_self_pause(self);
     return 1;
+}
+
+/* The same where it is the CPU, or another kernel, that is waited for. */
+MGDS_FN int mgds_take_stands(const struct mgds_self *self, uint64_t abort,
+                             uint64_t stand, uint32_t polls)
+{
+    return mgds_take_stands_for(self, abort, stand, polls, 0, 0);
 }
 
 /* Where the message is. */
@@ -158,7 +184,7 @@ MGDS_FN void mgds_take_find(const struct mgds_self *self,
     while (at->serial == 0) {
         if (polls == 0)
             mgds_take_call(self, a);
-        if (mgds_take_stands(self, a->abort, polls++))
+        if (mgds_take_stands(self, a->abort, a->stand, polls++))
             *at = mgds_take_glance(a);
         else
             at->serial = MGDS_TAKE_NONE;
@@ -294,7 +320,8 @@ MGDS_FN void mgds_take_units(const struct mgds_self *self,
         uint32_t polls = 0;
 
         while (!mgds_take_ahead(at, i, step, v))
-            if (!mgds_take_stands(self, a->abort, polls++))
+            if (!mgds_take_stands_for(self, a->abort, a->stand, polls++,
+                                      at->from, at->serial))
                 return;
         for (unsigned k = 0; k < MGDS_TAKE_AHEAD; k++, i += step)
             if (8 * i < bytes)
@@ -335,28 +362,53 @@ MGDS_FN void mgds_take_what(const struct mgds_self *self,
         mgds_take_bytes(self, a, at);
 }
 
+/* The launch has read one of these, for whoever sees `passed` or done words. */
+enum mgds_take_read {
+    MGDS_READ_UNITS, /* each with its serial, or nothing */
+    MGDS_READ_BYTES,
+    MGDS_READ_FENCED /* bytes, but this thread has made a fence since */
+};
+
+MGDS_FN enum mgds_take_read mgds_take_read_of(const struct mgds_take_source *at)
+{
+    return at->form == MGDS_TAKE_UNITS ? MGDS_READ_UNITS : MGDS_READ_BYTES;
+}
+
+/* Only that all was read: the data is the stream's own affair. */
+MGDS_FN void mgds_take_pass(struct mgds_cell *cell, uint64_t value,
+                            enum mgds_take_read read)
+{
+    if (read == MGDS_READ_UNITS)
+        mgds_store_having_units64(&cell->passed, value);
+    else if (read == MGDS_READ_FENCED)
+        mgds_store_fenced64(&cell->passed, value);
+    else
+        mgds_store_having_read_gpu64(&cell->passed, value);
+}
+
 /* By the last thread of all. */
-MGDS_FN void mgds_take_tell(const struct mgds_take_args *a, int loud)
+MGDS_FN void mgds_take_tell(const struct mgds_take_args *a,
+                            enum mgds_take_read read, int loud)
 {
     struct mgds_cell *cell = (struct mgds_cell *)(uintptr_t)a->cell;
 
     if (!a->value)
         return;
-    /* only that the units were read: the data is the stream's own affair */
     if (cell)
-        mgds_store_having_read64(&cell->passed, a->value);
+        mgds_take_pass(cell, a->value, read);
     if (loud && a->flag)
         mgds_store_release64((uint64_t *)(uintptr_t)a->flag, a->value);
 }
 
 MGDS_FN void mgds_take_end(const struct mgds_self *self,
-                           const struct mgds_take_args *a)
+                           const struct mgds_take_args *a,
+                           enum mgds_take_read read)
 {
     struct mgds_cell *cell = (struct mgds_cell *)(uintptr_t)a->cell;
 
     mgds_grid_ready();
     if (a->value && mgds_ring_is_last(self, cell))
-        mgds_take_tell(a, 1);
+        mgds_take_tell(a, read, 1);
 }
 
 MGDS_FN void mgds_take_kernel_body(const struct mgds_self *self,
@@ -365,7 +417,7 @@ MGDS_FN void mgds_take_kernel_body(const struct mgds_self *self,
     struct mgds_take_source at = mgds_take_look(self, a);
 
     mgds_take_what(self, a, &at);
-    mgds_take_end(self, a);
+    mgds_take_end(self, a, mgds_take_read_of(&at));
 }
 
 MGDS_FN void mgds_tell_kernel_body(const struct mgds_self *self,

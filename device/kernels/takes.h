@@ -21,13 +21,14 @@ MGDS_FN struct mgds_take_args
 mgds_takes_args_of(const struct mgds_takes_head *head,
                    const struct mgds_takes_item *item)
 {
-    struct mgds_take_args one = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0};
+    struct mgds_take_args one = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0};
 
     one.dst = item->dst;
     one.bytes = item->bytes;
     one.serial = item->serial;
     one.length = item->length;
     one.abort = head->abort;
+    one.stand = head->stand;
     if (item->serial)
         one.units = item->units;
     else
@@ -40,6 +41,7 @@ mgds_takes_args_of(const struct mgds_takes_head *head,
 struct mgds_takes_found {
     struct mgds_take_source *at; /* NULL: look */
     int longs;                   /* 1: some may be long */
+    enum mgds_take_read read;
 };
 
 MGDS_FN int mgds_takes_is_long(const struct mgds_take_source *at,
@@ -54,11 +56,11 @@ mgds_takes_look(const struct mgds_self *self,
                 const struct mgds_takes_head *head,
                 const struct mgds_takes_item *item, unsigned lanes)
 {
-    struct mgds_takes_found found = {NULL, 1};
+    struct mgds_takes_found found = {NULL, 1, MGDS_READ_BYTES};
 
 #if MGDS_ON_GPU
     __shared__ struct mgds_take_source at[MGDS_TAKES_MOST];
-    int longs = 0;
+    int longs = 0, bytes = 0;
 
     for (unsigned i = self->thread; i < head->count; i += self->threads) {
         struct mgds_take_args one = mgds_takes_args_of(head, &item[i]);
@@ -71,9 +73,11 @@ mgds_takes_look(const struct mgds_self *self,
 
         mgds_take_find(self, &one, &at[i]);
         longs |= mgds_takes_is_long(&at[i], lanes);
+        bytes |= mgds_take_read_of(&at[i]) == MGDS_READ_BYTES;
     }
     found.at = at;
     found.longs = __syncthreads_or(longs) != 0;
+    found.read = __syncthreads_or(bytes) ? MGDS_READ_BYTES : MGDS_READ_UNITS;
 #else
     (void)self;
     (void)head;
@@ -139,7 +143,7 @@ MGDS_FN void mgds_takes_run(const struct mgds_self *self,
                             const struct mgds_takes_head *head,
                             const struct mgds_takes_item *item)
 {
-    struct mgds_take_args end = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0};
+    struct mgds_take_args end = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0};
     struct mgds_takes_pass pass;
 
     pass.head = head;
@@ -151,7 +155,7 @@ MGDS_FN void mgds_takes_run(const struct mgds_self *self,
     end.cell = head->cell;
     end.flag = head->flag;
     end.value = head->value;
-    mgds_take_end(self, &end);
+    mgds_take_end(self, &end, pass.found.read);
 }
 
 MGDS_FN void mgds_takes_kernel_body(const struct mgds_self *self,

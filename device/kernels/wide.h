@@ -48,20 +48,33 @@ MGDS_FN void mgds_wide_store(uint64_t to, struct mgds_unit v, unsigned part)
     }
 }
 
-/* Bytes [from, to), both ends 16 bytes of the source. */
-MGDS_FN void mgds_wide_units(const struct mgds_self *self,
-                             const struct mgds_copy_args *a, uint64_t from,
-                             uint64_t to, unsigned part)
+/* The word holds what a thread has read, for an access that is to depend on it:
+ * bytes that are not there are 0. */
+MGDS_FN uint64_t mgds_wide_word(const struct mgds_unit v[MGDS_WIDE_AHEAD])
+{
+    uint64_t word = 0;
+
+    for (unsigned k = 0; k < MGDS_WIDE_AHEAD; k++)
+        word |= v[k].data | v[k].word;
+    return word;
+}
+
+/* Bytes [from, to), both ends 16 bytes of the source. Of what was read. */
+MGDS_FN uint64_t mgds_wide_units(const struct mgds_self *self,
+                                 const struct mgds_copy_args *a, uint64_t from,
+                                 uint64_t to, unsigned part)
 {
     uint64_t step = 16 * mgds_ring_stride(self);
     uint64_t i = from + 16 * mgds_ring_first(self);
-    struct mgds_unit v[MGDS_WIDE_AHEAD];
+    struct mgds_unit v[MGDS_WIDE_AHEAD] = {{0, 0}};
+    uint64_t read = 0;
 
     for (; i + (MGDS_WIDE_AHEAD - 1) * step < to; i += MGDS_WIDE_AHEAD * step) {
         for (unsigned k = 0; k < MGDS_WIDE_AHEAD; k++)
             v[k] = mgds_load16(mgds_copy_from(a->src + i + k * step));
         for (unsigned k = 0; k < MGDS_WIDE_AHEAD; k++)
             mgds_wide_store(a->dst + i + k * step, v[k], part);
+        read |= mgds_wide_word(v);
     }
     for (unsigned k = 0; k < MGDS_WIDE_AHEAD; k++)
         if (i + k * step < to)
@@ -69,6 +82,24 @@ MGDS_FN void mgds_wide_units(const struct mgds_self *self,
     for (unsigned k = 0; k < MGDS_WIDE_AHEAD; k++)
         if (i + k * step < to)
             mgds_wide_store(a->dst + i + k * step, v[k], part);
+    return read | mgds_wide_word(v);
+}
+
+/* Bytes [from, to), which are few. Of what was read. */
+MGDS_FN uint64_t mgds_wide_bytes(const struct mgds_self *self,
+                                 const struct mgds_copy_args *a, uint64_t from,
+                                 uint64_t to)
+{
+    uint64_t read = 0;
+
+    for (uint64_t i = from + mgds_ring_first(self); i < to;
+         i += mgds_ring_stride(self)) {
+        uint8_t byte = mgds_load8(mgds_copy_from(a->src + i));
+
+        mgds_store8(mgds_copy_to(a->dst + i), byte);
+        read |= byte;
+    }
+    return read;
 }
 
 /* The most that both are aligned to, when the source is to 16. */
@@ -81,22 +112,23 @@ MGDS_FN unsigned mgds_wide_part(uint64_t apart)
     return apart & 3 ? 1 : 4;
 }
 
-MGDS_FN void mgds_wide_copy(const struct mgds_self *self,
-                            const struct mgds_copy_args *a)
+/* Returns a word that is made of all that this thread has read. */
+MGDS_FN uint64_t mgds_wide_copy(const struct mgds_self *self,
+                                const struct mgds_copy_args *a)
 {
     uint64_t head = (16 - (a->src & 15)) & 15;
     unsigned part = mgds_wide_part(a->dst - a->src);
-    uint64_t tail;
+    uint64_t tail, read;
 
     if (head > a->bytes)
         head = a->bytes;
     tail = head + ((a->bytes - head) & ~(uint64_t)15);
-    mgds_copy_bytes(self, a, 0, head);
+    read = mgds_wide_bytes(self, a, 0, head);
     if (part == 16)
-        mgds_wide_units(self, a, head, tail, 16);
+        read |= mgds_wide_units(self, a, head, tail, 16);
     else
-        mgds_wide_units(self, a, head, tail, part);
-    mgds_copy_bytes(self, a, tail, a->bytes);
+        read |= mgds_wide_units(self, a, head, tail, part);
+    return read | mgds_wide_bytes(self, a, tail, a->bytes);
 }
 
 #endif

@@ -6,6 +6,7 @@
 #include <ctype.h>
 #include <errno.h>
 #include <limits.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -17,6 +18,7 @@
 
 const char *const mgds_summary_names[] = {"none", "rank0", "all", NULL};
 const char *const mgds_staging_names[] = {"auto", "always", "never", NULL};
+const char *const mgds_affinity_names[] = {"auto", "inherit", "all", NULL};
 const char *const mgds_trigger_names[] = {"auto", "kernel", "memop", NULL};
 const char *const mgds_path_names[] = {"self",   "p2p", "ib-gpu",
                                        "ib-cpu", "ucx", NULL};
@@ -49,6 +51,8 @@ struct span {
 union value {
     bool flag;
     uint64_t number;
+    double seconds;
+    int signal;
     unsigned name; /* index */
     unsigned set;
     struct span text;
@@ -93,12 +97,10 @@ static int parse_bool(struct span span, bool *out)
 }
 
 /* strtoull would take signs, and wrap negative numbers around. */
-static int parse_uint(struct span span, uint64_t *out)
+static int parse_digits(struct span span, uint64_t base, uint64_t *out)
 {
-    bool hex = span.length > 2 && strncasecmp(span.at, "0x", 2) == 0;
-    uint64_t base = hex ? 16 : 10;
     uint64_t sum = 0;
-    for (size_t i = hex ? 2 : 0; i < span.length; ++i) {
+    for (size_t i = 0; i < span.length; ++i) {
         static const char digits[] = "0123456789abcdef";
         int letter = tolower((unsigned char)span.at[i]);
         const char *digit = (const char *)memchr(digits, letter, base);
@@ -109,6 +111,64 @@ static int parse_uint(struct span span, uint64_t *out)
             return -ERANGE;
     }
     *out = sum;
+    return 0;
+}
+
+static int parse_uint(struct span span, uint64_t *out)
+{
+    if (span.length > 2 && strncasecmp(span.at, "0x", 2) == 0)
+        return parse_digits((struct span){span.at + 2, span.length - 2}, 16,
+                            out);
+    return parse_digits(span, 10, out);
+}
+
+/* strtod would take signs, exponents, and the locale's comma. */
+static int parse_seconds(struct span span, double *out)
+{
+    const char *point = (const char *)memchr(span.at, '.', span.length);
+    size_t whole = point ? (size_t)(point - span.at) : span.length;
+    uint64_t number;
+    double unit = 1, sum;
+    int rc = parse_digits((struct span){span.at, whole}, 10, &number);
+    if (rc < 0 || whole == 0 || whole + 1 == span.length)
+        return rc < 0 ? rc : -EINVAL;
+    sum = (double)number;
+    for (size_t i = whole + 1; i < span.length; ++i) {
+        if (!isdigit((unsigned char)span.at[i]))
+            return -EINVAL;
+        unit /= 10;
+        sum += unit * (span.at[i] - '0');
+    }
+    *out = sum;
+    return 0;
+}
+
+static const struct {
+    const char *name;
+    int number;
+} signals[] = {{"none", 0},          {"HUP", SIGHUP},   {"INT", SIGINT},
+               {"QUIT", SIGQUIT},    {"USR1", SIGUSR1}, {"USR2", SIGUSR2},
+               {"ALRM", SIGALRM},    {"TERM", SIGTERM}, {"URG", SIGURG},
+               {"WINCH", SIGWINCH},  {"IO", SIGIO},     {"PWR", SIGPWR},
+               {"VTALRM", SIGVTALRM}};
+
+/* Not those that no handler can be set for. */
+static int parse_signal(struct span span, int *out)
+{
+    uint64_t number;
+    bool full = span.length > 3 && strncasecmp(span.at, "SIG", 3) == 0;
+    struct span name =
+        full ? (struct span){span.at + 3, span.length - 3} : span;
+    for (size_t i = 0; i < sizeof(signals) / sizeof(signals[0]); ++i)
+        if (span_is(name, signals[i].name)) {
+            *out = signals[i].number;
+            return 0;
+        }
+    if (parse_uint(span, &number) < 0)
+        return -EINVAL;
+    if (number >= NSIG || number == SIGKILL || number == SIGSTOP)
+        return -ERANGE;
+    *out = (int)number;
     return 0;
 }
 
@@ -143,6 +203,11 @@ static bool in_range(const struct mgds_config_row *row, uint64_t number)
     return row->min <= number && number <= row->max;
 }
 
+static bool in_range_seconds(const struct mgds_config_row *row, double seconds)
+{
+    return (double)row->min <= seconds && seconds <= (double)row->max;
+}
+
 /* 0, or negative errno and *out is not to be used. */
 static int parse(const struct mgds_config_row *row, struct span span,
                  union value *out)
@@ -154,6 +219,11 @@ static int parse(const struct mgds_config_row *row, struct span span,
     case MGDS_CONFIG_UINT:
         rc = parse_uint(span, &out->number);
         return rc == 0 && !in_range(row, out->number) ? -ERANGE : rc;
+    case MGDS_CONFIG_SECONDS:
+        rc = parse_seconds(span, &out->seconds);
+        return rc == 0 && !in_range_seconds(row, out->seconds) ? -ERANGE : rc;
+    case MGDS_CONFIG_SIGNAL:
+        return parse_signal(span, &out->signal);
     case MGDS_CONFIG_STRING:
         out->text = span;
         return in_range(row, span.length) ? 0 : -ERANGE;
@@ -210,6 +280,12 @@ static int store(const struct mgds_config_row *row, const union value *value,
     case MGDS_CONFIG_UINT:
         memcpy(field, &value->number, sizeof(value->number));
         break;
+    case MGDS_CONFIG_SECONDS:
+        memcpy(field, &value->seconds, sizeof(value->seconds));
+        break;
+    case MGDS_CONFIG_SIGNAL:
+        memcpy(field, &value->signal, sizeof(value->signal));
+        break;
     case MGDS_CONFIG_STRING:
         copy = mgds_strndup(value->text.at, value->text.length);
         if (!copy)
@@ -231,6 +307,10 @@ static size_t field_size(const struct mgds_config_row *row)
         return sizeof(bool);
     case MGDS_CONFIG_UINT:
         return sizeof(uint64_t);
+    case MGDS_CONFIG_SECONDS:
+        return sizeof(double);
+    case MGDS_CONFIG_SIGNAL:
+        return sizeof(int);
     case MGDS_CONFIG_STRING:
         return sizeof(char *);
     case MGDS_CONFIG_ONE_OF:
@@ -404,6 +484,13 @@ int mgds_config_launcher_rank(void)
 
 #define CONNECTIONS "CUDA_DEVICE_MAX_CONNECTIONS"
 #define MOST_CONNECTIONS 32
+
+const char *mgds_config_sim_host(void)
+{
+    const char *text = getenv("MPIX_SIM_HOST");
+
+    return text && text[0] ? text : NULL;
+}
 
 int mgds_config_connections(void)
 {

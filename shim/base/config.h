@@ -5,6 +5,10 @@
  * Kinds, C types, and what min and max mean:
  *   bool          bool        yes/no, on/off, true/false, 1/0; not used
  *   uint          uint64_t    decimal or 0x hex; the range
+ *   seconds       double      a decimal number, with a fraction or without;
+ *                             the range
+ *   signal        int         none (0), the name of a signal that programs use
+ *                             among themselves, or the number of any; not used
  *   string        char *      any text; range of its length
  *   one_of(list)  enum        a name of mgds_list_names; not used
  *   set_of(list)  unsigned    names, commas or blanks between them: bit i is
@@ -41,6 +45,8 @@
 enum mgds_config_kind {
     MGDS_CONFIG_BOOL,
     MGDS_CONFIG_UINT,
+    MGDS_CONFIG_SECONDS,
+    MGDS_CONFIG_SIGNAL,
     MGDS_CONFIG_STRING,
     MGDS_CONFIG_ONE_OF,
     MGDS_CONFIG_SET_OF,
@@ -68,12 +74,16 @@ struct mgds_config_table {
 #define MGDS_CONFIG_TYPE_bool bool
 #define MGDS_CONFIG_TYPE__Bool bool
 #define MGDS_CONFIG_TYPE_uint uint64_t
+#define MGDS_CONFIG_TYPE_seconds double
+#define MGDS_CONFIG_TYPE_signal int
 #define MGDS_CONFIG_TYPE_string char *
 #define MGDS_CONFIG_TYPE_one_of(list) enum mgds_##list
 #define MGDS_CONFIG_TYPE_set_of(list) unsigned
 #define MGDS_CONFIG_KIND_bool MGDS_CONFIG_BOOL, NULL
 #define MGDS_CONFIG_KIND__Bool MGDS_CONFIG_BOOL, NULL
 #define MGDS_CONFIG_KIND_uint MGDS_CONFIG_UINT, NULL
+#define MGDS_CONFIG_KIND_seconds MGDS_CONFIG_SECONDS, NULL
+#define MGDS_CONFIG_KIND_signal MGDS_CONFIG_SIGNAL, NULL
 #define MGDS_CONFIG_KIND_string MGDS_CONFIG_STRING, NULL
 #define MGDS_CONFIG_KIND_one_of(list) MGDS_CONFIG_ONE_OF, mgds_##list##_names
 #define MGDS_CONFIG_KIND_set_of(list) MGDS_CONFIG_SET_OF, mgds_##list##_names
@@ -117,6 +127,14 @@ extern const char *const mgds_summary_names[];
 enum mgds_staging { MGDS_STAGE_AUTO, MGDS_STAGE_ALWAYS, MGDS_STAGE_NEVER };
 extern const char *const mgds_staging_names[];
 
+/* Where the progress thread runs. */
+enum mgds_affinity {
+    MGDS_AFFINITY_AUTO,
+    MGDS_AFFINITY_INHERIT,
+    MGDS_AFFINITY_ALL
+};
+extern const char *const mgds_affinity_names[];
+
 /* How a stream waits. */
 enum mgds_trigger {
     MGDS_TRIGGER_AUTO,
@@ -142,7 +160,8 @@ struct mgds_config {
 };
 
 /* The table of MPIX_GDS_* and its struct mgds_config. The order at start:
- * load, mgds_log_init with what was loaded, warn, mgds_fault_configure. */
+ * load, mgds_log_init with what was loaded, warn, mgds_fault_configure,
+ * mgds_fault_count_from. */
 extern const struct mgds_config_table mgds_config_table;
 int mgds_config_load(struct mgds_config *cfg);
 void mgds_config_fini(struct mgds_config *cfg);
@@ -150,6 +169,9 @@ void mgds_config_fini(struct mgds_config *cfg);
 /* Rank of this process as the launcher says before MPI_Init does, else -1:
  * PMI_RANK, PMIX_RANK, OMPI_COMM_WORLD_RANK or SLURM_PROCID. */
 int mgds_config_launcher_rank(void);
+
+/* MPIX_SIM_HOST: what a simulation calls this host; NULL if it is not set. */
+const char *mgds_config_sim_host(void);
 
 /* CUDA_DEVICE_MAX_CONNECTIONS: 1 to 32, or 0 if it is not set to a number. */
 int mgds_config_connections(void);

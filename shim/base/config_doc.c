@@ -26,6 +26,15 @@ void mgds_config_row_accepts(const struct mgds_config_row *row, char *text,
         mgds_text_add(&out, "a whole number from %" PRIu64 " to %" PRIu64,
                       row->min, row->max);
         break;
+    case MGDS_CONFIG_SECONDS:
+        mgds_text_add(
+            &out, "seconds from %" PRIu64 " to %" PRIu64 ", such as 10 or 0.5",
+            row->min, row->max);
+        break;
+    case MGDS_CONFIG_SIGNAL:
+        mgds_text_add(&out, "none, the name of a signal, such as SIGUSR2, or "
+                            "the number of one that can be caught");
+        break;
     case MGDS_CONFIG_STRING:
         mgds_text_add(&out, "a text of ");
         if (row->min > 1) /* no text at all is no value either */
@@ -68,6 +77,13 @@ static void add_value(struct mgds_text *out, const struct mgds_config_row *row,
         break;
     case MGDS_CONFIG_UINT:
         mgds_text_add(out, "%" PRIu64, *(const uint64_t *)field);
+        break;
+    case MGDS_CONFIG_SECONDS:
+        mgds_text_add(out, "%g", *(const double *)field);
+        break;
+    case MGDS_CONFIG_SIGNAL:
+        mgds_text_add(out, *(const int *)field ? "%d" : "none",
+                      *(const int *)field);
         break;
     case MGDS_CONFIG_STRING:
         mgds_text_add(out, "%s", *(char *const *)field);

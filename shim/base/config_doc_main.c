@@ -15,7 +15,10 @@ int main(void)
            "lower case are the same in values. A bad value gets\n"
            "one warning and the default; so does an unknown `MPIX_GDS_` name, "
            "with the nearest good one.\n"
-           "`MPIX_GDS_UCX_*` is handed to UCX. "
+           "`MPIX_GDS_UCX_*` is handed to UCX, which sends to other hosts and "
+           "is not opened before there is one: none of these\n"
+           "is about processes of one host, whose messages go through memory. "
+           "Over tcp it always connects without blocking.\n"
            "`mpix-gds-doctor --env` shows the values in effect.\n\n");
     mgds_config_table_markdown(&mgds_config_table, stdout);
     return fflush(stdout) == 0 ? 0 : 1;

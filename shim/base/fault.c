@@ -17,6 +17,19 @@ static const char *const site_names[] = {
 #undef X
 };
 
+static atomic_uint_fast64_t first;
+
+int mgds_fault_count_from(uint64_t from)
+{
+    atomic_store(&first, from);
+    return 0;
+}
+
+uint64_t mgds_fault_first(void)
+{
+    return atomic_load_explicit(&first, memory_order_relaxed);
+}
+
 /* Passages left until the failing one; 0 is disarmed. */
 static atomic_uint left[MGDS_FAULT_SITE_COUNT];
 
@@ -76,6 +89,15 @@ int mgds_fault_configure(const char *text)
     if (text[0] == '\0')
         return 0;
     mgds_warn("MPIX_GDS_FAULT is ignored: this build has no fault hook "
+              "(configure with -DMGDS_FAULT=ON)");
+    return -ENOTSUP;
+}
+
+int mgds_fault_count_from(uint64_t from)
+{
+    if (from == 0)
+        return 0;
+    mgds_warn("MPIX_GDS_COUNT_FROM is ignored: this build has no fault hook "
               "(configure with -DMGDS_FAULT=ON)");
     return -ENOTSUP;
 }

@@ -1,10 +1,13 @@
 /* Failures on demand: the n-th time a site is passed, it fails as if the
- * system had. Builds with MGDS_FAULT only; in all others a fault point is the
- * constant false and costs nothing. */
+ * system had. And age on demand: numbers that grow as long as a program runs
+ * begin as if it had run for months. Builds with MGDS_FAULT only; in all others
+ * a fault point is the constant false, numbers begin at the constant 0, and
+ * neither costs anything. */
 #ifndef MGDS_BASE_FAULT_H
 #define MGDS_BASE_FAULT_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 /* X(site): what can be made to fail; a later layer adds its own here. */
 #define MGDS_FAULT_SITES(X)                                                    \
@@ -23,7 +26,17 @@ enum mgds_fault_site {
  * -EINVAL, -ENOTSUP. */
 int mgds_fault_configure(const char *text);
 
+/* Obeys the COUNT_FROM setting, before anything counts; 0 asks for nothing. A
+ * build without the hook says so in one line: -ENOTSUP. */
+int mgds_fault_count_from(uint64_t from);
+
 #ifdef MGDS_FAULT
+
+/* What a number that grows for ever is counted from. docs/ordering.md lists
+ * them all. */
+#define MGDS_COUNT_FROM mgds_fault_first()
+
+uint64_t mgds_fault_first(void);
 
 #define MGDS_FAULT_POINT(site) mgds_fault_hit(MGDS_FAULT_##site)
 
@@ -39,6 +52,7 @@ bool mgds_fault_armed(enum mgds_fault_site site);
 
 #else
 
+#define MGDS_COUNT_FROM UINT64_C(0)
 #define MGDS_FAULT_POINT(site) false
 
 #endif

@@ -6,6 +6,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "shim/base/config.h"
+
 static int read_boot_id(char id[64])
 {
     FILE *file = fopen("/proc/sys/kernel/random/boot_id", "re");
@@ -21,7 +23,7 @@ static int read_boot_id(char id[64])
     return rc;
 }
 
-int mgds_host_name(char *host, size_t size)
+static int real_name(char *host, size_t size)
 {
     struct stat ipc;
     char id[64];
@@ -34,6 +36,18 @@ int mgds_host_name(char *host, size_t size)
         return -errno;
     length = snprintf(host, size, "%s+%lu", id, (unsigned long)ipc.st_ino);
     return (size_t)length < size ? 0 : -ENAMETOOLONG;
+}
+
+int mgds_host_name(char *host, size_t size)
+{
+    const char *simulated = mgds_config_sim_host();
+
+    if (!simulated)
+        return real_name(host, size);
+    if (strlen(simulated) >= size)
+        return -ENAMETOOLONG;
+    memcpy(host, simulated, strlen(simulated) + 1);
+    return 0;
 }
 
 /* FNV-1a. */

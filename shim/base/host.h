@@ -5,9 +5,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Boot id and IPC namespace, so that containers count as hosts where they
- * cannot share memory. Returns 0, -ENAMETOOLONG, or what reading /proc failed
- * with. */
+/* MPIX_SIM_HOST if that is set: simulations say what is a host. Else boot id
+ * and IPC namespace, so that containers count as hosts where they cannot share
+ * memory. This is the one place that says it. Returns 0, -ENAMETOOLONG, or what
+ * reading /proc failed with. */
 int mgds_host_name(char *host, size_t size);
 
 /* The same as a number, not 0; 0: it cannot be known. */

@@ -3,13 +3,13 @@
 #include "shim/base/log.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "shim/base/file.h"
 #include "shim/base/path.h"
 
 #define LINE_MAX_BYTES 1024 /* below PIPE_BUF: lines of ranks do not mix */
@@ -31,17 +31,18 @@ static void store(atomic_int *value, int to)
     atomic_store_explicit(value, to, memory_order_relaxed);
 }
 
-static void write_all(const char *line, size_t left)
+static int write_all(int fd, const char *line, size_t left)
 {
     while (left > 0) {
-        ssize_t n = write(load(&log_fd), line, left);
+        ssize_t n = write(fd < 0 ? load(&log_fd) : fd, line, left);
         if (n < 0 && errno == EINTR)
             continue;
         if (n <= 0)
-            return; /* nowhere to complain */
+            return n < 0 ? -errno : -EIO;
         line += n;
         left -= (size_t)n;
     }
+    return 0;
 }
 
 static size_t put_prefix(char *line, size_t size, const char *level)
@@ -63,10 +64,10 @@ static void hide_controls(char *text)
     }
 }
 
-static void write_line(const char *level, const char *fmt, va_list args)
-    __attribute__((format(printf, 2, 0)));
+static int write_line(int fd, const char *level, const char *fmt, va_list args)
+    __attribute__((format(printf, 3, 0)));
 
-static void write_line(const char *level, const char *fmt, va_list args)
+static int write_line(int fd, const char *level, const char *fmt, va_list args)
 {
     int saved = errno;
     char line[LINE_MAX_BYTES];
@@ -81,8 +82,9 @@ static void write_line(const char *level, const char *fmt, va_list args)
         memcpy(line + room - 4, "...", 4);
     size_t length = strlen(line);
     line[length++] = '\n';
-    write_all(line, length);
+    int rc = write_all(fd, line, length);
     errno = saved;
+    return rc;
 }
 
 void mgds_log_write(enum mgds_log_level level, const char *fmt, ...)
@@ -91,7 +93,7 @@ void mgds_log_write(enum mgds_log_level level, const char *fmt, ...)
         "", "error: ", "warn: ", "info: ", "debug: "};
     va_list args;
     va_start(args, fmt);
-    write_line(tags[level], fmt, args);
+    write_line(-1, tags[level], fmt, args); /* nowhere to complain */
     va_end(args);
 }
 
@@ -99,8 +101,22 @@ void mgds_log_say(const char *fmt, ...)
 {
     va_list args;
     va_start(args, fmt);
-    write_line("", fmt, args);
+    write_line(-1, "", fmt, args);
     va_end(args);
+}
+
+int mgds_log_to(int fd, const char *fmt, ...)
+{
+    va_list args;
+    va_start(args, fmt);
+    int rc = write_line(fd, "", fmt, args);
+    va_end(args);
+    return rc;
+}
+
+void mgds_log_safely(const char *text)
+{
+    write_all(-1, text, strlen(text));
 }
 
 static void use_fd(int fd)
@@ -120,9 +136,11 @@ static int open_file(const char *pattern, int rank)
         mgds_warn("log file '%s': %m: using standard error", pattern);
         return STDERR_FILENO;
     }
-    int fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+    int fd = mgds_file_open(path, true);
     if (fd < 0) {
-        mgds_warn("log file '%s': %m: using standard error", path);
+        errno = -fd;
+        mgds_warn("log file '%s': %m%s: using standard error", path,
+                  mgds_file_advice(fd));
         return STDERR_FILENO;
     }
     return fd;

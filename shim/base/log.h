@@ -38,6 +38,14 @@ void mgds_log_set_rank(int rank);
  * callers need not save it. */
 void mgds_log_say(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
+/* The same to a descriptor, or where lines go if that is negative. 0 or
+ * negative errno. */
+int mgds_log_to(int fd, const char *fmt, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/* The text as it is, which ends with a newline: by a signal handler. */
+void mgds_log_safely(const char *text);
+
 /* What the macros below expand to; they test the level first. */
 void mgds_log_write(enum mgds_log_level level, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));

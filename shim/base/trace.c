@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "shim/base/alloc.h"
+#include "shim/base/file.h"
 #include "shim/base/log.h"
 #include "shim/base/path.h"
 #include "shim/base/perthread.h"
@@ -213,10 +214,14 @@ int mgds_trace_dump(FILE *out)
 
 static int dump_to(const char *path)
 {
-    FILE *out = fopen(path, "we");
+    int fd = mgds_file_open(path, false);
+    FILE *out = fd < 0 ? NULL : fdopen(fd, "w");
+    int rc = fd < 0 ? fd : -errno;
+    if (!out && fd >= 0)
+        close(fd);
     if (!out)
-        return -errno;
-    int rc = mgds_trace_dump(out);
+        return rc;
+    rc = mgds_trace_dump(out);
     if (ferror(out) && rc >= 0)
         rc = -EIO;
     if (fclose(out) != 0 && rc >= 0)
@@ -232,7 +237,7 @@ int mgds_trace_write(const char *pattern, int rank)
         rc = dump_to(path);
     if (rc < 0) {
         errno = -rc;
-        mgds_err("trace file '%s': %m", pattern);
+        mgds_err("trace file '%s': %m%s", pattern, mgds_file_advice(rc));
     }
     return rc;
 }

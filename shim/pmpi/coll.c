@@ -291,15 +291,16 @@ static int stage_call(struct op *op, const struct mgds_coll_call *call,
 mgds_word mgds_coll_run(enum mgds_call id, unsigned n, const mgds_word *words)
 {
     const struct mgds_coll_call *call = &mgds_coll_calls[id];
-    mgds_word comm = MPI_COMM_SELF;
+    mgds_word comm = MPI_COMM_NULL; /* Reduce_local */
     struct mgds_coll_facts facts;
     struct op op = {.parts = 0};
     int rc;
 
-    if (call->row->comm != MGDS_COLL_NONE)
+    if (call->row->comm != MGDS_COLL_NONE) {
         comm = words[call->row->comm];
-    if (!is_comm(comm))
-        return forward(n, words);
+        if (!is_comm(comm))
+            return forward(n, words);
+    }
     rc = mgds_coll_ask(&facts, call->row, comm);
     if (rc != MPI_SUCCESS)
         return (mgds_word)rc;

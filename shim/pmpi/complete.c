@@ -11,6 +11,7 @@
 #include "shim/pmpi/greq.h"
 #include "shim/pmpi/next.h"
 #include "shim/pmpi/own.h"
+#include "shim/pmpi/watched.h"
 #include "shim/pmpi/wave.h"
 
 static mgds_word done(struct mgds_wave *wave, int rc)
@@ -21,7 +22,7 @@ static mgds_word done(struct mgds_wave *wave, int rc)
 
 static mgds_word no_memory(int rc)
 {
-    return (mgds_word)mgds_mpi_error(MPI_COMM_SELF, rc);
+    return (mgds_word)mgds_mpi_error(MPI_COMM_NULL, rc);
 }
 
 /* Nothing to do with us, or refused by the MPI below: what a completion call
@@ -48,6 +49,13 @@ static int as_class(int rc)
     return class == MPI_ERR_IN_STATUS ? class : rc;
 }
 
+static void wait_all(struct mgds_wave *wave)
+{
+    mgds_watched_begin("MPI_Wait");
+    mgds_wave_drive_all(wave);
+    mgds_watched_end();
+}
+
 mgds_word mgds_own_Wait(mgds_word request, mgds_word status)
 {
     struct mgds_wave wave;
@@ -58,7 +66,7 @@ mgds_word mgds_own_Wait(mgds_word request, mgds_word status)
     rc = mgds_wave_init(&wave, (MPI_Request *)request, 1, (MPI_Status *)status);
     if (rc <= 0)
         return MGDS_FORWARD(2)(request, status);
-    mgds_wave_drive_all(&wave);
+    wait_all(&wave);
     mgds_greq_watch();
     rc = (int)MGDS_FORWARD(2)(request, (mgds_word)wave.statuses);
     return done(&wave, mgds_wave_settle_one(&wave, 0, rc));
@@ -96,7 +104,7 @@ mgds_word mgds_own_Waitall(mgds_word count, mgds_word requests,
         return no_memory(rc);
     if (rc == 0)
         return MGDS_FORWARD(3)(count, requests, statuses);
-    mgds_wave_drive_all(&wave);
+    wait_all(&wave);
     mgds_greq_watch();
     rc = as_class(
         (int)MGDS_FORWARD(3)(count, requests, (mgds_word)wave.statuses));
@@ -134,6 +142,7 @@ static int wait_any(struct mgds_wave *wave, mgds_word index)
     int flag = 0;
     int rc = MPI_SUCCESS;
 
+    mgds_watched_begin("MPI_Waitany");
     while (rc == MPI_SUCCESS && !flag) {
         mgds_wave_step(wave);
         mgds_greq_watch();
@@ -143,6 +152,7 @@ static int wait_any(struct mgds_wave *wave, mgds_word index)
         if (!flag)
             sched_yield();
     }
+    mgds_watched_end();
     return rc;
 }
 
@@ -210,6 +220,7 @@ static int wait_some(struct mgds_wave *wave, mgds_word outcount,
     int rc = MPI_SUCCESS;
 
     *(int *)outcount = 0;
+    mgds_watched_begin("MPI_Waitsome");
     while (rc == MPI_SUCCESS && *(int *)outcount == 0) {
         mgds_wave_step(wave);
         mgds_greq_watch();
@@ -219,6 +230,7 @@ static int wait_some(struct mgds_wave *wave, mgds_word outcount,
         if (*(int *)outcount == 0)
             sched_yield();
     }
+    mgds_watched_end();
     return rc;
 }
 

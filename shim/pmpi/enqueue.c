@@ -17,6 +17,15 @@
 #include "shim/pmpi/stream_comm.h"
 #include "shim/pmpi/stream_req.h"
 
+static int lacks_stream(MPI_Comm teller)
+{
+    mgds_warn_once(
+        "an MPIX call with _enqueue was given a communicator without "
+        "a GPU stream in this process: make it with "
+        "MPIX_Stream_comm_create and a stream of type cudaStream_t");
+    return mgds_mpi_raise(teller, MPI_ERR_OTHER);
+}
+
 /* A communicator that is none of ours: if it is one at all, it has no stream.
  * As MPICH, which tells both apart by the class. */
 static int no_stream(MPI_Comm comm)
@@ -24,13 +33,7 @@ static int no_stream(MPI_Comm comm)
     int size;
     int rc = (int)MGDS_NEXT(Comm_size, 2)((mgds_word)comm, (mgds_word)&size);
 
-    if (rc != MPI_SUCCESS)
-        return rc;
-    mgds_warn_once(
-        "an MPIX call with _enqueue was given a communicator without "
-        "a GPU stream in this process: make it with "
-        "MPIX_Stream_comm_create and a stream of type cudaStream_t");
-    return mgds_mpi_raise(comm, MPI_ERR_OTHER);
+    return rc == MPI_SUCCESS ? lacks_stream(comm) : rc;
 }
 
 /* What is captured runs later, perhaps often. */
@@ -53,7 +56,7 @@ static int check_gpu(const struct mgds_scomm *scomm)
     struct mgds_gstream *gpu = mgds_scomm_gpu(scomm);
 
     if (!gpu)
-        return no_stream(mgds_scomm_teller(scomm));
+        return lacks_stream(mgds_scomm_teller(scomm));
     return check_capture(gpu, mgds_scomm_teller(scomm));
 }
 
@@ -301,7 +304,7 @@ static int check_stream(struct mgds_scomm *scomm)
     mgds_scomm_raise(scomm);
     return mgds_scomm_gpu(scomm)
                ? check_capture(mgds_scomm_gpu(scomm), mgds_scomm_teller(scomm))
-               : no_stream(mgds_scomm_teller(scomm));
+               : lacks_stream(mgds_scomm_teller(scomm));
 }
 
 static int refuse_request(void)
@@ -309,7 +312,7 @@ static int refuse_request(void)
     mgds_warn_once("MPIX_Wait(all)_enqueue was given a request that no "
                    "call on a stream communicator has made, or that a wait "
                    "has had already");
-    return mgds_mpi_raise(MPI_COMM_SELF, MPI_ERR_REQUEST);
+    return mgds_mpi_raise(MPI_COMM_NULL, MPI_ERR_REQUEST);
 }
 
 /* No handler from here until nothing is claimed. */
@@ -341,7 +344,7 @@ static int wait_for(struct waiting *waiting)
     int rc = make_room(waiting);
 
     if (rc < 0)
-        return mgds_mpi_raise(MPI_COMM_SELF, MPI_ERR_NO_MEM);
+        return mgds_mpi_raise(MPI_COMM_NULL, MPI_ERR_NO_MEM);
     scomm = first_scomm(waiting);
     rc = scomm ? check_stream(scomm) : MPI_SUCCESS;
     if (rc == MPI_SUCCESS)
@@ -357,7 +360,7 @@ int mgds_mpix_Wait_enqueue(MPI_Request *request, MPI_Status *status)
         .count = 1, .requests = request, .statuses = status};
 
     if (!request || !status)
-        return mgds_mpi_raise(MPI_COMM_SELF, MPI_ERR_ARG);
+        return mgds_mpi_raise(MPI_COMM_NULL, MPI_ERR_ARG);
     return wait_for(&waiting);
 }
 
@@ -370,11 +373,11 @@ int mgds_mpix_Waitall_enqueue(int count, MPI_Request requests[],
                               .in_array = true};
 
     if (count < 0)
-        return mgds_mpi_raise(MPI_COMM_SELF, MPI_ERR_COUNT);
+        return mgds_mpi_raise(MPI_COMM_NULL, MPI_ERR_COUNT);
     if (count == 0)
         return MPI_SUCCESS;
     if (!requests || !statuses)
-        return mgds_mpi_raise(MPI_COMM_SELF, MPI_ERR_ARG);
+        return mgds_mpi_raise(MPI_COMM_NULL, MPI_ERR_ARG);
     return wait_for(&waiting);
 }
 

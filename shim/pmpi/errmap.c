@@ -8,6 +8,7 @@
 #include "shim/base/log.h"
 #include "shim/pmpi/frame.h"
 #include "shim/pmpi/next.h"
+#include "shim/pmpi/untied.h"
 
 /* ENOSYS and ENOTBLK stand for what no other layer reports. */
 static const struct {
@@ -79,7 +80,7 @@ static void say_once(int rc)
         mgds_err("%s: %m", errors[row].text);
 }
 
-/* Comm_call_errhandler, or Win_call_errhandler. */
+/* Comm_call_errhandler, or that of a window or session. */
 static void call_handler(enum mgds_call call, mgds_word of, int class)
 {
     struct mgds_inside kept = mgds_frame_step_out();
@@ -90,8 +91,13 @@ static void call_handler(enum mgds_call call, mgds_word of, int class)
 
 int mgds_mpi_raise(MPI_Comm comm, int class)
 {
-    if (class != MPI_SUCCESS)
-        call_handler(MGDS_CALL_Comm_call_errhandler, (mgds_word)comm, class);
+    struct mgds_hearer hearer = {MGDS_CALL_Comm_call_errhandler,
+                                 (mgds_word)comm};
+
+    if (class == MPI_SUCCESS)
+        return MPI_SUCCESS;
+    if (comm != MPI_COMM_NULL || mgds_untied_hearer(&hearer))
+        call_handler(hearer.call, hearer.of, class);
     return class;
 }
 

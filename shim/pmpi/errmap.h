@@ -16,7 +16,8 @@ int mgds_mpi_class(int rc);
 int mgds_mpi_error(MPI_Comm comm, int rc);
 int mgds_mpi_error_win(MPI_Win win, int rc);
 
-/* The same for an MPI error class; says nothing. MPI_SUCCESS raises nothing. */
+/* The same for an MPI error class; says nothing. MPI_SUCCESS raises nothing.
+ * MPI_COMM_NULL here and above: it is tied to no communicator (untied.h). */
 int mgds_mpi_raise(MPI_Comm comm, int class);
 
 #endif

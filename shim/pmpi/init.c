@@ -12,6 +12,7 @@
 #include "shim/base/trace.h"
 #include "shim/ctx.h"
 #include "shim/gds/cuda/presence.h"
+#include "shim/gds/domain/dump.h"
 #include "shim/pmpi/below.h"
 #include "shim/gds/queue/gate.h"
 #include "shim/pmpi/frame.h"
@@ -22,6 +23,7 @@
 #include "shim/pmpi/stream_comm.h"
 #include "shim/pmpi/summary.h"
 #include "shim/pmpi/types.h"
+#include "shim/pmpi/untied.h"
 
 /* How many of {the world, each session} are open in this process. */
 static atomic_int epochs;
@@ -44,6 +46,7 @@ static void begin(void)
     if (world_rank < 0)
         world_rank = mgds_config_launcher_rank();
     mgds_trace_init();
+    mgds_dump_begin();
     mgds_info("version %d.%d.%d, %s (%s), cuda %s the process",
               MPIX_GDS_VERSION_MAJOR, MPIX_GDS_VERSION_MINOR,
               MPIX_GDS_VERSION_PATCH, library->version, library->name,
@@ -64,6 +67,7 @@ static int end(void)
         return MPI_SUCCESS;
     mgds_staged_fini();
     class = mgds_scomms_fini();
+    mgds_dump_end();
     mgds_types_fini();
     mgds_trace_finalize();
     mgds_summary_print(world_rank);
@@ -132,14 +136,24 @@ mgds_word mgds_own_Session_init(mgds_word info, mgds_word errhandler,
 
     mgds_gate_prepare();
     result = MGDS_FORWARD(3)(info, errhandler, session);
-    if ((int)result == MPI_SUCCESS)
-        begin();
+    if ((int)result != MPI_SUCCESS)
+        return result;
+    mgds_untied_open(*(MPI_Session *)session);
+    begin();
     return result;
 }
 
 mgds_word mgds_own_Session_finalize(mgds_word session)
 {
+    MPI_Session *place = (MPI_Session *)session;
+    MPI_Session handle = place ? *place : MPI_SESSION_NULL;
     int owed = end();
+    mgds_word result;
 
-    return ended(owed, MGDS_FORWARD(1)(session));
+    mgds_untied_close(handle);
+    result = MGDS_FORWARD(1)(session);
+    if ((int)result != MPI_SUCCESS && handle != MPI_SESSION_NULL &&
+        *place == handle)
+        mgds_untied_open(handle);
+    return ended(owed, result);
 }

@@ -32,6 +32,7 @@ MGDS_MPIX_BODY(Stop_progress_thread);
 MGDS_MPIX_BODY(Stream_get_native);
 MGDS_MPIX_BODY(Stream_get_error);
 MGDS_MPIX_BODY(Stream_synchronize);
+MGDS_MPIX_BODY(Stream_dump);
 MGDS_MPIX_BODY(Info_set_hex);
 MGDS_MPIX_BODY(Info_get_hex);
 

@@ -101,6 +101,8 @@ MGDS_FUNCTION(Stream_get_error, Stream_get_error,
 MGDS_FUNCTION(Stream_synchronize, Stream_synchronize,
               (MPIX_Stream stream, double timeout), (stream, timeout),
               (stream, timeout))
+MGDS_FUNCTION(Stream_dump, Stream_dump, (MPIX_Stream stream, int fd),
+              (stream, fd), (stream, fd))
 MGDS_FUNCTION(Info_set_hex, Info_set_hex,
               (MPI_Info info, const char *key, const void *value, int size),
               (info, key, value, size), (info, key, value, size))

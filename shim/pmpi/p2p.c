@@ -121,7 +121,7 @@ static mgds_word mrecv(struct mgds_call_words *call)
 
     if (mgds_stream_p2p_mrecv(&result, call, true))
         return result;
-    return receive(call, 4, MPI_COMM_SELF, mgds_p2p_message_peer(call));
+    return receive(call, 4, MPI_COMM_NULL, mgds_p2p_message_peer(call));
 }
 
 MGDS_CALL_BODIES(Mrecv, 5, mrecv)

@@ -192,7 +192,7 @@ static mgds_word imrecv(struct mgds_call_words *call)
 
     if (mgds_stream_p2p_mrecv(&result, call, false))
         return result;
-    return start_receive(call, 4, MPI_COMM_SELF, mgds_p2p_message_peer(call));
+    return start_receive(call, 4, MPI_COMM_NULL, mgds_p2p_message_peer(call));
 }
 
 MGDS_CALL_BODIES(Imrecv, 5, imrecv)

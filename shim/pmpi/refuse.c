@@ -137,7 +137,7 @@ static mgds_word attach(mgds_word addr, MPI_Count size)
     if (rc == 1)
         rc = -ENOTBLK;
     if (rc < 0)
-        return (mgds_word)mgds_mpi_error(MPI_COMM_SELF, rc);
+        return (mgds_word)mgds_mpi_error(MPI_COMM_NULL, rc);
     return MGDS_FORWARD(2)(addr, (mgds_word)size);
 }
 

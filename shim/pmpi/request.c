@@ -32,7 +32,7 @@ static int peek(struct mgds_staged *staged, int *flag, const MPI_Status *status)
 /* MPICH asks no generalized request here how it is, so we do. */
 static mgds_word status_of(struct mgds_wave *wave, mgds_word flag)
 {
-    struct mgds_staged *staged = wave->drops[0].staged;
+    struct mgds_staged *staged = wave->drops[0].seen.staged;
     struct mgds_greq *greq = mgds_greq_of(staged);
     int rc;
 
@@ -72,14 +72,14 @@ mgds_word mgds_own_Request_get_status(mgds_word request, mgds_word flag,
  */
 static struct mgds_staged *take(MPI_Request handle)
 {
-    struct mgds_staged *staged;
+    struct mgds_staged_seen seen = mgds_staged_look(handle);
 
-    switch (mgds_staged_look(&staged, handle)) {
+    switch (seen.kind) {
     case MGDS_STAGED_SEND:
-        return mgds_staged_take_send(handle);
+        return mgds_staged_take_send(handle, seen.serial);
     case MGDS_STAGED_PERSISTENT:
-        mgds_staged_remove(staged);
-        return staged;
+        mgds_staged_remove(seen.staged);
+        return seen.staged;
     default:
         return NULL;
     }
@@ -93,7 +93,7 @@ static int let_go(MPI_Request *handle, struct mgds_greq *greq)
 
     /* another thread, which MPI forbids */
     if (req->taken)
-        return mgds_mpi_raise(MPI_COMM_SELF, MPI_ERR_REQUEST);
+        return mgds_mpi_raise(MPI_COMM_NULL, MPI_ERR_REQUEST);
     mgds_greq_discard(greq);
     *handle = MPI_REQUEST_NULL;
     return MPI_SUCCESS;
@@ -119,6 +119,10 @@ mgds_word mgds_own_Request_free(mgds_word request)
         return MPI_SUCCESS;
     }
     result = MGDS_FORWARD(1)(request);
-    staged->ops->destroy(staged);
+    /* still there below, and the program's: nobody else has the handle */
+    if ((int)result != MPI_SUCCESS && *handle == staged->handle)
+        mgds_staged_add(staged);
+    else
+        staged->ops->destroy(staged);
     return result;
 }

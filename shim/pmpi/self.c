@@ -3,14 +3,13 @@
 
 #include <errno.h>
 #include <stdatomic.h>
-#include <stdbool.h>
 #include <stdio.h>
 
 #include "shim/pmpi/below.h"
 #include "shim/pmpi/next.h"
 
 /* MPI_COMM_SELF is there in the world model only. */
-static bool has_world(void)
+bool mgds_has_world(void)
 {
     int begun = 0, ended = 0;
 
@@ -66,7 +65,7 @@ static int open_in_session(struct mgds_self *self)
 
 int mgds_self_open(struct mgds_self *self)
 {
-    return has_world() ? open_in_world(self) : open_in_session(self);
+    return mgds_has_world() ? open_in_world(self) : open_in_session(self);
 }
 
 void mgds_self_close(struct mgds_self *self)

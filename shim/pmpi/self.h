@@ -6,11 +6,16 @@
 #define MGDS_PMPI_SELF_H
 
 #include <mpi.h>
+#include <stdbool.h>
 
 struct mgds_self {
     MPI_Comm comm;
     MPI_Session session; /* MPI_SESSION_NULL in the world model */
 };
+
+/* Are MPI_COMM_SELF and MPI_COMM_WORLD there: was MPI_Init called, and not yet
+ * MPI_Finalize? Any thread. */
+bool mgds_has_world(void);
 
 /* Made from MPI_COMM_SELF, or, in a program that has sessions only, in a
  * session of our own: 0, or -EIO if the MPI below gives none. For a moment:

@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include <time.h>
 
+#include "shim/base/fault.h"
 #include "shim/base/lock.h"
 #include "shim/base/log.h"
 #include "shim/pmpi/errmap.h"
@@ -18,7 +19,9 @@ unsigned mgds_staged_alive;
 static struct mgds_lock staged_lock = MGDS_LOCK_INIT(MGDS_LOCK_LEAF);
 static struct mgds_staged *buckets[BUCKETS] MGDS_GUARDED_BY(staged_lock);
 static struct mgds_staged *orphans MGDS_GUARDED_BY(staged_lock);
-static unsigned orphan_count; /* atomic; those being polled included */
+static uint64_t last_serial MGDS_GUARDED_BY(staged_lock);
+static unsigned orphan_count; /* atomic */
+_Thread_local unsigned mgds_staged_added;
 
 static void count(int by)
 {
@@ -50,8 +53,10 @@ void mgds_staged_add(struct mgds_staged *staged)
     place = place_of(staged->handle);
     old = *place;
     staged->next = old ? old->next : NULL;
+    staged->serial = MGDS_COUNT_FROM + ++last_serial;
     *place = staged;
     mgds_lock_release(&staged_lock);
+    mgds_staged_added++;
     if (!old)
         count(1);
     destroy(old);
@@ -69,32 +74,41 @@ mgds_word mgds_staged_made(struct mgds_staged *staged,
     return result;
 }
 
-enum mgds_staged_kind mgds_staged_look(struct mgds_staged **out,
-                                       MPI_Request handle)
+struct mgds_staged_seen mgds_staged_look(MPI_Request handle)
 {
-    enum mgds_staged_kind kind = 0;
+    struct mgds_staged_seen seen = {0};
     struct mgds_staged *staged;
 
-    *out = NULL;
     mgds_lock_acquire(&staged_lock);
     staged = *place_of(handle);
-    if (staged)
-        kind = staged->ops->kind;
-    if (kind != MGDS_STAGED_SEND)
-        *out = staged;
+    if (staged) {
+        seen.kind = staged->ops->kind;
+        seen.serial = staged->serial;
+    }
+    if (seen.kind != MGDS_STAGED_SEND)
+        seen.staged = staged;
     mgds_lock_release(&staged_lock);
-    return kind;
+    return seen;
+}
+
+bool mgds_staged_still(MPI_Request handle, uint64_t serial)
+{
+    struct mgds_staged *staged;
+    bool there;
+
+    mgds_lock_acquire(&staged_lock);
+    staged = *place_of(handle);
+    there = staged && staged->serial == serial;
+    mgds_lock_release(&staged_lock);
+    return there;
 }
 
 struct mgds_staged *mgds_staged_find(MPI_Request handle)
 {
-    struct mgds_staged *staged;
-
-    mgds_staged_look(&staged, handle);
-    return staged;
+    return mgds_staged_look(handle).staged;
 }
 
-struct mgds_staged *mgds_staged_take_send(MPI_Request handle)
+struct mgds_staged *mgds_staged_take_send(MPI_Request handle, uint64_t serial)
 {
     struct mgds_staged **place;
     struct mgds_staged *staged;
@@ -102,7 +116,8 @@ struct mgds_staged *mgds_staged_take_send(MPI_Request handle)
     mgds_lock_acquire(&staged_lock);
     place = place_of(handle);
     staged = *place;
-    if (staged && staged->ops->kind == MGDS_STAGED_SEND)
+    if (staged && staged->serial == serial &&
+        staged->ops->kind == MGDS_STAGED_SEND)
         *place = staged->next;
     else
         staged = NULL;
@@ -126,6 +141,7 @@ void mgds_staged_remove(struct mgds_staged *staged)
 void mgds_staged_orphan(struct mgds_staged *staged)
 {
     mgds_lock_acquire(&staged_lock);
+    staged->tested = NULL;
     staged->next = orphans;
     orphans = staged;
     mgds_lock_release(&staged_lock);
@@ -133,15 +149,55 @@ void mgds_staged_orphan(struct mgds_staged *staged)
     count(1);
 }
 
-static struct mgds_staged *take_orphans(void)
+/* Tells threads apart: the address of something each has its own of. */
+static const void *self(void)
 {
-    struct mgds_staged *taken;
+    return &mgds_staged_added;
+}
+
+/* The first from here on that nobody tests. Under the lock. */
+static struct mgds_staged *claim(struct mgds_staged *orphan)
+    MGDS_REQUIRES(staged_lock)
+{
+    while (orphan && orphan->tested)
+        orphan = orphan->next;
+    if (orphan)
+        orphan->tested = self();
+    return orphan;
+}
+
+static void unlist(struct mgds_staged *orphan) MGDS_REQUIRES(staged_lock)
+{
+    struct mgds_staged **at = &orphans;
+
+    while (*at != orphan)
+        at = &(*at)->next;
+    *at = orphan->next;
+}
+
+static struct mgds_staged *first_orphan(void)
+{
+    struct mgds_staged *orphan;
 
     mgds_lock_acquire(&staged_lock);
-    taken = orphans;
-    orphans = NULL;
+    orphan = claim(orphans);
     mgds_lock_release(&staged_lock);
-    return taken;
+    return orphan;
+}
+
+/* Gives one back, or takes it off the list if it is done; and the next. */
+static struct mgds_staged *next_orphan(struct mgds_staged *orphan, bool done)
+{
+    struct mgds_staged *next;
+
+    mgds_lock_acquire(&staged_lock);
+    next = claim(orphan->next);
+    if (done)
+        unlist(orphan);
+    else
+        orphan->tested = NULL;
+    mgds_lock_release(&staged_lock);
+    return next;
 }
 
 /* A persistent request was kept from the MPI below until now. */
@@ -175,31 +231,65 @@ static bool orphan_is_done(struct mgds_staged *staged)
     return !staged->ops->poll || staged->ops->poll(staged) != 0;
 }
 
+/* It is off the list. */
+static void end_orphan(struct mgds_staged *orphan)
+{
+    __atomic_fetch_sub(&orphan_count, 1, __ATOMIC_RELAXED);
+    count(-1);
+    free_below(orphan);
+    destroy(orphan);
+}
+
 void mgds_staged_orphans_poll(void)
 {
-    struct mgds_staged *staged;
+    struct mgds_staged *orphan;
 
     if (__atomic_load_n(&orphan_count, __ATOMIC_RELAXED) == 0)
         return;
-    staged = take_orphans();
-    while (staged) {
-        struct mgds_staged *next = staged->next;
+    orphan = first_orphan();
+    while (orphan) {
+        bool done = orphan_is_done(orphan);
+        struct mgds_staged *next = next_orphan(orphan, done);
 
-        __atomic_fetch_sub(&orphan_count, 1, __ATOMIC_RELAXED);
-        count(-1);
-        if (orphan_is_done(staged)) {
-            free_below(staged);
-            destroy(staged);
-        } else {
-            mgds_staged_orphan(staged);
-        }
-        staged = next;
+        if (done)
+            end_orphan(orphan);
+        orphan = next;
     }
 }
 
-static bool has_orphans(void)
+/* A request of the MPI below holds its communicator, so no other has the handle
+ * while the orphan is there. Those of stream communicators (without a handle)
+ * are the engine's to wait for. */
+static bool is_of(const struct mgds_staged *orphan, const MPI_Comm *comm)
 {
-    return __atomic_load_n(&orphan_count, __ATOMIC_RELAXED) != 0;
+    if (!comm)
+        return true;
+    return orphan->handle != MPI_REQUEST_NULL &&
+           (orphan->comm == *comm || orphan->comm == MPI_COMM_NULL);
+}
+
+/* Any of them, if comm is NULL. What this thread left behind, or is in the
+ * midst of, is none that it could wait for. */
+static bool has_orphans(const MPI_Comm *comm)
+{
+    struct mgds_staged *orphan;
+
+    if (__atomic_load_n(&orphan_count, __ATOMIC_RELAXED) == 0)
+        return false;
+    mgds_lock_acquire(&staged_lock);
+    orphan = orphans;
+    while (orphan && (orphan->tested == self() || !is_of(orphan, comm)))
+        orphan = orphan->next;
+    mgds_lock_release(&staged_lock);
+    return orphan;
+}
+
+void mgds_staged_orphans_wait(MPI_Comm comm)
+{
+    while (has_orphans(&comm)) {
+        mgds_staged_orphans_poll();
+        sched_yield();
+    }
 }
 
 static time_t now(void)
@@ -216,11 +306,11 @@ static void drain(void)
 {
     time_t end = now() + DRAIN_SECONDS;
 
-    while (has_orphans() && now() < end) {
+    while (has_orphans(NULL) && now() < end) {
         mgds_staged_orphans_poll();
         sched_yield();
     }
-    if (has_orphans())
+    if (has_orphans(NULL))
         mgds_warn("requests with GPU memory were freed and are still not "
                   "complete at MPI_Finalize: their messages have no partner");
 }

@@ -14,11 +14,27 @@
  *                        +------------------------------------------------+
  *
  * An ACTIVE request that the program frees becomes an *orphan*: off the table,
- * tested by later calls until it is done.
+ * tested by later calls until it is done. One is tested by one thread at a
+ * time, and stays in the list meanwhile, for who waits for all of a
+ * communicator. An error handler that jumps out of the test leaves it behind:
+ * it is over, and nobody waits for it.
  *
- * A handle that is added again was completed by a call that we did not see, or
- * is one MPICH gives to all sends that are complete at once; in both cases the
- * older entry is done, and goes.
+ * The MPI below gives a handle to another thread as soon as it has completed or
+ * freed the request, which is before its call returns to us. So:
+ *
+ *   GREQ        is off the table before the handle goes: MPI's free function
+ *               takes it off
+ *   PERSISTENT  is off the table before Request_free is forwarded, and comes
+ *               back if that fails; completion keeps the handle
+ *   SEND        stays while a completion call is forwarded, which may not
+ *               complete it, and carries a serial: what is done to it after
+ *               the call is done to the entry that was there before the call,
+ *               or not at all
+ *
+ * A handle that is added again was therefore completed by another thread that
+ * has not come back from the call yet, or by a call that we did not see, or is
+ * one MPICH gives to all sends that are complete at once; in all three cases
+ * the older entry is done, and goes.
  *
  * Concurrency. The table is under staged_lock (LEAF), never held across MPI or
  * CUDA. What an entry holds belongs to the thread in the call that was given
@@ -29,6 +45,7 @@
 
 #include <mpi.h>
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "shim/pmpi/words.h"
 
@@ -63,7 +80,17 @@ struct mgds_staged {
     MPI_Request handle;
     MPI_Comm comm;
     enum mgds_staged_state state;
+    uint64_t serial;          /* given by add, to one entry only */
     struct mgds_staged *next; /* in the table, or among orphans */
+    const void *tested;       /* an orphan: by which thread; NULL by none */
+};
+
+/* What the table has of a handle. */
+struct mgds_staged_seen {
+    enum mgds_staged_kind kind; /* 0: not ours */
+    struct mgds_staged *staged; /* PERSISTENT, GREQ; NULL for a SEND, which
+                                   another thread's add may end at any time */
+    uint64_t serial;
 };
 
 /* How many entries and orphans there are: atomic. */
@@ -84,19 +111,22 @@ mgds_word mgds_staged_made(struct mgds_staged *staged,
 /* From here on the table owns it. handle, comm, ops and state are set. */
 void mgds_staged_add(struct mgds_staged *staged);
 
-/*
- * The kind of a request, 0 if it is not ours; and its entry in *out, NULL for
- * a SEND: since MPICH may give one handle to several sends, another thread may
- * complete "it" at any time.
- */
-enum mgds_staged_kind mgds_staged_look(struct mgds_staged **out,
-                                       MPI_Request handle);
+/* How many entries this thread has added. */
+extern _Thread_local unsigned mgds_staged_added
+    __attribute__((visibility("hidden")));
+
+/* Before a call is forwarded: what is behind the handle. */
+struct mgds_staged_seen mgds_staged_look(MPI_Request handle);
+
+/* After it: is that entry still there? */
+bool mgds_staged_still(MPI_Request handle, uint64_t serial);
 
 /* The entry of a PERSISTENT or GREQ, else NULL. */
 struct mgds_staged *mgds_staged_find(MPI_Request handle);
 
-/* Takes a SEND off the table: the caller owns it. NULL if there is none. */
-struct mgds_staged *mgds_staged_take_send(MPI_Request handle);
+/* Takes a SEND off the table: the caller owns it. NULL if that entry, which
+ * look has seen, is gone. */
+struct mgds_staged *mgds_staged_take_send(MPI_Request handle, uint64_t serial);
 
 /* Takes a PERSISTENT or GREQ off the table: the caller owns it. */
 void mgds_staged_remove(struct mgds_staged *staged);
@@ -106,6 +136,10 @@ void mgds_staged_orphan(struct mgds_staged *staged);
 
 /* Tests the orphans once. Any thread; not inside a callback of MPI. */
 void mgds_staged_orphans_poll(void);
+
+/* Waits for the orphans of a communicator, and for those that do not say whose
+ * they are (receives of matched probes). Where they poll. */
+void mgds_staged_orphans_wait(MPI_Comm comm);
 
 /* Before the MPI below is finalized: gives orphans a while to be done, then
  * lets go of all that is left. */

@@ -9,6 +9,7 @@
 #include "shim/base/log.h"
 #include "shim/gds/cuda/presence.h"
 #include "shim/gds/domain/domain.h"
+#include "shim/gds/domain/dump.h"
 #include "shim/gds/queue/gstream.h"
 #include "shim/pmpi/below.h"
 #include "shim/pmpi/errmap.h"
@@ -142,7 +143,7 @@ free_stream:
 /* Every error of a stream is MPICH's MPI_ERR_OTHER. */
 static int fail(int rc)
 {
-    return mgds_mpi_raise(MPI_COMM_SELF,
+    return mgds_mpi_raise(MPI_COMM_NULL,
                           rc == -ENOMEM ? MPI_ERR_NO_MEM : MPI_ERR_OTHER);
 }
 
@@ -150,7 +151,7 @@ static int no_stream(void)
 {
     mgds_warn_once("a handle that is no MPIX_Stream, or of one that was freed, "
                    "was given to an MPIX call");
-    return mgds_mpi_raise(MPI_COMM_SELF, MPI_ERR_OTHER);
+    return mgds_mpi_raise(MPI_COMM_NULL, MPI_ERR_OTHER);
 }
 
 int mgds_mpix_Stream_create(MPI_Info info, MPIX_Stream *handle)
@@ -159,7 +160,8 @@ int mgds_mpix_Stream_create(MPI_Info info, MPIX_Stream *handle)
     int rc;
 
     if (!handle)
-        return mgds_mpi_raise(MPI_COMM_SELF, MPI_ERR_ARG);
+        return mgds_mpi_raise(MPI_COMM_NULL, MPI_ERR_ARG);
+    mgds_domains_let_go();
     mgds_domains_safe_point();
     rc = create(&stream, info);
     if (rc == -EBADF)
@@ -175,7 +177,7 @@ int mgds_mpix_Stream_free(MPIX_Stream *handle)
     struct mgds_stream *stream;
 
     if (!handle)
-        return mgds_mpi_raise(MPI_COMM_SELF, MPI_ERR_ARG);
+        return mgds_mpi_raise(MPI_COMM_NULL, MPI_ERR_ARG);
     stream = mgds_stream_find(*handle);
     if (!stream)
         return no_stream();
@@ -185,6 +187,7 @@ int mgds_mpix_Stream_free(MPIX_Stream *handle)
     }
     mgds_stream_put(stream); /* the program's */
     mgds_stream_put(stream); /* find's */
+    mgds_domains_let_go();
     mgds_domains_safe_point();
     *handle = MPIX_STREAM_NULL;
     return MPI_SUCCESS;
@@ -200,7 +203,7 @@ int mgds_mpix_Stream_get_native(MPIX_Stream handle, int *type, void *native,
         return no_stream();
     if (!type || size < 0 ||
         (stream->gpu && size && (!native || size != sizeof(stream->native)))) {
-        rc = mgds_mpi_raise(MPI_COMM_SELF, MPI_ERR_ARG);
+        rc = mgds_mpi_raise(MPI_COMM_NULL, MPI_ERR_ARG);
         goto put_stream;
     }
     *type = stream->gpu ? MPIX_GDS_STREAM_CUDA : MPIX_GDS_STREAM_CPU;
@@ -251,7 +254,7 @@ int mgds_mpix_Stream_get_error(MPIX_Stream handle, int *code,
         return no_stream();
     if (!code) {
         mgds_stream_put(stream);
-        return mgds_mpi_raise(MPI_COMM_SELF, MPI_ERR_ARG);
+        return mgds_mpi_raise(MPI_COMM_NULL, MPI_ERR_ARG);
     }
     if (stream->gpu)
         rc = mgds_gstream_take_error(stream->gpu, &name);
@@ -264,7 +267,8 @@ int mgds_mpix_Stream_get_error(MPIX_Stream handle, int *code,
 
 static int synchronize(const struct mgds_stream *stream, double timeout)
 {
-    const struct mgds_drain_rule rule = {.timeout = timeout,
+    const struct mgds_drain_rule rule = {.call = "MPIX_Stream_synchronize",
+                                         .timeout = timeout,
                                          .idle = mgds_below_progress};
     unsigned left = 0;
     int rc = 0;
@@ -288,9 +292,29 @@ int mgds_mpix_Stream_synchronize(MPIX_Stream handle, double timeout)
     if (timeout >= 0)
         rc = synchronize(stream, timeout);
     else
-        rc = mgds_mpi_raise(MPI_COMM_SELF, MPI_ERR_ARG);
+        rc = mgds_mpi_raise(MPI_COMM_NULL, MPI_ERR_ARG);
     mgds_stream_put(stream);
     return rc;
+}
+
+int mgds_mpix_Stream_dump(MPIX_Stream handle, int fd)
+{
+    struct mgds_stream *stream = mgds_stream_find(handle);
+    int rc = 0;
+
+    if (!stream && handle != MPIX_STREAM_NULL)
+        return no_stream();
+    if (fd < 0)
+        rc = -EBADF;
+    else if (!stream || stream->gpu)
+        rc = mgds_dump(stream ? stream->gpu : NULL, fd);
+    else
+        rc = mgds_log_to(fd, "nothing stands");
+    mgds_stream_put(stream);
+    if (rc == 0)
+        return MPI_SUCCESS;
+    return mgds_mpi_raise(MPI_COMM_NULL,
+                          rc == -EBADF ? MPI_ERR_ARG : MPI_ERR_IO);
 }
 
 int mgds_mpix_Info_set_hex(MPI_Info info, const char *key, const void *value,
@@ -299,7 +323,7 @@ int mgds_mpix_Info_set_hex(MPI_Info info, const char *key, const void *value,
     char text[MGDS_HEX_TEXT];
 
     if (!value || size < 0 || mgds_hex_encode(text, value, (size_t)size) < 0)
-        return mgds_mpi_raise(MPI_COMM_SELF, MPI_ERR_ARG);
+        return mgds_mpi_raise(MPI_COMM_NULL, MPI_ERR_ARG);
     return mgds_below()->Info_set(info, key, text);
 }
 
@@ -312,7 +336,7 @@ int mgds_mpix_Info_get_hex(MPI_Info info, const char *key, void *value,
     int rc;
 
     if (!value || size < 0 || !flag)
-        return mgds_mpi_raise(MPI_COMM_SELF, MPI_ERR_ARG);
+        return mgds_mpi_raise(MPI_COMM_NULL, MPI_ERR_ARG);
     rc = mgds_below()->Info_get(info, key, (int)sizeof(text) - 1, text, &found);
     if (rc != MPI_SUCCESS || !found) {
         *flag = 0;
@@ -320,12 +344,12 @@ int mgds_mpix_Info_get_hex(MPI_Info info, const char *key, void *value,
     }
     bytes = mgds_malloc((size_t)size + 1);
     if (!bytes)
-        return mgds_mpi_raise(MPI_COMM_SELF, MPI_ERR_NO_MEM);
+        return mgds_mpi_raise(MPI_COMM_NULL, MPI_ERR_NO_MEM);
     rc = mgds_hex_decode(bytes, (size_t)size, text);
     *flag = rc == 0;
     if (rc == 0)
         memcpy(value, bytes, (size_t)size);
     free(bytes);
     return rc == 0 ? MPI_SUCCESS
-                   : mgds_mpi_raise(MPI_COMM_SELF, MPI_ERR_INFO_VALUE);
+                   : mgds_mpi_raise(MPI_COMM_NULL, MPI_ERR_INFO_VALUE);
 }

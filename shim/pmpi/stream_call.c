@@ -13,7 +13,9 @@
 #include "shim/pmpi/buffer.h"
 #include "shim/pmpi/errmap.h"
 #include "shim/pmpi/next.h"
+#include "shim/pmpi/self.h"
 #include "shim/pmpi/types.h"
+#include "shim/pmpi/watched.h"
 
 /* MPICH's numbers for nobody, anybody and any tag are the engine's. */
 enum { NOBODY = MPI_PROC_NULL, ANYBODY = MPI_ANY_SOURCE, ANY = MPI_ANY_TAG };
@@ -60,17 +62,22 @@ static int check_address(const struct mgds_stream_call *call)
 
 /* Predefined types are always fit for use. Whether another one is, and was
  * committed, only the MPI below knows: it is asked by a send to nobody, which
- * reads nothing, and tells the error handler itself. */
+ * reads nothing, and tells the error handler itself. Messages outlive their
+ * communicator: then nobody can ask in a program that has sessions only. */
 static int check_type(const struct mgds_stream_call *call)
 {
+    MPI_Comm comm = mgds_scomm_teller(call->scomm);
     uint32_t handle = (uint32_t)call->type;
     char untouched;
 
-    if (handle >> 30 == 1 && (handle >> 26 & 0xf) == 3)
+    if (comm == MPI_COMM_NULL && mgds_has_world())
+        comm = MPI_COMM_SELF;
+    if ((handle >> 30 == 1 && (handle >> 26 & 0xf) == 3) ||
+        comm == MPI_COMM_NULL)
         return MPI_SUCCESS;
-    return (int)MGDS_NEXT(Send, 6)(
-        (mgds_word)&untouched, 1, (mgds_word)call->type,
-        (mgds_word)MPI_PROC_NULL, 0, (mgds_word)mgds_scomm_teller(call->scomm));
+    return (int)MGDS_NEXT(Send,
+                          6)((mgds_word)&untouched, 1, (mgds_word)call->type,
+                             (mgds_word)MPI_PROC_NULL, 0, (mgds_word)comm);
 }
 
 /* NULL is an address only for datatypes of absolute ones. */
@@ -188,11 +195,14 @@ int mgds_stream_call_wait(const struct mgds_stream_call *call,
     struct mgds_op_status end;
     int rc;
 
+    mgds_watched_begin(call->receives ? "MPIX_Stream_recv"
+                                      : "MPIX_Stream_send");
     for (unsigned n = 0; (rc = mgds_op_test(op)) == 0; n++) {
         progress(call->scomm);
         if (n > SPINS)
             sched_yield();
     }
+    mgds_watched_end();
     if (rc == 1) {
         mgds_op_status(op, &end);
         rc = end.error;

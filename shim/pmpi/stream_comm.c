@@ -13,6 +13,8 @@
 #include "shim/pmpi/errmap.h"
 #include "shim/pmpi/frame.h"
 #include "shim/pmpi/next.h"
+#include "shim/pmpi/own.h"
+#include "shim/pmpi/staged.h"
 #include "shim/pmpi/stream_roll.h"
 
 /* FINALIZE_SECONDS: without MPIX_GDS_TIMEOUT. */
@@ -136,7 +138,7 @@ static void raise_strays(void)
     int rc;
 
     while ((rc = mgds_domains_take_error()) < 0)
-        owe(&owed, mgds_mpi_error(MPI_COMM_SELF, rc));
+        owe(&owed, mgds_mpi_error(MPI_COMM_NULL, rc));
 }
 
 void mgds_scomm_raise(struct mgds_scomm *scomm)
@@ -285,9 +287,63 @@ free_gpu:
     return rc;
 }
 
+/* Lines of ours name the communicator by our own record: the threads that write
+ * them must not call MPI. */
+mgds_word mgds_own_Comm_set_name(mgds_word comm, mgds_word name)
+{
+    mgds_word result = MGDS_FORWARD(2)(comm, name);
+    struct mgds_scomm *scomm =
+        (int)result == MPI_SUCCESS && name ? mgds_scomm_of(comm) : NULL;
+
+    if (scomm)
+        mgds_domain_set_name(scomm->domain, (const char *)name);
+    mgds_scomm_put(scomm);
+    return result;
+}
+
+/* Without MPIX_GDS_TIMEOUT as long as it takes: what has no partner hangs, as
+ * MPI says, and is named after a while. */
+static int wait_for_all(struct mgds_scomm *scomm)
+{
+    const struct mgds_drain_rule rule = {.call = "MPI_Comm_disconnect",
+                                         .timeout =
+                                             (double)mgds_ctx()->config.timeout,
+                                         .patient = true,
+                                         .idle = mgds_below_progress};
+    unsigned left = 0;
+    int rc = mgds_domain_drain(scomm->domain, &rule, &left);
+
+    if (rc < 0)
+        mgds_warn("MPI_Comm_disconnect: %u operations are not complete after "
+                  "%g seconds (MPIX_GDS_TIMEOUT): it fails",
+                  left, rule.timeout);
+    return rc;
+}
+
+/* The MPI below waits for what it knows. Ours comes first: what was freed while
+ * it was under way, and all of a stream communicator. */
+mgds_word mgds_own_Comm_disconnect(mgds_word comm)
+{
+    const MPI_Comm *handle = (const MPI_Comm *)comm;
+    struct mgds_scomm *scomm =
+        handle ? mgds_scomm_of((mgds_word)*handle) : NULL;
+    int rc = 0;
+
+    if (scomm) {
+        rc = wait_for_all(scomm);
+        mgds_scomm_raise(scomm);
+    }
+    mgds_scomm_put(scomm);
+    if (rc < 0)
+        return (mgds_word)mgds_mpi_error(*handle, rc);
+    if (handle)
+        mgds_staged_orphans_wait(*handle);
+    return MGDS_FORWARD(1)(comm);
+}
+
 MPI_Comm mgds_scomm_teller(const struct mgds_scomm *scomm)
 {
-    return __atomic_load_n(&scomm->freed, __ATOMIC_ACQUIRE) ? MPI_COMM_SELF
+    return __atomic_load_n(&scomm->freed, __ATOMIC_ACQUIRE) ? MPI_COMM_NULL
                                                             : scomm->handle;
 }
 
@@ -370,7 +426,8 @@ static void forget_keyval(void)
 int mgds_scomms_fini(void)
 {
     uint64_t timeout = mgds_ctx()->config.timeout;
-    const struct mgds_drain_rule rule = {.timeout = timeout ? (double)timeout
+    const struct mgds_drain_rule rule = {.call = "MPI_Finalize",
+                                         .timeout = timeout ? (double)timeout
                                                             : FINALIZE_SECONDS,
                                          .patient = timeout == 0,
                                          .idle = mgds_below_progress};

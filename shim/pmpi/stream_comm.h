@@ -6,6 +6,7 @@
  *   create, dup      in the table, with the program's reference
  *   MPI_Comm_free    MPI deletes our attribute: off the table; the domain goes
  *                    when the last request has let go of it
+ *   _disconnect      the same, after all that is under way on it
  *
  * Concurrency. The table is under its lock (LEAF). Members are constant but
  * for dups, which only collective calls touch, freed and owed.
@@ -64,7 +65,7 @@ void mgds_scomm_get(struct mgds_scomm *scomm);
 void mgds_scomm_put(struct mgds_scomm *scomm);
 
 /* Whose error handler hears of its errors: itself, as long as the program has
- * it. */
+ * it; then MPI_COMM_NULL (errmap.h). */
 MPI_Comm mgds_scomm_teller(const struct mgds_scomm *scomm);
 
 /* Ranks that a peer may have, and the greatest tag. */
@@ -78,8 +79,9 @@ unsigned mgds_scomm_peer_streams(const struct mgds_scomm *scomm, int peer);
 struct mgds_gstream *mgds_scomm_gpu(const struct mgds_scomm *scomm);
 
 /* Tells the error handler of errors that nobody was told of; those of freed
- * communicators to MPI_COMM_SELF's. They stay owed: an ordinary call returns
- * its own errors alone, for what returns an error counts as not done. */
+ * communicators to that of errors without one (untied.h). They stay owed: an
+ * ordinary call returns its own errors alone, for what returns an error counts
+ * as not done. */
 void mgds_scomm_raise(struct mgds_scomm *scomm);
 
 /* Likewise of all that have the stream, or of all (NULL); and returns the class

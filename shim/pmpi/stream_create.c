@@ -6,6 +6,8 @@
  *   dup below   from here on the members talk on the new communicator
  *   agree       does anybody fail? room for the longest address; the id
  *   roll call   who is there
+ *   agree       does any not reach another through memory of one host? Then
+ *               all open the network, and the two steps before are made again
  *   domain      each its own; agree again
  */
 #include <errno.h>
@@ -93,10 +95,10 @@ static bool has_gpu(const struct making *making)
     return false;
 }
 
-static int find_address(struct making *making)
+static int find_address(struct making *making, bool network)
 {
-    int rc =
-        mgds_domains_open(&making->mine.address, &making->mine.address_bytes);
+    int rc = mgds_domains_open(network, &making->mine.address,
+                               &making->mine.address_bytes);
 
     making->mine.process = process_id();
     making->mine.streams = making->count;
@@ -132,8 +134,8 @@ static int share_rings(struct making *making)
     return rc;
 }
 
-/* found: how looking for streams and address went. */
-static int make(struct making *making, int found)
+/* found: how looking for streams and address went. The id is agreed on too. */
+static int call_roll(struct making *making, int found, uint64_t *id)
 {
     uint64_t agreed[MGDS_AGREE_MOST] = {
         found != MPI_SUCCESS, making->mine.address_bytes, random_word() >> 1};
@@ -143,13 +145,48 @@ static int make(struct making *making, int found)
         rc = mgds_agreed(found, agreed[0]);
     if (rc != MPI_SUCCESS)
         return rc;
-    rc = mgds_roll_call(&making->roll, making->comm, &making->mine,
-                        mgds_roll_slot(agreed[1]));
+    *id = agreed[2];
+    return mgds_roll_call(&making->roll, making->comm, &making->mine,
+                          mgds_roll_slot(agreed[1]));
+}
+
+static uint64_t any_far(const struct mgds_scomm_roll *roll)
+{
+    for (int i = 0; i < roll->peers; i++)
+        if (!mgds_domains_near(&roll->members[i]))
+            return 1;
+    return 0;
+}
+
+/* Members of one host need no network, and so no socket. That is for all to
+ * agree on: who is near to one may be far from another, and then needs an
+ * address on the network. */
+static int meet(struct making *making, int found, uint64_t *id)
+{
+    int rc = call_roll(making, found, id);
+    uint64_t far;
+
+    if (rc != MPI_SUCCESS)
+        return rc;
+    far = any_far(making->roll);
+    rc = mgds_agree(making->comm, &far, 1);
+    if (rc != MPI_SUCCESS || !far)
+        return rc;
+    mgds_roll_put(making->roll);
+    making->roll = NULL;
+    return call_roll(making, find_address(making, true), id);
+}
+
+static int make(struct making *making, int found)
+{
+    uint64_t id;
+    int rc = meet(making, found, &id);
+
     if (rc == MPI_SUCCESS)
         rc = share_rings(making);
     if (rc < 0)
         return MPI_ERR_NO_MEM;
-    return rc == MPI_SUCCESS ? make_domain(making, agreed[2]) : rc;
+    return rc == MPI_SUCCESS ? make_domain(making, id) : rc;
 }
 
 static int create(MPI_Comm comm, int count, const MPIX_Stream handles[],
@@ -165,7 +202,7 @@ static int create(MPI_Comm comm, int count, const MPIX_Stream handles[],
     mgds_scomms_begin();
     found = find_streams(&making, count, handles);
     if (found == MPI_SUCCESS)
-        found = find_address(&making);
+        found = find_address(&making, false);
     if (found == MPI_SUCCESS && !newcomm)
         found = MPI_ERR_ARG;
     rc = make(&making, found);

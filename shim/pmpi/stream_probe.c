@@ -14,6 +14,7 @@
 #include "shim/pmpi/stream_call.h"
 #include "shim/pmpi/stream_comm.h"
 #include "shim/pmpi/stream_msg.h"
+#include "shim/pmpi/watched.h"
 
 static struct mgds_handles messages =
     MGDS_HANDLES_INIT((uint32_t)MPI_MESSAGE_NULL, NULL);
@@ -22,12 +23,14 @@ int mgds_messages_add(MPI_Message *handle,
                       const struct mgds_stream_message *message)
 {
     struct mgds_stream_message *kept = mgds_malloc(sizeof(*kept));
-    int rc = kept ? mgds_handles_add(handle, &messages, kept) : -ENOMEM;
+    int rc = -ENOMEM;
 
+    if (kept) {
+        *kept = *message; /* complete before anybody can find it */
+        rc = mgds_handles_add(handle, &messages, kept);
+    }
     if (rc < 0)
         free(kept);
-    else
-        *kept = *message;
     return rc;
 }
 
@@ -118,10 +121,12 @@ static mgds_word wait_for(struct probe *probe, mgds_word source, mgds_word tag)
         mgds_scomm_put(probe->scomm);
         return (mgds_word)rc;
     }
+    mgds_watched_begin("MPI_Probe");
     while ((rc = look(probe)) == 0) {
         mgds_below_progress();
         sched_yield();
     }
+    mgds_watched_end();
     return end(probe, rc);
 }
 

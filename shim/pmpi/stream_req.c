@@ -99,7 +99,7 @@ static struct mgds_stream_req *req_of(struct mgds_scomm *scomm)
         return NULL;
     req->orphan.ops = &orphan_ops;
     req->orphan.state = MGDS_STAGED_ACTIVE;
-    req->orphan.comm = MPI_COMM_SELF;
+    req->orphan.comm = MPI_COMM_NULL;
     req->orphan.handle = MPI_REQUEST_NULL;
     req->scomm = scomm;
     mgds_scomm_get(scomm);

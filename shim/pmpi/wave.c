@@ -37,22 +37,23 @@ static int make_room(struct mgds_wave *wave)
 
 static struct mgds_greq *greq_at(const struct mgds_wave *wave, int index)
 {
-    const struct mgds_drop *drop = &wave->drops[index];
+    const struct mgds_staged_seen *seen = &wave->drops[index].seen;
 
-    return drop->kind == MGDS_STAGED_GREQ ? mgds_greq_of(drop->staged) : NULL;
+    return seen->kind == MGDS_STAGED_GREQ ? mgds_greq_of(seen->staged) : NULL;
 }
 
 static int look_up(struct mgds_wave *wave)
 {
     wave->staged = 0;
     wave->greqs = 0;
+    wave->added = mgds_staged_added;
     for (int i = 0; i < wave->count; i++) {
         struct mgds_drop *drop = &wave->drops[i];
 
         drop->handle = wave->requests[i];
         drop->unsaid = 0;
-        drop->kind = mgds_staged_look(&drop->staged, drop->handle);
-        wave->staged += drop->kind != 0;
+        drop->seen = mgds_staged_look(drop->handle);
+        wave->staged += drop->seen.kind != 0;
         if (greq_at(wave, i)) {
             mgds_greq_get(greq_at(wave, i));
             wave->greqs++;
@@ -89,22 +90,23 @@ void mgds_wave_fini(struct mgds_wave *wave)
     free(wave->memory);
 }
 
-/* An error handler may have completed, freed, or started anew what we have no
- * reference to: then it is none of ours. */
-static bool is_same(const struct mgds_drop *drop, MPI_Request now)
-{
-    return now == drop->handle &&
-           (drop->kind != MGDS_STAGED_PERSISTENT ||
-            mgds_staged_find(drop->handle) == drop->staged);
-}
-
+/* An error handler may have put requests of its own in the places of others: of
+ * those that it completed or freed settle finds nothing. MPI makes the steps of
+ * generalized ones. */
 static void look_again(struct mgds_wave *wave)
 {
-    for (int i = 0; i < wave->count && wave->staged > wave->greqs; i++) {
+    if (wave->added == mgds_staged_added)
+        return;
+    wave->added = mgds_staged_added;
+    for (int i = 0; i < wave->count; i++) {
         struct mgds_drop *drop = &wave->drops[i];
 
-        if (drop->kind != MGDS_STAGED_GREQ && !is_same(drop, wave->requests[i]))
-            drop->kind = 0;
+        if (drop->seen.kind == 0 || drop->seen.kind == MGDS_STAGED_GREQ)
+            continue;
+        drop->handle = wave->requests[i];
+        drop->seen = mgds_staged_look(drop->handle);
+        if (drop->seen.kind == MGDS_STAGED_GREQ)
+            drop->seen.kind = 0;
     }
 }
 
@@ -160,12 +162,21 @@ static int land_persistent(struct mgds_staged *staged, const MPI_Status *status,
     return staged->ops->landed(staged, status);
 }
 
-static void forget_send(MPI_Request handle)
+static void forget_send(const struct mgds_drop *drop)
 {
-    struct mgds_staged *staged = mgds_staged_take_send(handle);
+    struct mgds_staged *staged =
+        mgds_staged_take_send(drop->handle, drop->seen.serial);
 
     if (staged)
         staged->ops->destroy(staged);
+}
+
+/* Of a PERSISTENT: an error handler that MPI called may have freed it. */
+static void miss(struct mgds_drop *drop)
+{
+    if (drop->seen.kind == MGDS_STAGED_PERSISTENT &&
+        !mgds_staged_still(drop->handle, drop->seen.serial))
+        drop->seen.kind = 0;
 }
 
 /* Queues what must be copied for a completed request; the entry of a send is
@@ -175,11 +186,12 @@ static int land(struct mgds_wave *wave, int index, const MPI_Status *status,
 {
     struct mgds_drop *drop = &wave->drops[index];
 
-    if (drop->kind == MGDS_STAGED_SEND && wave->requests[index] != drop->handle)
-        forget_send(drop->handle);
-    if (drop->kind == MGDS_STAGED_PERSISTENT &&
-        drop->staged->state == MGDS_STAGED_ACTIVE)
-        return land_persistent(drop->staged, status, error);
+    if (drop->seen.kind == MGDS_STAGED_SEND &&
+        wave->requests[index] != drop->handle)
+        forget_send(drop);
+    if (drop->seen.kind == MGDS_STAGED_PERSISTENT &&
+        drop->seen.staged->state == MGDS_STAGED_ACTIVE)
+        return land_persistent(drop->seen.staged, status, error);
     return 0;
 }
 
@@ -202,7 +214,7 @@ static int settle(struct mgds_wave *wave, int index, int landed)
 {
     struct mgds_drop *drop = &wave->drops[index];
     struct mgds_staged *staged =
-        drop->kind == MGDS_STAGED_PERSISTENT ? drop->staged : NULL;
+        drop->seen.kind == MGDS_STAGED_PERSISTENT ? drop->seen.staged : NULL;
     int rc = finish(staged);
 
     if (landed < 0)
@@ -234,8 +246,10 @@ int mgds_wave_settle_one(struct mgds_wave *wave, int index, int rc)
     struct mgds_greq *consumed = mgds_greq_watched();
     int error = MPI_SUCCESS;
 
-    if (index >= 0)
+    if (index >= 0) {
+        miss(&wave->drops[index]);
         error = settle(wave, index, land(wave, index, wave->statuses, rc));
+    }
     for (struct mgds_greq *greq = consumed; greq; greq = greq->next)
         error = error == MPI_SUCCESS ? greq->error : error;
     tell(wave, consumed);
@@ -300,6 +314,7 @@ static void settle_copies(struct errors *errors)
         int index = index_of(errors, k);
         int landed;
 
+        miss(&wave->drops[index]);
         if (!is_over(errors, k))
             continue;
         landed = land(wave, index, &wave->statuses[k], own_error(errors, k));

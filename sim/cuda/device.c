@@ -47,7 +47,6 @@ static const struct attribute {
     A(COMPUTE_PREEMPTION_SUPPORTED, 1),
     A(CAN_USE_HOST_POINTER_FOR_REGISTERED_MEM, 1),
     A(CAN_USE_STREAM_MEM_OPS_V1, 1),
-    A(CAN_USE_64_BIT_STREAM_MEM_OPS_V1, 1),
     A(CAN_USE_STREAM_WAIT_VALUE_NOR_V1, 1),
     A(COOPERATIVE_LAUNCH, 1),
     A(MAX_SHARED_MEMORY_PER_BLOCK_OPTIN, 232448),
@@ -63,7 +62,6 @@ static const struct attribute {
       CU_GPU_DIRECT_RDMA_WRITES_ORDERING_OWNER),
     A(MEMPOOL_SUPPORTED_HANDLE_TYPES, 1),
     A(CLUSTER_LAUNCH, 1),
-    A(CAN_USE_64_BIT_STREAM_MEM_OPS, 1),
     A(CAN_USE_STREAM_WAIT_VALUE_NOR, 1),
     A(DMA_BUF_SUPPORTED, 1),
     A(IPC_EVENT_SUPPORTED, 1),
@@ -76,6 +74,9 @@ static int attribute_value(const struct mgds_gpu_device *device, unsigned name)
 {
     if (name == CU_DEVICE_ATTRIBUTE_PCI_BUS_ID)
         return (int)mgds_gpu.cfg.visible[device->ordinal] + 1;
+    if (name == CU_DEVICE_ATTRIBUTE_CAN_USE_64_BIT_STREAM_MEM_OPS ||
+        name == CU_DEVICE_ATTRIBUTE_CAN_USE_64_BIT_STREAM_MEM_OPS_V1)
+        return mgds_gpu.cfg.wide_memops;
     for (size_t i = 0; i < sizeof(attributes) / sizeof(*attributes); i++) {
         if (attributes[i].name == name)
             return attributes[i].value;

@@ -10,8 +10,6 @@
 #include "sim/cuda/mem.h"
 #include "sim/cuda/stream.h"
 
-#define POLL_NS 50000
-
 CUresult mgds_event_find(CUevent handle, struct mgds_gpu_event **out)
 {
     if (!mgds_handle_is(MGDS_HANDLE_EVENT, handle))
@@ -160,8 +158,10 @@ CUresult mgds_record_run(struct mgds_gpu_op *op)
 /* Another process reaches it: there is nobody to wake us. */
 static void await_page(const struct mgds_event_page *page, uint64_t number)
 {
+    uint64_t nap = 0;
+
     while (atomic_load(&page->reached) < number && !mgds_gpu_lost())
-        mgds_gpu_nap(POLL_NS);
+        mgds_gpu_doze(&nap);
 }
 
 static void await_mark(struct mgds_gpu_mark *mark)

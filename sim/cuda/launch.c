@@ -15,7 +15,6 @@
 
 #define PARAMS_MAX 8
 #define PARAM_ALIGN 16
-#define PAUSE_NS 20000
 #define SHARED_PLAIN 49152u
 #define MULTIPROCESSORS 132u
 
@@ -45,6 +44,7 @@ struct block {
 struct lane {
     struct block *block;
     unsigned thread;
+    uint64_t nap; /* ns, see mgds_gpu_doze */
 };
 
 /* Does not return if broken: the kernel's frame is left behind. */
@@ -56,7 +56,7 @@ static void leave_if(bool broken)
 
 static void block_sync(void *host)
 {
-    struct block *block = host;
+    struct block *block = ((const struct lane *)host)->block;
     unsigned phase;
     bool broken;
 
@@ -81,16 +81,17 @@ static void block_sync(void *host)
  * it does on a GPU. */
 static void block_pause(void *host)
 {
-    (void)host;
+    struct lane *lane = host;
+
     leave_if(mgds_gpu_lost() != CUDA_SUCCESS);
-    mgds_gpu_nap(PAUSE_NS);
+    mgds_gpu_doze(&lane->nap);
 }
 
 static const struct mgds_self_calls calls = {block_sync, block_pause};
 
 static void thread_body(void *arg)
 {
-    const struct lane *lane = arg;
+    struct lane *lane = arg;
     const struct grid *grid = lane->block->grid;
     struct mgds_self self = {
         .thread = lane->thread,
@@ -98,7 +99,7 @@ static void thread_body(void *arg)
         .block = lane->block->index,
         .blocks = grid->blocks,
         .calls = &calls,
-        .host = lane->block,
+        .host = lane,
     };
 
     grid->op->u.kernel.function->kernel->run(&self, grid->params);
@@ -107,7 +108,7 @@ static void thread_body(void *arg)
 /* Locked on entry and return, not while the kernel runs. */
 static void run_thread(struct block *block, unsigned thread)
 {
-    struct lane lane = {block, thread};
+    struct lane lane = {block, thread, 0};
     int rc;
 
     pthread_mutex_unlock(&mgds_gpu.lock);

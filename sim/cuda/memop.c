@@ -9,8 +9,6 @@
 
 #define BATCH_MAX 256
 #define EAGER_POLLS 64
-#define NAP_MIN_NS 20000
-#define NAP_MAX_NS 100000
 
 /* Unaligned words are refused here, where hardware would tear them. */
 static CUresult check_word(const struct mgds_gpu_ctx *ctx,
@@ -49,6 +47,11 @@ static CUresult check_write(const struct mgds_gpu_ctx *ctx,
 static CUresult check_one(const struct mgds_gpu_ctx *ctx,
                           const CUstreamBatchMemOpParams *op)
 {
+    bool wide = op->operation == CU_STREAM_MEM_OP_WAIT_VALUE_64 ||
+                op->operation == CU_STREAM_MEM_OP_WRITE_VALUE_64;
+
+    if (wide && !mgds_gpu.cfg.wide_memops)
+        return CUDA_ERROR_NOT_SUPPORTED;
     switch (op->operation) {
     case CU_STREAM_MEM_OP_WAIT_VALUE_32:
         return check_wait(ctx, op, 4);
@@ -135,14 +138,11 @@ static bool is_met(const CUstreamBatchMemOpParams *op)
  * to sleep on. Ends with the process's GPU work. */
 static void wait_word(const CUstreamBatchMemOpParams *op)
 {
-    uint64_t nap = NAP_MIN_NS;
+    uint64_t nap = 0;
 
     for (unsigned polls = 0; !is_met(op) && !mgds_gpu_lost(); polls++) {
-        if (polls < EAGER_POLLS)
-            continue;
-        mgds_gpu_nap(nap);
-        if (nap < NAP_MAX_NS)
-            nap += nap / 4;
+        if (polls >= EAGER_POLLS)
+            mgds_gpu_doze(&nap);
     }
 }
 

@@ -13,6 +13,9 @@
 #include "sim/cuda/window.h"
 #include "shim/base/log.h"
 
+#define DOZE_MIN_NS 20000
+#define DOZE_MAX_NS 2000000
+
 struct mgds_gpu mgds_gpu = {
     .lock = PTHREAD_MUTEX_INITIALIZER,
     .gate_moved = PTHREAD_COND_INITIALIZER,
@@ -62,6 +65,16 @@ void mgds_gpu_nap(uint64_t ns)
     struct timespec t = {(time_t)(ns / 1000000000u), (long)(ns % 1000000000u)};
 
     nanosleep(&t, NULL);
+}
+
+void mgds_gpu_doze(uint64_t *nap)
+{
+    if (*nap < DOZE_MIN_NS)
+        *nap = DOZE_MIN_NS;
+    mgds_gpu_nap(*nap);
+    *nap += *nap / 4;
+    if (*nap > DOZE_MAX_NS)
+        *nap = DOZE_MAX_NS;
 }
 
 /* The finaliser of splitmix64: neighbouring seeds give unrelated sequences. */

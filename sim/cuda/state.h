@@ -183,6 +183,12 @@ uint64_t mgds_gpu_now(void);
 /* Sleeps for about that long, or less after a signal. Not locked. */
 void mgds_gpu_nap(uint64_t ns);
 
+/* A nap of somebody who polls a word that anybody may write; *nap is 0 at
+ * first. The nap lasts a quarter of what the wait has lasted, 2 ms at most:
+ * where hundreds of threads stand, in many processes on few cores, naps of one
+ * length would wake so many that who is waited for gets no core. */
+void mgds_gpu_doze(uint64_t *nap);
+
 /* Random delays (MPIX_SIM_DELAY): the start of a sequence of its own for each
  * seed, rank and `what`. After cuInit; any thread. */
 uint64_t mgds_gpu_random(uint64_t what);

@@ -14,27 +14,14 @@ import sys
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)),
                                 os.pardir, "lib"))
 import mpi_case  # noqa: E402
-
-# Variables and options, of which a seed takes one for each line; "" is the
-# default. Messages of the tests fill rings of 2 MiB now and then.
-DRAWN = {
-    "long messages": ["MPIX_GDS_EAGER=4096 MPIX_GDS_PULL=4097", "",
-                      "MPIX_GDS_PULL=0", "MPIX_GDS_EAGER=0"],
-    "rings": ["", "MPIX_GDS_RING=2097152"],
-    "trigger": ["MPIX_GDS_TRIGGER=auto", "MPIX_GDS_TRIGGER=kernel",
-                "MPIX_GDS_TRIGGER=memop"],
-    "buffers": ["", "--warm"],
-    "hosts": ["", "--split"],
-    "GPUs": ["MPIX_SIM_GPUS=1", "MPIX_SIM_GPUS=2", "MPIX_SIM_GPUS=4"],
-    "peer access": ["MPIX_SIM_PEERS=1", "MPIX_SIM_PEERS=0"],
-    "delays": ["MPIX_SIM_DELAY=0", "MPIX_SIM_DELAY=30", "MPIX_SIM_DELAY=300",
-               "MPIX_SIM_DELAY=1500"],
-}
+import processes  # noqa: E402
+import rows  # noqa: E402 (beside this file)
 
 
 def drawn_list():
-    lines = [f"  {name}: " + ", ".join(way or "default" for way in ways)
-             for name, ways in DRAWN.items()]
+    lines = [f"  {name}: " + ", ".join(way or "default"
+                                       for way in ways.values())
+             for name, ways in rows.WAYS.items()]
     return "\n".join(["a seed draws:", *lines])
 
 
@@ -57,8 +44,8 @@ def parse_arguments():
 def draw(seed):
     """Each line from a generator of its own: another line, or way, leaves the
     rest as it was."""
-    words = " ".join(random.Random(f"{name} {seed}").choice(ways)
-                     for name, ways in DRAWN.items()).split()
+    words = " ".join(random.Random(f"{name} {seed}").choice([*ways.values()])
+                     for name, ways in rows.WAYS.items()).split()
     options = [word for word in words if word.startswith("--")]
     return [word for word in words if word not in options], options
 
@@ -80,7 +67,7 @@ def row_of(seed, arguments):
 
 def passed(seed, row):
     command = mpi_case.command_line(row)
-    status, output = mpi_case.run(command, row.timeout)
+    status, output = processes.run(command, row.timeout)
     found = list(mpi_case.complaints(row, status, output))
     if found:
         print(f"seed {seed}:", *found, "load", *os.getloadavg())

@@ -249,3 +249,16 @@ int enq_main(int argc, char **argv, const char *group,
     }
     return job_close();
 }
+
+long enq_resident_kib(void)
+{
+    FILE *file = fopen("/proc/self/statm", "r");
+    char text[128];
+    char *pages;
+
+    CHECK(file);
+    CHECK(fgets(text, sizeof(text), file));
+    fclose(file);
+    strtol(text, &pages, 10); /* all; behind it the resident ones */
+    return strtol(pages, NULL, 10) * (sysconf(_SC_PAGESIZE) / 1024);
+}

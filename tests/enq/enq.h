@@ -158,6 +158,9 @@ void enq_hear(int from);
 void enq_status_is(MPI_Status *status, int source, int tag, size_t bytes);
 /* A class of error, from a call whose communicator returns errors. */
 int enq_class(int code);
+
+/* Memory of this process that is there, KiB. */
+long enq_resident_kib(void);
 /* Errors on this communicator return and are counted. */
 void enq_errors_count(MPI_Comm comm);
 int enq_errors(void);

@@ -20,6 +20,7 @@ import time
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)),
                                 os.pardir, "lib"))
 import mpi_case  # noqa: E402
+import processes  # noqa: E402
 
 HOSTS = 2
 
@@ -122,7 +123,7 @@ def main():
         return mpi_case.SKIPPED
     try:
         command = command_line(arguments)
-        status, output = mpi_case.run(command, arguments.timeout)
+        status, output = processes.run(command, arguments.timeout)
     finally:
         namespaces_remove()
     print("$", " ".join(command))

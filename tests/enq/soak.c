@@ -32,19 +32,6 @@ static double now(void)
     return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
 }
 
-static long resident_kib(void)
-{
-    FILE *file = fopen("/proc/self/statm", "r");
-    char text[128];
-    char *pages;
-
-    CHECK(file);
-    CHECK(fgets(text, sizeof(text), file));
-    fclose(file);
-    strtol(text, &pages, 10); /* all; behind it the resident ones */
-    return strtol(pages, NULL, 10) * (sysconf(_SC_PAGESIZE) / 1024);
-}
-
 /* A window: half of what is enqueued waits in the stream, half for the host;
  * some are freed, and each has another size. */
 static void window(const struct enq_lane *lane, struct enq_buffer *all, int lap)
@@ -92,7 +79,7 @@ static void soak(void)
         if (enq.rank < 2)
             ENQ_OK(MPIX_Stream_synchronize(lane.stream, 30));
         took[part] = now() - start;
-        memory[part] = resident_kib();
+        memory[part] = enq_resident_kib();
     }
     printf("rank %d: %ld operations; KiB %ld after a tenth, %ld at the end; "
            "seconds %.2f in the second tenth, %.2f in the last\n",

@@ -12,6 +12,8 @@ import signal
 import subprocess
 import sys
 
+from no_input import NO_INPUT
+
 PR_SET_PDEATHSIG, PR_SET_CHILD_SUBREAPER = 1, 36
 GRACE_SECONDS = 5
 TOLD = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
@@ -75,3 +77,18 @@ def end_when_told(process):
 
     for number in TOLD:
         signal.signal(number, on_signal)
+
+
+def run(command, timeout):
+    """Exit status and output, both streams in one; nothing is left of it."""
+    process = start(command, stdin=NO_INPUT, stdout=subprocess.PIPE,
+                              stderr=subprocess.STDOUT, text=True,
+                              errors="replace")
+    try:
+        output, _ = process.communicate(timeout=timeout)
+        end(process)
+        return process.returncode, output
+    except subprocess.TimeoutExpired:
+        end(process)
+        output, _ = process.communicate()
+        return None, output

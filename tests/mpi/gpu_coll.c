@@ -3,7 +3,8 @@
  * buffers, or some of them, or those of some ranks, in GPU memory: every byte
  * of both buffers must come out the same, those that no call may touch too.
  *
- * gpu_coll STRIDE PHASE makes every STRIDEth case from PHASE on.
+ * gpu_coll STRIDE PHASE makes every STRIDEth case from PHASE on; gpu_coll pairs
+ * and gpu_coll triples as many as hold each pair, or triple, of values.
  */
 #include "tests/mpi/gpu_coll.h"
 
@@ -21,11 +22,14 @@ enum type { INT, VECTOR, IRREGULAR, PAIR, TYPES };
    ranks only, ODD: for odd ranks only. */
 enum place { ON_GPU, FROM_HOST, TO_HOST, EVEN_RANKS, ODD_RANKS, PLACES };
 
+/* Factors of a case. */
+enum { COLLECTIVE, TOPOLOGY, TYPE, IN_PLACE, COUNT, PLACE, FORM };
+
 struct test {
     const struct collective *collective;
     enum topology topology;
     enum type type;
-    int count;
+    int count, count_index;
     bool in_place;
     size_t bytes; /* of each buffer, guards not counted */
 };
@@ -39,6 +43,7 @@ static MPI_Op user_op;
 static struct pair fresh, wanted, got;
 static struct mgds_test_memory gpu_send, gpu_recv;
 static void *garbage; /* GPU memory that was freed, or nothing at all */
+static int strength;  /* 0: by stride and phase */
 static unsigned stride = 1, phase, numbered, ran, broken_below;
 
 static const int irregular_length[] = {1, 2, 1, 3, 1};
@@ -364,45 +369,76 @@ static bool is_broken_below(const struct test *test, enum form form,
     return broken;
 }
 
-static bool is_chosen(const struct test *test, enum form form,
-                      struct args *args, const struct world *world)
+static bool is_due(const int *values)
 {
-    if (numbered++ % stride != phase)
-        return false;
-    if (!is_broken_below(test, form, args, world))
-        return true;
-    broken_below++;
-    return false;
+    bool due = numbered++ % stride == phase;
+
+    return strength > 0 ? cover_is_new(values, strength) : due;
 }
 
-static void run_forms(const struct test *test, struct args *args,
-                      const struct world *world)
+/* What is known of a test, when its first case is due. */
+struct known {
+    bool wanted;                     /* what must come out */
+    bool form[FORMS], broken[FORMS]; /* asked; broken below */
+};
+
+static void run_on_host_once(struct test *test, struct args *args,
+                             struct world *world, struct known *known)
 {
-    for (int place = 0; place < PLACES; place++)
-        for (int form = 0; form < FORMS; form++)
-            if (is_chosen(test, (enum form)form, args, world)) {
-                run_placed(test, (enum place)place, (enum form)form, args,
-                           world);
-                ran++;
-            }
+    unsigned seed = numbered * 1000u + (unsigned)worlds[WORLD].rank;
+
+    if (known->wanted)
+        return;
+    known->wanted = true;
+    set_args(args, test, world);
+    fill(fresh.send, test->bytes + GUARDS, seed);
+    fill(fresh.recv, test->bytes + GUARDS, seed + 500u);
+    run_on_host(test, BLOCKING, &wanted, args, world);
+}
+
+static void run_form(const struct test *test, const int *values,
+                     struct args *args, const struct world *world,
+                     struct known *known)
+{
+    enum place place = (enum place)values[PLACE];
+    enum form form = (enum form)values[FORM];
+
+    if (!known->form[form])
+        known->broken[form] = is_broken_below(test, form, args, world);
+    known->form[form] = true;
+    if (known->broken[form]) {
+        broken_below++;
+        return;
+    }
+    if (strength > 0)
+        cover_mark(values, strength);
+    run_placed(test, place, form, args, world);
+    ran++;
 }
 
 static void run_test(struct test *test)
 {
     struct world *world = &worlds[test->topology];
-    struct args args;
     size_t blocks = (size_t)world->size + (size_t)world->peers;
+    int values[COVER_FACTORS] = {
+        [COLLECTIVE] = (int)(test->collective - collectives),
+        [TOPOLOGY] = (int)test->topology,
+        [TYPE] = (int)test->type,
+        [IN_PLACE] = test->in_place,
+        [COUNT] = test->count_index,
+    };
+    struct args args;
+    struct known known = {0};
 
     test->bytes = (size_t)extent_of(types[test->type]) *
                   (blocks * (size_t)(2 * test->count + space_of(test)) + 1);
     CHECK(test->bytes + GUARDS <= CAPACITY);
-    set_args(&args, test, world);
-    fill(fresh.send, test->bytes + GUARDS,
-         numbered * 1000u + (unsigned)worlds[WORLD].rank);
-    fill(fresh.recv, test->bytes + GUARDS,
-         numbered * 1000u + 500u + (unsigned)worlds[WORLD].rank);
-    run_on_host(test, BLOCKING, &wanted, &args, world);
-    run_forms(test, &args, world);
+    for (values[PLACE] = 0; values[PLACE] < PLACES; values[PLACE]++)
+        for (values[FORM] = 0; values[FORM] < FORMS; values[FORM]++)
+            if (is_due(values)) {
+                run_on_host_once(test, &args, world, &known);
+                run_form(test, values, &args, world, &known);
+            }
 }
 
 /* Which cases there are. */
@@ -429,16 +465,15 @@ static bool is_possible(const struct test *test)
 
 static void run_counts(struct test *test)
 {
-    static const int counts[] = {0, 1, 6, 513};
-    enum { LONG = 20001 };
+    static const int counts[] = {0, 1, 6, 513, 20001};
+    enum { LONG = 4 };
 
-    for (unsigned i = 0; i < sizeof(counts) / sizeof(*counts); i++) {
+    for (int i = 0; i <= LONG; i++) {
         test->count = counts[i];
-        run_test(test);
+        test->count_index = i;
+        if (i < LONG || (test->type == INT && test->topology == WORLD))
+            run_test(test);
     }
-    test->count = LONG;
-    if (test->type == INT && test->topology == WORLD)
-        run_test(test);
 }
 
 static void run_types(struct test *test)
@@ -502,15 +537,23 @@ static void free_buffers(void)
     mgds_test_memory_free(&gpu_recv);
 }
 
+static void choose(int argc, char **argv)
+{
+    if (argc == 3) {
+        stride = (unsigned)strtoul(argv[1], NULL, 10);
+        phase = (unsigned)strtoul(argv[2], NULL, 10);
+    } else if (argc == 2) {
+        strength = strcmp(argv[1], "triples") == 0 ? 3 : 2;
+        CHECK(strength == 3 || strcmp(argv[1], "pairs") == 0);
+    }
+}
+
 int main(int argc, char **argv)
 {
     char why[256];
 
     MPI_Init(&argc, &argv);
-    if (argc == 3) {
-        stride = (unsigned)strtoul(argv[1], NULL, 10);
-        phase = (unsigned)strtoul(argv[2], NULL, 10);
-    }
+    choose(argc, argv);
     make_worlds();
     if (mgds_test_gpu_open(worlds[WORLD].rank, why) < 0) {
         if (worlds[WORLD].rank == 0)

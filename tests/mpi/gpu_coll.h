@@ -79,4 +79,14 @@ extern struct world worlds[TOPOLOGIES];
 void make_worlds(void);
 void free_worlds(void);
 
+/*
+ * Cases as covering arrays: values are those of a case, one of each factor;
+ * strength is 2 for pairs of values and 3 for triples. New: some combination
+ * of that many values is in no case that was marked. If each case that is new
+ * is run and marked, no combination that a case has is left out.
+ */
+enum { COVER_FACTORS = 7 };
+bool cover_is_new(const int *values, int strength);
+void cover_mark(const int *values, int strength);
+
 #endif

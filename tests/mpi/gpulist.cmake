@@ -2,10 +2,16 @@
 add_library(gpu_case STATIC gpu/gpu_case.c)
 target_link_libraries(gpu_case PUBLIC mgds_test_gpu mpich::c)
 foreach(program requests errors datatypes threads queries scarce sessions
-    sessions_window mixed counts capture jump handler windows freed)
+    sessions_window mixed counts capture jump handler windows freed t1_handles)
   mgds_program(gpu_${program} SOURCES gpu/${program}.c
     LIBS gpu_case Threads::Threads)
 endforeach()
+
+mgds_program(gpu_d10_sessions SOURCES gpu/d10_sessions.c
+  LIBS gpu_case mpix_gds)
+
+mgds_program(gpu_d12_disconnect SOURCES gpu/d12_disconnect.c
+  LIBS gpu_case mpix_gds)
 
 mgds_program(host_calls SOURCES host_calls.c LIBS mgds_test_gpu mpich::c)
 
@@ -14,6 +20,11 @@ set(pmpi ${PROJECT_SOURCE_DIR}/shim/pmpi)
 mgds_unit_test(p2p_side SOURCES gpu_side_test.c
   ${pmpi}/buffer.c ${pmpi}/call.c ${pmpi}/p2p.c ${pmpi}/side.c
   LIBS mgds_stage mpich::headers
+  ENV "ASAN_OPTIONS=detect_leaks=1:abort_on_error=0:exitcode=66")
+
+# T1: what a completion call does to the table of requests.
+mgds_unit_test(t1_wave SOURCES t1_wave_test.c ${pmpi}/staged.c ${pmpi}/wave.c
+  LIBS mgds_base mpich::headers
   ENV "ASAN_OPTIONS=detect_leaks=1:abort_on_error=0:exitcode=66")
 
 set(soft LD_LIBRARY_PATH=${MGDS_SIM_OUTPUT_DIRECTORY} MPIX_SIM_GPUS=2)
@@ -35,6 +46,18 @@ foreach(ranks 1 2)
   mgds_mpi_test(gpu_threads_${ranks} PROGRAM gpu_threads RANKS ${ranks}
     ENV ${soft} MPIX_SIM_DELAY=50 EXPECT "threads: all well")
 endforeach()
+# T1: the quick row is a fortieth of the long one.
+set(t1_runs 25)
+if(MGDS_SANITIZE)
+  set(t1_runs 4)
+endif()
+mgds_mpi_test(gpu_t1_handles PROGRAM gpu_t1_handles ARGS ${t1_runs} ENV ${soft}
+  EXPECT "t1_handles: all well")
+mgds_mpi_test(gpu_t1_handles_late PROGRAM gpu_t1_handles ARGS ${t1_runs}
+  LABEL all TIMEOUT 300 ENV ${soft} MPIX_SIM_DELAY=50 MPIX_SIM_SEED=1
+  EXPECT "t1_handles: all well")
+mgds_mpi_test(gpu_t1_handles_long PROGRAM gpu_t1_handles ARGS 1000 LABEL long
+  TIMEOUT 1800 ENV ${soft} EXPECT "t1_handles: all well")
 # Slow copies are asked about more often: what a sanitizer makes of that says
 # nothing.
 if(NOT MGDS_SANITIZE)
@@ -62,6 +85,16 @@ mgds_mpi_test(gpu_sessions_window PROGRAM gpu_sessions_window RANKS 2
   ENV ${soft} ${late} EXPECT "sessions: all well")
 mgds_mpi_test(gpu_sessions PROGRAM gpu_sessions ENV ${soft}
   EXPECT "sessions: all well")
+# D12: MPI_Comm_disconnect waits for what is under way.
+mgds_mpi_test(gpu_d12_disconnect PROGRAM gpu_d12_disconnect
+  ENV ${soft} EXPECT "d12_disconnect: all well")
+mgds_mpi_test(gpu_d12_disconnect_late PROGRAM gpu_d12_disconnect
+  ENV ${soft} ${late} MPIX_SIM_SEED=3 EXPECT "d12_disconnect: all well")
+# D10: errors of programs that have sessions only.
+foreach(model sessions world)
+  mgds_mpi_test(gpu_d10_${model} PROGRAM gpu_d10_sessions ARGS ${model}
+    ENV ${soft} EXPECT "d10_sessions: all well" REFUSE "MPI_COMM_SELF")
+endforeach()
 mgds_mpi_test(gpu_queries PROGRAM gpu_queries ARGS 1 RANKS 1 ENV ${soft}
   EXPECT "queries: all well")
 mgds_mpi_test(gpu_queries_never PROGRAM gpu_queries ARGS 0 RANKS 1

@@ -22,6 +22,8 @@ SKIP = ('<testcase name="hw/gpu" status="notrun">'
         '<system-out>looking\nno GPU here\n\n</system-out></testcase>')
 SILENT = ('<testcase name="hw/mute" status="notrun">'
           '<skipped message="SKIP_RETURN_CODE=77"/></testcase>')
+TOOK = ('<testcase name="mpi/took{0}" time="{0}.7" status="run">'
+        '<system-out/></testcase>')
 MISSING = ('<testcase name="unit/gone" status="notrun">'
            '<skipped message="Unable to find executable"/></testcase>')
 
@@ -41,6 +43,8 @@ class Report(setup_case.SetupCase):
         score.write_text("".join(lines), encoding="utf-8")
         done = run("python3", SOURCE / "tools/setup/report.py", score)
         self.assertEqual(done.stderr, "")
+        (self.folder / "logs").mkdir(exist_ok=True)
+        score.rename(self.folder / "logs/score.tsv")
         return done.returncode, done.stdout.splitlines()
 
     def junit(self, *extra):
@@ -81,6 +85,28 @@ class Report(setup_case.SetupCase):
                          (0, "1 passed, 0 failed, 2 skipped"))
         self.assertIn("  tests: hw/gpu: no GPU here", lines)
         self.assertIn("  tests: hw/mute: no reason given", lines)
+
+    def test_ten_slowest_of_all_stages_come_last(self):
+        many = self.junit(*(TOOK.format(i) for i in range(20)))
+        more = self.junit(TOOK.format(119))
+        _, lines = self.report(("a: tests", 0, many), ("b: tests", 0, more))
+        at = lines.index("slowest:")
+        self.assertEqual(lines[at + 1:at + 3],
+                         ["   2:00  b: tests: mpi/took119",
+                          "   0:20  a: tests: mpi/took19"])
+        self.assertEqual(lines[at + 10], "   0:12  a: tests: mpi/took11")
+        self.assertEqual(lines[at + 11:], ["", "23 passed, 0 failed, "
+                                           "0 skipped"])
+
+    def test_minutes_are_those_of_the_last_check(self):
+        self.report(("a: build", 0, None),
+                    ("a: tests", 0, self.junit(TOOK.format(59))))
+        said = self.ok("python3", "-B", SOURCE / "tools/setup/minutes",
+                       self.folder)
+        self.assertEqual(said.splitlines()[2:],
+                         ["| a: build | 1.0 |  |  |",
+                          "| a: tests | 1.0 | 2 | 1.0 |",
+                          "| all | 2.0 | | |"])
 
     def test_program_that_is_not_there_is_a_failure(self):
         status, lines = self.report(("tests", 8, self.junit(MISSING)))

@@ -147,19 +147,18 @@ static void back_body(void *arg, int rc)
         place_when_back((unsigned)(trip - trips));
 }
 
-static int back_head(void *ctx, const void *head, size_t head_bytes,
-                     size_t body_bytes, void **where, void **arg)
+static int back_head(void *ctx, struct mgds_wire_arrival *arrival)
 {
-    const struct place_head *it = head;
+    const struct place_head *it = arrival->head;
 
     (void)ctx;
-    if (head_bytes != sizeof(*it) || it->id >= trip_count ||
-        body_bytes != trips[it->id].bytes)
+    if (arrival->head_bytes != sizeof(*it) || it->id >= trip_count ||
+        arrival->body_bytes != trips[it->id].bytes)
         abort();
-    *where = trips[it->id].in;
-    *arg = &trips[it->id];
-    if (body_bytes == 0)
-        back_body(*arg, 0);
+    arrival->where = trips[it->id].in;
+    arrival->arg = &trips[it->id];
+    if (arrival->body_bytes == 0)
+        back_body(arrival->arg, 0);
     return 0;
 }
 
@@ -248,29 +247,42 @@ static void echo_body(void *arg, int rc)
 }
 
 /* Messages to oneself go back over the peer that stands for oneself. */
-static int echo_head(void *ctx, const void *head, size_t head_bytes,
-                     size_t body_bytes, void **where, void **arg)
+static int echo_head(void *ctx, struct mgds_wire_arrival *it)
 {
     struct echo *echo = need(sizeof(*echo));
     const void *address;
     size_t bytes;
 
     (void)ctx;
-    if (head_bytes != sizeof(echo->head))
+    if (it->head_bytes != sizeof(echo->head))
         abort();
-    memcpy(&echo->head, head, head_bytes);
-    if (echo->head.bytes != body_bytes)
+    memcpy(&echo->head, it->head, it->head_bytes);
+    if (echo->head.bytes != it->body_bytes)
         abort();
     echo->peer = __atomic_load_n(&echo_peer, __ATOMIC_ACQUIRE);
     if (!echo->peer && (mgds_wire_address(&address, &bytes) != 0 ||
                         mgds_wire_peer_get(&echo->peer, address, bytes) != 0))
         abort();
-    echo->body = need(body_bytes);
-    *where = echo->body;
-    *arg = echo;
-    if (body_bytes == 0)
+    echo->body = need(it->body_bytes);
+    it->where = echo->body;
+    it->arg = echo;
+    if (it->body_bytes == 0)
         echo_body(echo, 0);
     return 0;
+}
+
+bool place_far(void)
+{
+    return getenv("WIRE_FAR") != NULL;
+}
+
+/* Both ends: who is far needs an address on the network. */
+static int open_wire(uint64_t close_ms)
+{
+    const struct mgds_config config = {.wire_nap = 30, .wire_close = close_ms};
+    int rc = mgds_wire_open(&config);
+
+    return rc == 0 && place_far() ? mgds_wire_open_network() : rc;
 }
 
 void place_open(uint64_t close_ms)
@@ -279,7 +291,6 @@ void place_open(uint64_t close_ms)
                                            .body = echo_body};
     const struct mgds_wire_handler back = {.head = back_head,
                                            .body = back_body};
-    const struct mgds_config config = {.wire_nap = 30, .wire_close = close_ms};
 
     pthread_mutex_lock(&mutex);
     lost_peer = NULL;
@@ -287,7 +298,7 @@ void place_open(uint64_t close_ms)
     CLAIM(mgds_wire_handle(KIND_ECHO, &echo) == 0);
     CLAIM(mgds_wire_handle(KIND_BACK, &back) == 0);
     mgds_wire_on_lost(on_lost, NULL);
-    CLAIM(mgds_wire_open(&config) == 0);
+    CLAIM(open_wire(close_ms) == 0);
 }
 
 void place_close(void)
@@ -349,6 +360,8 @@ static void become_child(int in, int out)
 {
     if (dup2(in, CHILD_IN) < 0 || dup2(out, CHILD_OUT) < 0)
         _exit(3);
+    if (place_far())
+        setenv("MPIX_SIM_HOST", "there", 1);
     execl(place_program, place_program, "echo", (char *)NULL);
     _exit(4);
 }
@@ -395,11 +408,10 @@ int place_echo(void)
 {
     const struct mgds_wire_handler echo = {.head = echo_head,
                                            .body = echo_body};
-    const struct mgds_config config = {.wire_nap = 30, .wire_close = 2000};
     struct mgds_wire_peer *peer;
     char end;
 
-    if (mgds_wire_handle(KIND_ECHO, &echo) != 0 || mgds_wire_open(&config) != 0)
+    if (mgds_wire_handle(KIND_ECHO, &echo) != 0 || open_wire(2000) != 0)
         return 1;
     peer = hear_address(CHILD_IN);
     __atomic_store_n(&echo_peer, peer, __ATOMIC_RELEASE);

@@ -51,8 +51,11 @@ void place_close(void);
 void place_child_start(struct place_child *child);
 void place_child_end(struct place_child *child); /* and ended well */
 
-/* Waits for one that is being killed. Shared memory takes a process for alive
- * until its parent has waited for it. The peer stays the caller's. */
+/* Whether the children are on another host (WIRE_FAR is set): then messages go
+ * over the network, else through memory. */
+bool place_far(void);
+
+/* Waits for one that is being killed. The peer stays the caller's. */
 void place_child_reap(struct place_child *child);
 
 /* Trips made ready, by number; ids are indices. */

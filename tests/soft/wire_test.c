@@ -178,10 +178,14 @@ WIRE_TEST(one_address_is_one_peer)
     struct mgds_wire_peer *second;
     const void *address;
     size_t bytes;
+    void *copy;
 
     (void)arg;
     place_open(CLOSE_MS);
     CLAIM(mgds_wire_address(&address, &bytes) == 0 && bytes > 0);
+    copy = malloc(bytes + 1);
+    CLAIM(copy);
+    memcpy(copy, address, bytes);
     CLAIM(mgds_wire_peer_get(&first, address, bytes) == 0);
     CLAIM(mgds_wire_peer_get(&second, address, bytes) == 0);
     CLAIM(first == second);
@@ -192,8 +196,10 @@ WIRE_TEST(one_address_is_one_peer)
     CLAIM(mgds_wire_peer_get(&first, address, 0) == -EINVAL);
     place_close();
     CLAIM(mgds_wire_peer_error(second) == -ENOTCONN);
-    CLAIM(mgds_wire_peer_get(&first, sizes, 8) == -ENOTCONN);
+    CLAIM(mgds_wire_peer_get(&first, sizes, 8) == -EINVAL);
+    CLAIM(mgds_wire_peer_get(&first, copy, bytes) == -ENOTCONN);
     mgds_wire_peer_put(second);
+    free(copy);
 }
 
 WIRE_TEST(wrong_posts_are_refused)
@@ -316,16 +322,12 @@ static void body_late(void *arg, int rc)
     atomic_store(&late_body, 1 - rc);
 }
 
-static int head_kills(void *ctx, const void *head, size_t head_bytes,
-                      size_t body_bytes, void **where, void **arg)
+static int head_kills(void *ctx, struct mgds_wire_arrival *it)
 {
     (void)ctx;
-    (void)head;
-    (void)head_bytes;
-    CLAIM(body_bytes == large_of(0));
+    CLAIM(it->body_bytes == large_of(0));
     kill(doomed, SIGKILL);
-    *where = landing;
-    *arg = NULL;
+    it->where = landing;
     return 0;
 }
 

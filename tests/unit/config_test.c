@@ -4,6 +4,7 @@
 #include <setjmp.h>
 #include <stdint.h>
 #include <errno.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <cmocka.h>
@@ -20,6 +21,8 @@ struct sample {
     char *text;
     enum mgds_summary who;
     unsigned ways;
+    double wait;
+    int signal;
 };
 
 #define ROW(kind, field, suffix, text, min, max)                               \
@@ -31,14 +34,17 @@ static const struct mgds_config_row rows[] = {
     ROW(string, text, "TEXT", "standard", 2, 10),
     ROW(one_of(summary), who, "WHO", "rank0", 0, 0),
     ROW(set_of(path), ways, "WAYS", "self,ucx", 0, 0),
+    ROW(seconds, wait, "WAIT", "10", 0, 100),
+    ROW(signal, signal, "SIGNAL", "none", 0, 0),
 };
 static const char *const reserved[] = {"OTHER_", NULL};
 static const struct mgds_config_table table = {
-    .prefix = "MGDS_SAMPLE_", .reserved = reserved, .rows = rows, .count = 6};
+    .prefix = "MGDS_SAMPLE_", .reserved = reserved, .rows = rows, .count = 8};
 
 static const char *const names[] = {"MGDS_SAMPLE_FLAG", "MGDS_SAMPLE_DEPTH",
                                     "MGDS_SAMPLE_ANY",  "MGDS_SAMPLE_TEXT",
-                                    "MGDS_SAMPLE_WHO",  "MGDS_SAMPLE_WAYS"};
+                                    "MGDS_SAMPLE_WHO",  "MGDS_SAMPLE_WAYS",
+                                    "MGDS_SAMPLE_WAIT", "MGDS_SAMPLE_SIGNAL"};
 
 static int clean_environment(void **state)
 {
@@ -166,6 +172,61 @@ static void uint_takes_no_text_that_is_not_a_number(void **state)
         {"ff", 1, 64}, {"nine", 1, 64}};
     check_uints("MGDS_SAMPLE_DEPTH", offsetof(struct sample, depth), cases,
                 sizeof(cases) / sizeof(cases[0]));
+}
+
+/* Thousandths. */
+static void d9_seconds_take_a_fraction_and_no_sign(void **state)
+{
+    (void)state;
+    static const struct uint_case cases[] = {
+        {"0", 0, 0},       {"0.25", 0, 250},    {"100", 0, 100000},
+        {"1.5 ", 0, 1500}, {"100.5", 1, 10000}, {"-1", 1, 10000},
+        {"+1", 1, 10000},  {"1e1", 1, 10000},   {".5", 1, 10000},
+        {"1.", 1, 10000},  {"1,5", 1, 10000},   {"1.5s", 1, 10000},
+        {"inf", 1, 10000}, {"nan", 1, 10000}};
+    for (unsigned i = 0; i < sizeof(cases) / sizeof(cases[0]); ++i) {
+        struct sample sample;
+        assert_int_equal(load_with(&sample, "MGDS_SAMPLE_WAIT", cases[i].text),
+                         cases[i].bad);
+        assert_int_equal((uint64_t)(sample.wait * 1000 + 0.5), cases[i].value);
+        mgds_config_table_fini(&table, &sample);
+    }
+}
+
+static void d9_signal_is_a_name_or_number_that_can_be_caught(void **state)
+{
+    (void)state;
+    static const struct uint_case cases[] = {
+        {"none", 0, 0},       {"SIGUSR2", 0, SIGUSR2},
+        {"usr1", 0, SIGUSR1}, {"sigusr1", 0, SIGUSR1},
+        {"34", 0, 34},        {"0", 0, 0},
+        {"9", 1, 0},          {"KILL", 1, 0},
+        {"SIGSTOP", 1, 0},    {"19", 1, 0},
+        {"65", 1, 0},         {"-1", 1, 0},
+        {"SIG", 1, 0},        {"USR3", 1, 0}};
+    for (unsigned i = 0; i < sizeof(cases) / sizeof(cases[0]); ++i) {
+        struct sample sample;
+        assert_int_equal(
+            load_with(&sample, "MGDS_SAMPLE_SIGNAL", cases[i].text),
+            cases[i].bad);
+        assert_int_equal(sample.signal, cases[i].value);
+        mgds_config_table_fini(&table, &sample);
+    }
+}
+
+static void d9_bad_settings_of_the_watchdog_are_told(void **state)
+{
+    (void)state;
+    char *text = warnings_with("MGDS_SAMPLE_WAIT", "soon");
+    assert_non_null(strstr(text,
+                           "MGDS_SAMPLE_WAIT 'soon' is not seconds from 0 "
+                           "to 100, such as 10 or 0.5: using the default "
+                           "'10'"));
+    free(text);
+    text = warnings_with("MGDS_SAMPLE_SIGNAL", "KILL");
+    assert_non_null(strstr(text, "MGDS_SAMPLE_SIGNAL 'KILL' is not none, the "
+                                 "name of a signal, such as SIGUSR2"));
+    free(text);
 }
 
 static void uint_does_not_wrap_around(void **state)
@@ -341,6 +402,8 @@ static void library_settings_have_the_documented_defaults(void **state)
     assert_int_equal(cfg.summary, MGDS_SUMMARY_NONE);
     assert_false(cfg.trace);
     assert_int_equal(cfg.require, 0);
+    assert_true(cfg.watchdog == 10);
+    assert_int_equal(cfg.dump_signal, 0);
     assert_string_equal(cfg.fault, "");
     mgds_config_fini(&cfg);
 }
@@ -400,6 +463,9 @@ int main(void)
         cmocka_unit_test(uint_keeps_to_its_range),
         cmocka_unit_test(uint_takes_no_text_that_is_not_a_number),
         cmocka_unit_test(uint_does_not_wrap_around),
+        cmocka_unit_test(d9_seconds_take_a_fraction_and_no_sign),
+        cmocka_unit_test(d9_signal_is_a_name_or_number_that_can_be_caught),
+        cmocka_unit_test(d9_bad_settings_of_the_watchdog_are_told),
         cmocka_unit_test(string_is_trimmed_and_bounded),
         cmocka_unit_test(name_is_taken_in_any_case),
         cmocka_unit_test(set_takes_commas_and_blanks),

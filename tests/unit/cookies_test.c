@@ -50,7 +50,6 @@ static void what_was_made_up_finds_nothing(void **state)
     (void)state;
     assert_null(mgds_cookies_find(&cookies, 1)); /* of an empty one, too */
     assert_int_equal(mgds_cookies_put(&cookies, &cookie, &cookie), 0);
-    assert_int_equal(cookie, 1);
     for (unsigned i = 0; i < sizeof(made_up) / sizeof(made_up[0]); i++) {
         assert_null(mgds_cookies_find(&cookies, made_up[i]));
         mgds_cookies_remove(&cookies, made_up[i], &cookie);
@@ -74,7 +73,7 @@ static void a_record_goes_only_by_its_own_cookie(void **state)
     mgds_cookies_remove(&cookies, a, &a); /* again: nothing */
     mgds_cookies_remove(&cookies, a, NULL);
     assert_int_equal(mgds_cookies_put(&cookies, &again, &again), 0);
-    assert_true((uint32_t)again == (uint32_t)a); /* the entry is used again */
+    assert_true(again != a && again != b);
     assert_null(mgds_cookies_find(&cookies, a));
     mgds_cookies_remove(&cookies, a, &a);
     assert_ptr_equal(mgds_cookies_find(&cookies, again), &again);
@@ -118,9 +117,62 @@ static void records_come_and_go(void **state)
     for (unsigned i = 0; i < RECORDS; i++)
         assert_ptr_equal(mgds_cookies_find(&c->cookies, c->in[i]),
                          c->in[i] ? &c->record[i] : NULL);
-    assert_true(c->cookies.count <= 512); /* as many as were in at once */
+    assert_true(c->cookies.room <= 1024); /* twice as many as were in at once */
     mgds_cookies_fini(&c->cookies);
     free(c);
+}
+
+/* So many bits of 64 that two cookies share: of those that stand side by side
+ * in a table no more than of others. */
+static void cookies_cannot_be_told_from_random_numbers(void **state)
+{
+    enum { DRAWN = 4096 };
+    struct mgds_cookies cookies = {.entry = NULL};
+    uint64_t cookie = 0, before = 0;
+    unsigned changed = 0;
+    char record;
+
+    (void)state;
+    for (unsigned i = 0; i < DRAWN; i++) {
+        assert_int_equal(mgds_cookies_put(&cookies, &record, &cookie), 0);
+        changed += (unsigned)__builtin_popcountll(cookie ^ before);
+        before = cookie;
+        mgds_cookies_remove(&cookies, cookie, &record);
+    }
+    /* half of them; eight times the standard deviation of the sum */
+    assert_in_range(changed, 32 * DRAWN - 32 * 64, 32 * DRAWN + 32 * 64);
+    mgds_cookies_fini(&cookies);
+}
+
+static void no_two_tables_draw_the_same(void **state)
+{
+    struct mgds_cookies cookies[2] = {{.entry = NULL}, {.entry = NULL}};
+    uint64_t cookie[2];
+
+    (void)state;
+    for (unsigned i = 0; i < 2; i++)
+        assert_int_equal(mgds_cookies_put(&cookies[i], &cookie, &cookie[i]), 0);
+    assert_true(cookie[0] != cookie[1]);
+    for (unsigned i = 0; i < 2; i++)
+        mgds_cookies_fini(&cookies[i]);
+}
+
+/* After 2^64 of them. */
+static void the_serial_may_wrap(void **state)
+{
+    struct mgds_cookies cookies = {.entry = NULL};
+    uint64_t cookie[RECORDS];
+    int record[RECORDS];
+
+    (void)state;
+    assert_int_equal(mgds_cookies_put(&cookies, &record[0], &cookie[0]), 0);
+    cookies.serial = UINT64_MAX - RECORDS / 2;
+    for (int i = 1; i < RECORDS; i++)
+        assert_int_equal(mgds_cookies_put(&cookies, &record[i], &cookie[i]), 0);
+    assert_true(cookies.serial < RECORDS);
+    for (int i = 0; i < RECORDS; i++)
+        assert_ptr_equal(mgds_cookies_find(&cookies, cookie[i]), &record[i]);
+    mgds_cookies_fini(&cookies);
 }
 
 /* Nothing has changed when memory is short. */
@@ -155,6 +207,9 @@ int main(void)
         cmocka_unit_test(what_was_made_up_finds_nothing),
         cmocka_unit_test(a_record_goes_only_by_its_own_cookie),
         cmocka_unit_test(records_come_and_go),
+        cmocka_unit_test(cookies_cannot_be_told_from_random_numbers),
+        cmocka_unit_test(no_two_tables_draw_the_same),
+        cmocka_unit_test(the_serial_may_wrap),
         cmocka_unit_test(short_memory_changes_nothing),
     };
 

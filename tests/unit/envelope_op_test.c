@@ -116,6 +116,38 @@ static void cookies_of_what_is_over_name_nothing(void **state)
     env_close(&place);
 }
 
+/* Who knows a cookie, and a rank that it fits, is not that rank. */
+static void cookies_are_for_the_process_of_their_rank(void **state)
+{
+    struct mgds_op *send, *recv;
+    struct env_place place;
+    uint64_t cookie, answer;
+
+    (void)state;
+    env_open(&place);
+    answer = env_asked(&place, &recv, BYTES, BYTES);
+    send = env_send_to_other(&place, LONG_BYTES);
+    cookie = env_cookie_of_send();
+    for (wire_author = SELF + 1; wire_author <= WIRE_PEERS; wire_author++) {
+        if (wire_author == OTHER + 1)
+            continue;
+        env_come_pull(cookie, LONG_BYTES, OTHER);
+        env_come_taken(cookie, OTHER);
+        assert_int_equal(env_come_data(answer, BYTES, OTHER), -ECANCELED);
+        assert_int_equal(env_refused(&place), 3);
+    }
+    wire_author = 0;
+    assert_int_equal(wire_posts(MGDS_ENVELOPE_DATA), 0);
+    env_assert_landed(&place, 0);
+    assert_int_equal(env_come_data(answer, BYTES, OTHER), 0);
+    env_come_pull(cookie, LONG_BYTES, OTHER);
+    assert_int_equal(env_refused(&place), 0);
+    assert_int_equal(env_ends(recv), 0);
+    assert_non_null(wire_posted(MGDS_ENVELOPE_DATA));
+    assert_int_equal(env_ends(send), 0);
+    env_close(&place);
+}
+
 static void a_send_gives_no_more_than_it_has(void **state)
 {
     const struct wire_post *post;
@@ -137,7 +169,7 @@ static void a_send_gives_no_more_than_it_has(void **state)
 
 /* Receives. */
 
-/* Small cookies are all that there are. */
+/* Small cookies were all that there were. */
 static void data_that_nobody_asked_for_lands_nowhere(void **state)
 {
     enum { COOKIES = 64 };
@@ -319,6 +351,7 @@ int main(void)
         cmocka_unit_test(cookies_that_were_made_up_name_nothing),
         cmocka_unit_test(a_send_is_asked_for_once_by_its_receiver),
         cmocka_unit_test(cookies_of_what_is_over_name_nothing),
+        cmocka_unit_test(cookies_are_for_the_process_of_their_rank),
         cmocka_unit_test(a_send_gives_no_more_than_it_has),
         cmocka_unit_test(data_that_nobody_asked_for_lands_nowhere),
         cmocka_unit_test(data_lands_once_and_from_its_sender),

@@ -11,8 +11,23 @@
 
 #include "shim/base/stats.h"
 
-void env_open(struct env_place *place)
+void env_open_early(struct env_place *place)
 {
+    const void *address;
+    size_t bytes;
+
+    *place = (struct env_place){.domain = NULL};
+    assert_int_equal(mgds_layout_bytes(&place->layout, 1, 1), 0);
+    assert_int_equal(mgds_domains_open(true, &address, &bytes), 0);
+    place->memory = (unsigned char *)malloc((size_t)2 * LONG_BYTES);
+    assert_non_null(place->memory);
+    memset(place->memory, 0xee, (size_t)2 * LONG_BYTES);
+    place->refused = mgds_stats_value(MGDS_STAT_envelopes_refused);
+}
+
+static void make(struct env_place *place, uint64_t id, unsigned streams)
+{
+    struct mgds_gstream *none[OWN_STREAMS] = {NULL};
     const struct mgds_member members[RANKS] = {
         {.address = &wire_address[SELF], .address_bytes = 1, .process = 1},
         {.address = &wire_address[OTHER],
@@ -20,16 +35,30 @@ void env_open(struct env_place *place)
          .process = 2,
          .streams = OTHER_STREAMS},
         {.address = &wire_address[THIRD], .address_bytes = 1, .process = 3}};
-    const struct mgds_domain_spec spec = {
-        .id = ID, .rank = SELF, .size = RANKS, .members = members};
+    const struct mgds_domain_spec spec = {.id = id,
+                                          .rank = SELF,
+                                          .size = RANKS,
+                                          .members = members,
+                                          .streams = none,
+                                          .stream_count = streams};
 
-    *place = (struct env_place){.domain = NULL};
-    assert_int_equal(mgds_layout_bytes(&place->layout, 1, 1), 0);
     assert_int_equal(mgds_domain_create(&place->domain, &spec), 0);
-    place->memory = (unsigned char *)malloc((size_t)2 * LONG_BYTES);
-    assert_non_null(place->memory);
-    memset(place->memory, 0xee, (size_t)2 * LONG_BYTES);
-    place->refused = mgds_stats_value(MGDS_STAT_envelopes_refused);
+}
+
+void env_make(struct env_place *place, uint64_t id)
+{
+    make(place, id, 0);
+}
+
+void env_open(struct env_place *place)
+{
+    env_open_with(place, 0);
+}
+
+void env_open_with(struct env_place *place, unsigned streams)
+{
+    env_open_early(place);
+    make(place, ID, streams);
 }
 
 void env_close(struct env_place *place)

@@ -11,7 +11,7 @@
 #include "tests/unit/fake_wire.h"
 
 /* This is rank 0; OTHER has two streams, THIRD none. */
-enum { SELF, OTHER, THIRD, RANKS, OTHER_STREAMS = 2 };
+enum { SELF, OTHER, THIRD, RANKS, OTHER_STREAMS = 2, OWN_STREAMS = 2 };
 enum { ID = 77, TAG = 5, BYTES = 100, LONG_BYTES = 100000 };
 
 /* What wire_come returns for what is well-formed and has no body. */
@@ -25,6 +25,11 @@ struct env_place {
 };
 
 void env_open(struct env_place *place);
+/* With so many streams of our own, the CPU's; members do not know of them. */
+void env_open_with(struct env_place *place, unsigned streams);
+/* The same in two steps: with a wire; then the domain, with that id. */
+void env_open_early(struct env_place *place);
+void env_make(struct env_place *place, uint64_t id);
 void env_close(struct env_place *place);
 
 /* Refusals since the last question. */

@@ -29,6 +29,10 @@ static size_t length_of(unsigned kind)
         return sizeof(struct mgds_exported);
     case MGDS_ENVELOPE_IMPORTED:
         return sizeof(struct mgds_imported);
+    case MGDS_ENVELOPE_REVOKE:
+        return sizeof(struct mgds_revoke);
+    case MGDS_ENVELOPE_ENDED:
+        return sizeof(struct mgds_ended);
     case MGDS_ENVELOPE_TAKEN:
         return 0;
     default:
@@ -165,6 +169,56 @@ static void envelopes_of_nobody_are_refused(void **state)
         }
     assert_int_equal(mgds_domain_probe(place.domain, &any, &status), 0);
     env_close(&place);
+}
+
+/* Who has sent it is not for the envelope to say. */
+static void ranks_are_those_of_their_processes(void **state)
+{
+    static const enum mgds_envelope kinds[] = {
+        MGDS_ENVELOPE_RTS, MGDS_ENVELOPE_REACHED, MGDS_ENVELOPE_SUBSCRIBE,
+        MGDS_ENVELOPE_EXPORT, MGDS_ENVELOPE_IMPORTED};
+    static const struct ends other = {OTHER, 0, 0};
+    const struct mgds_probe any = {.peer = MGDS_ANY_SOURCE,
+                                   .tag = MGDS_ANY_TAG};
+    struct mgds_op_status status;
+    struct env_place place;
+
+    (void)state;
+    env_open(&place);
+    for (unsigned k = 0; k < sizeof(kinds) / sizeof(kinds[0]); k++)
+        for (wire_author = SELF + 1; wire_author <= WIRE_PEERS; wire_author++) {
+            if (wire_author == OTHER + 1)
+                continue;
+            come_from(kinds[k], &other);
+            assert_int_equal(env_refused(&place), 1);
+        }
+    wire_author = 0;
+    assert_int_equal(mgds_domain_probe(place.domain, &any, &status), 0);
+    env_close(&place);
+}
+
+/* Nor when it was kept until its communicator was made. */
+static void what_came_early_keeps_its_process(void **state)
+{
+    const struct mgds_probe any = {.peer = MGDS_ANY_SOURCE,
+                                   .tag = MGDS_ANY_TAG};
+    struct mgds_rts rts = env_rts_of(0, BYTES);
+    struct mgds_op_status status;
+    struct env_place place;
+
+    (void)state;
+    for (unsigned genuine = 0; genuine < 2; genuine++) {
+        env_open_early(&place);
+        rts.domain = ID + 1 + genuine;
+        wire_author = genuine ? 0 : THIRD + 1;
+        env_come_rts(&rts);
+        wire_author = 0;
+        env_make(&place, rts.domain);
+        assert_int_equal(env_refused(&place), !genuine);
+        assert_int_equal(mgds_domain_probe(place.domain, &any, &status),
+                         genuine);
+        env_close(&place);
+    }
 }
 
 static void messages_come_once_and_have_a_tag(void **state)
@@ -348,6 +402,8 @@ int main(void)
         cmocka_unit_test(counts_of_taken_fit_its_length),
         cmocka_unit_test(only_data_has_a_body),
         cmocka_unit_test(envelopes_of_nobody_are_refused),
+        cmocka_unit_test(ranks_are_those_of_their_processes),
+        cmocka_unit_test(what_came_early_keeps_its_process),
         cmocka_unit_test(messages_come_once_and_have_a_tag),
         cmocka_unit_test(a_message_in_no_ring_is_asked_for),
         cmocka_unit_test(a_message_in_unknown_memory_fails_its_receive),

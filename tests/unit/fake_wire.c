@@ -11,6 +11,8 @@ struct mgds_wire_peer {
 
 const unsigned char wire_address[WIRE_PEERS] = {0, 1, 2, 3};
 
+uint64_t wire_author;
+
 static struct mgds_wire_peer peers[WIRE_PEERS];
 static struct mgds_wire_handler handlers[MGDS_WIRE_KINDS];
 static struct wire_post *posts, *given;
@@ -62,19 +64,59 @@ unsigned wire_posts(enum mgds_envelope kind)
     return count;
 }
 
+static size_t rank_at(enum mgds_envelope kind)
+{
+    switch (kind) {
+    case MGDS_ENVELOPE_RTS:
+        return offsetof(struct mgds_rts, rank);
+    case MGDS_ENVELOPE_PULL:
+        return offsetof(struct mgds_pull, rank);
+    case MGDS_ENVELOPE_DATA:
+        return offsetof(struct mgds_data, rank);
+    case MGDS_ENVELOPE_TAKEN:
+        return offsetof(struct mgds_taken, rank);
+    case MGDS_ENVELOPE_EXPORT:
+        return offsetof(struct mgds_exported, rank);
+    case MGDS_ENVELOPE_IMPORTED:
+        return offsetof(struct mgds_imported, rank);
+    case MGDS_ENVELOPE_ENDED:
+        return offsetof(struct mgds_ended, rank);
+    default:
+        return offsetof(struct mgds_tell, rank);
+    }
+}
+
+static uint64_t author_of(enum mgds_envelope kind, const char *head,
+                          size_t bytes)
+{
+    uint32_t rank = UINT32_MAX;
+
+    if (wire_author)
+        return wire_author;
+    if (rank_at(kind) + sizeof(rank) <= bytes)
+        memcpy(&rank, head + rank_at(kind), sizeof(rank));
+    return (uint64_t)rank + 1;
+}
+
 int wire_head(enum mgds_envelope kind, const void *head, size_t head_bytes,
               size_t body_bytes, struct wire_landing *out)
 {
     /* as over the wire: nothing that can be read lies behind the head */
     void *copy = malloc(head_bytes ? head_bytes : 1);
+    struct mgds_wire_arrival arrival = {.from =
+                                            author_of(kind, head, head_bytes),
+                                        .head_bytes = head_bytes,
+                                        .body_bytes = body_bytes};
     int rc;
 
     if (!copy)
         abort();
     if (head_bytes > 0)
         memcpy(copy, head, head_bytes);
-    rc = handlers[kind].head(handlers[kind].ctx, copy, head_bytes, body_bytes,
-                             &out->where, &out->arg);
+    arrival.head = copy;
+    rc = handlers[kind].head(handlers[kind].ctx, &arrival);
+    out->where = arrival.where;
+    out->arg = arrival.arg;
     free(copy);
     return rc;
 }
@@ -112,6 +154,18 @@ int mgds_wire_open(const struct mgds_config *config)
     return 0;
 }
 
+int mgds_wire_open_network(void)
+{
+    return 0;
+}
+
+bool mgds_wire_near(const void *address, size_t bytes)
+{
+    (void)address;
+    (void)bytes;
+    return true;
+}
+
 void mgds_wire_close(void)
 {
     forget_given();
@@ -140,6 +194,23 @@ int mgds_wire_peer_get(struct mgds_wire_peer **out, const void *address,
 void mgds_wire_peer_put(struct mgds_wire_peer *peer)
 {
     (void)peer;
+}
+
+struct mgds_wire_peer *mgds_wire_peer_find(uint64_t process)
+{
+    return &peers[process - 1];
+}
+
+/* Nothing is timed here. */
+bool mgds_wire_peer_give_up(struct mgds_wire_peer *peer)
+{
+    (void)peer;
+    abort();
+}
+
+uint64_t mgds_wire_peer_process(const struct mgds_wire_peer *peer)
+{
+    return (uint64_t)(peer - peers) + 1;
 }
 
 int mgds_wire_peer_error(const struct mgds_wire_peer *peer)
@@ -225,4 +296,14 @@ void mgds_wire_chore(void (*work)(void))
 int mgds_wire_progress(void)
 {
     return 0;
+}
+
+int mgds_wire_wake_init(void)
+{
+    return 0;
+}
+
+bool mgds_wire_wake(void)
+{
+    return true;
 }

@@ -32,6 +32,10 @@ const struct wire_post *wire_posted(enum mgds_envelope kind);
 /* How many there are. */
 unsigned wire_posts(enum mgds_envelope kind);
 
+/* Which process what comes is of: peer i is process i + 1. 0: of the rank that
+ * the envelope names, which is peer rank. */
+extern uint64_t wire_author;
+
 /* A message comes: what head() returned. Its body lands if that is 0. */
 int wire_come(enum mgds_envelope kind, const void *head, size_t head_bytes,
               const void *body, size_t body_bytes);

@@ -141,6 +141,16 @@ static void sweep_fails_each_passage_once(void **state)
     assert_false(mgds_fault_armed(MGDS_FAULT_alloc));
 }
 
+static void numbers_begin_where_they_are_told(void **state)
+{
+    (void)state;
+    assert_true(MGDS_COUNT_FROM == 0);
+    assert_int_equal(mgds_fault_count_from(UINT64_C(1) << 63), 0);
+    assert_true(MGDS_COUNT_FROM == UINT64_C(1) << 63);
+    assert_int_equal(mgds_fault_count_from(0), 0);
+    assert_true(MGDS_COUNT_FROM == 0);
+}
+
 #else
 
 static void build_without_the_hook_says_so(void **state)
@@ -149,10 +159,16 @@ static void build_without_the_hook_says_so(void **state)
     mgds_capture_start(MGDS_LOG_WARN);
     assert_int_equal(mgds_fault_configure(""), 0);
     assert_int_equal(mgds_fault_configure("alloc:1"), -ENOTSUP);
+    assert_int_equal(mgds_fault_count_from(0), 0);
+    assert_int_equal(mgds_fault_count_from(1), -ENOTSUP);
     char *text = mgds_capture_stop();
     assert_string_equal(text, "mpix-gds[rank 7]: warn: MPIX_GDS_FAULT is "
                               "ignored: this build has no fault hook "
+                              "(configure with -DMGDS_FAULT=ON)\n"
+                              "mpix-gds[rank 7]: warn: MPIX_GDS_COUNT_FROM is "
+                              "ignored: this build has no fault hook "
                               "(configure with -DMGDS_FAULT=ON)\n");
+    assert_true(MGDS_COUNT_FROM == 0);
     free(text);
 }
 
@@ -169,6 +185,7 @@ int main(void)
         cmocka_unit_test(setting_arms_a_site),
         cmocka_unit_test(wrong_setting_gets_one_line_and_arms_nothing),
         cmocka_unit_test(sweep_fails_each_passage_once),
+        cmocka_unit_test(numbers_begin_where_they_are_told),
 #else
         cmocka_unit_test(build_without_the_hook_says_so),
 #endif

@@ -412,6 +412,46 @@ static void bad_envelopes_are_refused(void **state)
     finish(&w);
 }
 
+static void a_message_is_coming_waiting_or_gone(void **state)
+{
+    struct world w = {0};
+    int a = add_send(&w, 0, 1), b = add_send(&w, 0, 2);
+    struct mgds_match_send *send = NULL;
+
+    (void)state;
+    create(&w);
+    arrive(&w, b);
+    assert_int_equal(mgds_match_look(w.match, 0, 1, &send), MGDS_MATCH_COMING);
+    arrive(&w, a);
+    assert_int_equal(mgds_match_look(w.match, 0, 1, &send), MGDS_MATCH_WAITING);
+    assert_ptr_equal(send, &w.msg[b].send);
+    add_recv(&w, 0, 2);
+    post(&w);
+    assert_int_equal(mgds_match_look(w.match, 0, 1, &send), MGDS_MATCH_GONE);
+    assert_int_equal(mgds_match_look(w.match, 0, 2, &send), MGDS_MATCH_COMING);
+    finish(&w);
+}
+
+/* A receive from any source was held back by it. */
+static void what_is_withdrawn_holds_nothing_back(void **state)
+{
+    struct world w = {0};
+    int a = add_send(&w, 0, 1), b = add_send(&w, 0, 1);
+    int r = add_recv(&w, MGDS_ANY_SOURCE, 1);
+
+    (void)state;
+    create(&w);
+    arrive(&w, a);
+    arrive(&w, b);
+    reach(&w, b);
+    post(&w);
+    assert_int_equal(w.call[r].fate, THERE);
+    w.msg[a].fate = GONE;
+    mgds_match_withdraw(w.match, &w.msg[a].send);
+    assert_int_equal(w.call[r].send, b);
+    finish(&w);
+}
+
 enum { MANY = 4096 };
 
 static void count_pair(void *owner, struct mgds_match_recv *recv,
@@ -485,6 +525,8 @@ int main(void)
         cmocka_unit_test(a_probe_says_what_a_receive_gets),
         cmocka_unit_test(a_wildcard_holds_back_what_comes_after_it),
         cmocka_unit_test(bad_envelopes_are_refused),
+        cmocka_unit_test(a_message_is_coming_waiting_or_gone),
+        cmocka_unit_test(what_is_withdrawn_holds_nothing_back),
         cmocka_unit_test(the_usual_case_takes_few_steps),
         cmocka_unit_test(messages_of_other_tags_are_not_passed_over),
     };

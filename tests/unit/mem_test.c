@@ -277,6 +277,27 @@ static void items_of_many_threads_run_once_each(void **state)
     }
 }
 
+static unsigned order[ITEMS], ordered;
+
+static void run_in_order(struct mgds_deferred *deferred)
+{
+    order[ordered++] = ((struct item *)(void *)deferred)->number;
+}
+
+/* Memory of others is unmapped before our own is freed, if that was put so. */
+static void items_run_in_the_order_they_were_put(void **state)
+{
+    (void)state;
+    for (unsigned i = 0; i < ITEMS; i++) {
+        items[0][i].number = i;
+        items[0][i].deferred.run = run_in_order;
+        mgds_defer(&items[0][i].deferred);
+    }
+    assert_int_equal(mgds_defer_drain(), ITEMS);
+    for (unsigned i = 0; i < ITEMS; i++)
+        assert_int_equal(order[i], i);
+}
+
 #define CASE(name) cmocka_unit_test_setup_teardown(name, reset, check_left)
 
 int main(void)
@@ -292,6 +313,7 @@ int main(void)
         CASE(event_tells_done_from_not_yet_from_failed),
         CASE(event_that_went_with_its_context_is_left_alone),
         CASE(items_of_many_threads_run_once_each),
+        CASE(items_run_in_the_order_they_were_put),
     };
 
     return cmocka_run_group_tests(tests, load, NULL);

@@ -256,6 +256,25 @@ static void file_that_cannot_be_written_gets_one_line(void **state)
     free(text);
 }
 
+/* Who may write to a folder of many must not have another file written. */
+static void file_behind_a_link_is_not_written(void **state)
+{
+    (void)state;
+    char folder[] = "/tmp/mgds-trace-XXXXXX";
+    char path[64];
+    assert_non_null(mkdtemp(folder));
+    snprintf(path, sizeof(path), "%s/link", folder);
+    assert_int_equal(symlink("file", path), 0);
+    mgds_capture_start(MGDS_LOG_ERROR);
+    mgds_trace_init();
+    assert_int_equal(mgds_trace_write(path, 0), -ELOOP);
+    char *text = mgds_capture_stop();
+    assert_non_null(strstr(text, "no symbolic link is followed here"));
+    free(text);
+    unlink(path);
+    assert_int_equal(rmdir(folder), 0);
+}
+
 static int trace_and_dump(void *arg)
 {
     (void)arg;
@@ -294,6 +313,7 @@ int main(void)
         TRACE_TEST(dump_while_threads_write_shows_whole_events_only),
         TRACE_TEST(file_gets_its_filled_name),
         TRACE_TEST(file_that_cannot_be_written_gets_one_line),
+        TRACE_TEST(file_behind_a_link_is_not_written),
         cmocka_unit_test(without_memory_events_are_counted_as_lost),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -9,7 +9,7 @@
 
 #include <mpi.h>
 
-#include "tools/common/host.h"
+#include "shim/base/host.h"
 #include "tools/probe/facts.h"
 
 enum { MGDS_HOST_BYTES = 256 };
@@ -55,7 +55,7 @@ static json_t *examine(const struct world *world)
     char name[MGDS_HOST_BYTES] = {0};
     json_t *library = mgds_probe_library(); /* before any device is touched */
     json_t *mpi = mgds_probe_mpi();
-    int rc = mgds_host_identify(host, sizeof(host));
+    int rc = mgds_host_name(host, sizeof(host));
     int first;
 
     if (rc < 0)

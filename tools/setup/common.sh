@@ -109,7 +109,7 @@ run_logged()
     shift
     mkdir -p "${log%/*}" || give_up "cannot make ${log%/*}"
     local input
-    input=$(mktemp -u) && mkfifo "$input" || give_up "cannot write to /tmp"
+    input=$(mktemp -u) && mkfifo -m 600 "$input" || give_up "cannot write to /tmp"
     exec 8<>"$input"
     rm -f "$input"
     { "$@" 2>&1 <&8 8>&- 9>&-; } | tee "$log" 8>&- 9>&-

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Prints the result of ./check: a table of stages, what failed and the end of
-its output, what was skipped and why, and as the last line "N passed, N failed,
-N skipped".
+its output, what was skipped and why, the slowest tests, and as the last line
+"N passed, N failed, N skipped".
 
     report.py SCORE      (lines written by tools/setup/tests.sh)
 
@@ -13,6 +13,7 @@ import xml.etree.ElementTree as ElementTree
 UNKNOWN_REASON = "no reason given"
 OUTPUT_LINES = 15  # of a failed test; the log of its stage has all
 OUTPUT_TESTS = 20  # whose output is shown, of a stage
+SLOWEST = 10  # tests, of all stages
 
 
 class Stage:
@@ -25,6 +26,7 @@ class Stage:
         self.passed = 0
         self.failed = []
         self.skipped = []
+        self.took = []  # (seconds, test)
         if junit:
             self.read_tests(junit)
         if status == "0":
@@ -44,6 +46,7 @@ class Stage:
 
     def add_case(self, case):
         name = case.get("name")
+        self.took.append((float(case.get("time") or 0), name))
         skip = case.find("skipped")
         if case.get("status") == "run":
             self.passed += 1
@@ -112,12 +115,23 @@ def print_list(title, stages, attribute):
         print(f"  {stage}: {name}: {why}")
 
 
+def print_slowest(stages):
+    """A test may be there once a stage."""
+    tests = sorted(((seconds, stage.name, name) for stage in stages
+                    for seconds, name in stage.took), reverse=True)[:SLOWEST]
+    if tests:
+        print("\nslowest:")
+    for seconds, stage, name in tests:
+        print(f"  {minutes(round(seconds)):>5}  {stage}: {name}")
+
+
 def main(path):
     with open(path, encoding="utf-8") as score:
         stages = [Stage(line) for line in score]
     print_table(stages)
     print_list("failed", stages, "failed")
     print_list("skipped", stages, "skipped")
+    print_slowest(stages)
     passed = sum(stage.passed for stage in stages)
     failed = sum(len(stage.failed) for stage in stages)
     skipped = sum(len(stage.skipped) for stage in stages)

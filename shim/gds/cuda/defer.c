@@ -19,10 +19,26 @@ bool mgds_defer_pending(void)
     return __atomic_load_n(&head, __ATOMIC_RELAXED) != NULL;
 }
 
-unsigned mgds_defer_drain(void)
+/* The list, with what was put first in front. */
+static struct mgds_deferred *take_all(void)
 {
     struct mgds_deferred *item =
         __atomic_exchange_n(&head, NULL, __ATOMIC_ACQUIRE);
+    struct mgds_deferred *first = NULL;
+
+    while (item) {
+        struct mgds_deferred *next = item->next;
+
+        item->next = first;
+        first = item;
+        item = next;
+    }
+    return first;
+}
+
+unsigned mgds_defer_drain(void)
+{
+    struct mgds_deferred *item = take_all();
     unsigned count = 0;
 
     while (item) {

@@ -7,16 +7,23 @@
 #include "shim/base/alloc.h"
 #include "shim/base/log.h"
 #include "shim/gds/domain/engine.h"
+#include "shim/gds/domain/expire.h"
 #include "shim/gds/domain/fetch.h"
 #include "shim/gds/domain/memory.h"
 #include "shim/gds/domain/pull.h"
+
+/* As it came: of that process, by its seal (wire/seal.h). */
+struct came {
+    enum mgds_envelope kind;
+    uint64_t from;
+    union mgds_envelope_head head;
+};
 
 /* An envelope for a domain that is not made yet: a member may leave the
  * collective call earlier than we do. Under the engine's lock. */
 struct early {
     struct early *next;
-    enum mgds_envelope kind;
-    union mgds_envelope_head head;
+    struct came came;
 };
 
 static struct early *early, **early_last = &early;
@@ -31,16 +38,26 @@ static bool knows(const struct mgds_domain *domain, uint32_t rank,
            index < domain->base[rank + 1] - domain->base[rank];
 }
 
-/* Likewise, and says it of an envelope that nobody of the domain sent. */
-static bool admits(const struct mgds_domain *domain, enum mgds_envelope kind,
+/* The rank is that process. */
+static bool is_from(const struct mgds_domain *domain, uint32_t rank,
+                    uint64_t from)
+{
+    return mgds_wire_peer_process(domain->peer[rank]) == from;
+}
+
+/* Likewise, and says it of an envelope that the member did not send. */
+static bool admits(const struct mgds_domain *domain, const struct came *it,
                    const struct mgds_tell *tell)
 {
-    bool known = knows(domain, tell->rank, tell->index, tell->to_index);
+    const char *why = NULL;
 
-    if (!known)
-        mgds_envelope_refuse(kind, tell->rank,
-                             "its communicator has no such rank or streams");
-    return known;
+    if (!knows(domain, tell->rank, tell->index, tell->to_index))
+        why = "its communicator has no such rank or streams";
+    else if (!is_from(domain, tell->rank, it->from))
+        why = "another process has sent it";
+    if (why)
+        mgds_envelope_refuse(it->kind, tell->rank, why);
+    return !why;
 }
 
 /* One whose place is none comes in another way, or not at all. */
@@ -57,6 +74,12 @@ static bool has_place(const struct mgds_domain *domain,
                          "its place is not in the ring: the message is asked "
                          "for");
     return false;
+}
+
+static void drop(struct mgds_message *message)
+{
+    mgds_pull_forget(message);
+    mgds_spares_give(&mgds_message_spares, message);
 }
 
 static void on_rts(struct mgds_domain *domain, const struct mgds_rts *rts)
@@ -76,6 +99,7 @@ static void on_rts(struct mgds_domain *domain, const struct mgds_rts *rts)
                   .tag = rts->tag,
                   .number = rts->number,
                   .reached = rts->reached},
+        .to_index = rts->to_index,
         .domain = domain,
         .rank = rts->rank,
         .index = rts->index,
@@ -88,37 +112,56 @@ static void on_rts(struct mgds_domain *domain, const struct mgds_rts *rts)
     if (mgds_match_arrive(domain->match[rts->to_index], &message->match) < 0) {
         mgds_envelope_refuse(MGDS_ENVELOPE_RTS, rts->rank,
                              "its message has come before");
-        mgds_pull_forget(message);
-        mgds_spares_give(&mgds_message_spares, message);
+        drop(message);
     }
 }
 
-static uint64_t id_of(enum mgds_envelope kind,
-                      const union mgds_envelope_head *head)
+static uint64_t id_of(const struct came *it)
 {
-    return kind == MGDS_ENVELOPE_RTS ? head->rts.domain : head->tell.domain;
+    return it->kind == MGDS_ENVELOPE_RTS ? it->head.rts.domain
+                                         : it->head.tell.domain;
 }
 
-static void keep(enum mgds_envelope kind, const union mgds_envelope_head *head)
+static void keep(const struct came *it)
 {
     struct early *item;
 
-    if (mgds_domain_is_gone(id_of(kind, head)))
-        return;
     item = (struct early *)mgds_calloc(1, sizeof(*item));
     if (!item) {
         mgds_warn("no memory for a message that came early: it is lost");
         return;
     }
-    *item = (struct early){.kind = kind, .head = *head};
+    item->came = *it;
     *early_last = item;
     early_last = &item->next;
 }
 
-static void on_reached(struct mgds_domain *domain,
-                       const union mgds_envelope_head *head)
+/* Of a communicator that is gone here: nobody will match it. */
+static void on_stray_revoke(const struct came *it)
 {
-    const struct mgds_tell *tell = &head->tell;
+    const struct mgds_revoke *revoke = &it->head.revoke;
+    const struct mgds_ended ended = {revoke->cookie, -ETIMEDOUT,
+                                     revoke->receiver};
+    struct mgds_wire_peer *peer = mgds_wire_peer_find(it->from);
+
+    if (!peer)
+        return;
+    mgds_exchange_end(peer, &ended);
+    mgds_wire_peer_put(peer);
+}
+
+/* Its domain is not there: yet, or any more. */
+static void keep_stray(const struct came *it)
+{
+    if (!mgds_domain_is_gone(id_of(it)))
+        keep(it);
+    else if (it->kind == MGDS_ENVELOPE_REVOKE)
+        on_stray_revoke(it);
+}
+
+static void on_reached(struct mgds_domain *domain, const struct came *it)
+{
+    const struct mgds_tell *tell = &it->head.tell;
     int source;
 
     if (domain->lost[tell->rank])
@@ -126,9 +169,36 @@ static void on_reached(struct mgds_domain *domain,
     source = (int)(domain->base[tell->rank] + tell->index);
     if (!mgds_match_reached(domain->match[tell->to_index], source,
                             tell->number))
-        keep(MGDS_ENVELOPE_REACHED, head); /* until its RTS comes */
+        keep(it); /* until its RTS comes */
     else
-        mgds_pull_reached(domain, source, tell->number);
+        mgds_pull_reached(domain, source, tell->to_index, tell->number);
+}
+
+/* What was matched its receive will have, however long that takes. */
+static void on_revoke(struct mgds_domain *domain, const struct came *it)
+{
+    const struct mgds_revoke *revoke = &it->head.revoke;
+    const struct mgds_tell *tell = &revoke->message;
+    struct mgds_match *match = domain->match[tell->to_index];
+    struct mgds_ended ended = {.cookie = revoke->cookie, .rank = domain->rank};
+    struct mgds_match_send *send;
+    enum mgds_match_where where;
+
+    if (domain->lost[tell->rank])
+        return;
+    where =
+        mgds_match_look(match, (int)(domain->base[tell->rank] + tell->index),
+                        tell->number, &send);
+    if (where == MGDS_MATCH_COMING) {
+        keep(it);
+        return;
+    }
+    if (where == MGDS_MATCH_WAITING) {
+        mgds_match_withdraw(match, send);
+        drop((struct mgds_message *)(void *)send);
+    }
+    ended.error = where == MGDS_MATCH_WAITING ? -ETIMEDOUT : 0;
+    mgds_exchange_end(domain->peer[tell->rank], &ended);
 }
 
 static void on_subscribe(struct mgds_domain *domain,
@@ -142,23 +212,25 @@ static void on_subscribe(struct mgds_domain *domain,
 
 /* The send that the rank names; NULL: there is none, which was said, or it is
  * lost. */
-static struct mgds_op *send_of(enum mgds_envelope kind, uint64_t cookie,
+static struct mgds_op *send_of(const struct came *it, uint64_t cookie,
                                uint32_t rank)
 {
     struct mgds_op *op = mgds_op_find(cookie);
+    bool its = op && op->send && op->rank == (int)rank &&
+               is_from(op->domain, rank, it->from);
 
-    if (op && op->lost)
-        return NULL;
-    if (op && op->send && op->rank == (int)rank)
+    if (its && !op->lost)
         return op;
-    mgds_envelope_refuse(kind, rank,
-                         "it names no send to that rank that is under way");
+    if (!its && !mgds_op_was_lost(cookie))
+        mgds_envelope_refuse(it->kind, rank,
+                             "it names no send to that rank that is under way");
     return NULL;
 }
 
-static void on_pull(const struct mgds_pull *pull)
+static void on_pull(const struct came *it)
 {
-    struct mgds_op *op = send_of(MGDS_ENVELOPE_PULL, pull->cookie, pull->rank);
+    const struct mgds_pull *pull = &it->head.pull;
+    struct mgds_op *op = send_of(it, pull->cookie, pull->rank);
 
     if (!op)
         return;
@@ -180,14 +252,14 @@ static void on_pull(const struct mgds_pull *pull)
 
 /* So the stream came to it, even if we do not see that yet. Unless it was asked
  * for: then it comes staged, or, if its receiver copies it, may be copied. */
-static void take_back(uint64_t cookie, uint32_t rank)
+static void take_back(const struct came *it, uint64_t cookie)
 {
-    struct mgds_op *op = send_of(MGDS_ENVELOPE_TAKEN, cookie, rank);
+    struct mgds_op *op = send_of(it, cookie, it->head.taken.rank);
 
     if (!op)
         return;
     if (!op->lane || (op->asked && !op->pull)) {
-        mgds_envelope_refuse(MGDS_ENVELOPE_TAKEN, rank,
+        mgds_envelope_refuse(it->kind, it->head.taken.rank,
                              "the message is in no ring, or was asked for");
         return;
     }
@@ -196,19 +268,35 @@ static void take_back(uint64_t cookie, uint32_t rank)
     mgds_exchange_send_moved(op, 0);
 }
 
-static void on_taken(const struct mgds_taken *taken)
+static void on_taken(const struct came *it)
 {
-    for (uint32_t i = 0; i < taken->count; i++)
-        take_back(taken->cookie[i], taken->rank);
+    for (uint32_t i = 0; i < it->head.taken.count; i++)
+        take_back(it, it->head.taken.cookie[i]);
 }
 
-/* A REACHED that came before its RTS. */
+/* The send may be over: nothing is wrong with that. */
+static void on_ended(const struct came *it)
+{
+    const struct mgds_ended *ended = &it->head.ended;
+    struct mgds_op *op = mgds_op_find(ended->cookie);
+
+    if (op && op->send && op->rank == (int)ended->rank &&
+        is_from(op->domain, ended->rank, it->from))
+        mgds_expire_ended(op, ended->error);
+}
+
+static bool is_after_rts(const struct came *it)
+{
+    return it->kind == MGDS_ENVELOPE_REACHED ||
+           it->kind == MGDS_ENVELOPE_REVOKE;
+}
+
+/* One that came before its RTS. */
 static bool waits_for_rts(uint64_t id)
 {
     const struct early *item = early;
 
-    while (item && (item->kind != MGDS_ENVELOPE_REACHED ||
-                    item->head.tell.domain != id))
+    while (item && (!is_after_rts(&item->came) || id_of(&item->came) != id))
         item = item->next;
     return item != NULL;
 }
@@ -236,24 +324,26 @@ static struct mgds_tell ends_of(enum mgds_envelope kind,
 }
 
 /* False: its domain is not there yet. */
-static bool deliver(enum mgds_envelope kind,
-                    const union mgds_envelope_head *head)
+static bool deliver(const struct came *it)
 {
-    struct mgds_domain *domain = mgds_domain_find(id_of(kind, head));
-    const struct mgds_tell ends = ends_of(kind, head);
+    const union mgds_envelope_head *head = &it->head;
+    struct mgds_domain *domain = mgds_domain_find(id_of(it));
+    const struct mgds_tell ends = ends_of(it->kind, head);
 
     if (!domain)
         return false;
-    if (!admits(domain, kind, &ends))
+    if (!admits(domain, it, &ends))
         return true;
-    if (kind == MGDS_ENVELOPE_RTS) {
+    if (it->kind == MGDS_ENVELOPE_RTS) {
         on_rts(domain, &head->rts);
         early_reached = early_reached || waits_for_rts(domain->id);
-    } else if (kind == MGDS_ENVELOPE_REACHED) {
-        on_reached(domain, head);
-    } else if (kind == MGDS_ENVELOPE_SUBSCRIBE) {
+    } else if (it->kind == MGDS_ENVELOPE_REACHED) {
+        on_reached(domain, it);
+    } else if (it->kind == MGDS_ENVELOPE_REVOKE) {
+        on_revoke(domain, it);
+    } else if (it->kind == MGDS_ENVELOPE_SUBSCRIBE) {
         on_subscribe(domain, &head->tell);
-    } else if (kind == MGDS_ENVELOPE_EXPORT) {
+    } else if (it->kind == MGDS_ENVELOPE_EXPORT) {
         mgds_memory_exported(domain, &head->exported);
     } else {
         mgds_memory_imported(domain, &head->imported);
@@ -271,8 +361,8 @@ void mgds_exchange_replay(void)
     while (item) {
         struct early *next = item->next;
 
-        if (!deliver(item->kind, &item->head))
-            keep(item->kind, &item->head);
+        if (!deliver(&item->came))
+            keep_stray(&item->came);
         free(item);
         item = next;
     }
@@ -291,23 +381,23 @@ void mgds_exchange_forget(void)
 
 /* The wire's calls. */
 
-static int take_envelope(void *ctx, const void *head, size_t head_bytes,
-                         size_t body_bytes, void **where, void **arg)
+static int take_envelope(void *ctx, struct mgds_wire_arrival *arrival)
 {
-    enum mgds_envelope kind = (enum mgds_envelope)(uintptr_t)ctx;
-    union mgds_envelope_head copy;
+    struct came it = {.kind = (enum mgds_envelope)(uintptr_t)ctx,
+                      .from = arrival->from};
 
-    (void)where;
-    (void)arg;
-    if (mgds_envelope_open(&copy, kind, head, head_bytes, body_bytes) < 0)
+    if (mgds_envelope_open(&it.head, it.kind, arrival->head,
+                           arrival->head_bytes, arrival->body_bytes) < 0)
         return -EPROTO;
     mgds_engine_enter();
-    if (kind == MGDS_ENVELOPE_PULL)
-        on_pull(&copy.pull);
-    else if (kind == MGDS_ENVELOPE_TAKEN)
-        on_taken(&copy.taken);
-    else if (kind != MGDS_ENVELOPE_HELLO && !deliver(kind, &copy))
-        keep(kind, &copy);
+    if (it.kind == MGDS_ENVELOPE_PULL)
+        on_pull(&it);
+    else if (it.kind == MGDS_ENVELOPE_TAKEN)
+        on_taken(&it);
+    else if (it.kind == MGDS_ENVELOPE_ENDED)
+        on_ended(&it);
+    else if (it.kind != MGDS_ENVELOPE_HELLO && !deliver(&it))
+        keep_stray(&it);
     if (early_reached) {
         early_reached = false;
         mgds_exchange_replay();
@@ -334,15 +424,17 @@ static bool is_due(const struct mgds_op *op)
 
 /* The receive that the rank names; NULL: there is none, which was said, or it
  * is lost. */
-static struct mgds_op *recv_of(const struct mgds_data *data)
+static struct mgds_op *recv_of(const struct mgds_data *data, uint64_t from)
 {
     struct mgds_op *op = mgds_op_find(data->answer);
+    bool its = op && !op->send && op->message &&
+               op->message->rank == data->rank &&
+               is_from(op->domain, data->rank, from);
 
-    if (op && op->lost)
-        return NULL;
-    if (op && !op->send && op->message && op->message->rank == data->rank &&
-        is_due(op))
+    if (its && !op->lost && is_due(op))
         return op;
+    if ((its && op->lost) || mgds_op_was_lost(data->answer))
+        return NULL;
     mgds_envelope_refuse(MGDS_ENVELOPE_DATA, data->rank,
                          "it names no receive that waits for bytes of that "
                          "rank");
@@ -376,23 +468,22 @@ static bool begin_landing(struct mgds_op *op, const struct mgds_data *data,
     return false;
 }
 
-static int take_data(void *ctx, const void *head, size_t head_bytes,
-                     size_t body_bytes, void **where, void **arg)
+static int take_data(void *ctx, struct mgds_wire_arrival *arrival)
 {
     union mgds_envelope_head copy;
     struct mgds_op *op;
     bool lands;
 
     (void)ctx;
-    if (mgds_envelope_open(&copy, MGDS_ENVELOPE_DATA, head, head_bytes,
-                           body_bytes) < 0)
+    if (mgds_envelope_open(&copy, MGDS_ENVELOPE_DATA, arrival->head,
+                           arrival->head_bytes, arrival->body_bytes) < 0)
         return -EPROTO;
     mgds_engine_enter();
-    op = recv_of(&copy.data);
-    lands = op && begin_landing(op, &copy.data, body_bytes);
+    op = recv_of(&copy.data, arrival->from);
+    lands = op && begin_landing(op, &copy.data, arrival->body_bytes);
     if (lands) {
-        *where = mgds_op_place(op);
-        *arg = op;
+        arrival->where = mgds_op_place(op);
+        arrival->arg = op;
     }
     mgds_engine_leave();
     return lands ? 0 : -ECANCELED;
@@ -401,9 +492,10 @@ static int take_data(void *ctx, const void *head, size_t head_bytes,
 void mgds_exchange_init(void)
 {
     static const enum mgds_envelope kinds[] = {
-        MGDS_ENVELOPE_RTS,       MGDS_ENVELOPE_PULL,    MGDS_ENVELOPE_REACHED,
-        MGDS_ENVELOPE_SUBSCRIBE, MGDS_ENVELOPE_TAKEN,   MGDS_ENVELOPE_HELLO,
-        MGDS_ENVELOPE_EXPORT,    MGDS_ENVELOPE_IMPORTED};
+        MGDS_ENVELOPE_RTS,       MGDS_ENVELOPE_PULL,     MGDS_ENVELOPE_REACHED,
+        MGDS_ENVELOPE_SUBSCRIBE, MGDS_ENVELOPE_TAKEN,    MGDS_ENVELOPE_HELLO,
+        MGDS_ENVELOPE_EXPORT,    MGDS_ENVELOPE_IMPORTED, MGDS_ENVELOPE_REVOKE,
+        MGDS_ENVELOPE_ENDED};
     struct mgds_wire_handler handler = {take_data, data_landed, NULL};
 
     mgds_wire_handle(MGDS_ENVELOPE_DATA, &handler);

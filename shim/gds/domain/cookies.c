@@ -2,87 +2,141 @@
 #include "shim/gds/domain/cookies.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "shim/base/alloc.h"
+#include "shim/base/fault.h"
+#include "shim/base/random.h"
 
-enum { FIRST_COUNT = 64 };
+enum { FIRST_ROOM = 128 };
 
-#define GENERATION_SHIFT 32
-#define MOST_COUNT (UINT32_MAX / 2)
+#define MOST_ROOM (UINT32_C(1) << 31)
 
-/* The new ones are free, the lowest first. */
+static uint32_t next_of(const struct mgds_cookies *cookies, uint32_t at)
+{
+    return (at + 1) & (cookies->room - 1);
+}
+
+static uint32_t home_of(const struct mgds_cookies *cookies, uint64_t cookie)
+{
+    return (uint32_t)cookie & (cookies->room - 1);
+}
+
+/* Where the cookie is, or the free entry where it would be. Some are free. */
+static uint32_t place_of(const struct mgds_cookies *cookies, uint64_t cookie)
+{
+    uint32_t at = home_of(cookies, cookie);
+
+    while (cookies->entry[at].cookie != 0 &&
+           cookies->entry[at].cookie != cookie)
+        at = next_of(cookies, at);
+    return at;
+}
+
 static int grow(struct mgds_cookies *cookies)
 {
-    uint32_t count = cookies->count ? 2 * cookies->count : FIRST_COUNT;
+    const struct mgds_cookies old = *cookies;
+    uint32_t room = old.room ? 2 * old.room : FIRST_ROOM;
     struct mgds_cookie_entry *entry;
 
-    if (count > MOST_COUNT)
+    if (room > MOST_ROOM)
         return -ENOMEM;
-    entry = (struct mgds_cookie_entry *)mgds_realloc(
-        cookies->entry, (size_t)count * sizeof(*entry));
+    entry = (struct mgds_cookie_entry *)mgds_calloc(room, sizeof(*entry));
     if (!entry)
         return -ENOMEM;
-    for (uint32_t i = cookies->count; i < count; i++)
-        entry[i] = (struct mgds_cookie_entry){.next = i + 2};
-    entry[count - 1].next = cookies->free;
-    cookies->free = cookies->count + 1;
     cookies->entry = entry;
-    cookies->count = count;
+    cookies->room = room;
+    for (uint32_t i = 0; i < old.room; i++)
+        if (old.entry[i].cookie != 0)
+            entry[place_of(cookies, old.entry[i].cookie)] = old.entry[i];
+    free(old.entry);
     return 0;
+}
+
+static int make_ready(struct mgds_cookies *cookies)
+{
+    int rc = 0;
+
+    if (cookies->room == 0) {
+        cookies->serial = MGDS_COUNT_FROM;
+        rc = mgds_random(&cookies->key, sizeof(cookies->key));
+    }
+    if (rc == 0 && cookies->count >= cookies->room / 2)
+        rc = grow(cookies);
+    return rc;
+}
+
+/* The next one that is not in the table. */
+static uint64_t draw(struct mgds_cookies *cookies)
+{
+    uint64_t cookie;
+
+    do {
+        cookies->serial++;
+        cookie = mgds_siphash(&cookies->key, &cookies->serial,
+                              sizeof(cookies->serial));
+    } while (cookie == 0 || mgds_cookies_find(cookies, cookie));
+    return cookie;
 }
 
 int mgds_cookies_put(struct mgds_cookies *cookies, void *record,
                      uint64_t *cookie)
 {
-    struct mgds_cookie_entry *entry;
-    int rc = cookies->free ? 0 : grow(cookies);
+    int rc = make_ready(cookies);
 
     if (rc < 0)
         return rc;
-    entry = &cookies->entry[cookies->free - 1];
-    *cookie = (uint64_t)entry->generation << GENERATION_SHIFT | cookies->free;
-    cookies->free = entry->next;
-    entry->record = record;
+    *cookie = draw(cookies);
+    cookies->entry[place_of(cookies, *cookie)] =
+        (struct mgds_cookie_entry){*cookie, record};
+    cookies->count++;
     return 0;
-}
-
-/* NULL: it is none of this table, or of an earlier use of the entry. */
-static struct mgds_cookie_entry *entry_of(const struct mgds_cookies *cookies,
-                                          uint64_t cookie)
-{
-    uint32_t index = (uint32_t)cookie - 1; /* of 0: beyond all */
-    struct mgds_cookie_entry *entry;
-
-    if (index >= cookies->count)
-        return NULL;
-    entry = &cookies->entry[index];
-    return entry->generation == cookie >> GENERATION_SHIFT ? entry : NULL;
 }
 
 void *mgds_cookies_find(const struct mgds_cookies *cookies, uint64_t cookie)
 {
-    const struct mgds_cookie_entry *entry = entry_of(cookies, cookie);
+    if (cookies->room == 0 || cookie == 0)
+        return NULL;
+    return cookies->entry[place_of(cookies, cookie)].record;
+}
 
-    return entry ? entry->record : NULL;
+/* No search passes by `gap` on its way from home to at. */
+static bool may_stay(uint32_t home, uint32_t gap, uint32_t at)
+{
+    if (gap <= at)
+        return gap < home && home <= at;
+    return gap < home || home <= at;
+}
+
+/* Later entries move up, so that searches need no marks of what was there. */
+static void close_gap(struct mgds_cookies *cookies, uint32_t gap)
+{
+    struct mgds_cookie_entry *entry = cookies->entry;
+    uint32_t at = next_of(cookies, gap);
+
+    for (; entry[at].cookie != 0; at = next_of(cookies, at)) {
+        if (may_stay(home_of(cookies, entry[at].cookie), gap, at))
+            continue;
+        entry[gap] = entry[at];
+        gap = at;
+    }
+    entry[gap] = (struct mgds_cookie_entry){.cookie = 0};
 }
 
 void mgds_cookies_remove(struct mgds_cookies *cookies, uint64_t cookie,
                          const void *record)
 {
-    struct mgds_cookie_entry *entry = entry_of(cookies, cookie);
-
-    if (!entry || entry->record != record || !record)
+    if (!record || mgds_cookies_find(cookies, cookie) != record)
         return;
-    entry->record = NULL;
-    entry->generation++;
-    entry->next = cookies->free;
-    cookies->free = (uint32_t)cookie;
+    close_gap(cookies, place_of(cookies, cookie));
+    cookies->count--;
 }
 
 void mgds_cookies_fini(struct mgds_cookies *cookies)
 {
     free(cookies->entry);
-    *cookies = (struct mgds_cookies){.entry = NULL};
+    explicit_bzero(cookies, sizeof(*cookies));
 }

@@ -3,34 +3,40 @@
  * the wire, so they are looked up, never followed: one whose record is gone, or
  * that was made up, finds nothing.
  *
- *   cookie   generation of the entry << 32 | its index + 1; never 0
- *   entry    the record, or NULL; its generation goes up when it is taken out,
- *            so that a cookie is found again only when its entry was used 2^32
- *            times since
+ *   serial   goes up by one with each record that is put in: 64 bits
+ *   cookie   SipHash-2-4 of the serial under a key that was drawn for this
+ *            table and goes nowhere; never 0. Who has seen any number of them
+ *            cannot guess another one; none comes twice but by chance (2^-64)
+ *   entry    a cookie and its record, found by the cookie's low bits: hashing
+ *            by open addressing, at most half full
  *
  * Entries have no reference: whoever puts a record in has one, and takes the
  * record out before that is given up.
  *
- * Pure, of one owner's lock. Each call costs a few nanoseconds; memory for as
- * many entries as were in at once.
+ * Pure, of one owner's lock. Each call costs some nanoseconds; memory for twice
+ * as many entries as were in at once.
  */
 #ifndef MGDS_DOMAIN_COOKIES_H
 #define MGDS_DOMAIN_COOKIES_H
 
 #include <stdint.h>
 
+#include "shim/base/siphash.h"
+
 /* All 0: empty. */
 struct mgds_cookies {
     struct mgds_cookie_entry {
+        uint64_t cookie; /* 0: the entry is free */
         void *record;
-        uint32_t generation;
-        uint32_t next; /* 1 + the index of the next one that is free, 0: none */
     } * entry;
+    uint32_t room; /* a power of two, or 0 */
     uint32_t count;
-    uint32_t free; /* 1 + the index of the first one, 0: none */
+    uint64_t serial; /* of the last one */
+    struct mgds_siphash_key key;
 };
 
-/* -ENOMEM: nothing has changed. record: not NULL. */
+/* -ENOMEM, or what getrandom failed with: nothing has changed. record: not
+ * NULL. */
 int mgds_cookies_put(struct mgds_cookies *cookies, void *record,
                      uint64_t *cookie);
 

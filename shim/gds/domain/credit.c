@@ -2,6 +2,7 @@
 #include "shim/gds/domain/credit.h"
 
 #include <stdlib.h>
+#include <sys/queue.h>
 
 #include "shim/base/alloc.h"
 #include "shim/base/clock.h"
@@ -10,36 +11,45 @@
 /* As long as the thread of the wire spins when nothing happens. */
 enum { KEPT_NS = 20000 };
 
-static unsigned kept;  /* how many, of all domains; under the engine's lock */
-static uint64_t since; /* when the first of them came, 0: none; atomic */
+/* Of a rank that is to be told. */
+struct mgds_credit {
+    struct mgds_taken taken;
+    struct mgds_domain *domain;
+    unsigned rank;
+    TAILQ_ENTRY(mgds_credit) link; /* while there is something */
+};
 
-static void forget(struct mgds_domain *domain, unsigned count)
+/* Those with something, of all domains; under the engine's lock. */
+static TAILQ_HEAD(, mgds_credit) kept = TAILQ_HEAD_INITIALIZER(kept);
+static uint64_t since; /* when the first of them came, 0: none; atomic */
+static uint64_t steps; /* ranks looked at; under the engine's lock */
+
+static void forget(struct mgds_credit *credit)
 {
-    domain->kept -= count;
-    kept -= count;
-    if (kept > 0)
+    TAILQ_REMOVE(&kept, credit, link);
+    if (!TAILQ_EMPTY(&kept))
         return;
     __atomic_store_n(&since, 0, __ATOMIC_RELAXED);
     mgds_wire_release();
 }
 
-static void remember(struct mgds_domain *domain)
+static void remember(struct mgds_credit *credit)
 {
-    domain->kept++;
-    if (kept++ > 0)
+    bool first = TAILQ_EMPTY(&kept);
+
+    TAILQ_INSERT_TAIL(&kept, credit, link);
+    if (!first)
         return;
     __atomic_store_n(&since, mgds_clock_ns(), __ATOMIC_RELAXED);
     mgds_wire_hold();
 }
 
-static void tell(struct mgds_domain *domain, unsigned rank)
+static void tell(struct mgds_credit *credit)
 {
-    struct mgds_taken *credit = domain->credit[rank];
-    unsigned count = credit->count;
-
-    mgds_exchange_give(domain, rank, credit);
-    credit->count = 0;
-    forget(domain, count);
+    steps++;
+    mgds_exchange_give(credit->domain, credit->rank, &credit->taken);
+    credit->taken.count = 0;
+    forget(credit);
 }
 
 /* Without memory for more, one by one. */
@@ -47,34 +57,34 @@ void mgds_credit_add(struct mgds_domain *domain, unsigned rank, uint64_t cookie)
 {
     struct mgds_taken alone = {
         .count = 1, .rank = domain->rank, .cookie = {cookie}};
-    struct mgds_taken *credit = domain->credit[rank];
+    struct mgds_credit *credit = domain->credit[rank];
 
     if (!credit)
         credit = domain->credit[rank] =
-            (struct mgds_taken *)mgds_calloc(1, sizeof(*credit));
+            (struct mgds_credit *)mgds_calloc(1, sizeof(*credit));
     if (!credit) {
         mgds_exchange_give(domain, rank, &alone);
         return;
     }
-    credit->rank = domain->rank;
-    credit->cookie[credit->count++] = cookie;
-    remember(domain);
-    if (credit->count == MGDS_TAKEN_MOST)
-        tell(domain, rank);
-}
-
-static void tell_all(struct mgds_domain *domain)
-{
-    for (unsigned i = 0; i < domain->peers && domain->kept > 0; i++)
-        if (domain->credit[i] && domain->credit[i]->count > 0)
-            tell(domain, i);
+    credit->domain = domain;
+    credit->rank = rank;
+    credit->taken.rank = domain->rank;
+    credit->taken.cookie[credit->taken.count++] = cookie;
+    if (credit->taken.count == 1)
+        remember(credit);
+    if (credit->taken.count == MGDS_TAKEN_MOST)
+        tell(credit);
 }
 
 void mgds_credit_end(struct mgds_domain *domain)
 {
-    tell_all(domain);
-    for (unsigned i = 0; i < domain->peers; i++)
-        free(domain->credit[i]);
+    for (unsigned i = 0; i < domain->peers; i++) {
+        struct mgds_credit *credit = domain->credit[i];
+
+        if (credit && credit->taken.count > 0)
+            tell(credit);
+        free(credit);
+    }
 }
 
 bool mgds_credits_due(void)
@@ -86,7 +96,11 @@ bool mgds_credits_due(void)
 
 void mgds_credits_tell(void)
 {
-    for (struct mgds_domain *domain = mgds_domain_first(); domain && kept > 0;
-         domain = domain->next)
-        tell_all(domain);
+    while (!TAILQ_EMPTY(&kept))
+        tell(TAILQ_FIRST(&kept));
+}
+
+uint64_t mgds_credit_steps(void)
+{
+    return steps;
 }

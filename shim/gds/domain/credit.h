@@ -28,4 +28,7 @@ bool mgds_credits_due(void);
 /* Tells all that is kept back. */
 void mgds_credits_tell(void);
 
+/* Ranks looked at so far: those that were told, and no others. */
+uint64_t mgds_credit_steps(void);
+
 #endif

@@ -1,12 +1,17 @@
 /* Domains: made, found, drained, forgotten; see domain.h and engine.h. */
+#include <ctype.h>
 #include <errno.h>
 #include <stdlib.h>
 
 #include "shim/base/alloc.h"
+#include "shim/base/fault.h"
 #include "shim/base/log.h"
 #include "shim/ctx.h"
+#include "shim/gds/domain/dump.h"
 #include "shim/gds/domain/engine.h"
+#include "shim/gds/domain/expire.h"
 #include "shim/gds/domain/fetch.h"
+#include "shim/gds/domain/gone.h"
 #include "shim/gds/domain/launcher.h"
 #include "shim/gds/domain/memory.h"
 #include "shim/gds/domain/pull.h"
@@ -21,43 +26,38 @@ static struct mgds_domain *domains;
 static struct mgds_lock open_lock = MGDS_LOCK_INIT(MGDS_LOCK_ENGINE);
 static bool open; /* the wire; under open_lock */
 
+/* By their ids: more than MPI has communicators for, so none is long. Under the
+ * engine's lock, as all of the following. */
+enum { HASH_BITS = 11 };
+static LIST_HEAD(alike, mgds_domain) hashed[1 << HASH_BITS];
+static uint64_t steps;
+
+static struct alike *alike_of(uint64_t id)
+{
+    return &hashed[id * UINT64_C(0x9e3779b97f4a7c15) >> (64 - HASH_BITS)];
+}
+
 struct mgds_domain *mgds_domain_find(uint64_t id)
 {
-    struct mgds_domain *domain = domains;
+    struct mgds_domain *domain = LIST_FIRST(alike_of(id));
 
-    while (domain && domain->id != id)
-        domain = domain->next;
+    for (; domain && domain->id != id; domain = LIST_NEXT(domain, alike))
+        steps++;
+    steps++;
     return domain;
 }
 
-/* Ids of domains that are gone, under the engine's lock: what still comes for
- * them is for nobody. */
-static struct {
-    uint64_t *id;
-    size_t count, room;
-} gone;
-
-static void remember(uint64_t id)
+uint64_t mgds_domain_steps(void)
 {
-    size_t room = gone.room ? 2 * gone.room : 64;
-    uint64_t *more;
-
-    if (gone.count == gone.room) {
-        more = (uint64_t *)mgds_realloc(gone.id, room * sizeof(*more));
-        if (!more)
-            return;
-        gone.id = more;
-        gone.room = room;
-    }
-    gone.id[gone.count++] = id;
+    return steps;
 }
+
+/* Under the engine's lock. */
+static struct mgds_gone gone;
 
 bool mgds_domain_is_gone(uint64_t id)
 {
-    for (size_t i = gone.count; i-- > 0;)
-        if (gone.id[i] == id)
-            return true;
-    return false;
+    return mgds_gone_has(&gone, id);
 }
 
 struct mgds_domain *mgds_domain_first(void)
@@ -77,6 +77,11 @@ static struct mgds_wait *waits;
 void mgds_engine_enter(void)
 {
     mgds_lock_acquire(&mgds_engine_lock);
+}
+
+int mgds_engine_try(void)
+{
+    return mgds_lock_try(&mgds_engine_lock);
 }
 
 void mgds_engine_put_later(struct mgds_op *op)
@@ -122,15 +127,23 @@ static int look_at_streams(void *arg)
 
     (void)arg;
     /* most rounds find nothing: they leave the lock to those who call */
-    if (!mgds_lines_due() && !mgds_credits_due() && !mgds_pulls_due())
+    if (!mgds_lines_due() && !mgds_credits_due() && !mgds_pulls_due() &&
+        !mgds_quitting_due() && !mgds_stands_due())
         return 0;
     mgds_engine_enter();
     any = mgds_lines_poll();
+    if (mgds_stands_due()) {
+        mgds_stands_look();
+        mgds_watch_look();
+        mgds_expire_look();
+    }
     if (mgds_credits_due())
         mgds_credits_tell();
     if (mgds_pulls_due())
         mgds_pulls_look();
+    mgds_quitting_look();
     mgds_engine_leave();
+    mgds_lines_reap();
     return any;
 }
 
@@ -138,11 +151,13 @@ void mgds_op_progress(void)
 {
     mgds_wire_progress();
     mgds_lines_ask();
+    mgds_lines_check();
     look_at_streams(NULL);
     mgds_memory_map();
     mgds_rooms_run(true);
     mgds_fetches_run();
     mgds_orphans_poll();
+    mgds_watch_speak();
 }
 
 /* By the wire's thread. */
@@ -151,6 +166,9 @@ static void chores(void)
     mgds_memory_chore();
     mgds_rooms_chore();
     mgds_fetches_chore();
+    mgds_quitting_chore();
+    mgds_watch_speak();
+    mgds_dump_chore();
 }
 
 void mgds_last_resort(void)
@@ -158,6 +176,7 @@ void mgds_last_resort(void)
     mgds_memory_map();
     mgds_rooms_run(false);
     mgds_fetches_late();
+    mgds_lines_ask();
 }
 
 static int open_once(void)
@@ -199,11 +218,18 @@ static void close_wire(void)
     mgds_lock_release(&open_lock);
 }
 
-int mgds_domains_open(const void **address, size_t *bytes)
+int mgds_domains_open(bool network, const void **address, size_t *bytes)
 {
     int rc = open_wire();
 
+    if (rc == 0 && network)
+        rc = mgds_wire_open_network();
     return rc < 0 ? rc : mgds_wire_address(address, bytes);
+}
+
+bool mgds_domains_near(const struct mgds_member *member)
+{
+    return mgds_wire_near(member->address, member->address_bytes);
 }
 
 /* Records of messages that nobody received. */
@@ -240,15 +266,26 @@ static void destroy(struct mgds_domain *domain)
     free(domain);
 }
 
+static void list(struct mgds_domain *domain)
+{
+    domain->prev = NULL;
+    domain->next = domains;
+    if (domains)
+        domains->prev = domain;
+    domains = domain;
+    LIST_INSERT_HEAD(alike_of(domain->id), domain, alike);
+    domain->listed = true;
+}
+
 static bool unlist(struct mgds_domain *domain)
 {
-    struct mgds_domain **at = &domains;
-
-    while (*at && *at != domain)
-        at = &(*at)->next;
-    if (!*at)
+    if (!domain->listed)
         return false;
-    *at = domain->next;
+    *(domain->prev ? &domain->prev->next : &domains) = domain->next;
+    if (domain->next)
+        domain->next->prev = domain->prev;
+    LIST_REMOVE(domain, alike);
+    domain->listed = false;
     return true;
 }
 
@@ -258,12 +295,14 @@ void mgds_domain_put(struct mgds_domain *domain)
         return;
     mgds_engine_enter();
     if (unlist(domain))
-        remember(domain->id);
+        mgds_gone_add(&gone, domain->id);
+    mgds_watch_forget(domain);
     if (domain->credit)
         mgds_credit_end(domain);
     mgds_exchange_replay(); /* forgets what came for it */
     mgds_engine_leave();
     destroy(domain);
+    mgds_lines_reap();
 }
 
 static int allocate(struct mgds_domain *domain)
@@ -281,8 +320,10 @@ static int allocate(struct mgds_domain *domain)
     domain->subscriber = (bool *)mgds_calloc(domain->peers, sizeof(bool));
     domain->met = (bool *)mgds_calloc(domain->peers, sizeof(bool));
     domain->lost = (int *)mgds_calloc(domain->peers, sizeof(int));
-    domain->credit = (struct mgds_taken **)mgds_calloc(
-        domain->peers, sizeof(struct mgds_taken *));
+    domain->credit = (struct mgds_credit **)mgds_calloc(
+        domain->peers, sizeof(struct mgds_credit *));
+    for (size_t i = 0; domain->sent && i < own * domain->sources; i++)
+        domain->sent[i] = MGDS_COUNT_FROM;
     return domain->stream && domain->peer && domain->match && domain->sent &&
                    domain->subscriber && domain->met && domain->lost &&
                    domain->credit
@@ -343,6 +384,7 @@ int mgds_domain_create(struct mgds_domain **out,
     domain->refs = 1;
     domain->id = spec->id;
     domain->rank = spec->rank;
+    domain->inter = spec->inter;
     domain->peers = spec->inter ? spec->remote_size : spec->size;
     domain->streams = spec->stream_count;
     domain->landing = spec->landing;
@@ -354,12 +396,24 @@ int mgds_domain_create(struct mgds_domain **out,
         return rc;
     }
     mgds_engine_enter();
-    domain->next = domains;
-    domains = domain;
+    list(domain);
+    mgds_watch_meet(spec);
     mgds_exchange_replay();
     mgds_engine_leave();
     *out = domain;
     return 0;
+}
+
+void mgds_domain_set_name(struct mgds_domain *domain, const char *name)
+{
+    size_t i = 0;
+
+    mgds_engine_enter();
+    for (; name[i] && i + 1 < sizeof(domain->name); i++)
+        domain->name[i] =
+            (char)(iscntrl((unsigned char)name[i]) ? '?' : name[i]);
+    domain->name[i] = '\0';
+    mgds_engine_leave();
 }
 
 /* Of domains whose communicators are gone; atomic, written under the lock. */
@@ -408,9 +462,10 @@ static void give_up(void)
 {
     mgds_engine_enter();
     mgds_orphan = NULL;
-    for (struct mgds_domain *domain = domains; domain; domain = domain->next)
-        remember(domain->id);
-    domains = NULL;
+    while (domains) {
+        mgds_gone_add(&gone, domains->id);
+        unlist(domains);
+    }
     mgds_engine_leave();
 }
 
@@ -425,10 +480,10 @@ void mgds_domains_fini(void)
     mgds_rooms_fini();
     mgds_fetches_fini();
     mgds_pulls_fini();
+    mgds_quitting_fini();
     mgds_memory_fini();
     give_up();
     mgds_exchange_forget();
-    mgds_lost_forget();
     mgds_ops_forget();
     mgds_lines_fini();
     mgds_rings_fini();

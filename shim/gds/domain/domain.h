@@ -77,6 +77,12 @@ int mgds_domain_create(struct mgds_domain **out,
  * records go once all of it is done. NULL is allowed. */
 void mgds_domain_put(struct mgds_domain *domain);
 
+/* The name that lines about its operations give, MPI_Comm_set_name's; "" until
+ * then, for duplicates too. Kept: the first MGDS_DOMAIN_NAME - 1 characters,
+ * with '?' for what would break a line. */
+enum { MGDS_DOMAIN_NAME = 64 };
+void mgds_domain_set_name(struct mgds_domain *domain, const char *name);
+
 /*
  * The rings of a new communicator and all its duplicates to come (landing.h):
  * made with what the domain will be made with, host of the members included.
@@ -93,9 +99,13 @@ void mgds_landing_get(struct mgds_landing *landing);
 void mgds_landing_put(struct mgds_landing *landing); /* NULL is allowed */
 
 /* Where this process can be reached: opens the wire, and keeps messages for
- * domains that do not exist here yet. The address is valid until
- * mgds_domains_fini. */
-int mgds_domains_open(const void **address, size_t *bytes);
+ * domains that do not exist here yet. network: from other hosts, too. The
+ * address is valid until mgds_domains_fini. */
+int mgds_domains_open(bool network, const void **address, size_t *bytes);
+
+/* Whether the member is reached without the network, so far as this process is
+ * concerned: through memory of the host that both are on. */
+bool mgds_domains_near(const struct mgds_member *member);
 
 struct mgds_xfer {
     struct mgds_buffer buffer; /* layout is never NULL; ptr is set if gpu. The
@@ -208,14 +218,20 @@ int mgds_domains_take_error(void);
  * of the op; 0: none. Does not take it from the domain. */
 int mgds_gstream_take_error(struct mgds_gstream *stream, uint64_t *name);
 
+/* Lets go of streams that the program has freed and that have passed all that
+ * was put on them: the GPU is asked, for ten milliseconds at most. In a call
+ * that makes or frees streams. */
+void mgds_domains_let_go(void);
+
 /* Memory that was given up goes back now if nothing of ours is on any stream
  * (cuda/defer.h). In a call of the program's that may wait for the device. */
 void mgds_domains_safe_point(void);
 
 struct mgds_drain_rule {
-    double timeout; /* seconds; 0: as long as it takes */
-    bool patient;   /* time counts only while nothing is left but receives that
-                       no message has come for */
+    const char *call; /* of the program's that waits: constant text */
+    double timeout;   /* seconds; 0: as long as it takes */
+    bool patient; /* time counts only while nothing is left but receives that
+                     no message has come for */
     void (*idle)(void); /* called between looks, may call MPI: no lock is held;
                            NULL: nothing */
 };
@@ -223,11 +239,15 @@ struct mgds_drain_rule {
 /*
  * Waits until every operation enqueued on the stream so far, or of all domains
  * if NULL, is done and its memory may be used again. 0; -ETIMEDOUT: *left of
- * them are not. After ten seconds, or then, one line each names them (16 at
- * most).
+ * them are not, and one line each names them (16 at most). Watched (watch.h).
  */
 int mgds_op_drain(struct mgds_gstream *stream,
                   const struct mgds_drain_rule *rule, unsigned *left);
+
+/* The same of one communicator: what was called on it and is not complete, in
+ * whatever stream waits for it, or in nobody's hands any more. */
+int mgds_domain_drain(struct mgds_domain *domain,
+                      const struct mgds_drain_rule *rule, unsigned *left);
 
 /* The end of the last epoch, after a drain: what is still under way is given up
  * (domains that requests of the program still hold, too), waits that stand are

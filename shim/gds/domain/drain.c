@@ -6,28 +6,49 @@
 #include "shim/base/log.h"
 #include "shim/gds/cuda/defer.h"
 #include "shim/gds/domain/engine.h"
+#include "shim/gds/domain/lines.h"
+#include "shim/gds/domain/report.h"
 #include "shim/gds/queue/gstream.h"
 #include "shim/gds/stage/pool.h"
 #include "shim/gds/stage/stage.h"
 
-enum { NAMED = 16, WATCHDOG = 10 /* seconds until they are */ };
+enum { NAMED = 16 };
 
 static double now(void)
 {
     return 1e-9 * (double)mgds_clock_ns();
 }
 
-static bool concerns(const struct mgds_op *op,
-                     const struct mgds_gstream *stream)
+/* Which operations: of a stream, of a domain, or all. */
+struct scope {
+    const struct mgds_gstream *stream; /* or NULL */
+    const struct mgds_domain *domain;  /* or NULL */
+};
+
+/* Of those that the engine has. A send that is done may still wait for its
+ * receiver: the stream is not held by that, the communicator is. */
+static bool concerns(const struct mgds_op *op, const struct scope *scope)
 {
-    return !stream || (op->line && op->line->stream == stream);
+    if (scope->domain)
+        return op->domain == scope->domain;
+    return !scope->stream ||
+           (!op->done && op->line && op->line->stream == scope->stream);
 }
 
-static void name(const struct mgds_op *op)
+/* In streams. */
+static unsigned pending(const struct scope *scope)
 {
-    mgds_warn("not complete: a %s rank %d, tag %d, %zu bytes%s",
-              op->send ? "send to" : "receive from", op->rank, op->tag,
-              op->bytes, op->reached ? "" : ", its stream has not come to it");
+    if (scope->domain)
+        return __atomic_load_n(&scope->domain->waited, __ATOMIC_ACQUIRE);
+    return mgds_lines_pending(scope->stream);
+}
+
+static void name(const struct mgds_op *op, const struct mgds_waiter *waiter)
+{
+    char text[MGDS_REPORT_BYTES];
+
+    mgds_report_op(text, waiter, op);
+    mgds_warn("%s", text);
 }
 
 struct left {
@@ -35,29 +56,53 @@ struct left {
     bool hope; /* others may still do their part */
 };
 
-/* What is left; names it if asked. Under the engine's lock. */
-static struct left count(const struct mgds_gstream *stream, bool names)
+/* Operations that are left; names them to whoever waits, if any. Under the
+ * engine's lock. */
+static struct left count_ops(const struct scope *scope,
+                             const struct mgds_waiter *waiter)
 {
-    struct left left = {.count = mgds_lines_pending(stream)};
+    struct left left = {.count = 0};
     unsigned named = 0;
 
     for (struct mgds_domain *domain = mgds_domain_first(); domain;
          domain = domain->next)
         for (struct mgds_op *op = domain->ops, *next; op; op = next) {
             next = op->next;
-            /* a send that is done may still wait for its receiver */
-            if (!concerns(op, stream) || (stream && op->done))
+            if (!concerns(op, scope))
                 continue;
             mgds_exchange_demand(op);
-            if (names && named++ < NAMED)
-                name(op);
+            mgds_watch_op(op);
+            if (waiter && named++ < NAMED)
+                name(op, waiter);
             left.count++;
             left.hope = left.hope || op->send || op->message;
         }
     return left;
 }
 
-static struct left look(const struct mgds_gstream *stream, bool names)
+/* Nothing is left but what streams have not come to. */
+static void watch_streams(const struct scope *scope)
+{
+    if (scope->domain)
+        return;
+    for (struct mgds_line *line = mgds_lines_first(); line; line = line->next)
+        if (line->first && (!scope->stream || line->stream == scope->stream))
+            mgds_watch_streams(line, mgds_lines_pending(line->stream));
+}
+
+static struct left count(const struct scope *scope,
+                         const struct mgds_waiter *waiter)
+{
+    struct left left = count_ops(scope, waiter);
+
+    if (left.count == 0)
+        watch_streams(scope);
+    left.count += pending(scope);
+    return left;
+}
+
+static struct left look(const struct scope *scope,
+                        const struct mgds_waiter *waiter)
 {
     struct left left;
     unsigned orphans;
@@ -65,33 +110,27 @@ static struct left look(const struct mgds_gstream *stream, bool names)
     mgds_op_progress();
     mgds_engine_enter();
     mgds_credits_tell();
-    left = count(stream, names);
+    left = count(scope, waiter);
     mgds_engine_leave();
-    orphans = mgds_orphans(stream);
+    orphans = mgds_orphans(scope->stream, scope->domain);
     left.count += orphans;
     return left;
 }
 
-int mgds_op_drain(struct mgds_gstream *stream,
-                  const struct mgds_drain_rule *rule, unsigned *left)
+static int drain_scope(const struct scope *scope,
+                       const struct mgds_drain_rule *rule, unsigned *left)
 {
-    double begin = now(), end = begin + rule->timeout;
-    bool named = false;
+    const struct mgds_waiter waiter = {.call = rule->call,
+                                       .since = mgds_clock_ns()};
+    double end = now() + rule->timeout;
     struct left rest;
 
-    if (stream && mgds_gstream_capturing(stream) == 0)
-        mgds_wait_speak(stream);
-    while ((rest = look(stream, false)).count > 0) {
+    while ((rest = look(scope, NULL)).count > 0) {
         *left = rest.count;
         if (rule->patient && rest.hope)
             end = now() + rule->timeout;
-        if (!named && now() > begin + WATCHDOG) {
-            named = true;
-            look(stream, true);
-        }
         if (rule->timeout > 0 && now() > end) {
-            if (!named)
-                look(stream, true);
+            look(scope, &waiter);
             return -ETIMEDOUT;
         }
         if (rule->idle)
@@ -101,10 +140,46 @@ int mgds_op_drain(struct mgds_gstream *stream,
     return 0;
 }
 
+/* Says meanwhile whose call it is. */
+static int drain(const struct scope *scope, const struct mgds_drain_rule *rule,
+                 unsigned *left)
+{
+    int rc;
+
+    mgds_watch_call(rule->call);
+    rc = drain_scope(scope, rule, left);
+    mgds_watch_call(NULL);
+    return rc;
+}
+
+int mgds_op_drain(struct mgds_gstream *stream,
+                  const struct mgds_drain_rule *rule, unsigned *left)
+{
+    const struct scope scope = {.stream = stream};
+
+    if (stream && mgds_gstream_capturing(stream) == 0)
+        mgds_wait_speak(stream);
+    return drain(&scope, rule, left);
+}
+
+int mgds_domain_drain(struct mgds_domain *domain,
+                      const struct mgds_drain_rule *rule, unsigned *left)
+{
+    const struct scope scope = {.domain = domain};
+
+    return drain(&scope, rule, left);
+}
+
+void mgds_domains_let_go(void)
+{
+    mgds_lines_recall();
+}
+
 void mgds_domains_safe_point(void)
 {
     unsigned pending;
 
+    mgds_lines_reap();
     if (!mgds_defer_pending() && !mgds_pools_short())
         return;
     mgds_engine_enter();

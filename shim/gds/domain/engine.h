@@ -33,8 +33,9 @@
  *
  * References of an operation: one of the caller (its request, or the wait that
  * took it over), one of the engine until the last step, one of a mark that its
- * stream has not passed, one of lost.c if its peer was lost. Its cookie is
- * known as long as the engine or lost.c has one.
+ * stream has not passed. Its cookie is known as long as the engine has one, and
+ * that it was one for ever if it was lost: what its peer still says of it is no
+ * reason for a line.
  */
 #ifndef MGDS_DOMAIN_ENGINE_H
 #define MGDS_DOMAIN_ENGINE_H
@@ -42,6 +43,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/queue.h>
 
 #include "shim/base/lock.h"
 #include "shim/base/spares.h"
@@ -50,6 +52,7 @@
 #include "shim/gds/domain/envelope.h"
 #include "shim/gds/domain/landing.h"
 #include "shim/gds/domain/line.h"
+#include "shim/gds/domain/watch.h"
 #include "shim/gds/match/match.h"
 #include "shim/gds/stage/bounce.h"
 #include "shim/gds/stage/pool.h"
@@ -60,7 +63,7 @@ struct mgds_op;
 /* A message at its receiver, from its RTS on. */
 struct mgds_message {
     struct mgds_match_send match; /* first */
-    unsigned to_index;            /* taken by a probe */
+    unsigned to_index;            /* of the receiver's stream */
     struct mgds_domain *domain;   /* a reference */
     unsigned rank, index;         /* of the sender */
     uint64_t cookie;              /* of the send, there */
@@ -129,9 +132,10 @@ struct mgds_op {
     bool known;    /* before the wait was put: it says all itself */
     bool taken;    /* out of the ring */
     /* messages that their receivers copy */
-    bool pull;                  /* a send of one */
-    bool answered;              /* the receiver was told that it may */
-    bool awaiting;              /* a wait in its stream waits for the word */
+    bool pull;     /* a send of one */
+    bool answered; /* the receiver was told that it may */
+    bool awaiting; /* a wait in its stream waits for the word */
+    bool copied;   /* the stream has seen the word, so it was copied */
     struct mgds_lane *words_of; /* whose word, until it is given back */
     uint32_t done_word;
     struct mgds_claim *claim; /* a receive that could take one, or NULL */
@@ -147,35 +151,54 @@ struct mgds_op {
     uint64_t since;           /* in it, ns */
     uint64_t passes;          /* of its line then */
     struct mgds_op *prev_late, *next_late;
+    /* a send whose wait takes too long (expire.h): when its receiver was asked
+       to do without it, and when that said that it has it; ns, or 0 */
+    uint64_t revoked, spared;
+    uint64_t came; /* when its stream came to it, ns; 0: it did not, or nothing
+                      is timed */
+    bool ended;    /* its receiver said that nobody will read it */
     /* the peer's end */
+    struct mgds_line *stood; /* whose kernels wait for it: taking, awaiting */
+    struct mgds_quit *quit;  /* what tells them not to (quit.c) */
+    int quit_error;
+    const char *why; /* for the line that names it then, or NULL */
+    int given_up;    /* the error with which it was, and that was told */
+    struct mgds_op *next_quit;
     bool landing; /* the wire writes to its place */
-    bool lost;    /* failed; its cookie is still known, for what comes late */
+    bool lost;    /* failed, since its peer or its stream was, or its wait took
+                     too long */
     struct mgds_op *next_lost;
+    struct mgds_watched watched;
 };
 
 struct mgds_domain {
     unsigned refs; /* atomic: the communicator, operations, messages */
     uint64_t id;
     unsigned rank, size, peers; /* peers: of the remote group, or size */
+    bool inter;
     unsigned streams;
     struct mgds_gstream **stream; /* references */
     struct mgds_wire_peer **peer; /* by rank */
     unsigned *base;               /* by rank: of its sources */
     struct mgds_landing *landing; /* a reference, or NULL: no rings */
     unsigned sources;
-    struct mgds_match **match;  /* by own stream index, at least one */
-    uint64_t *sent;             /* by own index, then by source */
-    bool *subscriber;           /* by rank: wants REACHED */
-    bool subscribed;            /* we told all that we want it */
-    bool *met;                  /* by rank: it was posted to */
-    int *lost;                  /* by rank: 0, or the errno that ended it */
-    struct mgds_taken **credit; /* by rank: what it is not told yet, or NULL */
-    unsigned kept;              /* how much that is */
+    struct mgds_match **match;   /* by own stream index, at least one */
+    uint64_t *sent;              /* by own index, then by source */
+    bool *subscriber;            /* by rank: wants REACHED */
+    bool subscribed;             /* we told all that we want it */
+    bool *met;                   /* by rank: it was posted to */
+    int *lost;                   /* by rank: 0, or the errno that ended it */
+    struct mgds_credit **credit; /* by rank: what it is not told yet, or NULL */
     struct mgds_op *ops;
     struct mgds_message *pulls; /* messages that we copy */
-    int error;   /* not yet told (mgds_domain_take_error); atomic */
-    bool astray; /* nobody asks for its errors by name any more */
-    struct mgds_domain *next;
+    int error;       /* not yet told (mgds_domain_take_error); atomic */
+    bool astray;     /* nobody asks for its errors by name any more */
+    unsigned waited; /* operations that waits in streams have: atomic, and less
+                        by one when all that such a wait does is over */
+    char name[MGDS_DOMAIN_NAME]; /* the program's, for lines about it */
+    struct mgds_domain *prev, *next;
+    bool listed;                   /* among all, and among those alike */
+    LIST_ENTRY(mgds_domain) alike; /* those whose ids have the same hash */
 };
 
 /* Where the records come from. */
@@ -185,6 +208,8 @@ extern struct mgds_spares mgds_wait_spares;
 
 extern struct mgds_lock mgds_engine_lock;
 void mgds_engine_enter(void) MGDS_ACQUIRE(mgds_engine_lock);
+/* Unless somebody has it. */
+int mgds_engine_try(void) MGDS_TRY_ACQUIRE(mgds_engine_lock);
 /* Also ends what was put meanwhile. */
 void mgds_engine_leave(void) MGDS_RELEASE(mgds_engine_lock);
 
@@ -200,6 +225,8 @@ void mgds_last_resort(void);
 struct mgds_domain *mgds_domain_find(uint64_t id);
 /* Whether there was one, which will not come again. Under the lock. */
 bool mgds_domain_is_gone(uint64_t id);
+/* Domains that find has looked at so far. Under the lock. */
+uint64_t mgds_domain_steps(void);
 void mgds_domain_get(struct mgds_domain *domain);
 /* The first of all, chained by next. Under the lock. */
 struct mgds_domain *mgds_domain_first(void);
@@ -234,8 +261,10 @@ void mgds_exchange_reached(struct mgds_op *op);
 void mgds_exchange_demand(struct mgds_op *op);
 /* A held message is its wait's: done, before its stream has taken it. */
 void mgds_exchange_take(struct mgds_op *op);
-/* The stream has taken it. */
-void mgds_exchange_taken(struct mgds_op *op);
+/* The stream has passed the TAKE, and has taken it unless it was given up. */
+void mgds_exchange_taken(struct mgds_op *op, bool given_up);
+/* The stream has passed the AWAIT: it was copied, unless there is an error. */
+void mgds_exchange_awaited(struct mgds_op *op, int error);
 /* It was fetched, and is where it belongs if op->direct; or negative errno. */
 void mgds_exchange_fetched(struct mgds_op *op, int error);
 /* Its bounce has got memory, or could not. */
@@ -246,6 +275,12 @@ int mgds_exchange_post(struct mgds_wire_peer *peer,
 /* Tells a rank that messages of it were taken. */
 void mgds_exchange_give(struct mgds_domain *domain, unsigned rank,
                         const struct mgds_taken *taken);
+/* Tells a process how a send of it ends (envelope.h). */
+void mgds_exchange_end(struct mgds_wire_peer *peer,
+                       const struct mgds_ended *ended);
+/* A receive that has failed tells the sender of its message, if it has one:
+ * nobody will read that. */
+void mgds_exchange_unread(const struct mgds_op *op, int error);
 /* Asks all members to tell what they reach. */
 void mgds_exchange_subscribe(struct mgds_domain *domain);
 /* Before a receive: has a connection to the rank, so that its end is seen;
@@ -254,18 +289,39 @@ void mgds_exchange_meet(struct mgds_domain *domain, int rank);
 /* Its peer is lost. What the wire still has of it ends by itself. */
 void mgds_exchange_fail(struct mgds_op *op, int error);
 
-/* lost.c; all but init and forget under the lock. */
+/* quit.c; under the lock, but due and chore. */
+
+/* A wait of which nothing is left but a kernel that waits (op->stood) is not to
+ * wait for the operation's message: it ends with the error, unless the message
+ * is there in the end. Where that cannot be said the stream is ruined. */
+void mgds_quit_begin(struct mgds_op *op, int error);
+/* The stream has passed it: 0, or the error with which it was given up. */
+int mgds_quit_settle(struct mgds_op *op);
+/* What kernels have given up is told. */
+bool mgds_quitting_due(void);
+void mgds_quitting_look(void);
+/* For the wire's thread, without the lock: has streams asked how far they have
+ * come, where only that is still to be known. */
+void mgds_quitting_chore(void);
+void mgds_quitting_fini(void);
+
+/* lost.c; all but init under the lock. */
 
 /* From now on the ends of peers are heard of: once. */
 void mgds_lost_init(void);
 /* Nothing of the peer comes any more: all that is under way with it fails. */
 void mgds_lost_peer(const struct mgds_wire_peer *peer);
-/* Of a rank, or any source: 0, or what a call that names it ends with. */
+/* Of a rank, or any source, which is lost when all other members are: 0, or
+ * what a call that names it ends with. */
 int mgds_lost_rank(const struct mgds_domain *domain, int rank);
 /* An operation that has just been called fails if its peer is lost. */
 void mgds_lost_check(struct mgds_op *op);
-/* The wire is closed: what was kept for late messages may go. */
-void mgds_lost_forget(void);
+/* One fails by itself, with one line that says why. */
+void mgds_lost_op(struct mgds_op *op, int error, const char *why);
+/* The line alone. */
+void mgds_lost_name(const struct mgds_op *op, const char *why);
+/* The stream is ruined: all that is under way on it fails. */
+void mgds_lost_line(const struct mgds_line *line, int error);
 
 /* wait.c; all but create, free and speak under the lock. */
 struct mgds_wait *mgds_wait_create(unsigned count);
@@ -283,6 +339,8 @@ void mgds_wait_leave(struct mgds_wait *wait);
 /* Has the stream store how far it has come, if marks of it are quiet: puts, so
  * without the lock, in a call that the program makes with the stream. */
 void mgds_wait_speak(struct mgds_gstream *stream);
+/* That the mark is of, or NULL: it is of an operation. */
+struct mgds_wait *mgds_wait_of(struct mgds_mark *mark);
 /* The stream will not come to it. */
 void mgds_wait_fail(struct mgds_wait *wait);
 
@@ -312,9 +370,10 @@ void mgds_op_leave_engine(struct mgds_op *op);
 /* What a peer names by a cookie, without a reference; NULL: nothing that is
  * under way, or was lost. Under the lock. */
 struct mgds_op *mgds_op_find(uint64_t cookie);
-/* Its cookie finds nothing any more. Under the lock. */
-void mgds_op_forget(struct mgds_op *op);
-/* No cookie does. */
+/* Whether nothing is under way by that name any more, but was, and was lost.
+ * Under the lock. */
+bool mgds_op_was_lost(uint64_t cookie);
+/* No cookie finds anything any more. */
 void mgds_ops_forget(void);
 
 /* lift.c */
@@ -322,7 +381,8 @@ void mgds_ops_forget(void);
  * in host calls. How many there are, of a stream or of all (NULL); and a step
  * of each, without the lock. */
 extern struct mgds_op *mgds_orphan; /* under the lock */
-unsigned mgds_orphans(const struct mgds_gstream *stream);
+unsigned mgds_orphans(const struct mgds_gstream *stream,
+                      const struct mgds_domain *domain);
 void mgds_orphans_poll(void);
 
 #endif

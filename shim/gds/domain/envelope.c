@@ -29,6 +29,8 @@ static const struct form {
     [MGDS_ENVELOPE_HELLO] = {"HELLO", sizeof(struct mgds_tell)},
     [MGDS_ENVELOPE_EXPORT] = {"EXPORT", sizeof(struct mgds_exported)},
     [MGDS_ENVELOPE_IMPORTED] = {"IMPORTED", sizeof(struct mgds_imported)},
+    [MGDS_ENVELOPE_REVOKE] = {"REVOKE", sizeof(struct mgds_revoke)},
+    [MGDS_ENVELOPE_ENDED] = {"ENDED", sizeof(struct mgds_ended)},
 };
 
 /* False: as many lines as are worth it were said. */
@@ -102,6 +104,9 @@ static const char *judge(enum mgds_envelope kind,
     case MGDS_ENVELOPE_IMPORTED:
         *rank = head->imported.rank;
         return is_errno(head->imported.error) ? NULL : "its error is none";
+    case MGDS_ENVELOPE_ENDED:
+        *rank = head->ended.rank;
+        return is_errno(head->ended.error) ? NULL : "its error is none";
     default:
         return NULL;
     }

@@ -1,7 +1,8 @@
 /*
  * What domains say to each other over the wire. Both ends are of one job and
  * one build: plain structs. Cookies (cookies.h) name operations of their owner,
- * from the call until its last step.
+ * from the call until its last step; what names one must be of its kind, from
+ * its peer, and due.
  *
  *   sender                          receiver
  *   RTS (number, tag, bytes)  ---->  matches
@@ -26,12 +27,21 @@
  *                             <----  HELLO, before the first receive from the
  *                                    rank: the connection tells of its end
  *
- * Nothing of it is trusted. What cannot be true is refused and counted; a line
- * names kind, rank and reason (of the first sixteen). The rank is what the
- * envelope says, so nobody is punished for it:
+ *   REVOKE (number)           ---->  a wait on a stream takes too long: nobody
+ *                                    is to match it
+ *                             <----  ENDED: nobody will; or, without an error,
+ *                                    somebody has
+ *                             <----  ENDED, by itself: its receive has failed
+ *
+ * The wire brings only what a process of the job has sent to us, and says which
+ * (wire/seal.h). More is not trusted. What cannot be true is refused and
+ * counted; a line names kind, rank and reason (of the first sixteen). The rank
+ * is what the envelope says, and must be that process's in the communicator
+ * that it is of; nobody is punished for what is refused:
  *
  *   another length than its kind's, nobody's,  is ignored, as if it had not
- *   or for no operation that waits for it      come: who really waits goes on
+ *   of another process than its rank's,        come: who really waits goes on
+ *   or for no operation that waits for it
  *   RTS with a place outside the ring          comes on demand
  *   RTS with memory that is not mapped         its receive ends with EIO
  *   PULL of more than the send has,            the operation that it names, and
@@ -56,6 +66,8 @@ enum mgds_envelope {
     MGDS_ENVELOPE_HELLO,
     MGDS_ENVELOPE_EXPORT,
     MGDS_ENVELOPE_IMPORTED,
+    MGDS_ENVELOPE_REVOKE,
+    MGDS_ENVELOPE_ENDED,
     MGDS_ENVELOPES,
 };
 
@@ -65,8 +77,11 @@ struct mgds_rts {
     uint64_t domain, number, cookie, bytes;
     int32_t tag;
     uint32_t rank, index, to_index;
-    uint32_t reached;
-    uint32_t sync;    /* it is done when the receive's stream is there */
+    uint8_t reached;
+    uint8_t sync;   /* it is done when the receive's stream is there */
+    uint8_t stands; /* the sender's stream waits for `done` itself: that its
+                       CPU hears of it is not urgent */
+    uint8_t reserved;
     uint32_t done;    /* from the sender's region for this receiver's stream on,
                          in units: the word that says that it was copied */
     uint32_t units;   /* where in the receiver's ring it comes, in units */
@@ -75,9 +90,6 @@ struct mgds_rts {
                          here, memory of the sender's, when its one unit there
                          carries the serial */
     uint64_t export;  /* whose id is this; 0: of the same process */
-    uint32_t stands;  /* the sender's stream waits for `done` itself: that its
-                         CPU hears of it is not urgent */
-    uint32_t reserved;
 };
 
 struct mgds_pull {
@@ -126,6 +138,22 @@ struct mgds_imported {
     int32_t error; /* negative errno: it cannot be mapped */
 };
 
+/* Nobody is to receive that message of the sender's (expire.h). */
+struct mgds_revoke {
+    struct mgds_tell message; /* first */
+    uint64_t cookie;          /* the send's */
+    uint32_t receiver;        /* the rank that it is for */
+    uint32_t reserved;
+};
+
+/* Nobody reads that send's bytes any more: it ends with the error; or it is 0:
+ * the message was matched, and will be received. */
+struct mgds_ended {
+    uint64_t cookie;
+    int32_t error;
+    uint32_t rank; /* of the receiver */
+};
+
 union mgds_envelope_head {
     struct mgds_rts rts;
     struct mgds_pull pull;
@@ -134,6 +162,8 @@ union mgds_envelope_head {
     struct mgds_taken taken;
     struct mgds_exported exported;
     struct mgds_imported imported;
+    struct mgds_revoke revoke;
+    struct mgds_ended ended;
 };
 
 /* As it came over the wire: 0; -EPROTO: it is refused, since its length, or a

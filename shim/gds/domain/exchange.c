@@ -4,8 +4,10 @@
 #include <string.h>
 
 #include "shim/base/alloc.h"
+#include "shim/base/clock.h"
 #include "shim/base/log.h"
 #include "shim/base/stats.h"
+#include "shim/ctx.h"
 #include "shim/gds/domain/engine.h"
 #include "shim/gds/domain/fetch.h"
 #include "shim/gds/domain/pull.h"
@@ -137,6 +139,16 @@ static void try_finish_send(struct mgds_op *op)
         mgds_op_finish(op, op->error);
 }
 
+/* Nobody will look at its place in the ring. Not before the stream has come to
+ * it, which writes there. */
+static void give_place(struct mgds_op *op)
+{
+    if (!op->lane || !op->reached)
+        return;
+    mgds_landing_give(op->lane, &op->place);
+    op->lane = NULL;
+}
+
 /* Those who subscribed are told at once, while it can still matter. */
 void mgds_exchange_tell(struct mgds_op *op, bool anyway)
 {
@@ -165,15 +177,8 @@ static void send_reached(struct mgds_op *op)
     mgds_pull_posted(op);
     try_data(op);
     try_finish_send(op);
-}
-
-/* Nobody will look at its place in the ring. Not if the stream has not come to
- * it: it would write there later. */
-static void give_place(struct mgds_op *op)
-{
-    if (op->lane && op->reached)
-        mgds_landing_give(op->lane, &op->place);
-    op->lane = NULL;
+    if (op->moved)
+        give_place(op);
 }
 
 void mgds_exchange_send_moved(struct mgds_op *op, int rc)
@@ -265,7 +270,12 @@ void mgds_exchange_paired(void *domain, struct mgds_match_recv *recv,
         op->error = -EMSGSIZE;
     if (message->pull && !message->source) {
         op->pulled = true;
+        mgds_exchange_unread(op, -EIO);
         mgds_exchange_recv_moved(op, -EIO);
+        return;
+    }
+    if (mgds_lost_rank(op->domain, (int)message->rank) < 0) {
+        mgds_lost_check(op); /* nothing more comes of it */
         return;
     }
     op->held = op->taker && !op->demanded && message->serial != 0 &&
@@ -314,6 +324,27 @@ void mgds_exchange_has_room(struct mgds_op *op, int error)
     pull(op, 0);
 }
 
+void mgds_exchange_end(struct mgds_wire_peer *peer,
+                       const struct mgds_ended *ended)
+{
+    const struct mgds_wire_message message = {.kind = MGDS_ENVELOPE_ENDED,
+                                              .head = ended,
+                                              .head_bytes = sizeof(*ended)};
+
+    mgds_exchange_post(peer, &message);
+}
+
+void mgds_exchange_unread(const struct mgds_op *op, int error)
+{
+    const struct mgds_domain *domain = op->domain;
+    struct mgds_ended ended = {.error = error, .rank = domain->rank};
+
+    if (!op->message || !error || domain->lost[op->message->rank])
+        return;
+    ended.cookie = op->message->cookie;
+    mgds_exchange_end(domain->peer[op->message->rank], &ended);
+}
+
 /* Once. */
 static void credit(struct mgds_op *op)
 {
@@ -322,10 +353,24 @@ static void credit(struct mgds_op *op)
     op->credited = true;
 }
 
-void mgds_exchange_taken(struct mgds_op *op)
+/* Of what was not read its sender must not hear that it was. */
+void mgds_exchange_taken(struct mgds_op *op, bool given_up)
 {
-    credit(op);
+    if (!given_up)
+        credit(op);
+    else
+        mgds_exchange_unread(op, op->given_up);
     mgds_op_leave_engine(op);
+}
+
+void mgds_exchange_awaited(struct mgds_op *op, int error)
+{
+    op->awaiting = false;
+    op->copied = error == 0;
+    if ((error || op->lost) && !op->moved)
+        mgds_exchange_send_moved(op, error);
+    else
+        mgds_pull_release(op);
 }
 
 /* No launch is at it. */
@@ -387,6 +432,8 @@ static void recv_reached(struct mgds_op *op)
 void mgds_exchange_reached(struct mgds_op *op)
 {
     op->reached = true;
+    if (mgds_ctx()->config.timeout > 0)
+        op->came = mgds_clock_ns();
     if (op->send)
         send_reached(op);
     else
@@ -421,47 +468,32 @@ void mgds_exchange_meet(struct mgds_domain *domain, int rank)
     mgds_exchange_post(domain->peer[rank], &message);
 }
 
-/* Its stream may stand in the kernel that waits for the message: if its bytes
- * did not come, they never will. */
-static void fail_take(struct mgds_op *op, int error)
-{
-    struct mgds_gstream *stream = op->line->stream;
-
-    if (op->message->match.reached)
-        return;
-    mgds_domain_keep_error(op->domain, error);
-    mgds_line_fail(op->line, error, op->name);
-    mgds_gstream_fail(stream, error);
-    mgds_gstream_abort(stream);
-}
-
 static void fail_recv(struct mgds_op *op, int error)
 {
     if (op->match.posted)
         mgds_match_cancel(op->domain->match[op->index], &op->match);
     op->held = false;
     op->pulled = true;
+    mgds_exchange_unread(op, error);
     mgds_exchange_recv_moved(op, error);
 }
 
-/* Its stream may stand in the kernel that waits until it was copied. */
-static void fail_await(struct mgds_op *op, int error)
+/* A stream may stand in the kernel that waits for the message, or until it was
+ * copied: then how it ends is known when the stream is through. A message whose
+ * sender's stream came to it is there. */
+static void fail_standing(struct mgds_op *op, int error)
 {
-    mgds_domain_keep_error(op->domain, error);
-    mgds_line_fail(op->line, error, op->name);
-    mgds_gstream_fail(op->line->stream, error);
-    mgds_gstream_abort(op->line->stream);
+    if (op->send || !op->message->match.reached)
+        mgds_quit_begin(op, error);
 }
 
 void mgds_exchange_fail(struct mgds_op *op, int error)
 {
-    if (op->awaiting && !op->moved)
-        fail_await(op, error);
-    if (op->taken) {
-        fail_take(op, error);
+    if (op->taken || (op->awaiting && !op->moved)) {
+        fail_standing(op, error);
     } else if (op->send && !op->posted && !op->moved) {
         op->posted = true;
-        mgds_exchange_send_moved(op, error);
+        mgds_exchange_send_moved(op, op->copied ? 0 : error);
     } else if (!op->send && !op->landing && !op->fetching && !op->moved) {
         fail_recv(op, error);
     }

@@ -13,6 +13,7 @@
 #include "shim/gds/domain/launcher.h"
 #include "shim/gds/domain/room.h"
 #include "shim/gds/queue/gstream.h"
+#include "shim/gds/queue/quits.h"
 
 /* How long host calls have before the launcher is called, and how long that
  * has before the message is ordered, ns. */
@@ -37,6 +38,7 @@ struct fetch {
     uint64_t *flag;
     uint64_t order; /* of its stream; 0: none was given */
     bool told;      /* that it is over */
+    bool again;     /* a launch found no memory */
     bool lost;      /* the program has freed the buffer */
 };
 
@@ -79,7 +81,7 @@ static struct mgds_step take_of(const struct mgds_op *op)
     return take;
 }
 
-/* Without memory for it the receive fails; its sender waits in vain. */
+/* Without memory for it the receive fails. */
 void mgds_fetch_add(struct mgds_op *op)
 {
     struct fetch *fetch;
@@ -90,6 +92,7 @@ void mgds_fetch_add(struct mgds_op *op)
     op->got = mgds_op_fitting(op);
     fetch = (struct fetch *)mgds_calloc(1, sizeof(*fetch));
     if (!fetch) {
+        mgds_exchange_unread(op, -ENOMEM);
         mgds_exchange_fetched(op, -ENOMEM);
         return;
     }
@@ -121,7 +124,7 @@ static int make_flag(struct fetch *fetch)
     struct mgds_op *op = fetch->op;
     int rc = 0;
 
-    if (!op->words)
+    if (!op->words && !fetch->line)
         rc = mgds_words_take(&fetch->line, mgds_gstream_words(stream_of(op)));
     if (rc == 0)
         fetch->flag = &(op->words ? op->words : fetch->line)[FLAG];
@@ -174,7 +177,8 @@ static struct fetch *find_due(bool host)
     uint64_t now = mgds_clock_ns();
     struct fetch *fetch = fetches;
 
-    while (fetch && !is_due(fetch, host ? UINT64_MAX : now - fetch->since))
+    while (fetch && !is_due(fetch, host && !fetch->again ? UINT64_MAX
+                                                         : now - fetch->since))
         fetch = fetch->next;
     return fetch;
 }
@@ -243,7 +247,7 @@ static void look_at_orders(void)
 }
 
 /* An order that a kernel may have begun stands for ever, and so does what it
- * names. */
+ * names: the context is broken, or it would be launched again. */
 static void fail(struct fetch *fetch, int rc)
 {
     errno = -rc;
@@ -251,8 +255,42 @@ static void fail(struct fetch *fetch, int rc)
               fetch->op->message->rank);
     tell(fetch, rc);
     drop(fetch);
-    if (!fetch->order)
-        mgds_engine_put_later(fetch->op);
+    if (fetch->order)
+        return;
+    mgds_exchange_unread(fetch->op, rc);
+    mgds_engine_put_later(fetch->op);
+}
+
+/* Nothing was launched that would store there. */
+static void give_flag(struct fetch *fetch)
+{
+    if (fetch->line)
+        mgds_words_give(mgds_gstream_words(stream_of(fetch->op)), fetch->line);
+    fetch->line = NULL;
+}
+
+/* Memory may be short for a while. Where an order stands, a kernel may copy the
+ * message at any time: nobody may be told that the receive has failed, since
+ * its buffer would be used for something else. */
+static bool may_go_on(const struct fetch *fetch, int rc)
+{
+    return rc == -ENOMEM && fetch->order;
+}
+
+/* True if it has failed, and is the caller's to free. */
+static bool settle(struct fetch *fetch, int rc)
+{
+    fetch->state = rc < 0 ? SERVED : LAUNCHED;
+    if (rc == 0 || fetch->told)
+        return false;
+    if (may_go_on(fetch, rc)) {
+        fetch->state = QUEUED;
+        fetch->again = true;
+        fetch->since = mgds_clock_ns();
+        return false;
+    }
+    fail(fetch, rc);
+    return true;
 }
 
 /* Without the lock. */
@@ -261,17 +299,28 @@ static void begin(struct fetch *fetch, bool host)
     int rc = launch(fetch);
     bool failed;
 
+    if (rc < 0)
+        give_flag(fetch);
+
     mgds_count(pull_fetches);
     if (!host)
         mgds_count(pull_late);
     mgds_engine_enter();
-    failed = rc < 0 && !fetch->told;
-    fetch->state = rc < 0 ? SERVED : LAUNCHED;
-    if (failed)
-        fail(fetch, rc);
+    failed = settle(fetch, rc);
     mgds_engine_leave();
     if (failed)
         free(fetch);
+}
+
+/* A stream that was ruined has its fetches give up, too: nobody knows whether
+ * this one did. */
+static int error_of(const struct fetch *fetch)
+{
+    if (fetch->lost)
+        return -EFAULT;
+    return mgds_quits_are_all(mgds_gstream_quits(stream_of(fetch->op)))
+               ? -ECANCELED
+               : 0;
 }
 
 /* Without the lock. */
@@ -281,11 +330,10 @@ static void end(struct fetch *fetch)
 
     if (op->room)
         memcpy(mgds_op_place(op), op->room->addr, fetch->take.bytes);
-    if (fetch->line)
-        mgds_words_give(mgds_gstream_words(stream_of(op)), fetch->line);
+    give_flag(fetch);
     mgds_engine_enter();
     drop(fetch);
-    tell(fetch, fetch->lost ? -EFAULT : 0);
+    tell(fetch, error_of(fetch));
     mgds_engine_put_later(op);
     mgds_engine_leave();
     free(fetch);

@@ -26,7 +26,9 @@
  *                   kernel by order (its number in `served`), the one launched
  *                   (its flag). A launch that is stuck in the driver comes to
  *                   nothing later: until then the claim is not used again
- *   given, failed   stands for ever, with the operation: a kernel may be at it
+ *   given, failed   the launch found no memory: it is made again later, and the
+ *                   kernel by order may come first. Else the context is broken:
+ *                   stands for ever, with the operation, and nobody looks
  *
  * So each message is copied once, and each order may come too late for ever:
  * whoever finds it then finds its claim used.

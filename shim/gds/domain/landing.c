@@ -10,6 +10,7 @@
 
 #include "device/impl/mem.h"
 #include "shim/base/alloc.h"
+#include "shim/base/fault.h"
 #include "shim/base/log.h"
 #include "shim/base/stats.h"
 #include "shim/ctx.h"
@@ -171,8 +172,10 @@ void mgds_landing_tell(const struct mgds_landing *landing, char *slot)
  * they begin anywhere below 2^62. */
 static uint64_t first_serial(void)
 {
-    uint64_t word = 0;
+    uint64_t word = MGDS_COUNT_FROM;
 
+    if (word)
+        return word + 1;
     if (getrandom(&word, sizeof(word), 0) != (ssize_t)sizeof(word))
         word = (uintptr_t)&word;
     return (word >> 2) | 1;

@@ -58,6 +58,8 @@ static void demand(struct mgds_op *op)
 {
     mgds_engine_enter();
     mgds_exchange_demand(op);
+    if (!op->done)
+        mgds_watch_op(op);
     mgds_engine_leave();
 }
 
@@ -106,13 +108,15 @@ static bool needs_lift(const struct mgds_op *op)
            !op->direct && !op->error;
 }
 
-unsigned mgds_orphans(const struct mgds_gstream *stream)
+unsigned mgds_orphans(const struct mgds_gstream *stream,
+                      const struct mgds_domain *domain)
 {
     unsigned count = 0;
 
     mgds_engine_enter();
     for (struct mgds_op *op = mgds_orphan; op; op = op->orphan)
-        count += !stream || (op->line && op->line->stream == stream);
+        count += (!domain || op->domain == domain) &&
+                 (!stream || (op->line && op->line->stream == stream));
     mgds_engine_leave();
     return count;
 }

@@ -7,8 +7,11 @@
 
 #include "shim/base/alloc.h"
 #include "shim/base/clock.h"
+#include "shim/base/fault.h"
+#include "shim/base/log.h"
 #include "shim/ctx.h"
 #include "shim/gds/domain/engine.h"
+#include "shim/gds/domain/lines.h"
 #include "shim/gds/queue/gstream.h"
 #include "shim/gds/queue/words.h"
 
@@ -25,15 +28,19 @@ enum { CLOSE = 2 };
 /* Between two questions, ns: at first, and doubled up to this. */
 enum { ASK_FIRST = 20000, ASK_LAST = 1000000 };
 
-/* Put in under the lock, never taken out: read without it, too. */
-static struct mgds_line *lines;
+/* From one look at the context of a stream that does not move to the next, ns.
+ */
+enum { CHECK_NS = 10000000 };
 
+/* Who asks has the stream, so what is found stays. */
 static struct mgds_line *find(const struct mgds_gstream *stream)
 {
-    struct mgds_line *line = __atomic_load_n(&lines, __ATOMIC_ACQUIRE);
+    struct mgds_line *line;
 
+    line = mgds_lines_begin_to_read();
     while (line && line->stream != stream)
-        line = line->next;
+        line = mgds_lines_read_on(line);
+    mgds_lines_end_to_read();
     return line;
 }
 
@@ -53,6 +60,9 @@ static int create(struct mgds_line **out, struct mgds_gstream *stream)
     line->go = &line->words[1];
     line->told = &line->words[2];
     line->answer = &line->words[3];
+    line->marks = line->waits = line->asked = MGDS_COUNT_FROM;
+    *line->reach = *line->go = *line->answer = MGDS_COUNT_FROM;
+    line->narrow = mgds_gstream_is_narrow(stream);
     line->stream = mgds_gstream_get(stream);
     line->last = &line->first;
     line->last_wait = &line->first_wait;
@@ -60,22 +70,16 @@ static int create(struct mgds_line **out, struct mgds_gstream *stream)
     return 0;
 }
 
-/* A stream that stands somewhere else than at a wait of ours will still write
- * to its words, and to what its marks are in: that stays with it. */
-static bool is_left(const struct mgds_line *line)
+void mgds_line_destroy(struct mgds_line *line)
 {
-    if (line->held)
-        mgds_wire_release();
-    return line->first != NULL;
-}
-
-static void destroy(struct mgds_line *line)
-{
-    if (is_left(line))
-        return;
     mgds_words_give(mgds_gstream_words(line->stream), line->words);
     mgds_gstream_release(line->stream);
     free(line);
+}
+
+static int error_of(const struct mgds_line *line)
+{
+    return __atomic_load_n(&line->ruined, __ATOMIC_RELAXED);
 }
 
 int mgds_line_of(struct mgds_line **out, struct mgds_gstream *stream)
@@ -85,21 +89,20 @@ int mgds_line_of(struct mgds_line **out, struct mgds_gstream *stream)
 
     *out = find(stream);
     if (*out)
-        return 0;
+        return error_of(*out);
     rc = create(&fresh, stream);
     if (rc < 0)
         return rc;
     mgds_engine_enter();
     *out = find(stream);
     if (!*out) {
-        fresh->next = lines;
-        __atomic_store_n(&lines, fresh, __ATOMIC_RELEASE);
+        mgds_lines_add(fresh);
         *out = fresh;
         fresh = NULL;
     }
     mgds_engine_leave();
     if (fresh)
-        destroy(fresh);
+        mgds_line_destroy(fresh);
     return 0;
 }
 
@@ -181,28 +184,24 @@ void mgds_wait_less(struct mgds_wait *wait)
         mgds_line_go(wait->line);
 }
 
-/* Cyclic, and in 32 bits: that is what memory operations may write. */
-static bool is_passed(uint64_t number, uint64_t reach)
-{
-    return (int32_t)((uint32_t)reach - (uint32_t)number) >= 0;
-}
-
-/* How far the stream is known to have come. */
-static uint64_t look(const struct mgds_line *line)
+/* Whether the stream is known to have come to the mark, which it has not passed
+ * for all that was known. `told` is as old as the last question. */
+static bool has_come(const struct mgds_line *line, uint64_t number)
 {
     uint64_t reach = __atomic_load_n(line->reach, __ATOMIC_ACQUIRE);
-    uint64_t told = __atomic_load_n(line->told, __ATOMIC_ACQUIRE);
 
-    return is_passed(told, reach) ? reach : told;
+    if (line->narrow ? (int32_t)((uint32_t)reach - (uint32_t)number) >= 0
+                     : reach >= number)
+        return true;
+    return __atomic_load_n(line->told, __ATOMIC_ACQUIRE) >= number;
 }
 
 static bool poll(struct mgds_line *line)
 {
-    uint64_t reach = look(line);
     struct mgds_mark *mark;
     bool any = false;
 
-    while ((mark = line->first) != NULL && is_passed(mark->number, reach)) {
+    while ((mark = line->first) != NULL && has_come(line, mark->number)) {
         line->first = mark->next;
         if (!line->first)
             line->last = &line->first;
@@ -216,22 +215,23 @@ static bool poll(struct mgds_line *line)
 
 bool mgds_lines_due(void)
 {
-    for (const struct mgds_line *line =
-             __atomic_load_n(&lines, __ATOMIC_ACQUIRE);
-         line; line = line->next) {
+    bool due = false;
+
+    for (const struct mgds_line *line = mgds_lines_begin_to_read();
+         line && !due; line = mgds_lines_read_on(line)) {
         uint64_t awaited = __atomic_load_n(&line->awaited, __ATOMIC_RELAXED);
 
-        if (awaited && is_passed(awaited - 1, look(line)))
-            return true;
+        due = awaited && has_come(line, awaited - 1);
     }
-    return false;
+    mgds_lines_end_to_read();
+    return due;
 }
 
 bool mgds_lines_poll(void)
 {
     bool any = false;
 
-    for (struct mgds_line *line = lines; line; line = line->next)
+    for (struct mgds_line *line = mgds_lines_first(); line; line = line->next)
         any |= poll(line);
     return any;
 }
@@ -328,32 +328,108 @@ static void answer(const struct mgds_line *line, int rc, uint64_t marks)
     __atomic_store_n(line->answer, line->asked, __ATOMIC_RELEASE);
 }
 
-/* Lines live until the end, and are put in ahead of those that are there. */
+static bool is_to_check(const struct mgds_line *line, uint64_t now)
+{
+    return line->first && !line->ruined && now >= line->check;
+}
+
+/* The stream of one that was not checked lately, with a reference; or NULL. */
+static struct mgds_gstream *find_to_check(void)
+{
+    uint64_t now = mgds_clock_ns();
+    struct mgds_line *line = mgds_lines_first();
+
+    while (line && !is_to_check(line, now))
+        line = line->next;
+    if (!line)
+        return NULL;
+    line->check = now + CHECK_NS;
+    return mgds_gstream_get(line->stream);
+}
+
+/* Whether something enqueued there has not ended for whoever called it. */
+static bool has_work(const struct mgds_line *line)
+{
+    for (const struct mgds_domain *domain = mgds_domain_first(); domain;
+         domain = domain->next)
+        for (const struct mgds_op *op = domain->ops; op; op = op->next)
+            if (op->line == line && !op->done)
+                return true;
+    return false;
+}
+
+/* Nothing of a context that is broken comes to anything any more, whatever was
+ * put there: as if its stream had come to all of it. A program may destroy its
+ * context when all that it waited for is there. */
+static void give_up(struct mgds_line *line, int error)
+{
+    if (error != -ESHUTDOWN || has_work(line))
+        mgds_line_ruin(line, error);
+    __atomic_store_n(line->told, line->marks, __ATOMIC_RELEASE);
+}
+
+/* One at most: those who wait come again. */
+void mgds_lines_check(void)
+{
+    struct mgds_gstream *stream;
+    struct mgds_line *line;
+    int rc;
+
+    mgds_engine_enter();
+    stream = find_to_check();
+    mgds_engine_leave();
+    if (!stream)
+        return;
+    rc = mgds_gstream_check(stream);
+    if (rc < 0) {
+        mgds_engine_enter();
+        line = find(stream);
+        if (line)
+            give_up(line, rc);
+        mgds_engine_leave();
+    }
+    mgds_gstream_release(stream);
+}
+
+/* Without the lock: the line stays where it is while it is `asking`, and others
+ * are put in ahead of those that are there. */
+static void ask(struct mgds_line *line, uint64_t number, uint64_t marks)
+{
+    int rc = mgds_gstream_tell(line->stream, line->told, line->answer, number);
+
+    if (rc < 0)
+        answer(line, rc, marks);
+}
+
 void mgds_lines_ask(void)
 {
     struct mgds_line *line;
 
     mgds_engine_enter();
-    line = find_to_ask(lines);
+    line = find_to_ask(mgds_lines_first());
     while (line) {
         uint64_t number = begin_question(line), marks = line->marks;
-        int rc;
 
+        line->asking++;
         mgds_engine_leave();
-        rc = mgds_gstream_tell(line->stream, line->told, line->answer, number);
-        if (rc < 0)
-            answer(line, rc, marks);
+        ask(line, number, marks);
         mgds_engine_enter();
+        line->asking--;
         line = find_to_ask(line->next);
     }
     mgds_engine_leave();
+}
+
+bool mgds_line_has_passed(const struct mgds_line *line, uint64_t number)
+{
+    return has_come(line, number);
 }
 
 unsigned mgds_lines_pending(const struct mgds_gstream *stream)
 {
     unsigned pending = 0;
 
-    for (struct mgds_line *line = lines; line; line = line->next)
+    for (struct mgds_line *line = mgds_lines_first(); line; line = line->next)
         if (!stream || line->stream == stream)
             for (struct mgds_mark *mark = line->first; mark; mark = mark->next)
                 pending++;
@@ -384,11 +460,25 @@ int mgds_gstream_take_error(struct mgds_gstream *stream, uint64_t *name)
     return error;
 }
 
+void mgds_line_ruin(struct mgds_line *line, int error)
+{
+    if (line->ruined)
+        return;
+    errno = -error;
+    mgds_warn("a stream of an MPIX_Stream cannot go on: all that is under way "
+              "on it, and every later operation, fails: %m");
+    __atomic_store_n(&line->ruined, error, __ATOMIC_RELAXED);
+    mgds_gstream_fail(line->stream, error);
+    mgds_line_fail(line, error, 0);
+    mgds_gstream_abort(line->stream);
+    mgds_lost_line(line, error);
+}
+
 /* Numbers are compared cyclically: beyond all that stand, however far a stream
  * still comes. */
 void mgds_lines_release(void)
 {
-    for (struct mgds_line *line = lines; line; line = line->next) {
+    for (struct mgds_line *line = mgds_lines_first(); line; line = line->next) {
         struct mgds_wait *wait;
 
         line->released = true;
@@ -419,12 +509,20 @@ void mgds_line_break(struct mgds_line *line, struct mgds_mark *mark)
     look_again(line);
 }
 
+/* A stream that stands somewhere else than at a wait of ours will still write
+ * to its words, and to what its marks are in: that stays with it. */
+static bool is_abandoned(const struct mgds_line *line)
+{
+    if (line->held)
+        mgds_wire_release();
+    return line->first != NULL;
+}
+
 void mgds_lines_fini(void)
 {
-    while (lines) {
-        struct mgds_line *next = lines->next;
+    struct mgds_line *line;
 
-        destroy(lines);
-        lines = next;
-    }
+    while ((line = mgds_lines_take_any()) != NULL)
+        if (!is_abandoned(line))
+            mgds_line_destroy(line);
 }

@@ -14,14 +14,18 @@
  *   answer  writer: the same, after told. Questions up to it were answered.
  *
  * Each only grows, since a stream does its work in the order in which numbers
- * were given out; so one word each serves any number of operations.
+ * were given out; so one word each serves any number of operations. Numbers
+ * have 64 bits and do not come again. Where memory operations have 32 bits
+ * reach and go are compared cyclically: no mark is 2^31 behind the next one
+ * that is told of, and no wait behind those that may pass.
  *
  * Nothing waits for a quiet mark but places in rings, records, and calls that
  * drain: a loud one comes by itself with every send, and with every so many
  * receives.
  *
- * All functions are called under the engine's lock, but mgds_line_of and
- * mgds_lines_ask.
+ * All functions are called under the engine's lock, but mgds_line_of,
+ * mgds_lines_due, mgds_lines_ask, mgds_lines_check, mgds_lines_reap,
+ * mgds_lines_recall and mgds_lines_fini.
  */
 #ifndef MGDS_DOMAIN_LINE_H
 #define MGDS_DOMAIN_LINE_H
@@ -29,6 +33,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+#include "shim/gds/domain/stand.h"
 
 struct mgds_gstream;
 struct mgds_op;
@@ -53,6 +59,7 @@ struct mgds_wait {
     unsigned takes;   /* TAKEs put for it */
     bool put;         /* a WAIT was put for it */
     bool loud;        /* its mark is to be stored, whatever it waits for */
+    uint64_t behind;  /* the mark just ahead of its WAIT, or 0 */
     unsigned count;
     struct mgds_op *op[]; /* references */
 };
@@ -61,6 +68,7 @@ struct mgds_line {
     struct mgds_gstream *stream; /* a reference */
     uint64_t *words;             /* a line of words.h; in it: */
     uint64_t *reach, *go, *told, *answer;
+    bool narrow;           /* of reach only 32 bits are written (gstream.h) */
     uint64_t marks, waits; /* numbers given out */
     uint64_t passes;       /* counts marks that were passed */
     unsigned quiet;        /* the last so many marks */
@@ -70,19 +78,27 @@ struct mgds_line {
     uint64_t asked;        /* questions */
     uint64_t due, gap;     /* when the next one may be asked, ns, and from then
                               on */
+    uint64_t check;        /* when its context is looked at, ns */
     uint64_t awaited;      /* 1 + the number of the first mark, 0: none. Atomic:
                               written under the lock, read without it, too */
     bool held;             /* the wire's thread is kept awake */
+    struct mgds_stand stand;
     struct mgds_mark *first, **last;
     struct mgds_wait *first_wait, **last_wait;
     bool released; /* all waits may pass, for ever */
+    int ruined;    /* the error with which all on it ends, for ever, or 0;
+                      atomic: as awaited */
     int error;     /* first one not yet told */
     uint64_t name;
-    struct mgds_line *next;
+    unsigned asking;        /* threads that launch a question */
+    struct mgds_line *next; /* atomic */
+    struct mgds_line *next_spent;
 };
 
 /* The stream's line, made when it is first asked for: may pin memory. Without
- * the engine's lock. Lines live until mgds_lines_fini. */
+ * the engine's lock. It has a reference to the stream, and lives as long as
+ * somebody else has one, or one of its marks was not passed. The error of one
+ * that is ruined. */
 int mgds_line_of(struct mgds_line **out, struct mgds_gstream *stream);
 
 /* There is one of which marks are quiet. */
@@ -109,6 +125,10 @@ bool mgds_line_hush_late(struct mgds_line *line, const struct mgds_mark *mark);
 /* Asks the GPU for quiet marks that stand. In a host call: a CUDA call. */
 void mgds_lines_ask(void);
 
+/* Looks whether contexts of streams that do not move are still good; else the
+ * streams are ruined. In a host call: a CUDA call. */
+void mgds_lines_check(void);
+
 /* Gives a wait, whose `missing` is set and which has a reference for that, its
  * number: it is what the stream is to wait for in go. */
 void mgds_line_wait(struct mgds_line *line, struct mgds_wait *wait);
@@ -129,14 +149,28 @@ bool mgds_lines_due(void);
 /* Calls the marks that were passed. True if there were any. */
 bool mgds_lines_poll(void);
 
+/* Whether it is known that the stream has passed the mark of that number. */
+bool mgds_line_has_passed(const struct mgds_line *line, uint64_t number);
+
 /* Marks of the stream, or of all if NULL, that were not passed. */
 unsigned mgds_lines_pending(const struct mgds_gstream *stream);
 
 /* The first error is kept until it is told. */
 void mgds_line_fail(struct mgds_line *line, int error, uint64_t name);
 
+/* The stream cannot be saved: all that stands on it passes, and what is under
+ * way there, and every later operation, ends with the error. One line. */
+void mgds_line_ruin(struct mgds_line *line, int error);
+
 /* Lets all waits of all lines pass, now and later. */
 void mgds_lines_release(void);
+
+/* Gives streams up that nobody has any more and that are known to have passed
+ * all their marks. Without the lock; costs two loads if there are none. */
+void mgds_lines_reap(void);
+/* The same in a host call, where the GPU can be asked for marks that are quiet:
+ * CUDA calls that return at once. */
+void mgds_lines_recall(void);
 
 void mgds_lines_fini(void);
 

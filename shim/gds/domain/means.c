@@ -7,10 +7,12 @@
 
 #include "shim/base/alloc.h"
 #include "shim/base/clock.h"
+#include "shim/base/fault.h"
 #include "shim/base/log.h"
 #include "shim/ctx.h"
 #include "shim/gds/domain/engine.h"
 #include "shim/gds/domain/pull.h"
+#include "shim/gds/domain/room.h"
 #include "shim/gds/queue/gstream.h"
 
 /* A send of host memory up to this is copied: it ends without its receiver. */
@@ -52,7 +54,7 @@ static bool make_claim(struct mgds_op *op)
     static uint64_t gens;
 
     op->claim = mgds_gstream_claim(op->line->stream);
-    op->gen = __atomic_add_fetch(&gens, 1, __ATOMIC_RELAXED);
+    op->gen = MGDS_COUNT_FROM + __atomic_add_fetch(&gens, 1, __ATOMIC_RELAXED);
     return op->claim != NULL;
 }
 
@@ -144,18 +146,26 @@ static void let_others_go_on(void)
     } while (mgds_clock_ns() < end);
 }
 
+/* Nobody got any for so long. */
+static bool is_late(uint64_t begin)
+{
+    uint64_t given = mgds_rooms_given();
+    uint64_t since = given > begin ? given : begin;
+
+    return mgds_clock_ns() >= since + MGDS_MEANS_PATIENCE_NS;
+}
+
 /* While others have the memory that are under way, or had: what is idle goes at
  * a safe point. */
 static int wait_for_room(struct mgds_op *op, bool gpu,
                          struct mgds_gstream *stream)
 {
-    uint64_t end = mgds_clock_ns() + MGDS_MEANS_PATIENCE_NS;
+    uint64_t begin = mgds_clock_ns();
     int rc;
 
     mgds_domains_safe_point();
     while ((rc = make_room(op, gpu, stream)) == -ENOMEM &&
-           __atomic_load_n(&staged, __ATOMIC_RELAXED) > 0 &&
-           mgds_clock_ns() < end) {
+           __atomic_load_n(&staged, __ATOMIC_RELAXED) > 0 && !is_late(begin)) {
         let_others_go_on();
         mgds_domains_safe_point();
     }

@@ -115,6 +115,8 @@ enum mgds_memory mgds_memory_look(struct mgds_domain *domain,
     struct mgds_mappings *ours = mgds_lane_ours(lane);
     struct mgds_mapping *item;
 
+    if (domain->lost[xfer->peer])
+        return MGDS_MEMORY_REFUSED;
     if (mgds_lane_is_own(lane))
         return mgds_landing_takes(domain->landing, xfer->to_index)
                    ? MGDS_MEMORY_KNOWN

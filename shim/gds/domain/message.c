@@ -29,12 +29,12 @@ static int look(struct mgds_message **out, struct mgds_domain *domain,
     int rc = mgds_lost_rank(domain, probe->peer);
 
     *out = NULL;
-    if (rc < 0)
+    if (rc < 0 && probe->peer >= 0)
         return rc;
     mgds_exchange_subscribe(domain);
     *out = (struct mgds_message *)(void *)mgds_match_probe(
         domain->match[probe->to_index], source_of(domain, probe), probe->tag);
-    return *out != NULL;
+    return *out ? 1 : rc;
 }
 
 static int no_process(struct mgds_op_status *status)
@@ -58,6 +58,8 @@ int mgds_domain_probe(struct mgds_domain *domain,
     rc = look(&message, domain, probe);
     if (message)
         describe(message, status);
+    else if (rc == 0)
+        mgds_watch_probe(domain, probe);
     mgds_engine_leave();
     return rc;
 }
@@ -78,9 +80,10 @@ int mgds_domain_mprobe(struct mgds_message **out, struct mgds_domain *domain,
     if (message) {
         describe(message, status);
         mgds_match_take(domain->match[probe->to_index], &message->match);
-        message->to_index = probe->to_index;
         mgds_domain_get(domain);
         *out = message;
+    } else if (rc == 0) {
+        mgds_watch_probe(domain, probe);
     }
     mgds_engine_leave();
     return rc;

@@ -4,6 +4,7 @@
 #include "shim/base/clock.h"
 #include "shim/gds/domain/cookies.h"
 #include "shim/gds/domain/engine.h"
+#include "shim/gds/domain/gone.h"
 #include "shim/gds/domain/hostcopy.h"
 #include "shim/gds/domain/means.h"
 #include "shim/gds/domain/memory.h"
@@ -33,6 +34,8 @@ void mgds_op_destroy(struct mgds_op *op)
 {
     struct mgds_domain *domain = op->domain;
 
+    if (op->waited) /* release: what the stream did for it is over */
+        __atomic_fetch_sub(&domain->waited, 1, __ATOMIC_RELEASE);
     if (op->room)
         mgds_gstream_room_give(domain->stream[op->index], op->room);
     mgds_means_give(op);
@@ -128,28 +131,31 @@ static void enter_engine(struct mgds_op *op)
 /* By cookie: operations whose reference the engine has, or lost.c. Under the
  * engine's lock. */
 static struct mgds_cookies known;
+static struct mgds_gone lost; /* cookies */
 
 struct mgds_op *mgds_op_find(uint64_t cookie)
 {
     return (struct mgds_op *)mgds_cookies_find(&known, cookie);
 }
 
-void mgds_op_forget(struct mgds_op *op)
+bool mgds_op_was_lost(uint64_t cookie)
 {
-    mgds_cookies_remove(&known, op->cookie, op);
+    return mgds_gone_has(&lost, cookie);
 }
 
 void mgds_ops_forget(void)
 {
     mgds_engine_enter();
     mgds_cookies_fini(&known);
+    mgds_gone_fini(&lost);
     mgds_engine_leave();
 }
 
 void mgds_op_leave_engine(struct mgds_op *op)
 {
-    if (!op->lost)
-        mgds_op_forget(op);
+    mgds_cookies_remove(&known, op->cookie, op);
+    if (op->lost)
+        mgds_gone_add(&lost, op->cookie);
     *(op->prev ? &op->prev->next : &op->domain->ops) = op->next;
     if (op->next)
         op->next->prev = op->prev;
@@ -182,10 +188,13 @@ void mgds_op_finish(struct mgds_op *op, int error)
                          __ATOMIC_RELEASE);
     if (op->dropped && error)
         mgds_domain_keep_error(op->domain, error);
-    if (!op->wait)
-        return;
-    mgds_op_keep_error(op, op->wait->line);
-    mgds_wait_less(op->wait);
+    if (op->wait) {
+        mgds_op_keep_error(op, op->wait->line);
+        mgds_wait_less(op->wait);
+    } else if (op->waited && op->stood &&
+               !op->given_up) { /* its stream waits for nothing */
+        mgds_op_keep_error(op, op->stood);
+    }
 }
 
 /* The stream came to the operation. */
@@ -298,7 +307,7 @@ static void enter_with_place(struct mgds_op *op, const struct mgds_xfer *xfer)
 
     mgds_engine_enter();
     if (!op->send || op->sync || op->pull || xfer->peer == MGDS_PROC_NULL ||
-        !mgds_means_fit(op, xfer))
+        !mgds_means_fit(op, xfer) || mgds_lost_rank(op->domain, xfer->peer) < 0)
         return;
     while (look_for_place(op, xfer, late)) {
         mgds_engine_leave();

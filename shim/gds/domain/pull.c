@@ -130,10 +130,12 @@ void mgds_pull_cancel(struct mgds_op *op)
     mgds_engine_leave();
 }
 
-/* After an error it may still be written. */
+/* After an error it may still be written, unless the receiver has said that
+ * nobody will. */
 void mgds_pull_release(struct mgds_op *op)
 {
-    if (!op->words_of || !op->moved || op->awaiting || op->error)
+    if (!op->words_of || !op->moved || op->awaiting ||
+        (op->error && !op->ended))
         return;
     mgds_lane_give_done(op->words_of, op->done_word);
     op->words_of = NULL;
@@ -286,21 +288,21 @@ void mgds_pull_posted(struct mgds_op *op)
         add_late(op);
 }
 
-static struct mgds_message *find(const struct mgds_domain *domain, int source,
-                                 uint64_t number)
+/* Numbers are counted for each stream that a source sends to. */
+static bool is_of(const struct mgds_message *message, int source,
+                  unsigned to_index, uint64_t number)
+{
+    return message->match.source == source && message->to_index == to_index &&
+           message->match.number == number;
+}
+
+void mgds_pull_reached(struct mgds_domain *domain, int source,
+                       unsigned to_index, uint64_t number)
 {
     struct mgds_message *message = domain->pulls;
 
-    while (message &&
-           (message->match.source != source || message->match.number != number))
+    while (message && !is_of(message, source, to_index, number))
         message = message->next;
-    return message;
-}
-
-void mgds_pull_reached(struct mgds_domain *domain, int source, uint64_t number)
-{
-    struct mgds_message *message = find(domain, source, number);
-
     if (!message)
         return;
     message->match.reached = true;
@@ -312,7 +314,7 @@ static bool may_be_fetched(const struct mgds_op *op)
 {
     return op->message && op->message->pull && op->message->match.reached &&
            op->message->source && op->reached && op->claim && !op->fetching &&
-           !op->credited && !op->pulled;
+           !op->credited && !op->pulled && !op->quit;
 }
 
 void mgds_pull_consider(struct mgds_op *op)

@@ -64,7 +64,8 @@ void mgds_pull_forget(struct mgds_message *message);
 /* The sender's stream has come to it. */
 void mgds_pull_posted(struct mgds_op *op);
 /* The sender's stream has come to that message. */
-void mgds_pull_reached(struct mgds_domain *domain, int source, uint64_t number);
+void mgds_pull_reached(struct mgds_domain *domain, int source,
+                       unsigned to_index, uint64_t number);
 /* A receive has changed: is it to be fetched? */
 void mgds_pull_consider(struct mgds_op *op);
 /* It is not late any more. */

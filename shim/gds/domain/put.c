@@ -23,6 +23,7 @@ static void add(struct mgds_put *put, struct mgds_step step)
     /* the turn is taken with the first step */
     if (put->n == 0)
         put->ticket = mgds_gstream_ticket(put->line->stream);
+    /* NOLINTNEXTLINE(clang-analyzer-core.NullDereference) */
     put->step[put->n++] = step;
 }
 
@@ -105,6 +106,7 @@ static struct mgds_step take_of(const struct mgds_put *put,
                                 const struct mgds_op *op)
 {
     struct mgds_step step = {.kind = MGDS_STEP_TAKE,
+                             .stand = put->wait->number,
                              .user = mgds_op_user(op),
                              .bytes = op->bytes,
                              .record = op->words,
@@ -137,6 +139,7 @@ static unsigned add_awaits(struct mgds_put *put, const struct mgds_wait *wait)
             continue;
         add(put, (struct mgds_step){
                      .kind = MGDS_STEP_AWAIT,
+                     .stand = wait->number,
                      .word = mgds_lane_done_here(op->words_of, op->done_word),
                      .value = op->place.serial});
         n++;
@@ -191,6 +194,20 @@ static void end(struct mgds_put *put, const struct mgds_wait *wait)
         mgds_count(pull_quiet);
 }
 
+/* Who looks for where the stream stands finds the wait by its number, or by the
+ * flag just ahead of it. */
+static void add_go(struct mgds_put *put, struct mgds_wait *wait)
+{
+    const struct mgds_step *ahead = put->n ? &put->step[put->n - 1] : NULL;
+
+    if (ahead && ahead->kind == MGDS_STEP_FLAG && !ahead->quiet)
+        wait->behind = ahead->value;
+    add(put, (struct mgds_step){.kind = MGDS_STEP_WAIT,
+                                .word = put->line->go,
+                                .value = wait->number,
+                                .stand = wait->number});
+}
+
 /* Takes come first: what they wait for comes by itself, whatever the stream
  * does. */
 void mgds_put_wait(struct mgds_put *put, struct mgds_wait *wait)
@@ -215,9 +232,7 @@ void mgds_put_wait(struct mgds_put *put, struct mgds_wait *wait)
     if (put->op && wait->takes > 0)
         put->step[put->op_flag].quiet = true;
     if (wait->put)
-        add(put, (struct mgds_step){.kind = MGDS_STEP_WAIT,
-                                    .word = put->line->go,
-                                    .value = wait->number});
+        add_go(put, wait);
     add_unpacks(put, wait, true);
     add_unpacks(put, wait, false);
     wait->takes += add_awaits(put, wait);

@@ -24,7 +24,8 @@ struct room {
 
 static struct room *rooms, **last = &rooms; /* under the engine's lock */
 static unsigned count;                      /* atomic */
-static uint64_t given; /* when somebody got some last: under that lock */
+static uint64_t given; /* when somebody got some last: written under that lock,
+                          atomic */
 
 static void put(struct room *room)
 {
@@ -134,7 +135,7 @@ static void end(struct room *room, const struct loan *loan, int rc)
     op->lent = loan->unit;
     if (rc == 0) {
         mgds_bounce_give_room(op->bounce, loan->piece);
-        given = mgds_clock_ns();
+        __atomic_store_n(&given, mgds_clock_ns(), __ATOMIC_RELAXED);
         mgds_count(stage_lent);
     }
     if (op->moved && !op->kept)
@@ -191,6 +192,11 @@ void mgds_rooms_run(bool host)
         if (!room || !serve(room))
             return;
     }
+}
+
+uint64_t mgds_rooms_given(void)
+{
+    return __atomic_load_n(&given, __ATOMIC_RELAXED);
 }
 
 void mgds_rooms_chore(void)

@@ -23,6 +23,7 @@
 #define MGDS_DOMAIN_ROOM_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 struct mgds_op;
 
@@ -42,6 +43,9 @@ void mgds_rooms_run(bool host);
 
 /* For the wire's thread: has done what is late. */
 void mgds_rooms_chore(void);
+
+/* When memory was lent to somebody last, ns of mgds_clock_ns. Any thread. */
+uint64_t mgds_rooms_given(void);
 
 /* What was asked for is given up. */
 void mgds_rooms_fini(void);

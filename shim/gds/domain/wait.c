@@ -62,14 +62,14 @@ void mgds_wait_put(struct mgds_wait *wait)
     mgds_engine_free_later(wait);
 }
 
-static void settle(struct mgds_op *op)
+static void settle(struct mgds_op *op, const struct mgds_line *line)
 {
+    int error = op->taken || op->awaiting ? mgds_quit_settle(op) : 0;
+
     if (op->taken)
-        mgds_exchange_taken(op);
-    if (!op->awaiting)
-        return;
-    op->awaiting = false;
-    mgds_pull_release(op);
+        mgds_exchange_taken(op, error || line->released);
+    if (op->awaiting)
+        mgds_exchange_awaited(op, error);
 }
 
 /* The stream has passed the wait and the copies behind it. */
@@ -79,8 +79,13 @@ static void passed(struct mgds_mark *mark)
 
     mgds_gstream_passed(wait->line->stream, wait->takes);
     for (unsigned i = 0; i < wait->count; i++)
-        settle(wait->op[i]);
+        settle(wait->op[i], wait->line);
     mgds_wait_put(wait);
+}
+
+struct mgds_wait *mgds_wait_of(struct mgds_mark *mark)
+{
+    return mark->passed == passed ? (struct mgds_wait *)(void *)mark : NULL;
 }
 
 /* A send whose bytes the same stream has staged is done where the stream has
@@ -111,6 +116,8 @@ static void take(struct mgds_op *op, struct mgds_wait *wait,
                  const struct mgds_op_sink *sink)
 {
     op->waited = true;
+    __atomic_fetch_add(&op->domain->waited, 1, __ATOMIC_RELAXED);
+    op->stood = wait->line;
     op->sink = *sink;
     if (op->done) {
         mgds_op_keep_error(op, wait->line);
@@ -222,9 +229,12 @@ void mgds_wait_fail(struct mgds_wait *wait)
     for (unsigned i = 0; i < wait->count; i++) {
         struct mgds_op *op = wait->op[i];
 
+        if (!op->wait && !op->awaiting) /* the stream does not pass it */
+            op->stood = NULL;
         if (op->wait != wait || op->done)
             continue;
         op->wait = NULL;
+        op->stood = NULL;
         op->taking = false;
         op->dropped = true;
         mgds_exchange_demand(op);

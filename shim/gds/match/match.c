@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "shim/base/alloc.h"
+#include "shim/base/fault.h"
 
 struct sends {
     struct mgds_match_send *first, *last;
@@ -50,6 +51,9 @@ int mgds_match_create(struct mgds_match **out, unsigned sources,
     match->paired = paired;
     match->owner = owner;
     match->sources = sources;
+    match->stamp = MGDS_COUNT_FROM;
+    for (unsigned i = 0; i < sources; i++)
+        match->source[i].expected = MGDS_COUNT_FROM;
     *out = match;
     return 0;
 }
@@ -363,29 +367,45 @@ void mgds_match_post(struct mgds_match *match, struct mgds_match_recv *recv)
         pair(match, recv, send);
 }
 
-static struct mgds_match_send *find(const struct sends *list, uint64_t number)
+static struct mgds_match_send *find(struct mgds_match *match,
+                                    const struct sends *list, uint64_t number)
 {
     struct mgds_match_send *send = list->first;
 
-    while (send && send->number != number)
+    match->steps++;
+    while (send && send->number != number) {
+        match->steps++;
         send = send->next;
+    }
     return send;
 }
 
 bool mgds_match_reached(struct mgds_match *match, int source, uint64_t number)
 {
     struct source *from = &match->source[source];
-    struct mgds_match_send *send = find(&from->waiting, number);
+    struct mgds_match_send *send = find(match, &from->waiting, number);
 
     if (send) {
         send->reached = true;
         try_send(match, send);
         return true;
     }
-    send = find(&from->ahead, number);
+    send = find(match, &from->ahead, number);
     if (send)
         send->reached = true;
     return send || number < from->expected;
+}
+
+enum mgds_match_where mgds_match_look(struct mgds_match *match, int source,
+                                      uint64_t number,
+                                      struct mgds_match_send **out)
+{
+    const struct source *from = &match->source[source];
+
+    *out = find(match, &from->waiting, number);
+    if (*out)
+        return MGDS_MATCH_WAITING;
+    return number < from->expected ? MGDS_MATCH_GONE : MGDS_MATCH_COMING;
 }
 
 bool mgds_match_cancel(struct mgds_match *match, struct mgds_match_recv *recv)
@@ -395,6 +415,12 @@ bool mgds_match_cancel(struct mgds_match *match, struct mgds_match_recv *recv)
     drop_recv(match, recv);
     settle(match);
     return true;
+}
+
+void mgds_match_withdraw(struct mgds_match *match, struct mgds_match_send *send)
+{
+    drop_send(match, send);
+    settle(match);
 }
 
 struct mgds_match_send *mgds_match_probe(struct mgds_match *match, int source,

@@ -85,6 +85,18 @@ void mgds_match_post(struct mgds_match *match, struct mgds_match_recv *recv);
  * arrived, and the owner sets `reached` when it does. */
 bool mgds_match_reached(struct mgds_match *match, int source, uint64_t number);
 
+/* Where the source's message of that number is. COMING: it has not arrived, or
+ * one ahead of it has not. WAITING: *out, for a receive. GONE: matched, or
+ * taken. */
+enum mgds_match_where {
+    MGDS_MATCH_COMING,
+    MGDS_MATCH_WAITING,
+    MGDS_MATCH_GONE
+};
+enum mgds_match_where mgds_match_look(struct mgds_match *match, int source,
+                                      uint64_t number,
+                                      struct mgds_match_send **out);
+
 /* True if the receive was still posted: now it is the owner's. */
 bool mgds_match_cancel(struct mgds_match *match, struct mgds_match_recv *recv);
 
@@ -92,6 +104,10 @@ bool mgds_match_cancel(struct mgds_match *match, struct mgds_match_recv *recv);
  * stream has reached; else NULL. */
 struct mgds_match_send *mgds_match_probe(struct mgds_match *match, int source,
                                          int tag);
+
+/* A send that waits will not be received: it is the owner's again. */
+void mgds_match_withdraw(struct mgds_match *match,
+                         struct mgds_match_send *send);
 
 /* Takes out what a probe has just found: it will be received by its handle. */
 void mgds_match_take(struct mgds_match *match, struct mgds_match_send *send);

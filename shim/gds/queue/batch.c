@@ -122,8 +122,9 @@ static int queue_awaits(const struct mgds_steps_to *to, struct mgds_step *steps,
                         unsigned count)
 {
     struct mgds_kernel_handle *kernel = to->depot->awaits;
-    struct mgds_await_args args = {.head = {.abort = (uintptr_t)to->abort}};
     unsigned ahead = posted(steps, count);
+    struct mgds_await_args args = {
+        .head = {.abort = (uintptr_t)to->desk, .stand = steps[ahead].stand}};
     int rc;
 
     if (ahead > 0)
@@ -182,8 +183,9 @@ static int queue_takes(const struct mgds_steps_to *to, struct mgds_step *steps,
                        unsigned count)
 {
     struct mgds_kernel_handle *kernel = to->depot->takes;
-    struct mgds_takes_args args = {
-        .head = {.abort = (uintptr_t)to->abort, .cell = (uintptr_t)to->cell}};
+    struct mgds_takes_args args = {.head = {.abort = (uintptr_t)to->desk,
+                                            .cell = (uintptr_t)to->cell,
+                                            .stand = steps[0].stand}};
     int lost = 0;
     int rc;
 

@@ -29,6 +29,8 @@ static void destroy(struct mgds_depot *depot)
     for (unsigned i = 0; i < sizeof(kernels) / sizeof(kernels[0]); i++)
         if (kernels[i])
             mgds_kernel_unload(kernels[i]);
+    while (depot->owns > 0)
+        mgds_shared_destroy(depot->own[--depot->owns]);
     mgds_words_destroy(depot->words);
     if (depot->stage)
         mgds_stage_put(depot->stage);

@@ -9,11 +9,12 @@
 #ifndef MGDS_QUEUE_DEPOT_H
 #define MGDS_QUEUE_DEPOT_H
 
+#include "shim/gds/cuda/ipc.h"
 #include "shim/gds/cuda/kernel.h"
 #include "shim/gds/queue/words.h"
 #include "shim/gds/stage/stage.h"
 
-enum { MGDS_DEPOT_PEERS = 64 };
+enum { MGDS_DEPOT_PEERS = 64, MGDS_DEPOT_OWNS = 16 };
 
 struct mgds_depot {
     struct mgds_context *ctx;
@@ -29,6 +30,9 @@ struct mgds_depot {
     /* by device: the id of the context whose allocations kernels may touch;
      * atomic, 0: none */
     uint64_t peer[MGDS_DEPOT_PEERS];
+    /* GPU memory of streams that were given back (own.h) */
+    struct mgds_shared *own[MGDS_DEPOT_OWNS];
+    unsigned owns;
     struct mgds_depot *next;
 };
 

@@ -6,8 +6,10 @@
 
 #include "device/abi.h"
 #include "shim/base/alloc.h"
+#include "shim/base/fault.h"
 #include "shim/base/lock.h"
 #include "shim/base/log.h"
+#include "shim/base/stats.h"
 #include "shim/ctx.h"
 #include "shim/gds/cuda/driver.h"
 #include "shim/gds/cuda/ipc.h"
@@ -15,49 +17,26 @@
 #include "shim/gds/queue/claims.h"
 #include "shim/gds/queue/depot.h"
 #include "shim/gds/queue/gate.h"
+#include "shim/gds/queue/gstream_state.h"
 #include "shim/gds/queue/order.h"
+#include "shim/gds/queue/quits.h"
+#include "shim/gds/queue/own.h"
 #include "shim/gds/queue/reach.h"
 #include "shim/gds/queue/steps.h"
 #include "shim/gds/stage/shell.h"
 
 /* Of a kernel that waits for a message in a ring: what 64 KiB gain by more was
  * measured to be nothing. One that copies a long message fills the link. */
-enum { BLOCKS = 8, LONG_BLOCKS = 32 };
-
-/* The stream's own memory on the GPU, 0 when made. */
-struct own {
-    struct mgds_cell stream;  /* of kernels on the program's stream */
-    struct mgds_cell fetches; /* of those on ours */
-    struct mgds_claim claim[MGDS_GSTREAM_CLAIMS];
-};
-
-struct mgds_gstream {
-    void *native;
-    pthread_t maker; /* the thread that a per-thread stream is of */
-    struct mgds_depot *depot;
-    struct mgds_shared *own; /* GPU memory: a struct own; or NULL */
-    unsigned blocks;         /* granted to kernels that wait; 0: one each */
-    uint64_t *line;          /* a struct mgds_desk */
-    struct mgds_orders orders;
-    uint64_t beside;  /* atomic: devices of its sides, a bit each */
-    uint64_t gated;   /* atomic: those that the gate was told of */
-    uint64_t ticket;  /* atomic: the next to be given */
-    uint64_t fetched; /* atomic: how often */
-    struct mgds_claims claims;
-    unsigned refs;  /* atomic */
-    unsigned waits; /* atomic: put and not passed */
-    int error;      /* atomic */
-    struct mgds_lock launch;
-    pthread_cond_t turned;
-    struct mgds_side *sides; /* atomic; grows in front */
-    /* under launch */
-    uint64_t turn;
-    uint64_t take; /* turn of the last TAKE */
-};
+enum { BLOCKS = 8, LONG_BLOCKS = MGDS_GSTREAM_LONG };
 
 struct mgds_context *mgds_gstream_context(const struct mgds_gstream *stream)
 {
     return stream->depot->ctx;
+}
+
+uint64_t mgds_gstream_name(const struct mgds_gstream *stream)
+{
+    return (uintptr_t)stream->native;
 }
 
 /* Fewer where other streams have most of what there is. */
@@ -78,11 +57,13 @@ static void equip(struct mgds_gstream *stream)
 
     if (!mgds_gstream_has_kernels(stream))
         return;
-    rc = mgds_shared_create(&stream->own, ctx, sizeof(struct own));
+    rc = mgds_own_create(&stream->own, stream->depot);
     if (rc == 0) {
         mgds_orders_cell(&stream->orders,
-                         &((struct own *)stream->own->addr)->stream);
+                         &((struct mgds_own *)stream->own->addr)->stream);
         stream->blocks = grant_blocks(ctx);
+        if (stream->blocks < LONG_BLOCKS)
+            mgds_count(streams_few_blocks);
         return;
     }
     errno = -rc;
@@ -103,6 +84,7 @@ static int init(struct mgds_gstream *stream, void *native)
     rc = mgds_words_take(&stream->line, stream->depot->words);
     if (rc < 0)
         goto put_depot;
+    mgds_quits_init(&stream->quits, stream->line);
     rc = mgds_orders_init(&stream->orders, stream->depot->words, stream->line);
     if (rc < 0)
         goto give_line;
@@ -112,6 +94,8 @@ static int init(struct mgds_gstream *stream, void *native)
     rc = -pthread_cond_init(&stream->turned, NULL);
     if (rc < 0)
         goto fini_lock;
+    stream->ticket = stream->turn = stream->take = MGDS_COUNT_FROM;
+    stream->fetched = MGDS_COUNT_FROM;
     stream->native = native;
     stream->maker = pthread_self();
     stream->refs = 1;
@@ -165,22 +149,38 @@ static void end_sides(struct mgds_side *side)
     }
 }
 
+static unsigned alone; /* atomic: how often one reference was left */
+
+unsigned mgds_gstreams_alone(void)
+{
+    return __atomic_load_n(&alone, __ATOMIC_ACQUIRE);
+}
+
+bool mgds_gstream_is_alone(const struct mgds_gstream *stream)
+{
+    return __atomic_load_n(&stream->refs, __ATOMIC_ACQUIRE) == 1;
+}
+
 void mgds_gstream_release(struct mgds_gstream *stream)
 {
-    unsigned waits;
+    unsigned waits, refs;
 
-    if (__atomic_sub_fetch(&stream->refs, 1, __ATOMIC_ACQ_REL) != 0)
+    refs = __atomic_sub_fetch(&stream->refs, 1, __ATOMIC_ACQ_REL);
+    if (refs == 1)
+        __atomic_fetch_add(&alone, 1, __ATOMIC_RELEASE);
+    if (refs > 0)
         return;
     waits = __atomic_load_n(&stream->waits, __ATOMIC_RELAXED);
     if (waits > 0)
         mgds_gstream_passed(stream, waits);
     mgds_gate_return(mgds_gstream_context(stream)->device, stream->blocks);
     if (stream->own)
-        mgds_shared_destroy(stream->own);
+        mgds_own_give(stream->own, stream->depot);
     end_sides(stream->sides);
     pthread_cond_destroy(&stream->turned);
     mgds_lock_fini(&stream->launch);
     mgds_orders_fini(&stream->orders, stream->depot->words);
+    mgds_quits_fini(&stream->quits, stream->depot->words);
     mgds_words_give(stream->depot->words, stream->line);
     mgds_depot_put(stream->depot);
     free(stream);
@@ -384,20 +384,15 @@ void mgds_gstream_passed(struct mgds_gstream *stream, unsigned waits)
         tell_gate(stream, gated, mgds_gate_leave);
 }
 
-static struct own *own_of(const struct mgds_gstream *stream)
-{
-    return stream->own ? (struct own *)stream->own->addr : NULL;
-}
-
 static int queue_steps(struct mgds_gstream *stream, struct mgds_step *steps,
                        unsigned count) MGDS_REQUIRES(stream->launch)
 {
-    struct own *own = own_of(stream);
+    struct mgds_own *own = mgds_gstream_own(stream);
     unsigned blocks = stream->blocks ? stream->blocks : 1;
     const struct mgds_steps_to to = {
         .depot = stream->depot,
         .stream = stream->native,
-        .abort = stream->line,
+        .desk = mgds_gstream_desk(stream),
         .sides = first_side(stream),
         .cell = own ? &own->stream : NULL,
         .blocks = blocks < BLOCKS ? blocks : BLOCKS,
@@ -460,89 +455,14 @@ bool mgds_gstream_can_be_quiet(const struct mgds_gstream *stream)
     return stream->own != NULL;
 }
 
-int mgds_gstream_tell(struct mgds_gstream *stream, uint64_t *to, uint64_t *done,
-                      uint64_t number)
+struct mgds_quits *mgds_gstream_quits(struct mgds_gstream *stream)
 {
-    const struct mgds_depot *depot = stream->depot;
-    const uint64_t *passed = &own_of(stream)->stream.passed;
-    const struct mgds_tell_args args = {.from = (uintptr_t)passed,
-                                        .to = (uintptr_t)to,
-                                        .done = (uintptr_t)done,
-                                        .number = number};
-    int rc = mgds_context_enter(depot->ctx);
-
-    if (rc < 0)
-        return rc;
-    rc = mgds_kernel_launch(depot->tell, depot->stage->stream, 1, 1, &args);
-    mgds_context_leave();
-    return rc;
-}
-
-struct mgds_claim *mgds_gstream_claim(struct mgds_gstream *stream)
-{
-    struct own *own = own_of(stream);
-    int number = own ? mgds_claims_take(&stream->claims) : -1;
-
-    return number < 0 ? NULL : &own->claim[number];
-}
-
-void mgds_gstream_unclaim(struct mgds_gstream *stream, struct mgds_claim *claim)
-{
-    mgds_claims_give(&stream->claims,
-                     (unsigned)(claim - own_of(stream)->claim));
-}
-
-int mgds_gstream_fetch(struct mgds_gstream *stream,
-                       const struct mgds_step *take, uint64_t *flag,
-                       uint64_t value)
-{
-    struct own *own = own_of(stream);
-    uint64_t turn = __atomic_fetch_add(&stream->fetched, 1, __ATOMIC_RELAXED);
-    const struct mgds_steps_to to = {.depot = stream->depot,
-                                     .stream = stream->depot->stage->stream,
-                                     .abort = stream->line,
-                                     .cell = own ? &own->fetches : NULL,
-                                     .longs = own ? LONG_BLOCKS : 1,
-                                     .turn = &turn};
-    const struct mgds_step told = {
-        .kind = MGDS_STEP_FLAG, .word = flag, .value = value};
-    int rc = mgds_gstream_has_kernels(stream) ? 0 : -ENOTSUP;
-
-    if (rc == 0 && (!take->source || take->record))
-        rc = -EINVAL;
-    if (rc == 0)
-        rc = mgds_context_enter(mgds_gstream_context(stream));
-    if (rc < 0)
-        return rc;
-    rc = mgds_steps_fetch(&to, take, &told);
-    mgds_context_leave();
-    return rc;
-}
-
-/* Where nothing waits, or by the CPU's words alone, nobody would look. */
-uint64_t mgds_gstream_order(struct mgds_gstream *stream,
-                            const struct mgds_step *take)
-{
-    if (!take->claim || !take->source || take->record ||
-        !mgds_gstream_has_kernels(stream) ||
-        __atomic_load_n(&stream->waits, __ATOMIC_RELAXED) == 0)
-        return 0;
-    return mgds_orders_give(&stream->orders, take);
-}
-
-void mgds_gstream_order_back(struct mgds_gstream *stream)
-{
-    mgds_orders_take_back(&stream->orders);
-}
-
-bool mgds_gstream_served(const struct mgds_gstream *stream, uint64_t order)
-{
-    return mgds_orders_served(&stream->orders, order);
+    return &stream->quits;
 }
 
 void mgds_gstream_abort(struct mgds_gstream *stream)
 {
-    __atomic_store_n(stream->line, 1, __ATOMIC_RELEASE);
+    mgds_quits_all(&stream->quits);
 }
 
 void mgds_gstream_fail(struct mgds_gstream *stream, int error)
@@ -562,6 +482,11 @@ bool mgds_gstream_has_kernels(const struct mgds_gstream *stream)
 {
     (void)stream;
     return mgds_ctx()->config.trigger != MGDS_TRIGGER_MEMOP;
+}
+
+bool mgds_gstream_is_narrow(const struct mgds_gstream *stream)
+{
+    return stream->depot->width == 32;
 }
 
 bool mgds_gstream_by_memop(const struct mgds_gstream *stream)

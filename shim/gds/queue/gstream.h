@@ -53,7 +53,9 @@
  *   *word of   FLAG: the stream, the CPU before it is put  the CPU
  *              WAIT, UNPACK: the CPU; a count before the   the stream
  *              word that is waited for (release)
- *   abort      mgds_gstream_abort, from 0 to 1             wait kernels
+ *   abort      mgds_gstream_abort, for ever; quits.h: one  wait kernels
+ *              caller at a time
+ *   stands     wait kernels and memory operations          _stands
  *   orders     mgds_gstream_order, _order_back: one        wait kernels
  *              caller at a time
  *
@@ -101,6 +103,8 @@ struct mgds_step {
     uint64_t *word; /* in a line of mgds_words; UNPACK: NULL for all bytes;
                        AWAIT: in the memory of the stream's GPU */
     uint64_t value; /* FLAG, WAIT, AWAIT */
+    uint64_t stand; /* WAIT, TAKE, AWAIT: what tells mgds_gstream_stands of it,
+                       or 0 */
     bool quiet;     /* a FLAG, in one launch with the TAKE that it is ahead of:
                        stored only if that finds its record empty; or behind:
                        for the stream's own memory (mgds_gstream_tell) */
@@ -135,6 +139,15 @@ struct mgds_gstream *mgds_gstream_get(struct mgds_gstream *stream);
 
 /* Any thread, no driver call on the stream. Its words have come back. */
 void mgds_gstream_release(struct mgds_gstream *stream);
+
+/* The native handle, as lines show it. */
+uint64_t mgds_gstream_name(const struct mgds_gstream *stream);
+
+/* Has the stream one reference alone? Then who has that may find out whether to
+ * release it; and how often that has come to be, of any stream: tells whether
+ * to look, by one load. */
+bool mgds_gstream_is_alone(const struct mgds_gstream *stream);
+unsigned mgds_gstreams_alone(void);
 
 /* 1 if the program captures the stream into a graph now, 0 if not. -EBUSY:
  * another stream's capture forbids to use the legacy stream. -EPERM: it is the
@@ -197,6 +210,17 @@ int mgds_gstream_put(struct mgds_gstream *stream, uint64_t ticket,
  * them. Any thread, no driver call. */
 void mgds_gstream_passed(struct mgds_gstream *stream, unsigned waits);
 
+/* The last step that the stream has said it stands at, by its `stand` of which
+ * the low half counts; 0: none. A kernel says so when it has waited for a
+ * millisecond, and again each one, always with another beat: without a new beat
+ * it may be over. A WAIT that is a memory operation says so once, when the
+ * stream has come to it; and not at all just behind a FLAG, which has said it
+ * already. Any thread, no driver call. */
+struct mgds_stands {
+    uint64_t stand, beat;
+};
+struct mgds_stands mgds_gstream_stands(const struct mgds_gstream *stream);
+
 /* Are there FLAGs that are quiet on this stream? They cost the stream less. */
 bool mgds_gstream_can_be_quiet(const struct mgds_gstream *stream);
 
@@ -246,9 +270,22 @@ void mgds_gstream_order_back(struct mgds_gstream *stream);
 /* Was it copied for that order? Then the data is there, for the CPU, too. */
 bool mgds_gstream_served(const struct mgds_gstream *stream, uint64_t order);
 
+/* What the stream's kernels are to give up, one message each (quits.h): of a
+ * TAKE the word of its unit, the first one of a message in a ring, of an AWAIT
+ * its word. One that is there is taken all the same. It is over when the stream
+ * has passed the wait, or what was put of it. One thread at a time uses them
+ * and calls mgds_gstream_abort. */
+struct mgds_quits;
+struct mgds_quits *mgds_gstream_quits(struct mgds_gstream *stream);
+
 /* Lets the waits of this stream pass that are kernels; those that are memory
- * operations pass by their words, so words are set first. Any thread. */
+ * operations pass by their words, so words are set first. What they waited for
+ * was not taken. */
 void mgds_gstream_abort(struct mgds_gstream *stream);
+
+/* 0, or the error with which the stream's context is gone or broken for good:
+ * nothing on it moves any more. A CUDA call: never by the progress thread. */
+int mgds_gstream_check(const struct mgds_gstream *stream);
 
 /* The first error of the stream, 0 if none; fail remembers one. */
 void mgds_gstream_fail(struct mgds_gstream *stream, int error);
@@ -258,6 +295,11 @@ int mgds_gstream_error(const struct mgds_gstream *stream);
  * are for it; else a put of one of the last two, or of a long TAKE, is refused
  * (-ENOTSUP), as a fetch is. */
 bool mgds_gstream_has_kernels(const struct mgds_gstream *stream);
+
+/* Do FLAGs and WAITs write and compare the low 32 bits of their words alone? So
+ * do those of GPUs whose memory operations are no wider; other kernels than
+ * those store 64 bits all the same. */
+bool mgds_gstream_is_narrow(const struct mgds_gstream *stream);
 
 /* How WAITs are made on this stream: true by memory operations. */
 bool mgds_gstream_by_memop(const struct mgds_gstream *stream);

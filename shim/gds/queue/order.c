@@ -1,6 +1,7 @@
 /* Messages that standing kernels copy; see order.h. */
 #include "shim/gds/queue/order.h"
 
+#include "shim/base/fault.h"
 #include "shim/gds/queue/gstream.h"
 
 int mgds_orders_init(struct mgds_orders *orders, struct mgds_words *words,
@@ -13,7 +14,7 @@ int mgds_orders_init(struct mgds_orders *orders, struct mgds_words *words,
         return rc;
     orders->desk = (struct mgds_desk *)(void *)desk;
     orders->record = (struct mgds_order *)(void *)record;
-    orders->last = 0;
+    orders->last = MGDS_COUNT_FROM;
     __atomic_store_n(&orders->desk->record, (uintptr_t)record,
                      __ATOMIC_RELAXED);
     return 0;

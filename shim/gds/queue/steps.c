@@ -42,8 +42,8 @@ static unsigned count_memops(const struct mgds_steps_to *to,
 {
     unsigned words = 0;
 
-    while (words < count && words < MGDS_MEMOP_MOST && is_word(&steps[words]) &&
-           !is_kernel(to, &steps[words]))
+    while (words < count && words < MGDS_MEMOP_MOST / 2 &&
+           is_word(&steps[words]) && !is_kernel(to, &steps[words]))
         words++;
     return words;
 }
@@ -54,17 +54,35 @@ static void mark(struct mgds_step *steps, unsigned count)
         steps[i].put = true;
 }
 
+/* Where the flag just ahead of a WAIT says that the stream has come to it,
+ * nothing else has to. */
+static bool must_say(const struct mgds_step *steps, unsigned i)
+{
+    return steps[i].kind == MGDS_STEP_WAIT && steps[i].stand &&
+           (i == 0 || steps[i - 1].kind != MGDS_STEP_FLAG);
+}
+
+static struct mgds_memop say(const struct mgds_steps_to *to,
+                             const struct mgds_step *step)
+{
+    return (struct mgds_memop){.word = &to->desk->stands, .value = step->stand};
+}
+
 static int queue_memops(const struct mgds_steps_to *to, struct mgds_step *steps,
                         unsigned count)
 {
     struct mgds_memop ops[MGDS_MEMOP_MOST] = {{0}};
+    unsigned n = 0;
     int rc;
 
-    for (unsigned i = 0; i < count; i++)
-        ops[i] = (struct mgds_memop){.wait = steps[i].kind == MGDS_STEP_WAIT,
-                                     .word = steps[i].word,
-                                     .value = steps[i].value};
-    rc = mgds_memop_queue(to->stream, to->depot->width, ops, count);
+    for (unsigned i = 0; i < count; i++) {
+        if (must_say(steps, i))
+            ops[n++] = say(to, &steps[i]);
+        ops[n++] = (struct mgds_memop){.wait = steps[i].kind == MGDS_STEP_WAIT,
+                                       .word = steps[i].word,
+                                       .value = steps[i].value};
+    }
+    rc = mgds_memop_queue(to->stream, to->depot->width, ops, n);
     if (rc < 0)
         return rc;
     mark(steps, count);
@@ -77,7 +95,8 @@ static int queue_memops(const struct mgds_steps_to *to, struct mgds_step *steps,
 static int queue_flag(const struct mgds_steps_to *to, struct mgds_step *step)
 {
     bool wait = step->kind == MGDS_STEP_WAIT;
-    struct mgds_flag_args args = {.abort = (uintptr_t)to->abort};
+    struct mgds_flag_args args = {.abort = (uintptr_t)to->desk,
+                                  .stand = step->stand};
     int rc;
 
     if (wait) {
@@ -261,14 +280,15 @@ static struct mgds_take_args take_args(const struct mgds_steps_to *to,
                                    .serial = step->serial,
                                    .length = step->length,
                                    .record = (uintptr_t)step->record,
-                                   .abort = (uintptr_t)to->abort,
+                                   .abort = (uintptr_t)to->desk,
                                    .came = (uintptr_t)came->word,
                                    .came_value = came->value,
                                    .cell = (uintptr_t)to->cell,
                                    .turn = ++*to->turn,
                                    .flag =
                                        flag->quiet ? 0 : (uintptr_t)flag->word,
-                                   .value = flag->value};
+                                   .value = flag->value,
+                                   .stand = step->stand};
 }
 
 static int launch_take(const struct mgds_steps_to *to,

@@ -11,7 +11,7 @@
 struct mgds_steps_to {
     const struct mgds_depot *depot;
     void *stream;            /* of the depot's context, which is current */
-    const uint64_t *abort;   /* for waits that are kernels */
+    struct mgds_desk *desk;  /* of the stream: for waits */
     struct mgds_side *sides; /* where copies go that it cannot do itself */
     struct mgds_cell *cell;  /* in GPU memory, or NULL: one block for each */
     unsigned blocks;         /* at most, for one that waits */

@@ -109,24 +109,25 @@ void mgds_words_destroy(struct mgds_words *words)
     free(words);
 }
 
+uint64_t *mgds_words_take_idle(struct mgds_words *words)
+{
+    uint64_t *line;
+
+    mgds_lock_acquire(&words->lock);
+    line = pop_locked(words);
+    mgds_lock_release(&words->lock);
+    if (line)
+        memset(line, 0, LINE_BYTES);
+    return line;
+}
+
 int mgds_words_take(uint64_t **line, struct mgds_words *words)
 {
-    uint64_t *found = NULL;
     int rc = 0;
 
-    while (rc == 0) {
-        mgds_lock_acquire(&words->lock);
-        found = pop_locked(words);
-        mgds_lock_release(&words->lock);
-        if (found)
-            break;
+    while ((*line = mgds_words_take_idle(words)) == NULL && rc == 0)
         rc = grow(words);
-    }
-    if (rc < 0)
-        return rc;
-    memset(found, 0, LINE_BYTES);
-    *line = found;
-    return 0;
+    return rc;
 }
 
 void mgds_words_give(struct mgds_words *words, uint64_t *line)

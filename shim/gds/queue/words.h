@@ -34,6 +34,10 @@ void mgds_words_destroy(struct mgds_words *words);
  * starts something, never where one waits. -ENOMEM, -ESHUTDOWN. */
 int mgds_words_take(uint64_t **line, struct mgds_words *words);
 
+/* The same of memory that is pinned already, or NULL. Any thread; no driver
+ * call. */
+uint64_t *mgds_words_take_idle(struct mgds_words *words);
+
 /* Any thread; no driver call. No stream will read or write the line any
  * more. */
 void mgds_words_give(struct mgds_words *words, uint64_t *line);

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 
+#include "shim/base/fault.h"
 #include "shim/gds/cuda/stream.h"
 
 int mgds_clock_init(struct mgds_clock *clock, struct mgds_context *ctx,
@@ -19,6 +20,7 @@ int mgds_clock_init(struct mgds_clock *clock, struct mgds_context *ctx,
     }
     if (rc < 0)
         goto fini_events;
+    clock->done = clock->queued = clock->asks = MGDS_COUNT_FROM;
     clock->ctx = ctx;
     clock->stream = stream;
     return 0;

@@ -6,14 +6,11 @@
 
 #include "shim/base/alloc.h"
 #include "shim/base/log.h"
+#include "shim/base/stats.h"
+#include "shim/gds/wire/near.h"
 #include "shim/gds/wire/state.h"
 
 enum { MESSAGE_ID = 0 }; /* UCX's; kinds are in the frame */
-
-static size_t frame_bytes(size_t head_bytes)
-{
-    return offsetof(struct mgds_wire_frame, head) + head_bytes;
-}
 
 /* A record, leaf lock held; NULL: no memory. */
 static struct mgds_wire_flight *flight_take(void)
@@ -42,7 +39,7 @@ static void flight_end(struct mgds_wire_flight *flight, int rc)
     atomic_fetch_sub(&mgds_wire.under_way, 1);
 }
 
-static void flight_land(struct mgds_wire_flight *flight, int rc)
+void mgds_wire_land(struct mgds_wire_flight *flight, int rc)
 {
     TAILQ_REMOVE(&mgds_wire.flights, flight, link);
     flight_end(flight, rc);
@@ -51,7 +48,8 @@ static void flight_land(struct mgds_wire_flight *flight, int rc)
 static bool sendable(const struct mgds_wire_message *message)
 {
     return message->kind < MGDS_WIRE_KINDS &&
-           message->head_bytes <= MGDS_WIRE_HEAD_BYTES;
+           message->head_bytes <= MGDS_WIRE_HEAD_BYTES &&
+           message->body_bytes <= MGDS_WIRE_MOST_BODY;
 }
 
 static void fill(struct mgds_wire_flight *flight, struct mgds_wire_peer *peer,
@@ -62,8 +60,8 @@ static void fill(struct mgds_wire_flight *flight, struct mgds_wire_peer *peer,
     flight->body_bytes = message->body_bytes;
     flight->done = message->done;
     flight->arg = message->arg;
-    flight->frame.kind = message->kind;
-    flight->frame.head_bytes = (uint32_t)message->head_bytes;
+    flight->frame_bytes = mgds_wire_frame_bytes(message->head_bytes);
+    flight->frame.shape = mgds_wire_shape(message->kind, message->body_bytes);
     if (message->head_bytes > 0)
         memcpy(flight->frame.head, message->head, message->head_bytes);
 }
@@ -94,7 +92,19 @@ int mgds_wire_post(struct mgds_wire_peer *peer,
 static void on_sent(void *request, ucs_status_t status, void *arg)
 {
     mgds_wire.ucx->ucp_request_free(request);
-    flight_land(arg, mgds_ucx_errno(status));
+    mgds_wire_land(arg, mgds_ucx_errno(status));
+}
+
+/* WIRE held. A number that is not sent after all is missing for ever, which the
+ * receiver bears. */
+static void seal(struct mgds_wire_flight *flight)
+{
+    struct mgds_wire_peer *peer = flight->peer;
+
+    flight->frame.from = mgds_wire.self.process;
+    flight->frame.number = ++peer->sent;
+    flight->frame.tag =
+        mgds_seal_tag(&peer->begun, &flight->frame, flight->frame_bytes);
 }
 
 static void hand_over(struct mgds_wire_flight *flight)
@@ -110,13 +120,17 @@ static void hand_over(struct mgds_wire_flight *flight)
     };
     void *request;
 
+    seal(flight);
     TAILQ_INSERT_TAIL(&mgds_wire.flights, flight, link);
+    if (flight->peer->near) {
+        mgds_near_send(flight);
+        return;
+    }
     request = mgds_wire.ucx->ucp_am_send_nbx(
-        flight->peer->endpoint, MESSAGE_ID, &flight->frame,
-        frame_bytes(flight->frame.head_bytes), flight->body, flight->body_bytes,
-        &param);
+        flight->peer->endpoint, MESSAGE_ID, &flight->frame, flight->frame_bytes,
+        flight->body, flight->body_bytes, &param);
     if (!UCS_PTR_IS_PTR(request))
-        flight_land(flight, mgds_ucx_errno(UCS_PTR_RAW_STATUS(request)));
+        mgds_wire_land(flight, mgds_ucx_errno(UCS_PTR_RAW_STATUS(request)));
 }
 
 int mgds_wire_submit(void)
@@ -145,25 +159,17 @@ int mgds_wire_submit(void)
     return count;
 }
 
-/* A message as it came, and where its body shall go. */
-struct arrival {
-    const struct mgds_wire_handler *handler;
-    void *data; /* the body, or UCX's descriptor of it */
-    size_t bytes;
-    void *where;
-    void *arg;
-};
-
 static void on_received(void *request, ucs_status_t status, size_t bytes,
                         void *arg)
 {
     (void)bytes;
     mgds_wire.ucx->ucp_request_free(request);
-    flight_land(arg, mgds_ucx_errno(status));
+    mgds_wire_land(arg, mgds_ucx_errno(status));
 }
 
-/* UCX fetches the body. */
-static ucs_status_t fetch(const struct arrival *it)
+/* UCX fetches the body; data is its descriptor of it. */
+static ucs_status_t fetch(const struct mgds_wire_landing *landing, void *data,
+                          size_t bytes)
 {
     ucp_request_param_t param = {
         .op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK |
@@ -179,71 +185,101 @@ static ucs_status_t fetch(const struct arrival *it)
     flight = flight_take();
     mgds_lock_release(&mgds_wire.leaf);
     if (!flight) {
-        it->handler->body(it->arg, -ENOMEM);
+        landing->body(landing->arg, -ENOMEM);
         return UCS_ERR_NO_MEMORY;
     }
     flight->peer = NULL;
-    flight->done = it->handler->body;
-    flight->arg = it->arg;
+    flight->done = landing->body;
+    flight->arg = landing->arg;
     TAILQ_INSERT_TAIL(&mgds_wire.flights, flight, link);
     param.user_data = flight;
-    request = mgds_wire.ucx->ucp_am_recv_data_nbx(mgds_wire.worker, it->data,
-                                                  it->where, it->bytes, &param);
+    request = mgds_wire.ucx->ucp_am_recv_data_nbx(
+        mgds_wire.worker, data, landing->where, bytes, &param);
     if (!UCS_PTR_IS_PTR(request))
-        flight_land(flight, mgds_ucx_errno(UCS_PTR_RAW_STATUS(request)));
+        mgds_wire_land(flight, mgds_ucx_errno(UCS_PTR_RAW_STATUS(request)));
     return UCS_INPROGRESS;
 }
 
-static ucs_status_t take(struct arrival *it,
-                         const struct mgds_wire_frame *frame, bool fetched)
+/* Counted, and said: once, since who is not of the job shall not fill logs. */
+static void refuse(int rc)
 {
-    int rc = it->handler->head(it->handler->ctx, frame->head, frame->head_bytes,
-                               it->bytes, &it->where, &it->arg);
-
-    if (it->bytes == 0 || rc < 0)
-        return UCS_OK;
-    if (!fetched)
-        return fetch(it);
-    memcpy(it->where, it->data, it->bytes);
-    it->handler->body(it->arg, 0);
-    return UCS_OK;
+    if (rc == -EALREADY) {
+        mgds_count(frames_replayed);
+        mgds_warn_once("a message came over the wire for the second time: "
+                       "dropped, as all such are (counted in "
+                       "frames_replayed): somebody sends again what was "
+                       "recorded");
+    } else if (rc == -EBADMSG) {
+        mgds_count(frames_forged);
+        mgds_warn_once("a message that no process of the job made came over "
+                       "the wire: dropped, as all such are (counted in "
+                       "frames_forged): somebody else reaches this process, "
+                       "or the job loads different libmpix_gds.so");
+    } else {
+        mgds_warn("no memory for a message that came over the wire: it is "
+                  "lost");
+    }
 }
 
-/* The handler, or NULL: nothing that we could have sent. */
-static const struct mgds_wire_handler *
-handler_of(const struct mgds_wire_frame *frame, size_t bytes)
+/* Of the kind, or NULL. */
+static const struct mgds_wire_handler *handler_of(unsigned kind)
 {
-    if (bytes < frame_bytes(0) || bytes != frame_bytes(frame->head_bytes) ||
-        frame->kind >= MGDS_WIRE_KINDS) {
-        mgds_warn_once("a message that is not ours came over the wire: do all "
-                       "processes of the job load the same libmpix_gds.so?");
-        return NULL;
+    if (kind < MGDS_WIRE_KINDS && mgds_wire.handlers[kind].head)
+        return &mgds_wire.handlers[kind];
+    mgds_count(frames_unhandled);
+    mgds_warn_once("a wire message of kind %u came and nothing here takes "
+                   "that kind: dropped; do all processes of the job load "
+                   "the same libmpix_gds.so?",
+                   kind);
+    return NULL;
+}
+
+bool mgds_wire_deliver(const void *header, size_t bytes, size_t body_bytes,
+                       struct mgds_wire_landing *out)
+{
+    const struct mgds_wire_handler *handler;
+    struct mgds_wire_arrival it;
+    struct mgds_wire_frame frame;
+    int rc = mgds_senders_admit(&mgds_wire.senders, &mgds_wire.self, &frame,
+                                header, bytes, body_bytes);
+
+    if (rc < 0) {
+        refuse(rc);
+        return false;
     }
-    if (!mgds_wire.handlers[frame->kind].head) {
-        mgds_warn_once("a wire message of kind %u came and nothing here takes "
-                       "that kind: dropped; do all processes of the job load "
-                       "the same libmpix_gds.so?",
-                       frame->kind);
-        return NULL;
-    }
-    return &mgds_wire.handlers[frame->kind];
+    handler = handler_of(mgds_wire_kind(&frame));
+    it = (struct mgds_wire_arrival){.from = frame.from,
+                                    .head = frame.head,
+                                    .head_bytes =
+                                        bytes - mgds_wire_frame_bytes(0),
+                                    .body_bytes = body_bytes};
+    if (!handler || handler->head(handler->ctx, &it) < 0 || body_bytes == 0)
+        return false;
+    *out = (struct mgds_wire_landing){it.where, handler->body, it.arg};
+    return true;
+}
+
+ucs_status_t mgds_wire_arrive(const void *header, size_t bytes, void *data,
+                              size_t data_bytes, bool fetched)
+{
+    struct mgds_wire_landing landing;
+
+    if (!mgds_wire_deliver(header, bytes, data_bytes, &landing))
+        return UCS_OK;
+    if (!fetched)
+        return fetch(&landing, data, data_bytes);
+    memcpy(landing.where, data, data_bytes);
+    landing.body(landing.arg, 0);
+    return UCS_OK;
 }
 
 static ucs_status_t on_message(void *ctx, const void *header, size_t bytes,
                                void *data, size_t data_bytes,
                                const ucp_am_recv_param_t *param)
 {
-    struct mgds_wire_frame frame = {.kind = MGDS_WIRE_KINDS};
-    struct arrival it = {.data = data, .bytes = data_bytes};
-
     (void)ctx;
-    /* UCX aligns nothing; handlers want to read structs. */
-    if (bytes <= sizeof(frame))
-        memcpy(&frame, header, bytes);
-    it.handler = handler_of(&frame, bytes);
-    if (!it.handler)
-        return UCS_OK;
-    return take(&it, &frame, !(param->recv_attr & UCP_AM_RECV_ATTR_FLAG_RNDV));
+    return mgds_wire_arrive(header, bytes, data, data_bytes,
+                            !(param->recv_attr & UCP_AM_RECV_ATTR_FLAG_RNDV));
 }
 
 int mgds_wire_receive(void)
@@ -282,7 +318,7 @@ void mgds_wire_cancel_all(void)
     TAILQ_CONCAT(&mgds_wire.flights, &mgds_wire.posts, link);
     mgds_lock_release(&mgds_wire.leaf);
     while ((flight = TAILQ_FIRST(&mgds_wire.flights)) != NULL)
-        flight_land(flight, -ECANCELED);
+        mgds_wire_land(flight, -ECANCELED);
 }
 
 void mgds_wire_free_spare(void)

@@ -1,78 +1,113 @@
-/* Peers and their endpoints. One list of records by address; an endpoint is
+/* Peers and their endpoints. One table of records by process; an endpoint is
  * made by the first message and kept until the wire closes, because the other
  * side sees a closed end as a death. */
 #include <errno.h>
 #include <string.h>
 
 #include "shim/base/alloc.h"
+#include "shim/base/fault.h"
 #include "shim/base/log.h"
+#include "shim/gds/wire/near.h"
 #include "shim/gds/wire/state.h"
 
-static struct mgds_wire_bucket *bucket_of(const char *address, size_t bytes)
-{
-    uint32_t hash = 2166136261u; /* FNV-1a */
+enum { NET = MGDS_WIRE_WORKER_NET };
 
-    for (size_t i = 0; i < bytes; i++)
-        hash = (hash ^ (unsigned char)address[i]) * 16777619u;
-    return &mgds_wire.peers[hash % MGDS_WIRE_BUCKETS];
+static struct mgds_wire_bucket *bucket_of(uint64_t process)
+{
+    return &mgds_wire.peers[process % MGDS_WIRE_BUCKETS]; /* it is random */
 }
 
-static struct mgds_wire_peer *find(const struct mgds_wire_bucket *bucket,
-                                   const char *address, size_t bytes)
+static struct mgds_wire_peer *find(uint64_t process)
 {
     struct mgds_wire_peer *peer;
 
-    LIST_FOREACH(peer, bucket, link)
+    LIST_FOREACH(peer, bucket_of(process), link)
     {
-        if (peer->bytes == bytes && memcmp(peer->address, address, bytes) == 0)
+        if (peer->who.process == process)
             return peer;
     }
     return NULL;
 }
 
-static struct mgds_wire_peer *make(const char *address, size_t bytes)
+static struct mgds_wire_peer *make(const struct mgds_wire_identity *who,
+                                   bool near)
 {
+    size_t bytes = mgds_wire_address_bytes(who);
     struct mgds_wire_peer *peer = mgds_calloc(1, sizeof(*peer) + bytes);
 
     if (!peer)
         return NULL;
     peer->listed = true;
-    peer->bytes = bytes;
-    memcpy(peer->address, address, bytes);
+    peer->near = near;
+    peer->sent = MGDS_COUNT_FROM;
+    mgds_wire_address_write(peer->address, who);
+    mgds_wire_address_read(&peer->who, peer->address, bytes);
+    peer->begun =
+        mgds_seal_begin(&who->key, mgds_wire.self.process, who->process);
     return peer;
 }
 
-/* Leaf lock held. */
-static int get(struct mgds_wire_peer **out, const char *address, size_t bytes)
+static bool same_key(const struct mgds_wire_identity *a,
+                     const struct mgds_wire_identity *b)
 {
-    struct mgds_wire_bucket *bucket = bucket_of(address, bytes);
+    return memcmp(&a->key, &b->key, sizeof(a->key)) == 0;
+}
+
+/* Leaf lock held. near: of a peer that is not known yet. */
+static int get(struct mgds_wire_peer **out,
+               const struct mgds_wire_identity *who, bool near)
+{
     struct mgds_wire_peer *peer;
 
     if (!mgds_wire.accepting)
         return -ENOTCONN;
-    peer = find(bucket, address, bytes);
+    peer = find(who->process);
+    if (peer && !same_key(&peer->who, who))
+        return -EINVAL;
     if (!peer) {
-        peer = make(address, bytes);
+        peer = make(who, near);
         if (!peer)
             return -ENOMEM;
-        LIST_INSERT_HEAD(bucket, peer, link);
+        LIST_INSERT_HEAD(bucket_of(who->process), peer, link);
     }
     peer->refs++;
     *out = peer;
     return 0;
 }
 
+static bool is_known(uint64_t process)
+{
+    bool known;
+
+    mgds_lock_acquire(&mgds_wire.leaf);
+    known = find(process) != NULL;
+    mgds_lock_release(&mgds_wire.leaf);
+    return known;
+}
+
 int mgds_wire_peer_get(struct mgds_wire_peer **out, const void *address,
                        size_t bytes)
 {
-    int rc;
+    struct mgds_wire_identity who;
+    int rc = mgds_wire_address_read(&who, address, bytes);
+    bool near;
 
-    if (!address || bytes == 0)
-        return -EINVAL;
+    if (rc < 0)
+        return rc;
+    /* Files are opened: not with the lock. */
+    near = !is_known(who.process) && mgds_near_reaches(&who);
     mgds_lock_acquire(&mgds_wire.leaf);
-    rc = get(out, address, bytes);
+    rc = get(out, &who, near);
     mgds_lock_release(&mgds_wire.leaf);
     return rc;
+}
+
+bool mgds_wire_near(const void *address, size_t bytes)
+{
+    struct mgds_wire_identity who;
+
+    return mgds_wire_address_read(&who, address, bytes) == 0 &&
+           mgds_near_reaches(&who);
 }
 
 void mgds_wire_peer_put(struct mgds_wire_peer *peer)
@@ -88,6 +123,32 @@ void mgds_wire_peer_put(struct mgds_wire_peer *peer)
         free(peer);
 }
 
+struct mgds_wire_peer *mgds_wire_peer_find(uint64_t process)
+{
+    struct mgds_wire_peer *peer;
+
+    mgds_lock_acquire(&mgds_wire.leaf);
+    peer = find(process);
+    if (peer)
+        peer->refs++;
+    mgds_lock_release(&mgds_wire.leaf);
+    return peer;
+}
+
+bool mgds_wire_peer_give_up(struct mgds_wire_peer *peer)
+{
+    if (atomic_exchange(&peer->given_up, true))
+        return false;
+    atomic_store(&mgds_wire.giving_up, true);
+    mgds_wire_kick();
+    return true;
+}
+
+uint64_t mgds_wire_peer_process(const struct mgds_wire_peer *peer)
+{
+    return peer->who.process;
+}
+
 int mgds_wire_peer_error(const struct mgds_wire_peer *peer)
 {
     return atomic_load(&peer->error);
@@ -101,22 +162,43 @@ void mgds_wire_on_lost(mgds_wire_lost *lost, void *ctx)
     mgds_lock_release(&mgds_wire.lock);
 }
 
-/* UCX says that the peer is gone. The endpoint may not be closed in here. */
-static void on_error(void *arg, ucp_ep_h endpoint, ucs_status_t status)
+void mgds_wire_lose(struct mgds_wire_peer *peer, int rc)
 {
-    struct mgds_wire_peer *peer = arg;
-
-    (void)endpoint;
     if (peer->stage != MGDS_WIRE_OPEN)
         return;
     peer->stage = MGDS_WIRE_LOST;
-    atomic_store(&peer->error, mgds_ucx_errno(status));
+    atomic_store(&peer->error, rc);
     TAILQ_INSERT_TAIL(&mgds_wire.lost, peer, lost_link);
-    mgds_debug("wire: a peer is lost: %s",
-               mgds_wire.ucx->ucs_status_string(status));
+    errno = -rc;
+    mgds_debug("wire: a peer is lost: %m");
 }
 
-/* The endpoint is no more. */
+void mgds_wire_lose_given_up(void)
+{
+    struct mgds_wire_peer *peer;
+
+    if (!atomic_load(&mgds_wire.giving_up))
+        return;
+    atomic_store(&mgds_wire.giving_up, false);
+    mgds_lock_acquire(&mgds_wire.leaf);
+    for (unsigned i = 0; i < MGDS_WIRE_BUCKETS; i++) {
+        LIST_FOREACH(peer, &mgds_wire.peers[i], link)
+        {
+            if (atomic_load(&peer->given_up))
+                mgds_wire_lose(peer, -ETIMEDOUT);
+        }
+    }
+    mgds_lock_release(&mgds_wire.leaf);
+}
+
+/* UCX says that the peer is gone. The endpoint may not be closed in here. */
+static void on_error(void *arg, ucp_ep_h endpoint, ucs_status_t status)
+{
+    (void)endpoint;
+    mgds_wire_lose(arg, mgds_ucx_errno(status));
+}
+
+/* The connection is no more. */
 static void closed(struct mgds_wire_peer *peer)
 {
     bool was_lost = peer->stage == MGDS_WIRE_LOST;
@@ -133,31 +215,48 @@ static int make_endpoint(struct mgds_wire_peer *peer)
         .field_mask = UCP_EP_PARAM_FIELD_REMOTE_ADDRESS |
                       UCP_EP_PARAM_FIELD_ERR_HANDLING_MODE |
                       UCP_EP_PARAM_FIELD_ERR_HANDLER,
-        .address = (const ucp_address_t *)peer->address,
+        .address = (const ucp_address_t *)peer->who.worker[NET].address,
         .err_mode = UCP_ERR_HANDLING_MODE_PEER,
         .err_handler = {.cb = on_error, .arg = peer},
     };
-    ucs_status_t status = mgds_wire.ucx->ucp_ep_create(
-        mgds_wire.worker, &params, &peer->endpoint);
+    ucs_status_t status;
 
-    if (status == UCS_OK) {
-        peer->stage = MGDS_WIRE_OPEN;
+    if (!mgds_wire.worker || peer->who.worker[NET].bytes == 0)
+        return -EHOSTUNREACH;
+    status = mgds_wire.ucx->ucp_ep_create(mgds_wire.worker, &params,
+                                          &peer->endpoint);
+    if (status == UCS_OK)
         return 0;
-    }
     mgds_warn_once("UCX cannot reach another process of the job: %s: it needs "
                    "a transport that tells when a peer is gone; add tcp to "
                    "MPIX_GDS_UCX_TLS and check MPIX_GDS_UCX_NET_DEVICES",
                    mgds_wire.ucx->ucs_status_string(status));
-    atomic_store(&peer->error, mgds_ucx_errno(status));
+    return mgds_ucx_errno(status);
+}
+
+/* Never to be tried again. */
+static int fail_connect(struct mgds_wire_peer *peer, int rc)
+{
+    atomic_store(&peer->error, rc);
     peer->stage = MGDS_WIRE_LOST;
     closed(peer);
-    return mgds_wire_peer_error(peer);
+    return rc;
+}
+
+static int make_connection(struct mgds_wire_peer *peer)
+{
+    int rc = peer->near ? mgds_near_connect(peer) : make_endpoint(peer);
+
+    if (rc < 0)
+        return fail_connect(peer, rc);
+    peer->stage = MGDS_WIRE_OPEN;
+    return 0;
 }
 
 int mgds_wire_connect(struct mgds_wire_peer *peer)
 {
     if (peer->stage == MGDS_WIRE_FRESH)
-        return make_endpoint(peer);
+        return make_connection(peer);
     return peer->stage == MGDS_WIRE_OPEN ? 0 : mgds_wire_peer_error(peer);
 }
 
@@ -186,6 +285,17 @@ static void close_endpoint(struct mgds_wire_peer *peer, bool force)
         closed(peer);
 }
 
+/* A ring is given back at once. */
+static void close_connection(struct mgds_wire_peer *peer, bool force)
+{
+    if (!peer->near) {
+        close_endpoint(peer, force);
+        return;
+    }
+    mgds_near_disconnect(peer);
+    closed(peer);
+}
+
 int mgds_wire_bury(void)
 {
     struct mgds_wire_peer *peer;
@@ -193,7 +303,7 @@ int mgds_wire_bury(void)
 
     while ((peer = TAILQ_FIRST(&mgds_wire.lost)) != NULL) {
         TAILQ_REMOVE(&mgds_wire.lost, peer, lost_link);
-        close_endpoint(peer, true);
+        close_connection(peer, true);
         count++;
     }
     return count;
@@ -208,7 +318,7 @@ void mgds_wire_close_peers(bool force)
         LIST_FOREACH(peer, &mgds_wire.peers[i], link)
         {
             if (peer->stage == MGDS_WIRE_OPEN)
-                close_endpoint(peer, force);
+                close_connection(peer, force);
         }
     }
 }
@@ -232,6 +342,7 @@ void mgds_wire_forget_peers(void)
     mgds_lock_acquire(&mgds_wire.leaf);
     for (unsigned i = 0; i < MGDS_WIRE_BUCKETS; i++) {
         while ((peer = LIST_FIRST(&mgds_wire.peers[i])) != NULL)
+            /* NOLINTNEXTLINE(clang-analyzer-unix.Malloc) */
             forget(peer);
     }
     mgds_lock_release(&mgds_wire.leaf);

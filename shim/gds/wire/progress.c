@@ -21,6 +21,8 @@
 #include <unistd.h>
 
 #include "shim/base/log.h"
+#include "shim/gds/wire/affinity.h"
+#include "shim/gds/wire/near.h"
 #include "shim/gds/wire/state.h"
 
 enum {
@@ -29,6 +31,9 @@ enum {
     SLACK_NS = 1000,   /* what the kernel may add to a nap */
     SECOND_NS = 1000000000
 };
+
+/* What ends a sleep for long; BELL ends a nap too. */
+enum { BELL, NET, NEAR, ALARM, SOURCES };
 
 static int poll_all(void)
 {
@@ -43,14 +48,22 @@ static int poll_all(void)
     return did;
 }
 
-int mgds_wire_round(void)
+static int net_round(void)
 {
-    int did = poll_all() + mgds_wire_submit();
     int events = 0;
 
-    while (events < ROUND_EVENTS &&
+    while (mgds_wire.worker && events < ROUND_EVENTS &&
            mgds_wire.ucx->ucp_worker_progress(mgds_wire.worker) > 0)
         events++;
+    return events;
+}
+
+int mgds_wire_round(void)
+{
+    int did = poll_all() + mgds_wire_submit() + mgds_near_round();
+    int events = net_round();
+
+    mgds_wire_lose_given_up();
     /* What a peer sent before its end may be among what is left. */
     if (events < ROUND_EVENTS)
         did += mgds_wire_bury();
@@ -137,7 +150,7 @@ int mgds_wire_progress(void)
 
     if (!mgds_lock_try(&mgds_wire.lock))
         return 0;
-    if (mgds_wire.worker)
+    if (mgds_wire.open)
         did = mgds_wire_round();
     mgds_lock_release(&mgds_wire.lock);
     mgds_wire_nudge();
@@ -169,12 +182,57 @@ static void nap(void)
     atomic_store(&mgds_wire.asleep, false);
 }
 
-static bool arm(void)
+/* What signal handlers write to: never closed, since they come at any time. */
+static atomic_int alarm_fd = -1;
+static atomic_bool runs; /* the thread */
+
+int mgds_wire_wake_init(void)
 {
-    ucs_status_t status;
+    int fd;
+
+    if (atomic_load(&alarm_fd) >= 0)
+        return 0;
+    fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    if (fd < 0)
+        return -errno;
+    atomic_store(&alarm_fd, fd);
+    return 0;
+}
+
+bool mgds_wire_wake(void)
+{
+    const uint64_t one = 1;
+
+    if (!atomic_load(&runs))
+        return false;
+    atomic_store(&mgds_wire.kicked, true);
+    /* full: it rings already */
+    return write(atomic_load(&alarm_fd), &one, sizeof(one)) > 0 ||
+           errno == EAGAIN;
+}
+
+static void drain_alarm(const struct pollfd *on)
+{
+    uint64_t rings;
+
+    if ((on->revents & POLLIN) != 0 &&
+        read(on->fd, &rings, sizeof(rings)) < 0 && errno != EAGAIN)
+        mgds_warn_once("the progress thread's alarm cannot be read: %m");
+}
+
+/* Both ways. What to wait for, and for how long: ns, or -1. */
+static bool arm(struct pollfd on[], int64_t *patience)
+{
+    ucs_status_t status = UCS_OK;
 
     mgds_lock_acquire(&mgds_wire.lock);
-    status = mgds_wire.ucx->ucp_worker_arm(mgds_wire.worker);
+    if (mgds_wire.worker)
+        status = mgds_wire.ucx->ucp_worker_arm(mgds_wire.worker);
+    if (status == UCS_OK && !mgds_near_doze())
+        status = UCS_ERR_BUSY;
+    on[NET].fd = mgds_wire.event;
+    on[NEAR].fd = mgds_near_bell();
+    *patience = mgds_near_patience();
     mgds_lock_release(&mgds_wire.lock);
     if (status == UCS_OK || status == UCS_ERR_BUSY)
         return status == UCS_OK;
@@ -188,14 +246,21 @@ static bool arm(void)
 /* Nothing is under way. */
 static void sleep_long(void)
 {
-    struct pollfd on[] = {{.fd = mgds_wire.bell, .events = POLLIN},
-                          {.fd = mgds_wire.event, .events = POLLIN}};
+    struct pollfd on[] = {
+        [BELL] = {.fd = mgds_wire.bell, .events = POLLIN},
+        [NET] = {.fd = -1, .events = POLLIN},
+        [NEAR] = {.fd = -1, .events = POLLIN},
+        [ALARM] = {.fd = atomic_load(&alarm_fd), .events = POLLIN}};
+    int64_t patience;
 
     atomic_store(&mgds_wire.asleep, true);
     if (!atomic_exchange(&mgds_wire.kicked, false) && !busy() &&
-        !atomic_load(&mgds_wire.stop) && arm())
-        wait_for(on, 2, -1);
+        !atomic_load(&mgds_wire.stop) && arm(on, &patience)) {
+        wait_for(on, SOURCES, patience);
+        mgds_near_wake();
+    }
     atomic_store(&mgds_wire.asleep, false);
+    drain_alarm(&on[ALARM]);
 }
 
 static void (*chore)(void);
@@ -212,6 +277,7 @@ static void *run(void *arg)
     (void)arg;
     prctl(PR_SET_NAME, "mpix-gds-wire");
     prctl(PR_SET_TIMERSLACK, (unsigned long)SLACK_NS);
+    mgds_affinity_settle(mgds_wire.affinity);
     while (!atomic_load(&mgds_wire.stop)) {
         if (mgds_wire_progress() > 0)
             active = mgds_clock_ns();
@@ -257,8 +323,10 @@ int mgds_wire_thread_start(void)
         return -errno;
     set_bell(bell);
     atomic_store(&mgds_wire.stop, false);
+    atomic_store(&runs, true);
     rc = start();
     if (rc < 0) {
+        atomic_store(&runs, false);
         set_bell(-1);
         close(bell);
     }
@@ -269,6 +337,7 @@ void mgds_wire_thread_stop(void)
 {
     int bell = mgds_wire.bell;
 
+    atomic_store(&runs, false);
     atomic_store(&mgds_wire.stop, true);
     ring();
     pthread_join(mgds_wire.thread, NULL);

@@ -2,12 +2,12 @@
 #include "shim/gds/wire/wire.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <string.h>
 #include <time.h>
 
 #include "shim/base/alloc.h"
 #include "shim/base/log.h"
+#include "shim/gds/wire/near.h"
 #include "shim/gds/wire/state.h"
 
 enum {
@@ -29,125 +29,89 @@ struct mgds_wire mgds_wire = {
     .bell = -1,
 };
 
-/* What UCX was asked for and refused. */
-static int refuse(const char *what, ucs_status_t status)
+/* What others are told from now on. Leaf lock held, or nobody reads it yet. */
+static int make_address(void)
 {
-    mgds_warn("UCX: %s failed: %s: stream communicators cannot be used; check "
-              "the MPIX_GDS_UCX_* settings",
-              what, mgds_wire.ucx->ucs_status_string(status));
-    return mgds_ucx_errno(status);
+    size_t bytes = mgds_wire_address_bytes(&mgds_wire.self);
+    void *address = mgds_malloc(bytes);
+
+    if (!address)
+        return -ENOMEM;
+    mgds_wire_address_write(address, &mgds_wire.self);
+    mgds_wire.address_before = mgds_wire.address;
+    mgds_wire.address_before_bytes = mgds_wire.address_bytes;
+    mgds_wire.address = address;
+    mgds_wire.address_bytes = bytes;
+    return 0;
 }
 
-static int make_context(const ucp_config_t *settings)
+/* Nobody finds the key in what is left. */
+static void forget(void **address, size_t bytes)
 {
-    const ucp_params_t params = {
-        .field_mask = UCP_PARAM_FIELD_FEATURES | UCP_PARAM_FIELD_NAME,
-        .features = UCP_FEATURE_AM | UCP_FEATURE_WAKEUP,
-        .name = "mpix_gds",
-    };
-    ucs_status_t status = mgds_wire.ucx->ucp_init_version(
-        UCP_API_MAJOR, UCP_API_MINOR, &params, settings, &mgds_wire.context);
-
-    return status == UCS_OK ? 0 : refuse("ucp_init", status);
+    if (*address)
+        explicit_bzero(*address, bytes);
+    free(*address);
+    *address = NULL;
 }
 
-/* UCX has no way to ask for a value but to print all. */
-static bool is_set_to(const ucp_config_t *settings, const char *assignment)
-{
-    char *text = NULL;
-    size_t bytes;
-    FILE *stream = open_memstream(&text, &bytes);
-    bool found;
-
-    if (!stream)
-        return false;
-    mgds_wire.ucx->ucp_config_print(settings, stream, NULL,
-                                    UCS_CONFIG_PRINT_CONFIG);
-    fclose(stream);
-    found = text && strstr(text, assignment);
-    free(text);
-    return found;
-}
-
-/* In UCX 1.13 a zero-copy send over tcp that ends after its peer has died
- * aborts the process that lives (uct_iface.h, "comp->count > 0"). So the
- * default becomes copying; what a user has set counts. */
-static void avoid_zero_copy(ucp_config_t *settings)
-{
-    if (is_set_to(settings, "UCX_ZCOPY_THRESH=auto\n") &&
-        mgds_wire.ucx->ucp_config_modify(settings, "ZCOPY_THRESH", "inf") !=
-            UCS_OK)
-        mgds_debug("UCX does not take ZCOPY_THRESH=inf");
-}
-
-static int open_context(void)
-{
-    const struct mgds_ucx *ucx = mgds_wire.ucx;
-    ucp_config_t *settings;
-    /* UCX makes MPIX_GDS_UCX_ of it; UCX_ still counts below that. */
-    ucs_status_t status = ucx->ucp_config_read("MPIX_GDS", NULL, &settings);
-    int rc;
-
-    if (status != UCS_OK)
-        return refuse("ucp_config_read", status);
-    avoid_zero_copy(settings);
-    rc = make_context(settings);
-    ucx->ucp_config_release(settings);
-    return rc;
-}
-
-/* One thread at a time is in UCX (the WIRE lock): SERIALIZED is what that
- * asks for, it is there in every build of UCX, and its locks cost nothing. */
-static int open_worker(void)
-{
-    const struct mgds_ucx *ucx = mgds_wire.ucx;
-    const ucp_worker_params_t params = {
-        .field_mask = UCP_WORKER_PARAM_FIELD_THREAD_MODE,
-        .thread_mode = UCS_THREAD_MODE_SERIALIZED,
-    };
-    ucs_status_t status =
-        ucx->ucp_worker_create(mgds_wire.context, &params, &mgds_wire.worker);
-
-    if (status != UCS_OK)
-        return refuse("ucp_worker_create", status);
-    status = ucx->ucp_worker_get_efd(mgds_wire.worker, &mgds_wire.event);
-    if (status != UCS_OK)
-        return refuse("ucp_worker_get_efd", status);
-    status = ucx->ucp_worker_get_address(mgds_wire.worker, &mgds_wire.address,
-                                         &mgds_wire.address_bytes);
-    if (status != UCS_OK)
-        return refuse("ucp_worker_get_address", status);
-    return mgds_wire_receive();
-}
-
-/* WIRE held. Gives back whatever of context and worker there is. */
+/* WIRE held. Gives back whatever there is. */
 static void shut_down(void)
 {
-    const struct mgds_ucx *ucx = mgds_wire.ucx;
-
-    if (mgds_wire.address)
-        ucx->ucp_worker_release_address(mgds_wire.worker, mgds_wire.address);
-    if (mgds_wire.worker)
-        ucx->ucp_worker_destroy(mgds_wire.worker);
-    if (mgds_wire.context)
-        ucx->ucp_cleanup(mgds_wire.context);
-    mgds_wire.address = NULL;
-    mgds_wire.worker = NULL;
-    mgds_wire.context = NULL;
-    mgds_wire.event = -1;
+    mgds_wire.open = false;
+    mgds_near_close();
+    mgds_net_close();
+    forget(&mgds_wire.address, mgds_wire.address_bytes);
+    forget(&mgds_wire.address_before, mgds_wire.address_before_bytes);
+    explicit_bzero(&mgds_wire.self, sizeof(mgds_wire.self));
 }
 
-static int open_ucx(void)
+/* A process has to be reached in some way: without the first it needs the
+ * second from the start. */
+static int open_ways(void)
 {
     int rc;
 
     mgds_lock_acquire(&mgds_wire.lock);
-    rc = open_context();
+    rc = mgds_wire_identity_draw(&mgds_wire.self);
+    if (rc == 0 && mgds_near_open() < 0)
+        rc = mgds_net_open();
     if (rc == 0)
-        rc = open_worker();
+        rc = make_address();
     if (rc < 0)
         shut_down();
+    mgds_wire.open = rc == 0;
     mgds_lock_release(&mgds_wire.lock);
+    return rc;
+}
+
+/* Leaf below WIRE: posts and peers go on meanwhile. */
+static int add_network(void)
+{
+    int rc = 0;
+
+    mgds_lock_acquire(&mgds_wire.lock);
+    if (!mgds_wire.worker) {
+        rc = mgds_net_open();
+        mgds_lock_acquire(&mgds_wire.leaf);
+        if (rc == 0)
+            rc = make_address();
+        mgds_lock_release(&mgds_wire.leaf);
+        if (rc < 0)
+            mgds_net_close();
+    }
+    mgds_lock_release(&mgds_wire.lock);
+    mgds_wire_kick(); /* the thread sleeps on what there was */
+    return rc;
+}
+
+int mgds_wire_open_network(void)
+{
+    int rc = -ENOTCONN;
+
+    mgds_lock_acquire(&mgds_wire.setup);
+    if (mgds_wire.opens > 0)
+        rc = add_network();
+    mgds_lock_release(&mgds_wire.setup);
     return rc;
 }
 
@@ -163,11 +127,9 @@ static int open_all(const struct mgds_config *config)
     int rc;
 
     mgds_wire.nap_ns = config->wire_nap * NS_PER_US;
+    mgds_wire.affinity = config->progress_affinity;
     mgds_wire.close_ns = config->wire_close * NS_PER_MS;
-    mgds_wire.ucx = mgds_ucx();
-    if (!mgds_wire.ucx)
-        return -ENOTSUP;
-    rc = open_ucx();
+    rc = open_ways();
     if (rc < 0)
         return rc;
     rc = mgds_wire_thread_start();

@@ -1,8 +1,9 @@
 /*
- * Messages between processes, beside MPI's: one UCX worker of our own in the
- * process, moved by one thread of our own. Envelopes and staged data of stream
- * communicators travel here. Nothing here calls MPI or CUDA, and bodies are
- * host memory.
+ * Messages between processes, beside MPI's, moved by one thread of our own:
+ * through memory that the processes of a host share (near.h), and by a UCX
+ * worker of our own to those of other hosts, once a communicator has any.
+ * Envelopes and staged data of stream communicators travel here. Nothing here
+ * calls MPI or CUDA, and bodies are host memory.
  *
  * Threads. Every function may be called by any thread unless it says
  * otherwise. None waits for a message; open and close are the ones that take
@@ -14,12 +15,16 @@
  * CUDA. A chore is called by our thread alone, in no such context.
  *
  * Order. Messages may overtake each other, those to one peer too.
+ *
+ * Strangers. Whoever reaches our worker can send to it. What no process of the
+ * job has sealed for us, or has come before, is dropped here (seal.h).
  */
 #ifndef MGDS_GDS_WIRE_WIRE_H
 #define MGDS_GDS_WIRE_WIRE_H
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "shim/base/config.h"
 
@@ -31,11 +36,22 @@ enum {
 
 struct mgds_wire_peer;
 
-/* The worker and its thread, for the first of those who open; counted. config
- * is read during the call, by the first. -ENOTSUP: no usable UCX, one line has
- * said why; another negative errno of UCX, with a line too. After a failure
- * nothing is open. */
+/* The shared memory and the thread, for the first of those who open; counted.
+ * config is read during the call, by the first. Negative errno, with a line;
+ * after a failure nothing is open. Nothing listens to the network. */
 int mgds_wire_open(const struct mgds_config *config);
+
+/* The network too, until the wire is closed; any number of times. The address
+ * is another one from then on, of the same process; the one before holds as
+ * well, and stays where it is. -ENOTCONN: not open; -ENOTSUP: no usable UCX,
+ * one line has said why; another negative errno of UCX, with a line too: then
+ * all is as it was. */
+int mgds_wire_open_network(void);
+
+/* Whether this process sends to the one at an address through shared memory:
+ * both are on one host (base/host.h) and the memory can be opened. If not,
+ * one line says why, and both need the network. */
+bool mgds_wire_near(const void *address, size_t bytes);
 
 /* For each successful open. The last one sends what has been posted, closes
  * the endpoints and ends the thread. That takes at most the setting WIRE_CLOSE
@@ -44,17 +60,30 @@ int mgds_wire_open(const struct mgds_config *config);
  * not; handlers and pollers stay. */
 void mgds_wire_close(void);
 
-/* Where others reach this process: bytes to send to them, the same as long as
- * the wire is open. -ENOTCONN if it is not. The memory is the wire's. */
+/* Where others reach this process (address.h): bytes to give to them, and to
+ * nobody else. They hold as long as the wire is open. -ENOTCONN if it is not.
+ * The memory is the wire's. */
 int mgds_wire_address(const void **address, size_t *bytes);
 
-/* The process at an address; the same bytes are the same peer. It is not
- * contacted before the first post. -EINVAL, -ENOMEM, -ENOTCONN. The address is
+/* The process at an address; the same process is the same peer. It is not
+ * contacted before the first post. -EINVAL, -EPROTO (address.h; also -EINVAL: a
+ * process that is known, with another key), -ENOMEM, -ENOTCONN. The address is
  * copied. A peer that nobody holds keeps its connection until close, because
  * closing one end breaks the other's. */
 int mgds_wire_peer_get(struct mgds_wire_peer **out, const void *address,
                        size_t bytes);
 void mgds_wire_peer_put(struct mgds_wire_peer *peer);
+
+/* The peer that is that process, with a reference; NULL: none is. Takes only a
+ * leaf lock. */
+struct mgds_wire_peer *mgds_wire_peer_find(uint64_t process);
+
+/* It does not answer: lost, with -ETIMEDOUT, in the next round. False: that was
+ * said before. Takes only a leaf lock. */
+bool mgds_wire_peer_give_up(struct mgds_wire_peer *peer);
+
+/* Who it is: as its messages say. */
+uint64_t mgds_wire_peer_process(const struct mgds_wire_peer *peer);
 
 /* 0, or the negative errno with which the peer was lost. A lost peer stays
  * lost: what is posted to it ends with that error. */
@@ -89,14 +118,23 @@ struct mgds_wire_message {
 int mgds_wire_post(struct mgds_wire_peer *peer,
                    const struct mgds_wire_message *message);
 
-/* What happens to messages of a kind that arrive. */
+/* A message that has come. */
+struct mgds_wire_arrival {
+    uint64_t from;    /* the process that sent it (mgds_wire_peer_process) */
+    const void *head; /* valid during the call; aligned to 8 bytes */
+    size_t head_bytes;
+    size_t body_bytes;
+    void *where; /* for the handler to say: where the body shall land, */
+    void *arg;   /* and what body() shall be given */
+};
+
+/* What happens to messages of a kind that arrive. Only those that a process
+ * with our address sent to us come here, each once (seal.h); what is in them is
+ * theirs to say. */
 struct mgds_wire_handler {
-    /* A message has come. If body_bytes > 0, says where the body shall land
-     * and what body() shall be given, or returns negative errno: the body is
-     * thrown away and body() not called. head is valid during the call
-     * and aligned to 8 bytes. */
-    int (*head)(void *ctx, const void *head, size_t head_bytes,
-                size_t body_bytes, void **where, void **arg);
+    /* A message has come. If it has a body, fills in where and arg; or returns
+     * negative errno: the body is thrown away and body() not called. */
+    int (*head)(void *ctx, struct mgds_wire_arrival *it);
     /* The body is there: rc 0; or it will not come: negative errno, and
      * where holds anything. Once for each head that took one. */
     void (*body)(void *arg, int rc);
@@ -118,6 +156,11 @@ void mgds_wire_release(void);
 /* Ends a nap or sleep: a round follows. For those whose poller has something
  * to see. */
 void mgds_wire_kick(void);
+
+/* The same from a signal handler, once init has been called (0, or negative
+ * errno). False: there is no thread. */
+int mgds_wire_wake_init(void);
+bool mgds_wire_wake(void);
 
 /* Called in every round; returns how many things it did, 0 lets the thread
  * rest. Not while the thread sleeps: hold for that. -ENOSPC. Neither is for

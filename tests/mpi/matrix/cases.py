@@ -1,17 +1,19 @@
-"""Which cases of the matrix are run: covering arrays, and the full product.
-
-A case is a tuple of one value of each factor. Of a strength-t array every
-combination of values of any t factors that some allowed case has is in at
-least one case. Everything follows from the seed.
+"""Which cases of the matrix are run: covering arrays (tests/lib/covering.py)
+of what is allowed and affordable, and the full product.
 """
 import itertools
+import os
 import random
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)),
+                                "..", "..", "lib"))
+import covering as arrays  # noqa: E402 (the path comes first)
 
 FACTORS = ("call", "first", "second", "datatype", "bytes", "ranks")
 LARGEST = 64 << 20
 SIZES = (0, 1, 8, 64, 1024, 8192, 65536, 1 << 20, LARGEST)
 RANKS = (1, 2, 4)
-CANDIDATES = 12
 
 # MPICH 4.0.2 below us is wrong about these with host memory too.
 # Persistent collectives: the second start moves the wrong bytes or aborts.
@@ -97,10 +99,6 @@ def name_of(case):
     return "/".join(str(value) for value in case)
 
 
-def combinations_of(case, strength):
-    return itertools.combinations(enumerate(case), strength)
-
-
 class Possible:
     """Says whether some affordable case holds a combination."""
 
@@ -125,49 +123,18 @@ class Possible:
 
 def needed(factors, strength):
     """Every combination to be covered, a set."""
-    possible = Possible(factors)
-    found = set()
-    for places in itertools.combinations(range(len(factors)), strength):
-        for values in itertools.product(*(factors[i] for i in places)):
-            combination = tuple(zip(places, values))
-            if possible(combination):
-                found.add(combination)
-    return found
+    return arrays.needed(factors, strength, Possible(factors))
 
 
-def completed(source, factors, combination):
-    """A random affordable case that holds the combination."""
-    fixed = dict(combination)
-    while True:
-        case = tuple(fixed[i] if i in fixed else source.choice(values)
-                     for i, values in enumerate(factors))
-        if affordable(case):
-            return case
-
-
-def worth(case, open_, strength):
-    """Combinations it would cover; large messages among many cost most."""
-    gain = sum(c in open_ for c in combinations_of(case, strength))
-    return gain - (case[5] - 1 if case[4] == LARGEST else 0)
+def cost(case):
+    """Large messages among many ranks cost most."""
+    return case[5] - 1 if case[4] == LARGEST else 0
 
 
 def covering(factors, strength, seed):
-    """A strength-`strength` array, greedily, in seeded order."""
-    source = random.Random(seed)
-    open_ = needed(factors, strength)
-    order = sorted(open_, key=repr)
-    source.shuffle(order)
-    cases = []
-    for combination in order:
-        if combination not in open_:
-            continue
-        case = max((completed(source, factors, combination)
-                    for _ in range(CANDIDATES)),
-                   key=lambda c: worth(c, open_, strength))
-        open_.difference_update(combinations_of(case, strength))
-        cases.append(case)
-    source.shuffle(cases)
-    return cases
+    """A strength-`strength` array of affordable cases."""
+    return arrays.covering(factors, strength, seed, allowed=affordable,
+                           possible=Possible(factors), cost=cost)
 
 
 def product(factors, seed):

@@ -103,7 +103,8 @@ class Covering(unittest.TestCase):
                          set(cases.LARGEST_CALLS))
         self.assertLess(len(largest), 20)
         self.assertFalse(cases.needed(factors, 2) - {
-            pair for case in array for pair in cases.combinations_of(case, 2)})
+            pair for case in array
+            for pair in cases.arrays.combinations_of(case, 2)})
 
 
 if __name__ == "__main__":

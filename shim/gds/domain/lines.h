@@ -1,0 +1,36 @@
+/*
+ * The list of lines, for line.c, and how one ends: when nobody has its stream
+ * any more and the stream is known to have passed all that was put on it. Then
+ * nothing touches its words again, nor its memory on the GPU.
+ *
+ *   listed    put in by mgds_lines_add
+ *   alone     the line has the stream's last reference (gstream.h): the program
+ *             has freed it, and no communicator or operation has it
+ *   spent     alone, no marks or waits are left, no question stands: out of the
+ *             list
+ *   freed     nobody reads the list who began before that
+ *
+ * Written under the engine's lock, and read under it, or between begin and end,
+ * at each poll of the wire's thread, which must not wait for who calls.
+ */
+#ifndef MGDS_DOMAIN_LINES_H
+#define MGDS_DOMAIN_LINES_H
+
+#include "shim/gds/domain/line.h"
+
+/* Under the lock; chained by next. */
+struct mgds_line *mgds_lines_first(void);
+void mgds_lines_add(struct mgds_line *line);
+
+/* Without it. What is read stays until end. */
+struct mgds_line *mgds_lines_begin_to_read(void);
+struct mgds_line *mgds_lines_read_on(const struct mgds_line *line);
+void mgds_lines_end_to_read(void);
+
+/* At the end: takes one out, or NULL. Nobody else is there. */
+struct mgds_line *mgds_lines_take_any(void);
+
+/* line.c. Nobody has it, and its stream is done with it. Without the lock. */
+void mgds_line_destroy(struct mgds_line *line);
+
+#endif

@@ -1,0 +1,169 @@
+/* Waits in words; see report.h. */
+#include "shim/gds/domain/report.h"
+
+#include <inttypes.h>
+
+#include "shim/base/clock.h"
+#include "shim/base/text.h"
+#include "shim/gds/domain/engine.h"
+#include "shim/gds/queue/gstream.h"
+
+static void add_rank(struct mgds_text *text, int rank)
+{
+    if (rank < 0)
+        mgds_text_add(text, "any rank");
+    else
+        mgds_text_add(text, "rank %d", rank);
+}
+
+static void add_tag(struct mgds_text *text, int tag)
+{
+    if (tag < 0)
+        mgds_text_add(text, ", any tag");
+    else
+        mgds_text_add(text, ", tag %d", tag);
+}
+
+static void add_domain(struct mgds_text *text, const struct mgds_domain *domain)
+{
+    if (domain->name[0])
+        mgds_text_add(text, ", communicator \"%s\"", domain->name);
+    else
+        mgds_text_add(text, ", communicator without a name");
+}
+
+static void add_waiter(struct mgds_text *text, const struct mgds_waiter *waiter)
+{
+    uint64_t now = mgds_clock_ns();
+    double seconds =
+        now > waiter->since ? 1e-9 * (double)(now - waiter->since) : 0;
+
+    if (waiter->line)
+        mgds_text_add(text, "stream 0x%" PRIx64,
+                      mgds_gstream_name(waiter->line->stream));
+    else
+        mgds_text_add(text, "%s", waiter->call);
+    mgds_text_add(text, " stands for %.1f s at ", seconds);
+}
+
+/* Each of the following says why, if it knows. */
+
+static bool say_not_reached(struct mgds_text *text, const struct mgds_op *op,
+                            const struct mgds_waiter *waiter)
+{
+    if (!op->line || op->reached || op->line == waiter->line)
+        return false;
+    mgds_text_add(
+        text, "the stream of the %s, 0x%" PRIx64 ", has not come to it",
+        op->send ? "send" : "receive", mgds_gstream_name(op->line->stream));
+    return true;
+}
+
+static bool say_lost(struct mgds_text *text, const struct mgds_op *op, int rank)
+{
+    if (mgds_lost_rank(op->domain, rank) == 0)
+        return false;
+    mgds_text_add(text, "the process of rank %d has ended", rank);
+    return true;
+}
+
+static void say_send(struct mgds_text *text, const struct mgds_op *op)
+{
+    if (op->asked && !op->pull)
+        mgds_text_add(text, "its bytes are under way to rank %d", op->rank);
+    else
+        mgds_text_add(text,
+                      "rank %d has not posted the receive, or its "
+                      "stream has not come to that",
+                      op->rank);
+}
+
+/* Of one that was matched. */
+static void say_message(struct mgds_text *text, const struct mgds_op *op)
+{
+    int rank = (int)op->message->rank;
+
+    if (!op->message->match.reached)
+        mgds_text_add(text, "the stream of rank %d has not come to the send",
+                      rank);
+    else if (op->rooming)
+        mgds_text_add(text, "there is no pinned memory for its bytes: allow "
+                            "more with MPIX_GDS_STAGE_POOL");
+    else if (op->fetching || op->taken)
+        mgds_text_add(text, "its bytes are being copied from rank %d", rank);
+    else if (op->moved)
+        mgds_text_add(text, "its bytes have come from rank %d", rank);
+    else
+        mgds_text_add(text, "its bytes are under way from rank %d", rank);
+}
+
+static void say_no_message(struct mgds_text *text, int rank)
+{
+    mgds_text_add(text, "no message from ");
+    add_rank(text, rank);
+    mgds_text_add(text, " has come");
+}
+
+static void add_reason(struct mgds_text *text, const struct mgds_op *op,
+                       const struct mgds_waiter *waiter)
+{
+    int rank = op->message ? (int)op->message->rank : op->rank;
+
+    mgds_text_add(text, ": ");
+    if (say_not_reached(text, op, waiter) || say_lost(text, op, rank))
+        return;
+    if (op->send)
+        say_send(text, op);
+    else if (op->message)
+        say_message(text, op);
+    else
+        say_no_message(text, op->rank);
+}
+
+void mgds_report_op(char line[MGDS_REPORT_BYTES],
+                    const struct mgds_waiter *waiter, const struct mgds_op *op)
+{
+    struct mgds_text text;
+
+    mgds_text_init(&text, line, MGDS_REPORT_BYTES);
+    add_waiter(&text, waiter);
+    mgds_text_add(&text, "a %s ", op->send ? "send to" : "receive from");
+    add_rank(&text, op->rank);
+    add_tag(&text, op->tag);
+    mgds_text_add(&text, ", %zu bytes", op->bytes);
+    add_domain(&text, op->domain);
+    add_reason(&text, op, waiter);
+}
+
+void mgds_report_probe(char line[MGDS_REPORT_BYTES],
+                       const struct mgds_waiter *waiter,
+                       const struct mgds_domain *domain,
+                       const struct mgds_probe *probe)
+{
+    struct mgds_text text;
+
+    mgds_text_init(&text, line, MGDS_REPORT_BYTES);
+    add_waiter(&text, waiter);
+    mgds_text_add(&text, "a probe of ");
+    add_rank(&text, probe->peer);
+    add_tag(&text, probe->tag);
+    add_domain(&text, domain);
+    mgds_text_add(&text, ": ");
+    say_no_message(&text, probe->peer);
+}
+
+void mgds_report_stream(char line[MGDS_REPORT_BYTES],
+                        const struct mgds_waiter *waiter, unsigned ahead)
+{
+    struct mgds_text text;
+
+    mgds_text_init(&text, line, MGDS_REPORT_BYTES);
+    if (waiter->call)
+        mgds_text_add(&text, "%s stands for %.1f s at ", waiter->call,
+                      1e-9 * (double)(mgds_clock_ns() - waiter->since));
+    mgds_text_add(&text,
+                  "stream 0x%" PRIx64 "%s has not come to %u steps of ours, "
+                  "and stands at no wait: other work is ahead of them",
+                  mgds_gstream_name(waiter->line->stream),
+                  waiter->call ? ", which" : "", ahead);
+}

@@ -1,0 +1,73 @@
+/*
+ * The watchdog: one line for each operation that something has stood at for
+ * MPIX_GDS_WATCHDOG seconds, and again after ten times that, and so on. What
+ * stands is a stream at a wait of ours (stand.h), or a host call that this
+ * library serves; never a call that passes through, nor a stream that has other
+ * work of the program ahead.
+ *
+ * A period is as long as that setting, and begins with its first line. In it a
+ * process writes four lines, then one that says how many more there are, and
+ * the processes of a host that have met sixteen together (quota.h); how many
+ * those have left out, the first of them says that comes to look later. What is
+ * found after its process has said how many more is written in the next period.
+ *
+ * Lines are made under the engine's lock, and written without any lock, by the
+ * progress thread or a host call.
+ */
+#ifndef MGDS_DOMAIN_WATCH_H
+#define MGDS_DOMAIN_WATCH_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "shim/gds/domain/domain.h"
+
+struct mgds_line;
+
+/* Of an operation or probe: what it was told of, and the host call that asks
+ * for it. Under the engine's lock. */
+struct mgds_watched {
+    const char *call; /* constant text; NULL: none has waited for it */
+    uint64_t id;      /* of that call */
+    uint64_t since;   /* when it was asked for first, ns; 0: not long ago */
+    uint64_t seen;    /* and a short time ago */
+    unsigned asks;
+    unsigned told; /* lines */
+};
+
+/* The calling thread begins to wait in that call of the program's, or NULL: it
+ * does not any more. constant text. No lock is needed. */
+void mgds_watch_call(const char *call);
+
+/* The rest under the engine's lock, but speak. */
+
+/* A host call has asked in vain. */
+void mgds_watch_op(struct mgds_op *op);
+void mgds_watch_probe(const struct mgds_domain *domain,
+                      const struct mgds_probe *probe);
+/* One that drains has, for marks of a stream alone: so many. */
+void mgds_watch_streams(const struct mgds_line *line, unsigned ahead);
+
+/* Some have been seen to stand by mgds_stands_look. */
+void mgds_watch_look(void);
+
+/* What somebody has asked for in the last second. */
+bool mgds_watch_is_asked(const struct mgds_watched *watched);
+
+/* The probes that host calls wait in; more than these are not watched. */
+struct mgds_watched_probe {
+    struct mgds_watched watched;
+    const struct mgds_domain *domain; /* NULL: it is none */
+    struct mgds_probe probe;
+};
+enum { MGDS_WATCH_PROBES = 8 };
+extern struct mgds_watched_probe mgds_watched_probes[MGDS_WATCH_PROBES];
+
+/* A domain is made: its members' lines are counted with ours. It goes. */
+void mgds_watch_meet(const struct mgds_domain_spec *spec);
+void mgds_watch_forget(const struct mgds_domain *domain);
+
+/* Writes what there is to be written. No lock is held. */
+void mgds_watch_speak(void);
+
+#endif

@@ -1,0 +1,122 @@
+/* Heads of envelopes, drawn at random; see heads.h. */
+#include "tests/fuzz/heads.h"
+
+#include "tests/fuzz/world.h"
+
+/* Mostly one that there is. */
+static uint32_t some_rank(unsigned sender)
+{
+    return world_draw(16) == 0 ? (uint32_t)world_draw(5) : sender;
+}
+
+static uint64_t some_id(void)
+{
+    return world_draw(16) == 0 ? 1 + world_draw(3) : 77;
+}
+
+static size_t fill_rts(union mgds_envelope_head *head, unsigned sender)
+{
+    head->rts = (struct mgds_rts){
+        .domain = some_id(),
+        .number = world_number(sender),
+        .cookie = world_draw(UINT64_MAX),
+        .bytes = world_bytes(),
+        .tag = (int32_t)world_draw(3),
+        .rank = some_rank(sender),
+        .index = world_draw(16) == 0 ? 1 : 0,
+        .to_index = world_draw(16) == 0 ? 1 : 0,
+        .reached = world_draw(4) != 0,
+        .sync = world_draw(8) == 0,
+        .stands = world_draw(8) == 0,
+        .serial = world_draw(8) == 0 ? world_draw(100) : 0,
+        .address = world_draw(8) == 0 ? world_draw(UINT64_MAX) : 0,
+        .export = world_draw(2)};
+    return sizeof(head->rts);
+}
+
+static size_t fill_taken(union mgds_envelope_head *head, unsigned sender)
+{
+    uint64_t bytes;
+
+    head->taken.count = (uint32_t)world_draw(MGDS_TAKEN_MOST + 2);
+    head->taken.rank = some_rank(sender);
+    for (unsigned i = 0; i < MGDS_TAKEN_MOST; i++)
+        head->taken.cookie[i] = world_cookie(&bytes);
+    return offsetof(struct mgds_taken, cookie) +
+           world_draw(MGDS_TAKEN_MOST + 1) * sizeof(uint64_t);
+}
+
+static size_t fill_memory(union mgds_envelope_head *head, unsigned kind,
+                          unsigned sender)
+{
+    if (kind == MGDS_ENVELOPE_IMPORTED) {
+        head->imported =
+            (struct mgds_imported){.domain = some_id(),
+                                   .export = world_draw(4),
+                                   .rank = some_rank(sender),
+                                   .error = -(int32_t)world_draw(40)};
+        return sizeof(head->imported);
+    }
+    head->exported = (struct mgds_exported){
+        .domain = some_id(),
+        .rank = some_rank(sender),
+        .gone = (uint32_t)world_draw(2),
+        .handle = {.id = world_draw(4), .base = 4096, .size = 8}};
+    return sizeof(head->exported);
+}
+
+static size_t fill_end(union mgds_envelope_head *head, unsigned kind,
+                       unsigned sender)
+{
+    uint64_t bytes = 0, cookie = world_cookie(&bytes);
+
+    if (kind == MGDS_ENVELOPE_ENDED) {
+        head->ended = (struct mgds_ended){cookie, -(int32_t)world_draw(200),
+                                          some_rank(sender)};
+        return sizeof(head->ended);
+    }
+    head->revoke = (struct mgds_revoke){.message = {.domain = some_id(),
+                                                    .number = world_draw(20),
+                                                    .rank = some_rank(sender)},
+                                        .cookie = cookie};
+    return sizeof(head->revoke);
+}
+
+size_t heads_draw(union mgds_envelope_head *head, unsigned kind,
+                  unsigned sender, size_t *body_bytes)
+{
+    uint64_t bytes = 0;
+
+    *body_bytes = 0;
+    switch (kind) {
+    case MGDS_ENVELOPE_RTS:
+        return fill_rts(head, sender);
+    case MGDS_ENVELOPE_PULL:
+        head->pull = (struct mgds_pull){.cookie = world_cookie(&bytes),
+                                        .answer = world_draw(UINT64_MAX),
+                                        .rank = some_rank(sender)};
+        head->pull.bytes =
+            world_draw(8) ? bytes : world_draw((uint64_t)2 * WORLD_LONG);
+        return sizeof(head->pull);
+    case MGDS_ENVELOPE_DATA:
+        head->data = (struct mgds_data){.answer = world_cookie(&bytes),
+                                        .rank = some_rank(sender)};
+        head->data.error = world_draw(12) ? 0 : -(int32_t)world_draw(200);
+        *body_bytes =
+            world_draw(8) ? bytes : world_draw((uint64_t)2 * WORLD_LONG);
+        return sizeof(head->data);
+    case MGDS_ENVELOPE_TAKEN:
+        return fill_taken(head, sender);
+    case MGDS_ENVELOPE_REVOKE:
+    case MGDS_ENVELOPE_ENDED:
+        return fill_end(head, kind, sender);
+    case MGDS_ENVELOPE_EXPORT:
+    case MGDS_ENVELOPE_IMPORTED:
+        return fill_memory(head, kind, sender);
+    default:
+        head->tell = (struct mgds_tell){.domain = some_id(),
+                                        .number = world_draw(20),
+                                        .rank = some_rank(sender)};
+        return sizeof(head->tell);
+    }
+}

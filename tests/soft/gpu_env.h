@@ -1,0 +1,69 @@
+/* Where tests of envelopes run that name places of a ring, or memory: a domain
+ * that has a ring in GPU memory, on a wire that goes nowhere. This process is
+ * SELF; what the others say is made up by the test. */
+#ifndef MGDS_TEST_GPU_ENV_H
+#define MGDS_TEST_GPU_ENV_H
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <time.h>
+
+#include "shim/gds/domain/domain.h"
+#include "tests/soft/queue_place.h"
+#include "tests/unit/fake_wire.h"
+
+/* FAR is on another host. */
+enum { SELF, OTHER, FAR, RANKS };
+enum { ID = 77, TAG = 5, SHORT = 64, LONG = 1 << 19, DONES = 256 };
+enum { HEARD = -ENOSYS, PATIENCE_S = 60 };
+
+struct gpu_env {
+    struct queue_stream stream;
+    struct mgds_domain *domain;
+    struct mgds_landing *landing;
+    struct mgds_layout *layout; /* a byte */
+    CUdeviceptr from, to;       /* LONG bytes each */
+    uint32_t room;              /* units of a region for places */
+    uint64_t refused;           /* before */
+};
+
+void gpu_env_open(struct gpu_env *place);
+/* Waits for the stream. */
+void gpu_env_close(struct gpu_env *place);
+/* Until the stream is through, with what the engine does meanwhile. */
+void gpu_env_finish(struct gpu_env *place);
+
+/* For limits of what is waited for. */
+time_t gpu_env_seconds(void);
+
+/* Refusals since the last question. */
+unsigned gpu_env_refused(struct gpu_env *place);
+
+/* The first bytes of LONG are that, those behind as they were. */
+void gpu_env_assert_gpu(CUdeviceptr gpu, unsigned char value, size_t bytes);
+
+/* Well-formed ones; bytes of data are 0x11. */
+struct mgds_xfer gpu_env_xfer_of(const struct gpu_env *place, CUdeviceptr at,
+                                 size_t bytes, int peer);
+struct mgds_rts gpu_env_rts_of(uint32_t rank, uint64_t number, size_t bytes);
+void gpu_env_come_rts(const struct mgds_rts *rts);
+void gpu_env_come_taken(uint64_t cookie, uint32_t rank);
+/* What the wire was told. */
+int gpu_env_come_data(uint64_t answer, size_t bytes, uint32_t rank);
+
+/* What is posted comes when the engine has got so far. */
+const struct wire_post *gpu_env_await(enum mgds_envelope kind);
+
+/* An enqueued send to this process itself, and what it tells its receiver. */
+struct mgds_op *gpu_env_send_to_self(struct gpu_env *place, size_t bytes,
+                                     struct mgds_rts *rts);
+
+/* Both at once, as a blocking receive is. */
+void gpu_env_recv_on_stream(struct gpu_env *place, size_t bytes, int peer,
+                            const struct mgds_op_sink *sink);
+/* A sink's: arg is where to. */
+void gpu_env_keep_status(void *arg, const struct mgds_op_status *status);
+
+#endif
