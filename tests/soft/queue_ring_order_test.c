@@ -186,7 +186,8 @@ static void lists_may_mix_all_steps(void **state)
 }
 
 /* A flag ahead of a take comes while the take stands: what was before it is
- * there for who sees it. */
+ * there for who sees it. The copy that the push keeps for its sender is there
+ * when the push has told, which may be after the take. */
 static void a_flag_ahead_of_a_take_tells_what_was_before(void **state)
 {
     struct mgds_layout *layout = stage_bytes_of(BYTES);
@@ -213,8 +214,10 @@ static void a_flag_ahead_of_a_take_tells_what_was_before(void **state)
         ring_assert_same(mgds_bounce_base(bounce), place.in, BYTES);
         assert_true(queue_read(&place.line[RING_TOOK]) < place.serial);
         steps[0] = ring_push(&place, &message);
-        queue_put(out.gstream, steps, 1);
+        steps[1] = sent();
+        queue_put(out.gstream, steps, 2);
         queue_await(&place.line[RING_TOOK], place.serial);
+        queue_await(&place.line[RING_SENT], place.serial);
         mgds_gstream_passed(in.gstream, 1);
         ring_assert(&place);
     }
