@@ -174,7 +174,6 @@ static void on_reached(struct mgds_domain *domain, const struct came *it)
         mgds_pull_reached(domain, source, tell->to_index, tell->number);
 }
 
-/* What was matched its receive will have, however long that takes. */
 static void on_revoke(struct mgds_domain *domain, const struct came *it)
 {
     const struct mgds_revoke *revoke = &it->head.revoke;
@@ -183,12 +182,12 @@ static void on_revoke(struct mgds_domain *domain, const struct came *it)
     struct mgds_ended ended = {.cookie = revoke->cookie, .rank = domain->rank};
     struct mgds_match_send *send;
     enum mgds_match_where where;
+    int source;
 
     if (domain->lost[tell->rank])
         return;
-    where =
-        mgds_match_look(match, (int)(domain->base[tell->rank] + tell->index),
-                        tell->number, &send);
+    source = (int)(domain->base[tell->rank] + tell->index);
+    where = mgds_match_look(match, source, tell->number, &send);
     if (where == MGDS_MATCH_COMING) {
         keep(it);
         return;
@@ -199,6 +198,9 @@ static void on_revoke(struct mgds_domain *domain, const struct came *it)
     }
     ended.error = where == MGDS_MATCH_WAITING ? -ETIMEDOUT : 0;
     mgds_exchange_end(domain->peer[tell->rank], &ended);
+    /* how that ends is told when it is known: an answer, before, it has */
+    if (ended.error == 0)
+        mgds_expire_matched(domain, source, tell);
 }
 
 static void on_subscribe(struct mgds_domain *domain,

@@ -267,6 +267,8 @@ void mgds_exchange_taken(struct mgds_op *op, bool given_up);
 void mgds_exchange_awaited(struct mgds_op *op, int error);
 /* It was fetched, and is where it belongs if op->direct; or negative errno. */
 void mgds_exchange_fetched(struct mgds_op *op, int error);
+/* Nobody will copy what was taken: its stream, when it comes there, passes. */
+void mgds_exchange_withdrawn(struct mgds_op *op, int error);
 /* Its bounce has got memory, or could not. */
 void mgds_exchange_has_room(struct mgds_op *op, int error);
 /* A post of ours to a rank's process: negative errno, and one line. */
@@ -295,6 +297,9 @@ void mgds_exchange_fail(struct mgds_op *op, int error);
  * wait for the operation's message: it ends with the error, unless the message
  * is there in the end. Where that cannot be said the stream is ruined. */
 void mgds_quit_begin(struct mgds_op *op, int error);
+/* Such a wait ends with the error: the first time that it does, this is told.
+ */
+void mgds_quit_tell(struct mgds_op *op, int error);
 /* The stream has passed it: 0, or the error with which it was given up. */
 int mgds_quit_settle(struct mgds_op *op);
 /* What kernels have given up is told. */

@@ -63,11 +63,12 @@ void mgds_exchange_called(struct mgds_op *op, bool reached)
                             .sync = op->sync,
                             .serial = op->lane ? op->place.serial : 0,
                             .units = op->place.units};
-    const struct mgds_wire_message message = {
-        .kind = MGDS_ENVELOPE_RTS, .head = &head, .head_bytes = sizeof(head)};
+    struct mgds_wire_message message = {.kind = MGDS_ENVELOPE_RTS,
+                                        .head = &head};
     int rc;
 
     mgds_pull_describe(op, &head);
+    message.head_bytes = mgds_rts_bytes(&head);
     rc = mgds_exchange_post(domain->peer[op->rank], &message);
 
     if (rc < 0)
@@ -358,7 +359,7 @@ void mgds_exchange_taken(struct mgds_op *op, bool given_up)
 {
     if (!given_up)
         credit(op);
-    else
+    else if (!op->credited)
         mgds_exchange_unread(op, op->given_up);
     mgds_op_leave_engine(op);
 }
@@ -406,6 +407,14 @@ void mgds_exchange_fetched(struct mgds_op *op, int error)
         return;
     op->held = false;
     mgds_exchange_recv_moved(op, error);
+}
+
+void mgds_exchange_withdrawn(struct mgds_op *op, int error)
+{
+    op->fetching = false;
+    mgds_exchange_unread(op, error);
+    op->credited = true;
+    mgds_quit_tell(op, error);
 }
 
 void mgds_exchange_give(struct mgds_domain *domain, unsigned rank,

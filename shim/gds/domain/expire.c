@@ -8,6 +8,7 @@
 #include "shim/base/stats.h"
 #include "shim/ctx.h"
 #include "shim/gds/domain/engine.h"
+#include "shim/gds/domain/fetch.h"
 #include "shim/gds/domain/lines.h"
 
 #define SECOND_NS 1000000000u
@@ -15,6 +16,9 @@
 static const char nothing_came[] =
     "its stream has stood there for as long as MPIX_GDS_TIMEOUT says, and "
     "nothing came";
+static const char stands_elsewhere[] =
+    "its sender's stream has stood there for as long as MPIX_GDS_TIMEOUT says, "
+    "and the receive's own stream had not come to it";
 static const char nobody_receives[] =
     "nobody receives it: its receive has failed, or none was called before "
     "MPIX_GDS_TIMEOUT was over";
@@ -89,6 +93,44 @@ static void expire_recv(struct mgds_op *op)
         op->why = nothing_came;
         mgds_quit_begin(op, -ETIMEDOUT);
     }
+}
+
+/* A TAKE that is on the stream already has to be kept from it. */
+static void withdraw(struct mgds_op *op)
+{
+    const struct mgds_message *message = op->message;
+
+    if (op->lost || op->reached || op->pulled || op->fetching || op->quit)
+        return;
+    if (!op->taken && !op->moved) {
+        mgds_count(receives_expired);
+        mgds_lost_op(op, -ETIMEDOUT, stands_elsewhere);
+    } else if (op->taken && message->pull && message->match.reached &&
+               !op->credited) {
+        op->why = stands_elsewhere;
+        mgds_fetch_withdraw(op);
+    }
+}
+
+static bool has_message(const struct mgds_op *op, int source,
+                        const struct mgds_tell *tell)
+{
+    const struct mgds_message *message = op->message;
+
+    return message && message->match.source == source &&
+           message->to_index == tell->to_index &&
+           message->match.number == tell->number;
+}
+
+void mgds_expire_matched(const struct mgds_domain *domain, int source,
+                         const struct mgds_tell *tell)
+{
+    struct mgds_op *op = domain->ops;
+
+    while (op && !has_message(op, source, tell))
+        op = op->next;
+    if (op)
+        withdraw(op);
 }
 
 /* What the program has put ahead of the operation, on a stream of its own, is

@@ -14,9 +14,11 @@
  *               nobody had matched it, though a probe may have shown it: it is
  *                 taken out of the matcher there, and ENDED, with an error:
  *                 fails here
- *               it was matched: ENDED without one. It completes, as soon as the
- *                 receive's own stream comes to that, or ENDS when the receive
- *                 fails. Asked again each time that the timeout is over
+ *               it was matched: ENDED without one, and the receive fails
+ *                 unless its stream has come to it; of a TAKE that is on the
+ *                 stream, who has the claim decides (fetch.h). Then ENDED with
+ *                 an error, too. What is being copied completes. Asked again
+ *                 each time that the timeout is over
  *               no answer within the timeout: the peer is taken for dead
  *
  * So no send of the program's ends before it is certain that nobody reads its
@@ -28,10 +30,17 @@
 #ifndef MGDS_DOMAIN_EXPIRE_H
 #define MGDS_DOMAIN_EXPIRE_H
 
+struct mgds_domain;
 struct mgds_op;
+struct mgds_tell;
 
 /* Ends what has taken too long; after a look at where streams stand. */
 void mgds_expire_look(void);
+
+/* Here, at the receiver, the message is matched; its receive, which may be over
+ * or be the program's own, fails if it can. */
+void mgds_expire_matched(const struct mgds_domain *domain, int source,
+                         const struct mgds_tell *tell);
 
 /* The receiver of a send says how it ends: negative errno, or 0: it was
  * matched. */

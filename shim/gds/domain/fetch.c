@@ -23,8 +23,9 @@ enum { GRACE_NS = 200000, ORDER_NS = 2000000 };
  * only waits for its turn. */
 enum { LENT_ORDER_NS = 100000000 };
 
-/* Where in op->words its flag is. */
-enum { FLAG = MGDS_OP_COUNT + 1, FETCHED = 1 };
+/* In a line of words, the operation's or its own: the flag, and, in its own,
+ * what tells that nobody else has the message. */
+enum { FLAG = MGDS_OP_COUNT + 1, WON = FLAG + 1, FETCHED = 1 };
 
 enum state { QUEUED, BUSY /* a thread is at it */, LAUNCHED, SERVED };
 
@@ -36,6 +37,7 @@ struct fetch {
     uint64_t since;
     uint64_t *line; /* its own, if the operation has no words */
     uint64_t *flag;
+    uint64_t *won;  /* of one that is to keep the message from all others */
     uint64_t order; /* of its stream; 0: none was given */
     bool told;      /* that it is over */
     bool again;     /* a launch found no memory */
@@ -81,21 +83,13 @@ static struct mgds_step take_of(const struct mgds_op *op)
     return take;
 }
 
-/* Without memory for it the receive fails. */
-void mgds_fetch_add(struct mgds_op *op)
+static struct fetch *add(struct mgds_op *op)
 {
-    struct fetch *fetch;
+    struct fetch *fetch = (struct fetch *)mgds_calloc(1, sizeof(*fetch));
     struct fetch **last = &fetches;
 
-    if (op->fetching || op->credited)
-        return;
-    op->got = mgds_op_fitting(op);
-    fetch = (struct fetch *)mgds_calloc(1, sizeof(*fetch));
-    if (!fetch) {
-        mgds_exchange_unread(op, -ENOMEM);
-        mgds_exchange_fetched(op, -ENOMEM);
-        return;
-    }
+    if (!fetch)
+        return NULL;
     op->fetching = true;
     op->direct = op->claim != NULL;
     fetch->op = mgds_op_get(op);
@@ -106,6 +100,38 @@ void mgds_fetch_add(struct mgds_op *op)
     *last = fetch;
     __atomic_fetch_add(&count, 1, __ATOMIC_RELAXED);
     mgds_wire_hold();
+    return fetch;
+}
+
+/* Without memory for it the receive fails. */
+void mgds_fetch_add(struct mgds_op *op)
+{
+    if (op->fetching || op->credited)
+        return;
+    op->got = mgds_op_fitting(op);
+    if (!add(op)) {
+        mgds_exchange_unread(op, -ENOMEM);
+        mgds_exchange_fetched(op, -ENOMEM);
+    }
+}
+
+/* Copies nothing, so who gets the claim by it has kept the message from the
+ * stream's TAKE: that is told here, and not to the sender. */
+void mgds_fetch_withdraw(struct mgds_op *op)
+{
+    struct mgds_words *words = mgds_gstream_words(stream_of(op));
+    uint64_t *line = mgds_words_take_idle(words);
+    struct fetch *fetch = line ? add(op) : NULL;
+
+    if (!fetch) {
+        if (line)
+            mgds_words_give(words, line);
+        return;
+    }
+    fetch->line = line;
+    fetch->won = &line[WON];
+    fetch->take.bytes = fetch->take.length = 0;
+    fetch->take.done = (uintptr_t)fetch->won;
 }
 
 /* Pinned memory where the kernel can put it. Without a lock. */
@@ -127,7 +153,7 @@ static int make_flag(struct fetch *fetch)
     if (!op->words && !fetch->line)
         rc = mgds_words_take(&fetch->line, mgds_gstream_words(stream_of(op)));
     if (rc == 0)
-        fetch->flag = &(op->words ? op->words : fetch->line)[FLAG];
+        fetch->flag = &(fetch->line ? fetch->line : op->words)[FLAG];
     return rc;
 }
 
@@ -203,8 +229,13 @@ static void drop(struct fetch *fetch)
     mgds_wire_release();
 }
 
-/* Once, as soon as somebody has copied it: what was launched is then still to
- * come to that. */
+static bool has_won(const struct fetch *fetch)
+{
+    return fetch->won && __atomic_load_n(fetch->won, __ATOMIC_ACQUIRE) != 0;
+}
+
+/* Once, as soon as somebody has copied it, or nobody will: what was launched is
+ * then still to come to that. */
 static void tell(struct fetch *fetch, int error)
 {
     if (fetch->told)
@@ -212,7 +243,10 @@ static void tell(struct fetch *fetch, int error)
     fetch->told = true;
     if (fetch->order && error == 0)
         mgds_gstream_order_back(stream_of(fetch->op));
-    mgds_exchange_fetched(fetch->op, error);
+    if (has_won(fetch))
+        mgds_exchange_withdrawn(fetch->op, -ETIMEDOUT);
+    else
+        mgds_exchange_fetched(fetch->op, error);
 }
 
 static uint64_t order_age(const struct fetch *fetch)
@@ -261,7 +295,7 @@ static void fail(struct fetch *fetch, int rc)
     mgds_engine_put_later(fetch->op);
 }
 
-/* Nothing was launched that would store there. */
+/* Nothing was launched, or ordered, that would store there. */
 static void give_flag(struct fetch *fetch)
 {
     if (fetch->line)
@@ -269,12 +303,12 @@ static void give_flag(struct fetch *fetch)
     fetch->line = NULL;
 }
 
-/* Memory may be short for a while. Where an order stands, a kernel may copy the
- * message at any time: nobody may be told that the receive has failed, since
- * its buffer would be used for something else. */
+/* Memory may be short for a while. Where an order stands, or a TAKE is on the
+ * stream, a kernel may copy the message at any time: nobody may be told that
+ * the receive has failed, since its buffer would be used for something else. */
 static bool may_go_on(const struct fetch *fetch, int rc)
 {
-    return rc == -ENOMEM && fetch->order;
+    return rc == -ENOMEM && (fetch->order || fetch->op->taken);
 }
 
 /* True if it has failed, and is the caller's to free. */
@@ -299,17 +333,17 @@ static void begin(struct fetch *fetch, bool host)
     int rc = launch(fetch);
     bool failed;
 
-    if (rc < 0)
-        give_flag(fetch);
-
     mgds_count(pull_fetches);
     if (!host)
         mgds_count(pull_late);
     mgds_engine_enter();
     failed = settle(fetch, rc);
     mgds_engine_leave();
-    if (failed)
-        free(fetch);
+    if (!failed)
+        return;
+    if (!fetch->order)
+        give_flag(fetch);
+    free(fetch);
 }
 
 /* A stream that was ruined has its fetches give up, too: nobody knows whether

@@ -32,14 +32,21 @@
  *
  * So each message is copied once, and each order may come too late for ever:
  * whoever finds it then finds its claim used.
+ *
+ * Who has the claim also decides what becomes of a message that is withdrawn
+ * (expire.h): a fetch that copies nothing wins it, and the receive fails, or
+ * loses it, and the TAKE on the receive's stream completes it.
  */
 #ifndef MGDS_DOMAIN_FETCH_H
 #define MGDS_DOMAIN_FETCH_H
 
 struct mgds_op;
 
-/* Under the engine's lock. */
+/* Both under the engine's lock. */
 void mgds_fetch_add(struct mgds_op *op);
+/* Of a receive whose TAKE its stream has still to come to: keeps that from
+ * copying, if it can (mgds_exchange_withdrawn). Without memory: nothing. */
+void mgds_fetch_withdraw(struct mgds_op *op);
 
 /* In a call of the program's, without any lock: launches and ends what is due.
  * A CUDA call if there is anything. */

@@ -76,8 +76,7 @@ static bool unlist(struct mgds_op *op)
     return true;
 }
 
-/* Each is told of once. */
-static void tell(struct mgds_op *op, int error)
+void mgds_quit_tell(struct mgds_op *op, int error)
 {
     if (op->given_up)
         return;
@@ -96,13 +95,13 @@ int mgds_quit_settle(struct mgds_op *op)
         if (!unlist(op))
             __atomic_fetch_sub(&unsettled, 1, __ATOMIC_RELAXED);
         if (mgds_quit_is_gone(op->quit))
-            tell(op, op->quit_error);
+            mgds_quit_tell(op, op->quit_error);
         mgds_quits_forget(mgds_gstream_quits(stream_of(op)), op->quit);
         op->quit = NULL;
     }
     /* whether a kernel has had it is not known */
     if (line->ruined)
-        tell(op, line->ruined);
+        mgds_quit_tell(op, line->ruined);
     return op->given_up;
 }
 
@@ -123,7 +122,7 @@ void mgds_quitting_look(void)
         if (mgds_quit_is_gone(op->quit)) {
             unlist(op);
             __atomic_fetch_add(&unsettled, 1, __ATOMIC_RELAXED);
-            tell(op, op->quit_error);
+            mgds_quit_tell(op, op->quit_error);
         }
         op = next;
     }
