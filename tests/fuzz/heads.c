@@ -31,7 +31,7 @@ static size_t fill_rts(union mgds_envelope_head *head, unsigned sender)
         .serial = world_draw(8) == 0 ? world_draw(100) : 0,
         .address = world_draw(8) == 0 ? world_draw(UINT64_MAX) : 0,
         .export = world_draw(2)};
-    return sizeof(head->rts);
+    return mgds_rts_bytes(&head->rts);
 }
 
 static size_t fill_taken(union mgds_envelope_head *head, unsigned sender)

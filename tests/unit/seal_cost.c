@@ -79,7 +79,8 @@ int main(void)
         size_t bytes;
     } heads[] = {{"DATA", sizeof(struct mgds_data)},
                  {"PULL", sizeof(struct mgds_pull)},
-                 {"RTS", sizeof(struct mgds_rts)},
+                 {"RTS", offsetof(struct mgds_rts, address)},
+                 {"RTS of a message that is copied", sizeof(struct mgds_rts)},
                  {"TAKEN of 16", sizeof(struct mgds_taken)}};
     static struct ends ends;
 

@@ -18,9 +18,9 @@ enum { LARGEST_ERRNO = 4095 };
 
 static const struct form {
     const char *name;
-    size_t bytes; /* of the head */
+    size_t bytes; /* of the head, at least */
 } forms[MGDS_ENVELOPES] = {
-    [MGDS_ENVELOPE_RTS] = {"RTS", sizeof(struct mgds_rts)},
+    [MGDS_ENVELOPE_RTS] = {"RTS", offsetof(struct mgds_rts, address)},
     [MGDS_ENVELOPE_PULL] = {"PULL", sizeof(struct mgds_pull)},
     [MGDS_ENVELOPE_DATA] = {"DATA", sizeof(struct mgds_data)},
     [MGDS_ENVELOPE_REACHED] = {"REACHED", sizeof(struct mgds_tell)},
@@ -70,6 +70,8 @@ static bool has_length(enum mgds_envelope kind, const void *head, size_t bytes)
     size_t least = forms[kind].bytes;
     struct mgds_taken taken;
 
+    if (kind == MGDS_ENVELOPE_RTS && bytes == sizeof(struct mgds_rts))
+        return true;
     if (kind != MGDS_ENVELOPE_TAKEN || bytes < least)
         return bytes == least;
     memcpy(&taken, head, least);
@@ -123,6 +125,8 @@ int mgds_envelope_open(union mgds_envelope_head *out, enum mgds_envelope kind,
     if (body_bytes > 0 && kind != MGDS_ENVELOPE_DATA)
         return refuse_length(kind, "body", body_bytes);
     memcpy(out, head, head_bytes);
+    if (kind == MGDS_ENVELOPE_RTS && head_bytes < sizeof(out->rts))
+        out->rts.address = out->rts.export = 0;
     why = judge(kind, out, &rank);
     if (!why)
         return 0;

@@ -147,7 +147,7 @@ void mgds_pull_describe(const struct mgds_op *op, struct mgds_rts *rts)
         return;
     rts->address = (uintptr_t)mgds_op_user(op);
     rts->export = mgds_lane_is_own(op->lane) ? 0 : op->user.ptr.id;
-    rts->done = op->done_word;
+    rts->done = op->done_word & MGDS_RTS_DONE_MOST;
     rts->stands = op->stands;
 }
 
