@@ -77,6 +77,8 @@ static int end(void)
 /* The end of the MPI below, or else what is owed. */
 static mgds_word ended(int owed, mgds_word result)
 {
+    if (atomic_load(&epochs) == 0)
+        mgds_scomms_gone();
     return (int)result == MPI_SUCCESS ? (mgds_word)owed : result;
 }
 

@@ -423,6 +423,9 @@ static void forget_keyval(void)
         MGDS_NEXT(Comm_free_keyval, 1)((mgds_word)&key);
 }
 
+/* All that was on streams is over; of the last end. */
+static bool drained;
+
 int mgds_scomms_fini(void)
 {
     uint64_t timeout = mgds_ctx()->config.timeout;
@@ -451,7 +454,16 @@ int mgds_scomms_fini(void)
         release(scomm);
     forget_keyval();
     mgds_domains_fini();
-    if (rc == 0)
+    drained = rc == 0;
+    if (drained)
         mgds_domains_safe_point();
     return class;
+}
+
+void mgds_scomms_gone(void)
+{
+    if (!mgds_scomms_used() || !drained)
+        return;
+    mgds_domains_gone();
+    mgds_domains_safe_point();
 }

@@ -89,8 +89,14 @@ void mgds_scomm_raise(struct mgds_scomm *scomm);
 int mgds_scomms_raise(const struct mgds_stream *stream);
 
 /* MPI_Finalize: waits for what is enqueued (MPIX_GDS_TIMEOUT), tells what went
- * wrong, and gives everything back. The class of an error that is owed. */
+ * wrong, and gives back all but memory that other processes may have mapped.
+ * The class of an error that is owed. */
 int mgds_scomms_fini(void);
+
+/* Behind the end of the MPI below, which has waited for all processes to get
+ * there: they have closed what they had mapped, and so that memory goes, too.
+ * It stays, until this process ends, where streams still stand. */
+void mgds_scomms_gone(void);
 
 /* For stream_create.c: makes the object of a communicator below, puts it in
  * the table and the attribute on the communicator. Takes references to streams

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -163,7 +164,8 @@ static struct mgds_gpu_device *home(const struct mgds_ipc_key *key,
     return ctx->device;
 }
 
-/* Takes fd if it succeeds. */
+/* Takes fd if it succeeds. The lock goes when that is closed, or the process
+ * dies. */
 static CUresult map_memory(struct mgds_gpu_ctx *ctx,
                            const struct mgds_ipc_key *key, int fd,
                            struct mgds_gpu_block **out)
@@ -183,7 +185,17 @@ static CUresult map_memory(struct mgds_gpu_ctx *ctx,
     (*out)->device = home(key, ctx);
     (*out)->fd = fd;
     (*out)->key = *key;
+    flock(fd, LOCK_SH);
     return CUDA_SUCCESS;
+}
+
+bool mgds_ipc_is_mapped(int fd)
+{
+    bool mapped = flock(fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+
+    if (!mapped)
+        flock(fd, LOCK_UN);
+    return mapped;
 }
 
 static CUresult open_memory(struct mgds_gpu_ctx *ctx, CUdeviceptr *ptr,

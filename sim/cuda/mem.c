@@ -256,6 +256,11 @@ CUresult mgds_mem_release(struct mgds_gpu_block *block)
     block = mgds_mem_base(addr);
     if (!block || block->id != id)
         return CUDA_ERROR_INVALID_VALUE;
+    if (mgds_gpu.cfg.watch_mapped && block->kind == MGDS_BLOCK_DEVICE &&
+        mgds_ipc_is_mapped(block->fd))
+        mgds_warn("software GPU: %zu bytes are freed that another process has "
+                  "mapped: cuIpcCloseMemHandle goes first",
+                  block->size);
     mgds_mem_drop(block);
     return CUDA_SUCCESS;
 }

@@ -127,6 +127,9 @@ void mgds_mem_drop(struct mgds_gpu_block *block);
  * drops it. INVALID_VALUE if another thread freed it meanwhile. */
 CUresult mgds_mem_release(struct mgds_gpu_block *block);
 
+/* ipc.c: whether another process has the memory of that descriptor mapped. */
+bool mgds_ipc_is_mapped(int fd);
+
 /* Gives up all that belongs to a context: not mappings, which belong to the
  * process, nor pool memory, which belongs to the pool. */
 void mgds_mem_drop_all(struct mgds_gpu_ctx *ctx);

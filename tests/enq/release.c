@@ -4,7 +4,11 @@
  */
 #include "tests/enq/enq.h"
 
+#include <fcntl.h>
+#include <sched.h>
 #include <stdlib.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include "osu-extensions/libcuda.h"
 
@@ -41,6 +45,65 @@ static void finalize_names_what_is_left(void)
     enq_buffer_open(&b, 4321);
     if (enq.rank == 1)
         enq_irecv(&lane, &b, 0, 99, &request);
+    MPI_Finalize();
+}
+
+/* A word of rank 0's that others have mapped. */
+static int *common_word(void)
+{
+    int name[2] = {0, 0}, fd;
+    char path[64];
+    void *word;
+
+    if (enq.rank == 0) {
+        name[0] = getpid();
+        name[1] = memfd_create("word", MFD_CLOEXEC);
+        CHECK(name[1] >= 0 && ftruncate(name[1], sizeof(int)) == 0);
+    }
+    ENQ_OK(MPI_Bcast(name, 2, MPI_INT, 0, MPI_COMM_WORLD));
+    snprintf(path, sizeof(path), "/proc/%d/fd/%d", name[0], name[1]);
+    fd = open(path, O_RDWR | O_CLOEXEC);
+    CHECK(fd >= 0);
+    word = mmap(NULL, sizeof(int), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    CHECK(word != MAP_FAILED);
+    return (int *)word;
+}
+
+/* The first that an MPI's own MPI_Finalize does. */
+static int set_word(MPI_Comm comm, int key, void *word, void *extra)
+{
+    (void)comm;
+    (void)key;
+    (void)extra;
+    __atomic_store_n((int *)word, 1, __ATOMIC_RELEASE);
+    return MPI_SUCCESS;
+}
+
+/* Rank 1 comes to MPI_Finalize when rank 0 has done what it does before the
+ * MPI's own part: it still has rank 0's memory mapped. */
+static void memory_is_closed_first(void)
+{
+    struct enq_lane lane;
+    struct enq_buffer b;
+    int *word = common_word();
+    int key;
+
+    enq_lane_open(&lane);
+    enq_buffer_open(&b, ENQ_SMALL);
+    if (enq.rank == 1) {
+        enq_fill(&b, 1);
+        enq_send(&lane, &b, 0, 1);
+    } else {
+        enq_recv(&lane, &b, 1, 1, MPI_STATUS_IGNORE);
+    }
+    enq_sync(&lane);
+    enq_buffer_close(&b);
+    enq_lane_close(&lane);
+    ENQ_OK(MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, set_word, &key, NULL));
+    if (enq.rank == 0)
+        ENQ_OK(MPI_Comm_set_attr(MPI_COMM_SELF, key, word));
+    while (enq.rank == 1 && !__atomic_load_n(word, __ATOMIC_ACQUIRE))
+        sched_yield();
     MPI_Finalize();
 }
 
@@ -299,6 +362,7 @@ int main(int argc, char **argv)
         {"case27_context_goes_before_finalize", 2,
          context_goes_before_finalize},
         {"case27_finalize_returns_errors", 2, finalize_returns_errors},
+        {"case27_memory_is_closed_first", 2, memory_is_closed_first},
         {"case27_abort_does_not_wait", 2, abort_does_not_wait},
         {"case27_synchronize_has_an_end", 2, synchronize_has_an_end},
         {0},

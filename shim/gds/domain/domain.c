@@ -486,8 +486,13 @@ void mgds_domains_fini(void)
     mgds_exchange_forget();
     mgds_ops_forget();
     mgds_lines_fini();
-    mgds_rings_fini();
+    mgds_ring_views_fini();
     mgds_spares_clear(&mgds_op_spares);
     mgds_spares_clear(&mgds_wait_spares);
     mgds_spares_clear(&mgds_message_spares);
+}
+
+void mgds_domains_gone(void)
+{
+    mgds_rings_fini();
 }

@@ -251,7 +251,12 @@ int mgds_domain_drain(struct mgds_domain *domain,
 
 /* The end of the last epoch, after a drain: what is still under way is given up
  * (domains that requests of the program still hold, too), waits that stand are
- * released with an error, and the wire is closed. */
+ * released with an error, the wire is closed, and so is, at the next safe
+ * point, what other processes' memory was mapped. */
 void mgds_domains_fini(void);
+
+/* Behind that, when no other process has ours mapped: gives memory back that
+ * was. At the next safe point, too. */
+void mgds_domains_gone(void);
 
 #endif

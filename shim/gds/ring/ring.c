@@ -213,7 +213,7 @@ void mgds_ring_view_destroy(struct mgds_ring_view *view)
         return;
     mgds_lock_acquire(&rings_lock);
     own = !view->mapped;
-    view->refs--; /* from here on mgds_rings_fini may free one that is mapped */
+    view->refs--; /* from here on one that is mapped may be closed, and freed */
     mgds_lock_release(&rings_lock);
     if (own)
         free(view);
@@ -224,11 +224,12 @@ char *mgds_ring_view_region(const struct mgds_ring_view *view, uint32_t region)
     return view->addr + bytes_of(region, view->of.units);
 }
 
-static void close_views(void)
+void mgds_ring_views_fini(void)
 {
     struct mgds_ring_view *view;
     struct mgds_ring_view *next;
 
+    mgds_lock_acquire(&rings_lock);
     for (view = LIST_FIRST(&views); view; view = next) {
         next = LIST_NEXT(view, link);
         if (view->refs > 0)
@@ -237,14 +238,15 @@ static void close_views(void)
         mgds_mapped_destroy(view->mapped);
         free(view);
     }
+    mgds_lock_release(&rings_lock);
 }
 
 void mgds_rings_fini(void)
 {
     struct mgds_ring *ring;
 
+    mgds_ring_views_fini();
     mgds_lock_acquire(&rings_lock);
-    close_views();
     while ((ring = LIST_FIRST(&spare)) != NULL) {
         LIST_REMOVE(ring, link);
         free_ring(ring);

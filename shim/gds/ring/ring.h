@@ -57,7 +57,10 @@ int mgds_ring_view_create(struct mgds_ring_view **out, struct mgds_context *ctx,
 void mgds_ring_view_destroy(struct mgds_ring_view *view);
 char *mgds_ring_view_region(const struct mgds_ring_view *view, uint32_t region);
 
-/* Gives all memory and mappings back that nobody has. No peer uses them. */
+/* Closes the mappings that nobody has. */
+void mgds_ring_views_fini(void);
+
+/* And gives all memory back that nobody has. No peer has it mapped any more. */
 void mgds_rings_fini(void);
 
 #endif
