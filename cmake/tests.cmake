@@ -46,6 +46,14 @@ function(mgds_release_only)
   set_property(TEST ${ARGN} APPEND PROPERTY LABELS release)
 endfunction()
 
+# mgds_not_under(SANITIZER TEST..): nor in the build with that sanitizer, which
+# has nothing to see in them that their neighbours do not show, and is slow.
+function(mgds_not_under sanitizer)
+  if(MGDS_SANITIZE STREQUAL sanitizer)
+    mgds_release_only(${ARGN})
+  endif()
+endfunction()
+
 # mgds_test_ranks(TEST n): it runs this many ranks. They start and wait for each
 # other much of the time, and one that waits gives its core away
 # (libmpix_sim_mpi.so): ctest counts two of them as one processor.

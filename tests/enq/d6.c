@@ -16,12 +16,7 @@
 #include <unistd.h>
 
 #include "tests/enq/enq.h"
-
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define KEEPS_WHAT_IS_FREED 1
-#else
-#define KEEPS_WHAT_IS_FREED 0
-#endif
+#include "tests/lib/sanitized.h"
 
 enum {
     WARM = 40,
@@ -172,8 +167,7 @@ static void time_messages(const struct enq_lane *lane, const char *when)
 
 static bool has_no_more(const struct has *now, const struct has *before)
 {
-    return (KEEPS_WHAT_IS_FREED ||
-            now->resident < before->resident + MOST_KIB) &&
+    return (MGDS_SANITIZED || now->resident < before->resident + MOST_KIB) &&
            now->gpu < before->gpu + MOST_KIB && now->files <= before->files;
 }
 
