@@ -12,9 +12,18 @@
  * this library answers the calls, above every version of MPICH.
  *
  * Every function has a PMPIX_ twin. Unless a function says otherwise it
- * returns an MPI error class, MPI_SUCCESS when all went well, and may be
+ * returns an error code of MPI's, MPI_SUCCESS when all went well, and may be
  * called by any thread that the program's thread level lets call MPI, between
  * initialisation and finalisation of MPI.
+ *
+ * Errors (MPI-4.0 section 9.4). Below their classes are named, which
+ * MPI_Error_class gives; MPI_Error_string says which argument has which value
+ * and what it may be, or which operation has failed. Texts have at most 511
+ * bytes. Each class has twelve codes for them: the code of a text that was not
+ * met for longest is used again, and then gives a newer text of the same class.
+ * Where the handler is MPI_ERRORS_ARE_FATAL or MPI_ERRORS_ABORT the text is
+ * printed and the job aborted with the class. MPI_Finalize returns a class, for
+ * codes end with MPI.
  */
 #ifndef MPIX_GDS_H
 #define MPIX_GDS_H
@@ -379,7 +388,7 @@ int PMPIX_Info_get_hex(MPI_Info info, const char *key, void *value, int size,
 /*
  * The first operation that failed on the stream since the last such call.
  *
- * errcode       its error class, or MPI_SUCCESS: none has failed
+ * errcode       its error code, or MPI_SUCCESS: none has failed
  * first_failed  the value its request handle had, for comparison only: it may
  *               name another request by now; MPI_REQUEST_NULL if it had none.
  *               NULL: not wanted
@@ -399,7 +408,7 @@ int PMPIX_Stream_get_error(MPIX_Stream stream, int *errcode,
  * stream is waited for only where it stands before them. MPI makes progress
  * meanwhile. Communicators' error handlers hear of operations that failed.
  *
- * Returns the class of the first operation that failed on a communicator that
+ * Returns the code of the first operation that failed on a communicator that
  * has the stream and that no call has returned yet: whether or not an error
  * handler has heard of it.
  *

@@ -40,7 +40,8 @@
     X(int, Info_get,                                                           \
       (MPI_Info info, const char *key, int length, char *value, int *flag))    \
     X(int, Info_set, (MPI_Info info, const char *key, const char *value))      \
-    X(int, Error_class, (int code, int *error_class))
+    X(int, Error_class, (int code, int *error_class))                          \
+    X(int, Add_error_code, (int error_class, int *code))
 
 struct mgds_below {
 #define X(type, name, params) type(*name) params;

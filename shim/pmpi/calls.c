@@ -19,6 +19,7 @@ static const char *const family_titles[MGDS_FAMILIES] = {
     [MGDS_FAMILY_RMA] = "One-sided communication",
     [MGDS_FAMILY_WIN] = "Windows",
     [MGDS_FAMILY_COMM] = "Communicators",
+    [MGDS_FAMILY_ERROR] = "Error handling",
 };
 
 const char *mgds_family_title(enum mgds_family family)

@@ -30,6 +30,7 @@ enum mgds_family {
     MGDS_FAMILY_RMA,
     MGDS_FAMILY_WIN,
     MGDS_FAMILY_COMM,
+    MGDS_FAMILY_ERROR,
     MGDS_FAMILIES
 };
 

@@ -338,6 +338,7 @@ mgds_word mgds_coll_run(enum mgds_call id, unsigned n, const mgds_word *words)
 #define BODY_RMA(name, n, mode)
 #define BODY_WIN(name, n, mode)
 #define BODY_COMM(name, n, mode)
+#define BODY_ERROR(name, n, mode)
 #define BODY_COLL(name, n, mode) BODY_COLL_##mode(name, n)
 #define MGDS_CALL(name, n, family, mode) BODY_##family(name, n, mode)
 #include "shim/pmpi/mpi_table.def"

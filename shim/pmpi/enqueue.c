@@ -19,19 +19,17 @@
 
 static int lacks_stream(MPI_Comm teller)
 {
-    mgds_warn_once(
-        "an MPIX call with _enqueue was given a communicator without "
-        "a GPU stream in this process: make it with "
-        "MPIX_Stream_comm_create and a stream of type cudaStream_t");
-    return mgds_mpi_raise(teller, MPI_ERR_OTHER);
+    return mgds_mpi_refuse(teller, MPI_ERR_OTHER,
+                           "comm has no GPU stream in this process: make it "
+                           "with MPIX_Stream_comm_create and a stream of type "
+                           "cudaStream_t");
 }
 
 /* A communicator that is none of ours: if it is one at all, it has no stream.
  * As MPICH, which tells both apart by the class. */
-static int no_stream(MPI_Comm comm)
+static int refuse_comm(MPI_Comm comm)
 {
-    int size;
-    int rc = (int)MGDS_NEXT(Comm_size, 2)((mgds_word)comm, (mgds_word)&size);
+    int rc = mgds_mpi_check_comm(comm);
 
     return rc == MPI_SUCCESS ? lacks_stream(comm) : rc;
 }
@@ -45,10 +43,10 @@ static int check_capture(struct mgds_gstream *gpu, MPI_Comm comm)
         return mgds_mpi_error(comm, rc);
     if (rc == 0)
         return MPI_SUCCESS;
-    mgds_warn_once("an MPIX call with _enqueue was made while its stream is "
-                   "captured into a graph: this version cannot do that, make "
-                   "the call outside of the capture");
-    return mgds_mpi_raise(comm, MPI_ERR_UNSUPPORTED_OPERATION);
+    return mgds_mpi_refuse(comm, MPI_ERR_UNSUPPORTED_OPERATION,
+                           "the stream is being captured into a graph, which "
+                           "this version cannot do: make the call outside of "
+                           "the capture");
 }
 
 static int check_gpu(const struct mgds_scomm *scomm)
@@ -68,7 +66,7 @@ static int begin(struct mgds_stream_call *call, MPI_Comm comm)
 
     call->scomm = mgds_scomm_of((mgds_word)comm);
     if (!call->scomm)
-        return no_stream(comm);
+        return refuse_comm(comm);
     call->enqueued = true;
     mgds_staged_orphans_poll();
     mgds_scomm_raise(call->scomm);
@@ -125,7 +123,7 @@ static int block(const struct mgds_mpix_args *args, bool receives)
     struct mgds_stream_call call = call_of(args, receives);
     int rc;
 
-    call.fills = receives;
+    call.fills = receives ? "status" : NULL;
     call.filled = args->status;
     rc = begin(&call, args->comm);
     if (rc == MPI_SUCCESS)
@@ -141,7 +139,7 @@ static int start(const struct mgds_mpix_args *args, bool receives)
                                     .send = receives ? NULL : &call};
     int rc;
 
-    call.fills = true;
+    call.fills = "request";
     call.filled = args->request;
     rc = begin(&call, args->comm);
     if (rc == MPI_SUCCESS)
@@ -250,12 +248,13 @@ static void unclaim(const struct waiting *waiting)
         req_of(waiting->greq[i])->taken = false;
 }
 
+/* The number of the first that cannot be claimed, or -1. */
 static int claim_all(struct waiting *waiting)
 {
     for (int i = 0; i < waiting->count; i++)
         if (waiting->requests[i] != MPI_REQUEST_NULL && !claim(waiting, i))
-            return MPI_ERR_REQUEST;
-    return MPI_SUCCESS;
+            return i;
+    return -1;
 }
 
 /* The operations are the stream's now. */
@@ -299,6 +298,10 @@ static struct mgds_scomm *first_scomm(const struct waiting *waiting)
     return NULL;
 }
 
+#define NOT_TO_WAIT_FOR                                                        \
+    ", which no call on a stream communicator has made, or a wait has had "    \
+    "already"
+
 static int check_stream(struct mgds_scomm *scomm)
 {
     mgds_scomm_raise(scomm);
@@ -307,22 +310,26 @@ static int check_stream(struct mgds_scomm *scomm)
                : lacks_stream(mgds_scomm_teller(scomm));
 }
 
-static int refuse_request(void)
+static int refuse_request(const struct waiting *waiting, int i)
 {
-    mgds_warn_once("MPIX_Wait(all)_enqueue was given a request that no "
-                   "call on a stream communicator has made, or that a wait "
-                   "has had already");
-    return mgds_mpi_raise(MPI_COMM_NULL, MPI_ERR_REQUEST);
+    const unsigned handle = (unsigned)waiting->requests[i];
+
+    if (waiting->in_array)
+        return mgds_mpi_refuse(MPI_COMM_NULL, MPI_ERR_REQUEST,
+                               "requests[%d] is 0x%08x" NOT_TO_WAIT_FOR, i,
+                               handle);
+    return mgds_mpi_refuse(MPI_COMM_NULL, MPI_ERR_REQUEST,
+                           "request is 0x%08x" NOT_TO_WAIT_FOR, handle);
 }
 
 /* No handler from here until nothing is claimed. */
 static int wait_for_all(struct waiting *waiting, struct mgds_scomm *scomm)
 {
-    int rc = 0;
+    int refused = claim_all(waiting), rc = 0;
 
-    if (claim_all(waiting) != MPI_SUCCESS) {
+    if (refused >= 0) {
         unclaim(waiting);
-        return refuse_request();
+        return refuse_request(waiting, refused);
     }
     if (waiting->ops > 0)
         rc = mgds_op_wait_enqueue(mgds_scomm_gpu(scomm), waiting->ops,
@@ -344,7 +351,8 @@ static int wait_for(struct waiting *waiting)
     int rc = make_room(waiting);
 
     if (rc < 0)
-        return mgds_mpi_raise(MPI_COMM_NULL, MPI_ERR_NO_MEM);
+        return mgds_mpi_refuse(MPI_COMM_NULL, MPI_ERR_NO_MEM,
+                               "no memory for %d requests", waiting->count);
     scomm = first_scomm(waiting);
     rc = scomm ? check_stream(scomm) : MPI_SUCCESS;
     if (rc == MPI_SUCCESS)
@@ -354,13 +362,18 @@ static int wait_for(struct waiting *waiting)
     return rc;
 }
 
+static int is_null(const char *argument)
+{
+    return mgds_mpi_refuse(MPI_COMM_NULL, MPI_ERR_ARG, "%s is NULL", argument);
+}
+
 int mgds_mpix_Wait_enqueue(MPI_Request *request, MPI_Status *status)
 {
     struct waiting waiting = {
         .count = 1, .requests = request, .statuses = status};
 
     if (!request || !status)
-        return mgds_mpi_raise(MPI_COMM_NULL, MPI_ERR_ARG);
+        return is_null(request ? "status" : "request");
     return wait_for(&waiting);
 }
 
@@ -373,11 +386,12 @@ int mgds_mpix_Waitall_enqueue(int count, MPI_Request requests[],
                               .in_array = true};
 
     if (count < 0)
-        return mgds_mpi_raise(MPI_COMM_NULL, MPI_ERR_COUNT);
+        return mgds_mpi_refuse(MPI_COMM_NULL, MPI_ERR_COUNT,
+                               "count is %d, must be 0 or more", count);
     if (count == 0)
         return MPI_SUCCESS;
     if (!requests || !statuses)
-        return mgds_mpi_raise(MPI_COMM_NULL, MPI_ERR_ARG);
+        return is_null(requests ? "statuses" : "requests");
     return wait_for(&waiting);
 }
 
@@ -386,9 +400,9 @@ int mgds_mpix_Allreduce_enqueue(MPI_Comm comm)
     struct mgds_scomm *scomm = mgds_scomm_of((mgds_word)comm);
 
     if (!scomm)
-        return no_stream(comm);
+        return refuse_comm(comm);
     mgds_scomm_put(scomm);
-    mgds_warn_once("MPIX_Allreduce_enqueue is not there in this version: "
-                   "synchronise the stream and call MPI_Allreduce");
-    return mgds_mpi_raise(comm, MPI_ERR_UNSUPPORTED_OPERATION);
+    return mgds_mpi_refuse(comm, MPI_ERR_UNSUPPORTED_OPERATION,
+                           "it is not there in this version: synchronise the "
+                           "stream and call MPI_Allreduce");
 }

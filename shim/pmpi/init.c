@@ -15,6 +15,7 @@
 #include "shim/gds/domain/dump.h"
 #include "shim/pmpi/below.h"
 #include "shim/gds/queue/gate.h"
+#include "shim/pmpi/errtext.h"
 #include "shim/pmpi/frame.h"
 #include "shim/pmpi/next.h"
 #include "shim/pmpi/own.h"
@@ -69,6 +70,7 @@ static int end(void)
     class = mgds_scomms_fini();
     mgds_dump_end();
     mgds_types_fini();
+    mgds_errtext_fini();
     mgds_trace_finalize();
     mgds_summary_print(world_rank);
     return class;

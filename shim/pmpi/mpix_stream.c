@@ -9,6 +9,7 @@
 #include "mpix_gds.h"
 #include "shim/base/log.h"
 #include "shim/gds/cuda/presence.h"
+#include "shim/pmpi/errtext.h"
 #include "shim/pmpi/mpix.h"
 #include "shim/pmpi/next.h"
 #include "shim/pmpi/process.h"
@@ -51,8 +52,14 @@ static void *below(const char *name)
     {                                                                          \
         __typeof__(MPIX_##name) *next;                                         \
                                                                                \
-        if (serves())                                                          \
-            return mgds_mpix_##body body_args;                                 \
+        if (serves()) {                                                        \
+            int rc;                                                            \
+                                                                               \
+            mgds_errtext_function = "MPIX_" #name;                             \
+            rc = mgds_mpix_##body body_args;                                   \
+            mgds_errtext_function = NULL;                                      \
+            return rc;                                                         \
+        }                                                                      \
         next = (__typeof__(next))(uintptr_t)below("PMPIX_" #name);             \
         return next ? next args : refuse("MPIX_" #name);                       \
     }                                                                          \

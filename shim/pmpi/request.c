@@ -93,7 +93,10 @@ static int let_go(MPI_Request *handle, struct mgds_greq *greq)
 
     /* another thread, which MPI forbids */
     if (req->taken)
-        return mgds_mpi_raise(MPI_COMM_NULL, MPI_ERR_REQUEST);
+        return mgds_mpi_refuse(MPI_COMM_NULL, MPI_ERR_REQUEST,
+                               "request is 0x%08x, for which another thread "
+                               "waits",
+                               (unsigned)*handle);
     mgds_greq_discard(greq);
     *handle = MPI_REQUEST_NULL;
     return MPI_SUCCESS;

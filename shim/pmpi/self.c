@@ -2,6 +2,7 @@
 #include "shim/pmpi/self.h"
 
 #include <errno.h>
+#include <sched.h>
 #include <stdatomic.h>
 #include <stdio.h>
 
@@ -73,4 +74,38 @@ void mgds_self_close(struct mgds_self *self)
     MGDS_NEXT(Comm_free, 1)((mgds_word)&self->comm);
     if (self->session != MPI_SESSION_NULL)
         MGDS_NEXT(Session_finalize, 1)((mgds_word)&self->session);
+}
+
+/* The kept one, and who may touch it:
+ *
+ *   NONE -> MAKING -> READY, or NONE if it could not be made
+ *
+ *   MAKING  the thread that moved it there; others wait
+ *   READY   anybody reads; fini, by when no other thread uses MPI
+ */
+enum { NONE, MAKING, READY };
+
+static int state; /* atomic: READY is stored behind what kept is */
+static struct mgds_self kept;
+
+MPI_Comm mgds_self_kept(void)
+{
+    int now = NONE;
+
+    while (!__atomic_compare_exchange_n(&state, &now, MAKING, false,
+                                        __ATOMIC_ACQUIRE, __ATOMIC_ACQUIRE)) {
+        if (now == READY)
+            return kept.comm;
+        sched_yield();
+        now = NONE;
+    }
+    now = mgds_self_open(&kept) == 0 ? READY : NONE;
+    __atomic_store_n(&state, now, __ATOMIC_RELEASE);
+    return now == READY ? kept.comm : MPI_COMM_NULL;
+}
+
+void mgds_self_fini(void)
+{
+    if (__atomic_exchange_n(&state, NONE, __ATOMIC_ACQUIRE) == READY)
+        mgds_self_close(&kept);
 }

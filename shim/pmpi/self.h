@@ -24,4 +24,10 @@ bool mgds_has_world(void);
 int mgds_self_open(struct mgds_self *self);
 void mgds_self_close(struct mgds_self *self);
 
+/* One for all, made when it is first asked for, until fini: for questions that
+ * come with every call. MPI_COMM_NULL: there is none. */
+MPI_Comm mgds_self_kept(void);
+/* Before the MPI below ends. */
+void mgds_self_fini(void);
+
 #endif

@@ -55,14 +55,6 @@ void mgds_stream_put(struct mgds_stream *stream)
     free(stream);
 }
 
-static int bad_info(const char *what)
-{
-    mgds_err("MPIX_Stream_create: %s: set the info's \"type\" to "
-             "\"cudaStream_t\", then \"value\" with MPIX_Info_set_hex",
-             what);
-    return -EINVAL;
-}
-
 /* 1 and the text, 0 without one, or -EBADF: MPI has said that it is no info. */
 static int read_key(char text[MGDS_HEX_TEXT], MPI_Info info, const char *key)
 {
@@ -72,104 +64,128 @@ static int read_key(char text[MGDS_HEX_TEXT], MPI_Info info, const char *key)
     return rc == MPI_SUCCESS ? flag != 0 : -EBADF;
 }
 
-/* 1: *native is set; 0: a CPU stream; -EINVAL, said; -EBADF likewise. */
-static int read_info(void **native, MPI_Info info)
+/* What is asked for: MPI_SUCCESS, and *gpu tells whether *native is set; or the
+ * code that was raised. */
+static int read_info(void **native, bool *gpu, MPI_Info info)
 {
     char text[MGDS_HEX_TEXT] = "";
-    int rc;
+    int rc = info == MPI_INFO_NULL ? 0 : read_key(text, info, "type");
 
-    if (info == MPI_INFO_NULL)
-        return 0;
-    rc = read_key(text, info, "type");
-    if (rc != 1)
-        return rc;
-    if (strcmp(text, "cudaStream_t") != 0 && strcmp(text, "CUstream") != 0)
-        return bad_info("the info's \"type\" is no stream of CUDA");
-    rc = read_key(text, info, "value");
+    *gpu = rc == 1;
+    if (rc < 0)
+        return MPI_ERR_INFO;
     if (rc == 0)
-        return bad_info("the info has a \"type\" but no \"value\"");
-    if (rc == 1 && mgds_hex_decode(native, sizeof(*native), text) < 0)
-        return bad_info("the info's \"value\" is no handle of a stream");
-    return rc;
-}
-
-static int say_no_gpu(int rc)
-{
-    switch (rc) {
-    case -EINVAL:
-        return bad_info("the info's \"value\" is not a stream of this "
-                        "process's CUDA context");
-    case -ENODEV:
-        mgds_err("MPIX_Stream_create: no GPU can be used in this process: "
-                 "mpix-gds-doctor says why");
-        return rc;
-    default:
-        return rc; /* said where it was met */
-    }
-}
-
-static int create(struct mgds_stream **out, MPI_Info info)
-{
-    struct mgds_stream *stream = mgds_calloc(1, sizeof(*stream));
-    int rc;
-
-    if (!stream)
-        return -ENOMEM;
-    stream->refs = 1;
-    rc = read_info(&stream->native, info);
+        return MPI_SUCCESS;
+    if (strcmp(text, "cudaStream_t") != 0 && strcmp(text, "CUstream") != 0)
+        return mgds_mpi_refuse(MPI_COMM_NULL, MPI_ERR_OTHER,
+                               "the info's \"type\" is \"%s\", must be "
+                               "\"cudaStream_t\"",
+                               text);
+    rc = read_key(text, info, "value");
     if (rc < 0)
-        goto free_stream;
-    if (rc == 1) {
-        mgds_presence_scan();
-        rc = mgds_gstream_create(&stream->gpu, stream->native);
-    }
-    if (rc < 0) {
-        rc = say_no_gpu(rc);
-        goto free_stream;
-    }
-    rc = mgds_handles_add(&stream->handle, &streams, stream);
-    if (rc < 0)
-        goto release_gpu;
-    *out = stream;
-    return 0;
-release_gpu:
-    if (stream->gpu)
-        mgds_gstream_release(stream->gpu);
-free_stream:
-    free(stream);
-    return rc;
+        return MPI_ERR_INFO;
+    if (rc == 0)
+        return mgds_mpi_refuse(MPI_COMM_NULL, MPI_ERR_OTHER,
+                               "the info has a \"type\" but no \"value\": set "
+                               "it with MPIX_Info_set_hex");
+    if (mgds_hex_decode(native, sizeof(*native), text) < 0)
+        return mgds_mpi_refuse(MPI_COMM_NULL, MPI_ERR_OTHER,
+                               "the info's \"value\" is \"%s\", must be a "
+                               "cudaStream_t that MPIX_Info_set_hex has set",
+                               text);
+    return MPI_SUCCESS;
 }
 
 /* Every error of a stream is MPICH's MPI_ERR_OTHER. */
-static int fail(int rc)
+static int refuse_gpu(const void *native, int rc)
 {
-    return mgds_mpi_raise(MPI_COMM_NULL,
-                          rc == -ENOMEM ? MPI_ERR_NO_MEM : MPI_ERR_OTHER);
+    switch (rc) {
+    case -ENOMEM:
+        return mgds_mpi_refuse(MPI_COMM_NULL, MPI_ERR_NO_MEM,
+                               "no memory for the stream");
+    case -EINVAL:
+        return mgds_mpi_refuse(MPI_COMM_NULL, MPI_ERR_OTHER,
+                               "the info's \"value\" is %p, which is not a "
+                               "stream of this process's CUDA context",
+                               native);
+    case -ENODEV:
+        return mgds_mpi_refuse(MPI_COMM_NULL, MPI_ERR_OTHER,
+                               "no GPU can be used in this process: "
+                               "mpix-gds-doctor says why");
+    default:
+        errno = -rc;
+        return mgds_mpi_refuse(MPI_COMM_NULL, MPI_ERR_OTHER,
+                               "the stream %p cannot be used: %m", native);
+    }
 }
 
-static int no_stream(void)
+static int open_stream(struct mgds_stream *stream, bool gpu)
 {
-    mgds_warn_once("a handle that is no MPIX_Stream, or of one that was freed, "
-                   "was given to an MPIX call");
-    return mgds_mpi_raise(MPI_COMM_NULL, MPI_ERR_OTHER);
+    int rc = 0;
+
+    stream->refs = 1;
+    if (gpu) {
+        mgds_presence_scan();
+        rc = mgds_gstream_create(&stream->gpu, stream->native);
+    }
+    if (rc < 0)
+        return rc;
+    rc = mgds_handles_add(&stream->handle, &streams, stream);
+    if (rc < 0 && gpu)
+        mgds_gstream_release(stream->gpu);
+    return rc;
+}
+
+static int create(struct mgds_stream **out, void *native, bool gpu)
+{
+    struct mgds_stream *stream = mgds_calloc(1, sizeof(*stream));
+    int rc = -ENOMEM;
+
+    if (stream) {
+        stream->native = native;
+        rc = open_stream(stream, gpu);
+    }
+    if (rc < 0) {
+        free(stream);
+        return refuse_gpu(native, rc);
+    }
+    *out = stream;
+    return MPI_SUCCESS;
+}
+
+static int is_null(const char *argument)
+{
+    return mgds_mpi_refuse(MPI_COMM_NULL, MPI_ERR_ARG, "%s is NULL", argument);
+}
+
+static int no_stream(MPIX_Stream handle)
+{
+    if (handle == MPIX_STREAM_NULL)
+        return mgds_mpi_refuse(MPI_COMM_NULL, MPI_ERR_OTHER,
+                               "stream is MPIX_STREAM_NULL");
+    return mgds_mpi_refuse(MPI_COMM_NULL, MPI_ERR_OTHER,
+                           "stream is 0x%08x, which is no MPIX_Stream, or one "
+                           "that was freed",
+                           (unsigned)handle);
 }
 
 int mgds_mpix_Stream_create(MPI_Info info, MPIX_Stream *handle)
 {
-    struct mgds_stream *stream;
+    struct mgds_stream *stream = NULL;
+    void *native = NULL;
+    bool gpu;
     int rc;
 
     if (!handle)
-        return mgds_mpi_raise(MPI_COMM_NULL, MPI_ERR_ARG);
+        return is_null("stream");
     mgds_domains_let_go();
     mgds_domains_safe_point();
-    rc = create(&stream, info);
-    if (rc == -EBADF)
-        return MPI_ERR_INFO;
-    if (rc < 0)
-        return fail(rc);
-    *handle = stream->handle;
-    return MPI_SUCCESS;
+    rc = read_info(&native, &gpu, info);
+    if (rc == MPI_SUCCESS)
+        rc = create(&stream, native, gpu);
+    if (stream)
+        *handle = stream->handle;
+    return rc;
 }
 
 int mgds_mpix_Stream_free(MPIX_Stream *handle)
@@ -177,41 +193,55 @@ int mgds_mpix_Stream_free(MPIX_Stream *handle)
     struct mgds_stream *stream;
 
     if (!handle)
-        return mgds_mpi_raise(MPI_COMM_NULL, MPI_ERR_ARG);
+        return is_null("stream");
     stream = mgds_stream_find(*handle);
     if (!stream)
-        return no_stream();
+        return no_stream(*handle);
     if (__atomic_exchange_n(&stream->freed, true, __ATOMIC_RELAXED)) {
         mgds_stream_put(stream);
-        return no_stream();
+        return no_stream(*handle);
     }
-    mgds_stream_put(stream); /* the program's */
-    mgds_stream_put(stream); /* find's */
+    /* the program's reference, and then find's */
+    __atomic_fetch_sub(&stream->refs, 1, __ATOMIC_RELAXED);
+    mgds_stream_put(stream);
     mgds_domains_let_go();
     mgds_domains_safe_point();
     *handle = MPIX_STREAM_NULL;
     return MPI_SUCCESS;
 }
 
+/* A size of 0 asks for the type alone. */
+static int check_native(const int *type, const void *native, int size, bool gpu)
+{
+    if (!type)
+        return is_null("type");
+    if (size < 0 || (gpu && size && size != sizeof(void *)))
+        return mgds_mpi_refuse(MPI_COMM_NULL, MPI_ERR_ARG,
+                               "handle_size is %d, must be 0 or %zu", size,
+                               sizeof(void *));
+    return gpu && size && !native ? is_null("handle") : MPI_SUCCESS;
+}
+
 int mgds_mpix_Stream_get_native(MPIX_Stream handle, int *type, void *native,
                                 int size)
 {
     struct mgds_stream *stream = mgds_stream_find(handle);
-    int rc = MPI_SUCCESS;
+    void *of;
+    bool gpu;
+    int rc;
 
     if (!stream)
-        return no_stream();
-    if (!type || size < 0 ||
-        (stream->gpu && size && (!native || size != sizeof(stream->native)))) {
-        rc = mgds_mpi_raise(MPI_COMM_NULL, MPI_ERR_ARG);
-        goto put_stream;
-    }
-    *type = stream->gpu ? MPIX_GDS_STREAM_CUDA : MPIX_GDS_STREAM_CPU;
-    if (stream->gpu && size)
-        memcpy(native, &stream->native, sizeof(stream->native));
-put_stream:
+        return no_stream(handle);
+    of = stream->native;
+    gpu = stream->gpu;
     mgds_stream_put(stream);
-    return rc;
+    rc = check_native(type, native, size, gpu);
+    if (rc != MPI_SUCCESS)
+        return rc;
+    *type = gpu ? MPIX_GDS_STREAM_CUDA : MPIX_GDS_STREAM_CPU;
+    if (gpu && size)
+        memcpy(native, &of, sizeof(of));
+    return MPI_SUCCESS;
 }
 
 /* MPIX_STREAM_NULL is legal here: MPICH's "all that is not a stream's". */
@@ -226,7 +256,7 @@ static bool is_legal(MPIX_Stream handle)
 int mgds_mpix_Stream_progress(MPIX_Stream handle)
 {
     if (!is_legal(handle))
-        return no_stream();
+        return no_stream(handle);
     if (mgds_scomms_used())
         mgds_op_progress();
     mgds_below_progress();
@@ -235,64 +265,71 @@ int mgds_mpix_Stream_progress(MPIX_Stream handle)
 
 int mgds_mpix_Start_progress_thread(MPIX_Stream handle)
 {
-    return is_legal(handle) ? MPI_SUCCESS : no_stream();
+    return is_legal(handle) ? MPI_SUCCESS : no_stream(handle);
 }
 
 int mgds_mpix_Stop_progress_thread(MPIX_Stream handle)
 {
-    return is_legal(handle) ? MPI_SUCCESS : no_stream();
+    return is_legal(handle) ? MPI_SUCCESS : no_stream(handle);
 }
 
 int mgds_mpix_Stream_get_error(MPIX_Stream handle, int *code,
                                MPI_Request *first)
 {
-    struct mgds_stream *stream = mgds_stream_find(handle);
-    uint64_t name = 0;
-    int rc = 0;
+    struct mgds_failure failure = {.error = 0};
+    struct mgds_stream *stream;
 
+    if (!code)
+        return is_null("errcode");
+    stream = mgds_stream_find(handle);
     if (!stream)
-        return no_stream();
-    if (!code) {
-        mgds_stream_put(stream);
-        return mgds_mpi_raise(MPI_COMM_NULL, MPI_ERR_ARG);
-    }
+        return no_stream(handle);
     if (stream->gpu)
-        rc = mgds_gstream_take_error(stream->gpu, &name);
+        mgds_gstream_take_error(stream->gpu, &failure);
     mgds_stream_put(stream);
-    *code = mgds_mpi_class(rc);
+    *code = mgds_mpi_failure(&failure);
     if (first)
-        *first = rc < 0 && name ? (MPI_Request)name : MPI_REQUEST_NULL;
+        *first = failure.error && failure.name ? (MPI_Request)failure.name
+                                               : MPI_REQUEST_NULL;
     return MPI_SUCCESS;
 }
 
-static int synchronize(const struct mgds_stream *stream, double timeout)
+/* Without a handler: 0, -ETIMEDOUT, or what makes the stream unfit. */
+static int drain(const struct mgds_stream *stream, double timeout)
 {
     const struct mgds_drain_rule rule = {.call = "MPIX_Stream_synchronize",
                                          .timeout = timeout,
                                          .idle = mgds_below_progress};
     unsigned left = 0;
-    int rc = 0;
 
-    if (stream->gpu && mgds_scomms_used())
-        rc = mgds_op_drain(stream->gpu, &rule, &left);
+    return stream->gpu && mgds_scomms_used()
+               ? mgds_op_drain(stream->gpu, &rule, &left)
+               : 0;
+}
+
+static int synchronize(const struct mgds_stream *stream, double timeout)
+{
+    int rc = drain(stream, timeout);
+
     if (rc == -ETIMEDOUT)
         return MPI_ERR_PENDING;
     if (rc < 0)
-        return fail(rc);
+        return refuse_gpu(stream->native, rc);
     return mgds_scomms_raise(stream);
 }
 
 int mgds_mpix_Stream_synchronize(MPIX_Stream handle, double timeout)
 {
-    struct mgds_stream *stream = mgds_stream_find(handle);
+    struct mgds_stream *stream;
     int rc;
 
+    if (!(timeout >= 0))
+        return mgds_mpi_refuse(MPI_COMM_NULL, MPI_ERR_ARG,
+                               "timeout_s is %g, must be 0 or more", timeout);
+    stream = mgds_stream_find(handle);
     if (!stream)
-        return no_stream();
-    if (timeout >= 0)
-        rc = synchronize(stream, timeout);
-    else
-        rc = mgds_mpi_raise(MPI_COMM_NULL, MPI_ERR_ARG);
+        return no_stream(handle);
+    rc = synchronize(stream, timeout);
     mgds_stream_put(stream);
     return rc;
 }
@@ -303,7 +340,7 @@ int mgds_mpix_Stream_dump(MPIX_Stream handle, int fd)
     int rc = 0;
 
     if (!stream && handle != MPIX_STREAM_NULL)
-        return no_stream();
+        return no_stream(handle);
     if (fd < 0)
         rc = -EBADF;
     else if (!stream || stream->gpu)
@@ -313,8 +350,16 @@ int mgds_mpix_Stream_dump(MPIX_Stream handle, int fd)
     mgds_stream_put(stream);
     if (rc == 0)
         return MPI_SUCCESS;
-    return mgds_mpi_raise(MPI_COMM_NULL,
-                          rc == -EBADF ? MPI_ERR_ARG : MPI_ERR_IO);
+    errno = -rc;
+    return mgds_mpi_refuse(MPI_COMM_NULL,
+                           rc == -EBADF ? MPI_ERR_ARG : MPI_ERR_IO,
+                           "fd is %d, to which nothing can be written: %m", fd);
+}
+
+static int refuse_size(int size)
+{
+    return mgds_mpi_refuse(MPI_COMM_NULL, MPI_ERR_ARG,
+                           "value_size is %d, must be 0 or more", size);
 }
 
 int mgds_mpix_Info_set_hex(MPI_Info info, const char *key, const void *value,
@@ -322,34 +367,55 @@ int mgds_mpix_Info_set_hex(MPI_Info info, const char *key, const void *value,
 {
     char text[MGDS_HEX_TEXT];
 
-    if (!value || size < 0 || mgds_hex_encode(text, value, (size_t)size) < 0)
-        return mgds_mpi_raise(MPI_COMM_NULL, MPI_ERR_ARG);
+    if (!value)
+        return is_null("value");
+    if (size < 0)
+        return refuse_size(size);
+    if (mgds_hex_encode(text, value, (size_t)size) < 0)
+        return mgds_mpi_refuse(MPI_COMM_NULL, MPI_ERR_ARG,
+                               "value_size is %d, of which the text is longer "
+                               "than %d characters",
+                               size, MGDS_HEX_TEXT - 1);
     return mgds_below()->Info_set(info, key, text);
+}
+
+/* The bytes of the text, into size of them. MPI_SUCCESS, or what was raised. */
+static int decode(void *value, int size, const char *text)
+{
+    char *bytes = mgds_malloc((size_t)size + 1);
+    int rc = bytes ? mgds_hex_decode(bytes, (size_t)size, text) : -ENOMEM;
+
+    if (rc == 0)
+        memcpy(value, bytes, (size_t)size);
+    free(bytes);
+    if (rc == -ENOMEM)
+        return mgds_mpi_refuse(MPI_COMM_NULL, MPI_ERR_NO_MEM,
+                               "no memory for %d bytes", size);
+    if (rc < 0)
+        return mgds_mpi_refuse(
+            MPI_COMM_NULL, MPI_ERR_INFO_VALUE,
+            "the info's value is \"%.100s\", which is not %d "
+            "bytes that MPIX_Info_set_hex has set",
+            text, size);
+    return MPI_SUCCESS;
 }
 
 int mgds_mpix_Info_get_hex(MPI_Info info, const char *key, void *value,
                            int size, int *flag)
 {
     char text[MGDS_HEX_TEXT] = "";
-    char *bytes;
     int found = 0;
     int rc;
 
-    if (!value || size < 0 || !flag)
-        return mgds_mpi_raise(MPI_COMM_NULL, MPI_ERR_ARG);
+    if (!value || !flag)
+        return is_null(value ? "flag" : "value");
+    if (size < 0)
+        return refuse_size(size);
     rc = mgds_below()->Info_get(info, key, (int)sizeof(text) - 1, text, &found);
-    if (rc != MPI_SUCCESS || !found) {
-        *flag = 0;
+    *flag = 0;
+    if (rc != MPI_SUCCESS || !found)
         return rc;
-    }
-    bytes = mgds_malloc((size_t)size + 1);
-    if (!bytes)
-        return mgds_mpi_raise(MPI_COMM_NULL, MPI_ERR_NO_MEM);
-    rc = mgds_hex_decode(bytes, (size_t)size, text);
-    *flag = rc == 0;
-    if (rc == 0)
-        memcpy(value, bytes, (size_t)size);
-    free(bytes);
-    return rc == 0 ? MPI_SUCCESS
-                   : mgds_mpi_raise(MPI_COMM_NULL, MPI_ERR_INFO_VALUE);
+    rc = decode(value, size, text);
+    *flag = rc == MPI_SUCCESS;
+    return rc;
 }

@@ -3,6 +3,7 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <limits.h>
 #include <sched.h>
 #include <stddef.h>
 #include <string.h>
@@ -23,61 +24,104 @@ static_assert(NOBODY == MGDS_PROC_NULL, "peers go down as they are");
 static_assert(ANYBODY == MGDS_ANY_SOURCE, "peers go down as they are");
 static_assert(ANY == MGDS_ANY_TAG, "tags go down as they are");
 
-static bool rank_is_legal(const struct mgds_stream_call *call)
+/* Each of the following says what is wrong of one argument, if something is:
+ * MPI_SUCCESS, or the code that the error handler was told. */
+
+static int check_rank(const struct mgds_stream_call *call)
 {
+    MPI_Comm comm = mgds_scomm_teller(call->scomm);
+    int peers = mgds_scomm_peers(call->scomm);
+
     if (call->peer == MPI_PROC_NULL ||
-        (call->receives && call->peer == MPI_ANY_SOURCE))
-        return true;
-    return call->peer >= 0 && call->peer < mgds_scomm_peers(call->scomm);
+        (call->receives && call->peer == MPI_ANY_SOURCE) ||
+        (call->peer >= 0 && call->peer < peers))
+        return MPI_SUCCESS;
+    return mgds_mpi_refuse(comm, MPI_ERR_RANK, "rank is %d, must be 0 to %d",
+                           call->peer, peers - 1);
 }
 
-static bool tag_is_legal(const struct mgds_stream_call *call)
+static int check_tag(const struct mgds_stream_call *call)
 {
-    if (call->receives && call->tag == MPI_ANY_TAG)
-        return true;
-    return call->tag >= 0 && call->tag <= mgds_scomm_tag_ub(call->scomm);
+    MPI_Comm comm = mgds_scomm_teller(call->scomm);
+    int most = mgds_scomm_tag_ub(call->scomm);
+
+    if ((call->receives && call->tag == MPI_ANY_TAG) ||
+        (call->tag >= 0 && call->tag <= most))
+        return MPI_SUCCESS;
+    return mgds_mpi_refuse(comm, MPI_ERR_TAG, "tag is %d, must be 0 to %d",
+                           call->tag, most);
 }
 
-static bool indices_are_legal(const struct mgds_stream_call *call)
+/* What a peer has is not known before it is known who sends. */
+static unsigned streams_of_peer(const struct mgds_stream_call *call)
 {
-    if (call->index < 0 || (unsigned)call->index >= call->scomm->stream_count ||
-        call->peer_index < 0)
-        return false;
-    return call->peer < 0 ||
-           (unsigned)call->peer_index <
-               mgds_scomm_peer_streams(call->scomm, call->peer);
+    return call->peer < 0 ? INT_MAX
+                          : mgds_scomm_peer_streams(call->scomm, call->peer);
+}
+
+static int check_index(const struct mgds_stream_call *call, bool of_source,
+                       int index, unsigned streams)
+{
+    if (index >= 0 && (unsigned)index < streams)
+        return MPI_SUCCESS;
+    return mgds_mpi_refuse(mgds_scomm_teller(call->scomm), MPI_ERR_ARG,
+                           "%s_stream_index is %d, must be 0 to %u",
+                           of_source ? "source" : "dest", index, streams - 1);
 }
 
 /* Where from or where to. */
 static int check_address(const struct mgds_stream_call *call)
 {
+    int rc = MPI_SUCCESS;
+
     if (call->message)
         return MPI_SUCCESS;
-    if (!rank_is_legal(call))
-        return MPI_ERR_RANK;
-    if (!tag_is_legal(call))
-        return MPI_ERR_TAG;
-    return indices_are_legal(call) ? MPI_SUCCESS : MPI_ERR_ARG;
+    rc = check_rank(call);
+    if (rc == MPI_SUCCESS)
+        rc = check_tag(call);
+    if (rc == MPI_SUCCESS)
+        rc = check_index(call, !call->receives, call->index,
+                         call->scomm->stream_count);
+    if (rc == MPI_SUCCESS)
+        rc = check_index(call, call->receives, call->peer_index,
+                         streams_of_peer(call));
+    return rc;
+}
+
+static bool is_predefined(MPI_Datatype type)
+{
+    uint32_t handle = (uint32_t)type;
+
+    return handle >> 30 == 1 && (handle >> 26 & 0xf) == 3;
 }
 
 /* Predefined types are always fit for use. Whether another one is, and was
  * committed, only the MPI below knows: it is asked by a send to nobody, which
- * reads nothing, and tells the error handler itself. Messages outlive their
- * communicator: then nobody can ask in a program that has sessions only. */
+ * reads nothing. */
+static bool is_fit(MPI_Datatype type)
+{
+    MPI_Comm comm = is_predefined(type) ? MPI_COMM_NULL : mgds_self_kept();
+    char untouched;
+
+    return comm == MPI_COMM_NULL ||
+           (int)MGDS_NEXT(Send, 6)((mgds_word)&untouched, 1, (mgds_word)type,
+                                   (mgds_word)MPI_PROC_NULL, 0,
+                                   (mgds_word)comm) == MPI_SUCCESS;
+}
+
 static int check_type(const struct mgds_stream_call *call)
 {
     MPI_Comm comm = mgds_scomm_teller(call->scomm);
-    uint32_t handle = (uint32_t)call->type;
-    char untouched;
 
-    if (comm == MPI_COMM_NULL && mgds_has_world())
-        comm = MPI_COMM_SELF;
-    if ((handle >> 30 == 1 && (handle >> 26 & 0xf) == 3) ||
-        comm == MPI_COMM_NULL)
+    if (is_fit(call->type))
         return MPI_SUCCESS;
-    return (int)MGDS_NEXT(Send,
-                          6)((mgds_word)&untouched, 1, (mgds_word)call->type,
-                             (mgds_word)MPI_PROC_NULL, 0, (mgds_word)comm);
+    if (call->type == MPI_DATATYPE_NULL)
+        return mgds_mpi_refuse(comm, MPI_ERR_TYPE,
+                               "datatype is MPI_DATATYPE_NULL");
+    return mgds_mpi_refuse(comm, MPI_ERR_TYPE,
+                           "datatype is 0x%08x, which is none, or was not "
+                           "committed (MPI_Type_commit)",
+                           (unsigned)call->type);
 }
 
 /* NULL is an address only for datatypes of absolute ones. */
@@ -92,31 +136,36 @@ static int check_buffer(const struct mgds_stream_call *call)
         legal = layout->size == 0 || layout->true_lb != 0;
         mgds_layout_put(layout);
     }
-    return legal ? MPI_SUCCESS : MPI_ERR_BUFFER;
+    if (legal)
+        return MPI_SUCCESS;
+    return mgds_mpi_refuse(mgds_scomm_teller(call->scomm), MPI_ERR_BUFFER,
+                           "buf is NULL, and count is %lld",
+                           (long long)call->count);
 }
 
 static int check_elements(const struct mgds_stream_call *call)
 {
-    MPI_Comm comm = mgds_scomm_teller(call->scomm);
     int rc;
 
     if (call->count < 0)
-        return mgds_mpi_raise(comm, MPI_ERR_COUNT);
+        return mgds_mpi_refuse(mgds_scomm_teller(call->scomm), MPI_ERR_COUNT,
+                               "count is %lld, must be 0 or more",
+                               (long long)call->count);
     if (call->count == 0)
         return MPI_SUCCESS;
     rc = check_type(call);
-    return rc == MPI_SUCCESS ? mgds_mpi_raise(comm, check_buffer(call)) : rc;
+    return rc == MPI_SUCCESS ? check_buffer(call) : rc;
 }
 
 int mgds_stream_call_check(const struct mgds_stream_call *call)
 {
-    MPI_Comm comm = mgds_scomm_teller(call->scomm);
     int rc = check_elements(call);
 
     if (rc == MPI_SUCCESS)
-        rc = mgds_mpi_raise(comm, check_address(call));
+        rc = check_address(call);
     if (rc == MPI_SUCCESS && call->fills && !call->filled)
-        rc = mgds_mpi_raise(comm, MPI_ERR_ARG);
+        rc = mgds_mpi_refuse(mgds_scomm_teller(call->scomm), MPI_ERR_ARG,
+                             "%s is NULL", call->fills);
     return rc;
 }
 

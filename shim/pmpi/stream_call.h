@@ -26,8 +26,9 @@ struct mgds_stream_call {
     bool enqueued;
     bool waits;                   /* mgds_op_wait_enqueue follows at once */
     struct mgds_message *message; /* to be received, or NULL */
-    bool fills;                   /* a status or a request, */
-    const void *filled;           /* namely this one */
+    const char *fills;            /* "status" or another argument that it fills,
+                                     or NULL */
+    const void *filled;           /* where */
 };
 
 /* MPI_SUCCESS; or an error code of MPI's, of which the communicator's error

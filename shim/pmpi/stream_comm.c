@@ -14,6 +14,7 @@
 #include "shim/pmpi/frame.h"
 #include "shim/pmpi/next.h"
 #include "shim/pmpi/own.h"
+#include "shim/pmpi/self.h"
 #include "shim/pmpi/staged.h"
 #include "shim/pmpi/stream_roll.h"
 
@@ -135,18 +136,19 @@ static int pay(int *debt)
 
 static void raise_strays(void)
 {
-    int rc;
+    struct mgds_failure failure;
 
-    while ((rc = mgds_domains_take_error()) < 0)
-        owe(&owed, mgds_mpi_error(MPI_COMM_NULL, rc));
+    while (mgds_domains_take_error(&failure) < 0)
+        owe(&owed, mgds_mpi_raise_failure(MPI_COMM_NULL, &failure));
 }
 
 void mgds_scomm_raise(struct mgds_scomm *scomm)
 {
-    int rc;
+    struct mgds_failure failure;
 
-    while ((rc = mgds_domain_take_error(scomm->domain)) < 0)
-        owe(&scomm->owed, mgds_mpi_error(mgds_scomm_teller(scomm), rc));
+    while (mgds_domain_take_error(scomm->domain, &failure) < 0)
+        owe(&scomm->owed,
+            mgds_mpi_raise_failure(mgds_scomm_teller(scomm), &failure));
     raise_strays();
 }
 
@@ -435,8 +437,9 @@ int mgds_scomms_fini(void)
                                          .patient = timeout == 0,
                                          .idle = mgds_below_progress};
     struct mgds_scomm *scomm;
+    int class = MPI_SUCCESS;
     unsigned left = 0;
-    int class, rc;
+    int rc;
 
     if (!mgds_scomms_used())
         return MPI_SUCCESS;
@@ -446,13 +449,15 @@ int mgds_scomms_fini(void)
                   "complete after %g seconds (MPIX_GDS_TIMEOUT): they are "
                   "given up",
                   left, rule.timeout);
-    class = mgds_scomms_raise(NULL);
+    /* codes go with the MPI below */
+    mgds_below()->Error_class(mgds_scomms_raise(NULL), &class);
     if (class != MPI_SUCCESS)
         mgds_warn("MPI_Finalize: an operation of a stream communicator failed "
                   "and no call has returned that: see MPIX_Stream_synchronize");
     while ((scomm = take(any_left, NULL)))
         release(scomm);
     forget_keyval();
+    mgds_self_fini();
     mgds_domains_fini();
     drained = rc == 0;
     if (drained)

@@ -73,16 +73,22 @@ static int find_streams(struct making *making, int count,
 {
     unsigned n = count > 0 ? (unsigned)count : 1;
 
-    if (count < 0 || (count > 0 && !handles))
-        return MPI_ERR_ARG;
+    if (count < 0)
+        return mgds_mpi_code(MPI_ERR_ARG, "count is %d, must be 0 or more",
+                             count);
+    if (count > 0 && !handles)
+        return mgds_mpi_code(MPI_ERR_ARG, "array_of_streams is NULL");
     making->streams = mgds_calloc(n, sizeof(struct mgds_stream *));
     if (!making->streams)
-        return MPI_ERR_NO_MEM;
+        return mgds_mpi_code(MPI_ERR_NO_MEM, "no memory for %u streams", n);
     making->count = n;
     for (int i = 0; i < count; i++) {
         making->streams[i] = mgds_stream_find(handles[i]);
         if (!making->streams[i] && handles[i] != MPIX_STREAM_NULL)
-            return MPI_ERR_OTHER;
+            return mgds_mpi_code(MPI_ERR_OTHER,
+                                 "stream %d is 0x%08x, which is no "
+                                 "MPIX_Stream, or one that was freed",
+                                 i, (unsigned)handles[i]);
     }
     return MPI_SUCCESS;
 }
@@ -103,14 +109,14 @@ static int find_address(struct making *making, bool network)
     making->mine.process = process_id();
     making->mine.streams = making->count;
     making->mine.host = has_gpu(making) ? mgds_host_number() : 0;
-    return rc < 0 ? mgds_mpi_class(rc) : MPI_SUCCESS;
+    return mgds_mpi_code_of(rc);
 }
 
 static int make_domain(struct making *making, uint64_t id)
 {
     struct mgds_scomm_spec spec = {making->comm, making->streams, making->count,
                                    making->roll, id};
-    int mine = mgds_mpi_class(mgds_scomm_create(&making->scomm, &spec));
+    int mine = mgds_mpi_code_of(mgds_scomm_create(&making->scomm, &spec));
     uint64_t failed = mine != MPI_SUCCESS;
     int rc = mgds_agree(making->comm, &failed, 1);
 
@@ -185,7 +191,7 @@ static int make(struct making *making, int found)
     if (rc == MPI_SUCCESS)
         rc = share_rings(making);
     if (rc < 0)
-        return MPI_ERR_NO_MEM;
+        return mgds_mpi_code(MPI_ERR_NO_MEM, "no memory for the communicator");
     return rc == MPI_SUCCESS ? make_domain(making, id) : rc;
 }
 
@@ -204,7 +210,7 @@ static int create(MPI_Comm comm, int count, const MPIX_Stream handles[],
     if (found == MPI_SUCCESS)
         found = find_address(&making, false);
     if (found == MPI_SUCCESS && !newcomm)
-        found = MPI_ERR_ARG;
+        found = mgds_mpi_code(MPI_ERR_ARG, "newcomm is NULL");
     rc = make(&making, found);
     if (rc == MPI_SUCCESS && newcomm)
         *newcomm = making.comm;
@@ -231,20 +237,20 @@ int mgds_mpix_Stream_comm_create_multiplex(MPI_Comm comm, int count,
 int mgds_mpix_Comm_get_stream(MPI_Comm comm, int index, MPIX_Stream *stream)
 {
     struct mgds_scomm *scomm = mgds_scomm_of((mgds_word)comm);
-    int size;
-    int rc = MPI_SUCCESS;
+    unsigned count = scomm ? scomm->stream_count : 1;
+    MPIX_Stream found = MPIX_STREAM_NULL;
+    int rc = scomm ? MPI_SUCCESS : mgds_mpi_check_comm(comm);
 
-    /* as a communicator, then as one of ours */
-    if (!scomm)
-        rc = (int)MGDS_NEXT(Comm_size, 2)((mgds_word)comm, (mgds_word)&size);
+    if (scomm && index >= 0 && (unsigned)index < count && scomm->streams[index])
+        found = scomm->streams[index]->handle;
+    mgds_scomm_put(scomm);
     if (rc != MPI_SUCCESS)
         return rc;
-    if (!stream || index < 0 ||
-        (unsigned)index >= (scomm ? scomm->stream_count : 1))
-        rc = mgds_mpi_raise(comm, MPI_ERR_ARG);
-    else
-        *stream = scomm && scomm->streams[index] ? scomm->streams[index]->handle
-                                                 : MPIX_STREAM_NULL;
-    mgds_scomm_put(scomm);
-    return rc;
+    if (!stream)
+        return mgds_mpi_refuse(comm, MPI_ERR_ARG, "stream is NULL");
+    if (index < 0 || (unsigned)index >= count)
+        return mgds_mpi_refuse(comm, MPI_ERR_ARG, "idx is %d, must be 0 to %u",
+                               index, count - 1);
+    *stream = found;
+    return MPI_SUCCESS;
 }

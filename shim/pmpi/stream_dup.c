@@ -32,14 +32,14 @@ static uint64_t id_of_dup(struct mgds_scomm *scomm)
     return mixed ^ mixed >> 31;
 }
 
-/* The call below has made handle of scomm's. A class of MPI's. */
+/* The call below has made handle of scomm's. A code of MPI's. */
 static int inherit(struct mgds_scomm *scomm, MPI_Comm handle)
 {
     struct mgds_scomm_spec spec = {handle, scomm->streams, scomm->stream_count,
                                    scomm->roll, id_of_dup(scomm)};
     struct mgds_scomm *dup;
 
-    return mgds_mpi_class(mgds_scomm_create(&dup, &spec));
+    return mgds_mpi_code_of(mgds_scomm_create(&dup, &spec));
 }
 
 static void drop(MPI_Comm *handle)
@@ -237,10 +237,10 @@ static int start(struct mgds_scomm *scomm, const struct idup_words *words)
  * could be started only when a member comes by. */
 static int refuse_inter(struct mgds_scomm *scomm)
 {
-    mgds_warn_once("MPI_Comm_idup of a stream communicator between two groups "
-                   "is not there: use MPI_Comm_dup");
-    return mgds_mpi_raise(mgds_scomm_teller(scomm),
-                          MPI_ERR_UNSUPPORTED_OPERATION);
+    return mgds_mpi_refuse(mgds_scomm_teller(scomm),
+                           MPI_ERR_UNSUPPORTED_OPERATION,
+                           "of a stream communicator between two groups it is "
+                           "not there: use MPI_Comm_dup");
 }
 
 static mgds_word idup(const struct idup_words *words)

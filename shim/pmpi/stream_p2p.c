@@ -37,11 +37,17 @@ static int begin(const struct mgds_stream_call *call)
     return mgds_stream_call_check(call);
 }
 
-/* The same of a call that fills a status or a request. */
-static int begin_filling(struct mgds_stream_call *call, const void *filled)
+static int begin_status(struct mgds_stream_call *call, const void *status)
 {
-    call->fills = true;
-    call->filled = filled;
+    call->fills = "status";
+    call->filled = status;
+    return begin(call);
+}
+
+static int begin_request(struct mgds_stream_call *call, const void *request)
+{
+    call->fills = "request";
+    call->filled = request;
     return begin(call);
 }
 
@@ -120,7 +126,7 @@ mgds_word mgds_stream_p2p_isend(const struct mgds_call_words *words,
     int rc;
 
     call.sync = is_synchronous(words);
-    rc = begin_filling(&call, request);
+    rc = begin_request(&call, request);
     if (rc == MPI_SUCCESS)
         rc = is_buffered(words) ? start_buffered(request, &call)
                                 : start(request, NULL, &call);
@@ -134,7 +140,7 @@ mgds_word mgds_stream_p2p_recv(const struct mgds_call_words *words,
     int rc;
 
     call.receives = true;
-    rc = begin_filling(&call, (const void *)words->word[6]);
+    rc = begin_status(&call, (const void *)words->word[6]);
     if (rc == MPI_SUCCESS)
         rc = run(&call, NULL, (MPI_Status *)words->word[6]);
     return end(scomm, rc);
@@ -147,7 +153,7 @@ mgds_word mgds_stream_p2p_irecv(const struct mgds_call_words *words,
     int rc;
 
     call.receives = true;
-    rc = begin_filling(&call, (const void *)words->word[6]);
+    rc = begin_request(&call, (const void *)words->word[6]);
     if (rc == MPI_SUCCESS)
         rc = start((MPI_Request *)words->word[6], &call, NULL);
     return end(scomm, rc);
@@ -159,12 +165,12 @@ struct both {
     struct mgds_stream_call send, receive;
 };
 
-static int begin_both(struct both *both, mgds_word filled)
+static int begin_both(struct both *both, const char *fills, mgds_word filled)
 {
     int rc = begin(&both->send);
 
     both->receive.receives = true;
-    both->receive.fills = true;
+    both->receive.fills = fills;
     both->receive.filled = (const void *)filled;
     return rc == MPI_SUCCESS ? mgds_stream_call_check(&both->receive) : rc;
 }
@@ -174,7 +180,7 @@ mgds_word mgds_stream_p2p_sendrecv(const struct mgds_call_words *words,
 {
     struct both both = {read_words(words, 0, scomm),
                         read_words(words, 5, scomm)};
-    int rc = begin_both(&both, words->word[11]);
+    int rc = begin_both(&both, "status", words->word[11]);
 
     if (rc == MPI_SUCCESS)
         rc = run(&both.receive, &both.send, (MPI_Status *)words->word[11]);
@@ -186,7 +192,7 @@ mgds_word mgds_stream_p2p_isendrecv(const struct mgds_call_words *words,
 {
     struct both both = {read_words(words, 0, scomm),
                         read_words(words, 5, scomm)};
-    int rc = begin_both(&both, words->word[11]);
+    int rc = begin_both(&both, "request", words->word[11]);
 
     if (rc == MPI_SUCCESS)
         rc = start((MPI_Request *)words->word[11], &both.receive, &both.send);
@@ -223,7 +229,7 @@ mgds_word mgds_stream_p2p_replace(const struct mgds_call_words *words,
 
     both.receive.peer = (int)words->word[5];
     both.receive.tag = (int)words->word[6];
-    rc = begin_both(&both, words->word[8]);
+    rc = begin_both(&both, blocking ? "status" : "request", words->word[8]);
     if (rc != MPI_SUCCESS)
         return end(scomm, rc);
     if (blocking)
@@ -250,7 +256,8 @@ bool mgds_stream_p2p_mrecv(mgds_word *result,
                                      .type = (MPI_Datatype)words->word[2],
                                      .receives = true,
                                      .message = taken.engine};
-    rc = begin_filling(&call, (const void *)words->word[4]);
+    rc = blocking ? begin_status(&call, (const void *)words->word[4])
+                  : begin_request(&call, (const void *)words->word[4]);
     *result = (mgds_word)rc;
     if (rc != MPI_SUCCESS && mgds_messages_add(handle, &taken) == 0)
         return true;
@@ -269,11 +276,13 @@ bool mgds_stream_p2p_refuses(mgds_word *result, mgds_word comm)
 
     if (!scomm)
         return false;
-    mgds_warn_once("persistent and partitioned communication is not there for "
-                   "stream communicators yet: use MPI_Isend and MPI_Irecv, or "
-                   "MPIX_Isend_enqueue and MPIX_Irecv_enqueue");
     *result = end(
-        scomm, mgds_mpi_raise((MPI_Comm)comm, MPI_ERR_UNSUPPORTED_OPERATION));
+        scomm,
+        mgds_mpi_refuse((MPI_Comm)comm, MPI_ERR_UNSUPPORTED_OPERATION,
+                        "persistent and partitioned communication is not there "
+                        "for stream communicators yet: use MPI_Isend and "
+                        "MPI_Irecv, or MPIX_Isend_enqueue and "
+                        "MPIX_Irecv_enqueue"));
     return true;
 }
 
@@ -294,14 +303,25 @@ static struct mgds_stream_call call_of(const struct mgds_mpix_args *args,
         .receives = receives};
 }
 
+static int refuse_comm(MPI_Comm comm)
+{
+    int rc = mgds_mpi_check_comm(comm);
+
+    if (rc != MPI_SUCCESS)
+        return rc;
+    return mgds_mpi_refuse(comm, MPI_ERR_COMM,
+                           "comm is no stream communicator: make it with "
+                           "MPIX_Stream_comm_create");
+}
+
 static int block(const struct mgds_mpix_args *args, bool receives)
 {
     struct mgds_stream_call call = call_of(args, receives);
     int rc;
 
     if (!call.scomm)
-        return mgds_mpi_raise(args->comm, MPI_ERR_COMM);
-    rc = receives ? begin_filling(&call, args->status) : begin(&call);
+        return refuse_comm(args->comm);
+    rc = receives ? begin_status(&call, args->status) : begin(&call);
     if (rc == MPI_SUCCESS && receives)
         rc = run(&call, NULL, args->status);
     else if (rc == MPI_SUCCESS)
@@ -315,8 +335,8 @@ static int start_one(const struct mgds_mpix_args *args, bool receives)
     int rc;
 
     if (!call.scomm)
-        return mgds_mpi_raise(args->comm, MPI_ERR_COMM);
-    rc = begin_filling(&call, args->request);
+        return refuse_comm(args->comm);
+    rc = begin_request(&call, args->request);
     if (rc == MPI_SUCCESS)
         rc = start(args->request, receives ? &call : NULL,
                    receives ? NULL : &call);

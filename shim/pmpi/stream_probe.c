@@ -65,12 +65,14 @@ static int begin(struct probe *probe, mgds_word source, mgds_word tag,
                                     .peer = (int)source,
                                     .tag = (int)tag,
                                     .receives = true,
-                                    .fills = true,
+                                    .fills = "status",
                                     .filled = probe->status};
 
     probe->what = (struct mgds_probe){.peer = call.peer, .tag = call.tag};
-    if (!flag || (probe->takes && !probe->message))
+    if (!flag || (probe->takes && !probe->message)) {
+        call.fills = flag ? "message" : "flag";
         call.filled = NULL;
+    }
     mgds_scomm_raise(probe->scomm);
     return mgds_stream_call_check(&call);
 }

@@ -8,6 +8,7 @@
 
 #include "shim/base/alloc.h"
 #include "shim/base/log.h"
+#include "shim/pmpi/errmap.h"
 #include "shim/pmpi/next.h"
 
 /* What a member sends; the address follows. */
@@ -53,10 +54,11 @@ int mgds_agreed(int mine, bool failed)
 {
     if (mine != MPI_SUCCESS)
         return mine;
-    if (failed)
-        mgds_warn("a stream communicator was not made, for another member of "
-                  "it could not do its part: its lines say why");
-    return failed ? MPI_ERR_OTHER : MPI_SUCCESS;
+    if (!failed)
+        return MPI_SUCCESS;
+    return mgds_mpi_code(MPI_ERR_OTHER,
+                         "another member of the communicator could not do its "
+                         "part: its error says why");
 }
 
 size_t mgds_roll_slot(size_t address_bytes)

@@ -30,7 +30,9 @@ GROUPS = [
      "ports are strings"),
     (NEVER, r"Get_(processor_name|version|library_version)|Pcontrol"
      r"|Wtick|Wtime|Dims_create|DUP_FN", "local inquiries"),
-    (NEVER, r"(Add_e|Delete_e|E)rror_\w+", "error codes are plain numbers"),
+    (NEVER, r"(Add_e|Delete_e)rror_\w+|Error_class",
+     "error codes are plain numbers"),
+    (MUST, r"Error_string", "some codes have texts of ours"),
     (NEVER, r"(Cart|Graph)_(coords|get|map|rank|shift|neighbors\w*)"
      r"|(Cart|Graph)dims?_get|Dist_graph_neighbors\w*|Topo_test",
      "topology inquiries: nothing is created"),

@@ -263,6 +263,7 @@ static void destroy(struct mgds_domain *domain)
     free(domain->met);
     free(domain->lost);
     free((void *)domain->credit);
+    mgds_debt_pay(&domain->owed, NULL);
     free(domain);
 }
 
@@ -416,44 +417,42 @@ void mgds_domain_set_name(struct mgds_domain *domain, const char *name)
     mgds_engine_leave();
 }
 
-/* Of domains whose communicators are gone; atomic, written under the lock. */
-static int stray_error;
+/* Of domains whose communicators are gone. */
+static struct mgds_debt stray;
 
-static void keep(int *slot, int error)
+struct mgds_debt *mgds_domain_debt(struct mgds_domain *domain)
 {
-    int none = 0;
-
-    __atomic_compare_exchange_n(slot, &none, error, false, __ATOMIC_RELAXED,
-                                __ATOMIC_RELAXED);
-}
-
-void mgds_domain_keep_error(struct mgds_domain *domain, int error)
-{
-    keep(domain->astray ? &stray_error : &domain->error, error);
+    return domain->astray ? &stray : &domain->owed;
 }
 
 void mgds_domain_go_astray(struct mgds_domain *domain)
 {
-    int error;
-
     mgds_engine_enter();
     domain->astray = true;
-    error = mgds_domain_take_error(domain);
-    if (error)
-        keep(&stray_error, error);
+    mgds_debt_pass(&stray, &domain->owed);
     mgds_engine_leave();
 }
 
-int mgds_domains_take_error(void)
+static int pay(struct mgds_debt *debt, struct mgds_failure *out)
 {
-    if (__atomic_load_n(&stray_error, __ATOMIC_RELAXED) == 0)
+    int error;
+
+    if (!mgds_debt_is_due(debt))
         return 0;
-    return __atomic_exchange_n(&stray_error, 0, __ATOMIC_RELAXED);
+    mgds_engine_enter();
+    error = mgds_debt_pay(debt, out);
+    mgds_engine_leave();
+    return error;
 }
 
-int mgds_domain_take_error(struct mgds_domain *domain)
+int mgds_domains_take_error(struct mgds_failure *out)
 {
-    return __atomic_exchange_n(&domain->error, 0, __ATOMIC_RELAXED);
+    return pay(&stray, out);
+}
+
+int mgds_domain_take_error(struct mgds_domain *domain, struct mgds_failure *out)
+{
+    return pay(&domain->owed, out);
 }
 
 /* What is not done is given up: its records stay, for streams may still come to

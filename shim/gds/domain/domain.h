@@ -204,19 +204,28 @@ int mgds_op_mrecv(struct mgds_op **out, struct mgds_message *message,
 /* One step of the wire and of what waits for it, by the calling thread. */
 void mgds_op_progress(void);
 
-/* An error of an operation that no host call was told of (it was waited for by
- * a stream, or its request was freed): negative errno, each once; 0: none (and
- * then it costs a load). */
-int mgds_domain_take_error(struct mgds_domain *domain);
+/* Of an operation that no host call was told of (it was waited for by a stream,
+ * or its request was freed). */
+struct mgds_failure {
+    int error;      /* negative errno */
+    uint64_t name;  /* the operation's */
+    char text[512]; /* what it was, and what is wrong; "": nobody knows */
+};
+
+/* Each once: its errno, and *out, which may be NULL; 0: none (and then it costs
+ * a load). */
+int mgds_domain_take_error(struct mgds_domain *domain,
+                           struct mgds_failure *out);
 
 /* The communicator is about to be freed: errors that come later, or were not
  * taken, are the process's. The same rules. */
 void mgds_domain_go_astray(struct mgds_domain *domain);
-int mgds_domains_take_error(void);
+int mgds_domains_take_error(struct mgds_failure *out);
 
-/* The first of them on this stream since the last call: its errno and the name
- * of the op; 0: none. Does not take it from the domain. */
-int mgds_gstream_take_error(struct mgds_gstream *stream, uint64_t *name);
+/* The first of them on this stream since the last call; 0: none. Does not take
+ * it from the domain. */
+int mgds_gstream_take_error(struct mgds_gstream *stream,
+                            struct mgds_failure *out);
 
 /* Lets go of streams that the program has freed and that have passed all that
  * was put on them: the GPU is asked, for ten milliseconds at most. In a call

@@ -161,7 +161,8 @@ struct mgds_op {
     struct mgds_line *stood; /* whose kernels wait for it: taking, awaiting */
     struct mgds_quit *quit;  /* what tells them not to (quit.c) */
     int quit_error;
-    const char *why; /* for the line that names it then, or NULL */
+    const char *why; /* it failed or will, or NULL */
+    bool named;      /* in a line, with that */
     int given_up;    /* the error with which it was, and that was told */
     struct mgds_op *next_quit;
     bool landing; /* the wire writes to its place */
@@ -191,7 +192,7 @@ struct mgds_domain {
     struct mgds_credit **credit; /* by rank: what it is not told yet, or NULL */
     struct mgds_op *ops;
     struct mgds_message *pulls; /* messages that we copy */
-    int error;       /* not yet told (mgds_domain_take_error); atomic */
+    struct mgds_debt owed;      /* not yet told (mgds_domain_take_error) */
     bool astray;     /* nobody asks for its errors by name any more */
     unsigned waited; /* operations that waits in streams have: atomic, and less
                         by one when all that such a wait does is over */
@@ -323,8 +324,8 @@ int mgds_lost_rank(const struct mgds_domain *domain, int rank);
 void mgds_lost_check(struct mgds_op *op);
 /* One fails by itself, with one line that says why. */
 void mgds_lost_op(struct mgds_op *op, int error, const char *why);
-/* The line alone. */
-void mgds_lost_name(const struct mgds_op *op, const char *why);
+/* The line alone, with op->why: once. */
+void mgds_lost_name(struct mgds_op *op);
 /* The stream is ruined: all that is under way on it fails. */
 void mgds_lost_line(const struct mgds_line *line, int error);
 
@@ -366,8 +367,9 @@ void *mgds_op_place(struct mgds_op *op);
 enum { MGDS_OP_COUNT = 4 }; /* where the bytes are in op->words */
 /* It is over, with this error or 0. Under the lock; once. */
 void mgds_op_finish(struct mgds_op *op, int error);
-/* The first error that no call has told yet. */
-void mgds_domain_keep_error(struct mgds_domain *domain, int error);
+/* The first error that no call has told yet is kept: where, in the end, the
+ * program is told of the domain's. */
+struct mgds_debt *mgds_domain_debt(struct mgds_domain *domain);
 /* A stream will pass it: its error is the stream's and the domain's. */
 void mgds_op_keep_error(struct mgds_op *op, struct mgds_line *line);
 /* The engine needs it no more. Under the lock; the reference is put later. */

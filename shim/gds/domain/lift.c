@@ -157,7 +157,7 @@ static void look_after(struct mgds_op *op)
     mgds_engine_enter();
     op->cared = false;
     if (over && op->error)
-        mgds_domain_keep_error(op->domain, op->error);
+        mgds_debt_add(mgds_domain_debt(op->domain), op->error, op);
     if (over)
         leave_orphans(op);
     mgds_engine_put_later(op);
@@ -187,7 +187,7 @@ void mgds_op_put(struct mgds_op *op)
         mgds_orphan = op;
     } else {
         if (op->done && op->dropped && op->error)
-            mgds_domain_keep_error(op->domain, op->error);
+            mgds_debt_add(mgds_domain_debt(op->domain), op->error, op);
         mgds_engine_put_later(op);
     }
     mgds_engine_leave();

@@ -74,6 +74,7 @@ void mgds_line_destroy(struct mgds_line *line)
 {
     mgds_words_give(mgds_gstream_words(line->stream), line->words);
     mgds_gstream_release(line->stream);
+    mgds_debt_pay(&line->owed, NULL);
     free(line);
 }
 
@@ -436,26 +437,16 @@ unsigned mgds_lines_pending(const struct mgds_gstream *stream)
     return pending;
 }
 
-void mgds_line_fail(struct mgds_line *line, int error, uint64_t name)
-{
-    if (line->error)
-        return;
-    line->error = error;
-    line->name = name;
-}
-
-int mgds_gstream_take_error(struct mgds_gstream *stream, uint64_t *name)
+int mgds_gstream_take_error(struct mgds_gstream *stream,
+                            struct mgds_failure *out)
 {
     struct mgds_line *line;
     int error = 0;
 
     mgds_engine_enter();
     line = find(stream);
-    if (line) {
-        error = line->error;
-        *name = line->name;
-        line->error = 0;
-    }
+    if (line)
+        error = mgds_debt_pay(&line->owed, out);
     mgds_engine_leave();
     return error;
 }
@@ -469,7 +460,7 @@ void mgds_line_ruin(struct mgds_line *line, int error)
               "on it, and every later operation, fails: %m");
     __atomic_store_n(&line->ruined, error, __ATOMIC_RELAXED);
     mgds_gstream_fail(line->stream, error);
-    mgds_line_fail(line, error, 0);
+    mgds_debt_add_named(&line->owed, error, 0);
     mgds_gstream_abort(line->stream);
     mgds_lost_line(line, error);
 }

@@ -34,6 +34,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "shim/gds/domain/debt.h"
 #include "shim/gds/domain/stand.h"
 
 struct mgds_gstream;
@@ -88,8 +89,7 @@ struct mgds_line {
     bool released; /* all waits may pass, for ever */
     int ruined;    /* the error with which all on it ends, for ever, or 0;
                       atomic: as awaited */
-    int error;     /* first one not yet told */
-    uint64_t name;
+    struct mgds_debt owed;
     unsigned asking;        /* threads that launch a question */
     struct mgds_line *next; /* atomic */
     struct mgds_line *next_spent;
@@ -154,9 +154,6 @@ bool mgds_line_has_passed(const struct mgds_line *line, uint64_t number);
 
 /* Marks of the stream, or of all if NULL, that were not passed. */
 unsigned mgds_lines_pending(const struct mgds_gstream *stream);
-
-/* The first error is kept until it is told. */
-void mgds_line_fail(struct mgds_line *line, int error, uint64_t name);
 
 /* The stream cannot be saved: all that stands on it passes, and what is under
  * way there, and every later operation, ends with the error. One line. */

@@ -24,17 +24,18 @@ static int rank_of(const struct mgds_op *op)
     return op->message ? (int)op->message->rank : op->rank;
 }
 
-void mgds_lost_name(const struct mgds_op *op, const char *why)
+void mgds_lost_name(struct mgds_op *op)
 {
-    if (named++ >= NAMED)
+    if (op->named || named++ >= NAMED)
         return;
+    op->named = true;
     if (rank_of(op) < 0)
         mgds_warn("a receive from any source, tag %d, %zu bytes fails: %s",
-                  op->tag, op->bytes, why);
+                  op->tag, op->bytes, op->why);
     else
         mgds_warn("a %s rank %d, tag %d, %zu bytes fails: %s",
                   op->send ? "send to" : "receive from", rank_of(op), op->tag,
-                  op->bytes, why);
+                  op->bytes, op->why);
 }
 
 static const char *why_lost(const struct mgds_op *op)
@@ -118,8 +119,10 @@ static void fail_all(const struct mgds_domain *domain, const struct doom *doom,
     while ((op = mark_all(domain, doom)) != NULL)
         for (; op; op = next) {
             next = op->next_lost;
-            if (!doom->line)
-                mgds_lost_name(op, why_lost(op));
+            if (!doom->line) {
+                op->why = why_lost(op);
+                mgds_lost_name(op);
+            }
             fail(op, error);
         }
 }
@@ -163,7 +166,8 @@ void mgds_lost_op(struct mgds_op *op, int error, const char *why)
     if (op->lost)
         return;
     mark(op);
-    mgds_lost_name(op, why);
+    op->why = why;
+    mgds_lost_name(op);
     fail(op, error);
 }
 

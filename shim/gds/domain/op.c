@@ -170,9 +170,9 @@ void mgds_op_keep_error(struct mgds_op *op, struct mgds_line *line)
 {
     if (!op->error)
         return;
-    mgds_domain_keep_error(op->domain, op->error);
+    mgds_debt_add(mgds_domain_debt(op->domain), op->error, op);
     if (line)
-        mgds_line_fail(line, op->error, op->name);
+        mgds_debt_add(&line->owed, op->error, op);
 }
 
 void mgds_op_finish(struct mgds_op *op, int error)
@@ -187,7 +187,7 @@ void mgds_op_finish(struct mgds_op *op, int error)
         __atomic_store_n(&op->words[MGDS_OP_COUNT], op->direct ? 0 : op->got,
                          __ATOMIC_RELEASE);
     if (op->dropped && error)
-        mgds_domain_keep_error(op->domain, error);
+        mgds_debt_add(mgds_domain_debt(op->domain), error, op);
     if (op->wait) {
         mgds_op_keep_error(op, op->wait->line);
         mgds_wait_less(op->wait);

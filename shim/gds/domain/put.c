@@ -269,10 +269,10 @@ static void fail(struct mgds_put *put, int rc)
     struct mgds_domain *domain;
 
     mgds_engine_enter();
-    mgds_line_fail(put->line, rc, put->name);
+    mgds_debt_add_named(&put->line->owed, rc, put->name);
     domain = mgds_domain_find(put->domain);
     if (domain)
-        mgds_domain_keep_error(domain, rc);
+        mgds_debt_add_named(mgds_domain_debt(domain), rc, put->name);
     if (put->op && !put->step[put->op_flag].put) {
         put->op->error = rc;
         mgds_line_break(put->line, &put->op->mark);

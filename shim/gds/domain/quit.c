@@ -82,9 +82,9 @@ void mgds_quit_tell(struct mgds_op *op, int error)
         return;
     op->given_up = error;
     if (op->why)
-        mgds_lost_name(op, op->why);
-    mgds_domain_keep_error(op->domain, error);
-    mgds_line_fail(op->stood, error, op->name);
+        mgds_lost_name(op);
+    mgds_debt_add(mgds_domain_debt(op->domain), error, op);
+    mgds_debt_add(&op->stood->owed, error, op);
 }
 
 int mgds_quit_settle(struct mgds_op *op)

@@ -1,6 +1,7 @@
 /* Waits in words; see report.h. */
 #include "shim/gds/domain/report.h"
 
+#include <errno.h>
 #include <inttypes.h>
 
 #include "shim/base/clock.h"
@@ -120,6 +121,15 @@ static void add_reason(struct mgds_text *text, const struct mgds_op *op,
         say_no_message(text, op->rank);
 }
 
+static void add_op(struct mgds_text *text, const struct mgds_op *op)
+{
+    mgds_text_add(text, "a %s ", op->send ? "send to" : "receive from");
+    add_rank(text, op->rank);
+    add_tag(text, op->tag);
+    mgds_text_add(text, ", %zu bytes", op->bytes);
+    add_domain(text, op->domain);
+}
+
 void mgds_report_op(char line[MGDS_REPORT_BYTES],
                     const struct mgds_waiter *waiter, const struct mgds_op *op)
 {
@@ -127,12 +137,57 @@ void mgds_report_op(char line[MGDS_REPORT_BYTES],
 
     mgds_text_init(&text, line, MGDS_REPORT_BYTES);
     add_waiter(&text, waiter);
-    mgds_text_add(&text, "a %s ", op->send ? "send to" : "receive from");
-    add_rank(&text, op->rank);
-    add_tag(&text, op->tag);
-    mgds_text_add(&text, ", %zu bytes", op->bytes);
-    add_domain(&text, op->domain);
+    add_op(&text, op);
     add_reason(&text, op, waiter);
+}
+
+/* What is wrong, where an operation's error says no more than that. */
+static const struct {
+    int error;
+    const char *text;
+} wrongs[] = {
+    {ENOTCONN, "the process of that rank has ended, or cannot be reached"},
+    {ETIMEDOUT, "it took longer than MPIX_GDS_TIMEOUT says"},
+    {ENOMEM, "there was no memory for its bytes: allow more with "
+             "MPIX_GDS_STAGE_POOL"},
+    {EFAULT, "its buffer was freed"},
+    {ECANCELED, "its stream cannot be used any more"},
+    {ESHUTDOWN, "its CUDA context was destroyed or reset"},
+    {EXDEV, "its buffer is in the memory of a GPU that its stream does not "
+            "reach"},
+};
+
+static void add_wrong(struct mgds_text *text, int error)
+{
+    for (size_t i = 0; i < sizeof(wrongs) / sizeof(wrongs[0]); i++)
+        if (wrongs[i].error == -error) {
+            mgds_text_add(text, "%s", wrongs[i].text);
+            return;
+        }
+    errno = -error;
+    mgds_text_add(text, "%m");
+}
+
+void mgds_report_failure(char line[MGDS_REPORT_BYTES], const struct mgds_op *op,
+                         int error)
+{
+    const struct mgds_line *at = op->line ? op->line : op->stood;
+    struct mgds_text text;
+
+    mgds_text_init(&text, line, MGDS_REPORT_BYTES);
+    add_op(&text, op);
+    if (at)
+        mgds_text_add(&text, ", stream 0x%" PRIx64,
+                      mgds_gstream_name(at->stream));
+    mgds_text_add(&text, ": ");
+    if (error == -EMSGSIZE && op->message)
+        mgds_text_add(&text,
+                      "truncated: its message from rank %u has %zu bytes",
+                      op->message->rank, op->message->bytes);
+    else if (op->why)
+        mgds_text_add(&text, "%s", op->why);
+    else
+        add_wrong(&text, error);
 }
 
 void mgds_report_probe(char line[MGDS_REPORT_BYTES],

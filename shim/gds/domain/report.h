@@ -28,6 +28,9 @@ struct mgds_waiter {
 
 void mgds_report_op(char line[MGDS_REPORT_BYTES],
                     const struct mgds_waiter *waiter, const struct mgds_op *op);
+/* One that has failed, and why. */
+void mgds_report_failure(char line[MGDS_REPORT_BYTES], const struct mgds_op *op,
+                         int error);
 void mgds_report_probe(char line[MGDS_REPORT_BYTES],
                        const struct mgds_waiter *waiter,
                        const struct mgds_domain *domain,
