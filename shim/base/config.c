@@ -20,8 +20,8 @@ const char *const mgds_summary_names[] = {"none", "rank0", "all", NULL};
 const char *const mgds_staging_names[] = {"auto", "always", "never", NULL};
 const char *const mgds_affinity_names[] = {"auto", "inherit", "all", NULL};
 const char *const mgds_trigger_names[] = {"auto", "kernel", "memop", NULL};
-const char *const mgds_path_names[] = {"self",   "p2p", "ib-gpu",
-                                       "ib-cpu", "ucx", NULL};
+const char *const mgds_path_names[] = {"self", "p2p", "ib-gpu", "ib-cpu",
+                                       "host", "ucx", NULL};
 
 static const struct mgds_config_row rows[] = {
 #define X(kind, field, suffix, text, min, max, doc)                            \
@@ -466,6 +466,23 @@ int mgds_config_load(struct mgds_config *cfg)
 void mgds_config_fini(struct mgds_config *cfg)
 {
     mgds_config_table_fini(&mgds_config_table, cfg);
+}
+
+const char *mgds_config_bad(const char *suffix)
+{
+    const struct mgds_config_table *table = &mgds_config_table;
+    union value value;
+
+    for (unsigned i = 0; i < table->count; ++i) {
+        const struct mgds_config_row *row = &table->rows[i];
+        char name[NAME_MAX_BYTES];
+
+        if (strcmp(row->suffix, suffix) != 0 || evaluate(table, row, &value))
+            continue;
+        full_name(name, table, row);
+        return getenv(name);
+    }
+    return NULL;
 }
 
 int mgds_config_launcher_rank(void)

@@ -149,7 +149,8 @@ enum mgds_path {
     MGDS_PATH_P2P,
     MGDS_PATH_IB_GPU,
     MGDS_PATH_IB_CPU,
-    MGDS_PATH_UCX,
+    MGDS_PATH_HOST,
+    MGDS_PATH_UCX, /* another name of that */
 };
 extern const char *const mgds_path_names[];
 
@@ -165,6 +166,10 @@ struct mgds_config {
 extern const struct mgds_config_table mgds_config_table;
 int mgds_config_load(struct mgds_config *cfg);
 void mgds_config_fini(struct mgds_config *cfg);
+
+/* What the user has set MPIX_GDS_<suffix> to, if that is no value of it and so
+ * the default holds; else NULL. Borrowed from the environment. */
+const char *mgds_config_bad(const char *suffix);
 
 /* Rank of this process as the launcher says before MPI_Init does, else -1:
  * PMI_RANK, PMIX_RANK, OMPI_COMM_WORLD_RANK or SLURM_PROCID. */

@@ -103,8 +103,7 @@ static int run(const struct mgds_stream_call *call, MPI_Status *status)
 {
     struct mgds_op_sink sink = sink_of(status, false);
 
-    return mgds_mpi_error(mgds_scomm_teller(call->scomm),
-                          mgds_stream_call_run(call, &sink));
+    return mgds_stream_call_raise(call, mgds_stream_call_run(call, &sink));
 }
 
 static struct mgds_stream_call call_of(const struct mgds_mpix_args *args,

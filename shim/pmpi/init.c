@@ -8,6 +8,7 @@
 #include <stdatomic.h>
 
 #include "mpix_gds.h"
+#include "shim/base/config.h"
 #include "shim/base/log.h"
 #include "shim/base/trace.h"
 #include "shim/ctx.h"
@@ -15,6 +16,7 @@
 #include "shim/gds/domain/dump.h"
 #include "shim/pmpi/below.h"
 #include "shim/gds/queue/gate.h"
+#include "shim/pmpi/errmap.h"
 #include "shim/pmpi/errtext.h"
 #include "shim/pmpi/frame.h"
 #include "shim/pmpi/next.h"
@@ -84,22 +86,18 @@ static mgds_word ended(int owed, mgds_word result)
     return (int)result == MPI_SUCCESS ? (mgds_word)owed : result;
 }
 
-/*
- * A job that must have a path it cannot have does not start: through the
- * error handler, which by default aborts the job.
- */
-static mgds_word hold_to_require(void)
+/* A job whose messages must take a transport that nobody knows does not go on:
+ * the error handler is told, which by default ends it. */
+static int hold_to_require(MPI_Comm comm)
 {
-    const struct mgds_config *config = &mgds_ctx()->config;
+    const char *text = mgds_config_bad("REQUIRE");
 
-    if (!config->require)
+    if (!text)
         return MPI_SUCCESS;
-    mgds_err(
-        "MPIX_GDS_REQUIRE asks for a GPU path, but this version moves "
-        "GPU buffers through host memory and the MPI underneath: unset it");
-    MGDS_NEXT(Comm_call_errhandler, 2)
-    ((mgds_word)MPI_COMM_WORLD, MPI_ERR_OTHER);
-    return MPI_ERR_OTHER;
+    return mgds_mpi_refuse(comm, MPI_ERR_OTHER,
+                           "MPIX_GDS_REQUIRE is \"%s\", must be some of self, "
+                           "p2p, ib-gpu, ib-cpu and host",
+                           text);
 }
 
 static mgds_word world_begun(mgds_word result)
@@ -109,7 +107,7 @@ static mgds_word world_begun(mgds_word result)
     mgds_below_set_world(true);
     learn_rank();
     begin();
-    return hold_to_require();
+    return (mgds_word)hold_to_require(MPI_COMM_WORLD);
 }
 
 mgds_word mgds_own_Init(mgds_word argc, mgds_word argv)
@@ -144,7 +142,7 @@ mgds_word mgds_own_Session_init(mgds_word info, mgds_word errhandler,
         return result;
     mgds_untied_open(*(MPI_Session *)session);
     begin();
-    return result;
+    return (mgds_word)hold_to_require(MPI_COMM_NULL);
 }
 
 mgds_word mgds_own_Session_finalize(mgds_word session)

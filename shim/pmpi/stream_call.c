@@ -169,6 +169,36 @@ int mgds_stream_call_check(const struct mgds_stream_call *call)
     return rc;
 }
 
+/* It would take a transport that MPIX_GDS_REQUIRE leaves out. */
+static int raise_refusal(const struct mgds_stream_call *call)
+{
+    const struct mgds_refusal refusal = mgds_require_reason();
+    const char *way = call->receives ? "from" : "to";
+    MPI_Comm comm = mgds_scomm_teller(call->scomm);
+    MPI_Count size = 0;
+    long long bytes;
+
+    mgds_below()->Type_size_x(call->type, &size);
+    bytes = (long long)size * (long long)call->count;
+    if (call->peer < 0)
+        return mgds_mpi_refuse(comm, MPI_ERR_UNSUPPORTED_OPERATION,
+                               "%lld bytes %s any rank would take %s, which "
+                               "MPIX_GDS_REQUIRE leaves out: %s",
+                               bytes, way, refusal.transport, refusal.why);
+    return mgds_mpi_refuse(comm, MPI_ERR_UNSUPPORTED_OPERATION,
+                           "%lld bytes %s rank %d would take %s, which "
+                           "MPIX_GDS_REQUIRE leaves out: %s",
+                           bytes, way, call->peer, refusal.transport,
+                           refusal.why);
+}
+
+int mgds_stream_call_raise(const struct mgds_stream_call *call, int rc)
+{
+    if (rc == -EPROTONOSUPPORT)
+        return raise_refusal(call);
+    return mgds_mpi_error(mgds_scomm_teller(call->scomm), rc);
+}
+
 /* What is not touched may be of no datatype. */
 static int find_buffer(struct mgds_xfer *xfer,
                        const struct mgds_stream_call *call)

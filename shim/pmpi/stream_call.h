@@ -36,6 +36,10 @@ struct mgds_stream_call {
  * (of both nothing if there are no elements), peer, tag, what is filled. */
 int mgds_stream_call_check(const struct mgds_stream_call *call);
 
+/* What the following return: the code of a negative errno, told to the error
+ * handler, or MPI_SUCCESS. */
+int mgds_stream_call_raise(const struct mgds_stream_call *call, int rc);
+
 /* Starts it: 0, and the caller's reference in *out, or negative errno. */
 int mgds_stream_call_start(struct mgds_op **out,
                            const struct mgds_stream_call *call, uint64_t name);

@@ -5,7 +5,6 @@
 #include <stddef.h>
 
 #include "shim/base/alloc.h"
-#include "shim/pmpi/errmap.h"
 
 static void free_req(struct mgds_stream_req *req)
 {
@@ -174,12 +173,11 @@ static int start(MPI_Request *request, const struct mgds_stream_pair *pair,
 int mgds_stream_req_start(MPI_Request *request,
                           const struct mgds_stream_pair *pair)
 {
-    struct mgds_scomm *scomm =
-        pair->receive ? pair->receive->scomm : pair->send->scomm;
+    const struct mgds_stream_call *call =
+        pair->receive ? pair->receive : pair->send;
 
     mgds_staged_orphans_poll();
-    return mgds_mpi_error(mgds_scomm_teller(scomm),
-                          start(request, pair, scomm));
+    return mgds_stream_call_raise(call, start(request, pair, call->scomm));
 }
 
 struct mgds_stream_req *mgds_stream_req_find(MPI_Request handle,

@@ -208,7 +208,7 @@ class WhatAUserIsTold(RunTest):
                              "--require=nvlink", "ib-gpu")
         for value in ("", "p2p,", "p2p,nvlink", " p2p"):
             self.assert_one_line(self.run_tool("--require=" + value, SHOW), 2,
-                                 "names no path")
+                                 "names no transport")
 
     def test_missing_program(self):
         self.assert_one_line(self.run_tool("./no-such"), 127, "./no-such")

@@ -50,7 +50,8 @@ static void markdown_has_a_line_for_each_setting(void **state)
         "has more to say than one line of a terminal will hold, so that it "
         "is broken between words |\n"
         "| `MGDS_SAMPLE_WHO` | one of none, rank0, all | `rank0` | a name |\n"
-        "| `MGDS_SAMPLE_WAYS` | a list of self, p2p, ib-gpu, ib-cpu, ucx |  "
+        "| `MGDS_SAMPLE_WAYS` | a list of self, p2p, ib-gpu, ib-cpu, host, ucx "
+        "|  "
         "| a set |\n");
     free(text);
 }
@@ -71,24 +72,25 @@ static void text_shows_values_in_effect_and_what_was_changed(void **state)
     mgds_config_table_text(&table, &sample, out);
     fclose(out);
     assert_string_equal(
-        text, "MGDS_SAMPLE_FLAG   no  (changed)\n"
-              "    a flag\n"
-              "    takes yes or no, default yes\n"
-              "MGDS_SAMPLE_DEPTH  64\n"
-              "    a depth\n"
-              "    takes a whole number from 8 to 1024, default 64\n"
-              "MGDS_SAMPLE_TEXT   word  (changed)\n"
-              "    a text that has more to say than one line of a terminal "
-              "will hold, so that\n"
-              "    it is broken between words\n"
-              "    takes a text of at most 10 bytes, default (empty)\n"
-              "MGDS_SAMPLE_WHO    all  (changed)\n"
-              "    a name\n"
-              "    takes one of none, rank0, all, default rank0\n"
-              "MGDS_SAMPLE_WAYS   p2p,ucx  (changed)\n"
-              "    a set\n"
-              "    takes a list of self, p2p, ib-gpu, ib-cpu, ucx, default "
-              "(empty)\n");
+        text,
+        "MGDS_SAMPLE_FLAG   no  (changed)\n"
+        "    a flag\n"
+        "    takes yes or no, default yes\n"
+        "MGDS_SAMPLE_DEPTH  64\n"
+        "    a depth\n"
+        "    takes a whole number from 8 to 1024, default 64\n"
+        "MGDS_SAMPLE_TEXT   word  (changed)\n"
+        "    a text that has more to say than one line of a terminal "
+        "will hold, so that\n"
+        "    it is broken between words\n"
+        "    takes a text of at most 10 bytes, default (empty)\n"
+        "MGDS_SAMPLE_WHO    all  (changed)\n"
+        "    a name\n"
+        "    takes one of none, rank0, all, default rank0\n"
+        "MGDS_SAMPLE_WAYS   p2p,ucx  (changed)\n"
+        "    a set\n"
+        "    takes a list of self, p2p, ib-gpu, ib-cpu, host, ucx, default "
+        "(empty)\n");
     free(text);
 }
 

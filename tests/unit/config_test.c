@@ -324,7 +324,7 @@ static void bad_value_gets_one_line_with_all_one_needs(void **state)
          "using the default 'rank0'"},
         {"MGDS_SAMPLE_WAYS", "p2p,air",
          "MGDS_SAMPLE_WAYS 'p2p,air' is not a list of self, p2p, ib-gpu, "
-         "ib-cpu, ucx: using the default 'self,ucx'"},
+         "ib-cpu, host, ucx: using the default 'self,ucx'"},
         {"MGDS_SAMPLE_WHO", "a\nb",
          "MGDS_SAMPLE_WHO 'a?b' is not one of none, rank0, all: "
          "using the default 'rank0'"},

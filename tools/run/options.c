@@ -35,9 +35,9 @@ const char mgds_run_usage[] =
     "                     means gpu; --sim=mpi simulates none, and only makes\n"
     "                     MPICH give its core away while it waits (any --sim\n"
     "                     does)\n"
-    "  --require=PATH[,PATH]  make it an error when a GPU buffer takes "
-    "another\n"
-    "                     path: self, p2p, ib-gpu, ib-cpu or ucx\n"
+    "  --require=T[,T]    make it an error when an enqueued message in GPU\n"
+    "                     memory would take another transport: self, p2p,\n"
+    "                     ib-gpu, ib-cpu or host\n"
     "  --version, --help  print that, and exit\n"
     "Exit status: the program's; 2 if it could not be prepared, 126 if it\n"
     "cannot be executed, 127 if it is not found.\n";
@@ -118,8 +118,8 @@ static struct mgds_complaint take(void *arg, int option)
         if (are_paths(optarg))
             return none;
         return (struct mgds_complaint){
-            "--require=", "names no path: use self, p2p, ib-gpu, ib-cpu or "
-                          "ucx, with commas between"};
+            "--require=", "names no transport: use self, p2p, ib-gpu, ib-cpu "
+                          "or host, with commas between"};
     case OPT_VERSION:
         options->action = MGDS_RUN_VERSION;
         return none;

@@ -125,13 +125,21 @@ struct mgds_xfer {
 
 /*
  * Number the operation in the order of calls, and start it. Puts, if enqueued.
- * On success *out has one reference. The user's memory is used until the op is
- * done; for host memory by any thread of ours.
+ * On success *out has one reference. -EPROTONOSUPPORT: MPIX_GDS_REQUIRE leaves
+ * out what it would take, and nothing was put (mgds_require_reason). The user's
+ * memory is used until the op is done; for host memory by any thread of ours.
  */
 int mgds_op_send(struct mgds_op **out, struct mgds_domain *domain,
                  const struct mgds_xfer *xfer);
 int mgds_op_recv(struct mgds_op **out, struct mgds_domain *domain,
                  const struct mgds_xfer *xfer);
+
+/* Why the thread's last call gave -EPROTONOSUPPORT: what it would have taken
+ * (MPIX_GDS_REQUIRE), and why. */
+struct mgds_refusal {
+    const char *transport, *why;
+};
+struct mgds_refusal mgds_require_reason(void);
 
 /* How an operation ended. */
 struct mgds_op_status {

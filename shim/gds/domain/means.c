@@ -12,6 +12,7 @@
 #include "shim/ctx.h"
 #include "shim/gds/domain/engine.h"
 #include "shim/gds/domain/pull.h"
+#include "shim/gds/domain/require.h"
 #include "shim/gds/domain/room.h"
 #include "shim/gds/queue/gstream.h"
 
@@ -209,6 +210,9 @@ int mgds_means_make(struct mgds_op *op, struct mgds_domain *domain,
                 mgds_landing_takes(domain->landing, xfer->to_index);
     if (may_be_long(op))
         make_claim(op);
+    if (may_pull && !op->pull && op->bytes > mgds_ctx()->config.eager &&
+        mgds_require_direct(op, xfer))
+        mgds_pull_insist(op, domain, xfer);
     rc = make_room(op, xfer->gpu, stream);
     if (rc == -ENOMEM && may_pull)
         rc = mgds_pull_insist(op, domain, xfer);

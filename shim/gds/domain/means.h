@@ -18,6 +18,8 @@ struct mgds_xfer;
  * its receiver by all there is. */
 #define MGDS_MEANS_PATIENCE_NS 10000000000u
 #define MGDS_MEANS_AGAIN_NS 50000u
+/* How long a call waits for what it cannot do without. */
+#define MGDS_MEANS_INSIST_NS 10000000000u
 
 /* Of an op that is being made, in the call, without a lock: makes driver calls
  * where pools are cold, may wait some milliseconds for the receiver to map the

@@ -10,6 +10,7 @@
 #include "shim/gds/domain/memory.h"
 #include "shim/gds/domain/pull.h"
 #include "shim/gds/domain/put.h"
+#include "shim/gds/domain/require.h"
 #include "shim/gds/queue/gstream.h"
 
 /* How long a send waits for room in a full ring: what its receiver needs for
@@ -302,6 +303,8 @@ static bool look_for_place(struct mgds_op *op, const struct mgds_xfer *xfer,
 static void enter_with_place(struct mgds_op *op, const struct mgds_xfer *xfer)
     MGDS_ACQUIRE(mgds_engine_lock)
 {
+    uint64_t patience =
+        mgds_require_direct(op, xfer) ? MGDS_MEANS_INSIST_NS : PATIENCE_NS;
     uint64_t begin = 0;
     bool late = false;
 
@@ -314,19 +317,22 @@ static void enter_with_place(struct mgds_op *op, const struct mgds_xfer *xfer)
         if (begin == 0)
             begin = mgds_clock_ns();
         mgds_wire_progress();
-        late = mgds_clock_ns() - begin > PATIENCE_NS;
+        late = mgds_clock_ns() - begin > patience;
         mgds_engine_enter();
     }
 }
 
-/* Likewise, and with a cookie. -ENOMEM: it cannot be called. */
+/* Likewise, and with a cookie. -ENOMEM: it cannot be called; -EPROTONOSUPPORT:
+ * it may not. */
 static int enter_to_call(struct mgds_op *op, const struct mgds_xfer *xfer)
     MGDS_ACQUIRE(mgds_engine_lock)
 {
     enter_with_place(op, xfer);
-    return xfer->peer == MGDS_PROC_NULL
-               ? 0
-               : mgds_cookies_put(&known, op, &op->cookie);
+    if (xfer->peer == MGDS_PROC_NULL)
+        return 0;
+    if (mgds_require_refuses(op, xfer))
+        return -EPROTONOSUPPORT;
+    return mgds_cookies_put(&known, op, &op->cookie);
 }
 
 /* Nobody has heard of it. */

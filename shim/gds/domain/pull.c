@@ -11,14 +11,13 @@
 #include "shim/gds/domain/engine.h"
 #include "shim/gds/domain/fetch.h"
 #include "shim/gds/domain/mapping.h"
+#include "shim/gds/domain/means.h"
 #include "shim/gds/domain/memory.h"
 #include "shim/gds/queue/gstream.h"
 
 /* When a send is late, and how long a stream that is to take a message may
  * stand before that is fetched, ns. */
 enum { LATE_NS = 100000, STUCK_NS = 500000 };
-
-#define INSIST_NS 10000000000u
 
 /* Sends. */
 
@@ -108,7 +107,7 @@ bool mgds_pull_try(struct mgds_op *op, struct mgds_domain *domain,
 int mgds_pull_insist(struct mgds_op *op, struct mgds_domain *domain,
                      const struct mgds_xfer *xfer)
 {
-    uint64_t end = mgds_clock_ns() + INSIST_NS;
+    uint64_t end = mgds_clock_ns() + MGDS_MEANS_INSIST_NS;
 
     while (!op->pull && mgds_clock_ns() < end) {
         mgds_wire_progress();
