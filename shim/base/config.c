@@ -114,12 +114,44 @@ static int parse_digits(struct span span, uint64_t base, uint64_t *out)
     return 0;
 }
 
+/* By how many bits a size is shifted whose letters these are: K, M, G or T, and
+ * perhaps iB; or -EINVAL. */
+static int parse_letters(struct span span)
+{
+    static const char letters[] = "kmgt";
+    const char *letter = (const char *)memchr(
+        letters, tolower((unsigned char)span.at[0]), sizeof(letters) - 1);
+    if (!letter)
+        return -EINVAL;
+    if (span.length > 1 &&
+        !span_is((struct span){span.at + 1, span.length - 1}, "iB"))
+        return -EINVAL;
+    return 10 * (int)(letter - letters + 1);
+}
+
+/* Digits, and the letters of a size behind them. */
+static int parse_size(struct span span, uint64_t *out)
+{
+    size_t digits = 0;
+    while (digits < span.length && isdigit((unsigned char)span.at[digits]))
+        ++digits;
+    struct span letters = {span.at + digits, span.length - digits};
+    int shift = letters.length > 0 && digits > 0 ? parse_letters(letters) : 0;
+    if (shift < 0)
+        return shift;
+    int rc =
+        parse_digits(shift ? (struct span){span.at, digits} : span, 10, out);
+    if (rc == 0 && __builtin_mul_overflow(*out, UINT64_C(1) << shift, out))
+        return -ERANGE;
+    return rc;
+}
+
 static int parse_uint(struct span span, uint64_t *out)
 {
     if (span.length > 2 && strncasecmp(span.at, "0x", 2) == 0)
         return parse_digits((struct span){span.at + 2, span.length - 2}, 16,
                             out);
-    return parse_digits(span, 10, out);
+    return parse_size(span, out);
 }
 
 /* strtod would take signs, exponents, and the locale's comma. */
@@ -404,6 +436,13 @@ static unsigned edit_distance(struct span a, const char *b)
     return row[length];
 }
 
+/* Letters that two names may differ by, and one be meant by the other. */
+static bool is_near(unsigned distance, size_t length)
+{
+    return distance <= 2 || 3 * distance <= length;
+}
+
+/* The one that may have been meant, or NULL. */
 static const struct mgds_config_row *
 nearest_row(const struct mgds_config_table *table, struct span suffix)
 {
@@ -416,7 +455,27 @@ nearest_row(const struct mgds_config_table *table, struct span suffix)
             nearest = &table->rows[i];
         }
     }
-    return nearest;
+    return suffix.length > 0 && is_near(least, strlen(nearest->suffix))
+               ? nearest
+               : NULL;
+}
+
+/* The one whose suffix this name has behind a beginning that is not quite the
+ * table's, or NULL. */
+static const struct mgds_config_row *
+row_behind_typo(const struct mgds_config_table *table, struct span name)
+{
+    for (unsigned i = 0; i < table->count; ++i) {
+        const char *suffix = table->rows[i].suffix;
+        size_t length = strlen(suffix);
+        if (name.length <= length ||
+            memcmp(name.at + name.length - length, suffix, length) != 0)
+            continue;
+        struct span beginning = {name.at, name.length - length};
+        if (edit_distance(beginning, table->prefix) <= 2)
+            return &table->rows[i];
+    }
+    return NULL;
 }
 
 static bool is_known(const struct mgds_config_table *table, struct span suffix)
@@ -435,20 +494,34 @@ static bool is_known(const struct mgds_config_table *table, struct span suffix)
     return false;
 }
 
+/* Whether it was worth a line. */
+static bool warn_unknown_name(const struct mgds_config_table *table,
+                              struct span name)
+{
+    size_t prefix = strlen(table->prefix);
+    bool ours =
+        name.length >= prefix && memcmp(name.at, table->prefix, prefix) == 0;
+    struct span suffix = {ours ? name.at + prefix : "",
+                          ours ? name.length - prefix : 0};
+    if (ours && is_known(table, suffix))
+        return false;
+    const struct mgds_config_row *meant =
+        ours ? nearest_row(table, suffix) : row_behind_typo(table, name);
+    int length = (int)(name.length < 96 ? name.length : 96);
+    if (meant)
+        mgds_warn("unknown setting %.*s: ignored, did you mean %s%s?", length,
+                  name.at, table->prefix, meant->suffix);
+    else if (ours)
+        mgds_warn("unknown setting %.*s: ignored", length, name.at);
+    return ours || meant;
+}
+
 static int warn_unknown_names(const struct mgds_config_table *table)
 {
     int warned = 0;
-    size_t prefix = strlen(table->prefix);
     for (char **entry = environ; entry && *entry; ++entry) {
-        if (strncmp(*entry, table->prefix, prefix) != 0)
-            continue;
-        struct span suffix = {*entry + prefix, strcspn(*entry + prefix, "=")};
-        if (is_known(table, suffix))
-            continue;
-        mgds_warn("unknown setting %s%.*s: ignored, the nearest name is %s%s",
-                  table->prefix, (int)(suffix.length < 80 ? suffix.length : 80),
-                  suffix.at, table->prefix, nearest_row(table, suffix)->suffix);
-        ++warned;
+        struct span name = {*entry, strcspn(*entry, "=")};
+        warned += warn_unknown_name(table, name);
     }
     return warned;
 }

@@ -155,9 +155,11 @@ static void uint_keeps_to_its_range(void **state)
 {
     (void)state;
     static const struct uint_case cases[] = {
-        {"8", 0, 8},     {"1024", 0, 1024}, {"7", 1, 64},     {"1025", 1, 64},
-        {"0x10", 0, 16}, {"0XfF", 0, 255},  {"0x401", 1, 64}, {"010", 0, 10},
-        {" 12 ", 0, 12}, {"0000009", 0, 9},
+        {"8", 0, 8},       {"1024", 0, 1024}, {"7", 1, 64},
+        {"1025", 1, 64},   {"0x10", 0, 16},   {"0XfF", 0, 255},
+        {"0x401", 1, 64},  {"010", 0, 10},    {" 12 ", 0, 12},
+        {"0000009", 0, 9}, {"1k", 0, 1024},   {"1KiB", 0, 1024},
+        {"2K", 1, 64},     {"1G", 1, 64},     {"16777216T", 1, 64},
     };
     check_uints("MGDS_SAMPLE_DEPTH", offsetof(struct sample, depth), cases,
                 sizeof(cases) / sizeof(cases[0]));
@@ -167,9 +169,10 @@ static void uint_takes_no_text_that_is_not_a_number(void **state)
 {
     (void)state;
     static const struct uint_case cases[] = {
-        {"-9", 1, 64}, {"+9", 1, 64},  {"9.5", 1, 64}, {"1e2", 1, 64},
-        {"9k", 1, 64}, {"0x", 1, 64},  {"xff", 1, 64}, {"9 9", 1, 64},
-        {"ff", 1, 64}, {"nine", 1, 64}};
+        {"-9", 1, 64},  {"+9", 1, 64},   {"9.5", 1, 64}, {"1e2", 1, 64},
+        {"9b", 1, 64},  {"0x", 1, 64},   {"1kB", 1, 64}, {"k", 1, 64},
+        {"1kk", 1, 64}, {"0x1k", 1, 64}, {"xff", 1, 64}, {"9 9", 1, 64},
+        {"ff", 1, 64},  {"nine", 1, 64}};
     check_uints("MGDS_SAMPLE_DEPTH", offsetof(struct sample, depth), cases,
                 sizeof(cases) / sizeof(cases[0]));
 }
@@ -339,29 +342,37 @@ static void bad_value_gets_one_line_with_all_one_needs(void **state)
     }
 }
 
-static void unknown_name_is_answered_with_the_nearest(void **state)
+static void check_unknown(const char *name, const char *meant)
+{
+    char expected[256];
+    snprintf(expected, sizeof(expected),
+             "mpix-gds[rank 7]: warn: unknown setting %s: ignored%s%s%s\n",
+             name, meant ? ", did you mean " : "", meant ? meant : "",
+             meant ? "?" : "");
+    char *text = warnings_with(name, "1");
+    assert_string_equal(text, expected);
+    free(text);
+}
+
+static void unknown_name_is_answered_with_one_that_is_near(void **state)
 {
     (void)state;
     static const struct {
         const char *name;
-        const char *nearest;
+        const char *meant;
     } cases[] = {
         {"MGDS_SAMPLE_DETPH", "MGDS_SAMPLE_DEPTH"},
         {"MGDS_SAMPLE_TXT", "MGDS_SAMPLE_TEXT"},
         {"MGDS_SAMPLE_flag", "MGDS_SAMPLE_FLAG"},
         {"MGDS_SAMPLE_WAYSS", "MGDS_SAMPLE_WAYS"},
-        {"MGDS_SAMPLE_", "MGDS_SAMPLE_ANY"},
+        {"MGDS_SAMPLE_", NULL},
+        {"MGDS_SAMPLE_QUITE_ANOTHER", NULL},
+        {"MGDSSAMPLE_FLAG", "MGDS_SAMPLE_FLAG"},
+        {"MGDS_SMAPLE_DEPTH", "MGDS_SAMPLE_DEPTH"},
+        {"MGDS_SAMPLED_FLAG", "MGDS_SAMPLE_FLAG"},
     };
-    for (unsigned i = 0; i < sizeof(cases) / sizeof(cases[0]); ++i) {
-        char expected[256];
-        snprintf(expected, sizeof(expected),
-                 "mpix-gds[rank 7]: warn: unknown setting %s: ignored, the "
-                 "nearest name is %s\n",
-                 cases[i].name, cases[i].nearest);
-        char *text = warnings_with(cases[i].name, "1");
-        assert_string_equal(text, expected);
-        free(text);
-    }
+    for (unsigned i = 0; i < sizeof(cases) / sizeof(cases[0]); ++i)
+        check_unknown(cases[i].name, cases[i].meant);
 }
 
 static void unknown_name_of_any_length_is_survived(void **state)
@@ -378,7 +389,7 @@ static void names_of_others_pass_silently(void **state)
 {
     (void)state;
     static const char *const others[] = {"MGDS_SAMPLE_OTHER_THING",
-                                         "MGDS_SAMPLE", "MGDS_SAMPLED_FLAG"};
+                                         "MGDS_SAMPLE", "OTHER_THING_FLAG"};
     for (unsigned i = 0; i < 3; ++i) {
         char *text = warnings_with(others[i], "1");
         assert_string_equal(text, "");
@@ -470,7 +481,7 @@ int main(void)
         cmocka_unit_test(name_is_taken_in_any_case),
         cmocka_unit_test(set_takes_commas_and_blanks),
         cmocka_unit_test(bad_value_gets_one_line_with_all_one_needs),
-        cmocka_unit_test(unknown_name_is_answered_with_the_nearest),
+        cmocka_unit_test(unknown_name_is_answered_with_one_that_is_near),
         cmocka_unit_test(unknown_name_of_any_length_is_survived),
         cmocka_unit_test(names_of_others_pass_silently),
         cmocka_unit_test(library_settings_have_the_documented_defaults),
