@@ -439,7 +439,7 @@ static unsigned edit_distance(struct span a, const char *b)
 /* Letters that two names may differ by, and one be meant by the other. */
 static bool is_near(unsigned distance, size_t length)
 {
-    return distance <= 2 || 3 * distance <= length;
+    return distance <= 2 || (size_t)3 * distance <= length;
 }
 
 /* The one that may have been meant, or NULL. */
