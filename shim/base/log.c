@@ -5,8 +5,12 @@
 #include <errno.h>
 #include <limits.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "shim/base/file.h"
@@ -112,6 +116,25 @@ int mgds_log_to(int fd, const char *fmt, ...)
     int rc = write_line(fd, "", fmt, args);
     va_end(args);
     return rc;
+}
+
+static bool is_pipe(int fd)
+{
+    struct stat status;
+    return fstat(fd, &status) == 0 && S_ISFIFO(status.st_mode);
+}
+
+void mgds_log_settle(void)
+{
+    static const struct timespec step = {.tv_nsec = 1000000};
+    int fd = load(&log_fd), unread = 0;
+    if (!is_pipe(fd))
+        return;
+    for (int i = 0; i < 100; ++i) {
+        if (ioctl(fd, FIONREAD, &unread) != 0 || unread == 0)
+            return;
+        nanosleep(&step, NULL);
+    }
 }
 
 void mgds_log_safely(const char *text)

@@ -27,6 +27,8 @@
     X(int, Type_get_extent_x,                                                  \
       (MPI_Datatype type, MPI_Count * lb, MPI_Count * extent))                 \
     X(int, Group_free, (MPI_Group * group))                                    \
+    X(int, Group_incl,                                                         \
+      (MPI_Group group, int count, const int ranks[], MPI_Group *out))         \
     X(int, Pack_size,                                                          \
       (int count, MPI_Datatype type, MPI_Comm comm, int *bytes))               \
     X(int, Type_free, (MPI_Datatype * type))                                   \

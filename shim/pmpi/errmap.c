@@ -58,6 +58,9 @@ static const struct {
      "no GPU can be used in this process: mpix-gds-doctor says why"},
     {ETIMEDOUT, MPI_ERR_OTHER, false,
      "a wait on a stream has taken longer than MPIX_GDS_TIMEOUT says"},
+    {EREMOTEIO, MPI_ERR_OTHER, false,
+     "another member of the communicator could not do its part: its error says "
+     "why"},
     {EXDEV, MPI_ERR_BUFFER, false,
      "a buffer is in the memory of a GPU that its stream does not reach"},
     {EPERM, MPI_ERR_OTHER, false,
@@ -176,6 +179,7 @@ static void end_job(const struct mgds_hearer *hearer, MPI_Errhandler handler,
     mgds_log_say("fatal: %s (%s)", text,
                  handler == MPI_ERRORS_ABORT ? "MPI_ERRORS_ABORT"
                                              : "MPI_ERRORS_ARE_FATAL");
+    mgds_log_settle();
     mgds_below()->Error_class(code, &class);
     if (mgds_has_world())
         MGDS_NEXT(Abort, 2)

@@ -12,7 +12,7 @@
 
 struct text {
     int class, code;
-    uint64_t turn; /* when it was given its text */
+    uint64_t turn; /* when it was last given out */
     char text[MPI_MAX_ERROR_STRING];
 };
 
@@ -78,8 +78,10 @@ static int take(int class, const char *text)
     struct text *same = find(class, text);
     unsigned of_class;
 
-    if (same)
+    if (same) {
+        same->turn = ++turns;
         return same->code;
+    }
     same = oldest(class, &of_class);
     if (of_class < MGDS_ERRTEXT_EACH && count < MGDS_ERRTEXT_MOST)
         return MPI_SUCCESS;
@@ -146,7 +148,7 @@ mgds_word mgds_own_Error_string(MGDS_PARAMS_3)
 
     if (!b || !c || !mgds_errtext_of((int)a, text))
         return MGDS_FORWARD(3)(MGDS_ARGS_3);
-    memcpy((char *)b, text, sizeof(text));
     *(int *)c = (int)strlen(text);
+    memcpy((char *)b, text, strlen(text) + 1);
     return MPI_SUCCESS;
 }

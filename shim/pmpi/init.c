@@ -22,6 +22,7 @@
 #include "shim/pmpi/next.h"
 #include "shim/pmpi/own.h"
 #include "shim/pmpi/process.h"
+#include "shim/pmpi/self.h"
 #include "shim/pmpi/staged.h"
 #include "shim/pmpi/stream_comm.h"
 #include "shim/pmpi/summary.h"
@@ -81,9 +82,11 @@ static int end(void)
 /* The end of the MPI below, or else what is owed. */
 static mgds_word ended(int owed, mgds_word result)
 {
+    if ((int)result != MPI_SUCCESS)
+        return result;
     if (atomic_load(&epochs) == 0)
         mgds_scomms_gone();
-    return (int)result == MPI_SUCCESS ? (mgds_word)owed : result;
+    return (mgds_word)owed;
 }
 
 /* A job whose messages must take a transport that nobody knows does not go on:
@@ -127,6 +130,7 @@ mgds_word mgds_own_Finalize(void)
 {
     int owed = end();
 
+    mgds_self_fini();
     mgds_below_set_world(false);
     return ended(owed, MGDS_FORWARD(0)());
 }

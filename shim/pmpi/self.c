@@ -2,7 +2,6 @@
 #include "shim/pmpi/self.h"
 
 #include <errno.h>
-#include <sched.h>
 #include <stdatomic.h>
 #include <stdio.h>
 
@@ -76,36 +75,65 @@ void mgds_self_close(struct mgds_self *self)
         MGDS_NEXT(Session_finalize, 1)((mgds_word)&self->session);
 }
 
-/* The kept one, and who may touch it:
- *
- *   NONE -> MAKING -> READY, or NONE if it could not be made
- *
- *   MAKING  the thread that moved it there; others wait
- *   READY   anybody reads; fini, by when no other thread uses MPI
- */
-enum { NONE, MAKING, READY };
+/* The kept one: whoever has made the first stores it, fini takes it away.
+ * Atomic. */
+static MPI_Comm kept = MPI_COMM_NULL;
 
-static int state; /* atomic: READY is stored behind what kept is */
-static struct mgds_self kept;
+static MPI_Comm make_alone(MPI_Comm of)
+{
+    MPI_Comm comm = MPI_COMM_NULL;
+    MPI_Group all, self;
+    int rank;
+
+    if ((int)MGDS_NEXT(Comm_rank, 2)((mgds_word)of, (mgds_word)&rank) !=
+            MPI_SUCCESS ||
+        (int)MGDS_NEXT(Comm_group, 2)((mgds_word)of, (mgds_word)&all) !=
+            MPI_SUCCESS)
+        return MPI_COMM_NULL;
+    if (mgds_below()->Group_incl(all, 1, &rank, &self) == MPI_SUCCESS) {
+        if ((int)MGDS_NEXT(Comm_create_group, 4)((mgds_word)of, (mgds_word)self,
+                                                 0, (mgds_word)&comm) !=
+            MPI_SUCCESS)
+            comm = MPI_COMM_NULL;
+        mgds_below()->Group_free(&self);
+    }
+    mgds_below()->Group_free(&all);
+    return comm;
+}
+
+static bool is_between_groups(MPI_Comm comm)
+{
+    int inter = 1;
+
+    MGDS_NEXT(Comm_test_inter, 2)((mgds_word)comm, (mgds_word)&inter);
+    return inter;
+}
+
+void mgds_self_keep(MPI_Comm of)
+{
+    MPI_Comm none = MPI_COMM_NULL, mine;
+
+    if (mgds_self_kept() != MPI_COMM_NULL || is_between_groups(of))
+        return;
+    mine = make_alone(of);
+    if (mine == MPI_COMM_NULL)
+        return;
+    MGDS_NEXT(Comm_set_errhandler, 2)
+    ((mgds_word)mine, (mgds_word)MPI_ERRORS_RETURN);
+    if (!__atomic_compare_exchange_n(&kept, &none, mine, false,
+                                     __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
+        MGDS_NEXT(Comm_free, 1)((mgds_word)&mine);
+}
 
 MPI_Comm mgds_self_kept(void)
 {
-    int now = NONE;
-
-    while (!__atomic_compare_exchange_n(&state, &now, MAKING, false,
-                                        __ATOMIC_ACQUIRE, __ATOMIC_ACQUIRE)) {
-        if (now == READY)
-            return kept.comm;
-        sched_yield();
-        now = NONE;
-    }
-    now = mgds_self_open(&kept) == 0 ? READY : NONE;
-    __atomic_store_n(&state, now, __ATOMIC_RELEASE);
-    return now == READY ? kept.comm : MPI_COMM_NULL;
+    return __atomic_load_n(&kept, __ATOMIC_ACQUIRE);
 }
 
 void mgds_self_fini(void)
 {
-    if (__atomic_exchange_n(&state, NONE, __ATOMIC_ACQUIRE) == READY)
-        mgds_self_close(&kept);
+    MPI_Comm mine = __atomic_exchange_n(&kept, MPI_COMM_NULL, __ATOMIC_ACQ_REL);
+
+    if (mine != MPI_COMM_NULL)
+        MGDS_NEXT(Comm_free, 1)((mgds_word)&mine);
 }

@@ -24,10 +24,13 @@ bool mgds_has_world(void);
 int mgds_self_open(struct mgds_self *self);
 void mgds_self_close(struct mgds_self *self);
 
-/* One for all, made when it is first asked for, until fini: for questions that
- * come with every call. MPI_COMM_NULL: there is none. */
+/* One for all, for questions that come with every call: made from the first
+ * communicator that this is given, without a collective call on it; until fini.
+ * Any thread. */
+void mgds_self_keep(MPI_Comm of);
+/* MPI_COMM_NULL: there is none. */
 MPI_Comm mgds_self_kept(void);
-/* Before the MPI below ends. */
+/* Before the MPI below ends, or what it was made from does. */
 void mgds_self_fini(void);
 
 #endif

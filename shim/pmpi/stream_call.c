@@ -97,7 +97,7 @@ static bool is_predefined(MPI_Datatype type)
 
 /* Predefined types are always fit for use. Whether another one is, and was
  * committed, only the MPI below knows: it is asked by a send to nobody, which
- * reads nothing. */
+ * reads nothing, on a communicator that tells nobody. */
 static bool is_fit(MPI_Datatype type)
 {
     MPI_Comm comm = is_predefined(type) ? MPI_COMM_NULL : mgds_self_kept();
@@ -222,6 +222,7 @@ static void fill(struct mgds_xfer *xfer, const struct mgds_stream_call *call)
     xfer->to_index = (unsigned)(receives ? call->index : call->peer_index);
     xfer->sync = call->sync;
     xfer->enqueued = call->enqueued;
+    xfer->idle = mgds_below_progress;
 }
 
 int mgds_stream_call_start(struct mgds_op **out,

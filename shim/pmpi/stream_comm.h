@@ -93,9 +93,10 @@ int mgds_scomms_raise(const struct mgds_stream *stream);
  * The class of an error that is owed. */
 int mgds_scomms_fini(void);
 
-/* Behind the end of the MPI below, which has waited for all processes to get
- * there: they have closed what they had mapped, and so that memory goes, too.
- * It stays, until this process ends, where streams still stand. */
+/* Behind the end of the MPI below, which has waited for all processes of the
+ * job to get there: they have closed what they had mapped, unless streams of
+ * theirs still stand, and so that memory goes, too. It stays, until this
+ * process ends, where its own streams do. */
 void mgds_scomms_gone(void);
 
 /* For stream_create.c: makes the object of a communicator below, puts it in

@@ -21,6 +21,7 @@
 #include "shim/pmpi/errmap.h"
 #include "shim/pmpi/mpix.h"
 #include "shim/pmpi/next.h"
+#include "shim/pmpi/self.h"
 #include "shim/pmpi/stream_comm.h"
 #include "shim/pmpi/stream_roll.h"
 
@@ -206,6 +207,7 @@ static int create(MPI_Comm comm, int count, const MPIX_Stream handles[],
     if (rc != MPI_SUCCESS)
         return rc;
     mgds_scomms_begin();
+    mgds_self_keep(making.comm);
     found = find_streams(&making, count, handles);
     if (found == MPI_SUCCESS)
         found = find_address(&making, false);

@@ -32,14 +32,14 @@ static uint64_t id_of_dup(struct mgds_scomm *scomm)
     return mixed ^ mixed >> 31;
 }
 
-/* The call below has made handle of scomm's. A code of MPI's. */
+/* The call below has made handle of scomm's. Negative errno. */
 static int inherit(struct mgds_scomm *scomm, MPI_Comm handle)
 {
     struct mgds_scomm_spec spec = {handle, scomm->streams, scomm->stream_count,
                                    scomm->roll, id_of_dup(scomm)};
     struct mgds_scomm *dup;
 
-    return mgds_mpi_code_of(mgds_scomm_create(&dup, &spec));
+    return mgds_scomm_create(&dup, &spec);
 }
 
 static void drop(MPI_Comm *handle)
@@ -52,11 +52,11 @@ static void drop(MPI_Comm *handle)
 static int inherit_together(struct mgds_scomm *scomm, MPI_Comm *handle)
 {
     int mine = inherit(scomm, *handle);
-    uint64_t failed = mine != MPI_SUCCESS;
+    uint64_t failed = mine < 0;
     int rc = mgds_agree(*handle, &failed, 1);
 
     if (rc == MPI_SUCCESS)
-        rc = mgds_agreed(mine, failed);
+        rc = mgds_agreed(mgds_mpi_code_of(mine), failed);
     if (rc != MPI_SUCCESS)
         drop(handle);
     return rc;
@@ -93,7 +93,7 @@ struct idup {
     MPI_Comm *newcomm;        /* where the program has the new one */
     MPI_Comm made;
     MPI_Request below[REQUESTS];
-    int mine;        /* a class of MPI's */
+    int mine;        /* 0, or negative errno */
     int failed, any; /* I; somebody */
 };
 
@@ -112,13 +112,11 @@ static void destroy(void *state)
 /* As errors of operations are told: negative errno. */
 static int end(struct idup *idup)
 {
-    int class = mgds_agreed(idup->mine, idup->any);
-
-    if (class == MPI_SUCCESS)
+    if (idup->mine == 0 && !idup->any)
         return 0;
     drop(&idup->made);
     *idup->newcomm = MPI_COMM_NULL;
-    return class == MPI_ERR_NO_MEM ? -ENOMEM : -ECANCELED;
+    return idup->mine < 0 ? idup->mine : -EREMOTEIO;
 }
 
 static int test(void *state, MPI_Status *status, int *error)
@@ -224,11 +222,11 @@ static int start(struct mgds_scomm *scomm, const struct idup_words *words)
     idup->newcomm = (MPI_Comm *)words->newcomm;
     idup->made = *idup->newcomm;
     idup->mine = inherit(scomm, idup->made);
-    idup->failed = idup->mine != MPI_SUCCESS;
+    idup->failed = idup->mine < 0;
     rc = start_reduction(scomm->handle, &idup->failed, &idup->any,
                          &idup->below[REDUCTION]);
     if (rc != MPI_SUCCESS)
-        idup->mine = rc;
+        idup->mine = -EREMOTEIO;
     mgds_greq_arm(greq, (MPI_Request *)words->request);
     return MPI_SUCCESS;
 }

@@ -56,9 +56,7 @@ int mgds_agreed(int mine, bool failed)
         return mine;
     if (!failed)
         return MPI_SUCCESS;
-    return mgds_mpi_code(MPI_ERR_OTHER,
-                         "another member of the communicator could not do its "
-                         "part: its error says why");
+    return mgds_mpi_code_of(-EREMOTEIO);
 }
 
 size_t mgds_roll_slot(size_t address_bytes)

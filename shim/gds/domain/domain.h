@@ -121,6 +121,8 @@ struct mgds_xfer {
                       is a GPU stream; else at once */
     bool stands;   /* its stream waits for it at once: mgds_op_run's */
     uint64_t name; /* the caller's; told when the op fails on a stream */
+    void (*idle)(void); /* lets the MPI below make progress, without a lock,
+                           where the call takes long; or NULL */
 };
 
 /*

@@ -111,6 +111,7 @@ struct mgds_op {
     struct mgds_op_status status;
     /* streams */
     struct mgds_line *line; /* that it was enqueued on, or NULL */
+    uint64_t at; /* that stream's name, or of the one that waits for it; or 0 */
     struct mgds_mark mark;
     struct mgds_op *orphan; /* the next one */
     bool cared;             /* a thread looks after the orphan */

@@ -107,9 +107,15 @@ static void withdraw(struct mgds_op *op)
         mgds_lost_op(op, -ETIMEDOUT, stands_elsewhere);
     } else if (op->taken && message->pull && message->match.reached &&
                !op->credited) {
-        op->why = stands_elsewhere;
         mgds_fetch_withdraw(op);
     }
+}
+
+void mgds_expire_withdrawn(struct mgds_op *op)
+{
+    mgds_count(receives_expired);
+    op->why = stands_elsewhere;
+    mgds_exchange_withdrawn(op, -ETIMEDOUT);
 }
 
 static bool has_message(const struct mgds_op *op, int source,

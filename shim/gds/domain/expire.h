@@ -42,6 +42,9 @@ void mgds_expire_look(void);
 void mgds_expire_matched(const struct mgds_domain *domain, int source,
                          const struct mgds_tell *tell);
 
+/* Its receive was kept from the message (fetch.h). */
+void mgds_expire_withdrawn(struct mgds_op *op);
+
 /* The receiver of a send says how it ends: negative errno, or 0: it was
  * matched. */
 void mgds_expire_ended(struct mgds_op *op, int error);

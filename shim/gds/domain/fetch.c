@@ -10,6 +10,7 @@
 #include "shim/base/log.h"
 #include "shim/base/stats.h"
 #include "shim/gds/domain/engine.h"
+#include "shim/gds/domain/expire.h"
 #include "shim/gds/domain/launcher.h"
 #include "shim/gds/domain/room.h"
 #include "shim/gds/queue/gstream.h"
@@ -244,9 +245,20 @@ static void tell(struct fetch *fetch, int error)
     if (fetch->order && error == 0)
         mgds_gstream_order_back(stream_of(fetch->op));
     if (has_won(fetch))
-        mgds_exchange_withdrawn(fetch->op, -ETIMEDOUT);
+        mgds_expire_withdrawn(fetch->op);
     else
         mgds_exchange_fetched(fetch->op, error);
+}
+
+/* What has won let the TAKE pass: that may be known first. */
+void mgds_fetch_settle(const struct mgds_op *op)
+{
+    struct fetch *fetch = fetches;
+
+    while (fetch && fetch->op != op)
+        fetch = fetch->next;
+    if (fetch && has_won(fetch))
+        tell(fetch, 0);
 }
 
 static uint64_t order_age(const struct fetch *fetch)
@@ -280,8 +292,24 @@ static void look_at_orders(void)
         look_at_order(fetch, now - fetch->since);
 }
 
+/* Nothing was launched, or ordered, that would store there, or it has. */
+static void give_flag(struct fetch *fetch)
+{
+    if (fetch->line)
+        mgds_words_give(mgds_gstream_words(stream_of(fetch->op)), fetch->line);
+    fetch->line = NULL;
+}
+
+/* The fetch is out of the list, and nobody stores to its words any more. */
+static void give_back(struct fetch *fetch)
+{
+    give_flag(fetch);
+    mgds_engine_put_later(fetch->op);
+}
+
 /* An order that a kernel may have begun stands for ever, and so does what it
- * names: the context is broken, or it would be launched again. */
+ * names: the context is broken, or it would be launched again. A TAKE that is
+ * on the stream may copy the message: nobody hears that it was not read. */
 static void fail(struct fetch *fetch, int rc)
 {
     errno = -rc;
@@ -291,16 +319,9 @@ static void fail(struct fetch *fetch, int rc)
     drop(fetch);
     if (fetch->order)
         return;
-    mgds_exchange_unread(fetch->op, rc);
-    mgds_engine_put_later(fetch->op);
-}
-
-/* Nothing was launched, or ordered, that would store there. */
-static void give_flag(struct fetch *fetch)
-{
-    if (fetch->line)
-        mgds_words_give(mgds_gstream_words(stream_of(fetch->op)), fetch->line);
-    fetch->line = NULL;
+    if (!fetch->op->taken)
+        mgds_exchange_unread(fetch->op, rc);
+    give_back(fetch);
 }
 
 /* Memory may be short for a while. Where an order stands, or a TAKE is on the
@@ -339,11 +360,8 @@ static void begin(struct fetch *fetch, bool host)
     mgds_engine_enter();
     failed = settle(fetch, rc);
     mgds_engine_leave();
-    if (!failed)
-        return;
-    if (!fetch->order)
-        give_flag(fetch);
-    free(fetch);
+    if (failed)
+        free(fetch);
 }
 
 /* A stream that was ruined has its fetches give up, too: nobody knows whether
@@ -364,11 +382,10 @@ static void end(struct fetch *fetch)
 
     if (op->room)
         memcpy(mgds_op_place(op), op->room->addr, fetch->take.bytes);
-    give_flag(fetch);
     mgds_engine_enter();
     drop(fetch);
     tell(fetch, error_of(fetch));
-    mgds_engine_put_later(op);
+    give_back(fetch);
     mgds_engine_leave();
     free(fetch);
 }
@@ -450,8 +467,15 @@ void mgds_fetches_chore(void)
 /* Kernels may still write to what they were given: that stays. */
 void mgds_fetches_fini(void)
 {
+    struct fetch *fetch;
+
     mgds_engine_enter();
-    while (fetches)
-        drop(fetches);
+    while ((fetch = fetches) != NULL) {
+        drop(fetch);
+        if (fetch->state == QUEUED && !fetch->order) {
+            give_back(fetch);
+            free(fetch);
+        }
+    }
     mgds_engine_leave();
 }

@@ -45,8 +45,12 @@ struct mgds_op;
 /* Both under the engine's lock. */
 void mgds_fetch_add(struct mgds_op *op);
 /* Of a receive whose TAKE its stream has still to come to: keeps that from
- * copying, if it can (mgds_exchange_withdrawn). Without memory: nothing. */
+ * copying, if it can (mgds_expire_withdrawn). Without memory: nothing. */
 void mgds_fetch_withdraw(struct mgds_op *op);
+
+/* The stream has passed the TAKE: if it was kept from copying that is told now.
+ * Under the engine's lock. */
+void mgds_fetch_settle(const struct mgds_op *op);
 
 /* In a call of the program's, without any lock: launches and ends what is due.
  * A CUDA call if there is anything. */

@@ -430,12 +430,13 @@ struct mgds_mappings *mgds_lane_theirs(struct mgds_lane *lane)
 }
 
 bool mgds_landing_is_full(const struct mgds_landing *landing, unsigned index,
-                          unsigned to, size_t bytes)
+                          unsigned to, size_t bytes, bool direct)
 {
     const struct mgds_lane *lane =
         landing ? *lane_at(landing, index, to) : NULL;
 
-    return lane && !lane->hopeless && bytes <= mgds_ctx()->config.eager &&
+    return lane && (direct || !lane->hopeless) &&
+           bytes <= mgds_ctx()->config.eager &&
            bytes / sizeof(uint64_t) < lane->places.units &&
            mgds_places_out(&lane->places) > 0;
 }

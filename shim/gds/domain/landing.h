@@ -56,9 +56,10 @@ void mgds_landing_give(struct mgds_lane *lane,
                        const struct mgds_landing_place *place);
 
 /* No place, but only for want of room, and room may be made soon: not so once
- * somebody waited in vain and said so, until a place is given back. */
+ * somebody waited in vain and said so, until a place is given back; unless the
+ * message has no other way (direct). */
 bool mgds_landing_is_full(const struct mgds_landing *landing, unsigned index,
-                          unsigned to, size_t bytes);
+                          unsigned to, size_t bytes, bool direct);
 void mgds_landing_despair(const struct mgds_landing *landing, unsigned index,
                           unsigned to);
 

@@ -73,6 +73,8 @@ static int create(struct mgds_op **out, struct mgds_domain *domain,
         rc = mgds_line_of(
             &op->line,
             domain->stream[send ? xfer->from_index : xfer->to_index]);
+    if (op->line)
+        op->at = mgds_gstream_name(op->line->stream);
     if (rc == 0 && xfer->peer != MGDS_PROC_NULL)
         rc = mgds_means_make(op, domain, xfer);
     if (rc < 0) {
@@ -292,7 +294,8 @@ static bool look_for_place(struct mgds_op *op, const struct mgds_xfer *xfer,
     op->lane = mgds_landing_place(landing, xfer->from_index, to, op->bytes,
                                   &op->place);
     full = !op->lane &&
-           mgds_landing_is_full(landing, xfer->from_index, to, op->bytes);
+           mgds_landing_is_full(landing, xfer->from_index, to, op->bytes,
+                                mgds_require_direct(op, xfer));
     if (full && late)
         mgds_landing_despair(landing, xfer->from_index, to);
     return full && !late;
@@ -310,13 +313,16 @@ static void enter_with_place(struct mgds_op *op, const struct mgds_xfer *xfer)
 
     mgds_engine_enter();
     if (!op->send || op->sync || op->pull || xfer->peer == MGDS_PROC_NULL ||
-        !mgds_means_fit(op, xfer) || mgds_lost_rank(op->domain, xfer->peer) < 0)
+        !mgds_means_fit(op, xfer))
         return;
-    while (look_for_place(op, xfer, late)) {
+    while (mgds_lost_rank(op->domain, xfer->peer) == 0 &&
+           look_for_place(op, xfer, late)) {
         mgds_engine_leave();
         if (begin == 0)
             begin = mgds_clock_ns();
         mgds_wire_progress();
+        if (patience > PATIENCE_NS && xfer->idle)
+            xfer->idle();
         late = mgds_clock_ns() - begin > patience;
         mgds_engine_enter();
     }

@@ -112,6 +112,8 @@ int mgds_pull_insist(struct mgds_op *op, struct mgds_domain *domain,
     while (!op->pull && mgds_clock_ns() < end) {
         mgds_wire_progress();
         mgds_memory_map();
+        if (xfer->idle)
+            xfer->idle();
         if (!mgds_pull_try(op, domain, xfer))
             break;
         sched_yield();

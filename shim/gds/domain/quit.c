@@ -12,6 +12,7 @@
 #include "shim/base/clock.h"
 #include "shim/base/log.h"
 #include "shim/gds/domain/engine.h"
+#include "shim/gds/domain/fetch.h"
 #include "shim/gds/domain/launcher.h"
 #include "shim/gds/queue/gstream.h"
 
@@ -91,6 +92,8 @@ int mgds_quit_settle(struct mgds_op *op)
 {
     const struct mgds_line *line = op->stood;
 
+    if (op->fetching)
+        mgds_fetch_settle(op);
     if (op->quit) {
         if (!unlist(op))
             __atomic_fetch_sub(&unsettled, 1, __ATOMIC_RELAXED);

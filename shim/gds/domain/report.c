@@ -171,14 +171,12 @@ static void add_wrong(struct mgds_text *text, int error)
 void mgds_report_failure(char line[MGDS_REPORT_BYTES], const struct mgds_op *op,
                          int error)
 {
-    const struct mgds_line *at = op->line ? op->line : op->stood;
     struct mgds_text text;
 
     mgds_text_init(&text, line, MGDS_REPORT_BYTES);
     add_op(&text, op);
-    if (at)
-        mgds_text_add(&text, ", stream 0x%" PRIx64,
-                      mgds_gstream_name(at->stream));
+    if (op->at)
+        mgds_text_add(&text, ", stream 0x%" PRIx64, op->at);
     mgds_text_add(&text, ": ");
     if (error == -EMSGSIZE && op->message)
         mgds_text_add(&text,

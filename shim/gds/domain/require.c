@@ -17,6 +17,9 @@ static const char no_place[] =
 static const char no_mapping[] =
     "the receiver cannot map its memory (cuMemAllocAsync and cuMemMap give "
     "none that can be), or MPIX_GDS_PULL leaves it out";
+static const char in_its_own_way[] =
+    "a stream that stands at a send to itself, or memory that cannot be "
+    "mapped, has no other way";
 static const char no_take[] =
     "its buffer has gaps, or is of a GPU that the stream's does not reach";
 static const char left_out[] = "that is the way between the two";
@@ -67,19 +70,24 @@ static const char *why_staged(const struct mgds_op *op,
         return no_take;
     if (!lane && xfer->peer >= 0)
         return no_lane;
-    if (op->send && !op->lane && !op->pull)
-        return op->bytes > mgds_ctx()->config.eager ? no_mapping : no_place;
+    if (op->send && !op->lane && !op->pull) {
+        if (op->bytes <= mgds_ctx()->config.eager)
+            return no_place;
+        return lane && mgds_lane_is_own(lane) ? in_its_own_way : no_mapping;
+    }
     if (!op->send && !op->taker)
         return no_lane;
     return NULL;
 }
 
-/* Of a receive from anybody it is not known who that will be. */
+/* Of a receive from anybody it is not known who that will be: one that may. */
 static enum mgds_path path_of(const struct mgds_lane *lane)
 {
-    if (!lane)
-        return allows(MGDS_PATH_P2P) ? MGDS_PATH_P2P : MGDS_PATH_SELF;
-    return mgds_lane_is_own(lane) ? MGDS_PATH_SELF : MGDS_PATH_P2P;
+    if (lane)
+        return mgds_lane_is_own(lane) ? MGDS_PATH_SELF : MGDS_PATH_P2P;
+    if (allows(MGDS_PATH_SELF))
+        return MGDS_PATH_SELF;
+    return allows(MGDS_PATH_HOST) ? MGDS_PATH_HOST : MGDS_PATH_P2P;
 }
 
 bool mgds_require_refuses(const struct mgds_op *op,
@@ -88,7 +96,7 @@ bool mgds_require_refuses(const struct mgds_op *op,
     const struct mgds_lane *lane;
     enum mgds_path path = MGDS_PATH_HOST;
 
-    if (!concerns(op, xfer))
+    if (!concerns(op, xfer) || mgds_lost_rank(op->domain, xfer->peer) < 0)
         return false;
     lane = lane_of(op, xfer);
     refusal.why = why_staged(op, xfer, lane);

@@ -118,6 +118,8 @@ static void take(struct mgds_op *op, struct mgds_wait *wait,
     op->waited = true;
     __atomic_fetch_add(&op->domain->waited, 1, __ATOMIC_RELAXED);
     op->stood = wait->line;
+    if (op->at == 0)
+        op->at = mgds_gstream_name(wait->line->stream);
     op->sink = *sink;
     if (op->done) {
         mgds_op_keep_error(op, wait->line);
