@@ -141,9 +141,19 @@ static void refused_p2p(void)
     refused_with("p2p", "that is the way between the two");
 }
 
-static void refused_host(void)
+static void refused_far(void)
 {
-    refused_with("host", "its GPU cannot be reached from here");
+    refused_with("host", "it is on another host");
+}
+
+static void refused_no_peers(void)
+{
+    refused_with("host", "the two GPUs are no peers");
+}
+
+static void refused_same_gpu(void)
+{
+    refused_with("host", "its process uses the same GPU");
 }
 
 /* A buffer with gaps is packed in host memory. */
@@ -174,7 +184,9 @@ int main(int argc, char **argv)
         {"satisfied", 1, satisfied},
         {"full_ring", 2, full_ring},
         {"refused_p2p", 2, refused_p2p},
-        {"refused_host", 2, refused_host},
+        {"refused_far", 2, refused_far},
+        {"refused_no_peers", 2, refused_no_peers},
+        {"refused_same_gpu", 2, refused_same_gpu},
         {"gaps", 2, gaps},
         {0},
     };

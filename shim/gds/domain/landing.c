@@ -48,6 +48,36 @@ struct mgds_landing {
     struct mgds_ring **ring;           /* by own index */
     bool *shared; /* by own index: another process has a stream of its GPU */
     struct mgds_lane **lane; /* by own index, then by source */
+    unsigned char *lack;     /* likewise: enum lack */
+};
+
+/* Why there is no lane. */
+enum lack {
+    NOTHING_HEARD,
+    NOTHING,
+    OTHER_HOST,
+    NO_GPU_THERE,
+    NO_GPU_HERE,
+    NO_RING,
+    SAME_GPU,
+    NO_PEERS,
+    OTHER_CONTEXT,
+    NO_MAPPING
+};
+
+static const char *const lacks[] = {
+    [NOTHING_HEARD] = "its communicator is between two groups",
+    [OTHER_HOST] = "it is on another host",
+    [NO_GPU_THERE] = "its process has no GPU stream in the communicator",
+    [NO_GPU_HERE] = "the stream here has no GPU, or kernels of ours cannot run "
+                    "there",
+    [NO_RING] = "its process has no ring: MPIX_GDS_EAGER is 0, or GPU memory "
+                "or hardware queues are short",
+    [SAME_GPU] = "its process uses the same GPU, and the two would have it in "
+                 "turns",
+    [NO_PEERS] = "the two GPUs are no peers",
+    [OTHER_CONTEXT] = "its stream is of another CUDA context of this process",
+    [NO_MAPPING] = "the driver does not map its ring here",
 };
 
 static unsigned streams_of(const struct mgds_member *member)
@@ -141,8 +171,10 @@ int mgds_landing_create(struct mgds_landing **out,
     landing->lane = (struct mgds_lane **)mgds_calloc(
         (size_t)landing->streams * landing->base[landing->peers],
         sizeof(struct mgds_lane *));
+    landing->lack = (unsigned char *)mgds_calloc(
+        (size_t)landing->streams * landing->base[landing->peers], 1);
     landing->shared = (bool *)mgds_calloc(landing->streams, sizeof(bool));
-    if (!landing->ring || !landing->lane || !landing->shared)
+    if (!landing->ring || !landing->lane || !landing->lack || !landing->shared)
         goto put;
     make_rings(landing);
     *out = landing;
@@ -258,31 +290,83 @@ static bool shares(const struct mgds_landing *landing, unsigned index,
     return memcmp(&mine.gpu, &handle->gpu, sizeof(mine.gpu)) == 0;
 }
 
+static enum lack lack_of(const struct mgds_landing *landing, unsigned index,
+                         unsigned rank, const struct mgds_ring_handle *handle)
+{
+    const struct mgds_member *there = &landing->members[rank];
+    int mine = landing->region[landing->base[landing->rank] + index];
+
+    if (!takes(landing, index) || mine < 0)
+        return NO_GPU_HERE;
+    if (there->host == 0)
+        return NO_GPU_THERE;
+    if (there->host != landing->members[landing->rank].host)
+        return OTHER_HOST;
+    if ((uint32_t)mine >= handle->regions)
+        return NO_RING;
+    if (there->process != landing->process && shares(landing, index, handle))
+        return SAME_GPU;
+    return NOTHING;
+}
+
+static enum lack lack_by(int rc)
+{
+    if (rc == -ENOTSUP)
+        return NO_PEERS;
+    return rc == -EXDEV ? OTHER_CONTEXT : NO_MAPPING;
+}
+
+static enum lack open_to(struct mgds_landing *landing, unsigned index,
+                         unsigned rank, unsigned to,
+                         const struct mgds_ring_handle *handle)
+{
+    int mine = landing->region[landing->base[landing->rank] + index];
+    bool own = landing->members[rank].process == landing->process;
+    int rc = open_lane(lane_at(landing, index, to),
+                       mgds_gstream_context(landing->stream[index]), handle,
+                       (uint32_t)mine, own);
+
+    if (rc < 0) {
+        errno = -rc;
+        mgds_debug("no lane to rank %u: %m: messages are staged", rank);
+        return lack_by(rc);
+    }
+    open_back(*lane_at(landing, index, to), landing->ring[index],
+              (uint32_t)landing->region[to], handle);
+    return NOTHING;
+}
+
+static unsigned char *lack_at(const struct mgds_landing *landing,
+                              unsigned index, unsigned to)
+{
+    return &landing->lack[(size_t)index * landing->base[landing->peers] + to];
+}
+
 static void hear(struct mgds_landing *landing, unsigned index, unsigned rank,
                  unsigned to_index, const struct mgds_ring_handle *handle)
 {
     unsigned to = landing->base[rank] + to_index;
-    int mine = landing->region[landing->base[landing->rank] + index];
-    bool own = landing->members[rank].process == landing->process;
-    int rc;
+    enum lack lack = lack_of(landing, index, rank, handle);
 
-    if (mine < 0 || landing->region[to] < 0 || !takes(landing, index) ||
-        (uint32_t)mine >= handle->regions)
-        return;
-    if (!own && shares(landing, index, handle)) {
+    if (lack == SAME_GPU)
         landing->shared[index] = true;
-        return;
-    }
-    rc = open_lane(lane_at(landing, index, to),
-                   mgds_gstream_context(landing->stream[index]), handle,
-                   (uint32_t)mine, own);
-    if (rc < 0) {
-        errno = -rc;
-        mgds_debug("no lane to rank %u: %m: messages are staged", rank);
-        return;
-    }
-    open_back(*lane_at(landing, index, to), landing->ring[index],
-              (uint32_t)landing->region[to], handle);
+    if (lack == NOTHING)
+        lack = open_to(landing, index, rank, to, handle);
+    *lack_at(landing, index, to) = (unsigned char)lack;
+}
+
+/* For who wants to know where the time goes. */
+static void say(const struct mgds_landing *landing, unsigned rank)
+{
+    unsigned to = landing->base[rank];
+    const struct mgds_lane *lane = *lane_at(landing, 0, to);
+
+    if (lane)
+        mgds_info("rank %u: enqueued messages in GPU memory take %s", rank,
+                  mgds_path_names[lane->own ? MGDS_PATH_SELF : MGDS_PATH_P2P]);
+    else
+        mgds_info("rank %u: enqueued messages take host: %s", rank,
+                  mgds_landing_why(landing, 0, to));
 }
 
 void mgds_landing_hear(struct mgds_landing *landing, unsigned rank,
@@ -297,6 +381,14 @@ void mgds_landing_hear(struct mgds_landing *landing, unsigned rank,
             memcpy(&handle, slot + j * sizeof(handle), sizeof(handle));
             hear(landing, i, rank, j, &handle);
         }
+    if (landing->streams > 0)
+        say(landing, rank);
+}
+
+const char *mgds_landing_why(const struct mgds_landing *landing, unsigned index,
+                             unsigned to)
+{
+    return lacks[landing ? *lack_at(landing, index, to) : NOTHING_HEARD];
 }
 
 void mgds_landing_get(struct mgds_landing *landing)
@@ -330,6 +422,7 @@ void mgds_landing_put(struct mgds_landing *landing)
         mgds_ring_destroy(landing->ring[i]);
     free(landing->shared);
     free(landing->lane);
+    free(landing->lack);
     free(landing->ring);
     free(landing->region);
     free(landing->base);

@@ -7,10 +7,9 @@
 #include "shim/gds/domain/engine.h"
 #include "shim/gds/queue/gstream.h"
 
-static const char no_lane[] =
-    "its GPU cannot be reached from here: it is on another host, has no GPU "
-    "stream in the communicator, the two GPUs are no peers, or one of them is "
-    "another process's, too (mpix-gds-doctor says which)";
+static const char no_ring[] =
+    "there is no ring here to take it from: MPIX_GDS_EAGER is 0, or GPU memory "
+    "or hardware queues are short";
 static const char no_place[] =
     "the ring for such messages was full for ten seconds: MPIX_GDS_RING allows "
     "more";
@@ -47,18 +46,47 @@ bool mgds_require_direct(const struct mgds_op *op, const struct mgds_xfer *xfer)
     return concerns(op, xfer) && !allows(MGDS_PATH_HOST);
 }
 
+/* The two ends, as lanes have them. */
+struct ends {
+    unsigned mine, theirs;
+};
+
+static struct ends ends_of(const struct mgds_op *op,
+                           const struct mgds_xfer *xfer)
+{
+    unsigned base = op->domain->base[xfer->peer];
+
+    if (op->send)
+        return (struct ends){xfer->from_index, base + xfer->to_index};
+    return (struct ends){xfer->to_index, base + xfer->from_index};
+}
+
 /* NULL: it is from anybody, or there is none. */
 static struct mgds_lane *lane_of(const struct mgds_op *op,
                                  const struct mgds_xfer *xfer)
 {
-    const struct mgds_domain *domain = op->domain;
-    unsigned mine = op->send ? xfer->from_index : xfer->to_index;
-    unsigned theirs = op->send ? xfer->to_index : xfer->from_index;
+    struct ends ends;
 
     if (xfer->peer < 0)
         return NULL;
-    return mgds_landing_lane(domain->landing, mine,
-                             domain->base[xfer->peer] + theirs);
+    ends = ends_of(op, xfer);
+    return mgds_landing_lane(op->domain->landing, ends.mine, ends.theirs);
+}
+
+static const char *why_no_lane(const struct mgds_op *op,
+                               const struct mgds_xfer *xfer)
+{
+    struct ends ends = ends_of(op, xfer);
+
+    return mgds_landing_why(op->domain->landing, ends.mine, ends.theirs);
+}
+
+static const char *why_no_place(const struct mgds_op *op,
+                                const struct mgds_lane *lane)
+{
+    if (op->bytes <= mgds_ctx()->config.eager)
+        return no_place;
+    return mgds_lane_is_own(lane) ? in_its_own_way : no_mapping;
 }
 
 /* Why it would be staged; NULL: it would not. */
@@ -69,14 +97,11 @@ static const char *why_staged(const struct mgds_op *op,
     if (!mgds_gstream_takes(op->line->stream, &op->user))
         return no_take;
     if (!lane && xfer->peer >= 0)
-        return no_lane;
-    if (op->send && !op->lane && !op->pull) {
-        if (op->bytes <= mgds_ctx()->config.eager)
-            return no_place;
-        return lane && mgds_lane_is_own(lane) ? in_its_own_way : no_mapping;
-    }
+        return why_no_lane(op, xfer);
+    if (op->send && !op->lane && !op->pull)
+        return why_no_place(op, lane);
     if (!op->send && !op->taker)
-        return no_lane;
+        return no_ring;
     return NULL;
 }
 
