@@ -1,4 +1,5 @@
-/* Messages that a fetch is to copy, when its launch fails. */
+/* Messages that a fetch is to copy, when its launch fails; and those that one
+ * is to keep from being copied. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -8,8 +9,9 @@
 #include <sched.h>
 
 #include "shim/base/stats.h"
+#include "shim/gds/domain/engine.h"
 #include "shim/gds/domain/fetch.h"
-#include "shim/gds/queue/gstream.h"
+#include "shim/gds/queue/gstream_state.h"
 #include "tests/soft/gpu_env.h"
 
 /* Launches of fetches, which the linker leads here: so many find no memory, and
@@ -53,23 +55,30 @@ static void end_short(struct gpu_env *place)
     gpu_env_finish(place);
 }
 
-static struct mgds_op *recv_from_self(struct gpu_env *place,
-                                      const struct mgds_rts *rts)
+/* Its sender's stream has come to it. */
+static void come_reached(const struct mgds_rts *rts)
 {
-    const struct mgds_xfer xfer = gpu_env_xfer_of(place, place->to, LONG, SELF);
     const struct mgds_tell reached = {
         .domain = ID, .number = rts->number, .rank = SELF};
-    struct mgds_op *op = NULL;
 
-    assert_int_equal(mgds_op_recv(&op, place->domain, &xfer), 0);
     gpu_env_come_rts(rts);
     assert_int_equal(
         wire_come(MGDS_ENVELOPE_REACHED, &reached, sizeof(reached), NULL, 0),
         HEARD);
+}
+
+static struct mgds_op *recv_from_self(struct gpu_env *place,
+                                      const struct mgds_rts *rts)
+{
+    const struct mgds_xfer xfer = gpu_env_xfer_of(place, place->to, LONG, SELF);
+    struct mgds_op *op = NULL;
+
+    assert_int_equal(mgds_op_recv(&op, place->domain, &xfer), 0);
+    come_reached(rts);
     return op;
 }
 
-static void until_over(struct mgds_op *op)
+static void until_over_with(struct mgds_op *op, int error)
 {
     time_t end = gpu_env_seconds() + PATIENCE_S;
     struct mgds_op_status status;
@@ -79,8 +88,13 @@ static void until_over(struct mgds_op *op)
         sched_yield();
     }
     mgds_op_status(op, &status);
-    assert_int_equal(status.error, 0);
+    assert_int_equal(status.error, error);
     mgds_op_put(op);
+}
+
+static void until_over(struct mgds_op *op)
+{
+    until_over_with(op, 0);
 }
 
 /* A kernel may be at it, or come to it. */
@@ -110,10 +124,97 @@ static void what_a_stream_was_told_to_copy_does_not_fail(void **state)
     gpu_env_close(&place);
 }
 
+static int ended_with(void)
+{
+    assert_int_equal(wire_posts(MGDS_ENVELOPE_ENDED), 1);
+    return wire_posted(MGDS_ENVELOPE_ENDED)->head.ended.error;
+}
+
+static void come_revoke(const struct mgds_rts *rts)
+{
+    const struct mgds_revoke revoke = {
+        .message = {.domain = ID, .number = rts->number, .rank = SELF},
+        .cookie = rts->cookie,
+        .receiver = SELF};
+
+    assert_int_equal(
+        wire_come(MGDS_ENVELOPE_REVOKE, &revoke, sizeof(revoke), NULL, 0),
+        HEARD);
+    assert_int_equal(ended_with(), 0);
+}
+
+static void come_ended(const struct mgds_rts *rts, int error)
+{
+    const struct mgds_ended ended = {
+        .cookie = rts->cookie, .error = error, .rank = SELF};
+
+    assert_int_equal(
+        wire_come(MGDS_ENVELOPE_ENDED, &ended, sizeof(ended), NULL, 0), HEARD);
+}
+
+/* By who does not look at its end; until it is through. */
+static void fetch_late(const struct gpu_env *place)
+{
+    CUstream beside = place->stream.gstream->depot->stage->stream;
+    uint64_t before = mgds_stats_value(MGDS_STAT_pull_late);
+    time_t end = gpu_env_seconds() + PATIENCE_S;
+
+    while (mgds_stats_value(MGDS_STAT_pull_late) == before) {
+        assert_true(gpu_env_seconds() < end);
+        mgds_fetches_late();
+    }
+    OK(cu.cuStreamSynchronize(beside));
+}
+
+static void poll_marks(void)
+{
+    mgds_engine_enter();
+    mgds_lines_poll();
+    mgds_engine_leave();
+}
+
+/* The withdrawal has won, and let the TAKE pass, before anybody has looked at
+ * its end: the receive fails all the same, and that is all the sender hears. */
+static void what_was_withdrawn_is_not_said_to_be_taken(void **state)
+{
+    const struct mgds_op_sink none = {NULL, NULL};
+    struct mgds_failure failure;
+    struct mgds_op *send;
+    struct mgds_rts rts;
+    struct gpu_env place;
+    struct mgds_words *words;
+    uint64_t *gate;
+
+    (void)state;
+    gpu_env_open(&place);
+    words = mgds_gstream_words(place.stream.gstream);
+    assert_int_equal(mgds_words_take(&gate, words), 0);
+    send = gpu_env_send_to_self(&place, LONG, &rts);
+    queue_hold(place.stream.native, gate);
+    gpu_env_recv_on_stream(&place, LONG, SELF, &none);
+    come_reached(&rts);
+    come_revoke(&rts);
+    fetch_late(&place);
+    queue_write(gate, 1);
+    OK(cu.cuStreamSynchronize(place.stream.native));
+    poll_marks();
+    assert_int_equal(wire_posts(MGDS_ENVELOPE_TAKEN), 0);
+    assert_int_equal(ended_with(), -ETIMEDOUT);
+    assert_int_equal(mgds_gstream_take_error(place.stream.gstream, &failure),
+                     -ETIMEDOUT);
+    gpu_env_assert_gpu(place.to, 0, 0);
+    come_ended(&rts, -ETIMEDOUT);
+    until_over_with(send, -ETIMEDOUT);
+    assert_int_equal(wire_posts(MGDS_ENVELOPE_TAKEN), 0);
+    mgds_words_give(words, gate);
+    gpu_env_close(&place);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_a_stream_was_told_to_copy_does_not_fail),
+        cmocka_unit_test(what_was_withdrawn_is_not_said_to_be_taken),
     };
 
     if (soft_cuda_load() != 0)
