@@ -69,9 +69,12 @@ mgds_mpi_test(bad_setting PROGRAM everyday
   ENV MPIX_GDS_SUMARY=rank0 MPIX_GDS_LOG_LEVEL=loud
   EXPECT "MPIX_GDS_SUMARY.*MPIX_GDS_SUMMARY" "MPIX_GDS_LOG_LEVEL.*loud"
     "everyday: all well")
-mgds_mpi_test(required_path_is_missing PROGRAM everyday RANKS 1
-  ENV MPIX_GDS_REQUIRE=p2p EXIT 15
-  EXPECT "MPIX_GDS_REQUIRE asks for" REFUSE "all well")
+mgds_mpi_test(required_transport_is_unknown PROGRAM everyday RANKS 1
+  ENV MPIX_GDS_REQUIRE=p2q EXIT 15
+  EXPECT "MPIX_GDS_REQUIRE is .p2q., must be" REFUSE "all well")
+# Messages in host memory are not concerned.
+mgds_mpi_test(required_of_host_memory PROGRAM everyday
+  ENV MPIX_GDS_REQUIRE=p2p EXPECT "everyday: all well")
 
 # Open MPI: handles are pointers. Inert, one line a job, results as without us.
 find_program(MGDS_OMPI_CC mpicc.openmpi)
