@@ -167,8 +167,8 @@ extern const struct mgds_config_table mgds_config_table;
 int mgds_config_load(struct mgds_config *cfg);
 void mgds_config_fini(struct mgds_config *cfg);
 
-/* What the user has set MPIX_GDS_<suffix> to, if that is no value of it and so
- * the default holds; else NULL. Borrowed from the environment. */
+/* The text that the user has given MPIX_GDS_<suffix>, if that is no value of it
+ * and so the default holds; else NULL. Borrowed from the environment. */
 const char *mgds_config_bad(const char *suffix);
 
 /* Rank of this process as the launcher says before MPI_Init does, else -1:

@@ -32,8 +32,8 @@ int mgds_fault_count_from(uint64_t from);
 
 #ifdef MGDS_FAULT
 
-/* What a number that grows for ever is counted from. docs/ordering.md lists
- * them all. */
+/* The number that counting begins at, of all that grow for ever:
+ * docs/ordering.md lists them. */
 #define MGDS_COUNT_FROM mgds_fault_first()
 
 uint64_t mgds_fault_first(void);

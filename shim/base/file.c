@@ -15,7 +15,8 @@ static bool is_own(const struct stat *found)
            found->st_nlink == 1;
 }
 
-/* What is opened is looked at, not the path: that may change meanwhile. */
+/* Looks at the file that is open, not at its path, which may change meanwhile.
+ */
 static int take(int fd, bool append)
 {
     struct stat found;

@@ -11,11 +11,11 @@
  *   -EPERM  it was there, and is another user's, or has a second name, or is no
  *           file: nothing of it was changed
  * Terminals and other character devices are files.
- * What the process has open already may be named, too, as /dev/stderr or
+ * A file that the process has open already may be named, too, as /dev/stderr or
  * /proc/self/fd/7: it stays as it is, and is written behind its end. */
 int mgds_file_open(const char *path, bool append);
 
-/* What to say of an error behind its text: "" for most. */
+/* The advice behind the text of an error: "" for most. */
 const char *mgds_file_advice(int rc);
 
 #endif

@@ -124,6 +124,7 @@ static bool is_pipe(int fd)
     return fstat(fd, &status) == 0 && S_ISFIFO(status.st_mode);
 }
 
+/* Nothing tells a writer when its pipe has been read: so this looks. */
 void mgds_log_settle(void)
 {
     static const struct timespec step = {.tv_nsec = 1000000};

@@ -361,18 +361,14 @@ static int wait_for(struct waiting *waiting)
     return rc;
 }
 
-static int is_null(const char *argument)
-{
-    return mgds_mpi_refuse(MPI_COMM_NULL, MPI_ERR_ARG, "%s is NULL", argument);
-}
-
 int mgds_mpix_Wait_enqueue(MPI_Request *request, MPI_Status *status)
 {
     struct waiting waiting = {
         .count = 1, .requests = request, .statuses = status};
 
     if (!request || !status)
-        return is_null(request ? "status" : "request");
+        return mgds_mpi_refuse_null(MPI_COMM_NULL,
+                                    request ? "status" : "request");
     return wait_for(&waiting);
 }
 
@@ -390,7 +386,8 @@ int mgds_mpix_Waitall_enqueue(int count, MPI_Request requests[],
     if (count == 0)
         return MPI_SUCCESS;
     if (!requests || !statuses)
-        return is_null(requests ? "statuses" : "requests");
+        return mgds_mpi_refuse_null(MPI_COMM_NULL,
+                                    requests ? "statuses" : "requests");
     return wait_for(&waiting);
 }
 

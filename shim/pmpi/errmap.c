@@ -103,15 +103,26 @@ static void say_once(int rc)
 
 /* Codes. */
 
-int mgds_mpi_code(int class, const char *format, ...)
+static int code_of(int class, const char *format, va_list args)
+    __attribute__((format(printf, 2, 0)));
+
+static int code_of(int class, const char *format, va_list args)
 {
     char text[MPI_MAX_ERROR_STRING];
+
+    mgds_errtext_format(text, format, args);
+    return mgds_errtext_code(class, text);
+}
+
+int mgds_mpi_code(int class, const char *format, ...)
+{
     va_list args;
+    int code;
 
     va_start(args, format);
-    mgds_errtext_format(text, format, args);
+    code = code_of(class, format, args);
     va_end(args);
-    return mgds_errtext_code(class, text);
+    return code;
 }
 
 int mgds_mpi_code_of(int rc)
@@ -224,13 +235,18 @@ int mgds_mpi_raise(MPI_Comm comm, int code)
 
 int mgds_mpi_refuse(MPI_Comm comm, int class, const char *format, ...)
 {
-    char text[MPI_MAX_ERROR_STRING];
     va_list args;
+    int code;
 
     va_start(args, format);
-    mgds_errtext_format(text, format, args);
+    code = code_of(class, format, args);
     va_end(args);
-    return mgds_mpi_raise(comm, mgds_errtext_code(class, text));
+    return mgds_mpi_raise(comm, code);
+}
+
+int mgds_mpi_refuse_null(MPI_Comm comm, const char *argument)
+{
+    return mgds_mpi_refuse(comm, MPI_ERR_ARG, "%s is NULL", argument);
 }
 
 /* As MPICH makes handles: what they are of, and whether they are of one. */

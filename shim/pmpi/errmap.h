@@ -32,6 +32,9 @@ int mgds_mpi_code_of(int rc);
 int mgds_mpi_refuse(MPI_Comm comm, int class, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
+/* The same of an argument that must not be NULL: MPI_ERR_ARG. */
+int mgds_mpi_refuse_null(MPI_Comm comm, const char *argument);
+
 /* Is it a communicator at all? MPI_SUCCESS, or the code that was raised. */
 int mgds_mpi_check_comm(MPI_Comm comm);
 

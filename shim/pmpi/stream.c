@@ -153,11 +153,6 @@ static int create(struct mgds_stream **out, void *native, bool gpu)
     return MPI_SUCCESS;
 }
 
-static int is_null(const char *argument)
-{
-    return mgds_mpi_refuse(MPI_COMM_NULL, MPI_ERR_ARG, "%s is NULL", argument);
-}
-
 static int no_stream(MPIX_Stream handle)
 {
     if (handle == MPIX_STREAM_NULL)
@@ -177,7 +172,7 @@ int mgds_mpix_Stream_create(MPI_Info info, MPIX_Stream *handle)
     int rc;
 
     if (!handle)
-        return is_null("stream");
+        return mgds_mpi_refuse_null(MPI_COMM_NULL, "stream");
     mgds_domains_let_go();
     mgds_domains_safe_point();
     rc = read_info(&native, &gpu, info);
@@ -193,7 +188,7 @@ int mgds_mpix_Stream_free(MPIX_Stream *handle)
     struct mgds_stream *stream;
 
     if (!handle)
-        return is_null("stream");
+        return mgds_mpi_refuse_null(MPI_COMM_NULL, "stream");
     stream = mgds_stream_find(*handle);
     if (!stream)
         return no_stream(*handle);
@@ -214,12 +209,14 @@ int mgds_mpix_Stream_free(MPIX_Stream *handle)
 static int check_native(const int *type, const void *native, int size, bool gpu)
 {
     if (!type)
-        return is_null("type");
+        return mgds_mpi_refuse_null(MPI_COMM_NULL, "type");
     if (size < 0 || (gpu && size && size != sizeof(void *)))
         return mgds_mpi_refuse(MPI_COMM_NULL, MPI_ERR_ARG,
                                "handle_size is %d, must be 0 or %zu", size,
                                sizeof(void *));
-    return gpu && size && !native ? is_null("handle") : MPI_SUCCESS;
+    return gpu && size && !native
+               ? mgds_mpi_refuse_null(MPI_COMM_NULL, "handle")
+               : MPI_SUCCESS;
 }
 
 int mgds_mpix_Stream_get_native(MPIX_Stream handle, int *type, void *native,
@@ -280,7 +277,7 @@ int mgds_mpix_Stream_get_error(MPIX_Stream handle, int *code,
     struct mgds_stream *stream;
 
     if (!code)
-        return is_null("errcode");
+        return mgds_mpi_refuse_null(MPI_COMM_NULL, "errcode");
     stream = mgds_stream_find(handle);
     if (!stream)
         return no_stream(handle);
@@ -368,7 +365,7 @@ int mgds_mpix_Info_set_hex(MPI_Info info, const char *key, const void *value,
     char text[MGDS_HEX_TEXT];
 
     if (!value)
-        return is_null("value");
+        return mgds_mpi_refuse_null(MPI_COMM_NULL, "value");
     if (size < 0)
         return refuse_size(size);
     if (mgds_hex_encode(text, value, (size_t)size) < 0)
@@ -408,7 +405,7 @@ int mgds_mpix_Info_get_hex(MPI_Info info, const char *key, void *value,
     int rc;
 
     if (!value || !flag)
-        return is_null(value ? "flag" : "value");
+        return mgds_mpi_refuse_null(MPI_COMM_NULL, value ? "flag" : "value");
     if (size < 0)
         return refuse_size(size);
     rc = mgds_below()->Info_get(info, key, (int)sizeof(text) - 1, text, &found);

@@ -164,8 +164,7 @@ int mgds_stream_call_check(const struct mgds_stream_call *call)
     if (rc == MPI_SUCCESS)
         rc = check_address(call);
     if (rc == MPI_SUCCESS && call->fills && !call->filled)
-        rc = mgds_mpi_refuse(mgds_scomm_teller(call->scomm), MPI_ERR_ARG,
-                             "%s is NULL", call->fills);
+        rc = mgds_mpi_refuse_null(mgds_scomm_teller(call->scomm), call->fills);
     return rc;
 }
 

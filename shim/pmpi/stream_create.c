@@ -249,7 +249,7 @@ int mgds_mpix_Comm_get_stream(MPI_Comm comm, int index, MPIX_Stream *stream)
     if (rc != MPI_SUCCESS)
         return rc;
     if (!stream)
-        return mgds_mpi_refuse(comm, MPI_ERR_ARG, "stream is NULL");
+        return mgds_mpi_refuse_null(comm, "stream");
     if (index < 0 || (unsigned)index >= count)
         return mgds_mpi_refuse(comm, MPI_ERR_ARG, "idx is %d, must be 0 to %u",
                                index, count - 1);

@@ -41,12 +41,17 @@ static void expect_loss(struct place_child *child, unsigned posts)
     mgds_wire_peer_put(child->peer);
 }
 
+static void go(const struct place_child *child, unsigned from, unsigned to)
+{
+    for (unsigned i = from; i < to; i++)
+        CLAIM(place_go(child->peer, i) == 0);
+}
+
 /* Another peer is none the worse for it. */
 static void expect_other(struct place_child *other)
 {
     place_trips(POSTS, mixed_of);
-    for (unsigned i = 0; i < POSTS; i++)
-        CLAIM(place_go(other->peer, i) == 0);
+    go(other, 0, POSTS);
     place_all_back();
 }
 
@@ -56,74 +61,67 @@ static void die(struct place_child *child)
     place_child_reap(child);
 }
 
-WIRE_TEST(d9_a_peer_dies_before_the_first_message)
+/* Peer after peer dies, each as the deed has it. */
+static void lose_many(void (*deed)(struct place_child *child, unsigned round))
 {
     struct place_child other;
 
-    (void)arg;
     place_open(CLOSE_MS);
     place_child_start(&other);
     for (unsigned round = 0; round < ROUNDS; round += STEP) {
         struct place_child child;
 
         place_child_start(&child);
-        die(&child);
-        place_trips(POSTS, mixed_of);
-        for (unsigned i = 0; i < POSTS; i++)
-            CLAIM(place_go(child.peer, i) == 0);
+        deed(&child, round);
         expect_loss(&child, POSTS);
         expect_other(&other);
     }
     place_child_end(&other);
     place_close();
+}
+
+static void before(struct place_child *child, unsigned round)
+{
+    (void)round;
+    die(child);
+    place_trips(POSTS, mixed_of);
+    go(child, 0, POSTS);
+}
+
+WIRE_TEST(d9_a_peer_dies_before_the_first_message)
+{
+    (void)arg;
+    lose_many(before);
+}
+
+static void during(struct place_child *child, unsigned round)
+{
+    place_trips(POSTS, mixed_of);
+    go(child, 0, POSTS);
+    let_pass(round);
+    die(child);
 }
 
 WIRE_TEST(d9_a_peer_dies_during_the_first_message)
 {
-    struct place_child other;
-
     (void)arg;
-    place_open(CLOSE_MS);
-    place_child_start(&other);
-    for (unsigned round = 0; round < ROUNDS; round += STEP) {
-        struct place_child child;
+    lose_many(during);
+}
 
-        place_child_start(&child);
-        place_trips(POSTS, mixed_of);
-        for (unsigned i = 0; i < POSTS; i++)
-            CLAIM(place_go(child.peer, i) == 0);
-        let_pass(round);
-        die(&child);
-        expect_loss(&child, POSTS);
-        expect_other(&other);
-    }
-    place_child_end(&other);
-    place_close();
+static void behind(struct place_child *child, unsigned round)
+{
+    place_trips(POSTS, mixed_of);
+    go(child, 0, 1);
+    place_sent(0);
+    let_pass(round);
+    go(child, 1, POSTS);
+    die(child);
 }
 
 WIRE_TEST(d9_a_peer_dies_behind_the_first_message)
 {
-    struct place_child other;
-
     (void)arg;
-    place_open(CLOSE_MS);
-    place_child_start(&other);
-    for (unsigned round = 0; round < ROUNDS; round += STEP) {
-        struct place_child child;
-
-        place_child_start(&child);
-        place_trips(POSTS, mixed_of);
-        CLAIM(place_go(child.peer, 0) == 0);
-        place_sent(0);
-        let_pass(round);
-        for (unsigned i = 1; i < POSTS; i++)
-            CLAIM(place_go(child.peer, i) == 0);
-        die(&child);
-        expect_loss(&child, POSTS);
-        expect_other(&other);
-    }
-    place_child_end(&other);
-    place_close();
+    lose_many(behind);
 }
 
 /* The death of another process is what tells that peers were looked at. */
@@ -156,8 +154,7 @@ WIRE_TEST(d9_a_stopped_peer_is_alive)
         see_a_death();
     CLAIM(mgds_wire_peer_error(stopped.peer) == 0);
     place_trips(POSTS, mixed_of);
-    for (unsigned i = 0; i < POSTS; i++)
-        CLAIM(place_go(stopped.peer, i) == 0);
+    go(&stopped, 0, POSTS);
     CLAIM(kill(stopped.pid, SIGCONT) == 0);
     place_all_back();
     place_child_end(&stopped);

@@ -47,10 +47,10 @@ static void end_short(struct gpu_env *place)
     struct mgds_rts rts = gpu_env_rts_of(OTHER, 0, SHORT);
 
     rts.serial = 0;
-    gpu_env_come_rts(&rts);
+    wire_come_rts(&rts);
     assert_int_equal(
-        gpu_env_come_data(gpu_env_await(MGDS_ENVELOPE_PULL)->head.pull.answer,
-                          SHORT, OTHER),
+        wire_come_data(gpu_env_await(MGDS_ENVELOPE_PULL)->head.pull.answer,
+                       SHORT, OTHER),
         0);
     gpu_env_finish(place);
 }
@@ -61,7 +61,7 @@ static void come_reached(const struct mgds_rts *rts)
     const struct mgds_tell reached = {
         .domain = ID, .number = rts->number, .rank = SELF};
 
-    gpu_env_come_rts(rts);
+    wire_come_rts(rts);
     assert_int_equal(
         wire_come(MGDS_ENVELOPE_REACHED, &reached, sizeof(reached), NULL, 0),
         HEARD);
@@ -117,8 +117,8 @@ static void what_a_stream_was_told_to_copy_does_not_fail(void **state)
     }
     until_over(recv);
     gpu_env_assert_gpu(place.to, 0x33, LONG);
-    gpu_env_come_taken(gpu_env_await(MGDS_ENVELOPE_TAKEN)->head.taken.cookie[0],
-                       SELF);
+    wire_come_taken(gpu_env_await(MGDS_ENVELOPE_TAKEN)->head.taken.cookie[0],
+                    SELF);
     until_over(send);
     end_short(&place);
     gpu_env_close(&place);

@@ -52,7 +52,7 @@ static void places_are_in_the_ring_or_refused(void **state)
             struct mgds_rts rts = gpu_env_rts_of(OTHER, i, places[i].bytes);
 
             rts.units = places[i].units;
-            gpu_env_come_rts(&rts);
+            wire_come_rts(&rts);
             assert_int_equal(gpu_env_refused(&place), !places[i].good);
         }
     }
@@ -66,7 +66,7 @@ static void another_host_has_no_place_in_the_ring(void **state)
 
     (void)state;
     gpu_env_open(&place);
-    gpu_env_come_rts(&rts);
+    wire_come_rts(&rts);
     assert_int_equal(gpu_env_refused(&place), 1);
     gpu_env_close(&place);
 }
@@ -82,11 +82,11 @@ static void a_message_outside_the_ring_comes_staged(void **state)
     gpu_env_open(&place);
     rts.units = place.room;
     gpu_env_recv_on_stream(&place, SHORT, OTHER, &sink);
-    gpu_env_come_rts(&rts);
+    wire_come_rts(&rts);
     assert_int_equal(gpu_env_refused(&place), 1);
     assert_int_equal(
-        gpu_env_come_data(gpu_env_await(MGDS_ENVELOPE_PULL)->head.pull.answer,
-                          SHORT, OTHER),
+        wire_come_data(gpu_env_await(MGDS_ENVELOPE_PULL)->head.pull.answer,
+                       SHORT, OTHER),
         0);
     gpu_env_finish(&place);
     assert_int_equal(status.error, 0);
@@ -122,14 +122,14 @@ static void data_for_a_message_in_the_ring_lands_nowhere(void **state)
     gpu_env_open(&place);
     xfer = gpu_env_xfer_of(&place, place.to, SHORT, OTHER);
     assert_int_equal(mgds_op_recv(&op, place.domain, &xfer), 0);
-    gpu_env_come_rts(&rts);
+    wire_come_rts(&rts);
     for (uint64_t i = 0; i <= COOKIES; i++)
-        assert_int_equal(gpu_env_come_data(i, SHORT, OTHER), -ECANCELED);
+        assert_int_equal(wire_come_data(i, SHORT, OTHER), -ECANCELED);
     assert_int_equal(gpu_env_refused(&place), COOKIES + 1);
     assert_int_equal(mgds_op_test(op), 0); /* asks for it */
     assert_int_equal(
-        gpu_env_come_data(gpu_env_await(MGDS_ENVELOPE_PULL)->head.pull.answer,
-                          SHORT, OTHER),
+        wire_come_data(gpu_env_await(MGDS_ENVELOPE_PULL)->head.pull.answer,
+                       SHORT, OTHER),
         0);
     await_recv(&place, op);
     assert_int_equal(gpu_env_refused(&place), 0);
@@ -153,15 +153,15 @@ static void data_lands_once(void **state)
     xfer = gpu_env_xfer_of(&place, place.to, SHORT, OTHER);
     assert_int_equal(mgds_op_recv(&op, place.domain, &xfer), 0);
     rts.serial = 0;
-    gpu_env_come_rts(&rts);
+    wire_come_rts(&rts);
     answer = gpu_env_await(MGDS_ENVELOPE_PULL)->head.pull.answer;
-    assert_int_equal(gpu_env_come_data(answer, SHORT, OTHER), 0);
+    assert_int_equal(wire_come_data(answer, SHORT, OTHER), 0);
     assert_int_equal(gpu_env_refused(&place), 0);
-    assert_int_equal(gpu_env_come_data(answer, SHORT, OTHER), -ECANCELED);
+    assert_int_equal(wire_come_data(answer, SHORT, OTHER), -ECANCELED);
     assert_int_equal(gpu_env_refused(&place), 1);
     queue_write(gate, 1);
     await_recv(&place, op);
-    assert_int_equal(gpu_env_come_data(answer, SHORT, OTHER), -ECANCELED);
+    assert_int_equal(wire_come_data(answer, SHORT, OTHER), -ECANCELED);
     assert_int_equal(gpu_env_refused(&place), 1);
     gpu_env_finish(&place);
     OK(cu.cuMemFreeHost(gate));
@@ -179,18 +179,18 @@ static void deliver_to_self(struct gpu_env *place, size_t bytes)
     struct mgds_op *op = gpu_env_send_to_self(place, bytes, &rts);
 
     gpu_env_recv_on_stream(place, bytes, SELF, &sink);
-    gpu_env_come_taken(rts.cookie, OTHER); /* not whom it is for */
+    wire_come_taken(rts.cookie, OTHER); /* not whom it is for */
     assert_int_equal(gpu_env_refused(place), 1);
-    gpu_env_come_rts(&rts);
+    wire_come_rts(&rts);
     gpu_env_finish(place);
     assert_int_equal(status.error, 0);
     gpu_env_assert_gpu(place->to, 0x33, bytes);
     taken = gpu_env_await(MGDS_ENVELOPE_TAKEN)->head.taken;
     assert_int_equal(taken.count, 1);
     assert_int_equal(taken.cookie[0], rts.cookie);
-    gpu_env_come_taken(taken.cookie[0], taken.rank);
+    wire_come_taken(taken.cookie[0], taken.rank);
     assert_int_equal(gpu_env_refused(place), 0);
-    gpu_env_come_taken(taken.cookie[0], taken.rank); /* it is gone */
+    wire_come_taken(taken.cookie[0], taken.rank); /* it is gone */
     assert_int_equal(gpu_env_refused(place), 1);
     assert_int_equal(mgds_op_test(op), 1);
     mgds_op_put(op);
@@ -224,7 +224,7 @@ static void what_was_asked_for_is_not_taken(void **state)
     pull.cookie = rts.cookie;
     assert_int_equal(
         wire_come(MGDS_ENVELOPE_PULL, &pull, sizeof(pull), NULL, 0), HEARD);
-    gpu_env_come_taken(rts.cookie, SELF);
+    wire_come_taken(rts.cookie, SELF);
     assert_int_equal(gpu_env_refused(&place), 1);
     gpu_env_finish(&place);
     assert_int_equal(gpu_env_await(MGDS_ENVELOPE_DATA)->body_bytes, SHORT);
@@ -259,7 +259,7 @@ static void own_memory_is_that_of_the_send(void **state)
         xfer = gpu_env_xfer_of(&place, place.to, LONG, SELF);
         xfer.enqueued = false;
         assert_int_equal(mgds_op_recv(&recv, place.domain, &xfer), 0);
-        gpu_env_come_rts(&said);
+        wire_come_rts(&said);
         assert_int_equal(gpu_env_refused(&place), lie == NO_PLACE);
         assert_int_equal(mgds_op_test(recv), 1);
         mgds_op_status(recv, &status);
@@ -267,7 +267,7 @@ static void own_memory_is_that_of_the_send(void **state)
         mgds_op_put(recv);
         gpu_env_assert_gpu(place.to, 0, 0);
         gpu_env_finish(&place);
-        gpu_env_come_taken(rts.cookie, SELF); /* so that it ends */
+        wire_come_taken(rts.cookie, SELF); /* so that it ends */
         mgds_op_put(send);
         gpu_env_close(&place);
     }
@@ -289,7 +289,7 @@ static int run_both(void *arg)
         return rc;
     }
     gpu_env_finish(place);
-    gpu_env_come_taken(gpu_env_await(MGDS_ENVELOPE_RTS)->head.rts.cookie, SELF);
+    wire_come_taken(gpu_env_await(MGDS_ENVELOPE_RTS)->head.rts.cookie, SELF);
     gpu_env_finish(place);
     return 0;
 }

@@ -148,35 +148,6 @@ struct mgds_rts gpu_env_rts_of(uint32_t rank, uint64_t number, size_t bytes)
                              .serial = 12345};
 }
 
-void gpu_env_come_rts(const struct mgds_rts *rts)
-{
-    assert_int_equal(wire_come(MGDS_ENVELOPE_RTS, rts, sizeof(*rts), NULL, 0),
-                     HEARD);
-}
-
-void gpu_env_come_taken(uint64_t cookie, uint32_t rank)
-{
-    const struct mgds_taken taken = {
-        .count = 1, .rank = rank, .cookie = {cookie}};
-
-    assert_int_equal(wire_come(MGDS_ENVELOPE_TAKEN, &taken,
-                               offsetof(struct mgds_taken, cookie[1]), NULL, 0),
-                     HEARD);
-}
-
-int gpu_env_come_data(uint64_t answer, size_t bytes, uint32_t rank)
-{
-    const struct mgds_data data = {.answer = answer, .rank = rank};
-    unsigned char *body = (unsigned char *)malloc(bytes);
-    int rc;
-
-    assert_non_null(body);
-    memset(body, 0x11, bytes);
-    rc = wire_come(MGDS_ENVELOPE_DATA, &data, sizeof(data), body, bytes);
-    free(body);
-    return rc;
-}
-
 const struct wire_post *gpu_env_await(enum mgds_envelope kind)
 {
     time_t end = gpu_env_seconds() + PATIENCE_S;

@@ -4,7 +4,6 @@
 #ifndef MGDS_TEST_GPU_ENV_H
 #define MGDS_TEST_GPU_ENV_H
 
-#include <errno.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -12,12 +11,12 @@
 
 #include "shim/gds/domain/domain.h"
 #include "tests/soft/queue_place.h"
-#include "tests/unit/fake_wire.h"
+#include "tests/unit/wire_come.h"
 
 /* FAR is on another host. */
 enum { SELF, OTHER, FAR, RANKS };
-enum { ID = 77, TAG = 5, SHORT = 64, LONG = 1 << 19, DONES = 256 };
-enum { HEARD = -ENOSYS, PATIENCE_S = 60 };
+enum { SHORT = 64, LONG = 1 << 19, DONES = 256 };
+enum { PATIENCE_S = 60 };
 
 struct gpu_env {
     struct queue_stream stream;
@@ -44,14 +43,10 @@ unsigned gpu_env_refused(struct gpu_env *place);
 /* The first bytes of LONG are that, those behind as they were. */
 void gpu_env_assert_gpu(CUdeviceptr gpu, unsigned char value, size_t bytes);
 
-/* Well-formed ones; bytes of data are 0x11. */
+/* Well-formed ones. */
 struct mgds_xfer gpu_env_xfer_of(const struct gpu_env *place, CUdeviceptr at,
                                  size_t bytes, int peer);
 struct mgds_rts gpu_env_rts_of(uint32_t rank, uint64_t number, size_t bytes);
-void gpu_env_come_rts(const struct mgds_rts *rts);
-void gpu_env_come_taken(uint64_t cookie, uint32_t rank);
-/* What the wire was told. */
-int gpu_env_come_data(uint64_t answer, size_t bytes, uint32_t rank);
 
 /* What is posted comes when the engine has got so far. */
 const struct wire_post *gpu_env_await(enum mgds_envelope kind);

@@ -27,7 +27,7 @@ static void come(uint64_t number, int tag, bool reached, uint64_t address)
     rts.tag = tag;
     rts.reached = reached;
     rts.address = address;
-    env_come_rts(&rts);
+    wire_come_rts(&rts);
 }
 
 /* first waits for its message to be reached, so specific waits behind it, and
@@ -116,7 +116,7 @@ static void come_to(unsigned to_index)
     rts.to_index = to_index;
     rts.address = 4096;
     rts.reached = false;
-    env_come_rts(&rts);
+    wire_come_rts(&rts);
 }
 
 static int probe(const struct env_place *place, unsigned to_index)

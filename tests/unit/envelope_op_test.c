@@ -41,9 +41,9 @@ static void cookies_that_were_made_up_name_nothing(void **state)
         uint64_t cookie = last ? address : made_up[i];
 
         env_come_pull(cookie, 1, OTHER);
-        env_come_taken(cookie, OTHER);
-        assert_int_equal(env_come_data(cookie, 8, OTHER), -ECANCELED);
-        assert_int_equal(env_come_data(cookie, 0, OTHER), -ECANCELED);
+        wire_come_taken(cookie, OTHER);
+        assert_int_equal(wire_come_data(cookie, 8, OTHER), -ECANCELED);
+        assert_int_equal(wire_come_data(cookie, 0, OTHER), -ECANCELED);
         assert_int_equal(env_refused(&place), 4);
     }
     assert_int_equal(wire_posts(MGDS_ENVELOPE_DATA), 0);
@@ -70,14 +70,14 @@ static void a_send_is_asked_for_once_by_its_receiver(void **state)
     env_come_pull(cookie, LONG_BYTES, THIRD); /* not whom it is for */
     env_come_pull(cookie, LONG_BYTES, SELF);
     env_come_pull(cookie, LONG_BYTES, UINT32_MAX);
-    assert_int_equal(env_come_data(cookie, LONG_BYTES, OTHER), -ECANCELED);
-    env_come_taken(cookie, OTHER); /* it is in no ring */
+    assert_int_equal(wire_come_data(cookie, LONG_BYTES, OTHER), -ECANCELED);
+    wire_come_taken(cookie, OTHER); /* it is in no ring */
     assert_int_equal(env_refused(&place), 5);
     assert_int_equal(wire_posts(MGDS_ENVELOPE_DATA), 0);
     env_come_pull(cookie, LONG_BYTES, OTHER);
     assert_int_equal(env_refused(&place), 0);
     env_come_pull(cookie, LONG_BYTES, OTHER);
-    env_come_taken(cookie, OTHER); /* its bytes are under way */
+    wire_come_taken(cookie, OTHER); /* its bytes are under way */
     assert_int_equal(env_refused(&place), 2);
     assert_int_equal(wire_posts(MGDS_ENVELOPE_DATA), 1);
     post = wire_posted(MGDS_ENVELOPE_DATA);
@@ -109,8 +109,8 @@ static void cookies_of_what_is_over_name_nothing(void **state)
         assert_int_equal(wire_posted(MGDS_ENVELOPE_DATA)->body_bytes, 10);
         assert_int_equal(env_ends(op), 0);
         env_come_pull(cookie, LONG_BYTES, OTHER);
-        env_come_taken(cookie, OTHER);
-        assert_int_equal(env_come_data(cookie, 8, OTHER), -ECANCELED);
+        wire_come_taken(cookie, OTHER);
+        assert_int_equal(wire_come_data(cookie, 8, OTHER), -ECANCELED);
         assert_int_equal(env_refused(&place), 3);
     }
     env_close(&place);
@@ -132,14 +132,14 @@ static void cookies_are_for_the_process_of_their_rank(void **state)
         if (wire_author == OTHER + 1)
             continue;
         env_come_pull(cookie, LONG_BYTES, OTHER);
-        env_come_taken(cookie, OTHER);
-        assert_int_equal(env_come_data(answer, BYTES, OTHER), -ECANCELED);
+        wire_come_taken(cookie, OTHER);
+        assert_int_equal(wire_come_data(answer, BYTES, OTHER), -ECANCELED);
         assert_int_equal(env_refused(&place), 3);
     }
     wire_author = 0;
     assert_int_equal(wire_posts(MGDS_ENVELOPE_DATA), 0);
     env_assert_landed(&place, 0);
-    assert_int_equal(env_come_data(answer, BYTES, OTHER), 0);
+    assert_int_equal(wire_come_data(answer, BYTES, OTHER), 0);
     env_come_pull(cookie, LONG_BYTES, OTHER);
     assert_int_equal(env_refused(&place), 0);
     assert_int_equal(env_ends(recv), 0);
@@ -180,7 +180,7 @@ static void data_that_nobody_asked_for_lands_nowhere(void **state)
     env_open(&place);
     op = env_recv_from_other(&place, BYTES);
     for (uint64_t i = 0; i <= COOKIES; i++)
-        assert_int_equal(env_come_data(i, BYTES, OTHER), -ECANCELED);
+        assert_int_equal(wire_come_data(i, BYTES, OTHER), -ECANCELED);
     assert_int_equal(env_refused(&place), COOKIES + 1);
     env_assert_landed(&place, 0);
     assert_int_equal(mgds_op_test(op), 0);
@@ -201,18 +201,18 @@ static void data_lands_once_and_from_its_sender(void **state)
     env_open(&place);
     memset(body, 0x11, sizeof(body));
     data.answer = env_asked(&place, &op, BYTES, BYTES);
-    assert_int_equal(env_come_data(data.answer, BYTES, THIRD), -ECANCELED);
+    assert_int_equal(wire_come_data(data.answer, BYTES, THIRD), -ECANCELED);
     env_come_pull(data.answer, BYTES, OTHER); /* a receive is no send */
-    env_come_taken(data.answer, OTHER);
+    wire_come_taken(data.answer, OTHER);
     assert_int_equal(env_refused(&place), 3);
     assert_int_equal(
         wire_head(MGDS_ENVELOPE_DATA, &data, sizeof(data), BYTES, &landing), 0);
-    assert_int_equal(env_come_data(data.answer, BYTES, OTHER), -ECANCELED);
-    assert_int_equal(env_come_data(0, 0, OTHER), -ECANCELED);
-    assert_int_equal(env_come_data(data.answer, 0, OTHER), -ECANCELED);
+    assert_int_equal(wire_come_data(data.answer, BYTES, OTHER), -ECANCELED);
+    assert_int_equal(wire_come_data(0, 0, OTHER), -ECANCELED);
+    assert_int_equal(wire_come_data(data.answer, 0, OTHER), -ECANCELED);
     assert_int_equal(env_refused(&place), 3);
     wire_land(&landing, body, sizeof(body));
-    assert_int_equal(env_come_data(data.answer, BYTES, OTHER), -ECANCELED);
+    assert_int_equal(wire_come_data(data.answer, BYTES, OTHER), -ECANCELED);
     assert_int_equal(env_refused(&place), 1);
     assert_int_equal(env_ends(op), 0);
     env_assert_landed(&place, BYTES);
@@ -231,7 +231,7 @@ static void data_of_another_length_fails_its_receive(void **state)
 
         env_open(&place);
         answer = env_asked(&place, &op, (size_t)2 * BYTES, BYTES);
-        assert_int_equal(env_come_data(answer, lengths[i], OTHER), -ECANCELED);
+        assert_int_equal(wire_come_data(answer, lengths[i], OTHER), -ECANCELED);
         assert_int_equal(env_refused(&place), 1);
         assert_int_equal(env_ends(op), -EIO);
         env_assert_landed(&place, 0);
@@ -249,7 +249,7 @@ static void a_truncated_message_is_not_refused(void **state)
     (void)state;
     env_open(&place);
     answer = env_asked(&place, &op, BYTES, LONG_BYTES);
-    assert_int_equal(env_come_data(answer, BYTES, OTHER), 0);
+    assert_int_equal(wire_come_data(answer, BYTES, OTHER), 0);
     assert_int_equal(env_refused(&place), 0);
     assert_int_equal(env_ends(op), -EMSGSIZE);
     env_assert_landed(&place, BYTES);

@@ -118,12 +118,6 @@ struct mgds_rts env_rts_of(uint64_t number, size_t bytes)
                              .reached = 1};
 }
 
-void env_come_rts(const struct mgds_rts *rts)
-{
-    assert_int_equal(wire_come(MGDS_ENVELOPE_RTS, rts, sizeof(*rts), NULL, 0),
-                     HEARD);
-}
-
 void env_come_pull(uint64_t cookie, uint64_t bytes, uint32_t rank)
 {
     const struct mgds_pull pull = {
@@ -133,29 +127,6 @@ void env_come_pull(uint64_t cookie, uint64_t bytes, uint32_t rank)
         wire_come(MGDS_ENVELOPE_PULL, &pull, sizeof(pull), NULL, 0), HEARD);
 }
 
-void env_come_taken(uint64_t cookie, uint32_t rank)
-{
-    const struct mgds_taken taken = {
-        .count = 1, .rank = rank, .cookie = {cookie}};
-
-    assert_int_equal(wire_come(MGDS_ENVELOPE_TAKEN, &taken,
-                               offsetof(struct mgds_taken, cookie[1]), NULL, 0),
-                     HEARD);
-}
-
-int env_come_data(uint64_t answer, size_t bytes, uint32_t rank)
-{
-    const struct mgds_data data = {.answer = answer, .rank = rank};
-    unsigned char *body = (unsigned char *)malloc(bytes ? bytes : 1);
-    int rc;
-
-    assert_non_null(body);
-    memset(body, 0x11, bytes);
-    rc = wire_come(MGDS_ENVELOPE_DATA, &data, sizeof(data), body, bytes);
-    free(body);
-    return rc;
-}
-
 uint64_t env_asked(struct env_place *place, struct mgds_op **op, size_t bytes,
                    size_t sent)
 {
@@ -163,7 +134,7 @@ uint64_t env_asked(struct env_place *place, struct mgds_op **op, size_t bytes,
     const struct wire_post *post;
 
     *op = env_recv_from_other(place, bytes);
-    env_come_rts(&rts);
+    wire_come_rts(&rts);
     post = wire_posted(MGDS_ENVELOPE_PULL);
     assert_non_null(post);
     assert_int_equal(post->head.pull.cookie, 4711);

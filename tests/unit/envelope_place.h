@@ -3,19 +3,15 @@
 #ifndef MGDS_TEST_ENVELOPE_PLACE_H
 #define MGDS_TEST_ENVELOPE_PLACE_H
 
-#include <errno.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "shim/gds/domain/domain.h"
-#include "tests/unit/fake_wire.h"
+#include "tests/unit/wire_come.h"
 
 /* This is rank 0; OTHER has two streams, THIRD none. */
 enum { SELF, OTHER, THIRD, RANKS, OTHER_STREAMS = 2, OWN_STREAMS = 2 };
-enum { ID = 77, TAG = 5, BYTES = 100, LONG_BYTES = 100000 };
-
-/* What wire_come returns for what is well-formed and has no body. */
-enum { HEARD = -ENOSYS };
+enum { BYTES = 100, LONG_BYTES = 100000 };
 
 struct env_place {
     struct mgds_domain *domain;
@@ -41,14 +37,9 @@ struct mgds_xfer env_xfer_of(const struct env_place *place, size_t bytes);
 struct mgds_op *env_send_to_other(struct env_place *place, size_t bytes);
 struct mgds_op *env_recv_from_other(struct env_place *place, size_t bytes);
 
-/* Well-formed ones; PULL and TAKEN of a cookie by a rank. */
+/* Well-formed ones; PULL of a cookie by a rank. */
 struct mgds_rts env_rts_of(uint64_t number, size_t bytes);
-void env_come_rts(const struct mgds_rts *rts);
 void env_come_pull(uint64_t cookie, uint64_t bytes, uint32_t rank);
-void env_come_taken(uint64_t cookie, uint32_t rank);
-
-/* With bytes of 0x11; what the wire was told. */
-int env_come_data(uint64_t answer, size_t bytes, uint32_t rank);
 
 /* A receive of which the bytes were asked for; its cookie. */
 uint64_t env_asked(struct env_place *place, struct mgds_op **op, size_t bytes,

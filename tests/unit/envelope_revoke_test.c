@@ -46,7 +46,7 @@ static void come_number(uint64_t number)
 {
     const struct mgds_rts rts = env_rts_of(number, BYTES);
 
-    env_come_rts(&rts);
+    wire_come_rts(&rts);
 }
 
 /* The next receive gets the next message. */
@@ -94,8 +94,8 @@ static void what_was_matched_stays(void **state)
     come_revoke(0);
     assert_answered(0);
     assert_int_equal(
-        env_come_data(wire_posted(MGDS_ENVELOPE_PULL)->head.pull.answer, BYTES,
-                      OTHER),
+        wire_come_data(wire_posted(MGDS_ENVELOPE_PULL)->head.pull.answer, BYTES,
+                       OTHER),
         0);
     assert_int_equal(env_ends(op), 0);
     env_close(&place);

@@ -232,7 +232,7 @@ static void what_came_early_keeps_its_process(void **state)
         env_open_early(&place);
         rts.domain = ID + 1 + genuine;
         wire_author = genuine ? 0 : THIRD + 1;
-        env_come_rts(&rts);
+        wire_come_rts(&rts);
         wire_author = 0;
         env_make(&place, rts.domain);
         assert_int_equal(env_refused(&place), !genuine);
@@ -255,17 +255,17 @@ static void messages_come_once_and_have_a_tag(void **state)
                      -EPROTO);
     assert_int_equal(env_refused(&place), 1);
     rts.tag = TAG;
-    env_come_rts(&rts);
+    wire_come_rts(&rts);
     assert_int_equal(env_refused(&place), 0);
-    env_come_rts(&rts);
+    wire_come_rts(&rts);
     assert_int_equal(env_refused(&place), 1);
     op = env_recv_from_other(&place, BYTES);
-    env_come_rts(&rts); /* also when the first one was matched */
+    wire_come_rts(&rts); /* also when the first one was matched */
     assert_int_equal(env_refused(&place), 1);
     assert_int_equal(wire_posts(MGDS_ENVELOPE_PULL), 1);
     assert_int_equal(
-        env_come_data(wire_posted(MGDS_ENVELOPE_PULL)->head.pull.answer, BYTES,
-                      OTHER),
+        wire_come_data(wire_posted(MGDS_ENVELOPE_PULL)->head.pull.answer, BYTES,
+                       OTHER),
         0);
     assert_int_equal(env_ends(op), 0);
     env_close(&place);
@@ -282,12 +282,12 @@ static void a_message_in_no_ring_is_asked_for(void **state)
     env_open(&place);
     rts.serial = 12345;
     rts.units = UINT32_MAX;
-    env_come_rts(&rts);
+    wire_come_rts(&rts);
     assert_int_equal(env_refused(&place), 1);
     op = env_recv_from_other(&place, BYTES);
     assert_int_equal(
-        env_come_data(wire_posted(MGDS_ENVELOPE_PULL)->head.pull.answer, BYTES,
-                      OTHER),
+        wire_come_data(wire_posted(MGDS_ENVELOPE_PULL)->head.pull.answer, BYTES,
+                       OTHER),
         0);
     assert_int_equal(env_ends(op), 0);
     env_assert_landed(&place, BYTES);
@@ -305,7 +305,7 @@ static void a_message_in_unknown_memory_fails_its_receive(void **state)
     rts.address = 0xdeadbeef;
     rts.export = 3;
     op = env_recv_from_other(&place, BYTES);
-    env_come_rts(&rts);
+    wire_come_rts(&rts);
     assert_int_equal(wire_posts(MGDS_ENVELOPE_PULL), 0);
     assert_int_equal(env_ends(op), -EIO);
     env_close(&place);
@@ -367,13 +367,13 @@ static void what_a_lost_peer_still_says_is_no_refusal(void **state)
     assert_int_equal(mgds_count_lines(said), 2);
     free(said);
     env_come_pull(cookie, LONG_BYTES, OTHER);
-    env_come_taken(cookie, OTHER);
-    assert_int_equal(env_come_data(answer, BYTES, OTHER), -ECANCELED);
+    wire_come_taken(cookie, OTHER);
+    assert_int_equal(wire_come_data(answer, BYTES, OTHER), -ECANCELED);
     assert_int_equal(env_refused(&place), 0);
     assert_int_equal(env_ends(send), -ENOTCONN);
     assert_int_equal(env_ends(recv), -ENOTCONN);
     env_come_pull(cookie, LONG_BYTES, OTHER); /* nor when they are gone */
-    assert_int_equal(env_come_data(answer, BYTES, OTHER), -ECANCELED);
+    assert_int_equal(wire_come_data(answer, BYTES, OTHER), -ECANCELED);
     assert_int_equal(env_refused(&place), 0);
     env_assert_landed(&place, 0);
     env_close(&place);
@@ -406,7 +406,7 @@ static void a_line_names_rank_and_kind_and_reason(void **state)
     free(said);
     mgds_capture_start(MGDS_LOG_ERROR);
     for (int i = 0; i < SENT; i++)
-        env_come_taken(5, THIRD);
+        wire_come_taken(5, THIRD);
     said = mgds_capture_stop();
     assert_int_equal(mgds_count_lines(said), SAID - 2 + 1);
     assert_non_null(strstr(said, "they are only counted"));

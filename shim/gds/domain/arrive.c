@@ -159,6 +159,13 @@ static void keep_stray(const struct came *it)
         on_stray_revoke(it);
 }
 
+/* Of who sent what is told of. */
+static int source_of(const struct mgds_domain *domain,
+                     const struct mgds_tell *tell)
+{
+    return (int)(domain->base[tell->rank] + tell->index);
+}
+
 static void on_reached(struct mgds_domain *domain, const struct came *it)
 {
     const struct mgds_tell *tell = &it->head.tell;
@@ -166,7 +173,7 @@ static void on_reached(struct mgds_domain *domain, const struct came *it)
 
     if (domain->lost[tell->rank])
         return;
-    source = (int)(domain->base[tell->rank] + tell->index);
+    source = source_of(domain, tell);
     if (!mgds_match_reached(domain->match[tell->to_index], source,
                             tell->number))
         keep(it); /* until its RTS comes */
@@ -186,7 +193,7 @@ static void on_revoke(struct mgds_domain *domain, const struct came *it)
 
     if (domain->lost[tell->rank])
         return;
-    source = (int)(domain->base[tell->rank] + tell->index);
+    source = source_of(domain, tell);
     where = mgds_match_look(match, source, tell->number, &send);
     if (where == MGDS_MATCH_COMING) {
         keep(it);

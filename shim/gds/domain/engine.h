@@ -79,6 +79,11 @@ struct mgds_message {
     struct mgds_message *prev, *next; /* such ones of the domain */
 };
 
+/* Is it the one that the source has sent to that stream with that number?
+ * Numbers are counted for each stream that a source sends to. */
+bool mgds_message_is(const struct mgds_message *message, int source,
+                     unsigned to_index, uint64_t number);
+
 struct mgds_op {
     struct mgds_match_recv match; /* first; a receive */
     unsigned refs;                /* atomic */

@@ -118,22 +118,14 @@ void mgds_expire_withdrawn(struct mgds_op *op)
     mgds_exchange_withdrawn(op, -ETIMEDOUT);
 }
 
-static bool has_message(const struct mgds_op *op, int source,
-                        const struct mgds_tell *tell)
-{
-    const struct mgds_message *message = op->message;
-
-    return message && message->match.source == source &&
-           message->to_index == tell->to_index &&
-           message->match.number == tell->number;
-}
-
 void mgds_expire_matched(const struct mgds_domain *domain, int source,
                          const struct mgds_tell *tell)
 {
     struct mgds_op *op = domain->ops;
 
-    while (op && !has_message(op, source, tell))
+    while (op &&
+           !(op->message && mgds_message_is(op->message, source, tell->to_index,
+                                            tell->number)))
         op = op->next;
     if (op)
         withdraw(op);

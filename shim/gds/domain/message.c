@@ -4,6 +4,13 @@
 
 #include "shim/gds/domain/engine.h"
 
+bool mgds_message_is(const struct mgds_message *message, int source,
+                     unsigned to_index, uint64_t number)
+{
+    return message->match.source == source && message->to_index == to_index &&
+           message->match.number == number;
+}
+
 static int source_of(const struct mgds_domain *domain,
                      const struct mgds_probe *probe)
 {

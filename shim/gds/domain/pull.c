@@ -289,20 +289,12 @@ void mgds_pull_posted(struct mgds_op *op)
         add_late(op);
 }
 
-/* Numbers are counted for each stream that a source sends to. */
-static bool is_of(const struct mgds_message *message, int source,
-                  unsigned to_index, uint64_t number)
-{
-    return message->match.source == source && message->to_index == to_index &&
-           message->match.number == number;
-}
-
 void mgds_pull_reached(struct mgds_domain *domain, int source,
                        unsigned to_index, uint64_t number)
 {
     struct mgds_message *message = domain->pulls;
 
-    while (message && !is_of(message, source, to_index, number))
+    while (message && !mgds_message_is(message, source, to_index, number))
         message = message->next;
     if (!message)
         return;

@@ -1,0 +1,39 @@
+/* Envelopes that come; see wire_come.h. */
+#include "tests/unit/wire_come.h"
+
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <stdlib.h>
+#include <string.h>
+
+void wire_come_rts(const struct mgds_rts *rts)
+{
+    assert_int_equal(wire_come(MGDS_ENVELOPE_RTS, rts, sizeof(*rts), NULL, 0),
+                     HEARD);
+}
+
+void wire_come_taken(uint64_t cookie, uint32_t rank)
+{
+    const struct mgds_taken taken = {
+        .count = 1, .rank = rank, .cookie = {cookie}};
+
+    assert_int_equal(wire_come(MGDS_ENVELOPE_TAKEN, &taken,
+                               offsetof(struct mgds_taken, cookie[1]), NULL, 0),
+                     HEARD);
+}
+
+int wire_come_data(uint64_t answer, size_t bytes, uint32_t rank)
+{
+    const struct mgds_data data = {.answer = answer, .rank = rank};
+    unsigned char *body = (unsigned char *)malloc(bytes ? bytes : 1);
+    int rc;
+
+    assert_non_null(body);
+    memset(body, 0x11, bytes);
+    rc = wire_come(MGDS_ENVELOPE_DATA, &data, sizeof(data), body, bytes);
+    free(body);
+    return rc;
+}
