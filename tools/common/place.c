@@ -53,7 +53,7 @@ static int find_lib(char lib[PATH_MAX], const char *bin)
     for (size_t i = 0; i < sizeof(candidate) / sizeof(candidate[0]); i++) {
         rc = resolve(lib, bin, candidate[i]);
         if (rc == 0)
-            rc = mgds_place_join(library, lib, "libmpix_gds.so");
+            rc = mgds_place_join(library, lib, MGDS_LIBRARY_NAME);
         if (rc < 0)
             return rc;
         if (access(library, F_OK) == 0)
@@ -69,6 +69,6 @@ int mgds_place_find(struct mgds_place *place)
     if (rc == 0)
         rc = find_lib(place->lib, place->bin);
     if (rc == 0)
-        rc = mgds_place_join(place->sim, place->lib, "sim");
+        rc = mgds_place_join(place->sim, place->lib, "mpix-gds/sim");
     return rc;
 }
