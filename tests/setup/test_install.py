@@ -76,8 +76,8 @@ class Install(setup_case.SetupCase):
         named = {path.name for folder in ("bin", "lib")
                  for path in (self.prefix / folder).iterdir()}
         self.assertEqual(named, {
-            "mpix-gds-cc", "mpix-gds-doctor", "mpix-gds-plot",
-            "mpix-gds-probe", "mpix-gds-run", "libmpix_gds.so",
+            "mpix-gds-bench", "mpix-gds-cc", "mpix-gds-doctor",
+            "mpix-gds-plot", "mpix-gds-probe", "mpix-gds-run", "libmpix_gds.so",
             "libmpix_gds.so." + VERSION.rpartition(".")[0],
             "libmpix_gds.so." + VERSION, "cmake", "mpix-gds", "pkgconfig"})
 
@@ -92,10 +92,8 @@ class Install(setup_case.SetupCase):
         self.assertRegex(done.stdout, rf"ok +installation +.*{VERSION}")
 
     def test_two_ranks_run_a_benchmark_on_the_software_gpu(self):
-        said = self.ok(MPIEXEC, "-n", "2", self.prefix / "bin/mpix-gds-run",
-                       "--sim=gpu",
-                       self.prefix / "libexec/mpix-gds/osu_latency_enqueue",
-                       "-m", "8:8", "-i", "10", "-x", "1")
+        said = self.ok(MPIEXEC, "-n", "2", self.prefix / "bin/mpix-gds-bench",
+                       "--sim=gpu", "latency_enqueue", "-m", "8:8", "-i", "10", "-x", "1")
         self.assertRegex(said, r"(?m)^8\s")
 
     def test_compiler_wrapper_takes_sources_with_mpi_h_alone(self):

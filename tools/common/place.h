@@ -6,9 +6,10 @@
 #include <limits.h>
 
 struct mgds_place {
-    char bin[PATH_MAX]; /* folder of the running program */
-    char lib[PATH_MAX]; /* folder of the library */
-    char sim[PATH_MAX]; /* folder of the simulators */
+    char bin[PATH_MAX];   /* folder of the running program */
+    char lib[PATH_MAX];   /* folder of the library */
+    char sim[PATH_MAX];   /* folder of the simulators */
+    char bench[PATH_MAX]; /* folder of the benchmarks */
 };
 
 /* Fills place for the running program. lib is the first folder that holds the
