@@ -15,7 +15,10 @@ target_link_options(mpix_gds INTERFACE
 # Builds what a user gets, without the tests; ./demo needs no more.
 add_custom_target(shipped)
 add_dependencies(shipped mpix_gds mpix_sim_mpi mgds_sim_cuda
-  mpix-gds-run mpix-gds-doctor mpix-gds-probe mpix-gds-bench ${MGDS_OSU_PROGRAMS})
+  mpix-gds-run mpix-gds-doctor mpix-gds-probe)
+if(MGDS_BENCHMARKS)
+  add_dependencies(shipped mpix-gds-bench ${MGDS_OSU_PROGRAMS})
+endif()
 
 install(FILES ${PROJECT_SOURCE_DIR}/include/mpix_gds.h
   DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
@@ -35,6 +38,10 @@ install(FILES
   ${CMAKE_BINARY_DIR}/package/mpix_gds-config.cmake
   ${CMAKE_BINARY_DIR}/package/mpix_gds-config-version.cmake
   DESTINATION ${package_dir})
+
+add_custom_target(uninstall
+  COMMAND ${CMAKE_COMMAND} -DMGDS_BUILD=${CMAKE_BINARY_DIR}
+    -P ${PROJECT_SOURCE_DIR}/cmake/uninstall.cmake VERBATIM)
 
 # From the folder of the .pc file back to the prefix.
 set(pc_dir ${CMAKE_INSTALL_LIBDIR}/pkgconfig)

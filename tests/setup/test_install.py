@@ -7,7 +7,7 @@ import shutil
 import unittest
 
 import setup_case
-from setup_case import BUILD, SOURCE, run
+from setup_case import BUILD, SOURCE, install, keep_manifest, run
 
 MPICC = os.environ["MGDS_MPICC"]
 MPIEXEC = os.environ["MGDS_MPIEXEC"]
@@ -30,9 +30,8 @@ class Install(setup_case.SetupCase):
         cls.prefix = BUILD / "tests/installed-and-moved"
         for folder in (first, cls.prefix):
             shutil.rmtree(folder, ignore_errors=True)
-        done = run("cmake", "--install", BUILD, "--prefix", first)
-        if done.returncode != 0:
-            raise AssertionError(done.stdout + done.stderr)
+        keep_manifest(cls)
+        install(first)
         first.rename(cls.prefix)
         cls.lib = next(cls.prefix.rglob("libmpix_gds.so")).parent
         cls.addClassCleanup(shutil.rmtree, cls.prefix)
@@ -139,6 +138,41 @@ class Install(setup_case.SetupCase):
         for words in ([program], [self.prefix / "bin/mpix-gds-run", program]):
             said = self.ok(MPIEXEC, "-n", "1", *words)
             self.assertRegex(said, r"library (\d+) header \1 active 1")
+
+    def uninstall(self):
+        return run("cmake", "--build", BUILD, "--target", "uninstall")
+
+    def test_uninstalling_leaves_what_is_not_of_the_installation(self):
+        prefix = self.folder / "usr"
+        theirs = {prefix / "bin/theirs", prefix / "share/doc/theirs",
+                  prefix / "lib/pkgconfig/mpix-gds.pc.old"}
+        empty = prefix / "libexec"
+        for path in theirs:
+            path.parent.mkdir(parents=True)
+        empty.mkdir()
+        install(prefix)
+        for path in theirs:
+            path.write_text("theirs")
+        (prefix / "bin/mpix-gds-cc").unlink()
+        self.assertEqual(self.uninstall().returncode, 0)
+        left = set(prefix.rglob("*"))
+        self.assertEqual(left, theirs | {empty} | {
+            parent for path in theirs for parent in path.parents
+            if prefix in parent.parents})
+
+        done = self.uninstall()
+        self.assertNotEqual(done.returncode, 0)
+        self.assertIn("it is uninstalled already",
+                      " ".join((done.stdout + done.stderr).split()))
+
+    def test_moved_installation_is_not_uninstalled(self):
+        prefix = self.folder / "usr"
+        install(prefix)
+        prefix.rename(self.folder / "elsewhere")
+        done = self.uninstall()
+        self.assertNotEqual(done.returncode, 0)
+        self.assertIn("an installation that was moved is removed as a folder",
+                      " ".join((done.stdout + done.stderr).split()))
 
     @unittest.skipUnless(shutil.which("readelf"), "no readelf here")
     def test_library_needs_the_c_library_only(self):
