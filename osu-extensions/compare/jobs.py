@@ -22,6 +22,11 @@ def need_file(path, what):
     return os.path.abspath(path)
 
 
+def need_benchmark(build, name):
+    return need_file(os.path.join(build, "libexec", "mpix-gds", name),
+                     "benchmark")
+
+
 def finish(command, environment, timeout):
     """Runs command; its status and all it printed."""
     with subprocess.Popen(command, env=environment, text=True,

@@ -18,7 +18,8 @@ import shlex
 import statistics
 import sys
 
-from jobs import finish_report, heading, interval, need_file, run_json
+from jobs import (finish_report, heading, interval, need_benchmark,
+                  need_file, run_json)
 
 SCHEMA = "mpix-gds/staged-goals/1"
 ROUNDS = 11
@@ -58,8 +59,7 @@ def parse_arguments():
 
 
 def job_run(arguments, benchmark, options, side):
-    program = need_file(os.path.join(arguments.build, "bin", benchmark),
-                        "program")
+    program = need_benchmark(arguments.build, benchmark)
     preload = [need_file(path, "library")
                for path in arguments.also + [arguments.library]]
     command = shlex.split(arguments.mpiexec) + [

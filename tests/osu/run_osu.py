@@ -349,10 +349,9 @@ def case_a_wrong_byte_ends_the_table_of_windows(job):
 def compare_script(job, name, options):
     here = os.path.dirname(os.path.abspath(__file__))
     script = os.path.join(here, "../../osu-extensions/compare", name + ".py")
-    build = os.path.dirname(os.path.abspath(job.args.bin))
     also = [path for path in (job.args.runtime, job.args.yielding) if path]
-    command = [sys.executable, "-B", script, "--build", build, "--mpiexec",
-               job.args.mpiexec] + options
+    command = [sys.executable, "-B", script, "--build", job.args.build,
+               "--mpiexec", job.args.mpiexec] + options
     for path in also:
         command += ["--also", path]
     status, out, err = finish(command, job.args.timeout)
@@ -452,7 +451,8 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("case")
     parser.add_argument("subject", nargs="*")
-    parser.add_argument("--bin", required=True)
+    parser.add_argument("--bin", required=True, help="of the benchmarks")
+    parser.add_argument("--build", required=True, help="the build tree")
     parser.add_argument("--mpiexec", required=True)
     parser.add_argument("--corrupt", required=True)
     parser.add_argument("--gds", required=True)

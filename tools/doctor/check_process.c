@@ -21,7 +21,7 @@ void mgds_check_installation(struct mgds_finding *finding,
         const char *folder;
         const char *name;
     } file[] = {
-        {exam->place->lib, "libmpix_gds.so"},
+        {exam->place->lib, MGDS_LIBRARY_NAME},
         {exam->place->bin, "mpix-gds-run"},
         {exam->place->bin, "mpix-gds-probe"},
     };

@@ -66,7 +66,7 @@ static int examine(const struct mgds_doctor_options *options,
     struct mgds_exam exam = {.options = options, .place = place};
     char library[PATH_MAX];
     int status;
-    int rc = mgds_place_join(library, place->lib, "libmpix_gds.so");
+    int rc = mgds_place_join(library, place->lib, MGDS_LIBRARY_NAME);
 
     exam.library_file = rc == 0 && access(library, R_OK) == 0;
     if (rc == 0)
