@@ -28,9 +28,10 @@ enum mgds_stat {
 /* The calling thread's block, indexed by id; NULL until its first count. */
 extern MGDS_TLS _Atomic uint64_t *mgds_stats_mine;
 
-/* n functions are counted from now on; names[n] must stay. Once, before any
- * call is counted; counters of stats.def may be counted earlier. -EAGAIN:
- * no thread key was free, then calls are not counted. */
+/* n functions are counted from now on; names[n] must stay, and are shown
+ * without "MPI_" in front. Once, before any call is counted; counters of
+ * stats.def may be counted earlier. -EAGAIN: no thread key was free, then calls
+ * are not counted. */
 int mgds_stats_calls_init(unsigned n, const char *const *names);
 
 /* Frees the counters: tests only, when other threads have ended. */
