@@ -58,6 +58,16 @@ static inline void mgds_stats_add(unsigned id, uint64_t n)
         mgds_stats_bump(&mine[id], n);
 }
 
+/* Counts one in the first of MGDS_SIZES counters of classes of sizes, or one of
+ * those behind it. */
+enum { MGDS_SIZES = 4 };
+static inline void mgds_stats_add_sized(unsigned first, size_t bytes)
+{
+    int size = (bytes > 1024) + (bytes > 65536) + (bytes > 1048576);
+
+    mgds_stats_add(first + (unsigned)size, 1);
+}
+
 /* mgds_count(libraries_changed) */
 #define mgds_count(name) mgds_stats_add(MGDS_STAT_##name, 1)
 

@@ -27,7 +27,7 @@ void mgds_summary_begin(int rank)
 void mgds_summary_end(int rank)
 {
     const struct mgds_config *config = &mgds_ctx()->config;
-    char calls[512];
+    char calls[2048];
 
     if (config->trace)
         mgds_trace_close();

@@ -1,9 +1,20 @@
 /* What is told of operations; see note.h. */
 #include "shim/gds/domain/note.h"
 
+#include <assert.h>
+
 #include "shim/base/config.h"
+#include "shim/base/stats.h"
 #include "shim/base/trace.h"
 #include "shim/gds/domain/engine.h"
+
+/* Rows of stats.def: a way (send, receive), of each a transport, of each a
+ * class of sizes. */
+enum { TRANSPORTS = 3 };
+
+static_assert(MGDS_STAT_recv_host_large - MGDS_STAT_send_self_1k + 1 ==
+                  2 * TRANSPORTS * MGDS_SIZES,
+              "the rows of stats.def are in this order");
 
 void mgds_note_called(const struct mgds_op *op)
 {
@@ -67,4 +78,17 @@ void mgds_note_done(const struct mgds_op *op)
         mgds_trace_send_done(op_id, (int64_t)op->bytes, path, op->error);
     else
         mgds_trace_recv_done(op_id, (int64_t)op->got, path, op->error);
+}
+
+void mgds_note_over(const struct mgds_op *op)
+{
+    static const unsigned place[] = {
+        [MGDS_PATH_SELF] = 0, [MGDS_PATH_P2P] = 1, [MGDS_PATH_HOST] = 2};
+    unsigned row;
+
+    if (!op->enqueued || op->error || op->cancelled)
+        return;
+    row = (op->send ? 0 : TRANSPORTS) + place[path_of(op)];
+    mgds_stats_add_sized(MGDS_STAT_send_self_1k + row * MGDS_SIZES,
+                         op->send ? op->bytes : op->got);
 }

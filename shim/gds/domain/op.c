@@ -163,6 +163,7 @@ void mgds_op_leave_engine(struct mgds_op *op)
     *(op->prev ? &op->prev->next : &op->domain->ops) = op->next;
     if (op->next)
         op->next->prev = op->prev;
+    mgds_note_over(op);
     mgds_pull_settled(op);
     mgds_pull_forget(op->message);
     mgds_engine_put_later(op);
