@@ -31,7 +31,7 @@ static mgds_next_fn *body_in_use(enum mgds_call call)
         return own_bodies[call];
     if (mgds_call_rows[call].mode == MGDS_MODE_STREAM)
         return NULL;
-    if (mgds_call_rows[call].mode == MGDS_MODE_GPU && !mgds_presence_cuda())
+    if (mgds_call_serves_gpu(call) && !mgds_presence_cuda())
         return NULL;
     return own_bodies[call];
 }
@@ -74,7 +74,7 @@ static void close_shortcut(enum mgds_call call)
 void mgds_frame_close_shortcuts(void)
 {
     for (unsigned call = 0; call < MGDS_CALLS; call++)
-        if (mgds_call_rows[call].mode == MGDS_MODE_GPU)
+        if (mgds_call_serves_gpu(call))
             close_shortcut(call);
 }
 
