@@ -207,14 +207,15 @@ int MPIX_Stream_irecv_c(void *buf, MPI_Count count, MPI_Datatype datatype,
  * 10 s in the call in which no other was lent any, where operations before it
  * may give some back
  * (MPIX_GDS_STAGE_POOL; docs/when-it-does-not-help.md). Errors of operations,
- * as MPI_ERR_TRUNCATE, go to comm's error handler at the next call on comm or
- * on the stream, once each, to the MPI_ERROR of a status in an array, and to
- * MPIX_Stream_get_error; the stream goes on. If the handler returns, that call
- * goes on as if nothing had been: it returns its own errors alone. The first
- * such error is returned by the next MPIX_Stream_synchronize of a stream of
- * comm, or by MPI_Finalize. With MPI_ERRORS_RETURN, therefore, synchronise to
- * learn whether all went well. When comm has been freed, the error handler is
- * that of MPI_COMM_SELF, and only MPI_Finalize returns it.
+ * as MPI_ERR_TRUNCATE (the message is longer than the receive, or it ends
+ * inside an element of a datatype with gaps), go to comm's error handler at the
+ * next call on comm or on the stream, once each, to the MPI_ERROR of a status
+ * in an array, and to MPIX_Stream_get_error; the stream goes on. If the handler
+ * returns, that call goes on as if nothing had been: it returns its own errors
+ * alone. The first such error is returned by the next MPIX_Stream_synchronize
+ * of a stream of comm, or by MPI_Finalize. With MPI_ERRORS_RETURN, therefore,
+ * synchronise to learn whether all went well. When comm has been freed, the
+ * error handler is that of MPI_COMM_SELF, and only MPI_Finalize returns it.
  *
  * When a process ends, or cannot be reached any more, what is under way with it
  * ends with MPI_ERR_OTHER, and so do later calls; a receive from any source

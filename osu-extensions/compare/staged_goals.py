@@ -18,8 +18,8 @@ import shlex
 import statistics
 import sys
 
-from jobs import (finish_report, heading, interval, need_benchmark,
-                  need_file, run_json)
+from jobs import (add_version, finish_report, heading, interval,
+                  need_benchmark, need_file, run_json)
 
 SCHEMA = "mpix-gds/staged-goals/1"
 ROUNDS = 11
@@ -49,6 +49,7 @@ def parse_arguments():
                         help="of a job (default the benchmark's)")
     parser.add_argument("--timeout", type=float, default=300, metavar="S",
                         help="of a job, in seconds (default 300)")
+    add_version(parser)
     arguments = parser.parse_args()
     if arguments.rounds < 1:
         parser.error(f"--rounds {arguments.rounds}: give 1 or more")

@@ -14,6 +14,15 @@
 
 enum { MGDS_HOST_BYTES = 256 };
 
+static const char usage[] =
+    "usage: mpiexec -n N mpix-gds-run mpix-gds-probe | mpix-gds-doctor --read "
+    "-\n"
+    "Prints, as JSON between two marked lines, what each rank finds: the\n"
+    "library, MPI, limits; GPUs and adapters of each host. mpix-gds-doctor\n"
+    "starts it, and judges what it prints.\n"
+    "  --version, --help  print that, and exit\n"
+    "Exit status: 0 printed, 1 not, 2 bad usage.\n";
+
 struct world {
     int rank;
     int size;
@@ -103,12 +112,26 @@ static void gather_and_print(const char *text, const struct world *world)
     free(length);
 }
 
+/* The answer to a command line that has words: an exit status. */
+static int answer(const char *word)
+{
+    if (strcmp(word, "--help") == 0)
+        return fputs(usage, stdout) < 0;
+    if (strcmp(word, "--version") == 0)
+        return printf("mpix-gds-probe %s\n", MGDS_VERSION) < 0;
+    fprintf(stderr, "mpix-gds-probe: %s: it takes no words: see --help\n",
+            word);
+    return 2;
+}
+
 int main(int argc, char **argv)
 {
     struct world world;
     json_t *facts;
     char *text;
 
+    if (argc > 1)
+        return answer(argv[1]);
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &world.rank);
     MPI_Comm_size(MPI_COMM_WORLD, &world.size);

@@ -269,6 +269,8 @@ void mgds_exchange_paired(void *domain, struct mgds_match_recv *recv,
     op->status.tag = message->match.tag;
     if (message->bytes > op->bytes)
         op->error = -EMSGSIZE;
+    else if (mgds_layout_tears(op->user.layout, message->bytes))
+        op->error = -EBADMSG;
     if (message->pull && !message->source) {
         op->pulled = true;
         mgds_exchange_unread(op, -EIO);
