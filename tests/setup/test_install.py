@@ -81,6 +81,11 @@ class Install(setup_case.SetupCase):
             "libmpix_gds.so." + VERSION.rpartition(".")[0],
             "libmpix_gds.so." + VERSION, "cmake", "mpix-gds", "pkgconfig"})
 
+    def test_changelog_begins_with_this_version(self):
+        text = (self.prefix / "share/doc/mpix-gds/CHANGELOG.md").read_text()
+        self.assertEqual(re.search(r"(?m)^## \[(.*?)\] - 20\d\d-\d\d-\d\d$",
+                                   text)[1], VERSION)
+
     def test_launcher_finds_the_library(self):
         said = self.ok(self.prefix / "bin/mpix-gds-run", "--version")
         self.assertIn(VERSION, said)
