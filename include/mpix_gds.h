@@ -120,6 +120,14 @@ int MPIX_Stream_free(MPIX_Stream *stream);
  * order of the calls. MPI_Comm_dup and its kin inherit the stream. All members
  * must run this library. If one of them fails, all get an error, and nobody a
  * communicator. Errors go to comm's error handler, which newcomm inherits.
+ *
+ * Not on newcomm in this version, whatever its streams and wherever buffers
+ * are: persistent and partitioned point-to-point communication. MPI_Send_init,
+ * _Bsend_init, _Rsend_init, _Ssend_init and _Recv_init with their _c twins,
+ * MPI_Psend_init and MPI_Precv_init return MPI_ERR_UNSUPPORTED_OPERATION, and
+ * make no request. MPI_Isend and MPI_Irecv, or MPIX_Isend_enqueue and
+ * MPIX_Irecv_enqueue, take their place. Collectives, persistent ones too, go to
+ * the MPI library.
  */
 int MPIX_Stream_comm_create(MPI_Comm comm, MPIX_Stream stream,
                             MPI_Comm *newcomm);

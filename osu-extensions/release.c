@@ -1,3 +1,4 @@
+/* Reading the release out of what a kernel module says of itself. */
 #include "osu-extensions/release.h"
 
 #include <errno.h>

@@ -73,7 +73,7 @@ static int stage(struct mgds_side *side, const struct mgds_buffer *buffer,
         return 0;
     if (!dense)
         form = form_of(buffer, side->type, way);
-    rc = mgds_bounce_create(&bounce, buffer, form);
+    rc = mgds_buffer_stage(&bounce, buffer, form);
     if (rc < 0)
         return rc;
     side->bounce = bounce;

@@ -10,8 +10,8 @@ import subprocess
 import time
 import unittest
 
-import schema
 from tree import BUILD, LIBRARY, MPIEXEC, SIM, STUB, TreeTest
+import schema  # tree has put its place into the path
 
 SOURCE = os.environ["MGDS_SOURCE_DIR"]
 STUB_CUDA = os.environ["MGDS_STUB_CUDA"]
