@@ -2,9 +2,9 @@
 software GPU, with sample_main.c around it."""
 
 import os
-import re
 import unittest
 
+import readme
 import setup_case
 from setup_case import BUILD, SOURCE
 
@@ -17,11 +17,9 @@ class Sample(setup_case.SetupCase):
 
     @unittest.skipUnless(CUDA, "no CUDA toolkit here")
     def test_sample_of_the_readme_runs(self):
-        readme = (SOURCE / "README.md").read_text(encoding="utf-8")
-        text = re.search(r"^```c\n(.*?)^```", readme, re.S | re.M)[1]
         sample = self.folder / "sample.c"
         program = self.folder / "sample"
-        sample.write_text(text, encoding="utf-8")
+        sample.write_text(readme.sample(), encoding="utf-8")
         self.ok(MPICC, "-Wall", "-Wextra", "-Werror", f"-I{SOURCE}/include",
                 f"-I{CUDA}", "-o", program, sample,
                 SOURCE / "tests/setup/sample_main.c", "-Wl,--no-as-needed",

@@ -78,8 +78,8 @@ parse_options()
 version()
 {
     say "${0##*/} (mpix-gds)" \
-        "$(sed -n 's/^project(mpix-gds VERSION \([0-9.]*\).*/\1/p' \
-            "$top/CMakeLists.txt")"
+        "$(sed -n 's/^#define MPIX_GDS_VERSION_[MP][A-Z]* //p' \
+            "$top/include/mpix_gds.h" | paste -sd .)"
 }
 
 bad_option()
