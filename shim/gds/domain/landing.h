@@ -74,9 +74,10 @@ struct mgds_mappings;
 struct mgds_lane *mgds_landing_lane(const struct mgds_landing *landing,
                                     unsigned index, unsigned to);
 
-/* Why there is none, in words; NULL if there is one. */
-const char *mgds_landing_why(const struct mgds_landing *landing, unsigned index,
-                             unsigned to);
+/* Why there is none. */
+const struct mgds_hindrance *
+mgds_landing_why(const struct mgds_landing *landing, unsigned index,
+                 unsigned to);
 
 /* Are there such words on both ends? NULL: no. Is the other end of the same
  * process? */
