@@ -131,6 +131,22 @@ static void same_gpu(void)
                                 "give each process a GPU of its own"});
 }
 
+/* What goes to itself meets the other process on the GPU, too. */
+static void shared_gpu_alone(void)
+{
+    struct want want = {"host", "another process of the communicator",
+                        "give each process a GPU of its own"};
+    struct enq_buffer out, in;
+
+    enq_lane_open(&lane);
+    enq_buffer_open(&out, 1 << 20);
+    enq_buffer_open(&in, 1 << 20);
+    exchange(&out, &in, enq.rank, &want);
+    enq_buffer_close(&in);
+    enq_buffer_close(&out);
+    enq_lane_close(&lane);
+}
+
 static void no_peers(void)
 {
     enqueued_gpu(1 - enq.rank,
@@ -213,6 +229,7 @@ int main(int argc, char **argv)
         {"self", 1, self},
         {"other_host", 2, other_host},
         {"same_gpu", 2, same_gpu},
+        {"shared_gpu_alone", 2, shared_gpu_alone},
         {"no_peers", 2, no_peers},
         {"no_rings", 2, no_rings},
         {"host_memory", 2, host_memory},

@@ -442,6 +442,11 @@ void mgds_landing_put(struct mgds_landing *landing)
     free(landing);
 }
 
+bool mgds_landing_is_shared(const struct mgds_landing *landing, unsigned index)
+{
+    return landing && landing->shared[index];
+}
+
 bool mgds_landing_takes(const struct mgds_landing *landing, unsigned index)
 {
     return landing && landing->ring[index] && !landing->shared[index];

@@ -31,6 +31,10 @@ static const struct mgds_hindrance
     no_take = {"its buffer has gaps, or is of a GPU that the stream's does not "
                "reach",
                "use a buffer in one piece, on the stream's GPU"},
+    shared = {"another process of the communicator uses the GPU of the stream, "
+              "and the two have it in turns",
+              "give each process a GPU of its own, as by CUDA_VISIBLE_DEVICES "
+              "or srun --gpus-per-task=1"},
     in_host_memory = {"its buffer is in host memory",
                       "put the buffer in GPU memory"},
     not_enqueued = {"only enqueued messages have other transports",
@@ -74,6 +78,11 @@ static struct ends ends_of(const struct mgds_op *op)
     return (struct ends){op->index, base + op->from_index};
 }
 
+static unsigned own_index(const struct mgds_op *op)
+{
+    return op->send ? op->from_index : op->index;
+}
+
 /* NULL: it is from anybody, or there is none. */
 static struct mgds_lane *lane_of(const struct mgds_op *op)
 {
@@ -112,6 +121,8 @@ static const struct mgds_hindrance *why_staged(const struct mgds_op *op,
         return why_no_lane(op);
     if (op->straight)
         return NULL;
+    if (mgds_landing_is_shared(op->domain->landing, own_index(op)))
+        return &shared;
     return op->send ? why_no_place(op, lane) : &no_ring;
 }
 
