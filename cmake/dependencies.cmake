@@ -2,7 +2,6 @@
 # name mpicc means; the shim itself takes headers only (mpich::headers) and
 # opens every library at run time (docs/design.md, "doors").
 find_program(MGDS_MPICC NAMES mpicc.mpich mpicc REQUIRED)
-find_program(MGDS_MPIEXEC NAMES mpiexec.mpich mpiexec.hydra mpiexec REQUIRED)
 
 execute_process(COMMAND ${MGDS_MPICC} -show
   OUTPUT_VARIABLE mpicc_line OUTPUT_STRIP_TRAILING_WHITESPACE
@@ -36,9 +35,16 @@ set_target_properties(jansson::jansson PROPERTIES
 # Static probes: nothing is linked, nothing is loaded.
 find_path(MGDS_SDT_INCLUDE sys/sdt.h)
 
-# Tests only.
+if(NOT MGDS_TESTS)
+  return()
+endif()
+find_program(MGDS_MPIEXEC NAMES mpiexec.mpich mpiexec.hydra mpiexec REQUIRED)
 find_path(MGDS_CMOCKA_INCLUDE cmocka.h)
 find_library(MGDS_CMOCKA_LIBRARY cmocka)
+if(NOT MGDS_CMOCKA_INCLUDE OR NOT MGDS_CMOCKA_LIBRARY)
+  message(FATAL_ERROR "no cmocka, which the unit tests are written with: "
+    "install libcmocka-dev, or leave the tests out (-DMGDS_TESTS=OFF)")
+endif()
 # Debian's own first: the python3 of PATH may be a script that looks for one,
 # which every row of the tests would wait for.
 find_program(MGDS_PYTHON NAMES python3 PATHS /usr/bin NO_DEFAULT_PATH)

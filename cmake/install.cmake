@@ -1,6 +1,5 @@
-# What an installation holds: library, public header, tools, simulators,
-# pkg-config and CMake files, documents; osu-extensions/ adds the benchmarks.
-# Nothing in it is an absolute path, so it can be moved as a whole.
+# What an installation holds: library, public header, pkg-config and CMake
+# files, documents; tools/, sim/ and osu-extensions/ add what is theirs.
 include(CMakePackageConfigHelpers)
 
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/mpix_gds)
@@ -12,18 +11,14 @@ install(TARGETS mpix_gds EXPORT mpix_gds_targets
 # ours, which defines every MPI function, that would be MPICH itself.
 target_link_options(mpix_gds INTERFACE
   $<INSTALL_INTERFACE:-Wl,--no-as-needed>)
-set(tools mpix-gds-run mpix-gds-doctor mpix-gds-probe)
-install(TARGETS ${tools}
-  RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
-install(TARGETS mpix_sim_mpi
-  LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/sim)
 
 # Builds what a user gets, without the tests; ./demo needs no more.
 add_custom_target(shipped)
-add_dependencies(shipped mpix_gds mpix_sim_mpi ${tools}
-  osu_latency osu_bw osu_bibw osu_mbw_mr osu_multi_lat
-  osu_latency_enqueue osu_bw_enqueue osu_bibw_enqueue osu_mbw_mr_enqueue
-  osu_enqueue_cost)
+add_dependencies(shipped mpix_gds mpix_sim_mpi mgds_sim_cuda
+  mpix-gds-run mpix-gds-doctor mpix-gds-probe)
+if(MGDS_BENCHMARKS)
+  add_dependencies(shipped mpix-gds-bench ${MGDS_OSU_PROGRAMS})
+endif()
 
 install(FILES ${PROJECT_SOURCE_DIR}/include/mpix_gds.h
   DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
@@ -44,18 +39,16 @@ install(FILES
   ${CMAKE_BINARY_DIR}/package/mpix_gds-config-version.cmake
   DESTINATION ${package_dir})
 
+add_custom_target(uninstall
+  COMMAND ${CMAKE_COMMAND} -DMGDS_BUILD=${CMAKE_BINARY_DIR}
+    -P ${PROJECT_SOURCE_DIR}/cmake/uninstall.cmake VERBATIM)
+
 # From the folder of the .pc file back to the prefix.
 set(pc_dir ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 file(RELATIVE_PATH pc_to_prefix /${pc_dir} /)
 configure_file(cmake/mpix-gds.pc.in
   ${CMAKE_BINARY_DIR}/package/mpix-gds.pc @ONLY)
 install(FILES ${CMAKE_BINARY_DIR}/package/mpix-gds.pc DESTINATION ${pc_dir})
-
-# What --json of the doctor and of the benchmarks prints.
-set(schema_dir ${CMAKE_INSTALL_DATADIR}/mpix-gds)
-install(FILES tools/doctor.schema.json DESTINATION ${schema_dir})
-install(FILES osu-extensions/schema.json DESTINATION ${schema_dir}
-  RENAME benchmark.schema.json)
 
 install(FILES LICENSE README.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
 install(DIRECTORY docs DESTINATION ${CMAKE_INSTALL_DOCDIR} OPTIONAL

@@ -8,5 +8,7 @@ set(MGDS_SANITIZE "" CACHE STRING
 set_property(CACHE MGDS_SANITIZE PROPERTY STRINGS "" address thread)
 set(MGDS_KERNEL_IMAGES "" CACHE PATH
   "another build of this tree, whose device code is taken")
+option(MGDS_TESTS "build the tests" ON)
+option(MGDS_BENCHMARKS "build the benchmarks and mpix-gds-bench" ON)
 option(MGDS_WERROR "warnings are errors" OFF)
 option(MGDS_FAULT "compile the fault hook in (tests of failure paths)" OFF)

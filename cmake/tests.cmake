@@ -28,9 +28,11 @@ set(MGDS_TEST_ENV
   "UBSAN_OPTIONS=print_stacktrace=1"
   "TSAN_OPTIONS=exitcode=66:suppressions=${PROJECT_SOURCE_DIR}/tests/lib/tsan.supp")
 
+# What may take longest starts first (COST), so that no long test is left alone
+# at the end while the other cores are idle.
 function(mgds_test_properties name label timeout)
   set_tests_properties(${name} PROPERTIES
-    LABELS "${label}" TIMEOUT ${timeout} SKIP_RETURN_CODE 77
+    LABELS "${label}" TIMEOUT ${timeout} SKIP_RETURN_CODE 77 COST ${timeout}
     ENVIRONMENT "${MGDS_TEST_ENV};${ARGN}")
   if(NOT "${ARGN}" MATCHES "CUDA_DEVICE_MAX_CONNECTIONS=")
     set_tests_properties(${name} PROPERTIES

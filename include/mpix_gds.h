@@ -120,6 +120,14 @@ int MPIX_Stream_free(MPIX_Stream *stream);
  * order of the calls. MPI_Comm_dup and its kin inherit the stream. All members
  * must run this library. If one of them fails, all get an error, and nobody a
  * communicator. Errors go to comm's error handler, which newcomm inherits.
+ *
+ * Not on newcomm in this version, whatever its streams and wherever buffers
+ * are: persistent and partitioned point-to-point communication. MPI_Send_init,
+ * _Bsend_init, _Rsend_init, _Ssend_init and _Recv_init with their _c twins,
+ * MPI_Psend_init and MPI_Precv_init return MPI_ERR_UNSUPPORTED_OPERATION, and
+ * make no request. MPI_Isend and MPI_Irecv, or MPIX_Isend_enqueue and
+ * MPIX_Irecv_enqueue, take their place. Collectives, persistent ones too, go to
+ * the MPI library.
  */
 int MPIX_Stream_comm_create(MPI_Comm comm, MPIX_Stream stream,
                             MPI_Comm *newcomm);
@@ -207,14 +215,15 @@ int MPIX_Stream_irecv_c(void *buf, MPI_Count count, MPI_Datatype datatype,
  * 10 s in the call in which no other was lent any, where operations before it
  * may give some back
  * (MPIX_GDS_STAGE_POOL; docs/when-it-does-not-help.md). Errors of operations,
- * as MPI_ERR_TRUNCATE, go to comm's error handler at the next call on comm or
- * on the stream, once each, to the MPI_ERROR of a status in an array, and to
- * MPIX_Stream_get_error; the stream goes on. If the handler returns, that call
- * goes on as if nothing had been: it returns its own errors alone. The first
- * such error is returned by the next MPIX_Stream_synchronize of a stream of
- * comm, or by MPI_Finalize. With MPI_ERRORS_RETURN, therefore, synchronise to
- * learn whether all went well. When comm has been freed, the error handler is
- * that of MPI_COMM_SELF, and only MPI_Finalize returns it.
+ * as MPI_ERR_TRUNCATE (the message is longer than the receive, or it ends
+ * inside an element of a datatype with gaps), go to comm's error handler at the
+ * next call on comm or on the stream, once each, to the MPI_ERROR of a status
+ * in an array, and to MPIX_Stream_get_error; the stream goes on. If the handler
+ * returns, that call goes on as if nothing had been: it returns its own errors
+ * alone. The first such error is returned by the next MPIX_Stream_synchronize
+ * of a stream of comm, or by MPI_Finalize. With MPI_ERRORS_RETURN, therefore,
+ * synchronise to learn whether all went well. When comm has been freed, the
+ * error handler is that of MPI_COMM_SELF, and only MPI_Finalize returns it.
  *
  * When a process ends, or cannot be reached any more, what is under way with it
  * ends with MPI_ERR_OTHER, and so do later calls; a receive from any source

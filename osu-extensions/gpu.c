@@ -9,6 +9,7 @@
 #include <time.h>
 
 #include "osu-extensions/libcuda.h"
+#include "osu-extensions/release.h"
 #include "osu-extensions/stats.h"
 #include "shim/gds/cuda/driver_abi.h"
 
@@ -115,21 +116,18 @@ int mgds_bench_gpu_open(int wanted, int local_rank, char why[256])
     return rc < 0 ? rc : context_enter(why);
 }
 
-/* NVIDIA's kernel module says its release behind "Kernel Module". */
+/* ", 580.95.05", or nothing where no kernel module says it. */
 static void release_find(char *out, size_t size)
 {
     FILE *file = fopen("/proc/driver/nvidia/version", "r");
     char line[256];
-    char *at;
+    char release[60];
 
     if (!file)
         return;
-    at = fgets(line, sizeof(line), file) ? strstr(line, "Kernel Module") : NULL;
-    if (at) {
-        at += strcspn(at, "0123456789");
-        at[strcspn(at, " \n")] = '\0';
-        snprintf(out, size, ", %.60s", at);
-    }
+    if (fgets(line, sizeof(line), file) &&
+        mgds_bench_release_parse(line, release, sizeof(release)) == 0)
+        snprintf(out, size, ", %s", release);
     fclose(file);
 }
 

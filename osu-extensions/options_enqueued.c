@@ -1,8 +1,10 @@
 /* Options of the programs that enqueue. */
 #include <string.h>
+#include <strings.h>
 
 #include "osu-extensions/number.h"
 #include "osu-extensions/options_parse.h"
+#include "shim/base/config.h"
 
 #define ROUNDS_WITH_RIVALS 3
 
@@ -31,10 +33,17 @@ int mgds_bench_take_sync(struct mgds_bench_parse *p, const char *value)
     return owned(p, "sync");
 }
 
-/* What the word means, and whether it is one, the library says. */
+/* The library would go on with its default, and figures would be of that. */
 int mgds_bench_take_trigger(struct mgds_bench_parse *p, const char *value)
 {
-    p->out->trigger = value;
+    p->out->trigger = NULL;
+    for (int i = 0; mgds_trigger_names[i]; i++) {
+        if (strcasecmp(value, mgds_trigger_names[i]) == 0)
+            p->out->trigger = value;
+    }
+    if (p->spec->enqueued && !p->out->trigger)
+        return mgds_bench_parse_refuse(
+            p, "option --trigger %.64s: give auto, kernel or memop", value);
     return owned(p, "trigger");
 }
 

@@ -3,6 +3,7 @@ import datetime
 import json
 import os
 import random
+import re
 import shlex
 import statistics
 import subprocess
@@ -10,16 +11,30 @@ import sys
 import tempfile
 
 RESAMPLES = 10000
+TREE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../..")
 
 
 class Failure(Exception):
     """One line for the user."""
 
 
+def add_version(parser):
+    """--version: the project's, from the tree that the script is run in."""
+    with open(os.path.join(TREE, "CMakeLists.txt"), encoding="utf-8") as file:
+        version = re.search(r"project\(\S+ VERSION ([\d.]+)", file.read())[1]
+    parser.add_argument("--version", action="version",
+                        version=f"%(prog)s (mpix-gds) {version}")
+
+
 def need_file(path, what):
     if not os.path.isfile(path):
         raise Failure(f"{path}: no such {what}; build it or name its place")
     return os.path.abspath(path)
+
+
+def need_benchmark(build, name):
+    return need_file(os.path.join(build, "libexec", "mpix-gds", name),
+                     "benchmark")
 
 
 def finish(command, environment, timeout):

@@ -12,7 +12,8 @@ import shlex
 import statistics
 import sys
 
-from jobs import finish_report, heading, interval, need_file, run_json
+from jobs import (add_version, finish_report, heading, interval,
+                  need_benchmark, need_file, run_json)
 
 SCHEMA = "mpix-gds/preload-latency/1"
 TRIPLES = 25
@@ -37,6 +38,7 @@ def parse_arguments():
                         help="of a job (default osu_latency's)")
     parser.add_argument("--timeout", type=float, default=120, metavar="S",
                         help="of a job, in seconds (default 120)")
+    add_version(parser)
     arguments = parser.parse_args()
     if arguments.triples < 1:
         parser.error(f"--triples {arguments.triples}: give 1 or more")
@@ -76,8 +78,7 @@ def summarize(triples):
 
 
 def measure(arguments):
-    program = need_file(os.path.join(arguments.build, "bin", "osu_latency"),
-                        "program")
+    program = need_benchmark(arguments.build, "osu_latency")
     library = need_file(arguments.library, "library")
     also = [need_file(path, "library") for path in arguments.also]
     # Runtimes of sanitizers want to be first, so the library comes last.

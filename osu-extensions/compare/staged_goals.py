@@ -18,7 +18,8 @@ import shlex
 import statistics
 import sys
 
-from jobs import finish_report, heading, interval, need_file, run_json
+from jobs import (add_version, finish_report, heading, interval,
+                  need_benchmark, need_file, run_json)
 
 SCHEMA = "mpix-gds/staged-goals/1"
 ROUNDS = 11
@@ -48,6 +49,7 @@ def parse_arguments():
                         help="of a job (default the benchmark's)")
     parser.add_argument("--timeout", type=float, default=300, metavar="S",
                         help="of a job, in seconds (default 300)")
+    add_version(parser)
     arguments = parser.parse_args()
     if arguments.rounds < 1:
         parser.error(f"--rounds {arguments.rounds}: give 1 or more")
@@ -58,8 +60,7 @@ def parse_arguments():
 
 
 def job_run(arguments, benchmark, options, side):
-    program = need_file(os.path.join(arguments.build, "bin", benchmark),
-                        "program")
+    program = need_benchmark(arguments.build, benchmark)
     preload = [need_file(path, "library")
                for path in arguments.also + [arguments.library]]
     command = shlex.split(arguments.mpiexec) + [

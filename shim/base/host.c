@@ -8,14 +8,14 @@
 
 #include "shim/base/config.h"
 
-static int read_boot_id(char id[64])
+int mgds_host_boot_id(char id[MGDS_BOOT_ID])
 {
     FILE *file = fopen("/proc/sys/kernel/random/boot_id", "re");
     int rc = 0;
 
     if (!file)
         return -errno;
-    if (!fgets(id, 64, file))
+    if (!fgets(id, MGDS_BOOT_ID, file))
         rc = -EIO;
     else
         id[strcspn(id, "\n")] = '\0';
@@ -26,9 +26,9 @@ static int read_boot_id(char id[64])
 static int real_name(char *host, size_t size)
 {
     struct stat ipc;
-    char id[64];
+    char id[MGDS_BOOT_ID];
     int length;
-    int rc = read_boot_id(id);
+    int rc = mgds_host_boot_id(id);
 
     if (rc < 0)
         return rc;

@@ -1,6 +1,8 @@
 /* Counters; see stats.h. Touches nothing but memory. */
 #include "shim/base/stats.h"
 
+#include <string.h>
+
 #include "shim/base/perthread.h"
 #include "shim/base/text.h"
 
@@ -102,6 +104,16 @@ const char *mgds_stats_call_name(uint64_t fn)
     return is_ready() && fn < stats.functions ? stats.names[fn] : "?";
 }
 
+/* As counters are shown. */
+static const char *short_name(unsigned fn)
+{
+    static const char prefix[] = "MPI_";
+    const char *name = stats.names[fn];
+    size_t skip = sizeof(prefix) - 1;
+
+    return strncmp(name, prefix, skip) == 0 ? name + skip : name;
+}
+
 struct busy_function {
     unsigned fn;
     uint64_t calls;
@@ -133,7 +145,7 @@ void mgds_stats_summary(char *text, size_t size)
     }
     mgds_text_add(&out, "summary: calls %llu", (unsigned long long)all);
     for (unsigned i = 0; i < TOP_FUNCTIONS && top[i].calls > 0; ++i)
-        mgds_text_add(&out, ", %s %llu", mgds_stats_call_name(top[i].fn),
+        mgds_text_add(&out, ", %s %llu", short_name(top[i].fn),
                       (unsigned long long)top[i].calls);
     for (unsigned id = 0; id < MGDS_STAT_COUNT; ++id) {
         uint64_t value = mgds_stats_value(id);
@@ -157,6 +169,6 @@ void mgds_stats_dump(FILE *out)
         dump_line(out, own_rows[id].name, mgds_stats_value(id),
                   own_rows[id].doc);
     for (unsigned fn = 0; fn < stats.functions; ++fn)
-        dump_line(out, stats.names[fn], mgds_stats_value(MGDS_STAT_COUNT + fn),
+        dump_line(out, short_name(fn), mgds_stats_value(MGDS_STAT_COUNT + fn),
                   "");
 }

@@ -28,9 +28,10 @@ enum mgds_stat {
 /* The calling thread's block, indexed by id; NULL until its first count. */
 extern MGDS_TLS _Atomic uint64_t *mgds_stats_mine;
 
-/* n functions are counted from now on; names[n] must stay. Once, before any
- * call is counted; counters of stats.def may be counted earlier. -EAGAIN:
- * no thread key was free, then calls are not counted. */
+/* n functions are counted from now on; names[n] must stay, and are shown
+ * without "MPI_" in front. Once, before any call is counted; counters of
+ * stats.def may be counted earlier. -EAGAIN: no thread key was free, then calls
+ * are not counted. */
 int mgds_stats_calls_init(unsigned n, const char *const *names);
 
 /* Frees the counters: tests only, when other threads have ended. */
@@ -55,6 +56,16 @@ static inline void mgds_stats_add(unsigned id, uint64_t n)
         mgds_stats_add_slow(id, n);
     else
         mgds_stats_bump(&mine[id], n);
+}
+
+/* Counts one in the first of MGDS_SIZES counters of classes of sizes, or one of
+ * those behind it. */
+enum { MGDS_SIZES = 4 };
+static inline void mgds_stats_add_sized(unsigned first, size_t bytes)
+{
+    int size = (bytes > 1024) + (bytes > 65536) + (bytes > 1048576);
+
+    mgds_stats_add(first + (unsigned)size, 1);
 }
 
 /* mgds_count(libraries_changed) */

@@ -1,62 +1,47 @@
-/* Rings of trace events; see trace.h. Only mgds_trace_write opens a file. */
+/* Rings of trace events; see trace.h. */
 #include "shim/base/trace.h"
 
 #include <assert.h>
 #include <errno.h>
-#include <limits.h>
-#include <stdlib.h>
+#include <semaphore.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <time.h>
 #include <unistd.h>
 
-#include "shim/base/alloc.h"
-#include "shim/base/file.h"
-#include "shim/base/log.h"
-#include "shim/base/path.h"
+#include "shim/base/clock.h"
 #include "shim/base/perthread.h"
 #include "shim/base/stats.h"
 #include "shim/base/tls.h"
 
 static_assert((MGDS_TRACE_RING & (MGDS_TRACE_RING - 1)) == 0,
               "numbers of events are masked into slots");
+static_assert(sizeof(struct mgds_trace_entry) == 64, "an event is a line");
 
-#define MAX_FIELDS 3
+#define CACHE_LINE 64
 
-/* One event as words: rings and the sorted copy hold the same. */
-enum { WORD_TIME, WORD_WHO, WORD_FIELDS, WORDS = WORD_FIELDS + MAX_FIELDS };
-
-struct entry {
-    uint64_t word[WORDS]; /* time in ns; thread << 32 | event; fields */
-};
-
-/* slot[i & mask] holds event i, for the last MGDS_TRACE_RING - 1 values of i;
- * one slot is the one being written. Only the owner writes. */
-struct ring {
-    _Atomic uint64_t next; /* number of the event to be written */
-    uint32_t thread;
-    struct {
-        _Atomic uint64_t word[WORDS];
-    } slot[MGDS_TRACE_RING];
-};
-
-static const struct {
-    const char *name;
-    const char *fields[MAX_FIELDS];
-} events[] = {
-#define NAMES_0(none) NULL
-#define NAMES_1(a) #a
-#define NAMES_2(a, b) #a, #b
-#define NAMES_3(a, b, c) #a, #b, #c
-#define X(event, n, ...) {#event, {NAMES_##n(__VA_ARGS__)}},
-#include "shim/base/trace.def"
-#undef X
+/* slot[i & mask] holds event i, for read <= i < written. */
+struct mgds_trace_ring {
+    /* the owner's */
+    _Atomic uint64_t written, lost;
+    _Atomic uint32_t thread;
+    char gap[CACHE_LINE];
+    /* the reader's */
+    _Atomic uint64_t read;
+    struct mgds_trace_notes notes;
+    char behind[CACHE_LINE];
+    struct mgds_trace_entry slot[MGDS_TRACE_RING];
 };
 
 atomic_bool mgds_trace_on;
 
 static struct mgds_perthread rings;
 static bool rings_ready; /* written by start and fini only, then read */
-static MGDS_TLS struct ring *mine;
+static MGDS_TLS struct mgds_trace_ring *mine;
+
+/* Rung once, until the reader has come. */
+static sem_t bell;
+static atomic_bool rung;
 
 static void leave_thread(void *ring)
 {
@@ -67,9 +52,12 @@ static void leave_thread(void *ring)
 int mgds_trace_start(void)
 {
     if (!rings_ready) {
-        int rc = mgds_perthread_init(&rings, sizeof(struct ring), leave_thread);
+        int rc = mgds_perthread_init(&rings, sizeof(struct mgds_trace_ring),
+                                     leave_thread);
         if (rc < 0)
             return rc;
+        sem_init(&bell, 0, 0);
+        atomic_store(&rung, false);
         rings_ready = true;
     }
     /* Release: who sees it on finds the rings ready. */
@@ -85,159 +73,132 @@ void mgds_trace_stop(void)
 void mgds_trace_fini(void)
 {
     mgds_trace_stop();
-    if (rings_ready)
+    if (rings_ready) {
         mgds_perthread_fini(&rings);
+        sem_destroy(&bell);
+    }
     rings_ready = false;
     mine = NULL;
 }
 
-static struct ring *my_ring(void)
+static void name_thread(void)
+{
+    union {
+        char text[16];
+        int64_t word[2];
+    } name = {""};
+
+    prctl(PR_GET_NAME, name.text);
+    mgds_trace_thread_named(name.word[0], name.word[1]);
+}
+
+static struct mgds_trace_ring *my_ring(void)
 {
     if (!mine) {
-        mine = (struct ring *)mgds_perthread_get(&rings);
-        if (mine)
-            mine->thread = (uint32_t)gettid();
+        mine = (struct mgds_trace_ring *)mgds_perthread_get(&rings);
+        if (mine) {
+            atomic_store_explicit(&mine->thread, (uint32_t)gettid(),
+                                  memory_order_relaxed);
+            name_thread();
+        }
     }
     return mine;
 }
 
-static uint64_t now_ns(void)
+static void ring_bell(void)
 {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+    if (!atomic_load_explicit(&rung, memory_order_relaxed) &&
+        !atomic_exchange(&rung, true))
+        sem_post(&bell);
 }
 
-void mgds_trace_record(enum mgds_trace_event event, int64_t a, int64_t b,
-                       int64_t c)
+static void lose(struct mgds_trace_ring *ring)
 {
-    struct ring *ring =
+    mgds_count(trace_events_lost);
+    if (ring)
+        mgds_stats_bump(&ring->lost, 1);
+}
+
+void mgds_trace_record(enum mgds_trace_event event,
+                       const int64_t field[MGDS_TRACE_FIELDS])
+{
+    struct mgds_trace_ring *ring =
         atomic_load_explicit(&mgds_trace_on, memory_order_acquire) ? my_ring()
                                                                    : NULL;
     if (!ring) {
-        mgds_count(trace_events_lost);
+        lose(NULL);
         return;
     }
-    uint64_t number = atomic_load_explicit(&ring->next, memory_order_relaxed);
-    const uint64_t words[WORDS] = {
-        now_ns(), (uint64_t)ring->thread << 32 | (uint64_t)event, (uint64_t)a,
-        (uint64_t)b, (uint64_t)c};
-    _Atomic uint64_t *slot = ring->slot[number & (MGDS_TRACE_RING - 1)].word;
-    /* Release on every word: a reader that sees a word of event `number` must
-     * also see next >= number, and so know that the older event is gone. */
-    for (int i = 0; i < WORDS; ++i)
-        atomic_store_explicit(&slot[i], words[i], memory_order_release);
-    atomic_store_explicit(&ring->next, number + 1, memory_order_release);
-}
-
-struct collection {
-    struct entry *entries;
-    size_t count;
-    size_t room;
-    uint64_t overwritten;
-};
-
-/* Copies one ring; the owner may overwrite the oldest events meanwhile. */
-static void collect_ring(struct collection *all, struct ring *ring)
-{
-    uint64_t end = atomic_load_explicit(&ring->next, memory_order_acquire);
-    uint64_t begin = end < MGDS_TRACE_RING ? 0 : end - MGDS_TRACE_RING + 1;
-    uint64_t number = begin;
-    for (; number < end && all->count < all->room; ++number) {
-        struct entry *entry = &all->entries[all->count];
-        _Atomic uint64_t *slot =
-            ring->slot[number & (MGDS_TRACE_RING - 1)].word;
-        for (int i = 0; i < WORDS; ++i)
-            entry->word[i] =
-                atomic_load_explicit(&slot[i], memory_order_acquire);
-        uint64_t next = atomic_load_explicit(&ring->next, memory_order_relaxed);
-        if (next - number < MGDS_TRACE_RING)
-            ++all->count;
-        else
-            ++all->overwritten;
+    uint64_t number =
+        atomic_load_explicit(&ring->written, memory_order_relaxed);
+    /* Acquire: the reader is done with the slot. */
+    uint64_t kept =
+        number - atomic_load_explicit(&ring->read, memory_order_acquire);
+    if (kept == MGDS_TRACE_RING) {
+        lose(ring);
+        return;
     }
-    all->overwritten += begin;
+    struct mgds_trace_entry *slot = &ring->slot[number & (MGDS_TRACE_RING - 1)];
+    slot->ns = mgds_clock_ns();
+    slot->thread = atomic_load_explicit(&ring->thread, memory_order_relaxed);
+    slot->event = event;
+    memcpy(slot->field, field, sizeof(slot->field));
+    /* Release: the entry is whole for who reads the number. */
+    atomic_store_explicit(&ring->written, number + 1, memory_order_release);
+    if (kept >= MGDS_TRACE_RING / 2)
+        ring_bell();
 }
 
-static int by_time(const void *left, const void *right)
+struct mgds_trace_ring *mgds_trace_next_ring(struct mgds_trace_ring *ring)
 {
-    uint64_t a = ((const struct entry *)left)->word[WORD_TIME];
-    uint64_t b = ((const struct entry *)right)->word[WORD_TIME];
-    return (a > b) - (a < b);
+    return rings_ready
+               ? (struct mgds_trace_ring *)mgds_perthread_next(&rings, ring)
+               : NULL;
 }
 
-static void print_entry(FILE *out, const struct entry *entry)
+const struct mgds_trace_entry *mgds_trace_peek(struct mgds_trace_ring *ring)
 {
-    uint64_t time = entry->word[WORD_TIME];
-    unsigned event = (unsigned)(entry->word[WORD_WHO] & 0xffffffffu);
-    fprintf(out, "%llu.%09llu %u %s", (unsigned long long)(time / 1000000000u),
-            (unsigned long long)(time % 1000000000u),
-            (unsigned)(entry->word[WORD_WHO] >> 32), events[event].name);
-    for (int i = 0; i < MAX_FIELDS && events[event].fields[i]; ++i) {
-        const char *field = events[event].fields[i];
-        uint64_t value = entry->word[WORD_FIELDS + i];
-        if (strcmp(field, "call") == 0)
-            fprintf(out, " call %s", mgds_stats_call_name(value));
-        else
-            fprintf(out, " %s %lld", field, (long long)(int64_t)value);
-    }
-    fputc('\n', out);
+    uint64_t number = atomic_load_explicit(&ring->read, memory_order_relaxed);
+
+    if (number == atomic_load_explicit(&ring->written, memory_order_acquire))
+        return NULL;
+    return &ring->slot[number & (MGDS_TRACE_RING - 1)];
 }
 
-static size_t count_entries(void)
+void mgds_trace_drop(struct mgds_trace_ring *ring)
 {
-    size_t count = 0;
-    for (void *ring = NULL; (ring = mgds_perthread_next(&rings, ring));)
-        count += MGDS_TRACE_RING;
-    return count;
+    uint64_t number = atomic_load_explicit(&ring->read, memory_order_relaxed);
+
+    /* Release: nothing more is read of the slot. */
+    atomic_store_explicit(&ring->read, number + 1, memory_order_release);
 }
 
-int mgds_trace_dump(FILE *out)
+uint64_t mgds_trace_lost(struct mgds_trace_ring *ring, uint32_t *thread)
 {
-    struct collection all = {.room = rings_ready ? count_entries() : 0};
-    if (all.room > 0) {
-        all.entries =
-            (struct entry *)mgds_calloc(all.room, sizeof(*all.entries));
-        if (!all.entries)
-            return -ENOMEM;
-        for (void *ring = NULL; (ring = mgds_perthread_next(&rings, ring));)
-            collect_ring(&all, (struct ring *)ring);
-        qsort(all.entries, all.count, sizeof(*all.entries), by_time);
-    }
-    fprintf(out, "# events %zu, older ones overwritten %llu\n", all.count,
-            (unsigned long long)all.overwritten);
-    for (size_t i = 0; i < all.count; ++i)
-        print_entry(out, &all.entries[i]);
-    free(all.entries);
-    return (int)all.count;
+    *thread = atomic_load_explicit(&ring->thread, memory_order_relaxed);
+    return atomic_load_explicit(&ring->lost, memory_order_relaxed);
 }
 
-static int dump_to(const char *path)
+struct mgds_trace_notes *mgds_trace_notes(struct mgds_trace_ring *ring)
 {
-    int fd = mgds_file_open(path, false);
-    FILE *out = fd < 0 ? NULL : fdopen(fd, "w");
-    int rc = fd < 0 ? fd : -errno;
-    if (!out && fd >= 0)
-        close(fd);
-    if (!out)
-        return rc;
-    rc = mgds_trace_dump(out);
-    if (ferror(out) && rc >= 0)
-        rc = -EIO;
-    if (fclose(out) != 0 && rc >= 0)
-        rc = -errno;
-    return rc < 0 ? rc : 0;
+    return &ring->notes;
 }
 
-int mgds_trace_write(const char *pattern, int rank)
+void mgds_trace_wait(unsigned milliseconds)
 {
-    char path[PATH_MAX];
-    int rc = mgds_path_expand(path, sizeof(path), pattern, rank);
-    if (rc == 0)
-        rc = dump_to(path);
-    if (rc < 0) {
-        errno = -rc;
-        mgds_err("trace file '%s': %m%s", pattern, mgds_file_advice(rc));
-    }
-    return rc;
+    struct timespec until;
+
+    clock_gettime(CLOCK_MONOTONIC, &until);
+    until.tv_nsec += (long)milliseconds * 1000000;
+    until.tv_sec += until.tv_nsec / 1000000000;
+    until.tv_nsec %= 1000000000;
+    while (sem_clockwait(&bell, CLOCK_MONOTONIC, &until) < 0 && errno == EINTR)
+        ;
+    /* Before the rings are looked at: what fills them from now on rings. */
+    atomic_store(&rung, false);
+}
+
+void mgds_trace_wake(void)
+{
+    sem_post(&bell);
 }

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 
+#include "shim/base/stats.h"
 #include "shim/gds/cuda/ptr.h"
 #include "shim/pmpi/aware.h"
 #include "shim/pmpi/types.h"
@@ -122,6 +123,22 @@ int mgds_buffer_find(struct mgds_buffer *out, const void *addr, MPI_Count count,
     return rc;
 }
 
+static void count_buffer(enum mgds_stat first, const struct mgds_buffer *buffer)
+{
+    mgds_stats_add_sized(first, buffer->layout->size * buffer->count);
+}
+
+int mgds_buffer_stage(struct mgds_bounce **out,
+                      const struct mgds_buffer *buffer,
+                      enum mgds_bounce_form form)
+{
+    int rc = mgds_bounce_create(out, buffer, form);
+
+    if (rc == 0)
+        count_buffer(MGDS_STAT_buffer_staged_1k, buffer);
+    return rc;
+}
+
 int mgds_buffer_look(struct mgds_buffer *out, const void *addr, MPI_Count count,
                      MPI_Datatype type)
 {
@@ -138,8 +155,10 @@ int mgds_buffer_look(struct mgds_buffer *out, const void *addr, MPI_Count count,
     if (rc < 0)
         return rc == -EINVAL ? 0 : rc;
     rc = kind == MUST_LOOK ? look(&buffer) : kind;
-    if (rc == 1 && !mgds_aware_stages(&buffer.ptr))
+    if (rc == 1 && !mgds_aware_stages(&buffer.ptr)) {
+        count_buffer(MGDS_STAT_buffer_passed_1k, &buffer);
         rc = 0;
+    }
     if (rc == 1)
         *out = buffer;
     else

@@ -32,6 +32,12 @@ int mgds_buffer_look(struct mgds_buffer *out, const void *addr, MPI_Count count,
 int mgds_buffer_find(struct mgds_buffer *out, const void *addr, MPI_Count count,
                      MPI_Datatype type);
 
+/* Makes a bounce for GPU memory that must be staged (mgds_bounce_create), and
+ * counts it. */
+int mgds_buffer_stage(struct mgds_bounce **out,
+                      const struct mgds_buffer *buffer,
+                      enum mgds_bounce_form form);
+
 /* Gives back what a look that returned 1 holds. A bounce made from the buffer
  * keeps a reference of its own. */
 void mgds_buffer_put(struct mgds_buffer *buffer);

@@ -36,7 +36,7 @@ enum mgds_family {
 
 enum mgds_mode {
     MGDS_MODE_PASS,
-    MGDS_MODE_BUFFER,
+    MGDS_MODE_REFUSE,
     MGDS_MODE_GPU,
     MGDS_MODE_STREAM,
     MGDS_MODE_OWN
@@ -50,6 +50,13 @@ struct mgds_call_row {
 };
 
 extern const struct mgds_call_row mgds_call_rows[MGDS_CALLS];
+
+/* Is the body of this function there for GPU memory: used with CUDA alone? */
+static inline int mgds_call_serves_gpu(enum mgds_call call)
+{
+    return mgds_call_rows[call].mode == MGDS_MODE_GPU ||
+           mgds_call_rows[call].mode == MGDS_MODE_REFUSE;
+}
 
 /* Does the body of this function serve stream communicators? Those of
  * point-to-point and completion do, which also serve GPU memory. */

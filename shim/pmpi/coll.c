@@ -322,7 +322,6 @@ mgds_word mgds_coll_run(enum mgds_call id, unsigned n, const mgds_word *words)
 }
 
 #define BODY_COLL_PASS(name, n)
-#define BODY_COLL_BUFFER(name, n)
 #define BODY_COLL_GPU(name, n)                                                 \
     mgds_word mgds_own_##name(MGDS_PARAMS_##n)                                 \
     {                                                                          \

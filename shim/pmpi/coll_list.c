@@ -225,8 +225,8 @@ static int make_bounce(struct mgds_coll_staged *staged,
 {
     bool packed = is_packable(blocks, list, buffer->layout);
     int rc =
-        mgds_bounce_create(&staged->bounce, buffer,
-                           packed ? MGDS_BOUNCE_PACKED : MGDS_BOUNCE_MIRROR);
+        mgds_buffer_stage(&staged->bounce, buffer,
+                          packed ? MGDS_BOUNCE_PACKED : MGDS_BOUNCE_MIRROR);
 
     if (rc < 0)
         return rc;

@@ -98,7 +98,7 @@ static int stage_run(struct mgds_coll_staged *out,
         return rc;
     own.first = (size_t)run.before * buffer.layout->size;
     own.bytes = (size_t)run.block * buffer.layout->size;
-    rc = mgds_bounce_create(&staged.bounce, &buffer, MGDS_BOUNCE_MIRROR);
+    rc = mgds_buffer_stage(&staged.bounce, &buffer, MGDS_BOUNCE_MIRROR);
     mgds_buffer_put(&buffer);
     if (rc < 0)
         return rc;

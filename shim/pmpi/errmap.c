@@ -47,6 +47,8 @@ static const struct {
     /* Of stream communicators. */
     {EMSGSIZE, MPI_ERR_TRUNCATE, false,
      "a message was truncated: it is longer than its receive"},
+    {EBADMSG, MPI_ERR_TRUNCATE, false,
+     "a message ends inside an element of its receive's datatype"},
     {EBUSY, MPI_ERR_UNSUPPORTED_OPERATION, false,
      "the stream is being captured into a graph: make the call outside of the "
      "capture"},

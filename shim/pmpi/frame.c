@@ -5,9 +5,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "shim/base/nvtx.h"
-#include "shim/base/stats.h"
-#include "shim/base/trace.h"
 #include "shim/gds/cuda/presence.h"
 #include "shim/pmpi/next.h"
 #include "shim/pmpi/own.h"
@@ -34,7 +31,7 @@ static mgds_next_fn *body_in_use(enum mgds_call call)
         return own_bodies[call];
     if (mgds_call_rows[call].mode == MGDS_MODE_STREAM)
         return NULL;
-    if (mgds_call_rows[call].mode == MGDS_MODE_GPU && !mgds_presence_cuda())
+    if (mgds_call_serves_gpu(call) && !mgds_presence_cuda())
         return NULL;
     return own_bodies[call];
 }
@@ -77,7 +74,7 @@ static void close_shortcut(enum mgds_call call)
 void mgds_frame_close_shortcuts(void)
 {
     for (unsigned call = 0; call < MGDS_CALLS; call++)
-        if (mgds_call_rows[call].mode == MGDS_MODE_GPU)
+        if (mgds_call_serves_gpu(call))
             close_shortcut(call);
 }
 
@@ -88,19 +85,6 @@ void mgds_frame_close_for_streams(void)
             close_shortcut(call);
 }
 
-static void watch_enter(struct mgds_frame *frame)
-{
-    mgds_count_call(frame->call);
-    mgds_trace_call_enter(frame->call);
-    frame->ranged = mgds_nvtx_push(mgds_call_rows[frame->call].name);
-}
-
-static void watch_leave(const struct mgds_frame *frame, mgds_word result)
-{
-    mgds_nvtx_pop(frame->ranged);
-    mgds_trace_call_leave(frame->call, (int)result);
-}
-
 static void begin_outermost(struct mgds_frame *frame, enum mgds_face face)
 {
     const struct mgds_process *process = mgds_process();
@@ -109,7 +93,7 @@ static void begin_outermost(struct mgds_frame *frame, enum mgds_face face)
     if (process->active && mgds_presence_changed())
         mgds_presence_scan();
     if (process->watched)
-        watch_enter(frame);
+        mgds_seen_enter(&frame->seen, frame->call, frame->stack);
 }
 
 mgds_next_fn *mgds_frame_enter(struct mgds_frame *frame, enum mgds_call call,
@@ -137,7 +121,7 @@ mgds_word mgds_frame_leave(struct mgds_frame *frame, mgds_word result)
     if (!frame->outermost)
         return result;
     if (mgds_process()->watched)
-        watch_leave(frame, result);
+        mgds_seen_leave(&frame->seen, (int)result);
     mgds_frame_end();
     return result;
 }

@@ -20,13 +20,14 @@
 
 #include "shim/pmpi/calls.h"
 #include "shim/pmpi/next.h"
+#include "shim/pmpi/seen.h"
 #include "shim/pmpi/words.h"
 
 struct mgds_frame {
     uintptr_t stack; /* where the stack stood: set before enter */
     enum mgds_call call;
-    bool outermost; /* a call of the application's own */
-    bool ranged;    /* an NVTX range is open */
+    bool outermost;        /* a call of the application's own */
+    struct mgds_seen seen; /* if calls are watched */
 };
 
 /* The outermost call that the thread is in; kept apart from its frame, because

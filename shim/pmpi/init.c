@@ -49,6 +49,7 @@ static void begin(void)
         return;
     if (world_rank < 0)
         world_rank = mgds_config_launcher_rank();
+    mgds_summary_begin(world_rank);
     mgds_trace_init();
     mgds_dump_begin();
     mgds_info("version %d.%d.%d, %s (%s), cuda %s the process",
@@ -75,7 +76,7 @@ static int end(void)
     mgds_types_fini();
     mgds_errtext_fini();
     mgds_trace_finalize();
-    mgds_summary_print(world_rank);
+    mgds_summary_end(world_rank);
     return class;
 }
 

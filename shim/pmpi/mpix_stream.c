@@ -13,6 +13,7 @@
 #include "shim/pmpi/mpix.h"
 #include "shim/pmpi/next.h"
 #include "shim/pmpi/process.h"
+#include "shim/pmpi/seen.h"
 
 #define MGDS_EXPORT __attribute__((visibility("default")))
 
@@ -47,18 +48,35 @@ static void *below(const char *name)
     return mgds_process()->active ? NULL : mgds_next_symbol(name);
 }
 
+static inline void begin(struct mgds_seen *seen, enum mgds_seen_call call,
+                         uintptr_t stack)
+{
+    mgds_errtext_function = mgds_seen_names[call];
+    if (mgds_process()->watched)
+        mgds_seen_enter(seen, call, stack);
+}
+
+static inline int end(const struct mgds_seen *seen, int result)
+{
+    if (mgds_process()->watched)
+        mgds_seen_leave(seen, result);
+    mgds_errtext_function = NULL;
+    return result;
+}
+
 #define MGDS_FUNCTION(name, body, params, args, body_args)                     \
     MGDS_EXPORT int MPIX_##name params                                         \
     {                                                                          \
         __typeof__(MPIX_##name) *next;                                         \
                                                                                \
         if (serves()) {                                                        \
+            struct mgds_seen seen;                                             \
             int rc;                                                            \
                                                                                \
-            mgds_errtext_function = "MPIX_" #name;                             \
+            begin(&seen, MGDS_SEEN_##name,                                     \
+                  (uintptr_t)__builtin_frame_address(0));                      \
             rc = mgds_mpix_##body body_args;                                   \
-            mgds_errtext_function = NULL;                                      \
-            return rc;                                                         \
+            return end(&seen, rc);                                             \
         }                                                                      \
         next = (__typeof__(next))(uintptr_t)below("PMPIX_" #name);             \
         return next ? next args : refuse("MPIX_" #name);                       \

@@ -1,9 +1,10 @@
 /*
- * Bodies of the functions whose row says OWN, GPU or STREAM, declared from the
- * table. A body runs only above an MPI with MPICH's handles, that of a GPU row
- * only when CUDA is in the process or (point-to-point, completion) a stream
- * communicator was made, that of a STREAM row only in the latter case; it gets
- * the words of the call, and goes down with MGDS_FORWARD.
+ * Bodies of the functions whose row says OWN, GPU, REFUSE or STREAM, declared
+ * from the table. A body runs only above an MPI with MPICH's handles, that of a
+ * REFUSE row only when CUDA is in the process, that of a GPU row then or
+ * (point-to-point, completion) when a stream communicator was made, that of a
+ * STREAM row only in the latter case; it gets the words of the call, and goes
+ * down with MGDS_FORWARD.
  */
 #ifndef MGDS_PMPI_OWN_H
 #define MGDS_PMPI_OWN_H
@@ -12,7 +13,7 @@
 #include "shim/pmpi/words.h"
 
 #define MGDS_OWN_PASS(name, n)
-#define MGDS_OWN_BUFFER(name, n)
+#define MGDS_OWN_REFUSE(name, n) MGDS_OWN_OWN(name, n)
 #define MGDS_OWN_GPU(name, n) MGDS_OWN_OWN(name, n)
 #define MGDS_OWN_STREAM(name, n) MGDS_OWN_OWN(name, n)
 #define MGDS_OWN_OWN(name, n) mgds_word mgds_own_##name(MGDS_PARAMS_##n);

@@ -2,7 +2,6 @@
 #include "shim/pmpi/process.h"
 
 #include <pthread.h>
-#include <string.h>
 
 #include "shim/base/log.h"
 #include "shim/base/stats.h"
@@ -10,6 +9,7 @@
 #include "shim/ctx.h"
 #include "shim/gds/cuda/presence.h"
 #include "shim/pmpi/frame.h"
+#include "shim/pmpi/seen.h"
 
 static struct mgds_process process;
 static pthread_once_t process_once = PTHREAD_ONCE_INIT;
@@ -24,14 +24,9 @@ static void say_inert(void)
               process.library.version, process.library.name);
 }
 
-/* Calls are counted by name; the table's order is that of the ids. */
 static void watch_start(bool trace)
 {
-    static const char *names[MGDS_CALLS];
-
-    for (unsigned call = 0; call < MGDS_CALLS; call++)
-        names[call] = mgds_call_rows[call].name + strlen("MPI_");
-    if (mgds_stats_calls_init(MGDS_CALLS, names) < 0)
+    if (mgds_stats_calls_init(MGDS_SEEN_CALLS, mgds_seen_names) < 0)
         mgds_warn("calls are not counted: out of thread-specific keys");
     if (trace && mgds_trace_start() < 0)
         mgds_warn("events are not recorded: out of thread-specific keys");

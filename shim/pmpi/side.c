@@ -1,6 +1,7 @@
 /* One buffer of a call on its way down. */
 #include "shim/pmpi/side.h"
 
+#include <errno.h>
 #include <stddef.h>
 
 #include "shim/pmpi/below.h"
@@ -24,7 +25,8 @@ static void (*idle_of(const struct mgds_bounce *bounce))(void)
 struct mgds_side mgds_side_passing(const void *addr, MPI_Count count,
                                    MPI_Datatype type)
 {
-    return (struct mgds_side){NULL, (void *)addr, count, type};
+    return (struct mgds_side){
+        .addr = (void *)addr, .count = count, .type = type};
 }
 
 /* No bounce that takes much more memory than there are data. */
@@ -71,7 +73,7 @@ static int stage(struct mgds_side *side, const struct mgds_buffer *buffer,
         return 0;
     if (!dense)
         form = form_of(buffer, side->type, way);
-    rc = mgds_bounce_create(&bounce, buffer, form);
+    rc = mgds_buffer_stage(&bounce, buffer, form);
     if (rc < 0)
         return rc;
     side->bounce = bounce;
@@ -79,6 +81,7 @@ static int stage(struct mgds_side *side, const struct mgds_buffer *buffer,
     if (!dense && form == MGDS_BOUNCE_PACKED) {
         side->count = (MPI_Count)mgds_bounce_bytes(bounce);
         side->type = MPI_BYTE;
+        side->unit = buffer->layout->unit;
     }
     return 1;
 }
@@ -112,11 +115,19 @@ int mgds_side_down(struct mgds_side *side)
     return rc < 0 ? rc : mgds_bounce_wait(side->bounce, idle_of(side->bounce));
 }
 
+/* The MPI below was given bytes, which end anywhere: it is up to us to look. */
+static int queue_up(struct mgds_side *side, const MPI_Status *status)
+{
+    size_t bytes = (size_t)mgds_below_bytes(status);
+
+    if (side->unit > 1 && bytes % side->unit != 0)
+        return -EBADMSG;
+    return mgds_bounce_up(side->bounce, 0, bytes);
+}
+
 int mgds_side_land(struct mgds_side *side, const MPI_Status *status)
 {
-    if (!side->bounce)
-        return 0;
-    return mgds_bounce_up(side->bounce, 0, (size_t)mgds_below_bytes(status));
+    return side->bounce ? queue_up(side, status) : 0;
 }
 
 int mgds_side_poll(struct mgds_side *side)
@@ -128,6 +139,6 @@ int mgds_side_up(struct mgds_side *side, const MPI_Status *status, int rc)
 {
     if (!side->bounce || !mgds_below_has_data(rc))
         return 0;
-    rc = mgds_bounce_up(side->bounce, 0, (size_t)mgds_below_bytes(status));
+    rc = queue_up(side, status);
     return rc < 0 ? rc : mgds_bounce_wait(side->bounce, NULL);
 }

@@ -1,4 +1,4 @@
-/* The line at the end, and the trace file, if they were asked for. */
+/* The trace file, and the line at the end, if they were asked for. */
 #include "shim/pmpi/summary.h"
 
 #include <stdbool.h>
@@ -6,22 +6,31 @@
 
 #include "shim/base/log.h"
 #include "shim/base/stats.h"
-#include "shim/base/trace.h"
+#include "shim/base/trace_file.h"
 #include "shim/ctx.h"
 #include "shim/gds/cuda/presence.h"
+#include "shim/pmpi/process.h"
 
 static bool is_wanted(enum mgds_summary who, int rank)
 {
     return who == MGDS_SUMMARY_ALL || (who == MGDS_SUMMARY_RANK0 && rank <= 0);
 }
 
-void mgds_summary_print(int rank)
+void mgds_summary_begin(int rank)
 {
     const struct mgds_config *config = &mgds_ctx()->config;
-    char calls[512];
+
+    if (config->trace && mgds_process()->active)
+        mgds_trace_open(config->trace_file, rank);
+}
+
+void mgds_summary_end(int rank)
+{
+    const struct mgds_config *config = &mgds_ctx()->config;
+    char calls[2048];
 
     if (config->trace)
-        mgds_trace_write(config->trace_file, rank);
+        mgds_trace_close();
     if (!is_wanted(config->summary, rank))
         return;
     mgds_stats_summary(calls, sizeof(calls));

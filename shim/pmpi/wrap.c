@@ -70,9 +70,9 @@ mgds_next_fn *const mgds_long_ways[MGDS_CALLS][MGDS_FACES] = {
     }
 
 #define MGDS_OWN_WAYS_PASS(name, n)
-#define MGDS_OWN_WAYS_BUFFER(name, n)
 #define MGDS_OWN_WAYS_OWN(name, n)
 #define MGDS_OWN_WAYS_STREAM(name, n) MGDS_OWN_WAYS_GPU(name, n)
+#define MGDS_OWN_WAYS_REFUSE(name, n) MGDS_OWN_WAYS_GPU(name, n)
 #define MGDS_OWN_WAYS_GPU(name, n)                                             \
     MGDS_OWN_WAY(name, MPI, n)                                                 \
     MGDS_OWN_WAY(name, PMPI, n)
@@ -93,7 +93,7 @@ mgds_next_fn *const mgds_own_ways[MGDS_CALLS][MGDS_FACES] = {
 
 /* What an entry asks first, by mode: is there more to do than forwarding? */
 #define MGDS_ASK_PASS false
-#define MGDS_ASK_BUFFER mgds_presence_changed()
+#define MGDS_ASK_REFUSE mgds_presence_changed()
 #define MGDS_ASK_GPU mgds_presence_changed()
 #define MGDS_ASK_STREAM false
 #define MGDS_ASK_OWN false

@@ -287,12 +287,38 @@ static void truncated(const char *named)
     enq_buffer_close(&b);
 }
 
+static void torn(void)
+{
+    struct enq_buffer b;
+    MPI_Datatype every_other;
+
+    enq_buffer_open(&b, 64);
+    ENQ_OK(MPI_Type_vector(8, 1, 2, MPI_INT, &every_other));
+    ENQ_OK(MPI_Type_commit(&every_other));
+    if (enq.rank == 0) {
+        ENQ_OK(MPIX_Send_enqueue(b.at, 7, MPI_CHAR, 1, 7, lane.comm));
+        ENQ_OK(MPIX_Stream_synchronize(lane.stream, 60));
+    } else {
+        ENQ_OK(MPIX_Recv_enqueue(b.at, 1, every_other, 0, 7, lane.comm,
+                                 MPI_STATUS_IGNORE));
+        says(MPIX_Stream_synchronize(lane.stream, 60), MPI_ERR_TRUNCATE,
+             "MPIX_Stream_synchronize: earlier, a receive from rank 0, tag 7, "
+             "32 bytes, communicator \"halo\", stream 0x%" PRIxPTR
+             ": its message from rank 0 has 7 bytes, which end inside an "
+             "element of 4",
+             (uintptr_t)lane.cu);
+    }
+    ENQ_OK(MPI_Type_free(&every_other));
+    enq_buffer_close(&b);
+}
+
 static void operations(void)
 {
     open_lane();
     truncated("without a name");
     ENQ_OK(MPI_Comm_set_name(lane.comm, "halo"));
     truncated("\"halo\"");
+    torn();
     close_lane();
 }
 

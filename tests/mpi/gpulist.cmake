@@ -15,8 +15,11 @@ mgds_program(gpu_d12_disconnect SOURCES gpu/d12_disconnect.c
 
 mgds_program(host_calls SOURCES host_calls.c LIBS mgds_test_gpu mpich::c)
 
-# What is decided about a buffer, without MPI and GPU.
 set(pmpi ${PROJECT_SOURCE_DIR}/shim/pmpi)
+mgds_program(gpu_coverage SOURCES gpu/coverage.c ${pmpi}/calls.c
+  LIBS gpu_case mpix_gds)
+
+# What is decided about a buffer, without MPI and GPU.
 mgds_unit_test(p2p_side SOURCES gpu_side_test.c
   ${pmpi}/buffer.c ${pmpi}/call.c ${pmpi}/p2p.c ${pmpi}/side.c
   LIBS mgds_stage mpich::headers
@@ -38,6 +41,9 @@ endforeach()
 mgds_mpi_test(gpu_errors PROGRAM gpu_errors RANKS 1 ENV ${soft}
   EXPECT "errors: all well" "buffer in GPU memory was freed"
     "one-sided communication")
+mgds_mpi_test(gpu_coverage PROGRAM gpu_coverage RANKS 1 ENV ${soft}
+  EXPECT "coverage: all well")
+mgds_release_only(mpi/gpu_coverage)
 mgds_mpi_test(gpu_errors_late PROGRAM gpu_errors RANKS 1 ENV ${soft} ${late}
   EXPECT "errors: all well")
 mgds_mpi_test(gpu_datatypes PROGRAM gpu_datatypes RANKS 1 ENV ${soft}

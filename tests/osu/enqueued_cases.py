@@ -37,6 +37,8 @@ def case_enqueued_options_are_theirs(job):
     for option in (["--sync"], ["--trigger", "memop"], ["--rivals", "auto"],
                    ["--rounds", "3"], ["--nccl", "x"], ["--nvshmem", "x"]):
         refused(job, "osu_latency", option, option[0])
+    refused(job, "osu_latency_enqueue", ["--trigger", "memopp"],
+            "option --trigger memopp: give auto, kernel or memop")
     refused(job, "osu_latency_enqueue", ["--rivals", "nccl,x"], "nccl,x")
     refused(job, "osu_latency_enqueue", ["--rounds", "0"], "--rounds 0")
     refused(job, "osu_latency_enqueue", ["--rivals", "nccl", "-D", "cont"],

@@ -9,6 +9,7 @@
 #include <cmocka.h>
 
 #include "osu-extensions/options.h"
+#include "shim/base/config.h"
 
 #define WORDS_MAX 32
 
@@ -229,6 +230,29 @@ static void rivals_are_named_and_bring_rounds(void **state)
     assert_non_null(strstr(why, "not one of osu_latency"));
 }
 
+/* Each that the library has, in either case, and no other. */
+static void triggers_are_those_of_the_library(void **state)
+{
+    struct mgds_bench_spec enqueued = mbw_mr;
+    struct mgds_bench_options o;
+    char line[64];
+    char why[256];
+
+    (void)state;
+    enqueued.enqueued = true;
+    accept(&o, &enqueued, "--trigger MEMOP");
+    assert_string_equal(o.trigger, "MEMOP");
+    assert_int_equal(parse(&o, &enqueued, "--trigger memo", why), -EINVAL);
+    assert_non_null(strstr(why, "--trigger memo:"));
+    for (int i = 0; mgds_trigger_names[i]; i++) {
+        assert_non_null(strstr(why, mgds_trigger_names[i]));
+        snprintf(line, sizeof(line), "--trigger %s", mgds_trigger_names[i]);
+        accept(&o, &enqueued, line);
+    }
+    assert_int_equal(parse(&o, &enqueued, "--trigger auto --trigger x", why),
+                     -EINVAL);
+}
+
 /* A refused line gives one line that holds the name of what is wrong. */
 static void bad_lines_are_refused_by_name(void **state)
 {
@@ -345,6 +369,7 @@ int main(void)
         cmocka_unit_test(buffer_kinds_stand_before_or_behind_options),
         cmocka_unit_test(derived_types_are_named_with_their_numbers),
         cmocka_unit_test(rivals_are_named_and_bring_rounds),
+        cmocka_unit_test(triggers_are_those_of_the_library),
         cmocka_unit_test(bad_lines_are_refused_by_name),
         cmocka_unit_test(letters_of_other_programs_are_refused),
         cmocka_unit_test(help_names_every_accepted_option),

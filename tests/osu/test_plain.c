@@ -12,6 +12,7 @@
 
 #include "osu-extensions/pattern.h"
 #include "osu-extensions/plan.h"
+#include "osu-extensions/release.h"
 #include "osu-extensions/stats.h"
 
 #define BYTES 100
@@ -269,6 +270,38 @@ static void percentiles_are_nearest_ranks(void **state)
     assert_true(mgds_bench_samples_percentile(one, 1, 50) == 7);
 }
 
+static void releases_of_both_kernel_modules_are_read(void **state)
+{
+    static const struct {
+        const char *line;
+        const char *release;
+    } cases[] = {
+        {"NVRM version: NVIDIA UNIX x86_64 Kernel Module  535.104.05  Sat Aug "
+         "19 01:15:15 UTC 2023\n",
+         "535.104.05"},
+        {"NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  580.95.05  "
+         "Release Build  (dvs-builder@U22-I3-AE18-23-3)  Tue Sep 23 10:11:16 "
+         "UTC 2025\n",
+         "580.95.05"},
+        {"NVRM version: NVIDIA UNIX Open Kernel Module for aarch64  570.86.15 "
+         "\n",
+         "570.86.15"},
+        {"NVRM version: NVIDIA UNIX x86_64 Kernel Module  470.82", "470.82"},
+        {"NVRM version: NVIDIA UNIX Open Kernel Module for x86_64\n", ""},
+        {"GCC version:  gcc version 12.2.0 (Debian 12.2.0-14)\n", ""},
+        {"", ""},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        char out[32] = "untouched";
+        int rc = mgds_bench_release_parse(cases[i].line, out, sizeof(out));
+
+        assert_string_equal(out, cases[i].release);
+        assert_int_equal(rc, cases[i].release[0] ? 0 : -EINVAL);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -285,6 +318,7 @@ int main(void)
         cmocka_unit_test(received_messages_lie_apart),
         cmocka_unit_test(sent_messages_share_memory_unless_told_not_to),
         cmocka_unit_test(percentiles_are_nearest_ranks),
+        cmocka_unit_test(releases_of_both_kernel_modules_are_read),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

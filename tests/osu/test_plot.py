@@ -1,14 +1,25 @@
 #!/usr/bin/env python3
-"""tools/mpix-gds-plot draws lines, rivals and facts: read back from an SVG."""
+"""mpix-gds-plot draws lines, rivals and facts: read back from an SVG.
+
+test_plot.py PLOT [unittest's options]
+"""
+import contextlib
+import glob
+import gzip
+import importlib.machinery
+import io
 import json
 import os
 import subprocess
 import sys
 import tempfile
+import types
 import unittest
+import unittest.mock
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-PLOT = os.path.join(HERE, "../../tools/mpix-gds-plot")
+RESULTS = os.path.join(HERE, "../../results")
+PLOT = os.path.abspath(sys.argv.pop(1))
 SKIP = 77
 
 
@@ -38,9 +49,22 @@ def document(name="osu_latency_enqueue", unit="us", rivals=("nccl",)):
         "rows": rows}
 
 
+TOOL = types.ModuleType("mpix_gds_plot")
+importlib.machinery.SourceFileLoader("mpix_gds_plot", PLOT).exec_module(TOOL)
+
+
 def plot(*args):
-    return subprocess.run([PLOT, *args], capture_output=True, text=True,
-                          timeout=100, stdin=subprocess.DEVNULL)
+    """One run; in this process, which reads matplotlib in once."""
+    out, err = io.StringIO(), io.StringIO()
+    status = 0
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err), \
+            unittest.mock.patch("sys.argv", [PLOT, *args]):
+        try:
+            TOOL.main()
+        except SystemExit as stopped:
+            status = stopped.code
+    return subprocess.CompletedProcess(args, status, out.getvalue(),
+                                       err.getvalue())
 
 
 class Plot(unittest.TestCase):
@@ -57,14 +81,18 @@ class Plot(unittest.TestCase):
         return path
 
     def drawn(self, *documents):
-        """The texts of the drawing; SVG keeps them in comments."""
-        paths = [self.file(f"{i}.json", d) for i, d in enumerate(documents)]
+        return self.drawn_of(*(self.file(f"{i}.json", d)
+                               for i, d in enumerate(documents)))[0]
+
+    def drawn_of(self, *paths):
+        """The texts of the drawing (SVG keeps them in comments), and what the
+        tool said of files that it left out."""
         out = os.path.join(self.folder, "out.svg")
         done = plot("-o", out, *paths)
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertEqual(done.stdout.strip(), out)
         with open(out, encoding="utf-8") as file:
-            return file.read()
+            return file.read(), done.stderr
 
     def test_lines_rivals_and_facts_are_there(self):
         text = self.drawn(document())
@@ -93,6 +121,91 @@ class Plot(unittest.TestCase):
         lone = document(rivals=())
         lone["rivals"] = {"nccl": {"version": None, "left_out": "not here"}}
         self.assertNotIn("NCCL", self.drawn(lone))
+
+    def test_lines_of_several_files_are_named_by_file(self):
+        text = self.drawn(document())
+        self.assertNotIn(".json", text)
+        text = self.drawn(document(), document())
+        for number in (0, 1):
+            self.assertIn(f"<!-- osu_latency_enqueue ({number}.json) -->",
+                          text)
+            self.assertIn(
+                f"<!-- NCCL 2.28.9 (osu_latency_enqueue, {number}.json) -->",
+                text)
+
+    def test_equal_file_names_are_told_apart_by_folder(self):
+        paths = []
+        for name in ("before", "after"):
+            os.mkdir(os.path.join(self.folder, name))
+            paths.append(self.file(f"{name}/latency.json", document()))
+        text, _ = self.drawn_of(*paths)
+        self.assertIn("(before/latency.json)", text)
+        self.assertIn("(after/latency.json)", text)
+
+    def test_printed_tables_are_drawn_compressed_too(self):
+        path = os.path.join(self.folder, "all.txt.gz")
+        with open(os.path.join(RESULTS, "2026-11-21-quiet/latency.txt"),
+                  "rb") as printed, gzip.open(path, "wb") as file:
+            file.write(b"a line of the launcher\n" + 2 * printed.read())
+        text, said = self.drawn_of(path)
+        for word in ("Enqueued Latency (#1)", "Enqueued Latency (#2)",
+                     "NCCL 2.28.9 (Enqueued Latency, #1)", "NVSHMEM 3.4.5",
+                     "machine not said, medians of 5 rounds",
+                     "latency, one way (us)"):
+            self.assertIn(word, text)
+        self.assertEqual(said, "")
+
+    def test_printed_failures_are_said(self):
+        path = self.file("bad.txt", "# OSU MPI-CUDA Bandwidth Test v7.4\n"
+                         "# Size      Bandwidth (MB/s)        Validation\n"
+                         "8                       2.00              Fail\n")
+        text, _ = self.drawn_of(path)
+        self.assertIn("WRONG BYTES in 1 rows", text)
+        self.assertIn("bandwidth (MB/s)", text)
+
+    def test_our_results_are_drawn_or_named_with_a_reason(self):
+        """Every file under results/ with a benchmark's table is drawn."""
+        paths = [path for path in glob.glob(RESULTS + "/**", recursive=True)
+                 if os.path.isfile(path)]
+        text, said = self.drawn_of(*paths)
+        left_out = {line.split(": ")[1]: line.split(": ", 3)[3]
+                    for line in said.splitlines()
+                    if ": nothing to draw: " in line}
+        for path in paths:
+            opened = gzip.open if path.endswith(".gz") else open
+            with opened(path, "rb") as file:
+                content = file.read()
+            printed = any(line.startswith(b"# OSU MPI")
+                          for line in content.splitlines())
+            measured = (b'"mpix-gds/osu-extensions/1"' in content
+                        or b'"mpix-gds/staged-goals/1"' in content)
+            self.assertEqual(path not in left_out, printed or measured, path)
+        self.assertIn("osu_bw D D (2026-11-21-staged-3/goals.json)", text)
+        reasons = "\n".join(left_out.values())
+        for reason in ("ratios of one message size", "no table of a benchmark",
+                       "not what a benchmark writes"):
+            self.assertIn(reason, reasons)
+
+    def test_a_file_without_figures_does_not_keep_the_others_back(self):
+        empty = document()
+        empty["rows"] = []
+        only_empty_messages = document()
+        only_empty_messages["rows"] = [dict(document()["rows"][0], size=0)]
+        cases = {
+            "rows.json": (empty, "without rows"),
+            "zero.json": (only_empty_messages, "longer than 0"),
+            "torn.json": ({"schema": "mpix-gds/osu-extensions/1"}, "'name'"),
+            "windows.txt": ("# OSU MPI Bandwidth Test v7.4\n", "of -V"),
+            "plain.txt": ("words\n", "no table of a benchmark"),
+        }
+        paths = [self.file(name, content)
+                 for name, (content, _) in cases.items()]
+        text, said = self.drawn_of(self.file("good.json", document()), *paths)
+        self.assertIn("NVIDIA H200", text)
+        for path, (_, reason), line in zip(paths, cases.values(),
+                                           said.splitlines(), strict=True):
+            self.assertIn(f"{path}: nothing to draw: ", line)
+            self.assertIn(reason, line)
 
     def test_what_is_no_document_is_named(self):
         for content in ("{", "[]", {"schema": "other"}):

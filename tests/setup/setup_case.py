@@ -35,6 +35,26 @@ def write_program(path, text):
     path.chmod(0o755)
 
 
+def keep_manifest(case):
+    """The target uninstall goes by the last installation; what a developer
+    has installed from this build tree is to stay the last one."""
+    for name in ("install_manifest.txt", "install_folders.txt"):
+        path = BUILD / name
+        old = path.read_bytes() if path.exists() else None
+        if old is None:
+            case.addClassCleanup(path.unlink, missing_ok=True)
+        else:
+            case.addClassCleanup(path.write_bytes, old)
+            path.unlink()
+
+
+def install(prefix):
+    """Installs this build; at most one test at a time (RESOURCE_LOCK)."""
+    done = run("cmake", "--install", BUILD, "--prefix", prefix)
+    if done.returncode != 0:
+        raise AssertionError(done.stdout + done.stderr)
+
+
 class SetupCase(unittest.TestCase):
     """A test with a folder of its own, in self.folder."""
 

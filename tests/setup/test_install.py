@@ -7,7 +7,7 @@ import shutil
 import unittest
 
 import setup_case
-from setup_case import BUILD, SOURCE, run
+from setup_case import BUILD, SOURCE, install, keep_manifest, run
 
 MPICC = os.environ["MGDS_MPICC"]
 MPIEXEC = os.environ["MGDS_MPIEXEC"]
@@ -30,9 +30,8 @@ class Install(setup_case.SetupCase):
         cls.prefix = BUILD / "tests/installed-and-moved"
         for folder in (first, cls.prefix):
             shutil.rmtree(folder, ignore_errors=True)
-        done = run("cmake", "--install", BUILD, "--prefix", first)
-        if done.returncode != 0:
-            raise AssertionError(done.stdout + done.stderr)
+        keep_manifest(cls)
+        install(first)
         first.rename(cls.prefix)
         cls.lib = next(cls.prefix.rglob("libmpix_gds.so")).parent
         cls.addClassCleanup(shutil.rmtree, cls.prefix)
@@ -46,15 +45,40 @@ class Install(setup_case.SetupCase):
             self.assertNotIn(str(BUILD), text, path)
             self.assertNotIn(str(SOURCE), text, path)
 
+    def objects(self):
+        """Every ELF file that was installed, with its dynamic section."""
+        for path in self.prefix.rglob("*"):
+            if path.is_file() and path.read_bytes()[:4] == b"\x7fELF":
+                yield path, self.ok("readelf", "-d", path)
+
     @unittest.skipUnless(shutil.which("readelf"), "no readelf here")
-    def test_nothing_looks_for_libraries_in_a_place_of_its_own(self):
-        programs = [*self.prefix.glob("bin/*"), *self.prefix.rglob("*.so")]
-        self.assertGreaterEqual(len(programs), 10)
-        for path in programs:
-            if path.read_bytes()[:2] == b"#!":
-                continue
-            self.assertNotRegex(self.ok("readelf", "-d", path),
-                                r"R(?:UN)?PATH", path)
+    def test_only_what_links_the_library_has_a_runpath(self):
+        linked = 0
+        for path, dynamic in self.objects():
+            found = re.findall(r"(?:RUN|R)PATH.*\[(.*)\]", dynamic)
+            links = re.search(r"NEEDED.*libmpix_gds", dynamic) is not None
+            linked += links
+            self.assertEqual(found, ["$ORIGIN/../../lib"] if links else [],
+                             path)
+        self.assertGreaterEqual(linked, 5)
+
+    @unittest.skipUnless(shutil.which("readelf"), "no readelf here")
+    def test_library_has_its_minor_version_in_its_soname(self):
+        soname = "libmpix_gds.so." + VERSION.rpartition(".")[0]
+        said = self.ok("readelf", "-d", self.lib / "libmpix_gds.so")
+        self.assertIn(f"SONAME)             Library soname: [{soname}]", said)
+        self.assertEqual((self.lib / "libmpix_gds.so").readlink().name, soname)
+        self.assertEqual((self.lib / soname).readlink().name,
+                         "libmpix_gds.so." + VERSION)
+
+    def test_folders_of_others_hold_nothing_but_ours(self):
+        named = {path.name for folder in ("bin", "lib")
+                 for path in (self.prefix / folder).iterdir()}
+        self.assertEqual(named, {
+            "mpix-gds-bench", "mpix-gds-cc", "mpix-gds-doctor",
+            "mpix-gds-plot", "mpix-gds-probe", "mpix-gds-run", "libmpix_gds.so",
+            "libmpix_gds.so." + VERSION.rpartition(".")[0],
+            "libmpix_gds.so." + VERSION, "cmake", "mpix-gds", "pkgconfig"})
 
     def test_launcher_finds_the_library(self):
         said = self.ok(self.prefix / "bin/mpix-gds-run", "--version")
@@ -66,10 +90,9 @@ class Install(setup_case.SetupCase):
         self.assertIn(done.returncode, (0, 1), done.stdout + done.stderr)
         self.assertRegex(done.stdout, rf"ok +installation +.*{VERSION}")
 
-    def test_two_ranks_run_a_benchmark(self):
-        said = self.ok(MPIEXEC, "-n", "2", self.prefix / "bin/mpix-gds-run",
-                       self.prefix / "bin/osu_latency", "-m", "8:8",
-                       "-i", "10", "-x", "1", "H", "H")
+    def test_two_ranks_run_a_benchmark_on_the_software_gpu(self):
+        said = self.ok(MPIEXEC, "-n", "2", self.prefix / "bin/mpix-gds-bench",
+                       "--sim=gpu", "latency_enqueue", "-m", "8:8", "-i", "10", "-x", "1")
         self.assertRegex(said, r"(?m)^8\s")
 
     def test_compiler_wrapper_takes_sources_with_mpi_h_alone(self):
@@ -115,6 +138,41 @@ class Install(setup_case.SetupCase):
         for words in ([program], [self.prefix / "bin/mpix-gds-run", program]):
             said = self.ok(MPIEXEC, "-n", "1", *words)
             self.assertRegex(said, r"library (\d+) header \1 active 1")
+
+    def uninstall(self):
+        return run("cmake", "--build", BUILD, "--target", "uninstall")
+
+    def test_uninstalling_leaves_what_is_not_of_the_installation(self):
+        prefix = self.folder / "usr"
+        theirs = {prefix / "bin/theirs", prefix / "share/doc/theirs",
+                  prefix / "lib/pkgconfig/mpix-gds.pc.old"}
+        empty = prefix / "libexec"
+        for path in theirs:
+            path.parent.mkdir(parents=True)
+        empty.mkdir()
+        install(prefix)
+        for path in theirs:
+            path.write_text("theirs")
+        (prefix / "bin/mpix-gds-cc").unlink()
+        self.assertEqual(self.uninstall().returncode, 0)
+        left = set(prefix.rglob("*"))
+        self.assertEqual(left, theirs | {empty} | {
+            parent for path in theirs for parent in path.parents
+            if prefix in parent.parents})
+
+        done = self.uninstall()
+        self.assertNotEqual(done.returncode, 0)
+        self.assertIn("it is uninstalled already",
+                      " ".join((done.stdout + done.stderr).split()))
+
+    def test_moved_installation_is_not_uninstalled(self):
+        prefix = self.folder / "usr"
+        install(prefix)
+        prefix.rename(self.folder / "elsewhere")
+        done = self.uninstall()
+        self.assertNotEqual(done.returncode, 0)
+        self.assertIn("an installation that was moved is removed as a folder",
+                      " ".join((done.stdout + done.stderr).split()))
 
     @unittest.skipUnless(shutil.which("readelf"), "no readelf here")
     def test_library_needs_the_c_library_only(self):

@@ -3,8 +3,8 @@
 import json
 import os
 
-import schema
 from tree import MPIEXEC, TreeTest
+import schema  # tree has put its place into the path
 
 SOURCE = os.environ["MGDS_SOURCE_DIR"]
 STUB_CUDA = os.environ["MGDS_STUB_CUDA"]

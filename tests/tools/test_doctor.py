@@ -11,14 +11,14 @@ import time
 import unittest
 
 from doctor_case import BEGIN, CHECKS, END, STUB_CUDA, DoctorTest
-from tree import BUILD, MPIEXEC, STUB
+from tree import BUILD, LIBRARY, MPIEXEC, SIM, STUB
 
 
 class Healthy(DoctorTest):
     def test_host_without_gpu_works_with_a_named_fallback(self):
         report = self.report()
         self.assertEqual(report["status"], 1)
-        self.assert_check(report, "library", "ok", self.lib("libmpix_gds.so"))
+        self.assert_check(report, "library", "ok", self.lib(LIBRARY))
         self.assert_check(report, "mpi", "ok", "MPICH", "libmpich.so.12")
         self.assert_check(report, "launch", "ok", "2 ranks on 1 host",
                           self.bin("mpix-gds-run"))
@@ -99,12 +99,12 @@ class RealLibrary(DoctorTest):
 
     def install(self, root):
         super().install(root)
-        shutil.copy2(os.path.join(BUILD, "lib", "libmpix_gds.so"),
-                     os.path.join(root, "lib", "libmpix_gds.so"))
+        shutil.copy2(os.path.join(BUILD, "lib", LIBRARY),
+                     os.path.join(root, "lib", LIBRARY))
 
     def test_it_is_active(self):
         self.assert_check(self.report(), "library", "ok",
-                          self.lib("libmpix_gds.so"))
+                          self.lib(LIBRARY))
 
     def test_it_is_inert_when_switched_off(self):
         report = self.report("--launcher",
@@ -121,7 +121,7 @@ class RealLibrary(DoctorTest):
 class Devices(DoctorTest):
     def setUp(self):
         super().setUp()
-        shutil.copy2(STUB_CUDA, self.lib("sim", "libcuda.so.1"))
+        shutil.copy2(STUB_CUDA, self.lib(SIM, "libcuda.so.1"))
 
     def simulated(self, env=None, *words):
         return self.report("--sim=gpu", *words, env=env)
@@ -129,7 +129,7 @@ class Devices(DoctorTest):
     def test_devices_are_named(self):
         report = self.simulated({"STUB_CUDA_COUNT": "2"})
         self.assert_check(report, "driver", "ok", "CUDA 13.2",
-                          self.lib("sim", "libcuda.so.1"))
+                          self.lib(SIM, "libcuda.so.1"))
         self.assert_check(report, "gpus", "ok", "2: 0 Stub A, 1 Stub B")
         self.assert_check(report, "peers", "ok", "every GPU")
         self.assert_check(report, "memops", "ok", " dma_buf")
@@ -147,7 +147,7 @@ class Devices(DoctorTest):
         self.assert_check(report, "driver", "fallback", "cuDeviceGet:")
 
     def test_driver_that_lacks_a_call(self):
-        shutil.copy2(STUB, self.lib("sim", "libcuda.so.1"))
+        shutil.copy2(STUB, self.lib(SIM, "libcuda.so.1"))
         report = self.simulated()
         self.assert_check(report, "driver", "fallback", "it has no cuInit")
 
@@ -229,7 +229,7 @@ class Broken(DoctorTest):
                            "too many words")
 
     def test_missing_library(self):
-        self.assert_missing(self.lib("libmpix_gds.so"))
+        self.assert_missing(self.lib(LIBRARY))
 
     def test_missing_probe(self):
         self.assert_missing(self.bin("mpix-gds-probe"))
@@ -352,7 +352,7 @@ class Parser(DoctorTest):
 
     def setUp(self):
         super().setUp()
-        shutil.copy2(STUB_CUDA, self.lib("sim", "libcuda.so.1"))
+        shutil.copy2(STUB_CUDA, self.lib(SIM, "libcuda.so.1"))
         done = self.call(MPIEXEC, "-n", "2", self.bin("mpix-gds-run"),
                          "--sim=gpu:1", self.bin("mpix-gds-probe"))
         self.good = json.loads(done.stdout.splitlines()[1])

@@ -5,7 +5,7 @@ import shutil
 import stat
 import unittest
 
-from tree import BUILD, MPIEXEC, RUNTIME, STUB, TreeTest
+from tree import BUILD, LIBRARY, MPIEXEC, RUNTIME, SIM, STUB, TreeTest
 
 SHOW = os.path.join(BUILD, "tests", "show_start")
 
@@ -29,7 +29,7 @@ class RunTest(TreeTest):
 
     def ours(self, *more):
         runtime = [RUNTIME] if RUNTIME else []
-        return runtime + [self.lib("libmpix_gds.so"), *more]
+        return runtime + [self.lib(LIBRARY), *more]
 
     def fake(self, *names):
         path = self.lib(*names)
@@ -41,7 +41,7 @@ class WhatTheProgramGets(RunTest):
     def test_library_is_preloaded_and_loaded(self):
         facts = self.facts(SHOW)
         self.assertEqual(facts["LD_PRELOAD"], [":".join(self.ours())])
-        self.assertIn(self.lib("libmpix_gds.so"), facts["object"])
+        self.assertIn(self.lib(LIBRARY), facts["object"])
 
     def test_nothing_else_is_set(self):
         facts = self.facts(SHOW)
@@ -83,11 +83,11 @@ class WhatTheProgramGets(RunTest):
         self.assertEqual(
             self.preload("--sim=mpi", run, "--sim=mpi", run, SHOW,
                          env={"LD_PRELOAD": tool}),
-            self.ours(self.lib("sim", "libmpix_sim_mpi.so"), tool))
+            self.ours(self.lib(SIM, "libmpix_sim_mpi.so"), tool))
 
     def test_same_file_by_another_name_is_named_once(self):
         alias = self.lib("libmpix_alias.so")
-        os.symlink(self.lib("libmpix_gds.so"), alias)
+        os.symlink(self.lib(LIBRARY), alias)
         self.assertEqual(self.preload(SHOW, env={"LD_PRELOAD": alias}),
                          self.ours())
 
@@ -96,12 +96,12 @@ class WhatTheProgramGets(RunTest):
         sanitizers = [RUNTIME] if RUNTIME else []
         self.assertEqual(
             self.preload(SHOW, env={"LD_PRELOAD": runtime}),
-            sanitizers + [runtime, self.lib("libmpix_gds.so")])
+            sanitizers + [runtime, self.lib(LIBRARY)])
 
     def test_shell_inherits(self):
         facts = self.facts("bash", "-c", '"$0" "$@"', SHOW, "a b")
         self.assertEqual(facts["argument"], ["a b"])
-        self.assertIn(self.lib("libmpix_gds.so"), facts["object"])
+        self.assertIn(self.lib(LIBRARY), facts["object"])
 
     def test_program_is_found_in_path(self):
         facts = self.facts("show_start", env={
@@ -132,34 +132,34 @@ class WhatTheProgramGets(RunTest):
         os.chmod(launcher, 0o755)
         done = self.call(launcher, "-n", "2", self.bin("mpix-gds-run"), SHOW)
         self.assertEqual(done.stdout.count(
-            "object " + self.lib("libmpix_gds.so")), 2)
+            "object " + self.lib(LIBRARY)), 2)
 
 
 class Simulation(RunTest):
     def setUp(self):
         super().setUp()
-        self.helper = self.lib("sim", "libmpix_sim_mpi.so")
+        self.helper = self.lib(SIM, "libmpix_sim_mpi.so")
 
     def test_helper_of_mpi_is_behind_the_library(self):
         self.assertEqual(self.preload("--sim=mpi", SHOW),
                          self.ours(self.helper))
 
     def test_software_gpu_leads_the_library_path(self):
-        self.fake("sim", "libcuda.so.1")
+        self.fake(SIM, "libcuda.so.1")
         for option in ("--sim", "--sim=gpu"):
             facts = self.facts(option, SHOW)
-            self.assertEqual(facts["LD_LIBRARY_PATH"], [self.lib("sim")])
+            self.assertEqual(facts["LD_LIBRARY_PATH"], [self.lib(SIM)])
             self.assertNotIn("MPIX_SIM_GPUS", facts)
             self.assertEqual(facts["LD_PRELOAD"],
                              [":".join(self.ours(self.helper))])
         facts = self.facts("--sim=gpu:3", self.bin("mpix-gds-run"),
                            "--sim=gpu", SHOW, env={"LD_LIBRARY_PATH": "/opt"})
-        self.assertEqual(facts["LD_LIBRARY_PATH"], [self.lib("sim") + ":/opt"])
+        self.assertEqual(facts["LD_LIBRARY_PATH"], [self.lib(SIM) + ":/opt"])
         self.assertEqual(facts["MPIX_SIM_GPUS"], ["3"])
 
     def test_software_hca_is_preloaded(self):
-        self.fake("sim", "libcuda.so.1")
-        hca = self.fake("sim", "libmpix_sim_hca.so")
+        self.fake(SIM, "libcuda.so.1")
+        hca = self.fake(SIM, "libmpix_sim_hca.so")
         facts = self.facts("--sim=gpu:2,hca:4", SHOW)
         self.assertEqual(facts["LD_PRELOAD"],
                          [":".join(self.ours(self.helper, hca))])
@@ -230,9 +230,9 @@ class WhatAUserIsTold(RunTest):
         self.assert_one_line(self.run_tool(path), 127, "interpreter")
 
     def test_missing_library(self):
-        os.unlink(self.lib("libmpix_gds.so"))
+        os.unlink(self.lib(LIBRARY))
         self.assert_one_line(self.run_tool(SHOW), 2,
-                             self.lib("libmpix_gds.so"), "build it")
+                             self.lib(LIBRARY), "build it")
 
     def test_installation_that_cannot_be_preloaded(self):
         self.root = os.path.join(self.scratch, "with blank")

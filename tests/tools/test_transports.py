@@ -7,7 +7,7 @@ import shutil
 import unittest
 
 from doctor_case import BEGIN, END, SOURCE, DoctorTest
-from tree import BUILD, MPIEXEC
+from tree import BUILD, LIBRARY, MPIEXEC, SIM
 
 STAGED = "GPU buffers of ordinary calls are staged in host memory"
 
@@ -17,7 +17,7 @@ class RealTest(DoctorTest):
 
     def install(self, root):
         super().install(root)
-        for name in ("libmpix_gds.so", "sim/libcuda.so.1"):
+        for name in (LIBRARY, SIM + "/libcuda.so.1"):
             shutil.copy2(os.path.join(BUILD, "lib", name),
                          os.path.join(root, "lib", name))
 

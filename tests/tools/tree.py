@@ -13,6 +13,8 @@ from no_input import NO_INPUT  # noqa: E402 (the path comes first)
 
 BUILD = os.environ["MGDS_BUILD_DIR"]
 STUB = os.environ["MGDS_STUB_LIBRARY"]
+LIBRARY = os.environ["MGDS_LIBRARY_NAME"]
+SIM = os.path.join("mpix-gds", "sim")
 RUNTIME = os.environ.get("MGDS_SANITIZER_RUNTIME", "")
 MPIEXEC = os.environ["MGDS_MPIEXEC"]
 LIMIT = 60  # seconds; nothing here takes more than a few
@@ -36,13 +38,13 @@ class TreeTest(unittest.TestCase):
 
     def install(self, root):
         os.makedirs(os.path.join(root, "bin"))
-        os.makedirs(os.path.join(root, "lib", "sim"))
+        os.makedirs(os.path.join(root, "lib", SIM))
         for name in self.programs:
             shutil.copy2(os.path.join(BUILD, "bin", name),
                          os.path.join(root, "bin", name))
-        shutil.copy2(STUB, os.path.join(root, "lib", "libmpix_gds.so"))
-        shutil.copy2(os.path.join(BUILD, "lib", "sim", "libmpix_sim_mpi.so"),
-                     os.path.join(root, "lib", "sim"))
+        shutil.copy2(STUB, os.path.join(root, "lib", LIBRARY))
+        shutil.copy2(os.path.join(BUILD, "lib", SIM, "libmpix_sim_mpi.so"),
+                     os.path.join(root, "lib", SIM))
 
     def lib(self, *names):
         return os.path.join(self.root, "lib", *names)

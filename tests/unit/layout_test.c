@@ -343,6 +343,39 @@ static struct mgds_layout *hvector_of(struct mgds_layout *child, size_t count,
     return layout;
 }
 
+/* Where messages may end: at whole elements, if there are gaps. */
+static void test_unit(void **state)
+{
+    static const size_t once[2] = {1, 1};
+    static const ptrdiff_t at[2] = {0, 16};
+    struct mgds_layout *dense = bytes(8),
+                       *gaps = hvector_of(bytes(8), 3, 1, 16);
+    struct mgds_layout *const pair[2] = {gaps, dense};
+    struct mgds_layout *four = bytes(4), *none = bytes(0), *mixed, *resized;
+    struct mgds_layout *const three[2] = {four, dense};
+
+    (void)state;
+    assert_int_equal(gaps->unit, 8);
+    assert_true(mgds_layout_tears(gaps, 7) && mgds_layout_tears(gaps, 12));
+    assert_false(mgds_layout_tears(gaps, 0) || mgds_layout_tears(gaps, 16));
+    assert_false(mgds_layout_tears(dense, 7));
+    assert_int_equal(mgds_layout_resized(&resized, gaps, 0, 100), 0);
+    assert_int_equal(resized->unit, 8);
+    assert_int_equal(mgds_layout_struct(&mixed, 2, once, at, three), 0);
+    assert_int_equal(mixed->unit, 4);
+    mgds_layout_put(mixed);
+    assert_int_equal(mgds_layout_struct(&mixed, 2, once, at, pair), 0);
+    assert_int_equal(mixed->unit, 8);
+    mgds_layout_put(mixed);
+    assert_int_equal(none->unit, 0);
+    assert_false(mgds_layout_tears(none, 1));
+    mgds_layout_put(resized);
+    mgds_layout_put(none);
+    mgds_layout_put(four);
+    mgds_layout_put(gaps);
+    mgds_layout_put(dense);
+}
+
 static void assert_span(const struct mgds_layout *layout, size_t width,
                         size_t rows, size_t planes)
 {
@@ -486,6 +519,7 @@ int main(void)
         cmocka_unit_test(indexed_types_are_joined_where_they_are_regular),
         cmocka_unit_test(memory_does_not_grow_with_counts),
         cmocka_unit_test(sizes_and_addresses_beyond_64_bits_are_refused),
+        cmocka_unit_test(test_unit),
         cmocka_unit_test(without_memory_nothing_leaks),
     };
 

@@ -3,6 +3,8 @@
 #include <stddef.h>
 #include <setjmp.h>
 #include <stdint.h>
+#include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 #include <cmocka.h>
 
@@ -30,11 +32,31 @@ static void what_does_not_fit_is_cut(void **state)
         memset(buffer, '#', sizeof(buffer));
         mgds_text_init(&text, buffer, size);
         mgds_text_add(&text, "abc");
-        mgds_text_add(&text, "defghij");
+        mgds_text_bytes(&text, "defghij", 7);
         mgds_text_add(&text, "k");
         assert_int_equal(strlen(buffer), size - 1);
         assert_memory_equal(buffer, "abcdefgh", size - 1);
         assert_int_equal(buffer[size], '#');
+    }
+}
+
+static void numbers_are_those_of_printf(void **state)
+{
+    static const int64_t numbers[] = {0,          7,         -1,
+                                      1234567890, INT64_MAX, INT64_MIN};
+
+    (void)state;
+    for (unsigned i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
+        char buffer[64], wanted[64];
+        struct mgds_text text;
+
+        mgds_text_init(&text, buffer, sizeof(buffer));
+        mgds_text_number(&text, numbers[i]);
+        mgds_text_string(&text, " ");
+        mgds_text_hex(&text, (uint64_t)numbers[i]);
+        snprintf(wanted, sizeof(wanted), "%" PRId64 " 0x%" PRIx64, numbers[i],
+                 (uint64_t)numbers[i]);
+        assert_string_equal(buffer, wanted);
     }
 }
 
@@ -43,6 +65,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(pieces_follow_each_other),
         cmocka_unit_test(what_does_not_fit_is_cut),
+        cmocka_unit_test(numbers_are_those_of_printf),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,26 +1,21 @@
-/* Tests of shim/base/trace.c: rings that wrap, and their dump. */
+/* Tests of shim/base/trace.c: rings, with the test as their reader. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
 #include <stdint.h>
 #include <errno.h>
-#include <inttypes.h>
 #include <pthread.h>
 #include <stdatomic.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 #include <cmocka.h>
 
+#include "shim/base/clock.h"
 #include "shim/base/stats.h"
 #include "shim/base/trace.h"
-#include "tests/lib/capture.h"
 #include "tests/lib/fault_sweep.h"
 
 #define THREADS 4
-#define KEPT (MGDS_TRACE_RING - 1)
-
-static const char *const names[] = {"Send", "Recv"};
 
 static int start(void **state)
 {
@@ -35,107 +30,123 @@ static int finish(void **state)
     return 0;
 }
 
-/* All rings as text; the caller frees it. */
-static char *dump(int *count)
+/* Takes the oldest event of any ring, but for names of threads. */
+static bool take(struct mgds_trace_entry *out)
 {
-    char *text = NULL;
-    size_t size = 0;
-    FILE *out = open_memstream(&text, &size);
-    *count = mgds_trace_dump(out);
-    fclose(out);
-    return text;
+    struct mgds_trace_ring *ring = NULL;
+
+    while ((ring = mgds_trace_next_ring(ring))) {
+        const struct mgds_trace_entry *entry;
+
+        while ((entry = mgds_trace_peek(ring))) {
+            *out = *entry;
+            mgds_trace_drop(ring);
+            if (out->event != MGDS_TRACE_thread_named)
+                return true;
+        }
+    }
+    return false;
+}
+
+static uint64_t lost(void)
+{
+    uint64_t sum = 0;
+    uint32_t thread;
+
+    for (struct mgds_trace_ring *ring = NULL;
+         (ring = mgds_trace_next_ring(ring));)
+        sum += mgds_trace_lost(ring, &thread);
+    return sum;
 }
 
 static void nothing_is_recorded_while_off(void **state)
 {
+    struct mgds_trace_entry entry;
+
     (void)state;
-    int count;
     mgds_trace_stop();
-    mgds_trace_call_enter(1);
+    mgds_trace_call_enter(1, 2);
     mgds_trace_init();
-    char *text = dump(&count);
-    assert_string_equal(text, "# events 0, older ones overwritten 0\n");
-    assert_int_equal(count, 0);
-    free(text);
+    assert_false(take(&entry));
 }
 
 static void probes_do_not_record(void **state)
 {
+    struct mgds_trace_entry entry;
+
     (void)state;
-    int count;
     mgds_probe_init();
-    mgds_probe_call_enter(1);
-    mgds_probe_call_leave(1, 0);
-    free(dump(&count));
-    assert_int_equal(count, 0);
+    mgds_probe_call_enter(1, 2);
+    mgds_probe_call_leave(1, 0, 2);
+    mgds_probe_send_called(1, 2, 3, 4, 5, 6);
+    assert_false(take(&entry));
 }
 
-static void events_come_out_with_time_thread_name_and_fields(void **state)
+static void events_have_time_thread_and_fields(void **state)
 {
+    struct mgds_trace_entry entry;
+    uint64_t before = mgds_clock_ns();
+
     (void)state;
-    static const char *const expected[] = {"init",
-                                           "call_enter call Recv",
-                                           "call_leave call Recv result -1",
-                                           "cuda_seen",
-                                           "libraries_changed count 3",
-                                           "abi_checked kind 2",
-                                           "next_resolved call ?",
-                                           "finalize"};
-    int count;
-    assert_int_equal(mgds_stats_calls_init(2, names), 0);
-    mgds_trace_init();
-    mgds_trace_call_enter(1);
-    mgds_trace_call_leave(1, -1);
+    mgds_trace_send_called(1, 2, 3, 4, 5, -6);
     mgds_trace_cuda_seen();
-    mgds_trace_libraries_changed(3);
-    mgds_trace_abi_checked(2);
-    mgds_trace_next_resolved(2);
-    mgds_trace_finalize();
-    char *text = dump(&count);
-    mgds_stats_fini();
-    assert_int_equal(count, 8);
-    char *rest = text;
-    assert_string_equal(strsep(&rest, "\n"),
-                        "# events 8, older ones overwritten 0");
-    uint64_t last = 0;
-    for (unsigned i = 0; i < 8; ++i) {
-        char *line = strsep(&rest, "\n");
-        uint64_t seconds, ns;
-        int thread, end = 0;
-        assert_int_equal(sscanf(line, "%" SCNu64 ".%9" SCNu64 " %d %n",
-                                &seconds, &ns, &thread, &end),
-                         3);
-        assert_int_equal(thread, gettid());
-        assert_string_equal(line + end, expected[i]);
-        assert_true(seconds * 1000000000u + ns >= last);
-        last = seconds * 1000000000u + ns;
-    }
-    assert_string_equal(rest, "");
-    free(text);
+    assert_true(take(&entry));
+    assert_int_equal(entry.event, MGDS_TRACE_send_called);
+    assert_int_equal(entry.thread, gettid());
+    assert_true(entry.ns >= before && entry.ns <= mgds_clock_ns());
+    for (int i = 0; i < 5; i++)
+        assert_int_equal(entry.field[i], i + 1);
+    assert_int_equal(entry.field[5], -6);
+    assert_true(take(&entry));
+    assert_int_equal(entry.event, MGDS_TRACE_cuda_seen);
+    assert_false(take(&entry));
 }
 
-static void full_ring_keeps_the_last_events(void **state)
+static void full_ring_keeps_the_first_events_and_counts_the_others(void **state)
 {
+    const int64_t more = 17;
+    uint64_t counted = mgds_stats_value(MGDS_STAT_trace_events_lost);
+    struct mgds_trace_entry entry;
+    int64_t kept = 0;
+
     (void)state;
-    const int64_t written = 2 * MGDS_TRACE_RING + 17;
-    int count;
-    for (int64_t i = 0; i < written; ++i)
+    for (int64_t i = 0; i < MGDS_TRACE_RING + more; ++i)
         mgds_trace_libraries_changed(i);
-    char *text = dump(&count);
-    assert_int_equal(count, KEPT);
-    char *rest = text;
-    char expected[64];
-    snprintf(expected, sizeof(expected),
-             "# events %d, older ones overwritten %" PRId64, KEPT,
-             written - KEPT);
-    assert_string_equal(strsep(&rest, "\n"), expected);
-    for (int64_t i = written - KEPT; i < written; ++i) {
-        snprintf(expected, sizeof(expected),
-                 " libraries_changed count %" PRId64, i);
-        char *line = strsep(&rest, "\n");
-        assert_non_null(strstr(line, expected));
+    /* one is the thread's name */
+    assert_int_equal(lost(), more + 1);
+    assert_int_equal(mgds_stats_value(MGDS_STAT_trace_events_lost) - counted,
+                     more + 1);
+    for (; take(&entry); ++kept)
+        assert_int_equal(entry.field[0], kept);
+    assert_int_equal(kept, MGDS_TRACE_RING - 1);
+    mgds_trace_libraries_changed(kept);
+    assert_true(take(&entry));
+    assert_int_equal(entry.field[0], kept);
+    assert_int_equal(lost(), more + 1);
+}
+
+static void *half_fill(void *arg)
+{
+    (void)arg;
+    for (int i = 0; i < MGDS_TRACE_RING / 2 + 1; i++)
+        mgds_trace_cuda_seen();
+    return NULL;
+}
+
+/* A wait that nobody ends would take the test's whole time. */
+static void half_full_ring_ends_a_wait(void **state)
+{
+    struct mgds_trace_entry entry;
+    pthread_t thread;
+
+    (void)state;
+    for (int round = 0; round < 3; round++) {
+        assert_int_equal(pthread_create(&thread, NULL, half_fill, NULL), 0);
+        mgds_trace_wait(1000000);
+        assert_int_equal(pthread_join(thread, NULL), 0);
+        while (take(&entry))
+            ;
     }
-    free(text);
 }
 
 static void *trace_one(void *arg)
@@ -146,158 +157,76 @@ static void *trace_one(void *arg)
 
 static void events_outlive_their_threads(void **state)
 {
+    struct mgds_trace_entry entry;
+
     (void)state;
-    int count;
     for (int i = 0; i < 10; ++i) {
         pthread_t thread;
+
         assert_int_equal(pthread_create(&thread, NULL, trace_one, &i), 0);
         assert_int_equal(pthread_join(thread, NULL), 0);
     }
-    char *text = dump(&count);
-    assert_int_equal(count, 10);
-    char *rest = text;
-    strsep(&rest, "\n");
     for (int i = 0; i < 10; ++i) {
-        int thread, kind;
-        assert_int_equal(sscanf(strsep(&rest, "\n"),
-                                "%*u.%*u %d abi_checked kind %d", &thread,
-                                &kind),
-                         2);
-        assert_int_equal(kind, i);
-        assert_int_not_equal(thread, gettid());
+        assert_true(take(&entry));
+        assert_int_equal(entry.field[0], i);
+        assert_int_not_equal(entry.thread, gettid());
     }
-    free(text);
+    assert_false(take(&entry));
 }
 
 static atomic_bool enough;
-static atomic_uint running;
 
 static void *trace_twins(void *arg)
 {
     (void)arg;
-    atomic_fetch_add(&running, 1);
     for (int64_t i = 0; !atomic_load(&enough); ++i)
-        mgds_trace_call_leave(i % 7, i % 7);
+        mgds_trace_send_called(i, i, i, i, i, i);
     return NULL;
 }
 
-/* Both fields of an event are equal. Events that share a slot differ, as 7
- * does not divide the size of a ring: a mix of two would show. */
-static void dump_while_threads_write_shows_whole_events_only(void **state)
+static void reader_beside_writers_sees_whole_events_in_order(void **state)
 {
-    (void)state;
-    static const char *const digits[] = {"0", "1", "2", "3", "4", "5", "6"};
+    enum { WANTED = 5 * MGDS_TRACE_RING };
     pthread_t threads[THREADS];
-    int shown = 0;
-    assert_int_equal(mgds_stats_calls_init(7, digits), 0);
+    struct mgds_trace_entry entry;
+
+    (void)state;
+    atomic_store(&enough, false);
     for (int i = 0; i < THREADS; ++i)
         assert_int_equal(pthread_create(&threads[i], NULL, trace_twins, NULL),
                          0);
-    while (atomic_load(&running) < THREADS)
-        sched_yield();
-    for (int round = 0; round < 20; ++round) {
-        int count;
-        char *text = dump(&count);
-        char *rest = text;
-        strsep(&rest, "\n");
-        for (char *line; (line = strsep(&rest, "\n")) && *line != '\0';) {
-            int call, result;
-            assert_int_equal(sscanf(line,
-                                    "%*u.%*u %*d call_leave call %d result %d",
-                                    &call, &result),
-                             2);
-            assert_int_equal(call, result);
-            ++shown;
-        }
-        assert_in_range(count, 0, THREADS * KEPT);
-        free(text);
+    for (int seen = 0; seen < WANTED; seen++) {
+        while (!take(&entry))
+            mgds_trace_wait(1000000);
+        for (int i = 1; i < MGDS_TRACE_FIELDS; i++)
+            assert_int_equal(entry.field[i], entry.field[0]);
     }
     atomic_store(&enough, true);
     for (int i = 0; i < THREADS; ++i)
         assert_int_equal(pthread_join(threads[i], NULL), 0);
-    mgds_stats_fini();
-    assert_true(shown > 0);
 }
 
-static void file_gets_its_filled_name(void **state)
+static int trace_and_take(void *arg)
 {
-    (void)state;
-    char folder[] = "/tmp/mgds-trace-XXXXXX";
-    char pattern[64], path[64], text[256] = "";
-    assert_non_null(mkdtemp(folder));
-    snprintf(pattern, sizeof(pattern), "%s/%%r.txt", folder);
-    snprintf(path, sizeof(path), "%s/3.txt", folder);
-    mgds_trace_cuda_seen();
-    assert_int_equal(mgds_trace_write(pattern, 3), 0);
-    FILE *file = fopen(path, "r");
-    assert_non_null(file);
-    assert_true(fread(text, 1, sizeof(text) - 1, file) > 0);
-    fclose(file);
-    assert_non_null(strstr(text, " cuda_seen\n"));
-    unlink(path);
-    rmdir(folder);
-}
+    uint64_t before = mgds_stats_value(MGDS_STAT_trace_events_lost);
+    struct mgds_trace_entry entry;
+    bool taken;
 
-static void file_that_cannot_be_written_gets_one_line(void **state)
-{
-    (void)state;
-    mgds_capture_start(MGDS_LOG_ERROR);
-    mgds_trace_init();
-    assert_int_equal(mgds_trace_write("/nonexistent/x", 0), -ENOENT);
-    assert_int_equal(mgds_trace_write("%q", 0), -EINVAL);
-    assert_int_equal(mgds_trace_write("/dev/full", 0), -ENOSPC);
-    char *text = mgds_capture_stop();
-    assert_string_equal(text, "mpix-gds[rank 7]: error: trace file "
-                              "'/nonexistent/x': No such file or directory\n"
-                              "mpix-gds[rank 7]: error: trace file '%q': "
-                              "Invalid argument\n"
-                              "mpix-gds[rank 7]: error: trace file "
-                              "'/dev/full': No space left on device\n");
-    free(text);
-}
-
-/* Who may write to a folder of many must not have another file written. */
-static void file_behind_a_link_is_not_written(void **state)
-{
-    (void)state;
-    char folder[] = "/tmp/mgds-trace-XXXXXX";
-    char path[64];
-    assert_non_null(mkdtemp(folder));
-    snprintf(path, sizeof(path), "%s/link", folder);
-    assert_int_equal(symlink("file", path), 0);
-    mgds_capture_start(MGDS_LOG_ERROR);
-    mgds_trace_init();
-    assert_int_equal(mgds_trace_write(path, 0), -ELOOP);
-    char *text = mgds_capture_stop();
-    assert_non_null(strstr(text, "no symbolic link is followed here"));
-    free(text);
-    unlink(path);
-    assert_int_equal(rmdir(folder), 0);
-}
-
-static int trace_and_dump(void *arg)
-{
     (void)arg;
-    int count = 0;
-    uint64_t lost = mgds_stats_value(MGDS_STAT_trace_events_lost);
     assert_int_equal(mgds_trace_start(), 0);
     mgds_trace_init();
-    lost = mgds_stats_value(MGDS_STAT_trace_events_lost) - lost;
-    FILE *out = fopen("/dev/null", "w");
-    assert_non_null(out);
-    count = mgds_trace_dump(out);
-    fclose(out);
+    taken = take(&entry);
     mgds_trace_fini();
-    if (lost > 0)
-        assert_int_equal(count, 0);
-    return lost > 0 || count == -ENOMEM ? -ENOMEM : 0;
+    before = mgds_stats_value(MGDS_STAT_trace_events_lost) - before;
+    assert_int_equal(taken ? 0 : 1, before);
+    return taken ? 0 : -ENOMEM;
 }
 
 static void without_memory_events_are_counted_as_lost(void **state)
 {
     (void)state;
-    assert_int_equal(mgds_fault_sweep(MGDS_FAULT_alloc, trace_and_dump, NULL),
-                     2); /* the ring, the dump */
+    assert_int_equal(mgds_fault_sweep(MGDS_FAULT_alloc, trace_and_take, NULL),
+                     1);
 }
 
 #define TRACE_TEST(name) cmocka_unit_test_setup_teardown(name, start, finish)
@@ -307,13 +236,11 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TRACE_TEST(nothing_is_recorded_while_off),
         TRACE_TEST(probes_do_not_record),
-        TRACE_TEST(events_come_out_with_time_thread_name_and_fields),
-        TRACE_TEST(full_ring_keeps_the_last_events),
+        TRACE_TEST(events_have_time_thread_and_fields),
+        TRACE_TEST(full_ring_keeps_the_first_events_and_counts_the_others),
+        TRACE_TEST(half_full_ring_ends_a_wait),
         TRACE_TEST(events_outlive_their_threads),
-        TRACE_TEST(dump_while_threads_write_shows_whole_events_only),
-        TRACE_TEST(file_gets_its_filled_name),
-        TRACE_TEST(file_that_cannot_be_written_gets_one_line),
-        TRACE_TEST(file_behind_a_link_is_not_written),
+        TRACE_TEST(reader_beside_writers_sees_whole_events_in_order),
         cmocka_unit_test(without_memory_events_are_counted_as_lost),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -44,31 +44,38 @@ static int resolve(char folder[PATH_MAX], const char *bin, const char *relative)
     return 0;
 }
 
-static int find_lib(char lib[PATH_MAX], const char *bin)
+/* The first of two folders, named from bin, in which there is name; the first
+ * of them if it is in neither. */
+static int find_folder(char folder[PATH_MAX], const char *bin,
+                       const char *const candidate[2], const char *name)
 {
-    static const char *const candidate[] = {"../lib", MGDS_LIB_FROM_BIN};
-    char library[PATH_MAX];
+    char path[PATH_MAX];
     int rc;
 
-    for (size_t i = 0; i < sizeof(candidate) / sizeof(candidate[0]); i++) {
-        rc = resolve(lib, bin, candidate[i]);
+    for (size_t i = 0; i < 2; i++) {
+        rc = resolve(folder, bin, candidate[i]);
         if (rc == 0)
-            rc = mgds_place_join(library, lib, "libmpix_gds.so");
+            rc = mgds_place_join(path, folder, name);
         if (rc < 0)
             return rc;
-        if (access(library, F_OK) == 0)
+        if (access(path, F_OK) == 0)
             return 0;
     }
-    return resolve(lib, bin, candidate[0]);
+    return resolve(folder, bin, candidate[0]);
 }
 
 int mgds_place_find(struct mgds_place *place)
 {
+    static const char *const lib[] = {"../lib", MGDS_LIB_FROM_BIN};
+    static const char *const bench[] = {"../libexec/mpix-gds",
+                                        MGDS_BENCH_FROM_BIN};
     int rc = find_bin(place->bin);
 
     if (rc == 0)
-        rc = find_lib(place->lib, place->bin);
+        rc = find_folder(place->lib, place->bin, lib, MGDS_LIBRARY_NAME);
     if (rc == 0)
-        rc = mgds_place_join(place->sim, place->lib, "sim");
+        rc = find_folder(place->bench, place->bin, bench, ".");
+    if (rc == 0)
+        rc = mgds_place_join(place->sim, place->lib, "mpix-gds/sim");
     return rc;
 }

@@ -18,7 +18,7 @@ int mgds_installation_look(struct mgds_exam *exam)
         const char *folder;
         const char *name;
     } file[] = {
-        {exam->place->lib, "libmpix_gds.so"},
+        {exam->place->lib, MGDS_LIBRARY_NAME},
         {exam->place->bin, "mpix-gds-run"},
         {exam->place->bin, "mpix-gds-probe"},
     };

@@ -15,6 +15,17 @@
 
 enum { MGDS_HOST_BYTES = 256 };
 
+static const char usage[] =
+    "usage: mpiexec -n N mpix-gds-run mpix-gds-probe | mpix-gds-doctor --read "
+    "-\n"
+    "Prints, as JSON between two marked lines, what each rank finds: the\n"
+    "library, MPI, limits, GPUs and adapters of each host, and what messages in\n"
+    "GPU memory take between the ranks. mpix-gds-doctor starts it, and judges\n"
+    "what it prints.\n"
+    "  --no-gpu           host memory only: touch no GPU\n"
+    "  --version, --help  print that, and exit\n"
+    "Exit status: 0 printed, 1 not, 2 bad usage.\n";
+
 static _Noreturn void stop(const char *what, int rc)
 {
     fprintf(stderr, "mpix-gds-probe: %s: %s\n", what, strerror(-rc));
@@ -110,16 +121,31 @@ static void gather_and_print(const char *text,
     free(length);
 }
 
+/* The answer to a command line that has words: an exit status. */
+static int answer(const char *word)
+{
+    if (strcmp(word, "--help") == 0)
+        return fputs(usage, stdout) < 0;
+    if (strcmp(word, "--version") == 0)
+        return printf("mpix-gds-probe %s\n", MGDS_VERSION) < 0;
+    fprintf(stderr, "mpix-gds-probe: %s: no word that it takes: see --help\n",
+            word);
+    return 2;
+}
+
 int main(int argc, char **argv)
 {
     struct mgds_probe_world world;
     json_t *facts;
+    bool gpu = argc < 2 || strcmp(argv[1], "--no-gpu") != 0;
     char *text;
 
+    if (argc > 2 || (argc == 2 && gpu))
+        return answer(argv[argc - 1]);
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &world.rank);
     MPI_Comm_size(MPI_COMM_WORLD, &world.size);
-    facts = examine(&world, argc < 2 || strcmp(argv[1], "--no-gpu") != 0);
+    facts = examine(&world, gpu);
     text = facts ? json_dumps(facts, JSON_COMPACT) : NULL;
     if (!text)
         stop("facts as text (is MPIX_SIM_HOST or a path not UTF-8?)", -EINVAL);

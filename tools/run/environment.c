@@ -63,7 +63,7 @@ static int add_file(struct mgds_preload *list, const char *folder,
 static int add_library(struct mgds_preload *list, const char *lib,
                        const struct message *message)
 {
-    static const char name[] = "libmpix_gds.so";
+    static const char name[] = MGDS_LIBRARY_NAME;
     char path[PATH_MAX];
     int rc = mgds_place_join(path, lib, name);
 

@@ -101,6 +101,27 @@ static bool are_paths(const char *value)
     return good;
 }
 
+struct mgds_complaint mgds_run_take_sim(struct mgds_run_options *options,
+                                        const char *value)
+{
+    if (parse_sim(options, value) == 0)
+        return (struct mgds_complaint){0};
+    return (struct mgds_complaint){
+        "--sim=", "is not understood: use gpu, gpu:N, hca, hca:N (N from "
+                  "1 to 64) or mpi, with commas between"};
+}
+
+struct mgds_complaint mgds_run_take_require(struct mgds_run_options *options,
+                                            const char *value)
+{
+    options->require = value;
+    if (are_paths(value))
+        return (struct mgds_complaint){0};
+    return (struct mgds_complaint){
+        "--require=", "names no transport: use self, p2p, ib-gpu, ib-cpu "
+                      "or host, with commas between"};
+}
+
 static struct mgds_complaint take(void *arg, int option)
 {
     struct mgds_run_options *options = arg;
@@ -108,18 +129,9 @@ static struct mgds_complaint take(void *arg, int option)
 
     switch (option) {
     case OPT_SIM:
-        if (parse_sim(options, optarg) == 0)
-            return none;
-        return (struct mgds_complaint){
-            "--sim=", "is not understood: use gpu, gpu:N, hca, hca:N (N from "
-                      "1 to 64) or mpi, with commas between"};
+        return mgds_run_take_sim(options, optarg);
     case OPT_REQUIRE:
-        options->require = optarg;
-        if (are_paths(optarg))
-            return none;
-        return (struct mgds_complaint){
-            "--require=", "names no transport: use self, p2p, ib-gpu, ib-cpu "
-                          "or host, with commas between"};
+        return mgds_run_take_require(options, optarg);
     case OPT_VERSION:
         options->action = MGDS_RUN_VERSION;
         return none;

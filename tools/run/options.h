@@ -5,6 +5,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "tools/common/command_line.h"
+
 enum mgds_run_action { MGDS_RUN_EXEC, MGDS_RUN_HELP, MGDS_RUN_VERSION };
 
 /* Simulators; the one of MPI comes with any of the others. */
@@ -26,6 +28,13 @@ struct mgds_run_options {
  * the remedy, into message (size bytes) and returns -EINVAL; else 0. */
 int mgds_run_options_parse(struct mgds_run_options *options, int argc,
                            char **argv, char *message, size_t size);
+
+/* The values of --sim (may be null) and --require, for tools that have those
+ * options too. */
+struct mgds_complaint mgds_run_take_sim(struct mgds_run_options *options,
+                                        const char *value);
+struct mgds_complaint mgds_run_take_require(struct mgds_run_options *options,
+                                            const char *value);
 
 extern const char mgds_run_usage[];
 

@@ -56,6 +56,10 @@ parse_options()
             usage
             exit "$PASSED"
             ;;
+        --version)
+            version
+            exit "$PASSED"
+            ;;
         *)
             [[ " $own " == *" $1 "* ]] || bad_option "unknown: $1"
             # shellcheck disable=SC2034 # read by ./check
@@ -65,6 +69,13 @@ parse_options()
         shift
     done
     [ -z "$carried" ] || find_carried
+}
+
+version()
+{
+    say "${0##*/} (mpix-gds)" \
+        "$(sed -n 's/^project(mpix-gds VERSION \([0-9.]*\).*/\1/p' \
+            "$top/CMakeLists.txt")"
 }
 
 bad_option()

@@ -163,7 +163,8 @@ struct mgds_op_status {
                         partner. Of a send: MGDS_ANY_* */
     int index;       /* stream index at the sender */
     size_t bytes;    /* that the receiver's memory got */
-    int error;       /* 0; -EMSGSIZE: truncated; or another negative errno */
+    int error;       /* 0; -EMSGSIZE: truncated; -EBADMSG: it ends inside an
+                        element; or another negative errno */
     bool cancelled;
 };
 

@@ -108,6 +108,7 @@ struct mgds_op {
     bool seen; /* a caller knows that it is done */
     int error; /* negative errno */
     /* send */
+    bool offered; /* put where its receiver may take it (rings) */
     uint64_t number, answer;
     size_t wanted;
     /* receive */

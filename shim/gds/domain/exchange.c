@@ -10,6 +10,7 @@
 #include "shim/ctx.h"
 #include "shim/gds/domain/engine.h"
 #include "shim/gds/domain/fetch.h"
+#include "shim/gds/domain/note.h"
 #include "shim/gds/domain/pull.h"
 #include "shim/gds/domain/room.h"
 #include "shim/gds/queue/gstream.h"
@@ -168,6 +169,7 @@ void mgds_exchange_tell(struct mgds_op *op, bool anyway)
 
 void mgds_exchange_asked(struct mgds_op *op)
 {
+    mgds_note_asked(op);
     try_data(op);
     try_finish_send(op);
 }
@@ -267,8 +269,11 @@ void mgds_exchange_paired(void *domain, struct mgds_match_recv *recv,
     message->op = op;
     op->status.source = (int)message->rank;
     op->status.tag = message->match.tag;
+    mgds_note_matched(op);
     if (message->bytes > op->bytes)
         op->error = -EMSGSIZE;
+    else if (mgds_layout_tears(op->user.layout, message->bytes))
+        op->error = -EBADMSG;
     if (message->pull && !message->source) {
         op->pulled = true;
         mgds_exchange_unread(op, -EIO);
@@ -441,6 +446,7 @@ static void recv_reached(struct mgds_op *op)
 void mgds_exchange_reached(struct mgds_op *op)
 {
     op->reached = true;
+    mgds_note_reached(op);
     if (mgds_ctx()->config.timeout > 0)
         op->came = mgds_clock_ns();
     if (op->send)

@@ -8,6 +8,7 @@
 #include "shim/gds/domain/hostcopy.h"
 #include "shim/gds/domain/means.h"
 #include "shim/gds/domain/memory.h"
+#include "shim/gds/domain/note.h"
 #include "shim/gds/domain/pull.h"
 #include "shim/gds/domain/put.h"
 #include "shim/gds/domain/require.h"
@@ -164,6 +165,7 @@ void mgds_op_leave_engine(struct mgds_op *op)
     *(op->prev ? &op->prev->next : &op->domain->ops) = op->next;
     if (op->next)
         op->next->prev = op->prev;
+    mgds_note_over(op);
     mgds_pull_settled(op);
     mgds_pull_forget(op->message);
     mgds_engine_put_later(op);
@@ -186,6 +188,7 @@ void mgds_op_finish(struct mgds_op *op, int error)
     op->error = error;
     op->status.error = error;
     op->status.bytes = op->send ? 0 : op->got;
+    mgds_note_done(op);
     if (!op->send && op->copy && op->got > 0)
         mgds_host_unpack(&op->user, op->copy, op->got);
     if (op->words) /* what its stream is to copy up */
@@ -354,6 +357,8 @@ static void leave_uncalled(struct mgds_op *op) MGDS_RELEASE(mgds_engine_lock)
 /* Takes its number. Under the engine's lock. */
 static void call(struct mgds_op *op, const struct mgds_xfer *xfer)
 {
+    op->offered = op->lane != NULL;
+    mgds_note_called(op);
     if (op->line)
         mark(op);
     (op->send ? call_send : call_recv)(op, xfer);
@@ -430,6 +435,7 @@ static void call_taken(struct mgds_op *op, struct mgds_message *message)
     op->index = message->to_index;
     op->reached = true;
     op->match.source = message->match.source;
+    mgds_note_called(op);
     enter_engine(op);
     mgds_exchange_paired(op->domain, &op->match, &message->match);
     mgds_lost_check(op);

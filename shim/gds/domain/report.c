@@ -182,6 +182,12 @@ void mgds_report_failure(char line[MGDS_REPORT_BYTES], const struct mgds_op *op,
         mgds_text_add(&text,
                       "truncated: its message from rank %u has %zu bytes",
                       op->message->rank, op->message->bytes);
+    else if (error == -EBADMSG && op->message)
+        mgds_text_add(
+            &text,
+            "its message from rank %u has %zu bytes, which end inside "
+            "an element of %zu",
+            op->message->rank, op->message->bytes, op->user.layout->unit);
     else if (op->why)
         mgds_text_add(&text, "%s", op->why);
     else

@@ -15,7 +15,7 @@ enum { SPELLED_OUT = 16 };
 /* What the members of a layout cover, as they are added. Addresses are kept
  * wide: sums are checked once, at the end. */
 struct bounds {
-    size_t size;
+    size_t size, unit;
     bool data, any, marked;
     __int128 lb, ub;    /* of marked members if there are any, else of all */
     __int128 low, high; /* of the data */
@@ -50,6 +50,17 @@ static void widen(__int128 *low, __int128 *high, __int128 from, __int128 to,
     *high = first || to > *high ? to : *high;
 }
 
+static size_t common_divisor(size_t a, size_t b)
+{
+    while (b) {
+        size_t rest = a % b;
+
+        a = b;
+        b = rest;
+    }
+    return a;
+}
+
 static __int128 lesser(__int128 a, __int128 b)
 {
     return a < b ? a : b;
@@ -75,6 +86,7 @@ static int add_bounds(struct bounds *bounds, const struct mgds_layout *member,
         widen(&bounds->low, &bounds->high, from + member->true_lb,
               to + member->true_lb + member->true_extent, !bounds->data);
         bounds->data = true;
+        bounds->unit = common_divisor(bounds->unit, member->unit);
     }
     if (bounds->marked && !member->marked)
         return 0;
@@ -106,6 +118,7 @@ static int create(struct mgds_layout **out, enum mgds_layout_kind kind,
     layout->refs = 1;
     layout->kind = kind;
     layout->size = bounds->size;
+    layout->unit = bounds->unit;
     layout->marked = bounds->marked;
     layout->lb = (ptrdiff_t)bounds->lb;
     layout->extent = (ptrdiff_t)(bounds->ub - bounds->lb);
@@ -129,8 +142,10 @@ static int create_span(struct mgds_layout **out, const struct bounds *bounds,
 
 int mgds_layout_bytes(struct mgds_layout **out, size_t size, size_t extent)
 {
-    const struct bounds bounds = {
-        .size = size, .ub = (__int128)extent, .high = (__int128)size};
+    const struct bounds bounds = {.size = size,
+                                  .unit = size,
+                                  .ub = (__int128)extent,
+                                  .high = (__int128)size};
     const struct mgds_span span = {.width = size, .rows = 1, .planes = 1};
 
     if (size == 0)

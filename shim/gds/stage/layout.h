@@ -59,6 +59,8 @@ struct mgds_part {
 
 struct mgds_layout {
     size_t size;           /* packed bytes */
+    size_t unit;           /* the greatest common divisor of the sizes of its
+                              basic types; 0: no bytes */
     ptrdiff_t lb, extent;  /* as MPI's; without alignment's padding */
     ptrdiff_t true_lb;     /* of the bytes; 0 without any */
     ptrdiff_t true_extent; /* likewise */
@@ -128,6 +130,16 @@ static inline bool mgds_layout_is_dense(const struct mgds_layout *layout)
     return layout->kind == MGDS_LAYOUT_SPAN && layout->span.offset == 0 &&
            layout->span.rows == 1 && layout->span.planes == 1 &&
            layout->extent >= 0 && layout->size == (size_t)layout->extent;
+}
+
+/* Whether a message of so many bytes ends inside an element, where a receive
+ * has this layout. As in MPICH, dense ones take any bytes. Where basic types of
+ * several sizes meet, only their common divisor is looked at. */
+static inline bool mgds_layout_tears(const struct mgds_layout *layout,
+                                     size_t bytes)
+{
+    return layout->unit > 1 && bytes % layout->unit != 0 &&
+           !mgds_layout_is_dense(layout);
 }
 
 /*

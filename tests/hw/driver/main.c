@@ -2,7 +2,7 @@
  * runs on a real device and on the software GPU alike.
  *
  *     ./driver-list --json $OUT/driver.json           on a machine with a GPU
- *     LD_LIBRARY_PATH=build/lib/sim build/tests/driver-list     on the sim
+ *     build/bin/mpix-gds-run --sim=gpu build/tests/driver-list    on the sim
  *
  * It needs libc and libcuda.so.1 only, so the one file can be carried.
  * Harmless cases share a process (--batch 1: none does), few processes run at

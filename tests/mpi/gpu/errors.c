@@ -108,6 +108,40 @@ static void persistent_truncated(void)
     gpu_delete(in);
 }
 
+/* Fewer bytes than the element of a datatype with gaps, as in truncmsg2 of
+ * MPICH's suite: an error as in MPICH, and no more than an error. */
+static void ends_inside_an_element(void)
+{
+    enum { INTS = 3, ALL = INTS * 2 * sizeof(int) };
+    char *in = gpu_new(ALL, -1);
+    MPI_Datatype every_other;
+    MPI_Request out, request;
+    MPI_Status status;
+
+    MPI_Type_vector(INTS, 1, 2, MPI_INT, &every_other);
+    MPI_Type_commit(&every_other);
+    MPI_Recv_init(in, 1, every_other, 0, TAG, comm, &request);
+    for (int bytes = 3; bytes <= 9; bytes += 2) {
+        send_to_self(bytes, &out);
+        expect(MPI_Recv(in, 1, every_other, 0, TAG, comm, &status),
+               MPI_ERR_TRUNCATE, 1);
+        MPI_Wait(&out, MPI_STATUS_IGNORE);
+        send_to_self(bytes, &out);
+        MPI_Start(&request);
+        expect(MPI_Wait(&request, &status), MPI_ERR_TRUNCATE, 1);
+        MPI_Wait(&out, MPI_STATUS_IGNORE);
+    }
+    send_to_self(8, &out);
+    expect(MPI_Recv(in, 1, every_other, 0, TAG, comm, &status), MPI_SUCCESS, 0);
+    MPI_Wait(&out, MPI_STATUS_IGNORE);
+    CHECK(gpu_bytes(&status) == 8);
+    CHECK(gpu_holds(in, 0, 4, 1) && gpu_holds(in, 4, 8, -1));
+    CHECK(gpu_holds(in, 16, ALL, -1));
+    MPI_Request_free(&request);
+    MPI_Type_free(&every_other);
+    gpu_delete(in);
+}
+
 static void freed(void)
 {
     char *gone = gpu_new(BYTES, 1);
@@ -362,6 +396,7 @@ int main(int argc, char **argv)
     tell_all();
     truncated();
     persistent_truncated();
+    ends_inside_an_element();
     tell_comm_only();
     freed();
     one_half_failed();

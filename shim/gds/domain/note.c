@@ -1,0 +1,94 @@
+/* What is told of operations; see note.h. */
+#include "shim/gds/domain/note.h"
+
+#include <assert.h>
+
+#include "shim/base/config.h"
+#include "shim/base/stats.h"
+#include "shim/base/trace.h"
+#include "shim/gds/domain/engine.h"
+
+/* Rows of stats.def: a way (send, receive), of each a transport, of each a
+ * class of sizes. */
+enum { TRANSPORTS = 3 };
+
+static_assert(MGDS_STAT_recv_host_large - MGDS_STAT_send_self_1k + 1 ==
+                  2 * TRANSPORTS * MGDS_SIZES,
+              "the rows of stats.def are in this order");
+
+void mgds_note_called(const struct mgds_op *op)
+{
+    const int64_t op_id = (int64_t)op->cookie, bytes = (int64_t)op->bytes;
+    const int64_t comm = (int64_t)op->domain->id;
+
+    if (op->send)
+        mgds_trace_send_called(op_id, op_id, op->rank, op->tag, bytes, comm);
+    else
+        mgds_trace_recv_called(op_id, op->rank, op->tag, bytes, comm);
+}
+
+void mgds_note_matched(const struct mgds_op *op)
+{
+    const struct mgds_message *message = op->message;
+
+    mgds_trace_recv_matched((int64_t)op->cookie, (int64_t)message->cookie,
+                            message->rank, message->match.tag,
+                            (int64_t)message->bytes);
+}
+
+void mgds_note_asked(const struct mgds_op *op)
+{
+    mgds_trace_send_asked((int64_t)op->cookie, (int64_t)op->wanted);
+}
+
+void mgds_note_reached(const struct mgds_op *op)
+{
+    if (op->line)
+        mgds_trace_op_reached((int64_t)op->cookie);
+}
+
+/* A message in a ring may be asked for by wire all the same: then it is staged.
+ */
+static bool was_direct(const struct mgds_op *op)
+{
+    if (op->send)
+        return op->pull || (op->offered && !op->posted);
+    return op->taken || (op->message && op->message->pull);
+}
+
+static bool is_own(const struct mgds_op *op)
+{
+    unsigned rank = op->send ? (unsigned)op->rank : op->message->rank;
+
+    return !op->domain->inter && rank == op->domain->rank;
+}
+
+static enum mgds_path path_of(const struct mgds_op *op)
+{
+    if (!was_direct(op))
+        return MGDS_PATH_HOST;
+    return is_own(op) ? MGDS_PATH_SELF : MGDS_PATH_P2P;
+}
+
+void mgds_note_done(const struct mgds_op *op)
+{
+    const int64_t op_id = (int64_t)op->cookie, path = (int64_t)path_of(op);
+
+    if (op->send)
+        mgds_trace_send_done(op_id, (int64_t)op->bytes, path, op->error);
+    else
+        mgds_trace_recv_done(op_id, (int64_t)op->got, path, op->error);
+}
+
+void mgds_note_over(const struct mgds_op *op)
+{
+    static const unsigned place[] = {
+        [MGDS_PATH_SELF] = 0, [MGDS_PATH_P2P] = 1, [MGDS_PATH_HOST] = 2};
+    unsigned row;
+
+    if (!op->enqueued || op->error || op->cancelled)
+        return;
+    row = (op->send ? 0 : TRANSPORTS) + place[path_of(op)];
+    mgds_stats_add_sized(MGDS_STAT_send_self_1k + row * MGDS_SIZES,
+                         op->send ? op->bytes : op->got);
+}
