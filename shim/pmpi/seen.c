@@ -10,7 +10,7 @@ const char *const mgds_seen_names[MGDS_SEEN_CALLS] = {
 #define MGDS_CALL(name, n, family, mode) [MGDS_CALL_##name] = "MPI_" #name,
 #include "shim/pmpi/mpi_table.def"
 #undef MGDS_CALL
-#define MGDS_MPIX(name, n) [MGDS_SEEN_##name] = "MPIX_" #name,
+#define MGDS_MPIX(name, n, kind) [MGDS_SEEN_##name] = "MPIX_" #name,
 #include "shim/pmpi/mpix_table.def"
 #undef MGDS_MPIX
 };

@@ -12,7 +12,7 @@
 
 enum mgds_seen_call {
     MGDS_SEEN_BEFORE_MPIX = MGDS_CALLS - 1,
-#define MGDS_MPIX(name, n) MGDS_SEEN_##name,
+#define MGDS_MPIX(name, n, kind) MGDS_SEEN_##name,
 #include "shim/pmpi/mpix_table.def"
 #undef MGDS_MPIX
     MGDS_SEEN_CALLS
