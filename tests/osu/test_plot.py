@@ -10,6 +10,7 @@ import importlib.machinery
 import io
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -20,6 +21,7 @@ import unittest.mock
 HERE = os.path.dirname(os.path.abspath(__file__))
 RESULTS = os.path.join(HERE, "../../results")
 PLOT = os.path.abspath(sys.argv.pop(1))
+SOURCE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../..")
 SKIP = 77
 
 
@@ -132,6 +134,29 @@ class Plot(unittest.TestCase):
             self.assertIn(
                 f"<!-- NCCL 2.28.9 (osu_latency_enqueue, {number}.json) -->",
                 text)
+
+    def test_parts_of_a_sweep_are_joined(self):
+        path = [self.file(f"{number}.json", document()) for number in (0, 1)]
+        text, _ = self.drawn_of("--join", *path)
+        self.assertEqual(text.count("<!-- osu_latency_enqueue -->"), 1)
+        self.assertEqual(text.count("<!-- NCCL 2.28.9 (osu_latency_enqueue) "
+                                    "-->"), 1)
+        self.assertNotIn(".json", text)
+
+    def test_picture_of_the_readme_is_of_its_results(self):
+        folder = os.path.join(SOURCE, "results/2026-11-21-quiet")
+        fresh, _ = self.drawn_of("--join", *(
+            os.path.join(folder, f"{name}.json")
+            for name in ("latency", "latency_long", "bw", "bw16")))
+        with open(os.path.join(SOURCE, "docs/images/enqueued.svg"),
+                  encoding="utf-8") as file:
+            kept = file.read()
+        with_version = re.compile(r"Matplotlib v[\d.]+")
+        if with_version.findall(kept) != with_version.findall(fresh):
+            self.skipTest("the picture was drawn with another matplotlib")
+        for part in (r"<!-- .* -->", r'<path d="M[^"]*"\s+clip-path'):
+            self.assertEqual(re.findall(part, kept), re.findall(part, fresh))
+            self.assertGreater(len(re.findall(part, kept)), 6)
 
     def test_equal_file_names_are_told_apart_by_folder(self):
         paths = []
