@@ -1,0 +1,76 @@
+/*
+ * What stands in traces (test_trace.py reads them): a known exchange between
+ * two ranks; and another one, whose ranks then wait until they are killed.
+ */
+#include "tests/enq/enq.h"
+
+enum { SHORT = 512, LONG = 100000, TAG = 7 };
+
+static struct enq_lane lane;
+static struct enq_buffer small, large;
+
+static void send_both(void)
+{
+    MPI_Request request;
+
+    enq_fill(&small, 1);
+    enq_fill(&large, 2);
+    enq_send(&lane, &small, 1, TAG);
+    enq_isend(&lane, &large, 1, TAG + 1, &request);
+    enq_wait(&request, MPI_STATUS_IGNORE);
+}
+
+static void receive_both(void)
+{
+    MPI_Request request;
+
+    enq_recv(&lane, &small, MPI_ANY_SOURCE, TAG, MPI_STATUS_IGNORE);
+    enq_irecv(&lane, &large, 0, TAG + 1, &request);
+    enq_wait(&request, MPI_STATUS_IGNORE);
+    enq_sync(&lane);
+    enq_expect(&small, SHORT, 1);
+    enq_expect(&large, LONG, 2);
+}
+
+static void run_exchange(void)
+{
+    if (enq.rank == 0)
+        send_both();
+    else
+        receive_both();
+    ENQ_OK(MPIX_Stream_synchronize(lane.stream, 60));
+}
+
+static void open_all(void)
+{
+    enq_lane_open(&lane);
+    enq_buffer_open(&small, SHORT);
+    enq_buffer_open(&large, LONG);
+}
+
+static void exchange(void)
+{
+    open_all();
+    run_exchange();
+    enq_buffer_close(&large);
+    enq_buffer_close(&small);
+    enq_lane_close(&lane);
+}
+
+static void stay(void)
+{
+    int nothing;
+
+    open_all();
+    run_exchange();
+    MPI_Recv(&nothing, 1, MPI_INT, enq.rank, 0, MPI_COMM_WORLD,
+             MPI_STATUS_IGNORE);
+}
+
+int main(int argc, char **argv)
+{
+    static const struct enq_case cases[] = {
+        {"exchange", 2, exchange}, {"stay", 2, stay}, {0}};
+
+    return argc < 2 ? 2 : enq_main(argc, argv, "enq trace", cases);
+}
