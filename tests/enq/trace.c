@@ -48,10 +48,28 @@ static void open_all(void)
     enq_buffer_open(&large, LONG);
 }
 
+static int64_t counter(const char *name)
+{
+    int64_t value = -1;
+
+    ENQ_OK(MPIX_Gds_counter(MPIX_GDS_COUNTER_NAMED, &name, NULL, &value));
+    return value;
+}
+
+/* The end of a send is known when its receiver has said that it has it. */
+static void await_counter(const char *name)
+{
+    while (counter(name) == 0)
+        ENQ_OK(MPIX_Stream_progress(lane.stream));
+    CHECK(counter(name) == 1);
+}
+
 static void exchange(void)
 {
     open_all();
     run_exchange();
+    await_counter(enq.rank == 0 ? "send_p2p_1k" : "recv_p2p_1k");
+    await_counter(enq.rank == 0 ? "send_p2p_1m" : "recv_p2p_1m");
     enq_buffer_close(&large);
     enq_buffer_close(&small);
     enq_lane_close(&lane);
