@@ -125,6 +125,17 @@ class TraceTest(unittest.TestCase):
                 said, rf"rank {rank}\].* {way}_p2p_1k 1; {way}_p2p_1m 1;")
         self.assertNotRegex(said, r"(send|recv)_host")
 
+    def test_rank_that_aborts_writes_all(self):
+        for case, last in (("give_up", "MPI_Abort"),
+                           ("fatal", "MPIX_Send_enqueue")):
+            job = self.start(case)
+            said, _ = job.communicate(timeout=LIMIT)
+            self.assertNotEqual(job.returncode, 0, said)
+            with open(self.file(1), encoding="utf-8") as file:
+                events = json.load(file)
+            ended, still = self.calls(events, 1)
+            self.assertEqual((ended[-1], still), (last, []))
+
     def await_open_receive(self, rank, job):
         """The file, as soon as it says that the rank is in MPI_Recv, and how
         both operations ended (which another thread may have recorded)."""

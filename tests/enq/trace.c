@@ -1,6 +1,7 @@
 /*
  * What stands in traces (test_trace.py reads them): a known exchange between
- * two ranks; and another one, whose ranks then wait until they are killed.
+ * two ranks; another one, whose ranks then wait until they are killed; and
+ * those of ranks that end the job themselves.
  */
 #include "tests/enq/enq.h"
 
@@ -85,10 +86,32 @@ static void stay(void)
              MPI_STATUS_IGNORE);
 }
 
+static void give_up(void)
+{
+    if (enq.rank == 1)
+        MPI_Abort(MPI_COMM_WORLD, 3);
+    MPI_Barrier(MPI_COMM_WORLD);
+}
+
+static void fatal(void)
+{
+    enq_lane_open(&lane);
+    enq_buffer_open(&small, SHORT);
+    ENQ_OK(MPI_Comm_set_errhandler(lane.comm, MPI_ERRORS_ARE_FATAL));
+    if (enq.rank == 1)
+        enq_send(&lane, &small, 17, TAG);
+    MPI_Barrier(MPI_COMM_WORLD);
+}
+
 int main(int argc, char **argv)
 {
     static const struct enq_case cases[] = {
-        {"exchange", 2, exchange}, {"stay", 2, stay}, {0}};
+        {"exchange", 2, exchange},
+        {"stay", 2, stay},
+        {"give_up", 2, give_up},
+        {"fatal", 2, fatal},
+        {0},
+    };
 
     return argc < 2 ? 2 : enq_main(argc, argv, "enq trace", cases);
 }
