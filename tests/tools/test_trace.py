@@ -122,12 +122,48 @@ class TraceTest(unittest.TestCase):
         self.assertIn("OUT comes first", done.stderr)
         self.merge(path)
 
+    def test_summary_counts_what_has_ended(self):
+        def call(phase, name, ns):
+            return (f'{{"name":"{name}","ph":"{phase}","pid":0,"tid":1,'
+                    f'"ts":{ns / 1000},"args":{{}}}}')
+
+        def step(phase, name, ns, args):
+            return (f'{{"name":"{name}","ph":"{phase}","pid":0,"tid":1,'
+                    f'"ts":{ns / 1000},"id2":{{"local":"0x1"}},"args":{args}}}')
+
+        first = self.write(
+            "0", head(0, "b", 0, 0), call("B", "MPI_Recv", 1000),
+            call("B", "MPI_Test", 1500), call("E", "MPI_Test", 2500),
+            call("E", "MPI_Recv", 5000), call("B", "MPI_Recv", 6000),
+            '{"name":"events lost","ph":"i","ts":1,"args":{"count":3}}',
+            # the thread's end of it stands in the file first
+            step("e", "send", 9000, '{"bytes":64,"transport":"p2p"}'),
+            step("b", "send", 7000, '{"bytes":64}'))
+        second = self.write(
+            "1", head(1, "b", 0, 0), call("B", "MPI_Recv", 1000),
+            call("E", "MPI_Recv", 3000),
+            step("b", "recv", 0, '{"bytes":64}'),
+            step("e", "recv", 4000, '{"bytes":0,"transport":"host",'
+                                    '"error":"EMSGSIZE"}'))
+        rows = [line.split() for line in
+                self.call("summary", first, second).stdout.splitlines()]
+        self.assertEqual(rows[1:], [
+            ["MPI_Recv", "2", "3.0", "4.0"], ["MPI_Test", "1", "1.0", "1.0"],
+            ["recv,", "EMSGSIZE", "1", "4.0", "4.0"],
+            ["send,", "p2p", "1", "64", "2.0", "2.0"],
+            "3 events lost: the numbers are too small".split()])
+
+    def test_summary_refuses_as_merge_does(self):
+        done = self.call("summary", self.path("none"), status=1)
+        self.assertIn("No such file", done.stderr)
+
     def test_version_help_and_bad_usage(self):
         self.assertRegex(self.call("--version").stdout,
                          r"^mpix-gds-trace \d+\.\d+\.\d+\n$")
         self.assertIn("merge", self.call("--help").stdout)
         self.assertIn("OUT", self.call("merge", "--help").stdout)
-        for words in ([], ["merge"], ["merge", "out"], ["other"]):
+        for words in ([], ["merge"], ["merge", "out"], ["other"],
+                      ["summary"]):
             self.assertIn("usage:", self.call(*words, status=2).stderr)
 
 
