@@ -40,6 +40,9 @@
 #define MPIX_GDS_ACTIVE 1  /* 1: calls are served; 0: they only pass through */
 #define MPIX_GDS_CUDA 2    /* 1: libcuda is in this process */
 
+/* In place of an index of MPIX_Gds_counter: the counter of that name. */
+#define MPIX_GDS_COUNTER_NAMED (-1)
+
 /* What MPIX_Stream_get_native says a stream is. */
 #define MPIX_GDS_STREAM_CPU 0  /* a serial context: no native handle */
 #define MPIX_GDS_STREAM_CUDA 1 /* a cudaStream_t, which is a CUstream */
@@ -63,6 +66,37 @@ extern "C" {
  */
 int MPIX_Gds_query(int what, int64_t *value);
 int PMPIX_Gds_query(int what, int64_t *value);
+
+/*
+ * Reads one of this process's counters: what has happened so far, such as
+ * "send_p2p_64k", messages that went from GPU to GPU and had more than 1 KiB,
+ * but not more than 64. docs/tracing.md lists them.
+ *
+ * index    0, 1, and so on, until MPI_ERR_ARG: each counter, in an order that
+ *          is constant while the process runs; or MPIX_GDS_COUNTER_NAMED
+ * name     with MPIX_GDS_COUNTER_NAMED the caller's text that names the
+ *          counter, not changed; else where its name goes, or NULL
+ * meaning  where a line that explains it goes, "" for those named after an MPI
+ *          function, which count its calls; or NULL
+ * value    where its value goes, or NULL
+ *
+ * The texts are the library's and constant; they are never freed. Nothing is
+ * written on error. Calls of functions are counted with MPIX_GDS_SUMMARY or
+ * MPIX_GDS_TRACE alone, and have the value 0 otherwise; all others always are.
+ * A value holds what the calling thread has done, and what it knows otherwise
+ * to have happened before; of what other threads are about it may be late.
+ * Counters never fall, but for those whose meaning says "now".
+ *
+ * Errors: MPI_ERR_ARG for an index or a name that no counter has, and for NULL,
+ * or NULL in it, as the name with MPIX_GDS_COUNTER_NAMED. No error handler is
+ * called. Legal before MPI_Init and after MPI_Finalize, from any thread at any
+ * time. Costs some nanoseconds for each thread that has ever called MPI, and a
+ * microsecond or two by name. Puts nothing on a stream.
+ */
+int MPIX_Gds_counter(int index, const char **name, const char **meaning,
+                     int64_t *value);
+int PMPIX_Gds_counter(int index, const char **name, const char **meaning,
+                      int64_t *value);
 
 #ifndef MPIX_STREAM_NULL
 

@@ -155,20 +155,12 @@ void mgds_stats_summary(char *text, size_t size)
     }
 }
 
-static void dump_line(FILE *out, const char *name, uint64_t value,
-                      const char *doc)
+const char *mgds_stats_name(enum mgds_stat id)
 {
-    if (value > 0)
-        fprintf(out, "%-28s %12llu%s%s\n", name, (unsigned long long)value,
-                doc[0] != '\0' ? "  " : "", doc);
+    return own_rows[id].name;
 }
 
-void mgds_stats_dump(FILE *out)
+const char *mgds_stats_meaning(enum mgds_stat id)
 {
-    for (unsigned id = 0; id < MGDS_STAT_COUNT; ++id)
-        dump_line(out, own_rows[id].name, mgds_stats_value(id),
-                  own_rows[id].doc);
-    for (unsigned fn = 0; fn < stats.functions; ++fn)
-        dump_line(out, short_name(fn), mgds_stats_value(MGDS_STAT_COUNT + fn),
-                  "");
+    return own_rows[id].doc;
 }

@@ -12,7 +12,6 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <stdio.h>
 
 #include "shim/base/tls.h"
 
@@ -87,7 +86,8 @@ const char *mgds_stats_call_name(uint64_t fn);
  * counters that are not zero. */
 void mgds_stats_summary(char *text, size_t size);
 
-/* All counters that are not zero, one a line, with their meaning. */
-void mgds_stats_dump(FILE *out);
+/* Name of a counter of stats.def, and one line that explains it. */
+const char *mgds_stats_name(enum mgds_stat id);
+const char *mgds_stats_meaning(enum mgds_stat id);
 
 #endif

@@ -29,7 +29,7 @@ static struct {
     int fd;
     int error; /* of the first write that failed */
     pid_t owner;
-    bool open;
+    atomic_bool open;
     char path[PATH_MAX];
     bool known; /* path is of this process */
     struct mgds_trace_process process;
@@ -205,12 +205,12 @@ int mgds_trace_open(const char *pattern, int rank)
 {
     int rc = -EBUSY;
 
-    if (!file.open || file.owner != getpid()) {
+    if (!atomic_load(&file.open) || file.owner != getpid()) {
         if (file.owner != getpid())
             file.known = false;
         rc = open_pattern(pattern, rank);
-        file.open = rc == 0;
         file.known = rc == 0;
+        atomic_store(&file.open, rc == 0);
     }
     if (rc < 0) {
         errno = -rc;
@@ -236,7 +236,7 @@ static void close_calls(void)
 
 int mgds_trace_close(void)
 {
-    if (!file.open || file.owner != getpid())
+    if (file.owner != getpid() || !atomic_exchange(&file.open, false))
         return 0;
     atomic_store(&file.stop, true);
     mgds_trace_wake();
@@ -247,6 +247,5 @@ int mgds_trace_close(void)
     flush();
     if (close(file.fd) < 0 && file.error == 0)
         fail(errno);
-    file.open = false;
     return file.error;
 }

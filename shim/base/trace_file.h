@@ -4,8 +4,8 @@
  * whole events; only the bracket that closes the array comes at the end, which
  * readers of the format do without.
  *
- * Concurrency: open and close by one thread at a time. A forked child writes
- * nothing: there, close does nothing. */
+ * Concurrency: open by one thread at a time; close by any, of which one has
+ * something to do. A forked child writes nothing: there, close does nothing. */
 #ifndef MGDS_BASE_TRACE_FILE_H
 #define MGDS_BASE_TRACE_FILE_H
 

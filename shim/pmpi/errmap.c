@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "shim/base/log.h"
+#include "shim/base/trace_file.h"
 #include "shim/gds/domain/domain.h"
 #include "shim/pmpi/below.h"
 #include "shim/pmpi/errtext.h"
@@ -193,6 +194,7 @@ static void end_job(const struct mgds_hearer *hearer, MPI_Errhandler handler,
                  handler == MPI_ERRORS_ABORT ? "MPI_ERRORS_ABORT"
                                              : "MPI_ERRORS_ARE_FATAL");
     mgds_log_settle();
+    mgds_trace_close();
     mgds_below()->Error_class(code, &class);
     if (mgds_has_world())
         MGDS_NEXT(Abort, 2)

@@ -1,9 +1,14 @@
 /* The MPIX_ functions of mpix_table.def. */
 #include "mpix_gds.h"
 
+#include <stddef.h>
+#include <string.h>
+
+#include "shim/base/stats.h"
 #include "shim/gds/cuda/presence.h"
 #include "shim/pmpi/aware.h"
 #include "shim/pmpi/process.h"
+#include "shim/pmpi/seen.h"
 
 /* Exports MPIX_<name> and makes PMPIX_<name> the same function. */
 #define MGDS_EXPORT __attribute__((visibility("default")))
@@ -36,6 +41,52 @@ MGDS_EXPORT int MPIX_Gds_query(int what, int64_t *value)
     }
 }
 MGDS_PMPIX(Gds_query);
+
+/* Counters, by index: those of stats.def, then those of functions. */
+enum { COUNTERS = MGDS_STAT_COUNT + MGDS_SEEN_CALLS };
+
+static const char *counter_name(int index)
+{
+    return index < MGDS_STAT_COUNT ? mgds_stats_name((enum mgds_stat)index)
+                                   : mgds_seen_names[index - MGDS_STAT_COUNT];
+}
+
+static const char *counter_meaning(int index)
+{
+    return index < MGDS_STAT_COUNT ? mgds_stats_meaning((enum mgds_stat)index)
+                                   : "";
+}
+
+/* COUNTERS: none. */
+static int counter_named(const char *name)
+{
+    int index = 0;
+
+    while (index < COUNTERS && strcmp(counter_name(index), name) != 0)
+        index++;
+    return index;
+}
+
+MGDS_EXPORT int MPIX_Gds_counter(int index, const char **name,
+                                 const char **meaning, int64_t *value)
+{
+    if (index == MPIX_GDS_COUNTER_NAMED) {
+        if (!name || !*name)
+            return MPI_ERR_ARG;
+        index = counter_named(*name);
+        name = NULL;
+    }
+    if (index < 0 || index >= COUNTERS)
+        return MPI_ERR_ARG;
+    if (name)
+        *name = counter_name(index);
+    if (meaning)
+        *meaning = counter_meaning(index);
+    if (value)
+        *value = (int64_t)mgds_stats_value((unsigned)index);
+    return MPI_SUCCESS;
+}
+MGDS_PMPIX(Gds_counter);
 
 MGDS_EXPORT int MPIX_Query_cuda_support(void)
 {

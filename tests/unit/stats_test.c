@@ -204,21 +204,24 @@ static void summary_of_nothing_is_still_a_line(void **state)
     assert_string_equal(text, "summary: calls 0");
 }
 
-static void dump_lists_what_is_not_zero(void **state)
+static void sizes_have_classes(void **state)
 {
+    static const size_t sizes[] = {0,     1024,    1025,         65536,
+                                   65537, 1 << 20, (1 << 20) + 1};
+    static const uint64_t counted[MGDS_SIZES] = {2, 2, 2, 1};
+
     (void)state;
-    mgds_count_call(SEND);
-    mgds_stats_add(MGDS_STAT_libraries_changed, 12);
-    char *text = NULL;
-    size_t size = 0;
-    FILE *out = open_memstream(&text, &size);
-    mgds_stats_dump(out);
-    fclose(out);
+    for (unsigned i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++)
+        mgds_stats_add_sized(MGDS_STAT_send_p2p_1k, sizes[i]);
+    for (unsigned i = 0; i < MGDS_SIZES; i++)
+        assert_int_equal(mgds_stats_value(MGDS_STAT_send_p2p_1k + i),
+                         counted[i]);
+    assert_string_equal(mgds_stats_name(MGDS_STAT_send_p2p_1k + 3),
+                        "send_p2p_large");
     assert_string_equal(
-        text, "libraries_changed                      12  times the set of "
-              "loaded libraries was seen to change\n"
-              "Send                                    1\n");
-    free(text);
+        mgds_stats_meaning(MGDS_STAT_send_p2p_64k),
+        "enqueued messages that went from GPU to GPU, longer, of at most 64 "
+        "KiB");
 }
 
 #define STATS_TEST(name) cmocka_unit_test_setup_teardown(name, start, finish)
@@ -235,7 +238,7 @@ int main(void)
         STATS_TEST(names_outside_the_table_are_unknown),
         STATS_TEST(summary_names_the_busiest_in_falling_order),
         STATS_TEST(summary_of_nothing_is_still_a_line),
-        STATS_TEST(dump_lists_what_is_not_zero),
+        STATS_TEST(sizes_have_classes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

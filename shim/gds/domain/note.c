@@ -72,12 +72,9 @@ static enum mgds_path path_of(const struct mgds_op *op)
 
 void mgds_note_done(const struct mgds_op *op)
 {
-    const int64_t op_id = (int64_t)op->cookie, path = (int64_t)path_of(op);
-
     if (op->send)
-        mgds_trace_send_done(op_id, (int64_t)op->bytes, path, op->error);
-    else
-        mgds_trace_recv_done(op_id, (int64_t)op->got, path, op->error);
+        mgds_trace_send_done((int64_t)op->cookie, (int64_t)op->bytes,
+                             (int64_t)path_of(op), op->error);
 }
 
 void mgds_note_over(const struct mgds_op *op)
@@ -86,6 +83,9 @@ void mgds_note_over(const struct mgds_op *op)
         [MGDS_PATH_SELF] = 0, [MGDS_PATH_P2P] = 1, [MGDS_PATH_HOST] = 2};
     unsigned row;
 
+    if (!op->send)
+        mgds_trace_recv_done((int64_t)op->cookie, (int64_t)op->got,
+                             (int64_t)path_of(op), op->error);
     if (!op->enqueued || op->error || op->cancelled)
         return;
     row = (op->send ? 0 : TRANSPORTS) + place[path_of(op)];

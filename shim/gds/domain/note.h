@@ -16,9 +16,11 @@ void mgds_note_matched(const struct mgds_op *op);
 void mgds_note_asked(const struct mgds_op *op);
 /* The stream came to it. */
 void mgds_note_reached(const struct mgds_op *op);
-/* It is done or has failed. */
+/* It is done or has failed, and how is known. Of a send that is its end: the
+ * program may have its buffer. */
 void mgds_note_done(const struct mgds_op *op);
-/* Nothing more comes of it: how its message travelled is known. */
+/* Nothing more comes of it: how its message travelled is known, and a receive
+ * ends here, since its stream may take what it is done with. */
 void mgds_note_over(const struct mgds_op *op);
 
 #endif
