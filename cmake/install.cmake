@@ -2,9 +2,7 @@
 # files, documents; tools/, sim/ and osu-extensions/ add what is theirs.
 include(CMakePackageConfigHelpers)
 
-set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/mpix_gds)
-
-install(TARGETS mpix_gds EXPORT mpix_gds_targets
+install(TARGETS mpix_gds EXPORT mpix-gds-targets
   LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}
   INCLUDES DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 # Linkers of today drop a library that adds nothing (--as-needed), and behind
@@ -25,19 +23,20 @@ install(FILES ${PROJECT_SOURCE_DIR}/include/mpix_gds.h
 install(FILES ${PROJECT_SOURCE_DIR}/include/mpix_gds/mpi.h
   DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/mpix_gds)
 
-install(EXPORT mpix_gds_targets NAMESPACE mpix_gds::
-  DESTINATION ${package_dir})
-configure_package_config_file(cmake/mpix_gds-config.cmake.in
-  ${CMAKE_BINARY_DIR}/package/mpix_gds-config.cmake
-  INSTALL_DESTINATION ${package_dir} NO_SET_AND_CHECK_MACRO)
-# Before 1.0 a minor version may change the interface.
-write_basic_package_version_file(
-  ${CMAKE_BINARY_DIR}/package/mpix_gds-config-version.cmake
-  COMPATIBILITY SameMinorVersion)
-install(FILES
-  ${CMAKE_BINARY_DIR}/package/mpix_gds-config.cmake
-  ${CMAKE_BINARY_DIR}/package/mpix_gds-config-version.cmake
-  DESTINATION ${package_dir})
+# find_package(mpix-gds), and the name that it had in 0.1.
+install(EXPORT mpix-gds-targets NAMESPACE mpix-gds::
+  DESTINATION ${MGDS_PACKAGE_DIR})
+function(mgds_install_package name folder)
+  set(files ${CMAKE_BINARY_DIR}/package/${name}-config)
+  configure_package_config_file(cmake/${name}-config.cmake.in ${files}.cmake
+    INSTALL_DESTINATION ${folder} NO_SET_AND_CHECK_MACRO)
+  # As in the SONAME: before 1.0 a minor version may change the interface.
+  write_basic_package_version_file(${files}-version.cmake
+    COMPATIBILITY SameMinorVersion)
+  install(FILES ${files}.cmake ${files}-version.cmake DESTINATION ${folder})
+endfunction()
+mgds_install_package(mpix-gds ${MGDS_PACKAGE_DIR})
+mgds_install_package(mpix_gds ${MGDS_OLD_PACKAGE_DIR})
 
 add_custom_target(uninstall
   COMMAND ${CMAKE_COMMAND} -DMGDS_BUILD=${CMAKE_BINARY_DIR}
@@ -46,10 +45,16 @@ add_custom_target(uninstall
 # From the folder of the .pc file back to the prefix.
 set(pc_dir ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 file(RELATIVE_PATH pc_to_prefix /${pc_dir} /)
+# A program finds the library where it was linked, unless the loader looks there
+# by itself.
+set(pc_rpath " -Wl,-rpath,\${libdir}")
+if(CMAKE_INSTALL_PREFIX STREQUAL "/usr")
+  set(pc_rpath "")
+endif()
 configure_file(cmake/mpix-gds.pc.in
   ${CMAKE_BINARY_DIR}/package/mpix-gds.pc @ONLY)
 install(FILES ${CMAKE_BINARY_DIR}/package/mpix-gds.pc DESTINATION ${pc_dir})
 
-install(FILES LICENSE README.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
+install(FILES LICENSE README.md CHANGELOG.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
 install(DIRECTORY docs DESTINATION ${CMAKE_INSTALL_DOCDIR} OPTIONAL
   FILES_MATCHING PATTERN "*.md")

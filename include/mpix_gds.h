@@ -32,7 +32,7 @@
 #include <stdint.h>
 
 #define MPIX_GDS_VERSION_MAJOR 0
-#define MPIX_GDS_VERSION_MINOR 1
+#define MPIX_GDS_VERSION_MINOR 2
 #define MPIX_GDS_VERSION_PATCH 0
 
 /* What MPIX_Gds_query answers; values are part of the ABI. */

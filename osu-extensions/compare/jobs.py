@@ -20,8 +20,11 @@ class Failure(Exception):
 
 def add_version(parser):
     """--version: the project's, from the tree that the script is run in."""
-    with open(os.path.join(TREE, "CMakeLists.txt"), encoding="utf-8") as file:
-        version = re.search(r"project\(\S+ VERSION ([\d.]+)", file.read())[1]
+    header = os.path.join(TREE, "include", "mpix_gds.h")
+    with open(header, encoding="utf-8") as file:
+        version = ".".join(re.findall(
+            r"(?m)^#define MPIX_GDS_VERSION_(?:MAJOR|MINOR|PATCH) (\d+)$",
+            file.read()))
     parser.add_argument("--version", action="version",
                         version=f"%(prog)s (mpix-gds) {version}")
 

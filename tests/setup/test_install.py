@@ -6,6 +6,7 @@ import re
 import shutil
 import unittest
 
+import readme
 import setup_case
 from setup_case import BUILD, SOURCE, install, keep_manifest, run
 
@@ -15,9 +16,9 @@ VERSION = os.environ["MGDS_VERSION"]
 CLIENT = SOURCE / "tests/setup/client.c"
 PROJECT = """cmake_minimum_required(VERSION 3.25)
 project(client LANGUAGES C)
-find_package(mpix_gds {version} REQUIRED)
+find_package({package} {version} REQUIRED)
 add_executable(client {source})
-target_link_libraries(client mpix_gds::mpix_gds)
+target_link_libraries(client {package}::mpix_gds)
 """
 
 
@@ -80,6 +81,11 @@ class Install(setup_case.SetupCase):
             "libmpix_gds.so." + VERSION.rpartition(".")[0],
             "libmpix_gds.so." + VERSION, "cmake", "mpix-gds", "pkgconfig"})
 
+    def test_changelog_begins_with_this_version(self):
+        text = (self.prefix / "share/doc/mpix-gds/CHANGELOG.md").read_text()
+        self.assertEqual(re.search(r"(?m)^## \[(.*?)\] - 20\d\d-\d\d-\d\d$",
+                                   text)[1], VERSION)
+
     def test_launcher_finds_the_library(self):
         said = self.ok(self.prefix / "bin/mpix-gds-run", "--version")
         self.assertIn(VERSION, said)
@@ -102,36 +108,46 @@ class Install(setup_case.SetupCase):
         said = self.ok(MPIEXEC, "-n", "2", program)
         self.assertIn("only_mpi: all well", said)
 
-    def test_client_builds_by_pkg_config(self):
-        env = {"PKG_CONFIG_PATH": self.lib / "pkgconfig"}
-        flags = self.ok("pkg-config", "--cflags", "--libs", "mpix-gds",
-                        env=env).split()
-        self.assertEqual(self.ok("pkg-config", "--modversion", "mpix-gds",
-                                 env=env).strip(), VERSION)
-        program = self.folder / "client"
-        self.ok(MPICC, "-o", program, CLIENT, *flags,
-                f"-Wl,-rpath,{self.lib}")
-        self.check_client(program)
+    def test_readme_says_how_to_build_by_pkg_config(self):
+        """What README says, run as it stands there."""
+        recipe = readme.commands("cmake --install")
+        self.assertTrue(recipe[-1].startswith("mpiexec"), recipe)
+        # No blank in its path, as README demands of installations.
+        home = BUILD / "tests/installed-by-readme"
+        shutil.rmtree(home, ignore_errors=True)
+        self.addCleanup(shutil.rmtree, home)
+        home.mkdir()
+        (home / "build").symlink_to(BUILD)
+        shutil.copy2(CLIENT, home / "app.c")
+        said = self.ok("bash", "-e", "-c", "\n".join(recipe), cwd=home,
+                       env={"HOME": home, "LD_LIBRARY_PATH": None})
+        self.assertEqual(len(re.findall(r"library (\d+) header \1 active 1",
+                                        said)), 2, said)
+        said = self.ok("pkg-config", "--modversion", "mpix-gds", env={
+            "PKG_CONFIG_PATH": next(home.rglob("mpix-gds.pc")).parent})
+        self.assertEqual(said.strip(), VERSION)
 
-    def find_package(self, version):
-        (self.folder / "CMakeLists.txt").write_text(
-            PROJECT.format(version=version, source=CLIENT))
+    def find_package(self, package, version):
+        (self.folder / "CMakeLists.txt").write_text(PROJECT.format(
+            package=package, version=version, source=CLIENT))
         return run("cmake", "-G", "Ninja",
-                   "-S", self.folder, "-B", self.folder / "build",
+                   "-S", self.folder, "-B", self.folder / package,
                    f"-DCMAKE_PREFIX_PATH={self.prefix}",
                    f"-DCMAKE_C_COMPILER={MPICC}")
 
     def test_client_builds_by_find_package(self):
-        done = self.find_package(VERSION)
-        self.assertEqual(done.returncode, 0, done.stderr)
-        self.ok("cmake", "--build", self.folder / "build")
-        self.check_client(self.folder / "build/client")
+        for package in ("mpix-gds", "mpix_gds"):
+            done = self.find_package(package, VERSION)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.ok("cmake", "--build", self.folder / package)
+            self.check_client(self.folder / package / "client")
 
     def test_find_package_refuses_another_minor_version(self):
         major, minor, _ = VERSION.split(".")
-        done = self.find_package(f"{major}.{int(minor) + 1}")
-        self.assertNotEqual(done.returncode, 0)
-        self.assertIn("compatible with requested version", done.stderr)
+        for package in ("mpix-gds", "mpix_gds"):
+            done = self.find_package(package, f"{major}.{int(minor) + 1}")
+            self.assertNotEqual(done.returncode, 0)
+            self.assertIn("compatible with requested version", done.stderr)
 
     def check_client(self, program):
         """Alone, and under the launcher, which must not load it twice."""

@@ -10,7 +10,7 @@ int MPIX_Gds_query(int what, int64_t *value)
 {
     static const char *const name[] = {"STUB_GDS_VERSION", "STUB_GDS_STATE",
                                        "STUB_GDS_CUDA"};
-    static const int64_t usual[] = {100, 1, 0};
+    static const int64_t usual[] = {MGDS_VERSION_NUMBER, 1, 0};
     const char *text;
 
     if (what < 0 || what > 2)
