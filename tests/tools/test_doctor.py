@@ -95,16 +95,23 @@ class Healthy(DoctorTest):
 
 
 class RealLibrary(DoctorTest):
-    """The library of this build in the stub's place."""
+    """The library and the software GPU of this build in the stub's place."""
 
     def install(self, root):
         super().install(root)
-        shutil.copy2(os.path.join(BUILD, "lib", LIBRARY),
-                     os.path.join(root, "lib", LIBRARY))
+        for name in (LIBRARY, os.path.join(SIM, "libcuda.so.1")):
+            shutil.copy2(os.path.join(BUILD, "lib", name),
+                         os.path.join(root, "lib", name))
 
     def test_it_is_active(self):
         self.assert_check(self.report(), "library", "ok",
                           self.lib(LIBRARY))
+
+    def test_it_carries_messages_on_the_software_gpu(self):
+        report = self.report("--sim=gpu")
+        self.assertEqual(report["status"], 0)
+        self.assertIn("enqueued p2p between every two ranks",
+                      report["checks"]["pairs"]["rows"])
 
     def test_it_is_inert_when_switched_off(self):
         report = self.report("--launcher",

@@ -19,10 +19,9 @@ static const char usage[] =
     "usage: mpiexec -n N mpix-gds-run mpix-gds-probe | mpix-gds-doctor --read "
     "-\n"
     "Prints, as JSON between two marked lines, what each rank finds: the\n"
-    "library, MPI, limits, GPUs and adapters of each host, and what messages "
-    "in\n"
-    "GPU memory take between the ranks. mpix-gds-doctor starts it, and judges\n"
-    "what it prints.\n"
+    "library, MPI, limits, cores; GPUs and adapters of each host; and which\n"
+    "transport messages in GPU memory take. mpix-gds-doctor starts it, and\n"
+    "judges what it prints.\n"
     "  --no-gpu           host memory only: touch no GPU\n"
     "  --version, --help  print that, and exit\n"
     "Exit status: 0 printed, 1 not, 2 bad usage.\n";
