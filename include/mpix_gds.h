@@ -458,6 +458,28 @@ int PMPIX_Stream_synchronize(MPIX_Stream stream, double timeout_s);
 int MPIX_Stream_dump(MPIX_Stream stream, int fd);
 int PMPIX_Stream_dump(MPIX_Stream stream, int fd);
 
+/*
+ * Which transport the message of a request takes, and why not a better one:
+ * what this end settled when the operation was called. The other end may still
+ * take a lesser one, as where a host call receives what was enqueued.
+ *
+ * request    not completed; no persistent or partitioned one
+ * transport  "self", "p2p", "ib-gpu", "ib-cpu" or "host", as MPIX_GDS_REQUIRE
+ *            names them; "mpi": the MPI library below carries it; "none":
+ *            nothing moves
+ * reason     why it is no better one, or ""; NULL: not wanted
+ * remedy     what helps, or "": nothing does in this version; NULL: not wanted
+ *
+ * The texts are constant and this library's. mpix-gds-doctor shows them for all
+ * pairs of ranks. Errors: MPI_ERR_ARG for a NULL transport, MPI_ERR_REQUEST for
+ * MPI_REQUEST_NULL; to the error handler of MPI_COMM_SELF. Puts nothing on a
+ * stream.
+ */
+int MPIX_Request_get_transport(MPI_Request request, const char **transport,
+                               const char **reason, const char **remedy);
+int PMPIX_Request_get_transport(MPI_Request request, const char **transport,
+                                const char **reason, const char **remedy);
+
 #ifdef __cplusplus
 }
 #endif

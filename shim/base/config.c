@@ -7,14 +7,14 @@
 #include <errno.h>
 #include <limits.h>
 #include <signal.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 #include <unistd.h>
 
 #include "shim/base/alloc.h"
-
-#define NAME_MAX_BYTES 96 /* of a whole variable name of ours */
+#include "shim/base/config_names.h"
 
 const char *const mgds_summary_names[] = {"none", "rank0", "all", NULL};
 const char *const mgds_staging_names[] = {"auto", "always", "never", NULL};
@@ -269,18 +269,18 @@ static int parse(const struct mgds_config_row *row, struct span span,
     return -EINVAL;
 }
 
-static void full_name(char name[NAME_MAX_BYTES],
+static void full_name(char name[MGDS_CONFIG_NAME_BYTES],
                       const struct mgds_config_table *table,
                       const struct mgds_config_row *row)
 {
-    snprintf(name, NAME_MAX_BYTES, "%s%s", table->prefix, row->suffix);
+    snprintf(name, MGDS_CONFIG_NAME_BYTES, "%s%s", table->prefix, row->suffix);
 }
 
 /* Text of a row's variable; length 0 if it is not set. */
 static struct span lookup(const struct mgds_config_table *table,
                           const struct mgds_config_row *row)
 {
-    char name[NAME_MAX_BYTES];
+    char name[MGDS_CONFIG_NAME_BYTES];
     full_name(name, table, row);
     const char *text = getenv(name);
     return trim(text ? text : "");
@@ -385,150 +385,99 @@ int mgds_config_table_load(const struct mgds_config_table *table, void *cfg)
     return bad;
 }
 
-static void warn_bad_value(const struct mgds_config_table *table,
-                           const struct mgds_config_row *row, struct span text)
+/* Who hears what is wrong with the settings. */
+struct critic {
+    void (*tell)(void *arg, const char *line);
+    void *arg;
+};
+
+__attribute__((format(printf, 2, 3))) static void
+complain(const struct critic *critic, const char *format, ...)
 {
-    char name[NAME_MAX_BYTES];
+    char line[512];
+    va_list args;
+
+    va_start(args, format);
+    vsnprintf(line, sizeof(line), format, args);
+    va_end(args);
+    critic->tell(critic->arg, line);
+}
+
+static void tell_bad_value(const struct mgds_config_table *table,
+                           const struct mgds_config_row *row, struct span text,
+                           const struct critic *critic)
+{
+    char name[MGDS_CONFIG_NAME_BYTES];
     char good[256];
     full_name(name, table, row);
     mgds_config_row_accepts(row, good, sizeof(good));
-    mgds_warn("%s '%.*s' is not %s: using the default '%s'", name,
-              (int)(text.length < 80 ? text.length : 80), text.at, good,
-              row->text);
+    complain(critic, "%s '%.*s' is not %s: using the default '%s'", name,
+             (int)(text.length < 80 ? text.length : 80), text.at, good,
+             row->text);
 }
 
-static int warn_bad_values(const struct mgds_config_table *table)
+static int tell_bad_values(const struct mgds_config_table *table,
+                           const struct critic *critic)
 {
-    int warned = 0;
+    int told = 0;
     for (unsigned i = 0; i < table->count; ++i) {
         const struct mgds_config_row *row = &table->rows[i];
         union value value;
         if (!evaluate(table, row, &value)) {
-            warn_bad_value(table, row, lookup(table, row));
-            ++warned;
+            tell_bad_value(table, row, lookup(table, row), critic);
+            ++told;
         }
     }
-    return warned;
-}
-
-static unsigned min3(unsigned a, unsigned b, unsigned c)
-{
-    unsigned least = a < b ? a : b;
-    return least < c ? least : c;
-}
-
-/* Letters to insert, drop or change to make one word the other. */
-static unsigned edit_distance(struct span a, const char *b)
-{
-    unsigned row[NAME_MAX_BYTES];
-    size_t length = strlen(b);
-    for (unsigned j = 0; j <= length; ++j)
-        row[j] = j;
-    for (size_t i = 0; i < a.length; ++i) {
-        unsigned corner = row[0]++;
-        for (size_t j = 0; j < length; ++j) {
-            int same = toupper((unsigned char)a.at[i]) == b[j];
-            unsigned above = row[j + 1];
-            row[j + 1] = min3(above + 1, row[j] + 1, corner + (same ? 0 : 1));
-            corner = above;
-        }
-    }
-    return row[length];
-}
-
-/* Letters that two names may differ by, and one be meant by the other. */
-static bool is_near(unsigned distance, size_t length)
-{
-    return distance <= 2 || (size_t)3 * distance <= length;
-}
-
-/* The one that may have been meant, or NULL. */
-static const struct mgds_config_row *
-nearest_row(const struct mgds_config_table *table, struct span suffix)
-{
-    const struct mgds_config_row *nearest = &table->rows[0];
-    unsigned least = UINT_MAX;
-    for (unsigned i = 0; i < table->count; ++i) {
-        unsigned distance = edit_distance(suffix, table->rows[i].suffix);
-        if (distance < least) {
-            least = distance;
-            nearest = &table->rows[i];
-        }
-    }
-    return suffix.length > 0 && is_near(least, strlen(nearest->suffix))
-               ? nearest
-               : NULL;
-}
-
-/* The one whose suffix this name has behind a beginning that is not quite the
- * table's, or NULL. */
-static const struct mgds_config_row *
-row_behind_typo(const struct mgds_config_table *table, struct span name)
-{
-    for (unsigned i = 0; i < table->count; ++i) {
-        const char *suffix = table->rows[i].suffix;
-        size_t length = strlen(suffix);
-        if (name.length <= length ||
-            memcmp(name.at + name.length - length, suffix, length) != 0)
-            continue;
-        struct span beginning = {name.at, name.length - length};
-        if (edit_distance(beginning, table->prefix) <= 2)
-            return &table->rows[i];
-    }
-    return NULL;
-}
-
-static bool is_known(const struct mgds_config_table *table, struct span suffix)
-{
-    for (unsigned i = 0; i < table->count; ++i) {
-        const char *known = table->rows[i].suffix;
-        if (strlen(known) == suffix.length &&
-            memcmp(known, suffix.at, suffix.length) == 0)
-            return true;
-    }
-    const char *const *beginning = table->reserved;
-    for (; beginning && *beginning; ++beginning) {
-        if (strncmp(suffix.at, *beginning, strlen(*beginning)) == 0)
-            return true;
-    }
-    return false;
+    return told;
 }
 
 /* Whether it was worth a line. */
-static bool warn_unknown_name(const struct mgds_config_table *table,
-                              struct span name)
+static bool tell_unknown_name(const struct mgds_config_table *table,
+                              struct span name, const struct critic *critic)
 {
-    size_t prefix = strlen(table->prefix);
-    bool ours =
-        name.length >= prefix && memcmp(name.at, table->prefix, prefix) == 0;
-    struct span suffix = {ours ? name.at + prefix : "",
-                          ours ? name.length - prefix : 0};
-    if (ours && is_known(table, suffix))
+    const struct mgds_config_row *meant;
+    bool ours = mgds_config_is_ours(table, name.at, name.length);
+    if (ours && mgds_config_is_known(table, name.at, name.length))
         return false;
-    const struct mgds_config_row *meant =
-        ours ? nearest_row(table, suffix) : row_behind_typo(table, name);
+    meant = mgds_config_meant(table, name.at, name.length);
     int length = (int)(name.length < 96 ? name.length : 96);
     if (meant)
-        mgds_warn("unknown setting %.*s: ignored, did you mean %s%s?", length,
-                  name.at, table->prefix, meant->suffix);
+        complain(critic, "unknown setting %.*s: ignored, did you mean %s%s?",
+                 length, name.at, table->prefix, meant->suffix);
     else if (ours)
-        mgds_warn("unknown setting %.*s: ignored", length, name.at);
+        complain(critic, "unknown setting %.*s: ignored", length, name.at);
     return ours || meant;
 }
 
-static int warn_unknown_names(const struct mgds_config_table *table)
+static int tell_unknown_names(const struct mgds_config_table *table,
+                              const struct critic *critic)
 {
-    int warned = 0;
+    int told = 0;
     for (char **entry = environ; entry && *entry; ++entry) {
         struct span name = {*entry, strcspn(*entry, "=")};
-        warned += warn_unknown_name(table, name);
+        told += tell_unknown_name(table, name, critic);
     }
-    return warned;
+    return told;
+}
+
+int mgds_config_table_check(const struct mgds_config_table *table,
+                            void (*tell)(void *arg, const char *line),
+                            void *arg)
+{
+    const struct critic critic = {tell, arg};
+
+    return tell_bad_values(table, &critic) + tell_unknown_names(table, &critic);
+}
+
+static void warn(void *arg, const char *line)
+{
+    (void)arg;
+    mgds_warn("%s", line);
 }
 
 int mgds_config_table_warn(const struct mgds_config_table *table)
 {
-    return warn_bad_values(table) + warn_unknown_names(table);
+    return mgds_config_table_check(table, warn, NULL);
 }
 
 int mgds_config_load(struct mgds_config *cfg)
@@ -548,7 +497,7 @@ const char *mgds_config_bad(const char *suffix)
 
     for (unsigned i = 0; i < table->count; ++i) {
         const struct mgds_config_row *row = &table->rows[i];
-        char name[NAME_MAX_BYTES];
+        char name[MGDS_CONFIG_NAME_BYTES];
 
         if (strcmp(row->suffix, suffix) != 0 || evaluate(table, row, &value))
             continue;

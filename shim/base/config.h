@@ -109,6 +109,11 @@ void mgds_config_table_fini(const struct mgds_config_table *table, void *cfg);
  * The number of warnings. */
 int mgds_config_table_warn(const struct mgds_config_table *table);
 
+/* Each of these lines to tell instead, as it would stand behind "warn: ". */
+int mgds_config_table_check(const struct mgds_config_table *table,
+                            void (*tell)(void *arg, const char *line),
+                            void *arg);
+
 /* What a row takes, in words: "a whole number from 1 to 8". */
 void mgds_config_row_accepts(const struct mgds_config_row *row, char *text,
                              size_t size);

@@ -36,6 +36,9 @@ MGDS_MPIX_BODY(Stream_dump);
 MGDS_MPIX_BODY(Info_set_hex);
 MGDS_MPIX_BODY(Info_get_hex);
 
+/* transport.c */
+MGDS_MPIX_BODY(Request_get_transport);
+
 /* stream_create.c */
 MGDS_MPIX_BODY(Stream_comm_create);
 MGDS_MPIX_BODY(Stream_comm_create_multiplex);

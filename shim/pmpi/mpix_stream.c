@@ -128,6 +128,11 @@ MGDS_FUNCTION(Stream_synchronize, Stream_synchronize,
               (stream, timeout))
 MGDS_FUNCTION(Stream_dump, Stream_dump, (MPIX_Stream stream, int fd),
               (stream, fd), (stream, fd))
+MGDS_FUNCTION(Request_get_transport, Request_get_transport,
+              (MPI_Request request, const char **transport, const char **reason,
+               const char **remedy),
+              (request, transport, reason, remedy),
+              (request, transport, reason, remedy))
 MGDS_FUNCTION(Info_set_hex, Info_set_hex,
               (MPI_Info info, const char *key, const void *value, int size),
               (info, key, value, size), (info, key, value, size))

@@ -171,7 +171,7 @@ int mgds_stream_call_check(const struct mgds_stream_call *call)
 /* It would take a transport that MPIX_GDS_REQUIRE leaves out. */
 static int raise_refusal(const struct mgds_stream_call *call)
 {
-    const struct mgds_refusal refusal = mgds_require_reason();
+    const struct mgds_way refusal = mgds_require_reason();
     const char *way = call->receives ? "from" : "to";
     MPI_Comm comm = mgds_scomm_teller(call->scomm);
     MPI_Count size = 0;
@@ -183,12 +183,13 @@ static int raise_refusal(const struct mgds_stream_call *call)
         return mgds_mpi_refuse(comm, MPI_ERR_UNSUPPORTED_OPERATION,
                                "%lld bytes %s any rank would take %s, which "
                                "MPIX_GDS_REQUIRE leaves out: %s",
-                               bytes, way, refusal.transport, refusal.why);
+                               bytes, way, refusal.transport,
+                               refusal.hindrance.why);
     return mgds_mpi_refuse(comm, MPI_ERR_UNSUPPORTED_OPERATION,
                            "%lld bytes %s rank %d would take %s, which "
                            "MPIX_GDS_REQUIRE leaves out: %s",
                            bytes, way, call->peer, refusal.transport,
-                           refusal.why);
+                           refusal.hindrance.why);
 }
 
 int mgds_stream_call_raise(const struct mgds_stream_call *call, int rc)

@@ -26,17 +26,26 @@ static void judge_hosts(struct mgds_finding *finding,
     }
 }
 
+static bool was_not_asked(const struct mgds_rank_facts *rank)
+{
+    return !rank->messages.asked;
+}
+
 static void judge_driver(struct mgds_finding *finding,
                          const struct mgds_rank_facts *rank)
 {
     const struct mgds_gpu_facts *gpu = &rank->gpu;
 
-    if (!gpu->found) {
+    if (was_not_asked(rank)) {
+        mgds_finding_set(finding, MGDS_OK,
+                         "not asked for (--no-gpu): host buffers only");
+    } else if (!gpu->found) {
         mgds_finding_set(finding, MGDS_FALLBACK,
                          "host buffers only: %s has no driver (%.600s)",
                          rank->host_name, gpu->error);
         mgds_finding_remedy(finding, "for GPU buffers install NVIDIA's driver "
-                                     "there, or simulate one: --sim=gpu");
+                                     "there; or simulate one, --sim=gpu; or "
+                                     "leave GPUs out, --no-gpu");
     } else if (gpu->error[0]) {
         mgds_finding_set(finding, MGDS_FALLBACK,
                          "host buffers only: %.300s of %s fails: %.400s",
@@ -117,7 +126,7 @@ static void judge_peers(struct mgds_finding *finding,
     else
         mgds_finding_set(finding, MGDS_OK, "%s",
                          gpu->count == 1 ? "one GPU, nothing to reach"
-                                         : "every one every other");
+                                         : "every GPU reaches every other");
 }
 
 void mgds_check_peers(struct mgds_finding *finding,
@@ -197,10 +206,26 @@ static void list_adapters(struct mgds_finding *finding, const json_t *hca)
     }
 }
 
+/* What is down can be mended; what is not there is no fault: the network below
+ * carries data between hosts without it. */
+static void judge_no_hca(struct mgds_finding *finding,
+                         const struct mgds_rank_facts *rank, bool needed)
+{
+    bool down = json_array_size(rank->hca) > 0;
+
+    mgds_finding_set(finding, needed && down ? MGDS_FALLBACK : MGDS_OK,
+                     "%s has %s%s", rank->host_name,
+                     down ? "no HCA with an active port" : "no HCA",
+                     needed ? ": data between hosts takes another network"
+                            : "; ranks of one host need none");
+    if (needed && down)
+        mgds_finding_remedy(finding, "see whether ibv_devinfo shows an active "
+                                     "port there");
+}
+
 void mgds_check_hca(struct mgds_finding *finding, const struct mgds_exam *exam)
 {
     const struct mgds_facts *facts = &exam->facts;
-    bool needed = mgds_facts_hosts(facts) > 1;
 
     mgds_finding_set(finding, MGDS_UNKNOWN, "no rank reported");
     for (size_t i = 0; i < facts->count; i++) {
@@ -212,16 +237,7 @@ void mgds_check_hca(struct mgds_finding *finding, const struct mgds_exam *exam)
             list_adapters(finding, rank->hca);
             continue;
         }
-        mgds_finding_set(finding, needed ? MGDS_FALLBACK : MGDS_OK,
-                         "%s has %s%s", rank->host_name,
-                         json_array_size(rank->hca) > 0
-                             ? "no HCA with an active port"
-                             : "no HCA",
-                         needed ? ": data between hosts takes MPI's way"
-                                : "; ranks of one host need none");
-        if (needed)
-            mgds_finding_remedy(finding, "see whether ibv_devinfo shows an "
-                                         "active port there");
+        judge_no_hca(finding, rank, mgds_facts_hosts(facts) > 1);
         return;
     }
 }

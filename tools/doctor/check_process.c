@@ -5,8 +5,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "shim/base/config.h"
-
 static bool is_there(const char *folder, const char *name)
 {
     char path[PATH_MAX];
@@ -14,8 +12,7 @@ static bool is_there(const char *folder, const char *name)
     return mgds_place_join(path, folder, name) == 0 && access(path, R_OK) == 0;
 }
 
-void mgds_check_installation(struct mgds_finding *finding,
-                             const struct mgds_exam *exam)
+int mgds_installation_look(struct mgds_exam *exam)
 {
     const struct {
         const char *folder;
@@ -26,34 +23,24 @@ void mgds_check_installation(struct mgds_finding *finding,
         {exam->place->bin, "mpix-gds-probe"},
     };
 
-    for (size_t i = 0; i < sizeof(file) / sizeof(file[0]); i++) {
-        if (is_there(file[i].folder, file[i].name))
-            continue;
-        mgds_finding_set(finding, MGDS_BROKEN, "%.900s/%s is missing",
-                         file[i].folder, file[i].name);
-        mgds_finding_remedy(finding, "build all of mpix-gds (cmake --build), "
-                                     "or install it again");
-        return;
-    }
-    mgds_finding_set(finding, MGDS_OK, "version %s, library in %.900s",
-                     MGDS_VERSION, exam->place->lib);
+    exam->missing[0] = '\0';
+    for (size_t i = 0; i < sizeof(file) / sizeof(file[0]); i++)
+        if (!is_there(file[i].folder, file[i].name))
+            return mgds_place_join(exam->missing, file[i].folder, file[i].name);
+    return 0;
 }
 
-/* Every bad value and name gets a line of its own, from the table itself. */
-void mgds_check_settings(struct mgds_finding *finding,
-                         const struct mgds_exam *exam)
+void mgds_check_installation(struct mgds_finding *finding,
+                             const struct mgds_exam *exam)
 {
-    int warnings = mgds_config_table_warn(&mgds_config_table);
-
-    (void)exam;
-    if (warnings == 0) {
-        mgds_finding_set(finding, MGDS_OK, "all understood");
+    if (!exam->missing[0]) {
+        mgds_finding_set(finding, MGDS_OK, "version %s, library in %.900s",
+                         MGDS_VERSION, exam->place->lib);
         return;
     }
-    mgds_finding_set(finding, MGDS_FALLBACK,
-                     "%d not understood: defaults are used", warnings);
-    mgds_finding_remedy(finding, "correct what the warnings name; "
-                                 "mpix-gds-doctor --env shows them all");
+    mgds_finding_set(finding, MGDS_BROKEN, "%.900s is missing", exam->missing);
+    mgds_finding_remedy(finding, "build all of mpix-gds (cmake --build), "
+                                 "or install it again");
 }
 
 static bool no_ranks(struct mgds_finding *finding, const struct mgds_exam *exam)
@@ -170,6 +157,63 @@ static void describe_bytes(char *text, size_t size, json_int_t bytes)
         snprintf(text, size, "%lld KiB", (long long)bytes >> 10);
 }
 
+/* Whether the progress thread, as the system has it, has only the core that its
+ * rank polls on. Nothing is to be done where there is no other one. */
+static bool shares_its_core(const struct mgds_rank_facts *rank)
+{
+    return rank->messages.asked && rank->messages.progress_cores == 1 &&
+           rank->cores == 1 && rank->processors > 1;
+}
+
+static void describe_cores(struct mgds_finding *finding,
+                           const struct mgds_rank_facts *rank)
+{
+    int progress = rank->messages.asked ? rank->messages.progress_cores : 0;
+
+    mgds_finding_set(finding, MGDS_OK, "rank %d may use %d %s", rank->rank,
+                     rank->cores, rank->cores == 1 ? "core" : "cores");
+    if (progress > 0)
+        mgds_finding_add(finding, ", the library's progress thread %d",
+                         progress);
+}
+
+static const struct mgds_rank_facts *
+fewest_cores(const struct mgds_facts *facts)
+{
+    const struct mgds_rank_facts *fewest = &facts->rank[0];
+
+    for (size_t i = 0; i < facts->count; i++) {
+        if (shares_its_core(&facts->rank[i]))
+            return &facts->rank[i];
+        if (facts->rank[i].cores < fewest->cores)
+            fewest = &facts->rank[i];
+    }
+    return fewest;
+}
+
+void mgds_check_cores(struct mgds_finding *finding,
+                      const struct mgds_exam *exam)
+{
+    const struct mgds_rank_facts *rank;
+
+    if (no_ranks(finding, exam))
+        return;
+    rank = fewest_cores(&exam->facts);
+    if (!shares_its_core(rank)) {
+        describe_cores(finding, rank);
+        return;
+    }
+    mgds_finding_set(finding, MGDS_FALLBACK,
+                     "rank %d is bound to one core, which the library's "
+                     "progress thread shares: a message may wait for the "
+                     "scheduler's next turn, milliseconds",
+                     rank->rank);
+    mgds_finding_remedy(finding,
+                        "give each rank two cores (mpiexec -bind-to core:2, "
+                        "srun --cpus-per-task=2), and leave "
+                        "MPIX_GDS_PROGRESS_AFFINITY unset");
+}
+
 static const struct mgds_rank_facts *
 lowest_limit(const struct mgds_facts *facts)
 {
@@ -185,7 +229,8 @@ lowest_limit(const struct mgds_facts *facts)
     return lowest;
 }
 
-/* A limit matters where an adapter pins what it reads and writes. */
+/* A limit matters where an adapter pins what it reads and writes, for ranks of
+ * other hosts. */
 void mgds_check_memlock(struct mgds_finding *finding,
                         const struct mgds_exam *exam)
 {
@@ -197,7 +242,8 @@ void mgds_check_memlock(struct mgds_finding *finding,
     if (no_ranks(finding, exam))
         return;
     rank = lowest_limit(&exam->facts);
-    matters = mgds_hca_active(mgds_facts_of_host(&exam->facts, rank)->hca) > 0;
+    matters = mgds_facts_hosts(&exam->facts) > 1 &&
+              mgds_hca_active(mgds_facts_of_host(&exam->facts, rank)->hca) > 0;
     describe_bytes(soft, sizeof(soft), rank->memlock_soft);
     describe_bytes(hard, sizeof(hard), rank->memlock_hard);
     if (rank->memlock_soft < 0) {
@@ -208,7 +254,7 @@ void mgds_check_memlock(struct mgds_finding *finding,
                      "%s (hard limit %s) in rank %d%s", soft, hard, rank->rank,
                      matters ? ": too little to register large buffers with an "
                                "HCA"
-                             : "; enough without an active HCA");
+                             : "; enough where no HCA is used");
     if (matters)
         mgds_finding_remedy(finding,
                             "let the launcher start ranks without the limit "

@@ -3,6 +3,7 @@
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 const char *const mgds_state_name[] = {
@@ -21,19 +22,30 @@ static void examine_launch(struct mgds_finding *finding,
         finding->detail = strdup(exam->launch.finding.detail);
 }
 
+/* Settings are put aside before ranks start, so they were judged then. */
+static void examine_settings(struct mgds_finding *finding,
+                             const struct mgds_exam *exam)
+{
+    *finding = exam->settings;
+    finding->rows = NULL;
+    if (exam->settings.rows)
+        finding->rows = strdup(exam->settings.rows);
+}
+
 const struct mgds_check mgds_checks[] = {
     {"installation", "files beside the doctor", mgds_check_installation},
-    {"settings", "MPIX_GDS_* in the environment", mgds_check_settings},
+    {"settings", "MPIX_GDS_* in the environment", examine_settings},
     {"launch", "ranks start and report", examine_launch},
     {"library", "the library acts inside the ranks", mgds_check_library},
     {"mpi", "the MPI of the ranks", mgds_check_mpi},
+    {"cores", "cores of ranks and of their progress threads", mgds_check_cores},
     {"memlock", "memory that a rank may lock", mgds_check_memlock},
     {"driver", "the CUDA driver", mgds_check_driver},
     {"gpus", "devices", mgds_check_gpus},
     {"peers", "GPUs reach each other's memory", mgds_check_peers},
     {"memops", "waits and writes on a stream", mgds_check_memops},
     {"hca", "RDMA adapters", mgds_check_hca},
-    {"pairs", "the way of data between ranks", mgds_check_pairs},
+    {"pairs", "the transports of GPU memory between ranks", mgds_check_pairs},
 };
 
 const size_t mgds_check_count = sizeof(mgds_checks) / sizeof(mgds_checks[0]);
@@ -66,4 +78,11 @@ void mgds_finding_remedy(struct mgds_finding *finding, const char *format, ...)
     va_start(args, format);
     vsnprintf(finding->remedy, sizeof(finding->remedy), format, args);
     va_end(args);
+}
+
+void mgds_finding_fini(struct mgds_finding *finding)
+{
+    free(finding->detail);
+    free(finding->rows);
+    finding->detail = finding->rows = NULL;
 }

@@ -2,12 +2,14 @@
 #ifndef MGDS_DOCTOR_EXAM_H
 #define MGDS_DOCTOR_EXAM_H
 
+#include <limits.h>
 #include <stdbool.h>
 #include <stddef.h>
 
 #include "tools/common/place.h"
 #include "tools/doctor/facts.h"
 #include "tools/doctor/options.h"
+#include "tools/doctor/pairs.h"
 
 enum mgds_state {
     MGDS_OK,
@@ -23,6 +25,7 @@ struct mgds_finding {
     char text[1024];
     char remedy[512];
     char *detail; /* or null; the finding's own */
+    char *rows;   /* or null, likewise: lines of ours, below the text */
 };
 
 /* How the ranks were started, or were not. */
@@ -35,9 +38,11 @@ struct mgds_launch {
 struct mgds_exam {
     const struct mgds_doctor_options *options;
     const struct mgds_place *place;
-    bool library_file; /* libmpix_gds.so is in place->lib */
+    char missing[PATH_MAX]; /* a file of the installation, or "" */
+    struct mgds_finding settings;
     struct mgds_launch launch;
     struct mgds_facts facts; /* empty unless the launch is ok */
+    struct mgds_pairs pairs; /* of the facts */
 };
 
 /* A row of the table of checks, in the order of the report. */
@@ -64,14 +69,25 @@ void mgds_finding_add(struct mgds_finding *finding, const char *format, ...)
 void mgds_finding_remedy(struct mgds_finding *finding, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
+/* Frees what it points to. */
+void mgds_finding_fini(struct mgds_finding *finding);
+
+/* Fills exam->missing. -ENAMETOOLONG. */
+int mgds_installation_look(struct mgds_exam *exam);
+
+/* Fills exam->settings, and takes the caller's MPIX_GDS_* out of the
+ * environment, but for those of the network (MPIX_GDS_UCX_*): they are not to
+ * change what is found. One thread. -ENOMEM. */
+int mgds_settings_put_aside(struct mgds_exam *exam);
+
 /* The checks, by subject. */
 void mgds_check_installation(struct mgds_finding *finding,
                              const struct mgds_exam *exam);
-void mgds_check_settings(struct mgds_finding *finding,
-                         const struct mgds_exam *exam);
 void mgds_check_library(struct mgds_finding *finding,
                         const struct mgds_exam *exam);
 void mgds_check_mpi(struct mgds_finding *finding, const struct mgds_exam *exam);
+void mgds_check_cores(struct mgds_finding *finding,
+                      const struct mgds_exam *exam);
 void mgds_check_memlock(struct mgds_finding *finding,
                         const struct mgds_exam *exam);
 void mgds_check_driver(struct mgds_finding *finding,

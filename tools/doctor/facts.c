@@ -22,8 +22,7 @@ static int complain(const struct message *message, const char *text)
 static int complain_json(const struct message *message,
                          const json_error_t *error)
 {
-    snprintf(message->text, message->size, "its report is malformed: %s",
-             error->text);
+    snprintf(message->text, message->size, "it is malformed: %s", error->text);
     return -EINVAL;
 }
 
@@ -51,9 +50,9 @@ static int find_frame(const char **body, size_t *length, const char *output,
     const char *end = begin ? find_line(begin, MGDS_PROBE_END) : NULL;
 
     if (!begin)
-        return complain(message, "it printed no report");
+        return complain(message, "none was printed");
     if (!end)
-        return complain(message, "its report has no end");
+        return complain(message, "it has no end");
     if (find_line(begin + 1, MGDS_PROBE_BEGIN))
         return complain(message,
                         "every rank believes that it is alone: the launcher "
@@ -132,9 +131,56 @@ static int check_hca(const json_t *list, json_error_t *error)
     return 0;
 }
 
-static int parse_parts(struct mgds_rank_facts *rank, json_t *library,
-                       json_t *mpi, json_t *memlock, json_error_t *error)
+static int check_way(json_t *way, size_t ranks, json_error_t *error)
 {
+    const char *text;
+    json_int_t bytes;
+    int peer, flag;
+
+    if (json_unpack_ex(way, error, 0, "{s:i s:b s:b s:I s:s s:s s:s !}", "peer",
+                       &peer, "sent", &flag, "enqueued", &flag, "bytes", &bytes,
+                       "transport", &text, "reason", &text, "remedy",
+                       &text) < 0)
+        return -EINVAL;
+    if (peer >= 0 && (size_t)peer < ranks && bytes > 0)
+        return 0;
+    snprintf(error->text, sizeof(error->text), "a message of no rank");
+    return -EINVAL;
+}
+
+/* null: no GPU was asked for. */
+static int parse_messages(struct mgds_message_facts *messages, json_t *json,
+                          size_t ranks, json_error_t *error)
+{
+    json_t *way;
+    size_t i;
+
+    messages->asked = !json_is_null(json);
+    if (!messages->asked)
+        return 0;
+    if (json_unpack_ex(json, error, 0, "{s:i s:s s:i s:o !}", "device",
+                       &messages->device, "error", &messages->error,
+                       "progress_cores", &messages->progress_cores, "ways",
+                       &messages->ways) < 0)
+        return -EINVAL;
+    if (!json_is_array(messages->ways)) {
+        snprintf(error->text, sizeof(error->text), "ways is no list");
+        return -EINVAL;
+    }
+    json_array_foreach (messages->ways, i, way)
+        if (check_way(way, ranks, error) < 0)
+            return -EINVAL;
+    return 0;
+}
+
+/* Those that every rank has. */
+static int parse_parts(struct mgds_rank_facts *rank, json_t *json,
+                       json_error_t *error)
+{
+    json_t *library = json_object_get(json, "library");
+    json_t *mpi = json_object_get(json, "mpi");
+    json_t *memlock = json_object_get(json, "memlock");
+    json_t *cores = json_object_get(json, "cores");
     struct mgds_library_facts *l = &rank->library;
     struct mgds_mpi_facts *m = &rank->mpi;
 
@@ -150,23 +196,25 @@ static int parse_parts(struct mgds_rank_facts *rank, json_t *library,
     if (json_unpack_ex(memlock, error, 0, "{s:I s:I !}", "soft",
                        &rank->memlock_soft, "hard", &rank->memlock_hard) < 0)
         return -EINVAL;
-    return 0;
+    return json_unpack_ex(cores, error, 0, "{s:i s:i !}", "rank", &rank->cores,
+                          "host", &rank->processors) < 0
+               ? -EINVAL
+               : 0;
 }
 
-static int parse_rank(struct mgds_rank_facts *rank, json_t *json,
+static int parse_rank(struct mgds_rank_facts *rank, json_t *json, size_t ranks,
                       json_error_t *error)
 {
-    json_t *library;
-    json_t *mpi;
-    json_t *memlock;
-    json_t *gpu;
+    json_t *library, *mpi, *memlock, *cores, *messages, *gpu;
 
-    if (json_unpack_ex(
-            json, error, 0, "{s:i s:s s:s s:i s:o s:o s:o s:o s:o !}", "rank",
-            &rank->rank, "host", &rank->host, "host_name", &rank->host_name,
-            "pid", &rank->pid, "library", &library, "mpi", &mpi, "memlock",
-            &memlock, "hca", &rank->hca, "gpu", &gpu) < 0 ||
-        parse_parts(rank, library, mpi, memlock, error) < 0)
+    if (json_unpack_ex(json, error, 0,
+                       "{s:i s:s s:s s:i s:o s:o s:o s:o s:o s:o s:o !}",
+                       "rank", &rank->rank, "host", &rank->host, "host_name",
+                       &rank->host_name, "pid", &rank->pid, "library", &library,
+                       "mpi", &mpi, "memlock", &memlock, "cores", &cores, "hca",
+                       &rank->hca, "gpu", &gpu, "messages", &messages) < 0 ||
+        parse_parts(rank, json, error) < 0 ||
+        parse_messages(&rank->messages, messages, ranks, error) < 0)
         return -EINVAL;
     rank->asked_devices = !json_is_null(gpu);
     if (!rank->asked_devices && json_is_null(rank->hca))
@@ -193,17 +241,19 @@ static int parse_ranks(struct mgds_facts *facts, const struct message *message)
 
     facts->count = json_array_size(facts->root);
     if (facts->count == 0)
-        return complain(message, "its report names no rank");
+        return complain(message, "it names no rank");
     facts->rank = calloc(facts->count, sizeof(*facts->rank));
     if (!facts->rank)
         return -ENOMEM;
     json_array_foreach (facts->root, i, json) {
-        if (parse_rank(&facts->rank[i], json, &error) < 0)
+        if (parse_rank(&facts->rank[i], json, facts->count, &error) < 0)
             return complain_json(message, &error);
         if (facts->rank[i].rank != (int)i)
-            return complain(message, "its report has ranks out of order");
+            return complain(message, "its ranks are out of order");
+        if (facts->rank[i].messages.asked != facts->rank[0].messages.asked)
+            return complain(message, "it has messages of some ranks only");
         if (!first_of_host(facts, facts->rank[i].host)->asked_devices)
-            return complain(message, "its report lacks the devices of a host");
+            return complain(message, "it lacks the devices of a host");
     }
     return 0;
 }

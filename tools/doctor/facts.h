@@ -33,6 +33,15 @@ struct mgds_gpu_facts {
     size_t count;  /* of devices */
 };
 
+/* What the rank's messages were, as mgds_probe_messages says. */
+struct mgds_message_facts {
+    bool asked; /* the members below are set */
+    int device;
+    const char *error; /* "" if it took part */
+    int progress_cores;
+    json_t *ways;
+};
+
 struct mgds_rank_facts {
     int rank;
     const char *host;
@@ -42,6 +51,9 @@ struct mgds_rank_facts {
     struct mgds_mpi_facts mpi;
     json_int_t memlock_soft; /* bytes, -1: unlimited */
     json_int_t memlock_hard;
+    int cores;      /* that it may use */
+    int processors; /* of its host */
+    struct mgds_message_facts messages;
     bool asked_devices; /* the members below are set: one rank a host */
     json_t *hca;
     struct mgds_gpu_facts gpu;

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "tools/doctor/child.h"
+#include "tools/doctor/diagnosis.h"
 
 enum { MGDS_WORDS_MAX = 64, MGDS_RANKS_USUAL = 2, MGDS_DETAIL_LINES = 20 };
 
@@ -97,26 +98,38 @@ static int add_launcher(struct command *command, const char *launcher,
     return -EINVAL;
 }
 
-/* Without a library mpix-gds-run would refuse: the ranks are started bare, so
- * that everything else is examined all the same. */
 static int add_program(struct command *command, const struct mgds_exam *exam)
 {
+    static char no_gpu[] = "--no-gpu";
     const char *sim = exam->options->sim;
-    int rc = 0;
+    int rc = mgds_place_join(command->run, exam->place->bin, "mpix-gds-run");
 
-    if (exam->library_file) {
-        rc = mgds_place_join(command->run, exam->place->bin, "mpix-gds-run");
-        if (rc == 0)
-            rc = add_word(command, command->run);
-        snprintf(command->sim, sizeof(command->sim), "--sim%s%s",
-                 sim && sim[0] ? "=" : "", sim ? sim : "");
-        if (rc == 0 && sim)
-            rc = add_word(command, command->sim);
-    }
+    if (rc == 0)
+        rc = add_word(command, command->run);
+    snprintf(command->sim, sizeof(command->sim), "--sim%s%s",
+             sim && sim[0] ? "=" : "", sim ? sim : "");
+    if (rc == 0 && sim)
+        rc = add_word(command, command->sim);
     if (rc == 0)
         rc =
             mgds_place_join(command->probe, exam->place->bin, "mpix-gds-probe");
-    return rc < 0 ? rc : add_word(command, command->probe);
+    if (rc == 0)
+        rc = add_word(command, command->probe);
+    return rc == 0 && exam->options->no_gpu ? add_word(command, no_gpu) : rc;
+}
+
+/* One for each rank, as in a job: on the software GPU nothing is in short
+ * supply. What --sim=gpu:N and the user's environment say goes before. */
+static void prepare_simulation(const struct mgds_doctor_options *options)
+{
+    enum { MOST = 16 };
+    int ranks = options->ranks ? options->ranks : MGDS_RANKS_USUAL;
+    char count[16];
+
+    if (!options->sim)
+        return;
+    snprintf(count, sizeof(count), "%d", ranks < MOST ? ranks : MOST);
+    setenv("MPIX_SIM_GPUS", count, 0);
 }
 
 /* Returns how much of text is used then; what does not fit is cut. */
@@ -163,9 +176,9 @@ static char *last_lines(const struct mgds_child_output *output)
     return *start ? strdup(start) : NULL;
 }
 
-static void describe_failure(struct mgds_finding *finding,
-                             const struct mgds_exam *exam,
-                             const struct mgds_child *child)
+static void describe_end(struct mgds_finding *finding,
+                         const struct mgds_exam *exam,
+                         const struct mgds_child *child)
 {
     int status = child->status;
 
@@ -186,6 +199,16 @@ static void describe_failure(struct mgds_finding *finding,
         finding, "%srun it by hand: %.400s",
         child->timed_out ? "give it more time with --timeout, or " : "",
         exam->launch.command);
+}
+
+static void describe_failure(struct mgds_finding *finding,
+                             const struct mgds_exam *exam,
+                             const struct mgds_child *child)
+{
+    if (child->interrupted || child->timed_out ||
+        !(mgds_diagnosis_find(finding, child->err.text) ||
+          mgds_diagnosis_find(finding, child->out.text)))
+        describe_end(finding, exam, child);
     finding->detail = last_lines(&child->err);
 }
 
@@ -214,12 +237,12 @@ static int take_report(struct mgds_exam *exam, const char *output,
     int rc = mgds_facts_parse(&exam->facts, output, message, sizeof(message));
 
     if (rc == -EINVAL) {
-        mgds_finding_set(finding, MGDS_BROKEN, "mpix-gds-probe ran, but %s",
+        mgds_finding_set(finding, MGDS_BROKEN, "no report of use came: %s",
                          message);
         mgds_finding_remedy(finding,
-                            "use MPICH's launcher (mpiexec.mpich) and "
-                            "the mpix-gds-probe of this build; what "
-                            "it printed: %.300s",
+                            "use MPICH's launcher (mpiexec.mpich), and run "
+                            "the mpix-gds-probe of this build; this was: "
+                            "%.300s",
                             source);
         return 0;
     }
@@ -271,6 +294,7 @@ static int start_ranks(struct mgds_exam *exam)
 
     if (rc < 0)
         return finding->text[0] ? 0 : rc;
+    prepare_simulation(exam->options);
     rc = mgds_child_run(&child, command.word, exam->options->timeout);
     if (rc < 0) {
         mgds_finding_set(finding, MGDS_BROKEN, "%s cannot be started: %s",
@@ -324,5 +348,11 @@ static int read_report(struct mgds_exam *exam)
 
 int mgds_launch_run(struct mgds_exam *exam)
 {
-    return exam->options->read ? read_report(exam) : start_ranks(exam);
+    if (exam->options->read)
+        return read_report(exam);
+    if (!exam->missing[0])
+        return start_ranks(exam);
+    mgds_finding_set(&exam->launch.finding, MGDS_UNKNOWN,
+                     "not tried: the installation lacks a file");
+    return 0;
 }

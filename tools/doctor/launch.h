@@ -5,8 +5,9 @@
 #include "tools/doctor/exam.h"
 
 /* Fills exam->launch, and exam->facts if its finding is ok; exam's options,
- * place and library_file must be set. Returns 0 however the launch went, and
- * a negative errno only when the doctor itself cannot go on. */
+ * place and missing must be set; without all files nothing is started. Returns
+ * 0 however the launch went, and a negative errno only when the doctor itself
+ * cannot go on. */
 int mgds_launch_run(struct mgds_exam *exam);
 
 #endif

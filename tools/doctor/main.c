@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "shim/base/config.h"
 #include "tools/common/place.h"
@@ -55,29 +54,43 @@ static int judge(const struct mgds_exam *exam, int argc, char **argv)
         mgds_checks[i].examine(&finding[i], exam);
     status = print_report(&report);
     for (size_t i = 0; i < mgds_check_count; i++)
-        free(finding[i].detail);
+        mgds_finding_fini(&finding[i]);
     free(finding);
     return status;
+}
+
+static void let_go(struct mgds_exam *exam)
+{
+    mgds_finding_fini(&exam->settings);
+    mgds_finding_fini(&exam->launch.finding);
+    mgds_pairs_fini(&exam->pairs);
+    mgds_facts_fini(&exam->facts);
+}
+
+static int look(struct mgds_exam *exam)
+{
+    int rc = mgds_installation_look(exam);
+
+    if (rc == 0)
+        rc = mgds_settings_put_aside(exam);
+    if (rc == 0)
+        rc = mgds_launch_run(exam);
+    return rc < 0 ? rc : mgds_pairs_create(&exam->pairs, &exam->facts);
 }
 
 static int examine(const struct mgds_doctor_options *options,
                    const struct mgds_place *place, int argc, char **argv)
 {
     struct mgds_exam exam = {.options = options, .place = place};
-    char library[PATH_MAX];
-    int status;
-    int rc = mgds_place_join(library, place->lib, MGDS_LIBRARY_NAME);
+    int status, rc = look(&exam);
 
-    exam.library_file = rc == 0 && access(library, R_OK) == 0;
-    if (rc == 0)
-        rc = mgds_launch_run(&exam);
     if (rc < 0)
-        return refuse(strerror(-rc));
-    if (exam.launch.interrupted)
-        return 128 + exam.launch.interrupted;
-    status = judge(&exam, argc, argv);
-    free(exam.launch.finding.detail);
-    mgds_facts_fini(&exam.facts);
+        status = refuse(strerror(-rc));
+    else if (exam.launch.interrupted)
+        status = 128 + exam.launch.interrupted;
+    else
+        status = judge(&exam, argc, argv);
+    let_go(&exam);
     return status;
 }
 

@@ -12,6 +12,7 @@ enum {
     OPT_LAUNCHER = MGDS_LONG_OPTION,
     OPT_TIMEOUT,
     OPT_SIM,
+    OPT_NO_GPU,
     OPT_READ,
     OPT_JSON,
     OPT_ENV,
@@ -29,6 +30,7 @@ static const struct option long_options[] = {
     {"launcher", required_argument, NULL, OPT_LAUNCHER},
     {"timeout", required_argument, NULL, OPT_TIMEOUT},
     {"sim", optional_argument, NULL, OPT_SIM},
+    {"no-gpu", no_argument, NULL, OPT_NO_GPU},
     {"read", required_argument, NULL, OPT_READ},
     {"json", no_argument, NULL, OPT_JSON},
     {"env", no_argument, NULL, OPT_ENV},
@@ -46,7 +48,10 @@ const char mgds_doctor_usage[] =
     "4\"\n"
     "                      (words are split at blanks, no shell is involved)\n"
     "  --timeout S         seconds that they may take (default 60)\n"
-    "  --sim[=...]         examine a simulation, see mpix-gds-run --help\n"
+    "  --sim[=...]         examine a simulation, see mpix-gds-run --help; as "
+    "many\n"
+    "                      GPUs as ranks, unless you say how many\n"
+    "  --no-gpu            host memory only: touch no GPU, miss none\n"
     "  --read FILE         start nothing: judge what mpix-gds-probe printed in "
     "a\n"
     "                      job; - is standard input\n"
@@ -98,6 +103,9 @@ static struct mgds_complaint take(void *arg, int option)
         return take_text(&options->sim, "--sim=");
     case OPT_READ:
         return take_text(&options->read, "--read=");
+    case OPT_NO_GPU:
+        options->no_gpu = true;
+        return (struct mgds_complaint){0};
     case OPT_JSON:
         options->json = true;
         return (struct mgds_complaint){0};
@@ -125,9 +133,11 @@ int mgds_doctor_options_parse(struct mgds_doctor_options *options, int argc,
                  argv[rc]);
         return -EINVAL;
     }
-    if (options->read && (options->launcher || options->sim)) {
+    if (options->read &&
+        (options->launcher || options->sim || options->no_gpu)) {
         snprintf(message, size,
-                 "--read starts nothing: leave --launcher and --sim out");
+                 "--read starts nothing: leave --launcher, --sim and --no-gpu "
+                 "out");
         return -EINVAL;
     }
     return 0;

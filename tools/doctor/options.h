@@ -19,6 +19,7 @@ struct mgds_doctor_options {
     int timeout;          /* seconds */
     const char *launcher; /* null: mpiexec */
     const char *sim;      /* a word for mpix-gds-run, or null */
+    bool no_gpu;          /* host memory only */
     const char *read; /* a saved report of the probe, "-" is stdin, or NULL */
 };
 

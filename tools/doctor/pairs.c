@@ -1,134 +1,174 @@
-/* The way of data between ranks. What ordinary calls carry goes by the MPI
- * underneath; what is enqueued on streams has paths of ours. */
+/* Ways between ranks, from what both ends said; see pairs.h. */
 #include "tools/doctor/pairs.h"
 
-#include "tools/doctor/exam.h"
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
 
-enum need {
-    NEED_ONE_RANK = 1,
-    NEED_TWO_RANKS = 2,
-    NEED_ONE_HOST = 4,
-    NEED_GPU = 8,
-    NEED_PEERS = 16,
-    NEED_HCA = 32
-};
-
-/* In the order of enum mgds_path. */
-static const unsigned needs[MGDS_PATH_COUNT] = {
-    [MGDS_PATH_SELF] = NEED_ONE_RANK | NEED_GPU,
-    [MGDS_PATH_P2P] = NEED_TWO_RANKS | NEED_ONE_HOST | NEED_GPU | NEED_PEERS,
-    [MGDS_PATH_IB_GPU] = NEED_TWO_RANKS | NEED_GPU | NEED_HCA,
-    [MGDS_PATH_IB_CPU] = NEED_TWO_RANKS | NEED_GPU | NEED_HCA,
-    [MGDS_PATH_UCX] = NEED_TWO_RANKS | NEED_GPU,
-};
-
-/* What goes by a path that nothing keeps a pair from. */
-static const char *const carries[MGDS_PATH_COUNT] = {
-    [MGDS_PATH_SELF] = "enqueued messages only in version " MGDS_VERSION,
-    [MGDS_PATH_P2P] = "enqueued messages only in version " MGDS_VERSION,
-    [MGDS_PATH_IB_GPU] = "not in version " MGDS_VERSION,
-    [MGDS_PATH_IB_CPU] = "not in version " MGDS_VERSION,
-    [MGDS_PATH_UCX] = "enqueued messages only in version " MGDS_VERSION,
-};
-
-static bool all_peers(const struct mgds_gpu_facts *gpu)
+static int compare(const void *a, const void *b)
 {
-    for (size_t from = 0; from < gpu->count; from++)
-        for (size_t to = 0; to < gpu->count; to++)
-            if (!mgds_gpu_reaches(gpu, from, to))
-                return false;
-    return true;
+    const struct mgds_pair *x = a, *y = b;
+
+    if (x->enqueued != y->enqueued)
+        return x->enqueued ? -1 : 1;
+    if (x->from != y->from)
+        return x->from < y->from ? -1 : 1;
+    if (x->to != y->to)
+        return x->to < y->to ? -1 : 1;
+    return (x->bytes > y->bytes) - (x->bytes < y->bytes);
 }
 
-/* What of the path's needs the pair lacks; both are the ranks that asked the
- * devices of their hosts. */
-static const char *find_lack(int path, bool same_host,
-                             const struct mgds_rank_facts *a,
-                             const struct mgds_rank_facts *b)
+static const struct mgds_rank_facts *rank_at(const struct mgds_facts *facts,
+                                             int rank)
 {
-    unsigned need = needs[path];
-
-    if ((need & NEED_ONE_HOST) && !same_host)
-        return "the ranks are on different hosts";
-    if ((need & NEED_GPU) && (a->gpu.count == 0 || b->gpu.count == 0))
-        return "no GPU";
-    if ((need & NEED_PEERS) && !all_peers(&a->gpu))
-        return "not every GPU reaches every other";
-    if ((need & NEED_HCA) &&
-        (mgds_hca_active(a->hca) == 0 || mgds_hca_active(b->hca) == 0))
-        return "no HCA with an active port";
-    return carries[path];
+    return &facts->rank[rank];
 }
 
-void mgds_pair_judge(struct mgds_pair *pair, const struct mgds_facts *facts,
-                     size_t a, size_t b)
+static bool share_host(const struct mgds_facts *facts, int a, int b)
 {
-    const struct mgds_rank_facts *host_a =
-        mgds_facts_of_host(facts, &facts->rank[a]);
-    const struct mgds_rank_facts *host_b =
-        mgds_facts_of_host(facts, &facts->rank[b]);
-    unsigned foreign = a == b ? NEED_TWO_RANKS : NEED_ONE_RANK;
-
-    *pair = (struct mgds_pair){.a = &facts->rank[a],
-                               .b = &facts->rank[b],
-                               .same_host = host_a == host_b,
-                               .host_buffers = "mpi",
-                               .gpu_buffers = "mpi"};
-    for (int path = 0; path < MGDS_PATH_COUNT; path++)
-        if (!(needs[path] & foreign))
-            pair->why_not[path] =
-                find_lack(path, pair->same_host, host_a, host_b);
+    return strcmp(rank_at(facts, a)->host, rank_at(facts, b)->host) == 0;
 }
 
-static bool find_pair(struct mgds_pair *pair, const struct mgds_facts *facts,
-                      bool same_host)
+/* Boot id and IPC namespace (shim/base/host.h): one boot, two namespaces. */
+static bool are_containers(const struct mgds_facts *facts, int a, int b)
 {
-    for (size_t a = 0; a < facts->count; a++)
-        for (size_t b = a + 1; b < facts->count; b++) {
-            mgds_pair_judge(pair, facts, a, b);
-            if (pair->same_host == same_host)
-                return true;
-        }
-    return false;
+    const char *x = rank_at(facts, a)->host, *y = rank_at(facts, b)->host;
+    size_t boot = strcspn(x, "+");
+
+    return x[boot] == '+' && strncmp(x, y, boot + 1) == 0 && strcmp(x, y) != 0;
 }
 
-static void describe(struct mgds_finding *finding, const char *kind,
-                     const struct mgds_pair *pair)
+static bool takes_part(const struct mgds_rank_facts *rank)
 {
-    const char *separator = "";
+    return rank->messages.asked && !rank->messages.error[0];
+}
 
-    mgds_finding_add(finding, " %s (as %d-%d): ", kind, pair->a->rank,
-                     pair->b->rank);
-    for (int path = 0; path < MGDS_PATH_COUNT; path++) {
-        if (!pair->why_not[path])
+/* The library does not see that hosts are containers. */
+static void add_remedy(struct mgds_pair *pair, const struct mgds_facts *facts)
+{
+    if (pair->enqueued && !pair->remedy[0] && !pair->same_host &&
+        are_containers(facts, pair->from, pair->to))
+        pair->remedy = "the two are containers of one machine: start these "
+                       "with --ipc=host and --pid=host";
+}
+
+static void fill(struct mgds_pair *pair, const struct mgds_rank_facts *rank,
+                 json_t *way)
+{
+    int peer, sent, enqueued;
+
+    json_unpack(way, "{s:i s:b s:b s:I s:s s:s s:s}", "peer", &peer, "sent",
+                &sent, "enqueued", &enqueued, "bytes", &pair->bytes,
+                "transport", &pair->transport, "reason", &pair->reason,
+                "remedy", &pair->remedy);
+    pair->enqueued = enqueued;
+    pair->from = sent ? rank->rank : peer;
+    pair->to = sent ? peer : rank->rank;
+}
+
+static bool is_sent(const json_t *way)
+{
+    return json_is_true(json_object_get(way, "sent"));
+}
+
+static void take_sent(struct mgds_pairs *pairs, const struct mgds_facts *facts,
+                      const struct mgds_rank_facts *rank)
+{
+    json_t *way;
+    size_t i;
+
+    json_array_foreach (rank->messages.ways, i, way) {
+        struct mgds_pair *pair = &pairs->pair[pairs->count];
+
+        if (!is_sent(way))
             continue;
-        mgds_finding_add(finding, "%s%s, %s", separator, mgds_path_names[path],
-                         pair->why_not[path]);
-        separator = "; ";
+        fill(pair, rank, way);
+        pair->same_host = share_host(facts, pair->from, pair->to);
+        pairs->count++;
     }
-    mgds_finding_add(finding, ".");
 }
 
-/* Pairs of one kind differ in devices at most: the first stands for its kind
- * in the text, the JSON has them all. */
-void mgds_check_pairs(struct mgds_finding *finding,
-                      const struct mgds_exam *exam)
+/* What the receiver says counts where the sender knows of nothing better. */
+static void take_received(struct mgds_pairs *pairs,
+                          const struct mgds_rank_facts *rank)
 {
-    const struct mgds_facts *facts = &exam->facts;
-    struct mgds_pair pair;
+    struct mgds_pair seen = {0}, *pair;
+    json_t *way;
+    size_t i;
 
-    if (facts->count == 0) {
-        mgds_finding_set(finding, MGDS_UNKNOWN, "no rank reported");
-        return;
+    json_array_foreach (rank->messages.ways, i, way) {
+        if (is_sent(way))
+            continue;
+        fill(&seen, rank, way);
+        pair = bsearch(&seen, pairs->pair, pairs->count, sizeof(seen), compare);
+        if (!pair || pair->reason[0] || !seen.reason[0])
+            continue;
+        pair->transport = seen.transport;
+        pair->reason = seen.reason;
+        pair->remedy = seen.remedy;
     }
-    mgds_finding_set(finding, MGDS_FALLBACK,
-                     "MPI carries host and GPU buffers; paths of ours:");
-    mgds_pair_judge(&pair, facts, 0, 0);
-    describe(finding, "a rank with itself", &pair);
-    if (find_pair(&pair, facts, true))
-        describe(finding, "on one host", &pair);
-    if (find_pair(&pair, facts, false))
-        describe(finding, "between hosts", &pair);
-    mgds_finding_remedy(finding, "none needed for host buffers; GPU buffers "
-                                 "need an MPI that takes them");
+}
+
+/* Two ranks of which one takes no part: why, once for each use. */
+static void take_absent(struct mgds_pairs *pairs,
+                        const struct mgds_facts *facts, int from, int to)
+{
+    const struct mgds_rank_facts *absent = rank_at(facts, from);
+
+    if (takes_part(absent))
+        absent = rank_at(facts, to);
+    for (int enqueued = 0; enqueued < 2; enqueued++)
+        pairs->pair[pairs->count++] = (struct mgds_pair){
+            .from = from,
+            .to = to,
+            .same_host = share_host(facts, from, to),
+            .enqueued = enqueued,
+            .at_fault = mgds_facts_of_host(facts, absent)->gpu.count > 0,
+            .transport = "none",
+            .reason = absent->messages.error,
+            .remedy =
+                "mend what the other checks say of its driver and library"};
+}
+
+static size_t count_all(const struct mgds_facts *facts)
+{
+    size_t count = 0;
+
+    for (size_t i = 0; i < facts->count; i++)
+        count += json_array_size(facts->rank[i].messages.ways);
+    return count + 2 * facts->count * facts->count;
+}
+
+static void take_all(struct mgds_pairs *pairs, const struct mgds_facts *facts)
+{
+    for (size_t i = 0; i < facts->count; i++)
+        take_sent(pairs, facts, &facts->rank[i]);
+    for (int a = 0; a < pairs->ranks; a++)
+        for (int b = 0; b < pairs->ranks; b++)
+            if (!takes_part(rank_at(facts, a)) ||
+                !takes_part(rank_at(facts, b)))
+                take_absent(pairs, facts, a, b);
+    qsort(pairs->pair, pairs->count, sizeof(*pairs->pair), compare);
+    for (size_t i = 0; i < facts->count; i++)
+        take_received(pairs, &facts->rank[i]);
+    for (size_t i = 0; i < pairs->count; i++)
+        add_remedy(&pairs->pair[i], facts);
+}
+
+int mgds_pairs_create(struct mgds_pairs *pairs, const struct mgds_facts *facts)
+{
+    *pairs = (struct mgds_pairs){.ranks = (int)facts->count};
+    if (facts->count == 0 || !facts->rank[0].messages.asked)
+        return 0;
+    pairs->pair = calloc(count_all(facts), sizeof(*pairs->pair));
+    if (!pairs->pair)
+        return -ENOMEM;
+    take_all(pairs, facts);
+    return 0;
+}
+
+void mgds_pairs_fini(struct mgds_pairs *pairs)
+{
+    free(pairs->pair);
+    *pairs = (struct mgds_pairs){0};
 }

@@ -7,8 +7,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "tools/doctor/pairs.h"
-
 /* Our texts may hold bytes of others, which need not be UTF-8; JSON must be. */
 static json_t *text_of(const char *text)
 {
@@ -25,6 +23,21 @@ static json_t *text_of(const char *text)
     return json_string(plain);
 }
 
+static json_t *list_rows(const char *rows)
+{
+    json_t *list = json_array();
+    char line[4096];
+
+    while (rows && *rows) {
+        size_t length = strcspn(rows, "\n");
+
+        snprintf(line, sizeof(line), "%.*s", (int)length, rows);
+        json_array_append_new(list, text_of(line));
+        rows += length + (rows[length] == '\n');
+    }
+    return list;
+}
+
 static json_t *list_checks(const struct mgds_report *report)
 {
     json_t *list = json_array();
@@ -33,41 +46,32 @@ static json_t *list_checks(const struct mgds_report *report)
         const struct mgds_finding *finding = &report->finding[i];
 
         json_array_append_new(
-            list, json_pack("{s:s s:s s:s s:o s:o s:o}", "id",
-                            mgds_checks[i].id, "title", mgds_checks[i].title,
-                            "state", mgds_state_name[finding->state], "text",
-                            text_of(finding->text), "remedy",
-                            text_of(finding->remedy), "detail",
-                            text_of(finding->detail ? finding->detail : "")));
+            list,
+            json_pack("{s:s s:s s:s s:o s:o s:o s:o}", "id", mgds_checks[i].id,
+                      "title", mgds_checks[i].title, "state",
+                      mgds_state_name[finding->state], "text",
+                      text_of(finding->text), "rows", list_rows(finding->rows),
+                      "remedy", text_of(finding->remedy), "detail",
+                      text_of(finding->detail ? finding->detail : "")));
     }
     return list;
 }
 
 static json_t *describe_pair(const struct mgds_pair *pair)
 {
-    json_t *why_not = json_object();
-
-    for (int path = 0; path < MGDS_PATH_COUNT; path++)
-        if (pair->why_not[path])
-            json_object_set_new(why_not, mgds_path_names[path],
-                                json_string(pair->why_not[path]));
-    return json_pack("{s:i s:i s:b s:s s:s s:o}", "a", pair->a->rank, "b",
-                     pair->b->rank, "same_host", (int)pair->same_host,
-                     "host_buffers", pair->host_buffers, "gpu_buffers",
-                     pair->gpu_buffers, "why_not", why_not);
+    return json_pack("{s:i s:i s:b s:s s:I s:s s:s s:s}", "from", pair->from,
+                     "to", pair->to, "same_host", (int)pair->same_host, "use",
+                     pair->enqueued ? "enqueued" : "ordinary", "bytes",
+                     pair->bytes, "transport", pair->transport, "reason",
+                     pair->reason, "remedy", pair->remedy);
 }
 
-static json_t *list_pairs(const struct mgds_facts *facts)
+static json_t *list_pairs(const struct mgds_pairs *pairs)
 {
     json_t *list = json_array();
 
-    for (size_t a = 0; a < facts->count; a++)
-        for (size_t b = a; b < facts->count; b++) {
-            struct mgds_pair pair;
-
-            mgds_pair_judge(&pair, facts, a, b);
-            json_array_append_new(list, describe_pair(&pair));
-        }
+    for (size_t i = 0; i < pairs->count; i++)
+        json_array_append_new(list, describe_pair(&pairs->pair[i]));
     return list;
 }
 
@@ -115,12 +119,12 @@ int mgds_report_json(const struct mgds_report *report, FILE *out)
     const struct mgds_exam *exam = report->exam;
     json_t *root = json_pack(
         "{s:s s:s s:s s:o s:o s:o s:o s:i s:s s:o s:o s:o}", "schema",
-        "mpix-gds-doctor/1", "name", "mpix-gds-doctor", "version", MGDS_VERSION,
+        "mpix-gds-doctor/2", "name", "mpix-gds-doctor", "version", MGDS_VERSION,
         "command", describe_command(report), "date", describe_date(), "machine",
         describe_machine(), "launch", text_of(exam->launch.command), "status",
         status, "summary", mgds_report_meaning(status), "checks",
         list_checks(report), "ranks", list_ranks(&exam->facts), "pairs",
-        list_pairs(&exam->facts));
+        list_pairs(&exam->pairs));
     int rc = 0;
 
     if (!root)

@@ -1,4 +1,5 @@
-/* The report for people: a line or more a check, one line in the end. */
+/* The report for people: a line or more a check, one line in the end. What
+ * could not be examined has its reason in another check, and no line. */
 #include "tools/doctor/report.h"
 
 #include <errno.h>
@@ -33,19 +34,20 @@ const char *mgds_report_meaning(int status)
     return meaning[status];
 }
 
-/* Words of text between the indent and the right margin; a word that is too
- * long for a line gets one. */
-static void print_wrapped(FILE *out, const char *text)
+/* Words of text between the indent and the right margin, all lines but the
+ * first so much further in; a word that is too long for a line gets one. */
+static void print_wrapped(FILE *out, const char *text, size_t more)
 {
+    size_t indent = MGDS_INDENT + more;
     size_t column = MGDS_INDENT;
     const char *separator = "";
 
     while (*text) {
         size_t length = strcspn(text, " ");
 
-        if (column + 1 + length > MGDS_COLUMNS && column > MGDS_INDENT) {
-            fprintf(out, "\n%*s", MGDS_INDENT, "");
-            column = MGDS_INDENT;
+        if (column + 1 + length > MGDS_COLUMNS && column > indent) {
+            fprintf(out, "\n%*s", (int)indent, "");
+            column = indent;
             separator = "";
         }
         fprintf(out, "%s%.*s", separator, (int)length, text);
@@ -66,6 +68,21 @@ static void print_detail(FILE *out, const char *detail)
     }
 }
 
+/* A paragraph each. */
+static void print_rows(FILE *out, const char *rows)
+{
+    char line[4096];
+
+    while (*rows) {
+        size_t length = strcspn(rows, "\n");
+
+        snprintf(line, sizeof(line), "%.*s", (int)length, rows);
+        fprintf(out, "%*s", MGDS_INDENT, "");
+        print_wrapped(out, line, 2);
+        rows += length + (rows[length] == '\n');
+    }
+}
+
 static void print_finding(FILE *out, const struct mgds_check *check,
                           const struct mgds_finding *finding)
 {
@@ -73,14 +90,17 @@ static void print_finding(FILE *out, const struct mgds_check *check,
 
     fprintf(out, "%-*s  %-*s  ", MGDS_STATE_WIDTH,
             mgds_state_name[finding->state], MGDS_ID_WIDTH, check->id);
-    print_wrapped(out, finding->text);
+    print_wrapped(out, finding->text, 0);
+    if (finding->rows)
+        print_rows(out, finding->rows);
     if (finding->detail)
         print_detail(out, finding->detail);
-    if (!finding->remedy[0])
+    if (!finding->remedy[0] ||
+        (finding->rows && strstr(finding->rows, finding->remedy)))
         return;
     snprintf(remedy, sizeof(remedy), "-> %s", finding->remedy);
     fprintf(out, "%*s", MGDS_INDENT, "");
-    print_wrapped(out, remedy);
+    print_wrapped(out, remedy, 3);
 }
 
 static void print_summary(FILE *out, const struct mgds_report *report)
@@ -104,7 +124,8 @@ static void print_summary(FILE *out, const struct mgds_report *report)
 int mgds_report_text(const struct mgds_report *report, FILE *out)
 {
     for (size_t i = 0; i < mgds_check_count; i++)
-        print_finding(out, &mgds_checks[i], &report->finding[i]);
+        if (report->finding[i].state != MGDS_UNKNOWN)
+            print_finding(out, &mgds_checks[i], &report->finding[i]);
     print_summary(out, report);
     return fflush(out) == 0 ? 0 : -errno;
 }

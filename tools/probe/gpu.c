@@ -1,12 +1,12 @@
-/* Facts about the CUDA driver, through libcuda.so.1 opened at run time: no
- * CUDA header, no CUDA at build time. The calls used have had one prototype
- * since CUDA 4. */
+/* Facts about the CUDA driver and its devices. */
 #include "tools/probe/facts.h"
 
 #include <dlfcn.h>
 #include <link.h>
 #include <stdio.h>
 #include <string.h>
+
+#include "tools/probe/driver.h"
 
 /* CUdevice_attribute; numbers never change their meaning. */
 struct attribute {
@@ -19,58 +19,16 @@ static const struct attribute attributes[] = {
     {"wait_value_nor", 123},     {"dma_buf", 124},
 };
 
-struct driver {
-    int (*init)(unsigned flags);
-    int (*version)(int *version);
-    int (*count)(int *count);
-    int (*get)(int *device, int ordinal);
-    int (*name)(char *name, int size, int device);
-    int (*attribute)(int *value, int attribute, int device);
-    int (*can_access)(int *can, int device, int peer);
-    int (*error_name)(int error, const char **name);
-};
-
-static const char library_name[] = "libcuda.so.1";
-
-/* The first symbol that is missing, or null. */
-static const char *open_driver(struct driver *cuda, void *library)
-{
-    const struct {
-        void *slot;
-        const char *name;
-    } row[] = {
-        {&cuda->init, "cuInit"},
-        {&cuda->version, "cuDriverGetVersion"},
-        {&cuda->count, "cuDeviceGetCount"},
-        {&cuda->get, "cuDeviceGet"},
-        {&cuda->name, "cuDeviceGetName"},
-        {&cuda->attribute, "cuDeviceGetAttribute"},
-        {&cuda->can_access, "cuDeviceCanAccessPeer"},
-        {&cuda->error_name, "cuGetErrorName"},
-    };
-
-    for (size_t i = 0; i < sizeof(row) / sizeof(row[0]); i++) {
-        void *symbol = dlsym(library, row[i].name);
-
-        if (!symbol)
-            return row[i].name;
-        memcpy(row[i].slot, &symbol, sizeof(symbol));
-    }
-    return NULL;
-}
-
-static void set_error(json_t *facts, const struct driver *cuda,
+static void set_error(json_t *facts, const struct mgds_probe_driver *cuda,
                       const char *call, int error)
 {
-    const char *name = NULL;
-
-    if (cuda->error_name(error, &name) != 0 || !name)
-        name = "unknown error";
     json_object_set_new(facts, "error",
-                        json_sprintf("%s: %s (%d)", call, name, error));
+                        json_sprintf("%s: %s (%d)", call,
+                                     mgds_probe_driver_error(cuda, error),
+                                     error));
 }
 
-static json_t *probe_device(const struct driver *cuda, int device)
+static json_t *probe_device(const struct mgds_probe_driver *cuda, int device)
 {
     char name[256] = "";
     json_t *facts = json_object();
@@ -88,7 +46,8 @@ static json_t *probe_device(const struct driver *cuda, int device)
 }
 
 /* Row of the access matrix: from device to every other, itself included. */
-static json_t *probe_peers(const struct driver *cuda, int device, int count)
+static json_t *probe_peers(const struct mgds_probe_driver *cuda, int device,
+                           int count)
 {
     json_t *row = json_array();
 
@@ -104,7 +63,8 @@ static json_t *probe_peers(const struct driver *cuda, int device, int count)
 
 /* Ordinals are devices: cuDeviceGet has always been the identity, but only
  * it says so. */
-static void probe_devices(json_t *facts, const struct driver *cuda, int count)
+static void probe_devices(json_t *facts, const struct mgds_probe_driver *cuda,
+                          int count)
 {
     json_t *devices = json_object_get(facts, "devices");
     json_t *peers = json_object_get(facts, "peers");
@@ -124,7 +84,7 @@ static void probe_devices(json_t *facts, const struct driver *cuda, int count)
     }
 }
 
-static void probe_driver(json_t *facts, const struct driver *cuda)
+static void probe_driver(json_t *facts, const struct mgds_probe_driver *cuda)
 {
     int version = 0;
     int count = 0;
@@ -157,12 +117,12 @@ static void set_path(json_t *facts, void *library)
 
 json_t *mgds_probe_gpu(void)
 {
-    struct driver cuda;
+    struct mgds_probe_driver cuda;
     const char *missing;
     json_t *facts =
         json_pack("{s:b s:s s:s s:i s:[] s:[]}", "found", 0, "path", "",
                   "error", "", "version", 0, "devices", "peers");
-    void *library = dlopen(library_name, RTLD_NOW | RTLD_LOCAL);
+    void *library = mgds_probe_driver_load();
 
     if (!facts)
         return NULL;
@@ -172,12 +132,11 @@ json_t *mgds_probe_gpu(void)
     }
     json_object_set_new(facts, "found", json_true());
     set_path(facts, library);
-    missing = open_driver(&cuda, library);
+    missing = mgds_probe_driver_look(&cuda, library);
     if (missing)
         json_object_set_new(facts, "error",
                             json_sprintf("it has no %s", missing));
     else
         probe_driver(facts, &cuda);
-    return facts; /* the driver stays loaded: it has threads and exit handlers
-                   */
+    return facts;
 }

@@ -8,10 +8,12 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include <mpi.h>
 
 #include "mpix_gds.h"
+#include "tools/probe/cores.h"
 
 /* Called through the loader: linked with it the probe would not start where
  * the library is missing, which is what it has to tell. */
@@ -79,4 +81,10 @@ json_t *mgds_probe_memlock(void)
     getrlimit(RLIMIT_MEMLOCK, &limit); /* cannot fail: the resource exists */
     return json_pack("{s:I s:I}", "soft", bytes_of(limit.rlim_cur), "hard",
                      bytes_of(limit.rlim_max));
+}
+
+json_t *mgds_probe_cores(void)
+{
+    return json_pack("{s:i s:I}", "rank", mgds_probe_rank_cores(), "host",
+                     (json_int_t)sysconf(_SC_NPROCESSORS_ONLN));
 }

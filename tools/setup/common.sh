@@ -34,7 +34,9 @@ clean_environment()
 install=yes
 carried=
 level=quick
+# Tests wait a quarter of their time, for processes that start and for clocks.
 jobs=$(nproc)
+slots=$((jobs + (jobs + 1) / 2))
 parse_options()
 {
     local own=$1
@@ -50,6 +52,8 @@ parse_options()
         --jobs)
             [[ ${2-} =~ ^[1-9][0-9]*$ ]] || bad_option "--jobs needs a number"
             jobs=$2
+            # shellcheck disable=SC2034 # read by run_tests
+            slots=$2
             shift
             ;;
         -h | --help)
@@ -111,9 +115,11 @@ take_lock()
     flock -n 9 || give_up "another ./demo or ./check is at work in $1"
 }
 
-# run_logged LOG COMMAND..: shows and keeps the output; the command's status.
+# run_logged LOG COMMAND..: keeps the output and shows it, by way of the command
+# in $viewer; the command's status. A viewer that fails spoils nothing.
 # Its input never comes and never ends: at the end of it mpiexec (Hydra) tells
 # its proxy so, and dies of it (SIGPIPE) if a short job is over by then.
+viewer=(cat)
 run_logged()
 {
     local log=$1
@@ -123,7 +129,8 @@ run_logged()
     input=$(mktemp -u) && mkfifo -m 600 "$input" || give_up "cannot write to /tmp"
     exec 8<>"$input"
     rm -f "$input"
-    { "$@" 2>&1 <&8 8>&- 9>&-; } | tee "$log" 8>&- 9>&-
+    { "$@" 2>&1 <&8 8>&- 9>&-; } | tee "$log" 8>&- 9>&- |
+        { "${viewer[@]}" || cat; } 8>&- 9>&-
     local status=${PIPESTATUS[0]}
     exec 8>&-
     return "$status"

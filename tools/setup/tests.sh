@@ -11,15 +11,21 @@ labels_for()
     esac
 }
 
-# run_tests FOLDER LABELS ARG..: JUnit and log in the folder's logs/.
+# run_tests FOLDER LABELS ARG..: JUnit and log in the folder's logs/, and how
+# far it is on the way.
 run_tests()
 {
     local folder=$1 labels=$2
     shift 2
     rm -f "$folder/logs/junit.xml"
     mkdir -p "$folder/logs"
+    ctest --test-dir "$folder" -L "$labels" -N "$@" >"$folder/logs/tests.txt"
+    # shellcheck disable=SC2034 # read by run_logged
+    local viewer=(python3 "$top/tools/setup/progress.py" "${stage_name%: tests}"
+        "$folder/logs/tests.txt"
+        "$folder/Testing/Temporary/CTestCostData.txt")
     run_logged "$folder/logs/test.log" \
-        ctest --test-dir "$folder" -L "$labels" -j "$jobs" \
+        ctest --test-dir "$folder" -L "$labels" -j "$slots" \
         --output-on-failure --no-tests=error \
         --test-output-size-passed 65536 --test-output-truncation middle \
         --output-junit "$folder/logs/junit.xml" "$@"
@@ -37,6 +43,7 @@ stage()
 {
     local name=$1 junit=$2 begin=$SECONDS status=0
     shift 2
+    stage_name=$name
     headline "$name"
     "$@" || status=$?
     printf '%s\t%s\t%s\t%s\n' "$name" "$status" $((SECONDS - begin)) \

@@ -136,12 +136,26 @@ int mgds_op_send(struct mgds_op **out, struct mgds_domain *domain,
 int mgds_op_recv(struct mgds_op **out, struct mgds_domain *domain,
                  const struct mgds_xfer *xfer);
 
-/* Why the thread's last call gave -EPROTONOSUPPORT: what it would have taken
- * (MPIX_GDS_REQUIRE), and why. */
-struct mgds_refusal {
-    const char *transport, *why;
+/* What keeps a message from a better transport, and what the user can do about
+ * it, in words: constant texts. remedy "": nothing, in this version. */
+struct mgds_hindrance {
+    const char *why, *remedy;
 };
-struct mgds_refusal mgds_require_reason(void);
+
+/* The transport of a message (MPIX_GDS_REQUIRE), and what keeps it from a
+ * better one; both texts "": nothing does. */
+struct mgds_way {
+    const char *transport;
+    struct mgds_hindrance hindrance;
+};
+
+/* Why the thread's last call gave -EPROTONOSUPPORT: what it would have taken.
+ */
+struct mgds_way mgds_require_reason(void);
+
+/* What an operation takes, as its own end settled it in the call; the other
+ * end may still take less. Any thread. */
+struct mgds_way mgds_op_way(const struct mgds_op *op);
 
 /* How an operation ended. */
 struct mgds_op_status {

@@ -133,6 +133,7 @@ struct mgds_op {
     struct mgds_lane *lane; /* a send that goes there, too */
     struct mgds_landing_place place;
     bool taker;    /* a receive that could come out of one */
+    bool straight; /* called with a way from GPU to GPU: constant */
     bool demanded; /* but must not: somebody else than its stream asks */
     bool taking;   /* a wait in its stream took it over */
     bool held;     /* matched, to be taken */
@@ -140,6 +141,7 @@ struct mgds_op {
     bool taken;    /* out of the ring */
     /* messages that their receivers copy */
     bool pull;     /* a send of one */
+    bool mappable; /* or of one that could be, once its memory is mapped */
     bool answered; /* the receiver was told that it may */
     bool awaiting; /* a wait in its stream waits for the word */
     bool copied;   /* the stream has seen the word, so it was copied */

@@ -65,19 +65,31 @@ enum lack {
     NO_MAPPING
 };
 
-static const char *const lacks[] = {
-    [NOTHING_HEARD] = "its communicator is between two groups",
-    [OTHER_HOST] = "it is on another host",
-    [NO_GPU_THERE] = "its process has no GPU stream in the communicator",
-    [NO_GPU_HERE] = "the stream here has no GPU, or kernels of ours cannot run "
-                    "there",
-    [NO_RING] = "its process has no ring: MPIX_GDS_EAGER is 0, or GPU memory "
-                "or hardware queues are short",
-    [SAME_GPU] = "its process uses the same GPU, and the two would have it in "
-                 "turns",
-    [NO_PEERS] = "the two GPUs are no peers",
-    [OTHER_CONTEXT] = "its stream is of another CUDA context of this process",
-    [NO_MAPPING] = "the driver does not map its ring here",
+static const struct mgds_hindrance lacks[] = {
+    [NOTHING_HEARD] = {"its communicator is between two groups",
+                       "use an intracommunicator (MPI_Intercomm_merge)"},
+    [OTHER_HOST] = {"it is on another host", ""},
+    [NO_GPU_THERE] = {"its process has no GPU stream in the communicator",
+                      "let that process give its stream to "
+                      "MPIX_Stream_comm_create, too"},
+    [NO_GPU_HERE] = {"the stream here has no GPU, or kernels of ours cannot "
+                     "run there",
+                     "use a GPU stream, and a library built for this GPU"},
+    [NO_RING] = {"its process has no ring: MPIX_GDS_EAGER is 0, or GPU memory "
+                 "or hardware queues are short",
+                 "leave MPIX_GDS_EAGER and CUDA_DEVICE_MAX_CONNECTIONS unset, "
+                 "and GPU memory free"},
+    [SAME_GPU] = {"its process uses the same GPU, and the two would have it in "
+                  "turns",
+                  "give each process a GPU of its own, as by "
+                  "CUDA_VISIBLE_DEVICES or srun --gpus-per-task=1"},
+    [NO_PEERS] = {"the two GPUs are no peers",
+                  "use GPUs that are: nvidia-smi topo -p2p r shows them"},
+    [OTHER_CONTEXT] = {"its stream is of another CUDA context of this process",
+                       "make all streams in the device's primary context"},
+    [NO_MAPPING] = {"the driver does not map its ring here",
+                    "run both processes as one user; in containers, with "
+                    "--ipc=host and --pid=host"},
 };
 
 static unsigned streams_of(const struct mgds_member *member)
@@ -366,7 +378,7 @@ static void say(const struct mgds_landing *landing, unsigned rank)
                   mgds_path_names[lane->own ? MGDS_PATH_SELF : MGDS_PATH_P2P]);
     else
         mgds_info("rank %u: enqueued messages take host: %s", rank,
-                  mgds_landing_why(landing, 0, to));
+                  mgds_landing_why(landing, 0, to)->why);
 }
 
 void mgds_landing_hear(struct mgds_landing *landing, unsigned rank,
@@ -385,10 +397,11 @@ void mgds_landing_hear(struct mgds_landing *landing, unsigned rank,
         say(landing, rank);
 }
 
-const char *mgds_landing_why(const struct mgds_landing *landing, unsigned index,
-                             unsigned to)
+const struct mgds_hindrance *
+mgds_landing_why(const struct mgds_landing *landing, unsigned index,
+                 unsigned to)
 {
-    return lacks[landing ? *lack_at(landing, index, to) : NOTHING_HEARD];
+    return &lacks[landing ? *lack_at(landing, index, to) : NOTHING_HEARD];
 }
 
 void mgds_landing_get(struct mgds_landing *landing)
@@ -427,6 +440,11 @@ void mgds_landing_put(struct mgds_landing *landing)
     free(landing->region);
     free(landing->base);
     free(landing);
+}
+
+bool mgds_landing_is_shared(const struct mgds_landing *landing, unsigned index)
+{
+    return landing && landing->shared[index];
 }
 
 bool mgds_landing_takes(const struct mgds_landing *landing, unsigned index)

@@ -46,6 +46,10 @@ struct mgds_landing_place {
 /* Can a stream take messages that come for this index? */
 bool mgds_landing_takes(const struct mgds_landing *landing, unsigned index);
 
+/* Has another process a stream of that index's GPU, so that kernels must not
+ * wait there? landing may be NULL. */
+bool mgds_landing_is_shared(const struct mgds_landing *landing, unsigned index);
+
 /* A place for a message of so many bytes from an own stream to a source of the
  * communicator; the lane, or NULL: there is none, or it is too long, or there
  * is no room. landing may be NULL. */
@@ -74,9 +78,10 @@ struct mgds_mappings;
 struct mgds_lane *mgds_landing_lane(const struct mgds_landing *landing,
                                     unsigned index, unsigned to);
 
-/* Why there is none, in words; NULL if there is one. */
-const char *mgds_landing_why(const struct mgds_landing *landing, unsigned index,
-                             unsigned to);
+/* Why there is none. */
+const struct mgds_hindrance *
+mgds_landing_why(const struct mgds_landing *landing, unsigned index,
+                 unsigned to);
 
 /* Are there such words on both ends? NULL: no. Is the other end of the same
  * process? */

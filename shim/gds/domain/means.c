@@ -206,6 +206,7 @@ int mgds_means_make(struct mgds_op *op, struct mgds_domain *domain,
     bool may_pull = op->send && mgds_pull_try(op, domain, xfer);
     int rc;
 
+    op->mappable = may_pull;
     op->taker = !op->send && mgds_means_fit(op, xfer) &&
                 mgds_landing_takes(domain->landing, xfer->to_index);
     if (may_be_long(op))

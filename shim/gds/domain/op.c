@@ -67,6 +67,8 @@ static int create(struct mgds_op **out, struct mgds_domain *domain,
     op->name = xfer->name;
     op->rank = xfer->peer;
     op->tag = xfer->tag;
+    op->from_index = xfer->from_index;
+    op->index = xfer->to_index;
     op->refs = 1;
     op->status =
         (struct mgds_op_status){MGDS_ANY_SOURCE, MGDS_ANY_TAG, 0, 0, 0, false};
@@ -228,8 +230,6 @@ static void call_send(struct mgds_op *op, const struct mgds_xfer *xfer)
     struct mgds_domain *domain = op->domain;
     unsigned to = domain->base[op->rank] + xfer->to_index;
 
-    op->from_index = xfer->from_index;
-    op->index = xfer->to_index;
     op->number = domain->sent[xfer->from_index * domain->sources + to]++;
     enter_engine(op);
     mgds_exchange_called(op, !op->enqueued);
@@ -247,7 +247,6 @@ static void call_recv(struct mgds_op *op, const struct mgds_xfer *xfer)
         op->match.source = (int)(domain->base[op->rank] + xfer->from_index);
     mgds_exchange_meet(domain, op->rank);
     op->match.tag = op->tag;
-    op->index = xfer->to_index;
     op->reached = !op->mark.passed;
     enter_engine(op);
     mgds_match_post(domain->match[xfer->to_index], &op->match);
@@ -339,6 +338,7 @@ static int enter_to_call(struct mgds_op *op, const struct mgds_xfer *xfer)
     enter_with_place(op, xfer);
     if (xfer->peer == MGDS_PROC_NULL)
         return 0;
+    op->straight = op->lane || op->pull || op->taker;
     if (mgds_require_refuses(op, xfer))
         return -EPROTONOSUPPORT;
     return mgds_cookies_put(&known, op, &op->cookie);

@@ -7,24 +7,42 @@
 #include "shim/gds/domain/engine.h"
 #include "shim/gds/queue/gstream.h"
 
-static const char no_ring[] =
-    "there is no ring here to take it from: MPIX_GDS_EAGER is 0, or GPU memory "
-    "or hardware queues are short";
-static const char no_place[] =
-    "the ring for such messages was full for ten seconds: MPIX_GDS_RING allows "
-    "more";
-static const char no_mapping[] =
-    "the receiver cannot map its memory (cuMemAllocAsync and cuMemMap give "
-    "none that can be), or MPIX_GDS_PULL leaves it out";
-static const char in_its_own_way[] =
-    "a stream that stands at a send to itself, or memory that cannot be "
-    "mapped, has no other way";
-static const char no_take[] =
-    "its buffer has gaps, or is of a GPU that the stream's does not reach";
-static const char left_out[] = "that is the way between the two";
+static const struct mgds_hindrance
+    no_ring =
+        {"there is no ring here to take it from: MPIX_GDS_EAGER is 0, or "
+         "GPU memory or hardware queues are short",
+         "leave MPIX_GDS_EAGER and CUDA_DEVICE_MAX_CONNECTIONS unset, and "
+         "GPU memory free"},
+    no_place = {"the ring for such messages was full for ten seconds: "
+                "MPIX_GDS_RING allows more",
+                "set MPIX_GDS_RING higher, or post receives earlier"},
+    no_mapping = {"the receiver cannot map its memory (cuMemAllocAsync and "
+                  "cuMemMap give none that can be), or MPIX_GDS_PULL leaves it "
+                  "out",
+                  "use memory of cuMemAlloc (cudaMalloc), and leave "
+                  "MPIX_GDS_PULL unset"},
+    not_mapped = {"the receiver had not mapped its memory yet",
+                  "send from the same few buffers: after the first messages "
+                  "they are mapped"},
+    in_its_own_way = {"a stream that stands at a send to itself, or memory "
+                      "that cannot be mapped, has no other way",
+                      "use MPIX_Isend_enqueue ahead of the receive, and memory "
+                      "of cuMemAlloc (cudaMalloc)"},
+    no_take = {"its buffer has gaps, or is of a GPU that the stream's does not "
+               "reach",
+               "use a buffer in one piece, on the stream's GPU"},
+    shared = {"another process of the communicator uses the GPU of the stream, "
+              "and the two have it in turns",
+              "give each process a GPU of its own, as by CUDA_VISIBLE_DEVICES "
+              "or srun --gpus-per-task=1"},
+    in_host_memory = {"its buffer is in host memory",
+                      "put the buffer in GPU memory"},
+    not_enqueued = {"only enqueued messages have other transports",
+                    "use MPIX_Send_enqueue, MPIX_Recv_enqueue and their kin"},
+    left_out = {"that is the way between the two", ""}, nothing = {"", ""};
 
 /* Of the thread's last call that was refused. */
-static MGDS_TLS struct mgds_refusal refusal;
+static MGDS_TLS struct mgds_way refusal;
 
 static bool allows(enum mgds_path path)
 {
@@ -46,63 +64,66 @@ bool mgds_require_direct(const struct mgds_op *op, const struct mgds_xfer *xfer)
     return concerns(op, xfer) && !allows(MGDS_PATH_HOST);
 }
 
-/* The two ends, as lanes have them. */
+/* The two ends, as lanes have them; of an operation whose peer is known. */
 struct ends {
     unsigned mine, theirs;
 };
 
-static struct ends ends_of(const struct mgds_op *op,
-                           const struct mgds_xfer *xfer)
+static struct ends ends_of(const struct mgds_op *op)
 {
-    unsigned base = op->domain->base[xfer->peer];
+    unsigned base = op->domain->base[op->rank];
 
     if (op->send)
-        return (struct ends){xfer->from_index, base + xfer->to_index};
-    return (struct ends){xfer->to_index, base + xfer->from_index};
+        return (struct ends){op->from_index, base + op->index};
+    return (struct ends){op->index, base + op->from_index};
+}
+
+static unsigned own_index(const struct mgds_op *op)
+{
+    return op->send ? op->from_index : op->index;
 }
 
 /* NULL: it is from anybody, or there is none. */
-static struct mgds_lane *lane_of(const struct mgds_op *op,
-                                 const struct mgds_xfer *xfer)
+static struct mgds_lane *lane_of(const struct mgds_op *op)
 {
     struct ends ends;
 
-    if (xfer->peer < 0)
+    if (op->rank < 0)
         return NULL;
-    ends = ends_of(op, xfer);
+    ends = ends_of(op);
     return mgds_landing_lane(op->domain->landing, ends.mine, ends.theirs);
 }
 
-static const char *why_no_lane(const struct mgds_op *op,
-                               const struct mgds_xfer *xfer)
+static const struct mgds_hindrance *why_no_lane(const struct mgds_op *op)
 {
-    struct ends ends = ends_of(op, xfer);
+    struct ends ends = ends_of(op);
 
     return mgds_landing_why(op->domain->landing, ends.mine, ends.theirs);
 }
 
-static const char *why_no_place(const struct mgds_op *op,
-                                const struct mgds_lane *lane)
+static const struct mgds_hindrance *why_no_place(const struct mgds_op *op,
+                                                 const struct mgds_lane *lane)
 {
     if (op->bytes <= mgds_ctx()->config.eager)
-        return no_place;
-    return mgds_lane_is_own(lane) ? in_its_own_way : no_mapping;
+        return &no_place;
+    if (op->mappable)
+        return &not_mapped;
+    return mgds_lane_is_own(lane) ? &in_its_own_way : &no_mapping;
 }
 
 /* Why it would be staged; NULL: it would not. */
-static const char *why_staged(const struct mgds_op *op,
-                              const struct mgds_xfer *xfer,
-                              const struct mgds_lane *lane)
+static const struct mgds_hindrance *why_staged(const struct mgds_op *op,
+                                               const struct mgds_lane *lane)
 {
     if (!mgds_gstream_takes(op->line->stream, &op->user))
-        return no_take;
-    if (!lane && xfer->peer >= 0)
-        return why_no_lane(op, xfer);
-    if (op->send && !op->lane && !op->pull)
-        return why_no_place(op, lane);
-    if (!op->send && !op->taker)
-        return no_ring;
-    return NULL;
+        return &no_take;
+    if (!lane && op->rank >= 0)
+        return why_no_lane(op);
+    if (op->straight)
+        return NULL;
+    if (mgds_landing_is_shared(op->domain->landing, own_index(op)))
+        return &shared;
+    return op->send ? why_no_place(op, lane) : &no_ring;
 }
 
 /* Of a receive from anybody it is not known who that will be: one that may. */
@@ -118,22 +139,43 @@ static enum mgds_path path_of(const struct mgds_lane *lane)
 bool mgds_require_refuses(const struct mgds_op *op,
                           const struct mgds_xfer *xfer)
 {
+    const struct mgds_hindrance *why;
     const struct mgds_lane *lane;
     enum mgds_path path = MGDS_PATH_HOST;
 
     if (!concerns(op, xfer) || mgds_lost_rank(op->domain, xfer->peer) < 0)
         return false;
-    lane = lane_of(op, xfer);
-    refusal.why = why_staged(op, xfer, lane);
-    if (!refusal.why) {
+    lane = lane_of(op);
+    why = why_staged(op, lane);
+    if (!why) {
         path = path_of(lane);
-        refusal.why = left_out;
+        why = &left_out;
     }
-    refusal.transport = mgds_path_names[path];
+    refusal = (struct mgds_way){mgds_path_names[path], *why};
     return !allows(path);
 }
 
-struct mgds_refusal mgds_require_reason(void)
+struct mgds_way mgds_require_reason(void)
 {
     return refusal;
+}
+
+static const struct mgds_hindrance *why_host(const struct mgds_op *op)
+{
+    if (!mgds_ptr_is_gpu(&op->user.ptr))
+        return &in_host_memory;
+    return op->line ? why_staged(op, lane_of(op)) : &not_enqueued;
+}
+
+/* What is constant from the call on is enough. */
+struct mgds_way mgds_op_way(const struct mgds_op *op)
+{
+    const struct mgds_hindrance *why;
+
+    if (op->rank == MGDS_PROC_NULL || op->bytes == 0)
+        return (struct mgds_way){"none", nothing};
+    why = why_host(op);
+    if (why)
+        return (struct mgds_way){mgds_path_names[MGDS_PATH_HOST], *why};
+    return (struct mgds_way){mgds_path_names[path_of(lane_of(op))], nothing};
 }

@@ -1,0 +1,44 @@
+/* Which transport the messages of a request take. */
+#include "shim/pmpi/errmap.h"
+#include "shim/pmpi/mpix.h"
+#include "shim/pmpi/staged.h"
+#include "shim/pmpi/stream_req.h"
+
+static const struct mgds_way staged = {
+    "host", {"GPU buffers of ordinary calls are staged in host memory", ""}};
+static const struct mgds_way below = {
+    "mpi", {"it is left to the MPI library below", ""}};
+static const struct mgds_way nothing = {"none", {"", ""}};
+
+static struct mgds_way way_of(MPI_Request request)
+{
+    struct mgds_greq *greq;
+    const struct mgds_stream_req *req = mgds_stream_req_find(request, &greq);
+
+    if (req)
+        return req->op ? mgds_op_way(req->op) : nothing;
+    return mgds_staged_look(request).kind ? staged : below;
+}
+
+static void set(const char **out, const char *text)
+{
+    if (out)
+        *out = text;
+}
+
+int mgds_mpix_Request_get_transport(MPI_Request request, const char **transport,
+                                    const char **reason, const char **remedy)
+{
+    struct mgds_way way;
+
+    if (!transport)
+        return mgds_mpi_refuse_null(MPI_COMM_NULL, "transport");
+    if (request == MPI_REQUEST_NULL)
+        return mgds_mpi_refuse(MPI_COMM_NULL, MPI_ERR_REQUEST,
+                               "request is MPI_REQUEST_NULL");
+    way = way_of(request);
+    *transport = way.transport;
+    set(reason, way.hindrance.why);
+    set(remedy, way.hindrance.remedy);
+    return MPI_SUCCESS;
+}
