@@ -77,7 +77,8 @@ class Install(setup_case.SetupCase):
                  for path in (self.prefix / folder).iterdir()}
         self.assertEqual(named, {
             "mpix-gds-bench", "mpix-gds-cc", "mpix-gds-doctor",
-            "mpix-gds-plot", "mpix-gds-probe", "mpix-gds-run", "libmpix_gds.so",
+            "mpix-gds-plot", "mpix-gds-probe", "mpix-gds-run", "mpix-gds-trace",
+            "libmpix_gds.so",
             "libmpix_gds.so." + VERSION.rpartition(".")[0],
             "libmpix_gds.so." + VERSION, "cmake", "mpix-gds", "pkgconfig"})
 
