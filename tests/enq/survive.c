@@ -506,6 +506,7 @@ static void run(void)
     enq_lane_open(&lane);
     ENQ_OK(MPI_Comm_set_errhandler(lane.comm, MPI_ERRORS_RETURN));
     get_acquainted(&lane);
+    MPI_Barrier(MPI_COMM_WORLD); /* nobody dies while others still do */
     part->run(&lane);
     if (enq.rank == 0)
         printf("enq survive: all well\n");
