@@ -506,8 +506,8 @@ int PMPIX_Stream_dump(MPIX_Stream stream, int fd);
  *
  * The texts are constant and this library's. mpix-gds-doctor shows them for all
  * pairs of ranks. Errors: MPI_ERR_ARG for a NULL transport, MPI_ERR_REQUEST for
- * MPI_REQUEST_NULL; to the error handler of MPI_COMM_SELF. Puts nothing on a
- * stream.
+ * MPI_REQUEST_NULL; to the error handler of MPI_COMM_SELF. Any thread, but not
+ * while another completes the request. Puts nothing on a stream.
  */
 int MPIX_Request_get_transport(MPI_Request request, const char **transport,
                                const char **reason, const char **remedy);
