@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "shim/gds/match/match.h"
+#include "tests/lib/sanitized.h"
 
 enum { SENDS = 24, RECVS = 24, SOURCES = 3, TAGS = 3, PROGRAMS = 500 };
 
@@ -275,7 +276,7 @@ static void large_programs_follow_the_rule(void **state)
     struct world w;
 
     (void)state;
-    for (int i = 0; i < PROGRAMS; i++) {
+    for (unsigned i = 0; i < mgds_test_laps(PROGRAMS); i++) {
         memset(&w, 0, sizeof(w));
         for (int k = 0; k < SENDS; k++)
             add_send(&w, rand_r(&seed) % SOURCES, rand_r(&seed) % TAGS);
@@ -319,7 +320,7 @@ static void cancels_and_probes_leave_nothing_behind(void **state)
     struct world w;
 
     (void)state;
-    for (int i = 0; i < PROGRAMS; i++) {
+    for (unsigned i = 0; i < mgds_test_laps(PROGRAMS); i++) {
         memset(&w, 0, sizeof(w));
         for (int k = 0; k < SENDS; k++)
             add_send(&w, rand_r(&seed) % SOURCES, rand_r(&seed) % TAGS);
