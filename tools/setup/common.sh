@@ -34,9 +34,7 @@ clean_environment()
 install=yes
 carried=
 level=quick
-# Tests wait a quarter of their time, for processes that start and for clocks.
 jobs=$(nproc)
-slots=$((jobs + (jobs + 1) / 2))
 parse_options()
 {
     local own=$1
@@ -52,8 +50,6 @@ parse_options()
         --jobs)
             [[ ${2-} =~ ^[1-9][0-9]*$ ]] || bad_option "--jobs needs a number"
             jobs=$2
-            # shellcheck disable=SC2034 # read by run_tests
-            slots=$2
             shift
             ;;
         -h | --help)

@@ -25,7 +25,7 @@ run_tests()
         "$folder/logs/tests.txt"
         "$folder/Testing/Temporary/CTestCostData.txt")
     run_logged "$folder/logs/test.log" \
-        ctest --test-dir "$folder" -L "$labels" -j "$slots" \
+        ctest --test-dir "$folder" -L "$labels" -j "$jobs" \
         --output-on-failure --no-tests=error \
         --test-output-size-passed 65536 --test-output-truncation middle \
         --output-junit "$folder/logs/junit.xml" "$@"
