@@ -32,10 +32,8 @@ endif()
 # Deepest first: a path sorts behind what it lies in.
 list(SORT made ORDER DESCENDING)
 foreach(folder IN LISTS made)
-  file(GLOB inside LIST_DIRECTORIES true "${folder}/*" "${folder}/.[!.]*")
-  if(IS_DIRECTORY "${folder}" AND NOT inside)
-    file(REMOVE_RECURSE "${folder}")
-  endif()
+  # rmdir cannot remove what is not empty, whatever characters its name has.
+  execute_process(COMMAND rmdir -- "${folder}" OUTPUT_QUIET ERROR_QUIET)
 endforeach()
 file(REMOVE ${manifest} ${folders})
 message(STATUS "${removed} files removed")

@@ -22,7 +22,7 @@ import statistics
 import lintlib
 
 BLOCK = re.compile(r"<!-- figures of (\S+)\n(.*?)-->", re.S)
-NUMBER = re.compile(r"(?<![\w.])\d+\.\d+(?![\w.])")
+NUMBER = re.compile(r"(?<![\w.])\d+\.\d+(?!\d|\.\d)")
 FOLDER = re.compile(r"results/\d{4}-")
 
 

@@ -160,7 +160,7 @@ class Install(setup_case.SetupCase):
         return run("cmake", "--build", BUILD, "--target", "uninstall")
 
     def test_uninstalling_leaves_what_is_not_of_the_installation(self):
-        prefix = self.folder / "usr"
+        prefix = self.folder / "usr[1]"  # and no pattern
         theirs = {prefix / "bin/theirs", prefix / "share/doc/theirs",
                   prefix / "lib/pkgconfig/mpix-gds.pc.old"}
         empty = prefix / "libexec"
@@ -168,6 +168,7 @@ class Install(setup_case.SetupCase):
             path.parent.mkdir(parents=True)
         empty.mkdir()
         install(prefix)
+        theirs.add(prefix / "include/mpix_gds/theirs.h")
         for path in theirs:
             path.write_text("theirs")
         (prefix / "bin/mpix-gds-cc").unlink()

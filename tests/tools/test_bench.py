@@ -60,6 +60,9 @@ class BenchTest(TreeTest):
         for option in ("--sim=mpi", "--require=p2p"):
             self.assert_one_line(self.tool("--plain", option, "latency"), 2,
                                  "--plain")
+        for name in ("latency_enqueue", "enqueue_cost"):
+            self.assert_one_line(self.tool("--plain", name), 2, "--plain",
+                                 "leave out --plain")
 
     def test_wrong_names_are_told_the_right_ones(self):
         for name in ("lat", "", "../osu_latency", "y", self.bench):

@@ -1,6 +1,7 @@
 """mpix-gds-doctor: what it finds, and what it makes of what it finds."""
 
 import copy
+import ctypes
 import json
 import os
 import select
@@ -24,6 +25,20 @@ class Healthy(DoctorTest):
                           self.bin("mpix-gds-run"))
         self.assert_check(report, "driver", "fallback", "libcuda.so.1")
         self.assert_check(report, "gpus", "unknown", "no GPU")
+
+    def test_environment_may_hold_what_is_no_variable(self):
+        """An entry without "=", which no shell makes; it kept the doctor."""
+        tool = self.bin("mpix-gds-doctor").encode()
+        words = (ctypes.c_char_p * 3)(tool, b"--no-gpu")
+        entries = (ctypes.c_char_p * 2)(b"MPIX_GDS_NOTHING")
+        child = os.fork()
+        if child == 0:
+            os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+            signal.alarm(30)
+            ctypes.CDLL(None).execve(tool, words, entries)
+            os._exit(99)
+        status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+        self.assertIn(status, (0, 1, 2))
 
     def test_number_of_ranks_is_the_users(self):
         report = self.report("-n", "3")
@@ -320,7 +335,12 @@ class Broken(DoctorTest):
         self.assert_gone(pids)
 
     def test_interrupted_doctor_stops_the_ranks(self):
-        pids = os.path.join(self.scratch, "pids")
+        for number in (signal.SIGINT, signal.SIGHUP):
+            with self.subTest(number):
+                self.interrupt(number)
+
+    def interrupt(self, number):
+        pids = os.path.join(self.scratch, f"pids{number}")
         os.mkfifo(pids + ".ready")
         self.script("mpiexec.mpich", f"echo $$ >'{pids}'\n"
                     f"echo >'{pids}.ready'\nexec sleep 600\n")
@@ -329,8 +349,8 @@ class Broken(DoctorTest):
                               stdout=subprocess.PIPE) as process:
             with open(pids + ".ready", encoding="utf-8") as ready:
                 ready.read()
-            process.send_signal(signal.SIGINT)
-            self.assertEqual(process.wait(timeout=30), 130)
+            process.send_signal(number)
+            self.assertEqual(process.wait(timeout=30), 128 + number)
         self.assert_gone(pids)
 
     def test_endless_output_is_survived(self):

@@ -122,6 +122,36 @@ class TraceTest(unittest.TestCase):
         self.assertIn("OUT comes first", done.stderr)
         self.merge(path)
 
+    def test_trace_is_not_taken_for_out(self):
+        """The first of the files, where OUT was forgotten."""
+        paths = [self.write(str(rank), head(rank, "b", 0, 0),
+                            instant(rank, "x", 1)) for rank in (0, 1)]
+        with open(paths[0], encoding="utf-8") as file:
+            before = file.read()
+        done = self.call("merge", *paths, status=1)
+        self.assertIn("would be overwritten", done.stderr)
+        with open(paths[0], encoding="utf-8") as file:
+            self.assertEqual(file.read(), before)
+        self.merge(*paths)
+        self.merge(*paths)  # what was merged may be written again
+
+    def test_empty_file_of_a_killed_rank_is_left_out(self):
+        path = self.write("0", head(0, "b", 0, 0), instant(0, "x", 1))
+        with open(self.path("1"), "w", encoding="utf-8"):
+            pass
+        times, said = self.merge(path, self.path("1"))
+        self.assertEqual(times, {(0, "x"): 0})
+        self.assertIn("1: empty, and left out", said)
+
+    def test_what_traces_must_have_is_named(self):
+        bare = head(0, "b", 0, 0)
+        del bare["args"]["realtime_ns"]
+        self.refused("realtime_ns", self.write("0", bare))
+        del bare["args"]
+        self.refused("its first event lacks", self.write("0", bare))
+        self.refused("no phase", self.write(
+            "0", head(0, "b", 0, 0), '{"name":"x","pid":0}'))
+
     def test_summary_counts_what_has_ended(self):
         def call(phase, name, ns):
             return (f'{{"name":"{name}","ph":"{phase}","pid":0,"tid":1,'

@@ -40,6 +40,15 @@ static int show_names(void)
     return 0;
 }
 
+static int refuse_plain(const char *name)
+{
+    fprintf(stderr,
+            "mpix-gds-bench: --plain %s: it enqueues, which the library alone "
+            "can do: leave out --plain\n",
+            name);
+    return MGDS_EXIT_USAGE;
+}
+
 /* Returns only if the benchmark could not be started: the exit status. */
 static int start(struct mgds_bench_options *options,
                  const struct mgds_bench_name *bench)
@@ -85,5 +94,9 @@ int main(int argc, char **argv)
     if (options.list)
         return show_names();
     bench = mgds_bench_find(options.run.program[0]);
-    return bench ? start(&options, bench) : refuse_name(options.run.program[0]);
+    if (!bench)
+        return refuse_name(options.run.program[0]);
+    if (options.plain && bench->links)
+        return refuse_plain(bench->file);
+    return start(&options, bench);
 }

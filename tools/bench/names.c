@@ -8,17 +8,17 @@
 enum { PREFIX_BYTES = 4 };
 
 const struct mgds_bench_name mgds_bench_names[] = {
-    {"osu_latency", "2", "one message there, one back"},
-    {"osu_multi_lat", "2 p", "the same, p pairs at once"},
-    {"osu_bw", "2", "a window of messages one way"},
-    {"osu_bibw", "2", "a window of messages each way"},
-    {"osu_mbw_mr", "2 p", "as osu_bw, p pairs at once; message rate"},
-    {"osu_latency_enqueue", "2", "as osu_latency, in stream order"},
-    {"osu_bw_enqueue", "2", "as osu_bw, in stream order"},
-    {"osu_bibw_enqueue", "2", "as osu_bibw, in stream order"},
-    {"osu_mbw_mr_enqueue", "2 p", "as osu_mbw_mr, in stream order"},
-    {"osu_enqueue_cost", "2", "CPU time of an enqueued call"},
-    {NULL, NULL, NULL},
+    {"osu_latency", "2", "one message there, one back", false},
+    {"osu_multi_lat", "2 p", "the same, p pairs at once", false},
+    {"osu_bw", "2", "a window of messages one way", false},
+    {"osu_bibw", "2", "a window of messages each way", false},
+    {"osu_mbw_mr", "2 p", "as osu_bw, p pairs at once; message rate", false},
+    {"osu_latency_enqueue", "2", "as osu_latency, in stream order", true},
+    {"osu_bw_enqueue", "2", "as osu_bw, in stream order", true},
+    {"osu_bibw_enqueue", "2", "as osu_bibw, in stream order", true},
+    {"osu_mbw_mr_enqueue", "2 p", "as osu_mbw_mr, in stream order", true},
+    {"osu_enqueue_cost", "2", "CPU time of an enqueued call", true},
+    {NULL, NULL, NULL, false},
 };
 
 const struct mgds_bench_name *mgds_bench_find(const char *name)

@@ -2,12 +2,14 @@
 #ifndef MGDS_BENCH_NAMES_H
 #define MGDS_BENCH_NAMES_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 struct mgds_bench_name {
     const char *file; /* in the folder of benchmarks */
     const char *ranks;
     const char *what;
+    bool links; /* the library: not without it */
 };
 
 /* Ends with a row without a file. */

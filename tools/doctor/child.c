@@ -17,7 +17,6 @@
 extern char **environ;
 
 enum {
-    MGDS_OUTPUT_MAX = 4 << 20,
     MGDS_GRACE_MS = 3000, /* between SIGTERM and SIGKILL: launchers clean up */
     MGDS_DRAIN_MS = 1000  /* for output still in the pipes at the end */
 };
@@ -85,6 +84,8 @@ static int open_signals(struct run *run)
     sigaddset(&set, SIGCHLD);
     sigaddset(&set, SIGINT);
     sigaddset(&set, SIGTERM);
+    sigaddset(&set, SIGHUP); /* of a connection that breaks off */
+    sigaddset(&set, SIGQUIT);
     pthread_sigmask(SIG_BLOCK, &set, &run->old_mask); /* cannot fail */
     run->fd[FD_SIGNAL].fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
     return run->fd[FD_SIGNAL].fd < 0 ? -errno : 0;
@@ -138,7 +139,7 @@ static int keep(struct mgds_child_output *output, const char *bytes,
 {
     char *grown;
 
-    if (output->size + size > MGDS_OUTPUT_MAX) {
+    if (output->size + size > output->most) {
         output->cut = true;
         return 0;
     }
@@ -269,12 +270,13 @@ static int start_and_watch(struct run *run, char *const *argv, int seconds)
     return rc;
 }
 
-int mgds_child_run(struct mgds_child *child, char *const *argv, int seconds)
+int mgds_child_run(struct mgds_child *child, char *const *argv, int seconds,
+                   size_t most)
 {
     struct run run = {.child = child, .write_end = {-1, -1}, .input = {-1, -1}};
     int rc;
 
-    *child = (struct mgds_child){0};
+    *child = (struct mgds_child){.out.most = most, .err.most = most};
     for (int i = 0; i < FD_COUNT; i++)
         run.fd[i].fd = -1;
     child->out.text = calloc(1, 1);

@@ -7,7 +7,7 @@
 
 struct mgds_child_output {
     char *text; /* terminated; never null after mgds_child_run */
-    size_t size;
+    size_t size, most;
     bool cut; /* there was more than we keep */
 };
 
@@ -21,10 +21,12 @@ struct mgds_child {
 
 /* Runs argv (argv[0] is searched in PATH) with no input, in a process group
  * of its own, for at most seconds; then the group is told to end, and a
- * little later made to. Blocks SIGINT and SIGTERM meanwhile: they stop the
- * command. Returns 0 when it was started, however it ended, else a negative
- * errno. The caller ends with mgds_child_fini in either case. */
-int mgds_child_run(struct mgds_child *child, char *const *argv, int seconds);
+ * little later made to. Keeps most bytes of either output. Blocks SIGINT,
+ * SIGTERM, SIGHUP and SIGQUIT meanwhile: they stop the command. Returns 0 when
+ * it was started, however it ended, else a negative errno. The caller ends with
+ * mgds_child_fini in either case. */
+int mgds_child_run(struct mgds_child *child, char *const *argv, int seconds,
+                   size_t most);
 
 void mgds_child_fini(struct mgds_child *child);
 

@@ -285,6 +285,15 @@ static int judge_child(struct mgds_exam *exam, const struct mgds_child *child)
     return rc;
 }
 
+/* A report has eight messages for each two ranks, and a kilobyte is much for
+ * one; a launcher says a thing or two as well. */
+static size_t most_bytes(const struct mgds_exam *exam)
+{
+    size_t ranks = exam->options->ranks > 2 ? (size_t)exam->options->ranks : 2;
+
+    return ((size_t)4 << 20) + ranks * ranks * 8 * 1024;
+}
+
 static int start_ranks(struct mgds_exam *exam)
 {
     struct mgds_finding *finding = &exam->launch.finding;
@@ -295,7 +304,8 @@ static int start_ranks(struct mgds_exam *exam)
     if (rc < 0)
         return finding->text[0] ? 0 : rc;
     prepare_simulation(exam->options);
-    rc = mgds_child_run(&child, command.word, exam->options->timeout);
+    rc = mgds_child_run(&child, command.word, exam->options->timeout,
+                        most_bytes(exam));
     if (rc < 0) {
         mgds_finding_set(finding, MGDS_BROKEN, "%s cannot be started: %s",
                          command.word[0], strerror(-rc));

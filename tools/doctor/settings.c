@@ -9,10 +9,11 @@
 
 extern char **environ;
 
-/* What a network needs, the examination needs, too. */
+/* What a network needs, the examination needs, too. An entry without a value is
+ * nobody's: getenv does not find it, nor unsetenv. */
 static bool is_ours(const char *entry)
 {
-    return strncmp(entry, "MPIX_GDS_", 9) == 0 &&
+    return strncmp(entry, "MPIX_GDS_", 9) == 0 && strchr(entry, '=') &&
            strncmp(entry, "MPIX_GDS_UCX_", 13) != 0;
 }
 

@@ -3,6 +3,7 @@
  *   mpiexec -n 2 mpix-gds-run mpix-gds-probe | mpix-gds-doctor --read -
  * --no-gpu: touches no CUDA. */
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -104,12 +105,19 @@ static void gather_and_print(const char *text,
     int *length = allocate((size_t)world->size, sizeof(*length));
     int *offset = allocate((size_t)world->size, sizeof(*offset));
     char *texts;
-    int total = 0;
+    long total = 0;
 
     MPI_Gather(&mine, 1, MPI_INT, length, 1, MPI_INT, 0, MPI_COMM_WORLD);
     for (int i = 0; i < world->size; i++) {
-        offset[i] = total;
+        offset[i] = (int)total;
         total += length[i];
+    }
+    if (total > INT_MAX) {
+        fprintf(stderr,
+                "mpix-gds-probe: the report of %d ranks is too long: "
+                "start fewer\n",
+                world->size);
+        MPI_Abort(MPI_COMM_WORLD, 1);
     }
     texts = allocate((size_t)total + 1, 1);
     MPI_Gatherv(text, mine, MPI_CHAR, texts, length, offset, MPI_CHAR, 0,
