@@ -90,7 +90,7 @@ int PMPIX_Gds_query(int what, int64_t *value);
  * Errors: MPI_ERR_ARG for an index or a name that no counter has, and for NULL,
  * or NULL in it, as the name with MPIX_GDS_COUNTER_NAMED. No error handler is
  * called. Legal before MPI_Init and after MPI_Finalize, from any thread at any
- * time. Costs some nanoseconds for each thread that has ever called MPI, and a
+ * time. Costs some nanoseconds for each thread that calls MPI, and a
  * microsecond or two by name. Puts nothing on a stream.
  */
 int MPIX_Gds_counter(int index, const char **name, const char **meaning,

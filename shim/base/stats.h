@@ -4,7 +4,7 @@
  * blocks up. Chosen over one shared array because MPI_THREAD_MULTIPLE
  * programs call from many cores at once: a shared word costs each call a
  * locked instruction and a cache line that travels, an own word a load, an
- * add and a store. The price is some 2.5 kB for a thread that calls MPI. */
+ * add and a store. The price is some 3.5 kB for a thread that calls MPI. */
 #ifndef MGDS_BASE_STATS_H
 #define MGDS_BASE_STATS_H
 

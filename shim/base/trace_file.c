@@ -32,6 +32,7 @@ static struct {
     atomic_bool open;
     char path[PATH_MAX];
     bool known; /* path is of this process */
+    off_t size; /* with which it was closed; -1: not as it should */
     struct mgds_trace_process process;
     pthread_t thread;
     atomic_bool stop;
@@ -152,7 +153,7 @@ static bool reopen(void)
     if (fstat(file.fd, &found) < 0 || !S_ISREG(found.st_mode))
         return false;
     end = found.st_size - (off_t)strlen(closing);
-    return end > 0 && ftruncate(file.fd, end) == 0;
+    return found.st_size == file.size && ftruncate(file.fd, end) == 0;
 }
 
 static void describe(int rank)
@@ -245,6 +246,7 @@ int mgds_trace_close(void)
     close_calls();
     mgds_text_add(&file.text, "%s", closing);
     flush();
+    file.size = file.error == 0 ? lseek(file.fd, 0, SEEK_END) : -1;
     if (close(file.fd) < 0 && file.error == 0)
         fail(errno);
     return file.error;

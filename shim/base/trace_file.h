@@ -1,8 +1,8 @@
 /* The file of a process's trace. A thread of ours empties the rings (trace.h)
  * into it, ten times a second and when one is half full: so it can be read
- * while the program runs, and after the process was killed. Each write is of
- * whole events; only the bracket that closes the array comes at the end, which
- * readers of the format do without.
+ * while the program runs, and after the process was killed: of events that
+ * are whole, but for the last. Only the bracket that closes the array comes at
+ * the end, which readers of the format do without.
  *
  * Concurrency: open by one thread at a time; close by any, of which one has
  * something to do. A forked child writes nothing: there, close does nothing. */

@@ -14,9 +14,13 @@ static struct mgds_way way_of(MPI_Request request)
 {
     struct mgds_greq *greq;
     const struct mgds_stream_req *req = mgds_stream_req_find(request, &greq);
+    struct mgds_op *op;
 
-    if (req)
-        return req->op ? mgds_op_way(req->op) : nothing;
+    if (req) {
+        op =
+            req->op ? req->op : req->other; /* a buffered send has that alone */
+        return op ? mgds_op_way(op) : nothing;
+    }
     return mgds_staged_look(request).kind ? staged : below;
 }
 

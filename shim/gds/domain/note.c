@@ -80,6 +80,12 @@ void mgds_note_done(const struct mgds_op *op)
                              (int64_t)path_of(op), op->error);
 }
 
+/* A receive that was taken may have been given up while its stream stood. */
+static int error_of(const struct mgds_op *op)
+{
+    return op->error ? op->error : op->given_up;
+}
+
 void mgds_note_over(const struct mgds_op *op)
 {
     static const unsigned place[] = {
@@ -88,8 +94,8 @@ void mgds_note_over(const struct mgds_op *op)
 
     if (!op->send)
         mgds_trace_recv_done((int64_t)op->cookie, (int64_t)op->got,
-                             (int64_t)path_of(op), op->error);
-    if (!op->enqueued || op->error || op->cancelled)
+                             (int64_t)path_of(op), error_of(op));
+    if (!op->enqueued || error_of(op) || op->cancelled)
         return;
     row = (op->send ? 0 : TRANSPORTS) + place[path_of(op)];
     mgds_stats_add_sized(MGDS_STAT_send_self_1k + row * MGDS_SIZES,

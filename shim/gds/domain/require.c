@@ -13,7 +13,7 @@ static const struct mgds_hindrance
          "GPU memory or hardware queues are short",
          "leave MPIX_GDS_EAGER and CUDA_DEVICE_MAX_CONNECTIONS unset, and "
          "GPU memory free"},
-    no_place = {"the ring for such messages was full for ten seconds: "
+    no_place = {"the ring for such messages was full: "
                 "MPIX_GDS_RING allows more",
                 "set MPIX_GDS_RING higher, or post receives earlier"},
     no_mapping = {"the receiver cannot map its memory (cuMemAllocAsync and "
