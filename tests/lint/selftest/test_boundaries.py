@@ -112,6 +112,11 @@ class Boundaries(LintCase):
                     '#include "shim/gds/cuda/driver.h"\n', "1 layers",
                     "2 layers")
 
+    def test_hca_engine_needs_the_c_library_alone(self):
+        self.broken("sim/hca/engine.c", '#include <infiniband/verbs.h>\n'
+                    '#include "shim/base/config.h"\n', "1 engine-door",
+                    "2 layers")
+
     def test_conditional_code_is_seen(self):
         self.broken("shim/gds/req.c", "#if 0\n#include <mpi.h>\n#endif\n",
                     "2 mpi-door")

@@ -1,0 +1,35 @@
+/* The table of operations. */
+#include "sim/hca/opcode.h"
+
+#include <stddef.h>
+
+#include "device/abi_wqe.h"
+#include "sim/hca/key.h"
+#include "sim/hca/responder.h"
+
+enum {
+    OPCODES = 256,
+    LOCAL = MGDS_OP_LOCAL,
+    ANSWERED = MGDS_OP_ANSWERED,
+    ATOMIC = MGDS_OP_ATOMIC
+};
+
+#define X(name_, first, second, third, can, allowed, traits_, handler)         \
+    [MGDS_WQE_##name_] = {                                                     \
+        .name = #name_,                                                        \
+        .segment = {MGDS_SEGMENT_##first, MGDS_SEGMENT_##second,               \
+                    MGDS_SEGMENT_##third},                                     \
+        .capability = MGDS_HCA_CAN_##can,                                      \
+        .permission = allowed,                                                 \
+        .traits = traits_,                                                     \
+        .respond = handler,                                                    \
+    },
+static const struct mgds_hca_opcode opcodes[OPCODES] = {
+#include "sim/hca/opcodes.def"
+};
+#undef X
+
+const struct mgds_hca_opcode *mgds_hca_opcode(uint8_t opcode)
+{
+    return &opcodes[opcode];
+}

@@ -1,0 +1,153 @@
+/* Queue pairs: their queues, their states, and how they end in error.
+ *
+ *   RESET --> INIT --> RTR --> RTS <--> SQD   by modify
+ *   any state --> ERR                         by modify, or by an error
+ *   any state --> RESET                       by modify
+ *
+ *   state   sends                        requests of the peer
+ *   RESET   not looked at                dropped
+ *   INIT    not looked at                dropped
+ *   RTR     not looked at                done
+ *   RTS     done                         done
+ *   SQD     those begun are finished     done
+ *   ERR     flushed, receives too        dropped
+ *
+ * A doorbell that comes in INIT or RTR is remembered, in RESET it is not. */
+#ifndef MGDS_SIM_HCA_QP_H
+#define MGDS_SIM_HCA_QP_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "device/abi_wqe.h"
+#include "sim/hca/cause.h"
+#include "sim/hca/cq.h"
+#include "sim/hca/piece.h"
+
+struct mgds_hca;
+struct mgds_hca_uar;
+
+enum mgds_hca_state {
+    MGDS_STATE_RESET,
+    MGDS_STATE_INIT,
+    MGDS_STATE_RTR,
+    MGDS_STATE_RTS,
+    MGDS_STATE_SQD,
+    MGDS_STATE_ERR,
+    MGDS_STATES
+};
+
+enum {
+    MGDS_HCA_SEND_BLOCKS = 32768, /* at most: half of what an index counts */
+    MGDS_HCA_RECEIVES = 32768,
+    MGDS_HCA_STRIDE = MGDS_HCA_PIECES * MGDS_WQE_UNIT,
+    MGDS_HCA_READS = 16, /* READs and atomics under way */
+    MGDS_HCA_RNR_FOREVER = 7
+};
+
+/* The memory stays the owner's, and must stay while the QP is attached. */
+struct mgds_hca_qp_attr {
+    void *send_buffer;        /* aligned to a block */
+    uint32_t send_blocks;     /* a power of two */
+    void *receive_buffer;     /* aligned to a unit */
+    uint32_t receives;        /* a power of two; or 0 */
+    uint32_t receive_stride;  /* bytes, a power of two */
+    struct mgds_be32 *record; /* two words */
+    struct mgds_hca_cq *send_cq;
+    struct mgds_hca_cq *receive_cq;
+    struct mgds_hca_uar *uar;
+    unsigned uar_register; /* 0 or 1 */
+    uint32_t pd;
+    uint32_t user_index; /* CQEs carry it */
+};
+
+/* What a change of state brings with it; the rest is not looked at. */
+struct mgds_hca_change {
+    enum mgds_hca_state state;
+    uint8_t access;       /* INIT: what the peer may do (key.h) */
+    uint32_t peer;        /* RTR: its QPN */
+    uint32_t receive_psn; /* RTR */
+    uint64_t rnr_delay;   /* RTR: ns, told to who must come again; 10 us at
+                             least, the shortest that InfiniBand has */
+    uint32_t send_psn;    /* RTS */
+    uint8_t rnr_retry;    /* RTS: times; MGDS_HCA_RNR_FOREVER */
+    uint8_t reads;        /* RTS: 1 to MGDS_HCA_READS under way at a time */
+};
+
+/* A WQE that was begun, until its CQE is due. */
+struct mgds_hca_pending {
+    uint16_t index;
+    uint16_t blocks;
+    uint8_t opcode;
+    uint8_t flags;
+    bool done;
+    bool answered; /* data comes back: it has a place among the reads */
+    enum mgds_hca_cause cause;
+    uint32_t psn;
+    uint64_t bytes;
+};
+
+/* Indices that run freely; of the send queue in blocks. */
+struct mgds_hca_send {
+    uint16_t head;  /* begins next */
+    uint16_t limit; /* behind the last WQE that was rung for */
+    uint32_t psn;   /* of the next request */
+    uint32_t first; /* pending ones: the oldest, and behind the youngest */
+    uint32_t next;
+    uint32_t first_read; /* the same of those with data to come */
+    uint32_t next_read;
+    bool halted;     /* a WQE was wrong: none behind it is looked at */
+    bool record_due; /* the record has not been seen to reach `limit` */
+    bool drained;    /* SQD: has been told */
+    uint8_t retries; /* after RNR, left */
+    uint64_t resume; /* not before this time */
+    uint64_t record_time;
+};
+
+struct mgds_hca_receive {
+    uint16_t head;
+    uint32_t psn;
+    bool passing; /* told a requester to come again */
+};
+
+struct mgds_hca_qp {
+    struct mgds_hca *hca;
+    struct mgds_hca_qp_attr attr;
+    struct mgds_hca_change set; /* what came with the states */
+    enum mgds_hca_state state;
+    uint32_t number; /* QPN */
+    struct mgds_hca_send send;
+    struct mgds_hca_receive receive;
+    struct mgds_hca_pending *pending; /* send_blocks of them */
+    struct mgds_hca_list *reads;      /* MGDS_HCA_READS */
+    struct mgds_hca_qp *next;         /* of the register */
+    struct mgds_hca_qp *next_busy;
+    bool busy;
+};
+
+/* A QP in RESET, of the connected kind. 0; -EINVAL: attributes that no HCA
+ * takes; -ENOMEM. */
+int mgds_hca_qp_attach(struct mgds_hca *hca,
+                       const struct mgds_hca_qp_attr *attr,
+                       struct mgds_hca_qp **out);
+
+/* What is under way is forgotten, and answers to it are dropped. */
+void mgds_hca_qp_detach(struct mgds_hca_qp *qp);
+
+/* -EINVAL: no such transition, or values out of range; nothing changed. What
+ * was posted is flushed by the next run after ERR. */
+int mgds_hca_qp_modify(struct mgds_hca_qp *qp,
+                       const struct mgds_hca_change *change);
+
+/* To ERR by an error, with its event; no more than once. */
+void mgds_hca_qp_break(struct mgds_hca_qp *qp, enum mgds_hca_event event);
+
+/* Writes a CQE of this QP; it is to fill in all but QPN and user index. The QP
+ * breaks if the queue has no room. */
+void mgds_hca_qp_complete(struct mgds_hca_qp *qp, struct mgds_hca_cq *cq,
+                          struct mgds_hca_completion *completion);
+
+/* A word of the record. What the program stored before it is visible. */
+uint16_t mgds_hca_qp_record(const struct mgds_hca_qp *qp, unsigned word);
+
+#endif

@@ -1,0 +1,286 @@
+/* Decoding and checking WQEs. */
+#include "sim/hca/wqe.h"
+
+#include <stdbool.h>
+#include <string.h>
+
+#include "sim/hca/engine.h"
+#include "sim/hca/key.h"
+#include "sim/hca/qp.h"
+
+enum { ATOMIC_BYTES = 8 };
+
+/* Zero in a data segment. No source says so for a ConnectX; libmlx5 leaves
+ * empty elements out. */
+#define BYTES_OF_ZERO (UINT64_C(1) << 31)
+
+/* Where a decoder stands in a WQE. */
+struct reader {
+    const struct mgds_hca_qp *qp;
+    unsigned unit;  /* the next one */
+    unsigned units; /* of the WQE */
+};
+
+static const enum mgds_hca_cause local_causes[MGDS_FAULTS + 1] = {
+    [MGDS_FAULT_KEY] = MGDS_CAUSE_LOCAL_KEY,
+    [MGDS_FAULT_PD] = MGDS_CAUSE_LOCAL_PD,
+    [MGDS_FAULT_BOUNDS] = MGDS_CAUSE_LOCAL_BOUNDS,
+    [MGDS_FAULT_ACCESS] = MGDS_CAUSE_LOCAL_ACCESS,
+};
+
+static const enum mgds_hca_cause receive_causes[MGDS_FAULTS + 1] = {
+    [MGDS_FAULT_KEY] = MGDS_CAUSE_RECEIVE_KEY,
+    [MGDS_FAULT_PD] = MGDS_CAUSE_RECEIVE_PD,
+    [MGDS_FAULT_BOUNDS] = MGDS_CAUSE_RECEIVE_BOUNDS,
+    [MGDS_FAULT_ACCESS] = MGDS_CAUSE_RECEIVE_ACCESS,
+};
+
+/* A byte of the WQE at the head, counted from its start. */
+static uint8_t *ring_byte(const struct mgds_hca_qp *qp, size_t offset)
+{
+    size_t bytes = (size_t)qp->attr.send_blocks * MGDS_WQE_BLOCK;
+    size_t start = (size_t)qp->send.head * MGDS_WQE_BLOCK;
+
+    return (uint8_t *)qp->attr.send_buffer + ((start + offset) & (bytes - 1));
+}
+
+static void read_unit(const struct reader *in, unsigned unit, void *to)
+{
+    memcpy(to, ring_byte(in->qp, (size_t)unit * MGDS_WQE_UNIT), MGDS_WQE_UNIT);
+}
+
+static uint16_t blocks_of(unsigned units)
+{
+    unsigned blocks = (units + MGDS_WQE_BLOCK_UNITS - 1) / MGDS_WQE_BLOCK_UNITS;
+
+    return (uint16_t)(blocks ? blocks : 1);
+}
+
+static uint16_t rung_blocks(const struct mgds_hca_qp *qp)
+{
+    return (uint16_t)(qp->send.limit - qp->send.head);
+}
+
+/* Memory that a data segment names, appended to the list. */
+static enum mgds_hca_fault add_memory(const struct mgds_hca_qp *qp,
+                                      const struct mgds_wqe_data *data,
+                                      uint8_t access,
+                                      struct mgds_hca_list *list)
+{
+    struct mgds_hca_span span = {
+        .pd = qp->attr.pd,
+        .key = mgds_from_be32(data->lkey),
+        .address = mgds_from_be64(data->address),
+        .bytes = mgds_from_be32(data->bytes),
+        .access = access,
+    };
+    enum mgds_hca_fault fault;
+    void *memory;
+
+    if (span.bytes == 0)
+        span.bytes = BYTES_OF_ZERO;
+    fault = mgds_hca_key_find(qp->hca, &span, &memory);
+    if (fault == MGDS_FAULT_NONE)
+        mgds_hca_list_add(list, memory, span.bytes);
+    return fault;
+}
+
+/* Inline data stays in the ring: a piece, or two around its end. */
+static enum mgds_hca_cause read_inline(struct reader *in, uint32_t word,
+                                       struct mgds_hca_list *list)
+{
+    size_t offset = (size_t)in->unit * MGDS_WQE_UNIT + sizeof(word);
+    size_t bytes = word & ~MGDS_WQE_INLINE_FLAG;
+    size_t ring = (size_t)in->qp->attr.send_blocks * MGDS_WQE_BLOCK;
+    uint8_t *from = ring_byte(in->qp, offset);
+    size_t straight =
+        ring - (size_t)(from - (uint8_t *)in->qp->attr.send_buffer);
+
+    if (bytes > (size_t)in->units * MGDS_WQE_UNIT - offset)
+        return MGDS_CAUSE_WQE_INLINE;
+    straight = bytes < straight ? bytes : straight;
+    mgds_hca_list_add(list, from, straight);
+    if (bytes > straight)
+        mgds_hca_list_add(list, in->qp->attr.send_buffer, bytes - straight);
+    in->unit = (unsigned)((offset + bytes + MGDS_WQE_UNIT - 1) / MGDS_WQE_UNIT);
+    return MGDS_CAUSE_NONE;
+}
+
+/* All segments that are left name memory. */
+static enum mgds_hca_cause read_list(struct reader *in,
+                                     enum mgds_hca_segment kind,
+                                     struct mgds_hca_list *list)
+{
+    uint8_t access = kind == MGDS_SEGMENT_SCATTER ? MGDS_HCA_LOCAL_WRITE : 0;
+    enum mgds_hca_cause cause = MGDS_CAUSE_NONE;
+    struct mgds_wqe_data data;
+    uint32_t word;
+
+    while (in->unit < in->units && cause == MGDS_CAUSE_NONE) {
+        read_unit(in, in->unit, &data);
+        word = mgds_from_be32(data.bytes);
+        if (!(word & MGDS_WQE_INLINE_FLAG)) {
+            cause = local_causes[add_memory(in->qp, &data, access, list)];
+            in->unit++;
+        } else if (kind == MGDS_SEGMENT_GATHER) {
+            cause = read_inline(in, word, list);
+        } else {
+            cause = MGDS_CAUSE_WQE_INLINE;
+        }
+    }
+    return cause;
+}
+
+static enum mgds_hca_cause read_address(struct reader *in,
+                                        struct mgds_hca_wqe *wqe)
+{
+    struct mgds_wqe_raddr raddr;
+
+    if (in->unit == in->units)
+        return MGDS_CAUSE_WQE_SIZE;
+    read_unit(in, in->unit++, &raddr);
+    wqe->address = mgds_from_be64(raddr.address);
+    wqe->rkey = mgds_from_be32(raddr.rkey);
+    return MGDS_CAUSE_NONE;
+}
+
+static enum mgds_hca_cause read_atomic(struct reader *in,
+                                       struct mgds_hca_wqe *wqe)
+{
+    struct mgds_wqe_atomic atomic;
+
+    if (in->unit == in->units)
+        return MGDS_CAUSE_WQE_SIZE;
+    read_unit(in, in->unit++, &atomic);
+    wqe->operand = mgds_from_be64(atomic.operand);
+    wqe->compare = mgds_from_be64(atomic.compare);
+    return MGDS_CAUSE_NONE;
+}
+
+static enum mgds_hca_cause read_segment(struct reader *in,
+                                        enum mgds_hca_segment kind,
+                                        struct mgds_hca_wqe *wqe)
+{
+    switch (kind) {
+    case MGDS_SEGMENT_RADDR:
+        return read_address(in, wqe);
+    case MGDS_SEGMENT_ATOMIC:
+        return read_atomic(in, wqe);
+    case MGDS_SEGMENT_GATHER:
+    case MGDS_SEGMENT_DUMPED:
+    case MGDS_SEGMENT_SCATTER:
+        return read_list(in, kind, &wqe->list);
+    case MGDS_SEGMENT_REST:
+        in->unit = in->units;
+        break;
+    case MGDS_SEGMENT_NONE:
+        break;
+    }
+    return MGDS_CAUSE_NONE;
+}
+
+static enum mgds_hca_cause check_ctrl(const struct mgds_hca_qp *qp,
+                                      const struct mgds_wqe_ctrl *ctrl,
+                                      const struct mgds_hca_wqe *wqe)
+{
+    uint32_t first = mgds_from_be32(ctrl->opmod_idx_opcode);
+    uint32_t second = mgds_from_be32(ctrl->qpn_ds);
+
+    if ((first >> 8 & 0xffff) != qp->send.head)
+        return MGDS_CAUSE_WQE_INDEX;
+    if (!wqe->row->name ||
+        !(qp->hca->config.capabilities & wqe->row->capability))
+        return MGDS_CAUSE_WQE_OPCODE;
+    if (first >> 24 != 0)
+        return MGDS_CAUSE_WQE_OPMOD;
+    if (second >> 8 != qp->number)
+        return MGDS_CAUSE_WQE_QPN;
+    if ((second & MGDS_WQE_MAX_UNITS) == 0 || wqe->blocks > rung_blocks(qp))
+        return MGDS_CAUSE_WQE_SIZE;
+    if ((wqe->flags & MGDS_WQE_FENCE_MASK) > MGDS_WQE_FENCE_BOTH)
+        return MGDS_CAUSE_WQE_FENCE;
+    return MGDS_CAUSE_NONE;
+}
+
+static enum mgds_hca_cause check_length(const struct mgds_hca_wqe *wqe)
+{
+    if (wqe->list.bytes > MGDS_HCA_MESSAGE_MAX)
+        return MGDS_CAUSE_LENGTH_LIMIT;
+    if (wqe->row->traits & MGDS_OP_ATOMIC && wqe->list.bytes != ATOMIC_BYTES)
+        return MGDS_CAUSE_ATOMIC_LENGTH;
+    return MGDS_CAUSE_NONE;
+}
+
+/* Opcode, flags, size and immediate; returns DS. */
+static unsigned read_ctrl(const struct mgds_hca_qp *qp,
+                          struct mgds_wqe_ctrl *ctrl, struct mgds_hca_wqe *wqe)
+{
+    unsigned units;
+
+    memcpy(ctrl, ring_byte(qp, 0), sizeof(*ctrl));
+    units = mgds_from_be32(ctrl->qpn_ds) & MGDS_WQE_MAX_UNITS;
+    wqe->opcode = (uint8_t)mgds_from_be32(ctrl->opmod_idx_opcode);
+    wqe->row = mgds_hca_opcode(wqe->opcode);
+    wqe->flags = ctrl->fm_ce_se;
+    wqe->blocks = blocks_of(units);
+    wqe->imm = ctrl->imm;
+    return units;
+}
+
+/* What was not rung for is not the WQE's. */
+static void clamp_blocks(const struct mgds_hca_qp *qp, struct mgds_hca_wqe *wqe)
+{
+    if (wqe->blocks > rung_blocks(qp))
+        wqe->blocks = rung_blocks(qp);
+}
+
+enum mgds_hca_cause mgds_hca_wqe_decode(const struct mgds_hca_qp *qp,
+                                        struct mgds_hca_wqe *wqe)
+{
+    struct reader in = {.qp = qp, .unit = 1};
+    struct mgds_wqe_ctrl ctrl;
+    enum mgds_hca_cause cause;
+
+    in.units = read_ctrl(qp, &ctrl, wqe);
+    wqe->address = wqe->operand = wqe->compare = 0;
+    wqe->rkey = 0;
+    mgds_hca_list_init(&wqe->list);
+    cause = check_ctrl(qp, &ctrl, wqe);
+    clamp_blocks(qp, wqe);
+    for (unsigned i = 0; i < MGDS_HCA_SEGMENTS && !cause; i++)
+        cause = read_segment(&in, wqe->row->segment[i], wqe);
+    return cause ? cause : check_length(wqe);
+}
+
+void mgds_hca_wqe_skim(const struct mgds_hca_qp *qp, struct mgds_hca_wqe *wqe)
+{
+    struct mgds_wqe_ctrl ctrl;
+
+    read_ctrl(qp, &ctrl, wqe);
+    clamp_blocks(qp, wqe);
+}
+
+enum mgds_hca_cause mgds_hca_receive_decode(const struct mgds_hca_qp *qp,
+                                            uint16_t slot,
+                                            struct mgds_hca_list *list)
+{
+    const uint8_t *from = (const uint8_t *)qp->attr.receive_buffer +
+                          (size_t)slot * qp->attr.receive_stride;
+    enum mgds_hca_cause cause = MGDS_CAUSE_NONE;
+    struct mgds_wqe_data data;
+
+    mgds_hca_list_init(list);
+    for (uint32_t offset = 0; offset < qp->attr.receive_stride && !cause;
+         offset += MGDS_WQE_UNIT) {
+        memcpy(&data, from + offset, sizeof(data));
+        if (mgds_from_be32(data.lkey) == MGDS_WQE_INVALID_LKEY &&
+            data.bytes.raw == 0)
+            break;
+        if (mgds_from_be32(data.bytes) & MGDS_WQE_INLINE_FLAG)
+            cause = MGDS_CAUSE_RECEIVE_LIST;
+        else
+            cause = receive_causes[add_memory(qp, &data, MGDS_HCA_LOCAL_WRITE,
+                                              list)];
+    }
+    return cause;
+}

@@ -1,0 +1,174 @@
+/* Random bursts of all operations, both ways, beside a model that is a few
+ * copies between arrays: memory is the same after each burst. */
+#include <stdio.h>
+#include <string.h>
+
+#include "tests/hca/draw.h"
+#include "tests/hca/place.h"
+#include "tests/lib/sanitized.h"
+
+enum { BURSTS = 4000, SPAN = 4096, ELEMENTS = 4 };
+
+struct model {
+    uint8_t a[PLACE_MEMORY];
+    uint8_t b[PLACE_MEMORY];
+};
+
+/* One burst: who posts, to whom, and their memory in the model. */
+struct side {
+    struct end *end;
+    struct end *peer;
+    uint8_t *mine;
+    uint8_t *theirs;
+};
+
+static uint64_t seed;
+
+/* Elements of a list, added to the WQE; their bytes together. */
+static uint32_t add_elements(const struct side *side, struct wqe *wqe,
+                             uint32_t at[], uint32_t bytes[])
+{
+    uint32_t count = 1 + draw_below(&seed, ELEMENTS), sum = 0;
+
+    for (uint32_t i = 0; i < ELEMENTS; i++) {
+        bytes[i] = i < count ? 1 + draw_below(&seed, 200) : 0;
+        at[i] = 8192 + i * 1024 + draw_below(&seed, 800);
+        if (i < count)
+            wqe_data(wqe, bytes[i], side->end->key,
+                     place_address(side->end, at[i]));
+        sum += bytes[i];
+    }
+    return sum;
+}
+
+static uint32_t gather(const struct side *side, uint8_t *to,
+                       const uint32_t at[], const uint32_t bytes[])
+{
+    uint32_t sum = 0;
+
+    for (uint32_t i = 0; i < ELEMENTS; sum += bytes[i++])
+        memcpy(to + sum, side->mine + at[i], bytes[i]);
+    return sum;
+}
+
+static void write_some(const struct side *side)
+{
+    uint32_t at[ELEMENTS], bytes[ELEMENTS], to = draw_below(&seed, SPAN);
+    struct wqe wqe = wqe_ctrl(side->end, 0x08, SIGNALLED);
+
+    wqe_raddr(&wqe, place_address(side->peer, to), side->peer->key);
+    add_elements(side, &wqe, at, bytes);
+    post(side->end, &wqe);
+    gather(side, side->theirs + to, at, bytes);
+}
+
+static void write_inline(const struct side *side)
+{
+    uint32_t to = draw_below(&seed, SPAN), bytes = draw_below(&seed, 300);
+    struct wqe wqe = wqe_ctrl(side->end, 0x08, SIGNALLED);
+
+    wqe_raddr(&wqe, place_address(side->peer, to), side->peer->key);
+    wqe_inline(&wqe, side->mine + 100, bytes);
+    memcpy(side->theirs + to, side->mine + 100, bytes);
+    post(side->end, &wqe);
+}
+
+static void read_some(const struct side *side)
+{
+    uint32_t at[ELEMENTS], bytes[ELEMENTS], from = draw_below(&seed, SPAN);
+    struct wqe wqe = wqe_ctrl(side->end, 0x10, SIGNALLED);
+
+    wqe_raddr(&wqe, place_address(side->peer, from), side->peer->key);
+    add_elements(side, &wqe, at, bytes);
+    post(side->end, &wqe);
+    for (uint32_t i = 0; i < ELEMENTS; from += bytes[i++])
+        memcpy(side->mine + at[i], side->theirs + from, bytes[i]);
+}
+
+static void send_some(const struct side *side)
+{
+    uint32_t at[ELEMENTS], bytes[ELEMENTS], to = 20000;
+    struct wqe wqe = wqe_ctrl(side->end, 0x0a, SIGNALLED);
+
+    to += draw_below(&seed, 1000);
+    post_receive(side->peer, to, ELEMENTS * 200);
+    add_elements(side, &wqe, at, bytes);
+    post(side->end, &wqe);
+    gather(side, side->theirs + to, at, bytes);
+}
+
+static void change_word(const struct side *side)
+{
+    bool adds = draw(&seed) & 1;
+    struct wqe wqe = wqe_ctrl(side->end, adds ? 0x12 : 0x11, SIGNALLED);
+    uint32_t at = 8 * draw_below(&seed, 4);
+    uint64_t old, operand = draw(&seed), compare;
+
+    memcpy(&old, side->theirs + at, 8);
+    compare = draw(&seed) & 1 ? old : operand;
+    wqe_raddr(&wqe, place_address(side->peer, at), side->peer->key);
+    wqe_atomic(&wqe, operand, compare);
+    wqe_data(&wqe, 8, side->end->key, place_address(side->end, 4003));
+    post(side->end, &wqe);
+    memcpy(side->mine + 4003, &old, 8);
+    if (adds)
+        operand += old;
+    else if (compare != old)
+        operand = old;
+    memcpy(side->theirs + at, &operand, 8);
+}
+
+static void run_burst(struct place *place, const struct side *side)
+{
+    static void (*const kinds[])(const struct side *) = {
+        write_some, write_inline, read_some, send_some, change_word};
+    uint32_t count = 1 + draw_below(&seed, 5);
+    struct cqe cqe;
+
+    for (uint32_t i = 0; i < count; i++)
+        kinds[draw_below(&seed, sizeof(kinds) / sizeof(kinds[0]))](side);
+    ring(side->end);
+    place_run(place);
+    for (uint32_t i = 0; i < count; i++) {
+        assert_true(take_cqe(&side->end->sends, &cqe));
+        assert_int_equal(cqe.opcode, 0);
+    }
+    expect_none(&side->end->sends);
+    while (take_cqe(&side->peer->receives, &cqe))
+        assert_int_equal(cqe.opcode, 2);
+}
+
+static void memory_is_as_the_model_says(void **state)
+{
+    static struct model model;
+    struct options options = {.blocks = 32, .entries = 8};
+    struct place place;
+
+    (void)state;
+    place_open(&place, &options);
+    memcpy(model.a, place.a.memory, sizeof(model.a));
+    memcpy(model.b, place.b.memory, sizeof(model.b));
+    for (unsigned burst = 0; burst < mgds_test_laps(BURSTS); burst++) {
+        struct side side = {&place.a, &place.b, model.a, model.b};
+
+        seed = burst + 1;
+        if (draw(&seed) & 1)
+            side = (struct side){&place.b, &place.a, model.b, model.a};
+        run_burst(&place, &side);
+        if (memcmp(model.a, place.a.memory, sizeof(model.a)) != 0 ||
+            memcmp(model.b, place.b.memory, sizeof(model.b)) != 0)
+            fail_msg("memory differs after burst %u", burst);
+    }
+    assert_int_equal(place.misuses, 0);
+    assert_int_equal(place.events, 0);
+    place_close(&place);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(memory_is_as_the_model_says),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,229 @@
+/* Two software HCAs in one process, and a program that posts byte by byte. */
+#include "tests/hca/place.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { ADDRESS_A = 0x10000000, ADDRESS_B = 0x20000000, ALL_ACCESS = 0xf };
+
+static void *line_alloc(size_t bytes)
+{
+    void *at = aligned_alloc(4096, (bytes + 4095) & ~(size_t)4095);
+
+    assert_non_null(at);
+    memset(at, 0, bytes);
+    return at;
+}
+
+static void on_event(void *ctx, enum mgds_hca_event event, uint32_t number)
+{
+    struct place *place = ctx;
+
+    assert_true(place->events < PLACE_EVENTS);
+    place->event_number[place->events] = number;
+    place->event[place->events++] = event;
+}
+
+static void on_completion(void *ctx, uint32_t cqn)
+{
+    struct place *place = ctx;
+
+    assert_true(cqn > 0);
+    place->completions++;
+}
+
+static void on_misuse(void *ctx, enum mgds_hca_misuse what, uint32_t qpn)
+{
+    struct place *place = ctx;
+
+    assert_true(qpn > 0);
+    place->misuse = what;
+    place->misuses++;
+}
+
+static uint64_t on_clock(void *ctx)
+{
+    return ((struct place *)ctx)->clock;
+}
+
+static void open_queue(struct queue *queue, struct end *end,
+                       const struct options *options)
+{
+    size_t bytes = (size_t)options->entries * options->entry_bytes;
+    struct mgds_hca_cq_attr attr = {
+        .entries = options->entries,
+        .entry_bytes = options->entry_bytes,
+        .record = queue->record,
+        .uar = end->uar,
+        .collapsed = options->collapsed,
+        .ignore_overrun = options->ignore_overrun,
+    };
+
+    queue->options = *options;
+    queue->buffer = line_alloc(bytes);
+    attr.buffer = queue->buffer;
+    for (size_t at = options->entry_bytes; at <= bytes;
+         at += options->entry_bytes)
+        queue->buffer[at - 1] = 0xf0;
+    assert_int_equal(mgds_hca_cq_attach(end->hca, &attr, &queue->cq), 0);
+}
+
+static void open_qp(struct end *end, const struct options *options)
+{
+    struct mgds_hca_qp_attr attr = {
+        .send_buffer = end->send,
+        .send_blocks = options->blocks,
+        .receive_buffer = end->receive,
+        .receives = PLACE_RECEIVES,
+        .receive_stride = options->stride,
+        .record = end->record,
+        .send_cq = end->sends.cq,
+        .receive_cq = end->receives.cq,
+        .uar = end->uar,
+        .uar_register = 0,
+        .pd = PLACE_PD,
+        .user_index = PLACE_UIDX,
+    };
+
+    assert_int_equal(mgds_hca_qp_attach(end->hca, &attr, &end->qp), 0);
+}
+
+static void open_end(struct end *end, struct place *place, uint32_t first_qpn)
+{
+    const struct options *options = &place->options;
+    struct mgds_hca_config config = {
+        .first_qpn = first_qpn,
+        .capabilities = MGDS_HCA_CAN_BASE | MGDS_HCA_CAN_ATOMIC,
+        .late_record = PLACE_LATE,
+        .wire =
+            options->wire ? *options->wire : mgds_hca_loop_wire(&place->loop),
+        .calls = {.event = on_event,
+                  .completion = on_completion,
+                  .misuse = on_misuse,
+                  .clock = on_clock,
+                  .ctx = place},
+    };
+
+    end->place = place;
+    assert_int_equal(mgds_hca_create(&end->hca, &config), 0);
+    assert_int_equal(mgds_hca_loop_add(&place->loop, end->hca), 0);
+    end->page = line_alloc(MGDS_UAR_BYTES);
+    assert_int_equal(mgds_hca_uar_attach(end->hca, end->page, &end->uar), 0);
+    end->send = line_alloc((size_t)options->blocks * 64);
+    end->receive = line_alloc((size_t)PLACE_RECEIVES * options->stride);
+    open_queue(&end->sends, end, options);
+    open_queue(&end->receives, end, options);
+    open_qp(end, options);
+    end->memory = line_alloc(PLACE_MEMORY);
+    end->key = place_key(end, 0, PLACE_MEMORY, PLACE_PD, ALL_ACCESS);
+    end->number = end->qp->number;
+}
+
+static void close_queue(struct queue *queue)
+{
+    assert_int_equal(mgds_hca_cq_detach(queue->cq), 0);
+    free(queue->buffer);
+}
+
+static void close_end(struct end *end)
+{
+    mgds_hca_qp_detach(end->qp);
+    close_queue(&end->sends);
+    close_queue(&end->receives);
+    assert_int_equal(mgds_hca_uar_detach(end->uar), 0);
+    mgds_hca_loop_drop(&end->place->loop, end->hca);
+    mgds_hca_destroy(end->hca);
+    free(end->page);
+    free(end->send);
+    free(end->receive);
+    free(end->memory);
+}
+
+static void set_defaults(struct options *options)
+{
+    options->blocks = options->blocks ? options->blocks : 16;
+    options->entries = options->entries ? options->entries : 64;
+    options->entry_bytes = options->entry_bytes ? options->entry_bytes : 64;
+    options->stride = options->stride ? options->stride : 64;
+    options->access = options->access ? options->access : ALL_ACCESS;
+    options->reads = options->reads ? options->reads : 4;
+    options->rnr_retry =
+        options->rnr_retry ? options->rnr_retry : MGDS_HCA_RNR_FOREVER;
+}
+
+void place_connect(struct end *end, struct mgds_hca_qp *qp, uint32_t peer)
+{
+    const struct options *options = &end->place->options;
+    struct mgds_hca_change change = {
+        .state = MGDS_STATE_INIT,
+        .access = options->access,
+        .peer = peer,
+        .receive_psn = 5,
+        .rnr_delay = PLACE_DELAY,
+        .send_psn = 5,
+        .rnr_retry = options->rnr_retry,
+        .reads = options->reads,
+    };
+
+    assert_int_equal(mgds_hca_qp_modify(qp, &change), 0);
+    change.state = MGDS_STATE_RTR;
+    assert_int_equal(mgds_hca_qp_modify(qp, &change), 0);
+    change.state = MGDS_STATE_RTS;
+    assert_int_equal(mgds_hca_qp_modify(qp, &change), 0);
+}
+
+void place_open(struct place *place, const struct options *options)
+{
+    *place = (struct place){.clock = 1};
+    if (options)
+        place->options = *options;
+    set_defaults(&place->options);
+    open_end(&place->a, place, PLACE_QPN_A - 1);
+    open_end(&place->b, place, PLACE_QPN_B - 1);
+    fill_memory(place);
+    if (place->options.unconnected)
+        return;
+    place_connect(&place->a, place->a.qp, PLACE_QPN_B);
+    place_connect(&place->b, place->b.qp, PLACE_QPN_A);
+}
+
+void place_close(struct place *place)
+{
+    close_end(&place->a);
+    close_end(&place->b);
+}
+
+void place_run(struct place *place)
+{
+    while (mgds_hca_run(place->a.hca) + mgds_hca_run(place->b.hca) > 0)
+        ;
+}
+
+uint64_t place_address(const struct end *end, size_t offset)
+{
+    return (end == &end->place->a ? ADDRESS_A : ADDRESS_B) + offset;
+}
+
+uint32_t place_key(struct end *end, size_t offset, uint64_t bytes, uint32_t pd,
+                   uint8_t access)
+{
+    struct mgds_hca_memory memory = {
+        .at = end->memory + offset,
+        .address = place_address(end, offset),
+        .bytes = bytes,
+        .pd = pd,
+        .access = access,
+    };
+    uint32_t key;
+
+    assert_int_equal(mgds_hca_key_attach(end->hca, &memory, &key), 0);
+    return key;
+}
+
+void fill_memory(struct place *place)
+{
+    for (size_t i = 0; i < PLACE_MEMORY; i++) {
+        place->a.memory[i] = (uint8_t)(i * 7 + (i >> 8));
+        place->b.memory[i] = (uint8_t) ~(i * 5 + (i >> 8));
+    }
+}

@@ -1,0 +1,172 @@
+/* Two software HCAs in one process, a connected QP on each, and a program that
+ * writes WQEs byte by byte: nothing here uses the structs of device/abi_wqe.h
+ * but to name memory. */
+#ifndef MGDS_TESTS_HCA_PLACE_H
+#define MGDS_TESTS_HCA_PLACE_H
+
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <stdbool.h>
+
+#include "device/abi_wqe.h"
+#include "sim/hca/cq.h"
+#include "sim/hca/doorbell.h"
+#include "sim/hca/engine.h"
+#include "sim/hca/key.h"
+#include "sim/hca/loop.h"
+#include "sim/hca/opcode.h"
+#include "sim/hca/qp.h"
+
+enum {
+    PLACE_QPN_A = 0x123,
+    PLACE_QPN_B = 0x456,
+    PLACE_PD = 7,
+    PLACE_UIDX = 0xbeef,
+    PLACE_MEMORY = 1 << 16,
+    PLACE_RECEIVES = 8,
+    PLACE_EVENTS = 16,
+    PLACE_DELAY = 100000, /* ns after RNR */
+    PLACE_LATE = 1000
+};
+
+/* fm_ce_se of a WQE that is signalled. */
+enum { SIGNALLED = 0x08 };
+
+/* What differs between tests; 0 means the default. */
+struct options {
+    uint32_t blocks;      /* 16 */
+    uint32_t entries;     /* 64 */
+    uint32_t entry_bytes; /* 64 */
+    uint32_t stride;      /* of receives: 64 */
+    uint8_t access;       /* of QPs: all */
+    uint8_t reads;        /* 4 */
+    uint8_t rnr_retry;    /* forever */
+    bool collapsed;
+    bool ignore_overrun;
+    bool unconnected; /* QPs stay in RESET */
+    const struct mgds_hca_wire *wire;
+};
+
+/* A CQ with its memory, and what the program knows of it. */
+struct queue {
+    struct mgds_hca_cq *cq;
+    uint8_t *buffer;
+    _Alignas(8) struct mgds_be32 record[2];
+    struct options options;
+    uint32_t consumed;
+};
+
+/* One side. */
+struct end {
+    struct place *place;
+    struct mgds_hca *hca;
+    struct mgds_hca_uar *uar;
+    uint8_t *page;
+    struct mgds_hca_qp *qp;
+    uint8_t *send;
+    uint8_t *receive;
+    _Alignas(8) struct mgds_be32 record[2];
+    struct queue sends;
+    struct queue receives;
+    uint16_t pi;     /* blocks posted */
+    uint16_t posts;  /* receives posted */
+    uint8_t last[8]; /* the first bytes of the last WQE */
+    uint8_t *memory;
+    uint32_t key; /* of all of it */
+    uint32_t number;
+};
+
+struct place {
+    struct options options;
+    struct mgds_hca_loop loop;
+    struct end a; /* mostly the requester */
+    struct end b;
+    uint64_t clock;
+    unsigned events;
+    enum mgds_hca_event event[PLACE_EVENTS];
+    uint32_t event_number[PLACE_EVENTS];
+    unsigned completions;
+    unsigned misuses;
+    enum mgds_hca_misuse misuse;
+};
+
+void place_open(struct place *place, const struct options *options);
+void place_close(struct place *place);
+
+/* Both devices, until neither has anything to do. */
+void place_run(struct place *place);
+
+/* Through INIT, RTR and RTS, to QP number `peer`. */
+void place_connect(struct end *end, struct mgds_hca_qp *qp, uint32_t peer);
+
+/* Another key for some of an end's memory. */
+uint32_t place_key(struct end *end, size_t offset, uint64_t bytes, uint32_t pd,
+                   uint8_t access);
+
+/* The address that WQEs call a byte of an end's memory: not where it is. */
+uint64_t place_address(const struct end *end, size_t offset);
+
+/* Bytes of a WQE that is being written. */
+struct wqe {
+    size_t bytes;
+    uint8_t at[16 * 64];
+};
+
+struct wqe wqe_ctrl(const struct end *end, uint8_t opcode, uint8_t fm_ce_se);
+void wqe_be32(struct wqe *wqe, uint32_t v);
+void wqe_be64(struct wqe *wqe, uint64_t v);
+void wqe_raddr(struct wqe *wqe, uint64_t address, uint32_t rkey);
+void wqe_data(struct wqe *wqe, uint32_t bytes, uint32_t lkey, uint64_t address);
+void wqe_inline(struct wqe *wqe, const void *data, uint32_t bytes);
+void wqe_atomic(struct wqe *wqe, uint64_t operand, uint64_t compare);
+
+/* The usual ones, between the same offsets of both memories. */
+struct wqe wqe_write(const struct end *end, size_t offset, uint32_t bytes);
+struct wqe wqe_read(const struct end *end, size_t offset, uint32_t bytes);
+struct wqe wqe_send(const struct end *end, size_t offset, uint32_t bytes);
+
+/* Into the ring, DS filled in if it is 0; no doorbell. */
+void post(struct end *end, struct wqe *wqe);
+void post_bytes(struct end *end, const uint8_t *bytes, size_t count);
+/* Record, then the register, with the first bytes of the last WQE. */
+void ring(struct end *end);
+void ring_register(struct end *end, size_t offset, const uint8_t word[8]);
+void set_record(struct end *end, unsigned word, uint32_t value);
+/* All three, and runs both devices. */
+void run_one(struct end *end, struct wqe *wqe);
+
+/* Posts a receive of one element. */
+void post_receive(struct end *end, size_t offset, uint32_t bytes);
+/* Of these bytes as they are. */
+void post_receive_bytes(struct end *end, const uint8_t *bytes, size_t count);
+
+/* A CQE as its bytes say. */
+struct cqe {
+    uint8_t opcode;
+    bool solicited;
+    uint8_t syndrome;
+    uint8_t vendor;
+    uint8_t wqe_opcode;
+    uint16_t counter;
+    uint32_t qpn;
+    uint32_t user_index;
+    uint32_t bytes;
+    uint32_t imm;
+    uint32_t peer;
+};
+
+/* Takes the next one, and tells the record so. False: none. */
+bool take_cqe(struct queue *queue, struct cqe *cqe);
+/* The same; it is there, is a success, and of that index. */
+struct cqe expect_cqe(struct queue *queue, uint8_t opcode, uint16_t counter);
+struct cqe expect_error(struct queue *queue, uint8_t syndrome,
+                        uint16_t counter);
+void expect_none(struct queue *queue);
+
+/* All of both memories: different everywhere. */
+void fill_memory(struct place *place);
+
+#endif

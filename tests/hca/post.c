@@ -1,0 +1,252 @@
+/* The program's side: WQEs, doorbells and CQEs as bytes. */
+#include <string.h>
+
+#include "tests/hca/place.h"
+
+static uint32_t get32(const uint8_t *at)
+{
+    return (uint32_t)at[0] << 24 | (uint32_t)at[1] << 16 |
+           (uint32_t)at[2] << 8 | at[3];
+}
+
+static void put32(uint8_t *at, uint32_t v)
+{
+    for (int i = 0; i < 4; i++)
+        at[i] = (uint8_t)(v >> (24 - 8 * i));
+}
+
+void wqe_be32(struct wqe *wqe, uint32_t v)
+{
+    put32(wqe->at + wqe->bytes, v);
+    wqe->bytes += 4;
+}
+
+void wqe_be64(struct wqe *wqe, uint64_t v)
+{
+    wqe_be32(wqe, (uint32_t)(v >> 32));
+    wqe_be32(wqe, (uint32_t)v);
+}
+
+struct wqe wqe_ctrl(const struct end *end, uint8_t opcode, uint8_t fm_ce_se)
+{
+    struct wqe wqe = {.bytes = 0};
+
+    wqe_be32(&wqe, (uint32_t)end->pi << 8 | opcode);
+    wqe_be32(&wqe, end->number << 8);
+    wqe_be32(&wqe, fm_ce_se);
+    wqe_be32(&wqe, 0);
+    return wqe;
+}
+
+void wqe_raddr(struct wqe *wqe, uint64_t address, uint32_t rkey)
+{
+    wqe_be64(wqe, address);
+    wqe_be32(wqe, rkey);
+    wqe_be32(wqe, 0);
+}
+
+void wqe_data(struct wqe *wqe, uint32_t bytes, uint32_t lkey, uint64_t address)
+{
+    wqe_be32(wqe, bytes);
+    wqe_be32(wqe, lkey);
+    wqe_be64(wqe, address);
+}
+
+void wqe_inline(struct wqe *wqe, const void *data, uint32_t bytes)
+{
+    wqe_be32(wqe, 0x80000000u | bytes);
+    memcpy(wqe->at + wqe->bytes, data, bytes);
+    wqe->bytes = (wqe->bytes + bytes + 15) / 16 * 16;
+}
+
+void wqe_atomic(struct wqe *wqe, uint64_t operand, uint64_t compare)
+{
+    wqe_be64(wqe, operand);
+    wqe_be64(wqe, compare);
+}
+
+static const struct end *peer_of(const struct end *end)
+{
+    return end == &end->place->a ? &end->place->b : &end->place->a;
+}
+
+static struct wqe one_sided(const struct end *end, uint8_t opcode,
+                            size_t offset, uint32_t bytes)
+{
+    const struct end *peer = peer_of(end);
+    struct wqe wqe = wqe_ctrl(end, opcode, SIGNALLED);
+
+    wqe_raddr(&wqe, place_address(peer, offset), peer->key);
+    wqe_data(&wqe, bytes, end->key, place_address(end, offset));
+    return wqe;
+}
+
+struct wqe wqe_write(const struct end *end, size_t offset, uint32_t bytes)
+{
+    return one_sided(end, 0x08, offset, bytes);
+}
+
+struct wqe wqe_read(const struct end *end, size_t offset, uint32_t bytes)
+{
+    return one_sided(end, 0x10, offset, bytes);
+}
+
+struct wqe wqe_send(const struct end *end, size_t offset, uint32_t bytes)
+{
+    struct wqe wqe = wqe_ctrl(end, 0x0a, SIGNALLED);
+
+    wqe_data(&wqe, bytes, end->key, place_address(end, offset));
+    return wqe;
+}
+
+void post_bytes(struct end *end, const uint8_t *bytes, size_t count)
+{
+    size_t ring = (size_t)end->place->options.blocks * 64;
+
+    memcpy(end->last, bytes, sizeof(end->last));
+    for (size_t i = 0; i < count; i++)
+        end->send[((size_t)end->pi * 64 + i) % ring] = bytes[i];
+    end->pi = (uint16_t)(end->pi + (count + 63) / 64);
+}
+
+void post(struct end *end, struct wqe *wqe)
+{
+    if (wqe->at[7] == 0)
+        wqe->at[7] = (uint8_t)(wqe->bytes / 16);
+    post_bytes(end, wqe->at, wqe->bytes);
+}
+
+void set_record(struct end *end, unsigned word, uint32_t value)
+{
+    uint8_t bytes[4];
+    uint32_t raw;
+
+    put32(bytes, value);
+    memcpy(&raw, bytes, sizeof(raw));
+    __atomic_store_n(&end->record[word].raw, raw, __ATOMIC_RELEASE);
+}
+
+void ring_register(struct end *end, size_t offset, const uint8_t word[8])
+{
+    uint64_t raw;
+
+    memcpy(&raw, word, sizeof(raw));
+    __atomic_store_n((uint64_t *)(void *)(end->page + offset), raw,
+                     __ATOMIC_RELEASE);
+}
+
+void ring(struct end *end)
+{
+    set_record(end, 1, end->pi);
+    ring_register(end, 0x800, end->last);
+}
+
+void run_one(struct end *end, struct wqe *wqe)
+{
+    post(end, wqe);
+    ring(end);
+    place_run(end->place);
+}
+
+void post_receive_bytes(struct end *end, const uint8_t *bytes, size_t count)
+{
+    uint32_t stride = end->place->options.stride;
+
+    memcpy(end->receive + (size_t)(end->posts % PLACE_RECEIVES) * stride, bytes,
+           count);
+    end->posts++;
+    set_record(end, 0, end->posts);
+}
+
+void post_receive(struct end *end, size_t offset, uint32_t bytes)
+{
+    struct wqe wqe = {.bytes = 0};
+
+    wqe_data(&wqe, bytes, end->key, place_address(end, offset));
+    wqe_data(&wqe, 0, 0x100, 0);
+    post_receive_bytes(end, wqe.at, wqe.bytes);
+}
+
+static uint8_t *entry(const struct queue *queue)
+{
+    uint32_t index = queue->consumed % queue->options.entries;
+
+    if (queue->options.collapsed)
+        index = 0;
+    return queue->buffer + (size_t)index * queue->options.entry_bytes +
+           queue->options.entry_bytes - 64;
+}
+
+static struct cqe parse(const uint8_t *at)
+{
+    uint8_t opcode = at[63] >> 4;
+    bool failed = opcode == 13 || opcode == 14;
+
+    return (struct cqe){
+        .opcode = opcode,
+        .solicited = at[63] & 2,
+        .syndrome = failed ? at[55] : 0,
+        .vendor = failed ? at[54] : 0,
+        .wqe_opcode = at[56],
+        .counter = (uint16_t)(get32(at + 60) >> 16),
+        .qpn = get32(at + 56) & 0xffffff,
+        .user_index = get32(at + 32),
+        .bytes = get32(at + 44),
+        .imm = get32(at + 36),
+        .peer = get32(at + 24),
+    };
+}
+
+static bool is_ours(const struct queue *queue, uint8_t op_own)
+{
+    bool lap = queue->consumed & queue->options.entries;
+
+    return op_own >> 4 != 15 && (op_own & 1) == lap;
+}
+
+bool take_cqe(struct queue *queue, struct cqe *cqe)
+{
+    const uint8_t *at = entry(queue);
+    uint8_t consumed[4];
+    uint32_t raw;
+
+    raw = __atomic_load_n((const uint32_t *)(const void *)(at + 60),
+                          __ATOMIC_ACQUIRE);
+    if (!is_ours(queue, (uint8_t)(raw >> 24)))
+        return false;
+    *cqe = parse(at);
+    queue->consumed++;
+    put32(consumed, queue->consumed & 0xffffff);
+    memcpy(&raw, consumed, sizeof(raw));
+    __atomic_store_n(&queue->record[0].raw, raw, __ATOMIC_RELEASE);
+    return true;
+}
+
+struct cqe expect_cqe(struct queue *queue, uint8_t opcode, uint16_t counter)
+{
+    struct cqe cqe = {.opcode = 0};
+
+    assert_true(take_cqe(queue, &cqe));
+    assert_int_equal(cqe.opcode, opcode);
+    assert_int_equal(cqe.counter, counter);
+    assert_int_equal(cqe.user_index, PLACE_UIDX);
+    return cqe;
+}
+
+struct cqe expect_error(struct queue *queue, uint8_t syndrome, uint16_t counter)
+{
+    struct cqe cqe = {.opcode = 0};
+
+    assert_true(take_cqe(queue, &cqe));
+    assert_true(cqe.opcode == 13 || cqe.opcode == 14);
+    assert_int_equal(cqe.syndrome, syndrome);
+    assert_int_equal(cqe.counter, counter);
+    return cqe;
+}
+
+void expect_none(struct queue *queue)
+{
+    struct cqe cqe;
+
+    assert_false(take_cqe(queue, &cqe));
+}
