@@ -13,7 +13,9 @@ extern char **environ;
  * nobody's: getenv does not find it, nor unsetenv. */
 static bool is_ours(const char *entry)
 {
-    return strncmp(entry, "MPIX_GDS_", 9) == 0 && strchr(entry, '=') &&
+    const char *prefix = mgds_config_table.prefix;
+
+    return strncmp(entry, prefix, strlen(prefix)) == 0 && strchr(entry, '=') &&
            strncmp(entry, "MPIX_GDS_UCX_", 13) != 0;
 }
 

@@ -7,6 +7,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <jansson.h>
+
 /* For looking at devices. */
 #define MGDS_PROBE_LOOK(X)                                                     \
     X(init, "cuInit", (unsigned flags))                                        \
@@ -47,8 +49,9 @@ const char *mgds_probe_driver_look(struct mgds_probe_driver *cuda,
 const char *mgds_probe_driver_use(struct mgds_probe_driver *cuda,
                                   void *library);
 
-/* The error's name; the calls for looking are there. */
-const char *mgds_probe_driver_error(const struct mgds_probe_driver *cuda,
-                                    int error);
+/* "CALL: NAME (NUMBER)" of an error that a call returned, a new string, or null
+ * without memory; the calls for looking are there. */
+json_t *mgds_probe_driver_error(const struct mgds_probe_driver *cuda,
+                                const char *call, int error);
 
 #endif

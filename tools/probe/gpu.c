@@ -23,9 +23,7 @@ static void set_error(json_t *facts, const struct mgds_probe_driver *cuda,
                       const char *call, int error)
 {
     json_object_set_new(facts, "error",
-                        json_sprintf("%s: %s (%d)", call,
-                                     mgds_probe_driver_error(cuda, error),
-                                     error));
+                        mgds_probe_driver_error(cuda, call, error));
 }
 
 static json_t *probe_device(const struct mgds_probe_driver *cuda, int device)

@@ -19,6 +19,7 @@
 #include "tools/probe/cores.h"
 #include "tools/probe/driver.h"
 #include "tools/probe/facts.h"
+#include "tools/probe/symbols.h"
 
 /* Of this library, through the loader (process.c says why). */
 #define CALLS(X)                                                               \
@@ -106,37 +107,27 @@ static void must_mpi(const struct exam *exam, const char *call, int rc)
 static void must_cuda(const struct exam *exam, const char *call, int rc)
 {
     if (rc != 0)
-        stop(exam, "%s: %s (%d)", call,
-             mgds_probe_driver_error(&exam->cuda, rc), rc);
+        stop(exam, "%s",
+             json_string_value(mgds_probe_driver_error(&exam->cuda, call, rc)));
 }
 
 /* What comes before the first collective call: what is missing, or NULL. */
 
 static const char *find_calls(struct calls *mpix)
 {
-    const struct {
-        void *slot;
-        const char *name;
-    } row[] = {
-#define X(name) {&mpix->name, "MPIX_" #name},
+    static const struct mgds_symbol row[] = {
+#define X(name) {offsetof(struct calls, name), "MPIX_" #name},
         CALLS(X)
 #undef X
     };
 
-    for (size_t i = 0; i < sizeof(row) / sizeof(row[0]); i++) {
-        void *symbol = dlsym(RTLD_DEFAULT, row[i].name);
-
-        if (!symbol)
-            return row[i].name;
-        memcpy(row[i].slot, &symbol, sizeof(symbol));
-    }
-    return NULL;
+    return mgds_symbols_find(mpix, RTLD_DEFAULT, row,
+                             sizeof(row) / sizeof(row[0]));
 }
 
 static json_t *failed(const struct exam *exam, const char *call, int rc)
 {
-    return json_sprintf("%s: %s (%d)", call,
-                        mgds_probe_driver_error(&exam->cuda, rc), rc);
+    return mgds_probe_driver_error(&exam->cuda, call, rc);
 }
 
 /* Ranks of a host share out its devices, as the benchmarks do. */
