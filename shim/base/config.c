@@ -18,6 +18,7 @@
 
 const char *const mgds_summary_names[] = {"none", "rank0", "all", NULL};
 const char *const mgds_staging_names[] = {"auto", "always", "never", NULL};
+const char *const mgds_upload_names[] = {"auto", "plain", "rows", NULL};
 const char *const mgds_affinity_names[] = {"auto", "inherit", "all", NULL};
 const char *const mgds_trigger_names[] = {"auto", "kernel", "memop", NULL};
 const char *const mgds_path_names[] = {"self", "p2p", "ib-gpu", "ib-cpu",
@@ -385,7 +386,7 @@ int mgds_config_table_load(const struct mgds_config_table *table, void *cfg)
     return bad;
 }
 
-/* Who hears what is wrong with the settings. */
+/* The listener to whom faults of the settings are told. */
 struct critic {
     void (*tell)(void *arg, const char *line);
     void *arg;

@@ -49,7 +49,7 @@ enum mgds_trace_event {
     MGDS_TRACE_EVENT_COUNT
 };
 
-/* One event: a cache line. */
+/* An event fills one cache line. */
 struct mgds_trace_entry {
     uint64_t ns; /* mgds_clock_ns */
     uint32_t thread, event;
@@ -69,7 +69,8 @@ void mgds_trace_stop(void);
 /* Drops the rings: tests only, when other threads have ended. */
 void mgds_trace_fini(void);
 
-/* One event of this thread; what the functions below call while on. */
+/* Records an event of this thread: the functions below call it while the
+ * rings are on. */
 void mgds_trace_record(enum mgds_trace_event event,
                        const int64_t field[MGDS_TRACE_FIELDS]);
 

@@ -5,7 +5,6 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -18,6 +17,7 @@
 #include "shim/base/file.h"
 #include "shim/base/log.h"
 #include "shim/base/path.h"
+#include "shim/base/thread.h"
 #include "shim/base/trace.h"
 #include "shim/base/trace_json.h"
 
@@ -40,7 +40,7 @@ static struct {
     char buffer[BUFFER];
 } file;
 
-/* What was written of it last is no whole event. */
+/* Takes away the part of an event that was written last. */
 static void cut_to(off_t end)
 {
     if (end >= 0 && ftruncate(file.fd, end) < 0)
@@ -57,7 +57,7 @@ static void fail(int error)
 
 static void flush(void)
 {
-    size_t length = strlen(file.buffer);
+    const size_t length = (size_t)(file.text.end - file.buffer);
     off_t begin = lseek(file.fd, 0, SEEK_END);
 
     for (size_t done = 0; done < length && file.error == 0;) {
@@ -128,21 +128,6 @@ static void *run(void *arg)
     return NULL;
 }
 
-/* Signals are the application's. */
-static int start_thread(void)
-{
-    sigset_t all;
-    sigset_t before;
-    int rc;
-
-    atomic_store(&file.stop, false);
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    rc = -pthread_create(&file.thread, NULL, run, NULL);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    return rc;
-}
-
 /* The bracket at the end of a file of ours goes. False: it is not such a file
  * any more. */
 static bool reopen(void)
@@ -196,7 +181,8 @@ static int open_pattern(const char *pattern, int rank)
         rc = open_file(path, rank);
     if (rc < 0)
         return rc;
-    rc = start_thread();
+    atomic_store(&file.stop, false);
+    rc = mgds_thread_start(&file.thread, run);
     if (rc < 0)
         close(file.fd);
     return rc;

@@ -35,50 +35,54 @@ enum form {
     NAME,
 };
 
-static const struct {
-    const char *field;
+/* By name, as trace.def lists them. */
+enum {
+    FORM_call = CALL,
+    FORM_kind = NUMBER,
+    FORM_count = NUMBER,
+    FORM_result = NUMBER,
+    FORM_frame = HIDDEN,
+    FORM_op = TOP_ID,
+    FORM_flow_out = TOP_FLOW_OUT,
+    FORM_flow_in = TOP_FLOW_IN,
+    FORM_peer = ANY,
+    FORM_tag = ANY,
+    FORM_bytes = NUMBER,
+    FORM_comm = HEX,
+    FORM_transport = TRANSPORT,
+    FORM_error = FAILURE,
+    FORM_word0 = NAME,
+    FORM_word1 = HIDDEN,
+};
+
+struct field {
+    const char *name;
     enum form form;
-} forms[] = {
-    {"call", CALL},
-    {"frame", HIDDEN},
-    {"op", TOP_ID},
-    {"flow_out", TOP_FLOW_OUT},
-    {"flow_in", TOP_FLOW_IN},
-    {"peer", ANY},
-    {"tag", ANY},
-    {"comm", HEX},
-    {"transport", TRANSPORT},
-    {"error", FAILURE},
-    {"word0", NAME},
-    {"word1", HIDDEN},
 };
 
 static const struct {
     const char *name;
     enum phase phase;
-    const char *fields[MGDS_TRACE_FIELDS];
+    struct field fields[MGDS_TRACE_FIELDS];
 } events[] = {
-#define NAMES_0(none) NULL
-#define NAMES_1(a) #a
-#define NAMES_2(a, ...) #a, NAMES_1(__VA_ARGS__)
-#define NAMES_3(a, ...) #a, NAMES_2(__VA_ARGS__)
-#define NAMES_4(a, ...) #a, NAMES_3(__VA_ARGS__)
-#define NAMES_5(a, ...) #a, NAMES_4(__VA_ARGS__)
-#define NAMES_6(a, ...) #a, NAMES_5(__VA_ARGS__)
-#define X(event, name, phase, n, ...) {name, phase, {NAMES_##n(__VA_ARGS__)}},
+#define FIELD(a)                                                               \
+    {                                                                          \
+#a, (enum form)FORM_##a                                                \
+    }
+#define FIELDS_0(none)                                                         \
+    {                                                                          \
+        NULL, NONE                                                             \
+    }
+#define FIELDS_1(a) FIELD(a)
+#define FIELDS_2(a, ...) FIELD(a), FIELDS_1(__VA_ARGS__)
+#define FIELDS_3(a, ...) FIELD(a), FIELDS_2(__VA_ARGS__)
+#define FIELDS_4(a, ...) FIELD(a), FIELDS_3(__VA_ARGS__)
+#define FIELDS_5(a, ...) FIELD(a), FIELDS_4(__VA_ARGS__)
+#define FIELDS_6(a, ...) FIELD(a), FIELDS_5(__VA_ARGS__)
+#define X(event, name, phase, n, ...) {name, phase, {FIELDS_##n(__VA_ARGS__)}},
 #include "shim/base/trace.def"
 #undef X
 };
-
-static enum form form_of(const char *field)
-{
-    if (!field)
-        return NONE;
-    for (unsigned i = 0; i < sizeof(forms) / sizeof(forms[0]); i++)
-        if (strcmp(forms[i].field, field) == 0)
-            return forms[i].form;
-    return NUMBER;
-}
 
 static const char *call_name(int64_t call)
 {
@@ -156,17 +160,17 @@ static bool is_shown(enum form form, enum phase phase, int64_t value)
 static void add_args(struct mgds_text *text,
                      const struct mgds_trace_entry *entry)
 {
-    const char *const *field = events[entry->event].fields;
+    const struct field *field = events[entry->event].fields;
     const char *between = "";
 
     mgds_text_string(text, ",\"args\":{");
-    for (unsigned i = 0; i < MGDS_TRACE_FIELDS && field[i]; i++) {
-        enum form form = form_of(field[i]);
+    for (unsigned i = 0; i < MGDS_TRACE_FIELDS && field[i].name; i++) {
+        enum form form = field[i].form;
 
         if (!is_shown(form, events[entry->event].phase, entry->field[i]))
             continue;
         mgds_text_string(text, between);
-        mgds_json_string(text, form == NAME ? "name" : field[i]);
+        mgds_json_string(text, form == NAME ? "name" : field[i].name);
         mgds_text_string(text, ":");
         add_value(text, form, &entry->field[i]);
         between = ",";
@@ -219,7 +223,7 @@ static void add_event(struct mgds_text *text, int pid,
                       const struct mgds_trace_entry *entry)
 {
     enum phase phase = events[entry->event].phase;
-    const char *const *field = events[entry->event].fields;
+    const struct field *field = events[entry->event].fields;
     bool is_call = phase == BEGIN || phase == END;
 
     add_common(text, pid,
@@ -228,8 +232,8 @@ static void add_event(struct mgds_text *text, int pid,
     add_category(text, category(phase));
     if (phase == INSTANT)
         mgds_text_string(text, ",\"s\":\"t\"");
-    for (unsigned i = 0; i < MGDS_TRACE_FIELDS && field[i]; i++)
-        add_top(text, form_of(field[i]), entry->field[i]);
+    for (unsigned i = 0; i < MGDS_TRACE_FIELDS && field[i].name; i++)
+        add_top(text, field[i].form, entry->field[i]);
     add_args(text, entry);
 }
 
@@ -358,17 +362,15 @@ static void add_clock(struct mgds_text *text,
 void mgds_trace_json_head(struct mgds_text *text,
                           const struct mgds_trace_process *process)
 {
-    char rank[24] = "no rank", name[192];
-
-    if (process->rank >= 0) {
-        struct mgds_text out;
-
-        mgds_text_init(&out, rank, sizeof(rank));
-        mgds_text_add(&out, "rank %d", process->rank);
-    }
     struct mgds_text out;
+    char name[192];
+
     mgds_text_init(&out, name, sizeof(name));
-    mgds_text_add(&out, "%s, %s, %s", rank, process->host, process->program);
+    if (process->rank >= 0)
+        mgds_text_add(&out, "rank %d", process->rank);
+    else
+        mgds_text_string(&out, "no rank");
+    mgds_text_add(&out, ", %s, %s", process->host, process->program);
     mgds_text_add(text, "[\n");
     add_clock(text, process);
     mgds_text_add(text,

@@ -81,7 +81,6 @@ static int stage(struct mgds_side *side, const struct mgds_buffer *buffer,
     if (!dense && form == MGDS_BOUNCE_PACKED) {
         side->count = (MPI_Count)mgds_bounce_bytes(bounce);
         side->type = MPI_BYTE;
-        side->unit = buffer->layout->unit;
     }
     return 1;
 }
@@ -120,7 +119,7 @@ static int queue_up(struct mgds_side *side, const MPI_Status *status)
 {
     size_t bytes = (size_t)mgds_below_bytes(status);
 
-    if (side->unit > 1 && bytes % side->unit != 0)
+    if (mgds_bounce_tears(side->bounce, bytes))
         return -EBADMSG;
     return mgds_bounce_up(side->bounce, 0, bytes);
 }

@@ -19,7 +19,6 @@ struct mgds_side {
     void *addr;                 /* what goes down */
     MPI_Count count;
     MPI_Datatype type;
-    size_t unit; /* of what is received packed; 0: anything may end it */
 };
 
 /* A side that passes: for buffers that nothing will be read from or written

@@ -16,12 +16,10 @@ static struct mgds_way way_of(MPI_Request request)
     const struct mgds_stream_req *req = mgds_stream_req_find(request, &greq);
     struct mgds_op *op;
 
-    if (req) {
-        op =
-            req->op ? req->op : req->other; /* a buffered send has that alone */
-        return op ? mgds_op_way(op) : nothing;
-    }
-    return mgds_staged_look(request).kind ? staged : below;
+    if (!req)
+        return mgds_staged_look(request).kind ? staged : below;
+    op = req->op ? req->op : req->other; /* a buffered send has other alone */
+    return op ? mgds_op_way(op) : nothing;
 }
 
 static void set(const char **out, const char *text)

@@ -437,6 +437,8 @@ static void make_domain(void)
     char *address[WORLD_RANKS];
     struct mgds_domain_spec spec = {
         .id = 77, .rank = WORLD_SELF, .size = WORLD_RANKS, .members = members};
+    const void *own;
+    size_t bytes;
 
     for (unsigned i = 0; i < WORLD_RANKS; i++) {
         CHECK(mgds_wire_identity_draw(&world->member[i]) == 0);
@@ -451,6 +453,7 @@ static void make_domain(void)
         mgds_wire_address_write(address[i], &world->member[i]);
         members[i].address = address[i];
     }
+    CHECK(mgds_domains_open(false, &own, &bytes) == 0);
     CHECK(mgds_domain_create(&world->domain, &spec) == 0);
     for (unsigned i = 0; i < WORLD_RANKS; i++)
         free(address[i]);

@@ -15,6 +15,9 @@ import processes
 
 SKIPPED = 77
 
+# What the library says where it finds itself at fault: no row expects that.
+NEVER = "this is a bug in MPIX-GDS"
+
 
 def parse_arguments():
     parser = argparse.ArgumentParser(description=__doc__)
@@ -74,7 +77,7 @@ def complaints(arguments, status, output):
     for pattern in arguments.expect:
         if not any(re.search(pattern, line) for line in lines):
             yield f"no line matches {pattern!r}"
-    for pattern in arguments.refuse:
+    for pattern in [NEVER, *arguments.refuse]:
         for line in lines:
             if re.search(pattern, line):
                 yield f"a line matches {pattern!r}: {line}"

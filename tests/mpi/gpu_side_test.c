@@ -184,6 +184,8 @@ NOT_HERE(int, mgds_bounce_down,
          (struct mgds_bounce * bounce, size_t first, size_t bytes))
 NOT_HERE(int, mgds_bounce_up,
          (struct mgds_bounce * bounce, size_t first, size_t bytes))
+NOT_HERE(bool, mgds_bounce_tears,
+         (const struct mgds_bounce *bounce, size_t bytes))
 NOT_HERE(int, mgds_bounce_poll, (struct mgds_bounce * bounce))
 NOT_HERE(int, mgds_bounce_wait,
          (struct mgds_bounce * bounce, void (*idle)(void)))

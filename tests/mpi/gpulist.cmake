@@ -38,6 +38,14 @@ foreach(ranks 1 2 3)
     ENV ${soft} ${late} MPIX_SIM_SEED=${ranks}
     EXPECT "requests: all well")
 endforeach()
+# Copies that take long are made in rows, if nothing else is asked for.
+mgds_mpi_test(gpu_uploads_in_rows PROGRAM gpu_requests RANKS 2
+  ENV ${soft} MPIX_SIM_DELAY=1000 MPIX_GDS_SUMMARY=all
+  EXPECT "requests: all well" "stage_rows [1-9]")
+mgds_mpi_test(gpu_uploads_plain PROGRAM gpu_requests RANKS 2
+  ENV ${soft} MPIX_SIM_DELAY=1000 MPIX_GDS_SUMMARY=all MPIX_GDS_UPLOAD=plain
+  EXPECT "requests: all well" REFUSE "stage_rows")
+mgds_release_only(mpi/gpu_uploads_plain)
 mgds_mpi_test(gpu_errors PROGRAM gpu_errors RANKS 1 ENV ${soft}
   EXPECT "errors: all well" "buffer in GPU memory was freed"
     "one-sided communication")

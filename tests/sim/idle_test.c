@@ -2,7 +2,10 @@
 #include "tests/sim/gpu.h"
 
 #include <dirent.h>
+#include <stdio.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 static unsigned threads(void)
 {
@@ -40,18 +43,25 @@ static void work(void)
     OK(cuCtxSynchronize());
 }
 
-static void *nothing(void *arg)
+static void *say_who(void *arg)
 {
-    return arg;
+    *(long *)arg = syscall(SYS_gettid);
+    return NULL;
 }
 
-/* A sanitizer has a thread of its own, from the program's first one on. */
+/* A sanitizer has a thread of its own, from the program's first one on. The
+ * kernel counts a thread for a moment after it was joined. */
 static unsigned settled_threads(void)
 {
     pthread_t thread;
+    char task[64];
+    long id = 0;
 
-    CLAIM(pthread_create(&thread, NULL, nothing, NULL) == 0);
+    CLAIM(pthread_create(&thread, NULL, say_who, &id) == 0);
     CLAIM(pthread_join(thread, NULL) == 0);
+    snprintf(task, sizeof(task), "/proc/self/task/%ld", id);
+    while (access(task, F_OK) == 0)
+        mgds_gpu_nap(100000);
     return threads();
 }
 

@@ -9,7 +9,7 @@
 #include <sched.h>
 
 #include "shim/base/stats.h"
-#include "shim/gds/domain/engine.h"
+#include "shim/gds/domain/op.h"
 #include "shim/gds/domain/fetch.h"
 #include "shim/gds/queue/gstream_state.h"
 #include "tests/soft/gpu_env.h"
@@ -143,15 +143,6 @@ static void come_revoke(const struct mgds_rts *rts)
     assert_int_equal(ended_with(), 0);
 }
 
-static void come_ended(const struct mgds_rts *rts, int error)
-{
-    const struct mgds_ended ended = {
-        .cookie = rts->cookie, .error = error, .rank = SELF};
-
-    assert_int_equal(
-        wire_come(MGDS_ENVELOPE_ENDED, &ended, sizeof(ended), NULL, 0), HEARD);
-}
-
 /* By who does not look at its end; until it is through. */
 static void fetch_late(const struct gpu_env *place)
 {
@@ -203,7 +194,7 @@ static void what_was_withdrawn_is_not_said_to_be_taken(void **state)
     assert_int_equal(mgds_gstream_take_error(place.stream.gstream, &failure),
                      -ETIMEDOUT);
     gpu_env_assert_gpu(place.to, 0, 0);
-    come_ended(&rts, -ETIMEDOUT);
+    wire_come_ended(rts.cookie, -ETIMEDOUT, SELF);
     until_over_with(send, -ETIMEDOUT);
     assert_int_equal(wire_posts(MGDS_ENVELOPE_TAKEN), 0);
     mgds_words_give(words, gate);

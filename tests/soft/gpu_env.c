@@ -36,7 +36,10 @@ static void open_domain(struct gpu_env *place)
                                     .streams = &place->stream.gstream,
                                     .stream_count = 1,
                                     .members = members};
+    const void *address;
+    size_t bytes;
 
+    assert_int_equal(mgds_domains_open(false, &address, &bytes), 0);
     for (unsigned i = 0; i < RANKS; i++)
         members[i] = (struct mgds_member){.address = &wire_address[i],
                                           .address_bytes = 1,

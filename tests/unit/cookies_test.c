@@ -15,7 +15,7 @@ enum { RECORDS = 300, STEPS = 200000, PAST = 4096 };
 
 static void a_cookie_finds_its_record(void **state)
 {
-    struct mgds_cookies cookies = {.entry = NULL};
+    struct mgds_cookies cookies = {.serial = 0};
     uint64_t cookie[RECORDS];
     int record[RECORDS];
 
@@ -33,7 +33,7 @@ static void a_cookie_finds_its_record(void **state)
 
 static void what_was_made_up_finds_nothing(void **state)
 {
-    struct mgds_cookies cookies = {.entry = NULL};
+    struct mgds_cookies cookies = {.serial = 0};
     uint64_t made_up[] = {0,
                           2,
                           63,
@@ -60,7 +60,7 @@ static void what_was_made_up_finds_nothing(void **state)
 
 static void a_record_goes_only_by_its_own_cookie(void **state)
 {
-    struct mgds_cookies cookies = {.entry = NULL};
+    struct mgds_cookies cookies = {.serial = 0};
     uint64_t a, b, again;
 
     (void)state;
@@ -117,7 +117,8 @@ static void records_come_and_go(void **state)
     for (unsigned i = 0; i < RECORDS; i++)
         assert_ptr_equal(mgds_cookies_find(&c->cookies, c->in[i]),
                          c->in[i] ? &c->record[i] : NULL);
-    assert_true(c->cookies.room <= 1024); /* twice as many as were in at once */
+    assert_true(c->cookies.records.room <=
+                1024); /* twice as many as were in at once */
     mgds_cookies_fini(&c->cookies);
     free(c);
 }
@@ -127,7 +128,7 @@ static void records_come_and_go(void **state)
 static void cookies_cannot_be_told_from_random_numbers(void **state)
 {
     enum { DRAWN = 4096 };
-    struct mgds_cookies cookies = {.entry = NULL};
+    struct mgds_cookies cookies = {.serial = 0};
     uint64_t cookie = 0, before = 0;
     unsigned changed = 0;
     char record;
@@ -146,7 +147,7 @@ static void cookies_cannot_be_told_from_random_numbers(void **state)
 
 static void no_two_tables_draw_the_same(void **state)
 {
-    struct mgds_cookies cookies[2] = {{.entry = NULL}, {.entry = NULL}};
+    struct mgds_cookies cookies[2] = {{.serial = 0}, {.serial = 0}};
     uint64_t cookie[2];
 
     (void)state;
@@ -160,7 +161,7 @@ static void no_two_tables_draw_the_same(void **state)
 /* After 2^64 of them. */
 static void the_serial_may_wrap(void **state)
 {
-    struct mgds_cookies cookies = {.entry = NULL};
+    struct mgds_cookies cookies = {.serial = 0};
     uint64_t cookie[RECORDS];
     int record[RECORDS];
 
@@ -178,7 +179,7 @@ static void the_serial_may_wrap(void **state)
 /* Nothing has changed when memory is short. */
 static int fill(void *arg)
 {
-    struct mgds_cookies cookies = {.entry = NULL};
+    struct mgds_cookies cookies = {.serial = 0};
     uint64_t cookie[RECORDS];
     int n = 0, rc = 0;
 

@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "shim/gds/domain/dump.h"
-#include "shim/gds/domain/engine.h"
+#include "shim/gds/domain/op.h"
 #include "tests/unit/envelope_place.h"
 
 /* Dumps to fd, in a thread of its own. */

@@ -6,7 +6,7 @@
 #include <cmocka.h>
 #include <string.h>
 
-#include "shim/gds/domain/engine.h"
+#include "shim/gds/domain/op.h"
 #include "tests/unit/envelope_place.h"
 
 static void named(struct env_place *place, const char *name, const char *kept)

@@ -235,7 +235,8 @@ static void do_without_texts(void *arg)
     fake->missing = "cuGetErrorString";
     CHECK(mgds_driver() && !mgds_driver()->cuGetErrorString);
     CHECK(mgds_cu(CUDA_ERROR_UNKNOWN) == -EIO);
-    CHECK(strcmp(mgds_cu_text(text), "unknown (FAKE_UNKNOWN)") == 0);
+    CHECK(strcmp(mgds_cu_text(mgds_driver_found(), text),
+                 "unknown (FAKE_UNKNOWN)") == 0);
 }
 
 static void spare_call_may_be_missing(void **state)

@@ -7,7 +7,8 @@
 #include <cmocka.h>
 #include <stdlib.h>
 
-#include "shim/gds/domain/engine.h"
+#include "shim/gds/domain/credit.h"
+#include "shim/gds/domain/op.h"
 #include "tests/unit/fake_wire.h"
 
 enum { DOMAINS = 1500, PEERS = 2000, FEW = 4 };
@@ -19,8 +20,11 @@ static struct mgds_domain *open_domain(uint64_t id, unsigned peers)
     const struct mgds_domain_spec spec = {
         .id = id, .rank = 0, .size = peers, .members = members};
     struct mgds_domain *domain = NULL;
+    const void *address;
+    size_t bytes;
 
     assert_non_null(members);
+    assert_int_equal(mgds_domains_open(false, &address, &bytes), 0);
     for (unsigned i = 0; i < peers; i++)
         members[i] =
             (struct mgds_member){.address = &wire_address[i % WIRE_PEERS],

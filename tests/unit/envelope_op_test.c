@@ -40,7 +40,7 @@ static void cookies_that_were_made_up_name_nothing(void **state)
         bool last = i == sizeof(made_up) / sizeof(made_up[0]);
         uint64_t cookie = last ? address : made_up[i];
 
-        env_come_pull(cookie, 1, OTHER);
+        wire_come_pull(cookie, 1, OTHER);
         wire_come_taken(cookie, OTHER);
         assert_int_equal(wire_come_data(cookie, 8, OTHER), -ECANCELED);
         assert_int_equal(wire_come_data(cookie, 0, OTHER), -ECANCELED);
@@ -48,7 +48,7 @@ static void cookies_that_were_made_up_name_nothing(void **state)
     }
     assert_int_equal(wire_posts(MGDS_ENVELOPE_DATA), 0);
     assert_int_equal(mgds_op_test(send), 0);
-    env_come_pull(env_cookie_of_send(), LONG_BYTES, OTHER);
+    wire_come_pull(env_cookie_of_send(), LONG_BYTES, OTHER);
     assert_non_null(wire_posted(MGDS_ENVELOPE_DATA));
     assert_int_equal(env_ends(send), 0);
     assert_int_equal(mgds_op_cancel(recv), 1);
@@ -67,16 +67,16 @@ static void a_send_is_asked_for_once_by_its_receiver(void **state)
     env_open(&place);
     op = env_send_to_other(&place, LONG_BYTES);
     cookie = env_cookie_of_send();
-    env_come_pull(cookie, LONG_BYTES, THIRD); /* not whom it is for */
-    env_come_pull(cookie, LONG_BYTES, SELF);
-    env_come_pull(cookie, LONG_BYTES, UINT32_MAX);
+    wire_come_pull(cookie, LONG_BYTES, THIRD); /* not whom it is for */
+    wire_come_pull(cookie, LONG_BYTES, SELF);
+    wire_come_pull(cookie, LONG_BYTES, UINT32_MAX);
     assert_int_equal(wire_come_data(cookie, LONG_BYTES, OTHER), -ECANCELED);
     wire_come_taken(cookie, OTHER); /* it is in no ring */
     assert_int_equal(env_refused(&place), 5);
     assert_int_equal(wire_posts(MGDS_ENVELOPE_DATA), 0);
-    env_come_pull(cookie, LONG_BYTES, OTHER);
+    wire_come_pull(cookie, LONG_BYTES, OTHER);
     assert_int_equal(env_refused(&place), 0);
-    env_come_pull(cookie, LONG_BYTES, OTHER);
+    wire_come_pull(cookie, LONG_BYTES, OTHER);
     wire_come_taken(cookie, OTHER); /* its bytes are under way */
     assert_int_equal(env_refused(&place), 2);
     assert_int_equal(wire_posts(MGDS_ENVELOPE_DATA), 1);
@@ -103,12 +103,12 @@ static void cookies_of_what_is_over_name_nothing(void **state)
         if (i == 0)
             first = cookie;
         else
-            env_come_pull(first, LONG_BYTES, OTHER);
+            wire_come_pull(first, LONG_BYTES, OTHER);
         assert_int_equal(env_refused(&place), i > 0);
-        env_come_pull(cookie, 10, OTHER);
+        wire_come_pull(cookie, 10, OTHER);
         assert_int_equal(wire_posted(MGDS_ENVELOPE_DATA)->body_bytes, 10);
         assert_int_equal(env_ends(op), 0);
-        env_come_pull(cookie, LONG_BYTES, OTHER);
+        wire_come_pull(cookie, LONG_BYTES, OTHER);
         wire_come_taken(cookie, OTHER);
         assert_int_equal(wire_come_data(cookie, 8, OTHER), -ECANCELED);
         assert_int_equal(env_refused(&place), 3);
@@ -131,7 +131,7 @@ static void cookies_are_for_the_process_of_their_rank(void **state)
     for (wire_author = SELF + 1; wire_author <= WIRE_PEERS; wire_author++) {
         if (wire_author == OTHER + 1)
             continue;
-        env_come_pull(cookie, LONG_BYTES, OTHER);
+        wire_come_pull(cookie, LONG_BYTES, OTHER);
         wire_come_taken(cookie, OTHER);
         assert_int_equal(wire_come_data(answer, BYTES, OTHER), -ECANCELED);
         assert_int_equal(env_refused(&place), 3);
@@ -140,7 +140,7 @@ static void cookies_are_for_the_process_of_their_rank(void **state)
     assert_int_equal(wire_posts(MGDS_ENVELOPE_DATA), 0);
     env_assert_landed(&place, 0);
     assert_int_equal(wire_come_data(answer, BYTES, OTHER), 0);
-    env_come_pull(cookie, LONG_BYTES, OTHER);
+    wire_come_pull(cookie, LONG_BYTES, OTHER);
     assert_int_equal(env_refused(&place), 0);
     assert_int_equal(env_ends(recv), 0);
     assert_non_null(wire_posted(MGDS_ENVELOPE_DATA));
@@ -157,7 +157,7 @@ static void a_send_gives_no_more_than_it_has(void **state)
     (void)state;
     env_open(&place);
     op = env_send_to_other(&place, LONG_BYTES);
-    env_come_pull(env_cookie_of_send(), LONG_BYTES + 1, OTHER);
+    wire_come_pull(env_cookie_of_send(), LONG_BYTES + 1, OTHER);
     assert_int_equal(env_refused(&place), 1);
     post = wire_posted(MGDS_ENVELOPE_DATA); /* that it fails */
     assert_non_null(post);
@@ -202,7 +202,7 @@ static void data_lands_once_and_from_its_sender(void **state)
     memset(body, 0x11, sizeof(body));
     data.answer = env_asked(&place, &op, BYTES, BYTES);
     assert_int_equal(wire_come_data(data.answer, BYTES, THIRD), -ECANCELED);
-    env_come_pull(data.answer, BYTES, OTHER); /* a receive is no send */
+    wire_come_pull(data.answer, BYTES, OTHER); /* a receive is no send */
     wire_come_taken(data.answer, OTHER);
     assert_int_equal(env_refused(&place), 3);
     assert_int_equal(

@@ -118,15 +118,6 @@ struct mgds_rts env_rts_of(uint64_t number, size_t bytes)
                              .reached = 1};
 }
 
-void env_come_pull(uint64_t cookie, uint64_t bytes, uint32_t rank)
-{
-    const struct mgds_pull pull = {
-        .cookie = cookie, .answer = 99, .bytes = bytes, .rank = rank};
-
-    assert_int_equal(
-        wire_come(MGDS_ENVELOPE_PULL, &pull, sizeof(pull), NULL, 0), HEARD);
-}
-
 uint64_t env_asked(struct env_place *place, struct mgds_op **op, size_t bytes,
                    size_t sent)
 {

@@ -37,9 +37,8 @@ struct mgds_xfer env_xfer_of(const struct env_place *place, size_t bytes);
 struct mgds_op *env_send_to_other(struct env_place *place, size_t bytes);
 struct mgds_op *env_recv_from_other(struct env_place *place, size_t bytes);
 
-/* Well-formed ones; PULL of a cookie by a rank. */
+/* A well-formed one. */
 struct mgds_rts env_rts_of(uint64_t number, size_t bytes);
-void env_come_pull(uint64_t cookie, uint64_t bytes, uint32_t rank);
 
 /* A receive of which the bytes were asked for; its cookie. */
 uint64_t env_asked(struct env_place *place, struct mgds_op **op, size_t bytes,

@@ -8,12 +8,12 @@
 
 #include "tests/unit/envelope_place.h"
 
-enum { COOKIE = 0x5eed };
+enum { COOKIE = 0x5eed, NEW = ID + 1 };
 
-static void come_revoke(uint64_t number)
+static void come_revoke_of(uint64_t domain, uint64_t number)
 {
     const struct mgds_revoke revoke = {
-        .message = {.domain = ID, .number = number, .rank = OTHER},
+        .message = {.domain = domain, .number = number, .rank = OTHER},
         .cookie = COOKIE,
         .receiver = SELF};
 
@@ -22,12 +22,9 @@ static void come_revoke(uint64_t number)
         HEARD);
 }
 
-static void come_ended(uint64_t cookie, int error)
+static void come_revoke(uint64_t number)
 {
-    const struct mgds_ended ended = {cookie, error, OTHER};
-
-    assert_int_equal(
-        wire_come(MGDS_ENVELOPE_ENDED, &ended, sizeof(ended), NULL, 0), HEARD);
+    come_revoke_of(ID, number);
 }
 
 /* One answer, to that send. */
@@ -82,6 +79,24 @@ static void what_has_not_come_is_withdrawn_when_it_does(void **state)
     env_close(&place);
 }
 
+/* Both are early, and the first is for the second: no other envelope follows.
+ */
+static void what_is_early_for_what_is_early_is_heard(void **state)
+{
+    struct mgds_rts rts = env_rts_of(0, BYTES);
+    struct env_place place;
+
+    (void)state;
+    rts.domain = NEW;
+    env_open_early(&place);
+    come_revoke_of(NEW, 0);
+    wire_come_rts(&rts);
+    assert_int_equal(wire_posts(MGDS_ENVELOPE_ENDED), 0);
+    env_make(&place, NEW);
+    assert_answered(-ETIMEDOUT);
+    env_close(&place);
+}
+
 static void what_was_matched_stays(void **state)
 {
     struct env_place place;
@@ -129,14 +144,14 @@ static void a_send_that_is_ended_fails_once(void **state)
     env_open(&place);
     op = env_send_to_other(&place, LONG_BYTES);
     cookie = env_cookie_of_send();
-    come_ended(cookie, 0);
+    wire_come_ended(cookie, 0, OTHER);
     assert_int_equal(mgds_op_test(op), 0);
-    come_ended(cookie, -ETIMEDOUT);
-    come_ended(cookie, 0);
-    env_come_pull(cookie, LONG_BYTES, OTHER);
+    wire_come_ended(cookie, -ETIMEDOUT, OTHER);
+    wire_come_ended(cookie, 0, OTHER);
+    wire_come_pull(cookie, LONG_BYTES, OTHER);
     assert_int_equal(wire_posts(MGDS_ENVELOPE_DATA), 0);
     assert_int_equal(env_ends(op), -ETIMEDOUT);
-    come_ended(cookie, -ETIMEDOUT);
+    wire_come_ended(cookie, -ETIMEDOUT, OTHER);
     assert_int_equal(env_refused(&place), 0);
     env_close(&place);
 }
@@ -167,6 +182,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_waits_is_withdrawn),
         cmocka_unit_test(what_has_not_come_is_withdrawn_when_it_does),
+        cmocka_unit_test(what_is_early_for_what_is_early_is_heard),
         cmocka_unit_test(what_was_matched_stays),
         cmocka_unit_test(what_is_for_a_freed_communicator_is_answered),
         cmocka_unit_test(a_send_that_is_ended_fails_once),

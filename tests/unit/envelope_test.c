@@ -366,13 +366,13 @@ static void what_a_lost_peer_still_says_is_no_refusal(void **state)
     said = mgds_capture_stop();
     assert_int_equal(mgds_count_lines(said), 2);
     free(said);
-    env_come_pull(cookie, LONG_BYTES, OTHER);
+    wire_come_pull(cookie, LONG_BYTES, OTHER);
     wire_come_taken(cookie, OTHER);
     assert_int_equal(wire_come_data(answer, BYTES, OTHER), -ECANCELED);
     assert_int_equal(env_refused(&place), 0);
     assert_int_equal(env_ends(send), -ENOTCONN);
     assert_int_equal(env_ends(recv), -ENOTCONN);
-    env_come_pull(cookie, LONG_BYTES, OTHER); /* nor when they are gone */
+    wire_come_pull(cookie, LONG_BYTES, OTHER); /* nor when they are gone */
     assert_int_equal(wire_come_data(answer, BYTES, OTHER), -ECANCELED);
     assert_int_equal(env_refused(&place), 0);
     env_assert_landed(&place, 0);
@@ -391,7 +391,7 @@ static void a_line_names_rank_and_kind_and_reason(void **state)
     (void)state;
     env_open(&place);
     mgds_capture_start(MGDS_LOG_ERROR);
-    env_come_pull(5, BYTES, OTHER);
+    wire_come_pull(5, BYTES, OTHER);
     said = mgds_capture_stop();
     assert_int_equal(mgds_count_lines(said), 1);
     assert_non_null(strstr(said, "PULL of rank 1 is refused: it names no send "

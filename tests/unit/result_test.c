@@ -71,10 +71,11 @@ static void text_is_of_the_threads_own_last_failure(void **state)
     mgds_cu(CUDA_SUCCESS);
     assert_int_equal(pthread_create(&thread, NULL, fail_otherwise, NULL), 0);
     pthread_join(thread, NULL);
-    assert_string_equal(mgds_cu_text(text),
+    assert_string_equal(mgds_cu_text(NULL, text),
                         "out of memory (CUDA_ERROR_OUT_OF_MEMORY)");
     mgds_cu((CUresult)12345);
-    assert_string_equal(mgds_cu_text(text), "unknown result (CUresult 12345)");
+    assert_string_equal(mgds_cu_text(NULL, text),
+                        "unknown result (CUresult 12345)");
 }
 
 int main(void)

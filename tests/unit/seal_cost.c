@@ -52,7 +52,7 @@ static double cost(struct ends *ends, size_t head_bytes, bool heard)
 
 static double cost_of_name(void)
 {
-    struct mgds_cookies cookies = {.entry = NULL};
+    struct mgds_cookies cookies = {.serial = 0};
     uint64_t least = UINT64_MAX;
 
     for (unsigned run = 0; run < RUNS; run++) {

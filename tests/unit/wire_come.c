@@ -25,6 +25,24 @@ void wire_come_taken(uint64_t cookie, uint32_t rank)
                      HEARD);
 }
 
+void wire_come_pull(uint64_t cookie, uint64_t bytes, uint32_t rank)
+{
+    const struct mgds_pull pull = {
+        .cookie = cookie, .answer = 99, .bytes = bytes, .rank = rank};
+
+    assert_int_equal(
+        wire_come(MGDS_ENVELOPE_PULL, &pull, sizeof(pull), NULL, 0), HEARD);
+}
+
+void wire_come_ended(uint64_t cookie, int error, uint32_t rank)
+{
+    const struct mgds_ended ended = {
+        .cookie = cookie, .error = error, .rank = rank};
+
+    assert_int_equal(
+        wire_come(MGDS_ENVELOPE_ENDED, &ended, sizeof(ended), NULL, 0), HEARD);
+}
+
 int wire_come_data(uint64_t answer, size_t bytes, uint32_t rank)
 {
     const struct mgds_data data = {.answer = answer, .rank = rank};

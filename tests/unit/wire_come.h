@@ -15,6 +15,9 @@ enum { HEARD = -ENOSYS };
 
 void wire_come_rts(const struct mgds_rts *rts);
 void wire_come_taken(uint64_t cookie, uint32_t rank);
+/* Of a cookie by a rank: a PULL, and how its send ends. */
+void wire_come_pull(uint64_t cookie, uint64_t bytes, uint32_t rank);
+void wire_come_ended(uint64_t cookie, int error, uint32_t rank);
 /* Bytes of 0x11. What the wire was told. */
 int wire_come_data(uint64_t answer, size_t bytes, uint32_t rank);
 

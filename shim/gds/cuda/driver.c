@@ -86,7 +86,7 @@ static int refuse_answer(struct attempt *try, CUresult result)
         snprintf(try->why, sizeof(try->why),
                  "%s does not tell its version: %s: reinstall the NVIDIA "
                  "driver",
-                 mgds_presence_library(), mgds_cu_text(text));
+                 mgds_presence_library(), mgds_cu_text(NULL, text));
     return rc;
 }
 
@@ -220,7 +220,7 @@ static int no_device(CUresult result)
                        "CUDA_VISIBLE_DEVICES");
     else
         mgds_warn_once("the CUDA driver does not work: %s: check nvidia-smi",
-                       mgds_cu_text(text));
+                       mgds_cu_text(mgds_driver_found(), text));
     return rc ? rc : -ENODEV;
 }
 

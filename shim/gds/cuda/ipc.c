@@ -8,6 +8,7 @@
 #include <time.h>
 
 #include "shim/base/alloc.h"
+#include "shim/base/container.h"
 #include "shim/gds/cuda/driver.h"
 #include "shim/gds/cuda/result.h"
 #include "shim/gds/cuda/stream.h"
@@ -122,8 +123,7 @@ int mgds_shared_create(struct mgds_shared **out, struct mgds_context *ctx,
 static void free_shared(struct mgds_deferred *item)
 {
     struct mgds_shared *shared =
-        (struct mgds_shared *)(void *)((char *)item -
-                                       offsetof(struct mgds_shared, deferred));
+        MGDS_CONTAINER_OF(item, struct mgds_shared, deferred);
 
     if (mgds_context_lives(shared->ctx) &&
         mgds_context_enter(shared->ctx) == 0) {
@@ -248,9 +248,7 @@ void mgds_mapped_close(struct mgds_mapped *mapped)
 
 static void unmap(struct mgds_deferred *item)
 {
-    mgds_mapped_close(
-        (struct mgds_mapped *)(void *)((char *)item -
-                                       offsetof(struct mgds_mapped, deferred)));
+    mgds_mapped_close(MGDS_CONTAINER_OF(item, struct mgds_mapped, deferred));
 }
 
 void mgds_mapped_destroy(struct mgds_mapped *mapped)

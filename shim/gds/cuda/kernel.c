@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "shim/base/alloc.h"
+#include "shim/base/container.h"
 #include "shim/gds/cuda/defer.h"
 #include "shim/gds/cuda/driver.h"
 #include "shim/gds/cuda/result.h"
@@ -98,10 +99,7 @@ int mgds_kernel_load(struct mgds_kernel_handle **out, struct mgds_context *ctx,
 static void unload(struct mgds_deferred *item)
 {
     struct mgds_kernel_handle *kernel =
-        (struct mgds_kernel_handle *)(void *)((char *)item -
-                                              offsetof(
-                                                  struct mgds_kernel_handle,
-                                                  deferred));
+        MGDS_CONTAINER_OF(item, struct mgds_kernel_handle, deferred);
 
     if (mgds_context_lives(kernel->ctx) &&
         mgds_context_enter(kernel->ctx) == 0) {

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "shim/base/alloc.h"
+#include "shim/base/container.h"
 #include "shim/base/log.h"
 #include "shim/gds/cuda/driver.h"
 #include "shim/gds/cuda/result.h"
@@ -37,7 +38,7 @@ static int pin(void *addr, const struct mgds_context *ctx, size_t bytes)
     if (rc == -ENOMEM)
         mgds_warn_once("no %zu bytes of pinned host memory: %s: free host "
                        "memory, or raise the job's memory limit",
-                       bytes, mgds_cu_text(text));
+                       bytes, mgds_cu_text(mgds_driver_found(), text));
     return rc;
 }
 
@@ -139,8 +140,7 @@ int mgds_pinned_create(struct mgds_pinned **out, struct mgds_context *ctx,
 static void free_pinned(struct mgds_deferred *item)
 {
     struct mgds_pinned *pinned =
-        (struct mgds_pinned *)(void *)((char *)item -
-                                       offsetof(struct mgds_pinned, deferred));
+        MGDS_CONTAINER_OF(item, struct mgds_pinned, deferred);
 
     if (mgds_context_lives(pinned->ctx) &&
         buffer_id(pinned->addr) == pinned->id &&
@@ -244,4 +244,25 @@ int mgds_copy_async(const struct mgds_copy *copy, void *stream)
         !slice_fits(shape.src_slice, shape.src_pitch, shape.rows))
         return -EINVAL;
     return copy_planes(&shape, stream);
+}
+
+/* An odd byte goes with the one ahead of it, once more. */
+int mgds_copy_rows_async(void *dst, const void *src, size_t bytes, void *stream)
+{
+    const size_t half = bytes / 2, rest = bytes - 2;
+    const struct mgds_copy both = {.dst = dst,
+                                   .src = src,
+                                   .width = half,
+                                   .rows = 2,
+                                   .dst_pitch = half,
+                                   .src_pitch = half};
+    const struct mgds_copy last = {.dst = (char *)dst + rest,
+                                   .src = (const char *)src + rest,
+                                   .width = 1,
+                                   .rows = 2,
+                                   .dst_pitch = 1,
+                                   .src_pitch = 1};
+    int rc = copy_plane(&both, stream);
+
+    return rc == 0 && bytes % 2 != 0 ? copy_plane(&last, stream) : rc;
 }

@@ -56,4 +56,9 @@ struct mgds_copy {
  * may block until the copy is done. */
 int mgds_copy_async(const struct mgds_copy *copy, void *stream);
 
+/* The same of so many bytes in one piece, at least 2, in two rows, so that a
+ * copy engine makes it however short it is (stage/turns.h). */
+int mgds_copy_rows_async(void *dst, const void *src, size_t bytes,
+                         void *stream);
+
 #endif

@@ -84,10 +84,9 @@ static void own_words(CUresult result, const char **name, const char **text)
     }
 }
 
-/* Not a look for the driver: its failures are told with this. */
-static void driver_words(CUresult result, const char **name, const char **text)
+static void driver_words(const struct mgds_driver *driver, CUresult result,
+                         const char **name, const char **text)
 {
-    const struct mgds_driver *driver = mgds_driver_found();
     const char *said = NULL;
 
     if (!driver)
@@ -100,12 +99,13 @@ static void driver_words(CUresult result, const char **name, const char **text)
         *text = said;
 }
 
-const char *mgds_cu_text(char text[MGDS_CU_TEXT])
+const char *mgds_cu_text(const struct mgds_driver *driver,
+                         char text[MGDS_CU_TEXT])
 {
     const char *name = NULL, *words = "unknown result";
 
     own_words(last, &name, &words);
-    driver_words(last, &name, &words);
+    driver_words(driver, last, &name, &words);
     if (name)
         snprintf(text, MGDS_CU_TEXT, "%s (%s)", words, name);
     else

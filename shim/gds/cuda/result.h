@@ -6,6 +6,8 @@
 
 #include "shim/gds/cuda/driver_abi.h"
 
+struct mgds_driver; /* driver.h */
+
 /* 0 for CUDA_SUCCESS, else negative errno (table in result.c; -EIO for what
  * stands in no row: a device or context that is broken for good). Any other
  * result than success is remembered for the calling thread. */
@@ -15,8 +17,9 @@ int mgds_cu(CUresult result);
 #define MGDS_CU_TEXT 160
 
 /* The last result of this thread that was not success, written to text, which
- * is returned: "out of memory (CUDA_ERROR_OUT_OF_MEMORY)". In the driver's
- * words if it is there, else in ours. */
-const char *mgds_cu_text(char text[MGDS_CU_TEXT]);
+ * is returned: "out of memory (CUDA_ERROR_OUT_OF_MEMORY)". In the words of the
+ * driver, or, where that is NULL or has none, in ours. */
+const char *mgds_cu_text(const struct mgds_driver *driver,
+                         char text[MGDS_CU_TEXT]);
 
 #endif

@@ -7,30 +7,23 @@
  *   cookie   SipHash-2-4 of the serial under a key that was drawn for this
  *            table and goes nowhere; never 0. Who has seen any number of them
  *            cannot guess another one; none comes twice but by chance (2^-64)
- *   entry    a cookie and its record, found by the cookie's low bits: hashing
- *            by open addressing, at most half full
  *
- * Entries have no reference: whoever puts a record in has one, and takes the
- * record out before that is given up.
+ * Records are in without a reference: whoever puts one in has one, and takes
+ * the record out before that is given up.
  *
- * Pure, of one owner's lock. Each call costs some nanoseconds; memory for twice
- * as many entries as were in at once.
+ * Pure, of one owner's lock; hash.h says what it costs.
  */
 #ifndef MGDS_DOMAIN_COOKIES_H
 #define MGDS_DOMAIN_COOKIES_H
 
 #include <stdint.h>
 
+#include "shim/base/hash.h"
 #include "shim/base/siphash.h"
 
 /* All 0: empty. */
 struct mgds_cookies {
-    struct mgds_cookie_entry {
-        uint64_t cookie; /* 0: the entry is free */
-        void *record;
-    } * entry;
-    uint32_t room; /* a power of two, or 0 */
-    uint32_t count;
+    struct mgds_hash records;
     uint64_t serial; /* of the last one */
     struct mgds_siphash_key key;
 };

@@ -6,7 +6,8 @@
 
 #include "shim/base/alloc.h"
 #include "shim/base/clock.h"
-#include "shim/gds/domain/engine.h"
+#include "shim/gds/domain/domain_state.h"
+#include "shim/gds/msg/am.h"
 
 /* As long as the thread of the wire spins when nothing happens. */
 enum { KEPT_NS = 20000 };
@@ -44,10 +45,23 @@ static void remember(struct mgds_credit *credit)
     mgds_wire_hold();
 }
 
+static void post(const struct mgds_domain *domain, unsigned rank,
+                 const struct mgds_taken *taken)
+{
+    const struct mgds_wire_message message = {
+        .kind = MGDS_ENVELOPE_TAKEN,
+        .head = taken,
+        .head_bytes = offsetof(struct mgds_taken, cookie) +
+                      taken->count * sizeof(taken->cookie[0])};
+
+    if (!domain->member[rank].lost)
+        mgds_am_post(domain->member[rank].peer, &message);
+}
+
 static void tell(struct mgds_credit *credit)
 {
     steps++;
-    mgds_exchange_give(credit->domain, credit->rank, &credit->taken);
+    post(credit->domain, credit->rank, &credit->taken);
     credit->taken.count = 0;
     forget(credit);
 }
@@ -57,13 +71,13 @@ void mgds_credit_add(struct mgds_domain *domain, unsigned rank, uint64_t cookie)
 {
     struct mgds_taken alone = {
         .count = 1, .rank = domain->rank, .cookie = {cookie}};
-    struct mgds_credit *credit = domain->credit[rank];
+    struct mgds_credit *credit = domain->member[rank].credit;
 
     if (!credit)
-        credit = domain->credit[rank] =
+        credit = domain->member[rank].credit =
             (struct mgds_credit *)mgds_calloc(1, sizeof(*credit));
     if (!credit) {
-        mgds_exchange_give(domain, rank, &alone);
+        post(domain, rank, &alone);
         return;
     }
     credit->domain = domain;
@@ -79,7 +93,7 @@ void mgds_credit_add(struct mgds_domain *domain, unsigned rank, uint64_t cookie)
 void mgds_credit_end(struct mgds_domain *domain)
 {
     for (unsigned i = 0; i < domain->peers; i++) {
-        struct mgds_credit *credit = domain->credit[i];
+        struct mgds_credit *credit = domain->member[i].credit;
 
         if (credit && credit->taken.count > 0)
             tell(credit);

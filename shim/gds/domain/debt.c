@@ -4,26 +4,17 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "shim/base/alloc.h"
-#include "shim/gds/domain/engine.h"
-#include "shim/gds/domain/report.h"
+#include "shim/gds/domain/domain.h"
 
-void mgds_debt_add_named(struct mgds_debt *debt, int error, uint64_t name)
+void mgds_debt_add(struct mgds_debt *debt, int error, uint64_t name, char *text)
 {
-    if (debt->error)
+    if (debt->error) {
+        free(text);
         return;
+    }
     debt->name = name;
+    debt->text = text;
     __atomic_store_n(&debt->error, error, __ATOMIC_RELAXED);
-}
-
-void mgds_debt_add(struct mgds_debt *debt, int error, const struct mgds_op *op)
-{
-    if (debt->error)
-        return;
-    debt->text = (char *)mgds_malloc(MGDS_REPORT_BYTES);
-    if (debt->text)
-        mgds_report_failure(debt->text, op, error);
-    mgds_debt_add_named(debt, error, op->name);
 }
 
 int mgds_debt_pay(struct mgds_debt *debt, struct mgds_failure *out)

@@ -14,7 +14,6 @@
 #include <stdint.h>
 
 struct mgds_failure;
-struct mgds_op;
 
 /* All 0: none. */
 struct mgds_debt {
@@ -29,10 +28,10 @@ static inline bool mgds_debt_is_due(const struct mgds_debt *debt)
     return __atomic_load_n(&debt->error, __ATOMIC_RELAXED) != 0;
 }
 
-/* Under the engine's lock: the operation failed; or nobody knows more of it
- * than its name, which may be 0. */
-void mgds_debt_add(struct mgds_debt *debt, int error, const struct mgds_op *op);
-void mgds_debt_add_named(struct mgds_debt *debt, int error, uint64_t name);
+/* Under the engine's lock: of the operation of that name, which may be 0; what
+ * it was is in text, of malloc's, which is taken over, or NULL. */
+void mgds_debt_add(struct mgds_debt *debt, int error, uint64_t name,
+                   char *text);
 
 /* Under the engine's lock. The error, which out is filled with (NULL: nobody
  * wants more), or 0. */

@@ -66,9 +66,10 @@ struct mgds_domain_spec {
 };
 
 /*
- * Makes this process's part. Messages of members that were faster may be there
- * already: they are kept by id until now. Local: another member's failure is
- * the caller's to agree on, who puts the domain then.
+ * Makes this process's part; the wire is open (mgds_domains_open). Messages of
+ * members that were faster may be there already: they are kept by id until now.
+ * Local: another member's failure is the caller's to agree on, who puts the
+ * domain then.
  */
 int mgds_domain_create(struct mgds_domain **out,
                        const struct mgds_domain_spec *spec);
@@ -136,8 +137,9 @@ int mgds_op_send(struct mgds_op **out, struct mgds_domain *domain,
 int mgds_op_recv(struct mgds_op **out, struct mgds_domain *domain,
                  const struct mgds_xfer *xfer);
 
-/* What keeps a message from a better transport, and what the user can do about
- * it, in words: constant texts. remedy "": nothing, in this version. */
+/* The reason that keeps a message from a better transport, and what the user
+ * can do about it, in words: constant texts. remedy "": nothing, in this
+ * version. */
 struct mgds_hindrance {
     const char *why, *remedy;
 };

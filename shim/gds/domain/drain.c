@@ -5,9 +5,16 @@
 #include "shim/base/clock.h"
 #include "shim/base/log.h"
 #include "shim/gds/cuda/defer.h"
-#include "shim/gds/domain/engine.h"
+#include "shim/gds/domain/credit.h"
+#include "shim/gds/domain/domain_state.h"
+#include "shim/gds/domain/exchange.h"
 #include "shim/gds/domain/lines.h"
+#include "shim/gds/domain/op.h"
+#include "shim/gds/domain/orphan.h"
+#include "shim/gds/domain/reap.h"
 #include "shim/gds/domain/report.h"
+#include "shim/gds/domain/wait.h"
+#include "shim/gds/domain/watch.h"
 #include "shim/gds/queue/gstream.h"
 #include "shim/gds/stage/pool.h"
 #include "shim/gds/stage/stage.h"
@@ -61,13 +68,16 @@ struct left {
 static struct left count_ops(const struct scope *scope,
                              const struct mgds_waiter *waiter)
 {
+    const struct mgds_domain *domain;
     struct left left = {.count = 0};
     unsigned named = 0;
 
-    for (struct mgds_domain *domain = mgds_domain_first(); domain;
-         domain = domain->next)
-        for (struct mgds_op *op = domain->ops, *next; op; op = next) {
-            next = op->next;
+    LIST_FOREACH(domain, mgds_domains_all(), link)
+    {
+        struct mgds_op *next;
+
+        for (struct mgds_op *op = LIST_FIRST(&domain->ops); op; op = next) {
+            next = LIST_NEXT(op, link);
             if (!concerns(op, scope))
                 continue;
             mgds_exchange_demand(op);
@@ -77,6 +87,7 @@ static struct left count_ops(const struct scope *scope,
             left.count++;
             left.hope = left.hope || op->send || op->message;
         }
+    }
     return left;
 }
 

@@ -10,9 +10,12 @@
 #include "shim/base/clock.h"
 #include "shim/base/log.h"
 #include "shim/ctx.h"
-#include "shim/gds/domain/engine.h"
+#include "shim/gds/domain/domain_state.h"
 #include "shim/gds/domain/lines.h"
+#include "shim/gds/domain/op.h"
 #include "shim/gds/domain/report.h"
+#include "shim/gds/domain/stand.h"
+#include "shim/gds/domain/watched.h"
 #include "shim/gds/wire/wire.h"
 
 /* For how long the lock is tried. */
@@ -81,16 +84,21 @@ static void add_line(struct lines *lines, const struct mgds_line *line)
 
 static void add_asked(struct lines *lines, const struct mgds_gstream *stream)
 {
-    for (const struct mgds_domain *domain = mgds_domain_first(); domain;
-         domain = domain->next)
-        for (const struct mgds_op *op = domain->ops; op; op = op->next) {
+    const struct mgds_domain *domain;
+    const struct mgds_op *op;
+
+    LIST_FOREACH(domain, mgds_domains_all(), link)
+    {
+        LIST_FOREACH(op, &domain->ops, link)
+        {
             const struct mgds_waiter waiter = {.call = op->watched.call,
                                                .since = op->watched.since};
 
             if ((!stream || (op->line && op->line->stream == stream)) &&
-                mgds_watch_is_asked(&op->watched))
+                mgds_watched_is_asked(&op->watched))
                 add_op(lines, &waiter, op);
         }
+    }
 }
 
 static void add_probes(struct lines *lines)
@@ -101,7 +109,7 @@ static void add_probes(struct lines *lines)
                                            .since = probe->watched.since};
         char *text = NULL;
 
-        if (probe->domain && mgds_watch_is_asked(&probe->watched))
+        if (probe->domain && mgds_watched_is_asked(&probe->watched))
             text = add(lines);
         if (text)
             mgds_report_probe(text, &waiter, probe->domain, &probe->probe);

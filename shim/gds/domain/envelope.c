@@ -4,7 +4,6 @@
 
 #include <errno.h>
 #include <inttypes.h>
-#include <stdbool.h>
 #include <string.h>
 
 #include "shim/base/log.h"
@@ -132,4 +131,36 @@ int mgds_envelope_open(union mgds_envelope_head *out, enum mgds_envelope kind,
         return 0;
     mgds_envelope_refuse(kind, rank, why);
     return -EPROTO;
+}
+
+struct mgds_envelope_ends
+mgds_envelope_ends(enum mgds_envelope kind,
+                   const union mgds_envelope_head *head)
+{
+    switch (kind) {
+    case MGDS_ENVELOPE_RTS:
+        return (struct mgds_envelope_ends){head->rts.rank, head->rts.index,
+                                           head->rts.to_index};
+    case MGDS_ENVELOPE_EXPORT:
+        return (struct mgds_envelope_ends){
+            head->exported.rank, head->exported.index, head->exported.to_index};
+    case MGDS_ENVELOPE_IMPORTED:
+        return (struct mgds_envelope_ends){
+            head->imported.rank, head->imported.index, head->imported.to_index};
+    default:
+        return (struct mgds_envelope_ends){head->tell.rank, head->tell.index,
+                                           head->tell.to_index};
+    }
+}
+
+/* The first word of all that have one. */
+uint64_t mgds_envelope_domain(enum mgds_envelope kind,
+                              const union mgds_envelope_head *head)
+{
+    return kind == MGDS_ENVELOPE_RTS ? head->rts.domain : head->tell.domain;
+}
+
+bool mgds_envelope_needs_rts(enum mgds_envelope kind)
+{
+    return kind == MGDS_ENVELOPE_REACHED || kind == MGDS_ENVELOPE_REVOKE;
 }

@@ -50,6 +50,7 @@
 #ifndef MGDS_DOMAIN_ENVELOPE_H
 #define MGDS_DOMAIN_ENVELOPE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -174,6 +175,21 @@ union mgds_envelope_head {
     struct mgds_revoke revoke;
     struct mgds_ended ended;
 };
+
+/* The streams that an envelope of a communicator is from and for. */
+struct mgds_envelope_ends {
+    uint32_t rank, index, to_index;
+};
+struct mgds_envelope_ends
+mgds_envelope_ends(enum mgds_envelope kind,
+                   const union mgds_envelope_head *head);
+
+/* The communicator that it is of; kinds that name operations have none. */
+uint64_t mgds_envelope_domain(enum mgds_envelope kind,
+                              const union mgds_envelope_head *head);
+
+/* Whether it speaks of a message, whose RTS it may overtake. */
+bool mgds_envelope_needs_rts(enum mgds_envelope kind);
 
 /* As it came over the wire: 0; -EPROTO: it is refused, since its length, or a
  * value, is none that its kind can have. Whom and what it names is not looked

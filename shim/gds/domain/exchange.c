@@ -1,51 +1,22 @@
-/* Envelopes, and the steps that they move operations by; see engine.h. */
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
+/* The steps by which envelopes and streams move operations; see exchange.h. */
+#include "shim/gds/domain/exchange.h"
 
-#include "shim/base/alloc.h"
+#include <errno.h>
+
 #include "shim/base/clock.h"
-#include "shim/base/log.h"
 #include "shim/base/stats.h"
 #include "shim/ctx.h"
-#include "shim/gds/domain/engine.h"
+#include "shim/gds/domain/credit.h"
+#include "shim/gds/domain/domain_state.h"
 #include "shim/gds/domain/fetch.h"
+#include "shim/gds/domain/finish.h"
+#include "shim/gds/domain/lost.h"
 #include "shim/gds/domain/note.h"
+#include "shim/gds/domain/op.h"
 #include "shim/gds/domain/pull.h"
+#include "shim/gds/domain/quit.h"
 #include "shim/gds/domain/room.h"
-#include "shim/gds/queue/gstream.h"
-
-/* One message less makes a peer useless. Lost peers, and the wire's end, are
- * told otherwise. */
-static void posted(void *arg, int rc)
-{
-    const struct mgds_wire_peer *peer = (const struct mgds_wire_peer *)arg;
-
-    if (rc == 0 || rc == -ECANCELED || mgds_wire_peer_error(peer) < 0)
-        return;
-    mgds_engine_enter();
-    mgds_lost_peer(peer);
-    mgds_engine_leave();
-}
-
-int mgds_exchange_post(struct mgds_wire_peer *peer,
-                       const struct mgds_wire_message *message)
-{
-    struct mgds_wire_message told = *message;
-    int rc;
-
-    if (!told.done) {
-        told.done = posted;
-        told.arg = peer;
-    }
-    rc = mgds_wire_post(peer, &told);
-
-    if (rc < 0) {
-        errno = -rc;
-        mgds_warn_once("a message to another process cannot be posted: %m");
-    }
-    return rc;
-}
+#include "shim/gds/msg/am.h"
 
 /* Sends. */
 
@@ -68,24 +39,26 @@ void mgds_exchange_called(struct mgds_op *op, bool reached)
                                         .head = &head};
     int rc;
 
+    mgds_op_step(op, MGDS_OP_ON_CALL);
     mgds_pull_describe(op, &head);
     message.head_bytes = mgds_rts_bytes(&head);
-    rc = mgds_exchange_post(domain->peer[op->rank], &message);
+    rc = mgds_am_post(domain->member[op->rank].peer, &message);
 
     if (rc < 0)
-        mgds_exchange_send_moved(op, rc);
+        mgds_exchange_send_moved(op, MGDS_OP_ON_FAIL, rc);
 }
 
 static struct mgds_wire_peer *peer_of(const struct mgds_op *op)
 {
-    return op->domain->peer[op->send ? op->rank : op->status.source];
+    return op->domain->member[op->send ? op->rank : op->status.source].peer;
 }
 
 /* The wire is done with the bytes of a send. */
 static void data_done(void *arg, int rc)
 {
     mgds_engine_enter();
-    mgds_exchange_send_moved((struct mgds_op *)arg, rc);
+    mgds_exchange_send_moved((struct mgds_op *)arg,
+                             rc < 0 ? MGDS_OP_ON_FAIL : MGDS_OP_ON_SENT, rc);
     mgds_engine_leave();
 }
 
@@ -96,9 +69,8 @@ static void tell_ready(struct mgds_op *op)
     const struct mgds_wire_message message = {
         .kind = MGDS_ENVELOPE_DATA, .head = &head, .head_bytes = sizeof(head)};
 
-    if (!op->answered)
-        mgds_exchange_post(peer_of(op), &message);
-    op->answered = true;
+    mgds_op_step(op, MGDS_OP_ON_ANSWER);
+    mgds_am_post(peer_of(op), &message);
 }
 
 /* Both must have happened: the receiver says where to, the stream when. */
@@ -112,20 +84,20 @@ static void try_data(struct mgds_op *op)
                                         .arg = op};
     int rc;
 
-    if (!op->asked || !op->reached || op->posted)
+    if (op->state != MGDS_OP_ASKED || !op->reached)
         return;
     if (op->pull) {
         tell_ready(op);
         return;
     }
-    op->posted = true;
+    mgds_op_step(op, MGDS_OP_ON_SEND);
     if (!op->error && op->wanted > 0) {
         message.body = mgds_op_place(op);
         message.body_bytes = op->wanted;
     }
-    rc = mgds_exchange_post(peer_of(op), &message);
+    rc = mgds_am_post(peer_of(op), &message);
     if (rc < 0)
-        mgds_exchange_send_moved(op, rc);
+        mgds_exchange_send_moved(op, MGDS_OP_ON_FAIL, rc);
 }
 
 static bool is_staged(const struct mgds_op *op)
@@ -135,9 +107,11 @@ static bool is_staged(const struct mgds_op *op)
 
 static void try_finish_send(struct mgds_op *op)
 {
-    if (op->done || !op->reached || (op->sync && !op->asked && !op->error))
+    bool unasked = op->sync && op->state == MGDS_OP_CALLED;
+
+    if (op->done || !op->reached || (unasked && !op->error))
         return;
-    if (op->error || is_staged(op) || op->moved)
+    if (op->error || is_staged(op) || mgds_op_is_moved(op))
         mgds_op_finish(op, op->error);
 }
 
@@ -161,10 +135,11 @@ void mgds_exchange_tell(struct mgds_op *op, bool anyway)
                                               .head = &head,
                                               .head_bytes = sizeof(head)};
 
-    if (op->asked || op->told || !(anyway || domain->subscriber[op->rank]))
+    if (op->state != MGDS_OP_CALLED || op->told ||
+        !(anyway || domain->member[op->rank].subscribes))
         return;
     op->told = true;
-    mgds_exchange_post(peer_of(op), &message);
+    mgds_am_post(peer_of(op), &message);
 }
 
 void mgds_exchange_asked(struct mgds_op *op)
@@ -180,21 +155,23 @@ static void send_reached(struct mgds_op *op)
     mgds_pull_posted(op);
     try_data(op);
     try_finish_send(op);
-    if (op->moved)
+    if (mgds_op_is_moved(op))
         give_place(op);
 }
 
-void mgds_exchange_send_moved(struct mgds_op *op, int rc)
+void mgds_exchange_send_moved(struct mgds_op *op, enum mgds_op_event event,
+                              int error)
 {
+    if (!mgds_op_step(op, event))
+        return;
     give_place(op);
     /* the stream has put all there, and the wire has read it: not to be kept
      * until the program asks for its request */
-    if (rc == 0 && !op->error && op->reached && op->bounce)
+    if (!error && !op->error && op->reached && op->bounce)
         mgds_bounce_drop_room(op->bounce);
-    op->moved = true;
-    if (rc < 0 && !op->error)
-        op->error = rc;
-    if (rc < 0 && op->done) /* as far as anybody was told, it went well */
+    if (error && !op->error)
+        op->error = error;
+    if (error && op->done) /* as far as anybody was told, it went well */
         mgds_op_keep_error(op, op->line);
     mgds_pull_release(op);
     try_finish_send(op);
@@ -212,9 +189,9 @@ static void pull(struct mgds_op *op, size_t bytes)
         .kind = MGDS_ENVELOPE_PULL, .head = &head, .head_bytes = sizeof(head)};
     int rc;
 
-    op->pulled = true;
+    mgds_op_step(op, MGDS_OP_ON_ASK);
     op->got = bytes;
-    rc = mgds_exchange_post(op->domain->peer[from->rank], &message);
+    rc = mgds_am_post(op->domain->member[from->rank].peer, &message);
     if (rc < 0)
         mgds_exchange_recv_moved(op, rc);
 }
@@ -225,13 +202,19 @@ static bool lacks_room(const struct mgds_op *op)
            mgds_bounce_needs_room(op->bounce);
 }
 
+/* The bytes go straight to where they belong, by the wire or by a copy, or the
+ * PULL tells the sender that the receive has begun. */
+static bool needs_stream(const struct mgds_op *op)
+{
+    bool direct = !op->bounce && !op->copy && op->bytes > 0;
+
+    return direct || op->message->sync || (op->message->pull && op->claim);
+}
+
 static void try_pull(struct mgds_op *op)
 {
-    const struct mgds_message *from = op->message;
-    bool direct = (!op->bounce && !op->copy && op->bytes > 0) ||
-                  (from->pull && op->claim);
-
-    if (op->pulled || op->fetching || ((direct || from->sync) && !op->reached))
+    if (op->state != MGDS_OP_WANTED || op->fetching ||
+        (needs_stream(op) && !op->reached))
         return;
     if (!lacks_room(op))
         pull(op, mgds_op_fitting(op));
@@ -241,16 +224,17 @@ static void try_pull(struct mgds_op *op)
 
 static void try_arrive(struct mgds_op *op)
 {
-    if (!op->moved || !op->reached || op->arrived)
+    if (op->state != MGDS_OP_DELIVERED || !op->reached)
         return;
-    op->arrived = true;
+    mgds_op_step(op, MGDS_OP_ON_ARRIVE);
     mgds_op_finish(op, op->error);
     mgds_op_leave_engine(op);
 }
 
-void mgds_exchange_recv_moved(struct mgds_op *op, int error)
+static void recv_over(struct mgds_op *op, enum mgds_op_event event, int error)
 {
-    op->moved = true;
+    if (!mgds_op_step(op, event))
+        return;
     if (error && !op->error)
         op->error = error;
     if (error)
@@ -258,37 +242,36 @@ void mgds_exchange_recv_moved(struct mgds_op *op, int error)
     try_arrive(op);
 }
 
-void mgds_exchange_paired(void *domain, struct mgds_match_recv *recv,
-                          struct mgds_match_send *send)
+void mgds_exchange_recv_moved(struct mgds_op *op, int error)
 {
-    struct mgds_op *op = (struct mgds_op *)(void *)recv;
-    struct mgds_message *message = (struct mgds_message *)(void *)send;
+    recv_over(op, error ? MGDS_OP_ON_FAIL : MGDS_OP_ON_DELIVER, error);
+}
 
-    (void)domain;
-    op->message = message;
-    message->op = op;
-    op->status.source = (int)message->rank;
-    op->status.tag = message->match.tag;
-    mgds_note_matched(op);
-    if (message->bytes > op->bytes)
-        op->error = -EMSGSIZE;
-    else if (mgds_layout_tears(op->user.layout, message->bytes))
-        op->error = -EBADMSG;
-    if (message->pull && !message->source) {
-        op->pulled = true;
-        mgds_exchange_unread(op, -EIO);
-        mgds_exchange_recv_moved(op, -EIO);
-        return;
-    }
-    if (mgds_lost_rank(op->domain, (int)message->rank) < 0) {
-        mgds_lost_check(op); /* nothing more comes of it */
-        return;
-    }
-    op->held = op->taker && !op->demanded && message->serial != 0 &&
-               (!message->pull || op->claim);
-    if (!op->held)
-        try_pull(op);
-    else if (op->taking)
+void mgds_exchange_recv_lost(struct mgds_op *op, int error)
+{
+    recv_over(op, MGDS_OP_ON_LOSE, error);
+}
+
+static void want(struct mgds_op *op)
+{
+    mgds_op_step(op, MGDS_OP_ON_WANT);
+    try_pull(op);
+}
+
+/* By its own stream. */
+static bool may_be_taken(const struct mgds_op *op)
+{
+    return op->taker && !op->demanded && op->message->serial != 0 &&
+           (!op->message->pull || op->claim);
+}
+
+void mgds_exchange_matched(struct mgds_op *op)
+{
+    if (may_be_taken(op))
+        mgds_op_step(op, MGDS_OP_ON_HOLD);
+    else
+        want(op);
+    if (op->state == MGDS_OP_HELD && op->waiting == MGDS_OP_TAKING)
         mgds_exchange_take(op);
     mgds_pull_consider(op);
 }
@@ -299,26 +282,23 @@ void mgds_exchange_take(struct mgds_op *op)
         mgds_count(pull_takes);
     else
         mgds_count(ring_takes);
-    op->held = false;
-    op->taken = op->moved = op->arrived = true;
+    mgds_op_step(op, MGDS_OP_ON_TAKE);
     op->got = mgds_op_fitting(op);
     mgds_op_finish(op, op->error);
 }
 
 void mgds_exchange_demand(struct mgds_op *op)
 {
-    if (op->send || op->taking || op->done)
+    if (op->send || op->waiting == MGDS_OP_TAKING || op->done)
         return;
     op->demanded = true;
-    if (!op->held)
-        return;
-    op->held = false;
-    try_pull(op);
+    if (op->state == MGDS_OP_HELD)
+        want(op);
 }
 
 void mgds_exchange_has_room(struct mgds_op *op, int error)
 {
-    if (op->moved || op->pulled)
+    if (op->state != MGDS_OP_WANTED)
         return;
     if (error == 0) {
         try_pull(op);
@@ -337,7 +317,7 @@ void mgds_exchange_end(struct mgds_wire_peer *peer,
                                               .head = ended,
                                               .head_bytes = sizeof(*ended)};
 
-    mgds_exchange_post(peer, &message);
+    mgds_am_post(peer, &message);
 }
 
 void mgds_exchange_unread(const struct mgds_op *op, int error)
@@ -345,10 +325,10 @@ void mgds_exchange_unread(const struct mgds_op *op, int error)
     const struct mgds_domain *domain = op->domain;
     struct mgds_ended ended = {.error = error, .rank = domain->rank};
 
-    if (!op->message || !error || domain->lost[op->message->rank])
+    if (!op->message || !error || domain->member[op->message->rank].lost)
         return;
     ended.cookie = op->message->cookie;
-    mgds_exchange_end(domain->peer[op->message->rank], &ended);
+    mgds_exchange_end(domain->member[op->message->rank].peer, &ended);
 }
 
 /* Once. */
@@ -365,30 +345,57 @@ void mgds_exchange_taken(struct mgds_op *op, bool given_up)
     if (!given_up)
         credit(op);
     else if (!op->credited)
-        mgds_exchange_unread(op, op->given_up);
+        mgds_exchange_unread(op, op->quit.told);
+    mgds_op_step(op, MGDS_OP_ON_PASS);
     mgds_op_leave_engine(op);
 }
 
-void mgds_exchange_awaited(struct mgds_op *op, int error)
+/* Whoever lost it said with what, if a kernel stood for it. */
+static int error_of_loss(const struct mgds_op *op)
 {
-    op->awaiting = false;
-    op->copied = error == 0;
-    if ((error || op->lost) && !op->moved)
-        mgds_exchange_send_moved(op, error);
-    else
+    return op->quit.error ? op->quit.error : -ENOTCONN;
+}
+
+/* Its receiver, if it has asked, waits to be told. */
+static void fail_awaited(struct mgds_op *op, int error)
+{
+    if (!op->error)
+        op->error = error;
+    if (op->state == MGDS_OP_ASKED)
+        tell_ready(op);
+    mgds_exchange_send_moved(op, MGDS_OP_ON_FAIL, error);
+}
+
+/* A send that was lost meanwhile is well if it was copied all the same. */
+void mgds_exchange_awaited(struct mgds_op *op, bool seen, int error)
+{
+    op->waiting = MGDS_OP_AWAITED;
+    if (mgds_op_is_moved(op)) {
         mgds_pull_release(op);
+        return;
+    }
+    if (error) {
+        fail_awaited(op, error);
+        return;
+    }
+    if (seen)
+        mgds_op_step(op, MGDS_OP_ON_COPIED);
+    if (op->lost)
+        mgds_exchange_send_moved(op, MGDS_OP_ON_LOSE,
+                                 seen ? 0 : error_of_loss(op));
 }
 
 /* No launch is at it. */
 static void give_loan(struct mgds_op *op)
 {
-    if (op->lent && !op->kept)
+    if (op->loan.unit && !op->loan.kept)
         mgds_bounce_drop_room(op->bounce);
 }
 
 void mgds_exchange_landed(struct mgds_op *op, int error)
 {
-    if (op->lent && error == 0 && !op->moved) {
+    if (op->loan.unit && !error) {
+        mgds_op_step(op, MGDS_OP_ON_LEND);
         mgds_fetch_add(op);
         return;
     }
@@ -404,41 +411,28 @@ void mgds_exchange_fetched(struct mgds_op *op, int error)
     bool over = error == 0 || error == -EFAULT; /* thrown away */
 
     op->fetching = false;
-    if (over && op->lent)
+    if (over && op->loan.unit)
         give_loan(op);
     else if (over)
         credit(op);
-    if (op->taken || op->moved) /* its mark ends it, or it has failed */
+    if (mgds_op_is_moved(op)) /* its mark ends it, or it has failed */
         return;
-    op->held = false;
     mgds_exchange_recv_moved(op, error);
 }
 
-void mgds_exchange_withdrawn(struct mgds_op *op, int error)
+void mgds_exchange_withdrawn(struct mgds_op *op, int error, const char *why)
 {
+    mgds_count(receives_expired);
+    op->why = why;
     op->fetching = false;
     mgds_exchange_unread(op, error);
     op->credited = true;
     mgds_quit_tell(op, error);
 }
 
-void mgds_exchange_give(struct mgds_domain *domain, unsigned rank,
-                        const struct mgds_taken *taken)
-{
-    const struct mgds_wire_message message = {
-        .kind = MGDS_ENVELOPE_TAKEN,
-        .head = taken,
-        .head_bytes = offsetof(struct mgds_taken, cookie) +
-                      taken->count * sizeof(taken->cookie[0])};
-
-    if (!domain->lost[rank])
-        mgds_exchange_post(domain->peer[rank], &message);
-}
-
 static void recv_reached(struct mgds_op *op)
 {
-    if (op->message && !op->held && !op->taken)
-        try_pull(op);
+    try_pull(op);
     mgds_pull_consider(op);
     try_arrive(op);
 }
@@ -448,7 +442,7 @@ void mgds_exchange_reached(struct mgds_op *op)
     op->reached = true;
     mgds_note_reached(op);
     if (mgds_ctx()->config.timeout > 0)
-        op->came = mgds_clock_ns();
+        op->expiry.came = mgds_clock_ns();
     if (op->send)
         send_reached(op);
     else
@@ -466,7 +460,7 @@ void mgds_exchange_subscribe(struct mgds_domain *domain)
         return;
     domain->subscribed = true;
     for (unsigned i = 0; i < domain->peers; i++)
-        mgds_exchange_post(domain->peer[i], &message);
+        mgds_am_post(domain->member[i].peer, &message);
 }
 
 void mgds_exchange_meet(struct mgds_domain *domain, int rank)
@@ -477,39 +471,17 @@ void mgds_exchange_meet(struct mgds_domain *domain, int rank)
 
     if (rank < 0)
         mgds_exchange_subscribe(domain);
-    if (rank < 0 || domain->met[rank])
+    if (rank < 0 || domain->member[rank].met)
         return;
-    domain->met[rank] = true;
-    mgds_exchange_post(domain->peer[rank], &message);
+    domain->member[rank].met = true;
+    mgds_am_post(domain->member[rank].peer, &message);
 }
 
-static void fail_recv(struct mgds_op *op, int error)
+void mgds_exchange_init(void)
 {
-    if (op->match.posted)
-        mgds_match_cancel(op->domain->match[op->index], &op->match);
-    op->held = false;
-    op->pulled = true;
-    mgds_exchange_unread(op, error);
-    mgds_exchange_recv_moved(op, error);
-}
+    static const struct mgds_fetch_ends ends = {
+        mgds_exchange_fetched, mgds_exchange_withdrawn, mgds_exchange_unread};
 
-/* A stream may stand in the kernel that waits for the message, or until it was
- * copied: then how it ends is known when the stream is through. A message whose
- * sender's stream came to it is there. */
-static void fail_standing(struct mgds_op *op, int error)
-{
-    if (op->send || !op->message->match.reached)
-        mgds_quit_begin(op, error);
-}
-
-void mgds_exchange_fail(struct mgds_op *op, int error)
-{
-    if (op->taken || (op->awaiting && !op->moved)) {
-        fail_standing(op, error);
-    } else if (op->send && !op->posted && !op->moved) {
-        op->posted = true;
-        mgds_exchange_send_moved(op, op->copied ? 0 : error);
-    } else if (!op->send && !op->landing && !op->fetching && !op->moved) {
-        fail_recv(op, error);
-    }
+    mgds_fetch_init(&ends);
+    mgds_room_init(mgds_exchange_has_room);
 }

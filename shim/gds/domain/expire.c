@@ -7,9 +7,14 @@
 #include "shim/base/log.h"
 #include "shim/base/stats.h"
 #include "shim/ctx.h"
-#include "shim/gds/domain/engine.h"
+#include "shim/gds/domain/admit.h"
+#include "shim/gds/domain/domain_state.h"
+#include "shim/gds/domain/exchange.h"
+#include "shim/gds/domain/fail.h"
 #include "shim/gds/domain/fetch.h"
 #include "shim/gds/domain/lines.h"
+#include "shim/gds/domain/op.h"
+#include "shim/gds/domain/quit.h"
 
 #define SECOND_NS 1000000000u
 
@@ -57,13 +62,13 @@ static int revoke(struct mgds_op *op)
                                               .head_bytes = sizeof(head)};
 
     mgds_count(sends_revoked);
-    return mgds_exchange_post(domain->peer[op->rank], &message);
+    return mgds_am_post(domain->member[op->rank].peer, &message);
 }
 
 /* The wire tells when it is, and ends what it has of it. */
 static void lose(const struct mgds_op *op)
 {
-    if (mgds_wire_peer_give_up(op->domain->peer[op->rank]))
+    if (mgds_wire_peer_give_up(op->domain->member[op->rank].peer))
         mgds_warn("rank %d has not answered for %u s (MPIX_GDS_TIMEOUT): it "
                   "is taken for dead",
                   op->rank, (unsigned)mgds_ctx()->config.timeout);
@@ -71,23 +76,23 @@ static void lose(const struct mgds_op *op)
 
 static void expire_send(struct mgds_op *op, uint64_t now)
 {
-    if (op->spared && !is_over(op->spared, now))
+    if (op->expiry.spared && !is_over(op->expiry.spared, now))
         return;
-    if (op->revoked && is_over(op->revoked, now))
+    if (op->expiry.revoked && is_over(op->expiry.revoked, now))
         lose(op);
-    else if (!op->revoked && revoke(op) == 0)
-        op->revoked = now;
+    else if (!op->expiry.revoked && revoke(op) == 0)
+        op->expiry.revoked = now;
 }
 
 /* What the wire, or a kernel of ours, is at ends by itself; so does what its
  * own stream has only to come to. */
 static void expire_recv(struct mgds_op *op)
 {
-    if (op->landing || op->fetching || op->quit)
+    if (op->state == MGDS_OP_LANDING || op->fetching || op->quit.record)
         return;
-    if (!op->taken) {
+    if (!mgds_op_is_taken(op)) {
         mgds_count(receives_expired);
-        mgds_lost_op(op, -ETIMEDOUT, nothing_came);
+        mgds_op_fail(op, -ETIMEDOUT, nothing_came);
     } else if (!op->message->match.reached) {
         mgds_count(receives_expired);
         op->why = nothing_came;
@@ -100,35 +105,86 @@ static void withdraw(struct mgds_op *op)
 {
     const struct mgds_message *message = op->message;
 
-    if (op->lost || op->reached || op->pulled || op->fetching || op->quit)
+    if (op->lost || op->reached || op->fetching || op->quit.record)
         return;
-    if (!op->taken && !op->moved) {
+    if (op->state == MGDS_OP_HELD || op->state == MGDS_OP_WANTED) {
         mgds_count(receives_expired);
-        mgds_lost_op(op, -ETIMEDOUT, stands_elsewhere);
-    } else if (op->taken && message->pull && message->match.reached &&
-               !op->credited) {
-        mgds_fetch_withdraw(op);
+        mgds_op_fail(op, -ETIMEDOUT, stands_elsewhere);
+    } else if (op->state == MGDS_OP_TAKEN && message->pull &&
+               message->match.reached && !op->credited) {
+        mgds_fetch_withdraw(op, stands_elsewhere);
     }
 }
 
-void mgds_expire_withdrawn(struct mgds_op *op)
+/* Here, at the receiver, the message is matched; its receive, which may be over
+ * or be the program's own, fails if it can. */
+static void withdraw_matched(const struct mgds_domain *domain, int source,
+                             const struct mgds_tell *tell)
 {
-    mgds_count(receives_expired);
-    op->why = stands_elsewhere;
-    mgds_exchange_withdrawn(op, -ETIMEDOUT);
-}
+    struct mgds_op *op;
 
-void mgds_expire_matched(const struct mgds_domain *domain, int source,
-                         const struct mgds_tell *tell)
-{
-    struct mgds_op *op = domain->ops;
-
-    while (op &&
-           !(op->message && mgds_message_is(op->message, source, tell->to_index,
-                                            tell->number)))
-        op = op->next;
+    LIST_FOREACH(op, &domain->ops, link)
+    {
+        if (op->message &&
+            mgds_message_is(op->message, source, tell->to_index, tell->number))
+            break;
+    }
     if (op)
         withdraw(op);
+}
+
+/* Of a communicator that is gone here: nobody will match it. */
+static void answer_stray(const struct mgds_am *am)
+{
+    const struct mgds_revoke *revoke = &am->head.revoke;
+    const struct mgds_ended ended = {revoke->cookie, -ETIMEDOUT,
+                                     revoke->receiver};
+    struct mgds_wire_peer *peer = mgds_wire_peer_find(am->from);
+
+    if (!peer)
+        return;
+    mgds_exchange_end(peer, &ended);
+    mgds_wire_peer_put(peer);
+}
+
+static enum mgds_am_verdict take_revoke(const struct mgds_domain *domain,
+                                        const struct mgds_revoke *revoke)
+{
+    const struct mgds_tell *tell = &revoke->message;
+    struct mgds_match *match = domain->match[tell->to_index];
+    struct mgds_ended ended = {.cookie = revoke->cookie, .rank = domain->rank};
+    struct mgds_match_send *send;
+    enum mgds_match_where where;
+    int source = mgds_domain_source(domain, tell->rank, tell->index);
+
+    where = mgds_match_look(match, source, tell->number, &send);
+    if (where == MGDS_MATCH_COMING)
+        return MGDS_AM_EARLY;
+    if (where == MGDS_MATCH_WAITING) {
+        mgds_match_withdraw(match, send);
+        mgds_message_drop((struct mgds_message *)(void *)send);
+    }
+    ended.error = where == MGDS_MATCH_WAITING ? -ETIMEDOUT : 0;
+    mgds_exchange_end(domain->member[tell->rank].peer, &ended);
+    /* how that ends is told when it is known: an answer, before, it has */
+    if (ended.error == 0)
+        withdraw_matched(domain, source, tell);
+    return MGDS_AM_DONE;
+}
+
+static enum mgds_am_verdict on_revoke(const struct mgds_am *am)
+{
+    const struct mgds_revoke *revoke = &am->head.revoke;
+    enum mgds_am_verdict verdict;
+    const struct mgds_domain *domain = mgds_admit(am, &verdict);
+
+    if (domain)
+        return domain->member[revoke->message.rank].lost
+                   ? MGDS_AM_DONE
+                   : take_revoke(domain, revoke);
+    if (mgds_domain_is_gone(revoke->message.domain))
+        answer_stray(am);
+    return verdict;
 }
 
 /* What the program has put ahead of the operation, on a stream of its own, is
@@ -136,10 +192,10 @@ void mgds_expire_matched(const struct mgds_domain *domain, int source,
 static bool has_expired(const struct mgds_op *op, const struct mgds_line *line,
                         uint64_t now)
 {
-    if (op->lost || (op->moved && !op->taken))
+    if (op->lost || (mgds_op_is_moved(op) && !mgds_op_is_taken(op)))
         return false;
     return !op->line || op->line == line ||
-           (op->reached && is_over(op->came, now));
+           (op->reached && is_over(op->expiry.came, now));
 }
 
 /* From the last one on: so no receive that is to fail gets the message of
@@ -179,13 +235,31 @@ void mgds_expire_look(void)
     }
 }
 
-void mgds_expire_ended(struct mgds_op *op, int error)
+static void end(struct mgds_op *op, int error)
 {
-    if (op->lost || op->posted) /* known already, or all the wire's */
+    if (op->lost || !mgds_op_may(op, MGDS_OP_ON_LOSE)) /* known already */
         return;
-    op->revoked = 0;
-    op->spared = mgds_clock_ns();
-    op->ended = error < 0;
-    if (op->ended)
-        mgds_lost_op(op, error, nobody_receives);
+    op->expiry.revoked = 0;
+    op->expiry.spared = mgds_clock_ns();
+    op->expiry.ended = error < 0;
+    if (op->expiry.ended)
+        mgds_op_fail(op, error, nobody_receives);
+}
+
+/* The send may be over: nothing is wrong with that. */
+static enum mgds_am_verdict on_ended(const struct mgds_am *am)
+{
+    const struct mgds_ended *ended = &am->head.ended;
+    struct mgds_op *op = mgds_op_find(ended->cookie);
+
+    if (op && op->send && op->rank == (int)ended->rank &&
+        mgds_admit_rank(op->domain, ended->rank, am->from))
+        end(op, ended->error);
+    return MGDS_AM_DONE;
+}
+
+void mgds_expire_init(void)
+{
+    mgds_am_handle(MGDS_ENVELOPE_REVOKE, on_revoke);
+    mgds_am_handle(MGDS_ENVELOPE_ENDED, on_ended);
 }

@@ -25,28 +25,15 @@
  * buffer any more, but where the peer is taken for dead: one that was only
  * stopped may read it later.
  *
- * All functions are called under the engine's lock.
+ * All functions but init are called under the engine's lock.
  */
 #ifndef MGDS_DOMAIN_EXPIRE_H
 #define MGDS_DOMAIN_EXPIRE_H
 
-struct mgds_domain;
-struct mgds_op;
-struct mgds_tell;
-
 /* Ends what has taken too long; after a look at where streams stand. */
 void mgds_expire_look(void);
 
-/* Here, at the receiver, the message is matched; its receive, which may be over
- * or be the program's own, fails if it can. */
-void mgds_expire_matched(const struct mgds_domain *domain, int source,
-                         const struct mgds_tell *tell);
-
-/* Its receive was kept from the message (fetch.h). */
-void mgds_expire_withdrawn(struct mgds_op *op);
-
-/* The receiver of a send says how it ends: negative errno, or 0: it was
- * matched. */
-void mgds_expire_ended(struct mgds_op *op, int error);
+/* Registers the handlers of REVOKE and ENDED, before the wire is opened. */
+void mgds_expire_init(void);
 
 #endif

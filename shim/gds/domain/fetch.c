@@ -9,12 +9,12 @@
 #include "shim/base/clock.h"
 #include "shim/base/log.h"
 #include "shim/base/stats.h"
-#include "shim/gds/domain/engine.h"
-#include "shim/gds/domain/expire.h"
 #include "shim/gds/domain/launcher.h"
+#include "shim/gds/domain/op.h"
 #include "shim/gds/domain/room.h"
 #include "shim/gds/queue/gstream.h"
 #include "shim/gds/queue/quits.h"
+#include "shim/gds/wire/wire.h"
 
 /* How long host calls have before the launcher is called, and how long that
  * has before the message is ordered, ns. */
@@ -38,15 +38,24 @@ struct fetch {
     uint64_t since;
     uint64_t *line; /* its own, if the operation has no words */
     uint64_t *flag;
-    uint64_t *won;  /* of one that is to keep the message from all others */
-    uint64_t order; /* of its stream; 0: none was given */
-    bool told;      /* that it is over */
-    bool again;     /* a launch found no memory */
-    bool lost;      /* the program has freed the buffer */
+    uint64_t *won;   /* of one that is to keep the message from all others */
+    const char *why; /* and why; constant text */
+    uint64_t order;  /* of its stream; 0: none was given */
+    bool told;       /* that it is over */
+    bool again;      /* a launch found no memory */
+    bool lost;       /* the program has freed the buffer */
 };
 
 static struct fetch *fetches; /* under the engine's lock */
 static unsigned count;        /* atomic: read without it, too */
+
+/* Written before the wire is open. */
+static const struct mgds_fetch_ends *ends;
+
+void mgds_fetch_init(const struct mgds_fetch_ends *told)
+{
+    ends = told;
+}
 
 static struct mgds_gstream *stream_of(const struct mgds_op *op)
 {
@@ -57,11 +66,11 @@ static struct mgds_gstream *stream_of(const struct mgds_op *op)
  */
 static void take_lent(struct mgds_step *take, const struct mgds_op *op)
 {
-    take->units = op->lent;
-    take->serial = op->lent[MGDS_ROOM_SERIAL];
+    take->units = op->loan.unit;
+    take->serial = op->loan.unit[MGDS_ROOM_SERIAL];
     take->length = op->got;
     take->source = (uintptr_t)mgds_bounce_base(op->bounce);
-    take->done = (uintptr_t)&op->lent[MGDS_ROOM_DONE];
+    take->done = (uintptr_t)&op->loan.unit[MGDS_ROOM_DONE];
 }
 
 /* To where it belongs. */
@@ -79,7 +88,7 @@ static struct mgds_step take_of(const struct mgds_op *op)
                              .source = op->message->source,
                              .done = op->message->done};
 
-    if (op->lent)
+    if (op->loan.unit)
         take_lent(&take, op);
     return take;
 }
@@ -111,14 +120,14 @@ void mgds_fetch_add(struct mgds_op *op)
         return;
     op->got = mgds_op_fitting(op);
     if (!add(op)) {
-        mgds_exchange_unread(op, -ENOMEM);
-        mgds_exchange_fetched(op, -ENOMEM);
+        ends->unread(op, -ENOMEM);
+        ends->fetched(op, -ENOMEM);
     }
 }
 
 /* Copies nothing, so who gets the claim by it has kept the message from the
  * stream's TAKE: that is told here, and not to the sender. */
-void mgds_fetch_withdraw(struct mgds_op *op)
+void mgds_fetch_withdraw(struct mgds_op *op, const char *why)
 {
     struct mgds_words *words = mgds_gstream_words(stream_of(op));
     uint64_t *line = mgds_words_take_idle(words);
@@ -131,6 +140,7 @@ void mgds_fetch_withdraw(struct mgds_op *op)
     }
     fetch->line = line;
     fetch->won = &line[WON];
+    fetch->why = why;
     fetch->take.bytes = fetch->take.length = 0;
     fetch->take.done = (uintptr_t)fetch->won;
 }
@@ -245,9 +255,9 @@ static void tell(struct fetch *fetch, int error)
     if (fetch->order && error == 0)
         mgds_gstream_order_back(stream_of(fetch->op));
     if (has_won(fetch))
-        mgds_expire_withdrawn(fetch->op);
+        ends->withdrawn(fetch->op, -ETIMEDOUT, fetch->why);
     else
-        mgds_exchange_fetched(fetch->op, error);
+        ends->fetched(fetch->op, error);
 }
 
 /* What has won let the TAKE pass: that may be known first. */
@@ -263,7 +273,7 @@ void mgds_fetch_settle(const struct mgds_op *op)
 
 static uint64_t order_age(const struct fetch *fetch)
 {
-    if (fetch->op->lent && fetch->state == LAUNCHED)
+    if (fetch->op->loan.unit && fetch->state == LAUNCHED)
         return LENT_ORDER_NS;
     return GRACE_NS + ORDER_NS;
 }
@@ -304,7 +314,7 @@ static void give_flag(struct fetch *fetch)
 static void give_back(struct fetch *fetch)
 {
     give_flag(fetch);
-    mgds_engine_put_later(fetch->op);
+    mgds_op_put_later(fetch->op);
 }
 
 /* An order that a kernel may have begun stands for ever, and so does what it
@@ -319,8 +329,8 @@ static void fail(struct fetch *fetch, int rc)
     drop(fetch);
     if (fetch->order)
         return;
-    if (!fetch->op->taken)
-        mgds_exchange_unread(fetch->op, rc);
+    if (!mgds_op_is_taken(fetch->op))
+        ends->unread(fetch->op, rc);
     give_back(fetch);
 }
 
@@ -329,7 +339,7 @@ static void fail(struct fetch *fetch, int rc)
  * the receive has failed, since its buffer would be used for something else. */
 static bool may_go_on(const struct fetch *fetch, int rc)
 {
-    return rc == -ENOMEM && (fetch->order || fetch->op->taken);
+    return rc == -ENOMEM && (fetch->order || mgds_op_is_taken(fetch->op));
 }
 
 /* True if it has failed, and is the caller's to free. */
@@ -461,7 +471,7 @@ void mgds_fetches_chore(void)
         return;
     end_all();
     if (any_late())
-        mgds_launcher_call(mgds_last_resort);
+        mgds_launcher_call();
 }
 
 /* Kernels may still write to what they were given: that stays. */

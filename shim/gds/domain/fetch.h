@@ -42,11 +42,23 @@
 
 struct mgds_op;
 
+/* Whom to tell, under the engine's lock: it was fetched, and is where it
+ * belongs if op->direct, or negative errno; its stream's TAKE was kept from it;
+ * nobody will read it. */
+struct mgds_fetch_ends {
+    void (*fetched)(struct mgds_op *op, int error);
+    void (*withdrawn)(struct mgds_op *op, int error, const char *why);
+    void (*unread)(const struct mgds_op *op, int error);
+};
+/* Before the wire is opened. */
+void mgds_fetch_init(const struct mgds_fetch_ends *told);
+
 /* Both under the engine's lock. */
 void mgds_fetch_add(struct mgds_op *op);
 /* Of a receive whose TAKE its stream has still to come to: keeps that from
- * copying, if it can (mgds_expire_withdrawn). Without memory: nothing. */
-void mgds_fetch_withdraw(struct mgds_op *op);
+ * copying, if it can (withdrawn). why: constant text. Without
+ * memory: nothing. */
+void mgds_fetch_withdraw(struct mgds_op *op, const char *why);
 
 /* The stream has passed the TAKE: if it was kept from copying that is told now.
  * Under the engine's lock. */

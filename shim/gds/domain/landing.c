@@ -15,6 +15,7 @@
 #include "shim/base/stats.h"
 #include "shim/ctx.h"
 #include "shim/gds/domain/mapping.h"
+#include "shim/gds/domain/op.h"
 #include "shim/gds/queue/gstream.h"
 #include "shim/gds/ring/place.h"
 #include "shim/gds/ring/ring.h"

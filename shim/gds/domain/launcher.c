@@ -3,78 +3,66 @@
 
 #include <errno.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <sys/prctl.h>
 
 #include "shim/base/lock.h"
 #include "shim/base/log.h"
+#include "shim/base/thread.h"
 
 static struct mgds_lock lock = MGDS_LOCK_INIT(MGDS_LOCK_LEAF);
 static pthread_cond_t called = PTHREAD_COND_INITIALIZER;
 /* under the lock */
 static bool made, due, stop;
-static void (*work)(void);
-static pthread_t thread; /* of who starts and ends it */
+static void (*work)(void); /* constant when the thread runs */
+static pthread_t thread;   /* of who starts and ends it */
 
-typedef void call(void);
-
-/* What to do; NULL: it is to end. */
-static call *await_call(void)
+/* False: the thread is to end. */
+static bool await_call(void)
 {
-    call *what;
+    bool goes_on;
 
     mgds_lock_acquire(&lock);
     while (!due && !stop)
         pthread_cond_wait(&called, &lock.mutex);
-    what = stop ? NULL : work;
+    goes_on = !stop;
     due = false;
     mgds_lock_release(&lock);
-    return what;
+    return goes_on;
 }
 
 static void *run(void *arg)
 {
-    call *what;
-
     (void)arg;
     prctl(PR_SET_NAME, "mpix-gds-fetch");
-    while ((what = await_call()) != NULL)
-        what();
+    while (await_call())
+        work();
     return NULL;
 }
 
-/* Signals are the application's. */
-static int start(void)
+void mgds_launcher_init(void (*what)(void))
 {
-    sigset_t all;
-    sigset_t before;
-    int rc;
-
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    rc = pthread_create(&thread, NULL, run, NULL);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    return rc;
+    mgds_lock_acquire(&lock);
+    work = what;
+    mgds_lock_release(&lock);
 }
 
-void mgds_launcher_call(void (*what)(void))
+void mgds_launcher_call(void)
 {
     int rc = 0;
 
     mgds_lock_acquire(&lock);
-    work = what;
     if (!due)
         pthread_cond_signal(&called);
     due = true;
     if (!made)
-        rc = start();
+        rc = mgds_thread_start(&thread, run);
     made = rc == 0;
     mgds_lock_release(&lock);
     if (rc == 0)
         return;
-    errno = rc;
+    errno = -rc;
     mgds_warn_once("no thread for messages that nobody comes to copy: %m: "
                    "they wait until the program calls MPI");
 }

@@ -8,41 +8,19 @@
 #include "shim/base/alloc.h"
 #include "shim/base/clock.h"
 #include "shim/base/fault.h"
-#include "shim/base/log.h"
-#include "shim/ctx.h"
-#include "shim/gds/domain/engine.h"
+#include "shim/gds/domain/debt.h"
 #include "shim/gds/domain/lines.h"
+#include "shim/gds/domain/op.h"
+#include "shim/gds/domain/wait.h"
 #include "shim/gds/queue/gstream.h"
 #include "shim/gds/queue/words.h"
+#include "shim/gds/wire/wire.h"
 
 /* Protocols, section 9. */
 #define RELEASED 0x40000000u
 
-/* Of the marks on a stream every so many-th is loud at least, and one for every
- * such part of a ring. */
-enum { QUIET = 16 };
-
-/* How far behind a mark the send's may be that tells of it. */
-enum { CLOSE = 2 };
-
-/* Between two questions, ns: at first, and doubled up to this. */
-enum { ASK_FIRST = 20000, ASK_LAST = 1000000 };
-
-/* From one look at the context of a stream that does not move to the next, ns.
- */
-enum { CHECK_NS = 10000000 };
-
-/* Who asks has the stream, so what is found stays. */
-static struct mgds_line *find(const struct mgds_gstream *stream)
-{
-    struct mgds_line *line;
-
-    line = mgds_lines_begin_to_read();
-    while (line && line->stream != stream)
-        line = mgds_lines_read_on(line);
-    mgds_lines_end_to_read();
-    return line;
-}
+/* Between two questions, ns: doubled up to this. */
+enum { ASK_LAST = 1000000 };
 
 static int create(struct mgds_line **out, struct mgds_gstream *stream)
 {
@@ -88,14 +66,14 @@ int mgds_line_of(struct mgds_line **out, struct mgds_gstream *stream)
     struct mgds_line *fresh;
     int rc;
 
-    *out = find(stream);
+    *out = mgds_lines_find(stream);
     if (*out)
         return error_of(*out);
     rc = create(&fresh, stream);
     if (rc < 0)
         return rc;
     mgds_engine_enter();
-    *out = find(stream);
+    *out = mgds_lines_find(stream);
     if (!*out) {
         mgds_lines_add(fresh);
         *out = fresh;
@@ -237,66 +215,6 @@ bool mgds_lines_poll(void)
     return any;
 }
 
-bool mgds_line_hush(struct mgds_line *line, size_t bytes)
-{
-    if (!mgds_gstream_can_be_quiet(line->stream) || line->quiet >= QUIET ||
-        line->quiet_bytes + bytes > mgds_ctx()->config.ring / QUIET)
-        return false;
-    line->quiet++;
-    line->quiet_bytes += bytes;
-    line->gap = ASK_FIRST;
-    return true;
-}
-
-void mgds_line_loud(struct mgds_line *line)
-{
-    line->quiet = 0;
-    line->quiet_bytes = 0;
-}
-
-void mgds_line_speak(struct mgds_line *line, struct mgds_mark *mark)
-{
-    mgds_line_loud(line);
-    mark->spoken = true;
-    line->spoken = mark->number;
-}
-
-static bool is_covered(const struct mgds_mark *mark)
-{
-    for (int i = 0; i < CLOSE && mark->next; i++) {
-        mark = mark->next;
-        if (mark->spoken)
-            return true;
-    }
-    return false;
-}
-
-/* Not one receive after the other, with none that tells of them. */
-static bool is_last_between_sends(const struct mgds_line *line, uint64_t number)
-{
-    return line->marks == number && line->quiet == 0 &&
-           line->hushed <= line->spoken;
-}
-
-bool mgds_line_hush_late(struct mgds_line *line, const struct mgds_mark *mark)
-{
-    if (!mgds_gstream_can_be_quiet(line->stream))
-        return false;
-    if (is_covered(mark))
-        return true;
-    if (!is_last_between_sends(line, mark->number))
-        return false;
-    line->hushed = mark->number;
-    return mgds_line_hush(line, 0);
-}
-
-struct mgds_line *mgds_line_find_quiet(const struct mgds_gstream *stream)
-{
-    struct mgds_line *line = find(stream);
-
-    return line && line->quiet > 0 && line->first ? line : NULL;
-}
-
 /* Something quiet is not known yet, no question stands, and the last one was
  * not just now. */
 static bool may_ask(const struct mgds_line *line)
@@ -327,69 +245,6 @@ static void answer(const struct mgds_line *line, int rc, uint64_t marks)
     if (rc == -ESHUTDOWN)
         __atomic_store_n(line->told, marks, __ATOMIC_RELEASE);
     __atomic_store_n(line->answer, line->asked, __ATOMIC_RELEASE);
-}
-
-static bool is_to_check(const struct mgds_line *line, uint64_t now)
-{
-    return line->first && !line->ruined && now >= line->check;
-}
-
-/* The stream of one that was not checked lately, with a reference; or NULL. */
-static struct mgds_gstream *find_to_check(void)
-{
-    uint64_t now = mgds_clock_ns();
-    struct mgds_line *line = mgds_lines_first();
-
-    while (line && !is_to_check(line, now))
-        line = line->next;
-    if (!line)
-        return NULL;
-    line->check = now + CHECK_NS;
-    return mgds_gstream_get(line->stream);
-}
-
-/* Whether something enqueued there has not ended for whoever called it. */
-static bool has_work(const struct mgds_line *line)
-{
-    for (const struct mgds_domain *domain = mgds_domain_first(); domain;
-         domain = domain->next)
-        for (const struct mgds_op *op = domain->ops; op; op = op->next)
-            if (op->line == line && !op->done)
-                return true;
-    return false;
-}
-
-/* Nothing of a context that is broken comes to anything any more, whatever was
- * put there: as if its stream had come to all of it. A program may destroy its
- * context when all that it waited for is there. */
-static void give_up(struct mgds_line *line, int error)
-{
-    if (error != -ESHUTDOWN || has_work(line))
-        mgds_line_ruin(line, error);
-    __atomic_store_n(line->told, line->marks, __ATOMIC_RELEASE);
-}
-
-/* One at most: those who wait come again. */
-void mgds_lines_check(void)
-{
-    struct mgds_gstream *stream;
-    struct mgds_line *line;
-    int rc;
-
-    mgds_engine_enter();
-    stream = find_to_check();
-    mgds_engine_leave();
-    if (!stream)
-        return;
-    rc = mgds_gstream_check(stream);
-    if (rc < 0) {
-        mgds_engine_enter();
-        line = find(stream);
-        if (line)
-            give_up(line, rc);
-        mgds_engine_leave();
-    }
-    mgds_gstream_release(stream);
 }
 
 /* Without the lock: the line stays where it is while it is `asking`, and others
@@ -444,25 +299,11 @@ int mgds_gstream_take_error(struct mgds_gstream *stream,
     int error = 0;
 
     mgds_engine_enter();
-    line = find(stream);
+    line = mgds_lines_find(stream);
     if (line)
         error = mgds_debt_pay(&line->owed, out);
     mgds_engine_leave();
     return error;
-}
-
-void mgds_line_ruin(struct mgds_line *line, int error)
-{
-    if (line->ruined)
-        return;
-    errno = -error;
-    mgds_warn("a stream of an MPIX_Stream cannot go on: all that is under way "
-              "on it, and every later operation, fails: %m");
-    __atomic_store_n(&line->ruined, error, __ATOMIC_RELAXED);
-    mgds_gstream_fail(line->stream, error);
-    mgds_debt_add_named(&line->owed, error, 0);
-    mgds_gstream_abort(line->stream);
-    mgds_lost_line(line, error);
 }
 
 /* Numbers are compared cyclically: beyond all that stand, however far a stream

@@ -24,8 +24,7 @@
  * receives.
  *
  * All functions are called under the engine's lock, but mgds_line_of,
- * mgds_lines_due, mgds_lines_ask, mgds_lines_check, mgds_lines_reap,
- * mgds_lines_recall and mgds_lines_fini.
+ * mgds_lines_due, mgds_lines_ask and mgds_lines_fini.
  */
 #ifndef MGDS_DOMAIN_LINE_H
 #define MGDS_DOMAIN_LINE_H
@@ -36,6 +35,7 @@
 
 #include "shim/gds/domain/debt.h"
 #include "shim/gds/domain/stand.h"
+#include "shim/gds/msg/engine.h"
 
 struct mgds_gstream;
 struct mgds_op;
@@ -44,7 +44,8 @@ struct mgds_op;
 struct mgds_mark {
     struct mgds_mark *next;
     uint64_t number;
-    bool spoken; /* never quiet */
+    bool spoken;  /* never quiet */
+    bool of_wait; /* it is a wait's first member */
     void (*passed)(struct mgds_mark *mark);
 };
 
@@ -55,11 +56,13 @@ struct mgds_wait {
     struct mgds_step *step; /* for its steps, if it is of more than one op */
     struct mgds_line *line;
     struct mgds_wait *next;
+    struct mgds_ending ending;
     uint64_t number;
     unsigned missing; /* operations that are not done */
     unsigned takes;   /* TAKEs put for it */
     bool put;         /* a WAIT was put for it */
     bool loud;        /* its mark is to be stored, whatever it waits for */
+    bool broken;      /* it could not be put: its mark is passed by nobody */
     uint64_t behind;  /* the mark just ahead of its WAIT, or 0 */
     unsigned count;
     struct mgds_op *op[]; /* references */
@@ -87,6 +90,7 @@ struct mgds_line {
     struct mgds_mark *first, **last;
     struct mgds_wait *first_wait, **last_wait;
     bool released; /* all waits may pass, for ever */
+    int doomed;    /* the error with which it is to be ruined, or 0 */
     int ruined;    /* the error with which all on it ends, for ever, or 0;
                       atomic: as awaited */
     struct mgds_debt owed;
@@ -101,9 +105,6 @@ struct mgds_line {
  * that is ruined. */
 int mgds_line_of(struct mgds_line **out, struct mgds_gstream *stream);
 
-/* There is one of which marks are quiet. */
-struct mgds_line *mgds_line_find_quiet(const struct mgds_gstream *stream);
-
 /* Gives the mark a number: it is what the stream is to store in reach. The
  * wire's thread looks out for it from now on. */
 void mgds_line_mark(struct mgds_line *line, struct mgds_mark *mark);
@@ -112,22 +113,8 @@ void mgds_line_mark(struct mgds_line *line, struct mgds_mark *mark);
  * number. */
 void mgds_line_ride(struct mgds_line *line, struct mgds_mark *mark);
 
-/* Whether the last mark, behind a TAKE of so many bytes, shall be quiet. */
-bool mgds_line_hush(struct mgds_line *line, size_t bytes);
-/* It is not, or what tells another one was put behind it. */
-void mgds_line_loud(struct mgds_line *line);
-/* The last mark, which is this one, is a send's: loud in any case. */
-void mgds_line_speak(struct mgds_line *line, struct mgds_mark *mark);
-/* Whether that mark, of no place in a ring, shall be quiet after all: a send's
- * is close behind it, or may be soon. */
-bool mgds_line_hush_late(struct mgds_line *line, const struct mgds_mark *mark);
-
 /* Asks the GPU for quiet marks that stand. In a host call: a CUDA call. */
 void mgds_lines_ask(void);
-
-/* Looks whether contexts of streams that do not move are still good; else the
- * streams are ruined. In a host call: a CUDA call. */
-void mgds_lines_check(void);
 
 /* Gives a wait, whose `missing` is set and which has a reference for that, its
  * number: it is what the stream is to wait for in go. */
@@ -155,19 +142,8 @@ bool mgds_line_has_passed(const struct mgds_line *line, uint64_t number);
 /* Marks of the stream, or of all if NULL, that were not passed. */
 unsigned mgds_lines_pending(const struct mgds_gstream *stream);
 
-/* The stream cannot be saved: all that stands on it passes, and what is under
- * way there, and every later operation, ends with the error. One line. */
-void mgds_line_ruin(struct mgds_line *line, int error);
-
 /* Lets all waits of all lines pass, now and later. */
 void mgds_lines_release(void);
-
-/* Gives streams up that nobody has any more and that are known to have passed
- * all their marks. Without the lock; costs two loads if there are none. */
-void mgds_lines_reap(void);
-/* The same in a host call, where the GPU can be asked for marks that are quiet:
- * CUDA calls that return at once. */
-void mgds_lines_recall(void);
 
 void mgds_lines_fini(void);
 

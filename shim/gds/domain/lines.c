@@ -1,15 +1,10 @@
 /* The list of lines, and their end; see lines.h. */
 #include "shim/gds/domain/lines.h"
 
-#include <sched.h>
-
-#include "shim/base/clock.h"
 #include "shim/base/stats.h"
-#include "shim/gds/domain/engine.h"
+#include "shim/gds/domain/op.h"
 #include "shim/gds/queue/gstream.h"
-
-/* How long answers are waited for, where a stream is made or freed, ns. */
-enum { PATIENCE = 10000000 };
+#include "shim/gds/wire/wire.h"
 
 /* What was taken out is freed when there were no readers since: each of them is
  * counted before it reads the first link, and all of these are sequentially
@@ -18,11 +13,6 @@ static struct mgds_line *lines; /* atomic, as their `next` */
 static unsigned readers;        /* atomic */
 static unsigned listed;         /* how many */
 static struct mgds_line *spent; /* taken out, by next_spent */
-
-/* Atomic: what mgds_gstreams_alone was when all were looked at, and whether
- * some had still marks then, or are spent. */
-static unsigned alone;
-static bool left;
 
 static struct mgds_line *next_of(struct mgds_line *const *at)
 {
@@ -64,6 +54,17 @@ void mgds_lines_add(struct mgds_line *line)
     mgds_count(streams_most);
 }
 
+struct mgds_line *mgds_lines_find(const struct mgds_gstream *stream)
+{
+    struct mgds_line *line;
+
+    line = mgds_lines_begin_to_read();
+    while (line && line->stream != stream)
+        line = mgds_lines_read_on(line);
+    mgds_lines_end_to_read();
+    return line;
+}
+
 struct mgds_line *mgds_lines_take_any(void)
 {
     struct mgds_line *line = spent ? spent : lines;
@@ -77,7 +78,7 @@ struct mgds_line *mgds_lines_take_any(void)
     return line;
 }
 
-static bool is_answered(const struct mgds_line *line)
+bool mgds_line_is_answered(const struct mgds_line *line)
 {
     return !line->asking &&
            __atomic_load_n(line->answer, __ATOMIC_ACQUIRE) == line->asked;
@@ -86,11 +87,10 @@ static bool is_answered(const struct mgds_line *line)
 /* The stream will not touch a word of it any more, and nobody comes back. */
 static bool is_spent(const struct mgds_line *line)
 {
-    return !line->first && !line->first_wait && is_answered(line);
+    return !line->first && !line->first_wait && mgds_line_is_answered(line);
 }
 
-/* True if some stay. Under the lock. */
-static bool take_out_spent(void)
+bool mgds_lines_take_out_spent(void)
 {
     struct mgds_line **at = &lines, *line;
     bool some = false;
@@ -112,70 +112,34 @@ static bool take_out_spent(void)
     return some;
 }
 
-/* Those that nobody reads. Under the lock. */
-static struct mgds_line *take_spent(void)
+struct mgds_line *mgds_lines_take_spent(bool *some)
 {
     struct mgds_line *gone = spent;
 
-    if (__atomic_load_n(&readers, __ATOMIC_SEQ_CST) > 0)
+    *some = __atomic_load_n(&readers, __ATOMIC_SEQ_CST) > 0 && spent;
+    if (*some)
         return NULL;
     spent = NULL;
     return gone;
 }
 
-static bool any_left(void)
-{
-    return __atomic_load_n(&left, __ATOMIC_RELAXED) ||
-           __atomic_load_n(&alone, __ATOMIC_RELAXED) != mgds_gstreams_alone();
-}
+static bool doomed; /* some line is; atomic: read without the lock, too */
 
-void mgds_lines_reap(void)
+void mgds_line_doom(struct mgds_line *line, int error)
 {
-    unsigned now = mgds_gstreams_alone();
-    struct mgds_line *gone;
-    bool some;
-
-    if (!any_left())
+    if (line->doomed)
         return;
-    mgds_engine_enter();
-    some = take_out_spent();
-    gone = take_spent();
-    __atomic_store_n(&alone, now, __ATOMIC_RELAXED);
-    __atomic_store_n(&left, some || spent, __ATOMIC_RELAXED);
-    mgds_engine_leave();
-    while (gone) {
-        struct mgds_line *next = gone->next_spent;
-
-        mgds_line_destroy(gone);
-        gone = next;
-    }
+    line->doomed = error;
+    __atomic_store_n(&doomed, true, __ATOMIC_RELAXED);
+    mgds_wire_kick();
 }
 
-/* Is there one whose last question stands? */
-static bool any_asked(void)
+bool mgds_lines_doomed(void)
 {
-    bool any = false;
-
-    mgds_engine_enter();
-    for (const struct mgds_line *line = lines; line && !any; line = line->next)
-        any = !is_answered(line);
-    mgds_engine_leave();
-    return any;
+    return __atomic_load_n(&doomed, __ATOMIC_RELAXED);
 }
 
-/* A freed stream whose receives are quiet is not alone yet: they have it, and
- * their communicator, until it is known that they were passed. The answer comes
- * soon, wherever the stream stands. */
-void mgds_lines_recall(void)
+void mgds_lines_doomed_seen(void)
 {
-    uint64_t end;
-
-    mgds_lines_ask();
-    end = mgds_clock_ns() + PATIENCE;
-    while (any_asked() && mgds_clock_ns() < end)
-        sched_yield();
-    mgds_engine_enter();
-    mgds_lines_poll();
-    mgds_engine_leave();
-    mgds_lines_reap();
+    __atomic_store_n(&doomed, false, __ATOMIC_RELAXED);
 }

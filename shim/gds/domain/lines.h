@@ -27,6 +27,25 @@ struct mgds_line *mgds_lines_begin_to_read(void);
 struct mgds_line *mgds_lines_read_on(const struct mgds_line *line);
 void mgds_lines_end_to_read(void);
 
+/* The line of a stream, or NULL. Who asks has the stream, so what is found
+ * stays. With the lock or without. */
+struct mgds_line *mgds_lines_find(const struct mgds_gstream *stream);
+
+/* No question stands. Under the lock. */
+bool mgds_line_is_answered(const struct mgds_line *line);
+
+/* For reap.c, under the lock. Takes out what is spent: true if some that are
+ * alone stay. Then what was taken out is the caller's, chained by next_spent;
+ * NULL and some: others read it still. */
+bool mgds_lines_take_out_spent(void);
+struct mgds_line *mgds_lines_take_spent(bool *some);
+
+/* The stream cannot be saved: it is ruined soon (ruin.h). Under the lock. */
+void mgds_line_doom(struct mgds_line *line, int error);
+/* Whether some are doomed since they were seen; any thread. */
+bool mgds_lines_doomed(void);
+void mgds_lines_doomed_seen(void);
+
 /* At the end: takes one out, or NULL. Nobody else is there. */
 struct mgds_line *mgds_lines_take_any(void);
 

@@ -3,14 +3,12 @@
 
 #include <errno.h>
 #include <sched.h>
-#include <stdlib.h>
 
 #include "shim/base/alloc.h"
 #include "shim/base/clock.h"
 #include "shim/base/fault.h"
-#include "shim/base/log.h"
 #include "shim/ctx.h"
-#include "shim/gds/domain/engine.h"
+#include "shim/gds/domain/op.h"
 #include "shim/gds/domain/pull.h"
 #include "shim/gds/domain/require.h"
 #include "shim/gds/domain/room.h"
@@ -18,25 +16,6 @@
 
 /* A send of host memory up to this is copied: it ends without its receiver. */
 #define SHORT ((size_t)64 << 10)
-
-/* Operations whose bytes may have memory of ours; atomic. */
-static unsigned staged;
-
-void mgds_means_give(struct mgds_op *op)
-{
-    mgds_bounce_destroy(op->bounce);
-    if (op->bounce)
-        __atomic_fetch_sub(&staged, 1, __ATOMIC_RELAXED);
-    if (op->lent)
-        mgds_words_give(mgds_gstream_words(op->stream), op->lent);
-    if (op->words)
-        mgds_words_give(mgds_gstream_words(op->stream), op->words);
-    if (op->claim)
-        mgds_gstream_unclaim(op->line->stream, op->claim);
-    if (op->stream)
-        mgds_gstream_release(op->stream);
-    free(op->copy);
-}
 
 /* Host memory goes through a copy of ours if it is not in one piece, and when a
  * send is short, so that it need not wait for its receiver. */
@@ -128,7 +107,7 @@ static int make_room(struct mgds_op *op, bool gpu, struct mgds_gstream *stream)
         int rc = make_bounce(op, stream);
 
         if (op->bounce)
-            __atomic_fetch_add(&staged, 1, __ATOMIC_RELAXED);
+            mgds_op_count_staged();
         return rc;
     }
     if (gpu || !needs_copy(op))
@@ -166,7 +145,7 @@ static int wait_for_room(struct mgds_op *op, bool gpu,
 
     mgds_domains_safe_point();
     while ((rc = make_room(op, gpu, stream)) == -ENOMEM &&
-           __atomic_load_n(&staged, __ATOMIC_RELAXED) > 0 && !is_late(begin)) {
+           mgds_ops_any_staged() && !is_late(begin)) {
         let_others_go_on();
         mgds_domains_safe_point();
     }
@@ -189,14 +168,6 @@ static struct mgds_gstream *stream_of(const struct mgds_op *op,
         return op->line->stream;
     return op->send || domain->streams == 0 ? NULL
                                             : domain->stream[xfer->to_index];
-}
-
-int mgds_means_explain(int rc)
-{
-    if (rc == -ENOMEM)
-        mgds_warn_once("an operation on a stream needs pinned memory and could "
-                       "not get it: MPIX_GDS_STAGE_POOL allows more");
-    return rc;
 }
 
 int mgds_means_make(struct mgds_op *op, struct mgds_domain *domain,
@@ -222,6 +193,6 @@ int mgds_means_make(struct mgds_op *op, struct mgds_domain *domain,
     else if (op->claim && mgds_pools_short())
         mgds_domains_safe_point(); /* for what receives will need later */
     if (xfer->gpu)
-        mgds_means_explain(rc);
+        mgds_room_explain(rc);
     return rc == 0 ? make_words(op) : rc;
 }

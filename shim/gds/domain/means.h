@@ -24,18 +24,12 @@ struct mgds_xfer;
 /* Of an op that is being made, in the call, without a lock: makes driver calls
  * where pools are cold, may wait some milliseconds for the receiver to map the
  * memory, and for memory that earlier operations have, if it has to. -ENOMEM,
- * -EXDEV, or what the driver says: mgds_means_give takes back what there is. */
+ * -EXDEV, or what the driver says: mgds_op_give_means takes back what there is.
+ */
 int mgds_means_make(struct mgds_op *op, struct mgds_domain *domain,
                     const struct mgds_xfer *xfer);
 
 /* Whether kernels of its stream read or write all of the buffer, in a row. */
 bool mgds_means_fit(const struct mgds_op *op, const struct mgds_xfer *xfer);
-
-/* Says once what helps if an operation is to fail for want of memory. Returns
- * rc. */
-int mgds_means_explain(int rc);
-
-/* Nobody uses any of it. No driver call. */
-void mgds_means_give(struct mgds_op *op);
 
 #endif

@@ -7,9 +7,10 @@
 #include "shim/base/alloc.h"
 #include "shim/base/clock.h"
 #include "shim/base/log.h"
-#include "shim/gds/domain/engine.h"
+#include "shim/gds/domain/admit.h"
 #include "shim/gds/domain/launcher.h"
 #include "shim/gds/domain/mapping.h"
+#include "shim/gds/domain/op.h"
 #include "shim/gds/queue/gstream.h"
 
 /* What the other end needs to map memory of a process that is new to it, if it
@@ -55,8 +56,8 @@ static void tell(const struct ends *ends,
                                               .head = &head,
                                               .head_bytes = sizeof(head)};
 
-    if (!domain->lost[ends->rank])
-        mgds_exchange_post(domain->peer[ends->rank], &message);
+    if (!domain->member[ends->rank].lost)
+        mgds_am_post(domain->member[ends->rank].peer, &message);
 }
 
 /* It is not told twice: what the other end has not answered yet waits. */
@@ -115,7 +116,7 @@ enum mgds_memory mgds_memory_look(struct mgds_domain *domain,
     struct mgds_mappings *ours = mgds_lane_ours(lane);
     struct mgds_mapping *item;
 
-    if (domain->lost[xfer->peer])
+    if (domain->member[xfer->peer].lost)
         return MGDS_MEMORY_REFUSED;
     if (mgds_lane_is_own(lane))
         return mgds_landing_takes(domain->landing, xfer->to_index)
@@ -142,7 +143,7 @@ static enum mgds_mapping_state state_for(int error)
     return error ? MGDS_MAPPING_REFUSED : MGDS_MAPPING_READY;
 }
 
-void mgds_memory_imported(struct mgds_domain *domain,
+static void take_imported(struct mgds_domain *domain,
                           const struct mgds_imported *imported)
 {
     const struct ends ends = {domain, imported->rank, imported->index,
@@ -160,6 +161,16 @@ void mgds_memory_imported(struct mgds_domain *domain,
     item->state = state_for(imported->error);
     item->since = mgds_clock_ns();
     ours->stale = 0; /* it may be gone by now */
+}
+
+static enum mgds_am_verdict on_imported(const struct mgds_am *am)
+{
+    enum mgds_am_verdict verdict;
+    struct mgds_domain *domain = mgds_admit(am, &verdict);
+
+    if (domain)
+        take_imported(domain, &am->head.imported);
+    return verdict;
 }
 
 /* What is to be mapped. */
@@ -187,8 +198,8 @@ static void answer(const struct ends *ends, uint64_t id, int error)
                                               .head = &head,
                                               .head_bytes = sizeof(head)};
 
-    if (!domain->lost[ends->rank])
-        mgds_exchange_post(domain->peer[ends->rank], &message);
+    if (!domain->member[ends->rank].lost)
+        mgds_am_post(domain->member[ends->rank].peer, &message);
 }
 
 static void add_job(const struct ends *ends,
@@ -224,7 +235,7 @@ static struct job *take_job(void)
 
 /* Where no kernel of the stream's may stand nothing could take a message while
  * the program sits in a call of the driver. */
-void mgds_memory_exported(struct mgds_domain *domain,
+static void take_exported(struct mgds_domain *domain,
                           const struct mgds_exported *exported)
 {
     const struct ends ends = {domain, exported->rank, exported->index,
@@ -244,6 +255,22 @@ void mgds_memory_exported(struct mgds_domain *domain,
         mgds_mapping_drop(theirs, item);
     if (!exported->gone && !item)
         add_job(&ends, &exported->handle);
+}
+
+static enum mgds_am_verdict on_exported(const struct mgds_am *am)
+{
+    enum mgds_am_verdict verdict;
+    struct mgds_domain *domain = mgds_admit(am, &verdict);
+
+    if (domain)
+        take_exported(domain, &am->head.exported);
+    return verdict;
+}
+
+void mgds_memory_init(void)
+{
+    mgds_am_handle(MGDS_ENVELOPE_EXPORT, on_exported);
+    mgds_am_handle(MGDS_ENVELOPE_IMPORTED, on_imported);
 }
 
 /* Under the lock: the import is the lane's. */
@@ -296,7 +323,7 @@ void mgds_memory_map(void)
         if (!job)
             return;
         map(job);
-        mgds_domain_put(job->ends.domain);
+        mgds_domain_release(job->ends.domain);
         free(job);
     }
 }
@@ -311,7 +338,7 @@ void mgds_memory_chore(void)
     late = jobs && mgds_clock_ns() - jobs->since > GRACE_NS;
     mgds_engine_leave();
     if (late)
-        mgds_launcher_call(mgds_last_resort);
+        mgds_launcher_call();
 }
 
 void mgds_memory_fini(void)
@@ -323,7 +350,7 @@ void mgds_memory_fini(void)
         job = take_job();
         mgds_engine_leave();
         if (job)
-            mgds_domain_put(job->ends.domain);
+            mgds_domain_release(job->ends.domain);
         free(job);
     } while (job);
     mgds_imports_fini();

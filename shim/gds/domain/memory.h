@@ -5,7 +5,7 @@
  * (IMPORTED). Until then messages are staged: none depends on a mapping. Memory
  * that is gone is told as well, and let go.
  *
- * All but map and fini are called under the engine's lock.
+ * All but init, map, chore and fini are called under the engine's lock.
  */
 #ifndef MGDS_DOMAIN_MEMORY_H
 #define MGDS_DOMAIN_MEMORY_H
@@ -33,11 +33,8 @@ enum mgds_memory mgds_memory_look(struct mgds_domain *domain,
                                   const struct mgds_xfer *xfer, size_t bytes,
                                   const struct mgds_export_handle *handle);
 
-/* Envelopes of a rank that the domain knows. */
-void mgds_memory_exported(struct mgds_domain *domain,
-                          const struct mgds_exported *exported);
-void mgds_memory_imported(struct mgds_domain *domain,
-                          const struct mgds_imported *imported);
+/* Registers the handlers, before the wire is opened. */
+void mgds_memory_init(void);
 
 /* Maps what was told: in a host call, or by the launcher, without a lock. Costs
  * a load if there is nothing. */

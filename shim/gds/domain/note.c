@@ -6,7 +6,7 @@
 #include "shim/base/config.h"
 #include "shim/base/stats.h"
 #include "shim/base/trace.h"
-#include "shim/gds/domain/engine.h"
+#include "shim/gds/domain/op.h"
 
 /* Rows of stats.def: a way (send, receive), of each a transport, of each a
  * class of sizes. */
@@ -55,8 +55,9 @@ void mgds_note_reached(const struct mgds_op *op)
 static bool was_direct(const struct mgds_op *op)
 {
     if (op->send)
-        return op->pull || (op->offered && !op->posted);
-    return op->taken || (op->message && op->message->pull);
+        return op->pull || (op->offered && (op->state == MGDS_OP_CALLED ||
+                                            op->state == MGDS_OP_READ));
+    return mgds_op_is_taken(op) || (op->message && op->message->pull);
 }
 
 static bool is_own(const struct mgds_op *op)
@@ -83,7 +84,7 @@ void mgds_note_done(const struct mgds_op *op)
 /* A receive that was taken may have been given up while its stream stood. */
 static int error_of(const struct mgds_op *op)
 {
-    return op->error ? op->error : op->given_up;
+    return op->error ? op->error : op->quit.told;
 }
 
 void mgds_note_over(const struct mgds_op *op)
@@ -95,7 +96,7 @@ void mgds_note_over(const struct mgds_op *op)
     if (!op->send)
         mgds_trace_recv_done((int64_t)op->cookie, (int64_t)op->got,
                              (int64_t)path_of(op), error_of(op));
-    if (!op->enqueued || error_of(op) || op->cancelled)
+    if (!op->enqueued || error_of(op) || op->state == MGDS_OP_CANCELLED)
         return;
     row = (op->send ? 0 : TRANSPORTS) + place[path_of(op)];
     mgds_stats_add_sized(MGDS_STAT_send_self_1k + row * MGDS_SIZES,

@@ -1,23 +1,14 @@
-/* Operations: made, asked, waited for; see domain.h and engine.h. */
-#include <errno.h>
+/* Operations as records: found, finished, freed; see op.h. */
+#include "shim/gds/domain/op.h"
 
-#include "shim/base/clock.h"
+#include <stdlib.h>
+
+#include "shim/base/container.h"
+#include "shim/base/hash.h"
+#include "shim/base/log.h"
 #include "shim/gds/domain/cookies.h"
-#include "shim/gds/domain/engine.h"
-#include "shim/gds/domain/gone.h"
-#include "shim/gds/domain/hostcopy.h"
-#include "shim/gds/domain/means.h"
-#include "shim/gds/domain/memory.h"
-#include "shim/gds/domain/note.h"
-#include "shim/gds/domain/pull.h"
-#include "shim/gds/domain/put.h"
-#include "shim/gds/domain/require.h"
 #include "shim/gds/queue/gstream.h"
-
-/* How long a send waits for room in a full ring: what its receiver needs for
- * many messages, staged ones too that are ahead of those in the ring. Else one
- * that is staged makes the next one miss its place, for ever (measured). */
-enum { PATIENCE_NS = 2000000 };
+#include "shim/gds/queue/words.h"
 
 struct mgds_spares mgds_op_spares = MGDS_SPARES_INIT(sizeof(struct mgds_op));
 
@@ -27,70 +18,103 @@ struct mgds_op *mgds_op_get(struct mgds_op *op)
     return op;
 }
 
-bool mgds_op_drop(struct mgds_op *op)
+bool mgds_op_may(const struct mgds_op *op, enum mgds_op_event event)
+{
+    return mgds_op_state_after(op->state, event) != op->state;
+}
+
+bool mgds_op_step(struct mgds_op *op, enum mgds_op_event event)
+{
+    enum mgds_op_state next = mgds_op_state_after(op->state, event);
+
+    if (next == op->state) {
+        mgds_err("event %d is nothing for a %s of which %s: this is a bug in "
+                 "MPIX-GDS",
+                 (int)event, op->send ? "send" : "receive",
+                 mgds_op_state_text(op->state));
+        return false;
+    }
+    op->state = next;
+    return true;
+}
+
+bool mgds_op_is_moved(const struct mgds_op *op)
+{
+    return mgds_op_state_is_moved(op->state);
+}
+
+bool mgds_op_is_taken(const struct mgds_op *op)
+{
+    return op->state == MGDS_OP_TAKEN || op->state == MGDS_OP_PASSED;
+}
+
+/* Operations whose bytes may have memory of ours; atomic. */
+static unsigned staged;
+
+void mgds_op_count_staged(void)
+{
+    __atomic_fetch_add(&staged, 1, __ATOMIC_RELAXED);
+}
+
+bool mgds_ops_any_staged(void)
+{
+    return __atomic_load_n(&staged, __ATOMIC_RELAXED) > 0;
+}
+
+void mgds_op_give_means(struct mgds_op *op)
+{
+    mgds_bounce_destroy(op->bounce);
+    if (op->bounce)
+        __atomic_fetch_sub(&staged, 1, __ATOMIC_RELAXED);
+    if (op->loan.unit)
+        mgds_words_give(mgds_gstream_words(op->stream), op->loan.unit);
+    if (op->words)
+        mgds_words_give(mgds_gstream_words(op->stream), op->words);
+    if (op->claim)
+        mgds_gstream_unclaim(op->line->stream, op->claim);
+    if (op->stream)
+        mgds_gstream_release(op->stream);
+    free(op->copy);
+}
+
+static void destroy(struct mgds_op *op)
+{
+    struct mgds_domain *domain = op->domain;
+
+    /* release: what the stream did for it is over */
+    if (op->waiting != MGDS_OP_FREE)
+        __atomic_fetch_sub(&domain->waited, 1, __ATOMIC_RELEASE);
+    if (op->room)
+        mgds_gstream_room_give(domain->stream[op->index], op->room);
+    mgds_op_give_means(op);
+    mgds_layout_put(op->user.layout);
+    mgds_spares_give(&mgds_message_spares, op->message);
+    mgds_spares_give(&mgds_op_spares, op);
+    mgds_domain_release(domain);
+}
+
+static void end(struct mgds_ending *ending)
+{
+    destroy(MGDS_CONTAINER_OF(ending, struct mgds_op, ending));
+}
+
+static bool drop(struct mgds_op *op)
 {
     return __atomic_sub_fetch(&op->refs, 1, __ATOMIC_ACQ_REL) == 0;
 }
 
-void mgds_op_destroy(struct mgds_op *op)
+void mgds_op_put_later(struct mgds_op *op)
 {
-    struct mgds_domain *domain = op->domain;
-
-    if (op->waited) /* release: what the stream did for it is over */
-        __atomic_fetch_sub(&domain->waited, 1, __ATOMIC_RELEASE);
-    if (op->room)
-        mgds_gstream_room_give(domain->stream[op->index], op->room);
-    mgds_means_give(op);
-    mgds_layout_put(op->user.layout);
-    mgds_spares_give(&mgds_message_spares, op->message);
-    mgds_spares_give(&mgds_op_spares, op);
-    mgds_domain_put(domain);
+    if (!drop(op))
+        return;
+    op->ending.end = end;
+    mgds_engine_end_later(&op->ending);
 }
 
-static int create(struct mgds_op **out, struct mgds_domain *domain,
-                  const struct mgds_xfer *xfer, bool send)
+void mgds_op_release(struct mgds_op *op)
 {
-    struct mgds_op *op = (struct mgds_op *)mgds_spares_take(&mgds_op_spares);
-    int rc = 0;
-
-    mgds_memory_map();
-    if (!op)
-        return -ENOMEM;
-    op->user = xfer->buffer;
-    if (__builtin_mul_overflow(op->user.layout->size, op->user.count,
-                               &op->bytes))
-        rc = -EOVERFLOW;
-    op->send = send;
-    op->sync = xfer->sync;
-    op->enqueued = xfer->enqueued;
-    op->stands = xfer->stands;
-    op->name = xfer->name;
-    op->rank = xfer->peer;
-    op->tag = xfer->tag;
-    op->from_index = xfer->from_index;
-    op->index = xfer->to_index;
-    op->refs = 1;
-    op->status =
-        (struct mgds_op_status){MGDS_ANY_SOURCE, MGDS_ANY_TAG, 0, 0, 0, false};
-    if (rc == 0 && xfer->enqueued)
-        rc = mgds_line_of(
-            &op->line,
-            domain->stream[send ? xfer->from_index : xfer->to_index]);
-    if (op->line)
-        op->at = mgds_gstream_name(op->line->stream);
-    if (rc == 0 && xfer->peer != MGDS_PROC_NULL)
-        rc = mgds_means_make(op, domain, xfer);
-    if (rc < 0) {
-        mgds_pull_cancel(op);
-        mgds_means_give(op);
-        mgds_spares_give(&mgds_op_spares, op);
-        return rc;
-    }
-    mgds_layout_get(op->user.layout);
-    mgds_domain_get(domain);
-    op->domain = domain;
-    *out = op;
-    return 0;
+    if (drop(op))
+        destroy(op);
 }
 
 uint64_t mgds_op_units(const struct mgds_op *op)
@@ -103,6 +127,11 @@ uint64_t mgds_op_units(const struct mgds_op *op)
 size_t mgds_op_fitting(const struct mgds_op *op)
 {
     return op->message->bytes < op->bytes ? op->message->bytes : op->bytes;
+}
+
+int mgds_op_peer(const struct mgds_op *op)
+{
+    return op->message ? (int)op->message->rank : op->rank;
 }
 
 char *mgds_op_user(const struct mgds_op *op)
@@ -120,24 +149,15 @@ void *mgds_op_place(struct mgds_op *op)
     return mgds_op_user(op);
 }
 
-/* Steps, under the engine's lock. */
-
-static void enter_engine(struct mgds_op *op)
-{
-    struct mgds_domain *domain = op->domain;
-
-    mgds_op_get(op);
-    op->prev = NULL;
-    op->next = domain->ops;
-    if (domain->ops)
-        domain->ops->prev = op;
-    domain->ops = op;
-}
-
 /* By cookie: operations whose reference the engine has, or lost.c. Under the
  * engine's lock. */
 static struct mgds_cookies known;
-static struct mgds_gone lost; /* cookies */
+static struct mgds_hash lost; /* cookies of such, and no more */
+
+int mgds_op_name(struct mgds_op *op)
+{
+    return mgds_cookies_put(&known, op, &op->cookie);
+}
 
 struct mgds_op *mgds_op_find(uint64_t cookie)
 {
@@ -146,335 +166,20 @@ struct mgds_op *mgds_op_find(uint64_t cookie)
 
 bool mgds_op_was_lost(uint64_t cookie)
 {
-    return mgds_gone_has(&lost, cookie);
+    return mgds_hash_find(&lost, cookie) != NULL;
 }
 
 void mgds_ops_forget(void)
 {
     mgds_engine_enter();
     mgds_cookies_fini(&known);
-    mgds_gone_fini(&lost);
+    mgds_hash_fini(&lost);
     mgds_engine_leave();
 }
 
-void mgds_op_leave_engine(struct mgds_op *op)
+void mgds_op_forget(struct mgds_op *op)
 {
     mgds_cookies_remove(&known, op->cookie, op);
-    if (op->lost)
-        mgds_gone_add(&lost, op->cookie);
-    *(op->prev ? &op->prev->next : &op->domain->ops) = op->next;
-    if (op->next)
-        op->next->prev = op->prev;
-    mgds_note_over(op);
-    mgds_pull_settled(op);
-    mgds_pull_forget(op->message);
-    mgds_engine_put_later(op);
-}
-
-/* What a stream will pass, or a freed request left, no host call was told of:
- * the domain keeps it until one is. */
-void mgds_op_keep_error(struct mgds_op *op, struct mgds_line *line)
-{
-    if (!op->error)
-        return;
-    mgds_debt_add(mgds_domain_debt(op->domain), op->error, op);
-    if (line)
-        mgds_debt_add(&line->owed, op->error, op);
-}
-
-void mgds_op_finish(struct mgds_op *op, int error)
-{
-    op->done = true;
-    op->error = error;
-    op->status.error = error;
-    op->status.bytes = op->send ? 0 : op->got;
-    mgds_note_done(op);
-    if (!op->send && op->copy && op->got > 0)
-        mgds_host_unpack(&op->user, op->copy, op->got);
-    if (op->words) /* what its stream is to copy up */
-        __atomic_store_n(&op->words[MGDS_OP_COUNT], op->direct ? 0 : op->got,
-                         __ATOMIC_RELEASE);
-    if (op->dropped && error)
-        mgds_debt_add(mgds_domain_debt(op->domain), error, op);
-    if (op->wait) {
-        mgds_op_keep_error(op, op->wait->line);
-        mgds_wait_less(op->wait);
-    } else if (op->waited && op->stood &&
-               !op->given_up) { /* its stream waits for nothing */
-        mgds_op_keep_error(op, op->stood);
-    }
-}
-
-/* The stream came to the operation. */
-static void came(struct mgds_mark *mark)
-{
-    struct mgds_op *op =
-        (struct mgds_op *)(void *)((char *)mark -
-                                   offsetof(struct mgds_op, mark));
-
-    if (op->send && op->copy)
-        mgds_host_pack(op->copy, &op->user, op->bytes);
-    mgds_exchange_reached(op);
-    mgds_engine_put_later(op); /* the mark's */
-}
-
-static void mark(struct mgds_op *op)
-{
-    op->mark.passed = came;
-    mgds_op_get(op);
-    mgds_line_mark(op->line, &op->mark);
-}
-
-static void call_send(struct mgds_op *op, const struct mgds_xfer *xfer)
-{
-    struct mgds_domain *domain = op->domain;
-    unsigned to = domain->base[op->rank] + xfer->to_index;
-
-    op->number = domain->sent[xfer->from_index * domain->sources + to]++;
-    enter_engine(op);
-    mgds_exchange_called(op, !op->enqueued);
-    mgds_lost_check(op);
-    if (!op->enqueued)
-        mgds_exchange_reached(op);
-}
-
-static void call_recv(struct mgds_op *op, const struct mgds_xfer *xfer)
-{
-    struct mgds_domain *domain = op->domain;
-
-    op->match.source = op->rank;
-    if (op->rank >= 0)
-        op->match.source = (int)(domain->base[op->rank] + xfer->from_index);
-    mgds_exchange_meet(domain, op->rank);
-    op->match.tag = op->tag;
-    op->reached = !op->mark.passed;
-    enter_engine(op);
-    mgds_match_post(domain->match[xfer->to_index], &op->match);
-    mgds_lost_check(op);
-}
-
-static int prepare_plain(struct mgds_op *op)
-{
-    int rc;
-
-    if (!op->send || op->enqueued)
-        return 0;
-    if (op->copy)
-        mgds_host_pack(op->copy, &op->user, op->bytes);
-    if (!op->bounce)
-        return 0;
-    rc = mgds_bounce_down(op->bounce, 0, SIZE_MAX);
-    return rc < 0 ? rc : mgds_bounce_wait(op->bounce, NULL);
-}
-
-static int make(struct mgds_op **out, struct mgds_domain *domain,
-                const struct mgds_xfer *xfer, bool send)
-{
-    int rc = create(out, domain, xfer, send);
-
-    if (rc < 0)
-        return rc;
-    if (xfer->peer == MGDS_PROC_NULL) {
-        (*out)->done = (*out)->reached = true;
-        (*out)->status.source = MGDS_PROC_NULL;
-        return 0;
-    }
-    rc = prepare_plain(*out);
-    if (rc < 0)
-        mgds_op_put(*out);
-    return rc;
-}
-
-/* True if it may help to look again for a place in the receiver's ring. */
-static bool look_for_place(struct mgds_op *op, const struct mgds_xfer *xfer,
-                           bool late)
-{
-    const struct mgds_landing *landing = op->domain->landing;
-    unsigned to = op->domain->base[op->rank] + xfer->to_index;
-    bool full;
-
-    op->lane = mgds_landing_place(landing, xfer->from_index, to, op->bytes,
-                                  &op->place);
-    full = !op->lane &&
-           mgds_landing_is_full(landing, xfer->from_index, to, op->bytes,
-                                mgds_require_direct(op, xfer));
-    if (full && late)
-        mgds_landing_despair(landing, xfer->from_index, to);
-    return full && !late;
-}
-
-/* Takes the lock, with a place in the receiver's ring for a send, if there is
- * one. */
-static void enter_with_place(struct mgds_op *op, const struct mgds_xfer *xfer)
-    MGDS_ACQUIRE(mgds_engine_lock)
-{
-    uint64_t patience =
-        mgds_require_direct(op, xfer) ? MGDS_MEANS_INSIST_NS : PATIENCE_NS;
-    uint64_t begin = 0;
-    bool late = false;
-
-    mgds_engine_enter();
-    if (!op->send || op->sync || op->pull || xfer->peer == MGDS_PROC_NULL ||
-        !mgds_means_fit(op, xfer))
-        return;
-    while (mgds_lost_rank(op->domain, xfer->peer) == 0 &&
-           look_for_place(op, xfer, late)) {
-        mgds_engine_leave();
-        if (begin == 0)
-            begin = mgds_clock_ns();
-        mgds_wire_progress();
-        if (patience > PATIENCE_NS && xfer->idle)
-            xfer->idle();
-        late = mgds_clock_ns() - begin > patience;
-        mgds_engine_enter();
-    }
-}
-
-/* Likewise, and with a cookie. -ENOMEM: it cannot be called; -EPROTONOSUPPORT:
- * it may not. */
-static int enter_to_call(struct mgds_op *op, const struct mgds_xfer *xfer)
-    MGDS_ACQUIRE(mgds_engine_lock)
-{
-    enter_with_place(op, xfer);
-    if (xfer->peer == MGDS_PROC_NULL)
-        return 0;
-    op->straight = op->lane || op->pull || op->taker;
-    if (mgds_require_refuses(op, xfer))
-        return -EPROTONOSUPPORT;
-    return mgds_cookies_put(&known, op, &op->cookie);
-}
-
-/* Nobody has heard of it. */
-static void leave_uncalled(struct mgds_op *op) MGDS_RELEASE(mgds_engine_lock)
-{
-    if (op->lane && !op->pull)
-        mgds_landing_give(op->lane, &op->place);
-    mgds_engine_leave();
-    mgds_pull_cancel(op);
-    mgds_op_destroy(op);
-}
-
-/* Takes its number. Under the engine's lock. */
-static void call(struct mgds_op *op, const struct mgds_xfer *xfer)
-{
-    op->offered = op->lane != NULL;
-    mgds_note_called(op);
-    if (op->line)
-        mark(op);
-    (op->send ? call_send : call_recv)(op, xfer);
-}
-
-static int start(struct mgds_op **out, struct mgds_domain *domain,
-                 const struct mgds_xfer *xfer, bool send)
-{
-    struct mgds_put put;
-    struct mgds_op *op;
-    int rc = make(&op, domain, xfer, send);
-
-    if (rc < 0)
-        return rc;
-    if (xfer->peer == MGDS_PROC_NULL) {
-        *out = op;
-        return 0;
-    }
-    rc = enter_to_call(op, xfer);
-    if (rc < 0) {
-        leave_uncalled(op);
-        return rc;
-    }
-    call(op, xfer);
-    if (op->line) {
-        mgds_put_begin(&put, op->line);
-        mgds_put_op(&put, op);
-    }
-    mgds_engine_leave();
-    if (op->line)
-        mgds_put_all(&put);
-    *out = op;
-    return 0;
-}
-
-int mgds_op_run(struct mgds_domain *domain, const struct mgds_xfer *xfer,
-                bool send, const struct mgds_op_sink *sink)
-{
-    struct mgds_wait *wait = mgds_wait_create(1);
-    struct mgds_xfer standing = *xfer;
-    struct mgds_put put;
-    struct mgds_op *op;
-    int rc = -ENOMEM;
-
-    standing.stands = true;
-    if (wait)
-        rc = make(&op, domain, &standing, send);
-
-    if (rc < 0) {
-        if (wait)
-            mgds_wait_free(wait);
-        return rc;
-    }
-    rc = enter_to_call(op, xfer);
-    if (rc < 0) {
-        leave_uncalled(op);
-        mgds_wait_free(wait);
-        return rc;
-    }
-    mgds_put_begin(&put, op->line);
-    if (xfer->peer != MGDS_PROC_NULL) {
-        call(op, xfer);
-        mgds_put_op(&put, op);
-    }
-    mgds_wait_fill(wait, op->line, &op, sink);
-    mgds_put_wait(&put, wait);
-    mgds_engine_leave();
-    mgds_put_all(&put);
-    return 0;
-}
-
-static void call_taken(struct mgds_op *op, struct mgds_message *message)
-{
-    op->index = message->to_index;
-    op->reached = true;
-    op->match.source = message->match.source;
-    mgds_note_called(op);
-    enter_engine(op);
-    mgds_exchange_paired(op->domain, &op->match, &message->match);
-    mgds_lost_check(op);
-}
-
-int mgds_op_mrecv(struct mgds_op **out, struct mgds_message *message,
-                  const struct mgds_xfer *xfer)
-{
-    struct mgds_domain *domain = message->domain;
-    struct mgds_xfer plain = *xfer;
-    struct mgds_op *op;
-    int rc;
-
-    plain.enqueued = false;
-    plain.peer = (int)message->rank;
-    plain.tag = message->match.tag;
-    rc = create(&op, domain, &plain, false);
-    if (rc < 0)
-        return rc;
-    rc = enter_to_call(op, &plain);
-    if (rc < 0) {
-        leave_uncalled(op);
-        return rc;
-    }
-    call_taken(op, message);
-    mgds_engine_leave();
-    mgds_domain_put(domain); /* the message's */
-    *out = op;
-    return 0;
-}
-
-int mgds_op_send(struct mgds_op **out, struct mgds_domain *domain,
-                 const struct mgds_xfer *xfer)
-{
-    return start(out, domain, xfer, true);
-}
-
-int mgds_op_recv(struct mgds_op **out, struct mgds_domain *domain,
-                 const struct mgds_xfer *xfer)
-{
-    return start(out, domain, xfer, false);
+    if (op->lost) /* without memory it is not remembered */
+        mgds_hash_put(&lost, op->cookie, &lost);
 }

@@ -8,16 +8,14 @@
 #include "shim/base/log.h"
 #include "shim/base/stats.h"
 #include "shim/ctx.h"
-#include "shim/gds/domain/engine.h"
 #include "shim/gds/domain/fetch.h"
+#include "shim/gds/domain/late.h"
 #include "shim/gds/domain/mapping.h"
 #include "shim/gds/domain/means.h"
 #include "shim/gds/domain/memory.h"
+#include "shim/gds/domain/op.h"
 #include "shim/gds/queue/gstream.h"
-
-/* When a send is late, and how long a stream that is to take a message may
- * stand before that is fetched, ns. */
-enum { LATE_NS = 100000, STUCK_NS = 500000 };
+#include "shim/gds/wire/wire.h"
 
 /* Sends. */
 
@@ -135,8 +133,8 @@ void mgds_pull_cancel(struct mgds_op *op)
  * nobody will. */
 void mgds_pull_release(struct mgds_op *op)
 {
-    if (!op->words_of || !op->moved || op->awaiting ||
-        (op->error && !op->ended))
+    if (!op->words_of || !mgds_op_is_moved(op) ||
+        op->waiting == MGDS_OP_AWAITING || (op->error && !op->expiry.ended))
         return;
     mgds_lane_give_done(op->words_of, op->done_word);
     op->words_of = NULL;
@@ -181,17 +179,6 @@ static uint64_t source_of(struct mgds_lane *lane, const struct mgds_rts *rts)
            (rts->address - handle->base);
 }
 
-static void link_message(struct mgds_message *message)
-{
-    struct mgds_domain *domain = message->domain;
-
-    message->prev = NULL;
-    message->next = domain->pulls;
-    if (domain->pulls)
-        domain->pulls->prev = message;
-    domain->pulls = message;
-}
-
 void mgds_pull_arrived(struct mgds_message *message, const struct mgds_rts *rts)
 {
     struct mgds_lane *lane =
@@ -202,7 +189,7 @@ void mgds_pull_arrived(struct mgds_message *message, const struct mgds_rts *rts)
         return;
     message->pull = true;
     message->stands = rts->stands;
-    link_message(message);
+    LIST_INSERT_HEAD(&message->domain->pulls, message, pull_link);
     if (mgds_lane_pulls(lane) && message->serial != 0) {
         message->source = source_of(lane, rts);
         message->done = (uintptr_t)mgds_lane_done_there(lane, rts->done);
@@ -215,87 +202,23 @@ void mgds_pull_arrived(struct mgds_message *message, const struct mgds_rts *rts)
                  message->rank, message->bytes);
 }
 
-void mgds_pull_forget(struct mgds_message *message)
-{
-    if (!message || !message->pull)
-        return;
-    *(message->prev ? &message->prev->next : &message->domain->pulls) =
-        message->next;
-    if (message->next)
-        message->next->prev = message->prev;
-    message->pull = false;
-}
-
-/* What is late. */
-
-/* In the order of `since`. */
-struct late {
-    struct mgds_op *first, *last;
-    uint64_t patience;
-};
-
-static struct late sends = {NULL, NULL, LATE_NS};
-static struct late receives = {NULL, NULL, STUCK_NS};
-static uint64_t due; /* when the first of them is, 0: none; atomic */
-
-static struct late *list_of(const struct mgds_op *op)
-{
-    return op->send ? &sends : &receives;
-}
-
-static uint64_t due_of(const struct late *late)
-{
-    return late->first ? late->first->since + late->patience : UINT64_MAX;
-}
-
-static void set_due(void)
-{
-    uint64_t first = due_of(&sends), second = due_of(&receives);
-
-    first = first < second ? first : second;
-    __atomic_store_n(&due, first == UINT64_MAX ? 0 : first, __ATOMIC_RELAXED);
-}
-
-static void add_late(struct mgds_op *op)
-{
-    struct late *late = list_of(op);
-
-    op->late = true;
-    op->since = mgds_clock_ns();
-    op->next_late = NULL;
-    op->prev_late = late->last;
-    *(late->last ? &late->last->next_late : &late->first) = op;
-    late->last = op;
-    mgds_wire_hold();
-    set_due();
-}
-
-void mgds_pull_settled(struct mgds_op *op)
-{
-    struct late *late = list_of(op);
-
-    if (!op->late)
-        return;
-    op->late = false;
-    *(op->prev_late ? &op->prev_late->next_late : &late->first) = op->next_late;
-    *(op->next_late ? &op->next_late->prev_late : &late->last) = op->prev_late;
-    mgds_wire_release();
-    set_due();
-}
-
 void mgds_pull_posted(struct mgds_op *op)
 {
-    if (op->pull && !op->moved && !op->error && !op->told && !op->late)
-        add_late(op);
+    if (op->pull && !mgds_op_is_moved(op) && !op->error && !op->told &&
+        !op->late.listed)
+        mgds_late_add(op);
 }
 
-void mgds_pull_reached(struct mgds_domain *domain, int source,
+void mgds_pull_reached(const struct mgds_domain *domain, int source,
                        unsigned to_index, uint64_t number)
 {
-    struct mgds_message *message = domain->pulls;
+    struct mgds_message *message;
 
-    while (message && !mgds_message_is(message, source, to_index, number))
-        message = message->next;
+    LIST_FOREACH(message, &domain->pulls, pull_link)
+    {
+        if (mgds_message_is(message, source, to_index, number))
+            break;
+    }
     if (!message)
         return;
     message->match.reached = true;
@@ -303,68 +226,27 @@ void mgds_pull_reached(struct mgds_domain *domain, int source,
         mgds_pull_consider(message->op);
 }
 
-static bool may_be_fetched(const struct mgds_op *op)
+/* By nobody but this process. */
+static bool is_to_be_copied(const struct mgds_op *op)
+{
+    return op->state == MGDS_OP_HELD || op->state == MGDS_OP_WANTED ||
+           op->state == MGDS_OP_TAKEN;
+}
+
+bool mgds_pull_may_be_fetched(const struct mgds_op *op)
 {
     return op->message && op->message->pull && op->message->match.reached &&
            op->message->source && op->reached && op->claim && !op->fetching &&
-           !op->credited && !op->pulled && !op->quit;
+           !op->credited && !op->quit.record && is_to_be_copied(op);
 }
 
 void mgds_pull_consider(struct mgds_op *op)
 {
-    if (!may_be_fetched(op) || op->late)
+    if (!mgds_pull_may_be_fetched(op) || op->late.listed)
         return;
-    op->passes = op->line->passes;
-    if (op->taking)
-        add_late(op);
+    op->late.passes = op->line->passes;
+    if (op->waiting == MGDS_OP_TAKING)
+        mgds_late_add(op);
     else
         mgds_fetch_add(op);
-}
-
-bool mgds_pulls_due(void)
-{
-    uint64_t first = __atomic_load_n(&due, __ATOMIC_RELAXED);
-
-    return first && mgds_clock_ns() >= first;
-}
-
-static struct mgds_op *next_late(struct late *late, uint64_t now)
-{
-    struct mgds_op *op = due_of(late) <= now ? late->first : NULL;
-
-    if (op)
-        mgds_pull_settled(op);
-    return op;
-}
-
-/* One whose stream has gone on meanwhile has time again. */
-static void look_at(struct mgds_op *op)
-{
-    if (!may_be_fetched(op))
-        return;
-    if (op->passes != op->line->passes) {
-        op->passes = op->line->passes;
-        add_late(op);
-    } else {
-        mgds_fetch_add(op);
-    }
-}
-
-void mgds_pulls_look(void)
-{
-    uint64_t now = mgds_clock_ns();
-    struct mgds_op *op;
-
-    while ((op = next_late(&sends, now)) != NULL)
-        mgds_exchange_tell(op, true);
-    while ((op = next_late(&receives, now)) != NULL)
-        look_at(op);
-}
-
-void mgds_pulls_fini(void)
-{
-    while (sends.first)
-        mgds_pull_settled(sends.first);
-    while (receives.first)
-        mgds_pull_settled(receives.first);
 }

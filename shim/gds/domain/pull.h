@@ -58,25 +58,14 @@ void mgds_pull_describe(const struct mgds_op *op, struct mgds_rts *rts);
 /* What it said. */
 void mgds_pull_arrived(struct mgds_message *message,
                        const struct mgds_rts *rts);
-/* The record goes. */
-void mgds_pull_forget(struct mgds_message *message);
-
 /* The sender's stream has come to it. */
 void mgds_pull_posted(struct mgds_op *op);
 /* The sender's stream has come to that message. */
-void mgds_pull_reached(struct mgds_domain *domain, int source,
+void mgds_pull_reached(const struct mgds_domain *domain, int source,
                        unsigned to_index, uint64_t number);
 /* A receive has changed: is it to be fetched? */
 void mgds_pull_consider(struct mgds_op *op);
-/* It is not late any more. */
-void mgds_pull_settled(struct mgds_op *op);
-
-/* Whether something is late: any thread, without the lock. */
-bool mgds_pulls_due(void);
-/* Says so, or has it fetched. */
-void mgds_pulls_look(void);
-
-/* Nothing is kept any more. */
-void mgds_pulls_fini(void);
+/* Whether nobody but a fetch has still to do something for it. */
+bool mgds_pull_may_be_fetched(const struct mgds_op *op);
 
 #endif

@@ -7,6 +7,11 @@
 #include "device/impl/mem.h"
 #include "shim/base/stats.h"
 #include "shim/ctx.h"
+#include "shim/gds/domain/debt.h"
+#include "shim/gds/domain/domain_state.h"
+#include "shim/gds/domain/exchange.h"
+#include "shim/gds/domain/op.h"
+#include "shim/gds/domain/quiet.h"
 
 void mgds_put_begin(struct mgds_put *put, struct mgds_line *line)
 {
@@ -78,8 +83,8 @@ void mgds_put_op(struct mgds_put *put, struct mgds_op *op)
 /* What the stream copies up behind the wait: as many bytes as came. */
 static bool is_copied_up(const struct mgds_op *op)
 {
-    return !op->send && op->bounce && !op->cancelled && !op->taking &&
-           !op->lifting && !op->direct;
+    return !op->send && op->bounce && op->state != MGDS_OP_CANCELLED &&
+           op->waiting != MGDS_OP_TAKING && !op->lifting && !op->direct;
 }
 
 static struct mgds_step unpack_of(const struct mgds_op *op)
@@ -135,7 +140,7 @@ static unsigned add_awaits(struct mgds_put *put, const struct mgds_wait *wait)
     for (unsigned i = 0; i < wait->count; i++) {
         const struct mgds_op *op = wait->op[i];
 
-        if (!op->awaiting)
+        if (op->waiting != MGDS_OP_AWAITING)
             continue;
         add(put, (struct mgds_step){
                      .kind = MGDS_STEP_AWAIT,
@@ -152,7 +157,7 @@ static unsigned add_awaits(struct mgds_put *put, const struct mgds_wait *wait)
  */
 static bool is_urgent(const struct mgds_put *put, const struct mgds_op *op)
 {
-    return op->taking && op->claim &&
+    return op->waiting == MGDS_OP_TAKING && op->claim &&
            (!op->known || !op->message->stands || put->line->quiet > 0);
 }
 
@@ -174,7 +179,7 @@ static size_t bytes_taken(const struct mgds_wait *wait)
     for (unsigned i = 0; i < wait->count; i++) {
         const struct mgds_op *op = wait->op[i];
 
-        if (op->taking && !op->claim)
+        if (op->waiting == MGDS_OP_TAKING && !op->claim)
             bytes += op->bytes < most ? op->bytes : most;
     }
     return 2 * bytes;
@@ -224,7 +229,7 @@ void mgds_put_wait(struct mgds_put *put, struct mgds_wait *wait)
     if (wait->count > 0)
         put->domain = wait->op[0]->domain->id;
     for (unsigned i = 0; i < wait->count; i++)
-        if (wait->op[i]->taking)
+        if (wait->op[i]->waiting == MGDS_OP_TAKING)
             add(put, take_of(put, wait->op[i]));
     wait->takes = put->n - before;
     /* that the stream has come to the receive matters while it is not known
@@ -264,22 +269,45 @@ static void count_put(struct mgds_put *put)
     }
 }
 
+/* The stream will not come to it. */
+static void fail_wait(struct mgds_wait *wait)
+{
+    for (unsigned i = 0; i < wait->count; i++) {
+        struct mgds_op *op = wait->op[i];
+
+        if (!op->wait &&
+            op->waiting != MGDS_OP_AWAITING) /* the stream does not pass it */
+            op->stood = NULL;
+        if (op->wait != wait || op->done)
+            continue;
+        op->wait = NULL;
+        op->stood = NULL;
+        op->waiting = MGDS_OP_UNPUT;
+        op->dropped = true;
+        mgds_exchange_demand(op);
+    }
+    wait->missing = 0;
+    wait->broken = true;
+    mgds_line_go(wait->line);
+    mgds_line_break(wait->line, &wait->mark);
+}
+
 static void fail(struct mgds_put *put, int rc)
 {
     struct mgds_domain *domain;
 
     mgds_engine_enter();
-    mgds_debt_add_named(&put->line->owed, rc, put->name);
+    mgds_debt_add(&put->line->owed, rc, put->name, NULL);
     domain = mgds_domain_find(put->domain);
     if (domain)
-        mgds_debt_add_named(mgds_domain_debt(domain), rc, put->name);
+        mgds_debt_add(mgds_domain_debt(domain), rc, put->name, NULL);
     if (put->op && !put->step[put->op_flag].put) {
         put->op->error = rc;
         mgds_line_break(put->line, &put->op->mark);
     }
     if (put->wait && !put->step[put->wait_flag].put) {
         count_put(put);
-        mgds_wait_fail(put->wait);
+        fail_wait(put->wait);
     }
     mgds_engine_leave();
 }

@@ -11,7 +11,7 @@
 #ifndef MGDS_DOMAIN_PUT_H
 #define MGDS_DOMAIN_PUT_H
 
-#include "shim/gds/domain/engine.h"
+#include "shim/gds/domain/op.h"
 #include "shim/gds/queue/gstream.h"
 
 /* Steps that a wait and an operation put at once need beside one for each

@@ -7,17 +7,21 @@
  *
  * All under the engine's lock, but mgds_quitting_due and mgds_quitting_chore.
  */
-#include "shim/gds/queue/quits.h"
+#include "shim/gds/domain/quit.h"
 
 #include "shim/base/clock.h"
-#include "shim/base/log.h"
-#include "shim/gds/domain/engine.h"
+#include "shim/gds/domain/domain_state.h"
 #include "shim/gds/domain/fetch.h"
 #include "shim/gds/domain/launcher.h"
+#include "shim/gds/domain/lines.h"
+#include "shim/gds/domain/op.h"
+#include "shim/gds/domain/report.h"
 #include "shim/gds/queue/gstream.h"
+#include "shim/gds/queue/quits.h"
 
-static struct mgds_op *quitting; /* those of which nobody knows yet */
-static unsigned count;           /* of them; atomic: read without the lock */
+/* Those of which nobody knows yet. */
+static LIST_HEAD(, mgds_op) quitting = LIST_HEAD_INITIALIZER(quitting);
+static unsigned count; /* of them; atomic: read without the lock */
 
 /* Those that were given up, and whose streams may not say that they have passed
  * them unless they are asked (quiet marks, line.h). Atomic, as count. */
@@ -50,42 +54,39 @@ static struct mgds_quit *name(const struct mgds_op *op)
 
 void mgds_quit_begin(struct mgds_op *op, int error)
 {
-    if (op->quit || op->stood->ruined)
+    if (op->quit.record || op->stood->ruined)
         return;
-    op->quit = name(op);
-    if (!op->quit) {
-        mgds_line_ruin(op->stood, error);
+    op->quit.record = name(op);
+    if (!op->quit.record) {
+        mgds_line_doom(op->stood, error);
         return;
     }
-    op->quit_error = error;
-    op->next_quit = quitting;
-    quitting = op;
+    op->quit.error = error;
+    LIST_INSERT_HEAD(&quitting, op, quit.link);
+    op->quit.listed = true;
     __atomic_fetch_add(&count, 1, __ATOMIC_RELAXED);
 }
 
 /* False: it was not there. */
 static bool unlist(struct mgds_op *op)
 {
-    struct mgds_op **at = &quitting;
-
-    while (*at && *at != op)
-        at = &(*at)->next_quit;
-    if (!*at)
+    if (!op->quit.listed)
         return false;
-    *at = op->next_quit;
+    op->quit.listed = false;
+    LIST_REMOVE(op, quit.link);
     __atomic_fetch_sub(&count, 1, __ATOMIC_RELAXED);
     return true;
 }
 
 void mgds_quit_tell(struct mgds_op *op, int error)
 {
-    if (op->given_up)
+    if (op->quit.told)
         return;
-    op->given_up = error;
+    op->quit.told = error;
     if (op->why)
-        mgds_lost_name(op);
-    mgds_debt_add(mgds_domain_debt(op->domain), error, op);
-    mgds_debt_add(&op->stood->owed, error, op);
+        mgds_report_lost(op);
+    mgds_report_debt(mgds_domain_debt(op->domain), error, op);
+    mgds_report_debt(&op->stood->owed, error, op);
 }
 
 int mgds_quit_settle(struct mgds_op *op)
@@ -94,18 +95,18 @@ int mgds_quit_settle(struct mgds_op *op)
 
     if (op->fetching)
         mgds_fetch_settle(op);
-    if (op->quit) {
+    if (op->quit.record) {
         if (!unlist(op))
             __atomic_fetch_sub(&unsettled, 1, __ATOMIC_RELAXED);
-        if (mgds_quit_is_gone(op->quit))
-            mgds_quit_tell(op, op->quit_error);
-        mgds_quits_forget(mgds_gstream_quits(stream_of(op)), op->quit);
-        op->quit = NULL;
+        if (mgds_quit_is_gone(op->quit.record))
+            mgds_quit_tell(op, op->quit.error);
+        mgds_quits_forget(mgds_gstream_quits(stream_of(op)), op->quit.record);
+        op->quit.record = NULL;
     }
     /* whether a kernel has had it is not known */
     if (line->ruined)
         mgds_quit_tell(op, line->ruined);
-    return op->given_up;
+    return op->quit.told;
 }
 
 bool mgds_quitting_due(void)
@@ -117,17 +118,16 @@ bool mgds_quitting_due(void)
  * kernel have still to find it. */
 void mgds_quitting_look(void)
 {
-    struct mgds_op *op = quitting;
+    struct mgds_op *next;
 
-    while (op) {
-        struct mgds_op *next = op->next_quit;
+    for (struct mgds_op *op = LIST_FIRST(&quitting); op; op = next) {
+        next = LIST_NEXT(op, quit.link);
 
-        if (mgds_quit_is_gone(op->quit)) {
+        if (mgds_quit_is_gone(op->quit.record)) {
             unlist(op);
             __atomic_fetch_add(&unsettled, 1, __ATOMIC_RELAXED);
-            mgds_quit_tell(op, op->quit_error);
+            mgds_quit_tell(op, op->quit.error);
         }
-        op = next;
     }
 }
 
@@ -142,12 +142,15 @@ void mgds_quitting_chore(void)
     if (now < due)
         return;
     due = now + ASK_NS;
-    mgds_launcher_call(mgds_last_resort);
+    mgds_launcher_call();
 }
 
 void mgds_quitting_fini(void)
 {
-    quitting = NULL;
+    struct mgds_op *op;
+
+    while ((op = LIST_FIRST(&quitting)) != NULL)
+        unlist(op);
     __atomic_store_n(&count, 0, __ATOMIC_RELAXED);
     __atomic_store_n(&unsettled, 0, __ATOMIC_RELAXED);
 }

@@ -4,10 +4,16 @@
 #include <errno.h>
 #include <inttypes.h>
 
+#include "shim/base/alloc.h"
 #include "shim/base/clock.h"
+#include "shim/base/log.h"
 #include "shim/base/text.h"
-#include "shim/gds/domain/engine.h"
+#include "shim/gds/domain/domain_state.h"
+#include "shim/gds/domain/op.h"
 #include "shim/gds/queue/gstream.h"
+
+/* Lines about operations that are lost. */
+enum { NAMED = 16 };
 
 static void add_rank(struct mgds_text *text, int rank)
 {
@@ -62,7 +68,7 @@ static bool say_not_reached(struct mgds_text *text, const struct mgds_op *op,
 
 static bool say_lost(struct mgds_text *text, const struct mgds_op *op, int rank)
 {
-    if (mgds_lost_rank(op->domain, rank) == 0)
+    if (mgds_domain_lost(op->domain, rank) == 0)
         return false;
     mgds_text_add(text, "the process of rank %d has ended", rank);
     return true;
@@ -70,7 +76,8 @@ static bool say_lost(struct mgds_text *text, const struct mgds_op *op, int rank)
 
 static void say_send(struct mgds_text *text, const struct mgds_op *op)
 {
-    if (op->asked && !op->pull)
+    if (op->state == MGDS_OP_SENDING ||
+        (op->state == MGDS_OP_ASKED && !op->pull))
         mgds_text_add(text, "its bytes are under way to rank %d", op->rank);
     else
         mgds_text_add(text,
@@ -87,12 +94,12 @@ static void say_message(struct mgds_text *text, const struct mgds_op *op)
     if (!op->message->match.reached)
         mgds_text_add(text, "the stream of rank %d has not come to the send",
                       rank);
-    else if (op->rooming)
+    else if (op->loan.waits)
         mgds_text_add(text, "there is no pinned memory for its bytes: allow "
                             "more with MPIX_GDS_STAGE_POOL");
-    else if (op->fetching || op->taken)
+    else if (op->fetching || mgds_op_is_taken(op))
         mgds_text_add(text, "its bytes are being copied from rank %d", rank);
-    else if (op->moved)
+    else if (mgds_op_is_moved(op))
         mgds_text_add(text, "its bytes have come from rank %d", rank);
     else
         mgds_text_add(text, "its bytes are under way from rank %d", rank);
@@ -168,8 +175,8 @@ static void add_wrong(struct mgds_text *text, int error)
     mgds_text_add(text, "%m");
 }
 
-void mgds_report_failure(char line[MGDS_REPORT_BYTES], const struct mgds_op *op,
-                         int error)
+static void describe_failure(char line[MGDS_REPORT_BYTES],
+                             const struct mgds_op *op, int error)
 {
     struct mgds_text text;
 
@@ -192,6 +199,19 @@ void mgds_report_failure(char line[MGDS_REPORT_BYTES], const struct mgds_op *op,
         mgds_text_add(&text, "%s", op->why);
     else
         add_wrong(&text, error);
+}
+
+void mgds_report_debt(struct mgds_debt *debt, int error,
+                      const struct mgds_op *op)
+{
+    char *text;
+
+    if (mgds_debt_is_due(debt))
+        return;
+    text = (char *)mgds_malloc(MGDS_REPORT_BYTES);
+    if (text)
+        describe_failure(text, op, error);
+    mgds_debt_add(debt, error, op->name, text);
 }
 
 void mgds_report_probe(char line[MGDS_REPORT_BYTES],
@@ -225,4 +245,23 @@ void mgds_report_stream(char line[MGDS_REPORT_BYTES],
                   "and stands at no wait: other work is ahead of them",
                   mgds_gstream_name(waiter->line->stream),
                   waiter->call ? ", which" : "", ahead);
+}
+
+/* Under the engine's lock. */
+static unsigned named;
+
+void mgds_report_lost(struct mgds_op *op)
+{
+    const int peer = mgds_op_peer(op);
+
+    if (op->named || named++ >= NAMED)
+        return;
+    op->named = true;
+    if (peer < 0)
+        mgds_warn("a receive from any source, tag %d, %zu bytes fails: %s",
+                  op->tag, op->bytes, op->why);
+    else
+        mgds_warn("a %s rank %d, tag %d, %zu bytes fails: %s",
+                  op->send ? "send to" : "receive from", peer, op->tag,
+                  op->bytes, op->why);
 }

@@ -10,6 +10,7 @@
 
 #include <stdint.h>
 
+struct mgds_debt;
 struct mgds_domain;
 struct mgds_gstream;
 struct mgds_line;
@@ -28,9 +29,11 @@ struct mgds_waiter {
 
 void mgds_report_op(char line[MGDS_REPORT_BYTES],
                     const struct mgds_waiter *waiter, const struct mgds_op *op);
-/* One that has failed, and why. */
-void mgds_report_failure(char line[MGDS_REPORT_BYTES], const struct mgds_op *op,
-                         int error);
+/* One has failed: that, and why, is owed to somebody from now on. */
+void mgds_report_debt(struct mgds_debt *debt, int error,
+                      const struct mgds_op *op);
+/* It fails, with op->why: a line, once, of the first sixteen such. */
+void mgds_report_lost(struct mgds_op *op);
 void mgds_report_probe(char line[MGDS_REPORT_BYTES],
                        const struct mgds_waiter *waiter,
                        const struct mgds_domain *domain,

@@ -4,7 +4,8 @@
 #include "shim/base/config.h"
 #include "shim/base/tls.h"
 #include "shim/ctx.h"
-#include "shim/gds/domain/engine.h"
+#include "shim/gds/domain/domain_state.h"
+#include "shim/gds/domain/op.h"
 #include "shim/gds/queue/gstream.h"
 
 static const struct mgds_hindrance
@@ -143,7 +144,7 @@ bool mgds_require_refuses(const struct mgds_op *op,
     const struct mgds_lane *lane;
     enum mgds_path path = MGDS_PATH_HOST;
 
-    if (!concerns(op, xfer) || mgds_lost_rank(op->domain, xfer->peer) < 0)
+    if (!concerns(op, xfer) || mgds_domain_lost(op->domain, xfer->peer) < 0)
         return false;
     lane = lane_of(op);
     why = why_staged(op, lane);

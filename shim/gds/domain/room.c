@@ -6,12 +6,14 @@
 
 #include "shim/base/alloc.h"
 #include "shim/base/clock.h"
+#include "shim/base/log.h"
 #include "shim/base/stats.h"
-#include "shim/gds/domain/engine.h"
 #include "shim/gds/domain/launcher.h"
 #include "shim/gds/domain/means.h"
+#include "shim/gds/domain/op.h"
 #include "shim/gds/queue/gstream.h"
 #include "shim/gds/queue/words.h"
+#include "shim/gds/wire/wire.h"
 
 /* How long host calls have before the thread does it, ns. */
 enum { GRACE_NS = 200000 };
@@ -27,6 +29,14 @@ static unsigned count;                      /* atomic */
 static uint64_t given; /* when somebody got some last: written under that lock,
                           atomic */
 
+/* Written before the wire is open. */
+static mgds_has_room *has_room;
+
+void mgds_room_init(mgds_has_room *told)
+{
+    has_room = told;
+}
+
 static void put(struct room *room)
 {
     room->next = NULL;
@@ -40,14 +50,14 @@ void mgds_room_add(struct mgds_op *op)
 {
     struct room *room;
 
-    if (op->rooming)
+    if (op->loan.waits)
         return;
     room = (struct room *)mgds_calloc(1, sizeof(*room));
     if (!room) {
-        mgds_exchange_has_room(op, -ENOMEM);
+        has_room(op, -ENOMEM);
         return;
     }
-    op->rooming = true;
+    op->loan.waits = true;
     *room = (struct room){.op = mgds_op_get(op), .since = mgds_clock_ns()};
     put(room);
 }
@@ -87,8 +97,8 @@ static bool keep(struct mgds_op *op)
     bool needs;
 
     mgds_engine_enter();
-    op->kept = !op->done || !op->direct;
-    needs = op->kept && mgds_bounce_needs_room(op->bounce);
+    op->loan.kept = !op->done || !op->direct;
+    needs = op->loan.kept && mgds_bounce_needs_room(op->bounce);
     mgds_engine_leave();
     return needs;
 }
@@ -105,10 +115,18 @@ int mgds_room_make(struct mgds_op *op)
         return rc;
     mgds_engine_enter();
     mgds_bounce_give_room(op->bounce, piece);
-    if (op->rooming)
-        mgds_exchange_has_room(op, 0);
+    if (op->loan.waits)
+        has_room(op, 0);
     mgds_engine_leave();
     return 0;
+}
+
+int mgds_room_explain(int rc)
+{
+    if (rc == -ENOMEM)
+        mgds_warn_once("an operation on a stream needs pinned memory and could "
+                       "not get it: MPIX_GDS_STAGE_POOL allows more");
+    return rc;
 }
 
 /* Those that have the memory are under way, and give it back. One that needs
@@ -117,7 +135,7 @@ static bool may_try_again(const struct room *room, int rc)
 {
     uint64_t since = given > room->since ? given : room->since;
 
-    return rc == -ENOMEM && !room->op->moved && !room->op->pulled &&
+    return rc == -ENOMEM && room->op->state == MGDS_OP_WANTED &&
            room->tried < since + MGDS_MEANS_PATIENCE_NS;
 }
 
@@ -131,17 +149,17 @@ static void end(struct room *room, const struct loan *loan, int rc)
 {
     struct mgds_op *op = room->op;
 
-    op->rooming = false;
-    op->lent = loan->unit;
+    op->loan.waits = false;
+    op->loan.unit = loan->unit;
     if (rc == 0) {
         mgds_bounce_give_room(op->bounce, loan->piece);
         __atomic_store_n(&given, mgds_clock_ns(), __ATOMIC_RELAXED);
         mgds_count(stage_lent);
     }
-    if (op->moved && !op->kept)
+    if (mgds_op_is_moved(op) && !op->loan.kept)
         mgds_bounce_drop_room(op->bounce);
-    mgds_exchange_has_room(op, mgds_means_explain(rc));
-    mgds_engine_put_later(op);
+    has_room(op, mgds_room_explain(rc));
+    mgds_op_put_later(op);
     free(room);
 }
 
@@ -209,7 +227,7 @@ void mgds_rooms_chore(void)
     late = rooms && is_due(rooms, false);
     mgds_engine_leave();
     if (late)
-        mgds_launcher_call(mgds_last_resort);
+        mgds_launcher_call();
 }
 
 void mgds_rooms_fini(void)

@@ -27,11 +27,16 @@
 
 struct mgds_op;
 
-/* In op->lent: a unit for the fetch, whose word has the serial already, and a
- * word that says to nobody that the message was read. */
+/* In op->loan.unit: a unit for the fetch, whose word has the serial already,
+ * and a word that says to nobody that the message was read. */
 enum { MGDS_ROOM_SERIAL = 1, MGDS_ROOM_DONE = 2 };
 
-/* Under the engine's lock: mgds_exchange_has_room follows. */
+/* Told under the engine's lock: it has got memory, or negative errno. */
+typedef void mgds_has_room(struct mgds_op *op, int error);
+/* Before the wire is opened. */
+void mgds_room_init(mgds_has_room *told);
+
+/* Under the engine's lock: mgds_has_room follows. */
 void mgds_room_add(struct mgds_op *op);
 
 /* Memory to keep, at once, in a host call, without the lock: 0, or -ENOMEM. */
@@ -46,6 +51,10 @@ void mgds_rooms_chore(void);
 
 /* When memory was lent to somebody last, ns of mgds_clock_ns. Any thread. */
 uint64_t mgds_rooms_given(void);
+
+/* Says once what helps if an operation is to fail for want of memory. Returns
+ * rc. */
+int mgds_room_explain(int rc);
 
 /* What was asked for is given up. */
 void mgds_rooms_fini(void);

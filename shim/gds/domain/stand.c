@@ -2,8 +2,9 @@
 #include "shim/gds/domain/stand.h"
 
 #include "shim/base/clock.h"
-#include "shim/gds/domain/engine.h"
 #include "shim/gds/domain/lines.h"
+#include "shim/gds/domain/op.h"
+#include "shim/gds/domain/wait.h"
 #include "shim/gds/queue/gstream.h"
 
 /* From one look to the next, ns. A kernel says that it stands in each
@@ -105,7 +106,8 @@ uint64_t mgds_line_stood(const struct mgds_line *line, struct mgds_wait **wait)
 
 static bool is_missing(const struct mgds_wait *wait, const struct mgds_op *op)
 {
-    return op->awaiting ? !op->moved : op->wait == wait && !op->done;
+    return op->waiting == MGDS_OP_AWAITING ? !mgds_op_is_moved(op)
+                                           : op->wait == wait && !op->done;
 }
 
 bool mgds_wait_misses(const struct mgds_wait *wait)
@@ -120,5 +122,5 @@ bool mgds_wait_stands_at(const struct mgds_wait *wait, unsigned i, bool misses)
 {
     const struct mgds_op *op = wait->op[i];
 
-    return is_missing(wait, op) || (!misses && op->taken);
+    return is_missing(wait, op) || (!misses && mgds_op_is_taken(op));
 }

@@ -9,9 +9,10 @@
 #include "shim/base/quota.h"
 #include "shim/base/tls.h"
 #include "shim/ctx.h"
-#include "shim/gds/domain/engine.h"
 #include "shim/gds/domain/lines.h"
+#include "shim/gds/domain/op.h"
 #include "shim/gds/domain/report.h"
+#include "shim/gds/domain/watched.h"
 
 /* Lines a period, of a process and of the processes of a host. */
 enum { LINES = 4, HOST_LINES = 16 };
@@ -38,7 +39,6 @@ static struct {
     char text[LINES][MGDS_REPORT_BYTES];
 } period;
 static uint64_t ids;
-struct mgds_watched_probe mgds_watched_probes[MGDS_WATCH_PROBES];
 static struct mgds_watched drained; /* a drain that waits for streams alone */
 
 static uint64_t key;        /* atomic: the least process that we have met */
@@ -115,11 +115,6 @@ static bool ask(struct mgds_watched *watched)
     if (!watched->since)
         watched->since = watched->seen;
     return is_due(watched, watched->since, watched->seen);
-}
-
-bool mgds_watch_is_asked(const struct mgds_watched *watched)
-{
-    return watched->since && mgds_clock_ns() - watched->seen < SECOND_NS;
 }
 
 static struct mgds_waiter waiter_of(const struct mgds_watched *watched)
@@ -228,14 +223,6 @@ void mgds_watch_meet(const struct mgds_domain_spec *spec)
         if (!least || spec->members[i].process < least)
             least = spec->members[i].process;
     __atomic_store_n(&key, least, __ATOMIC_RELAXED);
-}
-
-void mgds_watch_forget(const struct mgds_domain *domain)
-{
-    for (unsigned i = 0; i < MGDS_WATCH_PROBES; i++)
-        if (mgds_watched_probes[i].domain == domain)
-            mgds_watched_probes[i] =
-                (struct mgds_watched_probe){.domain = NULL};
 }
 
 /* What one thread takes out to write. */

@@ -23,17 +23,7 @@
 #include "shim/gds/domain/domain.h"
 
 struct mgds_line;
-
-/* Of an operation or probe: what it was told of, and the host call that asks
- * for it. Under the engine's lock. */
-struct mgds_watched {
-    const char *call; /* constant text; NULL: none has waited for it */
-    uint64_t id;      /* of that call */
-    uint64_t since;   /* when it was asked for first, ns; 0: not long ago */
-    uint64_t seen;    /* and a short time ago */
-    unsigned asks;
-    unsigned told; /* lines */
-};
+struct mgds_op;
 
 /* The calling thread begins to wait in that call of the program's, or NULL: it
  * does not any more. constant text. No lock is needed. */
@@ -51,21 +41,8 @@ void mgds_watch_streams(const struct mgds_line *line, unsigned ahead);
 /* Some have been seen to stand by mgds_stands_look. */
 void mgds_watch_look(void);
 
-/* What somebody has asked for in the last second. */
-bool mgds_watch_is_asked(const struct mgds_watched *watched);
-
-/* The probes that host calls wait in; more than these are not watched. */
-struct mgds_watched_probe {
-    struct mgds_watched watched;
-    const struct mgds_domain *domain; /* NULL: it is none */
-    struct mgds_probe probe;
-};
-enum { MGDS_WATCH_PROBES = 8 };
-extern struct mgds_watched_probe mgds_watched_probes[MGDS_WATCH_PROBES];
-
-/* A domain is made: its members' lines are counted with ours. It goes. */
+/* A domain is made: its members' lines are counted with ours. */
 void mgds_watch_meet(const struct mgds_domain_spec *spec);
-void mgds_watch_forget(const struct mgds_domain *domain);
 
 /* Writes what there is to be written. No lock is held. */
 void mgds_watch_speak(void);

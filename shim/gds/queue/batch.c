@@ -5,6 +5,7 @@
 
 #include "device/abi.h"
 #include "shim/base/stats.h"
+#include "shim/gds/queue/step.h"
 #include "shim/gds/stage/pack.h"
 #include "shim/gds/stage/shell.h"
 
@@ -25,7 +26,7 @@ static bool is_take(const struct mgds_steps_to *to,
                     const struct mgds_step *step)
 {
     (void)to;
-    return step->kind == MGDS_STEP_TAKE && !mgds_steps_is_long(step) &&
+    return step->kind == MGDS_STEP_TAKE && !mgds_step_is_long(step) &&
            length_of(step) <= SHORT;
 }
 
@@ -128,7 +129,7 @@ static int queue_awaits(const struct mgds_steps_to *to, struct mgds_step *steps,
     int rc;
 
     if (ahead > 0)
-        args.head.post = mgds_steps_post(&steps[0], &steps[1]);
+        args.head.post = mgds_step_post(&steps[0], &steps[1]);
     for (unsigned i = ahead; i < count; i++) {
         if (is_await(to, &steps[i])) {
             args.item[args.head.count++] = (struct mgds_await_item){

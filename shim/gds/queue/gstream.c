@@ -22,6 +22,7 @@
 #include "shim/gds/queue/quits.h"
 #include "shim/gds/queue/own.h"
 #include "shim/gds/queue/reach.h"
+#include "shim/gds/queue/step.h"
 #include "shim/gds/queue/steps.h"
 #include "shim/gds/stage/shell.h"
 
@@ -424,7 +425,7 @@ static int check_steps(const struct mgds_gstream *stream,
         return 0;
     for (unsigned i = 0; i < count; i++)
         if (steps[i].kind == MGDS_STEP_POST ||
-            steps[i].kind == MGDS_STEP_AWAIT || mgds_steps_is_long(&steps[i]))
+            steps[i].kind == MGDS_STEP_AWAIT || mgds_step_is_long(&steps[i]))
             return -ENOTSUP;
     return 0;
 }

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "shim/base/alloc.h"
+#include "shim/base/container.h"
 #include "shim/gds/cuda/stream.h"
 
 static int init(struct mgds_side *side, struct mgds_context *from,
@@ -53,8 +54,7 @@ int mgds_side_create(struct mgds_side **out, struct mgds_context *from,
 static void free_side(struct mgds_deferred *item)
 {
     struct mgds_side *side =
-        (struct mgds_side *)(void *)((char *)item -
-                                     offsetof(struct mgds_side, deferred));
+        MGDS_CONTAINER_OF(item, struct mgds_side, deferred);
 
     mgds_stream_destroy(side->stream, side->back.ctx);
     mgds_event_fini(&side->back);

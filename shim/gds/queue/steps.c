@@ -9,6 +9,7 @@
 #include "shim/gds/cuda/memop.h"
 #include "shim/gds/queue/batch.h"
 #include "shim/gds/queue/reach.h"
+#include "shim/gds/queue/step.h"
 #include "shim/gds/stage/pack.h"
 #include "shim/gds/stage/shell.h"
 #include "shim/gds/stage/transfer.h"
@@ -246,27 +247,13 @@ static int queue_push(const struct mgds_steps_to *to,
                               shape.threads, &args);
 }
 
-struct mgds_post_args mgds_steps_post(const struct mgds_step *post,
-                                      const struct mgds_step *flag)
-{
-    return (struct mgds_post_args){.ready = (uintptr_t)post->units,
-                                   .serial = post->serial,
-                                   .flag = (uintptr_t)flag->word,
-                                   .value = flag->value};
-}
-
 static int queue_post(const struct mgds_steps_to *to,
                       const struct mgds_step *step,
                       const struct mgds_step *flag)
 {
-    const struct mgds_post_args args = mgds_steps_post(step, flag);
+    const struct mgds_post_args args = mgds_step_post(step, flag);
 
     return mgds_kernel_launch(to->depot->post, to->stream, 1, 1, &args);
-}
-
-bool mgds_steps_is_long(const struct mgds_step *step)
-{
-    return step->kind == MGDS_STEP_TAKE && (step->claim || step->source);
 }
 
 static struct mgds_take_args take_args(const struct mgds_steps_to *to,
@@ -330,8 +317,8 @@ static int queue_take(const struct mgds_steps_to *to,
 
     if (lost < 0)
         args.bytes = 0;
-    rc = mgds_steps_is_long(step) ? launch_pull(to, &args, step)
-                                  : launch_take(to, &args);
+    rc = mgds_step_is_long(step) ? launch_pull(to, &args, step)
+                                 : launch_take(to, &args);
     return rc < 0 ? rc : lost;
 }
 
@@ -424,7 +411,7 @@ int mgds_steps_queue(const struct mgds_steps_to *to, struct mgds_step *steps,
         int rc;
 
         steps[i].joins =
-            i > 0 && steps[i - 1].put && mgds_steps_is_long(&steps[i - 1]);
+            i > 0 && steps[i - 1].put && mgds_step_is_long(&steps[i - 1]);
         rc = queue_some(to, steps + i, count - i, &done);
 
         if (rc < 0 && first == 0)

@@ -31,13 +31,6 @@ enum { MGDS_TAKE_THREADS = 128 };
 int mgds_steps_queue(const struct mgds_steps_to *to, struct mgds_step *steps,
                      unsigned count);
 
-/* What a POST and the flag behind it say. */
-struct mgds_post_args mgds_steps_post(const struct mgds_step *post,
-                                      const struct mgds_step *flag);
-
-/* Is it a TAKE that only the kernel for long messages can do? */
-bool mgds_steps_is_long(const struct mgds_step *step);
-
 /* Queues a long TAKE with a flag behind it. -EFAULT: it is queued, and throws
  * the message away; any other error: it is not. */
 int mgds_steps_fetch(const struct mgds_steps_to *to,

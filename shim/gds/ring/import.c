@@ -18,6 +18,7 @@
 #include <sys/queue.h>
 
 #include "shim/base/alloc.h"
+#include "shim/base/container.h"
 #include "shim/base/lock.h"
 #include "shim/gds/cuda/defer.h"
 #include "shim/gds/cuda/ipc.h"
@@ -175,8 +176,7 @@ char *mgds_import_addr(const struct mgds_import *import)
 static void close_unused(struct mgds_deferred *item)
 {
     struct mgds_import *import =
-        (struct mgds_import *)(void *)((char *)item -
-                                       offsetof(struct mgds_import, deferred));
+        MGDS_CONTAINER_OF(item, struct mgds_import, deferred);
     bool unused;
 
     mgds_lock_acquire(&imports_lock);

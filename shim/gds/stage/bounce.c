@@ -3,8 +3,8 @@
 
 #include <errno.h>
 #include <stdint.h>
-#include <time.h>
 
+#include "shim/base/clock.h"
 #include "shim/base/stats.h"
 #include "shim/gds/stage/round.h"
 #include "shim/gds/stage/shell.h"
@@ -203,6 +203,12 @@ size_t mgds_bounce_bytes(const struct mgds_bounce *bounce)
     return bounce->layout->size;
 }
 
+bool mgds_bounce_tears(const struct mgds_bounce *bounce, size_t bytes)
+{
+    return bounce->form == MGDS_BOUNCE_PACKED &&
+           mgds_layout_tears(bounce->layout, bytes);
+}
+
 /* The address by which memory is looked at again: of the data, as far as it
  * lies in the allocation that the buffer was looked at in. */
 static char *address_of(const struct mgds_bounce *bounce)
@@ -292,14 +298,6 @@ int mgds_bounce_poll(struct mgds_bounce *bounce)
     return mgds_shell_ask(bounce, false);
 }
 
-static uint64_t now_ns(void)
-{
-    struct timespec now;
-
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
-
 static int look(struct mgds_bounce *bounce, int times)
 {
     int rc = 0;
@@ -315,18 +313,21 @@ static int look(struct mgds_bounce *bounce, int times)
  * of a small one soonest, then asleep, which tells errors too. */
 static int settle(struct mgds_bounce *bounce, void (*idle)(void))
 {
-    uint64_t end = now_ns() + SPIN_NS;
+    uint64_t end = mgds_clock_ns() + SPIN_NS;
     int times = idle ? 1 : ASKS, rc;
 
     do {
         for (int i = 0; i < ASKS; i += times) {
             rc = look(bounce, times);
-            if (rc != 0)
+            if (rc != 0) {
+                mgds_shell_heed_turns(bounce, true);
                 return rc < 0 ? rc : 0;
+            }
             if (idle)
                 idle();
         }
-    } while (now_ns() < end);
+    } while (mgds_clock_ns() < end);
+    mgds_shell_heed_turns(bounce, false);
     return mgds_clock_sleep(&bounce->stage->clock, bounce->ticket);
 }
 

@@ -96,6 +96,11 @@ void *mgds_bounce_base(const struct mgds_bounce *bounce);
 /* Packed bytes of the whole buffer, in both forms. */
 size_t mgds_bounce_bytes(const struct mgds_bounce *bounce);
 
+/* Whether a message of so many bytes would end inside an element of a PACKED
+ * buffer (mgds_layout_tears). False in the other forms: whoever takes the
+ * message knows the datatype, and looks. */
+bool mgds_bounce_tears(const struct mgds_bounce *bounce, size_t bytes);
+
 /*
  * Queue the copy of packed bytes [first, first + bytes) from GPU to bounce, or
  * from bounce to GPU; what lies beyond mgds_bounce_bytes is left out, so

@@ -123,6 +123,9 @@ struct mgds_layout *mgds_layout_get(struct mgds_layout *layout);
 /* NULL is allowed. */
 void mgds_layout_put(struct mgds_layout *layout);
 
+/* Parts that no layout has got: for list.c. NULL is allowed, if there are 0. */
+void mgds_parts_destroy(struct mgds_part *part, size_t count);
+
 /* One piece of memory from 0 on without gaps, also between elements: count
  * elements are count * size bytes. */
 static inline bool mgds_layout_is_dense(const struct mgds_layout *layout)

@@ -207,7 +207,5 @@ void mgds_list_finish(struct mgds_list *list)
 
 void mgds_list_fini(struct mgds_list *list)
 {
-    for (size_t i = 0; i < list->count; i++)
-        mgds_layout_put(list->part[i].layout);
-    free(list->part);
+    mgds_parts_destroy(list->part, list->count);
 }

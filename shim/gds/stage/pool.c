@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "shim/base/alloc.h"
+#include "shim/base/container.h"
 #include "shim/base/lock.h"
 #include "shim/base/log.h"
 #include "shim/base/stats.h"
@@ -136,8 +137,7 @@ int mgds_pool_create(struct mgds_pool **out, struct mgds_context *ctx,
 /* Behind its memory in the drain: what is counted as pinned is. */
 static void forget_slab(struct mgds_deferred *item)
 {
-    struct slab *slab =
-        (struct slab *)(void *)((char *)item - offsetof(struct slab, deferred));
+    struct slab *slab = MGDS_CONTAINER_OF(item, struct slab, deferred);
     struct mgds_pool *pool = slab->pool;
     size_t bytes = (size_t)slab->entries * slab->entry[0].piece.bytes;
 

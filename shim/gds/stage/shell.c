@@ -5,12 +5,20 @@
 #include <stdlib.h>
 
 #include "shim/base/alloc.h"
+#include "shim/base/clock.h"
 
 void mgds_shell_over(struct mgds_bounce *shell, int rc)
 {
     shell->queued = false;
     if (rc < 0 && rc != -EIO && rc != -ESHUTDOWN)
         shell->piece = NULL;
+}
+
+void mgds_shell_heed_turns(struct mgds_bounce *shell, bool over)
+{
+    if (shell->since)
+        mgds_turns_look(&shell->stage->turns, &shell->since, over,
+                        mgds_clock_ns());
 }
 
 int mgds_shell_ask(struct mgds_bounce *shell, bool anew)
@@ -21,6 +29,7 @@ int mgds_shell_ask(struct mgds_bounce *shell, bool anew)
         return 1;
     rc = mgds_clock_poll(&shell->stage->clock, shell->ticket,
                          anew ? NULL : &shell->told);
+    mgds_shell_heed_turns(shell, rc != 0);
     if (rc != 0)
         mgds_shell_over(shell, rc);
     return rc;
@@ -135,13 +144,4 @@ int mgds_shell_take(struct mgds_bounce **out, struct mgds_stage *stage)
     shell->stage = stage;
     *out = shell;
     return 0;
-}
-
-void mgds_shell_forget(struct mgds_stage *stage)
-{
-    struct mgds_bounce *shell;
-    bool late;
-
-    for (shell = pop(stage, &late); shell; shell = pop(stage, &late))
-        free(shell);
 }

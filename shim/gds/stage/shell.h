@@ -25,6 +25,8 @@ struct mgds_bounce {
     bool queued;              /* something may be under way: */
     uint64_t ticket;          /* the last of it */
     uint64_t told;            /* which answer of the clock */
+    uint64_t since; /* when it was queued, ns: of a small plain upload of which
+                       nothing was said yet (turns.h); or 0 */
 
     /* what is staged: user + offset and base + offset (mgds_offset_from) */
     char *user;
@@ -60,6 +62,10 @@ void mgds_shell_give(struct mgds_bounce *shell);
  * ask): then the piece is never used again. */
 void mgds_shell_over(struct mgds_bounce *shell, int rc);
 
+/* What was queued was looked at: the time that it takes may say how uploads are
+ * made (turns.h). */
+void mgds_shell_heed_turns(struct mgds_bounce *shell, bool over);
+
 /* Whether what was queued is done: 1, 0, or the error of it. anew: by asking
  * the driver, whatever others were told. */
 int mgds_shell_ask(struct mgds_bounce *shell, bool anew);
@@ -67,8 +73,5 @@ int mgds_shell_ask(struct mgds_bounce *shell, bool anew);
 /* Before a stage is forgotten: gives back late shells whose work is done; true
  * if none is left, and then none will come. The caller has a reference. */
 bool mgds_shell_close(struct mgds_stage *stage);
-
-/* Ends all idle shells of a stage. */
-void mgds_shell_forget(struct mgds_stage *stage);
 
 #endif

@@ -19,6 +19,7 @@
 #include "shim/gds/cuda/ptr.h"
 #include "shim/gds/stage/clock.h"
 #include "shim/gds/stage/pool.h"
+#include "shim/gds/stage/turns.h"
 
 struct mgds_bounce;
 
@@ -26,6 +27,7 @@ struct mgds_stage {
     struct mgds_context *ctx;
     void *stream;
     struct mgds_clock clock; /* of the stream */
+    struct mgds_turns turns;
     struct mgds_pool *pool;
     void *kernel;  /* of pack.h; NULL: none could be loaded */
     unsigned refs; /* atomic */
@@ -46,6 +48,14 @@ int mgds_stage_of_context(struct mgds_stage **out, struct mgds_context *ctx);
 
 struct mgds_stage *mgds_stage_get(struct mgds_stage *stage);
 void mgds_stage_put(struct mgds_stage *stage);
+
+/* For stages.c: makes one, which takes over the reference to ctx if that
+ * succeeds; gives several references back. */
+int mgds_stage_create(struct mgds_stage **out, struct mgds_context *ctx);
+void mgds_stage_drop(struct mgds_stage *stage, unsigned refs);
+
+/* Frees the bounces that are idle. */
+void mgds_stage_drop_idle(struct mgds_stage *stage);
 
 /* Gives up what is idle in all contexts: pinned memory goes at the next safe
  * point (defer.h). Any thread, any time. */

@@ -4,10 +4,13 @@
 #include <errno.h>
 #include <stdint.h>
 
+#include "shim/base/clock.h"
 #include "shim/base/log.h"
 #include "shim/base/stats.h"
+#include "shim/ctx.h"
 #include "shim/gds/cuda/mem.h"
 #include "shim/gds/stage/pack.h"
+#include "shim/gds/stage/turns.h"
 
 enum {
     MOST_COPIES = 4,
@@ -77,15 +80,49 @@ enum mgds_way mgds_transfer_way(const struct mgds_bounce *bounce, bool pinned)
     return kernel ? MGDS_WAY_KERNEL : MGDS_WAY_SPLIT;
 }
 
+/* As MPIX_GDS_UPLOAD says, or by what uploads have taken lately. */
+static bool goes_in_rows(const struct mgds_stage *stage, size_t bytes)
+{
+    const enum mgds_upload upload = mgds_ctx()->config.upload;
+
+    return upload == MGDS_UPLOAD_ROWS ||
+           (upload == MGDS_UPLOAD_AUTO &&
+            mgds_turns_in_rows(&stage->turns, bytes, mgds_clock_ns()));
+}
+
 struct transfer {
     struct mgds_bounce *bounce;
     bool up, inside;
     bool queued;
+    bool timed; /* what it takes says how the next uploads are made */
 };
+
+/* In one piece, to the GPU, so that it may be in rows. */
+static bool is_small_upload(const struct transfer *transfer,
+                            const struct mgds_copy *shape)
+{
+    return transfer->up && shape->rows == 1 && shape->planes == 1 &&
+           shape->width > 1 && shape->width <= MGDS_TURNS_SMALL;
+}
+
+static int upload(struct transfer *transfer, const struct mgds_copy *shape)
+{
+    struct mgds_stage *stage = transfer->bounce->stage;
+
+    if (goes_in_rows(stage, shape->width)) {
+        mgds_count(stage_rows);
+        return mgds_copy_rows_async(shape->dst, shape->src, shape->width,
+                                    stage->stream);
+    }
+    transfer->timed = mgds_ctx()->config.upload == MGDS_UPLOAD_AUTO;
+    return mgds_copy_async(shape, stage->stream);
+}
 
 static int copy(struct transfer *transfer, const struct mgds_copy *shape)
 {
-    int rc = mgds_copy_async(shape, transfer->bounce->stage->stream);
+    int rc = is_small_upload(transfer, shape)
+                 ? upload(transfer, shape)
+                 : mgds_copy_async(shape, transfer->bounce->stage->stream);
 
     if (rc < 0)
         return rc == -EINVAL ? -EFAULT : rc;
@@ -227,5 +264,6 @@ int mgds_transfer_queue(struct mgds_bounce *bounce, bool up, size_t first,
     }
     rc = mgds_layout_walk(bounce->layout, first, bytes, copy_span, &transfer);
     *queued = transfer.queued;
+    bounce->since = transfer.timed ? mgds_clock_ns() : 0;
     return rc;
 }

@@ -1,23 +1,18 @@
-/* Peers and their endpoints. One table of records by process; an endpoint is
- * made by the first message and kept until the wire closes, because the other
- * side sees a closed end as a death. */
+/* Peers: one table of records by process; see state.h. */
 #include <errno.h>
 #include <string.h>
 
 #include "shim/base/alloc.h"
 #include "shim/base/fault.h"
 #include "shim/base/log.h"
-#include "shim/gds/wire/near.h"
 #include "shim/gds/wire/state.h"
-
-enum { NET = MGDS_WIRE_WORKER_NET };
 
 static struct mgds_wire_bucket *bucket_of(uint64_t process)
 {
     return &mgds_wire.peers[process % MGDS_WIRE_BUCKETS]; /* it is random */
 }
 
-static struct mgds_wire_peer *find(uint64_t process)
+struct mgds_wire_peer *mgds_wire_peer_look(uint64_t process)
 {
     struct mgds_wire_peer *peer;
 
@@ -53,15 +48,14 @@ static bool same_key(const struct mgds_wire_identity *a,
     return memcmp(&a->key, &b->key, sizeof(a->key)) == 0;
 }
 
-/* Leaf lock held. near: of a peer that is not known yet. */
-static int get(struct mgds_wire_peer **out,
-               const struct mgds_wire_identity *who, bool near)
+int mgds_wire_peer_take(struct mgds_wire_peer **out,
+                        const struct mgds_wire_identity *who, bool near)
 {
     struct mgds_wire_peer *peer;
 
     if (!mgds_wire.accepting)
         return -ENOTCONN;
-    peer = find(who->process);
+    peer = mgds_wire_peer_look(who->process);
     if (peer && !same_key(&peer->who, who))
         return -EINVAL;
     if (!peer) {
@@ -73,41 +67,6 @@ static int get(struct mgds_wire_peer **out,
     peer->refs++;
     *out = peer;
     return 0;
-}
-
-static bool is_known(uint64_t process)
-{
-    bool known;
-
-    mgds_lock_acquire(&mgds_wire.leaf);
-    known = find(process) != NULL;
-    mgds_lock_release(&mgds_wire.leaf);
-    return known;
-}
-
-int mgds_wire_peer_get(struct mgds_wire_peer **out, const void *address,
-                       size_t bytes)
-{
-    struct mgds_wire_identity who;
-    int rc = mgds_wire_address_read(&who, address, bytes);
-    bool near;
-
-    if (rc < 0)
-        return rc;
-    /* Files are opened: not with the lock. */
-    near = !is_known(who.process) && mgds_near_reaches(&who);
-    mgds_lock_acquire(&mgds_wire.leaf);
-    rc = get(out, &who, near);
-    mgds_lock_release(&mgds_wire.leaf);
-    return rc;
-}
-
-bool mgds_wire_near(const void *address, size_t bytes)
-{
-    struct mgds_wire_identity who;
-
-    return mgds_wire_address_read(&who, address, bytes) == 0 &&
-           mgds_near_reaches(&who);
 }
 
 void mgds_wire_peer_put(struct mgds_wire_peer *peer)
@@ -128,7 +87,7 @@ struct mgds_wire_peer *mgds_wire_peer_find(uint64_t process)
     struct mgds_wire_peer *peer;
 
     mgds_lock_acquire(&mgds_wire.leaf);
-    peer = find(process);
+    peer = mgds_wire_peer_look(process);
     if (peer)
         peer->refs++;
     mgds_lock_release(&mgds_wire.leaf);
@@ -189,138 +148,6 @@ void mgds_wire_lose_given_up(void)
         }
     }
     mgds_lock_release(&mgds_wire.leaf);
-}
-
-/* UCX says that the peer is gone. The endpoint may not be closed in here. */
-static void on_error(void *arg, ucp_ep_h endpoint, ucs_status_t status)
-{
-    (void)endpoint;
-    mgds_wire_lose(arg, mgds_ucx_errno(status));
-}
-
-/* The connection is no more. */
-static void closed(struct mgds_wire_peer *peer)
-{
-    bool was_lost = peer->stage == MGDS_WIRE_LOST;
-
-    peer->stage = MGDS_WIRE_GONE;
-    peer->endpoint = NULL;
-    if (was_lost && mgds_wire.on_lost)
-        mgds_wire.on_lost(mgds_wire.lost_ctx, peer, mgds_wire_peer_error(peer));
-}
-
-static int make_endpoint(struct mgds_wire_peer *peer)
-{
-    const ucp_ep_params_t params = {
-        .field_mask = UCP_EP_PARAM_FIELD_REMOTE_ADDRESS |
-                      UCP_EP_PARAM_FIELD_ERR_HANDLING_MODE |
-                      UCP_EP_PARAM_FIELD_ERR_HANDLER,
-        .address = (const ucp_address_t *)peer->who.worker[NET].address,
-        .err_mode = UCP_ERR_HANDLING_MODE_PEER,
-        .err_handler = {.cb = on_error, .arg = peer},
-    };
-    ucs_status_t status;
-
-    if (!mgds_wire.worker || peer->who.worker[NET].bytes == 0)
-        return -EHOSTUNREACH;
-    status = mgds_wire.ucx->ucp_ep_create(mgds_wire.worker, &params,
-                                          &peer->endpoint);
-    if (status == UCS_OK)
-        return 0;
-    mgds_warn_once("UCX cannot reach another process of the job: %s: it needs "
-                   "a transport that tells when a peer is gone; add tcp to "
-                   "MPIX_GDS_UCX_TLS and check MPIX_GDS_UCX_NET_DEVICES",
-                   mgds_wire.ucx->ucs_status_string(status));
-    return mgds_ucx_errno(status);
-}
-
-/* Never to be tried again. */
-static int fail_connect(struct mgds_wire_peer *peer, int rc)
-{
-    atomic_store(&peer->error, rc);
-    peer->stage = MGDS_WIRE_LOST;
-    closed(peer);
-    return rc;
-}
-
-static int make_connection(struct mgds_wire_peer *peer)
-{
-    int rc = peer->near ? mgds_near_connect(peer) : make_endpoint(peer);
-
-    if (rc < 0)
-        return fail_connect(peer, rc);
-    peer->stage = MGDS_WIRE_OPEN;
-    return 0;
-}
-
-int mgds_wire_connect(struct mgds_wire_peer *peer)
-{
-    if (peer->stage == MGDS_WIRE_FRESH)
-        return make_connection(peer);
-    return peer->stage == MGDS_WIRE_OPEN ? 0 : mgds_wire_peer_error(peer);
-}
-
-static void on_closed(void *request, ucs_status_t status, void *arg)
-{
-    (void)status;
-    mgds_wire.ucx->ucp_request_free(request);
-    mgds_wire.closing--;
-    closed(arg);
-}
-
-static void close_endpoint(struct mgds_wire_peer *peer, bool force)
-{
-    const ucp_request_param_t param = {
-        .op_attr_mask = UCP_OP_ATTR_FIELD_FLAGS | UCP_OP_ATTR_FIELD_CALLBACK |
-                        UCP_OP_ATTR_FIELD_USER_DATA,
-        .flags = force ? UCP_EP_CLOSE_FLAG_FORCE : 0,
-        .cb.send = on_closed,
-        .user_data = peer,
-    };
-    void *request = mgds_wire.ucx->ucp_ep_close_nbx(peer->endpoint, &param);
-
-    if (UCS_PTR_IS_PTR(request))
-        mgds_wire.closing++;
-    else
-        closed(peer);
-}
-
-/* A ring is given back at once. */
-static void close_connection(struct mgds_wire_peer *peer, bool force)
-{
-    if (!peer->near) {
-        close_endpoint(peer, force);
-        return;
-    }
-    mgds_near_disconnect(peer);
-    closed(peer);
-}
-
-int mgds_wire_bury(void)
-{
-    struct mgds_wire_peer *peer;
-    int count = 0;
-
-    while ((peer = TAILQ_FIRST(&mgds_wire.lost)) != NULL) {
-        TAILQ_REMOVE(&mgds_wire.lost, peer, lost_link);
-        close_connection(peer, true);
-        count++;
-    }
-    return count;
-}
-
-void mgds_wire_close_peers(bool force)
-{
-    struct mgds_wire_peer *peer;
-
-    /* The table does not change: nothing is accepted any more. */
-    for (unsigned i = 0; i < MGDS_WIRE_BUCKETS; i++) {
-        LIST_FOREACH(peer, &mgds_wire.peers[i], link)
-        {
-            if (peer->stage == MGDS_WIRE_OPEN)
-                close_connection(peer, force);
-        }
-    }
 }
 
 /* Leaf lock held. */

@@ -1,26 +1,20 @@
 /*
  * Rounds, and the thread that makes them.
  *
- * The thread's sleep. asleep is true while the thread naps, sleeps, or is
- * about to. A thread that makes work first says so (under_way, holds, kicked),
- * then looks at asleep; our thread first sets asleep, then looks at those. So
- * one of the two sees the other (both are sequentially consistent), and no
- * work is slept over. Who finds asleep set clears it and rings the bell.
- *
- * Sleep for long needs the worker armed: UCX answers BUSY while it has events
- * that nobody has looked at. Another thread may make rounds meanwhile; if it
- * leaves something under way, it rings.
+ * The thread sleeps as bell.c says. Sleep for long needs the worker armed: UCX
+ * answers BUSY while it has events that nobody has looked at. Another thread
+ * may make rounds meanwhile; if it leaves something under way, it rings.
  */
 #include <errno.h>
 #include <poll.h>
 #include <sched.h>
-#include <signal.h>
 #include <sys/eventfd.h>
 #include <sys/prctl.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "shim/base/log.h"
+#include "shim/base/thread.h"
 #include "shim/gds/wire/affinity.h"
 #include "shim/gds/wire/near.h"
 #include "shim/gds/wire/state.h"
@@ -68,51 +62,6 @@ int mgds_wire_round(void)
     if (events < ROUND_EVENTS)
         did += mgds_wire_bury();
     return did + events;
-}
-
-static bool busy(void)
-{
-    return atomic_load(&mgds_wire.under_way) > 0 ||
-           atomic_load(&mgds_wire.holds) > 0;
-}
-
-static void ring(void)
-{
-    const uint64_t one = 1;
-
-    if (!atomic_load(&mgds_wire.asleep) ||
-        !atomic_exchange(&mgds_wire.asleep, false))
-        return;
-    mgds_lock_acquire(&mgds_wire.leaf);
-    /* Full means that it rings already. */
-    if (mgds_wire.bell >= 0 && write(mgds_wire.bell, &one, sizeof(one)) < 0 &&
-        errno != EAGAIN)
-        mgds_warn_once("the progress thread cannot be woken: %m");
-    mgds_lock_release(&mgds_wire.leaf);
-}
-
-void mgds_wire_nudge(void)
-{
-    if (atomic_load(&mgds_wire.asleep) && busy())
-        ring();
-}
-
-void mgds_wire_kick(void)
-{
-    if (!atomic_load(&mgds_wire.kicked))
-        atomic_store(&mgds_wire.kicked, true);
-    ring();
-}
-
-void mgds_wire_hold(void)
-{
-    if (atomic_fetch_add(&mgds_wire.holds, 1) == 0)
-        mgds_wire_nudge();
-}
-
-void mgds_wire_release(void)
-{
-    atomic_fetch_sub(&mgds_wire.holds, 1);
 }
 
 int mgds_wire_poller(mgds_wire_poll *poll, void *arg)
@@ -254,7 +203,7 @@ static void sleep_long(void)
     int64_t patience;
 
     atomic_store(&mgds_wire.asleep, true);
-    if (!atomic_exchange(&mgds_wire.kicked, false) && !busy() &&
+    if (!atomic_exchange(&mgds_wire.kicked, false) && !mgds_wire_is_busy() &&
         !atomic_load(&mgds_wire.stop) && arm(on, &patience)) {
         wait_for(on, SOURCES, patience);
         mgds_near_wake();
@@ -281,7 +230,7 @@ static void *run(void *arg)
     while (!atomic_load(&mgds_wire.stop)) {
         if (mgds_wire_progress() > 0)
             active = mgds_clock_ns();
-        else if (!busy())
+        else if (!mgds_wire_is_busy())
             sleep_long();
         else if (mgds_clock_ns() - active < SPIN_NS)
             sched_yield();
@@ -291,20 +240,6 @@ static void *run(void *arg)
             chore();
     }
     return NULL;
-}
-
-/* Signals are the application's: its handlers do not run in our thread. */
-static int start(void)
-{
-    sigset_t all;
-    sigset_t before;
-    int rc;
-
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    rc = -pthread_create(&mgds_wire.thread, NULL, run, NULL);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    return rc;
 }
 
 static void set_bell(int bell)
@@ -324,7 +259,7 @@ int mgds_wire_thread_start(void)
     set_bell(bell);
     atomic_store(&mgds_wire.stop, false);
     atomic_store(&runs, true);
-    rc = start();
+    rc = mgds_thread_start(&mgds_wire.thread, run);
     if (rc < 0) {
         atomic_store(&runs, false);
         set_bell(-1);
@@ -339,7 +274,7 @@ void mgds_wire_thread_stop(void)
 
     atomic_store(&runs, false);
     atomic_store(&mgds_wire.stop, true);
-    ring();
+    mgds_wire_ring();
     pthread_join(mgds_wire.thread, NULL);
     set_bell(-1);
     close(bell);

@@ -129,19 +129,39 @@ struct mgds_wire {
 
 extern struct mgds_wire mgds_wire;
 
-/* message.c. Submits what was posted; WIRE held. The number of posts. */
-int mgds_wire_submit(void);
+/* UCX's name for our messages; kinds are in the frame. */
+enum { MGDS_WIRE_MESSAGE_ID = 0 };
 
-/* A frame has come, with so many bytes of body: if it is genuine its handler is
- * told. True: the body is wanted, and out says where; out->body is due. WIRE
- * held. */
+/* bell.c. Something is under way, or somebody holds. */
+bool mgds_wire_is_busy(void);
+
+/* Ends the sleep of the thread; the other, if there is work for it. */
+void mgds_wire_ring(void);
+void mgds_wire_nudge(void);
+
+/* flight.c. A record, leaf lock held; NULL: no memory. */
+struct mgds_wire_flight *mgds_flight_take(void);
+
+/* Tells the outcome. WIRE held; the flight is in no list. */
+void mgds_flight_end(struct mgds_wire_flight *flight, int rc);
+
+/* The same of a flight of flights. */
+void mgds_wire_land(struct mgds_wire_flight *flight, int rc);
+
+/* Ends all flights that UCX will not end any more; WIRE held. */
+void mgds_wire_cancel_all(void);
+
+/* Frees the spare records: nothing is open. */
+void mgds_wire_free_spare(void);
+
+/* deliver.c. A frame has come, with so many bytes of body: if it is genuine its
+ * handler is told. True: the body is wanted, and out says where; out->body is
+ * due. WIRE held. */
 bool mgds_wire_deliver(const void *header, size_t bytes, size_t body_bytes,
                        struct mgds_wire_landing *out);
 
-/* A flight of flights is over. WIRE held. */
-void mgds_wire_land(struct mgds_wire_flight *flight, int rc);
-
-/* Sets the worker's entry for what arrives; WIRE held. 0 or -errno. */
+/* receive.c. Sets the worker's entry for what arrives; WIRE held. 0 or
+ * -errno. */
 int mgds_wire_receive(void);
 
 /* An active message, as UCX has brought it; fetched: data is the body, else
@@ -150,14 +170,16 @@ int mgds_wire_receive(void);
 ucs_status_t mgds_wire_arrive(const void *header, size_t bytes, void *data,
                               size_t data_bytes, bool fetched);
 
-/* Ends all flights that UCX will not end any more; WIRE held. */
-void mgds_wire_cancel_all(void);
+/* message.c. Submits what was posted; WIRE held. The number of posts. */
+int mgds_wire_submit(void);
 
-/* Frees the spare records: nothing is open. */
-void mgds_wire_free_spare(void);
+/* peer.c. The record, leaf lock held; NULL: there is none. */
+struct mgds_wire_peer *mgds_wire_peer_look(uint64_t process);
 
-/* peer.c. The connection, made if need be; WIRE held. 0 or -errno. */
-int mgds_wire_connect(struct mgds_wire_peer *peer);
+/* The same, made if need be, with a reference. near: of one that is not known
+ * yet. -EINVAL: it is known by another key. */
+int mgds_wire_peer_take(struct mgds_wire_peer **out,
+                        const struct mgds_wire_identity *who, bool near);
 
 /* An open peer is no more: it is buried later. WIRE held. */
 void mgds_wire_lose(struct mgds_wire_peer *peer, int rc);
@@ -165,14 +187,17 @@ void mgds_wire_lose(struct mgds_wire_peer *peer, int rc);
 /* Loses those that were given up; WIRE held. */
 void mgds_wire_lose_given_up(void);
 
+/* Takes all peers out of the table; frees those that nobody holds. */
+void mgds_wire_forget_peers(void);
+
+/* connect.c. The connection, made if need be; WIRE held. 0 or -errno. */
+int mgds_wire_connect(struct mgds_wire_peer *peer);
+
 /* Closes the endpoints of lost peers; WIRE held. How many. */
 int mgds_wire_bury(void);
 
 /* Closes every endpoint; WIRE held. Completion shows in closing. */
 void mgds_wire_close_peers(bool force);
-
-/* Takes all peers out of the table; frees those that nobody holds. */
-void mgds_wire_forget_peers(void);
 
 /* network.c. A UCX worker, if there is none; self and address say so then.
  * WIRE held. 0 or -errno, with a line. */
@@ -183,9 +208,6 @@ void mgds_net_close(void);
 
 /* progress.c. One round; WIRE held. The number of things done. */
 int mgds_wire_round(void);
-
-/* Ends the sleep of the thread if there is work that it should do. */
-void mgds_wire_nudge(void);
 
 /* The thread; setup held. 0 or -errno. */
 int mgds_wire_thread_start(void);

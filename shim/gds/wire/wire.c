@@ -17,18 +17,6 @@ enum {
     REST_NS = 20000       /* between rounds of a close */
 };
 
-struct mgds_wire mgds_wire = {
-    .setup = MGDS_LOCK_INIT(MGDS_LOCK_SETUP),
-    .lock = MGDS_LOCK_INIT(MGDS_LOCK_WIRE),
-    .flights = TAILQ_HEAD_INITIALIZER(mgds_wire.flights),
-    .lost = TAILQ_HEAD_INITIALIZER(mgds_wire.lost),
-    .leaf = MGDS_LOCK_INIT(MGDS_LOCK_LEAF),
-    .posts = TAILQ_HEAD_INITIALIZER(mgds_wire.posts),
-    .spare = TAILQ_HEAD_INITIALIZER(mgds_wire.spare),
-    .event = -1,
-    .bell = -1,
-};
-
 /* What others are told from now on. Leaf lock held, or nobody reads it yet. */
 static int make_address(void)
 {

@@ -136,7 +136,8 @@ struct mgds_wire_handler {
      * negative errno: the body is thrown away and body() not called. */
     int (*head)(void *ctx, struct mgds_wire_arrival *it);
     /* The body is there: rc 0; or it will not come: negative errno, and
-     * where holds anything. Once for each head that took one. */
+     * where holds anything. Once for each head that took one; NULL: none ever
+     * does. */
     void (*body)(void *arg, int rc);
     void *ctx;
 };

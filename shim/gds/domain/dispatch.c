@@ -1,0 +1,192 @@
+/* The top of the engine: the wire's rounds, its thread, the launcher and host
+ * calls enter here to move all that is under way. The wire is opened and closed
+ * here, too. See domain.h. */
+#include "shim/base/config.h"
+#include "shim/base/lock.h"
+#include "shim/ctx.h"
+#include "shim/gds/domain/arrive.h"
+#include "shim/gds/domain/credit.h"
+#include "shim/gds/domain/dump.h"
+#include "shim/gds/domain/exchange.h"
+#include "shim/gds/domain/expire.h"
+#include "shim/gds/domain/fetch.h"
+#include "shim/gds/domain/hasten.h"
+#include "shim/gds/domain/late.h"
+#include "shim/gds/domain/launcher.h"
+#include "shim/gds/domain/lines.h"
+#include "shim/gds/domain/lost.h"
+#include "shim/gds/domain/memory.h"
+#include "shim/gds/domain/op.h"
+#include "shim/gds/domain/orphan.h"
+#include "shim/gds/domain/quit.h"
+#include "shim/gds/domain/reap.h"
+#include "shim/gds/domain/room.h"
+#include "shim/gds/domain/ruin.h"
+#include "shim/gds/domain/stand.h"
+#include "shim/gds/domain/wait.h"
+#include "shim/gds/domain/watch.h"
+#include "shim/gds/msg/am.h"
+#include "shim/gds/ring/ring.h"
+
+static struct mgds_lock open_lock = MGDS_LOCK_INIT(MGDS_LOCK_ENGINE);
+static bool open; /* the wire; under open_lock */
+
+/* A round of the wire's, or of who waits on the host. */
+static int look_at_streams(void *arg)
+{
+    bool any;
+
+    (void)arg;
+    /* most rounds find nothing: they leave the lock to those who call */
+    if (!mgds_lines_due() && !mgds_credits_due() && !mgds_late_due() &&
+        !mgds_quitting_due() && !mgds_stands_due() && !mgds_lines_doomed() &&
+        !mgds_reap_due())
+        return 0;
+    mgds_engine_enter();
+    any = mgds_lines_poll();
+    if (mgds_stands_due()) {
+        mgds_stands_look();
+        mgds_watch_look();
+        mgds_expire_look();
+    }
+    if (mgds_credits_due())
+        mgds_credits_tell();
+    if (mgds_late_due())
+        mgds_hasten_late();
+    mgds_quitting_look();
+    if (mgds_lines_doomed())
+        mgds_ruins_look();
+    mgds_engine_leave();
+    mgds_lines_reap();
+    return any;
+}
+
+void mgds_op_progress(void)
+{
+    mgds_wire_progress();
+    mgds_lines_ask();
+    mgds_lines_check();
+    look_at_streams(NULL);
+    mgds_memory_map();
+    mgds_rooms_run(true);
+    mgds_fetches_run();
+    mgds_orphans_poll();
+    mgds_watch_speak();
+}
+
+/* By the wire's thread. */
+static void chores(void)
+{
+    mgds_memory_chore();
+    mgds_rooms_chore();
+    mgds_fetches_chore();
+    mgds_quitting_chore();
+    mgds_watch_speak();
+    mgds_dump_chore();
+}
+
+/* The launcher does what no host call came by to do, and what the driver may
+ * keep. */
+static void last_resort(void)
+{
+    mgds_memory_map();
+    mgds_rooms_run(false);
+    mgds_fetches_late();
+    mgds_lines_ask();
+}
+
+static int open_once(void)
+{
+    int rc;
+
+    mgds_exchange_init();
+    mgds_arrive_init();
+    mgds_memory_init();
+    mgds_expire_init();
+    mgds_lost_init();
+    mgds_launcher_init(last_resort);
+    mgds_wire_chore(chores);
+    rc = mgds_wire_open(&mgds_ctx()->config);
+    if (rc < 0)
+        return rc;
+    rc = mgds_wire_poller(look_at_streams, NULL);
+    if (rc < 0)
+        mgds_wire_close();
+    return rc;
+}
+
+static int open_wire(void)
+{
+    int rc = 0;
+
+    mgds_lock_acquire(&open_lock);
+    if (!open)
+        rc = open_once();
+    open = rc == 0;
+    mgds_lock_release(&open_lock);
+    return rc;
+}
+
+static void close_wire(void)
+{
+    mgds_lock_acquire(&open_lock);
+    if (open) {
+        mgds_wire_poller_end(look_at_streams, NULL);
+        mgds_wire_close();
+    }
+    open = false;
+    mgds_lock_release(&open_lock);
+}
+
+int mgds_domains_open(bool network, const void **address, size_t *bytes)
+{
+    int rc = open_wire();
+
+    if (rc == 0 && network)
+        rc = mgds_wire_open_network();
+    return rc < 0 ? rc : mgds_wire_address(address, bytes);
+}
+
+bool mgds_domains_near(const struct mgds_member *member)
+{
+    return mgds_wire_near(member->address, member->address_bytes);
+}
+
+/* The engine gives up operations that are not done: their records stay, for
+ * streams may still come to them and requests name them, but no later epoch
+ * knows of them. */
+static void give_up(void)
+{
+    mgds_engine_enter();
+    mgds_orphans_forget();
+    mgds_domains_forget();
+    mgds_am_forget();
+    mgds_engine_leave();
+}
+
+void mgds_domains_fini(void)
+{
+    mgds_engine_enter();
+    mgds_lines_release();
+    mgds_credits_tell();
+    mgds_engine_leave();
+    close_wire();
+    mgds_launcher_fini();
+    mgds_rooms_fini();
+    mgds_fetches_fini();
+    mgds_late_fini();
+    mgds_quitting_fini();
+    mgds_memory_fini();
+    give_up();
+    mgds_ops_forget();
+    mgds_lines_fini();
+    mgds_ring_views_fini();
+    mgds_spares_clear(&mgds_op_spares);
+    mgds_spares_clear(&mgds_wait_spares);
+    mgds_spares_clear(&mgds_message_spares);
+}
+
+void mgds_domains_gone(void)
+{
+    mgds_rings_fini();
+}

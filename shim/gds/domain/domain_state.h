@@ -1,0 +1,97 @@
+/*
+ * A domain as the files of this folder know it, and the list of all. All under
+ * the engine's lock that is not said otherwise.
+ */
+#ifndef MGDS_DOMAIN_DOMAIN_STATE_H
+#define MGDS_DOMAIN_DOMAIN_STATE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/queue.h>
+
+#include "shim/base/lock.h"
+#include "shim/gds/domain/debt.h"
+#include "shim/gds/domain/domain.h"
+#include "shim/gds/msg/engine.h"
+
+struct mgds_credit;
+struct mgds_gstream;
+struct mgds_landing;
+struct mgds_match;
+struct mgds_message;
+struct mgds_op;
+struct mgds_wire_peer;
+
+/* A rank of the communicator, or, between groups, of the remote one. */
+struct mgds_domain_member {
+    struct mgds_wire_peer *peer; /* a reference */
+    int lost;                    /* 0, or the errno that ended it */
+    bool subscribes;             /* wants REACHED */
+    bool met;                    /* was posted to */
+    struct mgds_credit *credit;  /* what it is not told yet, or NULL */
+};
+
+struct mgds_domain {
+    unsigned refs; /* atomic: the communicator, operations, messages */
+    uint64_t id;
+    unsigned rank, size, peers; /* peers: of the remote group, or size */
+    bool inter;
+    unsigned streams;
+    struct mgds_gstream **stream;      /* references */
+    struct mgds_domain_member *member; /* by rank */
+    unsigned *base;                    /* by rank: of its sources */
+    struct mgds_landing *landing;      /* a reference, or NULL: no rings */
+    unsigned sources;
+    struct mgds_match **match;       /* by own stream index, at least one */
+    uint64_t *sent;                  /* by own index, then by source */
+    bool subscribed;                 /* we told all that we want it */
+    LIST_HEAD(, mgds_op) ops;        /* that the engine has */
+    LIST_HEAD(, mgds_message) pulls; /* that we copy */
+    struct mgds_debt owed;           /* not yet told (mgds_domain_take_error) */
+    bool astray;     /* nobody asks for its errors by name any more */
+    unsigned waited; /* operations that waits in streams have: atomic, and less
+                        by one when all that such a wait does is over */
+    char name[MGDS_DOMAIN_NAME]; /* the program's, for lines about it */
+    LIST_ENTRY(mgds_domain) link;
+    bool listed;                   /* among all, and among those alike */
+    LIST_ENTRY(mgds_domain) alike; /* those whose ids have the same hash */
+};
+
+LIST_HEAD(mgds_domains, mgds_domain);
+
+/* The domain, without a reference, or NULL. Under the lock. */
+struct mgds_domain *mgds_domain_find(uint64_t id);
+/* The name by which the matcher knows a stream of a rank. */
+static inline int mgds_domain_source(const struct mgds_domain *domain,
+                                     unsigned rank, unsigned index)
+{
+    return (int)(domain->base[rank] + index);
+}
+
+/* Of a rank, or any source (negative), which is lost when all other members
+ * are: 0, or what a call that names it ends with. Under the lock. */
+int mgds_domain_lost(const struct mgds_domain *domain, int rank);
+
+/* Whether there was one, which will not come again. Under the lock. */
+bool mgds_domain_is_gone(uint64_t id);
+/* Domains that find has looked at so far. Under the lock. */
+uint64_t mgds_domain_steps(void);
+/* References; without the lock. */
+void mgds_domain_get(struct mgds_domain *domain);
+void mgds_domain_release(struct mgds_domain *domain);
+/* For domain_create.c: from now on it is found, under the lock; the end of one
+ * that never was, or is not any more. */
+void mgds_domain_list(struct mgds_domain *domain);
+void mgds_domain_destroy(struct mgds_domain *domain);
+/* None is found any more: each still goes with its last reference. Under the
+ * lock. */
+void mgds_domains_forget(void);
+/* All there are. Under the lock. */
+const struct mgds_domains *mgds_domains_all(void);
+
+/* The first error that no call has told yet is kept: where, in the end, the
+ * program is told of the domain's. */
+struct mgds_debt *mgds_domain_debt(struct mgds_domain *domain);
+
+#endif

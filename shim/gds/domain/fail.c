@@ -1,0 +1,93 @@
+/* Operations fail; see fail.h. */
+#include "shim/gds/domain/fail.h"
+
+#include <errno.h>
+
+#include "shim/gds/domain/exchange.h"
+#include "shim/gds/domain/op.h"
+#include "shim/gds/domain/quit.h"
+#include "shim/gds/domain/report.h"
+
+static void fail_recv(struct mgds_op *op, int error)
+{
+    if (op->match.posted)
+        mgds_match_cancel(op->domain->match[op->index], &op->match);
+    mgds_exchange_unread(op, error);
+    mgds_exchange_recv_lost(op, error);
+}
+
+/* What its stream has seen to be copied is well. */
+static void fail_send(struct mgds_op *op, int error)
+{
+    mgds_exchange_send_moved(op, MGDS_OP_ON_LOSE,
+                             op->state == MGDS_OP_COPIED ? 0 : error);
+}
+
+static bool is_standing(const struct mgds_op *op)
+{
+    return mgds_op_is_taken(op) ||
+           (op->waiting == MGDS_OP_AWAITING && !mgds_op_is_moved(op));
+}
+
+/* A stream may stand in the kernel that waits for the message, or until it was
+ * copied: then how it ends is known when the stream is through. A message whose
+ * sender's stream came to it is there. */
+static void fail_standing(struct mgds_op *op, int error)
+{
+    if (op->send || !op->message->match.reached)
+        mgds_quit_begin(op, error);
+}
+
+/* What the wire still has of it ends by itself. */
+static void fail(struct mgds_op *op, int error)
+{
+    if (is_standing(op))
+        fail_standing(op, error);
+    else if (op->fetching || !mgds_op_may(op, MGDS_OP_ON_LOSE))
+        return;
+    else if (op->send)
+        fail_send(op, error);
+    else
+        fail_recv(op, error);
+}
+
+const char *mgds_op_why_lost(const struct mgds_op *op)
+{
+    return mgds_op_peer(op) < 0
+               ? "the processes of all other ranks have ended, or "
+                 "cannot be reached any more"
+               : "the process of that rank has ended, or cannot be "
+                 "reached any more";
+}
+
+void mgds_op_mark_lost(struct mgds_op *op)
+{
+    op->lost = true;
+    mgds_op_get(op);
+}
+
+void mgds_op_fail_marked(struct mgds_op *op, int error, const char *why)
+{
+    if (why) {
+        op->why = why;
+        mgds_report_lost(op);
+    }
+    fail(op, error);
+    mgds_op_put_later(op);
+}
+
+void mgds_op_fail(struct mgds_op *op, int error, const char *why)
+{
+    if (op->lost)
+        return;
+    mgds_op_mark_lost(op);
+    mgds_op_fail_marked(op, error, why);
+}
+
+bool mgds_op_fail_if_lost(struct mgds_op *op)
+{
+    if (mgds_domain_lost(op->domain, mgds_op_peer(op)) == 0)
+        return false;
+    mgds_op_fail(op, -ENOTCONN, mgds_op_why_lost(op));
+    return true;
+}

@@ -1,0 +1,40 @@
+/* The matcher's pairs; see pair.h. */
+#include "shim/gds/domain/pair.h"
+
+#include <errno.h>
+
+#include "shim/gds/domain/exchange.h"
+#include "shim/gds/domain/fail.h"
+#include "shim/gds/domain/note.h"
+#include "shim/gds/domain/op.h"
+
+static int error_of(const struct mgds_op *op,
+                    const struct mgds_message *message)
+{
+    if (message->bytes > op->bytes)
+        return -EMSGSIZE;
+    return mgds_layout_tears(op->user.layout, message->bytes) ? -EBADMSG : 0;
+}
+
+void mgds_paired(void *domain, struct mgds_match_recv *recv,
+                 struct mgds_match_send *send)
+{
+    struct mgds_op *op = (struct mgds_op *)(void *)recv;
+    struct mgds_message *message = (struct mgds_message *)(void *)send;
+    const int error = error_of(op, message);
+
+    (void)domain;
+    op->message = message;
+    message->op = op;
+    op->status.source = (int)message->rank;
+    op->status.tag = message->match.tag;
+    mgds_note_matched(op);
+    if (error)
+        op->error = error;
+    if (message->pull && !message->source) {
+        mgds_exchange_unread(op, -EIO);
+        mgds_exchange_recv_moved(op, -EIO);
+    } else if (!mgds_op_fail_if_lost(op)) { /* nothing more comes of such */
+        mgds_exchange_matched(op);
+    }
+}

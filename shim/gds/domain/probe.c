@@ -1,0 +1,94 @@
+/* Probes, matched ones too, as host calls make them; see domain.h. */
+#include "shim/gds/domain/domain_state.h"
+#include "shim/gds/domain/exchange.h"
+#include "shim/gds/domain/op.h"
+#include "shim/gds/domain/watch.h"
+
+static int source_of(const struct mgds_domain *domain,
+                     const struct mgds_probe *probe)
+{
+    if (probe->peer == MGDS_ANY_SOURCE)
+        return MGDS_ANY_SOURCE;
+    return mgds_domain_source(domain, (unsigned)probe->peer, probe->from_index);
+}
+
+static void describe(const struct mgds_message *message,
+                     struct mgds_op_status *status)
+{
+    *status = (struct mgds_op_status){.source = (int)message->rank,
+                                      .tag = message->match.tag,
+                                      .index = (int)message->index,
+                                      .bytes = message->bytes};
+}
+
+/* 1, 0 there is none, or the error that ended the peer. Under the engine's
+ * lock. */
+static int look(struct mgds_message **out, struct mgds_domain *domain,
+                const struct mgds_probe *probe)
+{
+    int rc = mgds_domain_lost(domain, probe->peer);
+
+    *out = NULL;
+    if (rc < 0 && probe->peer >= 0)
+        return rc;
+    mgds_exchange_subscribe(domain);
+    *out = (struct mgds_message *)(void *)mgds_match_probe(
+        domain->match[probe->to_index], source_of(domain, probe), probe->tag);
+    return *out ? 1 : rc;
+}
+
+static int no_process(struct mgds_op_status *status)
+{
+    *status =
+        (struct mgds_op_status){.source = MGDS_PROC_NULL, .tag = MGDS_ANY_TAG};
+    return 1;
+}
+
+/* The message leaves the lists, with a reference to its domain. Under the
+ * engine's lock. */
+static void take(struct mgds_message **out, struct mgds_message *message,
+                 unsigned to_index)
+{
+    struct mgds_domain *domain = message->domain;
+
+    mgds_match_take(domain->match[to_index], &message->match);
+    mgds_domain_get(domain);
+    *out = message;
+}
+
+/* out NULL: the message stays where it is. */
+static int search(struct mgds_message **out, struct mgds_domain *domain,
+                  const struct mgds_probe *probe, struct mgds_op_status *status)
+{
+    struct mgds_message *message;
+    int rc;
+
+    if (probe->peer == MGDS_PROC_NULL)
+        return no_process(status);
+    mgds_op_progress();
+    mgds_engine_enter();
+    rc = look(&message, domain, probe);
+    if (message)
+        describe(message, status);
+    else if (rc == 0)
+        mgds_watch_probe(domain, probe);
+    if (message && out)
+        take(out, message, probe->to_index);
+    mgds_engine_leave();
+    return rc;
+}
+
+int mgds_domain_probe(struct mgds_domain *domain,
+                      const struct mgds_probe *probe,
+                      struct mgds_op_status *status)
+{
+    return search(NULL, domain, probe, status);
+}
+
+int mgds_domain_mprobe(struct mgds_message **out, struct mgds_domain *domain,
+                       const struct mgds_probe *probe,
+                       struct mgds_op_status *status)
+{
+    *out = NULL;
+    return search(out, domain, probe, status);
+}

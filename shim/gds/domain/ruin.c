@@ -1,0 +1,109 @@
+/* Streams that cannot go on; see ruin.h. */
+#include "shim/gds/domain/ruin.h"
+
+#include <errno.h>
+
+#include "shim/base/clock.h"
+#include "shim/base/log.h"
+#include "shim/gds/domain/debt.h"
+#include "shim/gds/domain/domain_state.h"
+#include "shim/gds/domain/lines.h"
+#include "shim/gds/domain/lost.h"
+#include "shim/gds/domain/op.h"
+#include "shim/gds/queue/gstream.h"
+#include "shim/gds/wire/wire.h"
+
+/* From one look at the context of a stream that does not move to the next, ns.
+ */
+enum { CHECK_NS = 10000000 };
+
+static void ruin(struct mgds_line *line, int error)
+{
+    if (line->ruined)
+        return;
+    errno = -error;
+    mgds_warn("a stream of an MPIX_Stream cannot go on: all that is under way "
+              "on it, and every later operation, fails: %m");
+    __atomic_store_n(&line->ruined, error, __ATOMIC_RELAXED);
+    mgds_gstream_fail(line->stream, error);
+    mgds_debt_add(&line->owed, error, 0, NULL);
+    mgds_gstream_abort(line->stream);
+    mgds_lost_line(line, error);
+}
+
+static bool is_to_check(const struct mgds_line *line, uint64_t now)
+{
+    return line->first && !line->ruined && now >= line->check;
+}
+
+/* The stream of one that was not checked lately, with a reference; or NULL. */
+static struct mgds_gstream *find_to_check(void)
+{
+    uint64_t now = mgds_clock_ns();
+    struct mgds_line *line = mgds_lines_first();
+
+    while (line && !is_to_check(line, now))
+        line = line->next;
+    if (!line)
+        return NULL;
+    line->check = now + CHECK_NS;
+    return mgds_gstream_get(line->stream);
+}
+
+/* Whether something enqueued there has not ended for whoever called it. */
+static bool has_work(const struct mgds_line *line)
+{
+    const struct mgds_domain *domain;
+    const struct mgds_op *op;
+
+    LIST_FOREACH(domain, mgds_domains_all(), link)
+    {
+        LIST_FOREACH(op, &domain->ops, link)
+        {
+            if (op->line == line && !op->done)
+                return true;
+        }
+    }
+    return false;
+}
+
+/* Nothing of a context that is broken comes to anything any more, whatever was
+ * put there: as if its stream had come to all of it. A program may destroy its
+ * context when all that it waited for is there. */
+static void give_up(struct mgds_line *line, int error)
+{
+    if (error != -ESHUTDOWN || has_work(line))
+        ruin(line, error);
+    __atomic_store_n(line->told, line->marks, __ATOMIC_RELEASE);
+}
+
+/* One at most: those who wait come again. */
+void mgds_lines_check(void)
+{
+    struct mgds_gstream *stream;
+    struct mgds_line *line;
+    int rc;
+
+    mgds_engine_enter();
+    stream = find_to_check();
+    mgds_engine_leave();
+    if (!stream)
+        return;
+    rc = mgds_gstream_check(stream);
+    if (rc < 0) {
+        mgds_engine_enter();
+        line = mgds_lines_find(stream);
+        if (line)
+            give_up(line, rc);
+        mgds_engine_leave();
+    }
+    mgds_gstream_release(stream);
+}
+
+void mgds_ruins_look(void)
+{
+    mgds_lines_doomed_seen();
+    for (struct mgds_line *line = mgds_lines_first(); line; line = line->next)
+        if (line->doomed)
+            ruin(line, line->doomed);
+}

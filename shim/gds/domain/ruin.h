@@ -1,0 +1,16 @@
+/*
+ * Streams that cannot be saved: all that stands on such a one passes, and what
+ * is under way there, and every later operation, ends with the error. One line
+ * says so.
+ */
+#ifndef MGDS_DOMAIN_RUIN_H
+#define MGDS_DOMAIN_RUIN_H
+
+/* Ruins streams that are doomed (mgds_line_doom). Under the engine's lock. */
+void mgds_ruins_look(void);
+
+/* Looks whether contexts of streams that do not move are still good; else the
+ * streams are ruined. In a host call, without the lock: a CUDA call. */
+void mgds_lines_check(void);
+
+#endif

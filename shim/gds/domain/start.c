@@ -1,0 +1,354 @@
+/* Operations are made, and called; see domain.h and op.h. */
+#include <errno.h>
+
+#include "shim/base/clock.h"
+#include "shim/base/container.h"
+#include "shim/gds/domain/domain_state.h"
+#include "shim/gds/domain/exchange.h"
+#include "shim/gds/domain/fail.h"
+#include "shim/gds/domain/hostcopy.h"
+#include "shim/gds/domain/means.h"
+#include "shim/gds/domain/memory.h"
+#include "shim/gds/domain/note.h"
+#include "shim/gds/domain/op.h"
+#include "shim/gds/domain/pair.h"
+#include "shim/gds/domain/pull.h"
+#include "shim/gds/domain/put.h"
+#include "shim/gds/domain/require.h"
+#include "shim/gds/domain/wait.h"
+#include "shim/gds/queue/gstream.h"
+#include "shim/gds/wire/wire.h"
+
+/* How long a send waits for room in a full ring: what its receiver needs for
+ * many messages, staged ones too that are ahead of those in the ring. Else one
+ * that is staged makes the next one miss its place, for ever (measured). */
+enum { PATIENCE_NS = 2000000 };
+
+static int create(struct mgds_op **out, struct mgds_domain *domain,
+                  const struct mgds_xfer *xfer, bool send)
+{
+    struct mgds_op *op = (struct mgds_op *)mgds_spares_take(&mgds_op_spares);
+    int rc = 0;
+
+    mgds_memory_map();
+    if (!op)
+        return -ENOMEM;
+    op->user = xfer->buffer;
+    if (__builtin_mul_overflow(op->user.layout->size, op->user.count,
+                               &op->bytes))
+        rc = -EOVERFLOW;
+    op->send = send;
+    op->sync = xfer->sync;
+    op->enqueued = xfer->enqueued;
+    op->stands = xfer->stands;
+    op->name = xfer->name;
+    op->rank = xfer->peer;
+    op->tag = xfer->tag;
+    op->from_index = xfer->from_index;
+    op->index = xfer->to_index;
+    op->refs = 1;
+    op->status =
+        (struct mgds_op_status){MGDS_ANY_SOURCE, MGDS_ANY_TAG, 0, 0, 0, false};
+    if (rc == 0 && xfer->enqueued)
+        rc = mgds_line_of(
+            &op->line,
+            domain->stream[send ? xfer->from_index : xfer->to_index]);
+    if (op->line)
+        op->at = mgds_gstream_name(op->line->stream);
+    if (rc == 0 && xfer->peer != MGDS_PROC_NULL)
+        rc = mgds_means_make(op, domain, xfer);
+    if (rc < 0) {
+        mgds_pull_cancel(op);
+        mgds_op_give_means(op);
+        mgds_spares_give(&mgds_op_spares, op);
+        return rc;
+    }
+    mgds_layout_get(op->user.layout);
+    mgds_domain_get(domain);
+    op->domain = domain;
+    *out = op;
+    return 0;
+}
+
+/* Steps, under the engine's lock. */
+
+static void enter_engine(struct mgds_op *op)
+{
+    mgds_op_get(op);
+    LIST_INSERT_HEAD(&op->domain->ops, op, link);
+}
+
+/* The stream came to the operation. */
+static void came(struct mgds_mark *mark)
+{
+    struct mgds_op *op = MGDS_CONTAINER_OF(mark, struct mgds_op, mark);
+
+    if (op->send && op->copy)
+        mgds_host_pack(op->copy, &op->user, op->bytes);
+    mgds_exchange_reached(op);
+    mgds_op_put_later(op); /* the mark's */
+}
+
+static void mark(struct mgds_op *op)
+{
+    op->mark.passed = came;
+    mgds_op_get(op);
+    mgds_line_mark(op->line, &op->mark);
+}
+
+static void call_send(struct mgds_op *op, const struct mgds_xfer *xfer)
+{
+    struct mgds_domain *domain = op->domain;
+    unsigned to = domain->base[op->rank] + xfer->to_index;
+
+    op->number = domain->sent[xfer->from_index * domain->sources + to]++;
+    enter_engine(op);
+    mgds_exchange_called(op, !op->enqueued);
+    mgds_op_fail_if_lost(op);
+    if (!op->enqueued)
+        mgds_exchange_reached(op);
+}
+
+static void call_recv(struct mgds_op *op, const struct mgds_xfer *xfer)
+{
+    struct mgds_domain *domain = op->domain;
+
+    op->match.source = op->rank;
+    if (op->rank >= 0)
+        op->match.source =
+            mgds_domain_source(domain, (unsigned)op->rank, xfer->from_index);
+    mgds_exchange_meet(domain, op->rank);
+    op->match.tag = op->tag;
+    op->reached = !op->mark.passed;
+    enter_engine(op);
+    mgds_op_step(op, MGDS_OP_ON_POST);
+    mgds_match_post(domain->match[xfer->to_index], &op->match);
+    mgds_op_fail_if_lost(op);
+}
+
+static int prepare_plain(struct mgds_op *op)
+{
+    int rc;
+
+    if (!op->send || op->enqueued)
+        return 0;
+    if (op->copy)
+        mgds_host_pack(op->copy, &op->user, op->bytes);
+    if (!op->bounce)
+        return 0;
+    rc = mgds_bounce_down(op->bounce, 0, SIZE_MAX);
+    return rc < 0 ? rc : mgds_bounce_wait(op->bounce, NULL);
+}
+
+static int make(struct mgds_op **out, struct mgds_domain *domain,
+                const struct mgds_xfer *xfer, bool send)
+{
+    int rc = create(out, domain, xfer, send);
+
+    if (rc < 0)
+        return rc;
+    if (xfer->peer == MGDS_PROC_NULL) {
+        (*out)->done = (*out)->reached = true;
+        (*out)->status.source = MGDS_PROC_NULL;
+        return 0;
+    }
+    rc = prepare_plain(*out);
+    if (rc < 0)
+        mgds_op_put(*out);
+    return rc;
+}
+
+/* True if it may help to look again for a place in the receiver's ring. */
+static bool look_for_place(struct mgds_op *op, const struct mgds_xfer *xfer,
+                           bool late)
+{
+    const struct mgds_landing *landing = op->domain->landing;
+    unsigned to = op->domain->base[op->rank] + xfer->to_index;
+    bool full;
+
+    op->lane = mgds_landing_place(landing, xfer->from_index, to, op->bytes,
+                                  &op->place);
+    full = !op->lane &&
+           mgds_landing_is_full(landing, xfer->from_index, to, op->bytes,
+                                mgds_require_direct(op, xfer));
+    if (full && late)
+        mgds_landing_despair(landing, xfer->from_index, to);
+    return full && !late;
+}
+
+/* Takes the lock, with a place in the receiver's ring for a send, if there is
+ * one. */
+static void enter_with_place(struct mgds_op *op, const struct mgds_xfer *xfer)
+    MGDS_ACQUIRE(mgds_engine_lock)
+{
+    uint64_t patience =
+        mgds_require_direct(op, xfer) ? MGDS_MEANS_INSIST_NS : PATIENCE_NS;
+    uint64_t begin = 0;
+    bool late = false;
+
+    mgds_engine_enter();
+    if (!op->send || op->sync || op->pull || xfer->peer == MGDS_PROC_NULL ||
+        !mgds_means_fit(op, xfer))
+        return;
+    while (mgds_domain_lost(op->domain, xfer->peer) == 0 &&
+           look_for_place(op, xfer, late)) {
+        mgds_engine_leave();
+        if (begin == 0)
+            begin = mgds_clock_ns();
+        mgds_wire_progress();
+        if (patience > PATIENCE_NS && xfer->idle)
+            xfer->idle();
+        late = mgds_clock_ns() - begin > patience;
+        mgds_engine_enter();
+    }
+}
+
+/* Likewise, and with a cookie. -ENOMEM: it cannot be called; -EPROTONOSUPPORT:
+ * it may not. */
+static int enter_to_call(struct mgds_op *op, const struct mgds_xfer *xfer)
+    MGDS_ACQUIRE(mgds_engine_lock)
+{
+    enter_with_place(op, xfer);
+    if (xfer->peer == MGDS_PROC_NULL)
+        return 0;
+    op->straight = op->lane || op->pull || op->taker;
+    if (mgds_require_refuses(op, xfer))
+        return -EPROTONOSUPPORT;
+    return mgds_op_name(op);
+}
+
+/* Nobody has heard of it. */
+static void leave_uncalled(struct mgds_op *op) MGDS_RELEASE(mgds_engine_lock)
+{
+    if (op->lane && !op->pull)
+        mgds_landing_give(op->lane, &op->place);
+    mgds_engine_leave();
+    mgds_pull_cancel(op);
+    mgds_op_release(op);
+}
+
+/* Takes its number. Under the engine's lock. */
+static void call(struct mgds_op *op, const struct mgds_xfer *xfer)
+{
+    op->offered = op->lane != NULL;
+    mgds_note_called(op);
+    if (op->line)
+        mark(op);
+    (op->send ? call_send : call_recv)(op, xfer);
+}
+
+static int start(struct mgds_op **out, struct mgds_domain *domain,
+                 const struct mgds_xfer *xfer, bool send)
+{
+    struct mgds_put put;
+    struct mgds_op *op;
+    int rc = make(&op, domain, xfer, send);
+
+    if (rc < 0)
+        return rc;
+    if (xfer->peer == MGDS_PROC_NULL) {
+        *out = op;
+        return 0;
+    }
+    rc = enter_to_call(op, xfer);
+    if (rc < 0) {
+        leave_uncalled(op);
+        return rc;
+    }
+    call(op, xfer);
+    if (op->line) {
+        mgds_put_begin(&put, op->line);
+        mgds_put_op(&put, op);
+    }
+    mgds_engine_leave();
+    if (op->line)
+        mgds_put_all(&put);
+    *out = op;
+    return 0;
+}
+
+int mgds_op_run(struct mgds_domain *domain, const struct mgds_xfer *xfer,
+                bool send, const struct mgds_op_sink *sink)
+{
+    struct mgds_wait *wait = mgds_wait_create(1);
+    struct mgds_xfer standing = *xfer;
+    struct mgds_put put;
+    struct mgds_op *op;
+    int rc = -ENOMEM;
+
+    standing.stands = true;
+    if (wait)
+        rc = make(&op, domain, &standing, send);
+
+    if (rc < 0) {
+        if (wait)
+            mgds_wait_free(wait);
+        return rc;
+    }
+    rc = enter_to_call(op, xfer);
+    if (rc < 0) {
+        leave_uncalled(op);
+        mgds_wait_free(wait);
+        return rc;
+    }
+    mgds_put_begin(&put, op->line);
+    if (xfer->peer != MGDS_PROC_NULL) {
+        call(op, xfer);
+        mgds_put_op(&put, op);
+    }
+    mgds_wait_fill(wait, op->line, &op, sink);
+    mgds_put_wait(&put, wait);
+    mgds_engine_leave();
+    mgds_put_all(&put);
+    return 0;
+}
+
+static void call_taken(struct mgds_op *op, struct mgds_message *message)
+{
+    op->index = message->to_index;
+    op->reached = true;
+    op->match.source = message->match.source;
+    mgds_note_called(op);
+    enter_engine(op);
+    mgds_op_step(op, MGDS_OP_ON_POST);
+    mgds_paired(op->domain, &op->match, &message->match);
+    mgds_op_fail_if_lost(op);
+}
+
+int mgds_op_mrecv(struct mgds_op **out, struct mgds_message *message,
+                  const struct mgds_xfer *xfer)
+{
+    struct mgds_domain *domain = message->domain;
+    struct mgds_xfer plain = *xfer;
+    struct mgds_op *op;
+    int rc;
+
+    plain.enqueued = false;
+    plain.peer = (int)message->rank;
+    plain.tag = message->match.tag;
+    rc = create(&op, domain, &plain, false);
+    if (rc < 0)
+        return rc;
+    rc = enter_to_call(op, &plain);
+    if (rc < 0) {
+        leave_uncalled(op);
+        return rc;
+    }
+    call_taken(op, message);
+    mgds_engine_leave();
+    mgds_domain_release(domain); /* the message's */
+    *out = op;
+    return 0;
+}
+
+int mgds_op_send(struct mgds_op **out, struct mgds_domain *domain,
+                 const struct mgds_xfer *xfer)
+{
+    return start(out, domain, xfer, true);
+}
+
+int mgds_op_recv(struct mgds_op **out, struct mgds_domain *domain,
+                 const struct mgds_xfer *xfer)
+{
+    return start(out, domain, xfer, false);
+}

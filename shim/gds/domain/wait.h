@@ -1,0 +1,34 @@
+/* Waits in streams; see line.h and wait.c. All but create, free and speak under
+ * the engine's lock. */
+#ifndef MGDS_DOMAIN_WAIT_H
+#define MGDS_DOMAIN_WAIT_H
+
+#include "shim/base/spares.h"
+#include "shim/gds/domain/domain.h"
+#include "shim/gds/domain/line.h"
+
+/* Waits for one operation; others have a size of their own. */
+extern struct mgds_spares mgds_wait_spares;
+
+struct mgds_wait *mgds_wait_create(unsigned count);
+void mgds_wait_free(struct mgds_wait *wait);
+void mgds_wait_put(struct mgds_wait *wait);
+/* Takes the references to the ops, which are as many as it was made for. */
+void mgds_wait_fill(struct mgds_wait *wait, struct mgds_line *line,
+                    struct mgds_op *const ops[],
+                    const struct mgds_op_sink sinks[]);
+/* It may pass: its statuses; then what takes that stand are to take. */
+void mgds_wait_store(const struct mgds_wait *wait);
+void mgds_wait_publish(const struct mgds_wait *wait);
+/* Nobody hears of it any more; puts the line's reference. */
+void mgds_wait_leave(struct mgds_wait *wait);
+/* Has the stream store how far it has come, if marks of it are quiet: puts, so
+ * without the lock, in a call that the program makes with the stream. */
+void mgds_wait_speak(struct mgds_gstream *stream);
+/* That the mark is of, or NULL: it is of an operation. */
+static inline struct mgds_wait *mgds_wait_of(struct mgds_mark *mark)
+{
+    return mark->of_wait ? (struct mgds_wait *)(void *)mark : NULL;
+}
+
+#endif

@@ -1,0 +1,38 @@
+"""What the runner of MPI rows complains of."""
+import argparse
+import unittest
+
+import mpi_case
+
+
+def complaints(output, status=0, **row):
+    given = {"timeout": 1, "exit": "0", "expect": [], "refuse": [],
+             "lines": ""}
+    given.update(row)
+    return list(mpi_case.complaints(argparse.Namespace(**given), status,
+                                    output))
+
+
+class Complaints(unittest.TestCase):
+    def test_all_is_well(self):
+        self.assertEqual(complaints("one\ntwo\n", expect=["^two$"],
+                                    refuse=["three"], lines="1:o.e"), [])
+
+    def test_end(self):
+        self.assertIn("did not end", complaints("", None)[0])
+        self.assertIn("exit status 3", complaints("", 3)[0])
+        self.assertEqual(complaints("", 3, exit="any"), [])
+
+    def test_lines(self):
+        self.assertIn("no line", complaints("one", expect=["two"])[0])
+        self.assertIn("a line", complaints("one", refuse=["o"])[0])
+        self.assertIn("2 lines", complaints("a\na", lines="1:a")[0])
+
+    def test_a_bug_of_ours_is_never_expected(self):
+        line = ("mpix-gds[rank 0]: error: event 3 is nothing for a send of "
+                "which it was made: " + mpi_case.NEVER)
+        self.assertIn(mpi_case.NEVER, complaints(line, exit="any")[0])
+
+
+if __name__ == "__main__":
+    unittest.main()

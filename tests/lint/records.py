@@ -1,0 +1,126 @@
+"""No struct of the library has more than 24 fields or 6 booleans.
+
+A struct that stands by value in another one, defined in the same file, counts
+with its owner; a union counts as its largest member. Of flags in a word, and
+of enums that are used as booleans, a script sees nothing.
+
+TOO_LARGE are those that are, with what they have: none may grow, and whoever
+makes one smaller says so here, so that it does not grow back.
+"""
+import re
+
+import csource
+import lintlib
+
+FIELDS = 24
+BOOLEANS = 6
+HEAD = re.compile(r"\bstruct\s+(\w+)\s*\{")
+INNER = re.compile(r"(struct|union)\b[^{;]*\{")
+BY_VALUE = re.compile(r"struct (\w+) \w+$")
+BOOLEAN = re.compile(r"(?:const )?(?:bool|atomic_bool)\b")
+LINK = re.compile(r"(LIST|STAILQ|TAILQ|SLIST)_(ENTRY|HEAD)\([^()]*\)")
+FOREIGN = "shim/gds/cuda/driver_abi.h"  # CUDA's own
+TOO_LARGE = {  # (fields, booleans)
+    "mgds_op": (83, 29),
+    "mgds_wire": (38, 7),
+    "mgds_line": (32, 3),
+}
+
+
+def closing(code, opening):
+    """Where the brace ends that opens there."""
+    depth = 0
+    for at in range(opening, len(code)):
+        depth += (code[at] == "{") - (code[at] == "}")
+        if depth == 0:
+            return at
+    return len(code)
+
+
+def members(body):
+    """The declarations of a body, each on one line."""
+    depth, last = 0, 0
+    for at, letter in enumerate(body):
+        depth += (letter in "({[") - (letter in ")}]")
+        if letter == ";" and depth == 0:
+            yield " ".join(body[last:at].split())
+            last = at + 1
+
+
+def declared(member):
+    """How many names a declaration has."""
+    depth, count = 0, 1
+    for letter in LINK.sub("", member):
+        depth += (letter in "({[") - (letter in ")}]")
+        count += letter == "," and depth == 0
+    return count
+
+
+def size_of_inner(kind, body, known):
+    if kind == "struct":
+        return size_of(body, known)
+    sizes = [size_of_member(m, known) for m in members(body) if m]
+    return tuple(max(column) for column in zip(*sizes)) if sizes else (0, 0)
+
+
+def size_of_member(member, known):
+    inner = INNER.match(member)
+    if inner:
+        opening = inner.end() - 1
+        body = member[inner.end():closing(member, opening)]
+        return size_of_inner(inner.group(1), body, known)
+    by_value = BY_VALUE.match(member)
+    if by_value and by_value.group(1) in known:
+        return known[by_value.group(1)]
+    count = declared(member)
+    return count, count if BOOLEAN.match(member) else 0
+
+
+def size_of(body, known):
+    """(fields, booleans) of what stands between braces."""
+    sizes = [size_of_member(m, known) for m in members(body) if m]
+    return tuple(sum(column) for column in zip(*sizes)) if sizes else (0, 0)
+
+
+def records(masked):
+    """name -> (line, (fields, booleans)) of the structs of a file."""
+    code, found, known = masked.code, {}, {}
+    for head in HEAD.finditer(code):
+        body = code[head.end():closing(code, head.end() - 1)]
+        known[head.group(1)] = size_of(body, known)
+        line = code.count("\n", 0, head.start()) + 1
+        found[head.group(1)] = (line, known[head.group(1)])
+    return found
+
+
+def text_of(size):
+    return f"{size[0]} fields, {size[1]} of them booleans"
+
+
+def check_record(report, path, name, line, size):
+    limit = TOO_LARGE.get(name, (FIELDS, BOOLEANS))
+    if size[0] > limit[0] or size[1] > limit[1]:
+        report.add("size", path, line, f"struct {name} has {text_of(size)}; "
+                   f"at most {limit[0]} and {limit[1]}")
+    elif name in TOO_LARGE and size != limit:
+        report.add("limit", path, line, f"struct {name} has {text_of(size)}: "
+                   f"say so in TOO_LARGE, where it has {limit[0]} and "
+                   f"{limit[1]}")
+
+
+def check():
+    args = lintlib.parse_arguments(__doc__)
+    report = lintlib.Report("records", args.root)
+    checked = 0
+    for path in lintlib.c_files(args.root):
+        if not path.startswith("shim/") or path == FOREIGN:
+            continue
+        found = records(csource.mask(lintlib.read(args.root, path)))
+        checked += len(found)
+        for name, (line, size) in found.items():
+            check_record(report, path, name, line, size)
+    return report.finish(checked, "structs")
+
+
+if __name__ == "__main__":
+    lintlib.main(check)
