@@ -50,6 +50,7 @@ static void usage(FILE *to)
                 "on\n"
                 "      --blocked-ms N  time after which a call counts as "
                 "blocked (250)\n"
+                "      --late-ms N     start threads up to so much late (0)\n"
                 "      --setup-s N     seconds a case may take to start CUDA "
                 "(120)\n"
                 "      --require       no driver or device: fail, do not skip\n"
@@ -94,6 +95,7 @@ static void parse(int argc, char **argv, struct mgds_options *o)
         {"seed", required_argument, NULL, 's'},
         {"seeds", required_argument, NULL, 'n'},
         {"blocked-ms", required_argument, NULL, 'm'},
+        {"late-ms", required_argument, NULL, 'e'},
         {"setup-s", required_argument, NULL, 'u'},
         {"require", no_argument, NULL, 'q'},
         {"help", no_argument, NULL, 'h'},
@@ -127,6 +129,9 @@ static void parse(int argc, char **argv, struct mgds_options *o)
             break;
         case 'm':
             mgds_blocked_ms = positive("--blocked-ms", optarg);
+            break;
+        case 'e':
+            mgds_late_ms = positive("--late-ms", optarg);
             break;
         case 'u':
             mgds_setup_seconds = positive("--setup-s", optarg);
@@ -224,11 +229,37 @@ static int run_once(const struct mgds_options *o,
     return summary(o, results, count);
 }
 
+static void gather_failed(char **failed, unsigned long seed,
+                          const struct mgds_result *results, int count)
+{
+    char text[1200];
+
+    for (int i = 0; i < count; i++) {
+        const struct mgds_result *result = &results[i];
+        const char *first = result->failures ? result->failures : "\n";
+
+        if (result->outcome != FAILED && result->outcome != NOT_RUN)
+            continue;
+        snprintf(text, sizeof(text), "seed %lu: %s: %.*s", seed,
+                 result->row->name, (int)strcspn(first, "\n"), first);
+        mgds_lines_add(failed, text);
+    }
+}
+
+/* Who reads the end of a long log alone must see what failed. */
+static void print_failed(char *failed)
+{
+    if (failed)
+        printf("failed:\n%s", failed);
+    free(failed);
+}
+
 static int run_all(struct mgds_options *o, struct mgds_result *results,
                    int count)
 {
     static struct mgds_machine machine;
     int rc, runs = o->seeds ? o->seeds : 1;
+    char *failed = NULL;
 
     mgds_machine_probe(&machine);
     if (machine.why[0]) {
@@ -238,8 +269,12 @@ static int run_all(struct mgds_options *o, struct mgds_result *results,
     printf("%s", machine.facts);
     rc = run_once(o, &machine, results, count);
     while (--runs > 0) {
-        o->seed++;
+        gather_failed(&failed, o->seed++, results, count);
         rc |= run_once(o, &machine, results, count);
+    }
+    if (o->seeds > 1) {
+        gather_failed(&failed, o->seed, results, count);
+        print_failed(failed);
     }
     return rc;
 }

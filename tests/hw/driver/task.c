@@ -14,14 +14,33 @@
 #include "report.h"
 
 int mgds_blocked_ms = 250;
+int mgds_late_ms;
 
 /* Until the other process opens its gates and gives up. */
 #define PEER_SECONDS 30
+
+static void start_late(void)
+{
+    struct timespec until;
+    unsigned draw;
+
+    if (!mgds_late_ms)
+        return;
+    clock_gettime(CLOCK_MONOTONIC, &until);
+    draw = (unsigned)until.tv_nsec;
+    if (rand_r(&draw) % 2)
+        return;
+    until.tv_nsec += rand_r(&draw) % mgds_late_ms * 1000000L;
+    until.tv_sec += until.tv_nsec / 1000000000L;
+    until.tv_nsec %= 1000000000L;
+    clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL);
+}
 
 static void *task_main(void *opaque)
 {
     struct mgds_task *task = opaque;
 
+    start_late();
     if (task->ctx)
         OK(cu.CtxSetCurrent(task->ctx));
     task->run(task->arg);

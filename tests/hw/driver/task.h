@@ -13,6 +13,10 @@
  * short time never fails a right driver, it only sees less. */
 extern int mgds_blocked_ms;
 
+/* Half of the tasks start up to so many milliseconds late, as on a machine
+ * with too few cores; 0: none. No case may fail by that. */
+extern int mgds_late_ms;
+
 /* How long a call may take before it counts as stuck. */
 #define MGDS_STUCK_MS 8000
 

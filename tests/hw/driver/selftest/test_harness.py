@@ -70,6 +70,13 @@ class Harness(unittest.TestCase):
     def test_shared_processes_tell_the_same(self):
         self.check_all("-j", "4", "--batch", "10", "--seed", "7")
 
+    def test_end_of_many_seeds_names_what_failed(self):
+        done = run("--seed", "3", "--seeds", "2", "--run", "aborts")
+        self.assertEqual(done.returncode, 1)
+        last = done.stdout.split("failed:\n")[1].splitlines()
+        self.assertEqual([line.split(": ")[:2] for line in last],
+                         [["seed 3", "aborts"], ["seed 4", "aborts"]])
+
     def test_passing_run_is_zero(self):
         done = run("--run", "passes")
         self.assertEqual(done.returncode, 0, done.stdout)
