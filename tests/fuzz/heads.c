@@ -14,6 +14,16 @@ static uint64_t some_id(void)
     return world_draw(16) == 0 ? 1 + world_draw(3) : 77;
 }
 
+/* Mostly the one that the rest is of. */
+static uint32_t some_protocol(const struct mgds_rts *rts)
+{
+    if (world_draw(16) == 0)
+        return (uint32_t)world_draw(MGDS_PROTOCOLS + 1);
+    if (rts->address != 0)
+        return MGDS_PROTOCOL_RGET;
+    return rts->serial != 0 ? MGDS_PROTOCOL_EAGER : MGDS_PROTOCOL_FRAGMENTS;
+}
+
 static size_t fill_rts(union mgds_envelope_head *head, unsigned sender)
 {
     head->rts = (struct mgds_rts){
@@ -31,6 +41,7 @@ static size_t fill_rts(union mgds_envelope_head *head, unsigned sender)
         .serial = world_draw(8) == 0 ? world_draw(100) : 0,
         .address = world_draw(8) == 0 ? world_draw(UINT64_MAX) : 0,
         .export = world_draw(2)};
+    head->rts.protocol = some_protocol(&head->rts) & 3;
     return mgds_rts_bytes(&head->rts);
 }
 

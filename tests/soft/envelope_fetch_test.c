@@ -46,7 +46,7 @@ static void end_short(struct gpu_env *place)
 {
     struct mgds_rts rts = gpu_env_rts_of(OTHER, 0, SHORT);
 
-    rts.serial = 0;
+    rts.protocol = MGDS_PROTOCOL_FRAGMENTS;
     wire_come_rts(&rts);
     assert_int_equal(
         wire_come_data(gpu_env_await(MGDS_ENVELOPE_PULL)->head.pull.answer,

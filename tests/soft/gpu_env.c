@@ -148,6 +148,7 @@ struct mgds_rts gpu_env_rts_of(uint32_t rank, uint64_t number, size_t bytes)
                              .bytes = bytes,
                              .tag = TAG,
                              .rank = rank,
+                             .protocol = MGDS_PROTOCOL_EAGER,
                              .serial = 12345};
 }
 

@@ -26,6 +26,7 @@ static void come(uint64_t number, int tag, bool reached, uint64_t address)
 
     rts.tag = tag;
     rts.reached = reached;
+    rts.protocol = address ? MGDS_PROTOCOL_RGET : MGDS_PROTOCOL_FRAGMENTS;
     rts.address = address;
     wire_come_rts(&rts);
 }
@@ -114,6 +115,7 @@ static void come_to(unsigned to_index)
     struct mgds_rts rts = env_rts_of(0, BYTES);
 
     rts.to_index = to_index;
+    rts.protocol = MGDS_PROTOCOL_RGET;
     rts.address = 4096;
     rts.reached = false;
     wire_come_rts(&rts);

@@ -280,6 +280,7 @@ static void a_message_in_no_ring_is_asked_for(void **state)
 
     (void)state;
     env_open(&place);
+    rts.protocol = MGDS_PROTOCOL_EAGER;
     rts.serial = 12345;
     rts.units = UINT32_MAX;
     wire_come_rts(&rts);
@@ -294,6 +295,28 @@ static void a_message_in_no_ring_is_asked_for(void **state)
     env_close(&place);
 }
 
+static void a_message_of_no_protocol_is_refused(void **state)
+{
+    const struct mgds_rts rts = env_rts_of(0, BYTES);
+    const struct mgds_probe any = {.peer = MGDS_ANY_SOURCE,
+                                   .tag = MGDS_ANY_TAG};
+    struct mgds_rts wrong[] = {rts, rts, rts};
+    struct mgds_op_status status;
+    struct env_place place;
+
+    (void)state;
+    env_open(&place);
+    wrong[0].protocol = MGDS_PROTOCOLS;
+    wrong[1].protocol = MGDS_PROTOCOL_RGET; /* without an address */
+    wrong[2].address = 4096;                /* with one, by fragments */
+    for (unsigned i = 0; i < 3; i++) {
+        wire_come_rts(&wrong[i]);
+        assert_int_equal(env_refused(&place), 1);
+    }
+    assert_int_equal(mgds_domain_probe(place.domain, &any, &status), 0);
+    env_close(&place);
+}
+
 static void a_message_in_unknown_memory_fails_its_receive(void **state)
 {
     struct mgds_rts rts = env_rts_of(0, BYTES);
@@ -302,6 +325,7 @@ static void a_message_in_unknown_memory_fails_its_receive(void **state)
 
     (void)state;
     env_open(&place);
+    rts.protocol = MGDS_PROTOCOL_RGET;
     rts.address = 0xdeadbeef;
     rts.export = 3;
     op = env_recv_from_other(&place, BYTES);
@@ -428,6 +452,7 @@ int main(void)
         cmocka_unit_test(what_came_early_keeps_its_process),
         cmocka_unit_test(messages_come_once_and_have_a_tag),
         cmocka_unit_test(a_message_in_no_ring_is_asked_for),
+        cmocka_unit_test(a_message_of_no_protocol_is_refused),
         cmocka_unit_test(a_message_in_unknown_memory_fails_its_receive),
         cmocka_unit_test(memory_is_answered_only_if_told),
         cmocka_unit_test(what_a_lost_peer_still_says_is_no_refusal),

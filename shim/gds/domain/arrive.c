@@ -10,29 +10,27 @@
 #include "shim/gds/domain/exchange.h"
 #include "shim/gds/domain/fetch.h"
 #include "shim/gds/domain/op.h"
-#include "shim/gds/domain/pull.h"
+#include "shim/gds/proto/rget.h"
 
-/* One whose place is none comes in another way, or not at all. */
-static bool has_place(const struct mgds_domain *domain,
-                      const struct mgds_rts *rts)
+/* That it names, if it is as long as RTSs of that are. */
+static const struct mgds_protocol *protocol_of(const struct mgds_rts *rts)
 {
-    unsigned source =
-        (unsigned)mgds_domain_source(domain, rts->rank, rts->index);
-    size_t bytes = rts->address ? 0 : rts->bytes;
+    const struct mgds_protocol *named = mgds_protocol_of(rts->protocol);
 
-    if (rts->serial == 0 || mgds_landing_holds(domain->landing, rts->to_index,
-                                               source, rts->units, bytes))
-        return rts->serial != 0;
+    if (named && named->copied == (rts->address != 0))
+        return named;
     mgds_envelope_refuse(MGDS_ENVELOPE_RTS, rts->rank,
-                         "its place is not in the ring: the message is asked "
-                         "for");
-    return false;
+                         "it is not of the protocol that it names");
+    return NULL;
 }
 
 static void take_rts(struct mgds_domain *domain, const struct mgds_rts *rts)
 {
+    const struct mgds_protocol *protocol = protocol_of(rts);
     struct mgds_message *message;
 
+    if (!protocol)
+        return;
     message = (struct mgds_message *)mgds_spares_take(&mgds_message_spares);
     if (!message) {
         mgds_warn("no memory for a message that came: it is lost, and its "
@@ -50,10 +48,9 @@ static void take_rts(struct mgds_domain *domain, const struct mgds_rts *rts)
         .index = rts->index,
         .cookie = rts->cookie,
         .bytes = rts->bytes,
-        .serial = has_place(domain, rts) ? rts->serial : 0,
-        .sync = rts->sync,
-        .units = rts->units};
-    mgds_pull_arrived(message, rts);
+        .sync = rts->sync};
+    message->protocol =
+        protocol->accept(message, rts) ? protocol : &mgds_fragments;
     if (mgds_match_arrive(domain->match[rts->to_index], &message->match) < 0) {
         mgds_envelope_refuse(MGDS_ENVELOPE_RTS, rts->rank,
                              "its message has come before");
@@ -86,7 +83,7 @@ static enum mgds_am_verdict on_reached(const struct mgds_am *am)
     if (!mgds_match_reached(domain->match[tell->to_index], source,
                             tell->number))
         return MGDS_AM_EARLY;
-    mgds_pull_reached(domain, source, tell->to_index, tell->number);
+    mgds_rget_reached(domain, source, tell->to_index, tell->number);
     return MGDS_AM_DONE;
 }
 
@@ -127,7 +124,7 @@ static enum mgds_am_verdict on_pull(const struct mgds_am *am)
                              "the send was asked for before");
         return MGDS_AM_DONE;
     }
-    if (pull->bytes > op->bytes && !op->pull) {
+    if (pull->bytes > op->bytes && !op->protocol->copied) {
         mgds_envelope_refuse(MGDS_ENVELOPE_PULL, pull->rank,
                              "it asks for more than the send has, which fails");
         op->error = op->error ? op->error : -EIO;
@@ -176,7 +173,7 @@ static void data_landed(void *arg, int rc)
 /* What it must bring. */
 static size_t bytes_due(const struct mgds_op *op, const struct mgds_data *data)
 {
-    return data->error || op->message->pull ? 0 : op->got;
+    return data->error || op->message->protocol->copied ? 0 : op->got;
 }
 
 /* False: no bytes land. */
@@ -192,7 +189,7 @@ static bool begin_landing(struct mgds_op *op, const struct mgds_data *data,
     }
     if (body_bytes > 0)
         return mgds_op_step(op, MGDS_OP_ON_LAND);
-    if (op->message->pull && !data->error)
+    if (op->message->protocol->copied && !data->error)
         mgds_fetch_add(op);
     else
         mgds_exchange_recv_moved(op, data->error);

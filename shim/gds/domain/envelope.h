@@ -54,6 +54,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "shim/gds/proto/protocol.h"
 #include "shim/gds/ring/export.h"
 
 enum mgds_envelope {
@@ -78,15 +79,16 @@ struct mgds_rts {
     uint64_t domain, number, cookie, bytes;
     int32_t tag;
     uint32_t rank, index, to_index;
-    uint32_t done : 29; /* from the sender's region for this receiver's stream
+    uint32_t done : 27; /* from the sender's region for this receiver's stream
                            on, in units: the word that says that it was copied
                          */
+    uint32_t protocol : 2; /* enum mgds_protocol_id */
     uint32_t reached : 1;
     uint32_t sync : 1;   /* it is done when the receive's stream is there */
     uint32_t stands : 1; /* the sender's stream waits for `done` itself: that
                             its CPU hears of it is not urgent */
     uint32_t units;      /* where in the receiver's ring it comes, in units */
-    uint64_t serial; /* that its units carry there; 0: only on demand (PULL) */
+    uint64_t serial;     /* that its units carry there; 0: it has none there */
     /* of one that its receiver copies alone: each word takes time to seal */
     uint64_t address; /* it is copied from here, memory of the sender's, when
                          its one unit there carries the serial; 0: it comes in
@@ -94,7 +96,7 @@ struct mgds_rts {
     uint64_t export;  /* whose id is this; 0: of the same process */
 };
 
-enum { MGDS_RTS_DONE_MOST = (1 << 29) - 1 };
+enum { MGDS_RTS_DONE_MOST = (1 << 27) - 1 };
 
 /* As it goes over the wire. */
 static inline size_t mgds_rts_bytes(const struct mgds_rts *rts)

@@ -13,7 +13,7 @@
 #include "shim/gds/domain/lost.h"
 #include "shim/gds/domain/note.h"
 #include "shim/gds/domain/op.h"
-#include "shim/gds/domain/pull.h"
+#include "shim/gds/proto/rget.h"
 #include "shim/gds/domain/quit.h"
 #include "shim/gds/domain/room.h"
 #include "shim/gds/msg/am.h"
@@ -33,14 +33,13 @@ void mgds_exchange_called(struct mgds_op *op, bool reached)
                             .to_index = op->index,
                             .reached = reached,
                             .sync = op->sync,
-                            .serial = op->lane ? op->place.serial : 0,
-                            .units = op->place.units};
+                            .protocol = op->protocol->id};
     struct mgds_wire_message message = {.kind = MGDS_ENVELOPE_RTS,
                                         .head = &head};
     int rc;
 
     mgds_op_step(op, MGDS_OP_ON_CALL);
-    mgds_pull_describe(op, &head);
+    op->protocol->describe(op, &head);
     message.head_bytes = mgds_rts_bytes(&head);
     rc = mgds_am_post(domain->member[op->rank].peer, &message);
 
@@ -53,51 +52,11 @@ static struct mgds_wire_peer *peer_of(const struct mgds_op *op)
     return op->domain->member[op->send ? op->rank : op->status.source].peer;
 }
 
-/* The wire is done with the bytes of a send. */
-static void data_done(void *arg, int rc)
-{
-    mgds_engine_enter();
-    mgds_exchange_send_moved((struct mgds_op *)arg,
-                             rc < 0 ? MGDS_OP_ON_FAIL : MGDS_OP_ON_SENT, rc);
-    mgds_engine_leave();
-}
-
-/* The receiver copies it, and has asked when it may. */
-static void tell_ready(struct mgds_op *op)
-{
-    const struct mgds_data head = {op->answer, op->error, op->domain->rank};
-    const struct mgds_wire_message message = {
-        .kind = MGDS_ENVELOPE_DATA, .head = &head, .head_bytes = sizeof(head)};
-
-    mgds_op_step(op, MGDS_OP_ON_ANSWER);
-    mgds_am_post(peer_of(op), &message);
-}
-
 /* Both must have happened: the receiver says where to, the stream when. */
-static void try_data(struct mgds_op *op)
+static void try_answer(struct mgds_op *op)
 {
-    const struct mgds_data head = {op->answer, op->error, op->domain->rank};
-    struct mgds_wire_message message = {.kind = MGDS_ENVELOPE_DATA,
-                                        .head = &head,
-                                        .head_bytes = sizeof(head),
-                                        .done = data_done,
-                                        .arg = op};
-    int rc;
-
-    if (op->state != MGDS_OP_ASKED || !op->reached)
-        return;
-    if (op->pull) {
-        tell_ready(op);
-        return;
-    }
-    mgds_op_step(op, MGDS_OP_ON_SEND);
-    if (!op->error && op->wanted > 0) {
-        message.body = mgds_op_place(op);
-        message.body_bytes = op->wanted;
-    }
-    rc = mgds_am_post(peer_of(op), &message);
-    if (rc < 0)
-        mgds_exchange_send_moved(op, MGDS_OP_ON_FAIL, rc);
+    if (op->state == MGDS_OP_ASKED && op->reached)
+        op->protocol->answer(op);
 }
 
 static bool is_staged(const struct mgds_op *op)
@@ -145,15 +104,15 @@ void mgds_exchange_tell(struct mgds_op *op, bool anyway)
 void mgds_exchange_asked(struct mgds_op *op)
 {
     mgds_note_asked(op);
-    try_data(op);
+    try_answer(op);
     try_finish_send(op);
 }
 
 static void send_reached(struct mgds_op *op)
 {
     mgds_exchange_tell(op, false);
-    mgds_pull_posted(op);
-    try_data(op);
+    op->protocol->reached(op);
+    try_answer(op);
     try_finish_send(op);
     if (mgds_op_is_moved(op))
         give_place(op);
@@ -173,7 +132,7 @@ void mgds_exchange_send_moved(struct mgds_op *op, enum mgds_op_event event,
         op->error = error;
     if (error && op->done) /* as far as anybody was told, it went well */
         mgds_op_keep_error(op, op->line);
-    mgds_pull_release(op);
+    mgds_rget_release(op);
     try_finish_send(op);
     mgds_op_leave_engine(op);
 }
@@ -198,8 +157,8 @@ static void pull(struct mgds_op *op, size_t bytes)
 
 static bool lacks_room(const struct mgds_op *op)
 {
-    return !op->message->pull && op->message->bytes > 0 && op->bounce &&
-           mgds_bounce_needs_room(op->bounce);
+    return !op->message->protocol->copied && op->message->bytes > 0 &&
+           op->bounce && mgds_bounce_needs_room(op->bounce);
 }
 
 /* The bytes go straight to where they belong, by the wire or by a copy, or the
@@ -208,7 +167,8 @@ static bool needs_stream(const struct mgds_op *op)
 {
     bool direct = !op->bounce && !op->copy && op->bytes > 0;
 
-    return direct || op->message->sync || (op->message->pull && op->claim);
+    return direct || op->message->sync ||
+           (op->message->protocol->copied && op->claim);
 }
 
 static void try_pull(struct mgds_op *op)
@@ -261,8 +221,8 @@ static void want(struct mgds_op *op)
 /* By its own stream. */
 static bool may_be_taken(const struct mgds_op *op)
 {
-    return op->taker && !op->demanded && op->message->serial != 0 &&
-           (!op->message->pull || op->claim);
+    return op->taker && !op->demanded && op->message->protocol->slotted &&
+           (!op->message->protocol->copied || op->claim);
 }
 
 void mgds_exchange_matched(struct mgds_op *op)
@@ -273,12 +233,12 @@ void mgds_exchange_matched(struct mgds_op *op)
         want(op);
     if (op->state == MGDS_OP_HELD && op->waiting == MGDS_OP_TAKING)
         mgds_exchange_take(op);
-    mgds_pull_consider(op);
+    mgds_rget_consider(op);
 }
 
 void mgds_exchange_take(struct mgds_op *op)
 {
-    if (op->message->pull)
+    if (op->message->protocol->copied)
         mgds_count(pull_takes);
     else
         mgds_count(ring_takes);
@@ -362,7 +322,7 @@ static void fail_awaited(struct mgds_op *op, int error)
     if (!op->error)
         op->error = error;
     if (op->state == MGDS_OP_ASKED)
-        tell_ready(op);
+        op->protocol->answer(op);
     mgds_exchange_send_moved(op, MGDS_OP_ON_FAIL, error);
 }
 
@@ -371,7 +331,7 @@ void mgds_exchange_awaited(struct mgds_op *op, bool seen, int error)
 {
     op->waiting = MGDS_OP_AWAITED;
     if (mgds_op_is_moved(op)) {
-        mgds_pull_release(op);
+        mgds_rget_release(op);
         return;
     }
     if (error) {
@@ -433,7 +393,7 @@ void mgds_exchange_withdrawn(struct mgds_op *op, int error, const char *why)
 static void recv_reached(struct mgds_op *op)
 {
     try_pull(op);
-    mgds_pull_consider(op);
+    mgds_rget_consider(op);
     try_arrive(op);
 }
 

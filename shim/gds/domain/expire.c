@@ -110,7 +110,7 @@ static void withdraw(struct mgds_op *op)
     if (op->state == MGDS_OP_HELD || op->state == MGDS_OP_WANTED) {
         mgds_count(receives_expired);
         mgds_op_fail(op, -ETIMEDOUT, stands_elsewhere);
-    } else if (op->state == MGDS_OP_TAKEN && message->pull &&
+    } else if (op->state == MGDS_OP_TAKEN && message->protocol->copied &&
                message->match.reached && !op->credited) {
         mgds_fetch_withdraw(op, stands_elsewhere);
     }

@@ -1,5 +1,5 @@
 /*
- * Fetches: messages that their receivers copy (pull.h), by a kernel on a stream
+ * Fetches: messages that their receivers copy (rget.h), by a kernel on a stream
  * of ours, since none of the program's takes them: into the program's buffer,
  * or into pinned memory that stands for it. And messages that have come to
  * memory that was lent for them (room.h): into the program's buffer.

@@ -6,12 +6,12 @@
 #include "shim/gds/domain/fetch.h"
 #include "shim/gds/domain/late.h"
 #include "shim/gds/domain/op.h"
-#include "shim/gds/domain/pull.h"
+#include "shim/gds/proto/rget.h"
 
 /* One whose stream has gone on meanwhile has time again. */
 static void look_at(struct mgds_op *op)
 {
-    if (!mgds_pull_may_be_fetched(op))
+    if (!mgds_rget_may_be_fetched(op))
         return;
     if (op->late.passes != op->line->passes) {
         op->late.passes = op->line->passes;

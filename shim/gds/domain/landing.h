@@ -68,7 +68,7 @@ void mgds_landing_despair(const struct mgds_landing *landing, unsigned index,
                           unsigned to);
 
 /*
- * Messages that their receivers copy (pull.h): their place has one unit, which
+ * Messages that their receivers copy (rget.h): their place has one unit, which
  * says that the message may be copied; that it was is said in a word at the end
  * of the region for messages the other way, in the sender's GPU.
  */

@@ -1,5 +1,5 @@
 /*
- * Operations whose long messages (pull.h) nobody may come to copy, in the order
+ * Operations whose long messages (rget.h) nobody may come to copy, in the order
  * in which they were put in: sends of which the receiver does not know yet that
  * their stream has come to them; receives whose stream is to take the message,
  * and may stand elsewhere. All under the engine's lock, but due.

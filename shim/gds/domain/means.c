@@ -9,7 +9,7 @@
 #include "shim/base/fault.h"
 #include "shim/ctx.h"
 #include "shim/gds/domain/op.h"
-#include "shim/gds/domain/pull.h"
+#include "shim/gds/proto/rget.h"
 #include "shim/gds/domain/require.h"
 #include "shim/gds/domain/room.h"
 #include "shim/gds/queue/gstream.h"
@@ -99,7 +99,7 @@ static int make_words(struct mgds_op *op)
 
 static int make_room(struct mgds_op *op, bool gpu, struct mgds_gstream *stream)
 {
-    if (op->pull)
+    if (op->protocol == &mgds_rget)
         return 0;
     if (op->bytes == 0 && op->taker)
         op->stream = mgds_gstream_get(stream);
@@ -174,7 +174,7 @@ int mgds_means_make(struct mgds_op *op, struct mgds_domain *domain,
                     const struct mgds_xfer *xfer)
 {
     struct mgds_gstream *stream = stream_of(op, domain, xfer);
-    bool may_pull = op->send && mgds_pull_try(op, domain, xfer);
+    bool may_pull = op->send && mgds_rget_try(op, domain, xfer);
     int rc;
 
     op->mappable = may_pull;
@@ -182,12 +182,12 @@ int mgds_means_make(struct mgds_op *op, struct mgds_domain *domain,
                 mgds_landing_takes(domain->landing, xfer->to_index);
     if (may_be_long(op))
         make_claim(op);
-    if (may_pull && !op->pull && op->bytes > mgds_ctx()->config.eager &&
-        mgds_require_direct(op, xfer))
-        mgds_pull_insist(op, domain, xfer);
+    if (may_pull && !op->protocol->copied &&
+        op->bytes > mgds_ctx()->config.eager && mgds_require_direct(op, xfer))
+        mgds_rget_insist(op, domain, xfer);
     rc = make_room(op, xfer->gpu, stream);
     if (rc == -ENOMEM && may_pull)
-        rc = mgds_pull_insist(op, domain, xfer);
+        rc = mgds_rget_insist(op, domain, xfer);
     if (rc == -ENOMEM)
         rc = wait_for_room(op, xfer->gpu, stream);
     else if (op->claim && mgds_pools_short())

@@ -2,7 +2,7 @@
  * What an operation needs of ours before it is called: memory that its bytes go
  * through, words that its stream and the CPU tell each other by, the claim to a
  * long message; or none of it, where the receiver copies the message itself
- * (pull.h).
+ * (rget.h).
  */
 #ifndef MGDS_DOMAIN_MEANS_H
 #define MGDS_DOMAIN_MEANS_H

@@ -13,10 +13,10 @@ bool mgds_message_is(const struct mgds_message *message, int source,
 
 void mgds_message_unlink(struct mgds_message *message)
 {
-    if (message && message->pull)
-        LIST_REMOVE(message, pull_link);
-    if (message)
-        message->pull = false;
+    if (!message || !message->listed)
+        return;
+    LIST_REMOVE(message, pull_link);
+    message->listed = false;
 }
 
 void mgds_message_drop(struct mgds_message *message)

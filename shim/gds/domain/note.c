@@ -55,9 +55,11 @@ void mgds_note_reached(const struct mgds_op *op)
 static bool was_direct(const struct mgds_op *op)
 {
     if (op->send)
-        return op->pull || (op->offered && (op->state == MGDS_OP_CALLED ||
-                                            op->state == MGDS_OP_READ));
-    return mgds_op_is_taken(op) || (op->message && op->message->pull);
+        return op->protocol->copied ||
+               (op->protocol->slotted &&
+                (op->state == MGDS_OP_CALLED || op->state == MGDS_OP_READ));
+    return mgds_op_is_taken(op) ||
+           (op->message && op->message->protocol->copied);
 }
 
 static bool is_own(const struct mgds_op *op)

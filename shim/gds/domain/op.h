@@ -13,7 +13,7 @@
  *             or is TAKEN; then who wants the bytes copies them up, the stream
  *             or a caller
  *   fetching  a copy of ours is under way (fetch.h): of a message that its
- *             receiver copies (pull.h), or out of memory that was lent (room.h)
+ *             receiver copies (rget.h), or out of memory that was lent (room.h)
  *
  * The PULL is posted as soon as a receive is WANTED, or, for bytes that go into
  * the program's host memory, when the stream came here. The bytes of a send go
@@ -49,6 +49,7 @@
 #include "shim/gds/match/match.h"
 #include "shim/gds/msg/engine.h"
 #include "shim/gds/msg/op_state.h"
+#include "shim/gds/proto/protocol.h"
 #include "shim/gds/stage/bounce.h"
 #include "shim/gds/stage/pool.h"
 
@@ -63,15 +64,17 @@ struct mgds_message {
     unsigned rank, index;         /* of the sender */
     uint64_t cookie;              /* of the send, there */
     size_t bytes;
+    const struct mgds_protocol *protocol;
     uint64_t serial; /* in the ring; 0: it does not come there */
     uint32_t units;
     bool sync; /* asked for when the receive's stream is there */
-    /* one that its receiver copies (pull.h) */
-    bool pull, stands;
+    /* of rget */
+    bool stands;
+    bool listed;           /* among those of the domain that we copy */
     uint64_t source, done; /* addresses, as mapped here; source 0: the message
                               cannot be had */
     struct mgds_op *op;    /* that it was paired with */
-    LIST_ENTRY(mgds_message) pull_link; /* such ones of the domain */
+    LIST_ENTRY(mgds_message) pull_link;
 };
 
 /* Is it the one that the source has sent to that stream with that number?
@@ -160,7 +163,7 @@ struct mgds_op {
     bool seen;    /* a caller knows that it is done */
     int error;    /* negative errno */
     /* send */
-    bool offered; /* put where its receiver may take it (rings) */
+    const struct mgds_protocol *protocol; /* constant once it is called */
     uint64_t number, answer;
     size_t wanted;
     /* receive */
@@ -180,15 +183,15 @@ struct mgds_op {
     uint64_t name;
     bool told; /* REACHED was posted */
     /* rings */
-    struct mgds_lane *lane; /* a send that goes there, too */
+    struct mgds_lane *lane; /* where a send has its place, until that is given
+                               back */
     struct mgds_landing_place place;
     bool taker;    /* a receive that could come out of one */
     bool straight; /* called with a way from GPU to GPU: constant */
     bool demanded; /* but must not: somebody else than its stream asks */
     bool known;    /* held before the wait was put, which says all itself */
     /* messages that their receivers copy */
-    bool pull;     /* a send of one */
-    bool mappable; /* or of one that could be, once its memory is mapped */
+    bool mappable; /* a send that could be, once its memory is mapped */
     struct mgds_lane *words_of; /* whose word, until it is given back */
     uint32_t done_word;
     struct mgds_claim *claim; /* a receive that could take one, or NULL */

@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "device/impl/mem.h"
 #include "shim/base/stats.h"
 #include "shim/ctx.h"
 #include "shim/gds/domain/debt.h"
@@ -40,39 +39,13 @@ static unsigned add_flag(struct mgds_put *put, const struct mgds_mark *mark)
     return put->n - 1;
 }
 
-/* Into the receiver's ring, and into the bounce for who cannot take it there.
- */
-static struct mgds_step push_of(const struct mgds_op *op)
-{
-    return (struct mgds_step){.kind = MGDS_STEP_PUSH,
-                              .user = mgds_op_user(op),
-                              .bytes = op->bytes,
-                              .units = op->place.address,
-                              .serial = op->place.serial,
-                              .also = op->bounce ? mgds_bounce_base(op->bounce)
-                                                 : NULL};
-}
-
-/* Its receiver may copy it from here on. */
-static struct mgds_step post_of(const struct mgds_op *op)
-{
-    struct mgds_unit *unit = (struct mgds_unit *)op->place.address;
-
-    return (struct mgds_step){.kind = MGDS_STEP_POST,
-                              .units = &unit->word,
-                              .serial = op->place.serial};
-}
-
 void mgds_put_op(struct mgds_put *put, struct mgds_op *op)
 {
+    struct mgds_step step;
+
     put->op = op;
-    if (op->pull)
-        add(put, post_of(op));
-    else if (op->lane)
-        add(put, push_of(op));
-    else if (op->send && op->bounce)
-        add(put,
-            (struct mgds_step){.kind = MGDS_STEP_PACK, .bounce = op->bounce});
+    if (op->send && op->protocol->command(op, &step))
+        add(put, step);
     put->op_flag = add_flag(put, &op->mark);
     if (op->send)
         mgds_line_speak(put->line, &op->mark);
@@ -118,16 +91,19 @@ static struct mgds_step take_of(const struct mgds_put *put,
                              .claim = op->claim,
                              .gen = op->gen};
 
+    struct mgds_take_record record;
+
     /* a buffer of an earlier call is looked at again */
     if (put->op != op)
         step.bounce = op->bounce;
     if (op->known) {
+        op->message->protocol->record(op, &record);
         step.record = NULL;
-        step.serial = op->message->serial;
-        step.units = (void *)(uintptr_t)mgds_op_units(op);
-        step.length = op->message->bytes;
-        step.source = op->message->source;
-        step.done = op->message->done;
+        step.serial = record.serial;
+        step.units = (void *)(uintptr_t)record.address;
+        step.length = record.length;
+        step.source = record.source;
+        step.done = record.done;
     }
     return step;
 }

@@ -12,7 +12,7 @@
 #include "shim/gds/domain/note.h"
 #include "shim/gds/domain/op.h"
 #include "shim/gds/domain/pair.h"
-#include "shim/gds/domain/pull.h"
+#include "shim/gds/proto/rget.h"
 #include "shim/gds/domain/put.h"
 #include "shim/gds/domain/require.h"
 #include "shim/gds/domain/wait.h"
@@ -38,6 +38,7 @@ static int create(struct mgds_op **out, struct mgds_domain *domain,
                                &op->bytes))
         rc = -EOVERFLOW;
     op->send = send;
+    op->protocol = send ? &mgds_fragments : NULL;
     op->sync = xfer->sync;
     op->enqueued = xfer->enqueued;
     op->stands = xfer->stands;
@@ -58,7 +59,7 @@ static int create(struct mgds_op **out, struct mgds_domain *domain,
     if (rc == 0 && xfer->peer != MGDS_PROC_NULL)
         rc = mgds_means_make(op, domain, xfer);
     if (rc < 0) {
-        mgds_pull_cancel(op);
+        mgds_rget_cancel(op);
         mgds_op_give_means(op);
         mgds_spares_give(&mgds_op_spares, op);
         return rc;
@@ -168,6 +169,8 @@ static bool look_for_place(struct mgds_op *op, const struct mgds_xfer *xfer,
 
     op->lane = mgds_landing_place(landing, xfer->from_index, to, op->bytes,
                                   &op->place);
+    if (op->lane)
+        op->protocol = &mgds_eager;
     full = !op->lane &&
            mgds_landing_is_full(landing, xfer->from_index, to, op->bytes,
                                 mgds_require_direct(op, xfer));
@@ -187,8 +190,8 @@ static void enter_with_place(struct mgds_op *op, const struct mgds_xfer *xfer)
     bool late = false;
 
     mgds_engine_enter();
-    if (!op->send || op->sync || op->pull || xfer->peer == MGDS_PROC_NULL ||
-        !mgds_means_fit(op, xfer))
+    if (!op->send || op->sync || op->protocol->slotted ||
+        xfer->peer == MGDS_PROC_NULL || !mgds_means_fit(op, xfer))
         return;
     while (mgds_domain_lost(op->domain, xfer->peer) == 0 &&
            look_for_place(op, xfer, late)) {
@@ -211,7 +214,7 @@ static int enter_to_call(struct mgds_op *op, const struct mgds_xfer *xfer)
     enter_with_place(op, xfer);
     if (xfer->peer == MGDS_PROC_NULL)
         return 0;
-    op->straight = op->lane || op->pull || op->taker;
+    op->straight = op->send ? op->protocol->slotted : op->taker;
     if (mgds_require_refuses(op, xfer))
         return -EPROTONOSUPPORT;
     return mgds_op_name(op);
@@ -220,17 +223,16 @@ static int enter_to_call(struct mgds_op *op, const struct mgds_xfer *xfer)
 /* Nobody has heard of it. */
 static void leave_uncalled(struct mgds_op *op) MGDS_RELEASE(mgds_engine_lock)
 {
-    if (op->lane && !op->pull)
+    if (op->protocol == &mgds_eager)
         mgds_landing_give(op->lane, &op->place);
     mgds_engine_leave();
-    mgds_pull_cancel(op);
+    mgds_rget_cancel(op);
     mgds_op_release(op);
 }
 
 /* Takes its number. Under the engine's lock. */
 static void call(struct mgds_op *op, const struct mgds_xfer *xfer)
 {
-    op->offered = op->lane != NULL;
     mgds_note_called(op);
     if (op->line)
         mark(op);

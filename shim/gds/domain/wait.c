@@ -86,32 +86,37 @@ static uint64_t pull_form(const struct mgds_wait *wait,
     return MGDS_TAKE_QUIET;
 }
 
-/* What a TAKE that stands gets: the message where it is in the ring, or in the
- * bounce, or nothing. */
+/* In the bounce, or nowhere: nothing came, or it is where it belongs already.
+ */
+static struct mgds_take_record bounce_record(const struct mgds_op *op)
+{
+    if (op->got == 0 || op->direct)
+        return (struct mgds_take_record){
+            .serial = MGDS_TAKE_NONE, .address = 1, .form = MGDS_TAKE_BYTES};
+    return (struct mgds_take_record){
+        .serial = 1,
+        .address = (uintptr_t)mgds_bounce_base(op->bounce),
+        .length = op->got,
+        .form = MGDS_TAKE_BYTES};
+}
+
+/* What a TAKE that stands gets: where the message is, as its protocol says, or
+ * in the bounce. */
 static void tell_take(const struct mgds_wait *wait, const struct mgds_op *op)
 {
-    uint64_t first = MGDS_TAKE_NONE, address = 1, form = MGDS_TAKE_BYTES;
-    size_t length = 0;
+    struct mgds_take_record record = bounce_record(op);
 
-    if (mgds_op_is_taken(op)) {
-        first = op->message->serial;
-        address = mgds_op_units(op);
-        length = op->message->bytes;
-        form = MGDS_TAKE_UNITS;
-        if (op->message->pull) {
-            form = pull_form(wait, op);
-            tell(op->words, MGDS_RECORD_SOURCE, op->message->source);
-            tell(op->words, MGDS_RECORD_DONE, op->message->done);
-        }
-    } else if (op->got > 0 && !op->direct) {
-        first = 1;
-        address = (uintptr_t)mgds_bounce_base(op->bounce);
-        length = op->got;
+    if (mgds_op_is_taken(op))
+        op->message->protocol->record(op, &record);
+    if (record.form == MGDS_TAKE_PULL) {
+        record.form = pull_form(wait, op);
+        tell(op->words, MGDS_RECORD_SOURCE, record.source);
+        tell(op->words, MGDS_RECORD_DONE, record.done);
     }
-    tell(op->words, MGDS_RECORD_SERIAL, first);
-    tell(op->words, MGDS_RECORD_ADDRESS, address);
-    tell(op->words, MGDS_RECORD_LENGTH, length + 1);
-    tell(op->words, MGDS_RECORD_FORM, form + 1);
+    tell(op->words, MGDS_RECORD_SERIAL, record.serial);
+    tell(op->words, MGDS_RECORD_ADDRESS, record.address);
+    tell(op->words, MGDS_RECORD_LENGTH, record.length + 1);
+    tell(op->words, MGDS_RECORD_FORM, record.form + 1);
 }
 
 void mgds_wait_store(const struct mgds_wait *wait)

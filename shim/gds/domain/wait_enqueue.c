@@ -41,7 +41,7 @@ static void passed(struct mgds_mark *mark)
  * come to: nothing is to be waited for. */
 static bool is_in_order(const struct mgds_op *op, const struct mgds_line *line)
 {
-    return op->send && (op->bounce || op->bytes == 0 || op->pull) &&
+    return op->send && (op->bounce || op->bytes == 0 || op->protocol->copied) &&
            op->line == line && !op->sync && !op->error;
 }
 
@@ -49,7 +49,8 @@ static bool is_in_order(const struct mgds_op *op, const struct mgds_line *line)
  * not seen yet, waits for that itself. */
 static bool can_await(const struct mgds_op *op, const struct mgds_line *line)
 {
-    return op->pull && !mgds_op_is_moved(op) && !op->error &&
+    return op->send && op->protocol->copied && !mgds_op_is_moved(op) &&
+           !op->error &&
            mgds_gstream_context(op->line->stream) ==
                mgds_gstream_context(line->stream);
 }

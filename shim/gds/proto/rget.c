@@ -1,9 +1,11 @@
-/* Messages that their receivers copy; see pull.h. */
-#include "shim/gds/domain/pull.h"
+/* Messages that their receivers copy; see rget.h. */
+#include "shim/gds/proto/rget.h"
 
 #include <errno.h>
 #include <sched.h>
 
+#include "device/abi.h"
+#include "device/impl/mem.h"
 #include "shim/base/clock.h"
 #include "shim/base/log.h"
 #include "shim/base/stats.h"
@@ -14,6 +16,8 @@
 #include "shim/gds/domain/means.h"
 #include "shim/gds/domain/memory.h"
 #include "shim/gds/domain/op.h"
+#include "shim/gds/msg/am.h"
+#include "shim/gds/proto/slot.h"
 #include "shim/gds/queue/gstream.h"
 #include "shim/gds/wire/wire.h"
 
@@ -72,12 +76,12 @@ static bool reserve(struct mgds_op *op, struct mgds_lane *lane)
     if (!mgds_lane_reserve(lane, &op->place, &op->done_word))
         return false;
     mgds_count(pull_sends);
-    op->pull = true;
+    op->protocol = &mgds_rget;
     op->lane = op->words_of = lane;
     return true;
 }
 
-bool mgds_pull_try(struct mgds_op *op, struct mgds_domain *domain,
+bool mgds_rget_try(struct mgds_op *op, struct mgds_domain *domain,
                    const struct mgds_xfer *xfer)
 {
     struct mgds_export_handle handle = {.id = 0};
@@ -102,26 +106,26 @@ bool mgds_pull_try(struct mgds_op *op, struct mgds_domain *domain,
     return may;
 }
 
-int mgds_pull_insist(struct mgds_op *op, struct mgds_domain *domain,
+int mgds_rget_insist(struct mgds_op *op, struct mgds_domain *domain,
                      const struct mgds_xfer *xfer)
 {
     uint64_t end = mgds_clock_ns() + MGDS_MEANS_INSIST_NS;
 
-    while (!op->pull && mgds_clock_ns() < end) {
+    while (!op->protocol->copied && mgds_clock_ns() < end) {
         mgds_wire_progress();
         mgds_memory_map();
         if (xfer->idle)
             xfer->idle();
-        if (!mgds_pull_try(op, domain, xfer))
+        if (!mgds_rget_try(op, domain, xfer))
             break;
         sched_yield();
     }
-    return op->pull ? 0 : -ENOMEM;
+    return op->protocol->copied ? 0 : -ENOMEM;
 }
 
-void mgds_pull_cancel(struct mgds_op *op)
+void mgds_rget_cancel(struct mgds_op *op)
 {
-    if (!op->pull)
+    if (op->protocol != &mgds_rget)
         return;
     mgds_engine_enter();
     mgds_landing_give(op->lane, &op->place);
@@ -131,7 +135,7 @@ void mgds_pull_cancel(struct mgds_op *op)
 
 /* After an error it may still be written, unless the receiver has said that
  * nobody will. */
-void mgds_pull_release(struct mgds_op *op)
+void mgds_rget_release(struct mgds_op *op)
 {
     if (!op->words_of || !mgds_op_is_moved(op) ||
         op->waiting == MGDS_OP_AWAITING || (op->error && !op->expiry.ended))
@@ -140,10 +144,9 @@ void mgds_pull_release(struct mgds_op *op)
     op->words_of = NULL;
 }
 
-void mgds_pull_describe(const struct mgds_op *op, struct mgds_rts *rts)
+static void describe(const struct mgds_op *op, struct mgds_rts *rts)
 {
-    if (!op->pull)
-        return;
+    mgds_slot_describe(op, rts);
     rts->address = (uintptr_t)mgds_op_user(op);
     rts->export = mgds_lane_is_own(op->lane) ? 0 : op->user.ptr.id;
     rts->done = op->done_word & MGDS_RTS_DONE_MOST;
@@ -157,7 +160,8 @@ static bool is_own_send(const struct mgds_rts *rts)
 {
     const struct mgds_op *op = mgds_op_find(rts->cookie);
 
-    return op && op->send && op->pull && op->bytes == rts->bytes &&
+    return op && op->send && op->protocol == &mgds_rget &&
+           op->bytes == rts->bytes &&
            (uintptr_t)mgds_op_user(op) == rts->address;
 }
 
@@ -179,18 +183,17 @@ static uint64_t source_of(struct mgds_lane *lane, const struct mgds_rts *rts)
            (rts->address - handle->base);
 }
 
-void mgds_pull_arrived(struct mgds_message *message, const struct mgds_rts *rts)
+/* One that cannot be had is lost; by fragments it does not come. */
+static bool accept(struct mgds_message *message, const struct mgds_rts *rts)
 {
     struct mgds_lane *lane =
         mgds_landing_lane(message->domain->landing, rts->to_index,
                           (unsigned)message->match.source);
 
-    if (rts->address == 0)
-        return;
-    message->pull = true;
     message->stands = rts->stands;
+    message->listed = true;
     LIST_INSERT_HEAD(&message->domain->pulls, message, pull_link);
-    if (mgds_lane_pulls(lane) && message->serial != 0) {
+    if (mgds_slot_accept(message, rts, 0) && mgds_lane_pulls(lane)) {
         message->source = source_of(lane, rts);
         message->done = (uintptr_t)mgds_lane_done_there(lane, rts->done);
     }
@@ -200,16 +203,17 @@ void mgds_pull_arrived(struct mgds_message *message, const struct mgds_rts *rts)
         mgds_err("rank %u sends from memory that is not mapped here: its "
                  "message of %zu bytes is lost",
                  message->rank, message->bytes);
+    return true;
 }
 
-void mgds_pull_posted(struct mgds_op *op)
+/* Who may come to copy it is told some time later. */
+static void reached(struct mgds_op *op)
 {
-    if (op->pull && !mgds_op_is_moved(op) && !op->error && !op->told &&
-        !op->late.listed)
+    if (!mgds_op_is_moved(op) && !op->error && !op->told && !op->late.listed)
         mgds_late_add(op);
 }
 
-void mgds_pull_reached(const struct mgds_domain *domain, int source,
+void mgds_rget_reached(const struct mgds_domain *domain, int source,
                        unsigned to_index, uint64_t number)
 {
     struct mgds_message *message;
@@ -223,7 +227,7 @@ void mgds_pull_reached(const struct mgds_domain *domain, int source,
         return;
     message->match.reached = true;
     if (message->op)
-        mgds_pull_consider(message->op);
+        mgds_rget_consider(message->op);
 }
 
 /* By nobody but this process. */
@@ -233,16 +237,17 @@ static bool is_to_be_copied(const struct mgds_op *op)
            op->state == MGDS_OP_TAKEN;
 }
 
-bool mgds_pull_may_be_fetched(const struct mgds_op *op)
+bool mgds_rget_may_be_fetched(const struct mgds_op *op)
 {
-    return op->message && op->message->pull && op->message->match.reached &&
-           op->message->source && op->reached && op->claim && !op->fetching &&
-           !op->credited && !op->quit.record && is_to_be_copied(op);
+    return op->message && op->message->protocol->copied &&
+           op->message->match.reached && op->message->source && op->reached &&
+           op->claim && !op->fetching && !op->credited && !op->quit.record &&
+           is_to_be_copied(op);
 }
 
-void mgds_pull_consider(struct mgds_op *op)
+void mgds_rget_consider(struct mgds_op *op)
 {
-    if (!mgds_pull_may_be_fetched(op) || op->late.listed)
+    if (!mgds_rget_may_be_fetched(op) || op->late.listed)
         return;
     op->late.passes = op->line->passes;
     if (op->waiting == MGDS_OP_TAKING)
@@ -250,3 +255,45 @@ void mgds_pull_consider(struct mgds_op *op)
     else
         mgds_fetch_add(op);
 }
+
+/* Its receiver may copy it from here on. */
+static bool command(const struct mgds_op *op, struct mgds_step *step)
+{
+    struct mgds_unit *unit = (struct mgds_unit *)op->place.address;
+
+    *step = (struct mgds_step){.kind = MGDS_STEP_POST,
+                               .units = &unit->word,
+                               .serial = op->place.serial};
+    return true;
+}
+
+/* The receiver copies it, and has asked when it may. */
+static void answer(struct mgds_op *op)
+{
+    const struct mgds_data head = {op->answer, op->error, op->domain->rank};
+    const struct mgds_wire_message message = {
+        .kind = MGDS_ENVELOPE_DATA, .head = &head, .head_bytes = sizeof(head)};
+
+    mgds_op_step(op, MGDS_OP_ON_ANSWER);
+    mgds_am_post(op->domain->member[op->rank].peer, &message);
+}
+
+static void record(const struct mgds_op *op, struct mgds_take_record *record)
+{
+    mgds_slot_record(op, record);
+    record->form = MGDS_TAKE_PULL;
+    record->source = op->message->source;
+    record->done = op->message->done;
+}
+
+const struct mgds_protocol mgds_rget = {
+    .id = MGDS_PROTOCOL_RGET,
+    .slotted = true,
+    .copied = true,
+    .describe = describe,
+    .command = command,
+    .reached = reached,
+    .answer = answer,
+    .accept = accept,
+    .record = record,
+};

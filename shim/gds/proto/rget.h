@@ -26,8 +26,8 @@
  *
  * All functions but those that say so are called under the engine's lock.
  */
-#ifndef MGDS_DOMAIN_PULL_H
-#define MGDS_DOMAIN_PULL_H
+#ifndef MGDS_PROTO_RGET_H
+#define MGDS_PROTO_RGET_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -42,30 +42,23 @@ struct mgds_xfer;
 /* A send that is about to be made: reserves what it needs, if its receiver may
  * copy it. False: nor may it later. Without the lock: may ask the driver, and
  * wait some milliseconds. */
-bool mgds_pull_try(struct mgds_op *op, struct mgds_domain *domain,
+bool mgds_rget_try(struct mgds_op *op, struct mgds_domain *domain,
                    const struct mgds_xfer *xfer);
 /* The same of one for which there is no other way: waits for some seconds until
  * the receiver has mapped the memory. -ENOMEM: in vain. */
-int mgds_pull_insist(struct mgds_op *op, struct mgds_domain *domain,
+int mgds_rget_insist(struct mgds_op *op, struct mgds_domain *domain,
                      const struct mgds_xfer *xfer);
 /* It was not made. Without the lock. */
-void mgds_pull_cancel(struct mgds_op *op);
+void mgds_rget_cancel(struct mgds_op *op);
 /* Gives the word back if nobody looks at it any more. */
-void mgds_pull_release(struct mgds_op *op);
+void mgds_rget_release(struct mgds_op *op);
 
-/* What the RTS says of it. */
-void mgds_pull_describe(const struct mgds_op *op, struct mgds_rts *rts);
-/* What it said. */
-void mgds_pull_arrived(struct mgds_message *message,
-                       const struct mgds_rts *rts);
-/* The sender's stream has come to it. */
-void mgds_pull_posted(struct mgds_op *op);
 /* The sender's stream has come to that message. */
-void mgds_pull_reached(const struct mgds_domain *domain, int source,
+void mgds_rget_reached(const struct mgds_domain *domain, int source,
                        unsigned to_index, uint64_t number);
 /* A receive has changed: is it to be fetched? */
-void mgds_pull_consider(struct mgds_op *op);
+void mgds_rget_consider(struct mgds_op *op);
 /* Whether nobody but a fetch has still to do something for it. */
-bool mgds_pull_may_be_fetched(const struct mgds_op *op);
+bool mgds_rget_may_be_fetched(const struct mgds_op *op);
 
 #endif

@@ -1,0 +1,72 @@
+/* Messages whose bytes the CPUs move; see protocol.h. */
+#include "shim/gds/proto/fragments.h"
+
+#include "shim/gds/domain/domain_state.h"
+#include "shim/gds/domain/exchange.h"
+#include "shim/gds/domain/op.h"
+#include "shim/gds/msg/am.h"
+#include "shim/gds/queue/gstream.h"
+
+/* The common part says all. */
+static void describe(const struct mgds_op *op, struct mgds_rts *rts)
+{
+    (void)op;
+    (void)rts;
+}
+
+static bool command(const struct mgds_op *op, struct mgds_step *step)
+{
+    *step = (struct mgds_step){.kind = MGDS_STEP_PACK, .bounce = op->bounce};
+    return op->bounce != NULL;
+}
+
+/* The answer waits for the PULL, too. */
+static void reached(struct mgds_op *op)
+{
+    (void)op;
+}
+
+/* The wire is done with the bytes of a send. */
+static void data_done(void *arg, int rc)
+{
+    mgds_engine_enter();
+    mgds_exchange_send_moved((struct mgds_op *)arg,
+                             rc < 0 ? MGDS_OP_ON_FAIL : MGDS_OP_ON_SENT, rc);
+    mgds_engine_leave();
+}
+
+void mgds_fragments_answer(struct mgds_op *op)
+{
+    const struct mgds_data head = {op->answer, op->error, op->domain->rank};
+    struct mgds_wire_message message = {.kind = MGDS_ENVELOPE_DATA,
+                                        .head = &head,
+                                        .head_bytes = sizeof(head),
+                                        .done = data_done,
+                                        .arg = op};
+    int rc;
+
+    mgds_op_step(op, MGDS_OP_ON_SEND);
+    if (!op->error && op->wanted > 0) {
+        message.body = mgds_op_place(op);
+        message.body_bytes = op->wanted;
+    }
+    rc = mgds_am_post(op->domain->member[op->rank].peer, &message);
+    if (rc < 0)
+        mgds_exchange_send_moved(op, MGDS_OP_ON_FAIL, rc);
+}
+
+static bool accept(struct mgds_message *message, const struct mgds_rts *rts)
+{
+    (void)message;
+    (void)rts;
+    return true;
+}
+
+const struct mgds_protocol mgds_fragments = {
+    .id = MGDS_PROTOCOL_FRAGMENTS,
+    .describe = describe,
+    .command = command,
+    .reached = reached,
+    .answer = mgds_fragments_answer,
+    .accept = accept,
+};

@@ -1,0 +1,37 @@
+/* Slots of messages; see slot.h. */
+#include "shim/gds/proto/slot.h"
+
+#include "device/abi.h"
+#include "shim/gds/domain/envelope.h"
+#include "shim/gds/domain/op.h"
+
+void mgds_slot_describe(const struct mgds_op *op, struct mgds_rts *rts)
+{
+    rts->serial = op->place.serial;
+    rts->units = op->place.units;
+}
+
+bool mgds_slot_accept(struct mgds_message *message, const struct mgds_rts *rts,
+                      size_t bytes)
+{
+    if (rts->serial == 0 ||
+        !mgds_landing_holds(message->domain->landing, rts->to_index,
+                            (unsigned)message->match.source, rts->units,
+                            bytes)) {
+        mgds_envelope_refuse(MGDS_ENVELOPE_RTS, rts->rank,
+                             "its place is not in the ring: the message is "
+                             "asked for");
+        return false;
+    }
+    message->serial = rts->serial;
+    message->units = rts->units;
+    return true;
+}
+
+void mgds_slot_record(const struct mgds_op *op, struct mgds_take_record *record)
+{
+    *record = (struct mgds_take_record){.serial = op->message->serial,
+                                        .address = mgds_op_units(op),
+                                        .length = op->message->bytes,
+                                        .form = MGDS_TAKE_UNITS};
+}
