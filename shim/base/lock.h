@@ -28,7 +28,7 @@
 #define MGDS_GUARDED_BY(lock)
 
 /* X(rank, name), outermost first. Only the first five may be held across
- * calls into MPI, CUDA or UCX (docs/design.md), and none that the progress
+ * calls into MPI, CUDA or UCX, and none that the progress
  * thread takes is held across CUDA. */
 #define MGDS_LOCK_RANKS(X)                                                     \
     X(ENGINE, "engine") /* stream communicators as such, while they open */    \
