@@ -477,10 +477,8 @@ struct mgds_lane *mgds_landing_place(const struct mgds_landing *landing,
     size_t units = units_of(bytes);
     struct mgds_lane *lane;
 
-    if (!landing || bytes > mgds_ctx()->config.eager)
-        return NULL;
     lane = *lane_at(landing, index, to);
-    if (!lane || !take_place(lane, units, place))
+    if (!take_place(lane, units, place))
         return NULL;
     mgds_count(ring_sends);
     return lane;
@@ -544,11 +542,9 @@ struct mgds_mappings *mgds_lane_theirs(struct mgds_lane *lane)
 bool mgds_landing_is_full(const struct mgds_landing *landing, unsigned index,
                           unsigned to, size_t bytes, bool direct)
 {
-    const struct mgds_lane *lane =
-        landing ? *lane_at(landing, index, to) : NULL;
+    const struct mgds_lane *lane = *lane_at(landing, index, to);
 
-    return lane && (direct || !lane->hopeless) &&
-           bytes <= mgds_ctx()->config.eager &&
+    return (direct || !lane->hopeless) &&
            bytes / sizeof(uint64_t) < lane->places.units &&
            mgds_places_out(&lane->places) > 0;
 }

@@ -51,15 +51,14 @@ bool mgds_landing_takes(const struct mgds_landing *landing, unsigned index);
 bool mgds_landing_is_shared(const struct mgds_landing *landing, unsigned index);
 
 /* A place for a message of so many bytes from an own stream to a source of the
- * communicator; the lane, or NULL: there is none, or it is too long, or there
- * is no room. landing may be NULL. */
+ * communicator, between which there is a lane: that; NULL: there is no room. */
 struct mgds_lane *mgds_landing_place(const struct mgds_landing *landing,
                                      unsigned index, unsigned to, size_t bytes,
                                      struct mgds_landing_place *place);
 void mgds_landing_give(struct mgds_lane *lane,
                        const struct mgds_landing_place *place);
 
-/* No place, but only for want of room, and room may be made soon: not so once
+/* There was no place, but room may be made soon: not so once
  * somebody waited in vain and said so, until a place is given back; unless the
  * message has no other way (direct). */
 bool mgds_landing_is_full(const struct mgds_landing *landing, unsigned index,

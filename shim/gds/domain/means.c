@@ -10,6 +10,7 @@
 #include "shim/ctx.h"
 #include "shim/gds/domain/op.h"
 #include "shim/gds/proto/rget.h"
+#include "shim/gds/proto/select.h"
 #include "shim/gds/domain/require.h"
 #include "shim/gds/domain/room.h"
 #include "shim/gds/queue/gstream.h"
@@ -170,23 +171,51 @@ static struct mgds_gstream *stream_of(const struct mgds_op *op,
                                             : domain->stream[xfer->to_index];
 }
 
+static unsigned select_for(const struct mgds_op *op,
+                           const struct mgds_domain *domain,
+                           const struct mgds_xfer *xfer)
+{
+    const struct mgds_config *config = &mgds_ctx()->config;
+    const struct mgds_lane *lane =
+        mgds_landing_lane(domain->landing, xfer->from_index,
+                          domain->base[xfer->peer] + xfer->to_index);
+    const struct mgds_select_facts facts = {
+        .bytes = op->bytes,
+        .eager_most = config->eager,
+        .rget_least = config->pull,
+        .fits = mgds_means_fit(op, xfer),
+        .sync = xfer->sync,
+        .stands_for_itself = xfer->stands && xfer->peer == (int)domain->rank &&
+                             xfer->from_index == xfer->to_index,
+        .slots = lane != NULL,
+        .words = mgds_lane_pulls(lane)};
+
+    return mgds_select(&facts);
+}
+
+static bool may_rget(const struct mgds_op *op)
+{
+    return op->may & 1u << MGDS_PROTOCOL_RGET;
+}
+
 int mgds_means_make(struct mgds_op *op, struct mgds_domain *domain,
                     const struct mgds_xfer *xfer)
 {
     struct mgds_gstream *stream = stream_of(op, domain, xfer);
-    bool may_pull = op->send && mgds_rget_try(op, domain, xfer);
     int rc;
 
-    op->mappable = may_pull;
+    op->may = op->send ? select_for(op, domain, xfer) : 0;
+    if (may_rget(op) && !mgds_rget_try(op, domain, xfer))
+        op->may &= ~(1u << MGDS_PROTOCOL_RGET);
     op->taker = !op->send && mgds_means_fit(op, xfer) &&
                 mgds_landing_takes(domain->landing, xfer->to_index);
     if (may_be_long(op))
         make_claim(op);
-    if (may_pull && !op->protocol->copied &&
+    if (may_rget(op) && !op->protocol->copied &&
         op->bytes > mgds_ctx()->config.eager && mgds_require_direct(op, xfer))
         mgds_rget_insist(op, domain, xfer);
     rc = make_room(op, xfer->gpu, stream);
-    if (rc == -ENOMEM && may_pull)
+    if (rc == -ENOMEM && may_rget(op))
         rc = mgds_rget_insist(op, domain, xfer);
     if (rc == -ENOMEM)
         rc = wait_for_room(op, xfer->gpu, stream);

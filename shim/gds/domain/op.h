@@ -164,6 +164,8 @@ struct mgds_op {
     int error;    /* negative errno */
     /* send */
     const struct mgds_protocol *protocol; /* constant once it is called */
+    unsigned may; /* and which it might have (proto/select.h); rget not if its
+                     memory will never be mapped */
     uint64_t number, answer;
     size_t wanted;
     /* receive */
@@ -191,7 +193,6 @@ struct mgds_op {
     bool demanded; /* but must not: somebody else than its stream asks */
     bool known;    /* held before the wait was put, which says all itself */
     /* messages that their receivers copy */
-    bool mappable; /* a send that could be, once its memory is mapped */
     struct mgds_lane *words_of; /* whose word, until it is given back */
     uint32_t done_word;
     struct mgds_claim *claim; /* a receive that could take one, or NULL */

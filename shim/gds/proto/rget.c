@@ -23,15 +23,6 @@
 
 /* Sends. */
 
-static bool is_wanted(const struct mgds_op *op, const struct mgds_xfer *xfer)
-{
-    uint64_t least = mgds_ctx()->config.pull;
-
-    return least > 0 && op->bytes >= least && op->line && xfer->gpu &&
-           !xfer->sync && xfer->peer != MGDS_PROC_NULL &&
-           mgds_gstream_takes(op->line->stream, &op->user);
-}
-
 static bool is_inside(const struct mgds_op *op,
                       const struct mgds_export_handle *handle)
 {
@@ -39,14 +30,6 @@ static bool is_inside(const struct mgds_op *op,
 
     return begin >= handle->base &&
            begin + op->bytes <= handle->base + handle->size;
-}
-
-/* Nobody would copy it: that stands behind it. */
-static bool is_in_its_own_way(const struct mgds_domain *domain,
-                              const struct mgds_xfer *xfer)
-{
-    return xfer->stands && xfer->peer == (int)domain->rank &&
-           xfer->from_index == xfer->to_index;
 }
 
 /* Takes the lock, when the other end has mapped the memory, or will not soon.
@@ -85,16 +68,12 @@ bool mgds_rget_try(struct mgds_op *op, struct mgds_domain *domain,
                    const struct mgds_xfer *xfer)
 {
     struct mgds_export_handle handle = {.id = 0};
-    struct mgds_lane *lane;
+    struct mgds_lane *lane =
+        mgds_landing_lane(domain->landing, xfer->from_index,
+                          domain->base[xfer->peer] + xfer->to_index);
     enum mgds_memory memory;
     bool may;
 
-    if (!is_wanted(op, xfer) || is_in_its_own_way(domain, xfer))
-        return false;
-    lane = mgds_landing_lane(domain->landing, xfer->from_index,
-                             domain->base[xfer->peer] + xfer->to_index);
-    if (!mgds_lane_pulls(lane))
-        return false;
     if (!mgds_lane_is_own(lane) &&
         (mgds_export_of(&handle, &op->user.ptr) < 0 || !is_inside(op, &handle)))
         return false;

@@ -39,9 +39,10 @@ struct mgds_message;
 struct mgds_op;
 struct mgds_xfer;
 
-/* A send that is about to be made: reserves what it needs, if its receiver may
- * copy it. False: nor may it later. Without the lock: may ask the driver, and
- * wait some milliseconds. */
+/* A send that is about to be made, and may have this protocol (select.h):
+ * reserves what it needs, if its receiver has mapped its memory. False: nor
+ * will it later. Without the lock: may ask the driver, and wait some
+ * milliseconds. */
 bool mgds_rget_try(struct mgds_op *op, struct mgds_domain *domain,
                    const struct mgds_xfer *xfer);
 /* The same of one for which there is no other way: waits for some seconds until
