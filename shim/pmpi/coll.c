@@ -16,14 +16,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "shim/base/alloc.h"
 #include "shim/gds/stage/bounce.h"
 #include "shim/pmpi/coll_stage.h"
 #include "shim/pmpi/errmap.h"
 #include "shim/pmpi/frame.h"
 #include "shim/pmpi/grequest.h"
 #include "shim/pmpi/own.h"
-#include "shim/pmpi/staged.h"
 
 /* A call with staged buffers. */
 struct op {
@@ -153,14 +151,36 @@ static mgds_word run_blocking(struct op *op, unsigned n)
     return rc < 0 ? (mgds_word)mgds_mpi_error(op->comm, rc) : result;
 }
 
-static int landed(void *state, MPI_Status *status)
+/* A call with a request. */
+struct requested {
+    struct mgds_request request; /* first */
+    struct op op;
+};
+
+static struct op *op_of(struct mgds_request *request)
 {
-    return status->MPI_ERROR == MPI_SUCCESS ? queue_up(state) : 0;
+    return &((struct requested *)request)->op;
 }
 
-static int poll_parts(void *state)
+static int start(struct mgds_request *request)
 {
-    struct op *op = state;
+    return queue_down(op_of(request));
+}
+
+static int land(struct mgds_request *request, MPI_Status *status)
+{
+    (void)status;
+    return queue_up(op_of(request));
+}
+
+static int land_if_right(struct mgds_request *request, MPI_Status *status)
+{
+    return status->MPI_ERROR == MPI_SUCCESS ? queue_up(op_of(request)) : 0;
+}
+
+static int poll_parts(struct mgds_request *request)
+{
+    struct op *op = op_of(request);
     int rc = 1;
 
     for (int i = 0; rc == 1 && i < op->parts; i++)
@@ -168,114 +188,66 @@ static int poll_parts(void *state)
     return rc;
 }
 
-static void destroy_state(void *state)
+static void release(struct mgds_request *request)
 {
-    destroy_op(state);
-    free(state);
+    destroy_op(op_of(request));
 }
 
-static const struct mgds_greq_ops request_ops = {
-    .landed = landed, .poll = poll_parts, .destroy = destroy_state};
+static const struct mgds_request_ops nonblocking_ops = {
+    .kind = MGDS_REQUEST_IS_GENERALIZED,
+    .landed = land_if_right,
+    .poll = poll_parts,
+    .release = release,
+};
 
-/* Takes the op over into a request: success, or an error and the op is still
-   the caller's. */
-static int create_request(struct mgds_greq **out, const struct op *op)
+static const struct mgds_request_ops persistent_ops = {
+    .kind = MGDS_REQUEST_IS_PERSISTENT,
+    .start = start,
+    .landed = land,
+    .poll = poll_parts,
+    .release = release,
+};
+
+/* Takes the op over, whatever comes of it; NULL without memory. */
+static struct requested *request_of(const struct mgds_request_ops *ops,
+                                    struct op *op)
 {
-    struct op *state = mgds_malloc(sizeof(*state));
-    int rc;
+    struct requested *requested =
+        mgds_request_new(sizeof(*requested), ops, op->comm);
 
-    if (!state)
-        return -ENOMEM;
-    *state = *op;
-    rc = mgds_greq_create(out, op->comm, &request_ops, state);
-    if (rc < 0)
-        free(state);
-    return rc;
+    if (requested)
+        requested->op = *op;
+    else
+        destroy_op(op);
+    return requested;
 }
 
 static mgds_word run_nonblocking(struct op *op, unsigned n)
 {
     MPI_Request *user = (MPI_Request *)op->words[n - 1];
-    struct mgds_greq *greq;
+    struct requested *requested = request_of(&nonblocking_ops, op);
+    int rc = requested ? mgds_grequest_start(&requested->request) : -ENOMEM;
     mgds_word result;
-    int rc = create_request(&greq, op);
 
-    if (rc < 0) {
-        destroy_op(op);
+    if (rc < 0)
         return (mgds_word)mgds_mpi_error(op->comm, rc);
-    }
-    op->words[n - 1] = (mgds_word)mgds_greq_below(greq);
+    op->words[n - 1] = (mgds_word)&requested->request.below;
     result = forward(n, op->words);
     if ((int)result == MPI_SUCCESS)
-        mgds_greq_arm(greq, user);
+        mgds_grequest_begin(&requested->request, user);
     else
-        mgds_greq_drop(greq);
+        mgds_grequest_drop(&requested->request);
     return result;
 }
-
-/* What the table of staged requests has of a persistent collective. */
-struct persistent {
-    struct mgds_staged staged; /* first */
-    struct op op;
-};
-
-static struct op *op_of(struct mgds_staged *staged)
-{
-    return &((struct persistent *)staged)->op;
-}
-
-static int start_persistent(struct mgds_staged *staged)
-{
-    return queue_down(op_of(staged));
-}
-
-static int land_persistent(struct mgds_staged *staged, const MPI_Status *status)
-{
-    (void)status;
-    return queue_up(op_of(staged));
-}
-
-static int poll_persistent(struct mgds_staged *staged)
-{
-    return poll_parts(op_of(staged));
-}
-
-static void destroy_persistent(struct mgds_staged *staged)
-{
-    destroy_op(op_of(staged));
-    free(staged);
-}
-
-static const struct mgds_staged_ops persistent_ops = {
-    .kind = MGDS_STAGED_PERSISTENT,
-    .start = start_persistent,
-    .landed = land_persistent,
-    .poll = poll_persistent,
-    .destroy = destroy_persistent,
-};
 
 static mgds_word run_persistent(struct op *op, unsigned n)
 {
-    MPI_Request *user = (MPI_Request *)op->words[n - 1];
-    struct persistent *persistent = mgds_calloc(1, sizeof(*persistent));
-    mgds_word result;
+    const MPI_Request *user = (const MPI_Request *)op->words[n - 1];
+    struct requested *requested = request_of(&persistent_ops, op);
 
-    if (!persistent) {
-        destroy_op(op);
+    if (!requested)
         return (mgds_word)mgds_mpi_error(op->comm, -ENOMEM);
-    }
-    persistent->staged.ops = &persistent_ops;
-    persistent->staged.comm = op->comm;
-    persistent->staged.state = MGDS_STAGED_INACTIVE;
-    persistent->op = *op;
-    result = forward(n, op->words);
-    if ((int)result == MPI_SUCCESS) {
-        persistent->staged.handle = *user;
-        mgds_staged_add(&persistent->staged);
-    } else {
-        destroy_persistent(&persistent->staged);
-    }
-    return result;
+    return mgds_request_made(&requested->request, user, forward(n, op->words));
 }
 
 static int stage_call(struct op *op, const struct mgds_coll_call *call,

@@ -1,16 +1,20 @@
 /*
- * Bodies of the completion calls, in use once CUDA is in the process. While no
- * staged request is alive they forward at once.
+ * Bodies of the calls that are given requests: completion, a request's status,
+ * and its end. They are in use once CUDA is in the process. While no staged
+ * request is alive they forward at once.
  */
 #include <mpi.h>
 #include <sched.h>
+#include <stddef.h>
 
 #include "shim/pmpi/below.h"
 #include "shim/pmpi/errmap.h"
 #include "shim/pmpi/frame.h"
-#include "shim/pmpi/greq.h"
+#include "shim/pmpi/grequest.h"
 #include "shim/pmpi/next.h"
 #include "shim/pmpi/own.h"
+#include "shim/pmpi/request_table.h"
+#include "shim/pmpi/stream_req.h"
 #include "shim/pmpi/watched.h"
 #include "shim/pmpi/wave.h"
 
@@ -29,7 +33,7 @@ static mgds_word no_memory(int rc)
  * fills may be ignored, but never NULL. */
 static bool passes(mgds_word filled, mgds_word too, mgds_word statuses)
 {
-    return !mgds_staged_any() || !filled || !too || !statuses;
+    return !mgds_requests_any() || !filled || !too || !statuses;
 }
 
 /* MPI_ERR_IN_STATUS tells, by request, what was completed; other errors tell
@@ -67,7 +71,7 @@ mgds_word mgds_own_Wait(mgds_word request, mgds_word status)
     if (rc <= 0)
         return MGDS_FORWARD(2)(request, status);
     wait_all(&wave);
-    mgds_greq_watch();
+    mgds_grequest_watch();
     rc = (int)MGDS_FORWARD(2)(request, (mgds_word)wave.statuses);
     return done(&wave, mgds_wave_settle_one(&wave, 0, rc));
 }
@@ -83,7 +87,7 @@ mgds_word mgds_own_Test(mgds_word request, mgds_word flag, mgds_word status)
     if (rc <= 0)
         return MGDS_FORWARD(3)(request, flag, status);
     mgds_wave_step(&wave);
-    mgds_greq_watch();
+    mgds_grequest_watch();
     rc = (int)MGDS_FORWARD(3)(request, flag, (mgds_word)wave.statuses);
     rc = mgds_wave_settle_one(&wave, rc != MPI_SUCCESS || *(int *)flag ? 0 : -1,
                               rc);
@@ -105,7 +109,7 @@ mgds_word mgds_own_Waitall(mgds_word count, mgds_word requests,
     if (rc == 0)
         return MGDS_FORWARD(3)(count, requests, statuses);
     wait_all(&wave);
-    mgds_greq_watch();
+    mgds_grequest_watch();
     rc = as_class(
         (int)MGDS_FORWARD(3)(count, requests, (mgds_word)wave.statuses));
     rc = mgds_wave_settle_many(&wave, tells(rc) ? wave.count : 0, NULL, rc);
@@ -127,7 +131,7 @@ mgds_word mgds_own_Testall(mgds_word count, mgds_word requests, mgds_word flag,
     if (rc == 0)
         return MGDS_FORWARD(4)(count, requests, flag, statuses);
     mgds_wave_step(&wave);
-    mgds_greq_watch();
+    mgds_grequest_watch();
     rc = as_class(
         (int)MGDS_FORWARD(4)(count, requests, flag, (mgds_word)wave.statuses));
     completed = rc == MPI_ERR_IN_STATUS || (rc == MPI_SUCCESS && *(int *)flag);
@@ -145,7 +149,7 @@ static int wait_any(struct mgds_wave *wave, mgds_word index)
     mgds_watched_begin("MPI_Waitany");
     while (rc == MPI_SUCCESS && !flag) {
         mgds_wave_step(wave);
-        mgds_greq_watch();
+        mgds_grequest_watch();
         rc = (int)MGDS_NEXT(Testany, 5)(
             (mgds_word)wave->count, (mgds_word)wave->requests, index,
             (mgds_word)&flag, (mgds_word)wave->statuses);
@@ -176,8 +180,8 @@ mgds_word mgds_own_Waitany(mgds_word count, mgds_word requests, mgds_word index,
     if (rc == 0)
         return MGDS_FORWARD(4)(count, requests, index, status);
     *(int *)index = MPI_UNDEFINED; /* errors need not say */
-    mgds_greq_watch();
-    if (wave.greqs > 0)
+    mgds_grequest_watch();
+    if (wave.generalized > 0)
         rc = wait_any(&wave, index);
     else
         rc = (int)MGDS_FORWARD(4)(count, requests, index,
@@ -202,7 +206,7 @@ mgds_word mgds_own_Testany(mgds_word count, mgds_word requests, mgds_word index,
         return MGDS_FORWARD(5)(count, requests, index, flag, status);
     *(int *)index = MPI_UNDEFINED; /* errors need not say */
     mgds_wave_step(&wave);
-    mgds_greq_watch();
+    mgds_grequest_watch();
     rc = (int)MGDS_FORWARD(5)(count, requests, index, flag,
                               (mgds_word)wave.statuses);
     rc = mgds_wave_settle_one(&wave, any_index((int *)index), rc);
@@ -223,7 +227,7 @@ static int wait_some(struct mgds_wave *wave, mgds_word outcount,
     mgds_watched_begin("MPI_Waitsome");
     while (rc == MPI_SUCCESS && *(int *)outcount == 0) {
         mgds_wave_step(wave);
-        mgds_greq_watch();
+        mgds_grequest_watch();
         rc = (int)MGDS_NEXT(Testsome, 5)((mgds_word)wave->count,
                                          (mgds_word)wave->requests, outcount,
                                          indices, (mgds_word)wave->statuses);
@@ -248,8 +252,8 @@ static mgds_word some(mgds_word count, mgds_word requests, mgds_word outcount,
         return MGDS_FORWARD(5)(count, requests, outcount, indices, statuses);
     if (!waits)
         mgds_wave_step(&wave);
-    mgds_greq_watch();
-    if (waits && wave.greqs > 0)
+    mgds_grequest_watch();
+    if (waits && wave.generalized > 0)
         rc = wait_some(&wave, outcount, indices);
     else
         rc = (int)MGDS_FORWARD(5)(count, requests, outcount, indices,
@@ -272,4 +276,118 @@ mgds_word mgds_own_Testsome(MGDS_PARAMS_5)
     if (passes(c, d, e))
         return MGDS_FORWARD(5)(MGDS_ARGS_5);
     return some(MGDS_ARGS_5, false);
+}
+
+/* Complete below, but perhaps not yet up: MPI is told "done" once it is. */
+static int peek(struct mgds_request *request, int *flag, MPI_Status *status)
+{
+    int rc = 0;
+
+    if (request->state == MGDS_REQUEST_ACTIVE)
+        rc = mgds_request_land(request, status, true);
+    if (rc >= 0 && request->state == MGDS_REQUEST_COPYING)
+        rc = request->ops->poll(request);
+    if (rc < 0)
+        return mgds_mpi_error(request->comm, rc);
+    *flag = request->state != MGDS_REQUEST_COPYING || rc == 1;
+    return MPI_SUCCESS;
+}
+
+/* MPICH asks no generalized request here how it is, so we do. */
+static mgds_word status_of(struct mgds_wave *wave, mgds_word flag)
+{
+    const struct mgds_request_seen *seen = &wave->drops[0].seen;
+    int rc;
+
+    mgds_wave_drive(wave);
+    mgds_grequest_watch();
+    rc = (int)MGDS_FORWARD(3)((mgds_word)wave->drops[0].handle, flag,
+                              (mgds_word)wave->statuses);
+    mgds_grequest_watched();
+    if (rc != MPI_SUCCESS || !*(int *)flag)
+        return (mgds_word)rc;
+    if (seen->kind == MGDS_REQUEST_IS_GENERALIZED)
+        return (mgds_word)mgds_grequest_error(seen->request);
+    if (seen->kind == MGDS_REQUEST_IS_PERSISTENT)
+        return (mgds_word)peek(seen->request, (int *)flag, wave->statuses);
+    return MPI_SUCCESS;
+}
+
+mgds_word mgds_own_Request_get_status(mgds_word request, mgds_word flag,
+                                      mgds_word status)
+{
+    MPI_Request handle = (MPI_Request)request;
+    struct mgds_wave wave;
+    mgds_word result;
+
+    if (!mgds_requests_any() ||
+        mgds_wave_init(&wave, &handle, 1, (MPI_Status *)status) <= 0)
+        return MGDS_FORWARD(3)(request, flag, status);
+    result = status_of(&wave, flag);
+    mgds_wave_fini(&wave);
+    return result;
+}
+
+/*
+ * An active send or persistent request is kept from the MPI below until it is
+ * done, for its memory is ours. A generalized request is let go of below, which
+ * tells us (grequest.c).
+ */
+static struct mgds_request *take(MPI_Request handle)
+{
+    struct mgds_request_seen seen = mgds_requests_look(handle);
+
+    switch (seen.kind) {
+    case MGDS_REQUEST_IS_SEND:
+        return mgds_requests_take_send(handle, seen.serial);
+    case MGDS_REQUEST_IS_PERSISTENT:
+        mgds_requests_remove(seen.request);
+        return seen.request;
+    default:
+        return NULL;
+    }
+}
+
+/* One of our own operations, which goes on by itself. MPI keeps a generalized
+ * request that is freed until it is told that it is complete. */
+static int let_go(MPI_Request *handle, struct mgds_stream_req *req)
+{
+    /* another thread, which MPI forbids */
+    if (req->taken)
+        return mgds_mpi_refuse(MPI_COMM_NULL, MPI_ERR_REQUEST,
+                               "request is 0x%08x, for which another thread "
+                               "waits",
+                               (unsigned)*handle);
+    mgds_grequest_discard(&req->request);
+    *handle = MPI_REQUEST_NULL;
+    return MPI_SUCCESS;
+}
+
+mgds_word mgds_own_Request_free(mgds_word word)
+{
+    MPI_Request *handle = (MPI_Request *)word;
+    struct mgds_stream_req *req;
+    struct mgds_request *request;
+    mgds_word result;
+
+    if (!mgds_requests_any() || !handle)
+        return MGDS_FORWARD(1)(word);
+    req = mgds_stream_req_find(*handle);
+    if (req)
+        return (mgds_word)let_go(handle, req);
+    request = take(*handle);
+    if (!request)
+        return MGDS_FORWARD(1)(word);
+    if (request->state == MGDS_REQUEST_ACTIVE) {
+        mgds_requests_add_orphan(request);
+        *handle = MPI_REQUEST_NULL;
+        return MPI_SUCCESS;
+    }
+    result = MGDS_FORWARD(1)(word);
+    /* still there below, and the program's: nobody else has the handle */
+    if ((int)result != MPI_SUCCESS && *handle == request->handle)
+        mgds_request_add(request);
+    else
+        mgds_request_put(request);
+    return result;
 }

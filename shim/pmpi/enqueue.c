@@ -12,7 +12,7 @@
 #include "shim/pmpi/errmap.h"
 #include "shim/pmpi/mpix.h"
 #include "shim/pmpi/next.h"
-#include "shim/pmpi/staged.h"
+#include "shim/pmpi/request_orphan.h"
 #include "shim/pmpi/stream_call.h"
 #include "shim/pmpi/stream_comm.h"
 #include "shim/pmpi/stream_req.h"
@@ -68,7 +68,7 @@ static int begin(struct mgds_stream_call *call, MPI_Comm comm)
     if (!call->scomm)
         return refuse_comm(comm);
     call->enqueued = true;
-    mgds_staged_orphans_poll();
+    mgds_request_orphans_poll();
     mgds_scomm_raise(call->scomm);
     rc = mgds_stream_call_check(call);
     return rc == MPI_SUCCESS ? check_gpu(call->scomm) : rc;
@@ -180,11 +180,11 @@ struct waiting {
     MPI_Status *statuses; /* the caller's, or MPI_STATUS(ES)_IGNORE */
     bool in_array;
     unsigned ops;
-    struct mgds_greq **greq;
+    struct mgds_stream_req **req;
     struct mgds_op **op;
     struct mgds_op_sink *sink;
     void *memory;
-    struct mgds_greq *small_greq[SMALL];
+    struct mgds_stream_req *small_req[SMALL];
     struct mgds_op *small_op[SMALL];
     struct mgds_op_sink small_sink[SMALL];
 };
@@ -194,13 +194,13 @@ static int make_room(struct waiting *waiting)
     size_t n = (size_t)waiting->count;
     char *room;
 
-    waiting->greq = waiting->small_greq;
+    waiting->req = waiting->small_req;
     waiting->op = waiting->small_op;
     waiting->sink = waiting->small_sink;
     if (n <= SMALL)
         return 0;
     room = mgds_malloc(n * (sizeof(*waiting->sink) + sizeof(struct mgds_op *) +
-                            sizeof(struct mgds_greq *)));
+                            sizeof(struct mgds_stream_req *)));
     if (!room)
         return -ENOMEM;
     waiting->memory = room;
@@ -208,7 +208,7 @@ static int make_room(struct waiting *waiting)
     room += n * sizeof(*waiting->sink);
     waiting->op = (struct mgds_op **)(void *)room;
     room += n * sizeof(struct mgds_op *);
-    waiting->greq = (struct mgds_greq **)(void *)room;
+    waiting->req = (struct mgds_stream_req **)(void *)room;
     return 0;
 }
 
@@ -221,14 +221,12 @@ static MPI_Status *status_at(const struct waiting *waiting, int i)
 /* Of a request that one wait can take: one operation, once in the array. */
 static bool claim(struct waiting *waiting, int i)
 {
-    struct mgds_greq *greq;
-    struct mgds_stream_req *req =
-        mgds_stream_req_find(waiting->requests[i], &greq);
+    struct mgds_stream_req *req = mgds_stream_req_find(waiting->requests[i]);
 
     if (!req || !req->op || req->other || req->taken)
         return false;
     req->taken = true;
-    waiting->greq[waiting->ops] = greq;
+    waiting->req[waiting->ops] = req;
     waiting->op[waiting->ops] = req->op;
     waiting->sink[waiting->ops] =
         sink_of(status_at(waiting, i), waiting->in_array);
@@ -236,15 +234,10 @@ static bool claim(struct waiting *waiting, int i)
     return true;
 }
 
-static struct mgds_stream_req *req_of(const struct mgds_greq *greq)
-{
-    return greq->state;
-}
-
 static void unclaim(const struct waiting *waiting)
 {
     for (unsigned i = 0; i < waiting->ops; i++)
-        req_of(waiting->greq[i])->taken = false;
+        waiting->req[i]->taken = false;
 }
 
 /* The number of the first that cannot be claimed, or -1. */
@@ -260,8 +253,8 @@ static int claim_all(struct waiting *waiting)
 static void let_go(struct waiting *waiting)
 {
     for (unsigned i = 0; i < waiting->ops; i++) {
-        req_of(waiting->greq[i])->op = NULL;
-        mgds_greq_discard(waiting->greq[i]);
+        waiting->req[i]->op = NULL;
+        mgds_grequest_discard(&waiting->req[i]->request);
     }
 }
 
@@ -283,11 +276,9 @@ static void fill_empty(const struct waiting *waiting)
  * reference, or NULL. */
 static struct mgds_scomm *first_scomm(const struct waiting *waiting)
 {
-    struct mgds_greq *greq;
-
     for (int i = 0; i < waiting->count; i++) {
         struct mgds_stream_req *req =
-            mgds_stream_req_find(waiting->requests[i], &greq);
+            mgds_stream_req_find(waiting->requests[i]);
 
         if (!req)
             continue;

@@ -23,7 +23,7 @@
 #include "shim/pmpi/own.h"
 #include "shim/pmpi/process.h"
 #include "shim/pmpi/self.h"
-#include "shim/pmpi/staged.h"
+#include "shim/pmpi/request_orphan.h"
 #include "shim/pmpi/stream_comm.h"
 #include "shim/pmpi/summary.h"
 #include "shim/pmpi/types.h"
@@ -70,7 +70,7 @@ static int end(void)
 
     if (atomic_fetch_sub(&epochs, 1) != 1)
         return MPI_SUCCESS;
-    mgds_staged_fini();
+    mgds_requests_fini();
     class = mgds_scomms_fini();
     mgds_dump_end();
     mgds_types_fini();

@@ -10,7 +10,7 @@
 #include "shim/pmpi/call.h"
 #include "shim/pmpi/errmap.h"
 #include "shim/pmpi/own.h"
-#include "shim/pmpi/staged.h"
+#include "shim/pmpi/request_orphan.h"
 #include "shim/pmpi/stream_p2p.h"
 
 /* An error of ours, met before or after the call below. */
@@ -42,7 +42,7 @@ static mgds_word send(struct mgds_call_words *call)
     if (scomm)
         return mgds_stream_p2p_send(call, scomm);
     rc = mgds_p2p_side(&side, call, 0, call->word[3], MGDS_SIDE_SEND);
-    mgds_staged_orphans_poll();
+    mgds_request_orphans_poll();
     if (rc < 0)
         return fail(comm, rc);
     if (rc == 0)
@@ -85,7 +85,7 @@ static mgds_word receive(struct mgds_call_words *call, unsigned status,
     struct mgds_side side;
     int rc = mgds_p2p_side(&side, call, 0, peer, MGDS_SIDE_RECV);
 
-    mgds_staged_orphans_poll();
+    mgds_request_orphans_poll();
     if (rc < 0)
         return fail(comm, rc);
     if (rc == 0)

@@ -7,14 +7,13 @@
 #include <mpi.h>
 #include <stddef.h>
 
-#include "shim/base/alloc.h"
 #include "shim/pmpi/call.h"
 #include "shim/pmpi/errmap.h"
 #include "shim/pmpi/grequest.h"
 #include "shim/pmpi/next.h"
 #include "shim/pmpi/own.h"
 #include "shim/pmpi/p2p.h"
-#include "shim/pmpi/staged.h"
+#include "shim/pmpi/request_orphan.h"
 #include "shim/pmpi/stream_p2p.h"
 
 static mgds_word fail(MPI_Comm comm, int rc)
@@ -24,38 +23,35 @@ static mgds_word fail(MPI_Comm comm, int rc)
 
 /* A send whose request is known below. */
 struct sent {
-    struct mgds_staged staged; /* first */
+    struct mgds_request request; /* first */
     struct mgds_side side;
 };
 
-static void sent_destroy(struct mgds_staged *staged)
+static void sent_release(struct mgds_request *request)
 {
-    struct sent *sent = (struct sent *)staged;
-
-    mgds_side_fini(&sent->side);
-    free(sent);
+    mgds_side_fini(&((struct sent *)request)->side);
 }
 
-static const struct mgds_staged_ops sent_ops = {.kind = MGDS_STAGED_SEND,
-                                                .destroy = sent_destroy};
+static const struct mgds_request_ops sent_ops = {.kind = MGDS_REQUEST_IS_SEND,
+                                                 .release = sent_release};
 
 /* Takes the side over, whatever comes of it. */
 static int sent_create(struct sent **out, struct mgds_side *side, MPI_Comm comm)
 {
-    struct sent *sent = mgds_calloc(1, sizeof(*sent));
-    int rc = sent ? mgds_side_down(side) : -ENOMEM;
+    struct sent *sent = mgds_request_new(sizeof(*sent), &sent_ops, comm);
+    int rc;
 
-    if (rc < 0) {
+    if (!sent) {
         mgds_side_fini(side);
-        free(sent);
-        return rc;
+        return -ENOMEM;
     }
-    sent->staged.ops = &sent_ops;
-    sent->staged.comm = comm;
-    sent->staged.state = MGDS_STAGED_ACTIVE;
     sent->side = *side;
-    *out = sent;
-    return 0;
+    rc = mgds_side_down(&sent->side);
+    if (rc < 0)
+        mgds_request_put(&sent->request);
+    else
+        *out = sent;
+    return rc < 0 ? rc : 0;
 }
 
 /* addr, count, type, peer, tag, comm, request */
@@ -70,7 +66,7 @@ static mgds_word isend(struct mgds_call_words *call)
     if (scomm)
         return mgds_stream_p2p_isend(call, scomm);
     rc = mgds_p2p_side(&side, call, 0, call->word[3], MGDS_SIDE_SEND);
-    mgds_staged_orphans_poll();
+    mgds_request_orphans_poll();
     if (rc == 0)
         return mgds_call_forward(call);
     if (rc == 1)
@@ -78,8 +74,8 @@ static mgds_word isend(struct mgds_call_words *call)
     if (rc != 0)
         return fail(comm, rc);
     mgds_call_put(call, 0, &side);
-    return mgds_staged_made(&sent->staged, (MPI_Request *)call->word[6],
-                            mgds_call_forward(call));
+    return mgds_request_made(&sent->request, (MPI_Request *)call->word[6],
+                             mgds_call_forward(call));
 }
 
 MGDS_CALL_BODIES(Isend, 7, isend)
@@ -87,21 +83,27 @@ MGDS_CALL_BODIES(Issend, 7, isend)
 MGDS_CALL_BODIES(Irsend, 7, isend)
 MGDS_CALL_BODIES(Ibsend, 7, isend)
 
-/* What is behind the generalized request of a receive. */
+/* A receive. */
 struct received {
+    struct mgds_request request; /* first */
     struct mgds_side side;
     struct mgds_side sent;    /* Isendrecv: the other half */
     MPI_Request sent_request; /* its request, or MPI_REQUEST_NULL */
 };
 
-static int received_landed(void *state, MPI_Status *status)
+static struct received *received_of(struct mgds_request *request)
 {
-    return mgds_side_land(&((struct received *)state)->side, status);
+    return (struct received *)request;
 }
 
-static int received_poll(void *state)
+static int received_landed(struct mgds_request *request, MPI_Status *status)
 {
-    struct received *received = state;
+    return mgds_side_land(&received_of(request)->side, status);
+}
+
+static int received_poll(struct mgds_request *request)
+{
+    struct received *received = received_of(request);
     int flag = 1;
 
     if (received->sent_request != MPI_REQUEST_NULL &&
@@ -112,39 +114,35 @@ static int received_poll(void *state)
     return flag ? mgds_side_poll(&received->side) : 0;
 }
 
-static void received_destroy(void *state)
+static void received_release(struct mgds_request *request)
 {
-    struct received *received = state;
-
-    mgds_side_fini(&received->side);
-    mgds_side_fini(&received->sent);
-    free(received);
+    mgds_side_fini(&received_of(request)->side);
+    mgds_side_fini(&received_of(request)->sent);
 }
 
-static const struct mgds_greq_ops received_ops = {.landed = received_landed,
-                                                  .poll = received_poll,
-                                                  .destroy = received_destroy};
+static const struct mgds_request_ops received_ops = {
+    .kind = MGDS_REQUEST_IS_GENERALIZED,
+    .landed = received_landed,
+    .poll = received_poll,
+    .release = received_release};
 
 /* Takes both sides over, whatever comes of it. */
-static int received_create(struct mgds_greq **greq, struct received **out,
-                           const struct mgds_pair *pair, MPI_Comm comm)
+static int received_create(struct received **out, struct mgds_pair *pair,
+                           MPI_Comm comm)
 {
-    struct received all = {pair->recv, pair->send, MPI_REQUEST_NULL};
-    struct received *received = mgds_malloc(sizeof(*received));
-    int rc = -ENOMEM;
+    struct received *received =
+        mgds_request_new(sizeof(*received), &received_ops, comm);
 
-    if (received) {
-        *received = all;
-        rc = mgds_greq_create(greq, comm, &received_ops, received);
+    if (!received) {
+        mgds_side_fini(&pair->recv);
+        mgds_side_fini(&pair->send);
+        return -ENOMEM;
     }
-    if (rc < 0) {
-        mgds_side_fini(&all.side);
-        mgds_side_fini(&all.sent);
-        free(received);
-        return rc;
-    }
+    received->side = pair->recv;
+    received->sent = pair->send;
+    received->sent_request = MPI_REQUEST_NULL;
     *out = received;
-    return 0;
+    return mgds_grequest_start(&received->request);
 }
 
 /* addr, count, type, then peer, tag, comm, request or message, request */
@@ -154,24 +152,23 @@ static mgds_word start_receive(struct mgds_call_words *call, unsigned request,
     MPI_Request *user = (MPI_Request *)call->word[request];
     struct mgds_pair pair = {.send = mgds_side_passing(NULL, 0, MPI_BYTE)};
     struct received *received;
-    struct mgds_greq *greq;
     mgds_word result;
     int rc = mgds_p2p_side(&pair.recv, call, 0, peer, MGDS_SIDE_RECV);
 
-    mgds_staged_orphans_poll();
+    mgds_request_orphans_poll();
     if (rc == 0)
         return mgds_call_forward(call);
     if (rc == 1)
-        rc = received_create(&greq, &received, &pair, comm);
+        rc = received_create(&received, &pair, comm);
     if (rc != 0)
         return fail(comm, rc);
     mgds_call_put(call, 0, &pair.recv);
-    call->word[request] = (mgds_word)mgds_greq_below(greq);
+    call->word[request] = (mgds_word)&received->request.below;
     result = mgds_call_forward(call);
     if ((int)result == MPI_SUCCESS)
-        mgds_greq_arm(greq, user);
+        mgds_grequest_begin(&received->request, user);
     else
-        mgds_greq_drop(greq);
+        mgds_grequest_drop(&received->request);
     return result;
 }
 
@@ -242,13 +239,11 @@ struct places {
 };
 
 static mgds_word start_pair(const struct mgds_call_words *call,
-                            const struct mgds_pair *pair,
-                            const struct places *at)
+                            struct mgds_pair *pair, const struct places *at)
 {
     MPI_Comm comm = (MPI_Comm)call->word[at->comm];
     struct received *received;
-    struct mgds_greq *greq;
-    int rc = received_create(&greq, &received, pair, comm);
+    int rc = received_create(&received, pair, comm);
     struct half recv = {MGDS_CALL_Irecv_c, &pair->recv, call->word[at->source],
                         call->word[at->recv_tag], NULL};
     struct half send = {MGDS_CALL_Isend_c, &pair->send, call->word[at->dest],
@@ -256,13 +251,14 @@ static mgds_word start_pair(const struct mgds_call_words *call,
 
     if (rc < 0)
         return fail(comm, rc);
-    recv.request = mgds_greq_below(greq);
+    recv.request = &received->request.below;
     send.request = &received->sent_request;
     rc = start_halves(&recv, &send, comm);
     if (rc == MPI_SUCCESS)
-        mgds_greq_arm(greq, (MPI_Request *)call->word[at->request]);
+        mgds_grequest_begin(&received->request,
+                            (MPI_Request *)call->word[at->request]);
     else
-        mgds_greq_drop(greq);
+        mgds_grequest_drop(&received->request);
     return (mgds_word)rc;
 }
 

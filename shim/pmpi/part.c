@@ -12,6 +12,7 @@
 #include "shim/pmpi/errmap.h"
 #include "shim/pmpi/frame.h"
 #include "shim/pmpi/own.h"
+#include "shim/pmpi/request_table.h"
 #include "shim/pmpi/stream_p2p.h"
 
 static size_t first_byte(const struct mgds_persist *persist, int partition)
@@ -92,8 +93,8 @@ static mgds_word make(struct making *making)
         making->word[2] = (mgds_word)persist->bytes;
         making->word[3] = (mgds_word)side.type;
     }
-    return mgds_staged_made(&persist->staged, (MPI_Request *)making->word[8],
-                            forward(making->word));
+    return mgds_request_made(&persist->request, (MPI_Request *)making->word[8],
+                             forward(making->word));
 }
 
 mgds_word mgds_own_Psend_init(MGDS_PARAMS_9)
@@ -120,7 +121,7 @@ mgds_word mgds_own_Precv_init(MGDS_PARAMS_9)
 static struct mgds_persist *find(MPI_Request request, enum mgds_persist_way way)
 {
     struct mgds_persist *persist =
-        mgds_staged_any() ? mgds_persist_find(request) : NULL;
+        mgds_requests_any() ? mgds_persist_find(request) : NULL;
 
     return persist && persist->way == way ? persist : NULL;
 }
@@ -149,7 +150,7 @@ static int ready(MPI_Request request, int from, int to)
     mgds_lock_acquire(&persist->lock);
     rc = wait_queued(persist, queue_down(persist, from, to));
     mgds_lock_release(&persist->lock);
-    return mgds_mpi_error(persist->staged.comm, rc);
+    return mgds_mpi_error(persist->request.comm, rc);
 }
 
 mgds_word mgds_own_Pready(mgds_word partition, mgds_word request)
@@ -181,7 +182,7 @@ static int ready_list(MPI_Request request, int length, const int *list)
         rc = queue_down(persist, list[i], list[i]);
     rc = wait_queued(persist, rc);
     mgds_lock_release(&persist->lock);
-    return mgds_mpi_error(persist->staged.comm, rc);
+    return mgds_mpi_error(persist->request.comm, rc);
 }
 
 mgds_word mgds_own_Pready_list(mgds_word length, mgds_word list,
@@ -199,7 +200,7 @@ static int arrived(struct mgds_persist *persist, int partition)
     int rc = 0;
 
     mgds_lock_acquire(&persist->lock);
-    if (persist->staged.state == MGDS_STAGED_ACTIVE &&
+    if (persist->request.state == MGDS_REQUEST_ACTIVE &&
         !persist->arrived[partition]) {
         rc = mgds_bounce_up(persist->side.bounce,
                             first_byte(persist, partition), persist->bytes);
@@ -207,7 +208,7 @@ static int arrived(struct mgds_persist *persist, int partition)
     }
     rc = wait_queued(persist, rc);
     mgds_lock_release(&persist->lock);
-    return mgds_mpi_error(persist->staged.comm, rc);
+    return mgds_mpi_error(persist->request.comm, rc);
 }
 
 mgds_word mgds_own_Parrived(mgds_word request, mgds_word partition,

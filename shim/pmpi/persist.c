@@ -6,7 +6,6 @@
 
 #include <errno.h>
 #include <mpi.h>
-#include <sched.h>
 #include <stddef.h>
 
 #include "shim/base/alloc.h"
@@ -17,16 +16,18 @@
 #include "shim/pmpi/own.h"
 #include "shim/pmpi/p2p.h"
 #include "shim/pmpi/part.h"
+#include "shim/pmpi/request_orphan.h"
+#include "shim/pmpi/request_table.h"
 #include "shim/pmpi/stream_p2p.h"
 
-static struct mgds_persist *persist_of(struct mgds_staged *staged)
+static struct mgds_persist *persist_of(struct mgds_request *request)
 {
-    return (struct mgds_persist *)staged;
+    return (struct mgds_persist *)request;
 }
 
-static int start(struct mgds_staged *staged)
+static int start(struct mgds_request *request)
 {
-    struct mgds_persist *persist = persist_of(staged);
+    struct mgds_persist *persist = persist_of(request);
 
     if (persist->way == MGDS_PERSIST_SEND)
         return mgds_bounce_down(persist->side.bounce, 0, SIZE_MAX);
@@ -35,9 +36,9 @@ static int start(struct mgds_staged *staged)
     return 0;
 }
 
-static int landed(struct mgds_staged *staged, const MPI_Status *status)
+static int landed(struct mgds_request *request, MPI_Status *status)
 {
-    struct mgds_persist *persist = persist_of(staged);
+    struct mgds_persist *persist = persist_of(request);
 
     if (persist->way == MGDS_PERSIST_PART_RECV)
         return mgds_part_landed(persist);
@@ -46,27 +47,26 @@ static int landed(struct mgds_staged *staged, const MPI_Status *status)
     return mgds_side_land(&persist->side, status);
 }
 
-static int poll(struct mgds_staged *staged)
+static int poll(struct mgds_request *request)
 {
-    return mgds_side_poll(&persist_of(staged)->side);
+    return mgds_side_poll(&persist_of(request)->side);
 }
 
-static void destroy(struct mgds_staged *staged)
+static void release(struct mgds_request *request)
 {
-    struct mgds_persist *persist = persist_of(staged);
+    struct mgds_persist *persist = persist_of(request);
 
     mgds_side_fini(&persist->side);
     mgds_lock_fini(&persist->lock);
     free(persist->arrived);
-    free(persist);
 }
 
-static const struct mgds_staged_ops persist_ops = {
-    .kind = MGDS_STAGED_PERSISTENT,
+static const struct mgds_request_ops persist_ops = {
+    .kind = MGDS_REQUEST_IS_PERSISTENT,
     .start = start,
     .landed = landed,
     .poll = poll,
-    .destroy = destroy,
+    .release = release,
 };
 
 static int persist_init(struct mgds_persist *persist, int partitions)
@@ -81,7 +81,8 @@ int mgds_persist_create(struct mgds_persist **out, const struct mgds_side *side,
                         MPI_Comm comm, enum mgds_persist_way way,
                         int partitions)
 {
-    struct mgds_persist *persist = mgds_calloc(1, sizeof(*persist));
+    struct mgds_persist *persist =
+        mgds_request_new(sizeof(*persist), &persist_ops, comm);
     int rc = persist ? persist_init(persist, partitions) : -ENOMEM;
 
     if (rc < 0) {
@@ -97,18 +98,13 @@ int mgds_persist_create(struct mgds_persist **out, const struct mgds_side *side,
     persist->way = way;
     if (partitions > 0)
         persist->bytes = mgds_bounce_bytes(side->bounce) / (size_t)partitions;
-    persist->staged.ops = &persist_ops;
-    persist->staged.comm = comm;
-    persist->staged.state = MGDS_STAGED_INACTIVE;
     *out = persist;
     return 0;
 }
 
 struct mgds_persist *mgds_persist_find(MPI_Request handle)
 {
-    struct mgds_staged *staged = mgds_staged_find(handle);
-
-    return staged && staged->ops == &persist_ops ? persist_of(staged) : NULL;
+    return (struct mgds_persist *)mgds_requests_find_of(handle, &persist_ops);
 }
 
 /* addr, count, type, peer, tag, comm, request */
@@ -132,8 +128,8 @@ static mgds_word make(struct mgds_call_words *call, enum mgds_persist_way way)
     if (rc != 0)
         return (mgds_word)mgds_mpi_error(comm, rc);
     mgds_call_put(call, 0, &side);
-    return mgds_staged_made(&persist->staged, (MPI_Request *)call->word[6],
-                            mgds_call_forward(call));
+    return mgds_request_made(&persist->request, (MPI_Request *)call->word[6],
+                             mgds_call_forward(call));
 }
 
 static mgds_word send_init(struct mgds_call_words *call)
@@ -155,53 +151,46 @@ MGDS_CALL_BODIES(Recv_init, 7, recv_init)
 /* Starting. First all copies are queued, then all are waited for: the sends
  * must be posted in the order of the array, with their data. */
 
-static int wait_for(struct mgds_staged *staged)
-{
-    int rc;
-
-    while ((rc = staged->ops->poll(staged)) == 0)
-        sched_yield();
-    return rc < 0 ? rc : 0;
-}
-
 static int each(const MPI_Request *requests, int count,
-                int (*prepare)(struct mgds_staged *))
+                int (*prepare)(struct mgds_request *))
 {
     for (int i = 0; i < count; i++) {
-        struct mgds_staged *staged = mgds_staged_find(requests[i]);
+        struct mgds_request *request = mgds_requests_find(requests[i]);
         int rc = 0;
 
-        if (staged && staged->ops->start &&
-            staged->state == MGDS_STAGED_INACTIVE)
-            rc = prepare(staged);
+        if (request && request->ops->start &&
+            request->state == MGDS_REQUEST_INACTIVE)
+            rc = prepare(request);
         if (rc < 0)
-            return mgds_mpi_error(staged->comm, rc);
+            return mgds_mpi_error(request->comm, rc);
     }
     return MPI_SUCCESS;
 }
 
-static int queue(struct mgds_staged *staged)
+static int queue(struct mgds_request *request)
 {
-    return staged->ops->start(staged);
+    return request->ops->start(request);
 }
 
 static int prepare(const MPI_Request *requests, int count)
 {
     int rc;
 
-    mgds_staged_orphans_poll();
+    mgds_request_orphans_poll();
     rc = each(requests, count, queue);
-    return rc == MPI_SUCCESS ? each(requests, count, wait_for) : rc;
+    return rc == MPI_SUCCESS ? each(requests, count, mgds_request_wait_copies)
+                             : rc;
 }
 
 static mgds_word started(const MPI_Request *requests, int count,
                          mgds_word result)
 {
     for (int i = 0; i < count && (int)result == MPI_SUCCESS; i++) {
-        struct mgds_staged *staged = mgds_staged_find(requests[i]);
+        struct mgds_request *request = mgds_requests_find(requests[i]);
 
-        if (staged && staged->ops->start)
-            staged->state = MGDS_STAGED_ACTIVE;
+        if (request && request->ops->start &&
+            request->state != MGDS_REQUEST_ACTIVE)
+            mgds_request_step(request, MGDS_REQUEST_ON_START);
     }
     return result;
 }
@@ -211,7 +200,7 @@ mgds_word mgds_own_Start(mgds_word request)
     const MPI_Request *requests = (const MPI_Request *)request;
     int rc;
 
-    if (!mgds_staged_any() || !requests)
+    if (!mgds_requests_any() || !requests)
         return MGDS_FORWARD(1)(request);
     rc = prepare(requests, 1);
     if (rc != MPI_SUCCESS)
@@ -224,7 +213,7 @@ mgds_word mgds_own_Startall(mgds_word count, mgds_word array)
     const MPI_Request *requests = (const MPI_Request *)array;
     int rc;
 
-    if (!mgds_staged_any() || !requests)
+    if (!mgds_requests_any() || !requests)
         return MGDS_FORWARD(2)(count, array);
     rc = prepare(requests, (int)count);
     if (rc != MPI_SUCCESS)

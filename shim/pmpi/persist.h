@@ -3,8 +3,8 @@
 #define MGDS_PMPI_PERSIST_H
 
 #include "shim/base/lock.h"
+#include "shim/pmpi/request.h"
 #include "shim/pmpi/side.h"
-#include "shim/pmpi/staged.h"
 
 enum mgds_persist_way {
     MGDS_PERSIST_SEND = 1,
@@ -14,7 +14,7 @@ enum mgds_persist_way {
 };
 
 struct mgds_persist {
-    struct mgds_staged staged; /* first */
+    struct mgds_request request; /* first */
     struct mgds_side side;
     enum mgds_persist_way way;
     /* Partitioned only. Threads may be in Pready and Parrived at a time: the
@@ -26,7 +26,7 @@ struct mgds_persist {
 };
 
 /* Takes the side over, whatever comes of it. partitions: 0 if not partitioned.
- * The caller makes the request, then mgds_staged_made. */
+ * The caller makes the request, then mgds_request_made. */
 int mgds_persist_create(struct mgds_persist **out, const struct mgds_side *side,
                         MPI_Comm comm, enum mgds_persist_way way,
                         int partitions);

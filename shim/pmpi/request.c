@@ -1,131 +1,129 @@
-/*
- * Bodies of what else is done with a request: asking for its status, and
- * letting go of it.
- */
-#include <mpi.h>
-#include <stddef.h>
+/* Requests that we have something behind. */
+#include "shim/pmpi/request.h"
 
-#include "shim/pmpi/errmap.h"
-#include "shim/pmpi/frame.h"
-#include "shim/pmpi/greq.h"
-#include "shim/pmpi/own.h"
-#include "shim/pmpi/stream_req.h"
-#include "shim/pmpi/wave.h"
+#include <sched.h>
 
-/* Complete below, but perhaps not yet up: MPI is told "done" once it is. */
-static int peek(struct mgds_staged *staged, int *flag, const MPI_Status *status)
+#include "shim/base/alloc.h"
+#include "shim/base/log.h"
+#include "shim/pmpi/request_table.h"
+
+void *mgds_request_new(size_t size, const struct mgds_request_ops *ops,
+                       MPI_Comm comm)
 {
-    int rc = 0;
+    struct mgds_request *request = mgds_calloc(1, size);
 
-    if (staged->state == MGDS_STAGED_ACTIVE && staged->ops->landed) {
-        staged->state = MGDS_STAGED_LANDED;
-        rc = staged->ops->landed(staged, status);
-    }
-    if (rc >= 0 && staged->state == MGDS_STAGED_LANDED)
-        rc = staged->ops->poll(staged);
-    if (rc < 0)
-        return mgds_mpi_error(staged->comm, rc);
-    *flag = staged->state != MGDS_STAGED_LANDED || rc == 1;
-    return MPI_SUCCESS;
+    if (!request)
+        return NULL;
+    request->ops = ops;
+    request->state = MGDS_REQUEST_NEW;
+    request->handle = MPI_REQUEST_NULL;
+    request->comm = comm;
+    request->refs = 1;
+    request->below = MPI_REQUEST_NULL;
+    return request;
 }
 
-/* MPICH asks no generalized request here how it is, so we do. */
-static mgds_word status_of(struct mgds_wave *wave, mgds_word flag)
+void mgds_request_get(struct mgds_request *request)
 {
-    struct mgds_staged *staged = wave->drops[0].seen.staged;
-    struct mgds_greq *greq = mgds_greq_of(staged);
+    __atomic_fetch_add(&request->refs, 1, __ATOMIC_RELAXED);
+}
+
+void mgds_request_release(struct mgds_request *request)
+{
+    if (!request->released)
+        request->ops->release(request);
+    request->released = true;
+}
+
+/* The reference is the list's now. MPI has forgotten the request, so no
+ * communicator waits for it: the engine does. */
+static void linger(struct mgds_request *request)
+{
+    request->refs = 1;
+    request->handle = MPI_REQUEST_NULL;
+    request->comm = MPI_COMM_NULL;
+    mgds_request_step(request, MGDS_REQUEST_ON_LINGER);
+    mgds_requests_add_orphan(request);
+}
+
+void mgds_request_put(struct mgds_request *request)
+{
+    if (__atomic_sub_fetch(&request->refs, 1, __ATOMIC_ACQ_REL) > 0)
+        return;
+    if (!request->released && request->ops->busy &&
+        request->ops->busy(request)) {
+        linger(request);
+        return;
+    }
+    mgds_request_release(request);
+    free(request);
+}
+
+void mgds_request_step(struct mgds_request *request,
+                       enum mgds_request_event event)
+{
+    enum mgds_request_state next =
+        mgds_request_state_after(request->state, event);
+
+    if (next == request->state)
+        mgds_err("event %d is nothing for a request that %s: this is a bug in "
+                 "MPIX-GDS",
+                 (int)event, mgds_request_state_text(request->state));
+    request->state = next;
+}
+
+void mgds_request_add(struct mgds_request *request)
+{
+    struct mgds_request *old = mgds_requests_insert(request);
+
+    if (old)
+        mgds_request_put(old);
+}
+
+static bool is_persistent(const struct mgds_request *request)
+{
+    return request->ops->kind == MGDS_REQUEST_IS_PERSISTENT;
+}
+
+mgds_word mgds_request_made(struct mgds_request *request,
+                            const MPI_Request *handle, mgds_word result)
+{
+    if ((int)result != MPI_SUCCESS) {
+        mgds_request_put(request);
+        return result;
+    }
+    mgds_request_step(request, is_persistent(request) ? MGDS_REQUEST_ON_INIT
+                                                      : MGDS_REQUEST_ON_BEGIN);
+    request->handle = *handle;
+    mgds_request_add(request);
+    return result;
+}
+
+/* A SEND or PERSISTENT is complete, and nothing of it is under way. */
+static void end(struct mgds_request *request)
+{
+    mgds_request_step(request, is_persistent(request) ? MGDS_REQUEST_ON_REST
+                                                      : MGDS_REQUEST_ON_FINISH);
+}
+
+int mgds_request_land(struct mgds_request *request, MPI_Status *status,
+                      bool has_data)
+{
+    if (!request->ops->landed || !has_data) {
+        end(request);
+        return 0;
+    }
+    mgds_request_step(request, MGDS_REQUEST_ON_COPY);
+    return request->ops->landed(request, status);
+}
+
+int mgds_request_wait_copies(struct mgds_request *request)
+{
     int rc;
 
-    mgds_wave_drive(wave);
-    mgds_greq_watch();
-    rc = (int)MGDS_FORWARD(3)((mgds_word)wave->drops[0].handle, flag,
-                              (mgds_word)wave->statuses);
-    mgds_greq_watched();
-    if (rc != MPI_SUCCESS || !*(int *)flag)
-        return (mgds_word)rc;
-    if (greq)
-        return (mgds_word)mgds_greq_error(greq);
-    if (staged)
-        return (mgds_word)peek(staged, (int *)flag, wave->statuses);
-    return MPI_SUCCESS;
-}
-
-mgds_word mgds_own_Request_get_status(mgds_word request, mgds_word flag,
-                                      mgds_word status)
-{
-    MPI_Request handle = (MPI_Request)request;
-    struct mgds_wave wave;
-    mgds_word result;
-
-    if (!mgds_staged_any() ||
-        mgds_wave_init(&wave, &handle, 1, (MPI_Status *)status) <= 0)
-        return MGDS_FORWARD(3)(request, flag, status);
-    result = status_of(&wave, flag);
-    mgds_wave_fini(&wave);
-    return result;
-}
-
-/*
- * An active send or persistent request is kept from the MPI below until it is
- * done, for its memory is ours. A generalized request is let go of below, which
- * tells us (grequest.c).
- */
-static struct mgds_staged *take(MPI_Request handle)
-{
-    struct mgds_staged_seen seen = mgds_staged_look(handle);
-
-    switch (seen.kind) {
-    case MGDS_STAGED_SEND:
-        return mgds_staged_take_send(handle, seen.serial);
-    case MGDS_STAGED_PERSISTENT:
-        mgds_staged_remove(seen.staged);
-        return seen.staged;
-    default:
-        return NULL;
-    }
-}
-
-/* One of our own operations, which goes on by itself. MPI keeps a generalized
- * request that is freed until it is told that it is complete. */
-static int let_go(MPI_Request *handle, struct mgds_greq *greq)
-{
-    const struct mgds_stream_req *req = greq->state;
-
-    /* another thread, which MPI forbids */
-    if (req->taken)
-        return mgds_mpi_refuse(MPI_COMM_NULL, MPI_ERR_REQUEST,
-                               "request is 0x%08x, for which another thread "
-                               "waits",
-                               (unsigned)*handle);
-    mgds_greq_discard(greq);
-    *handle = MPI_REQUEST_NULL;
-    return MPI_SUCCESS;
-}
-
-mgds_word mgds_own_Request_free(mgds_word request)
-{
-    MPI_Request *handle = (MPI_Request *)request;
-    struct mgds_staged *staged;
-    struct mgds_greq *greq;
-    mgds_word result;
-
-    if (!mgds_staged_any() || !handle)
-        return MGDS_FORWARD(1)(request);
-    if (mgds_stream_req_find(*handle, &greq))
-        return (mgds_word)let_go(handle, greq);
-    staged = take(*handle);
-    if (!staged)
-        return MGDS_FORWARD(1)(request);
-    if (staged->state == MGDS_STAGED_ACTIVE) {
-        mgds_staged_orphan(staged);
-        *handle = MPI_REQUEST_NULL;
-        return MPI_SUCCESS;
-    }
-    result = MGDS_FORWARD(1)(request);
-    /* still there below, and the program's: nobody else has the handle */
-    if ((int)result != MPI_SUCCESS && *handle == staged->handle)
-        mgds_staged_add(staged);
-    else
-        staged->ops->destroy(staged);
-    return result;
+    while ((rc = request->ops->poll(request)) == 0)
+        sched_yield();
+    if (request->state == MGDS_REQUEST_COPYING)
+        end(request);
+    return rc < 0 ? rc : 0;
 }

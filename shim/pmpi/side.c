@@ -6,7 +6,7 @@
 
 #include "shim/pmpi/below.h"
 #include "shim/pmpi/buffer.h"
-#include "shim/pmpi/staged.h"
+#include "shim/pmpi/request_table.h"
 #include "shim/pmpi/types.h"
 
 /* A copy that takes longer than a look at the network does. */
@@ -15,7 +15,7 @@
 /* While one message is copied, those before it go on below. */
 static void (*idle_of(const struct mgds_bounce *bounce))(void)
 {
-    bool others = mgds_staged_any();
+    bool others = mgds_requests_any();
 
     return others && mgds_bounce_bytes(bounce) >= LONG_BYTES
                ? mgds_below_progress

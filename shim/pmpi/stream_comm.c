@@ -15,7 +15,7 @@
 #include "shim/pmpi/next.h"
 #include "shim/pmpi/own.h"
 #include "shim/pmpi/self.h"
-#include "shim/pmpi/staged.h"
+#include "shim/pmpi/request_orphan.h"
 #include "shim/pmpi/stream_roll.h"
 
 /* FINALIZE_SECONDS: without MPIX_GDS_TIMEOUT. */
@@ -339,7 +339,7 @@ mgds_word mgds_own_Comm_disconnect(mgds_word comm)
     if (rc < 0)
         return (mgds_word)mgds_mpi_error(*handle, rc);
     if (handle)
-        mgds_staged_orphans_wait(*handle);
+        mgds_request_orphans_wait(*handle);
     return MGDS_FORWARD(1)(comm);
 }
 

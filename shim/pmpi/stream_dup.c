@@ -18,7 +18,7 @@
 #include "shim/pmpi/grequest.h"
 #include "shim/pmpi/next.h"
 #include "shim/pmpi/own.h"
-#include "shim/pmpi/staged.h"
+#include "shim/pmpi/request_orphan.h"
 #include "shim/pmpi/stream_call.h"
 #include "shim/pmpi/stream_comm.h"
 #include "shim/pmpi/stream_roll.h"
@@ -97,11 +97,22 @@ struct idup {
     int failed, any; /* I; somebody */
 };
 
+/* Its request; what MPI writes into is a record of its own. */
+struct idup_request {
+    struct mgds_request request; /* first */
+    struct idup *idup;
+};
+
+static struct idup *idup_of(const struct mgds_request *request)
+{
+    return ((const struct idup_request *)request)->idup;
+}
+
 /* The request that MPI writes into must stay: the record of one that the
  * program frees, which MPI forbids of collective ones, is never given back. */
-static void destroy(void *state)
+static void release(struct mgds_request *request)
 {
-    struct idup *idup = state;
+    struct idup *idup = idup_of(request);
 
     mgds_scomm_put(idup->scomm);
     if (idup->below[DUP] == MPI_REQUEST_NULL &&
@@ -119,9 +130,9 @@ static int end(struct idup *idup)
     return idup->mine < 0 ? idup->mine : -EREMOTEIO;
 }
 
-static int test(void *state, MPI_Status *status, int *error)
+static int test(struct mgds_request *request, MPI_Status *status, int *error)
 {
-    struct idup *idup = state;
+    struct idup *idup = idup_of(request);
     int done = 0;
     int rc = (int)MGDS_NEXT(Testall, 4)(REQUESTS, (mgds_word)idup->below,
                                         (mgds_word)&done,
@@ -136,13 +147,17 @@ static int test(void *state, MPI_Status *status, int *error)
     return 1;
 }
 
-static MPI_Comm teller(const void *state)
+static MPI_Comm teller(const struct mgds_request *request)
 {
-    return mgds_scomm_teller(((const struct idup *)state)->scomm);
+    return mgds_scomm_teller(idup_of(request)->scomm);
 }
 
-static const struct mgds_greq_ops idup_ops = {
-    .destroy = destroy, .test = test, .teller = teller};
+static const struct mgds_request_ops idup_ops = {
+    .kind = MGDS_REQUEST_IS_GENERALIZED,
+    .release = release,
+    .test = test,
+    .teller = teller,
+};
 
 /* The largest that any member has. A class of MPI's. */
 static int start_reduction(MPI_Comm comm, const int *failed, int *any,
@@ -190,33 +205,36 @@ static int take_part_and_fail(struct mgds_scomm *scomm,
     return mgds_mpi_error(mgds_scomm_teller(scomm), -ENOMEM);
 }
 
-static struct idup *idup_of(struct mgds_scomm *scomm, struct mgds_greq **greq)
+/* NULL without memory. */
+static struct idup_request *start_request(struct mgds_scomm *scomm)
 {
-    struct idup *idup = mgds_calloc(1, sizeof(*idup));
+    struct idup_request *made =
+        mgds_request_new(sizeof(*made), &idup_ops, scomm->handle);
+    struct idup *idup = made ? mgds_calloc(1, sizeof(*idup)) : NULL;
 
-    if (!idup)
-        return NULL;
-    if (mgds_greq_create(greq, scomm->handle, &idup_ops, idup) < 0) {
-        free(idup);
+    if (!idup) {
+        free(made);
         return NULL;
     }
     mgds_scomm_get(scomm);
     idup->scomm = scomm;
     idup->below[DUP] = idup->below[REDUCTION] = MPI_REQUEST_NULL;
-    return idup;
+    made->idup = idup;
+    return mgds_grequest_start(&made->request) == 0 ? made : NULL;
 }
 
 static int start(struct mgds_scomm *scomm, const struct idup_words *words)
 {
-    struct mgds_greq *greq;
-    struct idup *idup = idup_of(scomm, &greq);
+    struct idup_request *made = start_request(scomm);
+    struct idup *idup;
     int rc;
 
-    if (!idup)
+    if (!made)
         return take_part_and_fail(scomm, words);
+    idup = made->idup;
     rc = dup_below(words, &idup->below[DUP]);
     if (rc != MPI_SUCCESS) {
-        mgds_greq_drop(greq);
+        mgds_grequest_drop(&made->request);
         return rc;
     }
     idup->newcomm = (MPI_Comm *)words->newcomm;
@@ -227,7 +245,7 @@ static int start(struct mgds_scomm *scomm, const struct idup_words *words)
                          &idup->below[REDUCTION]);
     if (rc != MPI_SUCCESS)
         idup->mine = -EREMOTEIO;
-    mgds_greq_arm(greq, (MPI_Request *)words->request);
+    mgds_grequest_begin(&made->request, (MPI_Request *)words->request);
     return MPI_SUCCESS;
 }
 
@@ -250,7 +268,7 @@ static mgds_word idup(const struct idup_words *words)
         mgds_scomm_put(scomm);
         return (mgds_word)dup_below(words, (MPI_Request *)words->request);
     }
-    mgds_staged_orphans_poll();
+    mgds_request_orphans_poll();
     rc = scomm->roll->inter ? refuse_inter(scomm) : start(scomm, words);
     mgds_scomm_put(scomm);
     return (mgds_word)rc;

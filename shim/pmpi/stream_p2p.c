@@ -7,7 +7,7 @@
 #include "shim/base/log.h"
 #include "shim/pmpi/errmap.h"
 #include "shim/pmpi/mpix.h"
-#include "shim/pmpi/staged.h"
+#include "shim/pmpi/request_orphan.h"
 #include "shim/pmpi/stream_req.h"
 
 /* The buffer at word at, and the peer and tag that follow it. */
@@ -32,7 +32,7 @@ static mgds_word end(struct mgds_scomm *scomm, int rc)
 
 static int begin(const struct mgds_stream_call *call)
 {
-    mgds_staged_orphans_poll();
+    mgds_request_orphans_poll();
     mgds_scomm_raise(call->scomm);
     return mgds_stream_call_check(call);
 }

@@ -4,45 +4,31 @@
 #include <errno.h>
 #include <stddef.h>
 
-#include "shim/base/alloc.h"
+#include "shim/pmpi/request_orphan.h"
+#include "shim/pmpi/request_table.h"
 
-static void free_req(struct mgds_stream_req *req)
+static struct mgds_stream_req *req_of(struct mgds_request *request)
 {
+    return (struct mgds_stream_req *)request;
+}
+
+static void release(struct mgds_request *request)
+{
+    struct mgds_stream_req *req = req_of(request);
+
     mgds_op_put(req->op);
     mgds_op_put(req->other);
     if (req->has_packed)
         mgds_packed_fini(&req->packed);
     mgds_scomm_put(req->scomm);
-    free(req);
 }
 
-/* 1 done (an operation that cannot be told about is over), 0 not yet. */
-static int is_done(struct mgds_op *op)
+/* An operation that cannot be told about is over. */
+static bool is_busy(const struct mgds_request *request)
 {
-    return !op || mgds_op_test(op) != 0;
-}
+    const struct mgds_stream_req *req = (const struct mgds_stream_req *)request;
 
-static int poll_orphan(struct mgds_staged *staged)
-{
-    return is_done(((struct mgds_stream_req *)staged)->other);
-}
-
-static void destroy_orphan(struct mgds_staged *staged)
-{
-    free_req((struct mgds_stream_req *)staged);
-}
-
-static const struct mgds_staged_ops orphan_ops = {
-    .kind = MGDS_STAGED_GREQ, .poll = poll_orphan, .destroy = destroy_orphan};
-
-static void destroy(void *state)
-{
-    struct mgds_stream_req *req = state;
-
-    if (req->has_packed && !is_done(req->other))
-        mgds_staged_orphan(&req->orphan);
-    else
-        free_req(req);
+    return req->has_packed && req->other && mgds_op_test(req->other) == 0;
 }
 
 static int end_of(struct mgds_op *op, MPI_Status *status)
@@ -55,9 +41,9 @@ static int end_of(struct mgds_op *op, MPI_Status *status)
     return end.error;
 }
 
-static int test(void *state, MPI_Status *status, int *error)
+static int test(struct mgds_request *request, MPI_Status *status, int *error)
 {
-    struct mgds_stream_req *req = state;
+    struct mgds_stream_req *req = req_of(request);
     int rc;
 
     mgds_stream_status_empty(status);
@@ -74,36 +60,27 @@ static int test(void *state, MPI_Status *status, int *error)
     return 1;
 }
 
-static void cancel(void *state)
+static void cancel(struct mgds_request *request)
 {
-    struct mgds_stream_req *req = state;
+    struct mgds_stream_req *req = req_of(request);
 
     if (req->op && !req->other)
         mgds_op_cancel(req->op);
 }
 
-static MPI_Comm teller(const void *state)
+static MPI_Comm teller(const struct mgds_request *request)
 {
-    return mgds_scomm_teller(((const struct mgds_stream_req *)state)->scomm);
+    return mgds_scomm_teller(((const struct mgds_stream_req *)request)->scomm);
 }
 
-static const struct mgds_greq_ops req_ops = {
-    .destroy = destroy, .test = test, .cancel = cancel, .teller = teller};
-
-static struct mgds_stream_req *req_of(struct mgds_scomm *scomm)
-{
-    struct mgds_stream_req *req = mgds_calloc(1, sizeof(*req));
-
-    if (!req)
-        return NULL;
-    req->orphan.ops = &orphan_ops;
-    req->orphan.state = MGDS_STAGED_ACTIVE;
-    req->orphan.comm = MPI_COMM_NULL;
-    req->orphan.handle = MPI_REQUEST_NULL;
-    req->scomm = scomm;
-    mgds_scomm_get(scomm);
-    return req;
-}
+static const struct mgds_request_ops req_ops = {
+    .kind = MGDS_REQUEST_IS_GENERALIZED,
+    .release = release,
+    .test = test,
+    .cancel = cancel,
+    .teller = teller,
+    .busy = is_busy,
+};
 
 /* The receive could not be followed by its send: then there was none. */
 static void take_back(struct mgds_stream_req *req)
@@ -137,36 +114,33 @@ static int start_ops(struct mgds_stream_req *req,
 static int start_for(struct mgds_stream_req *req, MPI_Request *request,
                      const struct mgds_stream_pair *pair)
 {
-    struct mgds_greq *greq;
-    int rc = mgds_greq_create(&greq, req->scomm->handle, &req_ops, req);
+    int rc = mgds_grequest_start(&req->request);
 
-    if (rc < 0) {
-        free_req(req);
-        return rc;
-    }
-    rc = start_ops(req, pair, (uint32_t)mgds_greq_handle(greq));
     if (rc < 0)
-        mgds_greq_drop(greq);
+        return rc;
+    rc = start_ops(req, pair, (uint32_t)req->request.handle);
+    if (rc < 0)
+        mgds_grequest_drop(&req->request);
     else
-        mgds_greq_arm(greq, request);
+        mgds_grequest_begin(&req->request, request);
     return rc;
 }
 
 static int start(MPI_Request *request, const struct mgds_stream_pair *pair,
                  struct mgds_scomm *scomm)
 {
-    struct mgds_stream_req *req = req_of(scomm);
+    struct mgds_stream_req *req =
+        mgds_request_new(sizeof(*req), &req_ops, scomm->handle);
     int rc;
 
     if (!req)
         return -ENOMEM;
+    req->scomm = scomm;
+    mgds_scomm_get(scomm);
     if (request)
         return start_for(req, request, pair);
     rc = start_ops(req, pair, 0);
-    if (rc < 0)
-        free_req(req);
-    else
-        destroy(req);
+    mgds_request_put(&req->request);
     return rc;
 }
 
@@ -176,12 +150,11 @@ int mgds_stream_req_start(MPI_Request *request,
     const struct mgds_stream_call *call =
         pair->receive ? pair->receive : pair->send;
 
-    mgds_staged_orphans_poll();
+    mgds_request_orphans_poll();
     return mgds_stream_call_raise(call, start(request, pair, call->scomm));
 }
 
-struct mgds_stream_req *mgds_stream_req_find(MPI_Request handle,
-                                             struct mgds_greq **greq)
+struct mgds_stream_req *mgds_stream_req_find(MPI_Request handle)
 {
-    return mgds_greq_own_state(handle, &req_ops, greq);
+    return (struct mgds_stream_req *)mgds_requests_find_of(handle, &req_ops);
 }

@@ -5,7 +5,7 @@
  *   start         the program's request; MPI's completion calls drive it
  *   Wait_enqueue  takes the operation out; the request goes
  *   freed         the operation goes on; memory of ours that it reads stays,
- *                 as an orphan (staged.h), until it is done
+ *                 with the record, until it is done (LINGERING)
  */
 #ifndef MGDS_PMPI_STREAM_REQ_H
 #define MGDS_PMPI_STREAM_REQ_H
@@ -13,11 +13,11 @@
 #include <mpi.h>
 #include <stdbool.h>
 
-#include "shim/pmpi/greq.h"
+#include "shim/pmpi/grequest.h"
 #include "shim/pmpi/stream_call.h"
 
 struct mgds_stream_req {
-    struct mgds_staged orphan; /* first */
+    struct mgds_request request; /* first */
     struct mgds_scomm *scomm;
     struct mgds_op *op;    /* NULL: done at once */
     struct mgds_op *other; /* the send beside a receive, or NULL */
@@ -39,8 +39,7 @@ struct mgds_stream_pair {
 int mgds_stream_req_start(MPI_Request *request,
                           const struct mgds_stream_pair *pair);
 
-/* The state behind a request, or NULL: it is another kind. */
-struct mgds_stream_req *mgds_stream_req_find(MPI_Request handle,
-                                             struct mgds_greq **greq);
+/* NULL: it is a request of another kind. */
+struct mgds_stream_req *mgds_stream_req_find(MPI_Request handle);
 
 #endif

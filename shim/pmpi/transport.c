@@ -1,7 +1,7 @@
 /* Which transport the messages of a request take. */
 #include "shim/pmpi/errmap.h"
 #include "shim/pmpi/mpix.h"
-#include "shim/pmpi/staged.h"
+#include "shim/pmpi/request_table.h"
 #include "shim/pmpi/stream_req.h"
 
 static const struct mgds_way staged = {
@@ -12,12 +12,11 @@ static const struct mgds_way nothing = {"none", {"", ""}};
 
 static struct mgds_way way_of(MPI_Request request)
 {
-    struct mgds_greq *greq;
-    const struct mgds_stream_req *req = mgds_stream_req_find(request, &greq);
+    const struct mgds_stream_req *req = mgds_stream_req_find(request);
     struct mgds_op *op;
 
     if (!req)
-        return mgds_staged_look(request).kind ? staged : below;
+        return mgds_requests_look(request).kind ? staged : below;
     op = req->op ? req->op : req->other; /* a buffered send has other alone */
     return op ? mgds_op_way(op) : nothing;
 }

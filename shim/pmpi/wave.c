@@ -8,7 +8,8 @@
 #include "shim/base/alloc.h"
 #include "shim/pmpi/below.h"
 #include "shim/pmpi/errmap.h"
-#include "shim/pmpi/greq.h"
+#include "shim/pmpi/grequest.h"
+#include "shim/pmpi/request_orphan.h"
 
 static bool ignores(const MPI_Status *statuses)
 {
@@ -35,31 +36,32 @@ static int make_room(struct mgds_wave *wave)
     return 0;
 }
 
-static struct mgds_greq *greq_at(const struct mgds_wave *wave, int index)
+static struct mgds_request *generalized_at(const struct mgds_wave *wave,
+                                           int index)
 {
-    const struct mgds_staged_seen *seen = &wave->drops[index].seen;
+    const struct mgds_request_seen *seen = &wave->drops[index].seen;
 
-    return seen->kind == MGDS_STAGED_GREQ ? mgds_greq_of(seen->staged) : NULL;
+    return seen->kind == MGDS_REQUEST_IS_GENERALIZED ? seen->request : NULL;
 }
 
 static int look_up(struct mgds_wave *wave)
 {
-    wave->staged = 0;
-    wave->greqs = 0;
-    wave->added = mgds_staged_added;
+    wave->ours = 0;
+    wave->generalized = 0;
+    wave->added = mgds_requests_added;
     for (int i = 0; i < wave->count; i++) {
         struct mgds_drop *drop = &wave->drops[i];
 
         drop->handle = wave->requests[i];
         drop->unsaid = 0;
-        drop->seen = mgds_staged_look(drop->handle);
-        wave->staged += drop->seen.kind != 0;
-        if (greq_at(wave, i)) {
-            mgds_greq_get(greq_at(wave, i));
-            wave->greqs++;
+        drop->seen = mgds_requests_look(drop->handle);
+        wave->ours += drop->seen.kind != 0;
+        if (generalized_at(wave, i)) {
+            mgds_request_get(generalized_at(wave, i));
+            wave->generalized++;
         }
     }
-    return wave->staged;
+    return wave->ours;
 }
 
 int mgds_wave_init(struct mgds_wave *wave, MPI_Request *requests, int count,
@@ -67,7 +69,7 @@ int mgds_wave_init(struct mgds_wave *wave, MPI_Request *requests, int count,
 {
     int rc;
 
-    mgds_staged_orphans_poll();
+    mgds_request_orphans_poll();
     if (!requests || count <= 0)
         return 0;
     wave->requests = requests;
@@ -84,9 +86,9 @@ int mgds_wave_init(struct mgds_wave *wave, MPI_Request *requests, int count,
 
 void mgds_wave_fini(struct mgds_wave *wave)
 {
-    for (int i = 0; i < wave->count && wave->greqs > 0; i++)
-        if (greq_at(wave, i))
-            mgds_greq_put(greq_at(wave, i));
+    for (int i = 0; i < wave->count && wave->generalized > 0; i++)
+        if (generalized_at(wave, i))
+            mgds_request_put(generalized_at(wave, i));
     free(wave->memory);
 }
 
@@ -95,33 +97,34 @@ void mgds_wave_fini(struct mgds_wave *wave)
  * generalized ones. */
 static void look_again(struct mgds_wave *wave)
 {
-    if (wave->added == mgds_staged_added)
+    if (wave->added == mgds_requests_added)
         return;
-    wave->added = mgds_staged_added;
+    wave->added = mgds_requests_added;
     for (int i = 0; i < wave->count; i++) {
         struct mgds_drop *drop = &wave->drops[i];
 
-        if (drop->seen.kind == 0 || drop->seen.kind == MGDS_STAGED_GREQ)
+        if (drop->seen.kind == 0 ||
+            drop->seen.kind == MGDS_REQUEST_IS_GENERALIZED)
             continue;
         drop->handle = wave->requests[i];
-        drop->seen = mgds_staged_look(drop->handle);
-        if (drop->seen.kind == MGDS_STAGED_GREQ)
+        drop->seen = mgds_requests_look(drop->handle);
+        if (drop->seen.kind == MGDS_REQUEST_IS_GENERALIZED)
             drop->seen.kind = 0;
     }
 }
 
 static bool step(struct mgds_wave *wave, bool *tested)
 {
-    struct mgds_greq_pass pass;
+    struct mgds_grequest_pass pass;
     bool done;
 
-    mgds_greq_pass_begin(&pass);
-    for (int i = 0; i < wave->count && wave->greqs > 0; i++)
-        if (greq_at(wave, i))
-            mgds_greq_pass_step(&pass, greq_at(wave, i));
-    done = mgds_greq_pass_end(&pass);
+    mgds_grequest_pass_begin(&pass);
+    for (int i = 0; i < wave->count && wave->generalized > 0; i++)
+        if (generalized_at(wave, i))
+            mgds_grequest_pass_step(&pass, generalized_at(wave, i));
+    done = mgds_grequest_pass_end(&pass);
     *tested = pass.tested;
-    if (wave->greqs > 0)
+    if (wave->generalized > 0)
         look_again(wave);
     return done;
 }
@@ -131,9 +134,9 @@ void mgds_wave_step(struct mgds_wave *wave)
     bool tested;
 
     step(wave, &tested);
-    for (int i = 0; i < wave->count && wave->greqs > 0; i++)
-        if (greq_at(wave, i))
-            greq_at(wave, i)->stepped = true;
+    for (int i = 0; i < wave->count && wave->generalized > 0; i++)
+        if (generalized_at(wave, i))
+            generalized_at(wave, i)->stepped = true;
 }
 
 bool mgds_wave_drive(struct mgds_wave *wave)
@@ -152,60 +155,45 @@ void mgds_wave_drive_all(struct mgds_wave *wave)
         sched_yield();
 }
 
-static int land_persistent(struct mgds_staged *staged, const MPI_Status *status,
-                           int error)
-{
-    staged->state = MGDS_STAGED_INACTIVE;
-    if (!staged->ops->landed || !mgds_below_has_data(error))
-        return 0;
-    staged->state = MGDS_STAGED_LANDED;
-    return staged->ops->landed(staged, status);
-}
-
 static void forget_send(const struct mgds_drop *drop)
 {
-    struct mgds_staged *staged =
-        mgds_staged_take_send(drop->handle, drop->seen.serial);
+    struct mgds_request *request =
+        mgds_requests_take_send(drop->handle, drop->seen.serial);
 
-    if (staged)
-        staged->ops->destroy(staged);
+    if (request)
+        mgds_request_put(request);
 }
 
 /* Of a PERSISTENT: an error handler that MPI called may have freed it. */
 static void miss(struct mgds_drop *drop)
 {
-    if (drop->seen.kind == MGDS_STAGED_PERSISTENT &&
-        !mgds_staged_still(drop->handle, drop->seen.serial))
+    if (drop->seen.kind == MGDS_REQUEST_IS_PERSISTENT &&
+        !mgds_requests_still(drop->handle, drop->seen.serial))
         drop->seen.kind = 0;
 }
 
 /* Queues what must be copied for a completed request; the entry of a send is
  * forgotten, as MPI has forgotten the request. */
-static int land(struct mgds_wave *wave, int index, const MPI_Status *status,
+static int land(struct mgds_wave *wave, int index, MPI_Status *status,
                 int error)
 {
     struct mgds_drop *drop = &wave->drops[index];
 
-    if (drop->seen.kind == MGDS_STAGED_SEND &&
+    if (drop->seen.kind == MGDS_REQUEST_IS_SEND &&
         wave->requests[index] != drop->handle)
         forget_send(drop);
-    if (drop->seen.kind == MGDS_STAGED_PERSISTENT &&
-        drop->seen.staged->state == MGDS_STAGED_ACTIVE)
-        return land_persistent(drop->seen.staged, status, error);
+    if (drop->seen.kind == MGDS_REQUEST_IS_PERSISTENT &&
+        drop->seen.request->state == MGDS_REQUEST_ACTIVE)
+        return mgds_request_land(drop->seen.request, status,
+                                 mgds_below_has_data(error));
     return 0;
 }
 
-/* Waits for the copies of a persistent request. */
-static int finish(struct mgds_staged *staged)
+static int finish(struct mgds_request *request)
 {
-    int rc = 1;
-
-    if (!staged || staged->state != MGDS_STAGED_LANDED)
-        return 0;
-    while ((rc = staged->ops->poll(staged)) == 0)
-        sched_yield();
-    staged->state = MGDS_STAGED_INACTIVE;
-    return rc < 0 ? rc : 0;
+    return request && request->state == MGDS_REQUEST_COPYING
+               ? mgds_request_wait_copies(request)
+               : 0;
 }
 
 /* Copies of one request were queued, with this result: MPI's error, of which
@@ -213,45 +201,47 @@ static int finish(struct mgds_staged *staged)
 static int settle(struct mgds_wave *wave, int index, int landed)
 {
     struct mgds_drop *drop = &wave->drops[index];
-    struct mgds_staged *staged =
-        drop->seen.kind == MGDS_STAGED_PERSISTENT ? drop->seen.staged : NULL;
-    int rc = finish(staged);
+    struct mgds_request *request = drop->seen.kind == MGDS_REQUEST_IS_PERSISTENT
+                                       ? drop->seen.request
+                                       : NULL;
+    int rc = finish(request);
 
     if (landed < 0)
         rc = landed;
-    if (rc >= 0 || !staged)
+    if (rc >= 0 || !request)
         return MPI_SUCCESS;
-    drop->comm = staged->comm;
+    drop->comm = request->comm;
     drop->unsaid = rc;
     return mgds_mpi_class(rc);
 }
 
 /* The end: error handlers may do with the requests what they like. consumed:
  * those that MPI has freed, which are the caller's. */
-static void tell(const struct mgds_wave *wave, struct mgds_greq *consumed)
+static void tell(const struct mgds_wave *wave, struct mgds_request *consumed)
 {
     for (int i = 0; i < wave->count; i++)
         mgds_mpi_error(wave->drops[i].comm, wave->drops[i].unsaid);
     while (consumed) {
-        struct mgds_greq *next = consumed->next;
+        struct mgds_request *next = consumed->next;
 
-        mgds_greq_error(consumed);
-        mgds_greq_put(consumed);
+        mgds_grequest_error(consumed);
+        mgds_request_put(consumed);
         consumed = next;
     }
 }
 
 int mgds_wave_settle_one(struct mgds_wave *wave, int index, int rc)
 {
-    struct mgds_greq *consumed = mgds_greq_watched();
+    struct mgds_request *consumed = mgds_grequest_watched();
     int error = MPI_SUCCESS;
 
     if (index >= 0) {
         miss(&wave->drops[index]);
         error = settle(wave, index, land(wave, index, wave->statuses, rc));
     }
-    for (struct mgds_greq *greq = consumed; greq; greq = greq->next)
-        error = error == MPI_SUCCESS ? greq->error : error;
+    for (struct mgds_request *request = consumed; request;
+         request = request->next)
+        error = error == MPI_SUCCESS ? request->error : error;
     tell(wave, consumed);
     return rc == MPI_SUCCESS ? error : rc;
 }
@@ -296,12 +286,12 @@ static int own_error(const struct errors *errors, int k)
                                      : errors->wave->statuses[k].MPI_ERROR;
 }
 
-static void note_greq(struct errors *errors, const struct mgds_greq *greq)
+static void note_consumed(struct errors *errors,
+                          const struct mgds_request *request)
 {
-    for (int k = 0; greq->error != MPI_SUCCESS && k < errors->completed; k++)
-        if (errors->wave->drops[index_of(errors, k)].handle ==
-            greq->staged.handle)
-            note(errors, k, greq->error);
+    for (int k = 0; request->error != MPI_SUCCESS && k < errors->completed; k++)
+        if (errors->wave->drops[index_of(errors, k)].handle == request->handle)
+            note(errors, k, request->error);
 }
 
 /* First all copies are queued, then all are waited for. */
@@ -330,12 +320,13 @@ static void settle_copies(struct errors *errors)
 int mgds_wave_settle_many(struct mgds_wave *wave, int completed,
                           const int *indices, int rc)
 {
-    struct mgds_greq *consumed = mgds_greq_watched();
+    struct mgds_request *consumed = mgds_grequest_watched();
     struct errors errors = {wave, completed, indices, rc};
 
     settle_copies(&errors);
-    for (struct mgds_greq *greq = consumed; greq; greq = greq->next)
-        note_greq(&errors, greq);
+    for (struct mgds_request *request = consumed; request;
+         request = request->next)
+        note_consumed(&errors, request);
     tell(wave, consumed);
     return errors.rc;
 }

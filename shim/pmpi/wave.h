@@ -12,8 +12,8 @@
  * An error handler may complete or free any other request of the call. What MPI
  * runs into it calls while we drive, or at the end of the call below: a wave
  * has references to generalized requests, knows the others by their serials
- * (staged.h), and MPI makes no step of its own right after ours. Ours are
- * called at the end of settle, when nothing is looked at any more.
+ * (request_table.h), and MPI makes no step of its own right after ours. Ours
+ * are called at the end of settle, when nothing is looked at any more.
  */
 #ifndef MGDS_PMPI_WAVE_H
 #define MGDS_PMPI_WAVE_H
@@ -21,23 +21,23 @@
 #include <mpi.h>
 #include <stdbool.h>
 
-#include "shim/pmpi/staged.h"
+#include "shim/pmpi/request_table.h"
 
 enum { MGDS_WAVE_SMALL = 16 };
 
 /* One request of the call. */
 struct mgds_drop {
-    struct mgds_staged_seen seen; /* before the call; kind 0: not ours */
-    MPI_Request handle;           /* as it was before the call */
-    MPI_Comm comm;                /* whose handler is to be told of */
-    int unsaid;                   /* this negative errno, or 0 */
+    struct mgds_request_seen seen; /* before the call; kind 0: not ours */
+    MPI_Request handle;            /* as it was before the call */
+    MPI_Comm comm;                 /* whose handler is to be told of */
+    int unsaid;                    /* this negative errno, or 0 */
 };
 
 struct mgds_wave {
     int count;
-    int staged;     /* how many are ours */
-    int greqs;      /* how many of these are generalized */
-    unsigned added; /* mgds_staged_added when they were looked up */
+    int ours;        /* how many are ours */
+    int generalized; /* of these */
+    unsigned added;  /* mgds_requests_added when they were looked up */
     MPI_Request *requests;
     struct mgds_drop *drops;
     MPI_Status *statuses; /* to be given down: the caller's or our own */

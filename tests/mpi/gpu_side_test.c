@@ -19,7 +19,8 @@
 #include "shim/pmpi/frame.h"
 #include "shim/pmpi/next.h"
 #include "shim/pmpi/p2p.h"
-#include "shim/pmpi/staged.h"
+#include "shim/pmpi/request_orphan.h"
+#include "shim/pmpi/request_table.h"
 #include "shim/pmpi/stream_p2p.h"
 #include "shim/pmpi/types.h"
 
@@ -209,7 +210,7 @@ NOT_HERE(bool, mgds_stream_p2p_mrecv,
           bool blocking))
 #pragma GCC diagnostic pop
 
-unsigned mgds_staged_alive;
+unsigned mgds_requests_alive;
 unsigned mgds_scomms_alive;
 mgds_next_fn *mgds_definitions[MGDS_CALLS][MGDS_FACES];
 _Thread_local struct mgds_inside mgds_inside;
@@ -219,7 +220,7 @@ void mgds_below_progress(void)
     fail();
 }
 
-void mgds_staged_orphans_poll(void)
+void mgds_request_orphans_poll(void)
 {
     fail();
 }

@@ -26,8 +26,15 @@ mgds_unit_test(p2p_side SOURCES gpu_side_test.c
   ENV "ASAN_OPTIONS=detect_leaks=1:abort_on_error=0:exitcode=66")
 
 # T1: what a completion call does to the table of requests.
-mgds_unit_test(t1_wave SOURCES t1_wave_test.c ${pmpi}/staged.c ${pmpi}/wave.c
+mgds_unit_test(t1_wave SOURCES t1_wave_test.c
+  ${pmpi}/request.c ${pmpi}/request_orphan.c ${pmpi}/request_state.c
+  ${pmpi}/request_table.c ${pmpi}/wave.c
   LIBS mgds_base mpich::headers
+  ENV "ASAN_OPTIONS=detect_leaks=1:abort_on_error=0:exitcode=66")
+
+# The table of a request's states.
+mgds_unit_test(request_state SOURCES request_state_test.c
+  ${pmpi}/request_state.c LIBS mgds_test
   ENV "ASAN_OPTIONS=detect_leaks=1:abort_on_error=0:exitcode=66")
 
 set(soft LD_LIBRARY_PATH=${MGDS_SIM_OUTPUT_DIRECTORY} MPIX_SIM_GPUS=2)

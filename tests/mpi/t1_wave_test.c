@@ -13,9 +13,9 @@
 
 #include "shim/pmpi/below.h"
 #include "shim/pmpi/errmap.h"
-#include "shim/pmpi/greq.h"
+#include "shim/pmpi/grequest.h"
 #include "shim/pmpi/next.h"
-#include "shim/pmpi/staged.h"
+#include "shim/pmpi/request_table.h"
 #include "shim/pmpi/wave.h"
 
 enum { ONE = 0x2c000101, TWO, THREE, GREQ };
@@ -54,29 +54,20 @@ int mgds_mpi_error(MPI_Comm comm, int rc)
 
 static void (*handler)(void); /* called from a step, once */
 
-struct mgds_greq *mgds_greq_of(struct mgds_staged *staged)
+bool mgds_grequest_poll(struct mgds_request *request)
 {
-    return staged && staged->ops->kind == MGDS_STAGED_GREQ
-               ? (struct mgds_greq *)staged
-               : NULL;
+    (void)request;
+    fail_msg("there is no orphan");
+    return true;
 }
 
-void mgds_greq_get(struct mgds_greq *greq)
-{
-    greq->refs++;
-}
-
-void mgds_greq_put(struct mgds_greq *greq)
-{
-    greq->refs--;
-}
-
-void mgds_greq_pass_begin(struct mgds_greq_pass *pass)
+void mgds_grequest_pass_begin(struct mgds_grequest_pass *pass)
 {
     pass->tested = true;
 }
 
-void mgds_greq_pass_step(struct mgds_greq_pass *pass, struct mgds_greq *greq)
+void mgds_grequest_pass_step(struct mgds_grequest_pass *pass,
+                             struct mgds_request *greq)
 {
     void (*now)(void) = handler;
 
@@ -87,90 +78,98 @@ void mgds_greq_pass_step(struct mgds_greq_pass *pass, struct mgds_greq *greq)
         now();
 }
 
-bool mgds_greq_pass_end(struct mgds_greq_pass *pass)
+bool mgds_grequest_pass_end(struct mgds_grequest_pass *pass)
 {
     (void)pass;
     return true;
 }
 
-struct mgds_greq *mgds_greq_watched(void)
+struct mgds_request *mgds_grequest_watched(void)
 {
     return NULL;
 }
 
-int mgds_greq_error(struct mgds_greq *greq)
+int mgds_grequest_error(struct mgds_request *greq)
 {
     (void)greq;
     return MPI_SUCCESS;
 }
 
-/* Entries, and what became of them. Static, since a test's teardown takes what
- * is left of them out of the table. */
+/* Entries, and what became of them. Fates are static, since a test's teardown
+ * takes what is left of the entries out of the table. */
 
-struct entry {
-    struct mgds_staged staged; /* first */
-    int destroyed, landed;
+struct fate {
+    struct mgds_request *request;
+    uint64_t serial;
+    int released, landed;
 };
 
-static void destroy(struct mgds_staged *staged)
+struct entry {
+    struct mgds_request request; /* first */
+    struct fate *fate;
+};
+
+static struct fate *fate_of(struct mgds_request *request)
 {
-    ((struct entry *)staged)->destroyed++;
+    return ((struct entry *)request)->fate;
 }
 
-static int landed(struct mgds_staged *staged, const MPI_Status *status)
+static void release(struct mgds_request *request)
+{
+    fate_of(request)->released++;
+}
+
+static int landed(struct mgds_request *request, MPI_Status *status)
 {
     (void)status;
-    ((struct entry *)staged)->landed++;
+    fate_of(request)->landed++;
     return 0;
 }
 
-static int poll(struct mgds_staged *staged)
+static int poll(struct mgds_request *request)
 {
-    (void)staged;
+    (void)request;
     return 1;
 }
 
-static const struct mgds_staged_ops send_ops = {.kind = MGDS_STAGED_SEND,
-                                                .destroy = destroy};
-static const struct mgds_staged_ops persistent_ops = {
-    .kind = MGDS_STAGED_PERSISTENT,
+static const struct mgds_request_ops send_ops = {.kind = MGDS_REQUEST_IS_SEND,
+                                                 .release = release};
+static const struct mgds_request_ops persistent_ops = {
+    .kind = MGDS_REQUEST_IS_PERSISTENT,
     .landed = landed,
     .poll = poll,
-    .destroy = destroy};
-static const struct mgds_staged_ops greq_ops = {.kind = MGDS_STAGED_GREQ,
-                                                .destroy = destroy};
+    .release = release};
+static const struct mgds_request_ops greq_ops = {
+    .kind = MGDS_REQUEST_IS_GENERALIZED, .release = release};
 
-static void add(struct entry *entry, const struct mgds_staged_ops *ops,
+/* One that is active. */
+static void add(struct fate *fate, const struct mgds_request_ops *ops,
                 MPI_Request handle)
 {
-    *entry = (struct entry){.staged = {.ops = ops,
-                                       .handle = handle,
-                                       .comm = MPI_COMM_WORLD,
-                                       .state = MGDS_STAGED_ACTIVE}};
-    mgds_staged_add(&entry->staged);
+    struct entry *entry = mgds_request_new(sizeof(*entry), ops, MPI_COMM_WORLD);
+
+    assert_non_null(entry);
+    entry->fate = fate;
+    entry->request.handle = handle;
+    mgds_request_step(&entry->request, MGDS_REQUEST_ON_BEGIN);
+    mgds_request_add(&entry->request);
+    *fate = (struct fate){.request = &entry->request,
+                          .serial = entry->request.serial};
 }
 
-static bool is_there(const struct entry *entry)
+static bool is_there(const struct fate *fate)
 {
-    return mgds_staged_still(entry->staged.handle, entry->staged.serial);
-}
-
-static void empty_table(MPI_Request handle)
-{
-    struct mgds_staged_seen seen = mgds_staged_look(handle);
-
-    if (seen.kind == MGDS_STAGED_SEND)
-        assert_non_null(mgds_staged_take_send(handle, seen.serial));
-    else if (seen.kind)
-        mgds_staged_remove(seen.staged);
+    return mgds_requests_still(fate->request->handle, fate->serial);
 }
 
 static int tear_down(void **state)
 {
+    struct mgds_request *request;
+
     (void)state;
-    for (MPI_Request handle = ONE; handle <= GREQ; handle++)
-        empty_table(handle);
-    return mgds_staged_any();
+    while ((request = mgds_requests_take_any()))
+        mgds_request_put(request);
+    return mgds_requests_any();
 }
 
 /* Begins a call on so many requests. */
@@ -185,7 +184,7 @@ static void a_completed_send_is_over(void **state)
 {
     MPI_Request request = ONE;
     struct mgds_wave wave;
-    static struct entry entry;
+    static struct fate entry;
 
     (void)state;
     add(&entry, &send_ops, ONE);
@@ -193,22 +192,22 @@ static void a_completed_send_is_over(void **state)
     request = MPI_REQUEST_NULL;
     assert_int_equal(mgds_wave_settle_one(&wave, 0, MPI_SUCCESS), MPI_SUCCESS);
     mgds_wave_fini(&wave);
-    assert_int_equal(entry.destroyed, 1);
-    assert_int_equal(mgds_staged_look(ONE).kind, 0);
+    assert_int_equal(entry.released, 1);
+    assert_int_equal(mgds_requests_look(ONE).kind, 0);
 }
 
 static void a_send_that_is_not_complete_stays(void **state)
 {
     MPI_Request request = ONE;
     struct mgds_wave wave;
-    static struct entry entry;
+    static struct fate entry;
 
     (void)state;
     add(&entry, &send_ops, ONE);
     begin(&wave, &request, 1, 1);
     mgds_wave_settle_one(&wave, -1, MPI_SUCCESS);
     mgds_wave_fini(&wave);
-    assert_int_equal(entry.destroyed, 0);
+    assert_int_equal(entry.released, 0);
     assert_true(is_there(&entry));
 }
 
@@ -217,18 +216,18 @@ static void anothers_send_with_the_handle_stays(void **state)
 {
     MPI_Request request = ONE;
     struct mgds_wave wave;
-    static struct entry mine, other;
+    static struct fate mine, other;
 
     (void)state;
     add(&mine, &send_ops, ONE);
     begin(&wave, &request, 1, 1);
     request = MPI_REQUEST_NULL; /* below; and another thread's MPI_Isend: */
     add(&other, &send_ops, ONE);
-    assert_int_equal(mine.destroyed, 1);
+    assert_int_equal(mine.released, 1);
     mgds_wave_settle_one(&wave, 0, MPI_SUCCESS);
     mgds_wave_fini(&wave);
-    assert_int_equal(mine.destroyed, 1);
-    assert_int_equal(other.destroyed, 0);
+    assert_int_equal(mine.released, 1);
+    assert_int_equal(other.released, 0);
     assert_true(is_there(&other));
 }
 
@@ -238,7 +237,7 @@ static void each_of_many_is_its_own(void **state)
     MPI_Request requests[] = {ONE, TWO, THREE};
     const int indices[] = {1, 0};
     struct mgds_wave wave;
-    static struct entry mine[3], other;
+    static struct fate mine[3], other;
 
     (void)state;
     for (int i = 0; i < 3; i++)
@@ -249,10 +248,10 @@ static void each_of_many_is_its_own(void **state)
     mgds_wave_settle_many(&wave, 2, indices, MPI_SUCCESS);
     mgds_wave_fini(&wave);
     for (int i = 0; i < 3; i++)
-        assert_int_equal(mine[i].destroyed, i < 2);
-    assert_int_equal(other.destroyed, 0);
+        assert_int_equal(mine[i].released, i < 2);
+    assert_int_equal(other.released, 0);
     assert_true(is_there(&other) && is_there(&mine[2]));
-    assert_int_equal(mgds_staged_look(ONE).kind, 0);
+    assert_int_equal(mgds_requests_look(ONE).kind, 0);
 }
 
 /* The handle comes back as one of another kind. */
@@ -260,7 +259,7 @@ static void anothers_persistent_request_stays(void **state)
 {
     MPI_Request request = ONE;
     struct mgds_wave wave;
-    static struct entry mine, other;
+    static struct fate mine, other;
 
     (void)state;
     add(&mine, &send_ops, ONE);
@@ -271,7 +270,7 @@ static void anothers_persistent_request_stays(void **state)
     mgds_wave_fini(&wave);
     assert_true(is_there(&other));
     assert_int_equal(other.landed, 0);
-    assert_int_equal(other.staged.state, MGDS_STAGED_ACTIVE);
+    assert_int_equal(other.request->state, MGDS_REQUEST_ACTIVE);
 }
 
 /* MPI's error handler frees it at the end of the call below. */
@@ -279,52 +278,53 @@ static void a_persistent_request_that_a_handler_frees_is_left(void **state)
 {
     MPI_Request requests[] = {ONE, TWO};
     struct mgds_wave wave;
-    static struct entry mine, other;
+    static struct fate mine, other;
 
     (void)state;
     add(&mine, &persistent_ops, ONE);
     add(&other, &persistent_ops, TWO);
     begin(&wave, requests, 2, 2);
-    mgds_staged_remove(&mine.staged);
+    mgds_requests_remove(mine.request);
     mgds_wave_settle_many(&wave, 2, NULL, MPI_SUCCESS);
     mgds_wave_fini(&wave);
     assert_int_equal(mine.landed, 0);
-    assert_int_equal(mine.staged.state, MGDS_STAGED_ACTIVE);
+    assert_int_equal(mine.request->state, MGDS_REQUEST_ACTIVE);
+    mgds_request_put(mine.request);
     assert_int_equal(other.landed, 1);
-    assert_int_equal(other.staged.state, MGDS_STAGED_INACTIVE);
+    assert_int_equal(other.request->state, MGDS_REQUEST_INACTIVE);
 }
 
 /* A handler waits for the send, and sends anew from its place. */
 
-static struct entry replaced, replacing;
+static struct fate replaced, replacing;
 
 static void replace(void)
 {
-    struct mgds_staged_seen seen = mgds_staged_look(ONE);
+    struct mgds_request_seen seen = mgds_requests_look(ONE);
 
-    assert_non_null(mgds_staged_take_send(ONE, seen.serial));
+    assert_non_null(mgds_requests_take_send(ONE, seen.serial));
     add(&replacing, &send_ops, ONE);
 }
 
 static void a_send_that_a_handler_puts_in_its_place_is_over(void **state)
 {
-    static struct mgds_greq greq = {
-        .staged = {.ops = &greq_ops, .handle = GREQ}};
+    static struct fate greq;
     MPI_Request requests[] = {ONE, GREQ};
     struct mgds_wave wave;
 
     (void)state;
     add(&replaced, &send_ops, ONE);
-    mgds_staged_add(&greq.staged);
+    add(&greq, &greq_ops, GREQ);
     handler = replace;
     begin(&wave, requests, 2, 2);
     mgds_wave_drive_all(&wave);
     requests[0] = requests[1] = MPI_REQUEST_NULL;
     mgds_wave_settle_many(&wave, 2, NULL, MPI_SUCCESS);
     mgds_wave_fini(&wave);
-    assert_int_equal(replaced.destroyed, 0); /* it is the handler's */
-    assert_int_equal(replacing.destroyed, 1);
-    assert_int_equal(greq.refs, 0);
+    assert_int_equal(replaced.released, 0); /* it is the handler's */
+    assert_int_equal(replacing.released, 1);
+    assert_int_equal(greq.request->refs, 1);
+    mgds_request_put(replaced.request);
 }
 
 int main(void)

@@ -1,0 +1,106 @@
+/* Requests that the program freed while they were active. */
+#include "shim/pmpi/request_orphan.h"
+
+#include <sched.h>
+#include <time.h>
+
+#include "shim/base/log.h"
+#include "shim/pmpi/grequest.h"
+#include "shim/pmpi/next.h"
+#include "shim/pmpi/request_table.h"
+
+enum { DRAIN_SECONDS = 10 };
+
+/* Nobody waits for it, so nobody is told of its errors. */
+static bool is_complete_below(struct mgds_request *orphan)
+{
+    MPI_Status status;
+    int flag = 0;
+    int rc = (int)MGDS_NEXT(Test, 3)((mgds_word)&orphan->handle,
+                                     (mgds_word)&flag, (mgds_word)&status);
+
+    if (rc == MPI_SUCCESS && !flag)
+        return false;
+    (void)mgds_request_land(orphan, &status, rc == MPI_SUCCESS);
+    return true;
+}
+
+static bool is_done(struct mgds_request *orphan)
+{
+    if (orphan->state == MGDS_REQUEST_LINGERING)
+        return !orphan->ops->busy(orphan);
+    if (orphan->ops->kind == MGDS_REQUEST_IS_GENERALIZED)
+        return mgds_grequest_poll(orphan);
+    if (orphan->state == MGDS_REQUEST_ACTIVE && !is_complete_below(orphan))
+        return false;
+    return !orphan->ops->poll || orphan->ops->poll(orphan) != 0;
+}
+
+/* It is off the list. A persistent request was kept from the MPI below until
+ * now. */
+static void end(struct mgds_request *orphan)
+{
+    if (orphan->ops->kind == MGDS_REQUEST_IS_PERSISTENT)
+        MGDS_NEXT(Request_free, 1)((mgds_word)&orphan->handle);
+    mgds_request_put(orphan);
+}
+
+void mgds_request_orphans_poll(void)
+{
+    struct mgds_request *orphan;
+
+    if (!mgds_requests_have_orphans())
+        return;
+    orphan = mgds_requests_first_orphan();
+    while (orphan) {
+        bool done = is_done(orphan);
+        struct mgds_request *next = mgds_requests_next_orphan(orphan, done);
+
+        if (done)
+            end(orphan);
+        orphan = next;
+    }
+}
+
+void mgds_request_orphans_wait(MPI_Comm comm)
+{
+    while (mgds_requests_have_orphans_of(&comm)) {
+        mgds_request_orphans_poll();
+        sched_yield();
+    }
+}
+
+static time_t now(void)
+{
+    struct timespec time;
+
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return time.tv_sec;
+}
+
+/* A freed send may still need us to be received. What is left after that has
+ * no partner: its memory stays, for the MPI below may yet touch it. */
+static void drain(void)
+{
+    time_t end_of_drain = now() + DRAIN_SECONDS;
+
+    while (mgds_requests_have_orphans_of(NULL) && now() < end_of_drain) {
+        mgds_request_orphans_poll();
+        sched_yield();
+    }
+    if (mgds_requests_have_orphans_of(NULL))
+        mgds_warn("requests with GPU memory were freed and are still not "
+                  "complete at MPI_Finalize: their messages have no partner");
+}
+
+void mgds_requests_fini(void)
+{
+    struct mgds_request *request;
+
+    if (!mgds_requests_any())
+        return;
+    drain();
+    while ((request = mgds_requests_take_any()))
+        if (request->ops->kind != MGDS_REQUEST_IS_GENERALIZED)
+            mgds_request_put(request);
+}
