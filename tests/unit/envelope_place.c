@@ -35,14 +35,17 @@ static void make(struct env_place *place, uint64_t id, unsigned streams)
          .process = 2,
          .streams = OTHER_STREAMS},
         {.address = &wire_address[THIRD], .address_bytes = 1, .process = 3}};
-    const struct mgds_domain_spec spec = {.id = id,
-                                          .rank = SELF,
-                                          .size = RANKS,
-                                          .members = members,
-                                          .streams = none,
-                                          .stream_count = streams};
+    struct mgds_domain_spec spec = {.id = id,
+                                    .rank = SELF,
+                                    .size = RANKS,
+                                    .members = members,
+                                    .streams = none,
+                                    .stream_count = streams};
 
+    /* as every communicator has one: without a stream it has no ring */
+    assert_int_equal(mgds_landing_create(&spec.landing, &spec), 0);
     assert_int_equal(mgds_domain_create(&place->domain, &spec), 0);
+    mgds_landing_put(spec.landing);
 }
 
 void env_make(struct env_place *place, uint64_t id)

@@ -487,7 +487,9 @@ struct mgds_lane *mgds_landing_place(const struct mgds_landing *landing,
 struct mgds_lane *mgds_landing_lane(const struct mgds_landing *landing,
                                     unsigned index, unsigned to)
 {
-    return landing ? *lane_at(landing, index, to) : NULL;
+    if (!landing || index >= landing->streams)
+        return NULL;
+    return *lane_at(landing, index, to);
 }
 
 bool mgds_lane_pulls(const struct mgds_lane *lane)

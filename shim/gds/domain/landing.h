@@ -73,7 +73,8 @@ void mgds_landing_despair(const struct mgds_landing *landing, unsigned index,
  */
 struct mgds_mappings;
 
-/* The lane, or NULL. landing may be NULL. */
+/* The lane, or NULL. landing may be NULL; a member without GPU streams has
+ * index 0, too, and no lane. */
 struct mgds_lane *mgds_landing_lane(const struct mgds_landing *landing,
                                     unsigned index, unsigned to);
 
