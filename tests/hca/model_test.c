@@ -7,7 +7,7 @@
 #include "tests/hca/place.h"
 #include "tests/lib/sanitized.h"
 
-enum { BURSTS = 4000, SPAN = 4096, ELEMENTS = 4 };
+enum { BURSTS = 4000, SPAN = 4096, ELEMENTS = 4, FENCE = 2 << 5 };
 
 struct model {
     uint8_t a[PLACE_MEMORY];
@@ -23,6 +23,13 @@ struct side {
 };
 
 static uint64_t seed;
+
+/* Data of a READ is there before a later WQE uses it, as the model has it. */
+static void post_fenced(const struct side *side, struct wqe *wqe)
+{
+    wqe->at[11] |= FENCE;
+    post(side->end, wqe);
+}
 
 /* Elements of a list, added to the WQE; their bytes together. */
 static uint32_t add_elements(const struct side *side, struct wqe *wqe,
@@ -58,7 +65,7 @@ static void write_some(const struct side *side)
 
     wqe_raddr(&wqe, place_address(side->peer, to), side->peer->key);
     add_elements(side, &wqe, at, bytes);
-    post(side->end, &wqe);
+    post_fenced(side, &wqe);
     gather(side, side->theirs + to, at, bytes);
 }
 
@@ -70,7 +77,7 @@ static void write_inline(const struct side *side)
     wqe_raddr(&wqe, place_address(side->peer, to), side->peer->key);
     wqe_inline(&wqe, side->mine + 100, bytes);
     memcpy(side->theirs + to, side->mine + 100, bytes);
-    post(side->end, &wqe);
+    post_fenced(side, &wqe);
 }
 
 static void read_some(const struct side *side)
@@ -80,7 +87,7 @@ static void read_some(const struct side *side)
 
     wqe_raddr(&wqe, place_address(side->peer, from), side->peer->key);
     add_elements(side, &wqe, at, bytes);
-    post(side->end, &wqe);
+    post_fenced(side, &wqe);
     for (uint32_t i = 0; i < ELEMENTS; from += bytes[i++])
         memcpy(side->mine + at[i], side->theirs + from, bytes[i]);
 }
@@ -93,7 +100,7 @@ static void send_some(const struct side *side)
     to += draw_below(&seed, 1000);
     post_receive(side->peer, to, ELEMENTS * 200);
     add_elements(side, &wqe, at, bytes);
-    post(side->end, &wqe);
+    post_fenced(side, &wqe);
     gather(side, side->theirs + to, at, bytes);
 }
 
@@ -109,7 +116,7 @@ static void change_word(const struct side *side)
     wqe_raddr(&wqe, place_address(side->peer, at), side->peer->key);
     wqe_atomic(&wqe, operand, compare);
     wqe_data(&wqe, 8, side->end->key, place_address(side->end, 4003));
-    post(side->end, &wqe);
+    post_fenced(side, &wqe);
     memcpy(side->mine + 4003, &old, 8);
     if (adds)
         operand += old;
@@ -138,17 +145,17 @@ static void run_burst(struct place *place, const struct side *side)
         assert_int_equal(cqe.opcode, 2);
 }
 
-static void memory_is_as_the_model_says(void **state)
+static void run_model(struct options options, unsigned bursts)
 {
     static struct model model;
-    struct options options = {.blocks = 32, .entries = 8};
     struct place place;
 
-    (void)state;
+    options.blocks = 32;
+    options.entries = 8;
     place_open(&place, &options);
     memcpy(model.a, place.a.memory, sizeof(model.a));
     memcpy(model.b, place.b.memory, sizeof(model.b));
-    for (unsigned burst = 0; burst < mgds_test_laps(BURSTS); burst++) {
+    for (unsigned burst = 0; burst < mgds_test_laps(bursts); burst++) {
         struct side side = {&place.a, &place.b, model.a, model.b};
 
         seed = burst + 1;
@@ -164,10 +171,48 @@ static void memory_is_as_the_model_says(void **state)
     place_close(&place);
 }
 
+static void memory_is_as_the_model_says(void **state)
+{
+    (void)state;
+    run_model((struct options){.rnr_retry = 0}, BURSTS);
+}
+
+static const uint16_t mtus[] = {256, 512, 1024, 2048, 4096};
+
+static void packets_make_no_difference(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof(mtus) / sizeof(mtus[0]); i++)
+        run_model((struct options){.packets = true,
+                                   .mtu = mtus[i],
+                                   .psn = MGDS_HCA_PSN_MASK - 100},
+                  BURSTS / 4);
+}
+
+static void faults_make_no_difference(void **state)
+{
+    static const char *const faults[] = {
+        "drop=5%",
+        "duplicate=20%,seed=3",
+        "reorder=20%",
+        "delay=10%,late=300us",
+        "delay=10%,late=5ms",
+        "drop=4%,duplicate=4%,reorder=4%,delay=4%,seed=9"};
+
+    (void)state;
+    for (size_t i = 0; i < 5 * sizeof(faults) / sizeof(faults[0]); i++)
+        run_model((struct options){.packets = true,
+                                   .mtu = mtus[i % 5],
+                                   .faults = faults[i / 5]},
+                  BURSTS / 10);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(memory_is_as_the_model_says),
+        cmocka_unit_test(packets_make_no_difference),
+        cmocka_unit_test(faults_make_no_difference),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,8 +1,10 @@
 /* Two software HCAs in one process, and a program that posts byte by byte. */
 #include "tests/hca/place.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { ADDRESS_A = 0x10000000, ADDRESS_B = 0x20000000, ALL_ACCESS = 0xf };
 
@@ -88,6 +90,25 @@ static void open_qp(struct end *end, const struct options *options)
     assert_int_equal(mgds_hca_qp_attach(end->hca, &attr, &end->qp), 0);
 }
 
+static void open_port(struct end *end, const struct options *options)
+{
+    char folder[64];
+    struct mgds_hca_medium medium;
+    struct mgds_hca_faults faults;
+    const char *wrong;
+
+    snprintf(folder, sizeof(folder), "/dev/shm/mpix-gds-place.%d", getpid());
+    assert_int_equal(mgds_hca_host_open(&end->host, folder, 0), 0);
+    medium = mgds_hca_host_medium(end->host);
+    mgds_hca_port_init(&end->port, &medium);
+    if (!options->faults)
+        return;
+    assert_int_equal(mgds_hca_faults_parse(&faults, options->faults, &wrong),
+                     0);
+    faults.seed += end->host->lid;
+    assert_int_equal(mgds_hca_outlet_disturb(&end->port.outlet, &faults), 0);
+}
+
 static void open_end(struct end *end, struct place *place, uint32_t first_qpn)
 {
     const struct options *options = &place->options;
@@ -105,7 +126,12 @@ static void open_end(struct end *end, struct place *place, uint32_t first_qpn)
     };
 
     end->place = place;
+    if (options->packets) {
+        open_port(end, options);
+        config.wire = mgds_hca_port_wire(&end->port);
+    }
     assert_int_equal(mgds_hca_create(&end->hca, &config), 0);
+    mgds_hca_port_bind(&end->port, end->hca);
     assert_int_equal(mgds_hca_loop_add(&place->loop, end->hca), 0);
     end->page = line_alloc(MGDS_UAR_BYTES);
     assert_int_equal(mgds_hca_uar_attach(end->hca, end->page, &end->uar), 0);
@@ -133,6 +159,10 @@ static void close_end(struct end *end)
     assert_int_equal(mgds_hca_uar_detach(end->uar), 0);
     mgds_hca_loop_drop(&end->place->loop, end->hca);
     mgds_hca_destroy(end->hca);
+    if (end->host) {
+        mgds_hca_port_fini(&end->port);
+        mgds_hca_host_close(end->host);
+    }
     free(end->page);
     free(end->send);
     free(end->receive);
@@ -149,6 +179,8 @@ static void set_defaults(struct options *options)
     options->reads = options->reads ? options->reads : 4;
     options->rnr_retry =
         options->rnr_retry ? options->rnr_retry : MGDS_HCA_RNR_FOREVER;
+    options->psn = options->psn ? options->psn : 5;
+    options->retries = options->retries ? options->retries : MGDS_HCA_RETRIES;
 }
 
 void place_connect(struct end *end, struct mgds_hca_qp *qp, uint32_t peer)
@@ -158,13 +190,19 @@ void place_connect(struct end *end, struct mgds_hca_qp *qp, uint32_t peer)
         .state = MGDS_STATE_INIT,
         .access = options->access,
         .peer = peer,
-        .receive_psn = 5,
+        .receive_psn = options->psn,
         .rnr_delay = PLACE_DELAY,
-        .send_psn = 5,
+        .send_psn = options->psn,
+        .mtu = options->mtu,
+        .timeout = PLACE_TIMEOUT,
+        .retries = options->retries,
         .rnr_retry = options->rnr_retry,
         .reads = options->reads,
     };
 
+    if (end->host)
+        change.lid = (end == &end->place->a ? &end->place->b : &end->place->a)
+                         ->host->lid;
     assert_int_equal(mgds_hca_qp_modify(qp, &change), 0);
     change.state = MGDS_STATE_RTR;
     assert_int_equal(mgds_hca_qp_modify(qp, &change), 0);
@@ -193,10 +231,24 @@ void place_close(struct place *place)
     close_end(&place->b);
 }
 
+/* To the next time at which a device has something to do. */
+static bool move_clock(struct place *place)
+{
+    uint64_t a = mgds_hca_port_due(&place->a.port);
+    uint64_t b = mgds_hca_port_due(&place->b.port);
+    uint64_t due = a && (!b || a < b) ? a : b;
+
+    if (due > place->clock)
+        place->clock = due;
+    return due > 0;
+}
+
 void place_run(struct place *place)
 {
-    while (mgds_hca_run(place->a.hca) + mgds_hca_run(place->b.hca) > 0)
-        ;
+    do {
+        while (mgds_hca_run(place->a.hca) + mgds_hca_run(place->b.hca) > 0)
+            ;
+    } while (place->options.packets && move_clock(place));
 }
 
 uint64_t place_address(const struct end *end, size_t offset)
