@@ -1,11 +1,19 @@
 /* Random bursts of all operations, both ways, beside a model that is a few
  * copies between arrays: memory is the same after each burst. */
+#include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "tests/hca/draw.h"
 #include "tests/hca/place.h"
 #include "tests/lib/sanitized.h"
+
+/* Where the device of the other side runs. */
+enum where { HERE, IN_THREAD, IN_CHILD };
 
 enum { BURSTS = 4000, SPAN = 4096, ELEMENTS = 4, FENCE = 2 << 5 };
 
@@ -145,36 +153,90 @@ static void run_burst(struct place *place, const struct side *side)
         assert_int_equal(cqe.opcode, 2);
 }
 
-static void run_model(struct options options, unsigned bursts)
+/* Bursts of one seed each. Apart from us is only b, which then posts nothing.
+ */
+static void run_bursts(struct place *place, unsigned bursts)
 {
     static struct model model;
-    struct place place;
+
+    memcpy(model.a, place->a.memory, sizeof(model.a));
+    memcpy(model.b, place->b.memory, sizeof(model.b));
+    for (unsigned burst = 0; burst < mgds_test_laps(bursts); burst++) {
+        struct side side = {&place->a, &place->b, model.a, model.b};
+
+        seed = burst + 1;
+        if (draw(&seed) & 1 && !place->options.apart)
+            side = (struct side){&place->b, &place->a, model.b, model.a};
+        run_burst(place, &side);
+        if (memcmp(model.a, place->a.memory, sizeof(model.a)) != 0 ||
+            memcmp(model.b, place->b.memory, sizeof(model.b)) != 0)
+            fail_msg("memory differs after burst %u", burst);
+    }
+    assert_int_equal(place->misuses, 0);
+    assert_int_equal(place->events, 0);
+}
+
+struct service {
+    struct place *place;
+    bool over;
+};
+
+static void *serve(void *arg)
+{
+    struct service *service = arg;
+
+    place_serve(service->place, &service->over);
+    return NULL;
+}
+
+static void run_with_thread(struct place *place, unsigned bursts)
+{
+    struct service service = {.place = place};
+    pthread_t thread;
+
+    assert_int_equal(pthread_create(&thread, NULL, serve, &service), 0);
+    run_bursts(place, bursts);
+    __atomic_store_n(&service.over, true, __ATOMIC_RELEASE);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+}
+
+static void run_with_child(struct place *place, unsigned bursts)
+{
+    static const bool never;
+    pid_t child = fork();
+
+    assert_true(child >= 0);
+    if (child == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        place_serve(place, &never);
+    }
+    run_bursts(place, bursts);
+    assert_int_equal(kill(child, SIGKILL), 0);
+    assert_int_equal(waitpid(child, NULL, 0), child);
+}
+
+static void run_model(struct options options, unsigned bursts, enum where where)
+{
+    struct place *place = place_map();
 
     options.blocks = 32;
     options.entries = 8;
-    place_open(&place, &options);
-    memcpy(model.a, place.a.memory, sizeof(model.a));
-    memcpy(model.b, place.b.memory, sizeof(model.b));
-    for (unsigned burst = 0; burst < mgds_test_laps(bursts); burst++) {
-        struct side side = {&place.a, &place.b, model.a, model.b};
-
-        seed = burst + 1;
-        if (draw(&seed) & 1)
-            side = (struct side){&place.b, &place.a, model.b, model.a};
-        run_burst(&place, &side);
-        if (memcmp(model.a, place.a.memory, sizeof(model.a)) != 0 ||
-            memcmp(model.b, place.b.memory, sizeof(model.b)) != 0)
-            fail_msg("memory differs after burst %u", burst);
-    }
-    assert_int_equal(place.misuses, 0);
-    assert_int_equal(place.events, 0);
-    place_close(&place);
+    options.apart = where != HERE;
+    place_open(place, &options);
+    if (where == IN_THREAD)
+        run_with_thread(place, bursts);
+    else if (where == IN_CHILD)
+        run_with_child(place, bursts);
+    else
+        run_bursts(place, bursts);
+    place_close(place);
+    place_unmap(place);
 }
 
 static void memory_is_as_the_model_says(void **state)
 {
     (void)state;
-    run_model((struct options){.rnr_retry = 0}, BURSTS);
+    run_model((struct options){.rnr_retry = 0}, BURSTS, HERE);
 }
 
 static const uint16_t mtus[] = {256, 512, 1024, 2048, 4096};
@@ -186,7 +248,7 @@ static void packets_make_no_difference(void **state)
         run_model((struct options){.packets = true,
                                    .mtu = mtus[i],
                                    .psn = MGDS_HCA_PSN_MASK - 100},
-                  BURSTS / 4);
+                  BURSTS / 4, HERE);
 }
 
 static void faults_make_no_difference(void **state)
@@ -204,7 +266,33 @@ static void faults_make_no_difference(void **state)
         run_model((struct options){.packets = true,
                                    .mtu = mtus[i % 5],
                                    .faults = faults[i / 5]},
-                  BURSTS / 10);
+                  BURSTS / 10, HERE);
+}
+
+static const char some_of_all[] =
+    "drop=2%,duplicate=2%,reorder=2%,delay=2%,late=200us,seed=5";
+
+static void packets_cross_threads(void **state)
+{
+    (void)state;
+    run_model((struct options){.packets = true, .mtu = 256}, BURSTS / 4,
+              IN_THREAD);
+    run_model(
+        (struct options){.packets = true, .mtu = 512, .faults = some_of_all},
+        BURSTS / 20, IN_THREAD);
+}
+
+static void packets_cross_processes(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof(mtus) / sizeof(mtus[0]); i++) {
+        run_model((struct options){.packets = true, .mtu = mtus[i]},
+                  BURSTS / 10, IN_CHILD);
+        run_model((struct options){.packets = true,
+                                   .mtu = mtus[i],
+                                   .faults = some_of_all},
+                  BURSTS / 40, IN_CHILD);
+    }
 }
 
 int main(void)
@@ -213,6 +301,8 @@ int main(void)
         cmocka_unit_test(memory_is_as_the_model_says),
         cmocka_unit_test(packets_make_no_difference),
         cmocka_unit_test(faults_make_no_difference),
+        cmocka_unit_test(packets_cross_threads),
+        cmocka_unit_test(packets_cross_processes),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -56,6 +56,7 @@ struct options {
     uint32_t psn;       /* 5 */
     uint8_t retries;    /* 7 */
     const char *faults; /* of both devices: none */
+    bool apart;         /* b runs elsewhere, in a thread or a child */
 };
 
 /* A CQ with its memory, and what the program knows of it. */
@@ -106,9 +107,17 @@ struct place {
 void place_open(struct place *place, const struct options *options);
 void place_close(struct place *place);
 
+/* A place that processes share. */
+struct place *place_map(void);
+void place_unmap(struct place *place);
+
 /* Both devices, until neither has anything to do. With packets the clock moves
- * on when only that helps. */
+ * on when only that helps. Apart: device a, until all that was rung for has
+ * completed; the clock is the machine's, and memory is shared with children. */
 void place_run(struct place *place);
+
+/* Apart: b, until *over is set. */
+void place_serve(struct place *place, const bool *over);
 
 /* Through INIT, RTR and RTS, to QP number `peer`. */
 void place_connect(struct end *end, struct mgds_hca_qp *qp, uint32_t peer);
