@@ -218,6 +218,7 @@ static void set_defaults(struct options *options)
     options->reads = options->reads ? options->reads : 4;
     options->rnr_retry =
         options->rnr_retry ? options->rnr_retry : MGDS_HCA_RNR_FOREVER;
+    options->timeout = options->timeout ? options->timeout : PLACE_TIMEOUT;
     options->psn = options->psn ? options->psn : 5;
     options->retries = options->retries ? options->retries : MGDS_HCA_RETRIES;
 }
@@ -233,7 +234,7 @@ void place_connect(struct end *end, struct mgds_hca_qp *qp, uint32_t peer)
         .rnr_delay = PLACE_DELAY,
         .send_psn = options->psn,
         .mtu = options->mtu,
-        .timeout = PLACE_TIMEOUT,
+        .timeout = options->timeout,
         .retries = options->retries,
         .rnr_retry = options->rnr_retry,
         .reads = options->reads,

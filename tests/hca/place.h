@@ -56,6 +56,7 @@ struct options {
     uint32_t psn;       /* 5 */
     uint8_t retries;    /* 7 */
     const char *faults; /* of both devices: none */
+    uint8_t timeout;    /* PLACE_TIMEOUT */
     bool apart;         /* b runs elsewhere, in a thread or a child */
 };
 

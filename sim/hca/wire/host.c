@@ -131,14 +131,14 @@ static void look_for_senders(struct mgds_hca_host *host)
     uint64_t set;
 
     for (unsigned i = 0; i < MGDS_HCA_SENDER_SETS; i++) {
-        set = __atomic_load_n(&host->inbox->senders[i], __ATOMIC_ACQUIRE);
+        set = __atomic_load_n(&host->inbox->senders[i], __ATOMIC_SEQ_CST);
         known += (unsigned)__builtin_popcountll(set);
     }
     if (known == host->senders)
         return;
     for (unsigned lid = 1; lid <= MGDS_HCA_LIDS; lid++) {
         set =
-            __atomic_load_n(&host->inbox->senders[lid / 64], __ATOMIC_ACQUIRE);
+            __atomic_load_n(&host->inbox->senders[lid / 64], __ATOMIC_SEQ_CST);
         if (set >> lid % 64 & 1)
             add_sender(host, lid);
     }

@@ -93,7 +93,7 @@ int mgds_hca_link_open(struct mgds_hca_link *link, int file, uint16_t lid)
     link->file = stat.st_ino;
     /* The lane has its memory before its owner looks there. */
     __atomic_fetch_or(&inbox->senders[lid / 64], UINT64_C(1) << lid % 64,
-                      __ATOMIC_RELEASE);
+                      __ATOMIC_SEQ_CST);
     return 0;
 }
 
@@ -108,8 +108,7 @@ void mgds_hca_link_close(struct mgds_hca_link *link)
 
 void mgds_hca_inbox_ring(struct mgds_hca_inbox *inbox)
 {
-    __atomic_thread_fence(__ATOMIC_SEQ_CST);
-    if (!__atomic_load_n(&inbox->resting, __ATOMIC_RELAXED))
+    if (!__atomic_load_n(&inbox->resting, __ATOMIC_SEQ_CST))
         return;
     __atomic_fetch_add(&inbox->bell, 1, __ATOMIC_SEQ_CST);
     syscall(SYS_futex, &inbox->bell, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
@@ -119,8 +118,7 @@ uint32_t mgds_hca_inbox_lie_down(struct mgds_hca_inbox *inbox)
 {
     uint32_t bell = __atomic_load_n(&inbox->bell, __ATOMIC_SEQ_CST);
 
-    __atomic_store_n(&inbox->resting, 1, __ATOMIC_RELAXED);
-    __atomic_thread_fence(__ATOMIC_SEQ_CST);
+    __atomic_store_n(&inbox->resting, 1, __ATOMIC_SEQ_CST);
     return bell;
 }
 

@@ -9,11 +9,11 @@
  *
  * No packet is slept over. The owner reads `bell`, stores `resting`, and then
  * looks at the lanes for the last time; a sender publishes its packet and then
- * looks at `resting`; both have a full fence between. Either the owner sees the
- * packet, or the sender sees it rest and adds to the bell, and the owner does
- * not fall asleep on a bell that has changed. A sender that dies between the
- * two steps of a ring is made up for by the next one, or by the end of a rest,
- * which is no longer than MGDS_HCA_REST. */
+ * looks at `resting`; all four accesses are sequentially consistent. Either the
+ * owner sees the packet, or the sender sees it rest and adds to the bell, and
+ * the owner does not fall asleep on a bell that has changed. A sender that dies
+ * between the two steps of a ring is made up for by the next one, or by the end
+ * of a rest, which is no longer than MGDS_HCA_REST. */
 #ifndef MGDS_SIM_HCA_WIRE_INBOX_H
 #define MGDS_SIM_HCA_WIRE_INBOX_H
 

@@ -74,6 +74,7 @@ static bool send_job(struct mgds_hca_flow *flow)
 
     mgds_hca_list_init(&payload);
     if (job->request.opcode == MGDS_WQE_RDMA_READ) {
+        job->request.psn = flow->qp->receive.psn; /* as messages count now */
         if (!execute(flow, &job->request, packet.psn))
             return false;
         packet.opcode = mgds_hca_packet_opcode(
