@@ -90,7 +90,6 @@ static struct mgds_step take_of(const struct mgds_put *put,
                              .record = op->words,
                              .claim = op->claim,
                              .gen = op->gen};
-
     struct mgds_take_record record;
 
     /* a buffer of an earlier call is looked at again */

@@ -104,10 +104,12 @@ static struct mgds_take_record bounce_record(const struct mgds_op *op)
  * in the bounce. */
 static void tell_take(const struct mgds_wait *wait, const struct mgds_op *op)
 {
-    struct mgds_take_record record = bounce_record(op);
+    struct mgds_take_record record;
 
     if (mgds_op_is_taken(op))
         op->message->protocol->record(op, &record);
+    else
+        record = bounce_record(op);
     if (record.form == MGDS_TAKE_PULL) {
         record.form = pull_form(wait, op);
         tell(op->words, MGDS_RECORD_SOURCE, record.source);
