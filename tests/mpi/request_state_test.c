@@ -4,18 +4,14 @@
 #include <stddef.h>
 #include <setjmp.h>
 #include <stdint.h>
-#include <stdio.h>
-#include <string.h>
 #include <cmocka.h>
 
 #include "shim/pmpi/request_state.h"
+#include "tests/lib/states.h"
 
 /* The table is written down once more, by state: what may happen, in the order
  * of the events. All that is not here is refused. */
-static const struct {
-    const char *name;
-    const char *steps;
-} expected[MGDS_REQUEST_STATES] = {
+static const struct states_row expected[MGDS_REQUEST_STATES] = {
     [MGDS_REQUEST_NEW] = {"NEW", "INIT>INACTIVE BEGIN>ACTIVE DROP>DROPPED "
                                  "LINGER>LINGERING"},
     [MGDS_REQUEST_INACTIVE] = {"INACTIVE", "START>ACTIVE"},
@@ -33,44 +29,25 @@ static const char *const events[MGDS_REQUEST_EVENTS] = {
     "INIT", "BEGIN", "DROP",   "START", "LAND",
     "COPY", "REST",  "FINISH", "LINGER"};
 
-static enum mgds_request_state after(unsigned state, unsigned event)
+static unsigned after(unsigned state, unsigned event)
 {
     return mgds_request_state_after((enum mgds_request_state)state,
                                     (enum mgds_request_event)event);
 }
 
+static const struct states_table table = {expected, MGDS_REQUEST_STATES, events,
+                                          MGDS_REQUEST_EVENTS, after};
+
 static void every_event_in_every_state(void **state)
 {
     (void)state;
-    for (unsigned from = 0; from < MGDS_REQUEST_STATES; from++) {
-        char steps[256] = "";
-
-        for (unsigned event = 0; event < MGDS_REQUEST_EVENTS; event++) {
-            enum mgds_request_state to = after(from, event);
-            size_t n = strlen(steps);
-
-            if (to != from)
-                snprintf(steps + n, sizeof(steps) - n, "%s%s>%s", n ? " " : "",
-                         events[event], expected[to].name);
-        }
-        assert_string_equal(steps, expected[from].steps);
-    }
+    states_assert_steps(&table);
 }
 
 /* A bit for each state that can be come to by events of the mask. */
 static uint32_t reach(unsigned start, uint32_t mask)
 {
-    uint32_t all = UINT32_C(1) << start, before = 0;
-
-    while (all != before) {
-        before = all;
-        for (unsigned i = 0; i < MGDS_REQUEST_STATES * MGDS_REQUEST_EVENTS; i++)
-            if (all & UINT32_C(1) << i / MGDS_REQUEST_EVENTS &&
-                mask & UINT32_C(1) << i % MGDS_REQUEST_EVENTS)
-                all |= UINT32_C(1) << after(i / MGDS_REQUEST_EVENTS,
-                                            i % MGDS_REQUEST_EVENTS);
-    }
-    return all;
+    return states_reached(&table, start, mask);
 }
 
 #define EVENT(name) (UINT32_C(1) << MGDS_REQUEST_ON_##name)

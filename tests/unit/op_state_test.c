@@ -4,18 +4,14 @@
 #include <stddef.h>
 #include <setjmp.h>
 #include <stdint.h>
-#include <stdio.h>
-#include <string.h>
 #include <cmocka.h>
 
 #include "shim/gds/msg/op_state.h"
+#include "tests/lib/states.h"
 
 /* The table is written down once more, by state: what may happen, in the order
  * of the events. All that is not here is refused. */
-static const struct {
-    const char *name;
-    const char *steps;
-} expected[MGDS_OP_STATES] = {
+static const struct states_row expected[MGDS_OP_STATES] = {
     [MGDS_OP_NEW] = {"NEW", "CALL>CALLED POST>POSTED"},
     [MGDS_OP_CALLED] = {"CALLED", "PULL>ASKED COPIED>COPIED READ>READ "
                                   "FAIL>UNSENT LOSE>UNSENT"},
@@ -57,44 +53,24 @@ static enum mgds_op_state after(unsigned state, unsigned event)
                                (enum mgds_op_event)event);
 }
 
+static unsigned after_any(unsigned state, unsigned event)
+{
+    return after(state, event);
+}
+
+static const struct states_table table = {expected, MGDS_OP_STATES, events,
+                                          MGDS_OP_EVENTS, after_any};
+
 static void every_event_in_every_state(void **state)
 {
     (void)state;
-    for (unsigned from = 0; from < MGDS_OP_STATES; from++) {
-        char steps[256] = "";
-
-        for (unsigned event = 0; event < MGDS_OP_EVENTS; event++) {
-            enum mgds_op_state to = after(from, event);
-            size_t n = strlen(steps);
-
-            if (to != from)
-                snprintf(steps + n, sizeof(steps) - n, "%s%s>%s", n ? " " : "",
-                         events[event], expected[to].name);
-        }
-        assert_string_equal(steps, expected[from].steps);
-    }
-}
-
-/* The states that are come to in one step from these, with them. */
-static uint32_t and_next(uint32_t states)
-{
-    for (unsigned i = 0; i < MGDS_OP_STATES * MGDS_OP_EVENTS; i++)
-        if (states & UINT32_C(1) << i / MGDS_OP_EVENTS)
-            states |= UINT32_C(1)
-                      << after(i / MGDS_OP_EVENTS, i % MGDS_OP_EVENTS);
-    return states;
+    states_assert_steps(&table);
 }
 
 /* A bit for each state that can be come to. */
 static uint32_t reach(unsigned state)
 {
-    uint32_t all = UINT32_C(1) << state, before = 0;
-
-    while (all != before) {
-        before = all;
-        all = and_next(all);
-    }
-    return all;
+    return states_reached(&table, state, UINT32_MAX);
 }
 
 static bool is_end(unsigned state)
