@@ -19,8 +19,8 @@ void mgds_exchange_init(void);
  * (FAIL, LOSE: then there is an error, but where it was COPIED). */
 void mgds_exchange_send_moved(struct mgds_op *op, enum mgds_op_event event,
                               int error);
-/* Those of a receive are where they belong, or, with an error, will not come;
- * likewise, since its peer, its stream or its time is over. */
+/* The bytes of a receive are where they belong, or, with an error, will not
+ * come; lost: they will not, since its peer, its stream or its time is over. */
 void mgds_exchange_recv_moved(struct mgds_op *op, int error);
 void mgds_exchange_recv_lost(struct mgds_op *op, int error);
 /* The wire has put them to where they were to go, or negative errno. */
@@ -46,7 +46,8 @@ void mgds_exchange_taken(struct mgds_op *op, bool given_up);
 /* The wait that was to see that it was copied is over. seen: the stream has
  * passed the AWAIT; else that could not be put, or was let go. */
 void mgds_exchange_awaited(struct mgds_op *op, bool seen, int error);
-/* It was fetched, and is where it belongs if op->direct; or negative errno. */
+/* A receive's message was fetched, and is where it belongs if op->direct; or
+ * negative errno. */
 void mgds_exchange_fetched(struct mgds_op *op, int error);
 /* Nobody will copy what was taken: its stream, when it comes there, passes. */
 void mgds_exchange_withdrawn(struct mgds_op *op, int error, const char *why);

@@ -16,7 +16,7 @@ static void fail_recv(struct mgds_op *op, int error)
     mgds_exchange_recv_lost(op, error);
 }
 
-/* What its stream has seen to be copied is well. */
+/* A send whose stream has seen that it was copied is well. */
 static void fail_send(struct mgds_op *op, int error)
 {
     mgds_exchange_send_moved(op, MGDS_OP_ON_LOSE,
@@ -38,7 +38,7 @@ static void fail_standing(struct mgds_op *op, int error)
         mgds_quit_begin(op, error);
 }
 
-/* What the wire still has of it ends by itself. */
+/* An operation whose bytes the wire is at work on ends by itself. */
 static void fail(struct mgds_op *op, int error)
 {
     if (is_standing(op))

@@ -7,7 +7,7 @@
 
 struct mgds_op;
 
-/* One fails by itself, with one line that says why: constant text. */
+/* An operation fails by itself, with one line that says why: constant text. */
 void mgds_op_fail(struct mgds_op *op, int error, const char *why);
 
 /* One that has just been called, or paired, fails if its peer is lost: true. */

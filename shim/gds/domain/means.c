@@ -193,11 +193,6 @@ static unsigned select_for(const struct mgds_op *op,
     return mgds_select(&facts);
 }
 
-static bool may_rget(const struct mgds_op *op)
-{
-    return op->may & 1u << MGDS_PROTOCOL_RGET;
-}
-
 int mgds_means_make(struct mgds_op *op, struct mgds_domain *domain,
                     const struct mgds_xfer *xfer)
 {
@@ -205,17 +200,18 @@ int mgds_means_make(struct mgds_op *op, struct mgds_domain *domain,
     int rc;
 
     op->may = op->send ? select_for(op, domain, xfer) : 0;
-    if (may_rget(op) && !mgds_rget_try(op, domain, xfer))
+    if (mgds_op_might(op, MGDS_PROTOCOL_RGET) &&
+        !mgds_rget_try(op, domain, xfer))
         op->may &= ~(1u << MGDS_PROTOCOL_RGET);
     op->taker = !op->send && mgds_means_fit(op, xfer) &&
                 mgds_landing_takes(domain->landing, xfer->to_index);
     if (may_be_long(op))
         make_claim(op);
-    if (may_rget(op) && !op->protocol->copied &&
+    if (mgds_op_might(op, MGDS_PROTOCOL_RGET) && !op->protocol->copied &&
         op->bytes > mgds_ctx()->config.eager && mgds_require_direct(op, xfer))
         mgds_rget_insist(op, domain, xfer);
     rc = make_room(op, xfer->gpu, stream);
-    if (rc == -ENOMEM && may_rget(op))
+    if (rc == -ENOMEM && mgds_op_might(op, MGDS_PROTOCOL_RGET))
         rc = mgds_rget_insist(op, domain, xfer);
     if (rc == -ENOMEM)
         rc = wait_for_room(op, xfer->gpu, stream);

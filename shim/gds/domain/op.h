@@ -220,6 +220,13 @@ struct mgds_op {
 /* Where the records come from. */
 extern struct mgds_spares mgds_op_spares, mgds_message_spares;
 
+/* Might a send have this protocol, by what is known so far? */
+static inline bool mgds_op_might(const struct mgds_op *op,
+                                 enum mgds_protocol_id id)
+{
+    return op->may & 1u << id;
+}
+
 /* The first byte of the program's, if there is one. */
 char *mgds_op_user(const struct mgds_op *op);
 /* The rank at its other end; negative: any, so far. */

@@ -107,7 +107,7 @@ static const struct mgds_hindrance *why_no_place(const struct mgds_op *op,
 {
     if (op->bytes <= mgds_ctx()->config.eager)
         return &no_place;
-    if (op->may & 1u << MGDS_PROTOCOL_RGET)
+    if (mgds_op_might(op, MGDS_PROTOCOL_RGET))
         return &not_mapped;
     return mgds_lane_is_own(lane) ? &in_its_own_way : &no_mapping;
 }

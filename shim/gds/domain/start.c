@@ -190,7 +190,7 @@ static void enter_with_place(struct mgds_op *op, const struct mgds_xfer *xfer)
     bool late = false;
 
     mgds_engine_enter();
-    if (!(op->may & 1u << MGDS_PROTOCOL_EAGER) || op->protocol->slotted)
+    if (!mgds_op_might(op, MGDS_PROTOCOL_EAGER) || op->protocol->slotted)
         return;
     while (mgds_domain_lost(op->domain, xfer->peer) == 0 &&
            look_for_place(op, xfer, late)) {
