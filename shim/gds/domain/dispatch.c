@@ -1,4 +1,4 @@
-/* The top of the engine: the wire's rounds, its thread, the launcher and host
+/* The top of the engine: the wire's rounds, its thread, the worker and host
  * calls enter here to move all that is under way. The wire is opened and closed
  * here, too. See domain.h. */
 #include "shim/base/config.h"
@@ -9,10 +9,7 @@
 #include "shim/gds/domain/dump.h"
 #include "shim/gds/domain/exchange.h"
 #include "shim/gds/domain/expire.h"
-#include "shim/gds/domain/fetch.h"
 #include "shim/gds/domain/hasten.h"
-#include "shim/gds/domain/late.h"
-#include "shim/gds/domain/launcher.h"
 #include "shim/gds/domain/lines.h"
 #include "shim/gds/domain/lost.h"
 #include "shim/gds/domain/memory.h"
@@ -20,12 +17,13 @@
 #include "shim/gds/domain/orphan.h"
 #include "shim/gds/domain/quit.h"
 #include "shim/gds/domain/reap.h"
-#include "shim/gds/domain/room.h"
 #include "shim/gds/domain/ruin.h"
 #include "shim/gds/domain/stand.h"
 #include "shim/gds/domain/wait.h"
 #include "shim/gds/domain/watch.h"
 #include "shim/gds/msg/am.h"
+#include "shim/gds/msg/work.h"
+#include "shim/gds/msg/worker.h"
 #include "shim/gds/ring/ring.h"
 
 static struct mgds_lock open_lock = MGDS_LOCK_INIT(MGDS_LOCK_ENGINE);
@@ -38,7 +36,7 @@ static int look_at_streams(void *arg)
 
     (void)arg;
     /* most rounds find nothing: they leave the lock to those who call */
-    if (!mgds_lines_due() && !mgds_credits_due() && !mgds_late_due() &&
+    if (!mgds_lines_due() && !mgds_credits_due() && !mgds_works_due() &&
         !mgds_quitting_due() && !mgds_stands_due() && !mgds_lines_doomed() &&
         !mgds_reap_due())
         return 0;
@@ -51,8 +49,7 @@ static int look_at_streams(void *arg)
     }
     if (mgds_credits_due())
         mgds_credits_tell();
-    if (mgds_late_due())
-        mgds_hasten_late();
+    mgds_works_run_locked();
     mgds_quitting_look();
     if (mgds_lines_doomed())
         mgds_ruins_look();
@@ -67,32 +64,24 @@ void mgds_op_progress(void)
     mgds_lines_ask();
     mgds_lines_check();
     look_at_streams(NULL);
-    mgds_memory_map();
-    mgds_rooms_run(true);
-    mgds_fetches_run();
-    mgds_orphans_poll();
+    mgds_works_run(MGDS_WORK_BY_HOST);
     mgds_watch_speak();
 }
 
 /* By the wire's thread. */
 static void chores(void)
 {
-    mgds_memory_chore();
-    mgds_rooms_chore();
-    mgds_fetches_chore();
-    mgds_quitting_chore();
+    mgds_works_run(MGDS_WORK_BY_WIRE);
     mgds_watch_speak();
     mgds_dump_chore();
 }
 
-/* The launcher does what no host call came by to do, and what the driver may
- * keep. */
-static void last_resort(void)
+/* The worker does what no host call came by to do, and what the driver may
+ * keep.
+ */
+static void do_late_work(void)
 {
-    mgds_memory_map();
-    mgds_rooms_run(false);
-    mgds_fetches_late();
-    mgds_lines_ask();
+    mgds_works_run(MGDS_WORK_BY_WORKER);
 }
 
 static int open_once(void)
@@ -102,9 +91,12 @@ static int open_once(void)
     mgds_exchange_init();
     mgds_arrive_init();
     mgds_memory_init();
+    mgds_hasten_init();
+    mgds_orphan_init();
+    mgds_quit_init();
     mgds_expire_init();
     mgds_lost_init();
-    mgds_launcher_init(last_resort);
+    mgds_worker_init(do_late_work);
     mgds_wire_chore(chores);
     rc = mgds_wire_open(&mgds_ctx()->config);
     if (rc < 0)
@@ -158,7 +150,6 @@ bool mgds_domains_near(const struct mgds_member *member)
 static void give_up(void)
 {
     mgds_engine_enter();
-    mgds_orphans_forget();
     mgds_domains_forget();
     mgds_am_forget();
     mgds_engine_leave();
@@ -171,10 +162,8 @@ void mgds_domains_fini(void)
     mgds_credits_tell();
     mgds_engine_leave();
     close_wire();
-    mgds_launcher_fini();
-    mgds_rooms_fini();
-    mgds_fetches_fini();
-    mgds_late_fini();
+    mgds_worker_fini();
+    mgds_works_fini();
     mgds_quitting_fini();
     mgds_memory_fini();
     give_up();

@@ -6,11 +6,12 @@
 
 #include "shim/base/alloc.h"
 #include "shim/base/clock.h"
+#include "shim/base/container.h"
 #include "shim/base/log.h"
 #include "shim/gds/domain/admit.h"
-#include "shim/gds/domain/launcher.h"
 #include "shim/gds/domain/mapping.h"
 #include "shim/gds/domain/op.h"
+#include "shim/gds/msg/work.h"
 #include "shim/gds/queue/gstream.h"
 
 /* What the other end needs to map memory of a process that is new to it, if it
@@ -20,9 +21,6 @@ enum { SOON_NS = 20000000 };
 /* A message is not waited for longer than staging it would take: bytes in a
  * ns. */
 enum { STAGED = 2 };
-
-/* How long the program has for a call before the launcher maps, ns. */
-enum { GRACE_NS = 100000 };
 
 /* When what was busy is told again, ns. */
 enum { AGAIN_NS = 10000000 };
@@ -176,14 +174,10 @@ static enum mgds_am_verdict on_imported(const struct mgds_am *am)
 /* What is to be mapped. */
 
 struct job {
-    struct job *next;
+    struct mgds_work work;
     struct ends ends; /* with a reference to the domain */
     struct mgds_export_handle handle;
-    uint64_t since;
 };
-
-static struct job *jobs;   /* under the engine's lock */
-static unsigned job_count; /* atomic: read without it, too */
 
 static void answer(const struct ends *ends, uint64_t id, int error)
 {
@@ -211,26 +205,9 @@ static void add_job(const struct ends *ends,
         answer(ends, handle->id, -EBUSY);
         return;
     }
-    *job = (struct job){.next = jobs,
-                        .ends = *ends,
-                        .handle = *handle,
-                        .since = mgds_clock_ns()};
+    *job = (struct job){.ends = *ends, .handle = *handle};
     mgds_domain_get(ends->domain);
-    jobs = job;
-    __atomic_fetch_add(&job_count, 1, __ATOMIC_RELAXED);
-    mgds_wire_hold();
-}
-
-static struct job *take_job(void)
-{
-    struct job *job = jobs;
-
-    if (job) {
-        jobs = job->next;
-        __atomic_fetch_sub(&job_count, 1, __ATOMIC_RELAXED);
-        mgds_wire_release();
-    }
-    return job;
+    mgds_work_add(&job->work, MGDS_WORK_IMPORT);
 }
 
 /* Where no kernel of the stream's may stand nothing could take a message while
@@ -267,12 +244,6 @@ static enum mgds_am_verdict on_exported(const struct mgds_am *am)
     return verdict;
 }
 
-void mgds_memory_init(void)
-{
-    mgds_am_handle(MGDS_ENVELOPE_EXPORT, on_exported);
-    mgds_am_handle(MGDS_ENVELOPE_IMPORTED, on_imported);
-}
-
 /* Under the lock: the import is the lane's. */
 static int keep(struct mgds_lane *lane, const struct mgds_export_handle *handle,
                 struct mgds_import *import)
@@ -291,13 +262,12 @@ static int keep(struct mgds_lane *lane, const struct mgds_export_handle *handle,
     return 0;
 }
 
-static void map(const struct job *job)
+static int import_memory(const struct job *job, struct mgds_import **out)
 {
     const struct ends *ends = &job->ends;
     const struct mgds_gstream *stream = ends->domain->stream[ends->own_index];
-    struct mgds_import *import;
     int rc =
-        mgds_import_create(&import, mgds_gstream_context(stream), &job->handle);
+        mgds_import_create(out, mgds_gstream_context(stream), &job->handle);
 
     if (rc < 0) {
         errno = -rc;
@@ -305,54 +275,45 @@ static void map(const struct job *job)
                    "staged",
                    ends->rank);
     }
+    return rc;
+}
+
+static void drop_job(struct mgds_work *work)
+{
+    struct job *job = MGDS_CONTAINER_OF(work, struct job, work);
+
+    mgds_domain_release(job->ends.domain);
+    free(job);
+}
+
+static bool run_job(struct mgds_work *work, enum mgds_work_by by)
+{
+    const struct job *job = MGDS_CONTAINER_OF(work, struct job, work);
+    struct mgds_import *import;
+    int rc = import_memory(job, &import);
+
+    (void)by;
     mgds_engine_enter();
     if (rc == 0)
-        rc = keep(lane_of(ends), &job->handle, import);
-    answer(ends, job->handle.id, rc);
+        rc = keep(lane_of(&job->ends), &job->handle, import);
+    answer(&job->ends, job->handle.id, rc);
+    mgds_work_done(work);
     mgds_engine_leave();
+    drop_job(work);
+    return true;
 }
 
-void mgds_memory_map(void)
+void mgds_memory_init(void)
 {
-    struct job *job;
+    static const struct mgds_work_handler import = {run_job, drop_job};
 
-    while (__atomic_load_n(&job_count, __ATOMIC_RELAXED) > 0) {
-        mgds_engine_enter();
-        job = take_job();
-        mgds_engine_leave();
-        if (!job)
-            return;
-        map(job);
-        mgds_domain_release(job->ends.domain);
-        free(job);
-    }
-}
-
-void mgds_memory_chore(void)
-{
-    bool late;
-
-    if (__atomic_load_n(&job_count, __ATOMIC_RELAXED) == 0)
-        return;
-    mgds_engine_enter();
-    late = jobs && mgds_clock_ns() - jobs->since > GRACE_NS;
-    mgds_engine_leave();
-    if (late)
-        mgds_launcher_call();
+    mgds_work_handle(MGDS_WORK_IMPORT, &import);
+    mgds_am_handle(MGDS_ENVELOPE_EXPORT, on_exported);
+    mgds_am_handle(MGDS_ENVELOPE_IMPORTED, on_imported);
 }
 
 void mgds_memory_fini(void)
 {
-    struct job *job;
-
-    do {
-        mgds_engine_enter();
-        job = take_job();
-        mgds_engine_leave();
-        if (job)
-            mgds_domain_release(job->ends.domain);
-        free(job);
-    } while (job);
     mgds_imports_fini();
     mgds_exports_fini();
 }

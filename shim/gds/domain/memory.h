@@ -1,11 +1,11 @@
 /*
  * GPU memory of one end of a lane that the other end has mapped: told (EXPORT)
- * before the first message from it, mapped in a host call of the other program,
- * or by the launcher if none comes by (launcher.h), who then says so
- * (IMPORTED). Until then messages are staged: none depends on a mapping. Memory
- * that is gone is told as well, and let go.
+ * before the first message from it, mapped in a call of the other program, or
+ * by the worker if none comes by (msg/work.h), and answered (IMPORTED). Until
+ * then messages are staged: none depends on a mapping. Memory that is gone is
+ * told as well, and let go.
  *
- * All but init, map, chore and fini are called under the engine's lock.
+ * All but init and fini are called under the engine's lock.
  */
 #ifndef MGDS_DOMAIN_MEMORY_H
 #define MGDS_DOMAIN_MEMORY_H
@@ -36,13 +36,7 @@ enum mgds_memory mgds_memory_look(struct mgds_domain *domain,
 /* Registers the handlers, before the wire is opened. */
 void mgds_memory_init(void);
 
-/* Maps what was told: in a host call, or by the launcher, without a lock. Costs
- * a load if there is nothing. */
-void mgds_memory_map(void);
-/* For the wire's thread: has mapped what is late. */
-void mgds_memory_chore(void);
-
-/* What was told and not mapped is forgotten; mappings are closed. */
+/* Mappings are closed. */
 void mgds_memory_fini(void);
 
 #endif

@@ -12,7 +12,7 @@
  *             synchronous one is asked for, as well. A receive that has ARRIVED
  *             or is TAKEN; then who wants the bytes copies them up, the stream
  *             or a caller
- *   fetching  a copy of ours is under way (fetch.h): of a message that its
+ *   fetch     a copy of ours is under way (fetch.h): of a message that its
  *             receiver copies (rget.h), or out of memory that was lent (room.h)
  *
  * The PULL is posted as soon as a receive is WANTED, or, for bytes that go into
@@ -49,11 +49,13 @@
 #include "shim/gds/match/match.h"
 #include "shim/gds/msg/engine.h"
 #include "shim/gds/msg/op_state.h"
+#include "shim/gds/msg/work.h"
 #include "shim/gds/proto/protocol.h"
 #include "shim/gds/stage/bounce.h"
 #include "shim/gds/stage/pool.h"
 
 struct mgds_claim;
+struct mgds_fetch;
 struct mgds_quit;
 
 /* A message at its receiver, from its RTS on. */
@@ -104,20 +106,10 @@ struct mgds_op_loan {
     uint64_t *unit; /* for the fetch out of it; NULL: nothing was lent */
 };
 
-/* In a list of those that nobody may come to copy (late.h). */
+/* Nobody may come to copy its message (hasten.h). */
 struct mgds_op_late {
-    bool listed;
-    uint64_t since;  /* ns */
-    uint64_t passes; /* of its line then */
-    TAILQ_ENTRY(mgds_op) link;
-};
-
-/* In the list of those that nobody asks for, and whose bytes are still to be
- * copied up (orphan.h). */
-struct mgds_op_orphan {
-    bool listed;
-    bool cared; /* a thread looks after it */
-    LIST_ENTRY(mgds_op) link;
+    struct mgds_work work;
+    uint64_t passes; /* of its line when it was added */
 };
 
 /* A kernel stands for it that is told not to (quit.h). */
@@ -197,7 +189,7 @@ struct mgds_op {
     uint32_t done_word;
     struct mgds_claim *claim; /* a receive that could take one, or NULL */
     uint64_t gen;             /* of the claim */
-    bool fetching;            /* under way (fetch.h) */
+    struct mgds_fetch *fetch; /* under way, or NULL (fetch.h) */
     bool direct;              /* fetched to where it belongs */
     struct mgds_piece *room;  /* else there, if nothing else is pinned */
     bool credited;            /* its sender was told that it was copied */
@@ -210,7 +202,8 @@ struct mgds_op {
     /* parts, each of the file that it is named for */
     struct mgds_op_loan loan;
     struct mgds_op_late late;
-    struct mgds_op_orphan orphan;
+    struct mgds_work copy_out; /* orphan.h: has a reference, a caller's */
+    bool orphan;               /* that is to be added when it is done */
     struct mgds_op_quit quit;
     struct mgds_op_expiry expiry;
     STAILQ_ENTRY(mgds_op) lost_link;

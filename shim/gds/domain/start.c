@@ -8,7 +8,6 @@
 #include "shim/gds/domain/fail.h"
 #include "shim/gds/domain/hostcopy.h"
 #include "shim/gds/domain/means.h"
-#include "shim/gds/domain/memory.h"
 #include "shim/gds/domain/note.h"
 #include "shim/gds/domain/op.h"
 #include "shim/gds/domain/pair.h"
@@ -30,7 +29,7 @@ static int create(struct mgds_op **out, struct mgds_domain *domain,
     struct mgds_op *op = (struct mgds_op *)mgds_spares_take(&mgds_op_spares);
     int rc = 0;
 
-    mgds_memory_map();
+    mgds_works_run_kind(MGDS_WORK_IMPORT, MGDS_WORK_BY_HOST);
     if (!op)
         return -ENOMEM;
     op->user = xfer->buffer;

@@ -11,7 +11,6 @@
 #include "shim/base/stats.h"
 #include "shim/ctx.h"
 #include "shim/gds/domain/fetch.h"
-#include "shim/gds/domain/late.h"
 #include "shim/gds/domain/mapping.h"
 #include "shim/gds/domain/means.h"
 #include "shim/gds/domain/memory.h"
@@ -47,7 +46,7 @@ enter_with_memory(struct mgds_domain *domain, struct mgds_lane *lane,
     while (memory == MGDS_MEMORY_SOON) {
         mgds_engine_leave();
         mgds_wire_progress();
-        mgds_memory_map();
+        mgds_works_run_kind(MGDS_WORK_IMPORT, MGDS_WORK_BY_HOST);
         mgds_engine_enter();
         memory = mgds_memory_look(domain, lane, xfer, bytes, handle);
     }
@@ -92,7 +91,7 @@ int mgds_rget_insist(struct mgds_op *op, struct mgds_domain *domain,
 
     while (!op->protocol->copied && mgds_clock_ns() < end) {
         mgds_wire_progress();
-        mgds_memory_map();
+        mgds_works_run_kind(MGDS_WORK_IMPORT, MGDS_WORK_BY_HOST);
         if (xfer->idle)
             xfer->idle();
         if (!mgds_rget_try(op, domain, xfer))
@@ -188,8 +187,9 @@ static bool accept(struct mgds_message *message, const struct mgds_rts *rts)
 /* Who may come to copy it is told some time later. */
 static void reached(struct mgds_op *op)
 {
-    if (!mgds_op_is_moved(op) && !op->error && !op->told && !op->late.listed)
-        mgds_late_add(op);
+    if (!mgds_op_is_moved(op) && !op->error && !op->told &&
+        !mgds_work_is_listed(&op->late.work))
+        mgds_work_add(&op->late.work, MGDS_WORK_LATE_SEND);
 }
 
 void mgds_rget_reached(const struct mgds_domain *domain, int source,
@@ -220,17 +220,17 @@ bool mgds_rget_may_be_fetched(const struct mgds_op *op)
 {
     return op->message && op->message->protocol->copied &&
            op->message->match.reached && op->message->source && op->reached &&
-           op->claim && !op->fetching && !op->credited && !op->quit.record &&
+           op->claim && !op->fetch && !op->credited && !op->quit.record &&
            is_to_be_copied(op);
 }
 
 void mgds_rget_consider(struct mgds_op *op)
 {
-    if (!mgds_rget_may_be_fetched(op) || op->late.listed)
+    if (!mgds_rget_may_be_fetched(op) || mgds_work_is_listed(&op->late.work))
         return;
     op->late.passes = op->line->passes;
     if (op->waiting == MGDS_OP_TAKING)
-        mgds_late_add(op);
+        mgds_work_add(&op->late.work, MGDS_WORK_LATE_RECV);
     else
         mgds_fetch_add(op);
 }
