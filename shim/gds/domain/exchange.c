@@ -78,10 +78,10 @@ static void try_finish_send(struct mgds_op *op)
  * it, which writes there. */
 static void give_place(struct mgds_op *op)
 {
-    if (!op->lane || !op->reached)
+    if (!op->channel || !op->reached)
         return;
-    mgds_landing_give(op->lane, &op->place);
-    op->lane = NULL;
+    mgds_channel_give_slot(op->channel, &op->slot);
+    op->channel = NULL;
 }
 
 /* Those who subscribed are told at once, while it can still matter. */

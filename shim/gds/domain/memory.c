@@ -25,19 +25,19 @@ enum { STAGED = 2 };
 /* When what was busy is told again, ns. */
 enum { AGAIN_NS = 10000000 };
 
-/* Both ends of a lane, as this one sees it. */
+/* Both ends of a channel, as this one sees it. */
 struct ends {
     struct mgds_domain *domain;
     unsigned rank, index; /* of the other */
     unsigned own_index;
 };
 
-static struct mgds_lane *lane_of(const struct ends *ends)
+static struct mgds_channel *channel_of(const struct ends *ends)
 {
     const struct mgds_domain *domain = ends->domain;
 
-    return mgds_landing_lane(domain->landing, ends->own_index,
-                             domain->base[ends->rank] + ends->index);
+    return mgds_channels_find(domain->channels, ends->own_index,
+                              domain->base[ends->rank] + ends->index);
 }
 
 static void tell(const struct ends *ends,
@@ -87,15 +87,16 @@ static bool is_soon(const struct mgds_mapping *item, size_t bytes)
     return mgds_clock_ns() - item->since < most;
 }
 
-static enum mgds_memory state_of(const struct mgds_mapping *item, size_t bytes)
+static enum mgds_exposure state_of(const struct mgds_mapping *item,
+                                   size_t bytes)
 {
     if (item->state == MGDS_MAPPING_READY)
-        return MGDS_MEMORY_KNOWN;
+        return MGDS_EXPOSURE_KNOWN;
     if (item->state == MGDS_MAPPING_REFUSED)
-        return MGDS_MEMORY_REFUSED;
+        return MGDS_EXPOSURE_REFUSED;
     return item->state == MGDS_MAPPING_TOLD && is_soon(item, bytes)
-               ? MGDS_MEMORY_SOON
-               : MGDS_MEMORY_TOLD;
+               ? MGDS_EXPOSURE_SOON
+               : MGDS_EXPOSURE_TOLD;
 }
 
 static bool is_to_be_told_again(const struct mgds_mapping *item)
@@ -104,34 +105,30 @@ static bool is_to_be_told_again(const struct mgds_mapping *item)
            mgds_clock_ns() - item->since > AGAIN_NS;
 }
 
-enum mgds_memory mgds_memory_look(struct mgds_domain *domain,
-                                  struct mgds_lane *lane,
-                                  const struct mgds_xfer *xfer, size_t bytes,
-                                  const struct mgds_export_handle *handle)
+enum mgds_exposure mgds_memory_expose(const struct mgds_exposing *exposing)
 {
+    struct mgds_domain *domain = exposing->domain;
+    const struct mgds_xfer *xfer = exposing->xfer;
+    const struct mgds_export_handle *handle = &exposing->handle;
     const struct ends ends = {domain, (unsigned)xfer->peer, xfer->to_index,
                               xfer->from_index};
-    struct mgds_mappings *ours = mgds_lane_ours(lane);
+    struct mgds_mappings *ours = mgds_channel_ours(exposing->channel);
     struct mgds_mapping *item;
 
     if (domain->member[xfer->peer].lost)
-        return MGDS_MEMORY_REFUSED;
-    if (mgds_lane_is_own(lane))
-        return mgds_landing_takes(domain->landing, xfer->to_index)
-                   ? MGDS_MEMORY_KNOWN
-                   : MGDS_MEMORY_REFUSED;
+        return MGDS_EXPOSURE_REFUSED;
     tell_gone(&ends, ours);
     item = mgds_mapping_find(ours, handle->id);
     if (item && !is_to_be_told_again(item))
-        return state_of(item, bytes);
+        return state_of(item, exposing->bytes);
     if (!item)
         item = mgds_mapping_add(ours, handle);
     if (!item)
-        return MGDS_MEMORY_REFUSED;
+        return MGDS_EXPOSURE_REFUSED;
     item->state = MGDS_MAPPING_TOLD;
     item->since = mgds_clock_ns();
     tell(&ends, handle, false);
-    return MGDS_MEMORY_SOON;
+    return MGDS_EXPOSURE_SOON;
 }
 
 static enum mgds_mapping_state state_for(int error)
@@ -146,8 +143,8 @@ static void take_imported(struct mgds_domain *domain,
 {
     const struct ends ends = {domain, imported->rank, imported->index,
                               imported->to_index};
-    struct mgds_lane *lane = lane_of(&ends);
-    struct mgds_mappings *ours = lane ? mgds_lane_ours(lane) : NULL;
+    struct mgds_channel *channel = channel_of(&ends);
+    struct mgds_mappings *ours = channel ? mgds_channel_ours(channel) : NULL;
     struct mgds_mapping *item =
         ours ? mgds_mapping_find(ours, imported->export) : NULL;
 
@@ -217,16 +214,16 @@ static void take_exported(struct mgds_domain *domain,
 {
     const struct ends ends = {domain, exported->rank, exported->index,
                               exported->to_index};
-    struct mgds_lane *lane = lane_of(&ends);
+    struct mgds_channel *channel = channel_of(&ends);
     struct mgds_mappings *theirs;
     struct mgds_mapping *item;
 
-    if (!mgds_lane_pulls(lane) ||
-        !mgds_landing_takes(domain->landing, exported->to_index)) {
+    if (!mgds_channel_can_get(channel) ||
+        !mgds_channels_can_take(domain->channels, exported->to_index)) {
         answer(&ends, exported->handle.id, -EXDEV);
         return;
     }
-    theirs = mgds_lane_theirs(lane);
+    theirs = mgds_channel_theirs(channel);
     item = mgds_mapping_find(theirs, exported->handle.id);
     if (exported->gone && item)
         mgds_mapping_drop(theirs, item);
@@ -244,11 +241,12 @@ static enum mgds_am_verdict on_exported(const struct mgds_am *am)
     return verdict;
 }
 
-/* Under the lock: the import is the lane's. */
-static int keep(struct mgds_lane *lane, const struct mgds_export_handle *handle,
+/* Under the lock: the import is the channel's. */
+static int keep(struct mgds_channel *channel,
+                const struct mgds_export_handle *handle,
                 struct mgds_import *import)
 {
-    struct mgds_mappings *theirs = mgds_lane_theirs(lane);
+    struct mgds_mappings *theirs = mgds_channel_theirs(channel);
     struct mgds_mapping *item = mgds_mapping_find(theirs, handle->id);
 
     if (!item)
@@ -295,7 +293,7 @@ static bool run_job(struct mgds_work *work, enum mgds_work_by by)
     (void)by;
     mgds_engine_enter();
     if (rc == 0)
-        rc = keep(lane_of(&job->ends), &job->handle, import);
+        rc = keep(channel_of(&job->ends), &job->handle, import);
     answer(&job->ends, job->handle.id, rc);
     mgds_work_done(work);
     mgds_engine_leave();

@@ -19,10 +19,10 @@
  * the program's host memory, when the stream came here. The bytes of a send go
  * when it was ASKED for and is reached.
  *
- * A message that also comes by a ring (landing.h), or that its receiver copies,
- * is HELD until a wait in the receive's own stream takes it, or somebody asks
- * for it in another way. The place in the ring is given back when the stream
- * has passed that wait.
+ * A message that also comes by a ring (transport/channel.h), or that its
+ * receiver copies, is HELD until a wait in the receive's own stream takes it,
+ * or somebody asks for it in another way. The place in the ring is given back
+ * when the stream has passed that wait.
  *
  * The end of a peer (lost.c) fails all that is under way with it, at the step
  * where it stands, but what the wire is at work on: that ends by itself.
@@ -43,7 +43,6 @@
 
 #include "shim/base/spares.h"
 #include "shim/gds/domain/domain_state.h"
-#include "shim/gds/domain/landing.h"
 #include "shim/gds/domain/line.h"
 #include "shim/gds/domain/watched.h"
 #include "shim/gds/match/match.h"
@@ -53,6 +52,8 @@
 #include "shim/gds/proto/protocol.h"
 #include "shim/gds/stage/bounce.h"
 #include "shim/gds/stage/pool.h"
+#include "shim/gds/transport/channel.h"
+#include "shim/gds/transport/channels.h"
 
 struct mgds_claim;
 struct mgds_fetch;
@@ -155,7 +156,8 @@ struct mgds_op {
     bool seen;    /* a caller knows that it is done */
     int error;    /* negative errno */
     /* send */
-    const struct mgds_protocol *protocol; /* constant once it is called */
+    const struct mgds_protocol *protocol;   /* constant once it is called, */
+    const struct mgds_transport *transport; /* as well */
     unsigned may; /* and which it might have (proto/select.h); rget not if its
                      memory will never be mapped */
     uint64_t number, answer;
@@ -177,15 +179,14 @@ struct mgds_op {
     uint64_t name;
     bool told; /* REACHED was posted */
     /* rings */
-    struct mgds_lane *lane; /* where a send has its place, until that is given
-                               back */
-    struct mgds_landing_place place;
+    struct mgds_channel *channel; /* where a send has its slot, until that is
+                               given back */
+    struct mgds_slot slot;
     bool taker;    /* a receive that could come out of one */
-    bool straight; /* called with a way from GPU to GPU: constant */
     bool demanded; /* but must not: somebody else than its stream asks */
     bool known;    /* held before the wait was put, which says all itself */
     /* messages that their receivers copy */
-    struct mgds_lane *words_of; /* whose word, until it is given back */
+    struct mgds_channel *words_of; /* whose word, until it is given back */
     uint32_t done_word;
     struct mgds_claim *claim; /* a receive that could take one, or NULL */
     uint64_t gen;             /* of the claim */
@@ -218,6 +219,12 @@ static inline bool mgds_op_might(const struct mgds_op *op,
                                  enum mgds_protocol_id id)
 {
     return op->may & 1u << id;
+}
+
+/* Called with a way from GPU to GPU: constant from then on. */
+static inline bool mgds_op_is_direct(const struct mgds_op *op)
+{
+    return op->send ? op->protocol->slotted : op->taker;
 }
 
 /* The first byte of the program's, if there is one. */

@@ -39,8 +39,8 @@ static struct mgds_quit *name(const struct mgds_op *op)
     uint64_t at, serial;
 
     if (op->send) {
-        at = (uintptr_t)mgds_lane_done_here(op->words_of, op->done_word);
-        serial = op->place.serial;
+        at = (uintptr_t)mgds_channel_done_here(op->words_of, op->done_word);
+        serial = op->slot.serial;
     } else {
         at = mgds_op_units(op);
         serial = op->message->serial;
