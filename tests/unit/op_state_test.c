@@ -15,8 +15,9 @@ static const struct states_row expected[MGDS_OP_STATES] = {
     [MGDS_OP_NEW] = {"NEW", "CALL>CALLED POST>POSTED"},
     [MGDS_OP_CALLED] = {"CALLED", "PULL>ASKED COPIED>COPIED READ>READ "
                                   "FAIL>UNSENT LOSE>UNSENT"},
-    [MGDS_OP_ASKED] = {"ASKED", "ANSWER>READY SEND>SENDING COPIED>COPIED "
-                                "FAIL>UNSENT LOSE>UNSENT"},
+    [MGDS_OP_ASKED] = {"ASKED", "REFUSE>REFUSED ANSWER>READY SEND>SENDING "
+                                "COPIED>COPIED FAIL>UNSENT LOSE>UNSENT"},
+    [MGDS_OP_REFUSED] = {"REFUSED", "SEND>SENDING FAIL>UNSENT LOSE>UNSENT"},
     [MGDS_OP_READY] = {"READY",
                        "COPIED>COPIED READ>READ FAIL>UNSENT LOSE>UNSENT"},
     [MGDS_OP_COPIED] = {"COPIED", "READ>READ FAIL>UNSENT LOSE>READ"},
@@ -43,9 +44,9 @@ static const struct states_row expected[MGDS_OP_STATES] = {
 };
 
 static const char *const events[MGDS_OP_EVENTS] = {
-    "CALL",    "PULL",   "ANSWER", "SEND",   "SENT", "COPIED", "READ",
-    "POST",    "HOLD",   "WANT",   "TAKE",   "ASK",  "LAND",   "LEND",
-    "DELIVER", "ARRIVE", "PASS",   "CANCEL", "FAIL", "LOSE"};
+    "CALL", "PULL",    "REFUSE", "ANSWER", "SEND",   "SENT", "COPIED",
+    "READ", "POST",    "HOLD",   "WANT",   "TAKE",   "ASK",  "LAND",
+    "LEND", "DELIVER", "ARRIVE", "PASS",   "CANCEL", "FAIL", "LOSE"};
 
 static enum mgds_op_state after(unsigned state, unsigned event)
 {

@@ -10,6 +10,7 @@
 #include "shim/gds/domain/exchange.h"
 #include "shim/gds/domain/fetch.h"
 #include "shim/gds/domain/op.h"
+#include "shim/gds/proto/fallback.h"
 #include "shim/gds/proto/rget.h"
 
 /* That it names, if it is as long as RTSs of that are. */
@@ -28,6 +29,7 @@ static void take_rts(struct mgds_domain *domain, const struct mgds_rts *rts)
 {
     const struct mgds_protocol *protocol = protocol_of(rts);
     struct mgds_message *message;
+    int error;
 
     if (!protocol)
         return;
@@ -49,8 +51,9 @@ static void take_rts(struct mgds_domain *domain, const struct mgds_rts *rts)
         .cookie = rts->cookie,
         .bytes = rts->bytes,
         .sync = rts->sync};
-    message->protocol =
-        protocol->accept(message, rts) ? protocol : &mgds_fragments;
+    error = protocol->accept(message, rts);
+    message->protocol = error ? &mgds_fragments : protocol;
+    message->refused = protocol->copied ? error : 0;
     if (mgds_match_arrive(domain->match[rts->to_index], &message->match) < 0) {
         mgds_envelope_refuse(MGDS_ENVELOPE_RTS, rts->rank,
                              "its message has come before");
@@ -124,7 +127,12 @@ static enum mgds_am_verdict on_pull(const struct mgds_am *am)
                              "the send was asked for before");
         return MGDS_AM_DONE;
     }
-    if (pull->bytes > op->bytes && !op->protocol->copied) {
+    if (pull->refused && !op->protocol->copied) {
+        mgds_envelope_refuse(MGDS_ENVELOPE_PULL, pull->rank,
+                             "nobody was to copy that send's bytes");
+        return MGDS_AM_DONE;
+    }
+    if (pull->bytes > op->bytes && (pull->refused || !op->protocol->copied)) {
         mgds_envelope_refuse(MGDS_ENVELOPE_PULL, pull->rank,
                              "it asks for more than the send has, which fails");
         op->error = op->error ? op->error : -EIO;
@@ -132,6 +140,8 @@ static enum mgds_am_verdict on_pull(const struct mgds_am *am)
     mgds_op_step(op, MGDS_OP_ON_PULL);
     op->answer = pull->answer;
     op->wanted = pull->bytes;
+    if (pull->refused)
+        mgds_fallback_refused(op, pull->refused);
     mgds_exchange_asked(op);
     return MGDS_AM_DONE;
 }

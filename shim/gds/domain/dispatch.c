@@ -24,6 +24,7 @@
 #include "shim/gds/msg/am.h"
 #include "shim/gds/msg/work.h"
 #include "shim/gds/msg/worker.h"
+#include "shim/gds/proto/fallback.h"
 #include "shim/gds/ring/ring.h"
 
 static struct mgds_lock open_lock = MGDS_LOCK_INIT(MGDS_LOCK_ENGINE);
@@ -91,6 +92,7 @@ static int open_once(void)
     mgds_exchange_init();
     mgds_arrive_init();
     mgds_memory_init();
+    mgds_fallback_init();
     mgds_hasten_init();
     mgds_orphan_init();
     mgds_quit_init();

@@ -96,6 +96,9 @@ static const char *judge(enum mgds_envelope kind,
     case MGDS_ENVELOPE_RTS:
         *rank = head->rts.rank;
         return head->rts.tag < 0 ? "no message has its tag" : NULL;
+    case MGDS_ENVELOPE_PULL:
+        *rank = head->pull.rank;
+        return is_errno(head->pull.refused) ? NULL : "its error is none";
     case MGDS_ENVELOPE_DATA:
         *rank = head->data.rank;
         return is_errno(head->data.error) ? NULL : "its error is none";

@@ -21,6 +21,10 @@
  *   DATA without bytes, when  ---->  copies it otherwise, then TAKEN
  *   it was reached
  *
+ *   RTS with an address that  ---->  matches
+ *   cannot be read there      <----  PULL that refuses to copy it, before
+ *   DATA                      ---->  anything of it was read: lands in place
+ *
  *                             <----  SUBSCRIBE, before the first receive from
  *   REACHED (number)          ---->  any source, or probe
  *
@@ -43,7 +47,7 @@
  *   of another process than its rank's,        come: who really waits goes on
  *   or for no operation that waits for it
  *   RTS with a place outside the ring          comes on demand
- *   RTS with memory that is not mapped         its receive ends with EIO
+ *   RTS with memory that is not mapped         comes on demand, too
  *   PULL of more than the send has,            the operation that it names, and
  *   DATA of another length than was asked for  was due, ends with EIO
  */
@@ -108,8 +112,9 @@ struct mgds_pull {
     uint64_t cookie; /* the send's */
     uint64_t answer; /* the receive's cookie */
     uint64_t bytes;
-    uint32_t rank; /* of who asks */
-    uint32_t reserved;
+    uint32_t rank;   /* of who asks */
+    int32_t refused; /* negative errno: the receiver was to copy the message and
+                        cannot: its bytes are to come */
 };
 
 struct mgds_data {

@@ -55,13 +55,20 @@ static struct mgds_wire_peer *peer_of(const struct mgds_op *op)
 /* Both must have happened: the receiver says where to, the stream when. */
 static void try_answer(struct mgds_op *op)
 {
-    if (op->state == MGDS_OP_ASKED && op->reached)
+    if (!op->reached)
+        return;
+    if (op->state == MGDS_OP_ASKED)
         op->protocol->answer(op);
+    if (op->state == MGDS_OP_REFUSED && !mgds_work_is_listed(&op->copying)) {
+        mgds_op_get(op);
+        mgds_work_add(&op->copying, MGDS_WORK_COPY_IN);
+    }
 }
 
 static bool is_staged(const struct mgds_op *op)
 {
-    return op->bounce || op->copy || op->bytes == 0;
+    return op->state != MGDS_OP_REFUSED &&
+           (op->bounce || op->copy || op->bytes == 0);
 }
 
 static void try_finish_send(struct mgds_op *op)
@@ -108,6 +115,12 @@ void mgds_exchange_asked(struct mgds_op *op)
     try_finish_send(op);
 }
 
+void mgds_exchange_staged(struct mgds_op *op)
+{
+    op->protocol->answer(op);
+    try_finish_send(op);
+}
+
 static void send_reached(struct mgds_op *op)
 {
     mgds_exchange_tell(op, false);
@@ -143,7 +156,7 @@ static void pull(struct mgds_op *op, size_t bytes)
 {
     const struct mgds_message *from = op->message;
     const struct mgds_pull head = {from->cookie, op->cookie, bytes,
-                                   op->domain->rank, 0};
+                                   op->domain->rank, from->refused};
     const struct mgds_wire_message message = {
         .kind = MGDS_ENVELOPE_PULL, .head = &head, .head_bytes = sizeof(head)};
     int rc;
@@ -338,6 +351,8 @@ void mgds_exchange_awaited(struct mgds_op *op, bool seen, int error)
         fail_awaited(op, error);
         return;
     }
+    if (!op->protocol->copied) /* it was refused: the wire has its bytes */
+        return;
     if (seen)
         mgds_op_step(op, MGDS_OP_ON_COPIED);
     if (op->lost)

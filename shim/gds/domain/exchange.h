@@ -27,6 +27,8 @@ void mgds_exchange_recv_lost(struct mgds_op *op, int error);
 void mgds_exchange_landed(struct mgds_op *op, int error);
 /* The receiver asked for a send's bytes. */
 void mgds_exchange_asked(struct mgds_op *op);
+/* Its bytes, which its receiver could not copy, are staged (REFUSED). */
+void mgds_exchange_staged(struct mgds_op *op);
 /* A member that subscribed, or anyway, is told that a send was reached. */
 void mgds_exchange_tell(struct mgds_op *op, bool anyway);
 

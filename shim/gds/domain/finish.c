@@ -43,7 +43,7 @@ void mgds_op_finish(struct mgds_op *op, int error)
     if (op->dropped && error)
         mgds_report_debt(mgds_domain_debt(op->domain), error, op);
     if (op->orphan)
-        mgds_work_add(&op->copy_out, MGDS_WORK_COPY_OUT);
+        mgds_work_add(&op->copying, MGDS_WORK_COPY_OUT);
     if (op->wait) {
         mgds_op_keep_error(op, op->wait->line);
         mgds_wait_less(op->wait);

@@ -80,7 +80,7 @@ void mgds_op_put(struct mgds_op *op)
     if (op->dropped && needs_lift(op)) {
         op->orphan = true;
         if (op->done)
-            mgds_work_add(&op->copy_out, MGDS_WORK_COPY_OUT);
+            mgds_work_add(&op->copying, MGDS_WORK_COPY_OUT);
     } else {
         if (op->done && op->dropped && op->error)
             mgds_report_debt(mgds_domain_debt(op->domain), op->error, op);

@@ -68,14 +68,15 @@ struct mgds_message {
     uint64_t cookie;              /* of the send, there */
     size_t bytes;
     const struct mgds_protocol *protocol;
+    int refused;     /* negative errno: why it is not of the protocol that its
+                        RTS names; or 0 */
     uint64_t serial; /* in the ring; 0: it does not come there */
     uint32_t units;
     bool sync; /* asked for when the receive's stream is there */
     /* of rget */
     bool stands;
     bool listed;           /* among those of the domain that we copy */
-    uint64_t source, done; /* addresses, as mapped here; source 0: the message
-                              cannot be had */
+    uint64_t source, done; /* addresses, as mapped here */
     struct mgds_op *op;    /* that it was paired with */
     LIST_ENTRY(mgds_message) pull_link;
 };
@@ -203,8 +204,9 @@ struct mgds_op {
     /* parts, each of the file that it is named for */
     struct mgds_op_loan loan;
     struct mgds_op_late late;
-    struct mgds_work copy_out; /* orphan.h: has a reference, a caller's */
-    bool orphan;               /* that is to be added when it is done */
+    struct mgds_work copying; /* out of its bounce (orphan.h), or into it
+                                 (fallback.h): has a reference */
+    bool orphan;              /* that is to be added when it is done */
     struct mgds_op_quit quit;
     struct mgds_op_expiry expiry;
     STAILQ_ENTRY(mgds_op) lost_link;

@@ -53,7 +53,7 @@ struct scope {
 
 static struct mgds_op *op_of(const struct mgds_work *work)
 {
-    return MGDS_CONTAINER_OF(work, struct mgds_op, copy_out);
+    return MGDS_CONTAINER_OF(work, struct mgds_op, copying);
 }
 
 static bool is_in(const struct mgds_work *work, const void *arg)

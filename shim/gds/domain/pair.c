@@ -31,10 +31,6 @@ void mgds_paired(void *domain, struct mgds_match_recv *recv,
     mgds_note_matched(op);
     if (error)
         op->error = error;
-    if (message->protocol->copied && !message->source) {
-        mgds_exchange_unread(op, -EIO);
-        mgds_exchange_recv_moved(op, -EIO);
-    } else if (!mgds_op_fail_if_lost(op)) { /* nothing more comes of such */
+    if (!mgds_op_fail_if_lost(op)) /* nothing more comes of such */
         mgds_exchange_matched(op);
-    }
 }

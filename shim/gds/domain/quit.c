@@ -49,19 +49,30 @@ static struct mgds_quit *name(const struct mgds_op *op)
                            mgds_gstream_words(stream), at, serial);
 }
 
-void mgds_quit_begin(struct mgds_op *op, int error)
+/* False: there is nothing to tell it by. */
+static bool begin(struct mgds_op *op, int error)
 {
     if (op->quit.record || op->stood->ruined)
-        return;
+        return true;
     op->quit.record = name(op);
-    if (!op->quit.record) {
-        mgds_line_doom(op->stood, error);
-        return;
-    }
+    if (!op->quit.record)
+        return false;
     op->quit.error = error;
     LIST_INSERT_HEAD(&quitting, op, quit.link);
     op->quit.listed = true;
     __atomic_fetch_add(&count, 1, __ATOMIC_RELAXED);
+    return true;
+}
+
+void mgds_quit_begin(struct mgds_op *op, int error)
+{
+    if (!begin(op, error))
+        mgds_line_doom(op->stood, error);
+}
+
+bool mgds_quit_release(struct mgds_op *op)
+{
+    return begin(op, 0);
 }
 
 /* False: it was not there. */
@@ -77,7 +88,7 @@ static bool unlist(struct mgds_op *op)
 
 void mgds_quit_tell(struct mgds_op *op, int error)
 {
-    if (op->quit.told)
+    if (op->quit.told || !error)
         return;
     op->quit.told = error;
     if (op->why)

@@ -11,6 +11,9 @@ struct mgds_op;
  * wait for the operation's message: it ends with the error, unless the message
  * is there in the end. Where that cannot be said the stream is ruined. */
 void mgds_quit_begin(struct mgds_op *op, int error);
+/* Such a wait of a send is to pass, without an error: its message goes another
+ * way. False: that cannot be said just now. */
+bool mgds_quit_release(struct mgds_op *op);
 /* Such a wait ends with the error: the first time that it does, this is told.
  */
 void mgds_quit_tell(struct mgds_op *op, int error);

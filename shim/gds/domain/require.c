@@ -65,6 +65,11 @@ bool mgds_require_direct(const struct mgds_op *op, const struct mgds_xfer *xfer)
     return concerns(op, xfer) && !allows(MGDS_PATH_HOST);
 }
 
+bool mgds_require_forbids_host(const struct mgds_op *op)
+{
+    return op->enqueued && op->bytes > 0 && !allows(MGDS_PATH_HOST);
+}
+
 /* The two ends, as channels have them; of an operation whose peer is known. */
 struct ends {
     unsigned mine, theirs;

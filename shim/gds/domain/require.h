@@ -26,4 +26,8 @@ bool mgds_require_direct(const struct mgds_op *op,
 bool mgds_require_refuses(const struct mgds_op *op,
                           const struct mgds_xfer *xfer);
 
+/* A send in GPU memory that was to go directly can only be staged: may it not?
+ * Any thread. */
+bool mgds_require_forbids_host(const struct mgds_op *op);
+
 #endif

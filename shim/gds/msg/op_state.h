@@ -5,6 +5,7 @@
  *
  *   send     CALLED  -> SENDING    asked for, and its stream has come to it
  *                    -> READY      the same, of one that its receiver copies
+ *                    -> REFUSED    of such a one, if that cannot: then SENDING
  *                    -> READ       taken out of the ring, or copied
  *   receive  POSTED  -> HELD       matched: its own stream may take it
  *                    -> WANTED     matched: to be asked for (PULLED)
@@ -35,6 +36,7 @@ enum mgds_op_state {
 enum mgds_op_event {
     MGDS_OP_ON_CALL,    /* a send: its receiver is told (RTS) */
     MGDS_OP_ON_PULL,    /* its receiver asks for it */
+    MGDS_OP_ON_REFUSE,  /* and cannot copy it: its bytes are to be sent */
     MGDS_OP_ON_ANSWER,  /* its receiver, which copies it, is told that it may */
     MGDS_OP_ON_SEND,    /* its bytes are posted to the wire */
     MGDS_OP_ON_SENT,    /* the wire is done with them */

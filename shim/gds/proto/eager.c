@@ -24,7 +24,7 @@ static void reached(struct mgds_op *op)
     (void)op;
 }
 
-static bool accept(struct mgds_message *message, const struct mgds_rts *rts)
+static int accept(struct mgds_message *message, const struct mgds_rts *rts)
 {
     return mgds_slot_accept(message, rts, rts->bytes);
 }

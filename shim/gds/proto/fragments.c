@@ -54,11 +54,11 @@ void mgds_fragments_answer(struct mgds_op *op)
         mgds_exchange_send_moved(op, MGDS_OP_ON_FAIL, rc);
 }
 
-static bool accept(struct mgds_message *message, const struct mgds_rts *rts)
+static int accept(struct mgds_message *message, const struct mgds_rts *rts)
 {
     (void)message;
     (void)rts;
-    return true;
+    return 0;
 }
 
 const struct mgds_protocol mgds_fragments = {

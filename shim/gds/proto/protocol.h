@@ -45,7 +45,7 @@ struct mgds_protocol {
     bool slotted; /* a word of the receiver's ring tells when it is there: the
                      receive's stream may take it, without the CPUs */
     bool copied;  /* its receiver reads it out of the sender's memory: DATA has
-                     no bytes */
+                     no bytes. It may refuse to (fallback.h) */
     /* A send is called: what its RTS says beside the common part. */
     void (*describe)(const struct mgds_op *op, struct mgds_rts *rts);
     /* What its stream does where the send stands; false: nothing. */
@@ -54,9 +54,9 @@ struct mgds_protocol {
     void (*reached)(struct mgds_op *op);
     /* And it was asked for (ASKED). */
     void (*answer)(struct mgds_op *op);
-    /* An RTS came, whose common part is in the message already: false: what it
-     * says of this protocol cannot be, and the message comes by fragments. */
-    bool (*accept)(struct mgds_message *message, const struct mgds_rts *rts);
+    /* An RTS came, whose common part is in the message already. Negative errno:
+     * it cannot be had so, and comes by fragments. */
+    int (*accept)(struct mgds_message *message, const struct mgds_rts *rts);
     /* A receive's stream takes the message: where it finds that. Slotted ones
      * alone. */
     void (*record)(const struct mgds_op *op, struct mgds_take_record *record);

@@ -126,27 +126,36 @@ static void describe(const struct mgds_op *op, struct mgds_rts *rts)
 
 /* Messages. */
 
-/* One that cannot be had is lost; by fragments it does not come. */
-static bool accept(struct mgds_message *message, const struct mgds_rts *rts)
+static uint64_t source_of(const struct mgds_message *message,
+                          const struct mgds_rts *rts, uint64_t *done)
 {
     struct mgds_channel *channel =
         mgds_channels_find(message->domain->channels, rts->to_index,
                            (unsigned)message->match.source);
 
+    if (!mgds_channel_can_get(channel))
+        return 0;
+    *done = (uintptr_t)mgds_channel_done_there(channel, rts->done);
+    return *done ? mgds_channel_transport(channel)->reach(channel, rts) : 0;
+}
+
+static int accept(struct mgds_message *message, const struct mgds_rts *rts)
+{
+    uint64_t done = 0, source = source_of(message, rts, &done);
+    int rc = source ? mgds_slot_accept(message, rts, 0) : -EFAULT;
+
+    if (rc < 0) {
+        mgds_warn_once("rank %u sends from memory that cannot be read here: "
+                       "its message of %zu bytes is staged",
+                       message->rank, message->bytes);
+        return rc;
+    }
     message->stands = rts->stands;
+    message->source = source;
+    message->done = done;
     message->listed = true;
     LIST_INSERT_HEAD(&message->domain->pulls, message, pull_link);
-    if (mgds_slot_accept(message, rts, 0) && mgds_channel_can_get(channel)) {
-        message->source = mgds_channel_transport(channel)->reach(channel, rts);
-        message->done = (uintptr_t)mgds_channel_done_there(channel, rts->done);
-    }
-    if (!message->done)
-        message->source = 0;
-    if (!message->source)
-        mgds_err("rank %u sends from memory that is not mapped here: its "
-                 "message of %zu bytes is lost",
-                 message->rank, message->bytes);
-    return true;
+    return 0;
 }
 
 /* Who may come to copy it is told some time later. */
@@ -184,8 +193,8 @@ static bool is_to_be_copied(const struct mgds_op *op)
 bool mgds_rget_may_be_fetched(const struct mgds_op *op)
 {
     return op->message && op->message->protocol->copied &&
-           op->message->match.reached && op->message->source && op->reached &&
-           op->claim && !op->fetch && !op->credited && !op->quit.record &&
+           op->message->match.reached && op->reached && op->claim &&
+           !op->fetch && !op->credited && !op->quit.record &&
            is_to_be_copied(op);
 }
 

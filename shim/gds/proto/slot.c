@@ -1,6 +1,8 @@
 /* Slots of messages; see slot.h. */
 #include "shim/gds/proto/slot.h"
 
+#include <errno.h>
+
 #include "device/abi.h"
 #include "shim/gds/domain/envelope.h"
 #include "shim/gds/domain/op.h"
@@ -11,8 +13,8 @@ void mgds_slot_describe(const struct mgds_op *op, struct mgds_rts *rts)
     rts->units = op->slot.units;
 }
 
-bool mgds_slot_accept(struct mgds_message *message, const struct mgds_rts *rts,
-                      size_t bytes)
+int mgds_slot_accept(struct mgds_message *message, const struct mgds_rts *rts,
+                     size_t bytes)
 {
     if (rts->serial == 0 ||
         !mgds_channels_hold(message->domain->channels, rts->to_index,
@@ -21,11 +23,11 @@ bool mgds_slot_accept(struct mgds_message *message, const struct mgds_rts *rts,
         mgds_envelope_refuse(MGDS_ENVELOPE_RTS, rts->rank,
                              "its place is not in the ring: the message is "
                              "asked for");
-        return false;
+        return -EPROTO;
     }
     message->serial = rts->serial;
     message->units = rts->units;
-    return true;
+    return 0;
 }
 
 void mgds_slot_record(const struct mgds_op *op, struct mgds_take_record *record)

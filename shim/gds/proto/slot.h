@@ -15,9 +15,9 @@ struct mgds_take_record;
 /* Says where the slot is. */
 void mgds_slot_describe(const struct mgds_op *op, struct mgds_rts *rts);
 /* The message has a slot of so many bytes, if that is one of its sender's in
- * the own ring; else the RTS is refused. */
-bool mgds_slot_accept(struct mgds_message *message, const struct mgds_rts *rts,
-                      size_t bytes);
+ * the own ring; else -EPROTO, and one line. */
+int mgds_slot_accept(struct mgds_message *message, const struct mgds_rts *rts,
+                     size_t bytes);
 /* Where the receive finds it. */
 void mgds_slot_record(const struct mgds_op *op,
                       struct mgds_take_record *record);

@@ -46,6 +46,15 @@ static uint64_t reach(struct mgds_channel *channel, const struct mgds_rts *rts)
            (rts->address - handle->base);
 }
 
+static void unreachable(struct mgds_channel *channel, const struct mgds_op *op)
+{
+    struct mgds_mapping *memory =
+        mgds_mapping_find(mgds_channel_ours(channel), op->user.ptr.id);
+
+    if (memory)
+        memory->state = MGDS_MAPPING_REFUSED;
+}
+
 const struct mgds_transport mgds_p2p = {
     .path = MGDS_PATH_P2P,
     .can = MGDS_CAN_STORE | MGDS_CAN_READ | MGDS_CAN_POST,
@@ -53,5 +62,6 @@ const struct mgds_transport mgds_p2p = {
     .expose = mgds_memory_expose,
     .key_of = key_of,
     .reach = reach,
+    .unreachable = unreachable,
     .post = mgds_am_post,
 };

@@ -74,6 +74,9 @@ struct mgds_transport {
     /* READ. At the receiver: where such memory is for its kernels; 0: it cannot
      * be had, or is not as large. Under the engine's lock. */
     uint64_t (*reach)(struct mgds_channel *channel, const struct mgds_rts *rts);
+    /* READ. The receiver could not read the memory of that send: it is not
+     * offered again. Under the engine's lock. */
+    void (*unreachable)(struct mgds_channel *channel, const struct mgds_op *op);
     /* POST. Under the engine's lock: done follows, as wire.h says, if this is
      * 0. */
     int (*post)(struct mgds_wire_peer *peer,

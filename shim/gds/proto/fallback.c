@@ -1,0 +1,124 @@
+/* Sends that their receiver cannot copy; see fallback.h. */
+#include "shim/gds/proto/fallback.h"
+
+#include <errno.h>
+
+#include "shim/base/container.h"
+#include "shim/base/log.h"
+#include "shim/base/stats.h"
+#include "shim/gds/domain/exchange.h"
+#include "shim/gds/domain/op.h"
+#include "shim/gds/domain/quit.h"
+#include "shim/gds/domain/require.h"
+#include "shim/gds/msg/work.h"
+
+void mgds_fallback_refused(struct mgds_op *op, int reason)
+{
+    mgds_warn_once("rank %d cannot read memory of a GPU of this process (errno "
+                   "%d): its messages from there are staged",
+                   op->rank, -reason);
+    mgds_count(pull_refused);
+    mgds_op_step(op, MGDS_OP_ON_REFUSE);
+    op->transport->unreachable(op->words_of, op);
+    op->protocol = &mgds_fragments;
+    op->may = 1u << MGDS_PROTOCOL_FRAGMENTS;
+    if (mgds_require_forbids_host(op))
+        op->error = -EPROTONOSUPPORT;
+}
+
+/* Nothing is to be copied: it has failed, or was given up. */
+static bool is_over(const struct mgds_op *op)
+{
+    bool over;
+
+    mgds_engine_enter();
+    over = op->error || op->state != MGDS_OP_REFUSED;
+    mgds_engine_leave();
+    return over;
+}
+
+static int begin_copy(struct mgds_op *op)
+{
+    struct mgds_bounce *bounce;
+    int rc = mgds_bounce_create(&bounce, &op->user, MGDS_BOUNCE_PACKED);
+
+    if (rc < 0)
+        return rc;
+    rc = mgds_bounce_check(bounce);
+    if (rc == 0)
+        rc = mgds_bounce_down(bounce, 0, op->bytes);
+    mgds_engine_enter();
+    op->bounce = bounce;
+    mgds_op_count_staged();
+    mgds_engine_leave();
+    return rc;
+}
+
+/* 1: all bytes are in the bounce; 0: not yet; or negative errno. */
+static int copy(struct mgds_op *op)
+{
+    int rc = 0;
+
+    if (is_over(op))
+        return 1;
+    if (!op->bounce)
+        rc = begin_copy(op);
+    return rc < 0 ? rc : mgds_bounce_poll(op->bounce);
+}
+
+/* The rest is under the engine's lock. */
+
+/* False: what tells the kernel so is not to be had just now. */
+static bool let_kernel_pass(struct mgds_op *op)
+{
+    if (op->waiting != MGDS_OP_AWAITING)
+        return true;
+    if (op->error)
+        mgds_quit_begin(op, op->error);
+    return op->error || mgds_quit_release(op);
+}
+
+/* False: once more. */
+static bool end_copy(struct mgds_op *op, int rc)
+{
+    if (rc == 0)
+        return false;
+    if (op->state != MGDS_OP_REFUSED)
+        return true;
+    if (rc < 0 && !op->error)
+        op->error = rc;
+    if (!let_kernel_pass(op))
+        return false;
+    mgds_exchange_staged(op);
+    return true;
+}
+
+static bool run(struct mgds_work *work, enum mgds_work_by by)
+{
+    struct mgds_op *op = MGDS_CONTAINER_OF(work, struct mgds_op, copying);
+    int rc = copy(op);
+
+    (void)by;
+    mgds_engine_enter();
+    if (end_copy(op, rc)) {
+        mgds_work_done(work);
+        mgds_op_put_later(op);
+    } else {
+        mgds_work_again(work);
+    }
+    mgds_engine_leave();
+    return true;
+}
+
+/* A copy may be under way: the record stays. */
+static void drop(struct mgds_work *work)
+{
+    (void)work;
+}
+
+void mgds_fallback_init(void)
+{
+    static const struct mgds_work_handler handler = {run, drop};
+
+    mgds_work_handle(MGDS_WORK_COPY_IN, &handler);
+}
