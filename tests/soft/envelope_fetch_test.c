@@ -78,25 +78,6 @@ static struct mgds_op *recv_from_self(struct gpu_env *place,
     return op;
 }
 
-static void until_over_with(struct mgds_op *op, int error)
-{
-    time_t end = gpu_env_seconds() + PATIENCE_S;
-    struct mgds_op_status status;
-
-    while (mgds_op_test(op) == 0) {
-        assert_true(gpu_env_seconds() < end);
-        sched_yield();
-    }
-    mgds_op_status(op, &status);
-    assert_int_equal(status.error, error);
-    mgds_op_put(op);
-}
-
-static void until_over(struct mgds_op *op)
-{
-    until_over_with(op, 0);
-}
-
 /* A kernel may be at it, or come to it. */
 static void what_a_stream_was_told_to_copy_does_not_fail(void **state)
 {
@@ -115,11 +96,11 @@ static void what_a_stream_was_told_to_copy_does_not_fail(void **state)
         assert_true(gpu_env_seconds() < end);
         mgds_op_progress();
     }
-    until_over(recv);
+    assert_int_equal(gpu_env_outcome(recv), 0);
     gpu_env_assert_gpu(place.to, 0x33, LONG);
     wire_come_taken(gpu_env_await(MGDS_ENVELOPE_TAKEN)->head.taken.cookie[0],
                     SELF);
-    until_over(send);
+    assert_int_equal(gpu_env_outcome(send), 0);
     end_short(&place);
     gpu_env_close(&place);
 }
@@ -195,7 +176,7 @@ static void what_was_withdrawn_is_not_said_to_be_taken(void **state)
                      -ETIMEDOUT);
     gpu_env_assert_gpu(place.to, 0, 0);
     wire_come_ended(rts.cookie, -ETIMEDOUT, SELF);
-    until_over_with(send, -ETIMEDOUT);
+    assert_int_equal(gpu_env_outcome(send), -ETIMEDOUT);
     assert_int_equal(wire_posts(MGDS_ENVELOPE_TAKEN), 0);
     mgds_words_give(words, gate);
     gpu_env_close(&place);

@@ -6,11 +6,9 @@
 #include <stdint.h>
 #include <cmocka.h>
 #include <errno.h>
-#include <sched.h>
 
 #include "shim/base/stats.h"
 #include "shim/gds/domain/op.h"
-#include "shim/gds/queue/gstream.h"
 #include "tests/soft/gpu_env.h"
 
 static const struct mgds_op_sink none = {NULL, NULL};
@@ -39,20 +37,6 @@ static void assert_data(size_t bytes)
     assert_int_equal(wire_posts(MGDS_ENVELOPE_DATA), 0);
 }
 
-static int outcome_of(struct mgds_op *op)
-{
-    time_t end = gpu_env_seconds() + PATIENCE_S;
-    struct mgds_op_status status;
-
-    while (mgds_op_test(op) == 0) {
-        assert_true(gpu_env_seconds() < end);
-        sched_yield();
-    }
-    mgds_op_status(op, &status);
-    mgds_op_put(op);
-    return status.error;
-}
-
 static void its_bytes_are_sent_once(void **state)
 {
     uint64_t before = mgds_stats_value(MGDS_STAT_pull_refused);
@@ -71,7 +55,7 @@ static void its_bytes_are_sent_once(void **state)
     wire_come_taken(rts.cookie, SELF);
     assert_int_equal(gpu_env_refused(&place), 2);
     assert_int_equal(wire_posts(MGDS_ENVELOPE_DATA), 0);
-    assert_int_equal(outcome_of(send), 0);
+    assert_int_equal(gpu_env_outcome(send), 0);
     gpu_env_close(&place);
 }
 
@@ -86,7 +70,7 @@ static void a_shorter_receive_gets_what_it_asks_for(void **state)
     send = gpu_env_send_to_self(&place, LONG, &rts);
     come_refusal(&rts, SHORT);
     assert_data(SHORT);
-    assert_int_equal(outcome_of(send), 0);
+    assert_int_equal(gpu_env_outcome(send), 0);
     gpu_env_close(&place);
 }
 
@@ -134,26 +118,21 @@ static void nothing_is_read_before_its_stream_comes(void **state)
     struct mgds_op *send;
     struct mgds_rts rts;
     struct gpu_env place;
-    struct mgds_words *words;
     uint64_t *gate;
 
     (void)state;
     gpu_env_open(&place);
-    words = mgds_gstream_words(place.stream.gstream);
-    assert_int_equal(mgds_words_take(&gate, words), 0);
     OK(cu.cuMemsetD8_v2(place.from, 0, LONG));
     OK(cu.cuStreamSynchronize(NULL));
-    queue_hold(place.stream.native, gate);
+    gate = gpu_env_hold(&place);
     OK(cu.cuMemsetD8Async(place.from, 0x33, LONG, place.stream.native));
     send = gpu_env_send_to_self(&place, LONG, &rts);
     come_refusal(&rts, LONG);
     mgds_op_progress();
     assert_int_equal(wire_posts(MGDS_ENVELOPE_DATA), 0);
-    queue_write(gate, 1);
+    gpu_env_let_go(&place, gate);
     assert_data(LONG);
-    assert_int_equal(outcome_of(send), 0);
-    gpu_env_finish(&place);
-    mgds_words_give(words, gate);
+    assert_int_equal(gpu_env_outcome(send), 0);
     gpu_env_close(&place);
 }
 
@@ -162,22 +141,17 @@ static void what_fails_meanwhile_is_not_sent(void **state)
     struct mgds_op *send;
     struct mgds_rts rts;
     struct gpu_env place;
-    struct mgds_words *words;
     uint64_t *gate;
 
     (void)state;
     gpu_env_open(&place);
-    words = mgds_gstream_words(place.stream.gstream);
-    assert_int_equal(mgds_words_take(&gate, words), 0);
-    queue_hold(place.stream.native, gate);
+    gate = gpu_env_hold(&place);
     send = gpu_env_send_to_self(&place, LONG, &rts);
     come_refusal(&rts, LONG);
     wire_come_ended(rts.cookie, -ETIMEDOUT, SELF);
-    queue_write(gate, 1);
-    gpu_env_finish(&place);
-    assert_int_equal(outcome_of(send), -ETIMEDOUT);
+    gpu_env_let_go(&place, gate);
+    assert_int_equal(gpu_env_outcome(send), -ETIMEDOUT);
     assert_int_equal(wire_posts(MGDS_ENVELOPE_DATA), 0);
-    mgds_words_give(words, gate);
     gpu_env_close(&place);
 }
 
@@ -195,7 +169,7 @@ static void memory_that_is_gone_fails_it(void **state)
     OK(cu.cuMemFree_v2(place.from));
     come_refusal(&rts, LONG);
     assert_true(gpu_env_await(MGDS_ENVELOPE_DATA)->head.data.error < 0);
-    assert_true(outcome_of(send) < 0);
+    assert_true(gpu_env_outcome(send) < 0);
     OK(cu.cuMemAlloc_v2(&place.from, LONG));
     gpu_env_close(&place);
 }
@@ -214,12 +188,12 @@ static void refusals_that_cannot_be_true_are_refused(void **state)
     come_refusal(&rts, SHORT);
     assert_int_equal(gpu_env_refused(&place), 1);
     wire_come_taken(rts.cookie, SELF);
-    assert_int_equal(outcome_of(eager), 0);
+    assert_int_equal(gpu_env_outcome(eager), 0);
     send = gpu_env_send_to_self(&place, LONG, &rts);
     come_refusal(&rts, LONG + 1);
     assert_int_equal(gpu_env_refused(&place), 1);
     assert_int_equal(gpu_env_await(MGDS_ENVELOPE_DATA)->head.data.error, -EIO);
-    assert_int_equal(outcome_of(send), -EIO);
+    assert_int_equal(gpu_env_outcome(send), -EIO);
     gpu_env_close(&place);
 }
 

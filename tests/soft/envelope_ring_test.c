@@ -233,20 +233,6 @@ static void what_was_asked_for_is_not_taken(void **state)
     gpu_env_close(&place);
 }
 
-static void until_over(struct mgds_op *op)
-{
-    time_t end = gpu_env_seconds() + PATIENCE_S;
-    struct mgds_op_status status;
-
-    while (mgds_op_test(op) == 0) {
-        assert_true(gpu_env_seconds() < end);
-        sched_yield();
-    }
-    mgds_op_status(op, &status);
-    assert_int_equal(status.error, 0);
-    mgds_op_put(op);
-}
-
 /* What no send that is here says of itself is not read: the bytes are asked
  * for. */
 static void own_memory_is_that_of_the_send(void **state)
@@ -281,7 +267,7 @@ static void own_memory_is_that_of_the_send(void **state)
         assert_true(pull.refused < 0);
         assert_true(pull.cookie == said.cookie && pull.bytes == said.bytes);
         assert_int_equal(wire_come_data(pull.answer, pull.bytes, SELF), 0);
-        until_over(recv);
+        assert_int_equal(gpu_env_outcome(recv), 0);
         gpu_env_assert_gpu(place.to, 0x11, said.bytes);
         gpu_env_finish(&place);
         wire_come_taken(rts.cookie, SELF); /* so that it ends */

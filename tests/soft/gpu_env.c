@@ -86,6 +86,37 @@ void gpu_env_finish(struct gpu_env *place)
     mgds_op_progress();
 }
 
+int gpu_env_outcome(struct mgds_op *op)
+{
+    time_t end = gpu_env_seconds() + PATIENCE_S;
+    struct mgds_op_status status;
+
+    while (mgds_op_test(op) == 0) {
+        assert_true(gpu_env_seconds() < end);
+        sched_yield();
+    }
+    mgds_op_status(op, &status);
+    mgds_op_put(op);
+    return status.error;
+}
+
+uint64_t *gpu_env_hold(struct gpu_env *place)
+{
+    uint64_t *gate;
+
+    assert_int_equal(
+        mgds_words_take(&gate, mgds_gstream_words(place->stream.gstream)), 0);
+    queue_hold(place->stream.native, gate);
+    return gate;
+}
+
+void gpu_env_let_go(struct gpu_env *place, uint64_t *gate)
+{
+    queue_write(gate, 1);
+    gpu_env_finish(place);
+    mgds_words_give(mgds_gstream_words(place->stream.gstream), gate);
+}
+
 /* What the stream has passed is asked for, where nothing tells of it. */
 static void drain(struct gpu_env *place)
 {

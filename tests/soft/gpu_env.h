@@ -34,6 +34,14 @@ void gpu_env_close(struct gpu_env *place);
 /* Until the stream is through, with what the engine does meanwhile. */
 void gpu_env_finish(struct gpu_env *place);
 
+/* Waits until the operation is over, and gives it back: its error. */
+int gpu_env_outcome(struct mgds_op *op);
+
+/* The stream goes no further than here until it is let go; then it comes to its
+ * end. */
+uint64_t *gpu_env_hold(struct gpu_env *place);
+void gpu_env_let_go(struct gpu_env *place, uint64_t *gate);
+
 /* For limits of what is waited for. */
 time_t gpu_env_seconds(void);
 
