@@ -2,6 +2,7 @@
 #include "tests/unit/fake_wire.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,9 +16,18 @@ uint64_t wire_author;
 
 static struct mgds_wire_peer peers[WIRE_PEERS];
 static struct mgds_wire_handler handlers[MGDS_WIRE_KINDS];
-static struct wire_post *posts, *given;
+static pthread_mutex_t posts_lock = PTHREAD_MUTEX_INITIALIZER;
+static struct wire_post *posts; /* under the lock, as its links */
+static struct wire_post *given;
 static mgds_wire_lost *on_lost;
 static void *lost_ctx;
+static mgds_wire_poll *polled;
+static void *poll_arg;
+static void (*chores)(void);
+static int holds;       /* atomic */
+static unsigned serial; /* of the next post; under the lock */
+
+void (*wire_on_progress)(void);
 
 static void forget_given(void)
 {
@@ -25,6 +35,43 @@ static void forget_given(void)
         free(given->body);
     free(given);
     given = NULL;
+}
+
+struct wire_post *wire_first(void)
+{
+    struct wire_post *first;
+
+    pthread_mutex_lock(&posts_lock);
+    first = posts;
+    pthread_mutex_unlock(&posts_lock);
+    return first;
+}
+
+struct wire_post *wire_next(struct wire_post *post)
+{
+    struct wire_post *next;
+
+    pthread_mutex_lock(&posts_lock);
+    next = post->next;
+    pthread_mutex_unlock(&posts_lock);
+    return next;
+}
+
+void wire_take(struct wire_post *post)
+{
+    struct wire_post **at = &posts;
+
+    pthread_mutex_lock(&posts_lock);
+    while (*at != post)
+        at = &(*at)->next;
+    *at = post->next;
+    pthread_mutex_unlock(&posts_lock);
+}
+
+void wire_forget(struct wire_post *post)
+{
+    free(post->body);
+    free(post);
 }
 
 static struct wire_post *take(struct wire_post **at)
@@ -151,6 +198,7 @@ int mgds_wire_open(const struct mgds_config *config)
 {
     (void)config;
     memset(peers, 0, sizeof(peers));
+    serial = 0;
     return 0;
 }
 
@@ -248,12 +296,16 @@ int mgds_wire_post(struct mgds_wire_peer *peer,
     memcpy(&post->head, message->head, message->head_bytes);
     post->head_bytes = message->head_bytes;
     post->body = copy_of(message->body, message->body_bytes);
+    post->source = message->body;
     post->body_bytes = message->body_bytes;
     post->done = message->done;
     post->arg = message->arg;
+    pthread_mutex_lock(&posts_lock);
+    post->serial = serial++;
     while (*last)
         last = &(*last)->next;
     *last = post;
+    pthread_mutex_unlock(&posts_lock);
     return 0;
 }
 
@@ -265,10 +317,27 @@ int mgds_wire_handle(unsigned kind, const struct mgds_wire_handler *handler)
 
 void mgds_wire_hold(void)
 {
+    __atomic_fetch_add(&holds, 1, __ATOMIC_RELAXED);
 }
 
 void mgds_wire_release(void)
 {
+    __atomic_fetch_sub(&holds, 1, __ATOMIC_RELAXED);
+}
+
+int wire_held(void)
+{
+    return __atomic_load_n(&holds, __ATOMIC_RELAXED);
+}
+
+void wire_round(void)
+{
+    polled(poll_arg);
+}
+
+void wire_do_chores(void)
+{
+    chores();
 }
 
 void mgds_wire_kick(void)
@@ -277,8 +346,8 @@ void mgds_wire_kick(void)
 
 int mgds_wire_poller(mgds_wire_poll *poll, void *arg)
 {
-    (void)poll;
-    (void)arg;
+    polled = poll;
+    poll_arg = arg;
     return 0;
 }
 
@@ -290,11 +359,13 @@ void mgds_wire_poller_end(mgds_wire_poll *poll, void *arg)
 
 void mgds_wire_chore(void (*work)(void))
 {
-    (void)work;
+    chores = work;
 }
 
 int mgds_wire_progress(void)
 {
+    if (wire_on_progress)
+        wire_on_progress();
     return 0;
 }
 

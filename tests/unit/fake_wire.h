@@ -1,6 +1,7 @@
 /* A wire that goes nowhere, for tests of what comes over it: posts are kept for
  * the test to look at, and the test says what comes. Stands in for all of
- * shim/gds/wire; one thread. */
+ * shim/gds/wire. The engine posts, and counts what it holds, by any thread; the
+ * rest is for one. */
 #ifndef MGDS_TEST_FAKE_WIRE_H
 #define MGDS_TEST_FAKE_WIRE_H
 
@@ -20,11 +21,25 @@ struct wire_post {
     unsigned peer, kind;
     union mgds_envelope_head head;
     size_t head_bytes;
-    void *body; /* a copy */
+    void *body;         /* a copy */
+    const void *source; /* of what */
     size_t body_bytes;
     mgds_wire_done *done;
     void *arg;
+    unsigned serial; /* from 0 on since the wire was opened */
+    /* for a test that has it come: the head came, the body was read, and lands
+     * there */
+    bool headed, read, lands;
+    void *where, *landing;
 };
+
+/* All that were not given yet, in their order: the first of them; another one
+ * behind it may come at any time. Takes one out: it is the caller's to free
+ * (wire_forget). */
+struct wire_post *wire_first(void);
+struct wire_post *wire_next(struct wire_post *post);
+void wire_take(struct wire_post *post);
+void wire_forget(struct wire_post *post);
 
 /* The earliest post of a kind that was not given yet, whose outcome is success;
  * or NULL. Its memory is the test's next call's. */
@@ -48,6 +63,14 @@ int wire_head(enum mgds_envelope kind, const void *head, size_t head_bytes,
               size_t body_bytes, struct wire_landing *out);
 void wire_land(const struct wire_landing *landing, const void *body,
                size_t body_bytes);
+
+/* What the wire's thread does: a round, and its chores; how often the engine
+ * holds it awake; and what a call of the program's that waits for the wire
+ * does (mgds_wire_progress), or NULL. */
+void wire_round(void);
+void wire_do_chores(void);
+int wire_held(void);
+extern void (*wire_on_progress)(void);
 
 /* The end of a peer. */
 void wire_lose(unsigned peer);

@@ -28,6 +28,7 @@ void mgds_paired(void *domain, struct mgds_match_recv *recv,
     message->op = op;
     op->status.source = (int)message->rank;
     op->status.tag = message->match.tag;
+    op->status.index = (int)message->index;
     mgds_note_matched(op);
     if (error)
         op->error = error;

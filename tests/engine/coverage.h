@@ -1,0 +1,19 @@
+/* Which states operations came to, by protocol, against what they can come to
+ * on a GPU that is run by hand. */
+#ifndef MGDS_TEST_COVERAGE_H
+#define MGDS_TEST_COVERAGE_H
+
+#include <stdbool.h>
+
+#include "tests/engine/witness.h"
+
+/* A line for each state that should have been visited and was not, and for each
+ * that was, though nothing should lead there; false if there is any. */
+bool coverage_check(
+    const unsigned visits[2][WITNESS_PROTOCOLS][WITNESS_STATES]);
+
+/* The table, for people: a count each, and why a state is not visited. */
+void coverage_print(
+    const unsigned visits[2][WITNESS_PROTOCOLS][WITNESS_STATES]);
+
+#endif

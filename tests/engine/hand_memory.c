@@ -1,0 +1,584 @@
+/* Memory of the GPU that is run by hand: words, bounces, pieces, rings, and
+ * allocations of the program's; see hand_gpu.h. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "shim/gds/cuda/defer.h"
+#include "shim/gds/ring/import.h"
+#include "shim/gds/ring/ring.h"
+#include "shim/gds/stage/stage.h"
+#include "tests/engine/hand_state.h"
+
+enum { LINE = MGDS_WORDS_LINE * sizeof(uint64_t) };
+
+/* What is out, each by its kind; atomic. */
+static unsigned lines, bounces, pieces, rings, views, imports;
+static int import_error;
+static bool is_short;
+static unsigned refusals; /* atomic */
+
+/* Rings whose owners are gone: mapped elsewhere until all is closed. */
+struct mgds_ring {
+    struct mgds_ring *next;
+    struct mgds_context *context;
+    uint32_t regions, units;
+    char *memory;
+};
+
+static pthread_mutex_t ring_lock = PTHREAD_MUTEX_INITIALIZER;
+static struct mgds_ring *gone; /* under the lock */
+
+struct mgds_ring_view {
+    char *memory;
+    uint32_t units;
+};
+
+struct mgds_import {
+    char *addr;
+};
+
+static void add(unsigned *count, int by)
+{
+    __atomic_fetch_add(count, by, __ATOMIC_RELAXED);
+}
+
+static void *memory_of(size_t bytes)
+{
+    void *memory = aligned_alloc(256, (bytes + 256) / 256 * 256);
+
+    if (!memory)
+        abort();
+    return memory;
+}
+
+void hand_memory_open(void)
+{
+    lines = bounces = pieces = rings = views = imports = 0;
+    import_error = 0;
+    is_short = false;
+    refusals = 0;
+}
+
+static void expect_none(unsigned count, const char *what)
+{
+    if (count > 0)
+        hand_fault("%u %s were not given back", count, what);
+}
+
+void hand_memory_close(void)
+{
+    expect_none(lines, "lines of words");
+    expect_none(bounces, "bounces");
+    expect_none(pieces, "pieces of pinned memory");
+    expect_none(rings, "rings");
+    expect_none(views, "views of rings");
+    expect_none(imports, "imports");
+}
+
+void hand_import_fails(int error)
+{
+    import_error = error;
+}
+
+void hand_pinned_is_short(unsigned count)
+{
+    is_short = true;
+    __atomic_store_n(&refusals, count, __ATOMIC_RELAXED);
+}
+
+/* Copies to buffers of the program's. */
+
+enum { COPIES = 16 };
+
+static struct copied {
+    const void *to;
+    unsigned count; /* atomic */
+} copied[COPIES];
+
+void hand_count_copy(const void *to, size_t bytes)
+{
+    for (unsigned i = 0; bytes > 0 && i < COPIES; i++) {
+        const void *none = NULL;
+
+        if (__atomic_compare_exchange_n(&copied[i].to, &none, to, false,
+                                        __ATOMIC_RELAXED, __ATOMIC_RELAXED) ||
+            none == to) {
+            __atomic_fetch_add(&copied[i].count, 1, __ATOMIC_RELAXED);
+            return;
+        }
+    }
+}
+
+unsigned hand_copies_to(const void *addr)
+{
+    for (unsigned i = 0; i < COPIES; i++)
+        if (__atomic_load_n(&copied[i].to, __ATOMIC_RELAXED) == addr)
+            return __atomic_load_n(&copied[i].count, __ATOMIC_RELAXED);
+    return 0;
+}
+
+void hand_forget_copies(void)
+{
+    memset(copied, 0, sizeof(copied));
+}
+
+void hand_copy(void *to, const void *from, size_t bytes)
+{
+    hand_count_copy(to, bytes);
+    if (bytes > 0)
+        memcpy(to, from, bytes);
+}
+
+/* Words. */
+
+int mgds_words_take(uint64_t **line, struct mgds_words *words)
+{
+    (void)words;
+    *line = (uint64_t *)memory_of(LINE);
+    memset(*line, 0, LINE);
+    add(&lines, 1);
+    return 0;
+}
+
+uint64_t *mgds_words_take_idle(struct mgds_words *words)
+{
+    uint64_t *line;
+
+    mgds_words_take(&line, words);
+    return line;
+}
+
+void mgds_words_give(struct mgds_words *words, uint64_t *line)
+{
+    (void)words;
+    if (hand_names(line, LINE))
+        hand_fault("a line of words was given back ahead of a command that "
+                   "names it");
+    add(&lines, -1);
+    free(line);
+}
+
+/* Pinned memory. */
+
+static bool is_refused(void)
+{
+    unsigned left = __atomic_load_n(&refusals, __ATOMIC_RELAXED);
+
+    while (left > 0)
+        if (__atomic_compare_exchange_n(&refusals, &left, left - 1, false,
+                                        __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+            return true;
+    return false;
+}
+
+static struct mgds_piece *make_piece(size_t bytes)
+{
+    struct mgds_piece *piece = (struct mgds_piece *)malloc(sizeof(*piece));
+
+    if (!piece)
+        abort();
+    *piece = (struct mgds_piece){memory_of(bytes), bytes, true};
+    add(&pieces, 1);
+    return piece;
+}
+
+static void end_piece(struct mgds_piece *piece)
+{
+    if (!piece)
+        return;
+    if (hand_names(piece->addr, piece->bytes))
+        hand_fault("pinned memory was given back ahead of a command that names "
+                   "it");
+    add(&pieces, -1);
+    free(piece->addr);
+    free(piece);
+}
+
+int mgds_gstream_room(struct mgds_piece **out, struct mgds_gstream *stream,
+                      size_t bytes)
+{
+    (void)stream;
+    *out = make_piece(bytes);
+    return 0;
+}
+
+void mgds_gstream_room_give(struct mgds_gstream *stream,
+                            struct mgds_piece *piece)
+{
+    (void)stream;
+    end_piece(piece);
+}
+
+bool mgds_pools_short(void)
+{
+    return false;
+}
+
+void mgds_stage_trim(void)
+{
+}
+
+bool mgds_defer_pending(void)
+{
+    return false;
+}
+
+unsigned mgds_defer_drain(void)
+{
+    return 0;
+}
+
+/* Bounces. */
+
+static struct mgds_bounce *make_bounce(const struct mgds_buffer *user)
+{
+    struct mgds_bounce *bounce =
+        (struct mgds_bounce *)calloc(1, sizeof(*bounce));
+
+    if (!bounce)
+        abort();
+    bounce->user = *user;
+    mgds_layout_get(user->layout);
+    bounce->bytes = user->layout->size * user->count;
+    bounce->ours = &hand_queues[HAND_STREAMS + user->ptr.device];
+    bounce->refs = 1;
+    add(&bounces, 1);
+    return bounce;
+}
+
+int mgds_bounce_create(struct mgds_bounce **out, const struct mgds_buffer *user,
+                       enum mgds_bounce_form form)
+{
+    *out = make_bounce(user);
+    if (form != MGDS_BOUNCE_LATER || !is_short)
+        (*out)->piece = make_piece((*out)->bytes);
+    return 0;
+}
+
+int mgds_gstream_bounce(struct mgds_bounce **out, struct mgds_gstream *stream,
+                        const struct mgds_buffer *buffer)
+{
+    (void)stream;
+    return mgds_bounce_create(out, buffer, MGDS_BOUNCE_STREAM);
+}
+
+int mgds_gstream_bounce_later(struct mgds_bounce **out,
+                              struct mgds_gstream *stream,
+                              const struct mgds_buffer *buffer)
+{
+    (void)stream;
+    return mgds_bounce_create(out, buffer, MGDS_BOUNCE_LATER);
+}
+
+int mgds_gstream_adopt(struct mgds_gstream *stream,
+                       const struct mgds_bounce *bounce)
+{
+    (void)stream;
+    (void)bounce;
+    return 0;
+}
+
+bool mgds_bounce_needs_room(const struct mgds_bounce *bounce)
+{
+    return !bounce->piece && bounce->bytes > 0;
+}
+
+int mgds_bounce_take_room(struct mgds_piece **out,
+                          const struct mgds_bounce *bounce, size_t bytes,
+                          enum mgds_pool_use use)
+{
+    (void)bounce;
+    (void)use;
+    if (is_refused())
+        return -ENOMEM;
+    *out = make_piece(bytes);
+    return 0;
+}
+
+void mgds_bounce_give_room(struct mgds_bounce *bounce, struct mgds_piece *piece)
+{
+    if (bounce->piece)
+        end_piece(piece);
+    else
+        bounce->piece = piece;
+}
+
+void mgds_bounce_drop_room(struct mgds_bounce *bounce)
+{
+    end_piece(bounce->piece);
+    bounce->piece = NULL;
+}
+
+void *mgds_bounce_base(const struct mgds_bounce *bounce)
+{
+    return bounce->piece ? bounce->piece->addr : NULL;
+}
+
+/* A copy up has one, too: it may outlive the bounce. */
+void hand_bounce_put(struct mgds_bounce *bounce)
+{
+    if (__atomic_sub_fetch(&bounce->refs, 1, __ATOMIC_ACQ_REL) > 0)
+        return;
+    mgds_bounce_drop_room(bounce);
+    mgds_layout_put(bounce->user.layout);
+    add(&bounces, -1);
+    free(bounce);
+}
+
+void mgds_bounce_destroy(struct mgds_bounce *bounce)
+{
+    if (!bounce)
+        return;
+    if (hand_names(bounce, sizeof(*bounce)))
+        hand_fault("a bounce went ahead of a command that names it");
+    hand_bounce_put(bounce);
+}
+
+/* No program frees what it has given to a call. */
+int mgds_bounce_check(const struct mgds_bounce *bounce)
+{
+    (void)bounce;
+    return 0;
+}
+
+int mgds_bounce_down(struct mgds_bounce *bounce, size_t first, size_t bytes)
+{
+    (void)first;
+    (void)bytes;
+    hand_pack(bounce);
+    return 0;
+}
+
+int mgds_bounce_up(struct mgds_bounce *bounce, size_t first, size_t bytes)
+{
+    const struct hand_command up = {
+        .kind = HAND_UP, .step = {.bounce = bounce}, .bytes = bytes};
+
+    (void)first;
+    __atomic_fetch_add(&bounce->refs, 1, __ATOMIC_RELAXED);
+    __atomic_fetch_add(&bounce->under_way, 1, __ATOMIC_RELAXED);
+    hand_put(bounce->ours, &up);
+    return 0;
+}
+
+int mgds_bounce_poll(struct mgds_bounce *bounce)
+{
+    return __atomic_load_n(&bounce->under_way, __ATOMIC_ACQUIRE) == 0;
+}
+
+/* Only for a copy down, which is made at once, and one up that is over. */
+int mgds_bounce_wait(struct mgds_bounce *bounce, void (*idle)(void))
+{
+    (void)idle;
+    if (mgds_bounce_poll(bounce) == 0)
+        hand_fault("a call waits for a copy up, which no test lets it do");
+    return 0;
+}
+
+struct row {
+    char *user, *row;
+    size_t from; /* of the row: what was walked before */
+    bool up;
+};
+
+static int visit(void *arg, const struct mgds_span *span, size_t packed)
+{
+    const struct row *row = (const struct row *)arg;
+    char *at = row->row + row->from + packed;
+
+    for (size_t plane = 0; plane < span->planes; plane++)
+        for (size_t i = 0; i < span->rows; i++, at += span->width) {
+            char *user = row->user + span->offset +
+                         (ptrdiff_t)plane * span->slice +
+                         (ptrdiff_t)i * span->pitch;
+
+            memcpy(row->up ? user : at, row->up ? at : user, span->width);
+        }
+    return 0;
+}
+
+static void walk(const struct mgds_bounce *bounce, size_t bytes, bool up)
+{
+    const struct mgds_layout *layout = bounce->user.layout;
+    struct row row = {(char *)bounce->user.addr,
+                      (char *)mgds_bounce_base(bounce), 0, up};
+
+    if (mgds_layout_is_dense(layout)) {
+        memcpy(up ? row.user : row.row, up ? row.row : row.user, bytes);
+        return;
+    }
+    for (size_t i = 0; i < bounce->user.count && row.from < bytes; i++) {
+        size_t left = bytes - row.from;
+
+        mgds_layout_walk(layout, 0, left < layout->size ? left : layout->size,
+                         visit, &row);
+        row.user += layout->extent;
+        row.from += layout->size;
+    }
+}
+
+void hand_pack(const struct mgds_bounce *bounce)
+{
+    walk(bounce, bounce->bytes, false);
+}
+
+void hand_unpack(const struct mgds_bounce *bounce, size_t bytes)
+{
+    hand_count_copy(bounce->user.addr, bytes);
+    walk(bounce, bytes, true);
+}
+
+/* Rings. */
+
+int mgds_ring_create(struct mgds_ring **out, struct mgds_context *ctx,
+                     uint32_t regions, uint32_t units)
+{
+    struct mgds_ring *ring = (struct mgds_ring *)malloc(sizeof(*ring));
+    size_t bytes = (size_t)regions * units * sizeof(struct mgds_unit);
+
+    if (!ring)
+        abort();
+    *ring =
+        (struct mgds_ring){NULL, ctx, regions, units, (char *)memory_of(bytes)};
+    memset(ring->memory, 0, bytes);
+    add(&rings, 1);
+    *out = ring;
+    return 0;
+}
+
+/* What others have mapped stays until nobody has it. */
+void mgds_ring_destroy(struct mgds_ring *ring)
+{
+    if (!ring)
+        return;
+    add(&rings, -1);
+    pthread_mutex_lock(&ring_lock);
+    ring->next = gone;
+    gone = ring;
+    pthread_mutex_unlock(&ring_lock);
+}
+
+void mgds_ring_tell(const struct mgds_ring *ring, struct mgds_ring_handle *out)
+{
+    *out = (struct mgds_ring_handle){.address = (uintptr_t)ring->memory,
+                                     .context = ring->context->id,
+                                     .regions = ring->regions,
+                                     .units = ring->units};
+    out->gpu.bytes[0] = (unsigned char)(1 + ring->context->device);
+}
+
+uint32_t mgds_ring_units(const struct mgds_ring *ring)
+{
+    return ring->units;
+}
+
+static char *region_of(char *memory, uint32_t units, uint32_t region)
+{
+    return memory + (size_t)region * units * sizeof(struct mgds_unit);
+}
+
+char *mgds_ring_region(const struct mgds_ring *ring, uint32_t region)
+{
+    return region_of(ring->memory, ring->units, region);
+}
+
+int mgds_ring_view_create(struct mgds_ring_view **out, struct mgds_context *ctx,
+                          const struct mgds_ring_handle *handle, bool own)
+{
+    struct mgds_ring_view *view;
+
+    if (own && handle->context != ctx->id)
+        return -EXDEV;
+    view = (struct mgds_ring_view *)malloc(sizeof(*view));
+    if (!view)
+        abort();
+    *view = (struct mgds_ring_view){(char *)(uintptr_t)handle->address,
+                                    handle->units};
+    add(&views, 1);
+    *out = view;
+    return 0;
+}
+
+void mgds_ring_view_destroy(struct mgds_ring_view *view)
+{
+    if (!view)
+        return;
+    add(&views, -1);
+    free(view);
+}
+
+char *mgds_ring_view_region(const struct mgds_ring_view *view, uint32_t region)
+{
+    return region_of(view->memory, view->units, region);
+}
+
+void mgds_ring_views_fini(void)
+{
+}
+
+void mgds_rings_fini(void)
+{
+    while (gone) {
+        struct mgds_ring *ring = gone;
+
+        gone = ring->next;
+        free(ring->memory);
+        free(ring);
+    }
+}
+
+/* The program's allocations: one address everywhere. */
+
+int mgds_export_of(struct mgds_export_handle *out, const struct mgds_ptr *ptr)
+{
+    *out = (struct mgds_export_handle){
+        .id = ptr->id, .base = ptr->base, .size = ptr->size};
+    return 0;
+}
+
+bool mgds_export_is_stale(uint64_t id)
+{
+    (void)id;
+    return false;
+}
+
+uint64_t mgds_exports_stale(void)
+{
+    return 0;
+}
+
+void mgds_exports_fini(void)
+{
+}
+
+int mgds_import_create(struct mgds_import **out, struct mgds_context *ctx,
+                       const struct mgds_export_handle *handle)
+{
+    (void)ctx;
+    if (import_error)
+        return import_error;
+    *out = (struct mgds_import *)malloc(sizeof(**out));
+    if (!*out)
+        abort();
+    (*out)->addr = (char *)(uintptr_t)handle->base;
+    add(&imports, 1);
+    return 0;
+}
+
+char *mgds_import_addr(const struct mgds_import *import)
+{
+    return import->addr;
+}
+
+void mgds_import_put(struct mgds_import *import)
+{
+    if (!import)
+        return;
+    add(&imports, -1);
+    free(import);
+}
+
+void mgds_imports_fini(void)
+{
+}

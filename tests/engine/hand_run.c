@@ -1,0 +1,580 @@
+/* Commands of the GPU that is run by hand, step by step: what the kernels do in
+ * that order (device/kernels/); see hand_gpu.h. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/engine/hand_state.h"
+
+/* Of a TAKE. */
+enum {
+    TAKE_BEGINS,  /* looks at its record, and says that it is empty */
+    TAKE_STANDS,  /* waits for its record */
+    TAKE_KNOWS,   /* claims the message, if others may copy it */
+    TAKE_AWAITS,  /* waits for the message, and copies it */
+    TAKE_FOLLOWS, /* waits for who has claimed it */
+    TAKE_COPIED   /* says that it is over */
+};
+
+/* Of help for an order: it was looked at, it is this kernel's. */
+enum { HELP_NONE, HELP_CLAIMS, HELP_COPIES };
+
+static uint64_t acquire(const uint64_t *word)
+{
+    return __atomic_load_n(word, __ATOMIC_ACQUIRE);
+}
+
+static void release(uint64_t *word, uint64_t value)
+{
+    __atomic_store_n(word, value, __ATOMIC_RELEASE);
+}
+
+/* What is given up: all, or what has a value. */
+static bool is_quit(const struct hand_command *command, uint64_t word,
+                    uint64_t serial)
+{
+    uint64_t at = acquire(&command->stream->desk->abort);
+
+    while (at > MGDS_ABORT_ALL) {
+        const struct mgds_quit *quit = (const struct mgds_quit *)(uintptr_t)at;
+
+        if (serial && acquire(&quit->serial) == serial &&
+            acquire(&quit->at) == word)
+            return true;
+        at = acquire(&quit->next);
+    }
+    return at == MGDS_ABORT_ALL;
+}
+
+static void quit(const struct hand_command *command, uint64_t word,
+                 uint64_t serial)
+{
+    uint64_t at = acquire(&command->stream->desk->abort);
+
+    while (at > MGDS_ABORT_ALL) {
+        struct mgds_quit *quit = (struct mgds_quit *)(uintptr_t)at;
+
+        if (serial && acquire(&quit->serial) == serial &&
+            acquire(&quit->at) == word)
+            release(&quit->gone, serial);
+        at = acquire(&quit->next);
+    }
+}
+
+/* TAKE. */
+
+static bool is_long(const struct hand_command *command)
+{
+    return command->step.claim || command->step.source;
+}
+
+static bool is_pull(const struct hand_command *command)
+{
+    return command->form >= MGDS_TAKE_PULL;
+}
+
+/* False: the record is not complete. */
+static bool glance(struct hand_command *command)
+{
+    const struct mgds_step *step = &command->step;
+    const uint64_t *record = step->record;
+
+    if (!record) {
+        command->serial_found = step->serial;
+        command->from = (uintptr_t)step->units;
+        command->length = step->length;
+        command->form = step->source ? MGDS_TAKE_PULL : MGDS_TAKE_UNITS;
+        command->source = step->source;
+        command->done_word = step->done;
+        return true;
+    }
+    command->form = acquire(&record[MGDS_RECORD_FORM]) - 1;
+    command->length = acquire(&record[MGDS_RECORD_LENGTH]) - 1;
+    command->from = acquire(&record[MGDS_RECORD_ADDRESS]);
+    command->serial_found = acquire(&record[MGDS_RECORD_SERIAL]);
+    command->source = acquire(&record[MGDS_RECORD_SOURCE]);
+    command->done_word = acquire(&record[MGDS_RECORD_DONE]);
+    if (command->form > MGDS_TAKE_QUIET || command->length == UINT64_MAX ||
+        !command->from || !command->serial_found)
+        return false;
+    if (!is_pull(command))
+        return true;
+    if (!is_long(command))
+        hand_fault("a TAKE without a claim found a record of a long message");
+    return command->source && command->done_word;
+}
+
+static uint64_t units_of(uint64_t bytes)
+{
+    return bytes ? (bytes + 7) / 8 : 1;
+}
+
+static bool are_there(const struct hand_command *command)
+{
+    const struct mgds_unit *unit =
+        (const struct mgds_unit *)(uintptr_t)command->from;
+    uint64_t count = is_pull(command) ? 1 : units_of(command->length);
+
+    if (command->form == MGDS_TAKE_BYTES)
+        return true;
+    for (uint64_t i = 0; i < count; i++)
+        if (acquire(&unit[i].word) != command->serial_found)
+            return false;
+    return true;
+}
+
+static size_t fitting(const struct hand_command *command)
+{
+    return command->length < command->step.bytes ? command->length
+                                                 : command->step.bytes;
+}
+
+static void take_units(const struct hand_command *command)
+{
+    const struct mgds_unit *unit =
+        (const struct mgds_unit *)(uintptr_t)command->from;
+    size_t bytes = fitting(command);
+
+    hand_count_copy(command->step.user, bytes);
+    for (size_t i = 0; 8 * i < bytes; i++)
+        memcpy(command->step.user + 8 * i, &unit[i].data,
+               bytes - 8 * i < 8 ? bytes - 8 * i : 8);
+}
+
+static void take_copy(const struct hand_command *command)
+{
+    if (command->form == MGDS_TAKE_UNITS) {
+        take_units(command);
+    } else if (command->form == MGDS_TAKE_BYTES) {
+        hand_copy(command->step.user, (const void *)(uintptr_t)command->from,
+                  fitting(command));
+    } else {
+        hand_copy(command->step.user, (const void *)(uintptr_t)command->source,
+                  fitting(command));
+        release((uint64_t *)(uintptr_t)command->done_word,
+                command->serial_found);
+    }
+}
+
+/* The next phase behind the one that was made; TAKE_COPIED + 1: none. */
+enum { TAKE_ENDS = TAKE_COPIED + 1 };
+
+static unsigned take_begin(struct hand_command *command)
+{
+    if (glance(command))
+        return TAKE_KNOWS;
+    if (command->came)
+        release(command->came, command->came_value);
+    return TAKE_STANDS;
+}
+
+static unsigned take_know(struct hand_command *command)
+{
+    struct mgds_claim *claim = command->step.claim;
+
+    if (command->serial_found == MGDS_TAKE_NONE)
+        return TAKE_ENDS;
+    if (is_pull(command) && claim &&
+        __atomic_exchange_n(&claim->owner, command->step.gen,
+                            __ATOMIC_ACQ_REL) == command->step.gen)
+        return TAKE_FOLLOWS;
+    return TAKE_AWAITS;
+}
+
+static unsigned take_await(struct hand_command *command)
+{
+    if (!are_there(command)) {
+        quit(command, command->from, command->serial_found);
+        return TAKE_ENDS;
+    }
+    take_copy(command);
+    return is_pull(command) && command->step.claim ? TAKE_COPIED : TAKE_ENDS;
+}
+
+static void raise(uint64_t *word, uint64_t value)
+{
+    uint64_t now = acquire(word);
+
+    while (now < value &&
+           !__atomic_compare_exchange_n(word, &now, value, false,
+                                        __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
+        ;
+}
+
+static unsigned take_step(struct hand_command *command)
+{
+    switch (command->phase) {
+    case TAKE_BEGINS:
+        return take_begin(command);
+    case TAKE_STANDS:
+        return glance(command) ? TAKE_KNOWS : TAKE_ENDS;
+    case TAKE_KNOWS:
+        return take_know(command);
+    case TAKE_AWAITS:
+        return take_await(command);
+    case TAKE_COPIED:
+        raise(&command->step.claim->over, command->step.gen);
+        return TAKE_ENDS;
+    default:
+        return TAKE_ENDS;
+    }
+}
+
+static enum hand_touch take_next(struct hand_command *command)
+{
+    switch (command->phase) {
+    case TAKE_BEGINS:
+        return HAND_LOOKS;
+    case TAKE_STANDS:
+        return glance(command) || is_quit(command, 0, 0) ? HAND_LOOKS
+                                                         : HAND_NONE;
+    case TAKE_AWAITS:
+        return are_there(command) ||
+                       is_quit(command, command->from, command->serial_found)
+                   ? HAND_MOVES
+                   : HAND_NONE;
+    case TAKE_FOLLOWS:
+        return acquire(&command->step.claim->over) >= command->step.gen ||
+                       is_quit(command, 0, 0)
+                   ? HAND_MOVES
+                   : HAND_NONE;
+    default:
+        return HAND_MOVES;
+    }
+}
+
+/* Others, which are made in one step. */
+
+static void push(const struct hand_command *command)
+{
+    const struct mgds_step *step = &command->step;
+    struct mgds_unit *unit = (struct mgds_unit *)step->units;
+
+    for (uint64_t i = 0; i < units_of(step->bytes); i++) {
+        size_t left = step->bytes - 8 * i;
+        uint64_t data = 0;
+
+        if (step->bytes > 0)
+            memcpy(&data, step->user + 8 * i, left < 8 ? left : 8);
+        unit[i].data = data;
+        release(&unit[i].word, step->serial);
+    }
+    if (step->also && step->bytes > 0)
+        memcpy(step->also, step->user, step->bytes);
+}
+
+static void unpack(const struct hand_command *command)
+{
+    const struct mgds_step *step = &command->step;
+    size_t bytes = step->bounce->bytes;
+    size_t most = step->word ? acquire(step->word) : bytes;
+
+    if (most > 0)
+        hand_unpack(step->bounce, most < bytes ? most : bytes);
+}
+
+/* Only that all was read is known behind a TAKE, unless it is loud. */
+static void flag(const struct hand_command *command)
+{
+    const struct mgds_step *step = &command->step;
+
+    if (command->after_take)
+        release(&command->stream->cell.passed, step->value);
+    if (!step->quiet && !command->hushed)
+        release(step->word, step->value);
+}
+
+static void run_step(const struct hand_command *command)
+{
+    const struct mgds_step *step = &command->step;
+
+    switch (step->kind) {
+    case MGDS_STEP_PACK:
+        hand_pack(step->bounce);
+        break;
+    case MGDS_STEP_UNPACK:
+        unpack(command);
+        break;
+    case MGDS_STEP_FLAG:
+        flag(command);
+        break;
+    case MGDS_STEP_PUSH:
+        push(command);
+        break;
+    case MGDS_STEP_POST:
+        release((uint64_t *)step->units, step->serial);
+        break;
+    case MGDS_STEP_AWAIT:
+        if (acquire(step->word) != step->value)
+            quit(command, (uintptr_t)step->word, step->value);
+        break;
+    default:
+        break;
+    }
+}
+
+static void run(const struct hand_command *command)
+{
+    switch (command->kind) {
+    case HAND_STEP:
+        run_step(command);
+        break;
+    case HAND_TELL:
+        release(command->to, acquire(&command->stream->cell.passed));
+        release(command->done, command->number);
+        break;
+    case HAND_UP:
+        hand_unpack(command->step.bounce, command->bytes);
+        __atomic_fetch_sub(&command->step.bounce->under_way, 1,
+                           __ATOMIC_RELEASE);
+        hand_bounce_put(command->step.bounce);
+        break;
+    case HAND_CALL:
+        command->run(command->arg);
+        break;
+    }
+}
+
+static bool is_take(const struct hand_command *command)
+{
+    return command->kind == HAND_STEP && command->step.kind == MGDS_STEP_TAKE;
+}
+
+static enum hand_touch await_next(const struct hand_command *command)
+{
+    const struct mgds_step *step = &command->step;
+
+    return acquire(step->word) == step->value ||
+                   is_quit(command, (uintptr_t)step->word, step->value)
+               ? HAND_MOVES
+               : HAND_NONE;
+}
+
+static enum hand_touch wait_next(const struct hand_command *command)
+{
+    const struct mgds_step *step = &command->step;
+
+    return (int64_t)(acquire(step->word) - step->value) >= 0 ||
+                   is_quit(command, 0, 0)
+               ? HAND_PASSES
+               : HAND_NONE;
+}
+
+static enum hand_touch step_next(struct hand_command *command)
+{
+    switch (command->step.kind) {
+    case MGDS_STEP_TAKE:
+        return take_next(command);
+    case MGDS_STEP_AWAIT:
+        return await_next(command);
+    case MGDS_STEP_WAIT:
+        return wait_next(command);
+    case MGDS_STEP_PACK:
+    case MGDS_STEP_UNPACK:
+        return HAND_COPIES;
+    case MGDS_STEP_FLAG:
+        return command->step.quiet || command->hushed ? HAND_MOVES : HAND_TELLS;
+    default:
+        return HAND_MOVES;
+    }
+}
+
+/* The first of a queue, which only who steps it takes away. */
+static struct hand_command *first_of(unsigned queue)
+{
+    struct hand_queue *at = &hand_queues[queue];
+    struct hand_command *command = NULL;
+
+    pthread_mutex_lock(&at->lock);
+    if (at->head != at->tail)
+        command = &at->command[at->head % HAND_DEEP];
+    pthread_mutex_unlock(&at->lock);
+    return command;
+}
+
+static bool helps(unsigned queue)
+{
+    return queue < HAND_STREAMS && hand_streams[queue] &&
+           hand_streams[queue]->helper.phase != HELP_NONE;
+}
+
+static const char *name_of(const struct hand_command *command)
+{
+    static const char *const steps[] = {"PACK", "UNPACK", "FLAG", "WAIT",
+                                        "PUSH", "TAKE",   "POST", "AWAIT"};
+    static const char *const takes[] = {"TAKE looks",   "TAKE finds",
+                                        "TAKE claims",  "TAKE copies",
+                                        "TAKE follows", "TAKE is over"};
+
+    if (command->kind == HAND_TELL)
+        return "tell";
+    if (command->kind == HAND_UP)
+        return "copy up";
+    if (command->kind == HAND_CALL)
+        return "program";
+    return is_take(command) ? takes[command->phase] : steps[command->step.kind];
+}
+
+struct hand_next hand_next(unsigned queue)
+{
+    struct hand_command *command = first_of(queue);
+    struct hand_next next = {.touch = HAND_NONE};
+
+    /* the launch is not through before the thread that helps is */
+    if (!command || helps(queue))
+        return next;
+    next.touch = command->kind == HAND_STEP   ? step_next(command)
+                 : command->kind == HAND_CALL ? HAND_COPIES
+                                              : HAND_TELLS;
+    next.serial = command->serial;
+    next.phase = command->phase;
+    next.name = name_of(command);
+    return next;
+}
+
+/* Off the queue: what its last step tells others of may be used again then. */
+static struct hand_command take_off(unsigned queue)
+{
+    struct hand_queue *at = &hand_queues[queue];
+    struct hand_command command;
+    struct hand_command *next = NULL;
+
+    pthread_mutex_lock(&at->lock);
+    command = at->command[at->head % HAND_DEEP];
+    at->head++;
+    if (at->head != at->tail)
+        next = &at->command[at->head % HAND_DEEP];
+    if (next && is_take(&command) && next->after_take)
+        next->hushed = command.form == MGDS_TAKE_QUIET;
+    pthread_mutex_unlock(&at->lock);
+    return command;
+}
+
+static bool tells(const struct hand_command *command)
+{
+    return command->kind != HAND_STEP || command->step.kind == MGDS_STEP_FLAG;
+}
+
+void hand_step(unsigned queue)
+{
+    struct hand_command *first = first_of(queue), command;
+
+    if (is_take(first)) {
+        first->phase = take_step(first);
+        if (first->phase == TAKE_ENDS)
+            take_off(queue);
+    } else if (tells(first)) {
+        command = take_off(queue);
+        run(&command);
+    } else {
+        run(first);
+        take_off(queue);
+    }
+}
+
+/* Help. */
+
+static bool stands(const struct hand_command *command)
+{
+    if (command->kind != HAND_STEP)
+        return false;
+    return command->step.kind == MGDS_STEP_WAIT ||
+           command->step.kind == MGDS_STEP_AWAIT ||
+           (is_take(command) && command->phase != TAKE_BEGINS);
+}
+
+struct hand_next hand_help(unsigned queue)
+{
+    static const char *const names[] = {"help looks", "help claims",
+                                        "help copies"};
+    const struct mgds_gstream *stream =
+        queue < HAND_STREAMS ? hand_streams[queue] : NULL;
+    struct hand_next next = {.touch = HAND_NONE};
+    const struct hand_command *command = stream ? first_of(queue) : NULL;
+    uint64_t order;
+
+    if (!command || !stands(command))
+        return next;
+    order = acquire(&stream->desk->order);
+    next.phase = stream->helper.phase;
+    next.serial = (unsigned)(order + stream->helper.number);
+    next.name = names[next.phase];
+    if (next.phase == HELP_NONE)
+        next.touch =
+            order && order != stream->helper.last ? HAND_LOOKS : HAND_NONE;
+    else
+        next.touch = next.phase == HELP_COPIES ? HAND_TELLS : HAND_MOVES;
+    return next;
+}
+
+static unsigned help_look(struct mgds_gstream *stream)
+{
+    struct hand_helper *helper = &stream->helper;
+    const struct mgds_order *record =
+        (const struct mgds_order *)(uintptr_t)acquire(&stream->desk->record);
+
+    helper->number = helper->last = acquire(&stream->desk->order);
+    helper->claim = (struct mgds_claim *)(uintptr_t)acquire(&record->claim);
+    helper->gen = acquire(&record->gen);
+    return acquire(&stream->desk->order) == helper->number ? HELP_CLAIMS
+                                                           : HELP_NONE;
+}
+
+static unsigned help_claim(const struct hand_helper *helper)
+{
+    uint64_t *owner = &helper->claim->owner;
+    uint64_t now = acquire(owner);
+
+    while (now < helper->gen)
+        if (__atomic_compare_exchange_n(owner, &now, helper->gen, false,
+                                        __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
+            return HELP_COPIES;
+    return HELP_NONE;
+}
+
+static unsigned help_copy(const struct mgds_gstream *stream)
+{
+    const struct mgds_order *record =
+        (const struct mgds_order *)(uintptr_t)acquire(&stream->desk->record);
+
+    const struct mgds_unit *unit =
+        (const struct mgds_unit *)(uintptr_t)record->unit;
+
+    if (acquire(&unit->word) != record->serial)
+        hand_fault("a message was ordered that is not there");
+    hand_copy((void *)(uintptr_t)record->dst,
+              (const void *)(uintptr_t)record->source, record->bytes);
+    release((uint64_t *)(uintptr_t)record->done, record->serial);
+    raise(&stream->helper.claim->over, stream->helper.gen);
+    release(&stream->desk->served, stream->helper.number);
+    return HELP_NONE;
+}
+
+void hand_step_help(unsigned queue)
+{
+    struct mgds_gstream *stream = hand_streams[queue];
+
+    switch (stream->helper.phase) {
+    case HELP_NONE:
+        stream->helper.phase = help_look(stream);
+        break;
+    case HELP_CLAIMS:
+        stream->helper.phase = help_claim(&stream->helper);
+        break;
+    default:
+        stream->helper.phase = help_copy(stream);
+        break;
+    }
+}
+
+void hand_beat(void)
+{
+    for (unsigned i = 0; i < HAND_STREAMS; i++) {
+        const struct hand_command *command = first_of(i);
+
+        if (!command || !stands(command) || !command->step.stand)
+            continue;
+        __atomic_store_n(&command->stream->desk->stands, command->step.stand,
+                         __ATOMIC_RELAXED);
+        __atomic_fetch_add(&command->stream->desk->beat, 1, __ATOMIC_RELEASE);
+    }
+}
