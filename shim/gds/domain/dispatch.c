@@ -26,6 +26,7 @@
 #include "shim/gds/domain/wait.h"
 #include "shim/gds/domain/watch.h"
 #include "shim/gds/msg/am.h"
+#include "shim/gds/queue/gate.h"
 #include "shim/gds/ring/ring.h"
 
 static struct mgds_lock open_lock = MGDS_LOCK_INIT(MGDS_LOCK_ENGINE);
@@ -61,16 +62,36 @@ static int look_at_streams(void *arg)
     return any;
 }
 
-void mgds_op_progress(void)
+/* What needs the driver, in a host call. */
+static void drive(void)
 {
-    mgds_wire_progress();
     mgds_lines_ask();
     mgds_lines_check();
-    look_at_streams(NULL);
     mgds_memory_map();
     mgds_rooms_run(true);
     mgds_fetches_run();
     mgds_orphans_poll();
+}
+
+/* The launcher does it: of rooms and fetches the wire's thread tells it. False:
+ * there is none. */
+static bool have_driven(void)
+{
+    if (mgds_lines_to_ask() || mgds_lines_to_check() || mgds_memory_to_map() ||
+        mgds_orphans(NULL, NULL) > 0)
+        return mgds_launcher_call();
+    return true;
+}
+
+/* While a wait of ours stands a thread of the program may sit in a call of the
+ * driver's that waits for it, cuMemFree say, and keep all others: who makes a
+ * host call, whose message may be here, must not be among these. */
+void mgds_op_progress(void)
+{
+    mgds_wire_progress();
+    if (!mgds_gate_any() || !have_driven())
+        drive();
+    look_at_streams(NULL);
     mgds_watch_speak();
 }
 
@@ -93,6 +114,8 @@ static void last_resort(void)
     mgds_rooms_run(false);
     mgds_fetches_late();
     mgds_lines_ask();
+    mgds_lines_check();
+    mgds_orphans_poll();
 }
 
 static int open_once(void)

@@ -312,11 +312,16 @@ static void map(const struct job *job)
     mgds_engine_leave();
 }
 
+bool mgds_memory_to_map(void)
+{
+    return __atomic_load_n(&job_count, __ATOMIC_RELAXED) > 0;
+}
+
 void mgds_memory_map(void)
 {
     struct job *job;
 
-    while (__atomic_load_n(&job_count, __ATOMIC_RELAXED) > 0) {
+    while (mgds_memory_to_map()) {
         mgds_engine_enter();
         job = take_job();
         mgds_engine_leave();
@@ -332,7 +337,7 @@ void mgds_memory_chore(void)
 {
     bool late;
 
-    if (__atomic_load_n(&job_count, __ATOMIC_RELAXED) == 0)
+    if (!mgds_memory_to_map())
         return;
     mgds_engine_enter();
     late = jobs && mgds_clock_ns() - jobs->since > GRACE_NS;

@@ -39,6 +39,7 @@ void mgds_memory_init(void);
 /* Maps what was told: in a host call, or by the launcher, without a lock. Costs
  * a load if there is nothing. */
 void mgds_memory_map(void);
+bool mgds_memory_to_map(void); /* whether there is anything */
 /* For the wire's thread: has mapped what is late. */
 void mgds_memory_chore(void);
 

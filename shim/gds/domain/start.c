@@ -16,6 +16,7 @@
 #include "shim/gds/domain/put.h"
 #include "shim/gds/domain/require.h"
 #include "shim/gds/domain/wait.h"
+#include "shim/gds/queue/gate.h"
 #include "shim/gds/queue/gstream.h"
 #include "shim/gds/wire/wire.h"
 
@@ -30,7 +31,8 @@ static int create(struct mgds_op **out, struct mgds_domain *domain,
     struct mgds_op *op = (struct mgds_op *)mgds_spares_take(&mgds_op_spares);
     int rc = 0;
 
-    mgds_memory_map();
+    if (xfer->enqueued || !mgds_gate_any()) /* it may wait for the driver */
+        mgds_memory_map();
     if (!op)
         return -ENOMEM;
     op->user = xfer->buffer;
