@@ -225,7 +225,7 @@ static int domain_of(struct mgds_scomm *scomm, struct mgds_gstream *gpu[])
         .stream_count = scomm->stream_count,
         .members = roll->members,
         .tag_ub = roll->tag_ub,
-        .landing = roll->landing,
+        .channels = roll->channels,
     };
 
     for (unsigned i = 0; i < scomm->stream_count; i++)

@@ -184,17 +184,18 @@ static int exchange(struct mgds_scomm_roll *roll, MPI_Comm comm, size_t bytes)
 {
     char *mine = mgds_calloc(1, bytes);
     char *all = mgds_malloc(bytes * (size_t)roll->peers);
-    uint64_t short_of_memory = !mine || !all || !roll->landing;
+    uint64_t short_of_memory = !mine || !all || !roll->channels;
     int rc = mgds_agree(comm, &short_of_memory, 1);
 
     if (rc == MPI_SUCCESS && (short_of_memory || !mine || !all))
         rc = -ENOMEM;
     if (rc == MPI_SUCCESS) {
-        mgds_landing_tell(roll->landing, mine);
+        mgds_channels_describe(roll->channels, mine);
         rc = gather(comm, mine, all, bytes);
     }
     for (int i = 0; i < roll->peers && rc == MPI_SUCCESS; i++)
-        mgds_landing_hear(roll->landing, (unsigned)i, all + (size_t)i * bytes);
+        mgds_channels_connect(roll->channels, (unsigned)i,
+                              all + (size_t)i * bytes);
     free(mine);
     free(all);
     return rc;
@@ -213,10 +214,10 @@ int mgds_roll_share(struct mgds_scomm_roll *roll, MPI_Comm comm,
 
     if (most == 0)
         return MPI_SUCCESS;
-    rc = mgds_landing_create(&roll->landing, &spec);
+    rc = mgds_channels_create(&roll->channels, &spec);
     if (rc < 0)
         mgds_debug("no memory for rings");
-    return exchange(roll, comm, mgds_landing_slot(most));
+    return exchange(roll, comm, mgds_channels_description(most));
 }
 
 void mgds_roll_get(struct mgds_scomm_roll *roll)
@@ -228,7 +229,7 @@ void mgds_roll_put(struct mgds_scomm_roll *roll)
 {
     if (!roll || __atomic_sub_fetch(&roll->refs, 1, __ATOMIC_ACQ_REL) > 0)
         return;
-    mgds_landing_put(roll->landing);
+    mgds_channels_put(roll->channels);
     free(roll->members);
     free(roll->slots);
     free(roll);

@@ -17,9 +17,9 @@ struct mgds_scomm_roll {
     int rank, size;
     int peers; /* of the group that peers are ranks of */
     int tag_ub;
-    struct mgds_member *members;  /* peers of them */
-    char *slots;                  /* what came: addresses are in there */
-    struct mgds_landing *landing; /* rings, or NULL */
+    struct mgds_member *members;    /* peers of them */
+    char *slots;                    /* what came: addresses are in there */
+    struct mgds_channels *channels; /* or NULL */
 };
 
 /* What the members agree on in a collective call over comm: each value becomes

@@ -53,6 +53,9 @@ CONTENT = [
     ("engine-door", r"sim/hca/", r"", "include",
      r"infiniband/.*|rdma/.*|mlx5.*|cuda.*|pthread\.h",
      "the engine of the software HCA needs the C library alone"),
+    ("transport", r"shim/gds/proto/", r"", "code",
+     r"\bmgds_(self|p2p|host|ib_gpu|ib_cpu)\b|\bMGDS_PATH_\w+",
+     "a protocol asks for no transport by name: mgds_transport_can"),
     ("asm-door", OWN_CODE, r"device/impl/mem\.h$", "code",
      r"\b(asm|__asm|__asm__)\b", "inline asm lives in device/impl/mem.h"),
 ]

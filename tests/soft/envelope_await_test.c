@@ -79,8 +79,8 @@ static void say_copied(const struct mgds_op *send)
     struct queue_stream receiver;
     struct mgds_step step = {
         .kind = MGDS_STEP_POST,
-        .units = mgds_lane_done_here(send->words_of, send->done_word),
-        .serial = send->place.serial};
+        .units = mgds_channel_done_here(send->words_of, send->done_word),
+        .serial = send->slot.serial};
 
     queue_open(&receiver, CU_STREAM_NON_BLOCKING);
     queue_put(receiver.gstream, &step, 1);

@@ -10,7 +10,7 @@
 
 #include "shim/base/stats.h"
 #include "shim/gds/domain/op.h"
-#include "shim/gds/domain/fetch.h"
+#include "shim/gds/msg/work.h"
 #include "shim/gds/queue/gstream_state.h"
 #include "tests/soft/gpu_env.h"
 
@@ -36,7 +36,7 @@ int __wrap_mgds_gstream_fetch(struct mgds_gstream *stream,
     without_memory--;
     while (mgds_stats_value(MGDS_STAT_pull_orders) == 0) {
         assert_true(gpu_env_seconds() < end);
-        mgds_fetches_chore();
+        mgds_works_run(MGDS_WORK_BY_WIRE);
     }
     return -ENOMEM;
 }
@@ -152,7 +152,7 @@ static void fetch_late(const struct gpu_env *place)
 
     while (mgds_stats_value(MGDS_STAT_pull_late) == before) {
         assert_true(gpu_env_seconds() < end);
-        mgds_fetches_late();
+        mgds_works_run(MGDS_WORK_BY_WORKER);
     }
     OK(cu.cuStreamSynchronize(beside));
 }

@@ -17,14 +17,14 @@ static void hear_all(struct gpu_env *place)
 {
     struct mgds_ring_handle mine, none;
 
-    assert_int_equal(mgds_landing_slot(1), sizeof(mine));
+    assert_int_equal(mgds_channels_description(1), sizeof(mine));
     memset(&none, 0, sizeof(none));
-    mgds_landing_tell(place->landing, (char *)&mine);
+    mgds_channels_describe(place->channels, (char *)&mine);
     assert_true(mine.units > DONES);
     place->room = mine.units - DONES;
-    mgds_landing_hear(place->landing, SELF, (char *)&mine);
-    mgds_landing_hear(place->landing, OTHER, (char *)&none);
-    mgds_landing_hear(place->landing, FAR, (char *)&none);
+    mgds_channels_connect(place->channels, SELF, (char *)&mine);
+    mgds_channels_connect(place->channels, OTHER, (char *)&none);
+    mgds_channels_connect(place->channels, FAR, (char *)&none);
 }
 
 static void open_domain(struct gpu_env *place)
@@ -46,9 +46,9 @@ static void open_domain(struct gpu_env *place)
                                           .process = i + 1,
                                           .streams = 1,
                                           .host = i == FAR ? 2 : 1};
-    assert_int_equal(mgds_landing_create(&place->landing, &spec), 0);
+    assert_int_equal(mgds_channels_create(&place->channels, &spec), 0);
     hear_all(place);
-    spec.landing = place->landing;
+    spec.channels = place->channels;
     assert_int_equal(mgds_domain_create(&place->domain, &spec), 0);
 }
 
@@ -101,7 +101,7 @@ void gpu_env_close(struct gpu_env *place)
     gpu_env_finish(place);
     drain(place);
     mgds_domain_put(place->domain);
-    mgds_landing_put(place->landing);
+    mgds_channels_put(place->channels);
     mgds_domains_fini();
     mgds_layout_put(place->layout);
     OK(cu.cuMemFree_v2(place->from));

@@ -21,7 +21,7 @@ enum { PATIENCE_S = 60 };
 struct gpu_env {
     struct queue_stream stream;
     struct mgds_domain *domain;
-    struct mgds_landing *landing;
+    struct mgds_channels *channels;
     struct mgds_layout *layout; /* a byte */
     CUdeviceptr from, to;       /* LONG bytes each */
     uint32_t room;              /* units of a region for places */

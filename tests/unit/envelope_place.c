@@ -43,9 +43,9 @@ static void make(struct env_place *place, uint64_t id, unsigned streams)
                                     .stream_count = streams};
 
     /* as every communicator has one: without a stream it has no ring */
-    assert_int_equal(mgds_landing_create(&spec.landing, &spec), 0);
+    assert_int_equal(mgds_channels_create(&spec.channels, &spec), 0);
     assert_int_equal(mgds_domain_create(&place->domain, &spec), 0);
-    mgds_landing_put(spec.landing);
+    mgds_channels_put(spec.channels);
 }
 
 void env_make(struct env_place *place, uint64_t id)

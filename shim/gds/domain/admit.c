@@ -68,7 +68,7 @@ struct mgds_op *mgds_admit_send(const struct mgds_am *am, uint64_t cookie,
 /* The receive has asked for its bytes, and none of them have come yet. */
 static bool is_due(const struct mgds_op *op)
 {
-    return op->state == MGDS_OP_PULLED && !op->fetching;
+    return op->state == MGDS_OP_PULLED && !op->fetch;
 }
 
 struct mgds_op *mgds_admit_recv(const struct mgds_data *data, uint64_t from)

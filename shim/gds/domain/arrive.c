@@ -144,13 +144,13 @@ static void take_back(const struct mgds_am *am, uint64_t cookie)
 
     if (!op)
         return;
-    if (!op->lane || !mgds_op_may(op, MGDS_OP_ON_READ)) {
+    if (!op->channel || !mgds_op_may(op, MGDS_OP_ON_READ)) {
         mgds_envelope_refuse(am->kind, am->head.taken.rank,
                              "the message is in no ring, or was asked for");
         return;
     }
-    mgds_landing_give(op->lane, &op->place);
-    op->lane = NULL;
+    mgds_channel_give_slot(op->channel, &op->slot);
+    op->channel = NULL;
     mgds_exchange_send_moved(op, MGDS_OP_ON_READ, 0);
 }
 

@@ -1,4 +1,4 @@
-/* The top of the engine: the wire's rounds, its thread, the launcher and host
+/* The top of the engine: the wire's rounds, its thread, the worker and host
  * calls enter here to move all that is under way. The wire is opened and closed
  * here, too. See domain.h. */
 #include "shim/base/config.h"
@@ -9,10 +9,7 @@
 #include "shim/gds/domain/dump.h"
 #include "shim/gds/domain/exchange.h"
 #include "shim/gds/domain/expire.h"
-#include "shim/gds/domain/fetch.h"
 #include "shim/gds/domain/hasten.h"
-#include "shim/gds/domain/late.h"
-#include "shim/gds/domain/launcher.h"
 #include "shim/gds/domain/lines.h"
 #include "shim/gds/domain/lost.h"
 #include "shim/gds/domain/memory.h"
@@ -20,12 +17,13 @@
 #include "shim/gds/domain/orphan.h"
 #include "shim/gds/domain/quit.h"
 #include "shim/gds/domain/reap.h"
-#include "shim/gds/domain/room.h"
 #include "shim/gds/domain/ruin.h"
 #include "shim/gds/domain/stand.h"
 #include "shim/gds/domain/wait.h"
 #include "shim/gds/domain/watch.h"
 #include "shim/gds/msg/am.h"
+#include "shim/gds/msg/work.h"
+#include "shim/gds/msg/worker.h"
 #include "shim/gds/queue/gate.h"
 #include "shim/gds/ring/ring.h"
 
@@ -39,7 +37,7 @@ static int look_at_streams(void *arg)
 
     (void)arg;
     /* most rounds find nothing: they leave the lock to those who call */
-    if (!mgds_lines_due() && !mgds_credits_due() && !mgds_late_due() &&
+    if (!mgds_lines_due() && !mgds_credits_due() && !mgds_works_due() &&
         !mgds_quitting_due() && !mgds_stands_due() && !mgds_lines_doomed() &&
         !mgds_reap_due())
         return 0;
@@ -52,8 +50,7 @@ static int look_at_streams(void *arg)
     }
     if (mgds_credits_due())
         mgds_credits_tell();
-    if (mgds_late_due())
-        mgds_hasten_late();
+    mgds_works_run_locked();
     mgds_quitting_look();
     if (mgds_lines_doomed())
         mgds_ruins_look();
@@ -62,25 +59,15 @@ static int look_at_streams(void *arg)
     return any;
 }
 
-/* What needs the driver, in a host call. */
-static void drive(void)
+/* Streams are asked, and work is done, by this call or by the worker. False:
+ * there is no worker. */
+static bool leave_to_worker(void)
 {
-    mgds_lines_ask();
-    mgds_lines_check();
-    mgds_memory_map();
-    mgds_rooms_run(true);
-    mgds_fetches_run();
-    mgds_orphans_poll();
-}
+    bool left = mgds_works_leave();
 
-/* The launcher does it: of rooms and fetches the wire's thread tells it. False:
- * there is none. */
-static bool have_driven(void)
-{
-    if (mgds_lines_to_ask() || mgds_lines_to_check() || mgds_memory_to_map() ||
-        mgds_orphans(NULL, NULL) > 0)
-        return mgds_launcher_call();
-    return true;
+    if (left && (mgds_lines_to_ask() || mgds_lines_to_check()))
+        left = mgds_worker_call();
+    return left;
 }
 
 /* While a wait of ours stands a thread of the program may sit in a call of the
@@ -88,34 +75,36 @@ static bool have_driven(void)
  * host call, whose message may be here, must not be among these. */
 void mgds_op_progress(void)
 {
+    bool drives;
+
     mgds_wire_progress();
-    if (!mgds_gate_any() || !have_driven())
-        drive();
+    drives = !mgds_gate_any() || !leave_to_worker();
+    if (drives) {
+        mgds_lines_ask();
+        mgds_lines_check();
+    }
     look_at_streams(NULL);
+    if (drives)
+        mgds_works_run(MGDS_WORK_BY_HOST);
     mgds_watch_speak();
 }
 
 /* By the wire's thread. */
 static void chores(void)
 {
-    mgds_memory_chore();
-    mgds_rooms_chore();
-    mgds_fetches_chore();
-    mgds_quitting_chore();
+    mgds_works_run(MGDS_WORK_BY_WIRE);
     mgds_watch_speak();
     mgds_dump_chore();
 }
 
-/* The launcher does what no host call came by to do, and what the driver may
- * keep. */
-static void last_resort(void)
+/* The worker does what no host call came by to do, and what the driver may
+ * keep.
+ */
+static void do_late_work(void)
 {
-    mgds_memory_map();
-    mgds_rooms_run(false);
-    mgds_fetches_late();
+    mgds_works_run(MGDS_WORK_BY_WORKER);
     mgds_lines_ask();
     mgds_lines_check();
-    mgds_orphans_poll();
 }
 
 static int open_once(void)
@@ -125,9 +114,12 @@ static int open_once(void)
     mgds_exchange_init();
     mgds_arrive_init();
     mgds_memory_init();
+    mgds_hasten_init();
+    mgds_orphan_init();
+    mgds_quit_init();
     mgds_expire_init();
     mgds_lost_init();
-    mgds_launcher_init(last_resort);
+    mgds_worker_init(do_late_work);
     mgds_wire_chore(chores);
     rc = mgds_wire_open(&mgds_ctx()->config);
     if (rc < 0)
@@ -181,7 +173,6 @@ bool mgds_domains_near(const struct mgds_member *member)
 static void give_up(void)
 {
     mgds_engine_enter();
-    mgds_orphans_forget();
     mgds_domains_forget();
     mgds_am_forget();
     mgds_engine_leave();
@@ -194,10 +185,8 @@ void mgds_domains_fini(void)
     mgds_credits_tell();
     mgds_engine_leave();
     close_wire();
-    mgds_launcher_fini();
-    mgds_rooms_fini();
-    mgds_fetches_fini();
-    mgds_late_fini();
+    mgds_worker_fini();
+    mgds_works_fini();
     mgds_quitting_fini();
     mgds_memory_fini();
     give_up();

@@ -109,7 +109,7 @@ void mgds_domain_destroy(struct mgds_domain *domain)
     for (unsigned i = 0; domain->stream && i < domain->streams; i++)
         if (domain->stream[i])
             mgds_gstream_release(domain->stream[i]);
-    mgds_landing_put(domain->landing);
+    mgds_channels_put(domain->channels);
     free(domain->match);
     free(domain->member);
     free(domain->stream);

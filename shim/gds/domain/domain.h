@@ -29,8 +29,8 @@
 #include "shim/gds/stage/bounce.h"
 
 struct mgds_domain;
-struct mgds_gstream; /* gds/queue/gstream.h */
-struct mgds_landing; /* landing.h */
+struct mgds_gstream;  /* gds/queue/gstream.h */
+struct mgds_channels; /* gds/transport/channels.h */
 struct mgds_message;
 struct mgds_op;
 
@@ -60,7 +60,7 @@ struct mgds_domain_spec {
     struct mgds_gstream **streams;
     unsigned stream_count;             /* may be 0 */
     const struct mgds_member *members; /* size, or remote_size, of them */
-    struct mgds_landing *landing; /* of the communicator and its duplicates;
+    struct mgds_channels *channels; /* of the communicator and its duplicates;
                                      NULL: no rings */
     int tag_ub;
 };
@@ -85,19 +85,20 @@ enum { MGDS_DOMAIN_NAME = 64 };
 void mgds_domain_set_name(struct mgds_domain *domain, const char *name);
 
 /*
- * The rings of a new communicator and all its duplicates to come (landing.h):
- * made with what the domain will be made with, host of the members included.
- * Then each member tells the others what is in its slot, and hears theirs.
- * Counted; only for communicators of one group. -ENOMEM.
+ * The channels of a new communicator and all its duplicates to come: made with
+ * what the domain will be made with, host of the members included. Then each
+ * member describes its rings to the others, in so many bytes for the most
+ * streams that one has, and connects to what they describe. Counted; only for
+ * communicators of one group. -ENOMEM.
  */
-int mgds_landing_create(struct mgds_landing **out,
-                        const struct mgds_domain_spec *spec);
-size_t mgds_landing_slot(unsigned streams);
-void mgds_landing_tell(const struct mgds_landing *landing, char *slot);
-void mgds_landing_hear(struct mgds_landing *landing, unsigned rank,
-                       const char *slot);
-void mgds_landing_get(struct mgds_landing *landing);
-void mgds_landing_put(struct mgds_landing *landing); /* NULL is allowed */
+int mgds_channels_create(struct mgds_channels **out,
+                         const struct mgds_domain_spec *spec);
+size_t mgds_channels_description(unsigned streams);
+void mgds_channels_describe(const struct mgds_channels *channels, char *out);
+void mgds_channels_connect(struct mgds_channels *channels, unsigned rank,
+                           const char *description);
+void mgds_channels_get(struct mgds_channels *channels);
+void mgds_channels_put(struct mgds_channels *channels); /* NULL is allowed */
 
 /* Where this process can be reached: opens the wire, and keeps messages for
  * domains that do not exist here yet. network: from other hosts, too. The

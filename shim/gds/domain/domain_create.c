@@ -85,11 +85,11 @@ int mgds_domain_create(struct mgds_domain **out,
     domain->inter = spec->inter;
     domain->peers = spec->inter ? spec->remote_size : spec->size;
     domain->streams = spec->stream_count;
-    domain->landing = spec->landing;
+    domain->channels = spec->channels;
     LIST_INIT(&domain->ops);
     LIST_INIT(&domain->pulls);
-    if (spec->landing)
-        mgds_landing_get(spec->landing);
+    if (spec->channels)
+        mgds_channels_get(spec->channels);
     rc = fill(domain, spec);
     if (rc < 0) {
         mgds_domain_destroy(domain);

@@ -17,7 +17,7 @@
 
 struct mgds_credit;
 struct mgds_gstream;
-struct mgds_landing;
+struct mgds_channels;
 struct mgds_match;
 struct mgds_message;
 struct mgds_op;
@@ -41,7 +41,7 @@ struct mgds_domain {
     struct mgds_gstream **stream;      /* references */
     struct mgds_domain_member *member; /* by rank */
     unsigned *base;                    /* by rank: of its sources */
-    struct mgds_landing *landing;      /* a reference, or NULL: no rings */
+    struct mgds_channels *channels;    /* a reference, or NULL: no rings */
     unsigned sources;
     struct mgds_match **match;       /* by own stream index, at least one */
     uint64_t *sent;                  /* by own index, then by source */

@@ -78,10 +78,10 @@ static void try_finish_send(struct mgds_op *op)
  * it, which writes there. */
 static void give_place(struct mgds_op *op)
 {
-    if (!op->lane || !op->reached)
+    if (!op->channel || !op->reached)
         return;
-    mgds_landing_give(op->lane, &op->place);
-    op->lane = NULL;
+    mgds_channel_give_slot(op->channel, &op->slot);
+    op->channel = NULL;
 }
 
 /* Those who subscribed are told at once, while it can still matter. */
@@ -173,7 +173,7 @@ static bool needs_stream(const struct mgds_op *op)
 
 static void try_pull(struct mgds_op *op)
 {
-    if (op->state != MGDS_OP_WANTED || op->fetching ||
+    if (op->state != MGDS_OP_WANTED || op->fetch ||
         (needs_stream(op) && !op->reached))
         return;
     if (!lacks_room(op))
@@ -370,7 +370,6 @@ void mgds_exchange_fetched(struct mgds_op *op, int error)
 {
     bool over = error == 0 || error == -EFAULT; /* thrown away */
 
-    op->fetching = false;
     if (over && op->loan.unit)
         give_loan(op);
     else if (over)
@@ -384,7 +383,6 @@ void mgds_exchange_withdrawn(struct mgds_op *op, int error, const char *why)
 {
     mgds_count(receives_expired);
     op->why = why;
-    op->fetching = false;
     mgds_exchange_unread(op, error);
     op->credited = true;
     mgds_quit_tell(op, error);

@@ -88,7 +88,7 @@ static void expire_send(struct mgds_op *op, uint64_t now)
  * own stream has only to come to. */
 static void expire_recv(struct mgds_op *op)
 {
-    if (op->state == MGDS_OP_LANDING || op->fetching || op->quit.record)
+    if (op->state == MGDS_OP_LANDING || op->fetch || op->quit.record)
         return;
     if (!mgds_op_is_taken(op)) {
         mgds_count(receives_expired);
@@ -105,7 +105,7 @@ static void withdraw(struct mgds_op *op)
 {
     const struct mgds_message *message = op->message;
 
-    if (op->lost || op->reached || op->fetching || op->quit.record)
+    if (op->lost || op->reached || op->fetch || op->quit.record)
         return;
     if (op->state == MGDS_OP_HELD || op->state == MGDS_OP_WANTED) {
         mgds_count(receives_expired);

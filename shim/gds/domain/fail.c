@@ -43,7 +43,7 @@ static void fail(struct mgds_op *op, int error)
 {
     if (is_standing(op))
         fail_standing(op, error);
-    else if (op->fetching || !mgds_op_may(op, MGDS_OP_ON_LOSE))
+    else if (op->fetch || !mgds_op_may(op, MGDS_OP_ON_LOSE))
         return;
     else if (op->send)
         fail_send(op, error);

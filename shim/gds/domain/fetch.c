@@ -7,18 +7,17 @@
 
 #include "shim/base/alloc.h"
 #include "shim/base/clock.h"
+#include "shim/base/container.h"
 #include "shim/base/log.h"
 #include "shim/base/stats.h"
-#include "shim/gds/domain/launcher.h"
 #include "shim/gds/domain/op.h"
 #include "shim/gds/domain/room.h"
+#include "shim/gds/msg/work.h"
 #include "shim/gds/queue/gstream.h"
 #include "shim/gds/queue/quits.h"
-#include "shim/gds/wire/wire.h"
 
-/* How long host calls have before the launcher is called, and how long that
- * has before the message is ordered, ns. */
-enum { GRACE_NS = 200000, ORDER_NS = 2000000 };
+/* How long a launch may take before the message is ordered, ns. */
+enum { ORDER_NS = 2200000 };
 
 /* What is in host memory one thread copies far more slowly than a launch that
  * only waits for its turn. */
@@ -28,34 +27,25 @@ enum { LENT_ORDER_NS = 100000000 };
  * what tells that nobody else has the message. */
 enum { FLAG = MGDS_OP_COUNT + 1, WON = FLAG + 1, FETCHED = 1 };
 
-enum state { QUEUED, BUSY /* a thread is at it */, LAUNCHED, SERVED };
+enum outcome { PENDING, LAUNCHED, UNNEEDED, FAILED };
 
-struct fetch {
-    struct fetch *next;
+struct mgds_fetch {
+    struct mgds_work launch, watch;
     struct mgds_op *op;    /* a reference */
     struct mgds_step take; /* constant: the operation goes on meanwhile */
-    enum state state;
-    uint64_t since;
-    uint64_t *line; /* its own, if the operation has no words */
+    enum outcome outcome;  /* of the launch */
+    uint64_t since;        /* ns: when it was last due */
+    uint64_t *line;        /* its own, if the operation has no words */
     uint64_t *flag;
     uint64_t *won;   /* of one that is to keep the message from all others */
     const char *why; /* and why; constant text */
     uint64_t order;  /* of its stream; 0: none was given */
     bool told;       /* that it is over */
-    bool again;      /* a launch found no memory */
     bool lost;       /* the program has freed the buffer */
 };
 
-static struct fetch *fetches; /* under the engine's lock */
-static unsigned count;        /* atomic: read without it, too */
-
 /* Written before the wire is open. */
 static const struct mgds_fetch_ends *ends;
-
-void mgds_fetch_init(const struct mgds_fetch_ends *told)
-{
-    ends = told;
-}
 
 static struct mgds_gstream *stream_of(const struct mgds_op *op)
 {
@@ -93,30 +83,27 @@ static struct mgds_step take_of(const struct mgds_op *op)
     return take;
 }
 
-static struct fetch *add(struct mgds_op *op)
+static struct mgds_fetch *add(struct mgds_op *op)
 {
-    struct fetch *fetch = (struct fetch *)mgds_calloc(1, sizeof(*fetch));
-    struct fetch **last = &fetches;
+    struct mgds_fetch *fetch =
+        (struct mgds_fetch *)mgds_calloc(1, sizeof(*fetch));
 
     if (!fetch)
         return NULL;
-    op->fetching = true;
+    op->fetch = fetch;
     op->direct = op->claim != NULL;
     fetch->op = mgds_op_get(op);
     fetch->take = take_of(op);
     fetch->since = mgds_clock_ns();
-    while (*last)
-        last = &(*last)->next;
-    *last = fetch;
-    __atomic_fetch_add(&count, 1, __ATOMIC_RELAXED);
-    mgds_wire_hold();
+    mgds_work_add(&fetch->launch, MGDS_WORK_DELIVERY);
+    mgds_work_add(&fetch->watch, MGDS_WORK_DELIVERED);
     return fetch;
 }
 
 /* Without memory for it the receive fails. */
 void mgds_fetch_add(struct mgds_op *op)
 {
-    if (op->fetching || op->credited)
+    if (op->fetch || op->credited)
         return;
     op->got = mgds_op_fitting(op);
     if (!add(op)) {
@@ -131,7 +118,7 @@ void mgds_fetch_withdraw(struct mgds_op *op, const char *why)
 {
     struct mgds_words *words = mgds_gstream_words(stream_of(op));
     uint64_t *line = mgds_words_take_idle(words);
-    struct fetch *fetch = line ? add(op) : NULL;
+    struct mgds_fetch *fetch = line ? add(op) : NULL;
 
     if (!fetch) {
         if (line)
@@ -146,7 +133,7 @@ void mgds_fetch_withdraw(struct mgds_op *op, const char *why)
 }
 
 /* Pinned memory where the kernel can put it. Without a lock. */
-static int make_room(struct fetch *fetch)
+static int make_room(struct mgds_fetch *fetch)
 {
     struct mgds_op *op = fetch->op;
 
@@ -156,7 +143,7 @@ static int make_room(struct fetch *fetch)
     return mgds_gstream_room(&op->room, stream_of(op), op->bytes);
 }
 
-static int make_flag(struct fetch *fetch)
+static int make_flag(struct mgds_fetch *fetch)
 {
     struct mgds_op *op = fetch->op;
     int rc = 0;
@@ -168,7 +155,7 @@ static int make_flag(struct fetch *fetch)
     return rc;
 }
 
-static char *place_of(const struct fetch *fetch)
+static char *place_of(const struct mgds_fetch *fetch)
 {
     const struct mgds_op *op = fetch->op;
 
@@ -179,7 +166,7 @@ static char *place_of(const struct fetch *fetch)
     return (char *)(op->room ? op->room->addr : mgds_bounce_base(op->bounce));
 }
 
-static int launch(struct fetch *fetch)
+static int launch(struct mgds_fetch *fetch)
 {
     struct mgds_step take = fetch->take;
     int rc = make_room(fetch);
@@ -196,62 +183,31 @@ static int launch(struct fetch *fetch)
 
 /* All of the following under the engine's lock, but what says otherwise. */
 
-/* All of its launches are through, or there was none. */
-static bool is_quiet(const struct fetch *fetch)
+/* All of its launches are through, or there is none. A launch that was not
+ * begun is not made once somebody else has copied the message. */
+static bool is_quiet(struct mgds_fetch *fetch)
 {
-    if (fetch->state == LAUNCHED)
+    if (fetch->outcome == LAUNCHED)
         return __atomic_load_n(fetch->flag, __ATOMIC_ACQUIRE) == FETCHED;
-    return fetch->state == SERVED || (fetch->state == QUEUED && fetch->told);
+    if (fetch->outcome == PENDING && fetch->told &&
+        mgds_work_cancel(&fetch->launch))
+        fetch->outcome = UNNEEDED;
+    return fetch->outcome != PENDING;
 }
 
-static bool is_due(const struct fetch *fetch, uint64_t age)
-{
-    return fetch->state == QUEUED && !fetch->told && age > GRACE_NS;
-}
-
-static struct fetch *find_due(bool host)
-{
-    uint64_t now = mgds_clock_ns();
-    struct fetch *fetch = fetches;
-
-    while (fetch && !is_due(fetch, host && !fetch->again ? UINT64_MAX
-                                                         : now - fetch->since))
-        fetch = fetch->next;
-    return fetch;
-}
-
-static struct fetch *find_quiet(void)
-{
-    struct fetch *fetch = fetches;
-
-    while (fetch && !is_quiet(fetch))
-        fetch = fetch->next;
-    return fetch;
-}
-
-static void drop(struct fetch *fetch)
-{
-    struct fetch **at = &fetches;
-
-    while (*at != fetch)
-        at = &(*at)->next;
-    *at = fetch->next;
-    __atomic_fetch_sub(&count, 1, __ATOMIC_RELAXED);
-    mgds_wire_release();
-}
-
-static bool has_won(const struct fetch *fetch)
+static bool has_won(const struct mgds_fetch *fetch)
 {
     return fetch->won && __atomic_load_n(fetch->won, __ATOMIC_ACQUIRE) != 0;
 }
 
 /* Once, as soon as somebody has copied it, or nobody will: what was launched is
  * then still to come to that. */
-static void tell(struct fetch *fetch, int error)
+static void tell(struct mgds_fetch *fetch, int error)
 {
     if (fetch->told)
         return;
     fetch->told = true;
+    fetch->op->fetch = NULL;
     if (fetch->order && error == 0)
         mgds_gstream_order_back(stream_of(fetch->op));
     if (has_won(fetch))
@@ -263,24 +219,21 @@ static void tell(struct fetch *fetch, int error)
 /* What has won let the TAKE pass: that may be known first. */
 void mgds_fetch_settle(const struct mgds_op *op)
 {
-    struct fetch *fetch = fetches;
-
-    while (fetch && fetch->op != op)
-        fetch = fetch->next;
-    if (fetch && has_won(fetch))
-        tell(fetch, 0);
+    if (op->fetch && has_won(op->fetch))
+        tell(op->fetch, 0);
 }
 
-static uint64_t order_age(const struct fetch *fetch)
+static uint64_t order_age(const struct mgds_fetch *fetch)
 {
-    if (fetch->op->loan.unit && fetch->state == LAUNCHED)
+    if (fetch->op->loan.unit && fetch->outcome == LAUNCHED)
         return LENT_ORDER_NS;
-    return GRACE_NS + ORDER_NS;
+    return ORDER_NS;
 }
 
 /* Whatever keeps a launch, the stream may serve it. */
-static void look_at_order(struct fetch *fetch, uint64_t age)
+static void look_at_order(struct mgds_fetch *fetch)
 {
+    uint64_t age = mgds_clock_ns() - fetch->since;
     struct mgds_gstream *stream = stream_of(fetch->op);
 
     if (!fetch->op->direct || fetch->told)
@@ -294,89 +247,75 @@ static void look_at_order(struct fetch *fetch, uint64_t age)
     }
 }
 
-static void look_at_orders(void)
-{
-    uint64_t now = mgds_clock_ns();
-
-    for (struct fetch *fetch = fetches; fetch; fetch = fetch->next)
-        look_at_order(fetch, now - fetch->since);
-}
-
 /* Nothing was launched, or ordered, that would store there, or it has. */
-static void give_flag(struct fetch *fetch)
+static void give_flag(struct mgds_fetch *fetch)
 {
     if (fetch->line)
         mgds_words_give(mgds_gstream_words(stream_of(fetch->op)), fetch->line);
     fetch->line = NULL;
 }
 
-/* The fetch is out of the list, and nobody stores to its words any more. */
-static void give_back(struct fetch *fetch)
+/* Nobody stores to its words any more. */
+static void give_back(struct mgds_fetch *fetch)
 {
     give_flag(fetch);
     mgds_op_put_later(fetch->op);
 }
 
-/* An order that a kernel may have begun stands for ever, and so does what it
- * names: the context is broken, or it would be launched again. A TAKE that is
- * on the stream may copy the message: nobody hears that it was not read. */
-static void fail(struct fetch *fetch, int rc)
+/* The context is broken, or the launch would be made again. A TAKE that is on
+ * the stream, or a kernel by order, may copy the message: nobody hears that it
+ * was not read. */
+static void fail(struct mgds_fetch *fetch, int rc)
 {
     errno = -rc;
     mgds_warn("a message of rank %u cannot be copied: %m",
               fetch->op->message->rank);
     tell(fetch, rc);
-    drop(fetch);
-    if (fetch->order)
-        return;
-    if (!mgds_op_is_taken(fetch->op))
+    if (!fetch->order && !mgds_op_is_taken(fetch->op))
         ends->unread(fetch->op, rc);
-    give_back(fetch);
 }
 
 /* Memory may be short for a while. Where an order stands, or a TAKE is on the
  * stream, a kernel may copy the message at any time: nobody may be told that
  * the receive has failed, since its buffer would be used for something else. */
-static bool may_go_on(const struct fetch *fetch, int rc)
+static bool may_go_on(const struct mgds_fetch *fetch, int rc)
 {
-    return rc == -ENOMEM && (fetch->order || mgds_op_is_taken(fetch->op));
+    return rc == -ENOMEM && !fetch->told &&
+           (fetch->order || mgds_op_is_taken(fetch->op));
 }
 
-/* True if it has failed, and is the caller's to free. */
-static bool settle(struct fetch *fetch, int rc)
+static void settle_launch(struct mgds_fetch *fetch, int rc)
 {
-    fetch->state = rc < 0 ? SERVED : LAUNCHED;
-    if (rc == 0 || fetch->told)
-        return false;
     if (may_go_on(fetch, rc)) {
-        fetch->state = QUEUED;
-        fetch->again = true;
         fetch->since = mgds_clock_ns();
-        return false;
+        mgds_work_again(&fetch->launch);
+        return;
     }
-    fail(fetch, rc);
-    return true;
+    mgds_work_done(&fetch->launch);
+    fetch->outcome = rc == 0 ? LAUNCHED : fetch->told ? UNNEEDED : FAILED;
+    if (fetch->outcome == FAILED)
+        fail(fetch, rc);
 }
 
 /* Without the lock. */
-static void begin(struct fetch *fetch, bool host)
+static bool run_launch(struct mgds_work *work, enum mgds_work_by by)
 {
+    struct mgds_fetch *fetch =
+        MGDS_CONTAINER_OF(work, struct mgds_fetch, launch);
     int rc = launch(fetch);
-    bool failed;
 
     mgds_count(pull_fetches);
-    if (!host)
+    if (by != MGDS_WORK_BY_HOST)
         mgds_count(pull_late);
     mgds_engine_enter();
-    failed = settle(fetch, rc);
+    settle_launch(fetch, rc);
     mgds_engine_leave();
-    if (failed)
-        free(fetch);
+    return true;
 }
 
 /* A stream that was ruined has its fetches give up, too: nobody knows whether
  * this one did. */
-static int error_of(const struct fetch *fetch)
+static int error_of(const struct mgds_fetch *fetch)
 {
     if (fetch->lost)
         return -EFAULT;
@@ -385,107 +324,76 @@ static int error_of(const struct fetch *fetch)
                : 0;
 }
 
-/* Without the lock. */
-static void end(struct fetch *fetch)
+/* An order that a kernel may have begun stands for ever, with what it names. */
+static bool stands(const struct mgds_fetch *fetch)
+{
+    return fetch->outcome == FAILED && fetch->order;
+}
+
+/* Without the lock; the watch is this thread's. */
+static void end(struct mgds_fetch *fetch)
 {
     struct mgds_op *op = fetch->op;
+    bool stays;
 
-    if (op->room)
+    if (op->room && fetch->outcome != FAILED)
         memcpy(mgds_op_place(op), op->room->addr, fetch->take.bytes);
     mgds_engine_enter();
-    drop(fetch);
+    mgds_work_done(&fetch->watch);
     tell(fetch, error_of(fetch));
+    stays = stands(fetch);
+    if (!stays)
+        give_back(fetch);
+    mgds_engine_leave();
+    if (!stays)
+        free(fetch);
+}
+
+static bool run_watch(struct mgds_work *work, enum mgds_work_by by)
+{
+    struct mgds_fetch *fetch =
+        MGDS_CONTAINER_OF(work, struct mgds_fetch, watch);
+    bool quiet;
+
+    (void)by;
+    mgds_engine_enter();
+    look_at_order(fetch);
+    quiet = is_quiet(fetch);
+    if (!quiet)
+        mgds_work_again(work);
+    mgds_engine_leave();
+    if (quiet)
+        end(fetch);
+    return true;
+}
+
+/* The record is the watch's. */
+static void drop_launch(struct mgds_work *work)
+{
+    (void)work;
+}
+
+/* Kernels may still write to what they were given: that stays. */
+static void drop_watch(struct mgds_work *work)
+{
+    struct mgds_fetch *fetch =
+        MGDS_CONTAINER_OF(work, struct mgds_fetch, watch);
+
+    if (fetch->outcome != PENDING || fetch->order)
+        return;
+    mgds_engine_enter();
+    fetch->op->fetch = NULL;
     give_back(fetch);
     mgds_engine_leave();
     free(fetch);
 }
 
-/* Who finds one has it for itself. Without the lock. */
-static struct fetch *take_due(bool host)
+void mgds_fetch_init(const struct mgds_fetch_ends *told)
 {
-    struct fetch *fetch;
+    static const struct mgds_work_handler launches = {run_launch, drop_launch};
+    static const struct mgds_work_handler watches = {run_watch, drop_watch};
 
-    mgds_engine_enter();
-    fetch = find_due(host);
-    if (fetch)
-        fetch->state = BUSY;
-    mgds_engine_leave();
-    return fetch;
-}
-
-static struct fetch *take_quiet(void)
-{
-    struct fetch *fetch;
-
-    mgds_engine_enter();
-    look_at_orders();
-    fetch = find_quiet();
-    if (fetch)
-        fetch->state = BUSY;
-    mgds_engine_leave();
-    return fetch;
-}
-
-static void launch_all(bool host)
-{
-    struct fetch *fetch;
-
-    while ((fetch = take_due(host)) != NULL)
-        begin(fetch, host);
-}
-
-static void end_all(void)
-{
-    struct fetch *fetch;
-
-    while ((fetch = take_quiet()) != NULL)
-        end(fetch);
-}
-
-void mgds_fetches_late(void)
-{
-    launch_all(false);
-}
-
-static bool any_late(void)
-{
-    bool any;
-
-    mgds_engine_enter();
-    any = find_due(false) != NULL;
-    mgds_engine_leave();
-    return any;
-}
-
-void mgds_fetches_run(void)
-{
-    if (__atomic_load_n(&count, __ATOMIC_RELAXED) == 0)
-        return;
-    launch_all(true);
-    end_all();
-}
-
-void mgds_fetches_chore(void)
-{
-    if (__atomic_load_n(&count, __ATOMIC_RELAXED) == 0)
-        return;
-    end_all();
-    if (any_late())
-        mgds_launcher_call();
-}
-
-/* Kernels may still write to what they were given: that stays. */
-void mgds_fetches_fini(void)
-{
-    struct fetch *fetch;
-
-    mgds_engine_enter();
-    while ((fetch = fetches) != NULL) {
-        drop(fetch);
-        if (fetch->state == QUEUED && !fetch->order) {
-            give_back(fetch);
-            free(fetch);
-        }
-    }
-    mgds_engine_leave();
+    ends = told;
+    mgds_work_handle(MGDS_WORK_DELIVERY, &launches);
+    mgds_work_handle(MGDS_WORK_DELIVERED, &watches);
 }

@@ -4,11 +4,17 @@
  * or into pinned memory that stands for it. And messages that have come to
  * memory that was lent for them (room.h): into the program's buffer.
  *
- *   QUEUED    under the engine's lock, when the message may be copied
- *   BUSY      a thread launches or ends it: a host call of the program's that
- *             comes by; the launcher, a thread of its own (launcher.h), if none
- *             does; the wire's thread, which only ends
- *   LAUNCHED  until the kernel's flag is seen
+ * Two work items (msg/work.h) move a fetch on. The launch is a call of the
+ * driver: made by a call of the program's that comes by, by the worker if none
+ * does. The watch makes none: it orders, and ends what is over.
+ *
+ *   launch    watch     outcome
+ *   QUEUED    QUEUED    PENDING    the message may be copied
+ *   RUNNING   QUEUED    PENDING    a thread launches, or is stuck in the driver
+ *   NONE      QUEUED    LAUNCHED   until the kernel's flag is seen
+ *                       UNNEEDED   an order was served first
+ *                       FAILED     it could not be launched
+ *   NONE      RUNNING   (not PENDING)  ended; the watch frees the record
  *
  * A kernel here never waits: its message is ready, or was taken by a stream
  * that is at it. Once queued, the operation's reference is the fetch's until
@@ -50,7 +56,7 @@ struct mgds_fetch_ends {
     void (*withdrawn)(struct mgds_op *op, int error, const char *why);
     void (*unread)(const struct mgds_op *op, int error);
 };
-/* Before the wire is opened. */
+/* Registers the handlers, before the wire is opened. */
 void mgds_fetch_init(const struct mgds_fetch_ends *told);
 
 /* Both under the engine's lock. */
@@ -63,20 +69,5 @@ void mgds_fetch_withdraw(struct mgds_op *op, const char *why);
 /* The stream has passed the TAKE: if it was kept from copying that is told now.
  * Under the engine's lock. */
 void mgds_fetch_settle(const struct mgds_op *op);
-
-/* In a call of the program's, without any lock: launches and ends what is due.
- * A CUDA call if there is anything. */
-void mgds_fetches_run(void);
-
-/* For the wire's thread, without any lock: ends what is over, orders, and has
- * what is late launched. No CUDA call. */
-void mgds_fetches_chore(void);
-
-/* Launches what is late: a CUDA call, by the launcher (launcher.h). */
-void mgds_fetches_late(void);
-
-/* Those under way are given up, but a launch is waited for: streams are let go
- * before. */
-void mgds_fetches_fini(void);
 
 #endif

@@ -3,7 +3,6 @@
 
 #include "shim/gds/domain/domain_state.h"
 #include "shim/gds/domain/hostcopy.h"
-#include "shim/gds/domain/late.h"
 #include "shim/gds/domain/note.h"
 #include "shim/gds/domain/op.h"
 #include "shim/gds/domain/report.h"
@@ -13,7 +12,7 @@ void mgds_op_leave_engine(struct mgds_op *op)
     mgds_op_forget(op);
     LIST_REMOVE(op, link);
     mgds_note_over(op);
-    mgds_late_remove(op);
+    mgds_work_cancel(&op->late.work);
     mgds_message_unlink(op->message);
     mgds_op_put_later(op);
 }
@@ -43,6 +42,8 @@ void mgds_op_finish(struct mgds_op *op, int error)
                          __ATOMIC_RELEASE);
     if (op->dropped && error)
         mgds_report_debt(mgds_domain_debt(op->domain), error, op);
+    if (op->orphan)
+        mgds_work_add(&op->copy_out, MGDS_WORK_COPY_OUT);
     if (op->wait) {
         mgds_op_keep_error(op, op->wait->line);
         mgds_wait_less(op->wait);

@@ -1,33 +1,55 @@
-/* What is late goes on; see late.h. */
+/* Operations that are late; see hasten.h. */
 #include "shim/gds/domain/hasten.h"
 
-#include "shim/base/clock.h"
+#include "shim/base/container.h"
 #include "shim/gds/domain/exchange.h"
 #include "shim/gds/domain/fetch.h"
-#include "shim/gds/domain/late.h"
 #include "shim/gds/domain/op.h"
+#include "shim/gds/msg/work.h"
 #include "shim/gds/proto/rget.h"
 
-/* One whose stream has gone on meanwhile has time again. */
-static void look_at(struct mgds_op *op)
+static struct mgds_op *op_of(struct mgds_work *work)
 {
-    if (!mgds_rget_may_be_fetched(op))
-        return;
-    if (op->late.passes != op->line->passes) {
-        op->late.passes = op->line->passes;
-        mgds_late_add(op);
-    } else {
-        mgds_fetch_add(op);
-    }
+    return MGDS_CONTAINER_OF(work, struct mgds_op, late.work);
 }
 
-void mgds_hasten_late(void)
+static bool hasten_send(struct mgds_work *work, enum mgds_work_by by)
 {
-    uint64_t now = mgds_clock_ns();
-    struct mgds_op *op;
+    (void)by;
+    mgds_work_done(work);
+    mgds_exchange_tell(op_of(work), true);
+    return true;
+}
 
-    while ((op = mgds_late_take_send(now)) != NULL)
-        mgds_exchange_tell(op, true);
-    while ((op = mgds_late_take_recv(now)) != NULL)
-        look_at(op);
+/* One whose stream has gone on meanwhile has time again. */
+static bool hasten_recv(struct mgds_work *work, enum mgds_work_by by)
+{
+    struct mgds_op *op = op_of(work);
+    bool moves = op->late.passes != op->line->passes;
+
+    (void)by;
+    op->late.passes = op->line->passes;
+    if (moves && mgds_rget_may_be_fetched(op)) {
+        mgds_work_again(work);
+        return true;
+    }
+    mgds_work_done(work);
+    if (mgds_rget_may_be_fetched(op))
+        mgds_fetch_add(op);
+    return true;
+}
+
+/* Its operation has a reference of its own. */
+static void drop(struct mgds_work *work)
+{
+    (void)work;
+}
+
+void mgds_hasten_init(void)
+{
+    static const struct mgds_work_handler sends = {hasten_send, drop};
+    static const struct mgds_work_handler receives = {hasten_recv, drop};
+
+    mgds_work_handle(MGDS_WORK_LATE_SEND, &sends);
+    mgds_work_handle(MGDS_WORK_LATE_RECV, &receives);
 }

@@ -68,7 +68,8 @@ static bool needs_lift(const struct mgds_op *op)
            op->state != MGDS_OP_CANCELLED && !op->direct && !op->error;
 }
 
-/* An error that nobody asked for is told by the domain. */
+/* An error that nobody asked for is told by the domain. Bytes that nobody will
+ * ask for are copied out all the same: that has the reference then. */
 void mgds_op_put(struct mgds_op *op)
 {
     if (!op)
@@ -77,7 +78,9 @@ void mgds_op_put(struct mgds_op *op)
     op->dropped = !op->seen;
     mgds_exchange_demand(op);
     if (op->dropped && needs_lift(op)) {
-        mgds_orphan_add(op);
+        op->orphan = true;
+        if (op->done)
+            mgds_work_add(&op->copy_out, MGDS_WORK_COPY_OUT);
     } else {
         if (op->done && op->dropped && op->error)
             mgds_report_debt(mgds_domain_debt(op->domain), op->error, op);

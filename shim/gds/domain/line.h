@@ -114,7 +114,7 @@ void mgds_line_mark(struct mgds_line *line, struct mgds_mark *mark);
 void mgds_line_ride(struct mgds_line *line, struct mgds_mark *mark);
 
 /* Asks the GPU for quiet marks that stand: a CUDA call, by a host call or the
- * launcher. And whether there are any to ask for now. */
+ * worker. And whether there are any to ask for now. */
 void mgds_lines_ask(void);
 bool mgds_lines_to_ask(void);
 

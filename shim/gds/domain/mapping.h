@@ -1,6 +1,7 @@
 /*
- * Memory of programs that the two ends of a lane have of each other: each end
- * keeps a list of what it has told the other one, and one of what it was told.
+ * Memory of programs that the two ends of a channel have of each other: each
+ * end keeps a list of what it has told the other one, and one of what it was
+ * told.
  *
  *   ours     TOLD -> READY (the other end has mapped it), or REFUSED, or BUSY:
  *            not now, it may be told again

@@ -176,9 +176,9 @@ static unsigned select_for(const struct mgds_op *op,
                            const struct mgds_xfer *xfer)
 {
     const struct mgds_config *config = &mgds_ctx()->config;
-    const struct mgds_lane *lane =
-        mgds_landing_lane(domain->landing, xfer->from_index,
-                          domain->base[xfer->peer] + xfer->to_index);
+    const struct mgds_channel *channel =
+        mgds_channels_find(domain->channels, xfer->from_index,
+                           domain->base[xfer->peer] + xfer->to_index);
     const struct mgds_select_facts facts = {
         .bytes = op->bytes,
         .eager_most = config->eager,
@@ -187,8 +187,8 @@ static unsigned select_for(const struct mgds_op *op,
         .sync = xfer->sync,
         .stands_for_itself = xfer->stands && xfer->peer == (int)domain->rank &&
                              xfer->from_index == xfer->to_index,
-        .slots = lane != NULL,
-        .words = mgds_lane_pulls(lane)};
+        .slots = channel != NULL,
+        .words = mgds_channel_can_get(channel)};
 
     return mgds_select(&facts);
 }
@@ -204,7 +204,7 @@ int mgds_means_make(struct mgds_op *op, struct mgds_domain *domain,
         !mgds_rget_try(op, domain, xfer))
         op->may &= ~(1u << MGDS_PROTOCOL_RGET);
     op->taker = !op->send && mgds_means_fit(op, xfer) &&
-                mgds_landing_takes(domain->landing, xfer->to_index);
+                mgds_channels_can_take(domain->channels, xfer->to_index);
     if (may_be_long(op))
         make_claim(op);
     if (mgds_op_might(op, MGDS_PROTOCOL_RGET) && !op->protocol->copied &&

@@ -6,11 +6,12 @@
 
 #include "shim/base/alloc.h"
 #include "shim/base/clock.h"
+#include "shim/base/container.h"
 #include "shim/base/log.h"
 #include "shim/gds/domain/admit.h"
-#include "shim/gds/domain/launcher.h"
 #include "shim/gds/domain/mapping.h"
 #include "shim/gds/domain/op.h"
+#include "shim/gds/msg/work.h"
 #include "shim/gds/queue/gstream.h"
 
 /* What the other end needs to map memory of a process that is new to it, if it
@@ -21,25 +22,22 @@ enum { SOON_NS = 20000000 };
  * ns. */
 enum { STAGED = 2 };
 
-/* How long the program has for a call before the launcher maps, ns. */
-enum { GRACE_NS = 100000 };
-
 /* When what was busy is told again, ns. */
 enum { AGAIN_NS = 10000000 };
 
-/* Both ends of a lane, as this one sees it. */
+/* Both ends of a channel, as this one sees it. */
 struct ends {
     struct mgds_domain *domain;
     unsigned rank, index; /* of the other */
     unsigned own_index;
 };
 
-static struct mgds_lane *lane_of(const struct ends *ends)
+static struct mgds_channel *channel_of(const struct ends *ends)
 {
     const struct mgds_domain *domain = ends->domain;
 
-    return mgds_landing_lane(domain->landing, ends->own_index,
-                             domain->base[ends->rank] + ends->index);
+    return mgds_channels_find(domain->channels, ends->own_index,
+                              domain->base[ends->rank] + ends->index);
 }
 
 static void tell(const struct ends *ends,
@@ -89,15 +87,16 @@ static bool is_soon(const struct mgds_mapping *item, size_t bytes)
     return mgds_clock_ns() - item->since < most;
 }
 
-static enum mgds_memory state_of(const struct mgds_mapping *item, size_t bytes)
+static enum mgds_exposure state_of(const struct mgds_mapping *item,
+                                   size_t bytes)
 {
     if (item->state == MGDS_MAPPING_READY)
-        return MGDS_MEMORY_KNOWN;
+        return MGDS_EXPOSURE_KNOWN;
     if (item->state == MGDS_MAPPING_REFUSED)
-        return MGDS_MEMORY_REFUSED;
+        return MGDS_EXPOSURE_REFUSED;
     return item->state == MGDS_MAPPING_TOLD && is_soon(item, bytes)
-               ? MGDS_MEMORY_SOON
-               : MGDS_MEMORY_TOLD;
+               ? MGDS_EXPOSURE_SOON
+               : MGDS_EXPOSURE_TOLD;
 }
 
 static bool is_to_be_told_again(const struct mgds_mapping *item)
@@ -106,34 +105,30 @@ static bool is_to_be_told_again(const struct mgds_mapping *item)
            mgds_clock_ns() - item->since > AGAIN_NS;
 }
 
-enum mgds_memory mgds_memory_look(struct mgds_domain *domain,
-                                  struct mgds_lane *lane,
-                                  const struct mgds_xfer *xfer, size_t bytes,
-                                  const struct mgds_export_handle *handle)
+enum mgds_exposure mgds_memory_expose(const struct mgds_exposing *exposing)
 {
+    struct mgds_domain *domain = exposing->domain;
+    const struct mgds_xfer *xfer = exposing->xfer;
+    const struct mgds_export_handle *handle = &exposing->handle;
     const struct ends ends = {domain, (unsigned)xfer->peer, xfer->to_index,
                               xfer->from_index};
-    struct mgds_mappings *ours = mgds_lane_ours(lane);
+    struct mgds_mappings *ours = mgds_channel_ours(exposing->channel);
     struct mgds_mapping *item;
 
     if (domain->member[xfer->peer].lost)
-        return MGDS_MEMORY_REFUSED;
-    if (mgds_lane_is_own(lane))
-        return mgds_landing_takes(domain->landing, xfer->to_index)
-                   ? MGDS_MEMORY_KNOWN
-                   : MGDS_MEMORY_REFUSED;
+        return MGDS_EXPOSURE_REFUSED;
     tell_gone(&ends, ours);
     item = mgds_mapping_find(ours, handle->id);
     if (item && !is_to_be_told_again(item))
-        return state_of(item, bytes);
+        return state_of(item, exposing->bytes);
     if (!item)
         item = mgds_mapping_add(ours, handle);
     if (!item)
-        return MGDS_MEMORY_REFUSED;
+        return MGDS_EXPOSURE_REFUSED;
     item->state = MGDS_MAPPING_TOLD;
     item->since = mgds_clock_ns();
     tell(&ends, handle, false);
-    return MGDS_MEMORY_SOON;
+    return MGDS_EXPOSURE_SOON;
 }
 
 static enum mgds_mapping_state state_for(int error)
@@ -148,8 +143,8 @@ static void take_imported(struct mgds_domain *domain,
 {
     const struct ends ends = {domain, imported->rank, imported->index,
                               imported->to_index};
-    struct mgds_lane *lane = lane_of(&ends);
-    struct mgds_mappings *ours = lane ? mgds_lane_ours(lane) : NULL;
+    struct mgds_channel *channel = channel_of(&ends);
+    struct mgds_mappings *ours = channel ? mgds_channel_ours(channel) : NULL;
     struct mgds_mapping *item =
         ours ? mgds_mapping_find(ours, imported->export) : NULL;
 
@@ -176,14 +171,10 @@ static enum mgds_am_verdict on_imported(const struct mgds_am *am)
 /* What is to be mapped. */
 
 struct job {
-    struct job *next;
+    struct mgds_work work;
     struct ends ends; /* with a reference to the domain */
     struct mgds_export_handle handle;
-    uint64_t since;
 };
-
-static struct job *jobs;   /* under the engine's lock */
-static unsigned job_count; /* atomic: read without it, too */
 
 static void answer(const struct ends *ends, uint64_t id, int error)
 {
@@ -211,26 +202,9 @@ static void add_job(const struct ends *ends,
         answer(ends, handle->id, -EBUSY);
         return;
     }
-    *job = (struct job){.next = jobs,
-                        .ends = *ends,
-                        .handle = *handle,
-                        .since = mgds_clock_ns()};
+    *job = (struct job){.ends = *ends, .handle = *handle};
     mgds_domain_get(ends->domain);
-    jobs = job;
-    __atomic_fetch_add(&job_count, 1, __ATOMIC_RELAXED);
-    mgds_wire_hold();
-}
-
-static struct job *take_job(void)
-{
-    struct job *job = jobs;
-
-    if (job) {
-        jobs = job->next;
-        __atomic_fetch_sub(&job_count, 1, __ATOMIC_RELAXED);
-        mgds_wire_release();
-    }
-    return job;
+    mgds_work_add(&job->work, MGDS_WORK_IMPORT);
 }
 
 /* Where no kernel of the stream's may stand nothing could take a message while
@@ -240,16 +214,16 @@ static void take_exported(struct mgds_domain *domain,
 {
     const struct ends ends = {domain, exported->rank, exported->index,
                               exported->to_index};
-    struct mgds_lane *lane = lane_of(&ends);
+    struct mgds_channel *channel = channel_of(&ends);
     struct mgds_mappings *theirs;
     struct mgds_mapping *item;
 
-    if (!mgds_lane_pulls(lane) ||
-        !mgds_landing_takes(domain->landing, exported->to_index)) {
+    if (!mgds_channel_can_get(channel) ||
+        !mgds_channels_can_take(domain->channels, exported->to_index)) {
         answer(&ends, exported->handle.id, -EXDEV);
         return;
     }
-    theirs = mgds_lane_theirs(lane);
+    theirs = mgds_channel_theirs(channel);
     item = mgds_mapping_find(theirs, exported->handle.id);
     if (exported->gone && item)
         mgds_mapping_drop(theirs, item);
@@ -267,17 +241,12 @@ static enum mgds_am_verdict on_exported(const struct mgds_am *am)
     return verdict;
 }
 
-void mgds_memory_init(void)
-{
-    mgds_am_handle(MGDS_ENVELOPE_EXPORT, on_exported);
-    mgds_am_handle(MGDS_ENVELOPE_IMPORTED, on_imported);
-}
-
-/* Under the lock: the import is the lane's. */
-static int keep(struct mgds_lane *lane, const struct mgds_export_handle *handle,
+/* Under the lock: the import is the channel's. */
+static int keep(struct mgds_channel *channel,
+                const struct mgds_export_handle *handle,
                 struct mgds_import *import)
 {
-    struct mgds_mappings *theirs = mgds_lane_theirs(lane);
+    struct mgds_mappings *theirs = mgds_channel_theirs(channel);
     struct mgds_mapping *item = mgds_mapping_find(theirs, handle->id);
 
     if (!item)
@@ -291,13 +260,12 @@ static int keep(struct mgds_lane *lane, const struct mgds_export_handle *handle,
     return 0;
 }
 
-static void map(const struct job *job)
+static int import_memory(const struct job *job, struct mgds_import **out)
 {
     const struct ends *ends = &job->ends;
     const struct mgds_gstream *stream = ends->domain->stream[ends->own_index];
-    struct mgds_import *import;
     int rc =
-        mgds_import_create(&import, mgds_gstream_context(stream), &job->handle);
+        mgds_import_create(out, mgds_gstream_context(stream), &job->handle);
 
     if (rc < 0) {
         errno = -rc;
@@ -305,59 +273,45 @@ static void map(const struct job *job)
                    "staged",
                    ends->rank);
     }
+    return rc;
+}
+
+static void drop_job(struct mgds_work *work)
+{
+    struct job *job = MGDS_CONTAINER_OF(work, struct job, work);
+
+    mgds_domain_release(job->ends.domain);
+    free(job);
+}
+
+static bool run_job(struct mgds_work *work, enum mgds_work_by by)
+{
+    const struct job *job = MGDS_CONTAINER_OF(work, struct job, work);
+    struct mgds_import *import;
+    int rc = import_memory(job, &import);
+
+    (void)by;
     mgds_engine_enter();
     if (rc == 0)
-        rc = keep(lane_of(ends), &job->handle, import);
-    answer(ends, job->handle.id, rc);
+        rc = keep(channel_of(&job->ends), &job->handle, import);
+    answer(&job->ends, job->handle.id, rc);
+    mgds_work_done(work);
     mgds_engine_leave();
+    drop_job(work);
+    return true;
 }
 
-bool mgds_memory_to_map(void)
+void mgds_memory_init(void)
 {
-    return __atomic_load_n(&job_count, __ATOMIC_RELAXED) > 0;
-}
+    static const struct mgds_work_handler import = {run_job, drop_job};
 
-void mgds_memory_map(void)
-{
-    struct job *job;
-
-    while (mgds_memory_to_map()) {
-        mgds_engine_enter();
-        job = take_job();
-        mgds_engine_leave();
-        if (!job)
-            return;
-        map(job);
-        mgds_domain_release(job->ends.domain);
-        free(job);
-    }
-}
-
-void mgds_memory_chore(void)
-{
-    bool late;
-
-    if (!mgds_memory_to_map())
-        return;
-    mgds_engine_enter();
-    late = jobs && mgds_clock_ns() - jobs->since > GRACE_NS;
-    mgds_engine_leave();
-    if (late)
-        mgds_launcher_call();
+    mgds_work_handle(MGDS_WORK_IMPORT, &import);
+    mgds_am_handle(MGDS_ENVELOPE_EXPORT, on_exported);
+    mgds_am_handle(MGDS_ENVELOPE_IMPORTED, on_imported);
 }
 
 void mgds_memory_fini(void)
 {
-    struct job *job;
-
-    do {
-        mgds_engine_enter();
-        job = take_job();
-        mgds_engine_leave();
-        if (job)
-            mgds_domain_release(job->ends.domain);
-        free(job);
-    } while (job);
     mgds_imports_fini();
     mgds_exports_fini();
 }

@@ -119,9 +119,9 @@ void mgds_op_release(struct mgds_op *op)
 
 uint64_t mgds_op_units(const struct mgds_op *op)
 {
-    return mgds_landing_units(op->domain->landing, op->index,
-                              (unsigned)op->message->match.source,
-                              op->message->units);
+    return mgds_channels_units(op->domain->channels, op->index,
+                               (unsigned)op->message->match.source,
+                               op->message->units);
 }
 
 size_t mgds_op_fitting(const struct mgds_op *op)

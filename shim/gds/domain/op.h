@@ -12,17 +12,17 @@
  *             synchronous one is asked for, as well. A receive that has ARRIVED
  *             or is TAKEN; then who wants the bytes copies them up, the stream
  *             or a caller
- *   fetching  a copy of ours is under way (fetch.h): of a message that its
+ *   fetch     a copy of ours is under way (fetch.h): of a message that its
  *             receiver copies (rget.h), or out of memory that was lent (room.h)
  *
  * The PULL is posted as soon as a receive is WANTED, or, for bytes that go into
  * the program's host memory, when the stream came here. The bytes of a send go
  * when it was ASKED for and is reached.
  *
- * A message that also comes by a ring (landing.h), or that its receiver copies,
- * is HELD until a wait in the receive's own stream takes it, or somebody asks
- * for it in another way. The place in the ring is given back when the stream
- * has passed that wait.
+ * A message that also comes by a ring (transport/channel.h), or that its
+ * receiver copies, is HELD until a wait in the receive's own stream takes it,
+ * or somebody asks for it in another way. The place in the ring is given back
+ * when the stream has passed that wait.
  *
  * The end of a peer (lost.c) fails all that is under way with it, at the step
  * where it stands, but what the wire is at work on: that ends by itself.
@@ -43,17 +43,20 @@
 
 #include "shim/base/spares.h"
 #include "shim/gds/domain/domain_state.h"
-#include "shim/gds/domain/landing.h"
 #include "shim/gds/domain/line.h"
 #include "shim/gds/domain/watched.h"
 #include "shim/gds/match/match.h"
 #include "shim/gds/msg/engine.h"
 #include "shim/gds/msg/op_state.h"
+#include "shim/gds/msg/work.h"
 #include "shim/gds/proto/protocol.h"
 #include "shim/gds/stage/bounce.h"
 #include "shim/gds/stage/pool.h"
+#include "shim/gds/transport/channel.h"
+#include "shim/gds/transport/channels.h"
 
 struct mgds_claim;
+struct mgds_fetch;
 struct mgds_quit;
 
 /* A message at its receiver, from its RTS on. */
@@ -104,20 +107,10 @@ struct mgds_op_loan {
     uint64_t *unit; /* for the fetch out of it; NULL: nothing was lent */
 };
 
-/* In a list of those that nobody may come to copy (late.h). */
+/* Nobody may come to copy its message (hasten.h). */
 struct mgds_op_late {
-    bool listed;
-    uint64_t since;  /* ns */
-    uint64_t passes; /* of its line then */
-    TAILQ_ENTRY(mgds_op) link;
-};
-
-/* In the list of those that nobody asks for, and whose bytes are still to be
- * copied up (orphan.h). */
-struct mgds_op_orphan {
-    bool listed;
-    bool cared; /* a thread looks after it */
-    LIST_ENTRY(mgds_op) link;
+    struct mgds_work work;
+    uint64_t passes; /* of its line when it was added */
 };
 
 /* A kernel stands for it that is told not to (quit.h). */
@@ -163,7 +156,8 @@ struct mgds_op {
     bool seen;    /* a caller knows that it is done */
     int error;    /* negative errno */
     /* send */
-    const struct mgds_protocol *protocol; /* constant once it is called */
+    const struct mgds_protocol *protocol;   /* constant once it is called, */
+    const struct mgds_transport *transport; /* as well */
     unsigned may; /* and which it might have (proto/select.h); rget not if its
                      memory will never be mapped */
     uint64_t number, answer;
@@ -185,19 +179,18 @@ struct mgds_op {
     uint64_t name;
     bool told; /* REACHED was posted */
     /* rings */
-    struct mgds_lane *lane; /* where a send has its place, until that is given
-                               back */
-    struct mgds_landing_place place;
+    struct mgds_channel *channel; /* where a send has its slot, until that is
+                               given back */
+    struct mgds_slot slot;
     bool taker;    /* a receive that could come out of one */
-    bool straight; /* called with a way from GPU to GPU: constant */
     bool demanded; /* but must not: somebody else than its stream asks */
     bool known;    /* held before the wait was put, which says all itself */
     /* messages that their receivers copy */
-    struct mgds_lane *words_of; /* whose word, until it is given back */
+    struct mgds_channel *words_of; /* whose word, until it is given back */
     uint32_t done_word;
     struct mgds_claim *claim; /* a receive that could take one, or NULL */
     uint64_t gen;             /* of the claim */
-    bool fetching;            /* under way (fetch.h) */
+    struct mgds_fetch *fetch; /* under way, or NULL (fetch.h) */
     bool direct;              /* fetched to where it belongs */
     struct mgds_piece *room;  /* else there, if nothing else is pinned */
     bool credited;            /* its sender was told that it was copied */
@@ -210,7 +203,8 @@ struct mgds_op {
     /* parts, each of the file that it is named for */
     struct mgds_op_loan loan;
     struct mgds_op_late late;
-    struct mgds_op_orphan orphan;
+    struct mgds_work copy_out; /* orphan.h: has a reference, a caller's */
+    bool orphan;               /* that is to be added when it is done */
     struct mgds_op_quit quit;
     struct mgds_op_expiry expiry;
     STAILQ_ENTRY(mgds_op) lost_link;
@@ -225,6 +219,12 @@ static inline bool mgds_op_might(const struct mgds_op *op,
                                  enum mgds_protocol_id id)
 {
     return op->may & 1u << id;
+}
+
+/* Called with a way from GPU to GPU: constant from then on. */
+static inline bool mgds_op_is_direct(const struct mgds_op *op)
+{
+    return op->send ? op->protocol->slotted : op->taker;
 }
 
 /* The first byte of the program's, if there is one. */

@@ -2,9 +2,11 @@
  * orphan.h. */
 #include "shim/gds/domain/orphan.h"
 
+#include "shim/base/container.h"
 #include "shim/gds/domain/domain_state.h"
 #include "shim/gds/domain/op.h"
 #include "shim/gds/domain/report.h"
+#include "shim/gds/msg/work.h"
 
 static bool claims_lift(struct mgds_op *op)
 {
@@ -44,91 +46,66 @@ int mgds_op_lift(struct mgds_op *op)
     return rc;
 }
 
-/* Under the engine's lock. */
-static LIST_HEAD(, mgds_op) orphans = LIST_HEAD_INITIALIZER(orphans);
+struct scope {
+    const struct mgds_gstream *stream;
+    const struct mgds_domain *domain;
+};
 
-void mgds_orphan_add(struct mgds_op *op)
+static struct mgds_op *op_of(const struct mgds_work *work)
 {
-    op->orphan.listed = true;
-    LIST_INSERT_HEAD(&orphans, op, orphan.link);
+    return MGDS_CONTAINER_OF(work, struct mgds_op, copy_out);
+}
+
+static bool is_in(const struct mgds_work *work, const void *arg)
+{
+    const struct scope *scope = (const struct scope *)arg;
+    const struct mgds_op *op = op_of(work);
+
+    return (!scope->domain || op->domain == scope->domain) &&
+           (!scope->stream || (op->line && op->line->stream == scope->stream));
 }
 
 unsigned mgds_orphans(const struct mgds_gstream *stream,
                       const struct mgds_domain *domain)
 {
-    const struct mgds_op *op;
-    unsigned count = 0;
+    const struct scope scope = {stream, domain};
+    unsigned count;
 
     mgds_engine_enter();
-    LIST_FOREACH(op, &orphans, orphan.link)
-    {
-        count += (!domain || op->domain == domain) &&
-                 (!stream || (op->line && op->line->stream == stream));
-    }
+    count = mgds_works_count(MGDS_WORK_COPY_OUT, is_in, &scope);
     mgds_engine_leave();
     return count;
 }
 
-/* Under the engine's lock. */
-static void leave_orphans(struct mgds_op *op)
+/* Nobody else copies it out: the last reference of a caller is the item's. */
+static bool run(struct mgds_work *work, enum mgds_work_by by)
 {
-    if (!op->orphan.listed)
-        return;
-    op->orphan.listed = false;
-    LIST_REMOVE(op, orphan.link);
-    mgds_op_put_later(op);
-}
-
-void mgds_orphans_forget(void)
-{
-    struct mgds_op *op;
-
-    while ((op = LIST_FIRST(&orphans)) != NULL) {
-        op->orphan.listed = false;
-        LIST_REMOVE(op, orphan.link);
-    }
-}
-
-/* Those that are done and that no other thread looks after. */
-static unsigned take_some(struct mgds_op *some[], unsigned most)
-{
-    struct mgds_op *op;
-    unsigned n = 0;
-
-    mgds_engine_enter();
-    LIST_FOREACH(op, &orphans, orphan.link)
-    {
-        if (n == most)
-            break;
-        if (!op->done || op->orphan.cared)
-            continue;
-        op->orphan.cared = true;
-        some[n++] = mgds_op_get(op);
-    }
-    mgds_engine_leave();
-    return n;
-}
-
-static void look_after(struct mgds_op *op)
-{
+    struct mgds_op *op = op_of(work);
     bool over = mgds_op_lift(op) != 0;
 
+    (void)by;
     mgds_engine_enter();
-    op->orphan.cared = false;
-    if (over && op->error)
-        mgds_report_debt(mgds_domain_debt(op->domain), op->error, op);
-    if (over)
-        leave_orphans(op);
-    mgds_op_put_later(op);
+    if (!over) {
+        mgds_work_again(work);
+    } else {
+        mgds_work_done(work);
+        if (op->error)
+            mgds_report_debt(mgds_domain_debt(op->domain), op->error, op);
+        mgds_op_put_later(op);
+    }
     mgds_engine_leave();
+    return true;
 }
 
-void mgds_orphans_poll(void)
+/* A copy may be under way: the record stays, and is nobody's any more. */
+static void drop(struct mgds_work *work)
 {
-    enum { SOME = 16 };
-    struct mgds_op *some[SOME];
-    unsigned n = take_some(some, SOME);
+    (void)work;
+}
 
-    for (unsigned i = 0; i < n; i++)
-        look_after(some[i]);
+void mgds_orphan_init(void)
+{
+    static const struct mgds_work_handler handler = {run, drop};
+
+    mgds_work_handle(MGDS_WORK_COPY_OUT, &handler);
 }

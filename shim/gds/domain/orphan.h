@@ -1,5 +1,5 @@
-/* Receives into GPU memory whose requests were freed: a host call copies their
- * bytes up. */
+/* Receives into GPU memory whose bytes a host call copies out; or a work item
+ * (msg/work.h), if their requests were freed. */
 #ifndef MGDS_DOMAIN_ORPHAN_H
 #define MGDS_DOMAIN_ORPHAN_H
 
@@ -10,15 +10,12 @@
  * the lock. */
 int mgds_op_lift(struct mgds_op *op);
 
-/* Under the engine's lock: takes over a reference. */
-void mgds_orphan_add(struct mgds_op *op);
+/* Registers the handler, before the wire is opened. */
+void mgds_orphan_init(void);
 
-/* How many there are, of a stream or of all (NULL), of a domain or of all. */
+/* How many of the latter have come and are to be copied out: of a stream or of
+ * all (NULL), of a domain or of all. */
 unsigned mgds_orphans(const struct mgds_gstream *stream,
                       const struct mgds_domain *domain);
-/* A step of each, without the lock. */
-void mgds_orphans_poll(void);
-/* They are nobody's any more. Under the lock. */
-void mgds_orphans_forget(void);
 
 #endif

@@ -117,11 +117,11 @@ static unsigned add_awaits(struct mgds_put *put, const struct mgds_wait *wait)
 
         if (op->waiting != MGDS_OP_AWAITING)
             continue;
-        add(put, (struct mgds_step){
-                     .kind = MGDS_STEP_AWAIT,
-                     .stand = wait->number,
-                     .word = mgds_lane_done_here(op->words_of, op->done_word),
-                     .value = op->place.serial});
+        add(put, (struct mgds_step){.kind = MGDS_STEP_AWAIT,
+                                    .stand = wait->number,
+                                    .word = mgds_channel_done_here(
+                                        op->words_of, op->done_word),
+                                    .value = op->slot.serial});
         n++;
     }
     return n;

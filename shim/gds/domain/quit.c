@@ -5,17 +5,16 @@
  * that it has given it up, or when the stream has passed it without that: then
  * it has come after all.
  *
- * All under the engine's lock, but mgds_quitting_due and mgds_quitting_chore.
+ * All under the engine's lock, but mgds_quitting_due.
  */
 #include "shim/gds/domain/quit.h"
 
-#include "shim/base/clock.h"
 #include "shim/gds/domain/domain_state.h"
 #include "shim/gds/domain/fetch.h"
-#include "shim/gds/domain/launcher.h"
 #include "shim/gds/domain/lines.h"
 #include "shim/gds/domain/op.h"
 #include "shim/gds/domain/report.h"
+#include "shim/gds/msg/work.h"
 #include "shim/gds/queue/gstream.h"
 #include "shim/gds/queue/quits.h"
 
@@ -24,11 +23,9 @@ static LIST_HEAD(, mgds_op) quitting = LIST_HEAD_INITIALIZER(quitting);
 static unsigned count; /* of them; atomic: read without the lock */
 
 /* Those that were given up, and whose streams may not say that they have passed
- * them unless they are asked (quiet marks, line.h). Atomic, as count. */
+ * them unless they are asked (quiet marks, line.h); and what asks. */
 static unsigned unsettled;
-
-/* From one time that they are asked to the next, ns. */
-enum { ASK_NS = 1000000 };
+static struct mgds_work query;
 
 static struct mgds_gstream *stream_of(const struct mgds_op *op)
 {
@@ -42,8 +39,8 @@ static struct mgds_quit *name(const struct mgds_op *op)
     uint64_t at, serial;
 
     if (op->send) {
-        at = (uintptr_t)mgds_lane_done_here(op->words_of, op->done_word);
-        serial = op->place.serial;
+        at = (uintptr_t)mgds_channel_done_here(op->words_of, op->done_word);
+        serial = op->slot.serial;
     } else {
         at = mgds_op_units(op);
         serial = op->message->serial;
@@ -93,11 +90,11 @@ int mgds_quit_settle(struct mgds_op *op)
 {
     const struct mgds_line *line = op->stood;
 
-    if (op->fetching)
+    if (op->fetch)
         mgds_fetch_settle(op);
     if (op->quit.record) {
         if (!unlist(op))
-            __atomic_fetch_sub(&unsettled, 1, __ATOMIC_RELAXED);
+            unsettled--;
         if (mgds_quit_is_gone(op->quit.record))
             mgds_quit_tell(op, op->quit.error);
         mgds_quits_forget(mgds_gstream_quits(stream_of(op)), op->quit.record);
@@ -125,32 +122,50 @@ void mgds_quitting_look(void)
 
         if (mgds_quit_is_gone(op->quit.record)) {
             unlist(op);
-            __atomic_fetch_add(&unsettled, 1, __ATOMIC_RELAXED);
+            unsettled++;
+            if (!mgds_work_is_listed(&query))
+                mgds_work_add(&query, MGDS_WORK_QUERY);
             mgds_quit_tell(op, op->quit.error);
         }
     }
 }
 
-void mgds_quitting_chore(void)
+/* Without the lock. */
+static bool run(struct mgds_work *work, enum mgds_work_by by)
 {
-    static uint64_t due;
-    uint64_t now;
+    (void)by;
+    mgds_lines_ask();
+    mgds_engine_enter();
+    if (unsettled > 0)
+        mgds_work_again(work);
+    else
+        mgds_work_done(work);
+    mgds_engine_leave();
+    return true;
+}
 
-    if (__atomic_load_n(&unsettled, __ATOMIC_RELAXED) == 0)
-        return;
-    now = mgds_clock_ns();
-    if (now < due)
-        return;
-    due = now + ASK_NS;
-    mgds_launcher_call();
+/* Those that stand are forgotten with their operations. */
+static void drop(struct mgds_work *work)
+{
+    (void)work;
+    mgds_engine_enter();
+    unsettled = 0;
+    mgds_engine_leave();
+}
+
+void mgds_quit_init(void)
+{
+    static const struct mgds_work_handler handler = {run, drop};
+
+    mgds_work_handle(MGDS_WORK_QUERY, &handler);
 }
 
 void mgds_quitting_fini(void)
 {
     struct mgds_op *op;
 
+    mgds_engine_enter();
     while ((op = LIST_FIRST(&quitting)) != NULL)
         unlist(op);
-    __atomic_store_n(&count, 0, __ATOMIC_RELAXED);
-    __atomic_store_n(&unsettled, 0, __ATOMIC_RELAXED);
+    mgds_engine_leave();
 }

@@ -1,5 +1,5 @@
 /* Waits that are given up while a kernel stands for them; see quit.c. Under the
- * engine's lock, but due and chore. */
+ * engine's lock, but init, due and fini. */
 #ifndef MGDS_DOMAIN_QUIT_H
 #define MGDS_DOMAIN_QUIT_H
 
@@ -19,9 +19,8 @@ int mgds_quit_settle(struct mgds_op *op);
 /* What kernels have given up is told. */
 bool mgds_quitting_due(void);
 void mgds_quitting_look(void);
-/* For the wire's thread, without the lock: has streams asked how far they have
- * come, where only that is still to be known. */
-void mgds_quitting_chore(void);
+/* Registers the handler, before the wire is opened. */
+void mgds_quit_init(void);
 void mgds_quitting_fini(void);
 
 #endif

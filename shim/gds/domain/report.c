@@ -97,7 +97,7 @@ static void say_message(struct mgds_text *text, const struct mgds_op *op)
     else if (op->loan.waits)
         mgds_text_add(text, "there is no pinned memory for its bytes: allow "
                             "more with MPIX_GDS_STAGE_POOL");
-    else if (op->fetching || mgds_op_is_taken(op))
+    else if (op->fetch || mgds_op_is_taken(op))
         mgds_text_add(text, "its bytes are being copied from rank %d", rank);
     else if (mgds_op_is_moved(op))
         mgds_text_add(text, "its bytes have come from rank %d", rank);

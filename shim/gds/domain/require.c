@@ -65,7 +65,7 @@ bool mgds_require_direct(const struct mgds_op *op, const struct mgds_xfer *xfer)
     return concerns(op, xfer) && !allows(MGDS_PATH_HOST);
 }
 
-/* The two ends, as lanes have them; of an operation whose peer is known. */
+/* The two ends, as channels have them; of an operation whose peer is known. */
 struct ends {
     unsigned mine, theirs;
 };
@@ -85,53 +85,56 @@ static unsigned own_index(const struct mgds_op *op)
 }
 
 /* NULL: it is from anybody, or there is none. */
-static struct mgds_lane *lane_of(const struct mgds_op *op)
+static struct mgds_channel *channel_of(const struct mgds_op *op)
 {
     struct ends ends;
 
     if (op->rank < 0)
         return NULL;
     ends = ends_of(op);
-    return mgds_landing_lane(op->domain->landing, ends.mine, ends.theirs);
+    return mgds_channels_find(op->domain->channels, ends.mine, ends.theirs);
 }
 
-static const struct mgds_hindrance *why_no_lane(const struct mgds_op *op)
+static const struct mgds_hindrance *why_no_channel(const struct mgds_op *op)
 {
     struct ends ends = ends_of(op);
 
-    return mgds_landing_why(op->domain->landing, ends.mine, ends.theirs);
+    return mgds_channels_why(op->domain->channels, ends.mine, ends.theirs);
 }
 
-static const struct mgds_hindrance *why_no_place(const struct mgds_op *op,
-                                                 const struct mgds_lane *lane)
+static const struct mgds_hindrance *
+why_no_place(const struct mgds_op *op, const struct mgds_channel *channel)
 {
     if (op->bytes <= mgds_ctx()->config.eager)
         return &no_place;
     if (mgds_op_might(op, MGDS_PROTOCOL_RGET))
         return &not_mapped;
-    return mgds_lane_is_own(lane) ? &in_its_own_way : &no_mapping;
+    return mgds_transport_can(mgds_channel_transport(channel),
+                              MGDS_CAN_ONE_PROCESS)
+               ? &in_its_own_way
+               : &no_mapping;
 }
 
 /* Why it would be staged; NULL: it would not. */
-static const struct mgds_hindrance *why_staged(const struct mgds_op *op,
-                                               const struct mgds_lane *lane)
+static const struct mgds_hindrance *
+why_staged(const struct mgds_op *op, const struct mgds_channel *channel)
 {
     if (!mgds_gstream_takes(op->line->stream, &op->user))
         return &no_take;
-    if (!lane && op->rank >= 0)
-        return why_no_lane(op);
-    if (op->straight)
+    if (!channel && op->rank >= 0)
+        return why_no_channel(op);
+    if (mgds_op_is_direct(op))
         return NULL;
-    if (mgds_landing_is_shared(op->domain->landing, own_index(op)))
+    if (mgds_channels_share_gpu(op->domain->channels, own_index(op)))
         return &shared;
-    return op->send ? why_no_place(op, lane) : &no_ring;
+    return op->send ? why_no_place(op, channel) : &no_ring;
 }
 
 /* Of a receive from anybody it is not known who that will be: one that may. */
-static enum mgds_path path_of(const struct mgds_lane *lane)
+static enum mgds_path path_of(const struct mgds_channel *channel)
 {
-    if (lane)
-        return mgds_lane_is_own(lane) ? MGDS_PATH_SELF : MGDS_PATH_P2P;
+    if (channel)
+        return mgds_channel_transport(channel)->path;
     if (allows(MGDS_PATH_SELF))
         return MGDS_PATH_SELF;
     return allows(MGDS_PATH_HOST) ? MGDS_PATH_HOST : MGDS_PATH_P2P;
@@ -141,15 +144,15 @@ bool mgds_require_refuses(const struct mgds_op *op,
                           const struct mgds_xfer *xfer)
 {
     const struct mgds_hindrance *why;
-    const struct mgds_lane *lane;
+    const struct mgds_channel *channel;
     enum mgds_path path = MGDS_PATH_HOST;
 
     if (!concerns(op, xfer) || mgds_domain_lost(op->domain, xfer->peer) < 0)
         return false;
-    lane = lane_of(op);
-    why = why_staged(op, lane);
+    channel = channel_of(op);
+    why = why_staged(op, channel);
     if (!why) {
-        path = path_of(lane);
+        path = path_of(channel);
         why = &left_out;
     }
     refusal = (struct mgds_way){mgds_path_names[path], *why};
@@ -165,7 +168,7 @@ static const struct mgds_hindrance *why_host(const struct mgds_op *op)
 {
     if (!mgds_ptr_is_gpu(&op->user.ptr))
         return &in_host_memory;
-    return op->line ? why_staged(op, lane_of(op)) : &not_enqueued;
+    return op->line ? why_staged(op, channel_of(op)) : &not_enqueued;
 }
 
 /* What is constant from the call on is enough. */
@@ -178,5 +181,5 @@ struct mgds_way mgds_op_way(const struct mgds_op *op)
     why = why_host(op);
     if (why)
         return (struct mgds_way){mgds_path_names[MGDS_PATH_HOST], *why};
-    return (struct mgds_way){mgds_path_names[path_of(lane_of(op))], nothing};
+    return (struct mgds_way){mgds_path_names[path_of(channel_of(op))], nothing};
 }

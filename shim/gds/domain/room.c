@@ -6,45 +6,26 @@
 
 #include "shim/base/alloc.h"
 #include "shim/base/clock.h"
+#include "shim/base/container.h"
 #include "shim/base/log.h"
 #include "shim/base/stats.h"
-#include "shim/gds/domain/launcher.h"
 #include "shim/gds/domain/means.h"
 #include "shim/gds/domain/op.h"
+#include "shim/gds/msg/work.h"
 #include "shim/gds/queue/gstream.h"
 #include "shim/gds/queue/words.h"
-#include "shim/gds/wire/wire.h"
-
-/* How long host calls have before the thread does it, ns. */
-enum { GRACE_NS = 200000 };
 
 struct room {
-    struct room *next;
+    struct mgds_work work;
     struct mgds_op *op; /* a reference */
-    uint64_t since, tried;
+    uint64_t since;     /* ns */
 };
 
-static struct room *rooms, **last = &rooms; /* under the engine's lock */
-static unsigned count;                      /* atomic */
 static uint64_t given; /* when somebody got some last: written under that lock,
                           atomic */
 
 /* Written before the wire is open. */
 static mgds_has_room *has_room;
-
-void mgds_room_init(mgds_has_room *told)
-{
-    has_room = told;
-}
-
-static void put(struct room *room)
-{
-    room->next = NULL;
-    *last = room;
-    last = &room->next;
-    __atomic_fetch_add(&count, 1, __ATOMIC_RELAXED);
-    mgds_wire_hold();
-}
 
 void mgds_room_add(struct mgds_op *op)
 {
@@ -59,36 +40,7 @@ void mgds_room_add(struct mgds_op *op)
     }
     op->loan.waits = true;
     *room = (struct room){.op = mgds_op_get(op), .since = mgds_clock_ns()};
-    put(room);
-}
-
-static bool any(void)
-{
-    return __atomic_load_n(&count, __ATOMIC_RELAXED) > 0;
-}
-
-/* Under the engine's lock. */
-static bool is_late(const struct room *room)
-{
-    return mgds_clock_ns() - room->since > GRACE_NS;
-}
-
-static bool is_due(const struct room *room, bool host)
-{
-    return mgds_clock_ns() - room->tried > MGDS_MEANS_AGAIN_NS &&
-           (host || is_late(room));
-}
-
-static struct room *take(void)
-{
-    struct room *room = rooms;
-
-    rooms = room->next;
-    if (!rooms)
-        last = &rooms;
-    __atomic_fetch_sub(&count, 1, __ATOMIC_RELAXED);
-    mgds_wire_release();
-    return room;
+    mgds_work_add(&room->work, MGDS_WORK_MEMORY);
 }
 
 /* Not what has come already, to where it belongs. */
@@ -136,7 +88,7 @@ static bool may_try_again(const struct room *room, int rc)
     uint64_t since = given > room->since ? given : room->since;
 
     return rc == -ENOMEM && room->op->state == MGDS_OP_WANTED &&
-           room->tried < since + MGDS_MEANS_PATIENCE_NS;
+           mgds_clock_ns() < since + MGDS_MEANS_PATIENCE_NS;
 }
 
 /* What is lent. */
@@ -182,34 +134,24 @@ static int prepare(struct loan *loan, const struct mgds_op *op)
 }
 
 /* False: there is none at the moment, most likely for the others neither. */
-static bool serve(struct room *room)
+static bool run(struct mgds_work *work, enum mgds_work_by by)
 {
+    struct room *room = MGDS_CONTAINER_OF(work, struct room, work);
     struct loan loan = {.unit = NULL};
     int rc = prepare(&loan, room->op);
     bool again;
 
+    (void)by;
     mgds_engine_enter();
-    room->tried = mgds_clock_ns();
     again = may_try_again(room, rc);
-    if (again)
-        put(room);
-    else
+    if (again) {
+        mgds_work_again(work);
+    } else {
+        mgds_work_done(work);
         end(room, &loan, rc);
+    }
     mgds_engine_leave();
     return !again;
-}
-
-void mgds_rooms_run(bool host)
-{
-    struct room *room;
-
-    while (any()) {
-        mgds_engine_enter();
-        room = rooms && is_due(rooms, host) ? take() : NULL;
-        mgds_engine_leave();
-        if (!room || !serve(room))
-            return;
-    }
 }
 
 uint64_t mgds_rooms_given(void)
@@ -217,23 +159,15 @@ uint64_t mgds_rooms_given(void)
     return __atomic_load_n(&given, __ATOMIC_RELAXED);
 }
 
-void mgds_rooms_chore(void)
+static void drop(struct mgds_work *work)
 {
-    bool late;
-
-    if (!any())
-        return;
-    mgds_engine_enter();
-    late = rooms && is_due(rooms, false);
-    mgds_engine_leave();
-    if (late)
-        mgds_launcher_call();
+    free(MGDS_CONTAINER_OF(work, struct room, work));
 }
 
-void mgds_rooms_fini(void)
+void mgds_room_init(mgds_has_room *told)
 {
-    mgds_engine_enter();
-    while (rooms)
-        free(take());
-    mgds_engine_leave();
+    static const struct mgds_work_handler handler = {run, drop};
+
+    has_room = told;
+    mgds_work_handle(MGDS_WORK_MEMORY, &handler);
 }

@@ -1,7 +1,7 @@
 /*
  * Memory for bounces that were made without any, when a message comes that is
- * staged after all: taken by a host call of the program's, or by the thread for
- * what cannot wait for one, since it may be pinned for that. Only where many
+ * staged after all: taken by a host call of the program's, or by the worker
+ * (msg/work.h), since it may be pinned for that. Only where many
  * long receives are under way at once: the others have theirs from the call on
  * (MGDS_BOUNCE_LATER), for while a program sits in a call that waits for the
  * stream, cuMemFree say, the driver pins nothing.
@@ -33,7 +33,7 @@ enum { MGDS_ROOM_SERIAL = 1, MGDS_ROOM_DONE = 2 };
 
 /* Told under the engine's lock: it has got memory, or negative errno. */
 typedef void mgds_has_room(struct mgds_op *op, int error);
-/* Before the wire is opened. */
+/* Registers the handler, before the wire is opened. */
 void mgds_room_init(mgds_has_room *told);
 
 /* Under the engine's lock: mgds_has_room follows. */
@@ -42,21 +42,11 @@ void mgds_room_add(struct mgds_op *op);
 /* Memory to keep, at once, in a host call, without the lock: 0, or -ENOMEM. */
 int mgds_room_make(struct mgds_op *op);
 
-/* Without the lock; costs a load if there is nothing. host: in a call of the
- * program's. */
-void mgds_rooms_run(bool host);
-
-/* For the wire's thread: has done what is late. */
-void mgds_rooms_chore(void);
-
 /* When memory was lent to somebody last, ns of mgds_clock_ns. Any thread. */
 uint64_t mgds_rooms_given(void);
 
 /* Says once what helps if an operation is to fail for want of memory. Returns
  * rc. */
 int mgds_room_explain(int rc);
-
-/* What was asked for is given up. */
-void mgds_rooms_fini(void);
 
 #endif

@@ -12,7 +12,7 @@
 void mgds_ruins_look(void);
 
 /* Looks whether contexts of streams that do not move are still good; else the
- * streams are ruined. Without the lock, by a host call or the launcher: a CUDA
+ * streams are ruined. Without the lock, by a host call or the worker: a CUDA
  * call. And whether there is anything to look at now. */
 void mgds_lines_check(void);
 bool mgds_lines_to_check(void);

@@ -8,7 +8,6 @@
 #include "shim/gds/domain/fail.h"
 #include "shim/gds/domain/hostcopy.h"
 #include "shim/gds/domain/means.h"
-#include "shim/gds/domain/memory.h"
 #include "shim/gds/domain/note.h"
 #include "shim/gds/domain/op.h"
 #include "shim/gds/domain/pair.h"
@@ -32,7 +31,7 @@ static int create(struct mgds_op **out, struct mgds_domain *domain,
     int rc = 0;
 
     if (xfer->enqueued || !mgds_gate_any()) /* it may wait for the driver */
-        mgds_memory_map();
+        mgds_works_run_kind(MGDS_WORK_IMPORT, MGDS_WORK_BY_HOST);
     if (!op)
         return -ENOMEM;
     op->user = xfer->buffer;
@@ -41,6 +40,7 @@ static int create(struct mgds_op **out, struct mgds_domain *domain,
         rc = -EOVERFLOW;
     op->send = send;
     op->protocol = send ? &mgds_fragments : NULL;
+    op->transport = send ? &mgds_host : NULL;
     op->sync = xfer->sync;
     op->enqueued = xfer->enqueued;
     op->stands = xfer->stands;
@@ -161,29 +161,31 @@ static int make(struct mgds_op **out, struct mgds_domain *domain,
     return rc;
 }
 
-/* True if it may help to look again for a place in the receiver's ring. */
-static bool look_for_place(struct mgds_op *op, const struct mgds_xfer *xfer,
-                           bool late)
+/* True if it may help to try again to get a slot in the receiver's ring. */
+static bool try_slot(struct mgds_op *op, const struct mgds_xfer *xfer,
+                     bool late)
 {
-    const struct mgds_landing *landing = op->domain->landing;
-    unsigned to = op->domain->base[op->rank] + xfer->to_index;
+    struct mgds_channel *channel =
+        mgds_channels_find(op->domain->channels, xfer->from_index,
+                           op->domain->base[op->rank] + xfer->to_index);
     bool full;
 
-    op->lane = mgds_landing_place(landing, xfer->from_index, to, op->bytes,
-                                  &op->place);
-    if (op->lane)
+    if (mgds_channel_take_slot(channel, op->bytes, &op->slot)) {
         op->protocol = &mgds_eager;
-    full = !op->lane &&
-           mgds_landing_is_full(landing, xfer->from_index, to, op->bytes,
-                                mgds_require_direct(op, xfer));
+        op->transport = mgds_channel_transport(channel);
+        op->channel = channel;
+        return false;
+    }
+    full =
+        mgds_channel_is_full(channel, op->bytes, mgds_require_direct(op, xfer));
     if (full && late)
-        mgds_landing_despair(landing, xfer->from_index, to);
+        mgds_channel_despair(channel);
     return full && !late;
 }
 
-/* Takes the lock, with a place in the receiver's ring for a send, if there is
+/* Takes the lock, with a slot in the receiver's ring for a send, if there is
  * one. */
-static void enter_with_place(struct mgds_op *op, const struct mgds_xfer *xfer)
+static void enter_with_slot(struct mgds_op *op, const struct mgds_xfer *xfer)
     MGDS_ACQUIRE(mgds_engine_lock)
 {
     uint64_t patience =
@@ -195,7 +197,7 @@ static void enter_with_place(struct mgds_op *op, const struct mgds_xfer *xfer)
     if (!mgds_op_might(op, MGDS_PROTOCOL_EAGER) || op->protocol->slotted)
         return;
     while (mgds_domain_lost(op->domain, xfer->peer) == 0 &&
-           look_for_place(op, xfer, late)) {
+           try_slot(op, xfer, late)) {
         mgds_engine_leave();
         if (begin == 0)
             begin = mgds_clock_ns();
@@ -212,10 +214,9 @@ static void enter_with_place(struct mgds_op *op, const struct mgds_xfer *xfer)
 static int enter_to_call(struct mgds_op *op, const struct mgds_xfer *xfer)
     MGDS_ACQUIRE(mgds_engine_lock)
 {
-    enter_with_place(op, xfer);
+    enter_with_slot(op, xfer);
     if (xfer->peer == MGDS_PROC_NULL)
         return 0;
-    op->straight = op->send ? op->protocol->slotted : op->taker;
     if (mgds_require_refuses(op, xfer))
         return -EPROTONOSUPPORT;
     return mgds_op_name(op);
@@ -225,7 +226,7 @@ static int enter_to_call(struct mgds_op *op, const struct mgds_xfer *xfer)
 static void leave_uncalled(struct mgds_op *op) MGDS_RELEASE(mgds_engine_lock)
 {
     if (op->protocol == &mgds_eager)
-        mgds_landing_give(op->lane, &op->place);
+        mgds_channel_give_slot(op->channel, &op->slot);
     mgds_engine_leave();
     mgds_rget_cancel(op);
     mgds_op_release(op);

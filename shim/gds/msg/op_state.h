@@ -14,7 +14,7 @@
  *
  * What does not depend on that are latches of the operation: whether its stream
  * has come to it (reached), whether its caller may go on (done), whether a copy
- * of ours is under way (fetching). ARRIVED is a receive that is DELIVERED and
+ * of ours is under way (fetch). ARRIVED is a receive that is DELIVERED and
  * reached.
  *
  * Pure: no lock, no other file of the engine. Operations are moved under the

@@ -11,8 +11,8 @@ static bool command(const struct mgds_op *op, struct mgds_step *step)
     *step = (struct mgds_step){.kind = MGDS_STEP_PUSH,
                                .user = mgds_op_user(op),
                                .bytes = op->bytes,
-                               .units = op->place.address,
-                               .serial = op->place.serial,
+                               .units = op->slot.address,
+                               .serial = op->slot.serial,
                                .also = op->bounce ? mgds_bounce_base(op->bounce)
                                                   : NULL};
     return true;

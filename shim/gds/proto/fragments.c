@@ -4,7 +4,6 @@
 #include "shim/gds/domain/domain_state.h"
 #include "shim/gds/domain/exchange.h"
 #include "shim/gds/domain/op.h"
-#include "shim/gds/msg/am.h"
 #include "shim/gds/queue/gstream.h"
 
 /* The common part says all. */
@@ -50,7 +49,7 @@ void mgds_fragments_answer(struct mgds_op *op)
         message.body = mgds_op_place(op);
         message.body_bytes = op->wanted;
     }
-    rc = mgds_am_post(op->domain->member[op->rank].peer, &message);
+    rc = op->transport->post(op->domain->member[op->rank].peer, &message);
     if (rc < 0)
         mgds_exchange_send_moved(op, MGDS_OP_ON_FAIL, rc);
 }

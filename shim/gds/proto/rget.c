@@ -11,10 +11,7 @@
 #include "shim/base/stats.h"
 #include "shim/ctx.h"
 #include "shim/gds/domain/fetch.h"
-#include "shim/gds/domain/late.h"
-#include "shim/gds/domain/mapping.h"
 #include "shim/gds/domain/means.h"
-#include "shim/gds/domain/memory.h"
 #include "shim/gds/domain/op.h"
 #include "shim/gds/msg/am.h"
 #include "shim/gds/proto/slot.h"
@@ -23,64 +20,59 @@
 
 /* Sends. */
 
-static bool is_inside(const struct mgds_op *op,
-                      const struct mgds_export_handle *handle)
-{
-    uint64_t begin = (uintptr_t)mgds_op_user(op);
-
-    return begin >= handle->base &&
-           begin + op->bytes <= handle->base + handle->size;
-}
-
-/* Takes the lock, when the other end has mapped the memory, or will not soon.
+/* Takes the lock, when the other end can read the memory, or will not soon.
  * Both may wait for each other. */
-static enum mgds_memory
-enter_with_memory(struct mgds_domain *domain, struct mgds_lane *lane,
-                  const struct mgds_xfer *xfer, size_t bytes,
-                  const struct mgds_export_handle *handle)
+static enum mgds_exposure
+enter_with_exposure(const struct mgds_transport *transport,
+                    const struct mgds_exposing *exposing)
     MGDS_ACQUIRE(mgds_engine_lock)
 {
-    enum mgds_memory memory;
+    enum mgds_exposure exposure;
 
     mgds_engine_enter();
-    memory = mgds_memory_look(domain, lane, xfer, bytes, handle);
-    while (memory == MGDS_MEMORY_SOON) {
+    exposure = transport->expose(exposing);
+    while (exposure == MGDS_EXPOSURE_SOON) {
         mgds_engine_leave();
         mgds_wire_progress();
-        mgds_memory_map();
+        mgds_works_run_kind(MGDS_WORK_IMPORT, MGDS_WORK_BY_HOST);
         mgds_engine_enter();
-        memory = mgds_memory_look(domain, lane, xfer, bytes, handle);
+        exposure = transport->expose(exposing);
     }
-    return memory;
+    return exposure;
 }
 
-static bool reserve(struct mgds_op *op, struct mgds_lane *lane)
+static bool reserve(struct mgds_op *op, struct mgds_channel *channel)
 {
-    if (!mgds_lane_reserve(lane, &op->place, &op->done_word))
+    if (!mgds_channel_reserve(channel, &op->slot, &op->done_word))
         return false;
     mgds_count(pull_sends);
     op->protocol = &mgds_rget;
-    op->lane = op->words_of = lane;
+    op->transport = mgds_channel_transport(channel);
+    op->channel = op->words_of = channel;
     return true;
 }
 
 bool mgds_rget_try(struct mgds_op *op, struct mgds_domain *domain,
                    const struct mgds_xfer *xfer)
 {
-    struct mgds_export_handle handle = {.id = 0};
-    struct mgds_lane *lane =
-        mgds_landing_lane(domain->landing, xfer->from_index,
-                          domain->base[xfer->peer] + xfer->to_index);
-    enum mgds_memory memory;
+    struct mgds_exposing exposing = {
+        .domain = domain,
+        .channel =
+            mgds_channels_find(domain->channels, xfer->from_index,
+                               domain->base[xfer->peer] + xfer->to_index),
+        .xfer = xfer,
+        .bytes = op->bytes};
+    const struct mgds_transport *transport =
+        mgds_channel_transport(exposing.channel);
+    enum mgds_exposure exposure;
     bool may;
 
-    if (!mgds_lane_is_own(lane) &&
-        (mgds_export_of(&handle, &op->user.ptr) < 0 || !is_inside(op, &handle)))
+    if (!transport->name_memory(&exposing, op))
         return false;
-    memory = enter_with_memory(domain, lane, xfer, op->bytes, &handle);
-    may = memory != MGDS_MEMORY_REFUSED;
-    if (memory == MGDS_MEMORY_KNOWN)
-        may = reserve(op, lane);
+    exposure = enter_with_exposure(transport, &exposing);
+    may = exposure != MGDS_EXPOSURE_REFUSED;
+    if (exposure == MGDS_EXPOSURE_KNOWN)
+        may = reserve(op, exposing.channel);
     mgds_engine_leave();
     return may;
 }
@@ -92,7 +84,7 @@ int mgds_rget_insist(struct mgds_op *op, struct mgds_domain *domain,
 
     while (!op->protocol->copied && mgds_clock_ns() < end) {
         mgds_wire_progress();
-        mgds_memory_map();
+        mgds_works_run_kind(MGDS_WORK_IMPORT, MGDS_WORK_BY_HOST);
         if (xfer->idle)
             xfer->idle();
         if (!mgds_rget_try(op, domain, xfer))
@@ -107,8 +99,8 @@ void mgds_rget_cancel(struct mgds_op *op)
     if (op->protocol != &mgds_rget)
         return;
     mgds_engine_enter();
-    mgds_landing_give(op->lane, &op->place);
-    mgds_lane_give_done(op->words_of, op->done_word);
+    mgds_channel_give_slot(op->channel, &op->slot);
+    mgds_channel_give_done(op->words_of, op->done_word);
     mgds_engine_leave();
 }
 
@@ -119,7 +111,7 @@ void mgds_rget_release(struct mgds_op *op)
     if (!op->words_of || !mgds_op_is_moved(op) ||
         op->waiting == MGDS_OP_AWAITING || (op->error && !op->expiry.ended))
         return;
-    mgds_lane_give_done(op->words_of, op->done_word);
+    mgds_channel_give_done(op->words_of, op->done_word);
     op->words_of = NULL;
 }
 
@@ -127,54 +119,26 @@ static void describe(const struct mgds_op *op, struct mgds_rts *rts)
 {
     mgds_slot_describe(op, rts);
     rts->address = (uintptr_t)mgds_op_user(op);
-    rts->export = mgds_lane_is_own(op->lane) ? 0 : op->user.ptr.id;
+    rts->export = op->transport->key_of(op);
     rts->done = op->done_word & MGDS_RTS_DONE_MOST;
     rts->stands = op->stands;
 }
 
 /* Messages. */
 
-/* Of this process: then the send is here, too. */
-static bool is_own_send(const struct mgds_rts *rts)
-{
-    const struct mgds_op *op = mgds_op_find(rts->cookie);
-
-    return op && op->send && op->protocol == &mgds_rget &&
-           op->bytes == rts->bytes &&
-           (uintptr_t)mgds_op_user(op) == rts->address;
-}
-
-static uint64_t source_of(struct mgds_lane *lane, const struct mgds_rts *rts)
-{
-    const struct mgds_mapping *memory;
-    const struct mgds_export_handle *handle;
-
-    if (rts->export == 0)
-        return mgds_lane_is_own(lane) && is_own_send(rts) ? rts->address : 0;
-    memory = mgds_mapping_find(mgds_lane_theirs(lane), rts->export);
-    if (!memory || !memory->import)
-        return 0;
-    handle = &memory->handle;
-    if (rts->address < handle->base || rts->bytes > handle->size ||
-        rts->address - handle->base > handle->size - rts->bytes)
-        return 0;
-    return (uintptr_t)mgds_import_addr(memory->import) +
-           (rts->address - handle->base);
-}
-
 /* One that cannot be had is lost; by fragments it does not come. */
 static bool accept(struct mgds_message *message, const struct mgds_rts *rts)
 {
-    struct mgds_lane *lane =
-        mgds_landing_lane(message->domain->landing, rts->to_index,
-                          (unsigned)message->match.source);
+    struct mgds_channel *channel =
+        mgds_channels_find(message->domain->channels, rts->to_index,
+                           (unsigned)message->match.source);
 
     message->stands = rts->stands;
     message->listed = true;
     LIST_INSERT_HEAD(&message->domain->pulls, message, pull_link);
-    if (mgds_slot_accept(message, rts, 0) && mgds_lane_pulls(lane)) {
-        message->source = source_of(lane, rts);
-        message->done = (uintptr_t)mgds_lane_done_there(lane, rts->done);
+    if (mgds_slot_accept(message, rts, 0) && mgds_channel_can_get(channel)) {
+        message->source = mgds_channel_transport(channel)->reach(channel, rts);
+        message->done = (uintptr_t)mgds_channel_done_there(channel, rts->done);
     }
     if (!message->done)
         message->source = 0;
@@ -188,8 +152,9 @@ static bool accept(struct mgds_message *message, const struct mgds_rts *rts)
 /* Who may come to copy it is told some time later. */
 static void reached(struct mgds_op *op)
 {
-    if (!mgds_op_is_moved(op) && !op->error && !op->told && !op->late.listed)
-        mgds_late_add(op);
+    if (!mgds_op_is_moved(op) && !op->error && !op->told &&
+        !mgds_work_is_listed(&op->late.work))
+        mgds_work_add(&op->late.work, MGDS_WORK_LATE_SEND);
 }
 
 void mgds_rget_reached(const struct mgds_domain *domain, int source,
@@ -220,17 +185,17 @@ bool mgds_rget_may_be_fetched(const struct mgds_op *op)
 {
     return op->message && op->message->protocol->copied &&
            op->message->match.reached && op->message->source && op->reached &&
-           op->claim && !op->fetching && !op->credited && !op->quit.record &&
+           op->claim && !op->fetch && !op->credited && !op->quit.record &&
            is_to_be_copied(op);
 }
 
 void mgds_rget_consider(struct mgds_op *op)
 {
-    if (!mgds_rget_may_be_fetched(op) || op->late.listed)
+    if (!mgds_rget_may_be_fetched(op) || mgds_work_is_listed(&op->late.work))
         return;
     op->late.passes = op->line->passes;
     if (op->waiting == MGDS_OP_TAKING)
-        mgds_late_add(op);
+        mgds_work_add(&op->late.work, MGDS_WORK_LATE_RECV);
     else
         mgds_fetch_add(op);
 }
@@ -238,11 +203,11 @@ void mgds_rget_consider(struct mgds_op *op)
 /* Its receiver may copy it from here on. */
 static bool command(const struct mgds_op *op, struct mgds_step *step)
 {
-    struct mgds_unit *unit = (struct mgds_unit *)op->place.address;
+    struct mgds_unit *unit = (struct mgds_unit *)op->slot.address;
 
     *step = (struct mgds_step){.kind = MGDS_STEP_POST,
                                .units = &unit->word,
-                               .serial = op->place.serial};
+                               .serial = op->slot.serial};
     return true;
 }
 

@@ -1,6 +1,6 @@
 /* Which protocols a send may have: one pure function of what is known at the
  * call. Which of them it gets depends on what can be had then: rget on memory
- * that its receiver has mapped (rget.h), eager on a free slot (landing.h);
+ * that its receiver has mapped (rget.h), eager on a free slot (channel.h);
  * fragments can always be had. */
 #ifndef MGDS_PROTO_SELECT_H
 #define MGDS_PROTO_SELECT_H

@@ -7,15 +7,15 @@
 
 void mgds_slot_describe(const struct mgds_op *op, struct mgds_rts *rts)
 {
-    rts->serial = op->place.serial;
-    rts->units = op->place.units;
+    rts->serial = op->slot.serial;
+    rts->units = op->slot.units;
 }
 
 bool mgds_slot_accept(struct mgds_message *message, const struct mgds_rts *rts,
                       size_t bytes)
 {
     if (rts->serial == 0 ||
-        !mgds_landing_holds(message->domain->landing, rts->to_index,
+        !mgds_channels_hold(message->domain->channels, rts->to_index,
                             (unsigned)message->match.source, rts->units,
                             bytes)) {
         mgds_envelope_refuse(MGDS_ENVELOPE_RTS, rts->rank,

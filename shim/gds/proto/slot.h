@@ -1,5 +1,6 @@
-/* Slots of messages in their receivers' rings (landing.h): what the protocols
- * have in common that need one (protocol.h). Under the engine's lock. */
+/* Slots of messages in their receivers' rings (transport/channel.h): what the
+ * protocols have in common that need one (protocol.h). Under the engine's lock.
+ */
 #ifndef MGDS_PROTO_SLOT_H
 #define MGDS_PROTO_SLOT_H
 

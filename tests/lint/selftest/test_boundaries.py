@@ -65,6 +65,11 @@ class Boundaries(LintCase):
                     ["device/ring.h:1 cuda-door",
                      "include/mpix_gds.h:1 cuda-door"])
 
+    def test_transports_by_name_in_a_protocol(self):
+        self.broken("shim/gds/proto/rget.c", "void *t = &mgds_p2p;\n"
+                    "int p = MGDS_PATH_SELF;\n",
+                    "1 transport", "2 transport")
+
     def test_verbs_outside_hca(self):
         self.broken("shim/gds/req.c", "#include <infiniband/verbs.h>\n"
                     "struct ibv_qp *q;\n"

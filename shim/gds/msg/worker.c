@@ -1,5 +1,5 @@
-/* The thread of calls that may be stuck; see launcher.h. */
-#include "shim/gds/domain/launcher.h"
+/* The thread of calls that may be stuck; see worker.h. */
+#include "shim/gds/msg/worker.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -35,20 +35,20 @@ static bool await_call(void)
 static void *run(void *arg)
 {
     (void)arg;
-    prctl(PR_SET_NAME, "mpix-gds-fetch");
+    prctl(PR_SET_NAME, "mpix-gds-work");
     while (await_call())
         work();
     return NULL;
 }
 
-void mgds_launcher_init(void (*what)(void))
+void mgds_worker_init(void (*what)(void))
 {
     mgds_lock_acquire(&lock);
     work = what;
     mgds_lock_release(&lock);
 }
 
-bool mgds_launcher_call(void)
+bool mgds_worker_call(void)
 {
     int rc = 0;
 
@@ -68,7 +68,7 @@ bool mgds_launcher_call(void)
     return false;
 }
 
-void mgds_launcher_fini(void)
+void mgds_worker_fini(void)
 {
     bool any;
 

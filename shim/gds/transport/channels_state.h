@@ -1,0 +1,43 @@
+/* The channels of a member, as the files of this folder know them. */
+#ifndef MGDS_TRANSPORT_CHANNELS_STATE_H
+#define MGDS_TRANSPORT_CHANNELS_STATE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "shim/gds/transport/channels.h"
+
+struct mgds_gstream;
+struct mgds_member;
+struct mgds_ring;
+
+/* Why there is no channel; hindrances.def has what users are told. */
+enum mgds_lack {
+#define MGDS_LACK(name, why, remedy) MGDS_LACK_##name,
+#include "shim/gds/transport/hindrances.def"
+};
+
+struct mgds_channels {
+    unsigned refs; /* atomic */
+    unsigned rank, peers, streams;
+    unsigned *base;                     /* by rank: of its sources */
+    int *region;                        /* by source: in own rings, or -1 */
+    unsigned regions;                   /* how many there are */
+    struct mgds_gstream *const *stream; /* while it is made */
+    uint64_t process;
+    const struct mgds_member *members; /* likewise */
+    struct mgds_ring **ring;           /* by own index */
+    bool *shared; /* by own index: another process has a stream of its GPU */
+    struct mgds_channel **channel; /* by own index, then by source */
+    unsigned char *lack;           /* likewise: enum mgds_lack */
+};
+
+/* Where they have what is from that own stream to that source. */
+static inline size_t mgds_channels_at(const struct mgds_channels *channels,
+                                      unsigned index, unsigned to)
+{
+    return (size_t)index * channels->base[channels->peers] + to;
+}
+
+#endif
