@@ -36,10 +36,11 @@ void mgds_worker_init(void (*what)(void))
     late_work = what;
 }
 
-void mgds_worker_call(void)
+bool mgds_worker_call(void)
 {
     if (current)
         current->worker_called = true;
+    return true;
 }
 
 void mgds_worker_fini(void)

@@ -259,6 +259,24 @@ static void the_worker_runs_what_no_call_came_by_for(void **state)
     assert_true(items[0].waited >= 200000);
 }
 
+/* Nobody makes another pass: what is left the worker has to be woken for. */
+static void the_worker_runs_what_a_call_leaves(void **state)
+{
+    static const unsigned expected[] = {1, 0};
+
+    (void)state;
+    mgds_worker_init(work);
+    add(0, MGDS_WORK_MEMORY);
+    add(1, MGDS_WORK_DELIVERED);
+    assert_true(mgds_works_leave());
+    while (ran_so_far() < 2)
+        sched_yield();
+    mgds_worker_fini();
+    assert_order(2, expected);
+    assert_int_not_equal(last_by, MGDS_WORK_BY_HOST);
+    assert_int_not_equal(last_by, MGDS_WORK_BY_WIRE);
+}
+
 static void *run_all(void *arg)
 {
     (void)arg;
@@ -310,6 +328,8 @@ int main(void)
                                         begin, end),
         cmocka_unit_test_setup_teardown(
             the_worker_runs_what_no_call_came_by_for, begin, end),
+        cmocka_unit_test_setup_teardown(the_worker_runs_what_a_call_leaves,
+                                        begin, end),
         cmocka_unit_test_setup_teardown(are_run_by_one_thread_at_a_time, begin,
                                         end),
         cmocka_unit_test_setup_teardown(are_dropped_at_the_end, begin, end),

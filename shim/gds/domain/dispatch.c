@@ -25,6 +25,7 @@
 #include "shim/gds/msg/work.h"
 #include "shim/gds/msg/worker.h"
 #include "shim/gds/proto/fallback.h"
+#include "shim/gds/queue/gate.h"
 #include "shim/gds/ring/ring.h"
 
 static struct mgds_lock open_lock = MGDS_LOCK_INIT(MGDS_LOCK_ENGINE);
@@ -59,13 +60,33 @@ static int look_at_streams(void *arg)
     return any;
 }
 
+/* Streams are asked, and work is done, by this call or by the worker. False:
+ * there is no worker. */
+static bool leave_to_worker(void)
+{
+    bool left = mgds_works_leave();
+
+    if (left && (mgds_lines_to_ask() || mgds_lines_to_check()))
+        left = mgds_worker_call();
+    return left;
+}
+
+/* While a wait of ours stands a thread of the program may sit in a call of the
+ * driver's that waits for it, cuMemFree say, and keep all others: who makes a
+ * host call, whose message may be here, must not be among these. */
 void mgds_op_progress(void)
 {
+    bool drives;
+
     mgds_wire_progress();
-    mgds_lines_ask();
-    mgds_lines_check();
+    drives = !mgds_gate_any() || !leave_to_worker();
+    if (drives) {
+        mgds_lines_ask();
+        mgds_lines_check();
+    }
     look_at_streams(NULL);
-    mgds_works_run(MGDS_WORK_BY_HOST);
+    if (drives)
+        mgds_works_run(MGDS_WORK_BY_HOST);
     mgds_watch_speak();
 }
 
@@ -83,6 +104,8 @@ static void chores(void)
 static void do_late_work(void)
 {
     mgds_works_run(MGDS_WORK_BY_WORKER);
+    mgds_lines_ask();
+    mgds_lines_check();
 }
 
 static int open_once(void)

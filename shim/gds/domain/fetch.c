@@ -305,7 +305,7 @@ static bool run_launch(struct mgds_work *work, enum mgds_work_by by)
     int rc = launch(fetch);
 
     mgds_count(pull_fetches);
-    if (by == MGDS_WORK_BY_WORKER)
+    if (by != MGDS_WORK_BY_HOST)
         mgds_count(pull_late);
     mgds_engine_enter();
     settle_launch(fetch, rc);

@@ -257,6 +257,16 @@ static void ask(struct mgds_line *line, uint64_t number, uint64_t marks)
         answer(line, rc, marks);
 }
 
+bool mgds_lines_to_ask(void)
+{
+    bool any;
+
+    mgds_engine_enter();
+    any = find_to_ask(mgds_lines_first()) != NULL;
+    mgds_engine_leave();
+    return any;
+}
+
 void mgds_lines_ask(void)
 {
     struct mgds_line *line;

@@ -24,7 +24,7 @@
  * receives.
  *
  * All functions are called under the engine's lock, but mgds_line_of,
- * mgds_lines_due, mgds_lines_ask and mgds_lines_fini.
+ * mgds_lines_due, mgds_lines_ask, mgds_lines_to_ask and mgds_lines_fini.
  */
 #ifndef MGDS_DOMAIN_LINE_H
 #define MGDS_DOMAIN_LINE_H
@@ -113,8 +113,10 @@ void mgds_line_mark(struct mgds_line *line, struct mgds_mark *mark);
  * number. */
 void mgds_line_ride(struct mgds_line *line, struct mgds_mark *mark);
 
-/* Asks the GPU for quiet marks that stand. In a host call: a CUDA call. */
+/* Asks the GPU for quiet marks that stand: a CUDA call, by a host call or the
+ * worker. And whether there are any to ask for now. */
 void mgds_lines_ask(void);
+bool mgds_lines_to_ask(void);
 
 /* Gives a wait, whose `missing` is set and which has a reference for that, its
  * number: it is what the stream is to wait for in go. */

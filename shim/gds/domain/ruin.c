@@ -36,17 +36,34 @@ static bool is_to_check(const struct mgds_line *line, uint64_t now)
     return line->first && !line->ruined && now >= line->check;
 }
 
-/* The stream of one that was not checked lately, with a reference; or NULL. */
-static struct mgds_gstream *find_to_check(void)
+static struct mgds_line *find_to_check(void)
 {
     uint64_t now = mgds_clock_ns();
     struct mgds_line *line = mgds_lines_first();
 
     while (line && !is_to_check(line, now))
         line = line->next;
+    return line;
+}
+
+bool mgds_lines_to_check(void)
+{
+    bool any;
+
+    mgds_engine_enter();
+    any = find_to_check() != NULL;
+    mgds_engine_leave();
+    return any;
+}
+
+/* The stream of one that was not checked lately, with a reference; or NULL. */
+static struct mgds_gstream *take_to_check(void)
+{
+    struct mgds_line *line = find_to_check();
+
     if (!line)
         return NULL;
-    line->check = now + CHECK_NS;
+    line->check = mgds_clock_ns() + CHECK_NS;
     return mgds_gstream_get(line->stream);
 }
 
@@ -85,7 +102,7 @@ void mgds_lines_check(void)
     int rc;
 
     mgds_engine_enter();
-    stream = find_to_check();
+    stream = take_to_check();
     mgds_engine_leave();
     if (!stream)
         return;

@@ -15,6 +15,7 @@
 #include "shim/gds/domain/put.h"
 #include "shim/gds/domain/require.h"
 #include "shim/gds/domain/wait.h"
+#include "shim/gds/queue/gate.h"
 #include "shim/gds/queue/gstream.h"
 #include "shim/gds/wire/wire.h"
 
@@ -29,7 +30,8 @@ static int create(struct mgds_op **out, struct mgds_domain *domain,
     struct mgds_op *op = (struct mgds_op *)mgds_spares_take(&mgds_op_spares);
     int rc = 0;
 
-    mgds_works_run_kind(MGDS_WORK_IMPORT, MGDS_WORK_BY_HOST);
+    if (xfer->enqueued || !mgds_gate_any()) /* it may wait for the driver */
+        mgds_works_run_kind(MGDS_WORK_IMPORT, MGDS_WORK_BY_HOST);
     if (!op)
         return -ENOMEM;
     op->user = xfer->buffer;

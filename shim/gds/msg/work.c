@@ -149,7 +149,8 @@ static uint64_t due_of(enum mgds_work_kind kind, enum mgds_work_by by)
         return rows[kind].needs == DRIVER
                    ? __atomic_load_n(&queue->late, __ATOMIC_RELAXED)
                    : UINT64_MAX;
-    if (by == MGDS_WORK_BY_WIRE && rows[kind].needs == DRIVER)
+    if ((by == MGDS_WORK_BY_WIRE && rows[kind].needs == DRIVER) ||
+        (by == MGDS_WORK_BY_HURRIED && rows[kind].needs != DRIVER))
         return UINT64_MAX;
     return __atomic_load_n(&queue->host, __ATOMIC_RELAXED);
 }
@@ -235,13 +236,36 @@ static bool is_any_late(void)
     return false;
 }
 
+/* Calls of the program have left work to the worker; atomic. */
+static bool hurried;
+
 void mgds_works_run(enum mgds_work_by by)
 {
+    if (by == MGDS_WORK_BY_WORKER &&
+        __atomic_exchange_n(&hurried, false, __ATOMIC_RELAXED))
+        by = MGDS_WORK_BY_HURRIED;
     for (unsigned kind = 0; kind < MGDS_WORK_KINDS; kind++)
         if (rows[kind].needs != LOCK)
             mgds_works_run_kind((enum mgds_work_kind)kind, by);
     if (by == MGDS_WORK_BY_WIRE && is_any_late())
         mgds_worker_call();
+}
+
+static bool is_any_for_driver(void)
+{
+    for (unsigned kind = 0; kind < MGDS_WORK_KINDS; kind++)
+        if (is_due(due_of((enum mgds_work_kind)kind, MGDS_WORK_BY_HURRIED)))
+            return true;
+    return false;
+}
+
+bool mgds_works_leave(void)
+{
+    mgds_works_run(MGDS_WORK_BY_WIRE);
+    if (!is_any_for_driver())
+        return true;
+    __atomic_store_n(&hurried, true, __ATOMIC_RELAXED);
+    return mgds_worker_call();
 }
 
 static struct mgds_work *take_any(struct queue *queue)

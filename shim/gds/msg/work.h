@@ -19,9 +19,9 @@
  *   a round     LOCK kinds, under the engine's lock
  *   the wire's  CPU kinds; wakes the worker (worker.h) for DRIVER kinds that
  *   thread      are late, since it makes no CUDA call itself
- *   a call of   CPU kinds, and DRIVER kinds that it may do
- *   the program
- *   the worker  DRIVER kinds that are late
+ *   a call of   CPU kinds, and DRIVER kinds that it may do; or it leaves those
+ *   the program to the worker, at once
+ *   the worker  DRIVER kinds that are late, or were left to it
  *
  * As long as anything is in a queue the wire's thread is kept awake.
  */
@@ -58,6 +58,7 @@ enum mgds_work_by {
     MGDS_WORK_BY_WIRE,
     MGDS_WORK_BY_HOST,
     MGDS_WORK_BY_WORKER,
+    MGDS_WORK_BY_HURRIED, /* the worker, of all that was left to it */
 };
 
 struct mgds_work_handler {
@@ -98,6 +99,10 @@ void mgds_works_run_locked(void);
  * some loads if nothing is due. */
 void mgds_works_run(enum mgds_work_by by);
 void mgds_works_run_kind(enum mgds_work_kind kind, enum mgds_work_by by);
+
+/* A pass of a call of the program's that must not wait for the driver. False:
+ * there is DRIVER work that it may do, and no worker. */
+bool mgds_works_leave(void);
 
 /* Drops everything: the wire is closed, the worker has ended. */
 void mgds_works_fini(void);

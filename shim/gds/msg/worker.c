@@ -48,7 +48,7 @@ void mgds_worker_init(void (*what)(void))
     mgds_lock_release(&lock);
 }
 
-void mgds_worker_call(void)
+bool mgds_worker_call(void)
 {
     int rc = 0;
 
@@ -61,10 +61,11 @@ void mgds_worker_call(void)
     made = rc == 0;
     mgds_lock_release(&lock);
     if (rc == 0)
-        return;
+        return true;
     errno = -rc;
     mgds_warn_once("no thread for messages that nobody comes to copy: %m: "
                    "they wait until the program calls MPI");
+    return false;
 }
 
 void mgds_worker_fini(void)

@@ -12,6 +12,7 @@ enum {
 };
 
 static int waiting[DEVICES]; /* streams, by device; atomic */
+static int waiting_anywhere; /* of all devices; atomic */
 static int granted[DEVICES]; /* blocks, by device; atomic */
 
 void mgds_gate_prepare(void)
@@ -51,6 +52,7 @@ void mgds_gate_enter(int device)
     int now =
         __atomic_add_fetch(place_of(waiting, device), 1, __ATOMIC_RELAXED);
 
+    __atomic_add_fetch(&waiting_anywhere, 1, __ATOMIC_RELAXED);
     if (now < connections() - SPARE)
         return;
     mgds_warn_once(
@@ -64,11 +66,17 @@ void mgds_gate_enter(int device)
 void mgds_gate_leave(int device)
 {
     __atomic_sub_fetch(place_of(waiting, device), 1, __ATOMIC_RELAXED);
+    __atomic_sub_fetch(&waiting_anywhere, 1, __ATOMIC_RELAXED);
 }
 
 int mgds_gate_count(int device)
 {
     return __atomic_load_n(place_of(waiting, device), __ATOMIC_RELAXED);
+}
+
+bool mgds_gate_any(void)
+{
+    return __atomic_load_n(&waiting_anywhere, __ATOMIC_RELAXED) > 0;
 }
 
 unsigned mgds_gate_grant(int device, unsigned wanted, unsigned processors)

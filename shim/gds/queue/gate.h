@@ -24,8 +24,9 @@ enum { MGDS_GATE_DEVICES = 64 };
 void mgds_gate_enter(int device);
 void mgds_gate_leave(int device);
 
-/* How many stand there now. */
+/* How many stand there now; and whether any does, of any device. */
 int mgds_gate_count(int device);
+bool mgds_gate_any(void);
 
 /* A stream's kernels that wait may have so many blocks, though only one of them
  * runs at a time: `wanted`, or 0 if all streams together would have more than
