@@ -61,7 +61,7 @@ static int look_at_streams(void *arg)
 void mgds_op_progress(void)
 {
     mgds_wire_progress();
-    mgds_lines_ask();
+    mgds_lines_query();
     mgds_lines_check();
     look_at_streams(NULL);
     mgds_works_run(MGDS_WORK_BY_HOST);
