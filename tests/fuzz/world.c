@@ -8,6 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "shim/gds/wire/flight.h"
+#include "shim/gds/wire/network.h"
+#include "shim/gds/wire/peer.h"
+#include "shim/gds/wire/seal.h"
 #include "shim/gds/wire/state.h"
 #include "tests/fuzz/digest.h"
 #include "tests/fuzz/heads.h"
@@ -103,7 +107,15 @@ static void request_free(void *request)
     (void)request;
 }
 
+static void *ep_close(ucp_ep_h endpoint, const ucp_request_param_t *param)
+{
+    (void)endpoint;
+    (void)param;
+    return UCS_STATUS_PTR(UCS_OK);
+}
+
 static const struct mgds_ucx ucx = {.ucp_am_recv_data_nbx = recv_data,
+                                    .ucp_ep_close_nbx = ep_close,
                                     .ucp_request_free = request_free};
 
 static void land(struct landing *landing)
@@ -133,7 +145,7 @@ void __wrap_mgds_wire_close(void);
 int __wrap_mgds_wire_open(const struct mgds_config *config)
 {
     (void)config;
-    mgds_wire.ucx = &ucx;
+    mgds_net.ucx = &ucx;
     mgds_wire.self = world->member[WORLD_SELF];
     mgds_wire.accepting = true;
     return 0;
@@ -143,10 +155,10 @@ void __wrap_mgds_wire_close(void)
 {
     mgds_wire.accepting = false;
     mgds_lock_acquire(&mgds_wire.lock);
-    mgds_wire_cancel_all();
-    mgds_senders_fini(&mgds_wire.senders);
+    mgds_flights_cancel();
+    mgds_wire_forget_senders();
     mgds_wire_forget_peers();
-    mgds_wire_free_spare();
+    mgds_flights_free_spare();
     mgds_lock_release(&mgds_wire.lock);
 }
 
@@ -175,24 +187,16 @@ static void look_at(const struct mgds_wire_flight *post)
 /* All that is posted has been sent. */
 static void send_posts(void)
 {
+    struct mgds_wire_flights batch = TAILQ_HEAD_INITIALIZER(batch);
     struct mgds_wire_flight *post;
 
     mgds_lock_acquire(&mgds_wire.lock);
-    for (;;) {
-        mgds_lock_acquire(&mgds_wire.leaf);
-        post = TAILQ_FIRST(&mgds_wire.posts);
-        if (post)
-            TAILQ_REMOVE(&mgds_wire.posts, post, link);
-        mgds_lock_release(&mgds_wire.leaf);
-        if (!post)
-            break;
-        look_at(post);
-        if (post->done)
-            post->done(post->arg, 0);
-        mgds_lock_acquire(&mgds_wire.leaf);
-        TAILQ_INSERT_HEAD(&mgds_wire.spare, post, link);
-        mgds_lock_release(&mgds_wire.leaf);
-        atomic_fetch_sub(&mgds_wire.under_way, 1);
+    while (mgds_flights_take_posted(&batch)) {
+        while ((post = TAILQ_FIRST(&batch)) != NULL) {
+            TAILQ_REMOVE(&batch, post, link);
+            look_at(post);
+            mgds_flight_end(post, 0);
+        }
     }
     mgds_lock_release(&mgds_wire.lock);
 }
@@ -475,17 +479,18 @@ void world_open(uint64_t seed)
     make_domain();
 }
 
+static void lose(struct mgds_wire_peer *peer, void *arg)
+{
+    (void)arg;
+    peer->stage = MGDS_WIRE_OPEN;
+    mgds_wire_lose(peer, -ECONNRESET);
+}
+
 static void lose_all(void)
 {
-    struct mgds_wire_peer *peer;
-
     mgds_lock_acquire(&mgds_wire.lock);
-    for (unsigned i = 0; i < MGDS_WIRE_BUCKETS; i++) {
-        LIST_FOREACH(peer, &mgds_wire.peers[i], link)
-        {
-            mgds_wire.on_lost(mgds_wire.lost_ctx, peer, -ECONNRESET);
-        }
-    }
+    mgds_wire_peers_visit(lose, NULL);
+    mgds_wire_bury();
     mgds_lock_release(&mgds_wire.lock);
     send_posts();
 }

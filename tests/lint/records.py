@@ -22,8 +22,6 @@ LINK = re.compile(r"(LIST|STAILQ|TAILQ|SLIST)_(ENTRY|HEAD)\([^()]*\)")
 FOREIGN = "shim/gds/cuda/driver_abi.h"  # CUDA's own
 TOO_LARGE = {  # (fields, booleans)
     "mgds_op": (79, 22),
-    "mgds_wire": (38, 7),
-    "mgds_line": (32, 3),
 }
 
 

@@ -66,7 +66,7 @@ static bool leave_to_worker(void)
 {
     bool left = mgds_works_leave();
 
-    if (left && (mgds_lines_to_ask() || mgds_lines_to_check()))
+    if (left && (mgds_lines_to_query() || mgds_lines_to_check()))
         left = mgds_worker_call();
     return left;
 }
@@ -81,7 +81,7 @@ void mgds_op_progress(void)
     mgds_wire_progress();
     drives = !mgds_gate_any() || !leave_to_worker();
     if (drives) {
-        mgds_lines_ask();
+        mgds_lines_query();
         mgds_lines_check();
     }
     look_at_streams(NULL);
@@ -104,7 +104,7 @@ static void chores(void)
 static void do_late_work(void)
 {
     mgds_works_run(MGDS_WORK_BY_WORKER);
-    mgds_lines_ask();
+    mgds_lines_query();
     mgds_lines_check();
 }
 

@@ -169,7 +169,7 @@ int mgds_op_drain(struct mgds_gstream *stream,
     const struct scope scope = {.stream = stream};
 
     if (stream && mgds_gstream_capturing(stream) == 0)
-        mgds_wait_speak(stream);
+        mgds_wait_signal(stream);
     return drain(&scope, rule, left);
 }
 

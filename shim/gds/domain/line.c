@@ -1,5 +1,5 @@
-/* What one stream and the CPU tell each other: marks that the stream passed and
- * waits that may go on; see line.h. */
+/* Timelines: fences that streams have reached, and waits that may go on; see
+ * line.h. */
 #include "shim/gds/domain/line.h"
 
 #include <errno.h>
@@ -19,9 +19,6 @@
 /* Protocols, section 9. */
 #define RELEASED 0x40000000u
 
-/* Between two questions, ns: doubled up to this. */
-enum { ASK_LAST = 1000000 };
-
 static int create(struct mgds_line **out, struct mgds_gstream *stream)
 {
     struct mgds_line *line = (struct mgds_line *)mgds_calloc(1, sizeof(*line));
@@ -36,10 +33,9 @@ static int create(struct mgds_line **out, struct mgds_gstream *stream)
     }
     line->reach = &line->words[0];
     line->go = &line->words[1];
-    line->told = &line->words[2];
-    line->answer = &line->words[3];
-    line->marks = line->waits = line->asked = MGDS_COUNT_FROM;
-    *line->reach = *line->go = *line->answer = MGDS_COUNT_FROM;
+    mgds_signals_init(&line->signals, &line->words[2], &line->words[3]);
+    line->marks = line->waits = MGDS_COUNT_FROM;
+    *line->reach = *line->go = MGDS_COUNT_FROM;
     line->narrow = mgds_gstream_is_narrow(stream);
     line->stream = mgds_gstream_get(stream);
     line->last = &line->first;
@@ -85,7 +81,7 @@ int mgds_line_of(struct mgds_line **out, struct mgds_gstream *stream)
     return 0;
 }
 
-/* Marks have come or gone: what is told without the lock, and whether the
+/* Fences have come or gone: what is told without the lock, and whether the
  * wire's thread has to look out. */
 static void look_again(struct mgds_line *line)
 {
@@ -100,11 +96,11 @@ static void look_again(struct mgds_line *line)
     line->held = any;
 }
 
-/* A mark that rides on none was passed before it was made. */
+/* A fence that rides on none was reached before it was made. */
 void mgds_line_ride(struct mgds_line *line, struct mgds_mark *mark)
 {
     mark->number = line->marks;
-    mark->spoken = false;
+    mark->of_send = false;
     mark->next = NULL;
     *line->last = mark;
     line->last = &mark->next;
@@ -163,8 +159,8 @@ void mgds_wait_less(struct mgds_wait *wait)
         mgds_line_go(wait->line);
 }
 
-/* Whether the stream is known to have come to the mark, which it has not passed
- * for all that was known. `told` is as old as the last question. */
+/* Whether the stream is known to have come to the fence, which it had not for
+ * all that was known before. */
 static bool has_come(const struct mgds_line *line, uint64_t number)
 {
     uint64_t reach = __atomic_load_n(line->reach, __ATOMIC_ACQUIRE);
@@ -172,7 +168,7 @@ static bool has_come(const struct mgds_line *line, uint64_t number)
     if (line->narrow ? (int32_t)((uint32_t)reach - (uint32_t)number) >= 0
                      : reach >= number)
         return true;
-    return __atomic_load_n(line->told, __ATOMIC_ACQUIRE) >= number;
+    return mgds_signals_is_told(&line->signals, number);
 }
 
 static bool poll(struct mgds_line *line)
@@ -215,73 +211,49 @@ bool mgds_lines_poll(void)
     return any;
 }
 
-/* Something quiet is not known yet, no question stands, and the last one was
- * not just now. */
-static bool may_ask(const struct mgds_line *line)
+struct mgds_line *mgds_line_find_deferred(const struct mgds_gstream *stream)
 {
-    return line->quiet > 0 && line->first &&
-           __atomic_load_n(line->answer, __ATOMIC_ACQUIRE) == line->asked &&
-           mgds_clock_ns() >= line->due;
+    struct mgds_line *line = mgds_lines_find(stream);
+
+    return line && line->first && mgds_signals_any_deferred(&line->signals)
+               ? line
+               : NULL;
 }
 
-static struct mgds_line *find_to_ask(struct mgds_line *line)
+static struct mgds_line *find_to_query(struct mgds_line *line)
 {
-    while (line && !may_ask(line))
+    while (line && !(line->first && mgds_signals_may_query(&line->signals)))
         line = line->next;
     return line;
 }
 
-static uint64_t begin_question(struct mgds_line *line)
-{
-    line->due = mgds_clock_ns() + line->gap;
-    if (line->gap < ASK_LAST)
-        line->gap *= 2;
-    return ++line->asked;
-}
-
-/* Nobody else does: of a context that is gone nothing stands any more. */
-static void answer(const struct mgds_line *line, int rc, uint64_t marks)
-{
-    if (rc == -ESHUTDOWN)
-        __atomic_store_n(line->told, marks, __ATOMIC_RELEASE);
-    __atomic_store_n(line->answer, line->asked, __ATOMIC_RELEASE);
-}
-
-/* Without the lock: the line stays where it is while it is `asking`, and others
- * are put in ahead of those that are there. */
-static void ask(struct mgds_line *line, uint64_t number, uint64_t marks)
-{
-    int rc = mgds_gstream_tell(line->stream, line->told, line->answer, number);
-
-    if (rc < 0)
-        answer(line, rc, marks);
-}
-
-bool mgds_lines_to_ask(void)
+bool mgds_lines_to_query(void)
 {
     bool any;
 
     mgds_engine_enter();
-    any = find_to_ask(mgds_lines_first()) != NULL;
+    any = find_to_query(mgds_lines_first()) != NULL;
     mgds_engine_leave();
     return any;
 }
 
-void mgds_lines_ask(void)
+/* Without the lock while a query is made: the timeline stays where it is, and
+ * others are put in ahead of those that are there. */
+void mgds_lines_query(void)
 {
     struct mgds_line *line;
 
     mgds_engine_enter();
-    line = find_to_ask(mgds_lines_first());
+    line = find_to_query(mgds_lines_first());
     while (line) {
-        uint64_t number = begin_question(line), marks = line->marks;
+        uint64_t query = mgds_signals_begin_query(&line->signals);
+        uint64_t last = line->marks;
 
-        line->asking++;
         mgds_engine_leave();
-        ask(line, number, marks);
+        mgds_signals_query(&line->signals, line->stream, query, last);
         mgds_engine_enter();
-        line->asking--;
-        line = find_to_ask(line->next);
+        mgds_signals_end_query(&line->signals);
+        line = find_to_query(line->next);
     }
     mgds_engine_leave();
 }

@@ -1,4 +1,4 @@
-/* The list of lines, and their end; see lines.h. */
+/* The list of timelines, and their end; see lines.h. */
 #include "shim/gds/domain/lines.h"
 
 #include "shim/base/stats.h"
@@ -78,16 +78,11 @@ struct mgds_line *mgds_lines_take_any(void)
     return line;
 }
 
-bool mgds_line_is_answered(const struct mgds_line *line)
-{
-    return !line->asking &&
-           __atomic_load_n(line->answer, __ATOMIC_ACQUIRE) == line->asked;
-}
-
 /* The stream will not touch a word of it any more, and nobody comes back. */
 static bool is_spent(const struct mgds_line *line)
 {
-    return !line->first && !line->first_wait && mgds_line_is_answered(line);
+    return !line->first && !line->first_wait &&
+           mgds_signals_is_answered(&line->signals);
 }
 
 bool mgds_lines_take_out_spent(void)

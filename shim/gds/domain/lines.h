@@ -1,14 +1,13 @@
 /*
- * The list of lines, for line.c, and how one ends: when nobody has its stream
- * any more and the stream is known to have passed all that was put on it. Then
- * nothing touches its words again, nor its memory on the GPU.
+ * The list of timelines, for line.c, and how one ends: when nobody has its
+ * stream any more and the stream is known to have passed all that was put on
+ * it. Then nothing touches its words again, nor its memory on the GPU.
  *
  *   listed    put in by mgds_lines_add
- *   alone     the line has the stream's last reference (gstream.h): the program
- *             has freed it, and no communicator or operation has it
- *   spent     alone, no marks or waits are left, no question stands: out of the
- *             list
- *   freed     nobody reads the list who began before that
+ *   alone     the timeline has the stream's last reference (gstream.h): the
+ * program has freed it, and no communicator or operation has it spent alone, no
+ * fences or waits are left, no query stands: out of the list freed     nobody
+ * reads the list who began before that
  *
  * Written under the engine's lock, and read under it, or between begin and end,
  * at each poll of the wire's thread, which must not wait for who calls.
@@ -27,12 +26,9 @@ struct mgds_line *mgds_lines_begin_to_read(void);
 struct mgds_line *mgds_lines_read_on(const struct mgds_line *line);
 void mgds_lines_end_to_read(void);
 
-/* The line of a stream, or NULL. Who asks has the stream, so what is found
+/* The timeline of a stream, or NULL. Who asks has the stream, so what is found
  * stays. With the lock or without. */
 struct mgds_line *mgds_lines_find(const struct mgds_gstream *stream);
-
-/* No question stands. Under the lock. */
-bool mgds_line_is_answered(const struct mgds_line *line);
 
 /* For reap.c, under the lock. Takes out what is spent: true if some that are
  * alone stay. Then what was taken out is the caller's, chained by next_spent;

@@ -10,7 +10,6 @@
 #include "shim/gds/domain/domain_state.h"
 #include "shim/gds/domain/exchange.h"
 #include "shim/gds/domain/op.h"
-#include "shim/gds/domain/quiet.h"
 
 void mgds_put_begin(struct mgds_put *put, struct mgds_line *line)
 {
@@ -48,7 +47,7 @@ void mgds_put_op(struct mgds_put *put, struct mgds_op *op)
         add(put, step);
     put->op_flag = add_flag(put, &op->mark);
     if (op->send)
-        mgds_line_speak(put->line, &op->mark);
+        mgds_signals_send(&put->line->signals, &op->mark);
     put->domain = op->domain->id;
     put->name = op->name;
 }
@@ -133,7 +132,8 @@ static unsigned add_awaits(struct mgds_put *put, const struct mgds_wait *wait)
 static bool is_urgent(const struct mgds_put *put, const struct mgds_op *op)
 {
     return op->waiting == MGDS_OP_TAKING && op->claim &&
-           (!op->known || !op->message->stands || put->line->quiet > 0);
+           (!op->known || !op->message->stands ||
+            mgds_signals_any_deferred(&put->line->signals));
 }
 
 static bool is_any_urgent(const struct mgds_put *put,
@@ -167,9 +167,10 @@ static void end(struct mgds_put *put, const struct mgds_wait *wait)
 
     flag->quiet = put->n > 1 && flag[-1].kind == MGDS_STEP_TAKE &&
                   !is_any_urgent(put, wait) &&
-                  mgds_line_hush(put->line, bytes_taken(wait));
+                  mgds_signals_defer(&put->line->signals, put->line->stream,
+                                     bytes_taken(wait));
     if (!flag->quiet)
-        mgds_line_loud(put->line);
+        mgds_signals_cover(&put->line->signals);
     else if (flag[-1].claim)
         mgds_count(pull_quiet);
 }
@@ -216,7 +217,7 @@ void mgds_put_wait(struct mgds_put *put, struct mgds_wait *wait)
     add_unpacks(put, wait, true);
     add_unpacks(put, wait, false);
     wait->takes += add_awaits(put, wait);
-    if (put->n == before && !wait->loud) {
+    if (put->n == before && !wait->signalled) {
         mgds_line_ride(put->line, &wait->mark);
         put->wait = NULL;
         return;

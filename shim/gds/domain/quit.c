@@ -23,7 +23,7 @@ static LIST_HEAD(, mgds_op) quitting = LIST_HEAD_INITIALIZER(quitting);
 static unsigned count; /* of them; atomic: read without the lock */
 
 /* Those that were given up, and whose streams may not say that they have passed
- * them unless they are asked (quiet marks, line.h); and what asks. */
+ * them unless they are asked (signals.h); and what asks. */
 static unsigned unsettled;
 static struct mgds_work query;
 
@@ -145,7 +145,7 @@ void mgds_quitting_look(void)
 static bool run(struct mgds_work *work, enum mgds_work_by by)
 {
     (void)by;
-    mgds_lines_ask();
+    mgds_lines_query();
     mgds_engine_enter();
     if (unsettled > 0)
         mgds_work_again(work);

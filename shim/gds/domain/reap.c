@@ -13,7 +13,7 @@
 enum { PATIENCE = 10000000 };
 
 /* Atomic: what mgds_gstreams_alone was when all were looked at, and whether
- * some had still marks then, or are spent. */
+ * some had still fences then, or are spent. */
 static unsigned alone;
 static bool left;
 
@@ -49,29 +49,29 @@ void mgds_lines_reap(void)
     }
 }
 
-/* Is there one whose last question stands? */
-static bool any_asked(void)
+/* Is there one whose last query stands? */
+static bool any_query(void)
 {
     bool any = false;
 
     mgds_engine_enter();
     for (const struct mgds_line *line = mgds_lines_first(); line && !any;
          line = line->next)
-        any = !mgds_line_is_answered(line);
+        any = !mgds_signals_is_answered(&line->signals);
     mgds_engine_leave();
     return any;
 }
 
-/* A freed stream whose receives are quiet is not alone yet: they have it, and
- * their communicator, until it is known that they were passed. The answer comes
- * soon, wherever the stream stands. */
+/* A freed stream whose receives have deferred signals is not alone yet: they
+ * have it, and their communicator, until it is known that it passed them. The
+ * answer comes soon, wherever the stream stands. */
 void mgds_lines_recall(void)
 {
     uint64_t end;
 
-    mgds_lines_ask();
+    mgds_lines_query();
     end = mgds_clock_ns() + PATIENCE;
-    while (any_asked() && mgds_clock_ns() < end)
+    while (any_query() && mgds_clock_ns() < end)
         sched_yield();
     mgds_engine_enter();
     mgds_lines_poll();

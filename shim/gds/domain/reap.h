@@ -9,10 +9,10 @@
  * loads. */
 bool mgds_reap_due(void);
 
-/* Those that are known to have passed all their marks. Costs two loads if there
- * are none. */
+/* Those that are known to have reached all their fences. Costs two loads if
+ * there are none. */
 void mgds_lines_reap(void);
-/* The same in a host call, where the GPU can be asked for marks that are quiet:
+/* The same in a host call, where the GPU can be queried for deferred signals:
  * CUDA calls that return at once. */
 void mgds_lines_recall(void);
 

@@ -91,7 +91,7 @@ static void give_up(struct mgds_line *line, int error)
 {
     if (error != -ESHUTDOWN || has_work(line))
         ruin(line, error);
-    __atomic_store_n(line->told, line->marks, __ATOMIC_RELEASE);
+    mgds_signals_tell(&line->signals, line->marks);
 }
 
 /* One at most: those who wait come again. */

@@ -10,7 +10,7 @@
  *   a memory operation     the stream has written the word ahead of it, and the
  *                          CPU has not let it pass
  *
- * A kernel may be through without a word to the CPU (quiet marks, line.h). So
+ * A kernel may be through without a word to the CPU (signals.h). So
  * what counts is that it says again that it stands: `fresh`. Who wants to act
  * on a wait that has stood for some time acts when it is fresh after that time.
  *

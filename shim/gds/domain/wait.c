@@ -10,7 +10,6 @@
 #include "shim/base/stats.h"
 #include "shim/gds/domain/op.h"
 #include "shim/gds/domain/put.h"
-#include "shim/gds/domain/quiet.h"
 
 struct mgds_spares mgds_wait_spares =
     MGDS_SPARES_INIT(sizeof(struct mgds_wait) + sizeof(struct mgds_op *));
@@ -80,7 +79,8 @@ static uint64_t pull_form(const struct mgds_wait *wait,
                           const struct mgds_op *op)
 {
     if (wait->count > 1 || !op->message->stands ||
-        !mgds_line_hush_late(wait->line, &wait->mark))
+        !mgds_signals_defer_late(&wait->line->signals, wait->line->stream,
+                                 &wait->mark, wait->line->marks))
         return MGDS_TAKE_PULL;
     mgds_count(pull_quiet);
     return MGDS_TAKE_QUIET;

@@ -1,5 +1,5 @@
-/* Waits in streams; see line.h and wait.c. All but create, free and speak under
- * the engine's lock. */
+/* Waits in streams; see line.h and wait.c. All but create, free and signal
+ * under the engine's lock. */
 #ifndef MGDS_DOMAIN_WAIT_H
 #define MGDS_DOMAIN_WAIT_H
 
@@ -22,10 +22,10 @@ void mgds_wait_store(const struct mgds_wait *wait);
 void mgds_wait_publish(const struct mgds_wait *wait);
 /* Nobody hears of it any more; puts the line's reference. */
 void mgds_wait_leave(struct mgds_wait *wait);
-/* Has the stream store how far it has come, if marks of it are quiet: puts, so
+/* Has the stream store how far it has come, if that is deferred: puts, so
  * without the lock, in a call that the program makes with the stream. */
-void mgds_wait_speak(struct mgds_gstream *stream);
-/* That the mark is of, or NULL: it is of an operation. */
+void mgds_wait_signal(struct mgds_gstream *stream);
+/* That the fence is of, or NULL: it is of an operation. */
 static inline struct mgds_wait *mgds_wait_of(struct mgds_mark *mark)
 {
     return mark->of_wait ? (struct mgds_wait *)(void *)mark : NULL;

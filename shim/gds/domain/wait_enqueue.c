@@ -6,7 +6,6 @@
 #include "shim/gds/domain/finish.h"
 #include "shim/gds/domain/op.h"
 #include "shim/gds/domain/put.h"
-#include "shim/gds/domain/quiet.h"
 #include "shim/gds/domain/quit.h"
 #include "shim/gds/domain/room.h"
 #include "shim/gds/domain/wait.h"
@@ -131,8 +130,8 @@ static int check(struct mgds_op *op, const struct mgds_line *line)
     return rc;
 }
 
-/* A wait for nothing, but its mark is loud. */
-void mgds_wait_speak(struct mgds_gstream *stream)
+/* A wait for nothing, but its fence is signalled. */
+void mgds_wait_signal(struct mgds_gstream *stream)
 {
     struct mgds_wait *wait = mgds_wait_create(0);
     struct mgds_line *line;
@@ -141,9 +140,9 @@ void mgds_wait_speak(struct mgds_gstream *stream)
     if (!wait)
         return;
     mgds_engine_enter();
-    line = mgds_line_find_quiet(stream);
+    line = mgds_line_find_deferred(stream);
     if (line) {
-        wait->loud = true;
+        wait->signalled = true;
         mgds_wait_fill(wait, line, NULL, NULL);
         mgds_put_begin(&put, line);
         mgds_put_wait(&put, wait);

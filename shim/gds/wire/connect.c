@@ -5,9 +5,24 @@
 
 #include "shim/base/log.h"
 #include "shim/gds/wire/near.h"
+#include "shim/gds/wire/network.h"
+#include "shim/gds/wire/peer.h"
 #include "shim/gds/wire/state.h"
 
 enum { NET = MGDS_WIRE_WORKER_NET };
+
+/* WIRE lock. */
+static mgds_wire_lost *on_lost; /* NULL: nobody is told */
+static void *lost_ctx;
+static unsigned closing; /* endpoint closes under way */
+
+void mgds_wire_on_lost(mgds_wire_lost *lost, void *ctx)
+{
+    mgds_lock_acquire(&mgds_wire.lock);
+    on_lost = lost;
+    lost_ctx = ctx;
+    mgds_lock_release(&mgds_wire.lock);
+}
 
 static bool is_known(uint64_t process)
 {
@@ -58,8 +73,8 @@ static void closed(struct mgds_wire_peer *peer)
 
     peer->stage = MGDS_WIRE_GONE;
     peer->endpoint = NULL;
-    if (was_lost && mgds_wire.on_lost)
-        mgds_wire.on_lost(mgds_wire.lost_ctx, peer, mgds_wire_peer_error(peer));
+    if (was_lost && on_lost)
+        on_lost(lost_ctx, peer, mgds_wire_peer_error(peer));
 }
 
 static int make_endpoint(struct mgds_wire_peer *peer)
@@ -74,16 +89,16 @@ static int make_endpoint(struct mgds_wire_peer *peer)
     };
     ucs_status_t status;
 
-    if (!mgds_wire.worker || peer->who.worker[NET].bytes == 0)
+    if (!mgds_net.worker || peer->who.worker[NET].bytes == 0)
         return -EHOSTUNREACH;
-    status = mgds_wire.ucx->ucp_ep_create(mgds_wire.worker, &params,
-                                          &peer->endpoint);
+    status =
+        mgds_net.ucx->ucp_ep_create(mgds_net.worker, &params, &peer->endpoint);
     if (status == UCS_OK)
         return 0;
     mgds_warn_once("UCX cannot reach another process of the job: %s: it needs "
                    "a transport that tells when a peer is gone; add tcp to "
                    "MPIX_GDS_UCX_TLS and check MPIX_GDS_UCX_NET_DEVICES",
-                   mgds_wire.ucx->ucs_status_string(status));
+                   mgds_net.ucx->ucs_status_string(status));
     return mgds_ucx_errno(status);
 }
 
@@ -116,8 +131,8 @@ int mgds_wire_connect(struct mgds_wire_peer *peer)
 static void on_closed(void *request, ucs_status_t status, void *arg)
 {
     (void)status;
-    mgds_wire.ucx->ucp_request_free(request);
-    mgds_wire.closing--;
+    mgds_net.ucx->ucp_request_free(request);
+    closing--;
     closed(arg);
 }
 
@@ -130,10 +145,10 @@ static void close_endpoint(struct mgds_wire_peer *peer, bool force)
         .cb.send = on_closed,
         .user_data = peer,
     };
-    void *request = mgds_wire.ucx->ucp_ep_close_nbx(peer->endpoint, &param);
+    void *request = mgds_net.ucx->ucp_ep_close_nbx(peer->endpoint, &param);
 
     if (UCS_PTR_IS_PTR(request))
-        mgds_wire.closing++;
+        closing++;
     else
         closed(peer);
 }
@@ -154,24 +169,30 @@ int mgds_wire_bury(void)
     struct mgds_wire_peer *peer;
     int count = 0;
 
-    while ((peer = TAILQ_FIRST(&mgds_wire.lost)) != NULL) {
-        TAILQ_REMOVE(&mgds_wire.lost, peer, lost_link);
+    while ((peer = mgds_wire_take_lost()) != NULL) {
         close_connection(peer, true);
         count++;
     }
     return count;
 }
 
+static void close_open(struct mgds_wire_peer *peer, void *force)
+{
+    if (peer->stage == MGDS_WIRE_OPEN)
+        close_connection(peer, *(const bool *)force);
+}
+
 void mgds_wire_close_peers(bool force)
 {
-    struct mgds_wire_peer *peer;
+    mgds_wire_peers_visit(close_open, &force);
+}
 
-    /* The table does not change: nothing is accepted any more. */
-    for (unsigned i = 0; i < MGDS_WIRE_BUCKETS; i++) {
-        LIST_FOREACH(peer, &mgds_wire.peers[i], link)
-        {
-            if (peer->stage == MGDS_WIRE_OPEN)
-                close_connection(peer, force);
-        }
-    }
+unsigned mgds_wire_closes(void)
+{
+    return closing;
+}
+
+void mgds_wire_forget_closes(void)
+{
+    closing = 0;
 }

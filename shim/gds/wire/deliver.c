@@ -4,7 +4,12 @@
 
 #include "shim/base/log.h"
 #include "shim/base/stats.h"
+#include "shim/gds/wire/seal.h"
 #include "shim/gds/wire/state.h"
+
+/* WIRE lock. */
+static struct mgds_wire_handler handlers[MGDS_WIRE_KINDS];
+static struct mgds_senders senders;
 
 /* Counted, and said: once, since who is not of the job shall not fill logs. */
 static void refuse(int rc)
@@ -30,8 +35,8 @@ static void refuse(int rc)
 /* Of the kind, or NULL. */
 static const struct mgds_wire_handler *handler_of(unsigned kind)
 {
-    if (kind < MGDS_WIRE_KINDS && mgds_wire.handlers[kind].head)
-        return &mgds_wire.handlers[kind];
+    if (kind < MGDS_WIRE_KINDS && handlers[kind].head)
+        return &handlers[kind];
     mgds_count(frames_unhandled);
     mgds_warn_once("a wire message of kind %u came and nothing here takes "
                    "that kind: dropped; do all processes of the job load "
@@ -46,8 +51,8 @@ bool mgds_wire_deliver(const void *header, size_t bytes, size_t body_bytes,
     const struct mgds_wire_handler *handler;
     struct mgds_wire_arrival it;
     struct mgds_wire_frame frame;
-    int rc = mgds_senders_admit(&mgds_wire.senders, &mgds_wire.self, &frame,
-                                header, bytes, body_bytes);
+    int rc = mgds_senders_admit(&senders, &mgds_wire.self, &frame, header,
+                                bytes, body_bytes);
 
     if (rc < 0) {
         refuse(rc);
@@ -72,7 +77,12 @@ int mgds_wire_handle(unsigned kind, const struct mgds_wire_handler *handler)
     if (kind >= MGDS_WIRE_KINDS || (handler && !handler->head))
         return -EINVAL;
     mgds_lock_acquire(&mgds_wire.lock);
-    mgds_wire.handlers[kind] = handler ? *handler : none;
+    handlers[kind] = handler ? *handler : none;
     mgds_lock_release(&mgds_wire.lock);
     return 0;
+}
+
+void mgds_wire_forget_senders(void)
+{
+    mgds_senders_fini(&senders);
 }

@@ -4,7 +4,11 @@
 #include <errno.h>
 #include <string.h>
 
+#include "shim/gds/wire/flight.h"
 #include "shim/gds/wire/near.h"
+#include "shim/gds/wire/network.h"
+#include "shim/gds/wire/peer.h"
+#include "shim/gds/wire/seal.h"
 #include "shim/gds/wire/state.h"
 
 static bool sendable(const struct mgds_wire_message *message)
@@ -40,8 +44,7 @@ int mgds_wire_post(struct mgds_wire_peer *peer,
     flight = mgds_wire.accepting ? mgds_flight_take() : NULL;
     if (flight) {
         fill(flight, peer, message);
-        TAILQ_INSERT_TAIL(&mgds_wire.posts, flight, link);
-        atomic_store(&mgds_wire.posted, true);
+        mgds_flight_post(flight);
     } else {
         rc = mgds_wire.accepting ? -ENOMEM : -ENOTCONN;
     }
@@ -53,8 +56,8 @@ int mgds_wire_post(struct mgds_wire_peer *peer,
 
 static void on_sent(void *request, ucs_status_t status, void *arg)
 {
-    mgds_wire.ucx->ucp_request_free(request);
-    mgds_wire_land(arg, mgds_ucx_errno(status));
+    mgds_net.ucx->ucp_request_free(request);
+    mgds_flight_land(arg, mgds_ucx_errno(status));
 }
 
 /* WIRE held. A number that is not sent after all is missing for ever, which the
@@ -83,16 +86,16 @@ static void hand_over(struct mgds_wire_flight *flight)
     void *request;
 
     seal(flight);
-    TAILQ_INSERT_TAIL(&mgds_wire.flights, flight, link);
+    mgds_flight_begin(flight);
     if (flight->peer->near) {
         mgds_near_send(flight);
         return;
     }
-    request = mgds_wire.ucx->ucp_am_send_nbx(
+    request = mgds_net.ucx->ucp_am_send_nbx(
         flight->peer->endpoint, MGDS_WIRE_MESSAGE_ID, &flight->frame,
         flight->frame_bytes, flight->body, flight->body_bytes, &param);
     if (!UCS_PTR_IS_PTR(request))
-        mgds_wire_land(flight, mgds_ucx_errno(UCS_PTR_RAW_STATUS(request)));
+        mgds_flight_land(flight, mgds_ucx_errno(UCS_PTR_RAW_STATUS(request)));
 }
 
 int mgds_wire_submit(void)
@@ -101,13 +104,8 @@ int mgds_wire_submit(void)
     struct mgds_wire_flight *flight;
     int count = 0;
 
-    /* most rounds find none: they leave the lock to those who post */
-    if (!atomic_load(&mgds_wire.posted))
+    if (!mgds_flights_take_posted(&batch))
         return 0;
-    mgds_lock_acquire(&mgds_wire.leaf);
-    atomic_store(&mgds_wire.posted, false);
-    TAILQ_CONCAT(&batch, &mgds_wire.posts, link);
-    mgds_lock_release(&mgds_wire.leaf);
     while ((flight = TAILQ_FIRST(&batch)) != NULL) {
         int rc = mgds_wire_connect(flight->peer);
 

@@ -2,13 +2,18 @@
 #include "shim/gds/wire/near.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "shim/base/alloc.h"
 #include "shim/base/host.h"
 #include "shim/base/log.h"
 #include "shim/base/stats.h"
+#include "shim/gds/wire/bell.h"
+#include "shim/gds/wire/flight.h"
 #include "shim/gds/wire/inbox.h"
+#include "shim/gds/wire/peer.h"
+#include "shim/gds/wire/state.h"
 
 enum {
     PIECE = 16384, /* of a body, at most */
@@ -138,7 +143,7 @@ static void end_body(struct mgds_near *link, int rc)
 
     TAILQ_REMOVE(&link->bodies, flight, turn);
     link->moved = 0;
-    mgds_wire_land(flight, rc);
+    mgds_flight_land(flight, rc);
 }
 
 static bool put_frame(struct mgds_near *link, int room)
@@ -156,7 +161,7 @@ static bool put_frame(struct mgds_near *link, int room)
     if (flight->body_bytes > 0)
         TAILQ_INSERT_TAIL(&link->bodies, flight, turn);
     else
-        mgds_wire_land(flight, 0);
+        mgds_flight_land(flight, 0);
     return true;
 }
 
@@ -237,7 +242,7 @@ static void end_parcel(struct sender *sender, int rc)
     if (parcel->landing.where)
         parcel->landing.body(parcel->landing.arg, rc);
     free(parcel);
-    atomic_fetch_sub(&mgds_wire.under_way, 1);
+    mgds_bell_message_end();
 }
 
 /* The record first: without one the frame stays where it is. */
@@ -265,7 +270,7 @@ static int take_frame(unsigned ring, const struct mgds_inbox_record *record)
                            &parcel->landing))
         parcel->landing.where = NULL;
     TAILQ_INSERT_TAIL(&sender->parcels, parcel, link);
-    atomic_fetch_add(&mgds_wire.under_way, 1);
+    mgds_bell_message_begin();
     return 1;
 }
 
@@ -419,7 +424,7 @@ void mgds_near_disconnect(struct mgds_wire_peer *peer)
         retire_all_of(peer->who.process);
     while ((flight = TAILQ_FIRST(&link->frames)) != NULL) {
         TAILQ_REMOVE(&link->frames, flight, turn);
-        mgds_wire_land(flight, rc);
+        mgds_flight_land(flight, rc);
     }
     while (!TAILQ_EMPTY(&link->bodies))
         end_body(link, rc);

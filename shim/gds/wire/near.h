@@ -11,7 +11,13 @@
 #ifndef MGDS_GDS_WIRE_NEAR_H
 #define MGDS_GDS_WIRE_NEAR_H
 
-#include "shim/gds/wire/state.h"
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "shim/gds/wire/address.h"
+
+struct mgds_wire_flight;
+struct mgds_wire_peer;
 
 /* Makes the inbox of the process that self names. Negative errno: there is
  * none, one line has said why, and others reach us by the network. */
@@ -27,7 +33,7 @@ bool mgds_near_reaches(const struct mgds_wire_identity *who);
 /* A ring there, for a peer that is reached this way. 0 or -errno. */
 int mgds_near_connect(struct mgds_wire_peer *peer);
 
-/* Sends; the flight is in flights and ends (mgds_wire_land) when all of it is
+/* Sends; the flight is flying and lands (flight.h) when all of it is
  * in the ring. */
 void mgds_near_send(struct mgds_wire_flight *flight);
 

@@ -1,8 +1,11 @@
 /* The network worker: UCX, for processes of other hosts, and of this one where
  * memory cannot be shared. Opened when a communicator first needs it; a
  * process all of whose peers are near has no UCX and no socket of ours. */
+#include "shim/gds/wire/network.h"
+
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "shim/base/alloc.h"
@@ -11,12 +14,14 @@
 
 enum { NET = MGDS_WIRE_WORKER_NET, LAST_BLOCKING = 13 };
 
+struct mgds_net mgds_net = {.event = -1};
+
 /* What UCX was asked for and refused. */
 static int refuse(const char *what, ucs_status_t status)
 {
     mgds_warn("UCX: %s failed: %s: stream communicators cannot be used; check "
               "the MPIX_GDS_UCX_* settings",
-              what, mgds_wire.ucx->ucs_status_string(status));
+              what, mgds_net.ucx->ucs_status_string(status));
     return mgds_ucx_errno(status);
 }
 
@@ -27,8 +32,8 @@ static int make_context(const ucp_config_t *settings)
         .features = UCP_FEATURE_AM | UCP_FEATURE_WAKEUP,
         .name = "mpix_gds",
     };
-    ucs_status_t status = mgds_wire.ucx->ucp_init_version(
-        UCP_API_MAJOR, UCP_API_MINOR, &params, settings, &mgds_wire.context);
+    ucs_status_t status = mgds_net.ucx->ucp_init_version(
+        UCP_API_MAJOR, UCP_API_MINOR, &params, settings, &mgds_net.context);
 
     return status == UCS_OK ? 0 : refuse("ucp_init", status);
 }
@@ -42,8 +47,8 @@ static char *text_of(const ucp_config_t *settings)
 
     if (!stream)
         return NULL;
-    mgds_wire.ucx->ucp_config_print(settings, stream, NULL,
-                                    UCS_CONFIG_PRINT_CONFIG);
+    mgds_net.ucx->ucp_config_print(settings, stream, NULL,
+                                   UCS_CONFIG_PRINT_CONFIG);
     fclose(stream);
     return text;
 }
@@ -78,7 +83,7 @@ static bool has_tcp(const ucp_config_t *settings)
 static void avoid_zero_copy(ucp_config_t *settings)
 {
     if (is_set_to(settings, "UCX_ZCOPY_THRESH=auto\n") &&
-        mgds_wire.ucx->ucp_config_modify(settings, "ZCOPY_THRESH", "inf") !=
+        mgds_net.ucx->ucp_config_modify(settings, "ZCOPY_THRESH", "inf") !=
             UCS_OK)
         mgds_debug("UCX does not take ZCOPY_THRESH=inf");
 }
@@ -92,15 +97,15 @@ static void avoid_blocking_connect(ucp_config_t *settings)
 {
     unsigned major, minor, release;
 
-    mgds_wire.ucx->ucp_get_version(&major, &minor, &release);
+    mgds_net.ucx->ucp_get_version(&major, &minor, &release);
     if (minor <= LAST_BLOCKING && has_tcp(settings) &&
-        mgds_wire.ucx->ucp_config_modify(settings, "CONN_NB", "y") != UCS_OK)
+        mgds_net.ucx->ucp_config_modify(settings, "CONN_NB", "y") != UCS_OK)
         mgds_debug("UCX does not take CONN_NB=y");
 }
 
 static int open_context(void)
 {
-    const struct mgds_ucx *ucx = mgds_wire.ucx;
+    const struct mgds_ucx *ucx = mgds_net.ucx;
     ucp_config_t *settings;
     /* UCX makes MPIX_GDS_UCX_ of it; UCX_ still counts below that. */
     ucs_status_t status = ucx->ucp_config_read("MPIX_GDS", NULL, &settings);
@@ -119,28 +124,28 @@ static int open_context(void)
  * asks for, it is there in every build of UCX, and its locks cost nothing. */
 static int open_worker(void)
 {
-    const struct mgds_ucx *ucx = mgds_wire.ucx;
+    const struct mgds_ucx *ucx = mgds_net.ucx;
     const ucp_worker_params_t params = {
         .field_mask = UCP_WORKER_PARAM_FIELD_THREAD_MODE,
         .thread_mode = UCS_THREAD_MODE_SERIALIZED,
     };
     ucs_status_t status =
-        ucx->ucp_worker_create(mgds_wire.context, &params, &mgds_wire.worker);
+        ucx->ucp_worker_create(mgds_net.context, &params, &mgds_net.worker);
 
     if (status != UCS_OK)
         return refuse("ucp_worker_create", status);
-    status = ucx->ucp_worker_get_efd(mgds_wire.worker, &mgds_wire.event);
+    status = ucx->ucp_worker_get_efd(mgds_net.worker, &mgds_net.event);
     if (status != UCS_OK)
         return refuse("ucp_worker_get_efd", status);
-    return mgds_wire_receive();
+    return 0;
 }
 
 static int find_address(void)
 {
     struct mgds_wire_where *where = &mgds_wire.self.worker[NET];
     ucp_address_t *address;
-    ucs_status_t status = mgds_wire.ucx->ucp_worker_get_address(
-        mgds_wire.worker, &address, &where->bytes);
+    ucs_status_t status = mgds_net.ucx->ucp_worker_get_address(
+        mgds_net.worker, &address, &where->bytes);
 
     if (status != UCS_OK)
         return refuse("ucp_worker_get_address", status);
@@ -152,8 +157,8 @@ int mgds_net_open(void)
 {
     int rc;
 
-    mgds_wire.ucx = mgds_ucx();
-    if (!mgds_wire.ucx)
+    mgds_net.ucx = mgds_ucx();
+    if (!mgds_net.ucx)
         return -ENOTSUP;
     rc = open_context();
     if (rc == 0)
@@ -167,18 +172,42 @@ int mgds_net_open(void)
 
 void mgds_net_close(void)
 {
-    const struct mgds_ucx *ucx = mgds_wire.ucx;
+    const struct mgds_ucx *ucx = mgds_net.ucx;
     struct mgds_wire_where *where = &mgds_wire.self.worker[NET];
 
     if (where->address)
-        ucx->ucp_worker_release_address(mgds_wire.worker,
+        ucx->ucp_worker_release_address(mgds_net.worker,
                                         (void *)(uintptr_t)where->address);
-    if (mgds_wire.worker)
-        ucx->ucp_worker_destroy(mgds_wire.worker);
-    if (mgds_wire.context)
-        ucx->ucp_cleanup(mgds_wire.context);
+    if (mgds_net.worker)
+        ucx->ucp_worker_destroy(mgds_net.worker);
+    if (mgds_net.context)
+        ucx->ucp_cleanup(mgds_net.context);
     *where = (struct mgds_wire_where){.bytes = 0};
-    mgds_wire.worker = NULL;
-    mgds_wire.context = NULL;
-    mgds_wire.event = -1;
+    mgds_net.worker = NULL;
+    mgds_net.context = NULL;
+    mgds_net.event = -1;
+}
+
+int mgds_net_round(void)
+{
+    int events = 0;
+
+    while (mgds_net.worker && events < MGDS_NET_ROUND &&
+           mgds_net.ucx->ucp_worker_progress(mgds_net.worker) > 0)
+        events++;
+    return events;
+}
+
+int mgds_net_arm(void)
+{
+    ucs_status_t status = UCS_OK;
+
+    if (mgds_net.worker)
+        status = mgds_net.ucx->ucp_worker_arm(mgds_net.worker);
+    if (status == UCS_OK || status == UCS_ERR_BUSY)
+        return status == UCS_OK ? 0 : -EBUSY;
+    mgds_warn_once("UCX cannot wait for messages: %s: the progress thread "
+                   "polls instead; try another MPIX_GDS_UCX_TLS",
+                   mgds_net.ucx->ucs_status_string(status));
+    return mgds_ucx_errno(status);
 }

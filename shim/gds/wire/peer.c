@@ -1,15 +1,30 @@
-/* Peers: one table of records by process; see state.h. */
+/* Peers: one table of records by process; see peer.h. */
+#include "shim/gds/wire/peer.h"
+
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "shim/base/alloc.h"
 #include "shim/base/fault.h"
 #include "shim/base/log.h"
+#include "shim/gds/wire/seal.h"
 #include "shim/gds/wire/state.h"
 
-static struct mgds_wire_bucket *bucket_of(uint64_t process)
+enum { BUCKETS = 256 };
+
+LIST_HEAD(bucket, mgds_wire_peer);
+
+static struct {
+    /* some peer is given up; set when its given_up is */
+    _Alignas(MGDS_WIRE_LINE) atomic_bool giving_up;
+    TAILQ_HEAD(, mgds_wire_peer) lost; /* WIRE lock: to be buried */
+    struct bucket bucket[BUCKETS];     /* leaf lock */
+} peers = {.lost = TAILQ_HEAD_INITIALIZER(peers.lost)};
+
+static struct bucket *bucket_of(uint64_t process)
 {
-    return &mgds_wire.peers[process % MGDS_WIRE_BUCKETS]; /* it is random */
+    return &peers.bucket[process % BUCKETS]; /* it is random */
 }
 
 struct mgds_wire_peer *mgds_wire_peer_look(uint64_t process)
@@ -98,7 +113,7 @@ bool mgds_wire_peer_give_up(struct mgds_wire_peer *peer)
 {
     if (atomic_exchange(&peer->given_up, true))
         return false;
-    atomic_store(&mgds_wire.giving_up, true);
+    atomic_store(&peers.giving_up, true);
     mgds_wire_kick();
     return true;
 }
@@ -113,12 +128,18 @@ int mgds_wire_peer_error(const struct mgds_wire_peer *peer)
     return atomic_load(&peer->error);
 }
 
-void mgds_wire_on_lost(mgds_wire_lost *lost, void *ctx)
+void mgds_wire_peers_visit(void (*visit)(struct mgds_wire_peer *peer,
+                                         void *arg),
+                           void *arg)
 {
-    mgds_lock_acquire(&mgds_wire.lock);
-    mgds_wire.on_lost = lost;
-    mgds_wire.lost_ctx = ctx;
-    mgds_lock_release(&mgds_wire.lock);
+    struct mgds_wire_peer *peer;
+
+    for (unsigned i = 0; i < BUCKETS; i++) {
+        LIST_FOREACH(peer, &peers.bucket[i], link)
+        {
+            visit(peer, arg);
+        }
+    }
 }
 
 void mgds_wire_lose(struct mgds_wire_peer *peer, int rc)
@@ -127,7 +148,7 @@ void mgds_wire_lose(struct mgds_wire_peer *peer, int rc)
         return;
     peer->stage = MGDS_WIRE_LOST;
     atomic_store(&peer->error, rc);
-    TAILQ_INSERT_TAIL(&mgds_wire.lost, peer, lost_link);
+    TAILQ_INSERT_TAIL(&peers.lost, peer, lost_link);
     errno = -rc;
     mgds_debug("wire: a peer is lost: %m");
 }
@@ -136,18 +157,27 @@ void mgds_wire_lose_given_up(void)
 {
     struct mgds_wire_peer *peer;
 
-    if (!atomic_load(&mgds_wire.giving_up))
+    if (!atomic_load(&peers.giving_up))
         return;
-    atomic_store(&mgds_wire.giving_up, false);
+    atomic_store(&peers.giving_up, false);
     mgds_lock_acquire(&mgds_wire.leaf);
-    for (unsigned i = 0; i < MGDS_WIRE_BUCKETS; i++) {
-        LIST_FOREACH(peer, &mgds_wire.peers[i], link)
+    for (unsigned i = 0; i < BUCKETS; i++) {
+        LIST_FOREACH(peer, &peers.bucket[i], link)
         {
             if (atomic_load(&peer->given_up))
                 mgds_wire_lose(peer, -ETIMEDOUT);
         }
     }
     mgds_lock_release(&mgds_wire.leaf);
+}
+
+struct mgds_wire_peer *mgds_wire_take_lost(void)
+{
+    struct mgds_wire_peer *peer = TAILQ_FIRST(&peers.lost);
+
+    if (peer)
+        TAILQ_REMOVE(&peers.lost, peer, lost_link);
+    return peer;
 }
 
 /* Leaf lock held. */
@@ -166,9 +196,10 @@ void mgds_wire_forget_peers(void)
 {
     struct mgds_wire_peer *peer;
 
+    TAILQ_INIT(&peers.lost);
     mgds_lock_acquire(&mgds_wire.leaf);
-    for (unsigned i = 0; i < MGDS_WIRE_BUCKETS; i++) {
-        while ((peer = LIST_FIRST(&mgds_wire.peers[i])) != NULL)
+    for (unsigned i = 0; i < BUCKETS; i++) {
+        while ((peer = LIST_FIRST(&peers.bucket[i])) != NULL)
             /* NOLINTNEXTLINE(clang-analyzer-unix.Malloc) */
             forget(peer);
     }

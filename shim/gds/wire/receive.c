@@ -2,14 +2,16 @@
 #include <errno.h>
 #include <string.h>
 
+#include "shim/gds/wire/flight.h"
+#include "shim/gds/wire/network.h"
 #include "shim/gds/wire/state.h"
 
 static void on_received(void *request, ucs_status_t status, size_t bytes,
                         void *arg)
 {
     (void)bytes;
-    mgds_wire.ucx->ucp_request_free(request);
-    mgds_wire_land(arg, mgds_ucx_errno(status));
+    mgds_net.ucx->ucp_request_free(request);
+    mgds_flight_land(arg, mgds_ucx_errno(status));
 }
 
 /* UCX fetches the body; data is its descriptor of it. */
@@ -36,12 +38,12 @@ static ucs_status_t fetch(const struct mgds_wire_landing *landing, void *data,
     flight->peer = NULL;
     flight->done = landing->body;
     flight->arg = landing->arg;
-    TAILQ_INSERT_TAIL(&mgds_wire.flights, flight, link);
+    mgds_flight_begin(flight);
     param.user_data = flight;
-    request = mgds_wire.ucx->ucp_am_recv_data_nbx(
-        mgds_wire.worker, data, landing->where, bytes, &param);
+    request = mgds_net.ucx->ucp_am_recv_data_nbx(mgds_net.worker, data,
+                                                 landing->where, bytes, &param);
     if (!UCS_PTR_IS_PTR(request))
-        mgds_wire_land(flight, mgds_ucx_errno(UCS_PTR_RAW_STATUS(request)));
+        mgds_flight_land(flight, mgds_ucx_errno(UCS_PTR_RAW_STATUS(request)));
     return UCS_INPROGRESS;
 }
 
@@ -79,6 +81,6 @@ int mgds_wire_receive(void)
         .cb = on_message,
     };
 
-    return mgds_ucx_errno(mgds_wire.ucx->ucp_worker_set_am_recv_handler(
-        mgds_wire.worker, &param));
+    return mgds_ucx_errno(
+        mgds_net.ucx->ucp_worker_set_am_recv_handler(mgds_net.worker, &param));
 }

@@ -2,12 +2,18 @@
 #include "shim/gds/wire/wire.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
 #include "shim/base/alloc.h"
 #include "shim/base/log.h"
+#include "shim/gds/wire/bell.h"
+#include "shim/gds/wire/flight.h"
 #include "shim/gds/wire/near.h"
+#include "shim/gds/wire/network.h"
+#include "shim/gds/wire/peer.h"
+#include "shim/gds/wire/progress.h"
 #include "shim/gds/wire/state.h"
 
 enum {
@@ -17,29 +23,51 @@ enum {
     REST_NS = 20000       /* between rounds of a close */
 };
 
+/* Under the setup lock. */
+static struct mgds_lock setup = MGDS_LOCK_INIT(MGDS_LOCK_SETUP);
+static unsigned opens;
+static uint64_t close_ns;
+
+/* self (state.h), for others: the last address made, and the one before, which
+ * somebody may still read. Under the leaf lock while the wire is open. */
+static struct address {
+    void *bytes;
+    size_t length;
+} told, told_before;
+
 /* What others are told from now on. Leaf lock held, or nobody reads it yet. */
 static int make_address(void)
 {
-    size_t bytes = mgds_wire_address_bytes(&mgds_wire.self);
-    void *address = mgds_malloc(bytes);
+    struct address made = {.length = mgds_wire_address_bytes(&mgds_wire.self)};
 
-    if (!address)
+    made.bytes = mgds_malloc(made.length);
+    if (!made.bytes)
         return -ENOMEM;
-    mgds_wire_address_write(address, &mgds_wire.self);
-    mgds_wire.address_before = mgds_wire.address;
-    mgds_wire.address_before_bytes = mgds_wire.address_bytes;
-    mgds_wire.address = address;
-    mgds_wire.address_bytes = bytes;
+    mgds_wire_address_write(made.bytes, &mgds_wire.self);
+    told_before = told;
+    told = made;
     return 0;
 }
 
 /* Nobody finds the key in what is left. */
-static void forget(void **address, size_t bytes)
+static void forget(struct address *old)
 {
-    if (*address)
-        explicit_bzero(*address, bytes);
-    free(*address);
-    *address = NULL;
+    if (old->bytes)
+        explicit_bzero(old->bytes, old->length);
+    free(old->bytes);
+    *old = (struct address){.bytes = NULL};
+}
+
+/* WIRE held. The network with its entry for what arrives. */
+static int open_network(void)
+{
+    int rc = mgds_net_open();
+
+    if (rc == 0)
+        rc = mgds_wire_receive();
+    if (rc < 0)
+        mgds_net_close();
+    return rc;
 }
 
 /* WIRE held. Gives back whatever there is. */
@@ -48,8 +76,8 @@ static void shut_down(void)
     mgds_wire.open = false;
     mgds_near_close();
     mgds_net_close();
-    forget(&mgds_wire.address, mgds_wire.address_bytes);
-    forget(&mgds_wire.address_before, mgds_wire.address_before_bytes);
+    forget(&told);
+    forget(&told_before);
     explicit_bzero(&mgds_wire.self, sizeof(mgds_wire.self));
 }
 
@@ -62,7 +90,7 @@ static int open_ways(void)
     mgds_lock_acquire(&mgds_wire.lock);
     rc = mgds_wire_identity_draw(&mgds_wire.self);
     if (rc == 0 && mgds_near_open() < 0)
-        rc = mgds_net_open();
+        rc = open_network();
     if (rc == 0)
         rc = make_address();
     if (rc < 0)
@@ -78,8 +106,8 @@ static int add_network(void)
     int rc = 0;
 
     mgds_lock_acquire(&mgds_wire.lock);
-    if (!mgds_wire.worker) {
-        rc = mgds_net_open();
+    if (!mgds_net.worker) {
+        rc = open_network();
         mgds_lock_acquire(&mgds_wire.leaf);
         if (rc == 0)
             rc = make_address();
@@ -96,10 +124,10 @@ int mgds_wire_open_network(void)
 {
     int rc = -ENOTCONN;
 
-    mgds_lock_acquire(&mgds_wire.setup);
-    if (mgds_wire.opens > 0)
+    mgds_lock_acquire(&setup);
+    if (opens > 0)
         rc = add_network();
-    mgds_lock_release(&mgds_wire.setup);
+    mgds_lock_release(&setup);
     return rc;
 }
 
@@ -114,13 +142,12 @@ static int open_all(const struct mgds_config *config)
 {
     int rc;
 
-    mgds_wire.nap_ns = config->wire_nap * NS_PER_US;
-    mgds_wire.affinity = config->progress_affinity;
-    mgds_wire.close_ns = config->wire_close * NS_PER_MS;
+    close_ns = config->wire_close * NS_PER_MS;
     rc = open_ways();
     if (rc < 0)
         return rc;
-    rc = mgds_wire_thread_start();
+    rc = mgds_wire_thread_start(config->wire_nap * NS_PER_US,
+                                config->progress_affinity);
     if (rc == 0) {
         accept_posts(true);
         return 0;
@@ -138,12 +165,12 @@ int mgds_wire_open(const struct mgds_config *config)
 {
     int rc = 0;
 
-    mgds_lock_acquire(&mgds_wire.setup);
-    if (mgds_wire.opens == 0)
+    mgds_lock_acquire(&setup);
+    if (opens == 0)
         rc = open_all(config);
     if (rc == 0)
-        mgds_wire.opens++;
-    mgds_lock_release(&mgds_wire.setup);
+        opens++;
+    mgds_lock_release(&setup);
     return rc;
 }
 
@@ -153,8 +180,8 @@ int mgds_wire_address(const void **address, size_t *bytes)
 
     mgds_lock_acquire(&mgds_wire.leaf);
     if (mgds_wire.accepting) {
-        *address = mgds_wire.address;
-        *bytes = mgds_wire.address_bytes;
+        *address = told.bytes;
+        *bytes = told.length;
         rc = 0;
     }
     mgds_lock_release(&mgds_wire.leaf);
@@ -163,12 +190,12 @@ int mgds_wire_address(const void **address, size_t *bytes)
 
 static bool flights_over(void)
 {
-    return atomic_load(&mgds_wire.under_way) == 0;
+    return mgds_bell_messages() == 0;
 }
 
 static bool closes_over(void)
 {
-    return mgds_wire.closing == 0;
+    return mgds_wire_closes() == 0;
 }
 
 /* Rounds until over() or the deadline; WIRE held. Whether it is over. */
@@ -189,7 +216,7 @@ static bool rounds_until(bool (*over)(void), uint64_t deadline)
 /* WIRE held. */
 static void drain(void)
 {
-    uint64_t deadline = mgds_clock_ns() + mgds_wire.close_ns;
+    uint64_t deadline = mgds_clock_ns() + close_ns;
     bool over = rounds_until(flights_over, deadline);
 
     mgds_wire_close_peers(!over);
@@ -198,7 +225,7 @@ static void drain(void)
            over;
     if (!over)
         mgds_info("the wire was closed with messages under way after %llu ms",
-                  (unsigned long long)(mgds_wire.close_ns / NS_PER_MS));
+                  (unsigned long long)(close_ns / NS_PER_MS));
 }
 
 static void close_all(void)
@@ -208,18 +235,18 @@ static void close_all(void)
     mgds_lock_acquire(&mgds_wire.lock);
     drain();
     shut_down();
-    mgds_wire_cancel_all();
-    TAILQ_INIT(&mgds_wire.lost);
-    mgds_wire.closing = 0;
+    mgds_flights_cancel();
+    mgds_wire_forget_closes();
     mgds_wire_forget_peers();
-    mgds_wire_free_spare();
+    mgds_wire_forget_senders();
+    mgds_flights_free_spare();
     mgds_lock_release(&mgds_wire.lock);
 }
 
 void mgds_wire_close(void)
 {
-    mgds_lock_acquire(&mgds_wire.setup);
-    if (mgds_wire.opens > 0 && --mgds_wire.opens == 0)
+    mgds_lock_acquire(&setup);
+    if (opens > 0 && --opens == 0)
         close_all();
-    mgds_lock_release(&mgds_wire.setup);
+    mgds_lock_release(&setup);
 }

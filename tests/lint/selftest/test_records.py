@@ -70,15 +70,15 @@ class Limits(LintCase):
                     ["shim/a.h:1 size"])
 
     def test_what_is_too_large_may_not_grow(self):
-        fields, booleans = records.TOO_LARGE["mgds_line"]
+        fields, booleans = records.TOO_LARGE["mgds_op"]
         flags = "".join(f"    bool b{i};\n" for i in range(booleans))
         self.accept({"shim/a.h": record(
-            "mgds_line", flags + ints(fields - booleans))})
+            "mgds_op", flags + ints(fields - booleans))})
         self.refuse({"shim/a.h": record(
-            "mgds_line", flags + ints(fields - booleans + 1))},
+            "mgds_op", flags + ints(fields - booleans + 1))},
             ["shim/a.h:1 size"])
         self.refuse({"shim/a.h": record(
-            "mgds_line", flags + ints(fields - booleans - 1))},
+            "mgds_op", flags + ints(fields - booleans - 1))},
             ["shim/a.h:1 limit"])
 
     def test_other_folders_are_free(self):
