@@ -320,14 +320,14 @@ static int settle(struct mgds_bounce *bounce, void (*idle)(void))
         for (int i = 0; i < ASKS; i += times) {
             rc = look(bounce, times);
             if (rc != 0) {
-                mgds_shell_heed_turns(bounce, true);
+                mgds_shell_heed_uploads(bounce, true);
                 return rc < 0 ? rc : 0;
             }
             if (idle)
                 idle();
         }
     } while (mgds_clock_ns() < end);
-    mgds_shell_heed_turns(bounce, false);
+    mgds_shell_heed_uploads(bounce, false);
     return mgds_clock_sleep(&bounce->stage->clock, bounce->ticket);
 }
 

@@ -14,11 +14,11 @@ void mgds_shell_over(struct mgds_bounce *shell, int rc)
         shell->piece = NULL;
 }
 
-void mgds_shell_heed_turns(struct mgds_bounce *shell, bool over)
+void mgds_shell_heed_uploads(struct mgds_bounce *shell, bool over)
 {
     if (shell->since)
-        mgds_turns_look(&shell->stage->turns, &shell->since, over,
-                        mgds_clock_ns());
+        mgds_uploads_observe(&shell->stage->uploads, &shell->since, over,
+                             mgds_clock_ns());
 }
 
 int mgds_shell_ask(struct mgds_bounce *shell, bool anew)
@@ -29,7 +29,7 @@ int mgds_shell_ask(struct mgds_bounce *shell, bool anew)
         return 1;
     rc = mgds_clock_poll(&shell->stage->clock, shell->ticket,
                          anew ? NULL : &shell->told);
-    mgds_shell_heed_turns(shell, rc != 0);
+    mgds_shell_heed_uploads(shell, rc != 0);
     if (rc != 0)
         mgds_shell_over(shell, rc);
     return rc;

@@ -26,7 +26,7 @@ struct mgds_bounce {
     uint64_t ticket;          /* the last of it */
     uint64_t told;            /* which answer of the clock */
     uint64_t since; /* when it was queued, ns: of a small plain upload of which
-                       nothing was said yet (turns.h); or 0 */
+                       nothing was said yet (uploads.h); or 0 */
 
     /* what is staged: user + offset and base + offset (mgds_offset_from) */
     char *user;
@@ -63,8 +63,8 @@ void mgds_shell_give(struct mgds_bounce *shell);
 void mgds_shell_over(struct mgds_bounce *shell, int rc);
 
 /* What was queued was looked at: the time that it takes may say how uploads are
- * made (turns.h). */
-void mgds_shell_heed_turns(struct mgds_bounce *shell, bool over);
+ * made (uploads.h). */
+void mgds_shell_heed_uploads(struct mgds_bounce *shell, bool over);
 
 /* Whether what was queued is done: 1, 0, or the error of it. anew: by asking
  * the driver, whatever others were told. */

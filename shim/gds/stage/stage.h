@@ -19,7 +19,7 @@
 #include "shim/gds/cuda/ptr.h"
 #include "shim/gds/stage/clock.h"
 #include "shim/gds/stage/pool.h"
-#include "shim/gds/stage/turns.h"
+#include "shim/gds/stage/uploads.h"
 
 struct mgds_bounce;
 
@@ -27,7 +27,7 @@ struct mgds_stage {
     struct mgds_context *ctx;
     void *stream;
     struct mgds_clock clock; /* of the stream */
-    struct mgds_turns turns;
+    struct mgds_uploads uploads;
     struct mgds_pool *pool;
     void *kernel;  /* of pack.h; NULL: none could be loaded */
     unsigned refs; /* atomic */

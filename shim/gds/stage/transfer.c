@@ -10,7 +10,7 @@
 #include "shim/ctx.h"
 #include "shim/gds/cuda/mem.h"
 #include "shim/gds/stage/pack.h"
-#include "shim/gds/stage/turns.h"
+#include "shim/gds/stage/uploads.h"
 
 enum {
     MOST_COPIES = 4,
@@ -87,7 +87,7 @@ static bool goes_in_rows(const struct mgds_stage *stage, size_t bytes)
 
     return upload == MGDS_UPLOAD_ROWS ||
            (upload == MGDS_UPLOAD_AUTO &&
-            mgds_turns_in_rows(&stage->turns, bytes, mgds_clock_ns()));
+            mgds_uploads_use_rows(&stage->uploads, bytes, mgds_clock_ns()));
 }
 
 struct transfer {
@@ -102,7 +102,7 @@ static bool is_small_upload(const struct transfer *transfer,
                             const struct mgds_copy *shape)
 {
     return transfer->up && shape->rows == 1 && shape->planes == 1 &&
-           shape->width > 1 && shape->width <= MGDS_TURNS_SMALL;
+           shape->width > 1 && shape->width <= MGDS_UPLOADS_SMALL;
 }
 
 static int upload(struct transfer *transfer, const struct mgds_copy *shape)
