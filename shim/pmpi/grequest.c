@@ -9,7 +9,7 @@
 #include <sched.h>
 
 #include "shim/base/log.h"
-#include "shim/gds/stage/round.h"
+#include "shim/gds/stage/copyqueue.h"
 #include "shim/pmpi/below.h"
 #include "shim/pmpi/errmap.h"
 #include "shim/pmpi/frame.h"
@@ -173,7 +173,7 @@ static void finish(struct mgds_grequest_pass *pass,
 /* Another thread may have gone on with some of them meanwhile. */
 static void land_all(struct mgds_grequest_pass *pass)
 {
-    mgds_round_begin();
+    mgds_copyqueue_batch_begin();
     for (int i = 0; i < pass->count; i++) {
         struct mgds_request *request = pass->landed[i];
 
@@ -183,7 +183,7 @@ static void land_all(struct mgds_grequest_pass *pass)
             step_landed(request);
         unclaim(request);
     }
-    mgds_round_end();
+    mgds_copyqueue_batch_end();
 }
 
 static void land_together(struct mgds_grequest_pass *pass)

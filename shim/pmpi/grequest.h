@@ -42,8 +42,8 @@ bool mgds_grequest_poll(struct mgds_request *request);
 
 /*
  * One step of many, by one thread, which has references to all of them: what
- * has come below is copied up together (round.h), as soon as it is worth while,
- * at the end of the pass at the latest.
+ * has come below is copied up together (copyqueue.h), as soon as it is worth
+ * while, at the end of the pass at the latest.
  *
  *   begin, step for each, end
  */

@@ -7,7 +7,7 @@
 #include "shim/gds/cuda/defer.h"
 #include "shim/gds/ring/import.h"
 #include "shim/gds/ring/ring.h"
-#include "shim/gds/stage/stage.h"
+#include "shim/gds/stage/copyqueue.h"
 #include "tests/engine/hand_state.h"
 
 enum { LINE = MGDS_WORDS_LINE * sizeof(uint64_t) };
@@ -215,7 +215,7 @@ bool mgds_pools_short(void)
     return false;
 }
 
-void mgds_stage_trim(void)
+void mgds_copyqueues_trim(void)
 {
 }
 

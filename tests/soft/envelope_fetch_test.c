@@ -127,7 +127,7 @@ static void come_revoke(const struct mgds_rts *rts)
 /* By who does not look at its end; until it is through. */
 static void fetch_late(const struct gpu_env *place)
 {
-    CUstream beside = place->stream.gstream->depot->stage->stream;
+    CUstream beside = place->stream.gstream->depot->copyqueue->stream;
     uint64_t before = mgds_stats_value(MGDS_STAT_pull_late);
     time_t end = gpu_env_seconds() + PATIENCE_S;
 

@@ -11,7 +11,7 @@
 
 #include "shim/gds/cuda/defer.h"
 #include "shim/gds/queue/depot.h"
-#include "shim/gds/stage/stage.h"
+#include "shim/gds/stage/copyqueue.h"
 
 enum { PATIENCE_S = 60 };
 
@@ -19,7 +19,7 @@ int queue_finish(void **state)
 {
     (void)state;
     mgds_depot_fini();
-    mgds_stage_fini();
+    mgds_copyqueues_fini();
     mgds_defer_drain();
     return 0;
 }

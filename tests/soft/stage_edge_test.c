@@ -16,7 +16,7 @@
 #include "shim/base/stats.h"
 #include "shim/gds/cuda/context.h"
 #include "shim/gds/cuda/defer.h"
-#include "shim/gds/stage/stage.h"
+#include "shim/gds/stage/copyqueue.h"
 #include "tests/lib/fault_sweep.h"
 #include "tests/soft/soft_cuda.h"
 #include "tests/soft/stage_door.h"
@@ -25,7 +25,7 @@
 static int forget_all(void **state)
 {
     (void)state;
-    mgds_stage_fini();
+    mgds_copyqueues_fini();
     mgds_defer_drain();
     OK(cu.cuCtxSetCurrent(stage_primary[0]));
     return 0;
@@ -317,7 +317,7 @@ static void context_that_the_program_broke_is_an_error(void **state)
 static int forget_what_broke(void **state)
 {
     (void)state;
-    mgds_stage_fini();
+    mgds_copyqueues_fini();
     mgds_defer_drain();
     return 0;
 }
@@ -393,12 +393,12 @@ static void trim_gives_idle_memory_back(void **state)
     stage_open_place(&place);
     bounce = plain_bounce(&place, 8);
     assert_true(mgds_stats_value(MGDS_STAT_stage_pinned) > 0);
-    mgds_stage_trim();
+    mgds_copyqueues_trim();
     mgds_defer_drain();
     assert_true(mgds_stats_value(MGDS_STAT_stage_pinned) > 0);
     copy_down(bounce);
     mgds_bounce_destroy(bounce);
-    mgds_stage_trim();
+    mgds_copyqueues_trim();
     mgds_defer_drain();
     assert_int_equal(mgds_stats_value(MGDS_STAT_stage_pinned), 0);
     assert_true(mgds_stats_value(MGDS_STAT_stage_pinned_most) > 0);
@@ -441,7 +441,7 @@ static void *stage_many(void *arg)
     for (unsigned lap = 0; lap < LAPS; lap++) {
         stage_one(&place, lap);
         if (lap % 16 == 0)
-            mgds_stage_trim();
+            mgds_copyqueues_trim();
     }
     /* a copy up that was not waited for is ahead of this one */
     stage_one(&place, 1);
@@ -480,7 +480,7 @@ static int stage_and_forget(void *arg)
         assert_int_equal(bytes_in(bounce)[0], sweep->place.want[ORIGIN]);
         mgds_bounce_destroy(bounce);
     }
-    mgds_stage_fini();
+    mgds_copyqueues_fini();
     mgds_defer_drain();
     mgds_context_fini();
     return rc;

@@ -15,7 +15,7 @@
 #include "shim/ctx.h"
 #include "shim/gds/cuda/defer.h"
 #include "shim/gds/stage/bounce.h"
-#include "shim/gds/stage/stage.h"
+#include "shim/gds/stage/copyqueue.h"
 #include "tests/soft/soft_cuda.h"
 #include "tests/soft/stage_door.h"
 #include "tests/soft/stage_kinds.h"
@@ -24,7 +24,7 @@
 static int finish(void **state)
 {
     (void)state;
-    mgds_stage_fini();
+    mgds_copyqueues_fini();
     mgds_defer_drain();
     return 0;
 }
@@ -167,11 +167,11 @@ without_the_kernel_regular_layouts_still_take_few_copies(void **state)
     (void)state;
     with_kernels = false;
     for (int i = 0; i < 2; i++) {
-        mgds_stage_fini();
+        mgds_copyqueues_fini();
         mgds_pack_use(doors[i]);
         check_all_kinds();
     }
-    mgds_stage_fini();
+    mgds_copyqueues_fini();
     mgds_pack_use(&stage_door);
 }
 

@@ -17,7 +17,7 @@
 #include "shim/gds/domain/watch.h"
 #include "shim/gds/queue/gstream.h"
 #include "shim/gds/stage/pool.h"
-#include "shim/gds/stage/stage.h"
+#include "shim/gds/stage/copyqueue.h"
 
 enum { NAMED = 16 };
 
@@ -200,6 +200,6 @@ void mgds_domains_safe_point(void)
     if (pending > 0)
         return;
     if (mgds_pools_short())
-        mgds_stage_trim();
+        mgds_copyqueues_trim();
     mgds_defer_drain();
 }

@@ -7,7 +7,7 @@
 #include "shim/base/stats.h"
 #include "shim/gds/queue/step.h"
 #include "shim/gds/stage/pack.h"
-#include "shim/gds/stage/shell.h"
+#include "shim/gds/stage/bounce_state.h"
 
 enum {
     UNIT = 16,          /* bytes that a thread copies at once */
@@ -46,7 +46,7 @@ static bool is_dense_unpack(const struct mgds_steps_to *to,
 
     return step->kind == MGDS_STEP_UNPACK && bounce->layout->size > 0 &&
            bounce->layout == &bounce->flat &&
-           bounce->stage->ctx == to->depot->ctx;
+           bounce->queue->ctx == to->depot->ctx;
 }
 
 typedef bool is_of_batch(const struct mgds_steps_to *to,

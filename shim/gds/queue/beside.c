@@ -31,7 +31,7 @@ int mgds_gstream_tell(struct mgds_gstream *stream, uint64_t *to, uint64_t *done,
 
     if (rc < 0)
         return rc;
-    rc = mgds_kernel_launch(depot->tell, depot->stage->stream, 1, 1, &args);
+    rc = mgds_kernel_launch(depot->tell, depot->copyqueue->stream, 1, 1, &args);
     mgds_context_leave();
     return rc;
 }
@@ -57,7 +57,7 @@ int mgds_gstream_fetch(struct mgds_gstream *stream,
     struct mgds_own *own = mgds_gstream_own(stream);
     uint64_t turn = __atomic_fetch_add(&stream->fetched, 1, __ATOMIC_RELAXED);
     const struct mgds_steps_to to = {.depot = stream->depot,
-                                     .stream = stream->depot->stage->stream,
+                                     .stream = stream->depot->copyqueue->stream,
                                      .desk = mgds_gstream_desk(stream),
                                      .cell = own ? &own->fetches : NULL,
                                      .longs = own ? MGDS_GSTREAM_LONG : 1,
@@ -105,7 +105,7 @@ int mgds_gstream_check(const struct mgds_gstream *stream)
 
     if (rc < 0)
         return rc;
-    rc = mgds_stream_query(depot->stage->stream);
+    rc = mgds_stream_query(depot->copyqueue->stream);
     mgds_context_leave();
     return rc == -EIO || rc == -ESHUTDOWN ? rc : 0;
 }

@@ -14,7 +14,7 @@
 #include "shim/gds/cuda/memop.h"
 #include "shim/gds/cuda/peer.h"
 #include "shim/gds/queue/gate.h"
-#include "shim/gds/stage/shell.h"
+#include "shim/gds/stage/bounce_state.h"
 
 static struct mgds_lock depots_lock = MGDS_LOCK_INIT(MGDS_LOCK_REGISTRY);
 static struct mgds_depot *depots; /* under depots_lock */
@@ -32,8 +32,8 @@ static void destroy(struct mgds_depot *depot)
     while (depot->owns > 0)
         mgds_shared_destroy(depot->own[--depot->owns]);
     mgds_words_destroy(depot->words);
-    if (depot->stage)
-        mgds_stage_put(depot->stage);
+    if (depot->copyqueue)
+        mgds_copyqueue_put(depot->copyqueue);
     mgds_context_put(depot->ctx);
     free(depot);
 }
@@ -75,7 +75,7 @@ static int load(struct mgds_depot *depot)
          i++)
         rc = mgds_kernel_load(kernels[i].out, depot->ctx, mgds_kernel_image,
                               kernels[i].name);
-    if (rc == 0 && !depot->stage->kernel)
+    if (rc == 0 && !depot->copyqueue->kernel)
         rc = -ENOTSUP;
     return rc == -ENOTSUP || rc == -ENOENT ? refuse_kernels(rc) : rc;
 }
@@ -109,8 +109,8 @@ static int launch_once(struct mgds_depot *depot)
 
     for (unsigned i = 0; i < sizeof(launches) / sizeof(launches[0]) && rc == 0;
          i++)
-        rc = mgds_kernel_launch(launches[i].kernel, depot->stage->stream, 1, 1,
-                                launches[i].args);
+        rc = mgds_kernel_launch(launches[i].kernel, depot->copyqueue->stream, 1,
+                                1, launches[i].args);
     return rc;
 }
 
@@ -124,7 +124,7 @@ static int try_memops(struct mgds_depot *depot, unsigned width)
 
     if (width == 0)
         return -ENOTSUP;
-    return mgds_memop_queue(depot->stage->stream, width, trial, 2);
+    return mgds_memop_queue(depot->copyqueue->stream, width, trial, 2);
 }
 
 static int set_trigger(struct mgds_depot *depot)
@@ -172,7 +172,7 @@ static int warm(struct mgds_depot *depot)
 
 static int fill(struct mgds_depot *depot)
 {
-    int rc = mgds_stage_of_context(&depot->stage, depot->ctx);
+    int rc = mgds_copyqueue_of_context(&depot->copyqueue, depot->ctx);
 
     if (rc == 0)
         rc = load(depot);

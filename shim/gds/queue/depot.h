@@ -12,13 +12,13 @@
 #include "shim/gds/cuda/ipc.h"
 #include "shim/gds/cuda/kernel.h"
 #include "shim/gds/queue/words.h"
-#include "shim/gds/stage/stage.h"
+#include "shim/gds/stage/copyqueue.h"
 
 enum { MGDS_DEPOT_PEERS = 64, MGDS_DEPOT_OWNS = 16 };
 
 struct mgds_depot {
     struct mgds_context *ctx;
-    struct mgds_stage *stage; /* has the pack kernel */
+    struct mgds_copyqueue *copyqueue; /* has the pack kernel */
     struct mgds_kernel_handle *copy, *flag, *push, *take, *tell;
     struct mgds_kernel_handle *post, *pull;
     struct mgds_kernel_handle *takes, *few_takes, *copies; /* batch.h */
@@ -52,7 +52,7 @@ bool mgds_depot_sees(const struct mgds_depot *depot,
                      const struct mgds_ptr *ptr);
 
 /* Forgets all of them, for MPI_Finalize and tests; those with streams go with
- * the last one. Before mgds_stage_fini. */
+ * the last one. Before mgds_copyqueues_fini. */
 void mgds_depot_fini(void);
 
 #endif

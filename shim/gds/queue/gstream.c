@@ -24,7 +24,7 @@
 #include "shim/gds/queue/reach.h"
 #include "shim/gds/queue/step.h"
 #include "shim/gds/queue/steps.h"
-#include "shim/gds/stage/shell.h"
+#include "shim/gds/stage/bounce_state.h"
 
 /* Of a kernel that waits for a message in a ring: what 64 KiB gain by more was
  * measured to be nothing. One that copies a long message fills the link. */
@@ -256,7 +256,7 @@ static struct mgds_side *insert_side(struct mgds_gstream *stream,
 static int adopt_aside(struct mgds_gstream *stream,
                        const struct mgds_bounce *bounce)
 {
-    struct mgds_context *ctx = bounce->stage->ctx;
+    struct mgds_context *ctx = bounce->queue->ctx;
     struct mgds_side *side = mgds_side_find(first_side(stream), ctx);
     int rc = ctx == stream->depot->ctx ? -EXDEV : 0;
 
@@ -324,14 +324,14 @@ int mgds_gstream_bounce_later(struct mgds_bounce **out,
 int mgds_gstream_room(struct mgds_piece **out, struct mgds_gstream *stream,
                       size_t bytes)
 {
-    return mgds_pool_take(out, stream->depot->stage->pool, bytes,
+    return mgds_pool_take(out, stream->depot->copyqueue->pool, bytes,
                           MGDS_POOL_LENT);
 }
 
 void mgds_gstream_room_give(struct mgds_gstream *stream,
                             struct mgds_piece *piece)
 {
-    mgds_pool_give(stream->depot->stage->pool, piece);
+    mgds_pool_give(stream->depot->copyqueue->pool, piece);
 }
 
 uint64_t mgds_gstream_ticket(struct mgds_gstream *stream)

@@ -3,7 +3,7 @@
 
 #include <errno.h>
 
-#include "shim/gds/stage/shell.h"
+#include "shim/gds/stage/bounce_state.h"
 #include "shim/gds/stage/transfer.h"
 
 /* Rows side by side mostly lie in the allocation that was found last. */

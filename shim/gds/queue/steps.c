@@ -11,7 +11,7 @@
 #include "shim/gds/queue/reach.h"
 #include "shim/gds/queue/step.h"
 #include "shim/gds/stage/pack.h"
-#include "shim/gds/stage/shell.h"
+#include "shim/gds/stage/bounce_state.h"
 #include "shim/gds/stage/transfer.h"
 
 /* From here on a copy engine is as fast as a kernel, and leaves the GPU's own
@@ -153,8 +153,8 @@ static int queue_irregular(const struct mgds_steps_to *to,
     bool up = step->kind == MGDS_STEP_UNPACK;
 
     mgds_count(queue_launches);
-    return mgds_pack_queue(step->bounce, to->depot->stage, to->stream, up,
-                           up ? step->word : NULL);
+    return mgds_pack_queue(step->bounce, to->depot->copyqueue->kernel,
+                           to->stream, up, up ? step->word : NULL);
 }
 
 static int queue_here(const struct mgds_steps_to *to,
@@ -187,10 +187,10 @@ static int queue_somewhere(const struct mgds_steps_to *to,
     const struct mgds_bounce *bounce = step->bounce;
     struct mgds_side *side;
 
-    if (bounce->stage->ctx == to->depot->ctx ||
+    if (bounce->queue->ctx == to->depot->ctx ||
         mgds_reach_check(bounce, to->depot) == 0)
         return queue_here(to, step);
-    side = mgds_side_find(to->sides, bounce->stage->ctx);
+    side = mgds_side_find(to->sides, bounce->queue->ctx);
     return side ? queue_aside(to, step, side) : -EXDEV;
 }
 

@@ -4,21 +4,19 @@
 #include <errno.h>
 #include <stdint.h>
 
-#include "shim/base/clock.h"
+#include "shim/base/spares.h"
 #include "shim/base/stats.h"
-#include "shim/gds/stage/round.h"
-#include "shim/gds/stage/shell.h"
+#include "shim/gds/stage/bounce_state.h"
 #include "shim/gds/stage/table.h"
 #include "shim/gds/stage/transfer.h"
 
 enum {
     TABLE_ALIGNMENT = 64,
     UNIT = 16, /* the widest access of the kernel */
-    ASKS = 16, /* between two looks at the clock */
 };
 
-/* A small copy takes some 10 us, a sleep and its end more than that. */
-#define SPIN_NS 100000
+static struct mgds_spares records =
+    MGDS_SPARES_INIT(sizeof(struct mgds_bounce));
 
 /* Dense buffers need no layout made for the call. */
 static int set_layout(struct mgds_bounce *bounce,
@@ -88,7 +86,6 @@ static int set_memory(struct mgds_bounce *bounce,
                       const struct mgds_buffer *user)
 {
     const struct mgds_table *table = NULL;
-    struct mgds_pool *pool = bounce->stage->pool;
     size_t at = data_bytes(bounce), bytes = at;
     int rc = 0;
 
@@ -100,9 +97,9 @@ static int set_memory(struct mgds_bounce *bounce,
         at = (at + TABLE_ALIGNMENT - 1) / TABLE_ALIGNMENT * TABLE_ALIGNMENT;
         bytes = at + (table->nodes + 1) * sizeof(table->node[0]);
     }
-    rc = mgds_pool_take(&bounce->piece, pool, bytes,
-                        bounce->form == MGDS_BOUNCE_STREAM ? MGDS_POOL_HELD
-                                                           : MGDS_POOL_ANY);
+    rc = mgds_copyqueue_take(
+        &bounce->piece, bounce->queue, bytes,
+        bounce->form == MGDS_BOUNCE_STREAM ? MGDS_POOL_HELD : MGDS_POOL_ANY);
     if (rc < 0)
         return rc;
     bounce->base = base_in(bounce, (char *)bounce->piece->addr);
@@ -116,7 +113,7 @@ static int set_memory(struct mgds_bounce *bounce,
 void mgds_bounce_give_room(struct mgds_bounce *bounce, struct mgds_piece *piece)
 {
     if (bounce->piece) {
-        mgds_pool_give(bounce->stage->pool, piece);
+        mgds_pool_give(bounce->queue->pool, piece);
         return;
     }
     bounce->piece = piece;
@@ -126,7 +123,7 @@ void mgds_bounce_give_room(struct mgds_bounce *bounce, struct mgds_piece *piece)
 void mgds_bounce_drop_room(struct mgds_bounce *bounce)
 {
     if (bounce->piece)
-        mgds_pool_give(bounce->stage->pool, bounce->piece);
+        mgds_pool_give(bounce->queue->pool, bounce->piece);
     bounce->piece = NULL;
     bounce->base = (char *)&bounce->flat;
 }
@@ -139,12 +136,8 @@ static int fill(struct mgds_bounce *bounce, const struct mgds_buffer *user,
 
     bounce->user = (char *)user->addr;
     bounce->base = (char *)&bounce->flat;
-    bounce->piece = NULL;
-    bounce->layout = NULL;
     bounce->ptr = user->ptr;
     bounce->form = form;
-    bounce->queued = false;
-    bounce->told = 0;
     rc = set_layout(bounce, user);
     if (rc < 0 || bounce->layout->size == 0)
         return rc;
@@ -152,8 +145,8 @@ static int fill(struct mgds_bounce *bounce, const struct mgds_buffer *user,
         return set_memory(bounce, user);
     bounce->form = MGDS_BOUNCE_STREAM;
     bounce->way = mgds_transfer_way(bounce, true);
-    if (mgds_pool_take(&piece, bounce->stage->pool, bounce->layout->size,
-                       MGDS_POOL_SPARE) == 0)
+    if (mgds_copyqueue_take(&piece, bounce->queue, bounce->layout->size,
+                            MGDS_POOL_SPARE) == 0)
         mgds_bounce_give_room(bounce, piece);
     return 0;
 }
@@ -167,30 +160,43 @@ int mgds_bounce_take_room(struct mgds_piece **out,
                           const struct mgds_bounce *bounce, size_t bytes,
                           enum mgds_pool_use use)
 {
-    return mgds_pool_take(out, bounce->stage->pool, bytes, use);
+    return mgds_pool_take(out, bounce->queue->pool, bytes, use);
 }
 
 int mgds_bounce_create(struct mgds_bounce **out, const struct mgds_buffer *user,
                        enum mgds_bounce_form form)
 {
     struct mgds_bounce *bounce;
-    struct mgds_stage *stage;
-    int rc = mgds_stage_of(&stage, &user->ptr);
+    struct mgds_copyqueue *queue;
+    int rc = mgds_copyqueue_of_ptr(&queue, &user->ptr);
 
     if (rc < 0)
         return rc;
-    rc = mgds_shell_take(&bounce, stage);
-    if (rc < 0) {
-        mgds_stage_put(stage);
-        return rc;
+    bounce = (struct mgds_bounce *)mgds_spares_take(&records);
+    if (!bounce) {
+        mgds_copyqueue_put(queue);
+        return -ENOMEM;
     }
+    bounce->queue = queue;
     rc = fill(bounce, user, form);
-    if (rc < 0) {
-        mgds_shell_give(bounce);
-        return rc;
-    }
-    *out = bounce;
-    return 0;
+    if (rc < 0)
+        mgds_bounce_destroy(bounce);
+    else
+        *out = bounce;
+    return rc;
+}
+
+/* The copies that are under way need the piece alone. */
+void mgds_bounce_destroy(struct mgds_bounce *bounce)
+{
+    if (!bounce)
+        return;
+    if (bounce->piece)
+        mgds_copyqueue_give(bounce->queue, bounce->piece, &bounce->ticket);
+    if (bounce->layout != &bounce->flat)
+        mgds_layout_put(bounce->layout);
+    mgds_copyqueue_put(bounce->queue);
+    mgds_spares_give(&records, bounce);
 }
 
 void *mgds_bounce_base(const struct mgds_bounce *bounce)
@@ -238,22 +244,18 @@ int mgds_bounce_check(const struct mgds_bounce *bounce)
 
 /* Looks at the memory again, also before the first copy: a persistent request
  * is started in a later call than it was made in. */
-static int queue(struct mgds_bounce *bounce, bool up, size_t first,
-                 size_t bytes)
+static int queue_copy(struct mgds_bounce *bounce, bool up, size_t first,
+                      size_t bytes)
 {
     bool queued = false;
-    int rc = mgds_round_enter(bounce->stage);
+    int rc = mgds_copyqueue_enter(bounce->queue);
 
     if (rc < 0)
         return rc;
     rc = mgds_bounce_check(bounce);
     if (rc == 0)
         rc = mgds_transfer_queue(bounce, up, first, bytes, &queued);
-    if (queued) {
-        bounce->queued = true;
-        bounce->ticket = mgds_clock_ticket(&bounce->stage->clock);
-    }
-    mgds_round_leave();
+    mgds_copyqueue_leave(bounce->queue, queued ? &bounce->ticket : NULL);
     return rc;
 }
 
@@ -274,7 +276,7 @@ int mgds_bounce_down(struct mgds_bounce *bounce, size_t first, size_t bytes)
     bytes = cut(bounce, first, bytes);
     if (bytes == 0)
         return 0;
-    rc = queue(bounce, false, first, bytes);
+    rc = queue_copy(bounce, false, first, bytes);
     if (rc == 0)
         mgds_stats_add(MGDS_STAT_stage_bytes_down, bytes);
     return rc;
@@ -287,64 +289,30 @@ int mgds_bounce_up(struct mgds_bounce *bounce, size_t first, size_t bytes)
     bytes = cut(bounce, first, bytes);
     if (bytes == 0)
         return 0;
-    rc = queue(bounce, true, first, bytes);
+    rc = queue_copy(bounce, true, first, bytes);
     if (rc == 0)
         mgds_stats_add(MGDS_STAT_stage_bytes_up, bytes);
     return rc;
 }
 
+/* The piece of copies that may run in spite of the error is lost. */
+static int lose_used_piece(struct mgds_bounce *bounce, int error)
+{
+    if (mgds_copyqueue_may_run(error))
+        bounce->piece = NULL;
+    return error;
+}
+
 int mgds_bounce_poll(struct mgds_bounce *bounce)
 {
-    return mgds_shell_ask(bounce, false);
-}
+    int rc = mgds_copyqueue_poll(bounce->queue, &bounce->ticket);
 
-static int look(struct mgds_bounce *bounce, int times)
-{
-    int rc = 0;
-
-    mgds_capture_ignore();
-    while (rc == 0 && times-- > 0)
-        rc = mgds_clock_glance(&bounce->stage->clock, bounce->ticket);
-    mgds_capture_heed();
-    return rc;
-}
-
-/* How a copy is waited for is decided here alone: by asking, which sees the end
- * of a small one soonest, then asleep, which tells errors too. */
-static int settle(struct mgds_bounce *bounce, void (*idle)(void))
-{
-    uint64_t end = mgds_clock_ns() + SPIN_NS;
-    int times = idle ? 1 : ASKS, rc;
-
-    do {
-        for (int i = 0; i < ASKS; i += times) {
-            rc = look(bounce, times);
-            if (rc != 0) {
-                mgds_shell_heed_turns(bounce, true);
-                return rc < 0 ? rc : 0;
-            }
-            if (idle)
-                idle();
-        }
-    } while (mgds_clock_ns() < end);
-    mgds_shell_heed_turns(bounce, false);
-    return mgds_clock_sleep(&bounce->stage->clock, bounce->ticket);
+    return rc < 0 ? lose_used_piece(bounce, rc) : rc;
 }
 
 int mgds_bounce_wait(struct mgds_bounce *bounce, void (*idle)(void))
 {
-    int rc;
+    int rc = mgds_copyqueue_wait(bounce->queue, &bounce->ticket, idle);
 
-    if (!bounce->queued)
-        return 0;
-    rc = mgds_context_lives(bounce->stage->ctx) ? settle(bounce, idle)
-                                                : -ESHUTDOWN;
-    mgds_shell_over(bounce, rc);
-    return rc;
-}
-
-void mgds_bounce_destroy(struct mgds_bounce *bounce)
-{
-    if (bounce)
-        mgds_shell_give(bounce);
+    return rc < 0 ? lose_used_piece(bounce, rc) : 0;
 }

@@ -129,14 +129,13 @@ static struct mgds_pack_args args_of(const struct mgds_bounce *bounce, bool up,
     return args;
 }
 
-int mgds_pack_queue(const struct mgds_bounce *bounce,
-                    const struct mgds_stage *stage, void *stream, bool up,
-                    const uint64_t *limit)
+int mgds_pack_queue(const struct mgds_bounce *bounce, void *kernel,
+                    void *stream, bool up, const uint64_t *limit)
 {
     struct mgds_pack_args args = args_of(bounce, up, 0, bounce->layout->size);
 
     args.limit = (uintptr_t)limit;
-    return launch(stage->kernel, stream, &args);
+    return launch(kernel, stream, &args);
 }
 
 int mgds_pack_launch(struct mgds_bounce *bounce, bool up, size_t first,
@@ -145,5 +144,5 @@ int mgds_pack_launch(struct mgds_bounce *bounce, bool up, size_t first,
     const struct mgds_pack_args args = args_of(bounce, up, first, bytes);
 
     mgds_count(stage_launches);
-    return launch(bounce->stage->kernel, bounce->stage->stream, &args);
+    return launch(bounce->queue->kernel, bounce->queue->stream, &args);
 }

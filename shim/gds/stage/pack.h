@@ -14,7 +14,7 @@
 #include <stdint.h>
 
 #include "shim/gds/cuda/context.h"
-#include "shim/gds/stage/shell.h"
+#include "shim/gds/stage/bounce_state.h"
 
 /* How kernels get to a GPU, given by who can do that. Kernels take one struct
  * of args_bytes bytes. All return 0 or negative errno. */
@@ -46,12 +46,11 @@ void mgds_pack_unload(void *kernel, struct mgds_context *ctx);
 int mgds_pack_launch(struct mgds_bounce *bounce, bool up, size_t first,
                      size_t bytes);
 
-/* Queues that stage's kernel for all bytes of a bounce that has a table, on a
- * stream of the stage's context, which is current. limit: a word in pinned
+/* Queues that kernel for all bytes of a bounce that has a table, on a stream of
+ * the kernel's context, which is current. limit: a word in pinned
  * memory, packed bytes from whose value on are not touched, or NULL. */
-int mgds_pack_queue(const struct mgds_bounce *bounce,
-                    const struct mgds_stage *stage, void *stream, bool up,
-                    const uint64_t *limit);
+int mgds_pack_queue(const struct mgds_bounce *bounce, void *kernel,
+                    void *stream, bool up, const uint64_t *limit);
 
 /* The threads of a block of a copying kernel, and the blocks for so many pieces
  * of work that a thread does at once. */

@@ -22,6 +22,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "shim/gds/cuda/context.h"
 
@@ -31,6 +32,9 @@ struct mgds_piece {
     void *addr; /* aligned to 256 */
     size_t bytes;
     bool pinned; /* false: ordinary memory */
+    /* for copyqueue.c, while it is late */
+    struct mgds_piece *late;
+    uint64_t ticket;
 };
 
 /* Takes a reference to ctx. budget: the most bytes to pin. -ENOMEM. */

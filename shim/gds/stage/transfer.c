@@ -10,7 +10,7 @@
 #include "shim/ctx.h"
 #include "shim/gds/cuda/mem.h"
 #include "shim/gds/stage/pack.h"
-#include "shim/gds/stage/turns.h"
+#include "shim/gds/stage/uploads.h"
 
 enum {
     MOST_COPIES = 4,
@@ -71,7 +71,7 @@ enum mgds_way mgds_transfer_way(const struct mgds_bounce *bounce, bool pinned)
     struct traits traits = {.copyable = true};
     bool few = bounce->layout->spans <= MOST_COPIES;
     bool kernel =
-        pinned && bounce->stage->kernel && mgds_transfer_inside(bounce);
+        pinned && bounce->queue->kernel && mgds_transfer_inside(bounce);
 
     if (few)
         mgds_layout_walk(bounce->layout, 0, SIZE_MAX, look, &traits);
@@ -81,13 +81,13 @@ enum mgds_way mgds_transfer_way(const struct mgds_bounce *bounce, bool pinned)
 }
 
 /* As MPIX_GDS_UPLOAD says, or by what uploads have taken lately. */
-static bool goes_in_rows(const struct mgds_stage *stage, size_t bytes)
+static bool uses_rows(const struct mgds_copyqueue *queue, size_t bytes)
 {
     const enum mgds_upload upload = mgds_ctx()->config.upload;
 
     return upload == MGDS_UPLOAD_ROWS ||
            (upload == MGDS_UPLOAD_AUTO &&
-            mgds_turns_in_rows(&stage->turns, bytes, mgds_clock_ns()));
+            mgds_uploads_use_rows(&queue->uploads, bytes, mgds_clock_ns()));
 }
 
 struct transfer {
@@ -102,27 +102,27 @@ static bool is_small_upload(const struct transfer *transfer,
                             const struct mgds_copy *shape)
 {
     return transfer->up && shape->rows == 1 && shape->planes == 1 &&
-           shape->width > 1 && shape->width <= MGDS_TURNS_SMALL;
+           shape->width > 1 && shape->width <= MGDS_UPLOADS_SMALL;
 }
 
 static int upload(struct transfer *transfer, const struct mgds_copy *shape)
 {
-    struct mgds_stage *stage = transfer->bounce->stage;
+    struct mgds_copyqueue *queue = transfer->bounce->queue;
 
-    if (goes_in_rows(stage, shape->width)) {
+    if (uses_rows(queue, shape->width)) {
         mgds_count(stage_rows);
         return mgds_copy_rows_async(shape->dst, shape->src, shape->width,
-                                    stage->stream);
+                                    queue->stream);
     }
     transfer->timed = mgds_ctx()->config.upload == MGDS_UPLOAD_AUTO;
-    return mgds_copy_async(shape, stage->stream);
+    return mgds_copy_async(shape, queue->stream);
 }
 
 static int copy(struct transfer *transfer, const struct mgds_copy *shape)
 {
     int rc = is_small_upload(transfer, shape)
                  ? upload(transfer, shape)
-                 : mgds_copy_async(shape, transfer->bounce->stage->stream);
+                 : mgds_copy_async(shape, transfer->bounce->queue->stream);
 
     if (rc < 0)
         return rc == -EINVAL ? -EFAULT : rc;
@@ -235,7 +235,7 @@ static int copy_span(void *arg, const struct mgds_span *span, size_t packed)
 
 static const char *why_split(const struct mgds_bounce *bounce)
 {
-    if (!bounce->stage->kernel)
+    if (!bounce->queue->kernel)
         return "the kernel for that could not be loaded, MPIX_GDS_LOG_LEVEL="
                "info says why";
     if (bounce->piece && !bounce->piece->pinned)
@@ -264,6 +264,6 @@ int mgds_transfer_queue(struct mgds_bounce *bounce, bool up, size_t first,
     }
     rc = mgds_layout_walk(bounce->layout, first, bytes, copy_span, &transfer);
     *queued = transfer.queued;
-    bounce->since = transfer.timed ? mgds_clock_ns() : 0;
+    bounce->ticket.upload = transfer.timed ? mgds_clock_ns() : 0;
     return rc;
 }

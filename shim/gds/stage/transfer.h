@@ -6,9 +6,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "shim/gds/stage/shell.h"
+#include "shim/gds/stage/bounce_state.h"
 
-/* The way of a bounce whose user, layout, ptr and stage are set, in memory the
+/* The way of a bounce whose user, layout, ptr and queue are set, in memory the
  * GPU can reach or not. */
 enum mgds_way mgds_transfer_way(const struct mgds_bounce *bounce, bool pinned);
 

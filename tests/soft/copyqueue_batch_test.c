@@ -1,5 +1,5 @@
-/* Rounds of copies in which something goes wrong: whom the error reaches, and
- * that the thread stands as before. Then rounds of several threads at once. */
+/* Batches of copies in which something goes wrong: whom the error reaches, and
+ * that the thread stands as before. Then batches of several threads at once. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -13,9 +13,8 @@
 
 #include "shim/gds/cuda/defer.h"
 #include "shim/gds/cuda/driver.h"
-#include "shim/gds/stage/round.h"
-#include "shim/gds/stage/shell.h"
-#include "shim/gds/stage/stage.h"
+#include "shim/gds/stage/bounce_state.h"
+#include "shim/gds/stage/copyqueue.h"
 #include "tests/soft/soft_cuda.h"
 #include "tests/soft/stage_place.h"
 
@@ -52,7 +51,7 @@ static void assert_thread_as_before(void)
 static int after(void **state)
 {
     (void)state;
-    mgds_stage_fini();
+    mgds_copyqueues_fini();
     mgds_defer_drain();
     return 0;
 }
@@ -83,14 +82,14 @@ static void expect_copied(struct mgds_bounce *bounce, unsigned char *want,
     memset(want, value, BYTES);
 }
 
-/* All of them up in one round; that one must say so. */
+/* All of them up in one batch; that one must say so. */
 static void copy_up(struct mgds_bounce **bounce, int bad, int error)
 {
-    mgds_round_begin();
+    mgds_copyqueue_batch_begin();
     for (int i = 0; i < COPIES; i++)
         assert_int_equal(mgds_bounce_up(bounce[i], 0, SIZE_MAX),
                          i == bad ? error : 0);
-    mgds_round_end();
+    mgds_copyqueue_batch_end();
     assert_thread_as_before();
 }
 
@@ -164,8 +163,8 @@ static CUresult refuse_record(CUevent event, CUstream stream)
     return CUDA_ERROR_OUT_OF_MEMORY;
 }
 
-/* What has no mark is marked by who asks. */
-static void mark_that_was_refused_is_made_later(void **state)
+/* Who asks for copies without an event records one. */
+static void event_that_was_refused_is_recorded_later(void **state)
 {
     struct mgds_bounce *bounce[COPIES];
     struct stage_place place;
@@ -197,13 +196,13 @@ static void context_that_goes_fails_its_own_copies_only(void **state)
     its[0] = bounce_at(gpu, BYTES);
     its[1] = bounce_at(gpu, BYTES);
     OK(mgds_driver()->cuCtxPopCurrent(&passing));
-    mgds_round_begin();
+    mgds_copyqueue_batch_begin();
     assert_int_equal(mgds_bounce_up(mine, 0, BYTES / 2), 0);
     assert_int_equal(mgds_bounce_up(its[0], 0, SIZE_MAX), 0);
     assert_int_equal(mgds_bounce_up(mine, BYTES / 2, SIZE_MAX), 0);
     OK(cu.cuCtxDestroy_v2(passing));
     assert_int_equal(mgds_bounce_up(its[1], 0, SIZE_MAX), -ESHUTDOWN);
-    mgds_round_end();
+    mgds_copyqueue_batch_end();
     assert_thread_as_before();
     assert_int_equal(mgds_bounce_poll(its[0]), -ESHUTDOWN);
     assert_int_equal(mgds_bounce_poll(its[1]), 1);
@@ -312,12 +311,12 @@ static void lap(struct worker *worker)
         worker->wrong += !bounce[i];
     }
     if (together)
-        mgds_round_begin();
+        mgds_copyqueue_batch_begin();
     for (unsigned i = 0; i < many; i++)
         if (bounce[i] && mgds_bounce_down(bounce[i], 0, SIZE_MAX) < 0)
             worker->wrong++;
     if (together)
-        mgds_round_end();
+        mgds_copyqueue_batch_end();
     for (unsigned i = many; i > 0; i--)
         if (bounce[i - 1])
             end_copy(worker, bounce[i - 1], (int)i - 1);
@@ -348,7 +347,7 @@ static void start(struct worker *worker, unsigned number)
 }
 
 /* What is said to be done is, whoever asked; no piece is used too early. */
-static void threads_share_a_clock(void **state)
+static void threads_share_a_queue(void **state)
 {
     struct worker worker[THREADS];
 
@@ -372,10 +371,10 @@ int main(void)
 #define TEST(name) cmocka_unit_test_teardown(name, after)
         TEST(freed_memory_fails_its_own_copy_only),
         TEST(refused_copy_fails_its_own_only),
-        TEST(mark_that_was_refused_is_made_later),
+        TEST(event_that_was_refused_is_recorded_later),
         TEST(context_that_goes_fails_its_own_copies_only),
         TEST(mode_that_was_not_changed_is_not_given_back),
-        TEST(threads_share_a_clock),
+        TEST(threads_share_a_queue),
     };
 
     if (soft_cuda_load())
