@@ -76,11 +76,13 @@ static int run_busy(struct mgds_hca *hca)
 
 static int run_round(struct mgds_hca *hca)
 {
+    const struct mgds_hca_wire *wire = &hca->config.wire;
     int did = 0;
 
     for (struct mgds_hca_uar *uar = hca->uars; uar; uar = uar->next)
         did += mgds_hca_uar_poll(uar);
-    return did + (hca->busy ? run_busy(hca) : 0);
+    did += hca->busy ? run_busy(hca) : 0;
+    return did + (wire->poll ? wire->poll(wire->ctx) : 0);
 }
 
 int mgds_hca_run(struct mgds_hca *hca)

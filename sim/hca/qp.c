@@ -110,14 +110,30 @@ int mgds_hca_qp_attach(struct mgds_hca *hca,
     return 0;
 }
 
+static void tell_wire(struct mgds_hca_qp *qp)
+{
+    const struct mgds_hca_wire *wire = &qp->hca->config.wire;
+
+    if (wire->changed)
+        wire->changed(wire->ctx, qp);
+}
+
 void mgds_hca_qp_detach(struct mgds_hca_qp *qp)
 {
+    qp->state = MGDS_STATE_RESET;
+    tell_wire(qp);
     qp->attr.send_cq->users--;
     qp->attr.receive_cq->users--;
     mgds_hca_uar_drop_qp(qp->attr.uar, qp);
     mgds_hca_unbusy(qp->hca, qp);
     mgds_hca_table_drop(&qp->hca->qps, qp->number - qp->hca->config.first_qpn);
     free_qp(qp);
+}
+
+static bool is_mtu(uint16_t mtu)
+{
+    return mtu == 0 ||
+           (is_power(mtu) && mtu >= MGDS_HCA_MTU_MIN && mtu <= MGDS_HCA_MTU);
 }
 
 static bool is_change(const struct mgds_hca_qp *qp,
@@ -128,11 +144,13 @@ static bool is_change(const struct mgds_hca_qp *qp,
         return false;
     if (change->state == MGDS_STATE_RTR)
         return change->peer <= QPN_MASK &&
-               change->receive_psn <= MGDS_HCA_PSN_MASK;
+               change->receive_psn <= MGDS_HCA_PSN_MASK && is_mtu(change->mtu);
     if (change->state == MGDS_STATE_RTS && qp->state == MGDS_STATE_RTR)
         return change->send_psn <= MGDS_HCA_PSN_MASK &&
                change->rnr_retry <= MGDS_HCA_RNR_FOREVER &&
-               change->reads >= 1 && change->reads <= MGDS_HCA_READS;
+               change->timeout <= MGDS_HCA_TIMEOUT &&
+               change->retries <= MGDS_HCA_RETRIES && change->reads >= 1 &&
+               change->reads <= MGDS_HCA_READS;
     return true;
 }
 
@@ -146,6 +164,9 @@ static void set_path(struct mgds_hca_qp *qp,
                      const struct mgds_hca_change *change)
 {
     qp->set.peer = change->peer;
+    qp->set.lid = change->lid;
+    qp->set.mtu = change->mtu ? change->mtu : MGDS_HCA_MTU;
+    qp->set.receive_psn = change->receive_psn;
     qp->set.rnr_delay = change->rnr_delay > SHORTEST_RNR_DELAY
                             ? change->rnr_delay
                             : SHORTEST_RNR_DELAY;
@@ -157,6 +178,9 @@ static void set_send(struct mgds_hca_qp *qp,
 {
     qp->set.rnr_retry = change->rnr_retry;
     qp->set.reads = change->reads;
+    qp->set.timeout = change->timeout;
+    qp->set.retries = change->retries;
+    qp->set.send_psn = change->send_psn;
     qp->send.psn = change->send_psn;
     qp->send.retries = change->rnr_retry;
 }
@@ -177,6 +201,7 @@ int mgds_hca_qp_modify(struct mgds_hca_qp *qp,
     qp->send.drained = false;
     qp->state = change->state;
     mgds_hca_busy(qp->hca, qp);
+    tell_wire(qp);
     return 0;
 }
 
@@ -186,6 +211,7 @@ void mgds_hca_qp_break(struct mgds_hca_qp *qp, enum mgds_hca_event event)
         return;
     qp->state = MGDS_STATE_ERR;
     mgds_hca_busy(qp->hca, qp);
+    tell_wire(qp);
     if (event != MGDS_EVENT_NONE)
         mgds_hca_tell_event(qp->hca, event, qp->number);
 }

@@ -42,7 +42,11 @@ enum {
     MGDS_HCA_RECEIVES = 32768,
     MGDS_HCA_STRIDE = MGDS_HCA_PIECES * MGDS_WQE_UNIT,
     MGDS_HCA_READS = 16, /* READs and atomics under way */
-    MGDS_HCA_RNR_FOREVER = 7
+    MGDS_HCA_RNR_FOREVER = 7,
+    MGDS_HCA_RETRIES = 7,
+    MGDS_HCA_TIMEOUT = 31,
+    MGDS_HCA_MTU_MIN = 256,
+    MGDS_HCA_MTU = 4096
 };
 
 /* The memory stays the owner's, and must stay while the QP is attached. */
@@ -67,11 +71,15 @@ struct mgds_hca_change {
     uint8_t access;       /* INIT: what the peer may do (key.h) */
     uint32_t peer;        /* RTR: its QPN */
     uint32_t receive_psn; /* RTR */
+    uint16_t lid;         /* RTR: of the peer's device; a wire may need it */
+    uint16_t mtu;         /* RTR: 256, 512, .. 4096; 0: 4096 */
     uint64_t rnr_delay;   /* RTR: ns, told to who must come again; 10 us at
                              least, the shortest that InfiniBand has */
     uint32_t send_psn;    /* RTS */
     uint8_t rnr_retry;    /* RTS: times; MGDS_HCA_RNR_FOREVER */
     uint8_t reads;        /* RTS: 1 to MGDS_HCA_READS under way at a time */
+    uint8_t timeout;      /* RTS: 4.096 us * 2^timeout; 0: none. For wires */
+    uint8_t retries;      /* RTS: times, 0 to 7, without a response. Likewise */
 };
 
 /* A WQE that was begun, until its CQE is due. */
@@ -123,6 +131,7 @@ struct mgds_hca_qp {
     struct mgds_hca_qp *next;         /* of the register */
     struct mgds_hca_qp *next_busy;
     bool busy;
+    void *flow; /* the wire's */
 };
 
 /* A QP in RESET, of the connected kind. 0; -EINVAL: attributes that no HCA

@@ -87,14 +87,16 @@ static enum mgds_hca_cause place_payload(struct mgds_hca_qp *qp,
                                          const struct mgds_hca_request *request)
 {
     uint16_t slot = (uint16_t)(qp->receive.head & (qp->attr.receives - 1));
-    struct mgds_hca_list list;
+    struct mgds_hca_list list, part;
     enum mgds_hca_cause cause = mgds_hca_receive_decode(qp, slot, &list);
 
     if (!cause && list.bytes < request->bytes)
         cause = MGDS_CAUSE_RECEIVE_SHORT;
-    if (!cause)
-        mgds_hca_list_copy(&list, request->payload);
-    return cause;
+    if (cause)
+        return cause;
+    mgds_hca_list_part(&part, &list, request->offset, request->payload->bytes);
+    mgds_hca_list_copy(&part, request->payload);
+    return MGDS_CAUSE_NONE;
 }
 
 enum mgds_hca_cause
@@ -114,7 +116,7 @@ mgds_hca_respond_send(struct mgds_hca_qp *qp,
     cause = place_payload(qp, request);
     if (cause)
         complete_failed_receive(qp, cause);
-    else
+    else if (!request->more)
         complete_receive(qp, &completion);
     return cause;
 }
@@ -133,13 +135,16 @@ mgds_hca_respond_write(struct mgds_hca_qp *qp,
         find_memory(qp, request, request->bytes, MGDS_HCA_REMOTE_WRITE, &at);
     if (cause)
         return cause;
-    mgds_hca_list_one(&to, at, request->bytes);
-    mgds_hca_list_copy(&to, request->payload);
+    if (request->payload->bytes > 0) {
+        mgds_hca_list_one(&to, (uint8_t *)at + request->offset,
+                          request->bytes - request->offset);
+        mgds_hca_list_copy(&to, request->payload);
+    }
     return MGDS_CAUSE_NONE;
 }
 
-/* The receive is there before anything is written, and its memory is not
- * looked at. */
+/* The receive is there before the last part is written (InfiniBand wants it for
+ * that packet alone), and its memory is not looked at. */
 enum mgds_hca_cause
 mgds_hca_respond_write_imm(struct mgds_hca_qp *qp,
                            const struct mgds_hca_request *request,
@@ -249,12 +254,13 @@ dispatch_request(struct mgds_hca_qp *qp, const struct mgds_hca_request *request,
 }
 
 /* What a verdict makes of the responder's QP. */
-static void settle_verdict(struct mgds_hca_qp *qp, enum mgds_hca_cause cause)
+static void settle_verdict(struct mgds_hca_qp *qp, enum mgds_hca_cause cause,
+                           bool more)
 {
     const struct mgds_hca_verdict *verdict = mgds_hca_verdict(cause);
 
     qp->receive.passing = cause == MGDS_CAUSE_RECEIVE_EMPTY;
-    if (!qp->receive.passing)
+    if (!qp->receive.passing && !more)
         qp->receive.psn = (qp->receive.psn + 1) & MGDS_HCA_PSN_MASK;
     if (verdict->blame == MGDS_BLAME_BOTH)
         mgds_hca_qp_break(qp, verdict->event);
@@ -276,7 +282,7 @@ void mgds_hca_requested(struct mgds_hca *hca,
     if (hears_requester(qp, request) && request->psn == qp->receive.psn) {
         answer.delay = qp->set.rnr_delay;
         answer.cause = dispatch_request(qp, request, &answer);
-        settle_verdict(qp, answer.cause);
+        settle_verdict(qp, answer.cause, request->more);
     } else if (hears_requester(qp, request) && qp->receive.passing) {
         return; /* it comes again, behind the one that has to */
     }

@@ -1,18 +1,53 @@
 /* Two software HCAs in one process, and a program that posts byte by byte. */
 #include "tests/hca/place.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <unistd.h>
 
 enum { ADDRESS_A = 0x10000000, ADDRESS_B = 0x20000000, ALL_ACCESS = 0xf };
+enum { LINES = 1 << 18 /* the most that a place asks for */ };
 
-static void *line_alloc(size_t bytes)
+static void *map_shared(size_t bytes)
 {
-    void *at = aligned_alloc(4096, (bytes + 4095) & ~(size_t)4095);
+    void *at = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+                    MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 
+    assert_true(at != MAP_FAILED);
+    return at;
+}
+
+static void *line_alloc(const struct place *place, size_t bytes)
+{
+    void *at;
+
+    if (place->options.apart)
+        return map_shared(LINES);
+    at = aligned_alloc(4096, (bytes + 4095) & ~(size_t)4095);
     assert_non_null(at);
     memset(at, 0, bytes);
     return at;
+}
+
+static void line_free(const struct place *place, void *at)
+{
+    if (place->options.apart)
+        munmap(at, LINES);
+    else
+        free(at);
+}
+
+struct place *place_map(void)
+{
+    return map_shared(sizeof(struct place));
+}
+
+void place_unmap(struct place *place)
+{
+    munmap(place, sizeof(*place));
 }
 
 static void on_event(void *ctx, enum mgds_hca_event event, uint32_t number)
@@ -43,7 +78,13 @@ static void on_misuse(void *ctx, enum mgds_hca_misuse what, uint32_t qpn)
 
 static uint64_t on_clock(void *ctx)
 {
-    return ((struct place *)ctx)->clock;
+    const struct place *place = ctx;
+    struct timespec now;
+
+    if (!place->options.apart)
+        return place->clock;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
 static void open_queue(struct queue *queue, struct end *end,
@@ -60,7 +101,7 @@ static void open_queue(struct queue *queue, struct end *end,
     };
 
     queue->options = *options;
-    queue->buffer = line_alloc(bytes);
+    queue->buffer = line_alloc(end->place, bytes);
     attr.buffer = queue->buffer;
     for (size_t at = options->entry_bytes; at <= bytes;
          at += options->entry_bytes)
@@ -88,6 +129,25 @@ static void open_qp(struct end *end, const struct options *options)
     assert_int_equal(mgds_hca_qp_attach(end->hca, &attr, &end->qp), 0);
 }
 
+static void open_port(struct end *end, const struct options *options)
+{
+    char folder[64];
+    struct mgds_hca_medium medium;
+    struct mgds_hca_faults faults;
+    const char *wrong;
+
+    snprintf(folder, sizeof(folder), "/dev/shm/mpix-gds-place.%d", getpid());
+    assert_int_equal(mgds_hca_host_open(&end->host, folder, 0), 0);
+    medium = mgds_hca_host_medium(end->host);
+    mgds_hca_port_init(&end->port, &medium);
+    if (!options->faults)
+        return;
+    assert_int_equal(mgds_hca_faults_parse(&faults, options->faults, &wrong),
+                     0);
+    faults.seed += end->host->lid;
+    assert_int_equal(mgds_hca_outlet_disturb(&end->port.outlet, &faults), 0);
+}
+
 static void open_end(struct end *end, struct place *place, uint32_t first_qpn)
 {
     const struct options *options = &place->options;
@@ -105,38 +165,47 @@ static void open_end(struct end *end, struct place *place, uint32_t first_qpn)
     };
 
     end->place = place;
+    if (options->packets) {
+        open_port(end, options);
+        config.wire = mgds_hca_port_wire(&end->port);
+    }
     assert_int_equal(mgds_hca_create(&end->hca, &config), 0);
+    mgds_hca_port_bind(&end->port, end->hca);
     assert_int_equal(mgds_hca_loop_add(&place->loop, end->hca), 0);
-    end->page = line_alloc(MGDS_UAR_BYTES);
+    end->page = line_alloc(place, MGDS_UAR_BYTES);
     assert_int_equal(mgds_hca_uar_attach(end->hca, end->page, &end->uar), 0);
-    end->send = line_alloc((size_t)options->blocks * 64);
-    end->receive = line_alloc((size_t)PLACE_RECEIVES * options->stride);
+    end->send = line_alloc(place, (size_t)options->blocks * 64);
+    end->receive = line_alloc(place, (size_t)PLACE_RECEIVES * options->stride);
     open_queue(&end->sends, end, options);
     open_queue(&end->receives, end, options);
     open_qp(end, options);
-    end->memory = line_alloc(PLACE_MEMORY);
+    end->memory = line_alloc(place, PLACE_MEMORY);
     end->key = place_key(end, 0, PLACE_MEMORY, PLACE_PD, ALL_ACCESS);
     end->number = end->qp->number;
 }
 
-static void close_queue(struct queue *queue)
+static void close_queue(const struct place *place, struct queue *queue)
 {
     assert_int_equal(mgds_hca_cq_detach(queue->cq), 0);
-    free(queue->buffer);
+    line_free(place, queue->buffer);
 }
 
 static void close_end(struct end *end)
 {
     mgds_hca_qp_detach(end->qp);
-    close_queue(&end->sends);
-    close_queue(&end->receives);
+    close_queue(end->place, &end->sends);
+    close_queue(end->place, &end->receives);
     assert_int_equal(mgds_hca_uar_detach(end->uar), 0);
     mgds_hca_loop_drop(&end->place->loop, end->hca);
     mgds_hca_destroy(end->hca);
-    free(end->page);
-    free(end->send);
-    free(end->receive);
-    free(end->memory);
+    if (end->host) {
+        mgds_hca_port_fini(&end->port);
+        mgds_hca_host_close(end->host);
+    }
+    line_free(end->place, end->page);
+    line_free(end->place, end->send);
+    line_free(end->place, end->receive);
+    line_free(end->place, end->memory);
 }
 
 static void set_defaults(struct options *options)
@@ -149,6 +218,9 @@ static void set_defaults(struct options *options)
     options->reads = options->reads ? options->reads : 4;
     options->rnr_retry =
         options->rnr_retry ? options->rnr_retry : MGDS_HCA_RNR_FOREVER;
+    options->timeout = options->timeout ? options->timeout : PLACE_TIMEOUT;
+    options->psn = options->psn ? options->psn : 5;
+    options->retries = options->retries ? options->retries : MGDS_HCA_RETRIES;
 }
 
 void place_connect(struct end *end, struct mgds_hca_qp *qp, uint32_t peer)
@@ -158,13 +230,19 @@ void place_connect(struct end *end, struct mgds_hca_qp *qp, uint32_t peer)
         .state = MGDS_STATE_INIT,
         .access = options->access,
         .peer = peer,
-        .receive_psn = 5,
+        .receive_psn = options->psn,
         .rnr_delay = PLACE_DELAY,
-        .send_psn = 5,
+        .send_psn = options->psn,
+        .mtu = options->mtu,
+        .timeout = options->timeout,
+        .retries = options->retries,
         .rnr_retry = options->rnr_retry,
         .reads = options->reads,
     };
 
+    if (end->host)
+        change.lid = (end == &end->place->a ? &end->place->b : &end->place->a)
+                         ->host->lid;
     assert_int_equal(mgds_hca_qp_modify(qp, &change), 0);
     change.state = MGDS_STATE_RTR;
     assert_int_equal(mgds_hca_qp_modify(qp, &change), 0);
@@ -193,10 +271,59 @@ void place_close(struct place *place)
     close_end(&place->b);
 }
 
+/* To the next time at which a device has something to do. */
+static bool move_clock(struct place *place)
+{
+    uint64_t a = mgds_hca_port_due(&place->a.port);
+    uint64_t b = mgds_hca_port_due(&place->b.port);
+    uint64_t due = a && (!b || a < b) ? a : b;
+
+    if (due > place->clock)
+        place->clock = due;
+    return due > 0;
+}
+
+/* Rests until a packet comes, or something is due. */
+static void rest(struct end *end)
+{
+    uint64_t due = mgds_hca_port_due(&end->port);
+    uint64_t now = mgds_hca_now(end->hca);
+
+    if (due == 0)
+        mgds_hca_host_rest(end->host, MGDS_HCA_REST);
+    else if (due > now)
+        mgds_hca_host_rest(end->host, due - now);
+}
+
+void place_serve(struct place *place, const bool *over)
+{
+    while (!__atomic_load_n(over, __ATOMIC_ACQUIRE)) {
+        if (mgds_hca_run(place->b.hca) == 0)
+            rest(&place->b);
+    }
+}
+
+static void run_apart(struct end *end)
+{
+    const struct mgds_hca_qp *qp = end->qp;
+
+    while (qp->send.first != qp->send.next || qp->send.head != qp->send.limit) {
+        if (mgds_hca_run(end->hca) == 0)
+            rest(end);
+    }
+}
+
 void place_run(struct place *place)
 {
-    while (mgds_hca_run(place->a.hca) + mgds_hca_run(place->b.hca) > 0)
-        ;
+    if (place->options.apart) {
+        mgds_hca_run(place->a.hca);
+        run_apart(&place->a);
+        return;
+    }
+    do {
+        while (mgds_hca_run(place->a.hca) + mgds_hca_run(place->b.hca) > 0)
+            ;
+    } while (place->options.packets && move_clock(place));
 }
 
 uint64_t place_address(const struct end *end, size_t offset)

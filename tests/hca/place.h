@@ -19,6 +19,8 @@
 #include "sim/hca/loop.h"
 #include "sim/hca/opcode.h"
 #include "sim/hca/qp.h"
+#include "sim/hca/wire/host.h"
+#include "sim/hca/wire/port.h"
 
 enum {
     PLACE_QPN_A = 0x123,
@@ -29,7 +31,8 @@ enum {
     PLACE_RECEIVES = 8,
     PLACE_EVENTS = 16,
     PLACE_DELAY = 100000, /* ns after RNR */
-    PLACE_LATE = 1000
+    PLACE_LATE = 1000,
+    PLACE_TIMEOUT = 8 /* 1 ms */
 };
 
 /* fm_ce_se of a WQE that is signalled. */
@@ -48,6 +51,13 @@ struct options {
     bool ignore_overrun;
     bool unconnected; /* QPs stay in RESET */
     const struct mgds_hca_wire *wire;
+    bool packets;       /* devices on the medium of this host; then also: */
+    uint16_t mtu;       /* 4096 */
+    uint32_t psn;       /* 5 */
+    uint8_t retries;    /* 7 */
+    const char *faults; /* of both devices: none */
+    uint8_t timeout;    /* PLACE_TIMEOUT */
+    bool apart;         /* b runs elsewhere, in a thread or a child */
 };
 
 /* A CQ with its memory, and what the program knows of it. */
@@ -77,6 +87,8 @@ struct end {
     uint8_t *memory;
     uint32_t key; /* of all of it */
     uint32_t number;
+    struct mgds_hca_host *host; /* packets */
+    struct mgds_hca_port port;
 };
 
 struct place {
@@ -96,8 +108,17 @@ struct place {
 void place_open(struct place *place, const struct options *options);
 void place_close(struct place *place);
 
-/* Both devices, until neither has anything to do. */
+/* A place that processes share. */
+struct place *place_map(void);
+void place_unmap(struct place *place);
+
+/* Both devices, until neither has anything to do. With packets the clock moves
+ * on when only that helps. Apart: device a, until all that was rung for has
+ * completed; the clock is the machine's, and memory is shared with children. */
 void place_run(struct place *place);
+
+/* Apart: b, until *over is set. */
+void place_serve(struct place *place, const bool *over);
 
 /* Through INIT, RTR and RTS, to QP number `peer`. */
 void place_connect(struct end *end, struct mgds_hca_qp *qp, uint32_t peer);

@@ -50,7 +50,7 @@ CONTENT = [
      r"|\b(stderr|stdout|STDERR_FILENO|STDOUT_FILENO)\b"
      r"|\b(write|writev|v?dprintf)\s*\(\s*[12]\s*,",
      "only log.c prints: use mgds_err/warn/info/debug, or take a FILE *"),
-    ("engine-door", r"sim/hca/", r"", "include",
+    ("engine-door", r"sim/hca/", r"sim/hca/front/", "include",
      r"infiniband/.*|rdma/.*|mlx5.*|cuda.*|pthread\.h",
      "the engine of the software HCA needs the C library alone"),
     ("asm-door", OWN_CODE, r"device/impl/mem\.h$", "code",
@@ -72,6 +72,7 @@ LAYERS = [
     ("settings", r"shim/base/(config|host|log)\.(h|def)$", ["base", "device"]),
     ("base", r"shim/base/", ["settings", "device"]),
     ("ctx", r"shim/[^/]+$", ["gds"] + BELOW_GDS),
+    ("sim-hca-front", r"sim/hca/front/", ["sim-hca", "settings", "device"]),
     ("sim-hca", r"sim/hca/", ["device"]),
     ("sim", r"sim/", ["settings", "base", "device", "driver-abi"]),
     ("tools", r"tools/", ["include", "settings", "cuda", "driver-abi"]),

@@ -19,7 +19,7 @@ int main(int argc, char **argv)
     static const char *const variable[] = {"LD_PRELOAD",
                                            "LD_LIBRARY_PATH",
                                            "MPIX_SIM_GPUS",
-                                           "MPIX_SIM_HCAS",
+                                           "MPIX_SIM_HCA_COUNT",
                                            "MPIX_GDS_REQUIRE",
                                            "UCX_MEM_EVENTS",
                                            "CUDA_DEVICE_MAX_CONNECTIONS"};

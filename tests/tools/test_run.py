@@ -163,7 +163,7 @@ class Simulation(RunTest):
         facts = self.facts("--sim=gpu:2,hca:4", SHOW)
         self.assertEqual(facts["LD_PRELOAD"],
                          [":".join(self.ours(self.helper, hca))])
-        self.assertEqual(facts["MPIX_SIM_HCAS"], ["4"])
+        self.assertEqual(facts["MPIX_SIM_HCA_COUNT"], ["4"])
 
     def test_missing_simulator_is_named(self):
         self.assert_one_line(self.run_tool("--sim", SHOW), 2,

@@ -28,8 +28,8 @@ struct simulator {
 static const struct simulator simulators[MGDS_SIM_COUNT] = {
     [MGDS_SIM_MPI] = {"MPI helper", "libmpix_sim_mpi.so", NULL, true},
     [MGDS_SIM_GPU] = {"software GPU", "libcuda.so.1", "MPIX_SIM_GPUS", false},
-    [MGDS_SIM_HCA] = {"software HCA", "libmpix_sim_hca.so", "MPIX_SIM_HCAS",
-                      true},
+    [MGDS_SIM_HCA] = {"software HCA", "libmpix_sim_hca.so",
+                      "MPIX_SIM_HCA_COUNT", true},
 };
 
 __attribute__((format(printf, 3, 4))) static int

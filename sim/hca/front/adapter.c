@@ -1,0 +1,157 @@
+/* Devices, and where their events go. */
+#include "sim/hca/front/adapter.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <rdma/ib_user_verbs.h>
+
+#include "sim/hca/engine.h"
+#include "sim/hca/front/event.h"
+#include "sim/hca/front/model.h"
+#include "sim/hca/loop.h"
+
+enum {
+    NUMBERS = 1 << 16, /* of QPs or CQs of a device, from 1 on */
+    FIRST_QPN = 0x40,  /* the first of every ConnectX are not for programs */
+    QPN_SHIFT = 17,
+    LATE_RECORD = 1000 * 1000 * 1000
+};
+
+static struct mgds_hca_adapter adapters[MGDS_HCA_DEVICES];
+static struct mgds_hca_loop loop;
+
+static uint32_t first_qpn(unsigned index)
+{
+    return (index << QPN_SHIFT) + FIRST_QPN;
+}
+
+uint32_t mgds_hca_adapter_slot(const struct mgds_hca_adapter *adapter,
+                               uint32_t qpn)
+{
+    return qpn - first_qpn(adapter->index);
+}
+
+static void tell_completion(void *ctx, uint32_t cqn)
+{
+    const struct mgds_hca_adapter *adapter = ctx;
+
+    mgds_hca_event_completion(adapter->cqs[cqn]);
+}
+
+static void tell_event(void *ctx, enum mgds_hca_event event, uint32_t number)
+{
+    const struct mgds_hca_adapter *adapter = ctx;
+
+    if (event == MGDS_EVENT_CQ_ERR)
+        mgds_hca_event_cq(adapter->cqs[number], event);
+    else
+        mgds_hca_event_qp(adapter->qps[mgds_hca_adapter_slot(adapter, number)],
+                          event);
+}
+
+static void tell_misuse(void *ctx, enum mgds_hca_misuse what, uint32_t qpn)
+{
+    static const char *const said[] = {
+        [MGDS_MISUSE_DOORBELL_QPN] = "a doorbell with another QP's number was "
+                                     "ignored: put this one into the WQE",
+        [MGDS_MISUSE_DOORBELL_INDEX] =
+            "a doorbell was ignored whose index is behind, or beyond the ring: "
+            "ring with the WQE that was posted last",
+        [MGDS_MISUSE_RECORD_BEHIND] =
+            "the doorbell record has not followed the doorbell for a second: "
+            "write the record first",
+    };
+
+    (void)ctx;
+    mgds_warn("software HCA: QP 0x%x: %s", qpn, said[what]);
+}
+
+static int make_engine(struct mgds_hca_adapter *adapter)
+{
+    struct mgds_hca_config config = {
+        .first_qpn = first_qpn(adapter->index),
+        .capabilities = mgds_hca_kind()->capabilities,
+        .late_record = LATE_RECORD,
+        .wire = mgds_hca_loop_wire(&loop),
+        .calls = {.event = tell_event,
+                  .completion = tell_completion,
+                  .misuse = tell_misuse,
+                  .ctx = adapter},
+    };
+    int rc = mgds_hca_create(&adapter->engine, &config);
+
+    return rc < 0 ? rc : mgds_hca_loop_add(&loop, adapter->engine);
+}
+
+static void free_adapter(struct mgds_hca_adapter *adapter)
+{
+    if (adapter->engine) {
+        mgds_hca_loop_drop(&loop, adapter->engine);
+        mgds_hca_destroy(adapter->engine);
+    }
+    free(adapter->cqs);
+    free(adapter->qps);
+    *adapter = (struct mgds_hca_adapter){0};
+}
+
+int mgds_hca_adapter_get(unsigned index, struct mgds_hca_adapter **out)
+{
+    struct mgds_hca_adapter *adapter = &adapters[index];
+    int rc = 0;
+
+    if (adapter->files == 0) {
+        adapter->index = index;
+        adapter->cqs = calloc(NUMBERS, sizeof(*adapter->cqs));
+        adapter->qps = calloc(NUMBERS, sizeof(*adapter->qps));
+        rc = adapter->cqs && adapter->qps ? make_engine(adapter) : -ENOMEM;
+    }
+    if (rc < 0) {
+        free_adapter(adapter);
+        return rc;
+    }
+    adapter->files++;
+    *out = adapter;
+    return 0;
+}
+
+void mgds_hca_adapter_put(struct mgds_hca_adapter *adapter)
+{
+    if (--adapter->files == 0)
+        free_adapter(adapter);
+}
+
+int mgds_hca_adapters_run(void)
+{
+    int did = 0;
+
+    for (unsigned i = 0; i < MGDS_HCA_DEVICES; i++) {
+        if (adapters[i].engine)
+            did += mgds_hca_run(adapters[i].engine);
+    }
+    return did;
+}
+
+static bool is_device(unsigned index, const struct ib_uverbs_qp_dest *to)
+{
+    uint8_t gid[16];
+
+    mgds_hca_gid(index, gid);
+    if (to->is_global && memcmp(to->dgid, gid, sizeof(gid)) != 0)
+        return false;
+    return mgds_hca_settings()->link == MGDS_HCA_LINK_ROCE ||
+           to->dlid == mgds_hca_lid(index);
+}
+
+uint32_t mgds_hca_route(const struct ib_uverbs_qp_dest *to, uint32_t qpn)
+{
+    unsigned devices = (unsigned)mgds_hca_settings()->count;
+
+    for (unsigned i = 0; i < devices; i++) {
+        if (is_device(i, to))
+            return qpn - first_qpn(i) < NUMBERS ? qpn : 0;
+    }
+    return 0;
+}

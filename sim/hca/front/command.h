@@ -1,0 +1,41 @@
+/* Commands of the kernel's uverbs interface: the rows of uverbs.def.
+ *
+ *   write(fd, header | request | driver's request)
+ *                 -> response | driver's response, where the request says
+ *
+ * Requests are copied before they are looked at, and zero is what a program did
+ * not send. Of a response as much is stored as the program has room for. */
+#ifndef MGDS_HCA_COMMAND_H
+#define MGDS_HCA_COMMAND_H
+
+#include <stddef.h>
+
+struct mgds_hca_file;
+
+/* The two requests and responses of one command. `request` and the rest are as
+ * large as its row says. */
+struct mgds_hca_command {
+    const char *name;
+    const void *request;
+    const void *driver_request;
+    void *response; /* all zero before */
+    void *driver_response;
+    size_t request_bytes; /* that came */
+    size_t driver_request_bytes;
+    size_t response_room;
+    size_t driver_response_room;
+};
+
+/* A handler: under the lock. 0 or negative errno, and then nothing was made. */
+typedef int (*mgds_hca_handler)(struct mgds_hca_file *file,
+                                struct mgds_hca_command *command);
+
+/* What write(2) on a device does; 0 or negative errno. Takes the lock. */
+int mgds_hca_command_write(int fd, const void *data, size_t bytes);
+
+/* -EOPNOTSUPP, with a line at debug level: `what` of the command is not
+ * modelled. */
+int mgds_hca_not_modelled(const struct mgds_hca_command *command,
+                          const char *what);
+
+#endif

@@ -1,0 +1,14 @@
+/* Events on their way to the program. Called by the engine, under the lock. */
+#ifndef MGDS_HCA_EVENT_H
+#define MGDS_HCA_EVENT_H
+
+#include "sim/hca/cause.h"
+
+struct mgds_hca_verbs_cq;
+struct mgds_hca_verbs_qp;
+
+void mgds_hca_event_completion(struct mgds_hca_verbs_cq *cq);
+void mgds_hca_event_cq(struct mgds_hca_verbs_cq *cq, enum mgds_hca_event event);
+void mgds_hca_event_qp(struct mgds_hca_verbs_qp *qp, enum mgds_hca_event event);
+
+#endif

@@ -1,0 +1,99 @@
+/* Packets of a reliable connection: the fields that InfiniBand has in its
+ * headers (BTH, RETH, AtomicETH, AETH, ImmDt), as a struct of this machine. The
+ * payload stands beside it.
+ *
+ * PSNs are 24 bits and count packets; a READ takes one for each packet of its
+ * response. MTU bytes of payload are in each packet of a message but the last.
+ * Of the AETH there is no MSN: credits are not modelled. */
+#ifndef MGDS_SIM_HCA_WIRE_PACKET_H
+#define MGDS_SIM_HCA_WIRE_PACKET_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "device/abi_wqe.h"
+#include "sim/hca/cause.h"
+
+enum mgds_hca_packet_opcode {
+#define X(name, number, ...) MGDS_PACKET_##name = number,
+#include "sim/hca/wire/packets.def"
+#undef X
+    MGDS_PACKET_OPCODES
+};
+
+enum { MGDS_PACKET_SOLICITED = 1 << 0, MGDS_PACKET_ACK_REQUEST = 1 << 1 };
+
+/* AETH: the kind in three bits, and a value: the code of an RNR timer, or the
+ * reason of a NAK. */
+enum {
+    MGDS_AETH_ACK = 0 << 5,
+    MGDS_AETH_RNR = 1 << 5,
+    MGDS_AETH_NAK = 3 << 5,
+    MGDS_AETH_KIND = 7 << 5,
+    MGDS_AETH_VALUE = 31,
+    MGDS_NAK_SEQUENCE = 0,
+    MGDS_NAK_INVALID = 1,
+    MGDS_NAK_ACCESS = 2,
+    MGDS_NAK_OPERATION = 3
+};
+
+struct mgds_hca_packet {
+    uint8_t opcode;
+    uint8_t flags;
+    uint16_t from;  /* LID */
+    uint16_t bytes; /* of payload */
+    uint8_t aeth;   /* responses */
+    uint32_t qpn;   /* BTH: of the destination */
+    uint32_t psn;
+    uint32_t rkey;   /* RETH; AtomicETH */
+    uint32_t length; /* RETH: of the message */
+    struct mgds_be32 imm;
+    uint64_t address;
+    uint64_t operand; /* AtomicETH; of a response the old value */
+    uint64_t compare;
+};
+
+/* Traits of a packet. */
+enum {
+    MGDS_PACKET_FIRST = 1 << 0,
+    MGDS_PACKET_LAST = 1 << 1,
+    MGDS_PACKET_RESPONSE = 1 << 2
+};
+
+struct mgds_hca_packet_row {
+    const char *name; /* NULL: no such opcode */
+    uint8_t operation;
+    uint8_t traits;
+};
+
+/* Any opcode. */
+const struct mgds_hca_packet_row *mgds_hca_packet_row(uint8_t opcode);
+
+/* The packet of an operation with these traits; there is one. The immediate of
+ * a message is in its last packet, and the others are named without. */
+uint8_t mgds_hca_packet_opcode(uint8_t operation, uint8_t traits);
+
+/* The operation without its immediate. */
+uint8_t mgds_hca_packet_family(uint8_t operation);
+
+/* Packets of a message, at least 1. */
+uint32_t mgds_hca_packet_count(uint64_t bytes, uint16_t mtu);
+
+/* Payload of packet `number` of a message. */
+uint64_t mgds_hca_packet_bytes(uint64_t bytes, uint16_t mtu, uint32_t number);
+
+uint32_t mgds_hca_psn_add(uint32_t psn, uint32_t count);
+
+/* a - b, of two that are less than 2^23 apart. */
+int32_t mgds_hca_psn_diff(uint32_t a, uint32_t b);
+
+/* Timers of RNR NAKs: the shortest that is no shorter, or the longest. */
+uint8_t mgds_hca_rnr_code(uint64_t ns);
+uint64_t mgds_hca_rnr_ns(uint8_t code);
+
+/* What a NAK says of a cause; and the cause that says as much to a program as
+ * the NAK does. No cause: no such reason. */
+uint8_t mgds_hca_nak_of(enum mgds_hca_cause cause);
+enum mgds_hca_cause mgds_hca_nak_cause(uint8_t reason);
+
+#endif

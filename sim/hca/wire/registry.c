@@ -1,0 +1,132 @@
+/* Who has which LID on this host. */
+#include "sim/hca/wire/registry.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { NAME = 16, OTHERS = S_IRWXG | S_IRWXO };
+
+int mgds_hca_registry_folder(char folder[MGDS_HCA_FOLDER],
+                             const char *runtime_dir, const char *job)
+{
+    const char *root =
+        runtime_dir && runtime_dir[0] == '/' ? runtime_dir : "/dev/shm";
+    int bytes;
+
+    if (!*job || strchr(job, '/'))
+        return -EINVAL;
+    bytes = snprintf(folder, MGDS_HCA_FOLDER, "%s/mpix-gds-hca.%u.%s", root,
+                     (unsigned)geteuid(), job);
+    return bytes < MGDS_HCA_FOLDER ? 0 : -ENAMETOOLONG;
+}
+
+int mgds_hca_registry_open(const char *folder)
+{
+    struct stat stat;
+    int directory;
+
+    if (mkdir(folder, S_IRWXU) < 0 && errno != EEXIST)
+        return -errno;
+    directory = open(folder, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (directory < 0)
+        return -errno;
+    if (fstat(directory, &stat) == 0 && stat.st_uid == geteuid() &&
+        !(stat.st_mode & OTHERS))
+        return directory;
+    close(directory);
+    return -EPERM;
+}
+
+static void name_file(char name[NAME], uint16_t lid)
+{
+    snprintf(name, NAME, "lid-%u", lid);
+}
+
+/* Locks a file if nobody has it. */
+static int lock_file(int file)
+{
+    if (flock(file, LOCK_EX | LOCK_NB) == 0)
+        return 0;
+    return errno == EWOULDBLOCK ? -EADDRINUSE : -errno;
+}
+
+/* One attempt. -EAGAIN: the file was left, and is no more. */
+static int try_claim(int directory, const char *name)
+{
+    struct stat stat;
+    int rc, file = openat(directory, name,
+                          O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC,
+                          S_IRUSR | S_IWUSR);
+
+    if (file < 0)
+        return -errno;
+    rc = lock_file(file);
+    if (rc == 0)
+        rc = fstat(file, &stat) < 0 ? -errno : 0;
+    if (rc == 0 && stat.st_nlink > 0 && stat.st_size == 0)
+        return file;
+    if (rc == 0 && stat.st_nlink > 0)
+        unlinkat(directory, name, 0);
+    close(file);
+    return rc ? rc : -EAGAIN;
+}
+
+int mgds_hca_registry_claim(int directory, uint16_t lid)
+{
+    char name[NAME];
+    int file;
+
+    name_file(name, lid);
+    do
+        file = try_claim(directory, name);
+    while (file == -EAGAIN);
+    return file;
+}
+
+void mgds_hca_registry_leave(int directory, uint16_t lid, int file)
+{
+    char name[NAME];
+
+    name_file(name, lid);
+    unlinkat(directory, name, 0);
+    close(file);
+}
+
+int mgds_hca_registry_find(int directory, uint16_t lid)
+{
+    char name[NAME];
+    int file;
+
+    name_file(name, lid);
+    file = openat(directory, name, O_RDWR | O_NOFOLLOW | O_CLOEXEC);
+    return file < 0 ? -errno : file;
+}
+
+/* A file that can be locked has no owner. One that has no name any more shares
+ * its name with nobody: it is not unlinked twice. */
+static void remove_left(int directory, uint16_t lid)
+{
+    struct stat stat;
+    int file = mgds_hca_registry_find(directory, lid);
+
+    if (file < 0)
+        return;
+    if (lock_file(file) == 0 && fstat(file, &stat) == 0 && stat.st_nlink > 0)
+        mgds_hca_registry_leave(directory, lid, file);
+    else
+        close(file);
+}
+
+void mgds_hca_registry_close(int directory, const char *folder)
+{
+    for (uint16_t lid = 1; lid <= MGDS_HCA_LIDS; lid++)
+        remove_left(directory, lid);
+    close(directory);
+    rmdir(folder);
+}

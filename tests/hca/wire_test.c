@@ -1,0 +1,228 @@
+/* What goes wrong between two devices on the medium of a host, and what may
+ * come there from anywhere. */
+#include <errno.h>
+#include <string.h>
+
+#include "tests/hca/draw.h"
+#include "tests/hca/place.h"
+#include "tests/lib/sanitized.h"
+
+enum { NOISE = 200000, LONG = 60000 };
+
+static void send_long(struct place *place)
+{
+    struct wqe wqe = wqe_write(&place->a, 0, LONG);
+
+    run_one(&place->a, &wqe);
+    expect_cqe(&place->a.sends, 0, 0);
+    assert_memory_equal(place->b.memory, place->a.memory, LONG);
+    memset(place->a.memory, 0, LONG);
+    wqe = wqe_read(&place->a, 0, LONG);
+    run_one(&place->a, &wqe);
+    expect_cqe(&place->a.sends, 0, 1);
+    assert_memory_equal(place->b.memory, place->a.memory, LONG);
+}
+
+static void long_messages_arrive(void **state)
+{
+    static const char *const faults[] = {NULL, "drop=1%",
+                                         "reorder=2%,duplicate=2%"};
+    struct place place;
+
+    (void)state;
+    for (uint16_t mtu = 256; mtu <= 4096; mtu = (uint16_t)(mtu * 2)) {
+        for (unsigned i = 0; i < 3; i++) {
+            place_open(&place, &(struct options){.packets = true,
+                                                 .mtu = mtu,
+                                                 .psn = 0xffffff - 5,
+                                                 .faults = faults[i]});
+            send_long(&place);
+            place_close(&place);
+        }
+    }
+}
+
+static void who_does_not_answer_exceeds_retries(void **state)
+{
+    struct options options = {
+        .packets = true, .unconnected = true, .retries = 3};
+    struct place place;
+    struct wqe wqe;
+
+    (void)state;
+    place_open(&place, &options);
+    place_connect(&place.a, place.a.qp, PLACE_QPN_B);
+    wqe = wqe_write(&place.a, 0, 8);
+    run_one(&place.a, &wqe);
+    assert_int_equal(expect_error(&place.a.sends, 0x15, 0).vendor, 0x81);
+    assert_int_equal(place.a.qp->state, MGDS_STATE_ERR);
+    assert_int_equal(place.clock, 1 + 4 * (UINT64_C(4096) << PLACE_TIMEOUT));
+    assert_int_equal(place.b.port.ignored, 4);
+    place_close(&place);
+}
+
+static void a_device_that_died_is_not_waited_for(void **state)
+{
+    struct options options = {.packets = true, .faults = "die=1"};
+    struct place place;
+    struct wqe wqe;
+
+    (void)state;
+    place_open(&place, &options);
+    wqe = wqe_write(&place.a, 0, 8);
+    run_one(&place.a, &wqe);
+    expect_error(&place.a.sends, 0x15, 0);
+    place_close(&place);
+}
+
+static void a_peer_without_receives_ends_in_rnr(void **state)
+{
+    struct options options = {.packets = true, .rnr_retry = 2};
+    struct place place;
+    struct wqe wqe;
+
+    (void)state;
+    place_open(&place, &options);
+    wqe = wqe_send(&place.a, 0, 64);
+    run_one(&place.a, &wqe);
+    expect_error(&place.a.sends, 0x16, 0);
+    assert_int_equal(place.clock, 1 + 2 * mgds_hca_rnr_ns(7));
+    assert_int_equal(place.b.qp->state, MGDS_STATE_RTS);
+    place_close(&place);
+}
+
+static void receives_may_come_late(void **state)
+{
+    struct options options = {.packets = true};
+    struct place place;
+    struct wqe wqe;
+
+    (void)state;
+    place_open(&place, &options);
+    for (int i = 0; i < 4; i++) {
+        wqe = wqe_send(&place.a, (size_t)i * 5000, 5000);
+        post(&place.a, &wqe);
+    }
+    ring(&place.a);
+    for (uint16_t i = 0; i < 4; i++) {
+        for (int storm = 0; storm < 20; storm++) {
+            mgds_hca_run(place.a.hca);
+            mgds_hca_run(place.b.hca);
+            place.clock += 2 * PLACE_DELAY;
+        }
+        expect_none(&place.a.sends);
+        post_receive(&place.b, 30000 + i * 5000u, 5000);
+        for (int turn = 0; turn < 20; turn++) {
+            mgds_hca_run(place.a.hca);
+            mgds_hca_run(place.b.hca);
+            place.clock += PLACE_DELAY;
+        }
+        expect_cqe(&place.b.receives, 2, i);
+        expect_cqe(&place.a.sends, 0, i);
+    }
+    assert_memory_equal(place.b.memory + 30000, place.a.memory, 20000);
+    place_close(&place);
+}
+
+static void errors_of_the_peer_come_back(void **state)
+{
+    struct options options = {.packets = true, .mtu = 256};
+    struct place place;
+    struct wqe wqe;
+
+    (void)state;
+    place_open(&place, &options);
+    wqe = wqe_ctrl(&place.a, 0x08, SIGNALLED);
+    wqe_raddr(&wqe, place_address(&place.b, PLACE_MEMORY - 100), place.b.key);
+    wqe_data(&wqe, 1000, place.a.key, place_address(&place.a, 0));
+    run_one(&place.a, &wqe);
+    assert_int_equal(expect_error(&place.a.sends, 0x13, 0).vendor, 0x88);
+    assert_int_equal(place.a.qp->state, MGDS_STATE_ERR);
+    assert_int_equal(place.b.qp->state, MGDS_STATE_ERR);
+    assert_int_equal(place.event[0], MGDS_EVENT_QP_ACCESS_ERR);
+    place_close(&place);
+}
+
+static void faults_are_parsed(void **state)
+{
+    static const char *const bad[] = {
+        "drop",   "drop=101%",          "lost=1%", "drop=1%,", "late=5",
+        "seed=0", "drop=60%,delay=60%", "drop=%"};
+    struct mgds_hca_faults faults;
+    const char *wrong;
+
+    (void)state;
+    assert_int_equal(
+        mgds_hca_faults_parse(&faults, "drop=0.5%,late=2ms,die=9", &wrong), 0);
+    assert_int_equal(faults.rate[MGDS_WIRE_FAULT_DROP], 5000);
+    assert_int_equal(faults.late, 2000000);
+    assert_int_equal(faults.die, 9);
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+        assert_int_equal(mgds_hca_faults_parse(&faults, bad[i], &wrong),
+                         -EINVAL);
+}
+
+static void send_noise(struct place *place, uint64_t *seed)
+{
+    struct mgds_hca_medium medium = mgds_hca_host_medium(place->a.host);
+    struct mgds_hca_packet packet;
+    struct mgds_hca_list payload;
+    uint64_t bytes = draw_below(seed, 3) ? draw_below(seed, 4096) : 0;
+
+    for (size_t i = 0; i < sizeof(packet); i++)
+        ((uint8_t *)&packet)[i] = (uint8_t)draw(seed);
+    packet.opcode = (uint8_t)draw_below(seed, 0x16);
+    packet.from = draw_below(seed, 20) ? medium.lid : packet.from;
+    packet.qpn = draw_below(seed, 20) ? PLACE_QPN_B : packet.qpn;
+    packet.psn = (place->b.qp->receive.psn + draw_below(seed, 40)) & 0xffffff;
+    packet.bytes = (uint16_t)(draw_below(seed, 20) ? bytes : draw(seed));
+    packet.length = draw_below(seed, 2) ? (uint32_t)bytes : packet.length;
+    packet.rkey = draw_below(seed, 8) ? place->b.key : packet.rkey;
+    packet.address = place_address(&place->b, draw_below(seed, 70000));
+    mgds_hca_list_one(&payload, place->a.memory, bytes);
+    medium.send(medium.ctx, place->b.host->lid, &packet, &payload);
+}
+
+static void revive(struct place *place)
+{
+    struct mgds_hca_change reset = {.state = MGDS_STATE_RESET};
+
+    place->events = 0;
+    assert_int_equal(mgds_hca_qp_modify(place->b.qp, &reset), 0);
+    place_connect(&place->b, place->b.qp, PLACE_QPN_A);
+}
+
+static void noise_does_no_harm(void **state)
+{
+    struct options options = {.packets = true, .mtu = 1024};
+    struct place place;
+    uint64_t seed = 11;
+
+    (void)state;
+    place_open(&place, &options);
+    for (unsigned i = 0; i < mgds_test_laps(NOISE); i++) {
+        send_noise(&place, &seed);
+        mgds_hca_run(place.b.hca);
+        mgds_hca_run(place.a.hca);
+        if (place.b.qp->state == MGDS_STATE_ERR)
+            revive(&place);
+    }
+    assert_true(place.b.port.received > 0);
+    place_close(&place);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(long_messages_arrive),
+        cmocka_unit_test(who_does_not_answer_exceeds_retries),
+        cmocka_unit_test(a_device_that_died_is_not_waited_for),
+        cmocka_unit_test(a_peer_without_receives_ends_in_rnr),
+        cmocka_unit_test(receives_may_come_late),
+        cmocka_unit_test(errors_of_the_peer_come_back),
+        cmocka_unit_test(faults_are_parsed),
+        cmocka_unit_test(noise_does_no_harm),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
