@@ -51,11 +51,16 @@ static bool has_receives(const struct mgds_hca_qp_attr *attr)
            is_aligned(attr->receive_buffer, MGDS_WQE_UNIT);
 }
 
-static bool is_valid_qp(const struct mgds_hca_qp_attr *attr)
+static bool has_sends(const struct mgds_hca_qp_attr *attr)
 {
     return is_power(attr->send_blocks) &&
            attr->send_blocks <= MGDS_HCA_SEND_BLOCKS &&
-           is_aligned(attr->send_buffer, MGDS_WQE_BLOCK) &&
+           is_aligned(attr->send_buffer, MGDS_WQE_BLOCK);
+}
+
+static bool is_valid_qp(const struct mgds_hca_qp_attr *attr)
+{
+    return (attr->send_blocks == 0 || has_sends(attr)) &&
            (attr->receives == 0 || has_receives(attr)) &&
            is_aligned(attr->record, sizeof(uint64_t)) && attr->send_cq &&
            attr->receive_cq && attr->uar &&
@@ -75,7 +80,8 @@ static struct mgds_hca_qp *alloc_qp(const struct mgds_hca_qp_attr *attr)
 
     if (!qp)
         return NULL;
-    qp->pending = calloc(attr->send_blocks, sizeof(*qp->pending));
+    qp->pending =
+        calloc(attr->send_blocks ? attr->send_blocks : 1, sizeof(*qp->pending));
     qp->reads = calloc(MGDS_HCA_READS, sizeof(*qp->reads));
     if (qp->pending && qp->reads)
         return qp;
@@ -203,6 +209,11 @@ int mgds_hca_qp_modify(struct mgds_hca_qp *qp,
     mgds_hca_busy(qp->hca, qp);
     tell_wire(qp);
     return 0;
+}
+
+void mgds_hca_qp_allow(struct mgds_hca_qp *qp, uint8_t access)
+{
+    qp->set.access = access;
 }
 
 void mgds_hca_qp_break(struct mgds_hca_qp *qp, enum mgds_hca_event event)

@@ -52,7 +52,7 @@ enum {
 /* The memory stays the owner's, and must stay while the QP is attached. */
 struct mgds_hca_qp_attr {
     void *send_buffer;        /* aligned to a block */
-    uint32_t send_blocks;     /* a power of two */
+    uint32_t send_blocks;     /* a power of two; or 0 */
     void *receive_buffer;     /* aligned to a unit */
     uint32_t receives;        /* a power of two; or 0 */
     uint32_t receive_stride;  /* bytes, a power of two */
@@ -147,6 +147,9 @@ void mgds_hca_qp_detach(struct mgds_hca_qp *qp);
  * was posted is flushed by the next run after ERR. */
 int mgds_hca_qp_modify(struct mgds_hca_qp *qp,
                        const struct mgds_hca_change *change);
+
+/* What the peer may do from now on (key.h); in any state. */
+void mgds_hca_qp_allow(struct mgds_hca_qp *qp, uint8_t access);
 
 /* To ERR by an error, with its event; no more than once. */
 void mgds_hca_qp_break(struct mgds_hca_qp *qp, enum mgds_hca_event event);

@@ -2,26 +2,23 @@
 #include "sim/hca/front/adapter.h"
 
 #include <errno.h>
-#include <stdbool.h>
 #include <stdlib.h>
-#include <string.h>
-
-#include <rdma/ib_user_verbs.h>
 
 #include "sim/hca/engine.h"
 #include "sim/hca/front/event.h"
+#include "sim/hca/front/fabric.h"
 #include "sim/hca/front/model.h"
-#include "sim/hca/loop.h"
+#include "sim/hca/front/object.h"
 
 enum {
     NUMBERS = 1 << 16, /* of QPs or CQs of a device, from 1 on */
     FIRST_QPN = 0x40,  /* the first of every ConnectX are not for programs */
     QPN_SHIFT = 17,
+    LAST_PD = 0xffffff,
     LATE_RECORD = 1000 * 1000 * 1000
 };
 
 static struct mgds_hca_adapter adapters[MGDS_HCA_DEVICES];
-static struct mgds_hca_loop loop;
 
 static uint32_t first_qpn(unsigned index)
 {
@@ -44,12 +41,15 @@ static void tell_completion(void *ctx, uint32_t cqn)
 static void tell_event(void *ctx, enum mgds_hca_event event, uint32_t number)
 {
     const struct mgds_hca_adapter *adapter = ctx;
+    struct mgds_hca_verbs_qp *qp;
 
-    if (event == MGDS_EVENT_CQ_ERR)
+    if (event == MGDS_EVENT_CQ_ERR) {
         mgds_hca_event_cq(adapter->cqs[number], event);
-    else
-        mgds_hca_event_qp(adapter->qps[mgds_hca_adapter_slot(adapter, number)],
-                          event);
+        return;
+    }
+    qp = adapter->qps[mgds_hca_adapter_slot(adapter, number)];
+    if (event != MGDS_EVENT_SQ_DRAINED || qp->set.en_sqd_async_notify)
+        mgds_hca_event_qp(qp, event);
 }
 
 static void tell_misuse(void *ctx, enum mgds_hca_misuse what, uint32_t qpn)
@@ -75,7 +75,7 @@ static int make_engine(struct mgds_hca_adapter *adapter)
         .first_qpn = first_qpn(adapter->index),
         .capabilities = mgds_hca_kind()->capabilities,
         .late_record = LATE_RECORD,
-        .wire = mgds_hca_loop_wire(&loop),
+        .wire = mgds_hca_fabric_wire(adapter->index),
         .calls = {.event = tell_event,
                   .completion = tell_completion,
                   .misuse = tell_misuse,
@@ -83,17 +83,20 @@ static int make_engine(struct mgds_hca_adapter *adapter)
     };
     int rc = mgds_hca_create(&adapter->engine, &config);
 
-    return rc < 0 ? rc : mgds_hca_loop_add(&loop, adapter->engine);
+    if (rc == 0)
+        mgds_hca_fabric_bind(adapter->index, adapter->engine);
+    return rc;
 }
 
 static void free_adapter(struct mgds_hca_adapter *adapter)
 {
     if (adapter->engine) {
-        mgds_hca_loop_drop(&loop, adapter->engine);
+        mgds_hca_fabric_bind(adapter->index, NULL);
         mgds_hca_destroy(adapter->engine);
     }
     free(adapter->cqs);
     free(adapter->qps);
+    mgds_hca_table_fini(&adapter->pds);
     *adapter = (struct mgds_hca_adapter){0};
 }
 
@@ -134,24 +137,15 @@ int mgds_hca_adapters_run(void)
     return did;
 }
 
-static bool is_device(unsigned index, const struct ib_uverbs_qp_dest *to)
+int mgds_hca_adapter_add_pd(struct mgds_hca_adapter *adapter,
+                            struct mgds_hca_pd *pd)
 {
-    uint8_t gid[16];
-
-    mgds_hca_gid(index, gid);
-    if (to->is_global && memcmp(to->dgid, gid, sizeof(gid)) != 0)
-        return false;
-    return mgds_hca_settings()->link == MGDS_HCA_LINK_ROCE ||
-           to->dlid == mgds_hca_lid(index);
+    pd->number = mgds_hca_table_add(&adapter->pds, pd, 1, LAST_PD);
+    return pd->number ? 0 : -ENOMEM;
 }
 
-uint32_t mgds_hca_route(const struct ib_uverbs_qp_dest *to, uint32_t qpn)
+void mgds_hca_adapter_drop_pd(struct mgds_hca_adapter *adapter,
+                              const struct mgds_hca_pd *pd)
 {
-    unsigned devices = (unsigned)mgds_hca_settings()->count;
-
-    for (unsigned i = 0; i < devices; i++) {
-        if (is_device(i, to))
-            return qpn - first_qpn(i) < NUMBERS ? qpn : 0;
-    }
-    return 0;
+    mgds_hca_table_drop(&adapter->pds, pd->number);
 }

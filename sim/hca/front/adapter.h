@@ -1,15 +1,17 @@
-/* The devices of this process: an engine each, on one wire. All calls are
+/* The devices of this process: an engine each, on one fabric. All calls are
  * under the lock (pump.h). */
 #ifndef MGDS_HCA_ADAPTER_H
 #define MGDS_HCA_ADAPTER_H
 
 #include <stdint.h>
 
+#include "sim/hca/table.h"
+
 struct mgds_hca;
 struct mgds_hca_file;
+struct mgds_hca_pd;
 struct mgds_hca_verbs_cq;
 struct mgds_hca_verbs_qp;
-struct ib_uverbs_qp_dest;
 
 struct mgds_hca_adapter {
     unsigned index;
@@ -18,6 +20,7 @@ struct mgds_hca_adapter {
     /* By what the engine calls them: number, and number above the first. */
     struct mgds_hca_verbs_cq **cqs;
     struct mgds_hca_verbs_qp **qps;
+    struct mgds_hca_table pds; /* by number */
 };
 
 /* Device `index`, for one file more. -ENOMEM. */
@@ -31,8 +34,10 @@ uint32_t mgds_hca_adapter_slot(const struct mgds_hca_adapter *adapter,
 /* Of all of them: how many things were done. */
 int mgds_hca_adapters_run(void);
 
-/* The QPN that an address and a number mean, which is 0, nobody's, if no device
- * has that address, or not this number. */
-uint32_t mgds_hca_route(const struct ib_uverbs_qp_dest *to, uint32_t qpn);
+/* Gives the PD a number, and takes it back. -ENOMEM. */
+int mgds_hca_adapter_add_pd(struct mgds_hca_adapter *adapter,
+                            struct mgds_hca_pd *pd);
+void mgds_hca_adapter_drop_pd(struct mgds_hca_adapter *adapter,
+                              const struct mgds_hca_pd *pd);
 
 #endif

@@ -15,7 +15,11 @@
 struct mgds_hca;
 struct mgds_hca_uar;
 
-enum { MGDS_HCA_BFREGS = 512, MGDS_HCA_DYNAMIC_BFREGS = 512 };
+enum {
+    MGDS_HCA_BFREGS = 512,
+    MGDS_HCA_DYNAMIC_BFREGS = 512,
+    MGDS_HCA_DYNAMIC_PAGE = 0x600
+};
 
 /* Pages that the engine knows. */
 struct mgds_hca_bar_page {

@@ -210,7 +210,7 @@ int mgds_hca_command_write(int fd, const void *data, size_t bytes)
 
     if (bytes < sizeof(struct ib_uverbs_cmd_hdr))
         return -EINVAL;
-    if (!mgds_hca_pump_ours())
+    if (!mgds_hca_pump_serves())
         return -EIO;
     mgds_hca_lock();
     file = mgds_hca_file_find(fd);

@@ -1,6 +1,7 @@
 /* Objects go: one by one, or with their file. */
 #include "sim/hca/front/destroy.h"
 
+#include <errno.h>
 #include <stdlib.h>
 
 #include "sim/hca/engine.h"
@@ -10,6 +11,21 @@
 #include "sim/hca/front/pump.h"
 #include "sim/hca/key.h"
 #include "sim/hca/qp.h"
+
+int mgds_hca_destroy_pd(struct mgds_hca_file *file, struct mgds_hca_pd *pd)
+{
+    if (pd->users)
+        return -EBUSY;
+    mgds_hca_adapter_drop_pd(file->adapter, pd);
+    free(pd);
+    return 0;
+}
+
+void mgds_hca_destroy_ah(struct mgds_hca_ah *ah)
+{
+    ah->pd->users--;
+    free(ah);
+}
 
 void mgds_hca_destroy_mr(struct mgds_hca_file *file, struct mgds_hca_mr *mr)
 {
@@ -41,30 +57,42 @@ int mgds_hca_destroy_cq(struct mgds_hca_verbs_cq *cq)
         return rc;
     adapter->cqs[number] = NULL;
     if (cq->channel)
-        cq->channel->users--;
+        mgds_hca_file_put_channel(cq->file, cq->channel);
     free(cq);
     return 0;
 }
 
-/* QPs before the CQs that they use, and PDs last. */
+static void destroy_one(struct mgds_hca_file *file, enum mgds_hca_object kind,
+                        void *object)
+{
+    switch (kind) {
+    case MGDS_HCA_OBJECT_QP:
+        mgds_hca_destroy_qp(object);
+        break;
+    case MGDS_HCA_OBJECT_CQ:
+        mgds_hca_destroy_cq(object);
+        break;
+    case MGDS_HCA_OBJECT_MR:
+        mgds_hca_destroy_mr(file, object);
+        break;
+    case MGDS_HCA_OBJECT_AH:
+        mgds_hca_destroy_ah(object);
+        break;
+    default:
+        mgds_hca_destroy_pd(file, object);
+    }
+}
+
 void mgds_hca_destroy_all(struct mgds_hca_file *file)
 {
-    struct mgds_hca_table *objects = file->objects;
+    /* Who uses others goes before them. */
+    for (int kind = MGDS_HCA_OBJECTS - 1; kind >= 0; kind--) {
+        struct mgds_hca_table *table = &file->objects[kind];
 
-    for (uint32_t i = 0; i < objects[MGDS_HCA_OBJECT_QP].slots; i++) {
-        if (objects[MGDS_HCA_OBJECT_QP].slot[i])
-            mgds_hca_destroy_qp(objects[MGDS_HCA_OBJECT_QP].slot[i]);
+        for (uint32_t i = 0; i < table->slots; i++) {
+            if (table->slot[i])
+                destroy_one(file, (enum mgds_hca_object)kind, table->slot[i]);
+        }
+        mgds_hca_table_fini(table);
     }
-    for (uint32_t i = 0; i < objects[MGDS_HCA_OBJECT_CQ].slots; i++) {
-        if (objects[MGDS_HCA_OBJECT_CQ].slot[i])
-            mgds_hca_destroy_cq(objects[MGDS_HCA_OBJECT_CQ].slot[i]);
-    }
-    for (uint32_t i = 0; i < objects[MGDS_HCA_OBJECT_MR].slots; i++) {
-        if (objects[MGDS_HCA_OBJECT_MR].slot[i])
-            mgds_hca_destroy_mr(file, objects[MGDS_HCA_OBJECT_MR].slot[i]);
-    }
-    for (uint32_t i = 0; i < objects[MGDS_HCA_OBJECT_PD].slots; i++)
-        free(objects[MGDS_HCA_OBJECT_PD].slot[i]);
-    for (int i = 0; i < MGDS_HCA_OBJECTS; i++)
-        mgds_hca_table_fini(&objects[i]);
 }

@@ -14,6 +14,7 @@
 /* What each descriptor is: 0 nothing of ours, DEVICE + N, or a channel. Written
  * under the lock; read without, by calls that get any descriptor. */
 enum { DESCRIPTORS = 1 << 16, DEVICE = 1, CHANNEL = 0xff };
+enum { LAST_HANDLE = (1 << 20) - 1 };
 static _Atomic uint8_t kind_of[DESCRIPTORS];
 
 static struct mgds_hca_file *files;
@@ -60,9 +61,9 @@ static int open_file(unsigned device)
 
 int mgds_hca_file_open(unsigned device, int flags)
 {
-    int rc = -EACCES;
+    int rc = mgds_hca_pump_serves() ? -EACCES : -EIO;
 
-    if ((flags & O_ACCMODE) == O_RDWR) {
+    if (rc == -EACCES && (flags & O_ACCMODE) == O_RDWR) {
         mgds_hca_lock();
         rc = open_file(device);
         mgds_hca_unlock();
@@ -110,6 +111,25 @@ struct mgds_hca_channel *mgds_hca_file_channel(const struct mgds_hca_file *file,
     return channel;
 }
 
+int mgds_hca_file_add(struct mgds_hca_file *file, enum mgds_hca_object kind,
+                      void *object, uint32_t *handle)
+{
+    *handle = mgds_hca_table_add(&file->objects[kind], object, 1, LAST_HANDLE);
+    return *handle ? 0 : -ENOMEM;
+}
+
+void *mgds_hca_file_get(const struct mgds_hca_file *file,
+                        enum mgds_hca_object kind, uint32_t handle)
+{
+    return mgds_hca_table_find(&file->objects[kind], handle);
+}
+
+void mgds_hca_file_drop(struct mgds_hca_file *file, enum mgds_hca_object kind,
+                        uint32_t handle)
+{
+    mgds_hca_table_drop(&file->objects[kind], handle);
+}
+
 static void free_channels(struct mgds_hca_file *file)
 {
     struct mgds_hca_channel *channel;
@@ -144,21 +164,44 @@ static void close_device(int fd)
     free(file);
 }
 
-/* CQs may still name it: it goes with its last one, or with the device. */
+/* CQs may still name a channel whose descriptor is closed. */
+static void drop_unused(struct mgds_hca_file *file,
+                        struct mgds_hca_channel *channel)
+{
+    struct mgds_hca_channel **at = &file->channels;
+
+    if (channel->users || channel->fd >= 0)
+        return;
+    while (*at != channel)
+        at = &(*at)->next;
+    *at = channel->next;
+    mgds_hca_channel_close(channel);
+    free(channel);
+}
+
+void mgds_hca_file_put_channel(struct mgds_hca_file *file,
+                               struct mgds_hca_channel *channel)
+{
+    channel->users--;
+    drop_unused(file, channel);
+}
+
 static void close_channel(int fd)
 {
     struct mgds_hca_channel *channel;
 
     for (struct mgds_hca_file *file = files; file; file = file->next) {
         channel = mgds_hca_file_channel(file, fd);
-        if (channel)
-            channel->fd = -1;
+        if (!channel)
+            continue;
+        channel->fd = -1;
+        drop_unused(file, channel);
     }
 }
 
 void mgds_hca_file_close(int fd)
 {
-    if (kind(fd) == 0 || !mgds_hca_pump_ours())
+    if (kind(fd) == 0 || !mgds_hca_pump_serves())
         return;
     mgds_hca_lock();
     if (kind(fd) == CHANNEL)

@@ -13,6 +13,7 @@ struct mgds_hca_adapter;
 enum mgds_hca_object {
     MGDS_HCA_OBJECT_PD,
     MGDS_HCA_OBJECT_MR,
+    MGDS_HCA_OBJECT_AH,
     MGDS_HCA_OBJECT_CQ,
     MGDS_HCA_OBJECT_QP,
     MGDS_HCA_OBJECTS
@@ -51,5 +52,17 @@ int mgds_hca_file_add_channel(struct mgds_hca_file *file, int *fd);
 /* NULL: that descriptor is none. */
 struct mgds_hca_channel *mgds_hca_file_channel(const struct mgds_hca_file *file,
                                                int fd);
+
+/* The CQ that used it is gone: frees a channel that nobody can use any more. */
+void mgds_hca_file_put_channel(struct mgds_hca_file *file,
+                               struct mgds_hca_channel *channel);
+
+/* Objects by handle. add: -ENOMEM; get: NULL, there is no such handle. */
+int mgds_hca_file_add(struct mgds_hca_file *file, enum mgds_hca_object kind,
+                      void *object, uint32_t *handle);
+void *mgds_hca_file_get(const struct mgds_hca_file *file,
+                        enum mgds_hca_object kind, uint32_t handle);
+void mgds_hca_file_drop(struct mgds_hca_file *file, enum mgds_hca_object kind,
+                        uint32_t handle);
 
 #endif

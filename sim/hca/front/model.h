@@ -14,8 +14,8 @@
 enum {
     MGDS_HCA_MAJOR = 231, /* of /dev/infiniband/uverbsN: 192 + N */
     MGDS_HCA_MINOR = 192,
-    MGDS_HCA_MTU = 5, /* IBV_MTU_4096 */
-    MGDS_HCA_PKEY = 0xffff
+    MGDS_HCA_PORT_MTU = 5, /* IBV_MTU_4096 */
+    MGDS_HCA_MAX_CQE = (1 << 22) - 1
 };
 
 struct mgds_hca_kind {
@@ -31,12 +31,8 @@ struct mgds_hca_kind {
 /* The one that MPIX_SIM_HCA_MODEL names. */
 const struct mgds_hca_kind *mgds_hca_kind(void);
 
-/* Of device `index`: the name on its bus, LID (0 with RoCE), node GUID in
- * host order, and entry 0 of its GID table. */
+/* What device `index` is called on its bus. */
 enum { MGDS_HCA_BDF = 16 };
 void mgds_hca_bdf(unsigned index, char name[MGDS_HCA_BDF]);
-uint16_t mgds_hca_lid(unsigned index);
-uint64_t mgds_hca_guid(unsigned index);
-void mgds_hca_gid(unsigned index, uint8_t gid[16]);
 
 #endif

@@ -8,12 +8,12 @@
 
 #include <rdma/ib_user_verbs.h>
 
+#include "sim/hca/key.h"
+
 struct mgds_hca_channel;
 struct mgds_hca_cq;
 struct mgds_hca_file;
 struct mgds_hca_qp;
-
-enum { MGDS_HCA_HANDLES = 1 << 20 };
 
 struct mgds_hca_pd {
     uint32_t number; /* of the device: what keys and QPs carry */
@@ -22,7 +22,13 @@ struct mgds_hca_pd {
 
 struct mgds_hca_mr {
     struct mgds_hca_pd *pd;
+    struct mgds_hca_memory memory;
     uint32_t key;
+};
+
+/* An address handle: libmlx5 keeps what is in it. */
+struct mgds_hca_ah {
+    struct mgds_hca_pd *pd;
 };
 
 struct mgds_hca_verbs_cq {
@@ -40,8 +46,8 @@ struct mgds_hca_verbs_qp {
     struct mgds_hca_pd *pd;
     uint64_t user;
     uint32_t asyncs;
-    int bfreg; /* of the file's static ones, or -1 */
-    uint32_t capacity[5];
+    int bfreg;                            /* of the file's, or -1 */
+    struct ib_uverbs_create_qp_resp caps; /* what it was made with */
     bool signal_all;
     struct ib_uverbs_modify_qp set; /* what modify has set so far */
 };

@@ -8,9 +8,9 @@
 #include <stdatomic.h>
 #include <stdint.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "sim/hca/front/adapter.h"
+#include "sim/hca/front/fabric.h"
 
 /* Nanoseconds. REST is the longest that a doorbell waits: it is below 5 ms,
  * and a round every 3 ms costs less than 1 % of a core. */
@@ -27,9 +27,8 @@ static struct {
     pthread_cond_t wake; /* a QP is made, or `stop` */
     pthread_t thread;
     bool started;
-    bool stop;
+    atomic_bool stop;
     unsigned qps;
-    pid_t owner;
     atomic_bool inlined; /* a poller ran the engines: set without the lock */
 } pump = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
@@ -120,7 +119,6 @@ static int start(void)
         return -rc;
     pthread_setname_np(pump.thread, "mpix-sim-hca");
     pump.started = true;
-    pump.owner = getpid();
     return 0;
 }
 
@@ -144,25 +142,29 @@ void mgds_hca_pump_inline(void)
 {
     if (pthread_mutex_trylock(&pump.lock) != 0)
         return;
-    mgds_hca_adapters_run();
+    if (!pump.stop)
+        mgds_hca_adapters_run();
     pthread_mutex_unlock(&pump.lock);
     if (!atomic_load_explicit(&pump.inlined, memory_order_relaxed))
         atomic_store_explicit(&pump.inlined, true, memory_order_relaxed);
 }
 
-bool mgds_hca_pump_ours(void)
+bool mgds_hca_pump_serves(void)
 {
-    return !pump.started || pump.owner == getpid();
+    return !atomic_load_explicit(&pump.stop, memory_order_relaxed) &&
+           mgds_hca_fabric_ours();
 }
 
-/* The library goes, or the process: memory of the program goes with it. */
-__attribute__((destructor)) static void stop(void)
+/* Memory of the program goes with it. */
+void mgds_hca_pump_stop(void)
 {
-    if (!pump.started || pump.owner != getpid())
+    if (!mgds_hca_fabric_ours())
         return;
     mgds_hca_lock();
     pump.stop = true;
-    pthread_cond_signal(&pump.wake);
+    if (pump.started)
+        pthread_cond_signal(&pump.wake);
     mgds_hca_unlock();
-    pthread_join(pump.thread, NULL);
+    if (pump.started)
+        pthread_join(pump.thread, NULL);
 }

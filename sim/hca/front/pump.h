@@ -27,8 +27,11 @@ void mgds_hca_pump_drop(void);
 /* Runs the engines in the caller's thread, unless another one does. */
 void mgds_hca_pump_inline(void);
 
-/* This process has the lock and the objects: it is not a child that was forked
- * from the one that has. */
-bool mgds_hca_pump_ours(void);
+/* Any thread. False: this process ends, or was forked from the one that has the
+ * lock and the objects. */
+bool mgds_hca_pump_serves(void);
+
+/* The thread ends, and nobody runs the engines any more. */
+void mgds_hca_pump_stop(void);
 
 #endif

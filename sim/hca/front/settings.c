@@ -10,7 +10,7 @@ const char *const mgds_hca_model_names[] = {
 #undef X
     NULL};
 
-const char *const mgds_hca_link_names[] = {"ib", "roce", NULL};
+const char *const mgds_hca_link_layer_names[] = {"ib", "roce", NULL};
 
 static const struct mgds_config_row rows[] = {
 #define X(kind, field, suffix, text, min, max, doc)                            \
@@ -52,4 +52,9 @@ const char *mgds_hca_temporary(void)
     const char *folder = getenv("TMPDIR");
 
     return folder && folder[0] == '/' ? folder : "/tmp";
+}
+
+const char *mgds_hca_runtime(void)
+{
+    return getenv("XDG_RUNTIME_DIR");
 }

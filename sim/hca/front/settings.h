@@ -15,8 +15,8 @@ enum mgds_hca_model {
 };
 extern const char *const mgds_hca_model_names[];
 
-enum mgds_hca_link { MGDS_HCA_LINK_IB, MGDS_HCA_LINK_ROCE };
-extern const char *const mgds_hca_link_names[];
+enum mgds_hca_link_layer { MGDS_HCA_LINK_IB, MGDS_HCA_LINK_ROCE };
+extern const char *const mgds_hca_link_layer_names[];
 
 struct mgds_hca_settings {
 #define X(kind, field, ...) MGDS_CONFIG_FIELD(kind, field)
@@ -30,5 +30,8 @@ const struct mgds_hca_settings *mgds_hca_settings(void);
 
 /* Where temporary files go: TMPDIR, or /tmp. */
 const char *mgds_hca_temporary(void);
+
+/* Where files go that processes of the user share: XDG_RUNTIME_DIR, or NULL. */
+const char *mgds_hca_runtime(void);
 
 #endif

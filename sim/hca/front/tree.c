@@ -16,11 +16,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "sim/hca/front/address.h"
+#include "sim/hca/front/fabric.h"
 #include "sim/hca/front/model.h"
 #include "sim/hca/front/next.h"
 #include "sim/hca/front/port.h"
 
-enum mgds_hca_entry_kind { MGDS_HCA_FILE, MGDS_HCA_LINK, MGDS_HCA_NODE };
+enum mgds_hca_entry_kind { MGDS_HCA_FILE, MGDS_HCA_SYMLINK, MGDS_HCA_NODE };
 
 struct mgds_hca_entry {
     enum mgds_hca_entry_kind kind;
@@ -31,7 +33,7 @@ struct mgds_hca_entry {
 
 static const struct mgds_hca_entry entries[] = {
 #define FILE(folder, name, text) {MGDS_HCA_FILE, folder, name, text},
-#define LINK(folder, name, target) {MGDS_HCA_LINK, folder, name, target},
+#define LINK(folder, name, target) {MGDS_HCA_SYMLINK, folder, name, target},
 #define NODE(folder, name) {MGDS_HCA_NODE, folder, name, ""},
 #include "sim/hca/front/tree.def"
 #undef FILE
@@ -56,10 +58,11 @@ static void format_words(char *out, size_t size, const uint8_t *byte,
 
 static void format_guid(char *out, size_t size, unsigned device)
 {
+    uint64_t guid = mgds_hca_guid(mgds_hca_fabric_number(device));
     uint8_t byte[8];
 
     for (unsigned i = 0; i < 8; i++)
-        byte[i] = (uint8_t)(mgds_hca_guid(device) >> (56 - 8 * i));
+        byte[i] = (uint8_t)(guid >> (56 - 8 * i));
     format_words(out, size, byte, 4);
 }
 
@@ -67,17 +70,17 @@ static void format_gid(char *out, size_t size, unsigned device)
 {
     uint8_t gid[16];
 
-    mgds_hca_gid(device, gid);
+    mgds_hca_gid(mgds_hca_fabric_number(device), gid);
     format_words(out, size, gid, 8);
 }
 
 /* What a letter behind % means. */
 static void format_port(char *out, size_t size, char letter, unsigned device)
 {
-    bool ib = mgds_hca_settings()->link == MGDS_HCA_LINK_IB;
+    bool ib = mgds_hca_is_ib();
 
     if (letter == 'L')
-        snprintf(out, size, "0x%x", mgds_hca_lid(device));
+        snprintf(out, size, "0x%x", ib ? mgds_hca_fabric_number(device) : 0);
     else if (letter == 'S')
         snprintf(out, size, "0x%x", ib);
     else if (letter == 'C')
@@ -174,7 +177,7 @@ static int make_entry(const struct mgds_hca_entry *entry, unsigned device)
     rc = make_folders(path);
     if (rc < 0)
         return rc;
-    if (entry->kind == MGDS_HCA_LINK)
+    if (entry->kind == MGDS_HCA_SYMLINK)
         return symlink(text, path) < 0 ? -errno : 0;
     return write_file(path, text);
 }
@@ -195,7 +198,7 @@ static void remove_tree(void)
 }
 
 /* Children that were forked share it, and leave it to their parent. */
-__attribute__((destructor)) static void remove_own_tree(void)
+void mgds_hca_tree_remove(void)
 {
     if (maker == getpid())
         remove_tree();
@@ -279,6 +282,8 @@ static void make_tree(void)
 {
     int rc;
 
+    if (!mgds_hca_fabric_join())
+        return;
     sweep();
     rc = make_root();
     if (rc == 0) {

@@ -8,4 +8,7 @@
  * made it exits. */
 const char *mgds_hca_tree(void);
 
+/* Before this process ends. */
+void mgds_hca_tree_remove(void);
+
 #endif

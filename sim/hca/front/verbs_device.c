@@ -9,6 +9,8 @@
 #include <rdma/mlx5-abi.h>
 
 #include "sim/hca/front/adapter.h"
+#include "sim/hca/front/address.h"
+#include "sim/hca/front/fabric.h"
 #include "sim/hca/front/file.h"
 #include "sim/hca/front/model.h"
 #include "sim/hca/front/port.h"
@@ -25,7 +27,6 @@ enum {
     RECEIVE_WQE_BYTES = 512,
     LOG_UAR_BYTES = 12,
     MAX_SGE = 30,
-    MAX_CQE = (1 << 22) - 1,
     MAX_OBJECTS = 1 << 16,
     MAX_RESPONDER = 1 << 20,
     ACK_DELAY = 16,
@@ -39,10 +40,9 @@ static const uint64_t page_sizes = UINT64_C(0xfffffffffffff000);
 
 uint32_t mgds_hca_port_capabilities(void)
 {
-    bool ib = mgds_hca_settings()->link == MGDS_HCA_LINK_IB;
-
-    return ib ? IBV_PORT_SYS_IMAGE_GUID_SUP | IBV_PORT_EXTENDED_SPEEDS_SUP
-              : IBV_PORT_CM_SUP | IBV_PORT_IP_BASED_GIDS;
+    return mgds_hca_is_ib()
+               ? IBV_PORT_SYS_IMAGE_GUID_SUP | IBV_PORT_EXTENDED_SPEEDS_SUP
+               : IBV_PORT_CM_SUP | IBV_PORT_IP_BASED_GIDS;
 }
 
 static int open_async(struct mgds_hca_file *file)
@@ -74,7 +74,8 @@ static void fill_context(const struct mgds_hca_command *command,
         .num_ports = 1,
         .response_length = (uint32_t)command->driver_response_room,
         .cqe_version = 1,
-        .cmds_supp_uhw = MLX5_USER_CMDS_SUPP_UHW_QUERY_DEVICE,
+        .cmds_supp_uhw = MLX5_USER_CMDS_SUPP_UHW_QUERY_DEVICE |
+                         MLX5_USER_CMDS_SUPP_UHW_CREATE_AH,
         .eth_min_inline = MLX5_USER_INLINE_MODE_NONE,
         .log_uar_size = LOG_UAR_BYTES,
         .num_uars_per_page = 1,
@@ -127,7 +128,8 @@ static void fill_device(const struct mgds_hca_file *file,
                         struct ib_uverbs_query_device_resp *out)
 {
     const struct mgds_hca_kind *kind = mgds_hca_kind();
-    uint64_t guid = htobe64(mgds_hca_guid(file->device));
+    uint64_t guid =
+        htobe64(mgds_hca_guid(mgds_hca_fabric_number(file->device)));
 
     *out = (struct ib_uverbs_query_device_resp){
         .fw_ver = (uint64_t)kind->firmware[0] << 32 |
@@ -146,9 +148,10 @@ static void fill_device(const struct mgds_hca_file *file,
         .max_sge = MAX_SGE,
         .max_sge_rd = MAX_SGE,
         .max_cq = MAX_OBJECTS - 1,
-        .max_cqe = MAX_CQE,
+        .max_cqe = MGDS_HCA_MAX_CQE,
         .max_mr = 1 << 24,
         .max_pd = MAX_OBJECTS,
+        .max_ah = MAX_OBJECTS,
         .max_qp_rd_atom = MGDS_HCA_READS,
         .max_res_rd_atom = MAX_RESPONDER,
         .max_qp_init_rd_atom = MGDS_HCA_READS,
@@ -189,7 +192,7 @@ int mgds_hca_verbs_query_port(struct mgds_hca_file *file,
 {
     const struct ib_uverbs_query_port *in = command->request;
     struct ib_uverbs_query_port_resp *out = command->response;
-    bool ib = mgds_hca_settings()->link == MGDS_HCA_LINK_IB;
+    bool ib = mgds_hca_is_ib();
 
     if (in->port_num != 1)
         return -EINVAL;
@@ -198,11 +201,11 @@ int mgds_hca_verbs_query_port(struct mgds_hca_file *file,
         .max_msg_sz = (uint32_t)MGDS_HCA_MESSAGE_MAX,
         .gid_tbl_len = 1,
         .pkey_tbl_len = 1,
-        .lid = mgds_hca_lid(file->device),
+        .lid = ib ? mgds_hca_fabric_number(file->device) : 0,
         .sm_lid = ib ? 1 : 0,
         .state = IBV_PORT_ACTIVE,
-        .max_mtu = MGDS_HCA_MTU,
-        .active_mtu = MGDS_HCA_MTU,
+        .max_mtu = MGDS_HCA_PORT_MTU,
+        .active_mtu = MGDS_HCA_PORT_MTU,
         .max_vl_num = MAX_VL,
         .active_width = WIDTH_4X,
         .active_speed = mgds_hca_kind()->speed,
