@@ -50,21 +50,9 @@ static const struct mgds_hca_row rows[] = {
 #undef EX
 };
 
-/* Where the parts of a command are, in the program's memory. */
-struct mgds_hca_parts {
-    const uint8_t *request;
-    const uint8_t *driver_request;
-    uint8_t *response;
-    size_t request_bytes;
-    size_t driver_request_bytes;
-    size_t response_bytes;
-    size_t driver_response_bytes;
-};
-
-int mgds_hca_not_modelled(const struct mgds_hca_command *command,
-                          const char *what)
+int mgds_hca_not_modelled(const char *command, const char *what)
 {
-    mgds_debug("software HCA: %s: not modelled: %s", command->name, what);
+    mgds_debug("software HCA: %s: not modelled: %s", command, what);
     return -EOPNOTSUPP;
 }
 
@@ -94,10 +82,8 @@ static int split_plain(const struct mgds_hca_row *row, const void *data,
     size_t in = header->in_words * 4u - sizeof(*header);
     size_t out = header->out_words * 4u;
 
-    if (in < row->request)
-        return -EINVAL;
-    if (out < row->response)
-        return -ENOSPC;
+    if (in < row->request || out < row->response)
+        return in < row->request ? -EINVAL : -ENOSPC;
     parts->request = (const uint8_t *)(header + 1);
     parts->request_bytes = row->request;
     parts->driver_request = parts->request + row->request;
@@ -105,6 +91,7 @@ static int split_plain(const struct mgds_hca_row *row, const void *data,
     if (row->response > 0)
         parts->response = pointer_at(parts->request);
     parts->response_bytes = row->response;
+    parts->driver_response = parts->response + row->response;
     parts->driver_response_bytes = out - row->response;
     return 0;
 }
@@ -123,6 +110,7 @@ static int split_extended(const void *data, size_t bytes,
     parts->driver_request_bytes = more->provider_in_words * 8u;
     parts->response = pointer_at(&more->response);
     parts->response_bytes = header->out_words * 8u;
+    parts->driver_response = parts->response + parts->response_bytes;
     parts->driver_response_bytes = more->provider_out_words * 8u;
     if (sizeof(*header) + sizeof(*more) + parts->request_bytes +
             parts->driver_request_bytes !=
@@ -168,34 +156,63 @@ static int execute(struct mgds_hca_file *file, const struct mgds_hca_row *row,
     int rc;
 
     if (!copy_request(in, row->request, parts->request, parts->request_bytes))
-        return mgds_hca_not_modelled(&command, "more than it knows");
+        return mgds_hca_not_modelled(command.name, "more than it knows");
     if (!copy_request(driver_in, row->driver_request, parts->driver_request,
                       parts->driver_request_bytes))
-        return mgds_hca_not_modelled(&command, "more of libmlx5 than it knows");
+        return mgds_hca_not_modelled(command.name,
+                                     "more of libmlx5 than it knows");
     rc = row->handler(file, &command);
-    if (rc < 0 || !parts->response)
+    if (rc < 0)
         return rc;
-    memcpy(parts->response, out, command.response_room);
-    memcpy(parts->response + parts->response_bytes, driver_out,
-           command.driver_response_room);
+    if (parts->response)
+        memcpy(parts->response, out, command.response_room);
+    if (parts->driver_response)
+        memcpy(parts->driver_response, driver_out,
+               command.driver_response_room);
     return 0;
 }
 
-static int run_command(struct mgds_hca_file *file, const void *data,
-                       size_t bytes)
+/* NULL, and why in *rc: it is not modelled, or comes before GET_CONTEXT. */
+static const struct mgds_hca_row *choose_row(const struct mgds_hca_file *file,
+                                             uint32_t number, int *rc)
+{
+    const struct mgds_hca_row *row = find_row(number);
+
+    *rc = -EOPNOTSUPP;
+    if (!row)
+        mgds_debug("software HCA: command 0x%x: not modelled", number);
+    if (!row || file->adapter || number == IB_USER_VERBS_CMD_GET_CONTEXT)
+        return row;
+    *rc = -EINVAL;
+    return NULL;
+}
+
+int mgds_hca_command_run(struct mgds_hca_file *file, uint32_t number,
+                         const struct mgds_hca_parts *parts)
+{
+    bool extended = number & IB_USER_VERBS_CMD_FLAG_EXTENDED;
+    int rc;
+    const struct mgds_hca_row *row = choose_row(file, number, &rc);
+
+    if (!row)
+        return rc;
+    if (!extended && parts->request_bytes < row->request)
+        return -EINVAL;
+    if (!extended && parts->response_bytes < row->response)
+        return -ENOSPC;
+    return execute(file, row, parts);
+}
+
+static int run_write(struct mgds_hca_file *file, const void *data, size_t bytes)
 {
     const struct ib_uverbs_cmd_hdr *header = data;
     bool extended = header->command & IB_USER_VERBS_CMD_FLAG_EXTENDED;
-    const struct mgds_hca_row *row = find_row(header->command);
     struct mgds_hca_parts parts = {0};
     int rc;
+    const struct mgds_hca_row *row = choose_row(file, header->command, &rc);
 
-    if (!row) {
-        mgds_debug("software HCA: command 0x%x: not modelled", header->command);
-        return -EOPNOTSUPP;
-    }
-    if (!file->adapter && header->command != IB_USER_VERBS_CMD_GET_CONTEXT)
-        return -EINVAL;
+    if (!row)
+        return rc;
     if (!extended && header->in_words * 4u != bytes)
         return -EINVAL;
     rc = extended ? split_extended(data, bytes, &parts)
@@ -215,7 +232,7 @@ int mgds_hca_command_write(int fd, const void *data, size_t bytes)
     mgds_hca_lock();
     file = mgds_hca_file_find(fd);
     if (file)
-        rc = run_command(file, data, bytes);
+        rc = run_write(file, data, bytes);
     mgds_hca_unlock();
     return rc;
 }

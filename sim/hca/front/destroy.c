@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 
 #include "sim/hca/engine.h"
 #include "sim/hca/front/adapter.h"
@@ -31,6 +32,8 @@ void mgds_hca_destroy_mr(struct mgds_hca_file *file, struct mgds_hca_mr *mr)
 {
     mgds_hca_key_detach(file->adapter->engine, mr->key);
     mr->pd->users--;
+    if (mr->mapped)
+        munmap(mr->mapped, mr->mapped_bytes);
     free(mr);
 }
 

@@ -12,7 +12,9 @@
 #include "sim/hca/front/command.h"
 #include "sim/hca/front/file.h"
 #include "sim/hca/front/hook.h"
+#include "sim/hca/front/method.h"
 #include "sim/hca/front/next.h"
+#include "sim/hca/front/settings.h"
 
 /* libibverbs asks NETLINK_RDMA for devices first, and sysfs if there is no such
  * protocol. */
@@ -38,7 +40,18 @@ MGDS_HCA_EXPORT ssize_t write(int fd, const void *data, size_t bytes)
     return -1;
 }
 
-/* A device takes commands by write alone; libibverbs tries this first. */
+/* What a device that takes commands by write alone says, an old kernel's. */
+static int run_method(int fd, void *call)
+{
+    int rc = mgds_hca_settings()->methods ? mgds_hca_method_ioctl(fd, call)
+                                          : -ENOTTY;
+
+    if (rc == 0)
+        return 0;
+    errno = -rc;
+    return -1;
+}
+
 MGDS_HCA_EXPORT int ioctl(int fd, unsigned long request, ...)
 {
     va_list args;
@@ -47,10 +60,8 @@ MGDS_HCA_EXPORT int ioctl(int fd, unsigned long request, ...)
     va_start(args, request);
     argument = va_arg(args, void *);
     va_end(args);
-    if (request == RDMA_VERBS_IOCTL && mgds_hca_file_device(fd) >= 0) {
-        errno = ENOTTY;
-        return -1;
-    }
+    if (request == RDMA_VERBS_IOCTL && mgds_hca_file_device(fd) >= 0)
+        return run_method(fd, argument);
     return MGDS_HCA_NEXT(ioctl)(fd, request, argument);
 }
 

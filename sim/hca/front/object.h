@@ -24,6 +24,8 @@ struct mgds_hca_mr {
     struct mgds_hca_pd *pd;
     struct mgds_hca_memory memory;
     uint32_t key;
+    void *mapped; /* of a descriptor; NULL: the program's own memory */
+    size_t mapped_bytes;
 };
 
 /* An address handle: libmlx5 keeps what is in it. */

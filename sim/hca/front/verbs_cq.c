@@ -46,11 +46,11 @@ static int check_cq(const struct mgds_hca_command *command,
         return -EINVAL;
     if (in->flags & ~(uint32_t)(IB_UVERBS_CQ_FLAGS_TIMESTAMP_COMPLETION |
                                 IB_UVERBS_CQ_FLAGS_IGNORE_OVERRUN))
-        return mgds_hca_not_modelled(command, "a flag of the CQ");
+        return mgds_hca_not_modelled(command->name, "a flag of the CQ");
     if (driver->cqe_comp_en)
-        return mgds_hca_not_modelled(command, "compressed CQEs");
+        return mgds_hca_not_modelled(command->name, "compressed CQEs");
     if (driver->flags & ~MLX5_IB_CREATE_CQ_FLAGS_UAR_PAGE_INDEX)
-        return mgds_hca_not_modelled(command, "a flag of libmlx5's CQ");
+        return mgds_hca_not_modelled(command->name, "a flag of libmlx5's CQ");
     return 0;
 }
 

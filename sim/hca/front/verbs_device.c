@@ -7,11 +7,14 @@
 
 #include <rdma/ib_user_verbs.h>
 #include <rdma/mlx5-abi.h>
+#include <rdma/mlx5_user_ioctl_cmds.h>
+#include <rdma/mlx5_user_ioctl_verbs.h>
 
 #include "sim/hca/front/adapter.h"
 #include "sim/hca/front/address.h"
 #include "sim/hca/front/fabric.h"
 #include "sim/hca/front/file.h"
+#include "sim/hca/front/method.h"
 #include "sim/hca/front/model.h"
 #include "sim/hca/front/port.h"
 #include "sim/hca/front/verbs.h"
@@ -71,6 +74,8 @@ static void fill_context(const struct mgds_hca_command *command,
         .max_rq_desc_sz = RECEIVE_WQE_BYTES,
         .max_send_wqebb = MGDS_HCA_SEND_BLOCKS,
         .max_recv_wr = MGDS_HCA_RECEIVES,
+        /* Not 0, so that libmlx5 asks, and is told that there are none. */
+        .max_srq_recv_wr = MGDS_HCA_RECEIVES,
         .num_ports = 1,
         .response_length = (uint32_t)command->driver_response_room,
         .cqe_version = 1,
@@ -89,9 +94,9 @@ static int check_context(const struct mgds_hca_command *command)
     const struct mlx5_ib_alloc_ucontext_req_v2 *in = command->driver_request;
 
     if (in->flags & MLX5_IB_ALLOC_UCTX_DEVX)
-        return mgds_hca_not_modelled(command, "DevX");
+        return mgds_hca_not_modelled(command->name, "DevX");
     if (in->max_cqe_version < 1)
-        return mgds_hca_not_modelled(command, "CQEs of version 0");
+        return mgds_hca_not_modelled(command->name, "CQEs of version 0");
     if (in->total_num_bfregs < 2 || in->total_num_bfregs % 2 != 0 ||
         in->total_num_bfregs > MGDS_HCA_BFREGS ||
         in->num_low_latency_bfregs > in->total_num_bfregs - 1)
@@ -177,7 +182,7 @@ int mgds_hca_verbs_query_device_ex(struct mgds_hca_file *file,
     struct mlx5_ib_query_device_resp *driver = command->driver_response;
 
     if (in->comp_mask)
-        return mgds_hca_not_modelled(command, "a component mask");
+        return mgds_hca_not_modelled(command->name, "a component mask");
     fill_device(file, &out->base);
     out->response_length = (uint32_t)command->response_room;
     out->timestamp_mask = UINT64_MAX;
@@ -212,5 +217,16 @@ int mgds_hca_verbs_query_port(struct mgds_hca_file *file,
         .phys_state = PHYSICAL_LINK_UP,
         .link_layer = ib ? IBV_LINK_LAYER_INFINIBAND : IBV_LINK_LAYER_ETHERNET,
     };
+    return 0;
+}
+
+/* What a port of a switch has: this one is of none. */
+int mgds_hca_method_query_port_driver(struct mgds_hca_file *file,
+                                      struct ib_uverbs_ioctl_hdr *call)
+{
+    const struct mlx5_ib_uapi_query_port none = {0};
+
+    (void)file;
+    mgds_hca_method_put(call, MLX5_IB_ATTR_QUERY_PORT, &none, sizeof(none));
     return 0;
 }

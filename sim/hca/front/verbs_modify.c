@@ -101,9 +101,10 @@ static int check_modelled(const struct mgds_hca_command *command,
     if (in->attr_mask & IBV_QP_ALT_PATH ||
         (in->attr_mask & IBV_QP_PATH_MIG_STATE &&
          in->path_mig_state != IBV_MIG_MIGRATED))
-        return mgds_hca_not_modelled(command, "path migration");
+        return mgds_hca_not_modelled(command->name, "path migration");
     if (comes_late(in->attr_mask, from))
-        return mgds_hca_not_modelled(command, "this attribute in this state");
+        return mgds_hca_not_modelled(command->name,
+                                     "this attribute in this state");
     return 0;
 }
 
@@ -219,7 +220,8 @@ static int modify_qp(const struct mgds_hca_file *file,
     if (!qp)
         return -EINVAL;
     if (driver->comp_mask || driver->ece_options)
-        return mgds_hca_not_modelled(command, "rates or connection options");
+        return mgds_hca_not_modelled(command->name,
+                                     "rates or connection options");
     to = in->attr_mask & IBV_QP_STATE ? (enum ibv_qp_state)in->qp_state
                                       : verbs_states[qp->engine->state];
     rc = check_change(qp, command, in, to);
@@ -253,7 +255,7 @@ int mgds_hca_verbs_modify_qp_ex(struct mgds_hca_file *file,
     struct mlx5_ib_modify_qp_resp *driver = command->driver_response;
 
     if (in->rate_limit || in->base.attr_mask & IBV_QP_RATE_LIMIT)
-        return mgds_hca_not_modelled(command, "rates");
+        return mgds_hca_not_modelled(command->name, "rates");
     out->response_length = (uint32_t)command->response_room;
     driver->response_length = (uint32_t)command->driver_response_room;
     return modify_qp(file, command, &in->base);

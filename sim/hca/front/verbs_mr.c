@@ -3,13 +3,17 @@
 #include <infiniband/verbs.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include <rdma/ib_user_ioctl_cmds.h>
 #include <rdma/ib_user_verbs.h>
+#include <rdma/rdma_user_ioctl_cmds.h>
 
 #include "sim/hca/front/adapter.h"
 #include "sim/hca/front/destroy.h"
 #include "sim/hca/front/file.h"
+#include "sim/hca/front/method.h"
 #include "sim/hca/front/object.h"
 #include "sim/hca/front/verbs.h"
 
@@ -53,7 +57,7 @@ static int check_memory(uint64_t start, uint64_t bytes, bool write)
     return -EFAULT;
 }
 
-static int check_access(const struct mgds_hca_command *command, uint32_t access)
+static int check_access(const char *command, uint32_t access)
 {
     if (access & IBV_ACCESS_MW_BIND)
         return mgds_hca_not_modelled(command, "memory windows");
@@ -62,8 +66,8 @@ static int check_access(const struct mgds_hca_command *command, uint32_t access)
     return access & ~(uint32_t)(ENGINE | NO_MATTER) ? -EINVAL : 0;
 }
 
-static int fill_memory(const struct mgds_hca_command *command,
-                       struct mgds_hca_memory *memory, uint32_t access)
+static int fill_memory(const char *command, struct mgds_hca_memory *memory,
+                       uint32_t access)
 {
     int rc = check_access(command, access);
 
@@ -74,38 +78,114 @@ static int fill_memory(const struct mgds_hca_command *command,
                         memory->access & ~IBV_ACCESS_REMOTE_READ);
 }
 
+/* A region of that memory, but for PD and permissions. */
+static int make_mr(struct mgds_hca_file *file, struct mgds_hca_mr *mr,
+                   uint32_t *handle)
+{
+    int rc;
+
+    mr->memory.pd = mr->pd->number;
+    rc = mgds_hca_key_attach(file->adapter->engine, &mr->memory, &mr->key);
+    if (rc < 0)
+        return rc;
+    rc = mgds_hca_file_add(file, MGDS_HCA_OBJECT_MR, mr, handle);
+    if (rc < 0)
+        mgds_hca_key_detach(file->adapter->engine, mr->key);
+    else
+        mr->pd->users++;
+    return rc;
+}
+
 int mgds_hca_verbs_reg_mr(struct mgds_hca_file *file,
                           struct mgds_hca_command *command)
 {
     const struct ib_uverbs_reg_mr *in = command->request;
     struct ib_uverbs_reg_mr_resp *out = command->response;
-    struct mgds_hca_mr *mr;
+    struct mgds_hca_mr *mr = calloc(1, sizeof(*mr));
     int rc;
 
-    mr = calloc(1, sizeof(*mr));
     if (!mr)
         return -ENOMEM;
     mr->memory = (struct mgds_hca_memory){.at = (void *)(uintptr_t)in->start,
                                           .address = in->hca_va,
                                           .bytes = in->length};
     mr->pd = mgds_hca_file_get(file, MGDS_HCA_OBJECT_PD, in->pd_handle);
-    rc = mr->pd ? fill_memory(command, &mr->memory, in->access_flags) : -EINVAL;
-    if (rc < 0)
-        goto fail;
-    mr->memory.pd = mr->pd->number;
-    rc = mgds_hca_key_attach(file->adapter->engine, &mr->memory, &mr->key);
-    if (rc < 0)
-        goto fail;
-    mr->pd->users++;
-    rc = mgds_hca_file_add(file, MGDS_HCA_OBJECT_MR, mr, &out->mr_handle);
+    rc = mr->pd ? fill_memory(command->name, &mr->memory, in->access_flags)
+                : -EINVAL;
+    if (rc == 0)
+        rc = make_mr(file, mr, &out->mr_handle);
     if (rc < 0) {
-        mgds_hca_destroy_mr(file, mr);
+        free(mr);
         return rc;
     }
     out->lkey = mr->key;
     out->rkey = mr->key;
     return 0;
+}
 
+/* Memory that a descriptor stands for is mapped; the engine writes to it as to
+ * any other. */
+static int map_dmabuf(struct mgds_hca_mr *mr,
+                      const struct ib_uverbs_ioctl_hdr *call)
+{
+    uint64_t offset =
+        mgds_hca_method_get(call, UVERBS_ATTR_REG_DMABUF_MR_OFFSET);
+    uint64_t bytes =
+        mgds_hca_method_get(call, UVERBS_ATTR_REG_DMABUF_MR_LENGTH);
+    uint64_t inside = offset % (uint64_t)sysconf(_SC_PAGESIZE);
+    int fd = (int)mgds_hca_method_get(call, UVERBS_ATTR_REG_DMABUF_MR_FD);
+    int access = mr->memory.access & ~IBV_ACCESS_REMOTE_READ
+                     ? PROT_READ | PROT_WRITE
+                     : PROT_READ;
+    struct stat about;
+    void *at;
+
+    if (bytes == 0 || offset + bytes < offset || fstat(fd, &about) < 0 ||
+        (uint64_t)about.st_size < offset + bytes)
+        return -EINVAL;
+    at = mmap(NULL, inside + bytes, access, MAP_SHARED, fd,
+              (off_t)(offset - inside));
+    if (at == MAP_FAILED)
+        return -errno;
+    mr->mapped = at;
+    mr->mapped_bytes = inside + bytes;
+    mr->memory.at = (uint8_t *)at + inside;
+    mr->memory.bytes = bytes;
+    mr->memory.address =
+        mgds_hca_method_get(call, UVERBS_ATTR_REG_DMABUF_MR_IOVA);
+    return 0;
+}
+
+int mgds_hca_method_reg_dmabuf_mr(struct mgds_hca_file *file,
+                                  struct ib_uverbs_ioctl_hdr *call)
+{
+    uint32_t access = (uint32_t)mgds_hca_method_get(
+        call, UVERBS_ATTR_REG_DMABUF_MR_ACCESS_FLAGS);
+    struct mgds_hca_mr *mr = calloc(1, sizeof(*mr));
+    uint32_t handle;
+    int rc = mr ? check_access("REG_DMABUF_MR", access) : -ENOMEM;
+
+    if (rc < 0)
+        goto fail;
+    mr->memory.access = access & ENGINE;
+    mr->pd = mgds_hca_file_get(file, MGDS_HCA_OBJECT_PD,
+                               (uint32_t)mgds_hca_method_get(
+                                   call, UVERBS_ATTR_REG_DMABUF_MR_PD_HANDLE));
+    rc = mr->pd ? map_dmabuf(mr, call) : -EINVAL;
+    if (rc < 0)
+        goto fail;
+    rc = make_mr(file, mr, &handle);
+    if (rc < 0)
+        goto unmap;
+    mgds_hca_method_set(call, UVERBS_ATTR_REG_DMABUF_MR_HANDLE, handle);
+    mgds_hca_method_put(call, UVERBS_ATTR_REG_DMABUF_MR_RESP_LKEY, &mr->key,
+                        sizeof(mr->key));
+    mgds_hca_method_put(call, UVERBS_ATTR_REG_DMABUF_MR_RESP_RKEY, &mr->key,
+                        sizeof(mr->key));
+    return 0;
+
+unmap:
+    munmap(mr->mapped, mr->mapped_bytes);
 fail:
     free(mr);
     return rc;
@@ -133,10 +213,10 @@ static int change_memory(const struct mgds_hca_file *file,
     if (!*pd)
         return -EINVAL;
     memory->pd = (*pd)->number;
-    return fill_memory(command, memory, access);
+    return fill_memory(command->name, memory, access);
 }
 
-/* Under a new key: who has the old one has no access any more. */
+/* Under the same key, as the kernel's driver does where it can. */
 int mgds_hca_verbs_rereg_mr(struct mgds_hca_file *file,
                             struct mgds_hca_command *command)
 {
@@ -144,29 +224,25 @@ int mgds_hca_verbs_rereg_mr(struct mgds_hca_file *file,
     struct ib_uverbs_rereg_mr_resp *out = command->response;
     struct mgds_hca_mr *mr =
         mgds_hca_file_get(file, MGDS_HCA_OBJECT_MR, in->mr_handle);
-    struct mgds_hca *engine = file->adapter->engine;
     struct mgds_hca_memory memory;
     struct mgds_hca_pd *pd;
-    uint32_t key;
     int rc;
 
-    if (!mr)
+    if (!mr || (mr->mapped && in->flags & IBV_REREG_MR_CHANGE_TRANSLATION))
         return -EINVAL;
     memory = mr->memory;
     pd = mr->pd;
     rc = change_memory(file, command, &memory, &pd);
     if (rc == 0)
-        rc = mgds_hca_key_attach(engine, &memory, &key);
+        rc = mgds_hca_key_change(file->adapter->engine, mr->key, &memory);
     if (rc < 0)
         return rc;
-    mgds_hca_key_detach(engine, mr->key);
     mr->pd->users--;
     pd->users++;
     mr->pd = pd;
     mr->memory = memory;
-    mr->key = key;
-    out->lkey = key;
-    out->rkey = key;
+    out->lkey = mr->key;
+    out->rkey = mr->key;
     return 0;
 }
 

@@ -28,15 +28,16 @@ static int check_qp(const struct mgds_hca_command *command,
     const struct mlx5_ib_create_qp *driver = command->driver_request;
 
     if (in->qp_type != IBV_QPT_RC)
-        return mgds_hca_not_modelled(command, "another type than RC");
+        return mgds_hca_not_modelled(command->name, "another type than RC");
     if (in->is_srq)
-        return mgds_hca_not_modelled(command, "shared receive queues");
+        return mgds_hca_not_modelled(command->name, "shared receive queues");
     if (in->comp_mask || in->create_flags)
-        return mgds_hca_not_modelled(command, "a flag of the QP");
+        return mgds_hca_not_modelled(command->name, "a flag of the QP");
     if (driver->flags & ~(uint32_t)DRIVER_FLAGS)
-        return mgds_hca_not_modelled(command, "a flag of libmlx5's QP");
+        return mgds_hca_not_modelled(command->name, "a flag of libmlx5's QP");
     if (driver->ece_options)
-        return mgds_hca_not_modelled(command, "enhanced connection options");
+        return mgds_hca_not_modelled(command->name,
+                                     "enhanced connection options");
     return 0;
 }
 
