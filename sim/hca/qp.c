@@ -7,7 +7,12 @@
 #include "sim/hca/doorbell.h"
 #include "sim/hca/engine.h"
 
-enum { QPN_MASK = 0xffffff, QPNS = 0xffff, SHORTEST_RNR_DELAY = 10000 };
+enum {
+    QPN_MASK = 0xffffff,
+    QPNS = 0xffff,
+    SHORTEST_RNR_DELAY = 10000,
+    PKEY = 0xffff /* of the default partition */
+};
 
 /* From each state, those that modify may go to; as ibv_modify_qp. */
 static const bool may_become[MGDS_STATES][MGDS_STATES] = {
@@ -166,11 +171,18 @@ static void reset_queues(struct mgds_hca_qp *qp)
     qp->receive = (struct mgds_hca_receive){.head = 0};
 }
 
+static void set_rights(struct mgds_hca_qp *qp,
+                       const struct mgds_hca_change *change)
+{
+    qp->set.access = change->access;
+    qp->set.pkey = change->pkey ? change->pkey : PKEY;
+}
+
 static void set_path(struct mgds_hca_qp *qp,
                      const struct mgds_hca_change *change)
 {
     qp->set.peer = change->peer;
-    qp->set.lid = change->lid;
+    qp->set.address = change->address;
     qp->set.mtu = change->mtu ? change->mtu : MGDS_HCA_MTU;
     qp->set.receive_psn = change->receive_psn;
     qp->set.rnr_delay = change->rnr_delay > SHORTEST_RNR_DELAY
@@ -199,7 +211,7 @@ int mgds_hca_qp_modify(struct mgds_hca_qp *qp,
     if (change->state == MGDS_STATE_RESET)
         reset_queues(qp);
     else if (change->state == MGDS_STATE_INIT)
-        qp->set.access = change->access;
+        set_rights(qp, change);
     else if (change->state == MGDS_STATE_RTR)
         set_path(qp, change);
     else if (qp->state == MGDS_STATE_RTR && change->state == MGDS_STATE_RTS)

@@ -20,6 +20,7 @@
 #include <stdint.h>
 
 #include "device/abi_wqe.h"
+#include "sim/hca/address.h"
 #include "sim/hca/cause.h"
 #include "sim/hca/cq.h"
 #include "sim/hca/piece.h"
@@ -68,18 +69,19 @@ struct mgds_hca_qp_attr {
 /* What a change of state brings with it; the rest is not looked at. */
 struct mgds_hca_change {
     enum mgds_hca_state state;
-    uint8_t access;       /* INIT: what the peer may do (key.h) */
-    uint32_t peer;        /* RTR: its QPN */
-    uint32_t receive_psn; /* RTR */
-    uint16_t lid;         /* RTR: of the peer's device; a wire may need it */
-    uint16_t mtu;         /* RTR: 256, 512, .. 4096; 0: 4096 */
-    uint64_t rnr_delay;   /* RTR: ns, told to who must come again; 10 us at
-                             least, the shortest that InfiniBand has */
-    uint32_t send_psn;    /* RTS */
-    uint8_t rnr_retry;    /* RTS: times; MGDS_HCA_RNR_FOREVER */
-    uint8_t reads;        /* RTS: 1 to MGDS_HCA_READS under way at a time */
-    uint8_t timeout;      /* RTS: 4.096 us * 2^timeout; 0: none. For wires */
-    uint8_t retries;      /* RTS: times, 0 to 7, without a response. Likewise */
+    uint8_t access;                  /* INIT: what the peer may do (key.h) */
+    uint32_t peer;                   /* RTR: its QPN */
+    uint32_t receive_psn;            /* RTR */
+    struct mgds_hca_address address; /* RTR: of its device, for wires */
+    uint16_t pkey;                   /* INIT: 0: 0xffff. For wires */
+    uint16_t mtu;                    /* RTR: 256, 512, .. 4096; 0: 4096 */
+    uint64_t rnr_delay; /* RTR: ns, told to who must come again; 10 us at
+                           least, the shortest that InfiniBand has */
+    uint32_t send_psn;  /* RTS */
+    uint8_t rnr_retry;  /* RTS: times; MGDS_HCA_RNR_FOREVER */
+    uint8_t reads;      /* RTS: 1 to MGDS_HCA_READS under way at a time */
+    uint8_t timeout;    /* RTS: 4.096 us * 2^timeout; 0: none. For wires */
+    uint8_t retries;    /* RTS: times, 0 to 7, without a response. Likewise */
 };
 
 /* A WQE that was begun, until its CQE is due. */

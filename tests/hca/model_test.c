@@ -283,9 +283,13 @@ static const char lost_ones[] = "drop=1%,reorder=3%,late=200us,seed=5";
 /* Faults on the machine's clock, which take their time. */
 static bool campaign;
 
-static void run_apart(enum where where, uint16_t mtu)
+static void run_apart(enum where where, uint16_t mtu, bool hosts)
 {
-    struct options options = {.packets = true, .mtu = mtu, .timeout = SECONDS};
+    struct options options = {.packets = true,
+                              .mtu = mtu,
+                              .timeout = SECONDS,
+                              .hosts = hosts,
+                              .gids = hosts};
 
     run_model(options, BURSTS / 10, where);
     options.faults = late_ones;
@@ -306,7 +310,8 @@ static void run_lossy(enum where where)
 static void packets_cross_threads(void **state)
 {
     (void)state;
-    run_apart(IN_THREAD, 256);
+    run_apart(IN_THREAD, 256, false);
+    run_apart(IN_THREAD, 1024, true);
     run_lossy(IN_THREAD);
 }
 
@@ -314,8 +319,15 @@ static void packets_cross_processes(void **state)
 {
     (void)state;
     for (size_t i = 0; i < sizeof(mtus) / sizeof(mtus[0]); i++)
-        run_apart(IN_CHILD, mtus[i]);
+        run_apart(IN_CHILD, mtus[i], false);
     run_lossy(IN_CHILD);
+}
+
+static void packets_cross_hosts(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof(mtus) / sizeof(mtus[0]); i++)
+        run_apart(IN_CHILD, mtus[i], true);
 }
 
 int main(int argc, char **argv)
@@ -326,6 +338,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(faults_make_no_difference),
         cmocka_unit_test(packets_cross_threads),
         cmocka_unit_test(packets_cross_processes),
+        cmocka_unit_test(packets_cross_hosts),
     };
 
     campaign = argc > 1 && strcmp(argv[1], "campaign") == 0;

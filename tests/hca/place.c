@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 enum { ADDRESS_A = 0x10000000, ADDRESS_B = 0x20000000, ALL_ACCESS = 0xf };
-enum { LINES = 1 << 18 /* the most that a place asks for */ };
+enum { HOST = 77, LINES = 1 << 18 /* the most that a place asks for */ };
 
 static void *map_shared(size_t bytes)
 {
@@ -129,23 +129,38 @@ static void open_qp(struct end *end, const struct options *options)
     assert_int_equal(mgds_hca_qp_attach(end->hca, &attr, &end->qp), 0);
 }
 
-static void open_port(struct end *end, const struct options *options)
+static void disturb_port(struct end *end, const char *text)
 {
-    char folder[64];
-    struct mgds_hca_medium medium;
     struct mgds_hca_faults faults;
     const char *wrong;
 
+    assert_int_equal(mgds_hca_faults_parse(&faults, text, &wrong), 0);
+    faults.seed += mgds_hca_port_lid(end->port);
+    assert_int_equal(mgds_hca_outlet_disturb(&end->port->outlet, &faults), 0);
+}
+
+struct mgds_hca_gid place_gid(const struct end *end)
+{
+    uint16_t lid = mgds_hca_port_lid(end->port);
+
+    return (struct mgds_hca_gid){{0xfe, 0x80, 0, 0, 0, 0, 0, 0, 2, 0, 0, 0xff,
+                                  0xfe, 0, (uint8_t)(lid >> 8), (uint8_t)lid}};
+}
+
+static void open_port(struct end *end, const struct options *options)
+{
+    char folder[64];
+    struct mgds_hca_port_attr attr = {.folder = folder, .host = HOST};
+    struct mgds_hca_gid gid;
+
+    if (options->hosts && end == &end->place->b)
+        attr.host++;
     snprintf(folder, sizeof(folder), "/dev/shm/mpix-gds-place.%d", getpid());
-    assert_int_equal(mgds_hca_host_open(&end->host, folder, 0), 0);
-    medium = mgds_hca_host_medium(end->host);
-    mgds_hca_port_init(&end->port, &medium);
-    if (!options->faults)
-        return;
-    assert_int_equal(mgds_hca_faults_parse(&faults, options->faults, &wrong),
-                     0);
-    faults.seed += end->host->lid;
-    assert_int_equal(mgds_hca_outlet_disturb(&end->port.outlet, &faults), 0);
+    assert_int_equal(mgds_hca_port_create(&end->port, &attr), 0);
+    gid = place_gid(end);
+    assert_int_equal(mgds_hca_port_add_gid(end->port, &gid), 0);
+    if (options->faults)
+        disturb_port(end, options->faults);
 }
 
 static void open_end(struct end *end, struct place *place, uint32_t first_qpn)
@@ -167,10 +182,11 @@ static void open_end(struct end *end, struct place *place, uint32_t first_qpn)
     end->place = place;
     if (options->packets) {
         open_port(end, options);
-        config.wire = mgds_hca_port_wire(&end->port);
+        config.wire = mgds_hca_port_wire(end->port);
     }
     assert_int_equal(mgds_hca_create(&end->hca, &config), 0);
-    mgds_hca_port_bind(&end->port, end->hca);
+    if (end->port)
+        mgds_hca_port_bind(end->port, end->hca);
     assert_int_equal(mgds_hca_loop_add(&place->loop, end->hca), 0);
     end->page = line_alloc(place, MGDS_UAR_BYTES);
     assert_int_equal(mgds_hca_uar_attach(end->hca, end->page, &end->uar), 0);
@@ -198,10 +214,8 @@ static void close_end(struct end *end)
     assert_int_equal(mgds_hca_uar_detach(end->uar), 0);
     mgds_hca_loop_drop(&end->place->loop, end->hca);
     mgds_hca_destroy(end->hca);
-    if (end->host) {
-        mgds_hca_port_fini(&end->port);
-        mgds_hca_host_close(end->host);
-    }
+    if (end->port)
+        mgds_hca_port_destroy(end->port);
     line_free(end->place, end->page);
     line_free(end->place, end->send);
     line_free(end->place, end->receive);
@@ -223,6 +237,16 @@ static void set_defaults(struct options *options)
     options->retries = options->retries ? options->retries : MGDS_HCA_RETRIES;
 }
 
+static struct mgds_hca_address address_of(const struct end *end)
+{
+    struct mgds_hca_address address = {.lid = mgds_hca_port_lid(end->port)};
+
+    if (end->place->options.gids)
+        address =
+            (struct mgds_hca_address){.global = true, .gid = place_gid(end)};
+    return address;
+}
+
 void place_connect(struct end *end, struct mgds_hca_qp *qp, uint32_t peer)
 {
     const struct options *options = &end->place->options;
@@ -240,9 +264,9 @@ void place_connect(struct end *end, struct mgds_hca_qp *qp, uint32_t peer)
         .reads = options->reads,
     };
 
-    if (end->host)
-        change.lid = (end == &end->place->a ? &end->place->b : &end->place->a)
-                         ->host->lid;
+    if (end->port)
+        change.address =
+            address_of(end == &end->place->a ? &end->place->b : &end->place->a);
     assert_int_equal(mgds_hca_qp_modify(qp, &change), 0);
     change.state = MGDS_STATE_RTR;
     assert_int_equal(mgds_hca_qp_modify(qp, &change), 0);
@@ -274,8 +298,8 @@ void place_close(struct place *place)
 /* To the next time at which a device has something to do. */
 static bool move_clock(struct place *place)
 {
-    uint64_t a = mgds_hca_port_due(&place->a.port);
-    uint64_t b = mgds_hca_port_due(&place->b.port);
+    uint64_t a = mgds_hca_port_due(place->a.port);
+    uint64_t b = mgds_hca_port_due(place->b.port);
     uint64_t due = a && (!b || a < b) ? a : b;
 
     if (due > place->clock)
@@ -283,23 +307,11 @@ static bool move_clock(struct place *place)
     return due > 0;
 }
 
-/* Rests until a packet comes, or something is due. */
-static void rest(struct end *end)
-{
-    uint64_t due = mgds_hca_port_due(&end->port);
-    uint64_t now = mgds_hca_now(end->hca);
-
-    if (due == 0)
-        mgds_hca_host_rest(end->host, MGDS_HCA_REST);
-    else if (due > now)
-        mgds_hca_host_rest(end->host, due - now);
-}
-
 void place_serve(struct place *place, const bool *over)
 {
     while (!__atomic_load_n(over, __ATOMIC_ACQUIRE)) {
         if (mgds_hca_run(place->b.hca) == 0)
-            rest(&place->b);
+            mgds_hca_port_rest(place->b.port, MGDS_HCA_REST);
     }
 }
 
@@ -309,8 +321,17 @@ static void run_apart(struct end *end)
 
     while (qp->send.first != qp->send.next || qp->send.head != qp->send.limit) {
         if (mgds_hca_run(end->hca) == 0)
-            rest(end);
+            mgds_hca_port_rest(end->port, MGDS_HCA_REST);
     }
+}
+
+/* Mailboxes are not looked at in every round. */
+static void look_for_mail(struct place *place)
+{
+    if (!place->options.hosts)
+        return;
+    mgds_hca_port_get_up(place->a.port);
+    mgds_hca_port_get_up(place->b.port);
 }
 
 void place_run(struct place *place)
@@ -321,8 +342,9 @@ void place_run(struct place *place)
         return;
     }
     do {
-        while (mgds_hca_run(place->a.hca) + mgds_hca_run(place->b.hca) > 0)
-            ;
+        do
+            look_for_mail(place);
+        while (mgds_hca_run(place->a.hca) + mgds_hca_run(place->b.hca) > 0);
     } while (place->options.packets && move_clock(place));
 }
 

@@ -19,7 +19,7 @@
 #include "sim/hca/loop.h"
 #include "sim/hca/opcode.h"
 #include "sim/hca/qp.h"
-#include "sim/hca/wire/host.h"
+#include "sim/hca/wire/fabric.h"
 #include "sim/hca/wire/port.h"
 
 enum {
@@ -58,6 +58,8 @@ struct options {
     const char *faults; /* of both devices: none */
     uint8_t timeout;    /* PLACE_TIMEOUT */
     bool apart;         /* b runs elsewhere, in a thread or a child */
+    bool hosts;         /* each on a host of its own */
+    bool gids;          /* addressed by GID alone */
 };
 
 /* A CQ with its memory, and what the program knows of it. */
@@ -87,8 +89,7 @@ struct end {
     uint8_t *memory;
     uint32_t key; /* of all of it */
     uint32_t number;
-    struct mgds_hca_host *host; /* packets */
-    struct mgds_hca_port port;
+    struct mgds_hca_port *port; /* packets */
 };
 
 struct place {
@@ -119,6 +120,9 @@ void place_run(struct place *place);
 
 /* Apart: b, until *over is set. */
 void place_serve(struct place *place, const bool *over);
+
+/* The GID of an end, which place_open has given it. */
+struct mgds_hca_gid place_gid(const struct end *end);
 
 /* Through INIT, RTR and RTS, to QP number `peer`. */
 void place_connect(struct end *end, struct mgds_hca_qp *qp, uint32_t peer);

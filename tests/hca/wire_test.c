@@ -57,7 +57,7 @@ static void who_does_not_answer_exceeds_retries(void **state)
     assert_int_equal(expect_error(&place.a.sends, 0x15, 0).vendor, 0x81);
     assert_int_equal(place.a.qp->state, MGDS_STATE_ERR);
     assert_int_equal(place.clock, 1 + 4 * (UINT64_C(4096) << PLACE_TIMEOUT));
-    assert_int_equal(place.b.port.ignored, 4);
+    assert_int_equal(place.b.port->ignored, 4);
     place_close(&place);
 }
 
@@ -164,7 +164,7 @@ static void faults_are_parsed(void **state)
 
 static void send_noise(struct place *place, uint64_t *seed)
 {
-    struct mgds_hca_medium medium = mgds_hca_host_medium(place->a.host);
+    struct mgds_hca_fabric *fabric = place->a.port->fabric;
     struct mgds_hca_packet packet;
     struct mgds_hca_list payload;
     uint64_t bytes = draw_below(seed, 3) ? draw_below(seed, 4096) : 0;
@@ -172,7 +172,8 @@ static void send_noise(struct place *place, uint64_t *seed)
     for (size_t i = 0; i < sizeof(packet); i++)
         ((uint8_t *)&packet)[i] = (uint8_t)draw(seed);
     packet.opcode = (uint8_t)draw_below(seed, 0x16);
-    packet.from = draw_below(seed, 20) ? medium.lid : packet.from;
+    packet.from = draw_below(seed, 20) ? fabric->lid : packet.from;
+    packet.pkey = draw_below(seed, 20) ? 0xffff : packet.pkey;
     packet.qpn = draw_below(seed, 20) ? PLACE_QPN_B : packet.qpn;
     packet.psn = (place->b.qp->receive.psn + draw_below(seed, 40)) & 0xffffff;
     packet.bytes = (uint16_t)(draw_below(seed, 20) ? bytes : draw(seed));
@@ -180,7 +181,8 @@ static void send_noise(struct place *place, uint64_t *seed)
     packet.rkey = draw_below(seed, 8) ? place->b.key : packet.rkey;
     packet.address = place_address(&place->b, draw_below(seed, 70000));
     mgds_hca_list_one(&payload, place->a.memory, bytes);
-    medium.send(medium.ctx, place->b.host->lid, &packet, &payload);
+    mgds_hca_fabric_send(fabric, mgds_hca_port_lid(place->b.port), &packet,
+                         &payload);
 }
 
 static void revive(struct place *place)
@@ -207,7 +209,7 @@ static void noise_does_no_harm(void **state)
         if (place.b.qp->state == MGDS_STATE_ERR)
             revive(&place);
     }
-    assert_true(place.b.port.received > 0);
+    assert_true(place.b.port->received > 0);
     place_close(&place);
 }
 

@@ -51,8 +51,11 @@ CONTENT = [
      r"|\b(write|writev|v?dprintf)\s*\(\s*[12]\s*,",
      "only log.c prints: use mgds_err/warn/info/debug, or take a FILE *"),
     ("engine-door", r"sim/hca/", r"sim/hca/front/", "include",
-     r"infiniband/.*|rdma/.*|mlx5.*|cuda.*|pthread\.h",
+     r"infiniband/.*|rdma/.*|mlx5.*|cuda.*",
      "the engine of the software HCA needs the C library alone"),
+    ("engine-door", r"sim/hca/", r"sim/hca/(front/|wire/map\.c$)", "include",
+     r"pthread\.h",
+     "the engine of the software HCA has no lock but that of wire/map.c"),
     ("asm-door", OWN_CODE, r"device/impl/mem\.h$", "code",
      r"\b(asm|__asm|__asm__)\b", "inline asm lives in device/impl/mem.h"),
 ]

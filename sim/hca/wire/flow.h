@@ -11,10 +11,17 @@ struct mgds_hca_qp;
 struct mgds_hca_flow {
     struct mgds_hca_qp *qp;
     struct mgds_hca_outlet *outlet;
+    uint16_t lid; /* of the peer's device; 0: nobody has its address */
     struct mgds_hca_sender sender;
     struct mgds_hca_receiver receiver;
     struct mgds_hca_flow *next_busy;
     bool busy;
 };
+
+/* Sends a packet to the peer, or keeps it where it is: false, no room now. The
+ * rest of *packet is filled in here. */
+bool mgds_hca_flow_send(const struct mgds_hca_flow *flow,
+                        struct mgds_hca_packet *packet,
+                        const struct mgds_hca_list *payload);
 
 #endif

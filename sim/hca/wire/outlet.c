@@ -1,4 +1,4 @@
-/* Packets on their way to the medium. */
+/* Packets on their way to the fabric. */
 #include "sim/hca/wire/outlet.h"
 
 #include <errno.h>
@@ -27,10 +27,10 @@ static bool hand_over(struct mgds_hca_outlet *outlet, uint16_t lid,
                       const struct mgds_hca_packet *packet,
                       const struct mgds_hca_list *payload)
 {
-    const struct mgds_hca_medium *medium = &outlet->medium;
-
-    if (!medium->send(medium->ctx, lid, packet, payload))
+    if (!mgds_hca_fabric_send(outlet->fabric, lid, packet, payload)) {
+        outlet->blocked = true;
         return false;
+    }
     outlet->sent++;
     return true;
 }
@@ -120,7 +120,7 @@ bool mgds_hca_outlet_send(struct mgds_hca_outlet *outlet, uint16_t lid,
     uint64_t before = outlet->sent;
     bool done;
 
-    packet->from = outlet->medium.lid;
+    packet->from = outlet->fabric->lid;
     packet->bytes = (uint16_t)payload->bytes;
     if (!outlet->held)
         return hand_over(outlet, lid, packet, payload);

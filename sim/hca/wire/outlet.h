@@ -1,13 +1,13 @@
-/* Where the flows of a device send their packets: the medium, with the faults
+/* Where the flows of a device send their packets: the fabric, with the faults
  * on the way there. Packets that are late are held here, up to MGDS_HCA_HELD of
  * them; one more is not made late. */
 #ifndef MGDS_SIM_HCA_WIRE_OUTLET_H
 #define MGDS_SIM_HCA_WIRE_OUTLET_H
 
 #include "sim/hca/wire/fault.h"
-#include "sim/hca/wire/medium.h"
+#include "sim/hca/wire/fabric.h"
 
-enum { MGDS_HCA_HELD = 16, MGDS_HCA_PAYLOAD = 4096 };
+enum { MGDS_HCA_HELD = 16 };
 
 struct mgds_hca;
 
@@ -21,11 +21,12 @@ struct mgds_hca_held {
 };
 
 struct mgds_hca_outlet {
-    struct mgds_hca_medium medium;
+    struct mgds_hca_fabric *fabric;
     const struct mgds_hca *hca; /* its clock */
     struct mgds_hca_faults faults;
     struct mgds_hca_held *held; /* NULL: no faults */
     uint64_t sent;              /* packets */
+    bool blocked; /* one had no room, and nobody tells when it has */
 };
 
 /* Faults from now on, and their counts; -ENOMEM. */

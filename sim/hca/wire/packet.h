@@ -42,8 +42,9 @@ struct mgds_hca_packet {
     uint8_t flags;
     uint16_t from;  /* LID */
     uint16_t bytes; /* of payload */
-    uint8_t aeth;   /* responses */
-    uint32_t qpn;   /* BTH: of the destination */
+    uint16_t pkey;
+    uint8_t aeth; /* responses */
+    uint32_t qpn; /* BTH: of the destination */
     uint32_t psn;
     uint32_t rkey;   /* RETH; AtomicETH */
     uint32_t length; /* RETH: of the message */

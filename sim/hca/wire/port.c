@@ -1,13 +1,22 @@
 /* The wire of a device as packets. */
 #include "sim/hca/wire/port.h"
 
+#include <errno.h>
+#include <poll.h>
 #include <stdlib.h>
+#include <time.h>
 
 #include "sim/hca/engine.h"
 #include "sim/hca/qp.h"
 #include "sim/hca/wire/flow.h"
 
-enum { BATCH = 64 };
+enum {
+    BATCH = 64,
+    BLOCKED = 50 * 1000, /* ns until there may be room */
+    SECOND = 1000000000,
+    PKEY_BASE = 0x7fff, /* of a pkey: the partition */
+    PKEY_FULL = 0x8000  /* of a pkey: no limited member */
+};
 
 static void make_busy(struct mgds_hca_port *port, struct mgds_hca_flow *flow)
 {
@@ -75,7 +84,7 @@ static void begin_flow(struct mgds_hca_port *port, struct mgds_hca_qp *qp)
     flow->outlet = &port->outlet;
     mgds_hca_receiver_open(flow);
     qp->flow = flow;
-    port->outlet.medium.connect(port->outlet.medium.ctx, qp->set.lid);
+    flow->lid = mgds_hca_fabric_find(port->fabric, &qp->set.address);
 }
 
 static void follow_state(void *ctx, struct mgds_hca_qp *qp)
@@ -93,17 +102,26 @@ static void follow_state(void *ctx, struct mgds_hca_qp *qp)
         mgds_hca_sender_close(flow);
 }
 
+/* Members of one partition, of which one at least is a full one. */
+static bool may_speak(uint16_t a, uint16_t b)
+{
+    return (a & PKEY_BASE) == (b & PKEY_BASE) && (a | b) & PKEY_FULL;
+}
+
 static struct mgds_hca_flow *flow_of(const struct mgds_hca_port *port,
                                      const struct mgds_hca_packet *packet,
                                      const struct mgds_hca_list *payload)
 {
     struct mgds_hca_qp *qp = mgds_hca_qp_find(port->hca, packet->qpn);
 
-    if (!qp || !qp->flow || packet->from != qp->set.lid ||
+    struct mgds_hca_flow *flow = qp ? qp->flow : NULL;
+
+    if (!flow || packet->from != flow->lid ||
+        !may_speak(packet->pkey, qp->set.pkey) ||
         !mgds_hca_packet_row(packet->opcode)->name ||
         packet->bytes != payload->bytes)
         return NULL;
-    return qp->flow;
+    return flow;
 }
 
 static void take_packet(struct mgds_hca_port *port,
@@ -145,12 +163,13 @@ static int run_flows(struct mgds_hca_port *port)
 static int poll_port(void *ctx)
 {
     struct mgds_hca_port *port = ctx;
-    const struct mgds_hca_medium *medium = &port->outlet.medium;
     struct mgds_hca_packet packet;
     struct mgds_hca_list payload;
     int did = 0;
 
-    while (did < BATCH && medium->receive(medium->ctx, &packet, &payload)) {
+    port->outlet.blocked = false;
+    while (did < BATCH &&
+           mgds_hca_fabric_receive(port->fabric, &packet, &payload)) {
         take_packet(port, &packet, &payload);
         did++;
     }
@@ -158,15 +177,45 @@ static int poll_port(void *ctx)
     return did + mgds_hca_outlet_run(&port->outlet);
 }
 
-void mgds_hca_port_init(struct mgds_hca_port *port,
-                        const struct mgds_hca_medium *medium)
+int mgds_hca_port_create(struct mgds_hca_port **out,
+                         const struct mgds_hca_port_attr *attr)
 {
-    *port = (struct mgds_hca_port){.outlet = {.medium = *medium}};
+    struct mgds_hca_port *port = calloc(1, sizeof(*port));
+    int rc;
+
+    if (!port)
+        return -ENOMEM;
+    rc = mgds_hca_fabric_open(&port->fabric, attr->folder, attr->lid,
+                              attr->host);
+    if (rc < 0) {
+        free(port);
+        return rc;
+    }
+    port->outlet.fabric = port->fabric;
+    *out = port;
+    return 0;
 }
 
-void mgds_hca_port_fini(struct mgds_hca_port *port)
+void mgds_hca_port_destroy(struct mgds_hca_port *port)
 {
     mgds_hca_outlet_fini(&port->outlet);
+    mgds_hca_fabric_close(port->fabric);
+    free(port);
+}
+
+uint16_t mgds_hca_port_lid(const struct mgds_hca_port *port)
+{
+    return port->fabric->lid;
+}
+
+int mgds_hca_port_add_gid(struct mgds_hca_port *port,
+                          const struct mgds_hca_gid *gid)
+{
+    struct mgds_hca_address address = {.global = true, .gid = *gid};
+
+    if (mgds_hca_fabric_lid_of(&address) != port->fabric->lid)
+        return -EINVAL;
+    return mgds_hca_inbox_add_gid(port->fabric->inbox, gid);
 }
 
 struct mgds_hca_wire mgds_hca_port_wire(struct mgds_hca_port *port)
@@ -187,15 +236,63 @@ void mgds_hca_port_bind(struct mgds_hca_port *port, struct mgds_hca *hca)
     port->outlet.hca = hca;
 }
 
+/* Of two times, of which 0 is never. */
+static uint64_t earlier(uint64_t a, uint64_t b)
+{
+    return a == 0 || (b != 0 && b < a) ? b : a;
+}
+
 uint64_t mgds_hca_port_due(const struct mgds_hca_port *port)
 {
     uint64_t due = mgds_hca_outlet_due(&port->outlet), one;
 
+    if (port->outlet.blocked)
+        due = earlier(due, mgds_hca_now(port->hca) + BLOCKED);
     for (struct mgds_hca_flow *flow = port->busy; flow;
          flow = flow->next_busy) {
         one = mgds_hca_sender_due(flow);
-        if (one && (due == 0 || one < due))
-            due = one;
+        due = earlier(due, one);
     }
     return due;
+}
+
+bool mgds_hca_port_lie_down(struct mgds_hca_port *port)
+{
+    return mgds_hca_fabric_lie_down(port->fabric);
+}
+
+int mgds_hca_port_socket(const struct mgds_hca_port *port)
+{
+    return port->fabric->mail.socket;
+}
+
+void mgds_hca_port_get_up(struct mgds_hca_port *port)
+{
+    mgds_hca_fabric_get_up(port->fabric);
+}
+
+static void sleep_for(const struct mgds_hca_port *port, uint64_t ns)
+{
+    struct pollfd mail = {.fd = mgds_hca_port_socket(port), .events = POLLIN};
+    struct timespec limit = {.tv_sec = (time_t)(ns / SECOND),
+                             .tv_nsec = (long)(ns % SECOND)};
+
+    ppoll(&mail, 1, &limit, NULL);
+}
+
+void mgds_hca_port_rest(struct mgds_hca_port *port, uint64_t ns)
+{
+    uint64_t due = mgds_hca_port_due(port), now;
+
+    ns = ns < MGDS_HCA_REST ? ns : MGDS_HCA_REST;
+    if (due) {
+        now = mgds_hca_now(port->hca);
+        due = due > now ? due - now : 0;
+        ns = due < ns ? due : ns;
+    }
+    if (!mgds_hca_port_lie_down(port))
+        return;
+    if (ns > 0)
+        sleep_for(port, ns);
+    mgds_hca_port_get_up(port);
 }

@@ -47,15 +47,6 @@ static bool execute(struct mgds_hca_flow *flow,
     return !outcome->cause;
 }
 
-static bool send_response(struct mgds_hca_flow *flow,
-                          struct mgds_hca_packet *packet,
-                          const struct mgds_hca_list *payload)
-{
-    packet->qpn = flow->qp->set.peer;
-    return mgds_hca_outlet_send(flow->outlet, flow->qp->set.lid, packet,
-                                payload);
-}
-
 /* The next response of the job. The memory of a READ is looked up each time:
  * its key may have gone. */
 static bool send_job(struct mgds_hca_flow *flow)
@@ -86,7 +77,7 @@ static bool send_job(struct mgds_hca_flow *flow)
                 &payload, data->at + offset,
                 mgds_hca_packet_bytes(job->request.bytes, mtu, job->sent));
     }
-    if (!send_response(flow, &packet, &payload))
+    if (!mgds_hca_flow_send(flow, &packet, &payload))
         return false;
     job->sent++;
     return true;
@@ -332,7 +323,7 @@ static bool send_aeth(struct mgds_hca_flow *flow, uint8_t aeth, uint32_t psn)
     struct mgds_hca_list nothing;
 
     mgds_hca_list_init(&nothing);
-    return send_response(flow, &packet, &nothing);
+    return mgds_hca_flow_send(flow, &packet, &nothing);
 }
 
 int mgds_hca_receiver_run(struct mgds_hca_flow *flow)

@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { NAME = 16, OTHERS = S_IRWXG | S_IRWXO };
+enum { OTHERS = S_IRWXG | S_IRWXO };
 
 int mgds_hca_registry_folder(char folder[MGDS_HCA_FOLDER],
                              const char *runtime_dir, const char *job)
@@ -43,9 +43,14 @@ int mgds_hca_registry_open(const char *folder)
     return -EPERM;
 }
 
-static void name_file(char name[NAME], uint16_t lid)
+void mgds_hca_registry_mail(char name[MGDS_HCA_NAME], uint16_t lid)
 {
-    snprintf(name, NAME, "lid-%u", lid);
+    snprintf(name, MGDS_HCA_NAME, "mail-%u", lid);
+}
+
+static void name_file(char name[MGDS_HCA_NAME], uint16_t lid)
+{
+    snprintf(name, MGDS_HCA_NAME, "lid-%u", lid);
 }
 
 /* Locks a file if nobody has it. */
@@ -56,14 +61,33 @@ static int lock_file(int file)
     return errno == EWOULDBLOCK ? -EADDRINUSE : -errno;
 }
 
-/* One attempt. -EAGAIN: the file was left, and is no more. */
-static int try_claim(int directory, const char *name)
+/* The file of a LID goes, whose lock is ours; the mailbox goes before it, for
+ * who takes the LID next makes one of that name. */
+static void remove_file(int directory, uint16_t lid, int file)
 {
-    struct stat stat;
-    int rc, file = openat(directory, name,
-                          O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC,
-                          S_IRUSR | S_IWUSR);
+    const uint32_t gone = 0;
+    char name[MGDS_HCA_NAME];
+    ssize_t marked;
 
+    /* It fails for an empty file alone, which nobody has mapped. */
+    marked = pwrite(file, &gone, sizeof(gone), MGDS_HCA_MARK);
+    (void)marked;
+    mgds_hca_registry_mail(name, lid);
+    unlinkat(directory, name, 0);
+    name_file(name, lid);
+    unlinkat(directory, name, 0);
+}
+
+/* One attempt. -EAGAIN: the file was left, and is no more. */
+static int try_claim(int directory, uint16_t lid)
+{
+    char name[MGDS_HCA_NAME];
+    struct stat stat;
+    int rc, file;
+
+    name_file(name, lid);
+    file = openat(directory, name, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC,
+                  S_IRUSR | S_IWUSR);
     if (file < 0)
         return -errno;
     rc = lock_file(file);
@@ -72,35 +96,30 @@ static int try_claim(int directory, const char *name)
     if (rc == 0 && stat.st_nlink > 0 && stat.st_size == 0)
         return file;
     if (rc == 0 && stat.st_nlink > 0)
-        unlinkat(directory, name, 0);
+        remove_file(directory, lid, file);
     close(file);
     return rc ? rc : -EAGAIN;
 }
 
 int mgds_hca_registry_claim(int directory, uint16_t lid)
 {
-    char name[NAME];
     int file;
 
-    name_file(name, lid);
     do
-        file = try_claim(directory, name);
+        file = try_claim(directory, lid);
     while (file == -EAGAIN);
     return file;
 }
 
 void mgds_hca_registry_leave(int directory, uint16_t lid, int file)
 {
-    char name[NAME];
-
-    name_file(name, lid);
-    unlinkat(directory, name, 0);
+    remove_file(directory, lid, file);
     close(file);
 }
 
 int mgds_hca_registry_find(int directory, uint16_t lid)
 {
-    char name[NAME];
+    char name[MGDS_HCA_NAME];
     int file;
 
     name_file(name, lid);

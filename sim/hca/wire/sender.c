@@ -156,7 +156,6 @@ static bool send_one(struct mgds_hca_flow *flow)
         .opcode = mgds_hca_packet_opcode(
             sent->request.opcode,
             (uint8_t)(first * MGDS_PACKET_FIRST | last * MGDS_PACKET_LAST)),
-        .qpn = flow->qp->set.peer,
         .psn = mgds_hca_psn_add(sent->psn, number),
     };
 
@@ -167,8 +166,7 @@ static bool send_one(struct mgds_hca_flow *flow)
     else if (number % MGDS_HCA_ACK_EVERY == MGDS_HCA_ACK_EVERY - 1)
         packet.flags = MGDS_PACKET_ACK_REQUEST;
     mgds_hca_list_part(&payload, &sent->list, (uint64_t)number * mtu, mtu);
-    return mgds_hca_outlet_send(flow->outlet, flow->qp->set.lid, &packet,
-                                &payload);
+    return mgds_hca_flow_send(flow, &packet, &payload);
 }
 
 static void advance_cursor(struct mgds_hca_sender *sender)
