@@ -6,7 +6,7 @@
 
 #include "sim/hca/engine.h"
 #include "sim/hca/front/event.h"
-#include "sim/hca/front/fabric.h"
+#include "sim/hca/front/ports.h"
 #include "sim/hca/front/model.h"
 #include "sim/hca/front/object.h"
 
@@ -75,7 +75,7 @@ static int make_engine(struct mgds_hca_adapter *adapter)
         .first_qpn = first_qpn(adapter->index),
         .capabilities = mgds_hca_kind()->capabilities,
         .late_record = LATE_RECORD,
-        .wire = mgds_hca_fabric_wire(adapter->index),
+        .wire = mgds_hca_ports_wire(adapter->index),
         .calls = {.event = tell_event,
                   .completion = tell_completion,
                   .misuse = tell_misuse,
@@ -84,14 +84,14 @@ static int make_engine(struct mgds_hca_adapter *adapter)
     int rc = mgds_hca_create(&adapter->engine, &config);
 
     if (rc == 0)
-        mgds_hca_fabric_bind(adapter->index, adapter->engine);
+        mgds_hca_ports_bind(adapter->index, adapter->engine);
     return rc;
 }
 
 static void free_adapter(struct mgds_hca_adapter *adapter)
 {
     if (adapter->engine) {
-        mgds_hca_fabric_bind(adapter->index, NULL);
+        mgds_hca_ports_bind(adapter->index, NULL);
         mgds_hca_destroy(adapter->engine);
     }
     free(adapter->cqs);

@@ -7,19 +7,23 @@
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdint.h>
+#include <sys/prctl.h>
 #include <time.h>
 
 #include "sim/hca/front/adapter.h"
-#include "sim/hca/front/fabric.h"
+#include "sim/hca/front/ports.h"
 
 /* Nanoseconds. REST is the longest that a doorbell waits: it is below 5 ms,
- * and a round every 3 ms costs less than 1 % of a core. */
+ * and a round every 3 ms costs less than 1 % of a core. A program polls if it
+ * did so more than POLLS times in a nap. */
 enum {
     SPIN = 50 * 1000,
     NAP = 50 * 1000,
     DOZE = 20 * 1000 * 1000,
     REST = 3 * 1000 * 1000,
-    SECOND = 1000 * 1000 * 1000
+    SECOND = 1000 * 1000 * 1000,
+    POLLS = 8,
+    SLACK = 1000
 };
 
 static struct {
@@ -29,8 +33,8 @@ static struct {
     bool started;
     atomic_bool stop;
     unsigned qps;
-    atomic_bool inlined; /* a poller ran the engines: set without the lock */
-} pump = {.lock = PTHREAD_MUTEX_INITIALIZER};
+    atomic_uint polls; /* by programs, since the thread looked */
+} pump = {.lock = PTHREAD_MUTEX_INITIALIZER, .wake = PTHREAD_COND_INITIALIZER};
 
 void mgds_hca_lock(void)
 {
@@ -50,14 +54,25 @@ static uint64_t now(void)
     return (uint64_t)time.tv_sec * SECOND + (uint64_t)time.tv_nsec;
 }
 
-/* Gives the lock away for this long; a new QP ends it early. */
-static void rest(uint64_t from, uint64_t time)
+/* Gives the lock away for this long, or until a packet comes. */
+static void rest(uint64_t time)
 {
-    uint64_t end = from + time;
-    struct timespec until = {.tv_sec = (time_t)(end / SECOND),
-                             .tv_nsec = (long)(end % SECOND)};
+    if (!mgds_hca_ports_lie_down())
+        return;
+    mgds_hca_unlock();
+    mgds_hca_ports_sleep(time);
+    mgds_hca_lock();
+    mgds_hca_ports_get_up();
+}
 
-    pthread_cond_timedwait(&pump.wake, &pump.lock, &until);
+/* The program takes packets itself: nobody is to wake this thread for them. */
+static void nap(void)
+{
+    struct timespec time = {.tv_nsec = NAP};
+
+    mgds_hca_unlock();
+    nanosleep(&time, NULL);
+    mgds_hca_lock();
 }
 
 static void yield(void)
@@ -67,16 +82,17 @@ static void yield(void)
     mgds_hca_lock();
 }
 
-/* What to do between two rounds, by how long nothing was rung. */
+/* What to do between two rounds, by how long nothing was done. */
 static void pause_between(uint64_t worked)
 {
-    uint64_t time = now();
+    uint64_t idle = now() - worked;
 
-    if (atomic_exchange_explicit(&pump.inlined, false, memory_order_relaxed) ||
-        time - worked >= DOZE)
-        rest(time, REST);
-    else if (time - worked >= SPIN)
-        rest(time, NAP);
+    if (atomic_exchange_explicit(&pump.polls, 0, memory_order_relaxed) > POLLS)
+        nap();
+    else if (idle >= DOZE)
+        rest(REST);
+    else if (idle >= SPIN)
+        rest(NAP);
     else
         yield();
 }
@@ -85,6 +101,7 @@ static void *run(void *unused)
 {
     uint64_t worked = now();
 
+    prctl(PR_SET_TIMERSLACK, SLACK);
     mgds_hca_lock();
     while (!pump.stop) {
         if (pump.qps == 0) {
@@ -103,14 +120,9 @@ static void *run(void *unused)
 /* Signals are for the program's threads. */
 static int start(void)
 {
-    pthread_condattr_t clock;
     sigset_t all, old;
     int rc;
 
-    pthread_condattr_init(&clock);
-    pthread_condattr_setclock(&clock, CLOCK_MONOTONIC);
-    pthread_cond_init(&pump.wake, &clock);
-    pthread_condattr_destroy(&clock);
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &old);
     rc = pthread_create(&pump.thread, NULL, run, NULL);
@@ -140,25 +152,24 @@ void mgds_hca_pump_drop(void)
 
 void mgds_hca_pump_inline(void)
 {
+    atomic_fetch_add_explicit(&pump.polls, 1, memory_order_relaxed);
     if (pthread_mutex_trylock(&pump.lock) != 0)
         return;
     if (!pump.stop)
         mgds_hca_adapters_run();
     pthread_mutex_unlock(&pump.lock);
-    if (!atomic_load_explicit(&pump.inlined, memory_order_relaxed))
-        atomic_store_explicit(&pump.inlined, true, memory_order_relaxed);
 }
 
 bool mgds_hca_pump_serves(void)
 {
     return !atomic_load_explicit(&pump.stop, memory_order_relaxed) &&
-           mgds_hca_fabric_ours();
+           mgds_hca_ports_ours();
 }
 
 /* Memory of the program goes with it. */
 void mgds_hca_pump_stop(void)
 {
-    if (!mgds_hca_fabric_ours())
+    if (!mgds_hca_ports_ours())
         return;
     mgds_hca_lock();
     pump.stop = true;

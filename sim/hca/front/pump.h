@@ -4,13 +4,15 @@
  *   state     the thread                          left when
  *   none      is not there                        a QP is made
  *   asleep    waits without a time                a QP is made, or it ends
- *   spinning  runs the engines, yields between    nothing was rung for SPIN
- *   napping   runs them, sleeps NAP between       nothing was rung for DOZE
- *   dozing    the same with REST                  something was rung
+ *   spinning  runs the engines, yields between    nothing was done for SPIN
+ *   resting   runs them, sleeps NAP between       nothing was done for DOZE
+ *   dozing    the same with REST                  something was done
  *
- * It is asleep while no QP exists. A program that runs the engines itself, by
- * polling, sends it dozing. All words here and all objects of front and engine
- * are written under the lock; rings, records and UAR pages as engine.h says. */
+ * It is asleep while no QP exists. A packet ends a rest early; a doorbell does
+ * not. While a program runs the engines itself, by polling, the thread naps,
+ * and packets do not wake it. All words here and all objects of front and
+ * engine are written under the lock; rings, records and UAR pages as engine.h
+ * says. */
 #ifndef MGDS_HCA_PUMP_H
 #define MGDS_HCA_PUMP_H
 

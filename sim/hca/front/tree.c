@@ -16,8 +16,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "sim/hca/front/address.h"
-#include "sim/hca/front/fabric.h"
+#include "sim/hca/front/gid.h"
+#include "sim/hca/front/ports.h"
 #include "sim/hca/front/model.h"
 #include "sim/hca/front/next.h"
 #include "sim/hca/front/port.h"
@@ -58,7 +58,7 @@ static void format_words(char *out, size_t size, const uint8_t *byte,
 
 static void format_guid(char *out, size_t size, unsigned device)
 {
-    uint64_t guid = mgds_hca_guid(mgds_hca_fabric_number(device));
+    uint64_t guid = mgds_hca_guid(mgds_hca_port_number(device));
     uint8_t byte[8];
 
     for (unsigned i = 0; i < 8; i++)
@@ -70,7 +70,7 @@ static void format_gid(char *out, size_t size, unsigned device)
 {
     uint8_t gid[16];
 
-    mgds_hca_gid(mgds_hca_fabric_number(device), gid);
+    mgds_hca_gid(mgds_hca_port_number(device), gid);
     format_words(out, size, gid, 8);
 }
 
@@ -80,7 +80,7 @@ static void format_port(char *out, size_t size, char letter, unsigned device)
     bool ib = mgds_hca_is_ib();
 
     if (letter == 'L')
-        snprintf(out, size, "0x%x", ib ? mgds_hca_fabric_number(device) : 0);
+        snprintf(out, size, "0x%x", ib ? mgds_hca_port_number(device) : 0);
     else if (letter == 'S')
         snprintf(out, size, "0x%x", ib);
     else if (letter == 'C')
@@ -282,7 +282,7 @@ static void make_tree(void)
 {
     int rc;
 
-    if (!mgds_hca_fabric_join())
+    if (!mgds_hca_ports_open())
         return;
     sweep();
     rc = make_root();

@@ -11,8 +11,8 @@
 #include <rdma/mlx5_user_ioctl_verbs.h>
 
 #include "sim/hca/front/adapter.h"
-#include "sim/hca/front/address.h"
-#include "sim/hca/front/fabric.h"
+#include "sim/hca/front/gid.h"
+#include "sim/hca/front/ports.h"
 #include "sim/hca/front/file.h"
 #include "sim/hca/front/method.h"
 #include "sim/hca/front/model.h"
@@ -133,8 +133,7 @@ static void fill_device(const struct mgds_hca_file *file,
                         struct ib_uverbs_query_device_resp *out)
 {
     const struct mgds_hca_kind *kind = mgds_hca_kind();
-    uint64_t guid =
-        htobe64(mgds_hca_guid(mgds_hca_fabric_number(file->device)));
+    uint64_t guid = htobe64(mgds_hca_guid(mgds_hca_port_number(file->device)));
 
     *out = (struct ib_uverbs_query_device_resp){
         .fw_ver = (uint64_t)kind->firmware[0] << 32 |
@@ -206,7 +205,7 @@ int mgds_hca_verbs_query_port(struct mgds_hca_file *file,
         .max_msg_sz = (uint32_t)MGDS_HCA_MESSAGE_MAX,
         .gid_tbl_len = 1,
         .pkey_tbl_len = 1,
-        .lid = ib ? mgds_hca_fabric_number(file->device) : 0,
+        .lid = ib ? mgds_hca_port_number(file->device) : 0,
         .sm_lid = ib ? 1 : 0,
         .state = IBV_PORT_ACTIVE,
         .max_mtu = MGDS_HCA_PORT_MTU,

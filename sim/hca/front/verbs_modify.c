@@ -7,7 +7,7 @@
 #include <rdma/ib_user_verbs.h>
 #include <rdma/mlx5-abi.h>
 
-#include "sim/hca/front/address.h"
+#include "sim/hca/front/gid.h"
 #include "sim/hca/front/file.h"
 #include "sim/hca/front/model.h"
 #include "sim/hca/front/object.h"
@@ -114,7 +114,8 @@ static int check_path(const struct ib_uverbs_qp_dest *to)
     if (to->port_num != 1 || (to->is_global && to->sgid_index != 0) ||
         (!to->is_global && !mgds_hca_is_ib()))
         return -EINVAL;
-    return mgds_hca_is_ib() || mgds_hca_path_number(to) ? 0 : -EHOSTUNREACH;
+    return mgds_hca_is_ib() || mgds_hca_gid_number(to->dgid) ? 0
+                                                             : -EHOSTUNREACH;
 }
 
 static int check_values(const struct ib_uverbs_modify_qp *in)
@@ -153,7 +154,7 @@ static struct mgds_hca_change make_change(const struct ib_uverbs_modify_qp *in,
         .access = (uint8_t)in->qp_access_flags,
         .peer = in->dest_qp_num,
         .receive_psn = in->rq_psn & MGDS_HCA_PSN_MASK,
-        .lid = mgds_hca_path_number(&in->dest),
+        .address = mgds_hca_path(&in->dest),
         .mtu = (uint16_t)(128 << (in->path_mtu & 7)),
         .rnr_delay = rnr_delay(in->min_rnr_timer),
         .send_psn = in->sq_psn & MGDS_HCA_PSN_MASK,

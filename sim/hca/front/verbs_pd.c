@@ -8,7 +8,7 @@
 #include <rdma/mlx5-abi.h>
 
 #include "sim/hca/front/adapter.h"
-#include "sim/hca/front/address.h"
+#include "sim/hca/front/gid.h"
 #include "sim/hca/front/destroy.h"
 #include "sim/hca/front/file.h"
 #include "sim/hca/front/model.h"

@@ -1,31 +1,36 @@
-/* Devices of this process, and their ports to others. */
-#include "sim/hca/front/fabric.h"
+/* Ports, and the short way between devices of one process. */
+#include "sim/hca/front/ports.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <pthread.h>
 #include <stddef.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
+#include "shim/base/host.h"
 #include "sim/hca/engine.h"
+#include "sim/hca/front/gid.h"
 #include "sim/hca/front/settings.h"
 #include "sim/hca/qp.h"
-#include "sim/hca/wire/host.h"
 #include "sim/hca/wire/port.h"
+#include "sim/hca/wire/registry.h"
+
+enum { SECOND = 1000 * 1000 * 1000 };
 
 /* One device's end of the wire. */
 struct end {
     uint16_t number;
     struct mgds_hca *engine; /* NULL: nobody has opened the device */
-    struct mgds_hca_host *host;
-    struct mgds_hca_port port;
+    struct mgds_hca_port *port;
     struct mgds_hca_wire outside; /* the port's */
     struct end *requester;        /* of this process, whose request is done */
 };
 
 static struct end ends[MGDS_HCA_DEVICES];
 static struct mgds_hca_faults faults;
-static pid_t member; /* 0: nobody is one */
+static pid_t owner; /* 0: nobody */
 
 static unsigned devices(void)
 {
@@ -33,8 +38,10 @@ static unsigned devices(void)
 }
 
 /* NULL: the device is another process's. */
-static struct end *find_end(uint16_t number)
+static struct end *find_end(const struct mgds_hca_qp *qp)
 {
+    uint16_t number = mgds_hca_path_number(&qp->set.address);
+
     for (unsigned i = 0; i < devices(); i++) {
         if (ends[i].number == number)
             return &ends[i];
@@ -71,31 +78,32 @@ static void carry_inside(struct end *from, struct end *to,
     to->requester = before;
 }
 
+/* A QP that has a flow has a peer in another process. */
 static void carry_request(void *ctx, const struct mgds_hca_request *request)
 {
     struct end *from = ctx;
     const struct mgds_hca_qp *qp =
         mgds_hca_qp_find(from->engine, request->from);
-    struct end *to = find_end(qp->set.lid);
 
-    if (to)
-        carry_inside(from, to, request);
-    else
+    if (qp->flow)
         from->outside.request(from->outside.ctx, request);
+    else
+        carry_inside(from, find_end(qp), request);
 }
 
 static bool is_ready(void *ctx, const struct mgds_hca_qp *qp)
 {
     const struct end *end = ctx;
 
-    return find_end(qp->set.lid) || end->outside.ready(end->outside.ctx, qp);
+    return qp->flow ? end->outside.ready(end->outside.ctx, qp)
+                    : find_end(qp) != NULL;
 }
 
 static void follow_state(void *ctx, struct mgds_hca_qp *qp)
 {
     const struct end *end = ctx;
 
-    if (qp->state != MGDS_STATE_RTR || !find_end(qp->set.lid))
+    if (qp->state != MGDS_STATE_RTR || !find_end(qp))
         end->outside.changed(end->outside.ctx, qp);
 }
 
@@ -106,7 +114,7 @@ static int poll_outside(void *ctx)
     return end->outside.poll(end->outside.ctx);
 }
 
-struct mgds_hca_wire mgds_hca_fabric_wire(unsigned index)
+struct mgds_hca_wire mgds_hca_ports_wire(unsigned index)
 {
     return (struct mgds_hca_wire){
         .request = carry_request,
@@ -118,36 +126,68 @@ struct mgds_hca_wire mgds_hca_fabric_wire(unsigned index)
     };
 }
 
-void mgds_hca_fabric_bind(unsigned index, struct mgds_hca *engine)
+void mgds_hca_ports_bind(unsigned index, struct mgds_hca *engine)
 {
     ends[index].engine = engine;
     if (engine)
-        mgds_hca_port_bind(&ends[index].port, engine);
+        mgds_hca_port_bind(ends[index].port, engine);
 }
 
-static void close_ends(void)
+bool mgds_hca_ports_lie_down(void)
 {
     for (unsigned i = 0; i < devices(); i++) {
-        if (ends[i].host)
-            mgds_hca_host_close(ends[i].host);
-        ends[i].host = NULL;
+        if (mgds_hca_port_lie_down(ends[i].port))
+            continue;
+        while (i-- > 0)
+            mgds_hca_port_get_up(ends[i].port);
+        return false;
+    }
+    return true;
+}
+
+void mgds_hca_ports_get_up(void)
+{
+    for (unsigned i = 0; i < devices(); i++)
+        mgds_hca_port_get_up(ends[i].port);
+}
+
+void mgds_hca_ports_sleep(uint64_t ns)
+{
+    struct pollfd mail[MGDS_HCA_DEVICES];
+    struct timespec limit = {.tv_sec = (time_t)(ns / SECOND),
+                             .tv_nsec = (long)(ns % SECOND)};
+
+    for (unsigned i = 0; i < devices(); i++)
+        mail[i] = (struct pollfd){.fd = mgds_hca_port_socket(ends[i].port),
+                                  .events = POLLIN};
+    ppoll(mail, devices(), &limit, NULL);
+}
+
+static void close_ports(void)
+{
+    for (unsigned i = 0; i < devices(); i++) {
+        if (ends[i].port)
+            mgds_hca_port_destroy(ends[i].port);
+        ends[i].port = NULL;
     }
 }
 
-static int open_end(struct end *end, const char *folder)
+static int open_port(struct end *end, const char *folder)
 {
-    struct mgds_hca_medium medium;
-    int rc = mgds_hca_host_open(&end->host, folder, 0);
+    struct mgds_hca_port_attr attr = {.folder = folder,
+                                      .host = mgds_host_number()};
+    int rc = mgds_hca_port_create(&end->port, &attr);
+    struct mgds_hca_gid gid;
 
     if (rc < 0)
         return rc;
-    end->number = end->host->lid;
-    medium = mgds_hca_host_medium(end->host);
-    mgds_hca_port_init(&end->port, &medium);
-    end->outside = mgds_hca_port_wire(&end->port);
-    return mgds_hca_settings()->faults[0]
-               ? mgds_hca_outlet_disturb(&end->port.outlet, &faults)
-               : 0;
+    end->number = mgds_hca_port_lid(end->port);
+    end->outside = mgds_hca_port_wire(end->port);
+    mgds_hca_gid(end->number, gid.raw);
+    rc = mgds_hca_port_add_gid(end->port, &gid);
+    if (rc < 0 || !mgds_hca_settings()->faults[0])
+        return rc;
+    return mgds_hca_outlet_disturb(&end->port->outlet, &faults);
 }
 
 static void read_faults(void)
@@ -166,58 +206,57 @@ static const char *remedy(int error)
 {
     switch (error) {
     case EADDRNOTAVAIL:
-        return "all its numbers are in use: use another MPIX_SIM_HCA_FABRIC";
+        return "all its numbers are in use: use another MPIX_SIM_HCA_NETWORK";
     case EPERM:
         return "it is another user's, or open to others: remove it, or use "
-               "another MPIX_SIM_HCA_FABRIC";
+               "another MPIX_SIM_HCA_NETWORK";
     case EINVAL:
-        return "MPIX_SIM_HCA_FABRIC has a slash: leave it out";
+        return "MPIX_SIM_HCA_NETWORK has a slash: leave it out";
     default:
         return "let the folder take files, or set XDG_RUNTIME_DIR to one that "
                "does";
     }
 }
 
-static void join(void)
+static void open_ports(void)
 {
-    char folder[MGDS_HCA_FOLDER] = "shared memory";
+    char folder[MGDS_HCA_FOLDER] = "its network";
     int rc = mgds_hca_registry_folder(folder, mgds_hca_runtime(),
-                                      mgds_hca_settings()->fabric);
+                                      mgds_hca_settings()->network);
 
     read_faults();
     for (unsigned i = 0; i < devices() && rc == 0; i++)
-        rc = open_end(&ends[i], folder);
+        rc = open_port(&ends[i], folder);
     if (rc == 0) {
-        member = getpid();
+        owner = getpid();
         return;
     }
     mgds_err("software HCA: %s: %s: there is no device now: %s", folder,
              strerror(-rc), remedy(-rc));
-    close_ends();
+    close_ports();
 }
 
-bool mgds_hca_fabric_join(void)
+bool mgds_hca_ports_open(void)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
 
-    pthread_once(&once, join);
-    return member;
+    pthread_once(&once, open_ports);
+    return owner;
 }
 
-bool mgds_hca_fabric_ours(void)
+bool mgds_hca_ports_ours(void)
 {
-    return member == 0 || member == getpid();
+    return owner == 0 || owner == getpid();
 }
 
-uint16_t mgds_hca_fabric_number(unsigned index)
+uint16_t mgds_hca_port_number(unsigned index)
 {
-    return mgds_hca_fabric_join() ? ends[index].number : 0;
+    return mgds_hca_ports_open() ? ends[index].number : 0;
 }
 
-/* Children that were forked share the numbers, and leave them to their
- * parent. */
-void mgds_hca_fabric_leave(void)
+/* Children that were forked share the ports, and leave them to their parent. */
+void mgds_hca_ports_close(void)
 {
-    if (mgds_hca_fabric_ours())
-        close_ends();
+    if (mgds_hca_ports_ours())
+        close_ports();
 }

@@ -1,10 +1,11 @@
 /* Numbers of ports as GUID, GID and MAC address, and back. */
-#include "sim/hca/front/address.h"
+#include "sim/hca/front/gid.h"
 
 #include <string.h>
 
 #include <rdma/ib_user_verbs.h>
 
+#include "sim/hca/address.h"
 #include "sim/hca/front/settings.h"
 
 /* GUIDs that are administered locally. */
@@ -62,9 +63,22 @@ uint16_t mgds_hca_gid_number(const uint8_t gid[16])
     return memcmp(own, gid, sizeof(own)) == 0 ? number : 0;
 }
 
-uint16_t mgds_hca_path_number(const struct ib_uverbs_qp_dest *to)
+struct mgds_hca_address mgds_hca_path(const struct ib_uverbs_qp_dest *to)
 {
-    uint16_t number = to->is_global ? mgds_hca_gid_number(to->dgid) : to->dlid;
+    struct mgds_hca_address address = {
+        .lid = mgds_hca_is_ib() ? to->dlid : 0,
+        .global = to->is_global,
+    };
 
-    return mgds_hca_is_ib() && to->dlid != number ? 0 : number;
+    if (address.global)
+        memcpy(address.gid.raw, to->dgid, sizeof(address.gid.raw));
+    return address;
+}
+
+uint16_t mgds_hca_path_number(const struct mgds_hca_address *address)
+{
+    uint16_t number =
+        address->global ? mgds_hca_gid_number(address->gid.raw) : address->lid;
+
+    return mgds_hca_is_ib() && address->lid != number ? 0 : number;
 }
