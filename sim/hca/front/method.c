@@ -8,7 +8,6 @@
 #include <rdma/mlx5_user_ioctl_cmds.h>
 #include <rdma/rdma_user_ioctl_cmds.h>
 
-#include "shim/base/log.h"
 #include "sim/hca/front/command.h"
 #include "sim/hca/front/file.h"
 #include "sim/hca/front/pump.h"
@@ -124,9 +123,7 @@ static int run_method(struct mgds_hca_file *file,
             methods[i].number == call->method_id)
             return file->adapter ? methods[i].handler(file, call) : -EINVAL;
     }
-    mgds_debug("software HCA: method 0x%x of object 0x%x: not modelled",
-               call->method_id, call->object_id);
-    return -EPROTONOSUPPORT;
+    return -EPROTONOSUPPORT; /* libibverbs tries the command */
 }
 
 int mgds_hca_method_ioctl(int fd, struct ib_uverbs_ioctl_hdr *call)

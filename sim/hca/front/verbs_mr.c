@@ -38,8 +38,9 @@ _Static_assert((int)MGDS_HCA_LOCAL_WRITE == (int)IBV_ACCESS_LOCAL_WRITE &&
 #define MADV_POPULATE_WRITE 23
 #endif
 
-/* The memory is brought in, as pinning does, and may be used like that. Kernels
- * before 5.14, and memory of devices, say EINVAL: then it must be mapped. */
+/* The memory is brought in, as pinning does, and may be used like that. EINVAL
+ * is said of memory that may not, and by kernels before 5.14 and of memory of
+ * devices for anything: that must be mapped. */
 static int check_memory(uint64_t start, uint64_t bytes, bool write)
 {
     uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
@@ -49,9 +50,10 @@ static int check_memory(uint64_t start, uint64_t bytes, bool write)
 
     if (bytes == 0 || start + bytes < start || end <= first)
         return -EINVAL;
-    if (madvise(at, end - first,
-                write ? MADV_POPULATE_WRITE : MADV_POPULATE_READ) == 0)
+    if (write && madvise(at, end - first, MADV_POPULATE_WRITE) == 0)
         return 0;
+    if (madvise(at, end - first, MADV_POPULATE_READ) == 0)
+        return write ? -EFAULT : 0;
     if (errno == EINVAL && msync(at, end - first, MS_ASYNC) == 0)
         return 0;
     return -EFAULT;
