@@ -236,8 +236,9 @@ static void assert_same(struct place *place, const struct operation *it,
             fail_msg("%s: byte %zu is 0x%02x, by hand 0x%02x", it->name, at,
                      found, wqe->at[at]);
     }
-    place->index = (uint16_t)(place->index + (wqe->bytes + MGDS_WQE_BLOCK - 1) /
-                                                 MGDS_WQE_BLOCK);
+    place->blocks +=
+        (uint32_t)(wqe->bytes + MGDS_WQE_BLOCK - 1) / MGDS_WQE_BLOCK;
+    place->index = (uint16_t)place->blocks;
 }
 
 static void post_receive(struct verbs_side *side)
