@@ -138,7 +138,7 @@ void mgds_hca_qp_detach(struct mgds_hca_qp *qp)
 static bool is_mtu(uint16_t mtu)
 {
     return mtu == 0 ||
-           (is_power(mtu) && mtu >= MGDS_HCA_MTU_MIN && mtu <= MGDS_HCA_MTU);
+           (is_power(mtu) && mtu >= MGDS_HCA_MTU_MIN && mtu <= MGDS_HCA_MTU_MAX);
 }
 
 static bool is_change(const struct mgds_hca_qp *qp,
@@ -177,7 +177,7 @@ static void set_path(struct mgds_hca_qp *qp,
 {
     qp->set.peer = change->peer;
     qp->set.address = change->address;
-    qp->set.mtu = change->mtu ? change->mtu : MGDS_HCA_MTU;
+    qp->set.mtu = change->mtu ? change->mtu : MGDS_HCA_MTU_MAX;
     qp->set.receive_psn = change->receive_psn;
     qp->set.rnr_delay = change->rnr_delay > SHORTEST_RNR_DELAY
                             ? change->rnr_delay

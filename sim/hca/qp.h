@@ -47,7 +47,7 @@ enum {
     MGDS_HCA_RETRIES = 7,
     MGDS_HCA_TIMEOUT = 31,
     MGDS_HCA_MTU_MIN = 256,
-    MGDS_HCA_MTU = 4096
+    MGDS_HCA_MTU_MAX = 4096
 };
 
 /* The memory stays the owner's, and must stay while the QP is attached. */

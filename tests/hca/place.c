@@ -156,6 +156,8 @@ static void open_port(struct end *end, const struct options *options)
     if (options->hosts && end == &end->place->b)
         attr.host++;
     snprintf(folder, sizeof(folder), "/dev/shm/mpix-gds-place.%d", getpid());
+    if (options->folder)
+        attr.folder = options->folder;
     assert_int_equal(mgds_hca_port_create(&end->port, &attr), 0);
     gid = place_gid(end);
     assert_int_equal(mgds_hca_port_add_gid(end->port, &gid), 0);
@@ -237,7 +239,7 @@ static void set_defaults(struct options *options)
     options->retries = options->retries ? options->retries : MGDS_HCA_RETRIES;
 }
 
-static struct mgds_hca_address address_of(const struct end *end)
+struct mgds_hca_address place_of(const struct end *end)
 {
     struct mgds_hca_address address = {.lid = mgds_hca_port_lid(end->port)};
 
@@ -247,11 +249,10 @@ static struct mgds_hca_address address_of(const struct end *end)
     return address;
 }
 
-void place_connect(struct end *end, struct mgds_hca_qp *qp, uint32_t peer)
+struct mgds_hca_change place_change(const struct end *end, uint32_t peer)
 {
     const struct options *options = &end->place->options;
     struct mgds_hca_change change = {
-        .state = MGDS_STATE_INIT,
         .access = options->access,
         .peer = peer,
         .receive_psn = options->psn,
@@ -266,12 +267,24 @@ void place_connect(struct end *end, struct mgds_hca_qp *qp, uint32_t peer)
 
     if (end->port)
         change.address =
-            address_of(end == &end->place->a ? &end->place->b : &end->place->a);
-    assert_int_equal(mgds_hca_qp_modify(qp, &change), 0);
-    change.state = MGDS_STATE_RTR;
-    assert_int_equal(mgds_hca_qp_modify(qp, &change), 0);
-    change.state = MGDS_STATE_RTS;
-    assert_int_equal(mgds_hca_qp_modify(qp, &change), 0);
+            place_of(end == &end->place->a ? &end->place->b : &end->place->a);
+    return change;
+}
+
+void place_connect_as(struct mgds_hca_qp *qp, struct mgds_hca_change change)
+{
+    static const enum mgds_hca_state states[] = {
+        MGDS_STATE_INIT, MGDS_STATE_RTR, MGDS_STATE_RTS};
+
+    for (size_t i = 0; i < sizeof(states) / sizeof(states[0]); i++) {
+        change.state = states[i];
+        assert_int_equal(mgds_hca_qp_modify(qp, &change), 0);
+    }
+}
+
+void place_connect(struct end *end, struct mgds_hca_qp *qp, uint32_t peer)
+{
+    place_connect_as(qp, place_change(end, peer));
 }
 
 void place_open(struct place *place, const struct options *options)

@@ -60,6 +60,7 @@ struct options {
     bool apart;         /* b runs elsewhere, in a thread or a child */
     bool hosts;         /* each on a host of its own */
     bool gids;          /* addressed by GID alone */
+    const char *folder; /* where the devices are: one of this process */
 };
 
 /* A CQ with its memory, and what the program knows of it. */
@@ -124,8 +125,15 @@ void place_serve(struct place *place, const bool *over);
 /* The GID of an end, which place_open has given it. */
 struct mgds_hca_gid place_gid(const struct end *end);
 
-/* Through INIT, RTR and RTS, to QP number `peer`. */
+/* Where an end's device is; of a port. */
+struct mgds_hca_address place_of(const struct end *end);
+
+/* What place_connect hands to each state, for the other end's QP `peer`. */
+struct mgds_hca_change place_change(const struct end *end, uint32_t peer);
+
+/* Through INIT, RTR and RTS, to QP number `peer`; or as *change says. */
 void place_connect(struct end *end, struct mgds_hca_qp *qp, uint32_t peer);
+void place_connect_as(struct mgds_hca_qp *qp, struct mgds_hca_change change);
 
 /* Another key for some of an end's memory. */
 uint32_t place_key(struct end *end, size_t offset, uint64_t bytes, uint32_t pd,

@@ -83,9 +83,9 @@ static const uint32_t rnr_timers[RNR_CODES] = {
 
 uint8_t mgds_hca_rnr_code(uint64_t ns)
 {
-    for (uint8_t code = 1; code < RNR_CODES; code++) {
-        if (mgds_hca_rnr_ns(code) >= ns)
-            return code;
+    for (unsigned code = 1; code < RNR_CODES; code++) {
+        if (mgds_hca_rnr_ns((uint8_t)code) >= ns)
+            return (uint8_t)code;
     }
     return 0;
 }

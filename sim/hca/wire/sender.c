@@ -370,7 +370,7 @@ static void take_data(struct mgds_hca_flow *flow, struct mgds_hca_sent *sent,
                       const struct mgds_hca_packet *packet,
                       const struct mgds_hca_list *payload)
 {
-    uint8_t bytes[MGDS_HCA_MTU];
+    uint8_t bytes[MGDS_HCA_MTU_MAX];
     struct mgds_hca_list whole;
     uint64_t old = packet->operand;
     struct mgds_hca_piece data = {(uint8_t *)&old, sizeof(old)};
