@@ -64,6 +64,7 @@ struct mgds_hca {
     struct mgds_hca_config config;
     struct mgds_hca_table qps;
     struct mgds_hca_table cqs;
+    struct mgds_hca_table srqs;
     struct mgds_hca_table keys; /* by index (key.h) */
     uint32_t variant;           /* of the key made last */
     struct mgds_hca_uar *uars;

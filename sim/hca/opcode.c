@@ -11,7 +11,8 @@ enum {
     OPCODES = 256,
     LOCAL = MGDS_OP_LOCAL,
     ANSWERED = MGDS_OP_ANSWERED,
-    ATOMIC = MGDS_OP_ATOMIC
+    ATOMIC = MGDS_OP_ATOMIC,
+    MASKED = MGDS_OP_MASKED
 };
 
 #define X(name_, first, second, third, can, allowed, traits_, handler)         \

@@ -6,6 +6,7 @@
 
 #include "sim/hca/doorbell.h"
 #include "sim/hca/engine.h"
+#include "sim/hca/srq.h"
 
 enum {
     QPN_MASK = 0xffffff,
@@ -61,7 +62,7 @@ static bool is_valid_qp(const struct mgds_hca_qp_attr *attr)
     return is_power(attr->send_blocks) &&
            attr->send_blocks <= MGDS_HCA_SEND_BLOCKS &&
            is_aligned(attr->send_buffer, MGDS_WQE_BLOCK) &&
-           (attr->receives == 0 || has_receives(attr)) &&
+           (attr->receives == 0 || (!attr->srq && has_receives(attr))) &&
            is_aligned(attr->record, sizeof(uint64_t)) && attr->send_cq &&
            attr->receive_cq && attr->uar &&
            attr->uar_register < MGDS_UAR_REGISTERS;
@@ -110,6 +111,8 @@ int mgds_hca_qp_attach(struct mgds_hca *hca,
     qp->number = hca->config.first_qpn + index;
     attr->send_cq->users++;
     attr->receive_cq->users++;
+    if (attr->srq)
+        attr->srq->users++;
     mgds_hca_uar_add_qp(attr->uar, qp);
     *out = qp;
     return 0;
@@ -129,6 +132,8 @@ void mgds_hca_qp_detach(struct mgds_hca_qp *qp)
     tell_wire(qp);
     qp->attr.send_cq->users--;
     qp->attr.receive_cq->users--;
+    if (qp->attr.srq)
+        qp->attr.srq->users--;
     mgds_hca_uar_drop_qp(qp->attr.uar, qp);
     mgds_hca_unbusy(qp->hca, qp);
     mgds_hca_table_drop(&qp->hca->qps, qp->number - qp->hca->config.first_qpn);
@@ -137,8 +142,8 @@ void mgds_hca_qp_detach(struct mgds_hca_qp *qp)
 
 static bool is_mtu(uint16_t mtu)
 {
-    return mtu == 0 ||
-           (is_power(mtu) && mtu >= MGDS_HCA_MTU_MIN && mtu <= MGDS_HCA_MTU_MAX);
+    return mtu == 0 || (is_power(mtu) && mtu >= MGDS_HCA_MTU_MIN &&
+                        mtu <= MGDS_HCA_MTU_MAX);
 }
 
 static bool is_change(const struct mgds_hca_qp *qp,

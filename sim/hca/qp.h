@@ -26,6 +26,7 @@
 #include "sim/hca/piece.h"
 
 struct mgds_hca;
+struct mgds_hca_srq;
 struct mgds_hca_uar;
 
 enum mgds_hca_state {
@@ -57,6 +58,7 @@ struct mgds_hca_qp_attr {
     void *receive_buffer;     /* aligned to a unit */
     uint32_t receives;        /* a power of two; or 0 */
     uint32_t receive_stride;  /* bytes, a power of two */
+    struct mgds_hca_srq *srq; /* instead of these three, or NULL */
     struct mgds_be32 *record; /* two words */
     struct mgds_hca_cq *send_cq;
     struct mgds_hca_cq *receive_cq;
@@ -115,9 +117,12 @@ struct mgds_hca_send {
 };
 
 struct mgds_hca_receive {
-    uint16_t head;
+    uint16_t head;  /* of the ring: is taken next */
+    uint16_t index; /* of the WQE that a message has, if `taken` */
+    bool taken;
     uint32_t psn;
-    bool passing; /* told a requester to come again */
+    bool passing;   /* told a requester to come again */
+    bool told_last; /* SRQ, ERR: that no WQE is taken any more */
 };
 
 struct mgds_hca_qp {

@@ -41,6 +41,15 @@ struct mgds_hca_qp;
  * wire with packets counts those by itself (sim/hca/wire/). */
 enum { MGDS_HCA_PSN_MASK = 0xffffff };
 
+/* What an atomic has beside its address: numbers of the word's size. The plain
+ * ones have no masks. */
+struct mgds_hca_operands {
+    uint64_t operand; /* to add, or to swap in */
+    uint64_t compare;
+    uint64_t mask;         /* swap: bits to change; add: `boundary` */
+    uint64_t compare_mask; /* bits to compare */
+};
+
 struct mgds_hca_request {
     uint32_t to; /* QPNs */
     uint32_t from;
@@ -50,8 +59,7 @@ struct mgds_hca_request {
     struct mgds_be32 imm;
     uint64_t address;
     uint32_t rkey;
-    uint64_t operand;
-    uint64_t compare;
+    struct mgds_hca_operands atomic;
     uint64_t bytes;  /* of the message, either way; SEND: up to this part */
     uint64_t offset; /* of the payload in the message */
     bool more;

@@ -7,8 +7,7 @@
 #include "sim/hca/engine.h"
 #include "sim/hca/key.h"
 #include "sim/hca/qp.h"
-
-enum { ATOMIC_BYTES = 8 };
+#include "sim/hca/srq.h"
 
 /* Zero in a data segment. No source says so for a ConnectX; libmlx5 leaves
  * empty elements out. */
@@ -62,13 +61,13 @@ static uint16_t rung_blocks(const struct mgds_hca_qp *qp)
 }
 
 /* Memory that a data segment names, appended to the list. */
-static enum mgds_hca_fault add_memory(const struct mgds_hca_qp *qp,
+static enum mgds_hca_fault add_memory(const struct mgds_hca *hca, uint32_t pd,
                                       const struct mgds_wqe_data *data,
                                       uint8_t access,
                                       struct mgds_hca_list *list)
 {
     struct mgds_hca_span span = {
-        .pd = qp->attr.pd,
+        .pd = pd,
         .key = mgds_from_be32(data->lkey),
         .address = mgds_from_be64(data->address),
         .bytes = mgds_from_be32(data->bytes),
@@ -79,7 +78,7 @@ static enum mgds_hca_fault add_memory(const struct mgds_hca_qp *qp,
 
     if (span.bytes == 0)
         span.bytes = BYTES_OF_ZERO;
-    fault = mgds_hca_key_find(qp->hca, &span, &memory);
+    fault = mgds_hca_key_find(hca, &span, &memory);
     if (fault == MGDS_FAULT_NONE)
         mgds_hca_list_add(list, memory, span.bytes);
     return fault;
@@ -120,7 +119,8 @@ static enum mgds_hca_cause read_list(struct reader *in,
         read_unit(in, in->unit, &data);
         word = mgds_from_be32(data.bytes);
         if (!(word & MGDS_WQE_INLINE_FLAG)) {
-            cause = local_causes[add_memory(in->qp, &data, access, list)];
+            cause = local_causes[add_memory(in->qp->hca, in->qp->attr.pd, &data,
+                                            access, list)];
             in->unit++;
         } else if (kind == MGDS_SEGMENT_GATHER) {
             cause = read_inline(in, word, list);
@@ -152,8 +152,54 @@ static enum mgds_hca_cause read_atomic(struct reader *in,
     if (in->unit == in->units)
         return MGDS_CAUSE_WQE_SIZE;
     read_unit(in, in->unit++, &atomic);
-    wqe->operand = mgds_from_be64(atomic.operand);
-    wqe->compare = mgds_from_be64(atomic.compare);
+    wqe->atomic.operand = mgds_from_be64(atomic.operand);
+    wqe->atomic.compare = mgds_from_be64(atomic.compare);
+    return MGDS_CAUSE_NONE;
+}
+
+/* Bytes of the word of an atomic. */
+static uint64_t word_bytes(const struct mgds_hca_wqe *wqe)
+{
+    return wqe->opmod == MGDS_WQE_MASKED_4 ? sizeof(uint32_t)
+                                           : sizeof(uint64_t);
+}
+
+/* Numbers of four bytes, or of eight, as they stand there. */
+static void read_numbers(struct reader *in, uint64_t size, unsigned count,
+                         uint64_t number[])
+{
+    uint8_t bytes[2 * MGDS_WQE_UNIT];
+    struct mgds_be32 be32;
+    struct mgds_be64 be64;
+
+    for (size_t at = 0; at < count * size; at += MGDS_WQE_UNIT)
+        read_unit(in, in->unit++, bytes + at);
+    for (unsigned i = 0; i < count; i++) {
+        memcpy(&be32, bytes + i * sizeof(be32), sizeof(be32));
+        memcpy(&be64, bytes + i * (size_t)size % sizeof(bytes), sizeof(be64));
+        number[i] =
+            size == sizeof(be32) ? mgds_from_be32(be32) : mgds_from_be64(be64);
+    }
+}
+
+static enum mgds_hca_cause read_masked(struct reader *in,
+                                       struct mgds_hca_wqe *wqe)
+{
+    bool adds = wqe->opcode == MGDS_WQE_MASKED_FA;
+    uint64_t size = word_bytes(wqe), number[4];
+    unsigned count = adds ? 2 : 4;
+
+    if ((in->units - in->unit) * MGDS_WQE_UNIT < count * size)
+        return MGDS_CAUSE_WQE_SIZE;
+    read_numbers(in, size, count, number);
+    wqe->atomic.operand = number[0];
+    if (adds) {
+        wqe->atomic.mask = number[1];
+        return MGDS_CAUSE_NONE;
+    }
+    wqe->atomic.compare = number[1];
+    wqe->atomic.mask = number[2];
+    wqe->atomic.compare_mask = number[3];
     return MGDS_CAUSE_NONE;
 }
 
@@ -166,6 +212,8 @@ static enum mgds_hca_cause read_segment(struct reader *in,
         return read_address(in, wqe);
     case MGDS_SEGMENT_ATOMIC:
         return read_atomic(in, wqe);
+    case MGDS_SEGMENT_MASKED:
+        return read_masked(in, wqe);
     case MGDS_SEGMENT_GATHER:
     case MGDS_SEGMENT_DUMPED:
     case MGDS_SEGMENT_SCATTER:
@@ -177,6 +225,14 @@ static enum mgds_hca_cause read_segment(struct reader *in,
         break;
     }
     return MGDS_CAUSE_NONE;
+}
+
+static bool is_opmod(const struct mgds_hca_wqe *wqe)
+{
+    if (wqe->row->traits & MGDS_OP_MASKED)
+        return wqe->opmod == MGDS_WQE_MASKED_4 ||
+               wqe->opmod == MGDS_WQE_MASKED_8;
+    return wqe->opmod == 0;
 }
 
 static enum mgds_hca_cause check_ctrl(const struct mgds_hca_qp *qp,
@@ -191,7 +247,7 @@ static enum mgds_hca_cause check_ctrl(const struct mgds_hca_qp *qp,
     if (!wqe->row->name ||
         !(qp->hca->config.capabilities & wqe->row->capability))
         return MGDS_CAUSE_WQE_OPCODE;
-    if (first >> 24 != 0)
+    if (!is_opmod(wqe))
         return MGDS_CAUSE_WQE_OPMOD;
     if (second >> 8 != qp->number)
         return MGDS_CAUSE_WQE_QPN;
@@ -206,7 +262,7 @@ static enum mgds_hca_cause check_length(const struct mgds_hca_wqe *wqe)
 {
     if (wqe->list.bytes > MGDS_HCA_MESSAGE_MAX)
         return MGDS_CAUSE_LENGTH_LIMIT;
-    if (wqe->row->traits & MGDS_OP_ATOMIC && wqe->list.bytes != ATOMIC_BYTES)
+    if (wqe->row->traits & MGDS_OP_ATOMIC && wqe->list.bytes != word_bytes(wqe))
         return MGDS_CAUSE_ATOMIC_LENGTH;
     return MGDS_CAUSE_NONE;
 }
@@ -220,6 +276,7 @@ static unsigned read_ctrl(const struct mgds_hca_qp *qp,
     memcpy(ctrl, ring_byte(qp, 0), sizeof(*ctrl));
     units = mgds_from_be32(ctrl->qpn_ds) & MGDS_WQE_MAX_UNITS;
     wqe->opcode = (uint8_t)mgds_from_be32(ctrl->opmod_idx_opcode);
+    wqe->opmod = (uint8_t)(mgds_from_be32(ctrl->opmod_idx_opcode) >> 24);
     wqe->row = mgds_hca_opcode(wqe->opcode);
     wqe->flags = ctrl->fm_ce_se;
     wqe->blocks = blocks_of(units);
@@ -242,7 +299,8 @@ enum mgds_hca_cause mgds_hca_wqe_decode(const struct mgds_hca_qp *qp,
     enum mgds_hca_cause cause;
 
     in.units = read_ctrl(qp, &ctrl, wqe);
-    wqe->address = wqe->operand = wqe->compare = 0;
+    wqe->address = 0;
+    wqe->atomic = (struct mgds_hca_operands){.operand = 0};
     wqe->rkey = 0;
     mgds_hca_list_init(&wqe->list);
     cause = check_ctrl(qp, &ctrl, wqe);
@@ -260,27 +318,50 @@ void mgds_hca_wqe_skim(const struct mgds_hca_qp *qp, struct mgds_hca_wqe *wqe)
     clamp_blocks(qp, wqe);
 }
 
+/* The elements of a receive WQE. */
+struct elements {
+    const uint8_t *at;
+    size_t bytes;
+    uint32_t pd;
+};
+
+static struct elements elements_of(const struct mgds_hca_qp *qp)
+{
+    const struct mgds_hca_srq *srq = qp->attr.srq;
+    size_t slot = qp->receive.index;
+
+    if (srq)
+        return (struct elements){
+            .at = (const uint8_t *)srq->attr.buffer + slot * srq->attr.stride +
+                  sizeof(struct mgds_wqe_next),
+            .bytes = srq->attr.stride - sizeof(struct mgds_wqe_next),
+            .pd = srq->attr.pd};
+    slot &= qp->attr.receives - 1;
+    return (struct elements){.at = (const uint8_t *)qp->attr.receive_buffer +
+                                   slot * qp->attr.receive_stride,
+                             .bytes = qp->attr.receive_stride,
+                             .pd = qp->attr.pd};
+}
+
 enum mgds_hca_cause mgds_hca_receive_decode(const struct mgds_hca_qp *qp,
-                                            uint16_t slot,
                                             struct mgds_hca_list *list)
 {
-    const uint8_t *from = (const uint8_t *)qp->attr.receive_buffer +
-                          (size_t)slot * qp->attr.receive_stride;
+    struct elements in = elements_of(qp);
     enum mgds_hca_cause cause = MGDS_CAUSE_NONE;
     struct mgds_wqe_data data;
 
     mgds_hca_list_init(list);
-    for (uint32_t offset = 0; offset < qp->attr.receive_stride && !cause;
+    for (size_t offset = 0; offset < in.bytes && !cause;
          offset += MGDS_WQE_UNIT) {
-        memcpy(&data, from + offset, sizeof(data));
+        memcpy(&data, in.at + offset, sizeof(data));
         if (mgds_from_be32(data.lkey) == MGDS_WQE_INVALID_LKEY &&
             data.bytes.raw == 0)
             break;
         if (mgds_from_be32(data.bytes) & MGDS_WQE_INLINE_FLAG)
             cause = MGDS_CAUSE_RECEIVE_LIST;
         else
-            cause = receive_causes[add_memory(qp, &data, MGDS_HCA_LOCAL_WRITE,
-                                              list)];
+            cause = receive_causes[add_memory(qp->hca, in.pd, &data,
+                                              MGDS_HCA_LOCAL_WRITE, list)];
     }
     return cause;
 }

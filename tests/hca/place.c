@@ -109,13 +109,15 @@ static void open_queue(struct queue *queue, struct end *end,
     assert_int_equal(mgds_hca_cq_attach(end->hca, &attr, &queue->cq), 0);
 }
 
-static void open_qp(struct end *end, const struct options *options)
+static void open_qp(struct end *end, const struct options *options,
+                    struct mgds_hca_srq *srq)
 {
     struct mgds_hca_qp_attr attr = {
         .send_buffer = end->send,
         .send_blocks = options->blocks,
         .receive_buffer = end->receive,
-        .receives = PLACE_RECEIVES,
+        .receives = srq ? 0 : PLACE_RECEIVES,
+        .srq = srq,
         .receive_stride = options->stride,
         .record = end->record,
         .send_cq = end->sends.cq,
@@ -127,6 +129,15 @@ static void open_qp(struct end *end, const struct options *options)
     };
 
     assert_int_equal(mgds_hca_qp_attach(end->hca, &attr, &end->qp), 0);
+}
+
+/* The QPN stays. */
+void place_use_srq(struct end *end, struct mgds_hca_srq *srq)
+{
+    mgds_hca_qp_detach(end->qp);
+    end->hca->qps.last = 0;
+    open_qp(end, &end->place->options, srq);
+    assert_int_equal(end->qp->number, end->number);
 }
 
 static void disturb_port(struct end *end, const char *text)
@@ -170,7 +181,8 @@ static void open_end(struct end *end, struct place *place, uint32_t first_qpn)
     const struct options *options = &place->options;
     struct mgds_hca_config config = {
         .first_qpn = first_qpn,
-        .capabilities = MGDS_HCA_CAN_BASE | MGDS_HCA_CAN_ATOMIC,
+        .capabilities =
+            MGDS_HCA_CAN_BASE | MGDS_HCA_CAN_ATOMIC | MGDS_HCA_CAN_MASKED,
         .late_record = PLACE_LATE,
         .wire =
             options->wire ? *options->wire : mgds_hca_loop_wire(&place->loop),
@@ -196,7 +208,7 @@ static void open_end(struct end *end, struct place *place, uint32_t first_qpn)
     end->receive = line_alloc(place, (size_t)PLACE_RECEIVES * options->stride);
     open_queue(&end->sends, end, options);
     open_queue(&end->receives, end, options);
-    open_qp(end, options);
+    open_qp(end, options, NULL);
     end->memory = line_alloc(place, PLACE_MEMORY);
     end->key = place_key(end, 0, PLACE_MEMORY, PLACE_PD, ALL_ACCESS);
     end->number = end->qp->number;

@@ -93,6 +93,8 @@ struct end {
     struct mgds_hca_port *port; /* packets */
 };
 
+struct mgds_hca_srq;
+
 struct place {
     struct options options;
     struct mgds_hca_loop loop;
@@ -121,6 +123,9 @@ void place_run(struct place *place);
 
 /* Apart: b, until *over is set. */
 void place_serve(struct place *place, const bool *over);
+
+/* A QP in place of the end's, with this shared queue; NULL: with a ring. */
+void place_use_srq(struct end *end, struct mgds_hca_srq *srq);
 
 /* The GID of an end, which place_open has given it. */
 struct mgds_hca_gid place_gid(const struct end *end);

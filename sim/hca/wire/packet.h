@@ -13,6 +13,7 @@
 
 #include "device/abi_wqe.h"
 #include "sim/hca/cause.h"
+#include "sim/hca/wire.h"
 
 enum mgds_hca_packet_opcode {
 #define X(name, number, ...) MGDS_PACKET_##name = number,
@@ -39,19 +40,23 @@ enum {
 
 struct mgds_hca_packet {
     uint8_t opcode;
-    uint8_t flags;
+    union {
+        uint8_t flags; /* requests */
+        uint8_t aeth;  /* responses */
+    };
     uint16_t from;  /* LID */
     uint16_t bytes; /* of payload */
     uint16_t pkey;
-    uint8_t aeth; /* responses */
     uint32_t qpn; /* BTH: of the destination */
     uint32_t psn;
-    uint32_t rkey;   /* RETH; AtomicETH */
-    uint32_t length; /* RETH: of the message */
-    struct mgds_be32 imm;
-    uint64_t address;
-    uint64_t operand; /* AtomicETH; of a response the old value */
-    uint64_t compare;
+    uint32_t rkey;     /* RETH; AtomicETH */
+    uint32_t length;   /* RETH: of the message; AtomicETH: of the word */
+    uint64_t address;  /* RETH; AtomicETH */
+    union {
+        struct mgds_be32 imm;            /* ImmDt */
+        struct mgds_hca_operands atomic; /* AtomicETH; `operand` of a response:
+                                            the old value */
+    };
 };
 
 /* Traits of a packet. */

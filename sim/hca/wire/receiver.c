@@ -21,7 +21,7 @@ void mgds_hca_receiver_settle(struct mgds_hca_flow *flow,
     struct mgds_hca_receiver *receiver = &flow->receiver;
 
     receiver->outcome = *answer;
-    if (answer->data.at && answer->data.bytes == sizeof(receiver->job.old))
+    if (answer->data.at && answer->data.bytes <= sizeof(receiver->job.old))
         memcpy(&receiver->job.old, answer->data.at, answer->data.bytes);
 }
 
@@ -59,7 +59,7 @@ static bool send_job(struct mgds_hca_flow *flow)
     struct mgds_hca_list payload;
     struct mgds_hca_packet packet = {
         .psn = mgds_hca_psn_add(job->psn, job->sent),
-        .operand = job->old,
+        .atomic = {.operand = job->old},
         .opcode = MGDS_PACKET_ATOMIC_ACK,
     };
 
@@ -187,8 +187,7 @@ static struct mgds_hca_request request_of(const struct mgds_hca_flow *flow,
     request.psn = flow->qp->receive.psn;
     request.imm = packet->imm;
     request.solicited = packet->flags & MGDS_PACKET_SOLICITED;
-    request.operand = packet->operand;
-    request.compare = packet->compare;
+    request.atomic = packet->atomic;
     request.more = !(row->traits & MGDS_PACKET_LAST);
     request.payload = payload;
     if (mgds_hca_packet_family(row->operation) == MGDS_WQE_SEND)

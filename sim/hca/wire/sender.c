@@ -129,14 +129,15 @@ static void fill_first(const struct mgds_hca_flow *flow,
     packet->address = sent->request.address + skip;
     packet->rkey = sent->request.rkey;
     packet->length = (uint32_t)(sent->request.bytes - skip);
-    packet->operand = sent->request.operand;
-    packet->compare = sent->request.compare;
+    if (mgds_hca_opcode(sent->request.opcode)->traits & MGDS_OP_ATOMIC)
+        packet->atomic = sent->request.atomic;
 }
 
 static void fill_last(const struct mgds_hca_sent *sent,
                       struct mgds_hca_packet *packet)
 {
-    packet->imm = sent->request.imm;
+    if (!sent->answered)
+        packet->imm = sent->request.imm;
     packet->flags = (uint8_t)(MGDS_PACKET_ACK_REQUEST |
                               sent->request.solicited * MGDS_PACKET_SOLICITED);
 }
@@ -372,8 +373,8 @@ static void take_data(struct mgds_hca_flow *flow, struct mgds_hca_sent *sent,
 {
     uint8_t bytes[MGDS_HCA_MTU_MAX];
     struct mgds_hca_list whole;
-    uint64_t old = packet->operand;
-    struct mgds_hca_piece data = {(uint8_t *)&old, sizeof(old)};
+    uint64_t old = packet->atomic.operand;
+    struct mgds_hca_piece data = {(uint8_t *)&old, sent->request.bytes};
 
     if (packet->opcode != MGDS_PACKET_ATOMIC_ACK && payload->count == 1) {
         data = payload->piece[0];
