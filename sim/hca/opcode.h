@@ -41,6 +41,7 @@ struct mgds_hca_opcode {
     const char *name; /* NULL: no such opcode */
     enum mgds_hca_segment segment[MGDS_HCA_SEGMENTS];
     uint8_t capability;
+    uint8_t services; /* bits: 1 << MGDS_SERVICE_RC .. */
     uint8_t permission;
     uint8_t traits;
     /* Does it at the responder's QP, which allows it; *answer has the data

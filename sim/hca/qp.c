@@ -65,7 +65,8 @@ static bool is_valid_qp(const struct mgds_hca_qp_attr *attr)
            (attr->receives == 0 || (!attr->srq && has_receives(attr))) &&
            is_aligned(attr->record, sizeof(uint64_t)) && attr->send_cq &&
            attr->receive_cq && attr->uar &&
-           attr->uar_register < MGDS_UAR_REGISTERS;
+           attr->uar_register < MGDS_UAR_REGISTERS &&
+           (unsigned)attr->service < MGDS_SERVICES;
 }
 
 static void free_qp(struct mgds_hca_qp *qp)
@@ -146,21 +147,30 @@ static bool is_mtu(uint16_t mtu)
                         mtu <= MGDS_HCA_MTU_MAX);
 }
 
+static bool is_send(const struct mgds_hca_qp *qp,
+                    const struct mgds_hca_change *change)
+{
+    return change->send_psn <= MGDS_HCA_PSN_MASK &&
+           (qp->attr.service != MGDS_SERVICE_RC ||
+            (change->rnr_retry <= MGDS_HCA_RNR_FOREVER &&
+             change->timeout <= MGDS_HCA_TIMEOUT &&
+             change->retries <= MGDS_HCA_RETRIES && change->reads >= 1 &&
+             change->reads <= MGDS_HCA_READS));
+}
+
 static bool is_change(const struct mgds_hca_qp *qp,
                       const struct mgds_hca_change *change)
 {
     if ((unsigned)change->state >= MGDS_STATES ||
         !may_become[qp->state][change->state])
         return false;
+    if (qp->attr.service == MGDS_SERVICE_UD)
+        return change->send_psn <= MGDS_HCA_PSN_MASK;
     if (change->state == MGDS_STATE_RTR)
         return change->peer <= QPN_MASK &&
                change->receive_psn <= MGDS_HCA_PSN_MASK && is_mtu(change->mtu);
     if (change->state == MGDS_STATE_RTS && qp->state == MGDS_STATE_RTR)
-        return change->send_psn <= MGDS_HCA_PSN_MASK &&
-               change->rnr_retry <= MGDS_HCA_RNR_FOREVER &&
-               change->timeout <= MGDS_HCA_TIMEOUT &&
-               change->retries <= MGDS_HCA_RETRIES && change->reads >= 1 &&
-               change->reads <= MGDS_HCA_READS;
+        return is_send(qp, change);
     return true;
 }
 
@@ -174,6 +184,7 @@ static void set_rights(struct mgds_hca_qp *qp,
                        const struct mgds_hca_change *change)
 {
     qp->set.access = change->access;
+    qp->set.qkey = change->qkey;
     qp->set.pkey = change->pkey ? change->pkey : PKEY;
 }
 
@@ -182,7 +193,9 @@ static void set_path(struct mgds_hca_qp *qp,
 {
     qp->set.peer = change->peer;
     qp->set.address = change->address;
-    qp->set.mtu = change->mtu ? change->mtu : MGDS_HCA_MTU_MAX;
+    qp->set.mtu = change->mtu && qp->attr.service != MGDS_SERVICE_UD
+                      ? change->mtu
+                      : MGDS_HCA_MTU_MAX;
     qp->set.receive_psn = change->receive_psn;
     qp->set.rnr_delay = change->rnr_delay > SHORTEST_RNR_DELAY
                             ? change->rnr_delay

@@ -29,6 +29,14 @@ struct mgds_hca;
 struct mgds_hca_srq;
 struct mgds_hca_uar;
 
+/* Reliable and unreliable connections, and unreliable datagrams. */
+enum mgds_hca_service {
+    MGDS_SERVICE_RC,
+    MGDS_SERVICE_UC,
+    MGDS_SERVICE_UD,
+    MGDS_SERVICES
+};
+
 enum mgds_hca_state {
     MGDS_STATE_RESET,
     MGDS_STATE_INIT,
@@ -66,12 +74,16 @@ struct mgds_hca_qp_attr {
     unsigned uar_register; /* 0 or 1 */
     uint32_t pd;
     uint32_t user_index; /* CQEs carry it */
+    enum mgds_hca_service service;
 };
 
-/* What a change of state brings with it; the rest is not looked at. */
+/* What a change of state brings with it; the rest is not looked at. UD has no
+ * path: of RTR and RTS it has the PSN to send alone. UC has no more of RTS. */
 struct mgds_hca_change {
     enum mgds_hca_state state;
-    uint8_t access;                  /* INIT: what the peer may do (key.h) */
+    uint8_t access; /* INIT: what the peer may do (key.h) */
+
+    uint32_t qkey;                   /* INIT, of UD */
     uint32_t peer;                   /* RTR: its QPN */
     uint32_t receive_psn;            /* RTR */
     struct mgds_hca_address address; /* RTR: of its device, for wires */
@@ -141,7 +153,7 @@ struct mgds_hca_qp {
     void *flow; /* the wire's */
 };
 
-/* A QP in RESET, of the connected kind. 0; -EINVAL: attributes that no HCA
+/* A QP in RESET. 0; -EINVAL: attributes that no HCA
  * takes; -ENOMEM. */
 int mgds_hca_qp_attach(struct mgds_hca *hca,
                        const struct mgds_hca_qp_attr *attr,

@@ -1,6 +1,8 @@
 /* Receives: taking, filling and completing them. */
 #include "sim/hca/receive.h"
 
+#include <string.h>
+
 #include "sim/hca/engine.h"
 #include "sim/hca/qp.h"
 #include "sim/hca/srq.h"
@@ -33,10 +35,23 @@ bool mgds_hca_receive_take(struct mgds_hca_qp *qp)
     return qp->receive.taken;
 }
 
+/* Without a GRH its place stays as it is. */
+static void place_header(const struct mgds_hca_list *to,
+                         const struct mgds_hca_datagram *datagram)
+{
+    uint8_t grh[MGDS_HCA_GRH];
+    struct mgds_hca_list from;
+
+    memcpy(grh, datagram->grh, sizeof(grh));
+    mgds_hca_list_one(&from, grh, sizeof(grh));
+    mgds_hca_list_copy(to, &from);
+}
+
 enum mgds_hca_cause
 mgds_hca_receive_place(const struct mgds_hca_qp *qp,
-                       const struct mgds_hca_request *request, uint64_t skip)
+                       const struct mgds_hca_request *request)
 {
+    uint64_t skip = request->datagram ? MGDS_HCA_GRH : 0;
     struct mgds_hca_list list, part;
     enum mgds_hca_cause cause = mgds_hca_receive_decode(qp, &list);
 
@@ -44,6 +59,8 @@ mgds_hca_receive_place(const struct mgds_hca_qp *qp,
         cause = MGDS_CAUSE_RECEIVE_SHORT;
     if (cause)
         return cause;
+    if (request->datagram && request->datagram->global)
+        place_header(&list, request->datagram);
     mgds_hca_list_part(&part, &list, skip + request->offset,
                        request->payload->bytes);
     mgds_hca_list_copy(&part, request->payload);

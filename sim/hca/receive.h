@@ -14,10 +14,10 @@ struct mgds_hca_request;
 /* The message of this QP has a receive. False: none is posted. */
 bool mgds_hca_receive_take(struct mgds_hca_qp *qp);
 
-/* Puts the payload of a part into it, `skip` bytes behind its start. */
+/* Puts the payload of a part into it, of a datagram behind its GRH. */
 enum mgds_hca_cause
 mgds_hca_receive_place(const struct mgds_hca_qp *qp,
-                       const struct mgds_hca_request *request, uint64_t skip);
+                       const struct mgds_hca_request *request);
 
 /* Completes it: all but the counter is filled in; or as failed. */
 void mgds_hca_receive_complete(struct mgds_hca_qp *qp,

@@ -93,6 +93,10 @@ static void send_request(struct mgds_hca_qp *qp, const struct mgds_hca_wqe *wqe,
         .payload = &wqe->list,
     };
 
+    if (qp->attr.service == MGDS_SERVICE_UD) {
+        request.to = wqe->av.qpn;
+        request.av = &wqe->av;
+    }
     if (wqe->row->traits & MGDS_OP_ANSWERED) {
         it->answered = true;
         *read_at(qp, qp->send.next_read++) = wqe->list;

@@ -51,6 +51,16 @@ completion_of(const struct mgds_hca_request *request,
     };
 }
 
+static void add_header(const struct mgds_hca_datagram *datagram,
+                       struct mgds_hca_completion *completion)
+{
+    completion->bytes += MGDS_HCA_GRH;
+    completion->lid = datagram->lid;
+    completion->peer |= (uint32_t)datagram->sl << MGDS_CQE_SL_SHIFT;
+    if (datagram->global)
+        completion->peer |= MGDS_CQE_GRH;
+}
+
 enum mgds_hca_cause
 mgds_hca_respond_send(struct mgds_hca_qp *qp,
                       const struct mgds_hca_request *request,
@@ -64,7 +74,9 @@ mgds_hca_respond_send(struct mgds_hca_qp *qp,
     (void)answer;
     if (!mgds_hca_receive_take(qp))
         return MGDS_CAUSE_RECEIVE_EMPTY;
-    cause = mgds_hca_receive_place(qp, request, 0);
+    if (request->datagram)
+        add_header(request->datagram, &completion);
+    cause = mgds_hca_receive_place(qp, request);
     if (cause)
         mgds_hca_receive_fail(qp, cause);
     else if (!request->more)
@@ -245,8 +257,17 @@ mgds_hca_respond_fetch_add(struct mgds_hca_qp *qp,
 static bool hears_requester(const struct mgds_hca_qp *qp,
                             const struct mgds_hca_request *request)
 {
-    return qp && qp->state >= MGDS_STATE_RTR && qp->state != MGDS_STATE_ERR &&
+    return qp && qp->attr.service != MGDS_SERVICE_UD &&
+           qp->state >= MGDS_STATE_RTR && qp->state != MGDS_STATE_ERR &&
            qp->set.peer == request->from;
+}
+
+static bool hears_datagram(const struct mgds_hca_qp *qp,
+                           const struct mgds_hca_request *request)
+{
+    return qp && qp->attr.service == MGDS_SERVICE_UD &&
+           qp->state >= MGDS_STATE_RTR && qp->state != MGDS_STATE_ERR &&
+           request->datagram->qkey == qp->set.qkey;
 }
 
 static enum mgds_hca_cause
@@ -286,6 +307,11 @@ void mgds_hca_requested(struct mgds_hca *hca,
         .data = {(uint8_t *)&old, sizeof(old)},
     };
 
+    if (request->datagram) {
+        if (hears_datagram(qp, request))
+            settle_verdict(qp, dispatch_request(qp, request, &answer), true);
+        return;
+    }
     if (hears_requester(qp, request) && request->psn == qp->receive.psn) {
         answer.delay = qp->set.rnr_delay;
         answer.cause = dispatch_request(qp, request, &answer);

@@ -21,6 +21,9 @@
  * whose `more` is set is only looked up: the message is not counted, and so a
  * wire can repeat one that was lost.
  *
+ * Unreliable services are answered when they have been sent, and nobody tells
+ * what became of them. `av` is there for the call, like the list.
+ *
  * Lists and pieces are the sender's. The list of a request is there for the
  * call; what it names stays as it is until the answer has come. The data of an
  * answer is there for the call. */
@@ -31,6 +34,7 @@
 #include <stdint.h>
 
 #include "device/abi_wqe.h"
+#include "sim/hca/address.h"
 #include "sim/hca/cause.h"
 #include "sim/hca/piece.h"
 
@@ -64,6 +68,8 @@ struct mgds_hca_request {
     uint64_t offset; /* of the payload in the message */
     bool more;
     const struct mgds_hca_list *payload; /* NULL if data comes back */
+    const struct mgds_hca_av *av; /* UD, to a wire; NULL: the QP's path */
+    const struct mgds_hca_datagram *datagram; /* UD, from a wire */
 };
 
 struct mgds_hca_answer {

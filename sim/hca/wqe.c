@@ -9,6 +9,16 @@
 #include "sim/hca/qp.h"
 #include "sim/hca/srq.h"
 
+enum {
+    QPN_MASK = 0xffffff,
+    FLOW_LABEL_MASK = 0xfffff,
+    GID_INDEX_SHIFT = 20,
+    SL_MASK = 0xf
+};
+
+/* A Q_Key that says: the QP's own (InfiniBand, 10.2.5). */
+#define QKEY_OF_QP 0x80000000u
+
 /* Zero in a data segment. No source says so for a ConnectX; libmlx5 leaves
  * empty elements out. */
 #define BYTES_OF_ZERO (UINT64_C(1) << 31)
@@ -131,6 +141,45 @@ static enum mgds_hca_cause read_list(struct reader *in,
     return cause;
 }
 
+static void fill_av(const struct mgds_hca_qp *qp, const struct mgds_wqe_av *raw,
+                    struct mgds_hca_av *av)
+{
+    uint32_t grh = mgds_from_be32(raw->grh);
+    uint32_t qkey = mgds_from_be32(raw->key.ud.qkey);
+
+    *av = (struct mgds_hca_av){
+        .address = {.global = grh & MGDS_AV_GRH},
+        .qpn = mgds_from_be32(raw->qpn) & QPN_MASK,
+        .qkey = qkey & QKEY_OF_QP ? qp->set.qkey : qkey,
+        .flow_label = grh & FLOW_LABEL_MASK,
+        .traffic_class = raw->traffic_class,
+        .hop_limit = raw->hop_limit,
+        .gid_index = (uint8_t)(grh >> GID_INDEX_SHIFT),
+        .sl = raw->rate_sl & SL_MASK,
+    };
+    if (!qp->hca->config.ethernet)
+        av->address.lid = mgds_from_be16(raw->lid);
+    memcpy(&av->address.gid, raw->gid, sizeof(av->address.gid));
+}
+
+/* Its first unit says whether the others are there. */
+static enum mgds_hca_cause read_av(struct reader *in, struct mgds_hca_wqe *wqe)
+{
+    uint8_t raw[sizeof(struct mgds_wqe_av)] = {0};
+    struct mgds_wqe_av av;
+
+    for (size_t at = 0; at < sizeof(raw); at += MGDS_WQE_UNIT) {
+        if (in->unit == in->units)
+            return MGDS_CAUSE_WQE_SIZE;
+        read_unit(in, in->unit++, raw + at);
+        memcpy(&av, raw, sizeof(av));
+        if (!(mgds_from_be32(av.qpn) & MGDS_AV_FULL))
+            break;
+    }
+    fill_av(in->qp, &av, &wqe->av);
+    return MGDS_CAUSE_NONE;
+}
+
 static enum mgds_hca_cause read_address(struct reader *in,
                                         struct mgds_hca_wqe *wqe)
 {
@@ -245,7 +294,8 @@ static enum mgds_hca_cause check_ctrl(const struct mgds_hca_qp *qp,
     if ((first >> 8 & 0xffff) != qp->send.head)
         return MGDS_CAUSE_WQE_INDEX;
     if (!wqe->row->name ||
-        !(qp->hca->config.capabilities & wqe->row->capability))
+        !(qp->hca->config.capabilities & wqe->row->capability) ||
+        !(wqe->row->services >> qp->attr.service & 1))
         return MGDS_CAUSE_WQE_OPCODE;
     if (!is_opmod(wqe))
         return MGDS_CAUSE_WQE_OPMOD;
@@ -258,9 +308,14 @@ static enum mgds_hca_cause check_ctrl(const struct mgds_hca_qp *qp,
     return MGDS_CAUSE_NONE;
 }
 
-static enum mgds_hca_cause check_length(const struct mgds_hca_wqe *wqe)
+/* A datagram is one packet. */
+static enum mgds_hca_cause check_length(const struct mgds_hca_qp *qp,
+                                        const struct mgds_hca_wqe *wqe)
 {
-    if (wqe->list.bytes > MGDS_HCA_MESSAGE_MAX)
+    uint64_t most = qp->attr.service == MGDS_SERVICE_UD ? MGDS_HCA_MTU_MAX
+                                                        : MGDS_HCA_MESSAGE_MAX;
+
+    if (wqe->list.bytes > most)
         return MGDS_CAUSE_LENGTH_LIMIT;
     if (wqe->row->traits & MGDS_OP_ATOMIC && wqe->list.bytes != word_bytes(wqe))
         return MGDS_CAUSE_ATOMIC_LENGTH;
@@ -291,6 +346,12 @@ static void clamp_blocks(const struct mgds_hca_qp *qp, struct mgds_hca_wqe *wqe)
         wqe->blocks = rung_blocks(qp);
 }
 
+static bool has_av(const struct mgds_hca_qp *qp, const struct mgds_hca_wqe *wqe)
+{
+    return qp->attr.service == MGDS_SERVICE_UD &&
+           !(wqe->row->traits & MGDS_OP_LOCAL);
+}
+
 enum mgds_hca_cause mgds_hca_wqe_decode(const struct mgds_hca_qp *qp,
                                         struct mgds_hca_wqe *wqe)
 {
@@ -305,9 +366,11 @@ enum mgds_hca_cause mgds_hca_wqe_decode(const struct mgds_hca_qp *qp,
     mgds_hca_list_init(&wqe->list);
     cause = check_ctrl(qp, &ctrl, wqe);
     clamp_blocks(qp, wqe);
+    if (!cause && has_av(qp, wqe))
+        cause = read_av(&in, wqe);
     for (unsigned i = 0; i < MGDS_HCA_SEGMENTS && !cause; i++)
         cause = read_segment(&in, wqe->row->segment[i], wqe);
-    return cause ? cause : check_length(wqe);
+    return cause ? cause : check_length(qp, wqe);
 }
 
 void mgds_hca_wqe_skim(const struct mgds_hca_qp *qp, struct mgds_hca_wqe *wqe)

@@ -18,7 +18,9 @@ struct mgds_hca_wqe {
     uint8_t flags;   /* fm_ce_se */
     uint16_t blocks; /* it takes, at least 1 */
     struct mgds_be32 imm;
-    uint64_t address; /* RADDR */
+
+    struct mgds_hca_av av; /* UD */
+    uint64_t address;      /* RADDR */
     uint32_t rkey;
     uint8_t opmod;
     struct mgds_hca_operands atomic; /* ATOMIC, MASKED */

@@ -126,6 +126,7 @@ static void open_qp(struct end *end, const struct options *options,
         .uar_register = 0,
         .pd = PLACE_PD,
         .user_index = PLACE_UIDX,
+        .service = options->service,
     };
 
     assert_int_equal(mgds_hca_qp_attach(end->hca, &attr, &end->qp), 0);
@@ -184,6 +185,7 @@ static void open_end(struct end *end, struct place *place, uint32_t first_qpn)
         .capabilities =
             MGDS_HCA_CAN_BASE | MGDS_HCA_CAN_ATOMIC | MGDS_HCA_CAN_MASKED,
         .late_record = PLACE_LATE,
+        .ethernet = options->ethernet,
         .wire =
             options->wire ? *options->wire : mgds_hca_loop_wire(&place->loop),
         .calls = {.event = on_event,
@@ -266,6 +268,7 @@ struct mgds_hca_change place_change(const struct end *end, uint32_t peer)
     const struct options *options = &end->place->options;
     struct mgds_hca_change change = {
         .access = options->access,
+        .qkey = PLACE_QKEY,
         .peer = peer,
         .receive_psn = options->psn,
         .rnr_delay = PLACE_DELAY,

@@ -38,6 +38,8 @@ enum {
 /* fm_ce_se of a WQE that is signalled. */
 enum { SIGNALLED = 0x08 };
 
+enum { PLACE_QKEY = 0x1ee7a11 };
+
 /* What differs between tests; 0 means the default. */
 struct options {
     uint32_t blocks;      /* 16 */
@@ -60,6 +62,9 @@ struct options {
     bool apart;         /* b runs elsewhere, in a thread or a child */
     bool hosts;         /* each on a host of its own */
     bool gids;          /* addressed by GID alone */
+
+    enum mgds_hca_service service; /* of QPs */
+    bool ethernet;                 /* RoCE ports */
     const char *folder; /* where the devices are: one of this process */
 };
 
@@ -159,6 +164,9 @@ void wqe_be64(struct wqe *wqe, uint64_t v);
 void wqe_raddr(struct wqe *wqe, uint64_t address, uint32_t rkey);
 void wqe_data(struct wqe *wqe, uint32_t bytes, uint32_t lkey, uint64_t address);
 void wqe_inline(struct wqe *wqe, const void *data, uint32_t bytes);
+/* An address vector, all of it, to this end's device and QP: by LID, or by GID
+ * with traffic class 0xab, hop limit 7, flow label 0x12345. */
+void wqe_av(struct wqe *wqe, const struct end *to, uint32_t qkey, bool global);
 void wqe_atomic(struct wqe *wqe, uint64_t operand, uint64_t compare);
 
 /* The usual ones, between the same offsets of both memories. */
@@ -193,7 +201,8 @@ struct cqe {
     uint32_t user_index;
     uint32_t bytes;
     uint32_t imm;
-    uint32_t peer;
+    uint32_t peer; /* with the flags above it */
+    uint16_t lid;
 };
 
 /* Takes the next one, and tells the record so. False: none. */
