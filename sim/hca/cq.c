@@ -103,6 +103,7 @@ static struct mgds_cqe make_cqe(const struct mgds_hca_cq *cq,
                                 const struct mgds_hca_completion *it)
 {
     return (struct mgds_cqe){
+        .slid = mgds_to_be16(it->lid),
         .flags_rqpn = mgds_to_be32(it->peer),
         .srqn_uidx = mgds_to_be32(it->user_index),
         .imm = it->imm,

@@ -26,6 +26,7 @@ void mgds_hca_destroy(struct mgds_hca *hca)
         free(hca->keys.slot[i]);
     mgds_hca_table_fini(&hca->keys);
     mgds_hca_table_fini(&hca->cqs);
+    mgds_hca_table_fini(&hca->srqs);
     mgds_hca_table_fini(&hca->qps);
     free(hca);
 }

@@ -25,6 +25,7 @@
 #ifndef MGDS_SIM_HCA_ENGINE_H
 #define MGDS_SIM_HCA_ENGINE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "sim/hca/cause.h"
@@ -55,6 +56,7 @@ struct mgds_hca_calls {
 struct mgds_hca_config {
     uint32_t first_qpn;   /* QPNs are larger, by at most 65535 */
     uint8_t capabilities; /* opcode.h */
+    bool ethernet;        /* its port is RoCE: GIDs, no LIDs */
     uint64_t late_record; /* ns that a record may be behind its doorbell */
     struct mgds_hca_wire wire;
     struct mgds_hca_calls calls;
@@ -64,6 +66,7 @@ struct mgds_hca {
     struct mgds_hca_config config;
     struct mgds_hca_table qps;
     struct mgds_hca_table cqs;
+    struct mgds_hca_table srqs;
     struct mgds_hca_table keys; /* by index (key.h) */
     uint32_t variant;           /* of the key made last */
     struct mgds_hca_uar *uars;

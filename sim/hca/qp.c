@@ -6,6 +6,7 @@
 
 #include "sim/hca/doorbell.h"
 #include "sim/hca/engine.h"
+#include "sim/hca/srq.h"
 
 enum {
     QPN_MASK = 0xffffff,
@@ -66,10 +67,11 @@ static bool has_sends(const struct mgds_hca_qp_attr *attr)
 static bool is_valid_qp(const struct mgds_hca_qp_attr *attr)
 {
     return (attr->send_blocks == 0 || has_sends(attr)) &&
-           (attr->receives == 0 || has_receives(attr)) &&
+           (attr->receives == 0 || (!attr->srq && has_receives(attr))) &&
            is_aligned(attr->record, sizeof(uint64_t)) && attr->send_cq &&
            attr->receive_cq && attr->uar &&
-           attr->uar_register < MGDS_UAR_REGISTERS;
+           attr->uar_register < MGDS_UAR_REGISTERS &&
+           (unsigned)attr->service < MGDS_SERVICES;
 }
 
 static void free_qp(struct mgds_hca_qp *qp)
@@ -116,6 +118,8 @@ int mgds_hca_qp_attach(struct mgds_hca *hca,
     qp->number = hca->config.first_qpn + index;
     attr->send_cq->users++;
     attr->receive_cq->users++;
+    if (attr->srq)
+        attr->srq->users++;
     mgds_hca_uar_add_qp(attr->uar, qp);
     *out = qp;
     return 0;
@@ -135,6 +139,8 @@ void mgds_hca_qp_detach(struct mgds_hca_qp *qp)
     tell_wire(qp);
     qp->attr.send_cq->users--;
     qp->attr.receive_cq->users--;
+    if (qp->attr.srq)
+        qp->attr.srq->users--;
     mgds_hca_uar_drop_qp(qp->attr.uar, qp);
     mgds_hca_unbusy(qp->hca, qp);
     mgds_hca_table_drop(&qp->hca->qps, qp->number - qp->hca->config.first_qpn);
@@ -143,8 +149,19 @@ void mgds_hca_qp_detach(struct mgds_hca_qp *qp)
 
 static bool is_mtu(uint16_t mtu)
 {
-    return mtu == 0 ||
-           (is_power(mtu) && mtu >= MGDS_HCA_MTU_MIN && mtu <= MGDS_HCA_MTU);
+    return mtu == 0 || (is_power(mtu) && mtu >= MGDS_HCA_MTU_MIN &&
+                        mtu <= MGDS_HCA_MTU_MAX);
+}
+
+static bool is_send(const struct mgds_hca_qp *qp,
+                    const struct mgds_hca_change *change)
+{
+    return change->send_psn <= MGDS_HCA_PSN_MASK &&
+           (qp->attr.service != MGDS_SERVICE_RC ||
+            (change->rnr_retry <= MGDS_HCA_RNR_FOREVER &&
+             change->timeout <= MGDS_HCA_TIMEOUT &&
+             change->retries <= MGDS_HCA_RETRIES && change->reads >= 1 &&
+             change->reads <= MGDS_HCA_READS));
 }
 
 static bool is_change(const struct mgds_hca_qp *qp,
@@ -153,15 +170,13 @@ static bool is_change(const struct mgds_hca_qp *qp,
     if ((unsigned)change->state >= MGDS_STATES ||
         !may_become[qp->state][change->state])
         return false;
+    if (qp->attr.service == MGDS_SERVICE_UD)
+        return change->send_psn <= MGDS_HCA_PSN_MASK;
     if (change->state == MGDS_STATE_RTR)
         return change->peer <= QPN_MASK &&
                change->receive_psn <= MGDS_HCA_PSN_MASK && is_mtu(change->mtu);
     if (change->state == MGDS_STATE_RTS && qp->state == MGDS_STATE_RTR)
-        return change->send_psn <= MGDS_HCA_PSN_MASK &&
-               change->rnr_retry <= MGDS_HCA_RNR_FOREVER &&
-               change->timeout <= MGDS_HCA_TIMEOUT &&
-               change->retries <= MGDS_HCA_RETRIES && change->reads >= 1 &&
-               change->reads <= MGDS_HCA_READS;
+        return is_send(qp, change);
     return true;
 }
 
@@ -175,6 +190,7 @@ static void set_rights(struct mgds_hca_qp *qp,
                        const struct mgds_hca_change *change)
 {
     qp->set.access = change->access;
+    qp->set.qkey = change->qkey;
     qp->set.pkey = change->pkey ? change->pkey : PKEY;
 }
 
@@ -183,7 +199,9 @@ static void set_path(struct mgds_hca_qp *qp,
 {
     qp->set.peer = change->peer;
     qp->set.address = change->address;
-    qp->set.mtu = change->mtu ? change->mtu : MGDS_HCA_MTU;
+    qp->set.mtu = change->mtu && qp->attr.service != MGDS_SERVICE_UD
+                      ? change->mtu
+                      : MGDS_HCA_MTU_MAX;
     qp->set.receive_psn = change->receive_psn;
     qp->set.rnr_delay = change->rnr_delay > SHORTEST_RNR_DELAY
                             ? change->rnr_delay

@@ -26,7 +26,16 @@
 #include "sim/hca/piece.h"
 
 struct mgds_hca;
+struct mgds_hca_srq;
 struct mgds_hca_uar;
+
+/* Reliable and unreliable connections, and unreliable datagrams. */
+enum mgds_hca_service {
+    MGDS_SERVICE_RC,
+    MGDS_SERVICE_UC,
+    MGDS_SERVICE_UD,
+    MGDS_SERVICES
+};
 
 enum mgds_hca_state {
     MGDS_STATE_RESET,
@@ -47,7 +56,7 @@ enum {
     MGDS_HCA_RETRIES = 7,
     MGDS_HCA_TIMEOUT = 31,
     MGDS_HCA_MTU_MIN = 256,
-    MGDS_HCA_MTU = 4096
+    MGDS_HCA_MTU_MAX = 4096
 };
 
 /* The memory stays the owner's, and must stay while the QP is attached. */
@@ -57,6 +66,7 @@ struct mgds_hca_qp_attr {
     void *receive_buffer;     /* aligned to a unit */
     uint32_t receives;        /* a power of two; or 0 */
     uint32_t receive_stride;  /* bytes, a power of two */
+    struct mgds_hca_srq *srq; /* instead of these three, or NULL */
     struct mgds_be32 *record; /* two words */
     struct mgds_hca_cq *send_cq;
     struct mgds_hca_cq *receive_cq;
@@ -64,12 +74,16 @@ struct mgds_hca_qp_attr {
     unsigned uar_register; /* 0 or 1 */
     uint32_t pd;
     uint32_t user_index; /* CQEs carry it */
+    enum mgds_hca_service service;
 };
 
-/* What a change of state brings with it; the rest is not looked at. */
+/* What a change of state brings with it; the rest is not looked at. UD has no
+ * path: of RTR and RTS it has the PSN to send alone. UC has no more of RTS. */
 struct mgds_hca_change {
     enum mgds_hca_state state;
-    uint8_t access;                  /* INIT: what the peer may do (key.h) */
+    uint8_t access; /* INIT: what the peer may do (key.h) */
+
+    uint32_t qkey;                   /* INIT, of UD */
     uint32_t peer;                   /* RTR: its QPN */
     uint32_t receive_psn;            /* RTR */
     struct mgds_hca_address address; /* RTR: of its device, for wires */
@@ -115,9 +129,12 @@ struct mgds_hca_send {
 };
 
 struct mgds_hca_receive {
-    uint16_t head;
+    uint16_t head;  /* of the ring: is taken next */
+    uint16_t index; /* of the WQE that a message has, if `taken` */
+    bool taken;
     uint32_t psn;
-    bool passing; /* told a requester to come again */
+    bool passing;   /* told a requester to come again */
+    bool told_last; /* SRQ, ERR: that no WQE is taken any more */
 };
 
 struct mgds_hca_qp {
@@ -136,7 +153,7 @@ struct mgds_hca_qp {
     void *flow; /* the wire's */
 };
 
-/* A QP in RESET, of the connected kind. 0; -EINVAL: attributes that no HCA
+/* A QP in RESET. 0; -EINVAL: attributes that no HCA
  * takes; -ENOMEM. */
 int mgds_hca_qp_attach(struct mgds_hca *hca,
                        const struct mgds_hca_qp_attr *attr,

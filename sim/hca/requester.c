@@ -3,7 +3,7 @@
 
 #include "sim/hca/engine.h"
 #include "sim/hca/qp.h"
-#include "sim/hca/responder.h"
+#include "sim/hca/receive.h"
 #include "sim/hca/wire.h"
 #include "sim/hca/wqe.h"
 
@@ -88,12 +88,15 @@ static void send_request(struct mgds_hca_qp *qp, const struct mgds_hca_wqe *wqe,
         .imm = wqe->imm,
         .address = wqe->address,
         .rkey = wqe->rkey,
-        .operand = wqe->operand,
-        .compare = wqe->compare,
+        .atomic = wqe->atomic,
         .bytes = wqe->list.bytes,
         .payload = &wqe->list,
     };
 
+    if (qp->attr.service == MGDS_SERVICE_UD) {
+        request.to = wqe->av.qpn;
+        request.av = &wqe->av;
+    }
     if (wqe->row->traits & MGDS_OP_ANSWERED) {
         it->answered = true;
         *read_at(qp, qp->send.next_read++) = wqe->list;
@@ -237,7 +240,7 @@ int mgds_hca_requester_run(struct mgds_hca_qp *qp)
     while (turn++ < TURN && may_begin_wqe(qp) && begin_wqe(qp))
         did += 1 + complete_done(qp);
     if (qp->state == MGDS_STATE_ERR)
-        return did + flush_sends(qp) + mgds_hca_responder_flush(qp);
+        return did + flush_sends(qp) + mgds_hca_receive_flush(qp);
     return did + tell_drained(qp);
 }
 

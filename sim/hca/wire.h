@@ -21,6 +21,9 @@
  * whose `more` is set is only looked up: the message is not counted, and so a
  * wire can repeat one that was lost.
  *
+ * Unreliable services are answered when they have been sent, and nobody tells
+ * what became of them. `av` is there for the call, like the list.
+ *
  * Lists and pieces are the sender's. The list of a request is there for the
  * call; what it names stays as it is until the answer has come. The data of an
  * answer is there for the call. */
@@ -31,6 +34,7 @@
 #include <stdint.h>
 
 #include "device/abi_wqe.h"
+#include "sim/hca/address.h"
 #include "sim/hca/cause.h"
 #include "sim/hca/piece.h"
 
@@ -41,6 +45,15 @@ struct mgds_hca_qp;
  * wire with packets counts those by itself (sim/hca/wire/). */
 enum { MGDS_HCA_PSN_MASK = 0xffffff };
 
+/* What an atomic has beside its address: numbers of the word's size. The plain
+ * ones have no masks. */
+struct mgds_hca_operands {
+    uint64_t operand; /* to add, or to swap in */
+    uint64_t compare;
+    uint64_t mask;         /* swap: bits to change; add: `boundary` */
+    uint64_t compare_mask; /* bits to compare */
+};
+
 struct mgds_hca_request {
     uint32_t to; /* QPNs */
     uint32_t from;
@@ -50,12 +63,13 @@ struct mgds_hca_request {
     struct mgds_be32 imm;
     uint64_t address;
     uint32_t rkey;
-    uint64_t operand;
-    uint64_t compare;
+    struct mgds_hca_operands atomic;
     uint64_t bytes;  /* of the message, either way; SEND: up to this part */
     uint64_t offset; /* of the payload in the message */
     bool more;
     const struct mgds_hca_list *payload; /* NULL if data comes back */
+    const struct mgds_hca_av *av; /* UD, to a wire; NULL: the QP's path */
+    const struct mgds_hca_datagram *datagram; /* UD, from a wire */
 };
 
 struct mgds_hca_answer {

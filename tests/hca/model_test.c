@@ -135,10 +135,42 @@ static void change_word(const struct side *side)
     memcpy(side->theirs + at, &operand, 8);
 }
 
+static void put_number(struct wqe *wqe, size_t bytes, uint64_t number)
+{
+    if (bytes == 4)
+        wqe_be32(wqe, (uint32_t)number);
+    else
+        wqe_be64(wqe, number);
+}
+
+/* Swaps some bits if others are right, as often as not. */
+static void swap_bits(const struct side *side)
+{
+    size_t bytes = draw(&seed) & 1 ? 4 : 8;
+    struct wqe wqe = wqe_ctrl(side->end, 0x14, SIGNALLED);
+    uint32_t at = 8 * draw_below(&seed, 4);
+    uint64_t old = 0, swap = draw(&seed), mask = draw(&seed), tested = 3;
+
+    memcpy(&old, side->theirs + at, bytes);
+    wqe.at[0] = bytes == 4 ? 8 : 9;
+    wqe_raddr(&wqe, place_address(side->peer, at), side->peer->key);
+    put_number(&wqe, bytes, swap);
+    put_number(&wqe, bytes, 1);
+    put_number(&wqe, bytes, mask);
+    put_number(&wqe, bytes, tested);
+    wqe_data(&wqe, (uint32_t)bytes, side->end->key,
+             place_address(side->end, 4003));
+    post_fenced(side, &wqe);
+    memcpy(side->mine + 4003, &old, bytes);
+    if ((old & tested) == 1)
+        old = (old & ~mask) | (swap & mask);
+    memcpy(side->theirs + at, &old, bytes);
+}
+
 static void run_burst(struct place *place, const struct side *side)
 {
     static void (*const kinds[])(const struct side *) = {
-        write_some, write_inline, read_some, send_some, change_word};
+        write_some, write_inline, read_some, send_some, change_word, swap_bits};
     uint32_t count = 1 + draw_below(&seed, 5);
     struct cqe cqe;
 

@@ -109,13 +109,15 @@ static void open_queue(struct queue *queue, struct end *end,
     assert_int_equal(mgds_hca_cq_attach(end->hca, &attr, &queue->cq), 0);
 }
 
-static void open_qp(struct end *end, const struct options *options)
+static void open_qp(struct end *end, const struct options *options,
+                    struct mgds_hca_srq *srq)
 {
     struct mgds_hca_qp_attr attr = {
         .send_buffer = end->send,
         .send_blocks = options->blocks,
         .receive_buffer = end->receive,
-        .receives = PLACE_RECEIVES,
+        .receives = srq ? 0 : PLACE_RECEIVES,
+        .srq = srq,
         .receive_stride = options->stride,
         .record = end->record,
         .send_cq = end->sends.cq,
@@ -124,9 +126,19 @@ static void open_qp(struct end *end, const struct options *options)
         .uar_register = 0,
         .pd = PLACE_PD,
         .user_index = PLACE_UIDX,
+        .service = options->service,
     };
 
     assert_int_equal(mgds_hca_qp_attach(end->hca, &attr, &end->qp), 0);
+}
+
+/* The QPN stays. */
+void place_use_srq(struct end *end, struct mgds_hca_srq *srq)
+{
+    mgds_hca_qp_detach(end->qp);
+    end->hca->qps.last = 0;
+    open_qp(end, &end->place->options, srq);
+    assert_int_equal(end->qp->number, end->number);
 }
 
 static void disturb_port(struct end *end, const char *text)
@@ -156,6 +168,8 @@ static void open_port(struct end *end, const struct options *options)
     if (options->hosts && end == &end->place->b)
         attr.host++;
     snprintf(folder, sizeof(folder), "/dev/shm/mpix-gds-place.%d", getpid());
+    if (options->folder)
+        attr.folder = options->folder;
     assert_int_equal(mgds_hca_port_create(&end->port, &attr), 0);
     gid = place_gid(end);
     assert_int_equal(mgds_hca_port_add_gid(end->port, &gid), 0);
@@ -168,8 +182,10 @@ static void open_end(struct end *end, struct place *place, uint32_t first_qpn)
     const struct options *options = &place->options;
     struct mgds_hca_config config = {
         .first_qpn = first_qpn,
-        .capabilities = MGDS_HCA_CAN_BASE | MGDS_HCA_CAN_ATOMIC,
+        .capabilities =
+            MGDS_HCA_CAN_BASE | MGDS_HCA_CAN_ATOMIC | MGDS_HCA_CAN_MASKED,
         .late_record = PLACE_LATE,
+        .ethernet = options->ethernet,
         .wire =
             options->wire ? *options->wire : mgds_hca_loop_wire(&place->loop),
         .calls = {.event = on_event,
@@ -194,7 +210,7 @@ static void open_end(struct end *end, struct place *place, uint32_t first_qpn)
     end->receive = line_alloc(place, (size_t)PLACE_RECEIVES * options->stride);
     open_queue(&end->sends, end, options);
     open_queue(&end->receives, end, options);
-    open_qp(end, options);
+    open_qp(end, options, NULL);
     end->memory = line_alloc(place, PLACE_MEMORY);
     end->key = place_key(end, 0, PLACE_MEMORY, PLACE_PD, ALL_ACCESS);
     end->number = end->qp->number;
@@ -237,7 +253,7 @@ static void set_defaults(struct options *options)
     options->retries = options->retries ? options->retries : MGDS_HCA_RETRIES;
 }
 
-static struct mgds_hca_address address_of(const struct end *end)
+struct mgds_hca_address place_of(const struct end *end)
 {
     struct mgds_hca_address address = {.lid = mgds_hca_port_lid(end->port)};
 
@@ -247,12 +263,12 @@ static struct mgds_hca_address address_of(const struct end *end)
     return address;
 }
 
-void place_connect(struct end *end, struct mgds_hca_qp *qp, uint32_t peer)
+struct mgds_hca_change place_change(const struct end *end, uint32_t peer)
 {
     const struct options *options = &end->place->options;
     struct mgds_hca_change change = {
-        .state = MGDS_STATE_INIT,
         .access = options->access,
+        .qkey = PLACE_QKEY,
         .peer = peer,
         .receive_psn = options->psn,
         .rnr_delay = PLACE_DELAY,
@@ -266,12 +282,24 @@ void place_connect(struct end *end, struct mgds_hca_qp *qp, uint32_t peer)
 
     if (end->port)
         change.address =
-            address_of(end == &end->place->a ? &end->place->b : &end->place->a);
-    assert_int_equal(mgds_hca_qp_modify(qp, &change), 0);
-    change.state = MGDS_STATE_RTR;
-    assert_int_equal(mgds_hca_qp_modify(qp, &change), 0);
-    change.state = MGDS_STATE_RTS;
-    assert_int_equal(mgds_hca_qp_modify(qp, &change), 0);
+            place_of(end == &end->place->a ? &end->place->b : &end->place->a);
+    return change;
+}
+
+void place_connect_as(struct mgds_hca_qp *qp, struct mgds_hca_change change)
+{
+    static const enum mgds_hca_state states[] = {
+        MGDS_STATE_INIT, MGDS_STATE_RTR, MGDS_STATE_RTS};
+
+    for (size_t i = 0; i < sizeof(states) / sizeof(states[0]); i++) {
+        change.state = states[i];
+        assert_int_equal(mgds_hca_qp_modify(qp, &change), 0);
+    }
+}
+
+void place_connect(struct end *end, struct mgds_hca_qp *qp, uint32_t peer)
+{
+    place_connect_as(qp, place_change(end, peer));
 }
 
 void place_open(struct place *place, const struct options *options)

@@ -38,6 +38,8 @@ enum {
 /* fm_ce_se of a WQE that is signalled. */
 enum { SIGNALLED = 0x08 };
 
+enum { PLACE_QKEY = 0x1ee7a11 };
+
 /* What differs between tests; 0 means the default. */
 struct options {
     uint32_t blocks;      /* 16 */
@@ -60,6 +62,10 @@ struct options {
     bool apart;         /* b runs elsewhere, in a thread or a child */
     bool hosts;         /* each on a host of its own */
     bool gids;          /* addressed by GID alone */
+
+    enum mgds_hca_service service; /* of QPs */
+    bool ethernet;                 /* RoCE ports */
+    const char *folder; /* where the devices are: one of this process */
 };
 
 /* A CQ with its memory, and what the program knows of it. */
@@ -92,6 +98,8 @@ struct end {
     struct mgds_hca_port *port; /* packets */
 };
 
+struct mgds_hca_srq;
+
 struct place {
     struct options options;
     struct mgds_hca_loop loop;
@@ -121,11 +129,21 @@ void place_run(struct place *place);
 /* Apart: b, until *over is set. */
 void place_serve(struct place *place, const bool *over);
 
+/* A QP in place of the end's, with this shared queue; NULL: with a ring. */
+void place_use_srq(struct end *end, struct mgds_hca_srq *srq);
+
 /* The GID of an end, which place_open has given it. */
 struct mgds_hca_gid place_gid(const struct end *end);
 
-/* Through INIT, RTR and RTS, to QP number `peer`. */
+/* Where an end's device is; of a port. */
+struct mgds_hca_address place_of(const struct end *end);
+
+/* What place_connect hands to each state, for the other end's QP `peer`. */
+struct mgds_hca_change place_change(const struct end *end, uint32_t peer);
+
+/* Through INIT, RTR and RTS, to QP number `peer`; or as *change says. */
 void place_connect(struct end *end, struct mgds_hca_qp *qp, uint32_t peer);
+void place_connect_as(struct mgds_hca_qp *qp, struct mgds_hca_change change);
 
 /* Another key for some of an end's memory. */
 uint32_t place_key(struct end *end, size_t offset, uint64_t bytes, uint32_t pd,
@@ -146,6 +164,9 @@ void wqe_be64(struct wqe *wqe, uint64_t v);
 void wqe_raddr(struct wqe *wqe, uint64_t address, uint32_t rkey);
 void wqe_data(struct wqe *wqe, uint32_t bytes, uint32_t lkey, uint64_t address);
 void wqe_inline(struct wqe *wqe, const void *data, uint32_t bytes);
+/* An address vector, all of it, to this end's device and QP: by LID, or by GID
+ * with traffic class 0xab, hop limit 7, flow label 0x12345. */
+void wqe_av(struct wqe *wqe, const struct end *to, uint32_t qkey, bool global);
 void wqe_atomic(struct wqe *wqe, uint64_t operand, uint64_t compare);
 
 /* The usual ones, between the same offsets of both memories. */
@@ -180,7 +201,8 @@ struct cqe {
     uint32_t user_index;
     uint32_t bytes;
     uint32_t imm;
-    uint32_t peer;
+    uint32_t peer; /* with the flags above it */
+    uint16_t lid;
 };
 
 /* Takes the next one, and tells the record so. False: none. */

@@ -111,7 +111,7 @@ static void receives_may_come_late(void **state)
             place.clock += 2 * PLACE_DELAY;
         }
         expect_none(&place.a.sends);
-        post_receive(&place.b, 30000 + i * 5000u, 5000);
+        post_receive(&place.b, 30000 + i * (size_t)5000, 5000);
         for (int turn = 0; turn < 20; turn++) {
             mgds_hca_run(place.a.hca);
             mgds_hca_run(place.b.hca);
@@ -140,6 +140,133 @@ static void errors_of_the_peer_come_back(void **state)
     assert_int_equal(place.a.qp->state, MGDS_STATE_ERR);
     assert_int_equal(place.b.qp->state, MGDS_STATE_ERR);
     assert_int_equal(place.event[0], MGDS_EVENT_QP_ACCESS_ERR);
+    place_close(&place);
+}
+
+/* How one side of a connection is wrong, and what becomes of a WRITE of many
+ * packets. With a PSN that is early by one the first packet is a duplicate, and
+ * the second one is due though it begins no message. */
+struct wrong {
+    void (*make)(struct mgds_hca_change *change);
+    uint8_t syndrome;
+    enum mgds_hca_state b; /* the state of the responder's QP */
+};
+
+static void wrong_lid(struct mgds_hca_change *change)
+{
+    change->address.lid = 200;
+}
+
+static void wrong_gid(struct mgds_hca_change *change)
+{
+    change->address.gid.raw[3] ^= 1;
+    change->address.global = true;
+}
+
+static void wrong_qpn(struct mgds_hca_change *change)
+{
+    change->peer++;
+}
+
+static void wrong_pkey(struct mgds_hca_change *change)
+{
+    change->pkey = 0x8001;
+}
+
+static void early_psn(struct mgds_hca_change *change)
+{
+    change->send_psn--;
+}
+
+static void late_psn(struct mgds_hca_change *change)
+{
+    change->send_psn++;
+}
+
+static void wrong_mtu(struct mgds_hca_change *change)
+{
+    change->mtu = 2048;
+}
+
+static void wrong_connections_are_found(void **state)
+{
+    static const struct wrong rows[] = {
+        {wrong_lid, 0x15, MGDS_STATE_RTS}, {wrong_gid, 0x15, MGDS_STATE_RTS},
+        {wrong_qpn, 0x15, MGDS_STATE_RTS}, {wrong_pkey, 0x15, MGDS_STATE_RTS},
+        {early_psn, 0x12, MGDS_STATE_ERR}, {late_psn, 0x15, MGDS_STATE_RTS},
+        {wrong_mtu, 0x12, MGDS_STATE_ERR},
+    };
+    struct options options = {.packets = true, .unconnected = true, .mtu = 256};
+    struct mgds_hca_change change;
+    struct place place;
+    struct wqe wqe;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        place_open(&place, &options);
+        place_connect(&place.b, place.b.qp, PLACE_QPN_A);
+        change = place_change(&place.a, PLACE_QPN_B);
+        rows[i].make(&change);
+        place_connect_as(place.a.qp, change);
+        wqe = wqe_write(&place.a, 0, 4096);
+        run_one(&place.a, &wqe);
+        expect_error(&place.a.sends, rows[i].syndrome, 0);
+        assert_int_equal(place.a.qp->state, MGDS_STATE_ERR);
+        assert_int_equal(place.b.qp->state, rows[i].b);
+        assert_int_equal(place.b.memory[0], (uint8_t)~0);
+        place_close(&place);
+    }
+}
+
+/* A limited member of the partition speaks to a full one; two do not. */
+static void limited_members_hear_full_ones(void **state)
+{
+    static const struct {
+        uint16_t a, b;
+        bool hears;
+    } rows[] = {{0x7fff, 0xffff, true}, {0x7fff, 0x7fff, false}};
+    struct options options = {.packets = true, .unconnected = true};
+    struct mgds_hca_change change;
+    struct place place;
+    struct wqe wqe;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        place_open(&place, &options);
+        change = place_change(&place.b, PLACE_QPN_A);
+        change.pkey = rows[i].b;
+        place_connect_as(place.b.qp, change);
+        change = place_change(&place.a, PLACE_QPN_B);
+        change.pkey = rows[i].a;
+        place_connect_as(place.a.qp, change);
+        wqe = wqe_write(&place.a, 0, 8);
+        run_one(&place.a, &wqe);
+        if (rows[i].hears)
+            expect_cqe(&place.a.sends, 0, 0);
+        else
+            expect_error(&place.a.sends, 0x15, 0);
+        place_close(&place);
+    }
+}
+
+static void a_device_reaches_itself(void **state)
+{
+    struct options options = {.packets = true, .unconnected = true};
+    struct mgds_hca_change change;
+    struct place place;
+    struct wqe wqe;
+
+    (void)state;
+    place_open(&place, &options);
+    change = place_change(&place.a, PLACE_QPN_A);
+    change.address = place_of(&place.a);
+    place_connect_as(place.a.qp, change);
+    wqe = wqe_ctrl(&place.a, 0x08, SIGNALLED);
+    wqe_raddr(&wqe, place_address(&place.a, 8192), place.a.key);
+    wqe_data(&wqe, 5000, place.a.key, place_address(&place.a, 0));
+    run_one(&place.a, &wqe);
+    expect_cqe(&place.a.sends, 0, 0);
+    assert_memory_equal(place.a.memory + 8192, place.a.memory, 5000);
     place_close(&place);
 }
 
@@ -222,6 +349,9 @@ int main(void)
         cmocka_unit_test(a_peer_without_receives_ends_in_rnr),
         cmocka_unit_test(receives_may_come_late),
         cmocka_unit_test(errors_of_the_peer_come_back),
+        cmocka_unit_test(wrong_connections_are_found),
+        cmocka_unit_test(limited_members_hear_full_ones),
+        cmocka_unit_test(a_device_reaches_itself),
         cmocka_unit_test(faults_are_parsed),
         cmocka_unit_test(noise_does_no_harm),
     };

@@ -1,4 +1,5 @@
-/* The packets of one QP: what both halves of its reliable connection know. */
+/* The packets of one QP: what both halves of its connection know; or a QP of
+ * datagrams. */
 #ifndef MGDS_SIM_HCA_WIRE_FLOW_H
 #define MGDS_SIM_HCA_WIRE_FLOW_H
 
@@ -14,13 +15,15 @@ struct mgds_hca_flow {
     uint16_t lid; /* of the peer's device; 0: nobody has its address */
     struct mgds_hca_sender sender;
     struct mgds_hca_receiver receiver;
+
+    bool reliable;
     struct mgds_hca_flow *next_busy;
     bool busy;
 };
 
-/* Sends a packet to the peer, or keeps it where it is: false, no room now. The
- * rest of *packet is filled in here. */
-bool mgds_hca_flow_send(const struct mgds_hca_flow *flow,
+/* Sends a packet to the peer, or to `lid` if it is a datagram, whose QPN is in
+ * it: false, no room now. The rest of *packet is filled in here. */
+bool mgds_hca_flow_send(const struct mgds_hca_flow *flow, uint16_t lid,
                         struct mgds_hca_packet *packet,
                         const struct mgds_hca_list *payload);
 

@@ -26,7 +26,7 @@ static off_t lane_offset(uint16_t lid)
 
 int mgds_hca_inbox_make(int file, uint64_t host, struct mgds_hca_inbox **out)
 {
-    void *at;
+    void *at = NULL;
     int rc = -posix_fallocate(file, 0, PAGE);
 
     if (rc == 0 && ftruncate(file, (off_t)FILE_BYTES) < 0)
@@ -45,7 +45,7 @@ int mgds_hca_inbox_make(int file, uint64_t host, struct mgds_hca_inbox **out)
 int mgds_hca_inbox_open(int file, struct mgds_hca_inbox **out)
 {
     struct stat stat;
-    void *at;
+    void *at = NULL;
     int rc;
 
     if (fstat(file, &stat) < 0 || (uint64_t)stat.st_size < FILE_BYTES)

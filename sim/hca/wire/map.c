@@ -57,6 +57,7 @@ int mgds_hca_map_get(int file, size_t bytes, void **at)
     struct stat stat;
     int rc = 0;
 
+    *at = NULL;
     if (fstat(file, &stat) < 0)
         return -errno;
     pthread_mutex_lock(&lock);
@@ -76,10 +77,10 @@ void mgds_hca_map_put(void *at)
     struct mapping **link = &mappings, *it;
 
     pthread_mutex_lock(&lock);
-    while ((*link)->at != at)
+    while (*link && (*link)->at != at)
         link = &(*link)->next;
     it = *link;
-    if (--it->users == 0) {
+    if (it && --it->users == 0) {
         *link = it->next;
         munmap(it->at, it->bytes);
         free(it);

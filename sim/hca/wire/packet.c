@@ -6,7 +6,11 @@
 #include "sim/hca/wire.h"
 
 enum {
-    OPCODES = 256,
+    OPCODES = 1 << 5,
+    BASE = OPCODES - 1,
+    RC = 1 << (MGDS_PACKET_RC >> 5),
+    UC = 1 << (MGDS_PACKET_UC >> 5),
+    UD = 1 << (MGDS_PACKET_UD >> 5),
     FIRST = MGDS_PACKET_FIRST,
     LAST = MGDS_PACKET_LAST,
     RESPONSE = MGDS_PACKET_RESPONSE,
@@ -14,9 +18,10 @@ enum {
     RNR_CODES = 32
 };
 
-#define X(name_, number, operation_, traits_)                                  \
+#define X(name_, number, operation_, services_, traits_)                       \
     [number] = {.name = #name_,                                                \
                 .operation = MGDS_WQE_##operation_,                            \
+                .services = services_,                                         \
                 .traits = traits_},
 static const struct mgds_hca_packet_row rows[OPCODES] = {
 #include "sim/hca/wire/packets.def"
@@ -25,7 +30,21 @@ static const struct mgds_hca_packet_row rows[OPCODES] = {
 
 const struct mgds_hca_packet_row *mgds_hca_packet_row(uint8_t opcode)
 {
-    return &rows[opcode];
+    static const struct mgds_hca_packet_row none;
+    const struct mgds_hca_packet_row *row = &rows[opcode & BASE];
+
+    return row->services >> (opcode >> 5) & 1 ? row : &none;
+}
+
+uint8_t mgds_hca_packet_service(enum mgds_hca_service service)
+{
+    static const uint8_t bits[MGDS_SERVICES] = {
+        [MGDS_SERVICE_RC] = MGDS_PACKET_RC,
+        [MGDS_SERVICE_UC] = MGDS_PACKET_UC,
+        [MGDS_SERVICE_UD] = MGDS_PACKET_UD,
+    };
+
+    return bits[service];
 }
 
 uint8_t mgds_hca_packet_family(uint8_t operation)
@@ -83,9 +102,9 @@ static const uint32_t rnr_timers[RNR_CODES] = {
 
 uint8_t mgds_hca_rnr_code(uint64_t ns)
 {
-    for (uint8_t code = 1; code < RNR_CODES; code++) {
-        if (mgds_hca_rnr_ns(code) >= ns)
-            return code;
+    for (unsigned code = 1; code < RNR_CODES; code++) {
+        if (mgds_hca_rnr_ns((uint8_t)code) >= ns)
+            return (uint8_t)code;
     }
     return 0;
 }

@@ -1,6 +1,6 @@
-/* Packets of a reliable connection: the fields that InfiniBand has in its
- * headers (BTH, RETH, AtomicETH, AETH, ImmDt), as a struct of this machine. The
- * payload stands beside it.
+/* Packets: the fields that InfiniBand has in its headers (BTH, RETH, AtomicETH,
+ * AETH, ImmDt, DETH, GRH), as a struct of this machine. The payload stands
+ * beside it.
  *
  * PSNs are 24 bits and count packets; a READ takes one for each packet of its
  * response. MTU bytes of payload are in each packet of a message but the last.
@@ -13,6 +13,8 @@
 
 #include "device/abi_wqe.h"
 #include "sim/hca/cause.h"
+#include "sim/hca/qp.h"
+#include "sim/hca/wire.h"
 
 enum mgds_hca_packet_opcode {
 #define X(name, number, ...) MGDS_PACKET_##name = number,
@@ -37,21 +39,40 @@ enum {
     MGDS_NAK_OPERATION = 3
 };
 
+/* DETH and GRH. */
+struct mgds_hca_deth {
+    struct mgds_be32 imm; /* where it is in other packets */
+    uint32_t flow_label;
+    bool global;
+    uint8_t gid_index; /* of the destination's GID */
+    uint8_t traffic_class;
+    uint8_t hop_limit;
+    uint8_t sl;
+    struct mgds_hca_gid from;
+};
+
 struct mgds_hca_packet {
     uint8_t opcode;
-    uint8_t flags;
+    union {
+        uint8_t flags; /* requests */
+        uint8_t aeth;  /* responses */
+    };
     uint16_t from;  /* LID */
     uint16_t bytes; /* of payload */
     uint16_t pkey;
-    uint8_t aeth; /* responses */
     uint32_t qpn; /* BTH: of the destination */
     uint32_t psn;
-    uint32_t rkey;   /* RETH; AtomicETH */
-    uint32_t length; /* RETH: of the message */
-    struct mgds_be32 imm;
-    uint64_t address;
-    uint64_t operand; /* AtomicETH; of a response the old value */
-    uint64_t compare;
+
+    uint32_t rkey;   /* RETH; AtomicETH; DETH: Q_Key */
+    uint32_t length; /* RETH: of the message; AtomicETH: of the word */
+
+    uint64_t address; /* RETH; AtomicETH; DETH: QPN of the source */
+    union {
+        struct mgds_be32 imm;            /* ImmDt */
+        struct mgds_hca_operands atomic; /* AtomicETH; `operand` of a response:
+                                            the old value */
+        struct mgds_hca_deth datagram;
+    };
 };
 
 /* Traits of a packet. */
@@ -61,17 +82,30 @@ enum {
     MGDS_PACKET_RESPONSE = 1 << 2
 };
 
+/* Services, as the upper bits of opcodes say them. */
+enum {
+    MGDS_PACKET_RC = 0 << 5,
+    MGDS_PACKET_UC = 1 << 5,
+    MGDS_PACKET_UD = 3 << 5,
+    MGDS_PACKET_SERVICE = 7 << 5
+};
+
+/* Those of QPs. */
+uint8_t mgds_hca_packet_service(enum mgds_hca_service service);
+
 struct mgds_hca_packet_row {
     const char *name; /* NULL: no such opcode */
     uint8_t operation;
+    uint8_t services; /* bits: 1 << service >> 5 */
     uint8_t traits;
 };
 
 /* Any opcode. */
 const struct mgds_hca_packet_row *mgds_hca_packet_row(uint8_t opcode);
 
-/* The packet of an operation with these traits; there is one. The immediate of
- * a message is in its last packet, and the others are named without. */
+/* The packet of an operation with these traits, of RC; there is one. The
+ * immediate of a message is in its last packet, and the others are named
+ * without. */
 uint8_t mgds_hca_packet_opcode(uint8_t operation, uint8_t traits);
 
 /* The operation without its immediate. */

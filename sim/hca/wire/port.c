@@ -8,6 +8,7 @@
 
 #include "sim/hca/engine.h"
 #include "sim/hca/qp.h"
+#include "sim/hca/wire/datagram.h"
 #include "sim/hca/wire/flow.h"
 
 enum {
@@ -82,9 +83,11 @@ static void begin_flow(struct mgds_hca_port *port, struct mgds_hca_qp *qp)
         return;
     flow->qp = qp;
     flow->outlet = &port->outlet;
+    flow->reliable = qp->attr.service == MGDS_SERVICE_RC;
     mgds_hca_receiver_open(flow);
     qp->flow = flow;
-    flow->lid = mgds_hca_fabric_find(port->fabric, &qp->set.address);
+    if (qp->attr.service != MGDS_SERVICE_UD)
+        flow->lid = mgds_hca_fabric_find(port->fabric, &qp->set.address);
 }
 
 static void follow_state(void *ctx, struct mgds_hca_qp *qp)
@@ -116,7 +119,10 @@ static struct mgds_hca_flow *flow_of(const struct mgds_hca_port *port,
 
     struct mgds_hca_flow *flow = qp ? qp->flow : NULL;
 
-    if (!flow || packet->from != flow->lid ||
+    uint8_t service = packet->opcode & MGDS_PACKET_SERVICE;
+
+    if (!flow || service != mgds_hca_packet_service(qp->attr.service) ||
+        (packet->from != flow->lid && service != MGDS_PACKET_UD) ||
         !may_speak(packet->pkey, qp->set.pkey) ||
         !mgds_hca_packet_row(packet->opcode)->name ||
         packet->bytes != payload->bytes)
@@ -136,7 +142,9 @@ static void take_packet(struct mgds_hca_port *port,
         return;
     }
     port->current = flow;
-    if (mgds_hca_packet_row(packet->opcode)->traits & MGDS_PACKET_RESPONSE)
+    if (flow->qp->attr.service == MGDS_SERVICE_UD)
+        mgds_hca_datagram_take(flow, packet, payload);
+    else if (mgds_hca_packet_row(packet->opcode)->traits & MGDS_PACKET_RESPONSE)
         mgds_hca_sender_take(flow, packet, payload);
     else
         mgds_hca_receiver_take(flow, packet, payload);

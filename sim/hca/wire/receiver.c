@@ -21,12 +21,14 @@ void mgds_hca_receiver_settle(struct mgds_hca_flow *flow,
     struct mgds_hca_receiver *receiver = &flow->receiver;
 
     receiver->outcome = *answer;
-    if (answer->data.at && answer->data.bytes == sizeof(receiver->job.old))
+    if (answer->data.at && answer->data.bytes <= sizeof(receiver->job.old))
         memcpy(&receiver->job.old, answer->data.at, answer->data.bytes);
 }
 
 static void owe_nak(struct mgds_hca_flow *flow, uint8_t aeth, uint32_t psn)
 {
+    if (!flow->reliable)
+        return;
     flow->receiver.nak = aeth;
     flow->receiver.nak_psn = psn;
     flow->receiver.nak_sent = true;
@@ -59,7 +61,7 @@ static bool send_job(struct mgds_hca_flow *flow)
     struct mgds_hca_list payload;
     struct mgds_hca_packet packet = {
         .psn = mgds_hca_psn_add(job->psn, job->sent),
-        .operand = job->old,
+        .atomic = {.operand = job->old},
         .opcode = MGDS_PACKET_ATOMIC_ACK,
     };
 
@@ -77,7 +79,7 @@ static bool send_job(struct mgds_hca_flow *flow)
                 &payload, data->at + offset,
                 mgds_hca_packet_bytes(job->request.bytes, mtu, job->sent));
     }
-    if (!mgds_hca_flow_send(flow, &packet, &payload))
+    if (!mgds_hca_flow_send(flow, flow->lid, &packet, &payload))
         return false;
     job->sent++;
     return true;
@@ -155,8 +157,10 @@ static void take_part(struct mgds_hca_flow *flow,
 {
     struct mgds_hca_receiver *receiver = &flow->receiver;
 
-    if (!execute(flow, request, receiver->psn))
+    if (!execute(flow, request, receiver->psn)) {
+        receiver->within &= flow->reliable;
         return;
+    }
     receiver->psn = mgds_hca_psn_add(receiver->psn, 1);
     receiver->within = request->more;
     receiver->message = *request;
@@ -187,8 +191,7 @@ static struct mgds_hca_request request_of(const struct mgds_hca_flow *flow,
     request.psn = flow->qp->receive.psn;
     request.imm = packet->imm;
     request.solicited = packet->flags & MGDS_PACKET_SOLICITED;
-    request.operand = packet->operand;
-    request.compare = packet->compare;
+    request.atomic = packet->atomic;
     request.more = !(row->traits & MGDS_PACKET_LAST);
     request.payload = payload;
     if (mgds_hca_packet_family(row->operation) == MGDS_WQE_SEND)
@@ -299,6 +302,32 @@ static void take_duplicate(struct mgds_hca_flow *flow,
         answer_again(flow, packet, payload);
 }
 
+/* What was lost is not asked for: the message goes, and the next one that
+ * begins is taken. */
+static void take_unreliable(struct mgds_hca_flow *flow,
+                            const struct mgds_hca_packet *packet,
+                            const struct mgds_hca_list *payload)
+{
+    struct mgds_hca_receiver *receiver = &flow->receiver;
+    bool first =
+        mgds_hca_packet_row(packet->opcode)->traits & MGDS_PACKET_FIRST;
+    struct mgds_hca_request request;
+
+    if (first) {
+        receiver->psn = packet->psn;
+        receiver->within = false;
+    }
+    if (packet->psn != receiver->psn || first == receiver->within)
+        receiver->within = false;
+    if (!first && !receiver->within)
+        return;
+    request = request_of(flow, packet, payload);
+    if (is_in_sequence(flow, packet, &request))
+        take_part(flow, packet, &request);
+    else
+        receiver->within = false;
+}
+
 void mgds_hca_receiver_take(struct mgds_hca_flow *flow,
                             const struct mgds_hca_packet *packet,
                             const struct mgds_hca_list *payload)
@@ -308,7 +337,9 @@ void mgds_hca_receiver_take(struct mgds_hca_flow *flow,
 
     if (!receiver->open || flow->qp->state == MGDS_STATE_ERR)
         return;
-    if (ahead == 0)
+    if (!flow->reliable)
+        take_unreliable(flow, packet, payload);
+    else if (ahead == 0)
         take_due(flow, packet, payload);
     else if (ahead < 0)
         take_duplicate(flow, packet, payload);
@@ -323,7 +354,7 @@ static bool send_aeth(struct mgds_hca_flow *flow, uint8_t aeth, uint32_t psn)
     struct mgds_hca_list nothing;
 
     mgds_hca_list_init(&nothing);
-    return mgds_hca_flow_send(flow, &packet, &nothing);
+    return mgds_hca_flow_send(flow, flow->lid, &packet, &nothing);
 }
 
 int mgds_hca_receiver_run(struct mgds_hca_flow *flow)

@@ -15,6 +15,9 @@
  *                                                     last MGDS_HCA_REPLAYS
  *   any, and the QP does not hear                     dropped
  *
+ * Of an unreliable connection nobody hears what was lost or refused: a packet
+ * that is not due ends the message it belongs to, unless it begins one.
+ *
  * What is to be sent waits here, at most one of each kind, while the medium has
  * no room; it goes in this order: responses, NAK, ACK. One ACK says all. */
 #ifndef MGDS_SIM_HCA_WIRE_RECEIVER_H

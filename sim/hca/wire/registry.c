@@ -144,8 +144,8 @@ static void remove_left(int directory, uint16_t lid)
 
 void mgds_hca_registry_close(int directory, const char *folder)
 {
-    for (uint16_t lid = 1; lid <= MGDS_HCA_LIDS; lid++)
-        remove_left(directory, lid);
+    for (unsigned lid = 1; lid <= MGDS_HCA_LIDS; lid++)
+        remove_left(directory, (uint16_t)lid);
     close(directory);
     rmdir(folder);
 }

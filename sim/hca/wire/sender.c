@@ -96,6 +96,31 @@ bool mgds_hca_sender_ready(const struct mgds_hca_flow *flow)
            mgds_hca_psn_diff(sender->psn, sender->una) < PSNS_AHEAD;
 }
 
+/* A GID that nobody has is found by nobody. */
+static void address_datagram(const struct mgds_hca_flow *flow,
+                             struct mgds_hca_sent *sent,
+                             const struct mgds_hca_av *av)
+{
+    struct mgds_hca_fabric *fabric = flow->outlet->fabric;
+    int index;
+
+    sent->qkey = av->qkey;
+    sent->header = (struct mgds_hca_deth){
+        .flow_label = av->flow_label,
+        .global = av->address.global,
+        .traffic_class = av->traffic_class,
+        .hop_limit = av->hop_limit,
+        .sl = av->sl,
+    };
+    sent->lid = mgds_hca_fabric_find(fabric, &av->address);
+    if (!av->address.global || sent->lid == 0)
+        return;
+    index = mgds_hca_inbox_find_gid(fabric->link[sent->lid].inbox,
+                                    &av->address.gid);
+    sent->header.gid_index = (uint8_t)index;
+    sent->header.from = fabric->inbox->gid[av->gid_index % MGDS_HCA_GIDS];
+}
+
 void mgds_hca_sender_push(struct mgds_hca_flow *flow,
                           const struct mgds_hca_request *request)
 {
@@ -114,6 +139,10 @@ void mgds_hca_sender_push(struct mgds_hca_flow *flow,
         traits & MGDS_OP_ATOMIC
             ? 1
             : mgds_hca_packet_count(request->bytes, flow->qp->set.mtu);
+    sent->lid = flow->lid;
+    sent->datagram = request->av;
+    if (request->av)
+        address_datagram(flow, sent, request->av);
     sender->psn = mgds_hca_psn_add(sender->psn, sent->packets);
     mgds_hca_sender_run(flow);
 }
@@ -129,15 +158,27 @@ static void fill_first(const struct mgds_hca_flow *flow,
     packet->address = sent->request.address + skip;
     packet->rkey = sent->request.rkey;
     packet->length = (uint32_t)(sent->request.bytes - skip);
-    packet->operand = sent->request.operand;
-    packet->compare = sent->request.compare;
+    if (mgds_hca_opcode(sent->request.opcode)->traits & MGDS_OP_ATOMIC)
+        packet->atomic = sent->request.atomic;
 }
 
-static void fill_last(const struct mgds_hca_sent *sent,
+static void fill_datagram(const struct mgds_hca_flow *flow,
+                          const struct mgds_hca_sent *sent,
+                          struct mgds_hca_packet *packet)
+{
+    packet->qpn = sent->request.to;
+    packet->rkey = sent->qkey;
+    packet->address = flow->qp->number;
+    packet->datagram = sent->header;
+}
+
+static void fill_last(const struct mgds_hca_flow *flow,
+                      const struct mgds_hca_sent *sent,
                       struct mgds_hca_packet *packet)
 {
-    packet->imm = sent->request.imm;
-    packet->flags = (uint8_t)(MGDS_PACKET_ACK_REQUEST |
+    if (!sent->answered)
+        packet->imm = sent->request.imm;
+    packet->flags = (uint8_t)(flow->reliable * MGDS_PACKET_ACK_REQUEST |
                               sent->request.solicited * MGDS_PACKET_SOLICITED);
 }
 
@@ -159,14 +200,17 @@ static bool send_one(struct mgds_hca_flow *flow)
         .psn = mgds_hca_psn_add(sent->psn, number),
     };
 
-    if (first)
+    if (sent->datagram)
+        fill_datagram(flow, sent, &packet);
+    else if (first)
         fill_first(flow, sent, &packet);
     if (last)
-        fill_last(sent, &packet);
-    else if (number % MGDS_HCA_ACK_EVERY == MGDS_HCA_ACK_EVERY - 1)
+        fill_last(flow, sent, &packet);
+    else if (flow->reliable &&
+             number % MGDS_HCA_ACK_EVERY == MGDS_HCA_ACK_EVERY - 1)
         packet.flags = MGDS_PACKET_ACK_REQUEST;
     mgds_hca_list_part(&payload, &sent->list, (uint64_t)number * mtu, mtu);
-    return mgds_hca_flow_send(flow, &packet, &payload);
+    return mgds_hca_flow_send(flow, sent->lid, &packet, &payload);
 }
 
 static void advance_cursor(struct mgds_hca_sender *sender)
@@ -194,6 +238,18 @@ static bool may_send(struct mgds_hca_flow *flow)
            (sender->resume == 0 || now_of(flow) >= sender->resume);
 }
 
+/* What was sent is done with. */
+static void settle_sent(struct mgds_hca_flow *flow)
+{
+    struct mgds_hca_sender *sender = &flow->sender;
+    struct mgds_hca_answer answer = {.to = flow->qp->number};
+
+    while (sender->first != sender->at) {
+        answer.psn = sent_at(sender, sender->first++)->request.psn;
+        mgds_hca_answered(flow->qp->hca, &answer);
+    }
+}
+
 static int send_some(struct mgds_hca_flow *flow)
 {
     struct mgds_hca_sender *sender = &flow->sender;
@@ -202,8 +258,12 @@ static int send_some(struct mgds_hca_flow *flow)
     for (; may_send(flow) && send_one(flow); did++) {
         sender->resume = 0;
         advance_cursor(sender);
+        if (!flow->reliable)
+            sender->una = sender->end;
     }
-    if (did > 0 && sender->deadline == 0)
+    if (did > 0 && !flow->reliable)
+        settle_sent(flow);
+    else if (did > 0 && sender->deadline == 0)
         start_timer(flow);
     return did;
 }
@@ -370,10 +430,10 @@ static void take_data(struct mgds_hca_flow *flow, struct mgds_hca_sent *sent,
                       const struct mgds_hca_packet *packet,
                       const struct mgds_hca_list *payload)
 {
-    uint8_t bytes[MGDS_HCA_MTU];
+    uint8_t bytes[MGDS_HCA_MTU_MAX];
     struct mgds_hca_list whole;
-    uint64_t old = packet->operand;
-    struct mgds_hca_piece data = {(uint8_t *)&old, sizeof(old)};
+    uint64_t old = packet->atomic.operand;
+    struct mgds_hca_piece data = {(uint8_t *)&old, sent->request.bytes};
 
     if (packet->opcode != MGDS_PACKET_ATOMIC_ACK && payload->count == 1) {
         data = payload->piece[0];

@@ -19,6 +19,9 @@
  *   NAK of an error p              ACK p - 1, the message of p fails
  *   nothing for 4.096 us * 2^t     from una on again, `retries` times
  *
+ * Messages of unreliable services end when their last packet is sent: una is
+ * always at the end.
+ *
  * Counts of retries begin anew when una moves. A second reason to go back
  * before it has moved is not heeded, or packets would multiply: the timer is
  * what is left then. */
@@ -29,9 +32,9 @@
 #include <stdint.h>
 
 #include "sim/hca/wire.h"
+#include "sim/hca/wire/packet.h"
 
 struct mgds_hca_flow;
-struct mgds_hca_packet;
 
 enum {
     MGDS_HCA_WINDOW = 64,   /* messages not acknowledged, a power of two */
@@ -47,6 +50,10 @@ struct mgds_hca_sent {
     uint32_t packets;
     uint32_t got; /* of a READ: packets of the response that have come */
     bool answered;
+    bool datagram;
+    uint16_t lid;  /* where it goes */
+    uint32_t qkey; /* datagram */
+    struct mgds_hca_deth header;
 };
 
 struct mgds_hca_sender {
