@@ -7,6 +7,7 @@
 #include "sim/hca/engine.h"
 #include "sim/hca/front/event.h"
 #include "sim/hca/front/ports.h"
+#include "sim/hca/front/gid.h"
 #include "sim/hca/front/model.h"
 #include "sim/hca/front/object.h"
 
@@ -47,6 +48,10 @@ static void tell_event(void *ctx, enum mgds_hca_event event, uint32_t number)
         mgds_hca_event_cq(adapter->cqs[number], event);
         return;
     }
+    if (event == MGDS_EVENT_SRQ_LIMIT) {
+        mgds_hca_event_srq(adapter->srqs[number], event);
+        return;
+    }
     qp = adapter->qps[mgds_hca_adapter_slot(adapter, number)];
     if (event != MGDS_EVENT_SQ_DRAINED || qp->set.en_sqd_async_notify)
         mgds_hca_event_qp(qp, event);
@@ -74,6 +79,7 @@ static int make_engine(struct mgds_hca_adapter *adapter)
     struct mgds_hca_config config = {
         .first_qpn = first_qpn(adapter->index),
         .capabilities = mgds_hca_kind()->capabilities,
+        .ethernet = !mgds_hca_is_ib(),
         .late_record = LATE_RECORD,
         .wire = mgds_hca_ports_wire(adapter->index),
         .calls = {.event = tell_event,
@@ -95,6 +101,7 @@ static void free_adapter(struct mgds_hca_adapter *adapter)
         mgds_hca_destroy(adapter->engine);
     }
     free(adapter->cqs);
+    free(adapter->srqs);
     free(adapter->qps);
     mgds_hca_table_fini(&adapter->pds);
     *adapter = (struct mgds_hca_adapter){0};
@@ -108,8 +115,11 @@ int mgds_hca_adapter_get(unsigned index, struct mgds_hca_adapter **out)
     if (adapter->files == 0) {
         adapter->index = index;
         adapter->cqs = calloc(NUMBERS, sizeof(*adapter->cqs));
+        adapter->srqs = calloc(NUMBERS, sizeof(*adapter->srqs));
         adapter->qps = calloc(NUMBERS, sizeof(*adapter->qps));
-        rc = adapter->cqs && adapter->qps ? make_engine(adapter) : -ENOMEM;
+        rc = adapter->cqs && adapter->srqs && adapter->qps
+                 ? make_engine(adapter)
+                 : -ENOMEM;
     }
     if (rc < 0) {
         free_adapter(adapter);

@@ -12,6 +12,7 @@ struct mgds_hca_file;
 struct mgds_hca_pd;
 struct mgds_hca_verbs_cq;
 struct mgds_hca_verbs_qp;
+struct mgds_hca_verbs_srq;
 
 struct mgds_hca_adapter {
     unsigned index;
@@ -19,6 +20,7 @@ struct mgds_hca_adapter {
     unsigned files; /* with a context: the engine goes with the last */
     /* By what the engine calls them: number, and number above the first. */
     struct mgds_hca_verbs_cq **cqs;
+    struct mgds_hca_verbs_srq **srqs;
     struct mgds_hca_verbs_qp **qps;
     struct mgds_hca_table pds; /* by number */
 };

@@ -12,6 +12,7 @@
 #include "sim/hca/front/pump.h"
 #include "sim/hca/key.h"
 #include "sim/hca/qp.h"
+#include "sim/hca/srq.h"
 
 int mgds_hca_destroy_pd(struct mgds_hca_file *file, struct mgds_hca_pd *pd)
 {
@@ -65,12 +66,29 @@ int mgds_hca_destroy_cq(struct mgds_hca_verbs_cq *cq)
     return 0;
 }
 
+int mgds_hca_destroy_srq(struct mgds_hca_verbs_srq *srq)
+{
+    struct mgds_hca_adapter *adapter = srq->file->adapter;
+    uint32_t number = srq->engine->number;
+    int rc = mgds_hca_srq_detach(srq->engine);
+
+    if (rc < 0)
+        return rc;
+    adapter->srqs[number] = NULL;
+    srq->pd->users--;
+    free(srq);
+    return 0;
+}
+
 static void destroy_one(struct mgds_hca_file *file, enum mgds_hca_object kind,
                         void *object)
 {
     switch (kind) {
     case MGDS_HCA_OBJECT_QP:
         mgds_hca_destroy_qp(object);
+        break;
+    case MGDS_HCA_OBJECT_SRQ:
+        mgds_hca_destroy_srq(object);
         break;
     case MGDS_HCA_OBJECT_CQ:
         mgds_hca_destroy_cq(object);

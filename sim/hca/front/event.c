@@ -14,6 +14,8 @@ static const uint32_t verbs_event[] = {
     [MGDS_EVENT_QP_REQ_ERR] = IBV_EVENT_QP_REQ_ERR,
     [MGDS_EVENT_QP_ACCESS_ERR] = IBV_EVENT_QP_ACCESS_ERR,
     [MGDS_EVENT_SQ_DRAINED] = IBV_EVENT_SQ_DRAINED,
+    [MGDS_EVENT_SRQ_LIMIT] = IBV_EVENT_SRQ_LIMIT_REACHED,
+    [MGDS_EVENT_LAST_WQE] = IBV_EVENT_QP_LAST_WQE_REACHED,
 };
 
 /* The counter says how many acknowledgements destroying the object waits
@@ -48,6 +50,12 @@ static void send_async(const struct mgds_hca_file *file, uint64_t user,
 void mgds_hca_event_cq(struct mgds_hca_verbs_cq *cq, enum mgds_hca_event event)
 {
     send_async(cq->file, cq->user, event, &cq->asyncs);
+}
+
+void mgds_hca_event_srq(struct mgds_hca_verbs_srq *srq,
+                        enum mgds_hca_event event)
+{
+    send_async(srq->file, srq->user, event, &srq->asyncs);
 }
 
 void mgds_hca_event_qp(struct mgds_hca_verbs_qp *qp, enum mgds_hca_event event)

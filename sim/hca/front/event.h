@@ -6,9 +6,12 @@
 
 struct mgds_hca_verbs_cq;
 struct mgds_hca_verbs_qp;
+struct mgds_hca_verbs_srq;
 
 void mgds_hca_event_completion(struct mgds_hca_verbs_cq *cq);
 void mgds_hca_event_cq(struct mgds_hca_verbs_cq *cq, enum mgds_hca_event event);
+void mgds_hca_event_srq(struct mgds_hca_verbs_srq *srq,
+                        enum mgds_hca_event event);
 void mgds_hca_event_qp(struct mgds_hca_verbs_qp *qp, enum mgds_hca_event event);
 
 #endif

@@ -15,6 +15,7 @@ enum mgds_hca_object {
     MGDS_HCA_OBJECT_MR,
     MGDS_HCA_OBJECT_AH,
     MGDS_HCA_OBJECT_CQ,
+    MGDS_HCA_OBJECT_SRQ,
     MGDS_HCA_OBJECT_QP,
     MGDS_HCA_OBJECTS
 };

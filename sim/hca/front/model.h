@@ -15,7 +15,8 @@ enum {
     MGDS_HCA_MAJOR = 231, /* of /dev/infiniband/uverbsN: 192 + N */
     MGDS_HCA_MINOR = 192,
     MGDS_HCA_PORT_MTU = 5, /* IBV_MTU_4096 */
-    MGDS_HCA_MAX_CQE = (1 << 22) - 1
+    MGDS_HCA_MAX_CQE = (1 << 22) - 1,
+    MGDS_HCA_MAX_SGE = 30
 };
 
 struct mgds_hca_kind {

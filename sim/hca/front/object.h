@@ -14,6 +14,7 @@ struct mgds_hca_channel;
 struct mgds_hca_cq;
 struct mgds_hca_file;
 struct mgds_hca_qp;
+struct mgds_hca_srq;
 
 struct mgds_hca_pd {
     uint32_t number; /* of the device: what keys and QPs carry */
@@ -40,6 +41,15 @@ struct mgds_hca_verbs_cq {
     uint64_t user;                    /* what the program calls it */
     uint32_t completions;             /* events that were sent */
     uint32_t asyncs;
+};
+
+struct mgds_hca_verbs_srq {
+    struct mgds_hca_file *file;
+    struct mgds_hca_srq *engine;
+    struct mgds_hca_pd *pd;
+    uint64_t user;
+    uint32_t asyncs;
+    uint32_t max_sge;
 };
 
 struct mgds_hca_verbs_qp {

@@ -37,11 +37,13 @@ static unsigned devices(void)
     return (unsigned)mgds_hca_settings()->count;
 }
 
-/* NULL: the device is another process's. */
+/* NULL: the device is another process's, or everything goes as packets. */
 static struct end *find_end(const struct mgds_hca_qp *qp)
 {
     uint16_t number = mgds_hca_path_number(&qp->set.address);
 
+    if (qp->attr.service != MGDS_SERVICE_RC)
+        return NULL;
     for (unsigned i = 0; i < devices(); i++) {
         if (ends[i].number == number)
             return &ends[i];

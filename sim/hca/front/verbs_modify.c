@@ -24,31 +24,53 @@ struct transition {
 };
 
 enum {
-    PORT = IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS,
-    ANY_TIME = IBV_QP_CUR_STATE | IBV_QP_ACCESS_FLAGS | IBV_QP_ALT_PATH |
-               IBV_QP_PATH_MIG_STATE | IBV_QP_MIN_RNR_TIMER,
+    RC = MGDS_SERVICE_RC,
+    UC = MGDS_SERVICE_UC,
+    UD = MGDS_SERVICE_UD,
+    TRANSITIONS = 8,
+    RIGHTS = IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS,
+    KEYS = IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_QKEY,
+    PATH = IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN,
+    RC_PATH = PATH | IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER,
+    RC_RETRY = IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY |
+               IBV_QP_MAX_QP_RD_ATOMIC,
+    ANY = IBV_QP_CUR_STATE | IBV_QP_ACCESS_FLAGS | IBV_QP_ALT_PATH |
+          IBV_QP_PATH_MIG_STATE,
+    RC_ANY = ANY | IBV_QP_MIN_RNR_TIMER,
+    UD_ANY = IBV_QP_CUR_STATE | IBV_QP_QKEY,
+    AT_RTR = IBV_QP_ALT_PATH | IBV_QP_ACCESS_FLAGS | IBV_QP_PKEY_INDEX,
+    DRAIN = IBV_QP_EN_SQD_ASYNC_NOTIFY,
     MTU_MIN = IBV_MTU_256
 };
 
-/* Of RC, as the kernel has them. */
-static const struct transition transitions[] = {
-    {IBV_QPS_RESET, IBV_QPS_INIT, PORT, 0},
-    {IBV_QPS_INIT, IBV_QPS_INIT, 0, PORT},
-    {IBV_QPS_INIT, IBV_QPS_RTR,
-     IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN |
-         IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER,
-     IBV_QP_ALT_PATH | IBV_QP_ACCESS_FLAGS | IBV_QP_PKEY_INDEX},
-    {IBV_QPS_RTR, IBV_QPS_RTS,
-     IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY | IBV_QP_SQ_PSN |
-         IBV_QP_MAX_QP_RD_ATOMIC,
-     ANY_TIME},
-    {IBV_QPS_RTS, IBV_QPS_RTS, 0, ANY_TIME},
-    {IBV_QPS_RTS, IBV_QPS_SQD, 0, IBV_QP_EN_SQD_ASYNC_NOTIFY},
-    {IBV_QPS_SQD, IBV_QPS_RTS, 0, ANY_TIME},
-    {IBV_QPS_SQD, IBV_QPS_SQD, 0,
-     ANY_TIME | IBV_QP_PORT | IBV_QP_AV | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT |
-         IBV_QP_RNR_RETRY | IBV_QP_MAX_QP_RD_ATOMIC |
-         IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_PKEY_INDEX},
+/* As the kernel has them. Any state goes to RESET and ERR, with no more. */
+static const struct transition transitions[MGDS_SERVICES][TRANSITIONS] = {
+    [RC] = {{IBV_QPS_RESET, IBV_QPS_INIT, RIGHTS, 0},
+            {IBV_QPS_INIT, IBV_QPS_INIT, 0, RIGHTS},
+            {IBV_QPS_INIT, IBV_QPS_RTR, RC_PATH, AT_RTR},
+            {IBV_QPS_RTR, IBV_QPS_RTS, RC_RETRY | IBV_QP_SQ_PSN, RC_ANY},
+            {IBV_QPS_RTS, IBV_QPS_RTS, 0, RC_ANY},
+            {IBV_QPS_RTS, IBV_QPS_SQD, 0, DRAIN},
+            {IBV_QPS_SQD, IBV_QPS_RTS, 0, RC_ANY},
+            {IBV_QPS_SQD, IBV_QPS_SQD, 0,
+             RC_ANY | RC_RETRY | IBV_QP_PORT | IBV_QP_AV | IBV_QP_PKEY_INDEX |
+                 IBV_QP_MAX_DEST_RD_ATOMIC}},
+    [UC] = {{IBV_QPS_RESET, IBV_QPS_INIT, RIGHTS, 0},
+            {IBV_QPS_INIT, IBV_QPS_INIT, 0, RIGHTS},
+            {IBV_QPS_INIT, IBV_QPS_RTR, PATH, AT_RTR},
+            {IBV_QPS_RTR, IBV_QPS_RTS, IBV_QP_SQ_PSN, ANY},
+            {IBV_QPS_RTS, IBV_QPS_RTS, 0, ANY},
+            {IBV_QPS_RTS, IBV_QPS_SQD, 0, DRAIN},
+            {IBV_QPS_SQD, IBV_QPS_RTS, 0, ANY},
+            {IBV_QPS_SQD, IBV_QPS_SQD, 0, ANY | IBV_QP_AV | IBV_QP_PKEY_INDEX}},
+    [UD] = {{IBV_QPS_RESET, IBV_QPS_INIT, KEYS, 0},
+            {IBV_QPS_INIT, IBV_QPS_INIT, 0, KEYS},
+            {IBV_QPS_INIT, IBV_QPS_RTR, 0, IBV_QP_PKEY_INDEX | IBV_QP_QKEY},
+            {IBV_QPS_RTR, IBV_QPS_RTS, IBV_QP_SQ_PSN, UD_ANY},
+            {IBV_QPS_RTS, IBV_QPS_RTS, 0, UD_ANY},
+            {IBV_QPS_RTS, IBV_QPS_SQD, 0, DRAIN},
+            {IBV_QPS_SQD, IBV_QPS_RTS, 0, UD_ANY},
+            {IBV_QPS_SQD, IBV_QPS_SQD, 0, IBV_QP_PKEY_INDEX | IBV_QP_QKEY}},
 };
 
 static const enum ibv_qp_state verbs_states[MGDS_STATES] = {
@@ -67,13 +89,13 @@ static enum mgds_hca_state engine_state(enum ibv_qp_state state)
     return (enum mgds_hca_state)i;
 }
 
-static bool takes_mask(enum ibv_qp_state from, enum ibv_qp_state to,
-                       uint32_t mask)
+static bool takes_mask(enum mgds_hca_service service, enum ibv_qp_state from,
+                       enum ibv_qp_state to, uint32_t mask)
 {
     if (to == IBV_QPS_RESET || to == IBV_QPS_ERR)
         return mask == 0;
-    for (size_t i = 0; i < sizeof(transitions) / sizeof(transitions[0]); i++) {
-        const struct transition *row = &transitions[i];
+    for (unsigned i = 0; i < TRANSITIONS; i++) {
+        const struct transition *row = &transitions[service][i];
 
         if (row->from == from && row->to == to)
             return (mask & row->required) == row->required &&
@@ -82,27 +104,36 @@ static bool takes_mask(enum ibv_qp_state from, enum ibv_qp_state to,
     return false;
 }
 
-/* What a QP that is connected has, and what it is given again, that the engine
- * takes at one state alone. */
+/* What a QP is given again, or late, that the engine takes at one state
+ * alone. */
 static bool comes_late(uint32_t mask, enum ibv_qp_state from)
 {
-    const uint32_t path = IBV_QP_AV | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT |
-                          IBV_QP_RNR_RETRY | IBV_QP_MAX_QP_RD_ATOMIC |
-                          IBV_QP_MAX_DEST_RD_ATOMIC;
+    const uint32_t connected = IBV_QP_AV | RC_RETRY | IBV_QP_MAX_DEST_RD_ATOMIC;
 
     return (from != IBV_QPS_INIT && mask & IBV_QP_MIN_RNR_TIMER) ||
-           (from == IBV_QPS_SQD && mask & path);
+           (from == IBV_QPS_SQD && mask & connected);
 }
 
-static int check_modelled(const struct mgds_hca_command *command,
+/* The same of the Q_Key: it may come again, and not change. */
+static bool changes_qkey(const struct mgds_hca_verbs_qp *qp,
+                         const struct ib_uverbs_modify_qp *in,
+                         enum ibv_qp_state to)
+{
+    return in->attr_mask & IBV_QP_QKEY && to != IBV_QPS_INIT &&
+           in->qkey != qp->set.qkey;
+}
+
+static int check_modelled(const struct mgds_hca_verbs_qp *qp,
+                          const struct mgds_hca_command *command,
                           const struct ib_uverbs_modify_qp *in,
-                          enum ibv_qp_state from)
+                          enum ibv_qp_state to)
 {
     if (in->attr_mask & IBV_QP_ALT_PATH ||
         (in->attr_mask & IBV_QP_PATH_MIG_STATE &&
          in->path_mig_state != IBV_MIG_MIGRATED))
         return mgds_hca_not_modelled(command->name, "path migration");
-    if (comes_late(in->attr_mask, from))
+    if (comes_late(in->attr_mask, verbs_states[qp->engine->state]) ||
+        changes_qkey(qp, in, to))
         return mgds_hca_not_modelled(command->name,
                                      "this attribute in this state");
     return 0;
@@ -152,6 +183,7 @@ static struct mgds_hca_change make_change(const struct ib_uverbs_modify_qp *in,
     return (struct mgds_hca_change){
         .state = state,
         .access = (uint8_t)in->qp_access_flags,
+        .qkey = in->qkey,
         .peer = in->dest_qp_num,
         .receive_psn = in->rq_psn & MGDS_HCA_PSN_MASK,
         .address = mgds_hca_path(&in->dest),
@@ -175,6 +207,7 @@ static void keep_set(struct ib_uverbs_modify_qp *set,
             set->field = in->field;                                            \
     } while (0)
     KEEP(IBV_QP_AV, dest);
+    KEEP(IBV_QP_QKEY, qkey);
     KEEP(IBV_QP_RQ_PSN, rq_psn);
     KEEP(IBV_QP_SQ_PSN, sq_psn);
     KEEP(IBV_QP_DEST_QPN, dest_qp_num);
@@ -201,9 +234,10 @@ static int check_change(const struct mgds_hca_verbs_qp *qp,
 
     if ((in->attr_mask & IBV_QP_CUR_STATE && in->cur_qp_state != from) ||
         engine_state(to) == MGDS_STATES ||
-        !takes_mask(from, to, in->attr_mask & ~(uint32_t)IBV_QP_STATE))
+        !takes_mask(qp->engine->attr.service, from, to,
+                    in->attr_mask & ~(uint32_t)IBV_QP_STATE))
         return -EINVAL;
-    rc = check_modelled(command, in, from);
+    rc = check_modelled(qp, command, in, to);
     return rc < 0 ? rc : check_values(in);
 }
 
@@ -233,6 +267,8 @@ static int modify_qp(const struct mgds_hca_file *file,
     change = make_change(in, engine_state(to));
     if (!(in->attr_mask & IBV_QP_ACCESS_FLAGS))
         change.access = qp->engine->set.access;
+    if (!(in->attr_mask & IBV_QP_QKEY))
+        change.qkey = qp->engine->set.qkey;
     rc = mgds_hca_qp_modify(qp->engine, &change);
     if (rc < 0)
         return rc;

@@ -22,15 +22,29 @@ enum {
     MAX_SHIFT = 16
 };
 
+/* MGDS_SERVICES: none. */
+static enum mgds_hca_service service_of(uint8_t type)
+{
+    static const uint8_t types[MGDS_SERVICES] = {
+        [MGDS_SERVICE_RC] = IBV_QPT_RC,
+        [MGDS_SERVICE_UC] = IBV_QPT_UC,
+        [MGDS_SERVICE_UD] = IBV_QPT_UD,
+    };
+    unsigned i = 0;
+
+    while (i < MGDS_SERVICES && types[i] != type)
+        i++;
+    return (enum mgds_hca_service)i;
+}
+
 static int check_qp(const struct mgds_hca_command *command,
                     const struct ib_uverbs_ex_create_qp *in)
 {
     const struct mlx5_ib_create_qp *driver = command->driver_request;
 
-    if (in->qp_type != IBV_QPT_RC)
-        return mgds_hca_not_modelled(command->name, "another type than RC");
-    if (in->is_srq)
-        return mgds_hca_not_modelled(command->name, "shared receive queues");
+    if (service_of(in->qp_type) == MGDS_SERVICES)
+        return mgds_hca_not_modelled(command->name,
+                                     "another type than RC, UC and UD");
     if (in->comp_mask || in->create_flags)
         return mgds_hca_not_modelled(command->name, "a flag of the QP");
     if (driver->flags & ~(uint32_t)DRIVER_FLAGS)
@@ -50,7 +64,7 @@ static void fill_caps(const struct ib_uverbs_ex_create_qp *in,
     caps->max_send_wr = in->max_send_wr;
     caps->max_send_sge = in->max_send_sge;
     caps->max_inline_data = in->max_inline_data;
-    if (in->max_recv_wr == 0)
+    if (in->max_recv_wr == 0 || in->is_srq)
         return;
     caps->max_recv_wr = driver->rq_wqe_count;
     caps->max_recv_sge = (1u << driver->rq_wqe_shift) / MGDS_WQE_UNIT;
@@ -78,6 +92,26 @@ static int choose_register(struct mgds_hca_verbs_qp *qp,
     return mgds_hca_bar_uar(bar, qp->file->adapter->engine, page, &attr->uar);
 }
 
+/* The SRQ takes the place of the ring. */
+static int choose_receives(const struct mgds_hca_file *file,
+                           const struct ib_uverbs_ex_create_qp *in,
+                           const struct mlx5_ib_create_qp *driver,
+                           struct mgds_hca_qp_attr *attr)
+{
+    const struct mgds_hca_verbs_srq *srq;
+
+    if (!in->is_srq) {
+        attr->receives = in->max_recv_wr > 0 ? driver->rq_wqe_count : 0;
+        attr->receive_stride = 1u << driver->rq_wqe_shift;
+        return 0;
+    }
+    srq = mgds_hca_file_get(file, MGDS_HCA_OBJECT_SRQ, in->srq_handle);
+    if (!srq)
+        return -EINVAL;
+    attr->srq = srq->engine;
+    return 0;
+}
+
 static int attach_qp(struct mgds_hca_verbs_qp *qp,
                      const struct ib_uverbs_ex_create_qp *in,
                      const struct mlx5_ib_create_qp *driver)
@@ -91,6 +125,7 @@ static int attach_qp(struct mgds_hca_verbs_qp *qp,
         .record = (struct mgds_be32 *)(uintptr_t)driver->db_addr,
         .pd = qp->pd->number,
         .user_index = driver->uidx & USER_INDEX,
+        .service = service_of(in->qp_type),
     };
     int rc;
 
@@ -100,10 +135,9 @@ static int attach_qp(struct mgds_hca_verbs_qp *qp,
         return -EINVAL;
     attr.send_cq = send->engine;
     attr.receive_cq = receive->engine;
-    if (in->max_recv_wr > 0) {
-        attr.receives = driver->rq_wqe_count;
-        attr.receive_stride = 1u << driver->rq_wqe_shift;
-    }
+    rc = choose_receives(file, in, driver, &attr);
+    if (rc < 0)
+        return rc;
     attr.send_buffer =
         buffer + ((size_t)driver->rq_wqe_count << driver->rq_wqe_shift);
     rc = choose_register(qp, driver, &attr);
@@ -240,6 +274,7 @@ int mgds_hca_verbs_query_qp(struct mgds_hca_file *file,
         .max_send_sge = qp->caps.max_send_sge,
         .max_recv_sge = qp->caps.max_recv_sge,
         .max_inline_data = qp->caps.max_inline_data,
+        .qkey = qp->set.qkey,
         .rq_psn = qp->set.rq_psn,
         .sq_psn = qp->set.sq_psn,
         .dest_qp_num = qp->set.dest_qp_num,
