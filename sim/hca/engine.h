@@ -69,6 +69,8 @@ struct mgds_hca {
     struct mgds_hca_table srqs;
     struct mgds_hca_table keys; /* by index (key.h) */
     uint32_t variant;           /* of the key made last */
+    bool in_round;              /* time stands still within a round */
+    uint64_t time;              /* of this one; 0: not asked for yet */
     struct mgds_hca_uar *uars;
     struct mgds_hca_qp *busy; /* those with something left to do */
 };
@@ -96,7 +98,7 @@ struct mgds_hca_qp *mgds_hca_qp_find(const struct mgds_hca *hca, uint32_t qpn);
 void mgds_hca_busy(struct mgds_hca *hca, struct mgds_hca_qp *qp);
 void mgds_hca_unbusy(struct mgds_hca *hca, struct mgds_hca_qp *qp);
 
-uint64_t mgds_hca_now(const struct mgds_hca *hca);
+uint64_t mgds_hca_now(struct mgds_hca *hca);
 
 void mgds_hca_tell_event(const struct mgds_hca *hca, enum mgds_hca_event event,
                          uint32_t number);

@@ -133,6 +133,7 @@ static void connect_lid(struct mgds_hca_fabric *fabric, uint16_t lid)
 
     if (link->inbox && mgds_hca_inbox_alive(link->inbox))
         return;
+    mgds_hca_fabric_flush(fabric);
     close_link(link);
     file = mgds_hca_registry_find(fabric->directory, lid);
     if (file < 0)
@@ -176,6 +177,11 @@ bool mgds_hca_fabric_send(struct mgds_hca_fabric *fabric, uint16_t lid,
 
     return !link->inbox ||
            link->medium->send(link->medium->ctx, link, packet, payload);
+}
+
+void mgds_hca_fabric_flush(struct mgds_hca_fabric *fabric)
+{
+    mgds_hca_lanes_flush(&fabric->lanes);
 }
 
 bool mgds_hca_fabric_receive(struct mgds_hca_fabric *fabric,

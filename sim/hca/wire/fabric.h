@@ -61,6 +61,9 @@ bool mgds_hca_fabric_send(struct mgds_hca_fabric *fabric, uint16_t lid,
                           const struct mgds_hca_packet *packet,
                           const struct mgds_hca_list *payload);
 
+/* What was sent wakes who rests: at the end of a step. */
+void mgds_hca_fabric_flush(struct mgds_hca_fabric *fabric);
+
 /* As that of a medium. */
 bool mgds_hca_fabric_receive(struct mgds_hca_fabric *fabric,
                              struct mgds_hca_packet *packet,

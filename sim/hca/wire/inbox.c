@@ -110,18 +110,27 @@ int mgds_hca_inbox_use_lane(struct mgds_hca_inbox *inbox, int file,
         return rc;
     /* The lane has its memory before its owner looks there. */
     __atomic_fetch_or(&inbox->senders[lid / 64], UINT64_C(1) << lid % 64,
-                      __ATOMIC_SEQ_CST);
+                      __ATOMIC_RELEASE);
+    /* The bit is there before the count of them. */
+    __atomic_fetch_add(&inbox->joined, 1, __ATOMIC_RELEASE);
     return 0;
 }
 
-bool mgds_hca_inbox_sleeps(const struct mgds_hca_inbox *inbox)
+uint32_t mgds_hca_inbox_joined(const struct mgds_hca_inbox *inbox)
 {
-    return __atomic_load_n(&inbox->resting, __ATOMIC_SEQ_CST) != 0;
+    return __atomic_load_n(&inbox->joined, __ATOMIC_ACQUIRE);
+}
+
+bool mgds_hca_inbox_sleeps(struct mgds_hca_inbox *inbox)
+{
+    /* Behind packets that were published; see inbox.h. */
+    return __atomic_fetch_add(&inbox->resting, 0, __ATOMIC_ACQ_REL) != 0;
 }
 
 void mgds_hca_inbox_lie_down(struct mgds_hca_inbox *inbox)
 {
-    __atomic_store_n(&inbox->resting, 1, __ATOMIC_SEQ_CST);
+    /* Before the lanes are looked at; see inbox.h. */
+    __atomic_exchange_n(&inbox->resting, 1, __ATOMIC_ACQ_REL);
 }
 
 void mgds_hca_inbox_get_up(struct mgds_hca_inbox *inbox)

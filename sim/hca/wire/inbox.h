@@ -7,18 +7,19 @@
  *   host      the owner: the number of its host
  *   gids      the owner: how many of `gid` are there, which never change
  *   senders   a bit for each lane: its sender sets it, and never clears it
+ *   joined    a sender that has set its bit adds 1
  *   resting   the owner: 1 while it sleeps, or is about to
  *
  * Devices of another host read these words to find the device, as if a subnet
  * manager told them; they write none, and no packet of theirs comes this way.
  *
- * No packet is slept over. The owner stores `resting` and then looks at the
- * lanes for the last time; a sender publishes its packet and then looks at
- * `resting`; all four accesses are sequentially consistent. Either the owner
- * sees the packet, or the sender sees it rest and puts a datagram into its
- * mailbox (mail.h), which it does not sleep over. A sender that dies between
- * the two is made up for by the next one, or by the end of a rest, which is no
- * longer than MGDS_HCA_REST. */
+ * No packet is slept over. The owner exchanges `resting` for 1 and then looks
+ * at the lanes for the last time; a sender publishes its packets and then adds
+ * 0 to `resting`. One of these two comes first, and the other one sees what was
+ * before it: the owner the packets, or the sender that the owner rests; then it
+ * puts a datagram into its mailbox (mail.h), which it does not sleep over. A
+ * sender that dies between is made up for by the next one, or by the end of a
+ * rest, which is no longer than MGDS_HCA_REST. */
 #ifndef MGDS_SIM_HCA_WIRE_INBOX_H
 #define MGDS_SIM_HCA_WIRE_INBOX_H
 
@@ -41,6 +42,7 @@ struct mgds_hca_inbox {
     uint64_t host;
     struct mgds_hca_gid gid[MGDS_HCA_GIDS];
     _Alignas(64) uint64_t senders[MGDS_HCA_SENDER_SETS];
+    uint32_t joined;
     _Alignas(64) uint32_t resting;
 };
 
@@ -70,8 +72,11 @@ struct mgds_hca_lane *mgds_hca_inbox_lane(struct mgds_hca_inbox *inbox,
 int mgds_hca_inbox_use_lane(struct mgds_hca_inbox *inbox, int file,
                             uint16_t lid);
 
-/* A packet was published: its owner rests, and is to be woken. */
-bool mgds_hca_inbox_sleeps(const struct mgds_hca_inbox *inbox);
+/* Packets were published: the owner rests, and is to be woken. */
+bool mgds_hca_inbox_sleeps(struct mgds_hca_inbox *inbox);
+
+/* How many senders have joined; each is seen in `senders`. */
+uint32_t mgds_hca_inbox_joined(const struct mgds_hca_inbox *inbox);
 
 /* The owner is about to sleep, or was woken. */
 void mgds_hca_inbox_lie_down(struct mgds_hca_inbox *inbox);

@@ -58,14 +58,14 @@ bool mgds_hca_lane_put(struct mgds_hca_lane *lane,
     memcpy(unit_at(lane, head), packet, sizeof(*packet));
     list_units(lane, head + 1, payload->bytes, &to);
     mgds_hca_list_copy(&to, payload);
-    /* In one order with the words of a rest, too (inbox.h). */
-    __atomic_store_n(&lane->head, head + units, __ATOMIC_SEQ_CST);
+    /* Header and payload are there before it. */
+    __atomic_store_n(&lane->head, head + units, __ATOMIC_RELEASE);
     return true;
 }
 
 bool mgds_hca_lane_filled(const struct mgds_hca_lane_end *end)
 {
-    return __atomic_load_n(&end->lane->head, __ATOMIC_SEQ_CST) !=
+    return __atomic_load_n(&end->lane->head, __ATOMIC_ACQUIRE) !=
            end->lane->tail + end->held;
 }
 

@@ -13,17 +13,41 @@ static int connect_link(void *ctx, const struct mgds_hca_link *link, int file)
     return mgds_hca_inbox_use_lane(link->inbox, file, lanes->lid);
 }
 
+/* Waking costs: it is looked into once for many packets. */
+static void mark_to_wake(struct mgds_hca_lanes *lanes,
+                         const struct mgds_hca_link *link)
+{
+    uint64_t bit = UINT64_C(1) << link->lid % 64;
+    uint64_t *marked = &lanes->marked[link->lid / 64];
+
+    if (*marked & bit)
+        return;
+    *marked |= bit;
+    lanes->to_wake[lanes->wakes++] = *link;
+}
+
+void mgds_hca_lanes_flush(struct mgds_hca_lanes *lanes)
+{
+    const struct mgds_hca_link *link;
+
+    while (lanes->wakes > 0) {
+        link = &lanes->to_wake[--lanes->wakes];
+        lanes->marked[link->lid / 64] &= ~(UINT64_C(1) << link->lid % 64);
+        if (mgds_hca_inbox_sleeps(link->inbox))
+            mgds_hca_mail_wake(lanes->mail, link->lid);
+    }
+}
+
 static bool send_packet(void *ctx, const struct mgds_hca_link *link,
                         const struct mgds_hca_packet *packet,
                         const struct mgds_hca_list *payload)
 {
-    const struct mgds_hca_lanes *lanes = ctx;
+    struct mgds_hca_lanes *lanes = ctx;
     struct mgds_hca_lane *lane = mgds_hca_inbox_lane(link->inbox, lanes->lid);
 
     if (!mgds_hca_lane_put(lane, packet, payload))
         return false;
-    if (mgds_hca_inbox_sleeps(link->inbox))
-        mgds_hca_mail_wake(lanes->mail, link->lid);
+    mark_to_wake(lanes, link);
     return true;
 }
 
@@ -37,18 +61,17 @@ static void add_sender(struct mgds_hca_lanes *lanes, unsigned lid)
 
 static uint64_t load_senders(const struct mgds_hca_lanes *lanes, unsigned set)
 {
-    return __atomic_load_n(&lanes->inbox->senders[set], __ATOMIC_SEQ_CST);
+    return __atomic_load_n(&lanes->inbox->senders[set], __ATOMIC_ACQUIRE);
 }
 
 /* Lanes that came into use. */
 static void look_for_senders(struct mgds_hca_lanes *lanes)
 {
-    unsigned known = 0;
+    uint32_t joined = mgds_hca_inbox_joined(lanes->inbox);
 
-    for (unsigned i = 0; i < MGDS_HCA_SENDER_SETS; i++)
-        known += (unsigned)__builtin_popcountll(load_senders(lanes, i));
-    if (known == lanes->senders)
+    if (joined == lanes->joined)
         return;
+    lanes->joined = joined;
     for (unsigned lid = 1; lid <= MGDS_HCA_LIDS; lid++) {
         if (load_senders(lanes, lid / 64) >> lid % 64 & 1)
             add_sender(lanes, lid);

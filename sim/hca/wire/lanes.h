@@ -20,12 +20,19 @@ struct mgds_hca_lanes {
     struct mgds_hca_lane_end end[MGDS_HCA_LIDS + 1];
     uint16_t sender[MGDS_HCA_LIDS]; /* those that have a lane in use */
     unsigned senders;
-    unsigned turn;  /* the one that is taken from */
-    unsigned taken; /* in this turn */
+    uint32_t joined; /* as the inbox said when they were looked for */
+    struct mgds_hca_link to_wake[MGDS_HCA_LIDS]; /* since the last flush */
+    unsigned wakes;
+    uint64_t marked[MGDS_HCA_SENDER_SETS]; /* those LIDs */
+    unsigned turn;                         /* the one that is taken from */
+    unsigned taken;                        /* in this turn */
 };
 
 /* *lanes has its first three fields, and the rest is zero. */
 struct mgds_hca_medium mgds_hca_lanes_medium(struct mgds_hca_lanes *lanes);
+
+/* Wakes those that were sent something and rest. */
+void mgds_hca_lanes_flush(struct mgds_hca_lanes *lanes);
 
 /* A packet is there. */
 bool mgds_hca_lanes_filled(struct mgds_hca_lanes *lanes);

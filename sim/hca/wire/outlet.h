@@ -22,7 +22,7 @@ struct mgds_hca_held {
 
 struct mgds_hca_outlet {
     struct mgds_hca_fabric *fabric;
-    const struct mgds_hca *hca; /* its clock */
+    struct mgds_hca *hca; /* its clock */
     struct mgds_hca_faults faults;
     struct mgds_hca_held *held; /* NULL: no faults */
     uint64_t sent;              /* packets */
