@@ -37,12 +37,15 @@ static struct {
     bool started;
     atomic_bool stop;
     unsigned qps;
-    atomic_uint polls; /* by programs, since the thread looked */
+    atomic_uint waiting; /* for the lock */
+    atomic_uint polls;   /* by programs, since the thread looked */
 } pump = {.lock = PTHREAD_MUTEX_INITIALIZER, .wake = PTHREAD_COND_INITIALIZER};
 
 void mgds_hca_lock(void)
 {
+    atomic_fetch_add_explicit(&pump.waiting, 1, memory_order_relaxed);
     pthread_mutex_lock(&pump.lock);
+    atomic_fetch_sub_explicit(&pump.waiting, 1, memory_order_relaxed);
 }
 
 void mgds_hca_unlock(void)
@@ -79,8 +82,13 @@ static void nap(void)
     mgds_hca_lock();
 }
 
-static void yield(void)
+/* Lets who waits for the lock have it. Nobody is yielded to without need: Linux
+ * 6.18 takes a thread that yields again and again for one that wants no more
+ * for a long time. */
+static void relax(void)
 {
+    if (atomic_load_explicit(&pump.waiting, memory_order_relaxed) == 0)
+        return;
     mgds_hca_unlock();
     sched_yield();
     mgds_hca_lock();
@@ -98,7 +106,7 @@ static void pause_between(uint64_t worked)
     else if (idle >= SPIN)
         rest(NAP);
     else
-        yield();
+        relax();
 }
 
 /* Short turns, which begin soon after a rest has ended though others keep the

@@ -11,6 +11,7 @@
 #include "sim/hca/front/file.h"
 #include "sim/hca/front/model.h"
 #include "sim/hca/front/object.h"
+#include "sim/hca/front/settings.h"
 #include "sim/hca/front/verbs.h"
 #include "sim/hca/qp.h"
 #include "sim/hca/wire.h"
@@ -176,6 +177,14 @@ static uint64_t rnr_delay(uint8_t timer)
     return units[timer & 31] * UINT64_C(10000);
 }
 
+/* Zero is never. A ConnectX has a least one, too. */
+static uint8_t ack_timeout(uint8_t asked)
+{
+    uint8_t least = (uint8_t)mgds_hca_settings()->least_timeout;
+
+    return asked == 0 || asked > least ? asked : least;
+}
+
 /* `in` has been checked but for ranges that the engine knows. */
 static struct mgds_hca_change make_change(const struct ib_uverbs_modify_qp *in,
                                           enum mgds_hca_state state)
@@ -192,7 +201,7 @@ static struct mgds_hca_change make_change(const struct ib_uverbs_modify_qp *in,
         .send_psn = in->sq_psn & MGDS_HCA_PSN_MASK,
         .rnr_retry = in->rnr_retry,
         .reads = in->max_rd_atomic ? in->max_rd_atomic : 1,
-        .timeout = in->timeout,
+        .timeout = ack_timeout(in->timeout),
         .retries = in->retry_cnt,
     };
 }

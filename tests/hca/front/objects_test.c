@@ -138,14 +138,10 @@ static void nobody_answers_a_wrong_address(bool gid)
         path.ah_attr.grh.dgid.raw[8] ^= 1;
     else
         path.ah_attr.dlid += 77;
-    assert_int_equal(
-        ibv_modify_qp(pair.a.qp,
-                      &(struct ibv_qp_attr){.qp_state = IBV_QPS_RESET},
-                      IBV_QP_STATE),
-        0);
+    verbs_reset(&pair.a);
     assert_int_equal(verbs_init(pair.a.qp), 0);
     assert_int_equal(ibv_modify_qp(pair.a.qp, &path, verbs_rtr_mask), 0);
-    assert_int_equal(verbs_rts(pair.a.qp), 0);
+    assert_int_equal(verbs_rts(pair.a.qp, 0), 0);
     post_write(&pair, 0, pair.b.mr->rkey, 0);
     wc = verbs_wait(pair.a.cq);
     assert_int_equal(wc.status, IBV_WC_RETRY_EXC_ERR);
@@ -320,12 +316,15 @@ static void descriptors_are_registered(void **state)
     munmap(memory, 8192);
 }
 
-static int make_qp(const struct verbs_side *side, enum ibv_qp_type type)
+/* A QP of any type, and its end. */
+static void make_qp(const struct verbs_side *side, enum ibv_qp_type type,
+                    struct ibv_srq *srq)
 {
     struct ibv_qp_init_attr attr = {
         .qp_type = type,
         .send_cq = side->cq,
         .recv_cq = side->cq,
+        .srq = srq,
         .cap = {.max_send_wr = 1,
                 .max_recv_wr = 1,
                 .max_send_sge = 1,
@@ -333,16 +332,86 @@ static int make_qp(const struct verbs_side *side, enum ibv_qp_type type)
     };
     struct ibv_qp *qp = ibv_create_qp(side->pd, &attr);
 
-    if (!qp)
-        return errno;
-    ibv_destroy_qp(qp);
-    return 0;
+    assert_non_null(qp);
+    if (srq)
+        assert_int_equal(ibv_destroy_srq(srq), EBUSY);
+    assert_int_equal(ibv_destroy_qp(qp), 0);
+}
+
+static void services_and_queues_are_there(void **state)
+{
+    struct ibv_srq_init_attr attr = {.attr = {.max_wr = 5, .max_sge = 2}};
+    struct ibv_context *context = verbs_open();
+    struct ibv_srq_attr told;
+    struct verbs_side side;
+    struct ibv_srq *srq;
+
+    (void)state;
+    verbs_side_open(context, &side);
+    srq = ibv_create_srq(side.pd, &attr);
+    assert_non_null(srq);
+    make_qp(&side, IBV_QPT_RC, NULL);
+    make_qp(&side, IBV_QPT_RC, srq);
+    make_qp(&side, IBV_QPT_UC, NULL);
+    make_qp(&side, IBV_QPT_UD, srq);
+    assert_int_equal(ibv_query_srq(srq, &told), 0);
+    assert_true(told.max_wr >= 5);
+    assert_true(told.max_sge >= 2);
+    assert_int_equal(told.srq_limit, 0);
+    attr.attr.srq_limit = told.max_wr + 2;
+    assert_int_equal(ibv_modify_srq(srq, &attr.attr, IBV_SRQ_LIMIT), EINVAL);
+    assert_int_equal(ibv_modify_srq(srq, &attr.attr, IBV_SRQ_MAX_WR), EINVAL);
+    assert_int_equal(ibv_destroy_srq(srq), 0);
+    verbs_side_close(&side);
+    ibv_close_device(context);
+}
+
+/* A limit that is passed, and an error: an event each. */
+static void shared_queues_tell_of_their_end(void **state)
+{
+    struct ibv_srq_init_attr shared = {.attr = {.max_wr = 4, .max_sge = 1}};
+    struct ibv_qp_attr error = {.qp_state = IBV_QPS_ERR};
+    struct ibv_async_event event;
+    struct verbs_pair pair;
+    struct ibv_recv_wr *bad;
+    struct ibv_srq *srq;
+    struct ibv_sge sge;
+
+    (void)state;
+    verbs_pair_open(&pair);
+    srq = ibv_create_srq(pair.b.pd, &shared);
+    assert_non_null(srq);
+    verbs_side_share(&pair.b, srq);
+    verbs_connect(&pair.b, &pair.a);
+    verbs_reset(&pair.a);
+    verbs_connect(&pair.a, &pair.b);
+    sge = verbs_sge(&pair.b, 0, 64);
+    for (unsigned i = 0; i < 2; i++)
+        assert_int_equal(
+            ibv_post_srq_recv(
+                srq, &(struct ibv_recv_wr){.sg_list = &sge, .num_sge = 1},
+                &bad),
+            0);
+    shared.attr.srq_limit = 2;
+    assert_int_equal(ibv_modify_srq(srq, &shared.attr, IBV_SRQ_LIMIT), 0);
+    assert_int_equal(ibv_query_srq(srq, &shared.attr), 0);
+    assert_int_equal(shared.attr.srq_limit, 2);
+    post_send(&pair.a, 0);
+    assert_int_equal(verbs_wait(pair.b.cq).status, IBV_WC_SUCCESS);
+    assert_memory_equal(pair.b.memory, pair.a.memory, 64);
+    event = next_event(pair.context);
+    assert_int_equal(event.event_type, IBV_EVENT_SRQ_LIMIT_REACHED);
+    assert_ptr_equal(event.element.srq, srq);
+    assert_int_equal(ibv_modify_qp(pair.b.qp, &error, IBV_QP_STATE), 0);
+    event = next_event(pair.context);
+    assert_int_equal(event.event_type, IBV_EVENT_QP_LAST_WQE_REACHED);
+    assert_ptr_equal(event.element.qp, pair.b.qp);
+    verbs_pair_close(&pair);
 }
 
 /* An errno that says so, at creation. */
 static void what_is_not_modelled_is_refused(void **state)
 {
-    struct ibv_srq_init_attr srq = {.attr = {.max_wr = 4, .max_sge = 1}};
     struct ibv_xrcd_init_attr xrcd = {.comp_mask = IBV_XRCD_INIT_ATTR_FD |
                                                    IBV_XRCD_INIT_ATTR_OFLAGS,
                                       .fd = -1};
@@ -351,11 +420,6 @@ static void what_is_not_modelled_is_refused(void **state)
 
     (void)state;
     verbs_side_open(context, &side);
-    assert_int_equal(make_qp(&side, IBV_QPT_RC), 0);
-    assert_int_equal(make_qp(&side, IBV_QPT_UC), EOPNOTSUPP);
-    assert_int_equal(make_qp(&side, IBV_QPT_UD), EOPNOTSUPP);
-    assert_null(ibv_create_srq(side.pd, &srq));
-    assert_int_equal(errno, EOPNOTSUPP);
     assert_null(ibv_open_xrcd(context, &xrcd));
     assert_int_equal(errno, EOPNOTSUPP);
     assert_null(ibv_alloc_mw(side.pd, IBV_MW_TYPE_1));
@@ -396,6 +460,8 @@ int main(void)
         cmocka_unit_test(wrong_regions_are_refused),
         cmocka_unit_test(channels_tell_of_completions),
         cmocka_unit_test(descriptors_are_registered),
+        cmocka_unit_test(services_and_queues_are_there),
+        cmocka_unit_test(shared_queues_tell_of_their_end),
         cmocka_unit_test(what_is_not_modelled_is_refused),
         cmocka_unit_test(closing_ends_everything),
     };

@@ -19,10 +19,13 @@ struct ibv_context *verbs_open(void)
     return context;
 }
 
-void verbs_side_open(struct ibv_context *context, struct verbs_side *side)
+static void create_qp(struct verbs_side *side)
 {
     struct ibv_qp_init_attr attr = {
         .qp_type = IBV_QPT_RC,
+        .send_cq = side->cq,
+        .recv_cq = side->cq,
+        .srq = side->srq,
         .cap = {.max_send_wr = PAIR_WRS,
                 .max_recv_wr = PAIR_WRS,
                 .max_send_sge = 4,
@@ -30,6 +33,12 @@ void verbs_side_open(struct ibv_context *context, struct verbs_side *side)
                 .max_inline_data = 128},
     };
 
+    side->qp = ibv_create_qp(side->pd, &attr);
+    assert_non_null(side->qp);
+}
+
+void verbs_side_open(struct ibv_context *context, struct verbs_side *side)
+{
     side->memory = aligned_alloc(4096, PAIR_MEMORY);
     assert_non_null(side->memory);
     side->pd = ibv_alloc_pd(context);
@@ -43,15 +52,29 @@ void verbs_side_open(struct ibv_context *context, struct verbs_side *side)
     assert_non_null(side->channel);
     side->cq = ibv_create_cq(context, 64, side, side->channel, 0);
     assert_non_null(side->cq);
-    attr.send_cq = side->cq;
-    attr.recv_cq = side->cq;
-    side->qp = ibv_create_qp(side->pd, &attr);
-    assert_non_null(side->qp);
+    side->srq = NULL;
+    create_qp(side);
+}
+
+void verbs_side_share(struct verbs_side *side, struct ibv_srq *srq)
+{
+    assert_int_equal(ibv_destroy_qp(side->qp), 0);
+    side->srq = srq;
+    create_qp(side);
+}
+
+void verbs_reset(struct verbs_side *side)
+{
+    struct ibv_qp_attr attr = {.qp_state = IBV_QPS_RESET};
+
+    assert_int_equal(ibv_modify_qp(side->qp, &attr, IBV_QP_STATE), 0);
 }
 
 void verbs_side_close(struct verbs_side *side)
 {
     assert_int_equal(ibv_destroy_qp(side->qp), 0);
+    if (side->srq)
+        assert_int_equal(ibv_destroy_srq(side->srq), 0);
     assert_int_equal(ibv_destroy_cq(side->cq), 0);
     assert_int_equal(ibv_destroy_comp_channel(side->channel), 0);
     assert_int_equal(ibv_dereg_mr(side->mr), 0);
@@ -97,13 +120,13 @@ struct ibv_qp_attr verbs_rtr(const struct verbs_side *peer)
     return attr;
 }
 
-int verbs_rts(struct ibv_qp *qp)
+int verbs_rts(struct ibv_qp *qp, uint8_t retries)
 {
     struct ibv_qp_attr attr = {
         .qp_state = IBV_QPS_RTS,
         .sq_psn = PAIR_PSN,
         .timeout = 14,
-        .retry_cnt = 7,
+        .retry_cnt = retries,
         .rnr_retry = 7,
         .max_rd_atomic = 4,
     };
@@ -120,7 +143,7 @@ void verbs_connect(struct verbs_side *side, const struct verbs_side *peer)
 
     assert_int_equal(verbs_init(side->qp), 0);
     assert_int_equal(ibv_modify_qp(side->qp, &attr, verbs_rtr_mask), 0);
-    assert_int_equal(verbs_rts(side->qp), 0);
+    assert_int_equal(verbs_rts(side->qp, 7), 0);
 }
 
 void verbs_pair_open(struct verbs_pair *pair)

@@ -18,6 +18,7 @@ struct verbs_side {
     struct ibv_mr *mr;
     struct ibv_comp_channel *channel;
     struct ibv_cq *cq;
+    struct ibv_srq *srq; /* NULL: the QP has a queue of its own */
     struct ibv_qp *qp;
     uint8_t *memory; /* PAIR_MEMORY */
 };
@@ -38,11 +39,18 @@ void verbs_pair_close(struct verbs_pair *pair);
 void verbs_side_open(struct ibv_context *context, struct verbs_side *side);
 void verbs_side_close(struct verbs_side *side);
 
+/* Its QP is another one, with a shared receive queue of the side's PD,
+ * which is the side's from now on. */
+void verbs_side_share(struct verbs_side *side, struct ibv_srq *srq);
+
+/* Its QP is in RESET again. */
+void verbs_reset(struct verbs_side *side);
+
 /* What a QP needs for INIT, RTR and RTS. */
 int verbs_init(struct ibv_qp *qp);
 struct ibv_qp_attr verbs_rtr(const struct verbs_side *peer);
 extern const int verbs_rtr_mask;
-int verbs_rts(struct ibv_qp *qp);
+int verbs_rts(struct ibv_qp *qp, uint8_t retries);
 void verbs_connect(struct verbs_side *side, const struct verbs_side *peer);
 
 /* The next completion, which comes. */
