@@ -108,7 +108,7 @@ static void receives_may_come_late(void **state)
         for (int storm = 0; storm < 20; storm++) {
             mgds_hca_run(place.a.hca);
             mgds_hca_run(place.b.hca);
-            place.clock += 2 * PLACE_DELAY;
+            place.clock += UINT64_C(2) * PLACE_DELAY;
         }
         expect_none(&place.a.sends);
         post_receive(&place.b, 30000 + i * (size_t)5000, 5000);

@@ -1,4 +1,4 @@
-/* Faults by a file. */
+/* Faults by a file that may change at any time. */
 #include "sim/hca/wire/control.h"
 
 #include <errno.h>
