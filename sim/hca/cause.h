@@ -21,6 +21,9 @@ enum mgds_hca_event {
     MGDS_EVENT_QP_ACCESS_ERR,
     MGDS_EVENT_SQ_DRAINED,
     MGDS_EVENT_SRQ_LIMIT,
+
+    MGDS_EVENT_PORT_ERR,
+    MGDS_EVENT_PORT_ACTIVE,
     MGDS_EVENT_LAST_WQE /* of a QP with an SRQ, in ERR: it takes none more */
 };
 

@@ -69,8 +69,10 @@ struct mgds_hca {
     struct mgds_hca_table srqs;
     struct mgds_hca_table keys; /* by index (key.h) */
     uint32_t variant;           /* of the key made last */
-    bool in_round;              /* time stands still within a round */
-    uint64_t time;              /* of this one; 0: not asked for yet */
+
+    uint64_t overrun; /* fault: the CQE that finds no room; 0: none */
+    bool in_round;    /* time stands still within a round */
+    uint64_t time;    /* of this one; 0: not asked for yet */
     struct mgds_hca_uar *uars;
     struct mgds_hca_qp *busy; /* those with something left to do */
 };

@@ -75,6 +75,7 @@ struct mgds_hca_qp_attr {
     uint32_t pd;
     uint32_t user_index; /* CQEs carry it */
     enum mgds_hca_service service;
+    bool out_of_order; /* wires may place WRITEs so (wire/placing.h) */
 };
 
 /* What a change of state brings with it; the rest is not looked at. UD has no

@@ -1,4 +1,4 @@
-/* Shared receive queues. */
+/* Shared receive queues: what is posted, and which slot is next. */
 #include "sim/hca/srq.h"
 
 #include <errno.h>

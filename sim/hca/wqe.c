@@ -238,7 +238,7 @@ static enum mgds_hca_cause read_masked(struct reader *in,
     uint64_t size = word_bytes(wqe), number[4];
     unsigned count = adds ? 2 : 4;
 
-    if ((in->units - in->unit) * MGDS_WQE_UNIT < count * size)
+    if ((size_t)(in->units - in->unit) * MGDS_WQE_UNIT < count * size)
         return MGDS_CAUSE_WQE_SIZE;
     read_numbers(in, size, count, number);
     wqe->atomic.operand = number[0];

@@ -314,13 +314,13 @@ static void bench_one_process(unsigned laps)
 
 /* What two processes share beside the wire. */
 struct shared {
+    uint64_t words[2][WORDS]; /* each one's memory: so that it can be checked */
+    _Alignas(64) uint64_t ping;
+    _Alignas(64) uint64_t pong;
     uint32_t step;
     uint16_t lid[2];
     uint32_t qpn[2];
     uint32_t key[2];
-    _Alignas(64) uint64_t ping;
-    _Alignas(64) uint64_t pong;
-    uint64_t words[2][WORDS]; /* each one's memory: so that it can be checked */
 };
 
 static void reach(struct shared *shared, uint32_t step)

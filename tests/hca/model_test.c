@@ -291,6 +291,7 @@ static void faults_make_no_difference(void **state)
 {
     static const char *const faults[] = {
         "drop=5%",
+        "rnr=30%,drop=2%",
         "duplicate=20%,seed=3",
         "reorder=20%",
         "delay=10%,late=300us",

@@ -254,7 +254,7 @@ static void write_to_sleeper(bool hosts)
     place_open(&slept, &options);
     assert_int_equal(pthread_create(&thread, NULL, sleeper, NULL), 0);
     for (unsigned i = 0; i < mgds_test_laps(WRITES); i++) {
-        wqe = wqe_write(&slept.a, 8 * (i % 1000), 8);
+        wqe = wqe_write(&slept.a, i % 1000 * (size_t)8, 8);
         run_one(&slept.a, &wqe);
         expect_cqe(&slept.a.sends, 0, (uint16_t)i);
     }

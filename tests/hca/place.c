@@ -127,6 +127,7 @@ static void open_qp(struct end *end, const struct options *options,
         .pd = PLACE_PD,
         .user_index = PLACE_UIDX,
         .service = options->service,
+        .out_of_order = options->out_of_order,
     };
 
     assert_int_equal(mgds_hca_qp_attach(end->hca, &attr, &end->qp), 0);
@@ -141,14 +142,11 @@ void place_use_srq(struct end *end, struct mgds_hca_srq *srq)
     assert_int_equal(end->qp->number, end->number);
 }
 
-static void disturb_port(struct end *end, const char *text)
+void place_disturb(struct end *end, const char *text)
 {
-    struct mgds_hca_faults faults;
     const char *wrong;
 
-    assert_int_equal(mgds_hca_faults_parse(&faults, text, &wrong), 0);
-    faults.seed += mgds_hca_port_lid(end->port);
-    assert_int_equal(mgds_hca_outlet_disturb(&end->port->outlet, &faults), 0);
+    assert_int_equal(mgds_hca_port_disturb(end->port, text, &wrong), 0);
 }
 
 struct mgds_hca_gid place_gid(const struct end *end)
@@ -173,8 +171,6 @@ static void open_port(struct end *end, const struct options *options)
     assert_int_equal(mgds_hca_port_create(&end->port, &attr), 0);
     gid = place_gid(end);
     assert_int_equal(mgds_hca_port_add_gid(end->port, &gid), 0);
-    if (options->faults)
-        disturb_port(end, options->faults);
 }
 
 static void open_end(struct end *end, struct place *place, uint32_t first_qpn)
@@ -203,6 +199,8 @@ static void open_end(struct end *end, struct place *place, uint32_t first_qpn)
     assert_int_equal(mgds_hca_create(&end->hca, &config), 0);
     if (end->port)
         mgds_hca_port_bind(end->port, end->hca);
+    if (options->faults)
+        place_disturb(end, options->faults);
     assert_int_equal(mgds_hca_loop_add(&place->loop, end->hca), 0);
     end->page = line_alloc(place, MGDS_UAR_BYTES);
     assert_int_equal(mgds_hca_uar_attach(end->hca, end->page, &end->uar), 0);

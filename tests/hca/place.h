@@ -64,7 +64,9 @@ struct options {
     bool gids;          /* addressed by GID alone */
 
     enum mgds_hca_service service; /* of QPs */
-    bool ethernet;                 /* RoCE ports */
+
+    bool out_of_order;  /* QPs allow it */
+    bool ethernet;      /* RoCE ports */
     const char *folder; /* where the devices are: one of this process */
 };
 
@@ -131,6 +133,9 @@ void place_serve(struct place *place, const bool *over);
 
 /* A QP in place of the end's, with this shared queue; NULL: with a ring. */
 void place_use_srq(struct end *end, struct mgds_hca_srq *srq);
+
+/* Faults of an end from now on. */
+void place_disturb(struct end *end, const char *text);
 
 /* The GID of an end, which place_open has given it. */
 struct mgds_hca_gid place_gid(const struct end *end);

@@ -64,7 +64,8 @@ static void count_posts(struct shared *shared)
 static void post_shared(struct shared *shared, size_t offset, uint32_t bytes)
 {
     struct end *b = &shared->place.b;
-    uint8_t *slot = shared->ring + order[shared->posts % SLOTS] * STRIDE;
+    uint8_t *slot =
+        shared->ring + order[shared->posts % SLOTS] * (size_t)STRIDE;
     struct wqe element = {.bytes = 0};
 
     wqe_data(&element, bytes, b->key, place_address(b, offset));

@@ -108,7 +108,7 @@ static void receives_may_come_late(void **state)
         for (int storm = 0; storm < 20; storm++) {
             mgds_hca_run(place.a.hca);
             mgds_hca_run(place.b.hca);
-            place.clock += 2 * PLACE_DELAY;
+            place.clock += UINT64_C(2) * PLACE_DELAY;
         }
         expect_none(&place.a.sends);
         post_receive(&place.b, 30000 + i * (size_t)5000, 5000);
@@ -270,25 +270,6 @@ static void a_device_reaches_itself(void **state)
     place_close(&place);
 }
 
-static void faults_are_parsed(void **state)
-{
-    static const char *const bad[] = {
-        "drop",   "drop=101%",          "lost=1%", "drop=1%,", "late=5",
-        "seed=0", "drop=60%,delay=60%", "drop=%"};
-    struct mgds_hca_faults faults;
-    const char *wrong;
-
-    (void)state;
-    assert_int_equal(
-        mgds_hca_faults_parse(&faults, "drop=0.5%,late=2ms,die=9", &wrong), 0);
-    assert_int_equal(faults.rate[MGDS_WIRE_FAULT_DROP], 5000);
-    assert_int_equal(faults.late, 2000000);
-    assert_int_equal(faults.die, 9);
-    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
-        assert_int_equal(mgds_hca_faults_parse(&faults, bad[i], &wrong),
-                         -EINVAL);
-}
-
 static void send_noise(struct place *place, uint64_t *seed)
 {
     struct mgds_hca_fabric *fabric = place->a.port->fabric;
@@ -352,7 +333,6 @@ int main(void)
         cmocka_unit_test(wrong_connections_are_found),
         cmocka_unit_test(limited_members_hear_full_ones),
         cmocka_unit_test(a_device_reaches_itself),
-        cmocka_unit_test(faults_are_parsed),
         cmocka_unit_test(noise_does_no_harm),
     };
 

@@ -56,15 +56,35 @@ struct key {
     uint64_t most;
 };
 
-enum { KEY_LATE = MGDS_WIRE_FAULTS, KEY_DIE, KEY_SEED, KEYS };
+enum {
+    KEY_LATE = MGDS_WIRE_FAULTS,
+    KEY_DIE,
+    KEY_PLACE,
+    KEY_OVERRUN,
+    KEY_LINK,
+    KEY_SEED,
+    KEYS
+};
+
+/* Where a fault is drawn. */
+enum place { WAY, TAKING };
+
+static const enum place places[] = {
+#define X(name, key, place) [MGDS_WIRE_FAULT_##name] = place,
+#include "sim/hca/wire/faults.def"
+#undef X
+};
 
 static const struct key keys[KEYS] = {
-#define X(name_, key_)                                                         \
+#define X(name_, key_, place)                                                  \
     [MGDS_WIRE_FAULT_##name_] = {key_, rates, 0, MGDS_HCA_RATE_ALL},
 #include "sim/hca/wire/faults.def"
 #undef X
     [KEY_LATE] = {"late", times, 1, 10000000000u},
     [KEY_DIE] = {"die", counts, 1, UINT64_MAX},
+    [KEY_PLACE] = {"place", times, 1, 4000000000u},
+    [KEY_OVERRUN] = {"overrun", counts, 1, UINT64_MAX},
+    [KEY_LINK] = {"link", counts, 0, 1},
     [KEY_SEED] = {"seed", counts, 1, UINT64_MAX},
 };
 
@@ -99,13 +119,17 @@ static int read_settings(const char **text, uint64_t value[KEYS])
 int mgds_hca_faults_parse(struct mgds_hca_faults *faults, const char *text,
                           const char **wrong)
 {
-    uint64_t value[KEYS] = {[KEY_LATE] = LATE, [KEY_SEED] = 1}, sum = 0;
+    uint64_t value[KEYS] = {[KEY_LATE] = LATE, [KEY_LINK] = 1, [KEY_SEED] = 1},
+             sum = 0;
     int rc;
 
     *wrong = text;
     rc = read_settings(wrong, value);
     *faults = (struct mgds_hca_faults){.late = value[KEY_LATE],
                                        .die = value[KEY_DIE],
+                                       .place = value[KEY_PLACE],
+                                       .overrun = value[KEY_OVERRUN],
+                                       .cut = value[KEY_LINK] == 0,
                                        .seed = value[KEY_SEED]};
     for (unsigned i = 0; i < MGDS_WIRE_FAULTS; i++) {
         faults->rate[i] = (uint32_t)value[i];
@@ -127,14 +151,21 @@ static uint32_t draw(uint64_t *state)
     return (uint32_t)((*state * UINT64_C(0x2545f4914f6cdd1d)) >> 32);
 }
 
-enum mgds_hca_wire_fault mgds_hca_faults_draw(struct mgds_hca_faults *faults)
+uint32_t mgds_hca_faults_random(struct mgds_hca_faults *faults, uint32_t limit)
 {
-    uint32_t drawn;
+    if (faults->seed == 0) /* no text was read */
+        faults->seed = 1;
+    return draw(&faults->seed) % limit;
+}
 
-    if (faults->seed == 0)
-        return MGDS_WIRE_FAULT_NONE;
-    drawn = draw(&faults->seed) % MGDS_HCA_RATE_ALL;
+static enum mgds_hca_wire_fault draw_at(struct mgds_hca_faults *faults,
+                                        enum place place)
+{
+    uint32_t drawn = mgds_hca_faults_random(faults, MGDS_HCA_RATE_ALL);
+
     for (unsigned i = 0; i < MGDS_WIRE_FAULTS; i++) {
+        if (places[i] != place)
+            continue;
         if (drawn < faults->rate[i]) {
             faults->count[i]++;
             return (enum mgds_hca_wire_fault)i;
@@ -142,4 +173,15 @@ enum mgds_hca_wire_fault mgds_hca_faults_draw(struct mgds_hca_faults *faults)
         drawn -= faults->rate[i];
     }
     return MGDS_WIRE_FAULT_NONE;
+}
+
+enum mgds_hca_wire_fault mgds_hca_faults_draw(struct mgds_hca_faults *faults)
+{
+    return draw_at(faults, WAY);
+}
+
+bool mgds_hca_faults_not_ready(struct mgds_hca_faults *faults)
+{
+    return faults->rate[MGDS_WIRE_FAULT_NOT_READY] &&
+           draw_at(faults, TAKING) != MGDS_WIRE_FAULT_NONE;
 }

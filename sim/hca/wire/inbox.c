@@ -29,11 +29,12 @@ int mgds_hca_inbox_make(int file, uint64_t host, struct mgds_hca_inbox **out)
     void *at = NULL;
     int rc = -posix_fallocate(file, 0, PAGE);
 
-    if (rc == 0 && ftruncate(file, (off_t)FILE_BYTES) < 0)
-        rc = -errno;
-    if (rc == 0)
-        rc = mgds_hca_map_get(file, FILE_BYTES, &at);
-    if (rc < 0)
+    if (rc != 0)
+        return rc;
+    if (ftruncate(file, (off_t)FILE_BYTES) < 0)
+        return -errno;
+    rc = mgds_hca_map_get(file, FILE_BYTES, &at);
+    if (!at)
         return rc;
     *out = at;
     (*out)->host = host;

@@ -64,7 +64,7 @@ int mgds_hca_map_get(int file, size_t bytes, void **at)
     it = find_file(&stat);
     if (!it)
         rc = add_file(file, &stat, bytes, &it);
-    if (rc == 0) {
+    if (it) {
         it->users++;
         *at = it->at;
     }

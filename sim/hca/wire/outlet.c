@@ -6,6 +6,9 @@
 
 #include "sim/hca/engine.h"
 
+/* Of a key: another index, and another variant. */
+enum { WRONG_KEY = 0x5aa5 };
+
 int mgds_hca_outlet_disturb(struct mgds_hca_outlet *outlet,
                             const struct mgds_hca_faults *faults)
 {
@@ -94,6 +97,16 @@ static bool send_twice(struct mgds_hca_outlet *outlet, uint16_t lid,
     return true;
 }
 
+static bool send_wrong_key(struct mgds_hca_outlet *outlet, uint16_t lid,
+                           const struct mgds_hca_packet *packet,
+                           const struct mgds_hca_list *payload)
+{
+    struct mgds_hca_packet wrong = *packet;
+
+    wrong.rkey ^= WRONG_KEY;
+    return hand_over(outlet, lid, &wrong, payload);
+}
+
 static bool send_disturbed(struct mgds_hca_outlet *outlet, uint16_t lid,
                            const struct mgds_hca_packet *packet,
                            const struct mgds_hca_list *payload)
@@ -108,6 +121,8 @@ static bool send_disturbed(struct mgds_hca_outlet *outlet, uint16_t lid,
         return hold(outlet, lid, packet, payload, true);
     case MGDS_WIRE_FAULT_DELAY:
         return hold(outlet, lid, packet, payload, false);
+    case MGDS_WIRE_FAULT_KEY:
+        return send_wrong_key(outlet, lid, packet, payload);
     default:
         return hand_over(outlet, lid, packet, payload);
     }
@@ -125,7 +140,7 @@ bool mgds_hca_outlet_send(struct mgds_hca_outlet *outlet, uint16_t lid,
     if (!outlet->held)
         return hand_over(outlet, lid, packet, payload);
     if (mgds_hca_outlet_dead(outlet))
-        return true;
+        return true; /* on its way, and lost */
     done = send_disturbed(outlet, lid, packet, payload);
     if (outlet->sent > before)
         let_passed_go(outlet);

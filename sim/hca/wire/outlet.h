@@ -45,10 +45,11 @@ int mgds_hca_outlet_run(struct mgds_hca_outlet *outlet);
 /* When the next one is; 0: none is held. */
 uint64_t mgds_hca_outlet_due(const struct mgds_hca_outlet *outlet);
 
-/* The device is to be taken for dead. */
+/* The device is to be taken for dead, or its cable is out. */
 static inline bool mgds_hca_outlet_dead(const struct mgds_hca_outlet *outlet)
 {
-    return outlet->faults.die && outlet->sent >= outlet->faults.die;
+    return outlet->faults.cut ||
+           (outlet->faults.die && outlet->sent >= outlet->faults.die);
 }
 
 #endif

@@ -14,6 +14,7 @@
 enum {
     BATCH = 64,
     STEPS = 4,           /* of a call */
+    FIRST_PORT = 1,      /* of a device: there is one */
     BLOCKED = 50 * 1000, /* ns until there may be room */
     SECOND = 1000000000,
     PKEY_BASE = 0x7fff, /* of a pkey: the partition */
@@ -71,6 +72,7 @@ static void end_flow(struct mgds_hca_port *port, struct mgds_hca_qp *qp)
         return;
     make_idle(port, qp->flow);
     mgds_hca_sender_fini(qp->flow);
+    mgds_hca_receiver_fini(qp->flow);
     free(qp->flow);
     qp->flow = NULL;
 }
@@ -223,6 +225,33 @@ void mgds_hca_port_destroy(struct mgds_hca_port *port)
     free(port);
 }
 
+int mgds_hca_port_disturb(struct mgds_hca_port *port, const char *text,
+                          const char **wrong)
+{
+    struct mgds_hca_faults faults;
+    bool cut = port->outlet.faults.cut;
+    int rc = mgds_hca_faults_parse(&faults, text, wrong);
+
+    if (rc < 0)
+        return rc;
+    faults.seed += port->fabric->lid;
+    rc = mgds_hca_outlet_disturb(&port->outlet, &faults);
+    if (rc < 0)
+        return rc;
+    port->hca->overrun = faults.overrun;
+    if (faults.cut != cut)
+        mgds_hca_tell_event(port->hca,
+                            faults.cut ? MGDS_EVENT_PORT_ERR
+                                       : MGDS_EVENT_PORT_ACTIVE,
+                            FIRST_PORT);
+    return 0;
+}
+
+bool mgds_hca_port_up(const struct mgds_hca_port *port)
+{
+    return !port->outlet.faults.cut;
+}
+
 uint16_t mgds_hca_port_lid(const struct mgds_hca_port *port)
 {
     return port->fabric->lid;
@@ -272,6 +301,7 @@ uint64_t mgds_hca_port_due(const struct mgds_hca_port *port)
          flow = flow->next_busy) {
         one = mgds_hca_sender_due(flow);
         due = earlier(due, one);
+        due = earlier(due, mgds_hca_receiver_due(flow));
     }
     return due;
 }

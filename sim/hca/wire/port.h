@@ -73,6 +73,16 @@ int mgds_hca_port_add_gid(struct mgds_hca_port *port,
 struct mgds_hca_wire mgds_hca_port_wire(struct mgds_hca_port *port);
 void mgds_hca_port_bind(struct mgds_hca_port *port, struct mgds_hca *hca);
 
+/* Faults from now on, by a text (fault.h), on a port that is bound; the seed is
+ * different for each LID. A link that comes or goes is told (PORT_ERR,
+ * PORT_ACTIVE). -EINVAL: *wrong is where the text is wrong, and nothing
+ * changes; -ENOMEM. A file of such texts: control.h. */
+int mgds_hca_port_disturb(struct mgds_hca_port *port, const char *text,
+                          const char **wrong);
+
+/* It is active: its link is not cut. */
+bool mgds_hca_port_up(const struct mgds_hca_port *port);
+
 /* When the device is to be run though nothing comes, on its clock; 0: never. */
 uint64_t mgds_hca_port_due(const struct mgds_hca_port *port);
 

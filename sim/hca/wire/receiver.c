@@ -7,6 +7,7 @@
 #include "sim/hca/qp.h"
 #include "sim/hca/wire/flow.h"
 #include "sim/hca/wire/packet.h"
+#include "sim/hca/wire/placing.h"
 #include "sim/hca/wqe.h"
 
 void mgds_hca_receiver_open(struct mgds_hca_flow *flow)
@@ -121,12 +122,49 @@ static void begin_job(struct mgds_hca_flow *flow,
     run_job(flow);
 }
 
+/* A message is about to take a receive, and is told that there is none. */
+static bool is_stormed(struct mgds_hca_flow *flow,
+                       const struct mgds_hca_request *request)
+{
+    bool sends = mgds_hca_packet_family(request->opcode) == MGDS_WQE_SEND;
+    bool takes = sends ? request->offset == 0
+                       : request->opcode == MGDS_WQE_RDMA_WRITE_IMM;
+
+    if (!flow->reliable || !takes ||
+        !mgds_hca_faults_not_ready(&flow->outlet->faults))
+        return false;
+    owe_nak(flow, MGDS_AETH_RNR | mgds_hca_rnr_code(flow->qp->set.rnr_delay),
+            flow->receiver.psn);
+    return true;
+}
+
+/* Checked and counted now, and placed at once or later. What is not a plain
+ * WRITE finds placed what was before it. */
+static bool execute_part(struct mgds_hca_flow *flow,
+                         const struct mgds_hca_request *request)
+{
+    struct mgds_hca_request check = *request;
+    struct mgds_hca_list nothing;
+
+    if (!mgds_hca_placing_wanted(flow, request)) {
+        mgds_hca_placing_run(flow, true);
+        return execute(flow, request, flow->receiver.psn);
+    }
+    mgds_hca_list_init(&nothing);
+    check.payload = &nothing;
+    if (!execute(flow, &check, flow->receiver.psn))
+        return false;
+    mgds_hca_placing_hold(flow, request);
+    return true;
+}
+
 static void take_atomic(struct mgds_hca_flow *flow,
                         const struct mgds_hca_request *request)
 {
     struct mgds_hca_receiver *receiver = &flow->receiver;
     uint32_t psn = receiver->psn;
 
+    mgds_hca_placing_run(flow, true);
     if (!execute(flow, request, psn))
         return;
     receiver->replay[receiver->next_replay++ % MGDS_HCA_REPLAYS] =
@@ -143,6 +181,7 @@ static void take_read(struct mgds_hca_flow *flow,
     uint32_t psn = receiver->psn;
     uint32_t packets = mgds_hca_packet_count(request->bytes, flow->qp->set.mtu);
 
+    mgds_hca_placing_run(flow, true);
     if (!execute(flow, request, psn))
         return;
     receiver->psn = mgds_hca_psn_add(psn, packets);
@@ -157,7 +196,9 @@ static void take_part(struct mgds_hca_flow *flow,
 {
     struct mgds_hca_receiver *receiver = &flow->receiver;
 
-    if (!execute(flow, request, receiver->psn)) {
+    if (is_stormed(flow, request))
+        return;
+    if (!execute_part(flow, request)) {
         receiver->within &= flow->reliable;
         return;
     }
@@ -360,7 +401,7 @@ static bool send_aeth(struct mgds_hca_flow *flow, uint8_t aeth, uint32_t psn)
 int mgds_hca_receiver_run(struct mgds_hca_flow *flow)
 {
     struct mgds_hca_receiver *receiver = &flow->receiver;
-    int did = run_job(flow);
+    int did = mgds_hca_placing_run(flow, false) + run_job(flow);
 
     if (receiver->job.packets > 0)
         return did;
@@ -370,6 +411,7 @@ int mgds_hca_receiver_run(struct mgds_hca_flow *flow)
         did++;
     }
     if (receiver->nak == 0 && receiver->ack_due &&
+        !mgds_hca_placing_busy(flow) &&
         send_aeth(flow, MGDS_AETH_ACK,
                   mgds_hca_psn_add(receiver->psn, MGDS_HCA_PSN_MASK))) {
         receiver->ack_due = false;
@@ -382,5 +424,16 @@ bool mgds_hca_receiver_busy(const struct mgds_hca_flow *flow)
 {
     const struct mgds_hca_receiver *receiver = &flow->receiver;
 
-    return receiver->job.packets > 0 || receiver->nak || receiver->ack_due;
+    return receiver->job.packets > 0 || receiver->nak || receiver->ack_due ||
+           mgds_hca_placing_busy(flow);
+}
+
+uint64_t mgds_hca_receiver_due(const struct mgds_hca_flow *flow)
+{
+    return mgds_hca_placing_due(flow);
+}
+
+void mgds_hca_receiver_fini(struct mgds_hca_flow *flow)
+{
+    mgds_hca_placing_fini(flow);
 }

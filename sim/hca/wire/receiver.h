@@ -55,8 +55,9 @@ struct mgds_hca_receiver {
     bool within; /* a message */
     bool nak_sent;
     bool ack_due;
-    bool dropped; /* behind a READ */
-    uint8_t nak;  /* AETH that is due; 0: none */
+    bool dropped;                     /* behind a READ */
+    struct mgds_hca_placing *placing; /* NULL: nothing was placed late yet */
+    uint8_t nak;                      /* AETH that is due; 0: none */
     uint32_t nak_psn;
     struct mgds_hca_request message;
     struct mgds_hca_job job; /* packets 0: none */
@@ -79,6 +80,12 @@ void mgds_hca_receiver_settle(struct mgds_hca_flow *flow,
 
 /* Sends what is due and has room: how many packets. */
 int mgds_hca_receiver_run(struct mgds_hca_flow *flow);
+
+/* The flow ends. */
+void mgds_hca_receiver_fini(struct mgds_hca_flow *flow);
+
+/* When it has something to do though nothing comes; 0: never. */
+uint64_t mgds_hca_receiver_due(const struct mgds_hca_flow *flow);
 
 /* Something is due. */
 bool mgds_hca_receiver_busy(const struct mgds_hca_flow *flow);
