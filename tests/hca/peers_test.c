@@ -4,6 +4,7 @@
 #include <dirent.h>
 #include <poll.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -141,11 +142,14 @@ static const struct options alone = {.packets = true,
                                      .timeout = 16 /* 0.3 s */};
 
 /* This process's end a, to the end a of the other process. */
-static void join(struct place *place, struct pair *pair, unsigned side)
+static void join(struct place *place, struct pair *pair, unsigned side,
+                 uint8_t host)
 {
+    struct options options = alone;
     struct mgds_hca_change change;
 
-    place_open(place, &alone);
+    options.host = host;
+    place_open(place, &options);
     pair->address[side] = place_of(&place->a);
     pair->key[side] = place->a.key;
     if (side)
@@ -166,11 +170,11 @@ static void join(struct place *place, struct pair *pair, unsigned side)
         await(pair, 3);
 }
 
-static void serve_for_ever(struct pair *pair)
+static void serve_for_ever(struct pair *pair, uint8_t host)
 {
     static struct place place;
 
-    join(&place, pair, 1);
+    join(&place, pair, 1, host);
     for (;;) {
         if (mgds_hca_run(place.a.hca) == 0)
             mgds_hca_port_rest(place.a.port, MGDS_HCA_REST);
@@ -199,8 +203,8 @@ static void who_is_killed_is_not_waited_for(void **state)
     assert_true(pair != MAP_FAILED);
     child = fork_child();
     if (child == 0)
-        serve_for_ever(pair);
-    join(&place, pair, 0);
+        serve_for_ever(pair, 0);
+    join(&place, pair, 0, 0);
     write_there(&place, pair);
     expect_cqe(&place.a.sends, 0, 0);
     assert_int_equal(kill(child, SIGKILL), 0);
@@ -218,6 +222,49 @@ static void who_is_killed_is_not_waited_for(void **state)
     place_close(&place);
     assert_int_equal(count_files(), 0);
     munmap(pair, sizeof(*pair));
+}
+
+static bool is_namespace_free;
+
+/* A child with a network of its own, where nothing is but its loopback; and on
+ * a host of its own. */
+static void network_namespaces_reach_each_other(void **state)
+{
+    static struct place place;
+    struct pair *pair = mmap(NULL, sizeof(*pair), PROT_READ | PROT_WRITE,
+                             MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    pid_t child;
+
+    (void)state;
+    assert_true(pair != MAP_FAILED);
+    if (!is_namespace_free)
+        skip();
+    child = fork_child();
+    if (child == 0) {
+        if (unshare(CLONE_NEWNET) < 0)
+            _exit(1);
+        serve_for_ever(pair, 1);
+    }
+    join(&place, pair, 0, 0);
+    for (uint16_t i = 0; i < 10; i++) {
+        write_there(&place, pair);
+        expect_cqe(&place.a.sends, 0, i);
+    }
+    assert_int_equal(kill(child, SIGKILL), 0);
+    expect_end(child, true);
+    place_close(&place);
+    munmap(pair, sizeof(*pair));
+}
+
+/* Whether this user may make a network namespace. */
+static bool may_unshare(void)
+{
+    pid_t child = fork_child();
+    int status;
+
+    if (child == 0)
+        _exit(unshare(CLONE_NEWNET) < 0);
+    return waitpid(child, &status, 0) == child && status == 0;
 }
 
 /* b sleeps without a time: only a packet wakes it. */
@@ -278,9 +325,11 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_hundred_open_at_once),
         cmocka_unit_test(who_is_killed_is_not_waited_for),
+        cmocka_unit_test(network_namespaces_reach_each_other),
         cmocka_unit_test(no_packet_is_slept_over),
     };
 
     alarm(LIMIT);
+    is_namespace_free = may_unshare();
     return cmocka_run_group_tests(tests, name_folder, NULL);
 }

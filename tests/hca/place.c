@@ -160,7 +160,8 @@ struct mgds_hca_gid place_gid(const struct end *end)
 static void open_port(struct end *end, const struct options *options)
 {
     char folder[64];
-    struct mgds_hca_port_attr attr = {.folder = folder, .host = HOST};
+    struct mgds_hca_port_attr attr = {.folder = folder,
+                                      .host = HOST + (uint64_t)options->host};
     struct mgds_hca_gid gid;
 
     if (options->hosts && end == &end->place->b)

@@ -61,7 +61,9 @@ struct options {
     uint8_t timeout;    /* PLACE_TIMEOUT */
     bool apart;         /* b runs elsewhere, in a thread or a child */
     bool hosts;         /* each on a host of its own */
-    bool gids;          /* addressed by GID alone */
+
+    uint8_t host; /* of both, among others */
+    bool gids;    /* addressed by GID alone */
 
     enum mgds_hca_service service; /* of QPs */
 
