@@ -22,6 +22,7 @@ int main(int argc, char **argv)
                                            "MPIX_SIM_HCA_COUNT",
                                            "MPIX_GDS_REQUIRE",
                                            "UCX_MEM_EVENTS",
+                                           "UCX_IB_MLX5_DEVX",
                                            "CUDA_DEVICE_MAX_CONNECTIONS"};
 
     for (int i = 1; i < argc; i++)

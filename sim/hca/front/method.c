@@ -1,4 +1,4 @@
-/* Takes methods apart. */
+/* Takes the methods of the ioctl interface apart, and has them done. */
 #include "sim/hca/front/method.h"
 
 #include <errno.h>

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Two processes of a program, server and client, on software HCAs.
 
-pair.py [--expect REGEX].. --package NAME -- mpix-gds-run --sim=hca PROGRAM ..
+pair.py [--expect REGEX].. --package NAME -- LAUNCHER --sim=hca PROGRAM ..
 
 The client is given the server's name as one argument more. Both must end well,
 and the client must say what is expected: the server has nothing to say of
