@@ -39,22 +39,30 @@ static void tell_completion(void *ctx, uint32_t cqn)
     mgds_hca_event_completion(adapter->cqs[cqn]);
 }
 
+static void tell_qp(struct mgds_hca_verbs_qp *qp, enum mgds_hca_event event)
+{
+    if (event != MGDS_EVENT_SQ_DRAINED || qp->set.en_sqd_async_notify)
+        mgds_hca_event_qp(qp, event);
+}
+
 static void tell_event(void *ctx, enum mgds_hca_event event, uint32_t number)
 {
     const struct mgds_hca_adapter *adapter = ctx;
-    struct mgds_hca_verbs_qp *qp;
 
-    if (event == MGDS_EVENT_CQ_ERR) {
+    switch (event) {
+    case MGDS_EVENT_PORT_ERR:
+    case MGDS_EVENT_PORT_ACTIVE:
+        mgds_hca_event_port(adapter->index, event);
+        break;
+    case MGDS_EVENT_CQ_ERR:
         mgds_hca_event_cq(adapter->cqs[number], event);
-        return;
-    }
-    if (event == MGDS_EVENT_SRQ_LIMIT) {
+        break;
+    case MGDS_EVENT_SRQ_LIMIT:
         mgds_hca_event_srq(adapter->srqs[number], event);
-        return;
+        break;
+    default:
+        tell_qp(adapter->qps[mgds_hca_adapter_slot(adapter, number)], event);
     }
-    qp = adapter->qps[mgds_hca_adapter_slot(adapter, number)];
-    if (event != MGDS_EVENT_SQ_DRAINED || qp->set.en_sqd_async_notify)
-        mgds_hca_event_qp(qp, event);
 }
 
 static void tell_misuse(void *ctx, enum mgds_hca_misuse what, uint32_t qpn)

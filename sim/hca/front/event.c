@@ -15,6 +15,8 @@ static const uint32_t verbs_event[] = {
     [MGDS_EVENT_QP_ACCESS_ERR] = IBV_EVENT_QP_ACCESS_ERR,
     [MGDS_EVENT_SQ_DRAINED] = IBV_EVENT_SQ_DRAINED,
     [MGDS_EVENT_SRQ_LIMIT] = IBV_EVENT_SRQ_LIMIT_REACHED,
+    [MGDS_EVENT_PORT_ERR] = IBV_EVENT_PORT_ERR,
+    [MGDS_EVENT_PORT_ACTIVE] = IBV_EVENT_PORT_ACTIVE,
     [MGDS_EVENT_LAST_WQE] = IBV_EVENT_QP_LAST_WQE_REACHED,
 };
 
@@ -45,6 +47,18 @@ static void send_async(const struct mgds_hca_file *file, uint64_t user,
         .element = user, .event_type = verbs_event[event]};
 
     send(&file->async, &record, counter);
+}
+
+void mgds_hca_event_port(unsigned device, enum mgds_hca_event event)
+{
+    const uint64_t port = 1;
+    uint32_t unused = 0;
+
+    for (struct mgds_hca_file *file = mgds_hca_file_next(NULL); file;
+         file = mgds_hca_file_next(file)) {
+        if (file->device == device && file->adapter)
+            send_async(file, port, event, &unused);
+    }
 }
 
 void mgds_hca_event_cq(struct mgds_hca_verbs_cq *cq, enum mgds_hca_event event)

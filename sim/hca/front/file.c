@@ -83,6 +83,11 @@ struct mgds_hca_file *mgds_hca_file_find(int fd)
     return file;
 }
 
+struct mgds_hca_file *mgds_hca_file_next(const struct mgds_hca_file *file)
+{
+    return file ? file->next : files;
+}
+
 int mgds_hca_file_add_channel(struct mgds_hca_file *file, int *fd)
 {
     struct mgds_hca_channel *channel = calloc(1, sizeof(*channel));

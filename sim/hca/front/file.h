@@ -47,6 +47,9 @@ void mgds_hca_file_close(int fd);
 /* NULL: that descriptor is no device. */
 struct mgds_hca_file *mgds_hca_file_find(int fd);
 
+/* The next one of all; of NULL, the first one. NULL: there is none. */
+struct mgds_hca_file *mgds_hca_file_next(const struct mgds_hca_file *file);
+
 /* A channel of completions. 0 or negative errno. */
 int mgds_hca_file_add_channel(struct mgds_hca_file *file, int *fd);
 

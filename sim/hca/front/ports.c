@@ -29,7 +29,6 @@ struct end {
 };
 
 static struct end ends[MGDS_HCA_DEVICES];
-static struct mgds_hca_faults faults;
 static pid_t owner; /* 0: nobody */
 
 static unsigned devices(void)
@@ -128,11 +127,33 @@ struct mgds_hca_wire mgds_hca_ports_wire(unsigned index)
     };
 }
 
+static void disturb(struct mgds_hca_port *port)
+{
+    const char *text = mgds_hca_settings()->faults, *wrong = text;
+    int rc = text[0] ? mgds_hca_port_disturb(port, text, &wrong) : 0;
+
+    if (rc == -EINVAL)
+        mgds_warn_once("MPIX_SIM_HCA_FAULTS=%s: not understood from '%s' on, "
+                       "and there are no faults: write drop=1%%,delay=0.1%%,"
+                       "late=200us,seed=7",
+                       text, wrong);
+    else if (rc < 0)
+        mgds_warn_once("MPIX_SIM_HCA_FAULTS=%s: %s: there are no faults", text,
+                       strerror(-rc));
+}
+
 void mgds_hca_ports_bind(unsigned index, struct mgds_hca *engine)
 {
     ends[index].engine = engine;
-    if (engine)
-        mgds_hca_port_bind(ends[index].port, engine);
+    if (!engine)
+        return;
+    mgds_hca_port_bind(ends[index].port, engine);
+    disturb(ends[index].port);
+}
+
+bool mgds_hca_ports_up(unsigned index)
+{
+    return mgds_hca_port_up(ends[index].port);
 }
 
 bool mgds_hca_ports_lie_down(void)
@@ -186,22 +207,7 @@ static int open_port(struct end *end, const char *folder)
     end->number = mgds_hca_port_lid(end->port);
     end->outside = mgds_hca_port_wire(end->port);
     mgds_hca_gid(end->number, gid.raw);
-    rc = mgds_hca_port_add_gid(end->port, &gid);
-    if (rc < 0 || !mgds_hca_settings()->faults[0])
-        return rc;
-    return mgds_hca_outlet_disturb(&end->port->outlet, &faults);
-}
-
-static void read_faults(void)
-{
-    const char *text = mgds_hca_settings()->faults, *wrong;
-
-    if (mgds_hca_faults_parse(&faults, text, &wrong) == 0)
-        return;
-    mgds_warn("MPIX_SIM_HCA_FAULTS=%s: not understood from '%s' on, and there "
-              "are no faults: write drop=1%%,delay=0.1%%,late=200us,seed=7",
-              text, wrong);
-    mgds_hca_faults_parse(&faults, "", &wrong);
+    return mgds_hca_port_add_gid(end->port, &gid);
 }
 
 static const char *remedy(int error)
@@ -226,7 +232,6 @@ static void open_ports(void)
     int rc = mgds_hca_registry_folder(folder, mgds_hca_runtime(),
                                       mgds_hca_settings()->network);
 
-    read_faults();
     for (unsigned i = 0; i < devices() && rc == 0; i++)
         rc = open_port(&ends[i], folder);
     if (rc == 0) {

@@ -36,6 +36,9 @@ void mgds_hca_ports_get_up(void);
 struct mgds_hca_wire mgds_hca_ports_wire(unsigned index);
 void mgds_hca_ports_bind(unsigned index, struct mgds_hca *engine);
 
+/* Its link is not cut by a fault. */
+bool mgds_hca_ports_up(unsigned index);
+
 /* Gives the numbers back. No engine runs any more. */
 void mgds_hca_ports_close(void);
 
