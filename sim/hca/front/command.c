@@ -123,7 +123,8 @@ static int split_extended(const void *data, size_t bytes,
 static bool copy_request(uint8_t *to, size_t known, const uint8_t *from,
                          size_t bytes)
 {
-    memcpy(to, from, bytes < known ? bytes : known);
+    if (bytes > 0)
+        memcpy(to, from, bytes < known ? bytes : known);
     for (size_t i = known; i < bytes; i++) {
         if (from[i] != 0)
             return false;
