@@ -122,9 +122,9 @@ int mgds_hca_adapter_get(unsigned index, struct mgds_hca_adapter **out)
 
     if (adapter->files == 0) {
         adapter->index = index;
-        adapter->cqs = calloc(NUMBERS, sizeof(*adapter->cqs));
-        adapter->srqs = calloc(NUMBERS, sizeof(*adapter->srqs));
-        adapter->qps = calloc(NUMBERS, sizeof(*adapter->qps));
+        adapter->cqs = calloc(NUMBERS, sizeof(void *));
+        adapter->srqs = calloc(NUMBERS, sizeof(void *));
+        adapter->qps = calloc(NUMBERS, sizeof(void *));
         rc = adapter->cqs && adapter->srqs && adapter->qps
                  ? make_engine(adapter)
                  : -ENOMEM;

@@ -79,8 +79,8 @@ static int split_plain(const struct mgds_hca_row *row, const void *data,
                        struct mgds_hca_parts *parts)
 {
     const struct ib_uverbs_cmd_hdr *header = data;
-    size_t in = header->in_words * 4u - sizeof(*header);
-    size_t out = header->out_words * 4u;
+    size_t in = header->in_words * (size_t)4 - sizeof(*header);
+    size_t out = header->out_words * (size_t)4;
 
     if (in < row->request || out < row->response)
         return in < row->request ? -EINVAL : -ENOSPC;
@@ -105,13 +105,13 @@ static int split_extended(const void *data, size_t bytes,
     if (bytes < sizeof(*header) + sizeof(*more))
         return -EINVAL;
     parts->request = (const uint8_t *)(more + 1);
-    parts->request_bytes = header->in_words * 8u;
+    parts->request_bytes = header->in_words * (size_t)8;
     parts->driver_request = parts->request + parts->request_bytes;
-    parts->driver_request_bytes = more->provider_in_words * 8u;
+    parts->driver_request_bytes = more->provider_in_words * (size_t)8;
     parts->response = pointer_at(&more->response);
-    parts->response_bytes = header->out_words * 8u;
+    parts->response_bytes = header->out_words * (size_t)8;
     parts->driver_response = parts->response + parts->response_bytes;
-    parts->driver_response_bytes = more->provider_out_words * 8u;
+    parts->driver_response_bytes = more->provider_out_words * (size_t)8;
     if (sizeof(*header) + sizeof(*more) + parts->request_bytes +
             parts->driver_request_bytes !=
         bytes)
@@ -214,7 +214,7 @@ static int run_write(struct mgds_hca_file *file, const void *data, size_t bytes)
 
     if (!row)
         return rc;
-    if (!extended && header->in_words * 4u != bytes)
+    if (!extended && header->in_words * (size_t)4 != bytes)
         return -EINVAL;
     rc = extended ? split_extended(data, bytes, &parts)
                   : split_plain(row, data, &parts);

@@ -43,7 +43,7 @@ static struct ibv_context *find_context(int fd, uint64_t user)
     int cmd_fd;
 
     if (user % _Alignof(struct ibv_cq) != 0 ||
-        !peek(&context, sizeof(context), &cq->context) ||
+        !peek(&context, sizeof(void *), &cq->context) ||
         !peek(&cmd_fd, sizeof(cmd_fd), &context->cmd_fd) || cmd_fd != fd)
         return NULL;
     return context;

@@ -139,7 +139,7 @@ static void disturb(struct mgds_hca_port *port)
                        text, wrong);
     else if (rc < 0)
         mgds_warn_once("MPIX_SIM_HCA_FAULTS=%s: %s: there are no faults", text,
-                       strerror(-rc));
+                       strerrordesc_np(-rc));
 }
 
 void mgds_hca_ports_bind(unsigned index, struct mgds_hca *engine)
@@ -239,7 +239,7 @@ static void open_ports(void)
         return;
     }
     mgds_err("software HCA: %s: %s: there is no device now: %s", folder,
-             strerror(-rc), remedy(-rc));
+             strerrordesc_np(-rc), remedy(-rc));
     close_ports();
 }
 

@@ -47,11 +47,11 @@ static char root[PATH_MAX - NAME_MAX];
 static pid_t maker; /* 0: there is none */
 
 static void format_words(char *out, size_t size, const uint8_t *byte,
-                         unsigned words)
+                         size_t words)
 {
     size_t at = 0;
 
-    for (unsigned i = 0; i < words; i++)
+    for (size_t i = 0; i < words; i++)
         at += (size_t)snprintf(out + at, size - at, "%s%02x%02x", i ? ":" : "",
                                byte[2 * i], byte[2 * i + 1]);
 }
@@ -295,7 +295,7 @@ static void make_tree(void)
         return;
     mgds_err("software HCA: writing to %s: %s: there is no device now; set "
              "TMPDIR to a folder that takes files",
-             root, strerror(-rc));
+             root, strerrordesc_np(-rc));
     if (maker)
         remove_tree();
 }

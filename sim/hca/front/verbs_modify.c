@@ -3,6 +3,7 @@
 #include <infiniband/verbs.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <string.h>
 
 #include <rdma/ib_user_verbs.h>
 #include <rdma/mlx5-abi.h>
@@ -206,31 +207,43 @@ static struct mgds_hca_change make_change(const struct ib_uverbs_modify_qp *in,
     };
 }
 
+#define KEPT(mask, field)                                                      \
+    {                                                                          \
+        mask, offsetof(struct ib_uverbs_modify_qp, field),                     \
+            sizeof(((struct ib_uverbs_modify_qp *)NULL)->field)                \
+    }
+
 /* What QUERY_QP will say. */
 static void keep_set(struct ib_uverbs_modify_qp *set,
                      const struct ib_uverbs_modify_qp *in)
 {
-#define KEEP(mask, field)                                                      \
-    do {                                                                       \
-        if (in->attr_mask & (mask))                                            \
-            set->field = in->field;                                            \
-    } while (0)
-    KEEP(IBV_QP_AV, dest);
-    KEEP(IBV_QP_QKEY, qkey);
-    KEEP(IBV_QP_RQ_PSN, rq_psn);
-    KEEP(IBV_QP_SQ_PSN, sq_psn);
-    KEEP(IBV_QP_DEST_QPN, dest_qp_num);
-    KEEP(IBV_QP_ACCESS_FLAGS, qp_access_flags);
-    KEEP(IBV_QP_PATH_MTU, path_mtu);
-    KEEP(IBV_QP_EN_SQD_ASYNC_NOTIFY, en_sqd_async_notify);
-    KEEP(IBV_QP_MAX_QP_RD_ATOMIC, max_rd_atomic);
-    KEEP(IBV_QP_MAX_DEST_RD_ATOMIC, max_dest_rd_atomic);
-    KEEP(IBV_QP_MIN_RNR_TIMER, min_rnr_timer);
-    KEEP(IBV_QP_PORT, port_num);
-    KEEP(IBV_QP_TIMEOUT, timeout);
-    KEEP(IBV_QP_RETRY_CNT, retry_cnt);
-    KEEP(IBV_QP_RNR_RETRY, rnr_retry);
-#undef KEEP
+    static const struct {
+        uint32_t mask;
+        size_t offset;
+        size_t bytes;
+    } kept[] = {
+        KEPT(IBV_QP_AV, dest),
+        KEPT(IBV_QP_QKEY, qkey),
+        KEPT(IBV_QP_RQ_PSN, rq_psn),
+        KEPT(IBV_QP_SQ_PSN, sq_psn),
+        KEPT(IBV_QP_DEST_QPN, dest_qp_num),
+        KEPT(IBV_QP_ACCESS_FLAGS, qp_access_flags),
+        KEPT(IBV_QP_PATH_MTU, path_mtu),
+        KEPT(IBV_QP_EN_SQD_ASYNC_NOTIFY, en_sqd_async_notify),
+        KEPT(IBV_QP_MAX_QP_RD_ATOMIC, max_rd_atomic),
+        KEPT(IBV_QP_MAX_DEST_RD_ATOMIC, max_dest_rd_atomic),
+        KEPT(IBV_QP_MIN_RNR_TIMER, min_rnr_timer),
+        KEPT(IBV_QP_PORT, port_num),
+        KEPT(IBV_QP_TIMEOUT, timeout),
+        KEPT(IBV_QP_RETRY_CNT, retry_cnt),
+        KEPT(IBV_QP_RNR_RETRY, rnr_retry),
+    };
+
+    for (size_t i = 0; i < sizeof(kept) / sizeof(kept[0]); i++) {
+        if (in->attr_mask & kept[i].mask)
+            memcpy((uint8_t *)set + kept[i].offset,
+                   (const uint8_t *)in + kept[i].offset, kept[i].bytes);
+    }
 }
 
 static int check_change(const struct mgds_hca_verbs_qp *qp,

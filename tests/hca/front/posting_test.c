@@ -102,7 +102,8 @@ static void append_list(struct wqe *wqe, const struct place *place,
                         const struct operation *it)
 {
     for (unsigned i = 0; i < it->elements; i++) {
-        struct ibv_sge sge = verbs_sge(&place->pair.a, 300 * i, it->bytes);
+        struct ibv_sge sge =
+            verbs_sge(&place->pair.a, (size_t)300 * i, it->bytes);
         struct mgds_wqe_data data = {.bytes = mgds_to_be32(sge.length),
                                      .lkey = mgds_to_be32(sge.lkey),
                                      .address = mgds_to_be64(sge.addr)};
@@ -119,7 +120,7 @@ static void append_inline(struct wqe *wqe, const struct place *place,
 
     append(wqe, &head, sizeof(head));
     for (unsigned i = 0; i < it->elements; i++)
-        append(wqe, place->pair.a.memory + 300 * i, it->bytes);
+        append(wqe, place->pair.a.memory + (size_t)300 * i, it->bytes);
 }
 
 static bool is_atomic(const struct operation *it)
@@ -194,7 +195,7 @@ static void by_verbs(const struct place *place, const struct operation *it)
     struct ibv_send_wr *bad;
 
     for (unsigned i = 0; i < it->elements; i++)
-        list[i] = verbs_sge(&place->pair.a, 300 * i, it->bytes);
+        list[i] = verbs_sge(&place->pair.a, (size_t)300 * i, it->bytes);
     if (is_atomic(it)) {
         bool swaps = it->opcode == MGDS_WQE_ATOMIC_CS;
 
@@ -269,9 +270,9 @@ static void foresee(const struct place *place, const struct operation *it,
         size_t offset = (size_t)i * it->bytes;
 
         if (it->opcode == MGDS_WQE_RDMA_READ)
-            memcpy(a + 300 * i, b + REMOTE + offset, it->bytes);
+            memcpy(a + (size_t)300 * i, b + REMOTE + offset, it->bytes);
         else
-            memcpy(b + REMOTE + offset, a + 300 * i, it->bytes);
+            memcpy(b + REMOTE + offset, a + (size_t)300 * i, it->bytes);
     }
 }
 
