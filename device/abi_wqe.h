@@ -121,6 +121,8 @@ enum mgds_wqe_opcode {
     MGDS_WQE_RDMA_READ = 0x10,
     MGDS_WQE_ATOMIC_CS = 0x11,
     MGDS_WQE_ATOMIC_FA = 0x12,
+    MGDS_WQE_MASKED_CS = 0x14, /* opmod MGDS_WQE_MASKED_4 or _8 */
+    MGDS_WQE_MASKED_FA = 0x15,
     MGDS_WQE_DUMP = 0x23 /* reads local memory, and that is all */
 };
 
@@ -186,6 +188,72 @@ struct mgds_wqe_atomic {
 };
 MGDS_WQE_ASSERT(sizeof(struct mgds_wqe_atomic) == 16, "a unit");
 
+/* Opmods of masked atomics, of words of 4 and 8 bytes; and what stands behind
+ * raddr, with numbers of that size. An addition does not carry beyond bits that
+ * are set in `boundary`. */
+enum { MGDS_WQE_MASKED_4 = 8, MGDS_WQE_MASKED_8 = 9 };
+
+struct mgds_wqe_masked_fa_4 {
+    struct mgds_be32 operand;
+    struct mgds_be32 boundary;
+    uint32_t reserved[2];
+};
+struct mgds_wqe_masked_fa_8 {
+    struct mgds_be64 operand;
+    struct mgds_be64 boundary;
+};
+struct mgds_wqe_masked_cs_4 {
+    struct mgds_be32 swap;
+    struct mgds_be32 compare;
+    struct mgds_be32 swap_mask;
+    struct mgds_be32 compare_mask;
+};
+struct mgds_wqe_masked_cs_8 {
+    struct mgds_be64 swap;
+    struct mgds_be64 compare;
+    struct mgds_be64 swap_mask;
+    struct mgds_be64 compare_mask;
+};
+MGDS_WQE_ASSERT(sizeof(struct mgds_wqe_masked_fa_4) == 16, "a unit");
+MGDS_WQE_ASSERT(sizeof(struct mgds_wqe_masked_fa_8) == 16, "a unit");
+MGDS_WQE_ASSERT(sizeof(struct mgds_wqe_masked_cs_4) == 16, "a unit");
+MGDS_WQE_ASSERT(sizeof(struct mgds_wqe_masked_cs_8) == 32, "two units");
+
+/* Address vector, behind ctrl in WQEs of UD (Q_Key) and DC (DC key). Without
+ * MGDS_AV_FULL it is its first unit alone. */
+struct mgds_wqe_av {
+    union {
+        struct {
+            struct mgds_be32 qkey;
+            uint32_t reserved;
+        } ud;
+        struct mgds_be64 dc_key;
+    } key;
+    struct mgds_be32 qpn; /* MGDS_AV_FULL | QPN */
+    uint8_t rate_sl;
+    uint8_t path_bits;
+    struct mgds_be16 lid; /* InfiniBand; RoCE: a UDP port */
+    uint8_t reserved[4];
+    uint8_t mac[6];
+    uint8_t traffic_class;
+    uint8_t hop_limit;
+    struct mgds_be32
+        grh; /* MGDS_AV_GRH | index of our GID << 20 | flow label */
+    uint8_t gid[16];
+};
+MGDS_WQE_ASSERT(sizeof(struct mgds_wqe_av) == 48, "three units");
+#define MGDS_AV_FULL 0x80000000u
+#define MGDS_AV_GRH (1u << 30)
+
+/* The first unit of a WQE of a shared receive queue. */
+struct mgds_wqe_next {
+    uint8_t reserved0[2];
+    struct mgds_be16 next; /* the slot behind this one */
+    uint8_t signature;
+    uint8_t reserved1[11];
+};
+MGDS_WQE_ASSERT(sizeof(struct mgds_wqe_next) == 16, "a unit");
+
 /* Words of a QP's doorbell record: indices & 0xffff, in 32 bits. */
 enum {
     MGDS_DBREC_RECEIVE = 0, /* receive WQEs posted so far */
@@ -215,8 +283,9 @@ enum {
 /* 64 bytes, or the second half of 128. The owner bit says in which lap of the
  * ring a CQE was written; op_own is written last. */
 struct mgds_cqe {
-    uint8_t reserved0[24];
-    struct mgds_be32 flags_rqpn;
+    uint8_t reserved0[22];
+    struct mgds_be16 slid;       /* receives of UD */
+    struct mgds_be32 flags_rqpn; /* MGDS_CQE_GRH | SL << 24 | QPN */
     uint8_t reserved1[4];
     struct mgds_be32 srqn_uidx;
     struct mgds_be32 imm;
@@ -264,6 +333,8 @@ enum {
     MGDS_CQE_OWNER = 1,
     MGDS_CQE_SOLICITED = 2,
     MGDS_CQE_OPCODE_SHIFT = 4,
+    MGDS_CQE_GRH = 1 << 28,
+    MGDS_CQE_SL_SHIFT = 24,
     /* Programs write this into op_own of every CQE before first use. */
     MGDS_CQE_UNUSED = MGDS_CQE_INVALID << MGDS_CQE_OPCODE_SHIFT
 };

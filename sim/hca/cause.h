@@ -19,7 +19,12 @@ enum mgds_hca_event {
     MGDS_EVENT_QP_FATAL,
     MGDS_EVENT_QP_REQ_ERR,
     MGDS_EVENT_QP_ACCESS_ERR,
-    MGDS_EVENT_SQ_DRAINED
+    MGDS_EVENT_SQ_DRAINED,
+    MGDS_EVENT_SRQ_LIMIT,
+
+    MGDS_EVENT_PORT_ERR,
+    MGDS_EVENT_PORT_ACTIVE,
+    MGDS_EVENT_LAST_WQE /* of a QP with an SRQ, in ERR: it takes none more */
 };
 
 /* Whose QP goes to ERR: the requester's always. */

@@ -70,11 +70,14 @@ static uint32_t distance(uint32_t from, uint32_t to)
     return (to - from) & MGDS_ARM_INDEX_MASK;
 }
 
-static bool is_full(const struct mgds_hca_cq *cq)
+static bool finds_no_room(const struct mgds_hca_cq *cq)
 {
-    return !cq->attr.ignore_overrun &&
-           distance(load_record(cq, MGDS_DBREC_CONSUMER), cq->produced) >=
-               cq->attr.entries;
+    if (cq->attr.ignore_overrun)
+        return false;
+    if (cq->hca->overrun > 0 && --cq->hca->overrun == 0)
+        return true;
+    return distance(load_record(cq, MGDS_DBREC_CONSUMER), cq->produced) >=
+           cq->attr.entries;
 }
 
 static struct mgds_cqe *next_entry(const struct mgds_hca_cq *cq)
@@ -103,6 +106,7 @@ static struct mgds_cqe make_cqe(const struct mgds_hca_cq *cq,
                                 const struct mgds_hca_completion *it)
 {
     return (struct mgds_cqe){
+        .slid = mgds_to_be16(it->lid),
         .flags_rqpn = mgds_to_be32(it->peer),
         .srqn_uidx = mgds_to_be32(it->user_index),
         .imm = it->imm,
@@ -169,7 +173,7 @@ bool mgds_hca_cq_write(struct mgds_hca_cq *cq,
 
     if (cq->error)
         return false;
-    if (is_full(cq)) {
+    if (finds_no_room(cq)) {
         cq->error = true;
         mgds_hca_tell_event(cq->hca, MGDS_EVENT_CQ_ERR, cq->number);
         return false;

@@ -59,7 +59,8 @@ struct mgds_hca_completion {
     uint16_t counter;   /* index of the WQE */
     uint32_t qpn;
     uint32_t user_index;
-    uint32_t peer; /* QPN: of receives */
+    uint32_t peer; /* QPN: of receives; UD: and MGDS_CQE_GRH, SL */
+    uint16_t lid;  /* UD: of the sender */
     uint32_t bytes;
     struct mgds_be32 imm;
     bool solicited; /* the message was: CQEs of receives say so */

@@ -157,6 +157,10 @@ static int poll_register(struct mgds_hca_uar *uar, unsigned number)
         return 0;
     first = take_word(uar, offset, word[0]);
     second = take_word(uar, offset + MGDS_UAR_HALF_BYTES, word[1]);
+    /* Both may have been rung since the first half was looked at: what was
+     * stored before the second is visible now. */
+    if (second && !first)
+        first = take_word(uar, offset, word[0]);
     if (!first && !second)
         return 0;
     if (qp->next)

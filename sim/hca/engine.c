@@ -26,6 +26,7 @@ void mgds_hca_destroy(struct mgds_hca *hca)
         free(hca->keys.slot[i]);
     mgds_hca_table_fini(&hca->keys);
     mgds_hca_table_fini(&hca->cqs);
+    mgds_hca_table_fini(&hca->srqs);
     mgds_hca_table_fini(&hca->qps);
     free(hca);
 }
@@ -76,11 +77,17 @@ static int run_busy(struct mgds_hca *hca)
 
 static int run_round(struct mgds_hca *hca)
 {
+    const struct mgds_hca_wire *wire = &hca->config.wire;
     int did = 0;
 
+    hca->in_round = true;
+    hca->time = 0;
     for (struct mgds_hca_uar *uar = hca->uars; uar; uar = uar->next)
         did += mgds_hca_uar_poll(uar);
-    return did + (hca->busy ? run_busy(hca) : 0);
+    did += hca->busy ? run_busy(hca) : 0;
+    did += wire->poll ? wire->poll(wire->ctx) : 0;
+    hca->in_round = false;
+    return did;
 }
 
 int mgds_hca_run(struct mgds_hca *hca)
@@ -106,11 +113,21 @@ static uint64_t read_monotonic_clock(void)
     return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
-uint64_t mgds_hca_now(const struct mgds_hca *hca)
+static uint64_t read_clock(const struct mgds_hca *hca)
 {
     const struct mgds_hca_calls *calls = &hca->config.calls;
 
     return calls->clock ? calls->clock(calls->ctx) : read_monotonic_clock();
+}
+
+/* Reading the clock takes as long as a small message. */
+uint64_t mgds_hca_now(struct mgds_hca *hca)
+{
+    if (!hca->in_round)
+        return read_clock(hca);
+    if (hca->time == 0)
+        hca->time = read_clock(hca);
+    return hca->time;
 }
 
 void mgds_hca_tell_event(const struct mgds_hca *hca, enum mgds_hca_event event,

@@ -25,6 +25,7 @@
 #ifndef MGDS_SIM_HCA_ENGINE_H
 #define MGDS_SIM_HCA_ENGINE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "sim/hca/cause.h"
@@ -55,6 +56,7 @@ struct mgds_hca_calls {
 struct mgds_hca_config {
     uint32_t first_qpn;   /* QPNs are larger, by at most 65535 */
     uint8_t capabilities; /* opcode.h */
+    bool ethernet;        /* its port is RoCE: GIDs, no LIDs */
     uint64_t late_record; /* ns that a record may be behind its doorbell */
     struct mgds_hca_wire wire;
     struct mgds_hca_calls calls;
@@ -64,8 +66,13 @@ struct mgds_hca {
     struct mgds_hca_config config;
     struct mgds_hca_table qps;
     struct mgds_hca_table cqs;
+    struct mgds_hca_table srqs;
     struct mgds_hca_table keys; /* by index (key.h) */
     uint32_t variant;           /* of the key made last */
+
+    uint64_t overrun; /* fault: the CQE that finds no room; 0: none */
+    bool in_round;    /* time stands still within a round */
+    uint64_t time;    /* of this one; 0: not asked for yet */
     struct mgds_hca_uar *uars;
     struct mgds_hca_qp *busy; /* those with something left to do */
 };
@@ -93,7 +100,7 @@ struct mgds_hca_qp *mgds_hca_qp_find(const struct mgds_hca *hca, uint32_t qpn);
 void mgds_hca_busy(struct mgds_hca *hca, struct mgds_hca_qp *qp);
 void mgds_hca_unbusy(struct mgds_hca *hca, struct mgds_hca_qp *qp);
 
-uint64_t mgds_hca_now(const struct mgds_hca *hca);
+uint64_t mgds_hca_now(struct mgds_hca *hca);
 
 void mgds_hca_tell_event(const struct mgds_hca *hca, enum mgds_hca_event event,
                          uint32_t number);

@@ -2,6 +2,7 @@
 #include "sim/hca/key.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stdlib.h>
 
 #include "sim/hca/engine.h"
@@ -14,15 +15,22 @@ struct key {
     struct mgds_hca_memory memory;
 };
 
+static bool is_valid_memory(const struct mgds_hca_memory *memory)
+{
+    const uint8_t written = MGDS_HCA_REMOTE_WRITE | MGDS_HCA_REMOTE_ATOMIC;
+
+    return memory->address + memory->bytes >= memory->address &&
+           (!(memory->access & written) ||
+            memory->access & MGDS_HCA_LOCAL_WRITE);
+}
+
 int mgds_hca_key_attach(struct mgds_hca *hca,
                         const struct mgds_hca_memory *memory, uint32_t *number)
 {
-    const uint8_t written = MGDS_HCA_REMOTE_WRITE | MGDS_HCA_REMOTE_ATOMIC;
     struct key *key;
     uint32_t index;
 
-    if (memory->address + memory->bytes < memory->address ||
-        (memory->access & written && !(memory->access & MGDS_HCA_LOCAL_WRITE)))
+    if (!is_valid_memory(memory))
         return -EINVAL;
     key = malloc(sizeof(*key));
     if (!key)
@@ -43,6 +51,19 @@ static struct key *find_key(const struct mgds_hca *hca, uint32_t number)
     struct key *key = mgds_hca_table_find(&hca->keys, number >> VARIANT_BITS);
 
     return key && key->number == number ? key : NULL;
+}
+
+int mgds_hca_key_change(struct mgds_hca *hca, uint32_t number,
+                        const struct mgds_hca_memory *memory)
+{
+    struct key *key = find_key(hca, number);
+
+    if (!key)
+        return -ENOENT;
+    if (!is_valid_memory(memory))
+        return -EINVAL;
+    key->memory = *memory;
+    return 0;
 }
 
 int mgds_hca_key_detach(struct mgds_hca *hca, uint32_t number)

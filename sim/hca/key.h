@@ -32,6 +32,11 @@ struct mgds_hca_memory {
 int mgds_hca_key_attach(struct mgds_hca *hca,
                         const struct mgds_hca_memory *memory, uint32_t *key);
 
+/* The key means this memory from now on. -ENOENT: there is no such key; -EINVAL
+ * as above, and nothing changed. */
+int mgds_hca_key_change(struct mgds_hca *hca, uint32_t key,
+                        const struct mgds_hca_memory *memory);
+
 /* -ENOENT: there is no such key. Where a READ under way puts its data was
  * looked up when it began: there is none, or the memory stays until it has
  * ended. */

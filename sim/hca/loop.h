@@ -1,5 +1,6 @@
 /* A wire that ends in this process: between the QPs of devices that share it,
- * inside the call. */
+ * inside the call. It has no addresses, and so no datagrams: they fail as if
+ * nobody answered. */
 #ifndef MGDS_SIM_HCA_LOOP_H
 #define MGDS_SIM_HCA_LOOP_H
 

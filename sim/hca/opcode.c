@@ -5,21 +5,28 @@
 
 #include "device/abi_wqe.h"
 #include "sim/hca/key.h"
+#include "sim/hca/qp.h"
 #include "sim/hca/responder.h"
 
 enum {
     OPCODES = 256,
+    RC = 1 << MGDS_SERVICE_RC,
+    UC = 1 << MGDS_SERVICE_UC,
+    UD = 1 << MGDS_SERVICE_UD,
     LOCAL = MGDS_OP_LOCAL,
     ANSWERED = MGDS_OP_ANSWERED,
-    ATOMIC = MGDS_OP_ATOMIC
+    ATOMIC = MGDS_OP_ATOMIC,
+    MASKED = MGDS_OP_MASKED
 };
 
-#define X(name_, first, second, third, can, allowed, traits_, handler)         \
+#define X(name_, first, second, third, can, services_, allowed, traits_,       \
+          handler)                                                             \
     [MGDS_WQE_##name_] = {                                                     \
         .name = #name_,                                                        \
         .segment = {MGDS_SEGMENT_##first, MGDS_SEGMENT_##second,               \
                     MGDS_SEGMENT_##third},                                     \
         .capability = MGDS_HCA_CAN_##can,                                      \
+        .services = services_,                                                 \
         .permission = allowed,                                                 \
         .traits = traits_,                                                     \
         .respond = handler,                                                    \

@@ -14,6 +14,7 @@ enum mgds_hca_segment {
     MGDS_SEGMENT_NONE,
     MGDS_SEGMENT_RADDR,
     MGDS_SEGMENT_ATOMIC,
+    MGDS_SEGMENT_MASKED,
     MGDS_SEGMENT_GATHER,
     MGDS_SEGMENT_DUMPED,
     MGDS_SEGMENT_SCATTER,
@@ -21,12 +22,17 @@ enum mgds_hca_segment {
 };
 
 /* Capabilities of a device: a model of an HCA has some of them. */
-enum { MGDS_HCA_CAN_BASE = 1 << 0, MGDS_HCA_CAN_ATOMIC = 1 << 1 };
+enum {
+    MGDS_HCA_CAN_BASE = 1 << 0,
+    MGDS_HCA_CAN_ATOMIC = 1 << 1,
+    MGDS_HCA_CAN_MASKED = 1 << 2
+};
 
 enum {
     MGDS_OP_LOCAL = 1 << 0,    /* nothing goes out */
     MGDS_OP_ANSWERED = 1 << 1, /* data comes back: what a fence waits for */
-    MGDS_OP_ATOMIC = 1 << 2    /* eight bytes of it */
+    MGDS_OP_ATOMIC = 1 << 2,   /* a word of it */
+    MGDS_OP_MASKED = 1 << 3    /* whose size the opmod says; else 8 bytes */
 };
 
 enum { MGDS_HCA_SEGMENTS = 3 };
@@ -35,6 +41,7 @@ struct mgds_hca_opcode {
     const char *name; /* NULL: no such opcode */
     enum mgds_hca_segment segment[MGDS_HCA_SEGMENTS];
     uint8_t capability;
+    uint8_t services; /* bits: 1 << MGDS_SERVICE_RC .. */
     uint8_t permission;
     uint8_t traits;
     /* Does it at the responder's QP, which allows it; *answer has the data

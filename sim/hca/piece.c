@@ -30,25 +30,60 @@ void mgds_hca_list_add(struct mgds_hca_list *list, void *at, uint64_t bytes)
     list->bytes += bytes;
 }
 
+void mgds_hca_list_part(struct mgds_hca_list *part,
+                        const struct mgds_hca_list *list, uint64_t offset,
+                        uint64_t bytes)
+{
+    const struct mgds_hca_piece *piece = list->piece;
+    uint64_t take;
+
+    mgds_hca_list_init(part);
+    for (unsigned i = 0; i < list->count && bytes > 0; i++, piece++) {
+        if (offset >= piece->bytes) {
+            offset -= piece->bytes;
+            continue;
+        }
+        take = piece->bytes - offset;
+        take = take < bytes ? take : bytes;
+        mgds_hca_list_add(part, piece->at + offset, take);
+        offset = 0;
+        bytes -= take;
+    }
+}
+
 static bool is_aligned(const void *at, size_t bytes)
 {
     return (uintptr_t)at % bytes == 0;
 }
 
-/* A word that a program may poll must not be seen in parts, or early. */
-static void copy_step(void *to, const void *from, size_t bytes)
+/* The aligned word at the end of a piece, or 0: one of 8 bytes if there is. */
+static size_t last_word(const uint8_t *to, size_t bytes)
 {
-    uint32_t word;
-    uint64_t wide;
+    for (size_t word = sizeof(uint64_t); word >= sizeof(uint32_t); word /= 2) {
+        if (bytes >= word && is_aligned(to + bytes, word))
+            return word;
+    }
+    return 0;
+}
 
-    if (bytes == sizeof(wide) && is_aligned(to, sizeof(wide))) {
-        memcpy(&wide, from, sizeof(wide));
-        __atomic_store_n((uint64_t *)to, wide, __ATOMIC_RELEASE);
-    } else if (bytes == sizeof(word) && is_aligned(to, sizeof(word))) {
-        memcpy(&word, from, sizeof(word));
-        __atomic_store_n((uint32_t *)to, word, __ATOMIC_RELEASE);
-    } else {
-        memmove(to, from, bytes);
+/* A word that a program may poll must not be seen in parts, or early. The
+ * memory of both may overlap: the word is read before anything is written. */
+static void copy_step(uint8_t *to, const uint8_t *from, size_t bytes)
+{
+    size_t rest = bytes - last_word(to, bytes);
+    uint64_t wide = 0;
+    uint32_t word;
+
+    memcpy(&wide, from + rest, bytes - rest);
+    if (rest)
+        memmove(to, from, rest);
+    if (bytes - rest == sizeof(wide)) {
+        __atomic_store_n((uint64_t *)(void *)(to + rest), wide,
+                         __ATOMIC_RELEASE);
+    } else if (bytes - rest == sizeof(word)) {
+        memcpy(&word, &wide, sizeof(word));
+        __atomic_store_n((uint32_t *)(void *)(to + rest), word,
+                         __ATOMIC_RELEASE);
     }
 }
 

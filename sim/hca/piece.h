@@ -26,9 +26,14 @@ void mgds_hca_list_one(struct mgds_hca_list *list, void *at, uint64_t bytes);
 /* Appends a piece; there is room for it. */
 void mgds_hca_list_add(struct mgds_hca_list *list, void *at, uint64_t bytes);
 
+/* These bytes of a list; fewer where it ends. */
+void mgds_hca_list_part(struct mgds_hca_list *part,
+                        const struct mgds_hca_list *list, uint64_t offset,
+                        uint64_t bytes);
+
 /* Copies in order of addresses as many bytes as both have. Where a piece
- * is an aligned word of 4 or 8 bytes it is stored whole and with release order:
- * who polls it finds all that was copied before. */
+ * is, or ends in, an aligned word of 4 or 8 bytes, this word is stored whole
+ * and with release order: who polls it finds all that was copied before. */
 void mgds_hca_list_copy(const struct mgds_hca_list *to,
                         const struct mgds_hca_list *from);
 

@@ -6,8 +6,14 @@
 
 #include "sim/hca/doorbell.h"
 #include "sim/hca/engine.h"
+#include "sim/hca/srq.h"
 
-enum { QPN_MASK = 0xffffff, QPNS = 0xffff, SHORTEST_RNR_DELAY = 10000 };
+enum {
+    QPN_MASK = 0xffffff,
+    QPNS = 0xffff,
+    SHORTEST_RNR_DELAY = 10000,
+    PKEY = 0xffff /* of the default partition */
+};
 
 /* From each state, those that modify may go to; as ibv_modify_qp. */
 static const bool may_become[MGDS_STATES][MGDS_STATES] = {
@@ -51,15 +57,21 @@ static bool has_receives(const struct mgds_hca_qp_attr *attr)
            is_aligned(attr->receive_buffer, MGDS_WQE_UNIT);
 }
 
-static bool is_valid_qp(const struct mgds_hca_qp_attr *attr)
+static bool has_sends(const struct mgds_hca_qp_attr *attr)
 {
     return is_power(attr->send_blocks) &&
            attr->send_blocks <= MGDS_HCA_SEND_BLOCKS &&
-           is_aligned(attr->send_buffer, MGDS_WQE_BLOCK) &&
-           (attr->receives == 0 || has_receives(attr)) &&
+           is_aligned(attr->send_buffer, MGDS_WQE_BLOCK);
+}
+
+static bool is_valid_qp(const struct mgds_hca_qp_attr *attr)
+{
+    return (attr->send_blocks == 0 || has_sends(attr)) &&
+           (attr->receives == 0 || (!attr->srq && has_receives(attr))) &&
            is_aligned(attr->record, sizeof(uint64_t)) && attr->send_cq &&
            attr->receive_cq && attr->uar &&
-           attr->uar_register < MGDS_UAR_REGISTERS;
+           attr->uar_register < MGDS_UAR_REGISTERS &&
+           (unsigned)attr->service < MGDS_SERVICES;
 }
 
 static void free_qp(struct mgds_hca_qp *qp)
@@ -75,7 +87,8 @@ static struct mgds_hca_qp *alloc_qp(const struct mgds_hca_qp_attr *attr)
 
     if (!qp)
         return NULL;
-    qp->pending = calloc(attr->send_blocks, sizeof(*qp->pending));
+    qp->pending =
+        calloc(attr->send_blocks ? attr->send_blocks : 1, sizeof(*qp->pending));
     qp->reads = calloc(MGDS_HCA_READS, sizeof(*qp->reads));
     if (qp->pending && qp->reads)
         return qp;
@@ -105,19 +118,50 @@ int mgds_hca_qp_attach(struct mgds_hca *hca,
     qp->number = hca->config.first_qpn + index;
     attr->send_cq->users++;
     attr->receive_cq->users++;
+    if (attr->srq)
+        attr->srq->users++;
     mgds_hca_uar_add_qp(attr->uar, qp);
     *out = qp;
     return 0;
 }
 
+static void tell_wire(struct mgds_hca_qp *qp)
+{
+    const struct mgds_hca_wire *wire = &qp->hca->config.wire;
+
+    if (wire->changed)
+        wire->changed(wire->ctx, qp);
+}
+
 void mgds_hca_qp_detach(struct mgds_hca_qp *qp)
 {
+    qp->state = MGDS_STATE_RESET;
+    tell_wire(qp);
     qp->attr.send_cq->users--;
     qp->attr.receive_cq->users--;
+    if (qp->attr.srq)
+        qp->attr.srq->users--;
     mgds_hca_uar_drop_qp(qp->attr.uar, qp);
     mgds_hca_unbusy(qp->hca, qp);
     mgds_hca_table_drop(&qp->hca->qps, qp->number - qp->hca->config.first_qpn);
     free_qp(qp);
+}
+
+static bool is_mtu(uint16_t mtu)
+{
+    return mtu == 0 || (is_power(mtu) && mtu >= MGDS_HCA_MTU_MIN &&
+                        mtu <= MGDS_HCA_MTU_MAX);
+}
+
+static bool is_send(const struct mgds_hca_qp *qp,
+                    const struct mgds_hca_change *change)
+{
+    return change->send_psn <= MGDS_HCA_PSN_MASK &&
+           (qp->attr.service != MGDS_SERVICE_RC ||
+            (change->rnr_retry <= MGDS_HCA_RNR_FOREVER &&
+             change->timeout <= MGDS_HCA_TIMEOUT &&
+             change->retries <= MGDS_HCA_RETRIES && change->reads >= 1 &&
+             change->reads <= MGDS_HCA_READS));
 }
 
 static bool is_change(const struct mgds_hca_qp *qp,
@@ -126,13 +170,13 @@ static bool is_change(const struct mgds_hca_qp *qp,
     if ((unsigned)change->state >= MGDS_STATES ||
         !may_become[qp->state][change->state])
         return false;
+    if (qp->attr.service == MGDS_SERVICE_UD)
+        return change->send_psn <= MGDS_HCA_PSN_MASK;
     if (change->state == MGDS_STATE_RTR)
         return change->peer <= QPN_MASK &&
-               change->receive_psn <= MGDS_HCA_PSN_MASK;
+               change->receive_psn <= MGDS_HCA_PSN_MASK && is_mtu(change->mtu);
     if (change->state == MGDS_STATE_RTS && qp->state == MGDS_STATE_RTR)
-        return change->send_psn <= MGDS_HCA_PSN_MASK &&
-               change->rnr_retry <= MGDS_HCA_RNR_FOREVER &&
-               change->reads >= 1 && change->reads <= MGDS_HCA_READS;
+        return is_send(qp, change);
     return true;
 }
 
@@ -142,10 +186,23 @@ static void reset_queues(struct mgds_hca_qp *qp)
     qp->receive = (struct mgds_hca_receive){.head = 0};
 }
 
+static void set_rights(struct mgds_hca_qp *qp,
+                       const struct mgds_hca_change *change)
+{
+    qp->set.access = change->access;
+    qp->set.qkey = change->qkey;
+    qp->set.pkey = change->pkey ? change->pkey : PKEY;
+}
+
 static void set_path(struct mgds_hca_qp *qp,
                      const struct mgds_hca_change *change)
 {
     qp->set.peer = change->peer;
+    qp->set.address = change->address;
+    qp->set.mtu = change->mtu && qp->attr.service != MGDS_SERVICE_UD
+                      ? change->mtu
+                      : MGDS_HCA_MTU_MAX;
+    qp->set.receive_psn = change->receive_psn;
     qp->set.rnr_delay = change->rnr_delay > SHORTEST_RNR_DELAY
                             ? change->rnr_delay
                             : SHORTEST_RNR_DELAY;
@@ -157,6 +214,9 @@ static void set_send(struct mgds_hca_qp *qp,
 {
     qp->set.rnr_retry = change->rnr_retry;
     qp->set.reads = change->reads;
+    qp->set.timeout = change->timeout;
+    qp->set.retries = change->retries;
+    qp->set.send_psn = change->send_psn;
     qp->send.psn = change->send_psn;
     qp->send.retries = change->rnr_retry;
 }
@@ -169,7 +229,7 @@ int mgds_hca_qp_modify(struct mgds_hca_qp *qp,
     if (change->state == MGDS_STATE_RESET)
         reset_queues(qp);
     else if (change->state == MGDS_STATE_INIT)
-        qp->set.access = change->access;
+        set_rights(qp, change);
     else if (change->state == MGDS_STATE_RTR)
         set_path(qp, change);
     else if (qp->state == MGDS_STATE_RTR && change->state == MGDS_STATE_RTS)
@@ -177,7 +237,13 @@ int mgds_hca_qp_modify(struct mgds_hca_qp *qp,
     qp->send.drained = false;
     qp->state = change->state;
     mgds_hca_busy(qp->hca, qp);
+    tell_wire(qp);
     return 0;
+}
+
+void mgds_hca_qp_allow(struct mgds_hca_qp *qp, uint8_t access)
+{
+    qp->set.access = access;
 }
 
 void mgds_hca_qp_break(struct mgds_hca_qp *qp, enum mgds_hca_event event)
@@ -186,6 +252,7 @@ void mgds_hca_qp_break(struct mgds_hca_qp *qp, enum mgds_hca_event event)
         return;
     qp->state = MGDS_STATE_ERR;
     mgds_hca_busy(qp->hca, qp);
+    tell_wire(qp);
     if (event != MGDS_EVENT_NONE)
         mgds_hca_tell_event(qp->hca, event, qp->number);
 }

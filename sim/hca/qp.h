@@ -20,12 +20,22 @@
 #include <stdint.h>
 
 #include "device/abi_wqe.h"
+#include "sim/hca/address.h"
 #include "sim/hca/cause.h"
 #include "sim/hca/cq.h"
 #include "sim/hca/piece.h"
 
 struct mgds_hca;
+struct mgds_hca_srq;
 struct mgds_hca_uar;
+
+/* Reliable and unreliable connections, and unreliable datagrams. */
+enum mgds_hca_service {
+    MGDS_SERVICE_RC,
+    MGDS_SERVICE_UC,
+    MGDS_SERVICE_UD,
+    MGDS_SERVICES
+};
 
 enum mgds_hca_state {
     MGDS_STATE_RESET,
@@ -42,16 +52,21 @@ enum {
     MGDS_HCA_RECEIVES = 32768,
     MGDS_HCA_STRIDE = MGDS_HCA_PIECES * MGDS_WQE_UNIT,
     MGDS_HCA_READS = 16, /* READs and atomics under way */
-    MGDS_HCA_RNR_FOREVER = 7
+    MGDS_HCA_RNR_FOREVER = 7,
+    MGDS_HCA_RETRIES = 7,
+    MGDS_HCA_TIMEOUT = 31,
+    MGDS_HCA_MTU_MIN = 256,
+    MGDS_HCA_MTU_MAX = 4096
 };
 
 /* The memory stays the owner's, and must stay while the QP is attached. */
 struct mgds_hca_qp_attr {
     void *send_buffer;        /* aligned to a block */
-    uint32_t send_blocks;     /* a power of two */
+    uint32_t send_blocks;     /* a power of two; or 0 */
     void *receive_buffer;     /* aligned to a unit */
     uint32_t receives;        /* a power of two; or 0 */
     uint32_t receive_stride;  /* bytes, a power of two */
+    struct mgds_hca_srq *srq; /* instead of these three, or NULL */
     struct mgds_be32 *record; /* two words */
     struct mgds_hca_cq *send_cq;
     struct mgds_hca_cq *receive_cq;
@@ -59,19 +74,29 @@ struct mgds_hca_qp_attr {
     unsigned uar_register; /* 0 or 1 */
     uint32_t pd;
     uint32_t user_index; /* CQEs carry it */
+    enum mgds_hca_service service;
+    bool out_of_order; /* wires may place WRITEs so (wire/placing.h) */
 };
 
-/* What a change of state brings with it; the rest is not looked at. */
+/* What a change of state brings with it; the rest is not looked at. UD has no
+ * path: of RTR and RTS it has the PSN to send alone. UC has no more of RTS. */
 struct mgds_hca_change {
     enum mgds_hca_state state;
-    uint8_t access;       /* INIT: what the peer may do (key.h) */
-    uint32_t peer;        /* RTR: its QPN */
-    uint32_t receive_psn; /* RTR */
-    uint64_t rnr_delay;   /* RTR: ns, told to who must come again; 10 us at
-                             least, the shortest that InfiniBand has */
-    uint32_t send_psn;    /* RTS */
-    uint8_t rnr_retry;    /* RTS: times; MGDS_HCA_RNR_FOREVER */
-    uint8_t reads;        /* RTS: 1 to MGDS_HCA_READS under way at a time */
+    uint8_t access; /* INIT: what the peer may do (key.h) */
+
+    uint32_t qkey;                   /* INIT, of UD */
+    uint32_t peer;                   /* RTR: its QPN */
+    uint32_t receive_psn;            /* RTR */
+    struct mgds_hca_address address; /* RTR: of its device, for wires */
+    uint16_t pkey;                   /* INIT: 0: 0xffff. For wires */
+    uint16_t mtu;                    /* RTR: 256, 512, .. 4096; 0: 4096 */
+    uint64_t rnr_delay; /* RTR: ns, told to who must come again; 10 us at
+                           least, the shortest that InfiniBand has */
+    uint32_t send_psn;  /* RTS */
+    uint8_t rnr_retry;  /* RTS: times; MGDS_HCA_RNR_FOREVER */
+    uint8_t reads;      /* RTS: 1 to MGDS_HCA_READS under way at a time */
+    uint8_t timeout;    /* RTS: 4.096 us * 2^timeout; 0: none. For wires */
+    uint8_t retries;    /* RTS: times, 0 to 7, without a response. Likewise */
 };
 
 /* A WQE that was begun, until its CQE is due. */
@@ -105,9 +130,12 @@ struct mgds_hca_send {
 };
 
 struct mgds_hca_receive {
-    uint16_t head;
+    uint16_t head;  /* of the ring: is taken next */
+    uint16_t index; /* of the WQE that a message has, if `taken` */
+    bool taken;
     uint32_t psn;
-    bool passing; /* told a requester to come again */
+    bool passing;   /* told a requester to come again */
+    bool told_last; /* SRQ, ERR: that no WQE is taken any more */
 };
 
 struct mgds_hca_qp {
@@ -123,9 +151,10 @@ struct mgds_hca_qp {
     struct mgds_hca_qp *next;         /* of the register */
     struct mgds_hca_qp *next_busy;
     bool busy;
+    void *flow; /* the wire's */
 };
 
-/* A QP in RESET, of the connected kind. 0; -EINVAL: attributes that no HCA
+/* A QP in RESET. 0; -EINVAL: attributes that no HCA
  * takes; -ENOMEM. */
 int mgds_hca_qp_attach(struct mgds_hca *hca,
                        const struct mgds_hca_qp_attr *attr,
@@ -138,6 +167,9 @@ void mgds_hca_qp_detach(struct mgds_hca_qp *qp);
  * was posted is flushed by the next run after ERR. */
 int mgds_hca_qp_modify(struct mgds_hca_qp *qp,
                        const struct mgds_hca_change *change);
+
+/* What the peer may do from now on (key.h); in any state. */
+void mgds_hca_qp_allow(struct mgds_hca_qp *qp, uint8_t access);
 
 /* To ERR by an error, with its event; no more than once. */
 void mgds_hca_qp_break(struct mgds_hca_qp *qp, enum mgds_hca_event event);

@@ -3,7 +3,7 @@
 
 #include "sim/hca/engine.h"
 #include "sim/hca/qp.h"
-#include "sim/hca/responder.h"
+#include "sim/hca/receive.h"
 #include "sim/hca/wire.h"
 #include "sim/hca/wqe.h"
 
@@ -88,12 +88,15 @@ static void send_request(struct mgds_hca_qp *qp, const struct mgds_hca_wqe *wqe,
         .imm = wqe->imm,
         .address = wqe->address,
         .rkey = wqe->rkey,
-        .operand = wqe->operand,
-        .compare = wqe->compare,
+        .atomic = wqe->atomic,
         .bytes = wqe->list.bytes,
         .payload = &wqe->list,
     };
 
+    if (qp->attr.service == MGDS_SERVICE_UD) {
+        request.to = wqe->av.qpn;
+        request.av = &wqe->av;
+    }
     if (wqe->row->traits & MGDS_OP_ANSWERED) {
         it->answered = true;
         *read_at(qp, qp->send.next_read++) = wqe->list;
@@ -121,11 +124,19 @@ static bool begin_wqe(struct mgds_hca_qp *qp)
     return true;
 }
 
+static bool is_wire_ready(const struct mgds_hca_qp *qp)
+{
+    const struct mgds_hca_wire *wire = &qp->hca->config.wire;
+
+    return !wire->ready || wire->ready(wire->ctx, qp);
+}
+
 static bool may_begin_wqe(const struct mgds_hca_qp *qp)
 {
     return qp->state == MGDS_STATE_RTS && !qp->send.halted &&
            qp->send.head != qp->send.limit &&
-           (qp->send.resume == 0 || mgds_hca_now(qp->hca) >= qp->send.resume);
+           (qp->send.resume == 0 || mgds_hca_now(qp->hca) >= qp->send.resume) &&
+           is_wire_ready(qp);
 }
 
 static struct mgds_hca_completion
@@ -229,7 +240,7 @@ int mgds_hca_requester_run(struct mgds_hca_qp *qp)
     while (turn++ < TURN && may_begin_wqe(qp) && begin_wqe(qp))
         did += 1 + complete_done(qp);
     if (qp->state == MGDS_STATE_ERR)
-        return did + flush_sends(qp) + mgds_hca_responder_flush(qp);
+        return did + flush_sends(qp) + mgds_hca_receive_flush(qp);
     return did + tell_drained(qp);
 }
 
@@ -241,11 +252,11 @@ bool mgds_hca_requester_busy(const struct mgds_hca_qp *qp)
 }
 
 /* The responder had no receive: back to that WQE, unless it was tried often
- * enough. */
+ * enough, here or by the wire. */
 static void retry_later(struct mgds_hca_qp *qp, struct mgds_hca_pending *it,
                         uint64_t delay)
 {
-    if (qp->send.retries == 0) {
+    if (qp->send.retries == 0 || delay == 0) {
         it->cause = MGDS_CAUSE_RECEIVE_EMPTY;
         it->done = true;
         return;
@@ -265,14 +276,18 @@ static void retry_later(struct mgds_hca_qp *qp, struct mgds_hca_pending *it,
 static void take_data(struct mgds_hca_qp *qp, struct mgds_hca_pending *it,
                       const struct mgds_hca_answer *answer)
 {
-    struct mgds_hca_list from;
+    struct mgds_hca_list from, to;
 
     if (!it->answered)
         return;
-    mgds_hca_list_one(&from, answer->data.at, answer->data.bytes);
-    if (answer->cause == MGDS_CAUSE_NONE)
-        mgds_hca_list_copy(read_at(qp, qp->send.first_read), &from);
-    qp->send.first_read++;
+    if (answer->cause == MGDS_CAUSE_NONE) {
+        mgds_hca_list_one(&from, answer->data.at, answer->data.bytes);
+        mgds_hca_list_part(&to, read_at(qp, qp->send.first_read),
+                           answer->offset, answer->data.bytes);
+        mgds_hca_list_copy(&to, &from);
+    }
+    if (!answer->more)
+        qp->send.first_read++;
 }
 
 void mgds_hca_answered(struct mgds_hca *hca,
@@ -295,5 +310,5 @@ void mgds_hca_answered(struct mgds_hca *hca,
     qp->send.retries = qp->set.rnr_retry;
     qp->send.resume = 0;
     it->cause = answer->cause;
-    it->done = true;
+    it->done = !answer->more;
 }

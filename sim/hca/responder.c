@@ -6,9 +6,10 @@
 
 #include "sim/hca/engine.h"
 #include "sim/hca/key.h"
+#include "sim/hca/opcode.h"
 #include "sim/hca/qp.h"
+#include "sim/hca/receive.h"
 #include "sim/hca/wire.h"
-#include "sim/hca/wqe.h"
 
 static const enum mgds_hca_cause remote_causes[MGDS_FAULTS + 1] = {
     [MGDS_FAULT_KEY] = MGDS_CAUSE_REMOTE_KEY,
@@ -37,23 +38,12 @@ static enum mgds_hca_cause find_memory(const struct mgds_hca_qp *qp,
                  : MGDS_CAUSE_NONE;
 }
 
-/* Receives that are posted. A count that no ring can hold counts as none. */
-static uint16_t posted_receives(const struct mgds_hca_qp *qp)
-{
-    uint16_t count = (uint16_t)(mgds_hca_qp_record(qp, MGDS_DBREC_RECEIVE) -
-                                qp->receive.head);
-
-    return count <= qp->attr.receives ? count : 0;
-}
-
 static struct mgds_hca_completion
-completion_of(const struct mgds_hca_qp *qp,
-              const struct mgds_hca_request *request,
+completion_of(const struct mgds_hca_request *request,
               enum mgds_cqe_opcode opcode)
 {
     return (struct mgds_hca_completion){
         .opcode = opcode,
-        .counter = qp->receive.head,
         .peer = request->from,
         .bytes = (uint32_t)request->bytes,
         .imm = request->imm,
@@ -61,40 +51,14 @@ completion_of(const struct mgds_hca_qp *qp,
     };
 }
 
-static void complete_receive(struct mgds_hca_qp *qp,
-                             struct mgds_hca_completion *completion)
+static void add_header(const struct mgds_hca_datagram *datagram,
+                       struct mgds_hca_completion *completion)
 {
-    qp->receive.head++;
-    mgds_hca_qp_complete(qp, qp->attr.receive_cq, completion);
-}
-
-/* Takes a receive that cannot hold its message. */
-static void complete_failed_receive(struct mgds_hca_qp *qp,
-                                    enum mgds_hca_cause cause)
-{
-    const struct mgds_hca_verdict *verdict = mgds_hca_verdict(cause);
-    struct mgds_hca_completion completion = {
-        .opcode = MGDS_CQE_RECEIVE_ERROR,
-        .syndrome = verdict->receive_syndrome,
-        .vendor = verdict->receive_vendor,
-        .counter = qp->receive.head,
-    };
-
-    complete_receive(qp, &completion);
-}
-
-static enum mgds_hca_cause place_payload(struct mgds_hca_qp *qp,
-                                         const struct mgds_hca_request *request)
-{
-    uint16_t slot = (uint16_t)(qp->receive.head & (qp->attr.receives - 1));
-    struct mgds_hca_list list;
-    enum mgds_hca_cause cause = mgds_hca_receive_decode(qp, slot, &list);
-
-    if (!cause && list.bytes < request->bytes)
-        cause = MGDS_CAUSE_RECEIVE_SHORT;
-    if (!cause)
-        mgds_hca_list_copy(&list, request->payload);
-    return cause;
+    completion->bytes += MGDS_HCA_GRH;
+    completion->lid = datagram->lid;
+    completion->peer |= (uint32_t)datagram->sl << MGDS_CQE_SL_SHIFT;
+    if (datagram->global)
+        completion->peer |= MGDS_CQE_GRH;
 }
 
 enum mgds_hca_cause
@@ -104,18 +68,19 @@ mgds_hca_respond_send(struct mgds_hca_qp *qp,
 {
     bool has_imm = request->opcode == MGDS_WQE_SEND_IMM;
     struct mgds_hca_completion completion = completion_of(
-        qp, request,
-        has_imm ? MGDS_CQE_RECEIVE_SEND_IMM : MGDS_CQE_RECEIVE_SEND);
+        request, has_imm ? MGDS_CQE_RECEIVE_SEND_IMM : MGDS_CQE_RECEIVE_SEND);
     enum mgds_hca_cause cause;
 
     (void)answer;
-    if (posted_receives(qp) == 0)
+    if (!mgds_hca_receive_take(qp))
         return MGDS_CAUSE_RECEIVE_EMPTY;
-    cause = place_payload(qp, request);
+    if (request->datagram)
+        add_header(request->datagram, &completion);
+    cause = mgds_hca_receive_place(qp, request);
     if (cause)
-        complete_failed_receive(qp, cause);
-    else
-        complete_receive(qp, &completion);
+        mgds_hca_receive_fail(qp, cause);
+    else if (!request->more)
+        mgds_hca_receive_complete(qp, &completion);
     return cause;
 }
 
@@ -133,27 +98,30 @@ mgds_hca_respond_write(struct mgds_hca_qp *qp,
         find_memory(qp, request, request->bytes, MGDS_HCA_REMOTE_WRITE, &at);
     if (cause)
         return cause;
-    mgds_hca_list_one(&to, at, request->bytes);
-    mgds_hca_list_copy(&to, request->payload);
+    if (request->payload->bytes > 0) {
+        mgds_hca_list_one(&to, (uint8_t *)at + request->offset,
+                          request->bytes - request->offset);
+        mgds_hca_list_copy(&to, request->payload);
+    }
     return MGDS_CAUSE_NONE;
 }
 
-/* The receive is there before anything is written, and its memory is not
- * looked at. */
+/* The receive is there before the last part is written (InfiniBand wants it for
+ * that packet alone), and its memory is not looked at. */
 enum mgds_hca_cause
 mgds_hca_respond_write_imm(struct mgds_hca_qp *qp,
                            const struct mgds_hca_request *request,
                            struct mgds_hca_answer *answer)
 {
     struct mgds_hca_completion completion =
-        completion_of(qp, request, MGDS_CQE_RECEIVE_WRITE_IMM);
+        completion_of(request, MGDS_CQE_RECEIVE_WRITE_IMM);
     enum mgds_hca_cause cause;
 
-    if (posted_receives(qp) == 0)
+    if (!mgds_hca_receive_take(qp))
         return MGDS_CAUSE_RECEIVE_EMPTY;
     cause = mgds_hca_respond_write(qp, request, answer);
     if (!cause)
-        complete_receive(qp, &completion);
+        mgds_hca_receive_complete(qp, &completion);
     return cause;
 }
 
@@ -175,35 +143,103 @@ mgds_hca_respond_read(struct mgds_hca_qp *qp,
  * that was there goes back as it is in memory. */
 static enum mgds_hca_cause find_word(const struct mgds_hca_qp *qp,
                                      const struct mgds_hca_request *request,
-                                     uint64_t **word)
+                                     struct mgds_hca_answer *answer, void **at)
 {
+    uint64_t bytes = request->bytes;
     enum mgds_hca_cause cause;
-    void *at;
 
-    if (request->address % sizeof(**word) != 0)
+    if (bytes != sizeof(uint32_t) && bytes != sizeof(uint64_t))
+        return MGDS_CAUSE_REMOTE_DISABLED;
+    if (request->address % bytes != 0)
         return MGDS_CAUSE_REMOTE_ALIGNMENT;
-    cause =
-        find_memory(qp, request, sizeof(**word), MGDS_HCA_REMOTE_ATOMIC, &at);
-    if (!cause && (uintptr_t)at % sizeof(**word) != 0)
+    cause = find_memory(qp, request, bytes, MGDS_HCA_REMOTE_ATOMIC, at);
+    if (!cause && (uintptr_t)*at % bytes != 0)
         cause = MGDS_CAUSE_REMOTE_ALIGNMENT;
-    *word = at;
+    answer->data.bytes = bytes;
     return cause;
 }
 
+/* What comes into the word instead of `old`. */
+typedef uint64_t change_word(uint64_t old,
+                             const struct mgds_hca_operands *operands);
+
+static uint64_t masked_swap(uint64_t old, const struct mgds_hca_operands *by)
+{
+    if ((old ^ by->compare) & by->compare_mask)
+        return old;
+    return (old & ~by->mask) | (by->operand & by->mask);
+}
+
+/* The highest bit of each field is added without its carry. */
+static uint64_t masked_add(uint64_t old, const struct mgds_hca_operands *by)
+{
+    uint64_t low = (old & ~by->mask) + (by->operand & ~by->mask);
+
+    return low ^ ((old ^ by->operand) & by->mask);
+}
+
+static void change_4(uint32_t *word, change_word *change,
+                     const struct mgds_hca_operands *by, uint32_t *old)
+{
+    *old = __atomic_load_n(word, __ATOMIC_ACQUIRE);
+    while (!__atomic_compare_exchange_n(word, old, (uint32_t)change(*old, by),
+                                        true, __ATOMIC_ACQ_REL,
+                                        __ATOMIC_ACQUIRE))
+        ;
+}
+
+static void change_8(uint64_t *word, change_word *change,
+                     const struct mgds_hca_operands *by, uint64_t *old)
+{
+    *old = __atomic_load_n(word, __ATOMIC_ACQUIRE);
+    while (!__atomic_compare_exchange_n(word, old, change(*old, by), true,
+                                        __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
+        ;
+}
+
+static enum mgds_hca_cause
+respond_atomic(struct mgds_hca_qp *qp, const struct mgds_hca_request *request,
+               struct mgds_hca_answer *answer, change_word *change,
+               const struct mgds_hca_operands *by)
+{
+    void *old = answer->data.at, *at;
+    enum mgds_hca_cause cause = find_word(qp, request, answer, &at);
+
+    if (cause)
+        return cause;
+    if (request->bytes == sizeof(uint32_t))
+        change_4(at, change, by, old);
+    else
+        change_8(at, change, by, old);
+    return MGDS_CAUSE_NONE;
+}
+
+enum mgds_hca_cause
+mgds_hca_respond_masked_swap(struct mgds_hca_qp *qp,
+                             const struct mgds_hca_request *request,
+                             struct mgds_hca_answer *answer)
+{
+    return respond_atomic(qp, request, answer, masked_swap, &request->atomic);
+}
+
+enum mgds_hca_cause
+mgds_hca_respond_masked_add(struct mgds_hca_qp *qp,
+                            const struct mgds_hca_request *request,
+                            struct mgds_hca_answer *answer)
+{
+    return respond_atomic(qp, request, answer, masked_add, &request->atomic);
+}
+
+/* The plain ones: all bits of the word, and no boundary. */
 enum mgds_hca_cause
 mgds_hca_respond_compare_swap(struct mgds_hca_qp *qp,
                               const struct mgds_hca_request *request,
                               struct mgds_hca_answer *answer)
 {
-    uint64_t *word, *old = (uint64_t *)(void *)answer->data.at;
-    enum mgds_hca_cause cause = find_word(qp, request, &word);
+    struct mgds_hca_operands by = request->atomic;
 
-    if (cause)
-        return cause;
-    *old = request->compare;
-    __atomic_compare_exchange_n(word, old, request->operand, false,
-                                __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
-    return MGDS_CAUSE_NONE;
+    by.mask = by.compare_mask = UINT64_MAX;
+    return respond_atomic(qp, request, answer, masked_swap, &by);
 }
 
 enum mgds_hca_cause
@@ -211,30 +247,27 @@ mgds_hca_respond_fetch_add(struct mgds_hca_qp *qp,
                            const struct mgds_hca_request *request,
                            struct mgds_hca_answer *answer)
 {
-    uint64_t *word, *old = (uint64_t *)(void *)answer->data.at;
-    enum mgds_hca_cause cause = find_word(qp, request, &word);
+    struct mgds_hca_operands by = request->atomic;
 
-    if (cause)
-        return cause;
-    *old = __atomic_fetch_add(word, request->operand, __ATOMIC_ACQ_REL);
-    return MGDS_CAUSE_NONE;
-}
-
-int mgds_hca_responder_flush(struct mgds_hca_qp *qp)
-{
-    int did = 0;
-
-    for (uint16_t count = posted_receives(qp); count > 0; count--, did++)
-        complete_failed_receive(qp, MGDS_CAUSE_FLUSHED);
-    return did;
+    by.mask = 0;
+    return respond_atomic(qp, request, answer, masked_add, &by);
 }
 
 /* A QP that hears this requester at all. */
 static bool hears_requester(const struct mgds_hca_qp *qp,
                             const struct mgds_hca_request *request)
 {
-    return qp && qp->state >= MGDS_STATE_RTR && qp->state != MGDS_STATE_ERR &&
+    return qp && qp->attr.service != MGDS_SERVICE_UD &&
+           qp->state >= MGDS_STATE_RTR && qp->state != MGDS_STATE_ERR &&
            qp->set.peer == request->from;
+}
+
+static bool hears_datagram(const struct mgds_hca_qp *qp,
+                           const struct mgds_hca_request *request)
+{
+    return qp && qp->attr.service == MGDS_SERVICE_UD &&
+           qp->state >= MGDS_STATE_RTR && qp->state != MGDS_STATE_ERR &&
+           request->datagram->qkey == qp->set.qkey;
 }
 
 static enum mgds_hca_cause
@@ -249,12 +282,13 @@ dispatch_request(struct mgds_hca_qp *qp, const struct mgds_hca_request *request,
 }
 
 /* What a verdict makes of the responder's QP. */
-static void settle_verdict(struct mgds_hca_qp *qp, enum mgds_hca_cause cause)
+static void settle_verdict(struct mgds_hca_qp *qp, enum mgds_hca_cause cause,
+                           bool more)
 {
     const struct mgds_hca_verdict *verdict = mgds_hca_verdict(cause);
 
     qp->receive.passing = cause == MGDS_CAUSE_RECEIVE_EMPTY;
-    if (!qp->receive.passing)
+    if (!qp->receive.passing && !more)
         qp->receive.psn = (qp->receive.psn + 1) & MGDS_HCA_PSN_MASK;
     if (verdict->blame == MGDS_BLAME_BOTH)
         mgds_hca_qp_break(qp, verdict->event);
@@ -273,10 +307,15 @@ void mgds_hca_requested(struct mgds_hca *hca,
         .data = {(uint8_t *)&old, sizeof(old)},
     };
 
+    if (request->datagram) {
+        if (hears_datagram(qp, request))
+            settle_verdict(qp, dispatch_request(qp, request, &answer), true);
+        return;
+    }
     if (hears_requester(qp, request) && request->psn == qp->receive.psn) {
         answer.delay = qp->set.rnr_delay;
         answer.cause = dispatch_request(qp, request, &answer);
-        settle_verdict(qp, answer.cause);
+        settle_verdict(qp, answer.cause, request->more);
     } else if (hears_requester(qp, request) && qp->receive.passing) {
         return; /* it comes again, behind the one that has to */
     }

@@ -30,11 +30,16 @@ mgds_hca_respond_compare_swap(struct mgds_hca_qp *qp,
                               const struct mgds_hca_request *request,
                               struct mgds_hca_answer *answer);
 enum mgds_hca_cause
+mgds_hca_respond_masked_swap(struct mgds_hca_qp *qp,
+                             const struct mgds_hca_request *request,
+                             struct mgds_hca_answer *answer);
+enum mgds_hca_cause
+mgds_hca_respond_masked_add(struct mgds_hca_qp *qp,
+                            const struct mgds_hca_request *request,
+                            struct mgds_hca_answer *answer);
+enum mgds_hca_cause
 mgds_hca_respond_fetch_add(struct mgds_hca_qp *qp,
                            const struct mgds_hca_request *request,
                            struct mgds_hca_answer *answer);
-
-/* Completes every receive that is posted as flushed; how many. */
-int mgds_hca_responder_flush(struct mgds_hca_qp *qp);
 
 #endif

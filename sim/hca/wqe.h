@@ -8,6 +8,7 @@
 #include "sim/hca/cause.h"
 #include "sim/hca/opcode.h"
 #include "sim/hca/piece.h"
+#include "sim/hca/wire.h"
 
 struct mgds_hca_qp;
 
@@ -17,11 +18,13 @@ struct mgds_hca_wqe {
     uint8_t flags;   /* fm_ce_se */
     uint16_t blocks; /* it takes, at least 1 */
     struct mgds_be32 imm;
-    uint64_t address; /* RADDR */
+
+    struct mgds_hca_av av; /* UD */
+    uint64_t address;      /* RADDR */
     uint32_t rkey;
-    uint64_t operand; /* ATOMIC */
-    uint64_t compare;
-    struct mgds_hca_list list; /* its local memory, or its inline data */
+    uint8_t opmod;
+    struct mgds_hca_operands atomic; /* ATOMIC, MASKED */
+    struct mgds_hca_list list;       /* its local memory, or its inline data */
 };
 
 /* The longest message; the HCA's log_msg_max is 30 (mlx5.md, 1.1). */
@@ -38,9 +41,8 @@ enum mgds_hca_cause mgds_hca_wqe_decode(const struct mgds_hca_qp *qp,
  * that is flushed. */
 void mgds_hca_wqe_skim(const struct mgds_hca_qp *qp, struct mgds_hca_wqe *wqe);
 
-/* The memory of the receive WQE at `slot`. */
+/* The memory of the receive WQE that the QP's message has. */
 enum mgds_hca_cause mgds_hca_receive_decode(const struct mgds_hca_qp *qp,
-                                            uint16_t slot,
                                             struct mgds_hca_list *list);
 
 #endif

@@ -26,8 +26,8 @@ static void scribble(uint8_t *bytes, size_t count)
 /* Some WQE, most of it right. */
 static struct wqe draw_wqe(const struct end *end, const struct end *peer)
 {
-    static const uint8_t opcodes[] = {0x00, 0x08, 0x09, 0x0a, 0x0b,
-                                      0x10, 0x11, 0x12, 0x23};
+    static const uint8_t opcodes[] = {0x00, 0x08, 0x09, 0x0a, 0x0b, 0x10,
+                                      0x11, 0x12, 0x14, 0x15, 0x23};
     uint8_t opcode = opcodes[draw_below(&seed, sizeof(opcodes))];
     struct wqe wqe = wqe_ctrl(end, opcode, SIGNALLED);
     uint32_t count = draw_below(&seed, 6);
@@ -35,9 +35,13 @@ static struct wqe draw_wqe(const struct end *end, const struct end *peer)
     if (opcode != 0x0a && opcode != 0x0b && opcode != 0x23)
         wqe_raddr(&wqe, place_address(peer, draw_below(&seed, 4) << 3),
                   peer->key);
-    if (opcode == 0x11 || opcode == 0x12) {
+    if (opcode == 0x14 || opcode == 0x15)
+        wqe.at[0] = (uint8_t)(8 + draw_below(&seed, 2));
+    if (opcode >= 0x11 && opcode <= 0x15) {
         wqe_atomic(&wqe, draw(&seed), 0);
-        wqe_data(&wqe, 8, end->key, place_address(end, 0));
+        if (opcode == 0x14 && wqe.at[0] == 9)
+            wqe_atomic(&wqe, draw(&seed), draw(&seed));
+        wqe_data(&wqe, wqe.at[0] == 8 ? 4 : 8, end->key, place_address(end, 0));
         count = 0;
     }
     for (; count > 0; count--) {

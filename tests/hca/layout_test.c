@@ -50,7 +50,23 @@ SAME_SIZE(mgds_wqe_atomic, mlx5_wqe_atomic_seg);
 SAME_PLACE(mgds_wqe_atomic, operand, mlx5_wqe_atomic_seg, swap_add);
 SAME_PLACE(mgds_wqe_atomic, compare, mlx5_wqe_atomic_seg, compare);
 
+SAME_SIZE(mgds_wqe_av, mlx5_wqe_av);
+SAME_PLACE(mgds_wqe_av, key, mlx5_wqe_av, key);
+SAME_PLACE(mgds_wqe_av, qpn, mlx5_wqe_av, dqp_dct);
+SAME_PLACE(mgds_wqe_av, rate_sl, mlx5_wqe_av, stat_rate_sl);
+SAME_PLACE(mgds_wqe_av, path_bits, mlx5_wqe_av, fl_mlid);
+SAME_PLACE(mgds_wqe_av, lid, mlx5_wqe_av, rlid);
+SAME_PLACE(mgds_wqe_av, mac, mlx5_wqe_av, rmac);
+SAME_PLACE(mgds_wqe_av, traffic_class, mlx5_wqe_av, tclass);
+SAME_PLACE(mgds_wqe_av, hop_limit, mlx5_wqe_av, hop_limit);
+SAME_PLACE(mgds_wqe_av, grh, mlx5_wqe_av, grh_gid_fl);
+SAME_PLACE(mgds_wqe_av, gid, mlx5_wqe_av, rgid);
+
+SAME_SIZE(mgds_wqe_next, mlx5_wqe_srq_next_seg);
+SAME_PLACE(mgds_wqe_next, next, mlx5_wqe_srq_next_seg, next_wqe_index);
+
 SAME_SIZE(mgds_cqe, mlx5_cqe64);
+SAME_PLACE(mgds_cqe, slid, mlx5_cqe64, slid);
 SAME_PLACE(mgds_cqe, flags_rqpn, mlx5_cqe64, flags_rqpn);
 SAME_PLACE(mgds_cqe, srqn_uidx, mlx5_cqe64, srqn_uidx);
 SAME_PLACE(mgds_cqe, imm, mlx5_cqe64, imm_inval_pkey);
@@ -78,6 +94,9 @@ SAME(MGDS_WQE_SEND_IMM, MLX5_OPCODE_SEND_IMM);
 SAME(MGDS_WQE_RDMA_READ, MLX5_OPCODE_RDMA_READ);
 SAME(MGDS_WQE_ATOMIC_CS, MLX5_OPCODE_ATOMIC_CS);
 SAME(MGDS_WQE_ATOMIC_FA, MLX5_OPCODE_ATOMIC_FA);
+SAME(MGDS_WQE_MASKED_CS, MLX5_OPCODE_ATOMIC_MASKED_CS);
+SAME(MGDS_WQE_MASKED_FA, MLX5_OPCODE_ATOMIC_MASKED_FA);
+SAME(MGDS_AV_FULL, MLX5_EXTENDED_UD_AV);
 
 SAME(MGDS_WQE_BLOCK, MLX5_SEND_WQE_BB);
 SAME(MGDS_WQE_INLINE_FLAG, MLX5_INLINE_SEG);

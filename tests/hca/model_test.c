@@ -1,13 +1,23 @@
 /* Random bursts of all operations, both ways, beside a model that is a few
- * copies between arrays: memory is the same after each burst. */
+ * copies between arrays: memory is the same after each burst.
+ *
+ *   model_test [campaign] */
+#include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "tests/hca/draw.h"
 #include "tests/hca/place.h"
 #include "tests/lib/sanitized.h"
 
-enum { BURSTS = 4000, SPAN = 4096, ELEMENTS = 4 };
+/* Where the device of the other side runs. */
+enum where { HERE, IN_THREAD, IN_CHILD };
+
+enum { BURSTS = 4000, SPAN = 4096, ELEMENTS = 4, FENCE = 2 << 5 };
 
 struct model {
     uint8_t a[PLACE_MEMORY];
@@ -23,6 +33,13 @@ struct side {
 };
 
 static uint64_t seed;
+
+/* Data of a READ is there before a later WQE uses it, as the model has it. */
+static void post_fenced(const struct side *side, struct wqe *wqe)
+{
+    wqe->at[11] |= FENCE;
+    post(side->end, wqe);
+}
 
 /* Elements of a list, added to the WQE; their bytes together. */
 static uint32_t add_elements(const struct side *side, struct wqe *wqe,
@@ -58,7 +75,7 @@ static void write_some(const struct side *side)
 
     wqe_raddr(&wqe, place_address(side->peer, to), side->peer->key);
     add_elements(side, &wqe, at, bytes);
-    post(side->end, &wqe);
+    post_fenced(side, &wqe);
     gather(side, side->theirs + to, at, bytes);
 }
 
@@ -70,7 +87,7 @@ static void write_inline(const struct side *side)
     wqe_raddr(&wqe, place_address(side->peer, to), side->peer->key);
     wqe_inline(&wqe, side->mine + 100, bytes);
     memcpy(side->theirs + to, side->mine + 100, bytes);
-    post(side->end, &wqe);
+    post_fenced(side, &wqe);
 }
 
 static void read_some(const struct side *side)
@@ -80,7 +97,7 @@ static void read_some(const struct side *side)
 
     wqe_raddr(&wqe, place_address(side->peer, from), side->peer->key);
     add_elements(side, &wqe, at, bytes);
-    post(side->end, &wqe);
+    post_fenced(side, &wqe);
     for (uint32_t i = 0; i < ELEMENTS; from += bytes[i++])
         memcpy(side->mine + at[i], side->theirs + from, bytes[i]);
 }
@@ -93,7 +110,7 @@ static void send_some(const struct side *side)
     to += draw_below(&seed, 1000);
     post_receive(side->peer, to, ELEMENTS * 200);
     add_elements(side, &wqe, at, bytes);
-    post(side->end, &wqe);
+    post_fenced(side, &wqe);
     gather(side, side->theirs + to, at, bytes);
 }
 
@@ -109,7 +126,7 @@ static void change_word(const struct side *side)
     wqe_raddr(&wqe, place_address(side->peer, at), side->peer->key);
     wqe_atomic(&wqe, operand, compare);
     wqe_data(&wqe, 8, side->end->key, place_address(side->end, 4003));
-    post(side->end, &wqe);
+    post_fenced(side, &wqe);
     memcpy(side->mine + 4003, &old, 8);
     if (adds)
         operand += old;
@@ -118,10 +135,42 @@ static void change_word(const struct side *side)
     memcpy(side->theirs + at, &operand, 8);
 }
 
+static void put_number(struct wqe *wqe, size_t bytes, uint64_t number)
+{
+    if (bytes == 4)
+        wqe_be32(wqe, (uint32_t)number);
+    else
+        wqe_be64(wqe, number);
+}
+
+/* Swaps some bits if others are right, as often as not. */
+static void swap_bits(const struct side *side)
+{
+    size_t bytes = draw(&seed) & 1 ? 4 : 8;
+    struct wqe wqe = wqe_ctrl(side->end, 0x14, SIGNALLED);
+    uint32_t at = 8 * draw_below(&seed, 4);
+    uint64_t old = 0, swap = draw(&seed), mask = draw(&seed), tested = 3;
+
+    memcpy(&old, side->theirs + at, bytes);
+    wqe.at[0] = bytes == 4 ? 8 : 9;
+    wqe_raddr(&wqe, place_address(side->peer, at), side->peer->key);
+    put_number(&wqe, bytes, swap);
+    put_number(&wqe, bytes, 1);
+    put_number(&wqe, bytes, mask);
+    put_number(&wqe, bytes, tested);
+    wqe_data(&wqe, (uint32_t)bytes, side->end->key,
+             place_address(side->end, 4003));
+    post_fenced(side, &wqe);
+    memcpy(side->mine + 4003, &old, bytes);
+    if ((old & tested) == 1)
+        old = (old & ~mask) | (swap & mask);
+    memcpy(side->theirs + at, &old, bytes);
+}
+
 static void run_burst(struct place *place, const struct side *side)
 {
     static void (*const kinds[])(const struct side *) = {
-        write_some, write_inline, read_some, send_some, change_word};
+        write_some, write_inline, read_some, send_some, change_word, swap_bits};
     uint32_t count = 1 + draw_below(&seed, 5);
     struct cqe cqe;
 
@@ -138,37 +187,193 @@ static void run_burst(struct place *place, const struct side *side)
         assert_int_equal(cqe.opcode, 2);
 }
 
-static void memory_is_as_the_model_says(void **state)
+/* Bursts of one seed each. Apart from us is only b, which then posts nothing.
+ */
+static void run_bursts(struct place *place, unsigned bursts)
 {
     static struct model model;
-    struct options options = {.blocks = 32, .entries = 8};
-    struct place place;
 
-    (void)state;
-    place_open(&place, &options);
-    memcpy(model.a, place.a.memory, sizeof(model.a));
-    memcpy(model.b, place.b.memory, sizeof(model.b));
-    for (unsigned burst = 0; burst < mgds_test_laps(BURSTS); burst++) {
-        struct side side = {&place.a, &place.b, model.a, model.b};
+    memcpy(model.a, place->a.memory, sizeof(model.a));
+    memcpy(model.b, place->b.memory, sizeof(model.b));
+    for (unsigned burst = 0; burst < mgds_test_laps(bursts); burst++) {
+        struct side side = {&place->a, &place->b, model.a, model.b};
 
         seed = burst + 1;
-        if (draw(&seed) & 1)
-            side = (struct side){&place.b, &place.a, model.b, model.a};
-        run_burst(&place, &side);
-        if (memcmp(model.a, place.a.memory, sizeof(model.a)) != 0 ||
-            memcmp(model.b, place.b.memory, sizeof(model.b)) != 0)
+        if (draw(&seed) & 1 && !place->options.apart)
+            side = (struct side){&place->b, &place->a, model.b, model.a};
+        run_burst(place, &side);
+        if (memcmp(model.a, place->a.memory, sizeof(model.a)) != 0 ||
+            memcmp(model.b, place->b.memory, sizeof(model.b)) != 0)
             fail_msg("memory differs after burst %u", burst);
     }
-    assert_int_equal(place.misuses, 0);
-    assert_int_equal(place.events, 0);
-    place_close(&place);
+    assert_int_equal(place->misuses, 0);
+    assert_int_equal(place->events, 0);
 }
 
-int main(void)
+struct service {
+    struct place *place;
+    bool over;
+};
+
+static void *serve(void *arg)
+{
+    struct service *service = arg;
+
+    place_serve(service->place, &service->over);
+    return NULL;
+}
+
+static void run_with_thread(struct place *place, unsigned bursts)
+{
+    struct service service = {.place = place};
+    pthread_t thread;
+
+    assert_int_equal(pthread_create(&thread, NULL, serve, &service), 0);
+    run_bursts(place, bursts);
+    __atomic_store_n(&service.over, true, __ATOMIC_RELEASE);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+}
+
+static void run_with_child(struct place *place, unsigned bursts)
+{
+    static const bool never;
+    pid_t child = fork();
+
+    assert_true(child >= 0);
+    if (child == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        place_serve(place, &never);
+    }
+    run_bursts(place, bursts);
+    assert_int_equal(kill(child, SIGKILL), 0);
+    assert_int_equal(waitpid(child, NULL, 0), child);
+}
+
+static void run_model(struct options options, unsigned bursts, enum where where)
+{
+    struct place *place = place_map();
+
+    options.blocks = 32;
+    options.entries = 8;
+    options.apart = where != HERE;
+    place_open(place, &options);
+    if (where == IN_THREAD)
+        run_with_thread(place, bursts);
+    else if (where == IN_CHILD)
+        run_with_child(place, bursts);
+    else
+        run_bursts(place, bursts);
+    if (!options.faults) /* nothing was waited for, or sent twice */
+        assert_int_equal(place->clock, 1);
+    place_close(place);
+    place_unmap(place);
+}
+
+static void memory_is_as_the_model_says(void **state)
+{
+    (void)state;
+    run_model((struct options){.rnr_retry = 0}, BURSTS, HERE);
+}
+
+static const uint16_t mtus[] = {256, 512, 1024, 2048, 4096};
+
+static void packets_make_no_difference(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof(mtus) / sizeof(mtus[0]); i++)
+        run_model((struct options){.packets = true,
+                                   .mtu = mtus[i],
+                                   .psn = MGDS_HCA_PSN_MASK - 100},
+                  BURSTS / 4, HERE);
+}
+
+static void faults_make_no_difference(void **state)
+{
+    static const char *const faults[] = {
+        "drop=5%",
+        "rnr=30%,drop=2%",
+        "duplicate=20%,seed=3",
+        "reorder=20%",
+        "delay=10%,late=300us",
+        "delay=10%,late=5ms",
+        "drop=4%,duplicate=4%,reorder=4%,delay=4%,seed=9"};
+
+    (void)state;
+    for (size_t i = 0; i < 5 * sizeof(faults) / sizeof(faults[0]); i++)
+        run_model((struct options){.packets = true,
+                                   .mtu = mtus[i % 5],
+                                   .faults = faults[i / 5]},
+                  BURSTS / 10, HERE);
+}
+
+/* On the machine's clock a peer may be late by seconds: eight times this long
+ * are waited for. What is dropped costs as much, so that is rare there. */
+enum { SECONDS = 19, FEW_BURSTS = 20 };
+static const char late_ones[] =
+    "duplicate=3%,reorder=3%,delay=3%,late=200us,seed=5";
+static const char lost_ones[] = "drop=1%,reorder=3%,late=200us,seed=5";
+
+/* Faults on the machine's clock, which take their time. */
+static bool campaign;
+
+static void run_apart(enum where where, uint16_t mtu, bool hosts)
+{
+    struct options options = {.packets = true,
+                              .mtu = mtu,
+                              .timeout = SECONDS,
+                              .hosts = hosts,
+                              .gids = hosts};
+
+    run_model(options, BURSTS / 10, where);
+    options.faults = late_ones;
+    if (campaign)
+        run_model(options, BURSTS / 40, where);
+}
+
+static void run_lossy(enum where where)
+{
+    if (campaign)
+        run_model((struct options){.packets = true,
+                                   .mtu = 256,
+                                   .timeout = SECONDS,
+                                   .faults = lost_ones},
+                  FEW_BURSTS, where);
+}
+
+static void packets_cross_threads(void **state)
+{
+    (void)state;
+    run_apart(IN_THREAD, 256, false);
+    run_apart(IN_THREAD, 1024, true);
+    run_lossy(IN_THREAD);
+}
+
+static void packets_cross_processes(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof(mtus) / sizeof(mtus[0]); i++)
+        run_apart(IN_CHILD, mtus[i], false);
+    run_lossy(IN_CHILD);
+}
+
+static void packets_cross_hosts(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof(mtus) / sizeof(mtus[0]); i++)
+        run_apart(IN_CHILD, mtus[i], true);
+}
+
+int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(memory_is_as_the_model_says),
+        cmocka_unit_test(packets_make_no_difference),
+        cmocka_unit_test(faults_make_no_difference),
+        cmocka_unit_test(packets_cross_threads),
+        cmocka_unit_test(packets_cross_processes),
+        cmocka_unit_test(packets_cross_hosts),
     };
 
+    campaign = argc > 1 && strcmp(argv[1], "campaign") == 0;
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

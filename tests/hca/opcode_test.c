@@ -234,6 +234,91 @@ static void compare_swap_swaps_if_equal(void **state)
     place_close(&place);
 }
 
+/* A masked atomic as bytes behind raddr, on a word of `bytes` bytes. */
+struct masked {
+    uint8_t opcode;
+    uint8_t opmod;
+    uint8_t bytes;
+    uint8_t segment[32];
+    uint64_t before;
+    uint64_t after;
+};
+
+static const struct masked masked_rows[] = {
+    /* add 1, no boundary: carries through 32 bits, and no further */
+    {0x15, 8, 4, {0, 0, 0, 1}, 0x11111111ffffffff, 0x1111111100000000},
+    /* boundary at bit 15: the lower half does not carry into the upper one */
+    {0x15, 8, 4, {0, 1, 0, 1, 0, 0, 0x80, 0}, 0x0002ffff, 0x00030000},
+    /* all bits are boundaries: exclusive or */
+    {0x15,
+     9,
+     8,
+     {0x0f, 0, 0, 0, 0, 0, 0, 0xf0, 255, 255, 255, 255, 255, 255, 255, 255},
+     0xff000000000000ff,
+     0xf00000000000000f},
+    {0x15, 9, 8, {0, 0, 0, 1}, 0xffffffff, 0x1ffffffff},
+    /* swap the low byte if the high byte is 0x12 */
+    {0x14,
+     8,
+     4,
+     {0, 0, 0, 0x77, 0x12, 0, 0, 0, 0, 0, 0, 255, 255, 0, 0, 0},
+     0x12345678,
+     0x12345677},
+    {0x14,
+     8,
+     4,
+     {0, 0, 0, 0x77, 0x13, 0, 0, 0, 0, 0, 0, 255, 255, 0, 0, 0},
+     0x12345678,
+     0x12345678},
+    /* compare nothing: a plain swap; the segment has two units */
+    {0x14,
+     9,
+     8,
+     {1, 2, 3, 4, 5,   6,   7,   8,   0,   0,   0,   0,
+      0, 0, 0, 0, 255, 255, 255, 255, 255, 255, 255, 255},
+     42,
+     0x0102030405060708},
+    {0x14,
+     9,
+     8,
+     {0,   0,   0,   0,   0,   0,   0,   5,   0, 0, 0, 0, 0, 0, 0, 43,
+      255, 255, 255, 255, 255, 255, 255, 255, 0, 0, 0, 0, 0, 0, 0, 2},
+     41,
+     41},
+};
+
+static void run_masked(const struct masked *row, bool packets)
+{
+    struct options options = {.packets = packets};
+    size_t bytes = row->opcode == 0x14 && row->bytes == 8 ? 32 : 16;
+    struct place place;
+    struct wqe wqe;
+
+    place_open(&place, &options);
+    memset(place.a.memory, 0, 16);
+    memcpy(place.b.memory + 64, &row->before, sizeof(row->before));
+    wqe = wqe_ctrl(&place.a, row->opcode, SIGNALLED);
+    wqe.at[0] = row->opmod;
+    wqe_raddr(&wqe, place_address(&place.b, 64), place.b.key);
+    memcpy(wqe.at + wqe.bytes, row->segment, bytes);
+    wqe.bytes += bytes;
+    wqe_data(&wqe, row->bytes, place.a.key, place_address(&place.a, 8));
+    run_one(&place.a, &wqe);
+    assert_int_equal(expect_cqe(&place.a.sends, 0, 0).bytes, row->bytes);
+    assert_int_equal(word_at(place.b.memory + 64), row->after);
+    assert_memory_equal(place.a.memory + 8, &row->before, row->bytes);
+    place_close(&place);
+}
+
+static void masked_atomics_change_some_bits(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof(masked_rows) / sizeof(masked_rows[0]); i++) {
+        run_masked(&masked_rows[i], false);
+        run_masked(&masked_rows[i], true);
+    }
+}
+
 static void nop_takes_the_size_it_says(void **state)
 {
     struct place place;
@@ -290,8 +375,8 @@ static void both_sides_are_requesters(void **state)
 /* A row of the table without a test here. */
 static void every_opcode_is_tested(void **state)
 {
-    static const uint8_t tested[] = {0x00, 0x08, 0x09, 0x0a, 0x0b,
-                                     0x10, 0x11, 0x12, 0x23};
+    static const uint8_t tested[] = {0x00, 0x08, 0x09, 0x0a, 0x0b, 0x10,
+                                     0x11, 0x12, 0x14, 0x15, 0x23};
     unsigned known = 0;
 
     (void)state;
@@ -315,6 +400,7 @@ int main(void)
         cmocka_unit_test(read_scatters_what_comes_back),
         cmocka_unit_test(fetch_add_returns_the_old_value),
         cmocka_unit_test(compare_swap_swaps_if_equal),
+        cmocka_unit_test(masked_atomics_change_some_bits),
         cmocka_unit_test(nop_takes_the_size_it_says),
         cmocka_unit_test(dump_checks_its_memory_alone),
         cmocka_unit_test(both_sides_are_requesters),

@@ -19,6 +19,8 @@
 #include "sim/hca/loop.h"
 #include "sim/hca/opcode.h"
 #include "sim/hca/qp.h"
+#include "sim/hca/wire/fabric.h"
+#include "sim/hca/wire/port.h"
 
 enum {
     PLACE_QPN_A = 0x123,
@@ -29,11 +31,14 @@ enum {
     PLACE_RECEIVES = 8,
     PLACE_EVENTS = 16,
     PLACE_DELAY = 100000, /* ns after RNR */
-    PLACE_LATE = 1000
+    PLACE_LATE = 1000,
+    PLACE_TIMEOUT = 8 /* 1 ms */
 };
 
 /* fm_ce_se of a WQE that is signalled. */
 enum { SIGNALLED = 0x08 };
+
+enum { PLACE_QKEY = 0x1ee7a11 };
 
 /* What differs between tests; 0 means the default. */
 struct options {
@@ -48,6 +53,23 @@ struct options {
     bool ignore_overrun;
     bool unconnected; /* QPs stay in RESET */
     const struct mgds_hca_wire *wire;
+    bool packets;       /* devices on the medium of this host; then also: */
+    uint16_t mtu;       /* 4096 */
+    uint32_t psn;       /* 5 */
+    uint8_t retries;    /* 7 */
+    const char *faults; /* of both devices: none */
+    uint8_t timeout;    /* PLACE_TIMEOUT */
+    bool apart;         /* b runs elsewhere, in a thread or a child */
+    bool hosts;         /* each on a host of its own */
+
+    uint8_t host; /* of both, among others */
+    bool gids;    /* addressed by GID alone */
+
+    enum mgds_hca_service service; /* of QPs */
+
+    bool out_of_order;  /* QPs allow it */
+    bool ethernet;      /* RoCE ports */
+    const char *folder; /* where the devices are: one of this process */
 };
 
 /* A CQ with its memory, and what the program knows of it. */
@@ -77,7 +99,10 @@ struct end {
     uint8_t *memory;
     uint32_t key; /* of all of it */
     uint32_t number;
+    struct mgds_hca_port *port; /* packets */
 };
+
+struct mgds_hca_srq;
 
 struct place {
     struct options options;
@@ -96,11 +121,36 @@ struct place {
 void place_open(struct place *place, const struct options *options);
 void place_close(struct place *place);
 
-/* Both devices, until neither has anything to do. */
+/* A place that processes share. */
+struct place *place_map(void);
+void place_unmap(struct place *place);
+
+/* Both devices, until neither has anything to do. With packets the clock moves
+ * on when only that helps. Apart: device a, until all that was rung for has
+ * completed; the clock is the machine's, and memory is shared with children. */
 void place_run(struct place *place);
 
-/* Through INIT, RTR and RTS, to QP number `peer`. */
+/* Apart: b, until *over is set. */
+void place_serve(struct place *place, const bool *over);
+
+/* A QP in place of the end's, with this shared queue; NULL: with a ring. */
+void place_use_srq(struct end *end, struct mgds_hca_srq *srq);
+
+/* Faults of an end from now on. */
+void place_disturb(struct end *end, const char *text);
+
+/* The GID of an end, which place_open has given it. */
+struct mgds_hca_gid place_gid(const struct end *end);
+
+/* Where an end's device is; of a port. */
+struct mgds_hca_address place_of(const struct end *end);
+
+/* What place_connect hands to each state, for the other end's QP `peer`. */
+struct mgds_hca_change place_change(const struct end *end, uint32_t peer);
+
+/* Through INIT, RTR and RTS, to QP number `peer`; or as *change says. */
 void place_connect(struct end *end, struct mgds_hca_qp *qp, uint32_t peer);
+void place_connect_as(struct mgds_hca_qp *qp, struct mgds_hca_change change);
 
 /* Another key for some of an end's memory. */
 uint32_t place_key(struct end *end, size_t offset, uint64_t bytes, uint32_t pd,
@@ -121,6 +171,9 @@ void wqe_be64(struct wqe *wqe, uint64_t v);
 void wqe_raddr(struct wqe *wqe, uint64_t address, uint32_t rkey);
 void wqe_data(struct wqe *wqe, uint32_t bytes, uint32_t lkey, uint64_t address);
 void wqe_inline(struct wqe *wqe, const void *data, uint32_t bytes);
+/* An address vector, all of it, to this end's device and QP: by LID, or by GID
+ * with traffic class 0xab, hop limit 7, flow label 0x12345. */
+void wqe_av(struct wqe *wqe, const struct end *to, uint32_t qkey, bool global);
 void wqe_atomic(struct wqe *wqe, uint64_t operand, uint64_t compare);
 
 /* The usual ones, between the same offsets of both memories. */
@@ -155,7 +208,8 @@ struct cqe {
     uint32_t user_index;
     uint32_t bytes;
     uint32_t imm;
-    uint32_t peer;
+    uint32_t peer; /* with the flags above it */
+    uint16_t lid;
 };
 
 /* Takes the next one, and tells the record so. False: none. */

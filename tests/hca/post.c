@@ -52,6 +52,26 @@ void wqe_data(struct wqe *wqe, uint32_t bytes, uint32_t lkey, uint64_t address)
     wqe_be64(wqe, address);
 }
 
+void wqe_av(struct wqe *wqe, const struct end *to, uint32_t qkey, bool global)
+{
+    struct mgds_hca_gid gid = place_gid(to);
+    uint8_t *at = wqe->at + wqe->bytes;
+
+    memset(at, 0, 48);
+    put32(at, qkey);
+    put32(at + 8, 0x80000000u | to->number);
+    at[12] = 3; /* SL */
+    at[14] = (uint8_t)(mgds_hca_port_lid(to->port) >> 8);
+    at[15] = (uint8_t)mgds_hca_port_lid(to->port);
+    if (global) {
+        at[26] = 0xab;
+        at[27] = 7;
+        put32(at + 28, 1u << 30 | 0x12345);
+        memcpy(at + 32, gid.raw, sizeof(gid.raw));
+    }
+    wqe->bytes += 48;
+}
+
 void wqe_inline(struct wqe *wqe, const void *data, uint32_t bytes)
 {
     wqe_be32(wqe, 0x80000000u | bytes);
@@ -194,6 +214,7 @@ static struct cqe parse(const uint8_t *at)
         .bytes = get32(at + 44),
         .imm = get32(at + 36),
         .peer = get32(at + 24),
+        .lid = (uint16_t)get32(at + 20),
     };
 }
 

@@ -16,13 +16,11 @@ static int print_object(struct dl_phdr_info *info, size_t size, void *arg)
 
 int main(int argc, char **argv)
 {
-    static const char *const variable[] = {"LD_PRELOAD",
-                                           "LD_LIBRARY_PATH",
-                                           "MPIX_SIM_GPUS",
-                                           "MPIX_SIM_HCAS",
-                                           "MPIX_GDS_REQUIRE",
-                                           "UCX_MEM_EVENTS",
-                                           "CUDA_DEVICE_MAX_CONNECTIONS"};
+    static const char *const variable[] = {
+        "LD_PRELOAD",       "LD_LIBRARY_PATH",
+        "MPIX_SIM_GPUS",    "MPIX_SIM_HCA_COUNT",
+        "MPIX_GDS_REQUIRE", "UCX_MEM_EVENTS",
+        "UCX_IB_MLX5_DEVX", "CUDA_DEVICE_MAX_CONNECTIONS"};
 
     for (int i = 1; i < argc; i++)
         printf("argument %s\n", argv[i]);

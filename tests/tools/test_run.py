@@ -163,7 +163,44 @@ class Simulation(RunTest):
         facts = self.facts("--sim=gpu:2,hca:4", SHOW)
         self.assertEqual(facts["LD_PRELOAD"],
                          [":".join(self.ours(self.helper, hca))])
-        self.assertEqual(facts["MPIX_SIM_HCAS"], ["4"])
+        self.assertEqual(facts["MPIX_SIM_HCA_COUNT"], ["4"])
+
+    def test_ucx_is_kept_off_devx_unless_the_user_chose(self):
+        self.fake(SIM, "libmpix_sim_hca.so")
+        name = "UCX_IB_MLX5_DEVX"
+        self.assertEqual(self.facts("--sim=hca", SHOW)[name], ["n"])
+        facts = self.facts("--sim=hca", SHOW, env={name: "try"})
+        self.assertEqual(facts[name], ["try"])
+        self.assertNotIn(name, self.facts(SHOW))
+
+    def program(self, name, data, mode=0o755):
+        path = os.path.join(self.root, name)
+        with open(path, "wb") as file:
+            file.write(data)
+        os.chmod(path, mode)
+        return path
+
+    def test_programs_that_take_no_preload_are_named(self):
+        self.fake(SIM, "libmpix_sim_hca.so")
+        # An ELF file of 64 bits without a segment that names a loader.
+        fixed = self.program("fixed", b"\x7fELF\2\1\1" + bytes(57))
+        self.assert_one_line(self.run_tool("--sim=hca", fixed), 2, fixed,
+                             "is linked statically", "leave hca out")
+        done = self.run_tool("--sim=hca", "fixed", env={"PATH": self.root})
+        self.assert_one_line(done, 2, fixed, "is linked statically")
+        if os.getuid() == 0:
+            other = self.program("other", b"#!/bin/sh\n")
+            os.chown(other, 65534, 65534)
+            os.chmod(other, 0o4755)
+            self.assert_one_line(self.run_tool("--sim=hca", other), 2, other,
+                                 "as another user", "leave hca out")
+
+    def test_missing_libmlx5_is_named(self):
+        self.fake(SIM, "libmpix_sim_hca.so")
+        self.program("libmlx5.so.1", b"")
+        done = self.run_tool("--sim=hca", SHOW,
+                             env={"LD_LIBRARY_PATH": self.root})
+        self.assert_one_line(done, 2, "libmlx5.so.1", "ibverbs-providers")
 
     def test_missing_simulator_is_named(self):
         self.assert_one_line(self.run_tool("--sim", SHOW), 2,
@@ -176,7 +213,7 @@ class Simulation(RunTest):
 
     def test_bad_lists_are_refused(self):
         for value in ("", "gpu,", "gpu:0", "gpu:65", "gpu:-1", "gpu: 1",
-                      "gpu:1x", "gpu:", "mpi:2", "nic", "gpu:99999999999999"):
+                      "gpu:1x", "gpu:", "hca:17", "mpi:2", "nic", "gpu:99999999999999"):
             self.assert_one_line(self.run_tool("--sim=" + value, SHOW), 2,
                                  "--sim=" + value, "use gpu, gpu:N")
 

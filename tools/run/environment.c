@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "tools/run/hca.h"
 #include "tools/run/preload.h"
 
 /* Where the one line about what went wrong goes. */
@@ -28,8 +29,8 @@ struct simulator {
 static const struct simulator simulators[MGDS_SIM_COUNT] = {
     [MGDS_SIM_MPI] = {"MPI helper", "libmpix_sim_mpi.so", NULL, true},
     [MGDS_SIM_GPU] = {"software GPU", "libcuda.so.1", "MPIX_SIM_GPUS", false},
-    [MGDS_SIM_HCA] = {"software HCA", "libmpix_sim_hca.so", "MPIX_SIM_HCAS",
-                      true},
+    [MGDS_SIM_HCA] = {"software HCA", "libmpix_sim_hca.so",
+                      "MPIX_SIM_HCA_COUNT", true},
 };
 
 __attribute__((format(printf, 3, 4))) static int
@@ -202,6 +203,37 @@ static int add_connections(const struct message *message)
     return set_variable("CUDA_DEVICE_MAX_CONNECTIONS", "32", message);
 }
 
+/* Under a program that is simulated already, sysfs shows what is simulated. */
+static int check_hca(const struct mgds_run_options *options,
+                     const struct message *message)
+{
+    const char *preload = getenv("LD_PRELOAD");
+    bool nested =
+        preload && strstr(preload, simulators[MGDS_SIM_HCA].file) != NULL;
+    int rc = 0;
+
+    if (!options->sim[MGDS_SIM_HCA].wanted)
+        return 0;
+    if (!nested)
+        rc = mgds_run_no_real_hca("/sys/class/infiniband", message->text,
+                                  message->size);
+    if (rc == 0)
+        rc = mgds_run_has_mlx5(message->text, message->size);
+    if (rc == 0)
+        rc = mgds_run_takes_preload(options->program[0], message->text,
+                                    message->size);
+    return rc;
+}
+
+/* DevX is not modelled: UCX is not to try it. */
+static int keep_off_devx(const struct mgds_run_options *options,
+                         const struct message *message)
+{
+    if (!options->sim[MGDS_SIM_HCA].wanted || getenv("UCX_IB_MLX5_DEVX"))
+        return 0;
+    return set_variable("UCX_IB_MLX5_DEVX", "n", message);
+}
+
 int mgds_run_environment_set(const struct mgds_run_options *options,
                              const struct mgds_place *place, char *text,
                              size_t size)
@@ -211,12 +243,16 @@ int mgds_run_environment_set(const struct mgds_run_options *options,
     int rc = compose_preload(&list, options, place, &message);
 
     if (rc == 0)
+        rc = check_hca(options, &message);
+    if (rc == 0)
         rc = set_preload(&list, &message);
     mgds_preload_fini(&list);
     if (rc == 0)
         rc = set_simulators(options, place, &message);
     if (rc == 0)
         rc = calm_ucx(&message);
+    if (rc == 0)
+        rc = keep_off_devx(options, &message);
     if (rc == 0)
         rc = add_connections(&message);
     if (rc == 0 && options->require)

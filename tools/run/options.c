@@ -12,8 +12,6 @@
 
 enum { OPT_SIM = MGDS_LONG_OPTION, OPT_REQUIRE, OPT_VERSION, OPT_HELP };
 
-enum { MGDS_SIM_MAX_DEVICES = 64 };
-
 static const struct option long_options[] = {
     {"sim", optional_argument, NULL, OPT_SIM},
     {"require", required_argument, NULL, OPT_REQUIRE},
@@ -22,10 +20,13 @@ static const struct option long_options[] = {
     {NULL, 0, NULL, 0},
 };
 
-static const char *const sim_name[MGDS_SIM_COUNT] = {
-    [MGDS_SIM_MPI] = "mpi",
-    [MGDS_SIM_GPU] = "gpu",
-    [MGDS_SIM_HCA] = "hca",
+static const struct {
+    const char *name;
+    long devices; /* at most; 0: it has none */
+} simulators[MGDS_SIM_COUNT] = {
+    [MGDS_SIM_MPI] = {"mpi", 0},
+    [MGDS_SIM_GPU] = {"gpu", 64},
+    [MGDS_SIM_HCA] = {"hca", 16},
 };
 
 const char mgds_run_usage[] =
@@ -42,27 +43,34 @@ const char mgds_run_usage[] =
     "Exit status: the program's; 2 if it could not be prepared, 126 if it\n"
     "cannot be executed, 127 if it is not found.\n";
 
+static int find_simulator(const char *name)
+{
+    for (int i = 0; i < MGDS_SIM_COUNT; i++)
+        if (strcmp(name, simulators[i].name) == 0)
+            return i;
+    return -EINVAL;
+}
+
 static int parse_sim_item(struct mgds_run_options *options, char *item)
 {
     char *colon = strchr(item, ':');
     struct mgds_run_sim_choice choice = {.wanted = true};
     long count;
+    int sim;
 
-    if (colon) {
+    if (colon)
         *colon = '\0';
-        if (mgds_number_parse(&count, colon + 1, 1, MGDS_SIM_MAX_DEVICES) < 0)
+    sim = find_simulator(item);
+    if (sim < 0)
+        return sim;
+    if (colon) {
+        if (mgds_number_parse(&count, colon + 1, 1, simulators[sim].devices) <
+            0)
             return -EINVAL;
         choice.count = (unsigned)count;
     }
-    for (int i = 0; i < MGDS_SIM_COUNT; i++) {
-        if (strcmp(item, sim_name[i]) != 0)
-            continue;
-        if (i == MGDS_SIM_MPI && colon)
-            return -EINVAL;
-        options->sim[i] = choice;
-        return 0;
-    }
-    return -EINVAL;
+    options->sim[sim] = choice;
+    return 0;
 }
 
 static int parse_sim(struct mgds_run_options *options, const char *value)
@@ -107,8 +115,8 @@ struct mgds_complaint mgds_run_take_sim(struct mgds_run_options *options,
     if (parse_sim(options, value) == 0)
         return (struct mgds_complaint){0};
     return (struct mgds_complaint){
-        "--sim=", "is not understood: use gpu, gpu:N, hca, hca:N (N from "
-                  "1 to 64) or mpi, with commas between"};
+        "--sim=", "is not understood: use gpu, gpu:N (N from 1 to 64), hca, "
+                  "hca:N (N from 1 to 16) or mpi, with commas between"};
 }
 
 struct mgds_complaint mgds_run_take_require(struct mgds_run_options *options,

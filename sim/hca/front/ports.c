@@ -1,0 +1,269 @@
+/* Ports, and the short way between devices of one process. */
+#include "sim/hca/front/ports.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <pthread.h>
+#include <stddef.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "shim/base/host.h"
+#include "sim/hca/engine.h"
+#include "sim/hca/front/gid.h"
+#include "sim/hca/front/settings.h"
+#include "sim/hca/qp.h"
+#include "sim/hca/wire/port.h"
+#include "sim/hca/wire/registry.h"
+
+enum { SECOND = 1000 * 1000 * 1000 };
+
+/* One device's end of the wire. */
+struct end {
+    uint16_t number;
+    struct mgds_hca *engine; /* NULL: nobody has opened the device */
+    struct mgds_hca_port *port;
+    struct mgds_hca_wire outside; /* the port's */
+    struct end *requester;        /* of this process, whose request is done */
+};
+
+static struct end ends[MGDS_HCA_DEVICES];
+static pid_t owner; /* 0: nobody */
+
+static unsigned devices(void)
+{
+    return (unsigned)mgds_hca_settings()->count;
+}
+
+/* NULL: the device is another process's, or everything goes as packets. */
+static struct end *find_end(const struct mgds_hca_qp *qp)
+{
+    uint16_t number = mgds_hca_path_number(&qp->set.address);
+
+    if (qp->attr.service != MGDS_SERVICE_RC)
+        return NULL;
+    for (unsigned i = 0; i < devices(); i++) {
+        if (ends[i].number == number)
+            return &ends[i];
+    }
+    return NULL;
+}
+
+static void carry_answer(void *ctx, const struct mgds_hca_answer *answer)
+{
+    struct end *end = ctx;
+
+    if (end->requester)
+        mgds_hca_answered(end->requester->engine, answer);
+    else
+        end->outside.answer(end->outside.ctx, answer);
+}
+
+static void carry_inside(struct end *from, struct end *to,
+                         const struct mgds_hca_request *request)
+{
+    struct end *before = to->requester;
+    struct mgds_hca_answer nobody = {
+        .to = request->from,
+        .psn = request->psn,
+        .cause = MGDS_CAUSE_NO_RESPONSE,
+    };
+
+    if (!to->engine || !mgds_hca_qp_find(to->engine, request->to)) {
+        mgds_hca_answered(from->engine, &nobody);
+        return;
+    }
+    to->requester = from;
+    mgds_hca_requested(to->engine, request);
+    to->requester = before;
+}
+
+/* A QP that has a flow has a peer in another process. */
+static void carry_request(void *ctx, const struct mgds_hca_request *request)
+{
+    struct end *from = ctx;
+    const struct mgds_hca_qp *qp =
+        mgds_hca_qp_find(from->engine, request->from);
+
+    if (qp->flow)
+        from->outside.request(from->outside.ctx, request);
+    else
+        carry_inside(from, find_end(qp), request);
+}
+
+static bool is_ready(void *ctx, const struct mgds_hca_qp *qp)
+{
+    const struct end *end = ctx;
+
+    return qp->flow ? end->outside.ready(end->outside.ctx, qp)
+                    : find_end(qp) != NULL;
+}
+
+static void follow_state(void *ctx, struct mgds_hca_qp *qp)
+{
+    const struct end *end = ctx;
+
+    if (qp->state != MGDS_STATE_RTR || !find_end(qp))
+        end->outside.changed(end->outside.ctx, qp);
+}
+
+static int poll_outside(void *ctx)
+{
+    const struct end *end = ctx;
+
+    return end->outside.poll(end->outside.ctx);
+}
+
+struct mgds_hca_wire mgds_hca_ports_wire(unsigned index)
+{
+    return (struct mgds_hca_wire){
+        .request = carry_request,
+        .answer = carry_answer,
+        .ready = is_ready,
+        .changed = follow_state,
+        .poll = poll_outside,
+        .ctx = &ends[index],
+    };
+}
+
+static void disturb(struct mgds_hca_port *port)
+{
+    const char *text = mgds_hca_settings()->faults, *wrong = text;
+    int rc = text[0] ? mgds_hca_port_disturb(port, text, &wrong) : 0;
+
+    if (rc == -EINVAL)
+        mgds_warn_once("MPIX_SIM_HCA_FAULTS=%s: not understood from '%s' on, "
+                       "and there are no faults: write drop=1%%,delay=0.1%%,"
+                       "late=200us,seed=7",
+                       text, wrong);
+    else if (rc < 0)
+        mgds_warn_once("MPIX_SIM_HCA_FAULTS=%s: %s: there are no faults", text,
+                       strerrordesc_np(-rc));
+}
+
+void mgds_hca_ports_bind(unsigned index, struct mgds_hca *engine)
+{
+    ends[index].engine = engine;
+    if (!engine)
+        return;
+    mgds_hca_port_bind(ends[index].port, engine);
+    disturb(ends[index].port);
+}
+
+bool mgds_hca_ports_up(unsigned index)
+{
+    return mgds_hca_port_up(ends[index].port);
+}
+
+bool mgds_hca_ports_lie_down(void)
+{
+    for (unsigned i = 0; i < devices(); i++) {
+        if (mgds_hca_port_lie_down(ends[i].port))
+            continue;
+        while (i-- > 0)
+            mgds_hca_port_get_up(ends[i].port);
+        return false;
+    }
+    return true;
+}
+
+void mgds_hca_ports_get_up(void)
+{
+    for (unsigned i = 0; i < devices(); i++)
+        mgds_hca_port_get_up(ends[i].port);
+}
+
+void mgds_hca_ports_sleep(uint64_t ns)
+{
+    struct pollfd mail[MGDS_HCA_DEVICES];
+    struct timespec limit = {.tv_sec = (time_t)(ns / SECOND),
+                             .tv_nsec = (long)(ns % SECOND)};
+
+    for (unsigned i = 0; i < devices(); i++)
+        mail[i] = (struct pollfd){.fd = mgds_hca_port_socket(ends[i].port),
+                                  .events = POLLIN};
+    ppoll(mail, devices(), &limit, NULL);
+}
+
+static void close_ports(void)
+{
+    for (unsigned i = 0; i < devices(); i++) {
+        if (ends[i].port)
+            mgds_hca_port_destroy(ends[i].port);
+        ends[i].port = NULL;
+    }
+}
+
+static int open_port(struct end *end, const char *folder)
+{
+    struct mgds_hca_port_attr attr = {.folder = folder,
+                                      .host = mgds_host_number()};
+    int rc = mgds_hca_port_create(&end->port, &attr);
+    struct mgds_hca_gid gid;
+
+    if (rc < 0)
+        return rc;
+    end->number = mgds_hca_port_lid(end->port);
+    end->outside = mgds_hca_port_wire(end->port);
+    mgds_hca_gid(end->number, gid.raw);
+    return mgds_hca_port_add_gid(end->port, &gid);
+}
+
+static const char *remedy(int error)
+{
+    switch (error) {
+    case EADDRNOTAVAIL:
+        return "all its numbers are in use: use another MPIX_SIM_HCA_NETWORK";
+    case EPERM:
+        return "it is another user's, or open to others: remove it, or use "
+               "another MPIX_SIM_HCA_NETWORK";
+    case EINVAL:
+        return "MPIX_SIM_HCA_NETWORK has a slash: leave it out";
+    default:
+        return "let the folder take files, or set XDG_RUNTIME_DIR to one that "
+               "does";
+    }
+}
+
+static void open_ports(void)
+{
+    char folder[MGDS_HCA_FOLDER] = "its network";
+    int rc = mgds_hca_registry_folder(folder, mgds_hca_runtime(),
+                                      mgds_hca_settings()->network);
+
+    for (unsigned i = 0; i < devices() && rc == 0; i++)
+        rc = open_port(&ends[i], folder);
+    if (rc == 0) {
+        owner = getpid();
+        return;
+    }
+    mgds_err("software HCA: %s: %s: there is no device now: %s", folder,
+             strerrordesc_np(-rc), remedy(-rc));
+    close_ports();
+}
+
+bool mgds_hca_ports_open(void)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+    pthread_once(&once, open_ports);
+    return owner;
+}
+
+bool mgds_hca_ports_ours(void)
+{
+    return owner == 0 || owner == getpid();
+}
+
+uint16_t mgds_hca_port_number(unsigned index)
+{
+    return mgds_hca_ports_open() ? ends[index].number : 0;
+}
+
+/* Children that were forked share the ports, and leave them to their parent. */
+void mgds_hca_ports_close(void)
+{
+    if (mgds_hca_ports_ours())
+        close_ports();
+}

@@ -1,0 +1,45 @@
+/* The ports of the devices of this process. A request to a device of this
+ * process is done inside the call, without a copy; one to any other device goes
+ * as packets (sim/hca/wire/port.h). */
+#ifndef MGDS_HCA_PORTS_H
+#define MGDS_HCA_PORTS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "sim/hca/wire.h"
+
+struct mgds_hca;
+
+/* A port for each device, at the first call by any thread. False: they cannot
+ * be had, which one line has told. */
+bool mgds_hca_ports_open(void);
+
+/* False: this process was forked from the one that has them. */
+bool mgds_hca_ports_ours(void);
+
+/* The number of a device (gid.h). */
+uint16_t mgds_hca_port_number(unsigned index);
+
+/* Without the lock: sleeps until a packet comes, for so many nanoseconds at
+ * most. Between the next two. */
+void mgds_hca_ports_sleep(uint64_t ns);
+
+/* Under the lock. */
+
+/* False: packets are there. */
+bool mgds_hca_ports_lie_down(void);
+void mgds_hca_ports_get_up(void);
+
+/* For the config of a device; which is told here when it is there, and before
+ * it goes (NULL). */
+struct mgds_hca_wire mgds_hca_ports_wire(unsigned index);
+void mgds_hca_ports_bind(unsigned index, struct mgds_hca *engine);
+
+/* Its link is not cut by a fault. */
+bool mgds_hca_ports_up(unsigned index);
+
+/* Gives the numbers back. No engine runs any more. */
+void mgds_hca_ports_close(void);
+
+#endif

@@ -1,0 +1,55 @@
+/* Where the flows of a device send their packets: the fabric, with the faults
+ * on the way there. Packets that are late are held here, up to MGDS_HCA_HELD of
+ * them; one more is not made late. */
+#ifndef MGDS_SIM_HCA_WIRE_OUTLET_H
+#define MGDS_SIM_HCA_WIRE_OUTLET_H
+
+#include "sim/hca/wire/fault.h"
+#include "sim/hca/wire/fabric.h"
+
+enum { MGDS_HCA_HELD = 16 };
+
+struct mgds_hca;
+
+/* A packet that is late. */
+struct mgds_hca_held {
+    struct mgds_hca_packet packet;
+    uint64_t due;  /* when it goes; 0: the place is free */
+    bool let_past; /* it goes behind the next packet, at the latest then */
+    uint16_t lid;
+    uint8_t payload[MGDS_HCA_PAYLOAD];
+};
+
+struct mgds_hca_outlet {
+    struct mgds_hca_fabric *fabric;
+    struct mgds_hca *hca; /* its clock */
+    struct mgds_hca_faults faults;
+    struct mgds_hca_held *held; /* NULL: no faults */
+    uint64_t sent;              /* packets */
+    bool blocked; /* one had no room, and nobody tells when it has */
+};
+
+/* Faults from now on, and their counts; -ENOMEM. */
+int mgds_hca_outlet_disturb(struct mgds_hca_outlet *outlet,
+                            const struct mgds_hca_faults *faults);
+void mgds_hca_outlet_fini(struct mgds_hca_outlet *outlet);
+
+/* False: no room now. The rest of *packet is filled in here. */
+bool mgds_hca_outlet_send(struct mgds_hca_outlet *outlet, uint16_t lid,
+                          struct mgds_hca_packet *packet,
+                          const struct mgds_hca_list *payload);
+
+/* Sends those that are due: how many. */
+int mgds_hca_outlet_run(struct mgds_hca_outlet *outlet);
+
+/* When the next one is; 0: none is held. */
+uint64_t mgds_hca_outlet_due(const struct mgds_hca_outlet *outlet);
+
+/* The device is to be taken for dead, or its cable is out. */
+static inline bool mgds_hca_outlet_dead(const struct mgds_hca_outlet *outlet)
+{
+    return outlet->faults.cut ||
+           (outlet->faults.die && outlet->sent >= outlet->faults.die);
+}
+
+#endif

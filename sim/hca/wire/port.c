@@ -1,0 +1,348 @@
+/* The wire of a device as packets. */
+#include "sim/hca/wire/port.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "sim/hca/engine.h"
+#include "sim/hca/qp.h"
+#include "sim/hca/wire/datagram.h"
+#include "sim/hca/wire/flow.h"
+
+enum {
+    BATCH = 64,
+    STEPS = 4,           /* of a call */
+    FIRST_PORT = 1,      /* of a device: there is one */
+    BLOCKED = 50 * 1000, /* ns until there may be room */
+    SECOND = 1000000000,
+    PKEY_BASE = 0x7fff, /* of a pkey: the partition */
+    PKEY_FULL = 0x8000  /* of a pkey: no limited member */
+};
+
+static void make_busy(struct mgds_hca_port *port, struct mgds_hca_flow *flow)
+{
+    if (flow->busy)
+        return;
+    flow->busy = true;
+    flow->next_busy = port->busy;
+    port->busy = flow;
+}
+
+static void make_idle(struct mgds_hca_port *port, struct mgds_hca_flow *flow)
+{
+    struct mgds_hca_flow **at = &port->busy;
+
+    if (!flow->busy)
+        return;
+    while (*at != flow)
+        at = &(*at)->next_busy;
+    *at = flow->next_busy;
+    flow->busy = false;
+}
+
+static void carry_request(void *ctx, const struct mgds_hca_request *request)
+{
+    struct mgds_hca_port *port = ctx;
+    struct mgds_hca_qp *qp = mgds_hca_qp_find(port->hca, request->from);
+    struct mgds_hca_flow *flow = qp->flow;
+
+    mgds_hca_sender_push(flow, request);
+    make_busy(port, flow);
+}
+
+/* The engine answers a part while it is given to it. */
+static void carry_answer(void *ctx, const struct mgds_hca_answer *answer)
+{
+    struct mgds_hca_port *port = ctx;
+
+    mgds_hca_receiver_settle(port->current, answer);
+}
+
+static bool is_ready(void *ctx, const struct mgds_hca_qp *qp)
+{
+    (void)ctx;
+    return qp->flow && mgds_hca_sender_ready(qp->flow);
+}
+
+static void end_flow(struct mgds_hca_port *port, struct mgds_hca_qp *qp)
+{
+    if (!qp->flow)
+        return;
+    make_idle(port, qp->flow);
+    mgds_hca_sender_fini(qp->flow);
+    mgds_hca_receiver_fini(qp->flow);
+    free(qp->flow);
+    qp->flow = NULL;
+}
+
+/* Without memory there is no flow: nothing is sent, and nothing heard. */
+static void begin_flow(struct mgds_hca_port *port, struct mgds_hca_qp *qp)
+{
+    struct mgds_hca_flow *flow = calloc(1, sizeof(*flow));
+
+    if (!flow)
+        return;
+    flow->qp = qp;
+    flow->outlet = &port->outlet;
+    flow->reliable = qp->attr.service == MGDS_SERVICE_RC;
+    mgds_hca_receiver_open(flow);
+    qp->flow = flow;
+    if (qp->attr.service != MGDS_SERVICE_UD)
+        flow->lid = mgds_hca_fabric_find(port->fabric, &qp->set.address);
+}
+
+static void follow_state(void *ctx, struct mgds_hca_qp *qp)
+{
+    struct mgds_hca_port *port = ctx;
+    struct mgds_hca_flow *flow = qp->flow;
+
+    if (qp->state == MGDS_STATE_RESET)
+        end_flow(port, qp);
+    else if (qp->state == MGDS_STATE_RTR)
+        begin_flow(port, qp);
+    else if (flow && qp->state == MGDS_STATE_RTS && !flow->sender.window)
+        mgds_hca_sender_open(flow);
+    else if (flow && qp->state == MGDS_STATE_ERR)
+        mgds_hca_sender_close(flow);
+}
+
+/* Members of one partition, of which one at least is a full one. */
+static bool may_speak(uint16_t a, uint16_t b)
+{
+    return (a & PKEY_BASE) == (b & PKEY_BASE) && (a | b) & PKEY_FULL;
+}
+
+static struct mgds_hca_flow *flow_of(const struct mgds_hca_port *port,
+                                     const struct mgds_hca_packet *packet,
+                                     const struct mgds_hca_list *payload)
+{
+    struct mgds_hca_qp *qp = mgds_hca_qp_find(port->hca, packet->qpn);
+
+    struct mgds_hca_flow *flow = qp ? qp->flow : NULL;
+
+    uint8_t service = packet->opcode & MGDS_PACKET_SERVICE;
+
+    if (!flow || service != mgds_hca_packet_service(qp->attr.service) ||
+        (packet->from != flow->lid && service != MGDS_PACKET_UD) ||
+        !may_speak(packet->pkey, qp->set.pkey) ||
+        !mgds_hca_packet_row(packet->opcode)->name ||
+        packet->bytes != payload->bytes)
+        return NULL;
+    return flow;
+}
+
+static void take_packet(struct mgds_hca_port *port,
+                        const struct mgds_hca_packet *packet,
+                        const struct mgds_hca_list *payload)
+{
+    struct mgds_hca_flow *flow = flow_of(port, packet, payload);
+
+    port->received++;
+    if (!flow || mgds_hca_outlet_dead(&port->outlet)) {
+        port->ignored++;
+        return;
+    }
+    port->current = flow;
+    if (flow->qp->attr.service == MGDS_SERVICE_UD)
+        mgds_hca_datagram_take(flow, packet, payload);
+    else if (mgds_hca_packet_row(packet->opcode)->traits & MGDS_PACKET_RESPONSE)
+        mgds_hca_sender_take(flow, packet, payload);
+    else
+        mgds_hca_receiver_take(flow, packet, payload);
+    make_busy(port, flow);
+}
+
+static int run_flows(struct mgds_hca_port *port)
+{
+    struct mgds_hca_flow *flow, *list = port->busy;
+    int did = 0;
+
+    port->busy = NULL;
+    while ((flow = list)) {
+        list = flow->next_busy;
+        flow->busy = false;
+        port->current = flow;
+        did += mgds_hca_receiver_run(flow) + mgds_hca_sender_run(flow);
+        if (mgds_hca_sender_busy(flow) || mgds_hca_receiver_busy(flow))
+            make_busy(port, flow);
+    }
+    return did;
+}
+
+static int step_port(struct mgds_hca_port *port)
+{
+    struct mgds_hca_packet packet;
+    struct mgds_hca_list payload;
+    int did = 0;
+
+    port->outlet.blocked = false;
+    while (did < BATCH &&
+           mgds_hca_fabric_receive(port->fabric, &packet, &payload)) {
+        take_packet(port, &packet, &payload);
+        did++;
+    }
+    did += port->busy ? run_flows(port) : 0;
+    return did + mgds_hca_outlet_run(&port->outlet);
+}
+
+/* What is answered at once, to a device's own QPs, comes in one call. */
+static int poll_port(void *ctx)
+{
+    struct mgds_hca_port *port = ctx;
+    int did = 0, now;
+
+    for (int step = 0; step < STEPS && (now = step_port(port)) > 0; step++)
+        did += now;
+    mgds_hca_fabric_flush(port->fabric);
+    return did;
+}
+
+int mgds_hca_port_create(struct mgds_hca_port **out,
+                         const struct mgds_hca_port_attr *attr)
+{
+    struct mgds_hca_port *port = calloc(1, sizeof(*port));
+    int rc;
+
+    if (!port)
+        return -ENOMEM;
+    rc = mgds_hca_fabric_open(&port->fabric, attr->folder, attr->lid,
+                              attr->host);
+    if (rc < 0) {
+        free(port);
+        return rc;
+    }
+    port->outlet.fabric = port->fabric;
+    *out = port;
+    return 0;
+}
+
+void mgds_hca_port_destroy(struct mgds_hca_port *port)
+{
+    mgds_hca_outlet_fini(&port->outlet);
+    mgds_hca_fabric_close(port->fabric);
+    free(port);
+}
+
+int mgds_hca_port_disturb(struct mgds_hca_port *port, const char *text,
+                          const char **wrong)
+{
+    struct mgds_hca_faults faults;
+    bool cut = port->outlet.faults.cut;
+    int rc = mgds_hca_faults_parse(&faults, text, wrong);
+
+    if (rc < 0)
+        return rc;
+    faults.seed += port->fabric->lid;
+    rc = mgds_hca_outlet_disturb(&port->outlet, &faults);
+    if (rc < 0)
+        return rc;
+    port->hca->overrun = faults.overrun;
+    if (faults.cut != cut)
+        mgds_hca_tell_event(port->hca,
+                            faults.cut ? MGDS_EVENT_PORT_ERR
+                                       : MGDS_EVENT_PORT_ACTIVE,
+                            FIRST_PORT);
+    return 0;
+}
+
+bool mgds_hca_port_up(const struct mgds_hca_port *port)
+{
+    return !port->outlet.faults.cut;
+}
+
+uint16_t mgds_hca_port_lid(const struct mgds_hca_port *port)
+{
+    return port->fabric->lid;
+}
+
+int mgds_hca_port_add_gid(struct mgds_hca_port *port,
+                          const struct mgds_hca_gid *gid)
+{
+    struct mgds_hca_address address = {.global = true, .gid = *gid};
+
+    if (mgds_hca_fabric_lid_of(&address) != port->fabric->lid)
+        return -EINVAL;
+    return mgds_hca_inbox_add_gid(port->fabric->inbox, gid);
+}
+
+struct mgds_hca_wire mgds_hca_port_wire(struct mgds_hca_port *port)
+{
+    return (struct mgds_hca_wire){
+        .request = carry_request,
+        .answer = carry_answer,
+        .ready = is_ready,
+        .changed = follow_state,
+        .poll = poll_port,
+        .ctx = port,
+    };
+}
+
+void mgds_hca_port_bind(struct mgds_hca_port *port, struct mgds_hca *hca)
+{
+    port->hca = hca;
+    port->outlet.hca = hca;
+}
+
+/* Of two times, of which 0 is never. */
+static uint64_t earlier(uint64_t a, uint64_t b)
+{
+    return a == 0 || (b != 0 && b < a) ? b : a;
+}
+
+uint64_t mgds_hca_port_due(const struct mgds_hca_port *port)
+{
+    uint64_t due = mgds_hca_outlet_due(&port->outlet), one;
+
+    if (port->outlet.blocked)
+        due = earlier(due, mgds_hca_now(port->hca) + BLOCKED);
+    for (struct mgds_hca_flow *flow = port->busy; flow;
+         flow = flow->next_busy) {
+        one = mgds_hca_sender_due(flow);
+        due = earlier(due, one);
+        due = earlier(due, mgds_hca_receiver_due(flow));
+    }
+    return due;
+}
+
+bool mgds_hca_port_lie_down(struct mgds_hca_port *port)
+{
+    return mgds_hca_fabric_lie_down(port->fabric);
+}
+
+int mgds_hca_port_socket(const struct mgds_hca_port *port)
+{
+    return port->fabric->mail.socket;
+}
+
+void mgds_hca_port_get_up(struct mgds_hca_port *port)
+{
+    mgds_hca_fabric_get_up(port->fabric);
+}
+
+static void sleep_for(const struct mgds_hca_port *port, uint64_t ns)
+{
+    struct pollfd mail = {.fd = mgds_hca_port_socket(port), .events = POLLIN};
+    struct timespec limit = {.tv_sec = (time_t)(ns / SECOND),
+                             .tv_nsec = (long)(ns % SECOND)};
+
+    ppoll(&mail, 1, &limit, NULL);
+}
+
+void mgds_hca_port_rest(struct mgds_hca_port *port, uint64_t ns)
+{
+    uint64_t due = mgds_hca_port_due(port), now;
+
+    ns = ns < MGDS_HCA_REST ? ns : MGDS_HCA_REST;
+    if (due) {
+        now = mgds_hca_now(port->hca);
+        due = due > now ? due - now : 0;
+        ns = due < ns ? due : ns;
+    }
+    if (!mgds_hca_port_lie_down(port))
+        return;
+    if (ns > 0)
+        sleep_for(port, ns);
+    mgds_hca_port_get_up(port);
+}

@@ -1,0 +1,53 @@
+#!/usr/bin/env python3
+"""ibv_devinfo -v on each model, link layer and number of devices.
+
+devinfo.py LAUNCHER.."""
+import os
+import re
+import shutil
+import subprocess
+import sys
+
+SKIPPED = 77
+
+# By settings, what must be said.
+CASES = [
+    ({}, [r"^hca_id:\s+mlx5_0$", r"vendor_part_id:\s+4129$",
+          r"link_layer:\s+InfiniBand$", r"state:\s+PORT_ACTIVE",
+          r"GID\[  0\]:\s+fe80:"]),
+    ({"MODEL": "cx5"}, [r"vendor_part_id:\s+4119$", r"fw_ver:\s+16\."]),
+    ({"MODEL": "cx8"}, [r"vendor_part_id:\s+4131$"]),
+    ({"LINK": "roce"}, [r"link_layer:\s+Ethernet$",
+                        r"GID\[  0\]:\s+::ffff:10\.165\.0\.\d+, RoCE v2$"]),
+    ({"COUNT": "3"}, [r"^hca_id:\s+mlx5_2$"]),
+    ({"IOCTL": "no"}, [r"max_qp:\s+65535$"]),
+]
+
+
+def complaints(launcher, settings, expected):
+    environment = dict(os.environ)
+    for name, value in settings.items():
+        environment["MPIX_SIM_HCA_" + name] = value
+    done = subprocess.run([*launcher, "ibv_devinfo", "-v"], env=environment,
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                          text=True, timeout=60)
+    for pattern in expected:
+        if not re.search(pattern, done.stdout, re.MULTILINE):
+            yield f"{settings}: no line matches {pattern!r}:\n{done.stdout}"
+    if done.returncode or done.stderr:
+        yield f"{settings}: exit status {done.returncode}: {done.stderr}"
+
+
+def main():
+    launcher = sys.argv[1:]
+    if not shutil.which("ibv_devinfo"):
+        print("no ibv_devinfo: install ibverbs-utils")
+        return SKIPPED
+    found = [c for settings, expected in CASES
+             for c in complaints(launcher, settings, expected)]
+    print(*found or [f"{len(CASES)} cases"], sep="\n")
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
