@@ -202,6 +202,7 @@ static bool run_once(const struct program *program)
     wire_round(); /* what is left of the last run */
     make_run();
     world_check(&world);
+    world_check_queues();
     wrong = hand_wrong() != NULL;
     if (!wrong)
         world_close(&world, events_drain, stop);

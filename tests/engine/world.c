@@ -495,6 +495,10 @@ void world_check(struct world *world)
     for (unsigned i = 0; i < PROGRAM_OPS; i++)
         if (world->op[i].started)
             check_op(&world->op[i]);
+}
+
+void world_check_queues(void)
+{
     for (unsigned i = 0; i < HAND_QUEUES; i++)
         if (hand_left(i) > 0)
             hand_fault("queue %u stands, with %u commands", i, hand_left(i));

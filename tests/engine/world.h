@@ -47,6 +47,9 @@ int world_queue(const struct world *world, unsigned caller);
 
 /* Nothing is enabled any more: what must be so, else a fault (hand_fault). */
 void world_check(struct world *world);
+/* No command is left. Where threads run one may come that copies nothing any
+ * more: a fetch that is late. */
+void world_check_queues(void);
 
 /* Gives all back. drain has the rest of the events happen, until there is none;
  * after stop none happens any more. */
