@@ -208,7 +208,11 @@ static unsigned poll_sends(struct side *side)
 
     for (;; count++) {
         const struct mgds_cqe *cqe = &side->entry[0][side->consumed % ENTRIES];
-        uint8_t op_own = __atomic_load_n(&cqe->op_own, __ATOMIC_ACQUIRE);
+        /* The dword that the engine stores last. */
+        uint32_t last =
+            __atomic_load_n((const uint32_t *)(const void *)&cqe->wqe_counter,
+                            __ATOMIC_ACQUIRE);
+        uint8_t op_own = (uint8_t)(last >> 24);
 
         if (op_own >> MGDS_CQE_OPCODE_SHIFT == MGDS_CQE_INVALID ||
             (op_own & MGDS_CQE_OWNER) != !!(side->consumed & ENTRIES))

@@ -32,6 +32,8 @@ static struct wqe draw_wqe(const struct end *end, const struct end *peer)
     struct wqe wqe = wqe_ctrl(end, opcode, SIGNALLED);
     uint32_t count = draw_below(&seed, 6);
 
+    if (end->place->options.service == MGDS_SERVICE_UD)
+        wqe_av(&wqe, peer, PLACE_QKEY, draw(&seed) & 1);
     if (opcode != 0x0a && opcode != 0x0b && opcode != 0x23)
         wqe_raddr(&wqe, place_address(peer, draw_below(&seed, 4) << 3),
                   peer->key);
@@ -135,14 +137,16 @@ static void run_wqe(struct place *place)
     revive_both(place);
 }
 
-static void every_wqe_ends(void **state)
+static void run_wqes(struct options options, unsigned count)
 {
-    struct options options = {.blocks = 32, .entries = 64, .rnr_retry = 1};
     struct place place;
 
-    (void)state;
+    options.blocks = 32;
+    options.entries = 64;
+    options.rnr_retry = 1;
+    memset(ends, 0, sizeof(ends));
     place_open(&place, &options);
-    for (unsigned i = 0; i < mgds_test_laps(rounds); i++)
+    for (unsigned i = 0; i < mgds_test_laps(count); i++)
         run_wqe(&place);
     assert_true(ends[0] > 0);
     assert_true(ends[13] > 0);
@@ -150,6 +154,23 @@ static void every_wqe_ends(void **state)
     printf("executed %u, in error %u, receives in error %u\n", ends[0],
            ends[13], ends[14]);
     place_close(&place);
+}
+
+static void every_wqe_ends(void **state)
+{
+    (void)state;
+    run_wqes((struct options){.packets = false}, rounds);
+}
+
+/* Over packets too, of each service. */
+static void every_wqe_of_a_service_ends(void **state)
+{
+    (void)state;
+    for (int service = 0; service < MGDS_SERVICES; service++)
+        run_wqes((struct options){.packets = true,
+                                  .mtu = 256,
+                                  .service = (enum mgds_hca_service)service},
+                 rounds / 10);
 }
 
 static void draw_bytes(uint8_t *at, size_t bytes)
@@ -202,6 +223,7 @@ int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_wqe_ends),
+        cmocka_unit_test(every_wqe_of_a_service_ends),
         cmocka_unit_test(noise_does_no_harm),
     };
 

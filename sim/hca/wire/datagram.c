@@ -93,7 +93,7 @@ void mgds_hca_datagram_take(struct mgds_hca_flow *flow,
         .qkey = packet->rkey,
         .lid = ethernet ? 0 : packet->from,
         .sl = packet->datagram.sl & 0xf,
-        .global = packet->datagram.global,
+        .global = packet->datagram.global != 0,
     };
     struct mgds_hca_request request = {
         .to = flow->qp->number,

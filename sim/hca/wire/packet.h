@@ -43,7 +43,7 @@ enum {
 struct mgds_hca_deth {
     struct mgds_be32 imm; /* where it is in other packets */
     uint32_t flow_label;
-    bool global;
+    uint8_t global;    /* or 0; from a peer it may be any */
     uint8_t gid_index; /* of the destination's GID */
     uint8_t traffic_class;
     uint8_t hop_limit;
