@@ -40,7 +40,7 @@ struct mgds_import {
 
 static void add(unsigned *count, int by)
 {
-    __atomic_fetch_add(count, by, __ATOMIC_RELAXED);
+    __atomic_fetch_add(count, (unsigned)by, __ATOMIC_RELAXED);
 }
 
 static void *memory_of(size_t bytes)
@@ -178,7 +178,8 @@ static struct mgds_piece *make_piece(size_t bytes)
 
     if (!piece)
         abort();
-    *piece = (struct mgds_piece){memory_of(bytes), bytes, true};
+    *piece = (struct mgds_piece){
+        .addr = memory_of(bytes), .bytes = bytes, .pinned = true};
     add(&pieces, 1);
     return piece;
 }
