@@ -7,7 +7,7 @@
 
 #include <mpi.h>
 
-#include "shim/gds/stage/bounce.h"
+#include "shim/gds/mem/bounce.h"
 
 /*
  * Looks at count elements of type at addr, as a call of MPI names them

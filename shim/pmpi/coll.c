@@ -16,7 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "shim/gds/stage/bounce.h"
+#include "shim/gds/mem/bounce.h"
 #include "shim/pmpi/coll_stage.h"
 #include "shim/pmpi/errmap.h"
 #include "shim/pmpi/frame.h"

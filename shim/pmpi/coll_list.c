@@ -11,7 +11,7 @@
 #include <stdlib.h>
 
 #include "shim/base/alloc.h"
-#include "shim/gds/stage/bounce.h"
+#include "shim/gds/mem/bounce.h"
 #include "shim/pmpi/buffer.h"
 #include "shim/pmpi/coll_stage.h"
 #include "shim/pmpi/types.h"

@@ -10,7 +10,7 @@
 
 #include "shim/base/alloc.h"
 #include "shim/base/log.h"
-#include "shim/gds/stage/layout.h"
+#include "shim/gds/mem/layout.h"
 #include "shim/pmpi/below.h"
 #include "shim/pmpi/decode_array.h"
 #include "shim/pmpi/types.h"

@@ -5,7 +5,7 @@
 #include <stddef.h>
 
 #include "shim/base/alloc.h"
-#include "shim/gds/stage/layout.h"
+#include "shim/gds/mem/layout.h"
 
 enum { LISTS = 7 };
 

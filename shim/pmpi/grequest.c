@@ -9,7 +9,7 @@
 #include <sched.h>
 
 #include "shim/base/log.h"
-#include "shim/gds/stage/copyqueue.h"
+#include "shim/gds/mem/copyqueue.h"
 #include "shim/pmpi/below.h"
 #include "shim/pmpi/errmap.h"
 #include "shim/pmpi/frame.h"

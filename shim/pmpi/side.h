@@ -9,7 +9,7 @@
 #include <mpi.h>
 #include <stdbool.h>
 
-#include "shim/gds/stage/bounce.h"
+#include "shim/gds/mem/bounce.h"
 
 /* What the call does with the buffer; SEND if both. */
 enum mgds_side_way { MGDS_SIDE_RECV, MGDS_SIDE_SEND };

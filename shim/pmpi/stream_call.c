@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "shim/base/alloc.h"
-#include "shim/gds/stage/layout.h"
+#include "shim/gds/mem/layout.h"
 #include "shim/pmpi/below.h"
 #include "shim/pmpi/buffer.h"
 #include "shim/pmpi/errmap.h"

@@ -14,7 +14,7 @@
 
 #include "shim/base/alloc.h"
 #include "shim/base/lock.h"
-#include "shim/gds/stage/layout.h"
+#include "shim/gds/mem/layout.h"
 #include "shim/pmpi/below.h"
 #include "shim/pmpi/decode.h"
 #include "shim/pmpi/self.h"

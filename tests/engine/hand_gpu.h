@@ -1,7 +1,7 @@
 /*
  * A GPU that is run by hand: stands in for shim/gds/queue (but its orders,
  * quits and claims, which are words and stay real), for the bounces of
- * shim/gds/stage and for the rings, views, exports and imports of
+ * shim/gds/mem and for the rings, views, exports and imports of
  * shim/gds/ring, so that the engine runs without CUDA.
  *
  * GPU memory is host memory. A stream is a queue of commands, which the test

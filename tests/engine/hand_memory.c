@@ -7,7 +7,7 @@
 #include "shim/gds/cuda/defer.h"
 #include "shim/gds/ring/import.h"
 #include "shim/gds/ring/ring.h"
-#include "shim/gds/stage/copyqueue.h"
+#include "shim/gds/mem/copyqueue.h"
 #include "tests/engine/hand_state.h"
 
 enum { LINE = MGDS_WORDS_LINE * sizeof(uint64_t) };

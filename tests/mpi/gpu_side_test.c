@@ -12,7 +12,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "shim/gds/stage/layout.h"
+#include "shim/gds/mem/layout.h"
 #include "shim/pmpi/aware.h"
 #include "shim/pmpi/below.h"
 #include "shim/pmpi/errmap.h"

@@ -22,7 +22,7 @@ mgds_program(gpu_coverage SOURCES gpu/coverage.c ${pmpi}/calls.c
 # What is decided about a buffer, without MPI and GPU.
 mgds_unit_test(p2p_side SOURCES gpu_side_test.c
   ${pmpi}/buffer.c ${pmpi}/call.c ${pmpi}/p2p.c ${pmpi}/side.c
-  LIBS mgds_stage mpich::headers
+  LIBS mgds_mem mpich::headers
   ENV "ASAN_OPTIONS=detect_leaks=1:abort_on_error=0:exitcode=66")
 
 # T1: what a completion call does to the table of requests.

@@ -13,8 +13,8 @@
 
 #include "shim/gds/cuda/defer.h"
 #include "shim/gds/cuda/driver.h"
-#include "shim/gds/stage/bounce_state.h"
-#include "shim/gds/stage/copyqueue.h"
+#include "shim/gds/mem/bounce_state.h"
+#include "shim/gds/mem/copyqueue.h"
 #include "tests/soft/soft_cuda.h"
 #include "tests/soft/stage_place.h"
 

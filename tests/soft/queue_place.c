@@ -11,7 +11,7 @@
 
 #include "shim/gds/cuda/defer.h"
 #include "shim/gds/queue/depot.h"
-#include "shim/gds/stage/copyqueue.h"
+#include "shim/gds/mem/copyqueue.h"
 
 enum { PATIENCE_S = 60 };
 

@@ -2,7 +2,7 @@
 #ifndef MGDS_TEST_STAGE_DOOR_H
 #define MGDS_TEST_STAGE_DOOR_H
 
-#include "shim/gds/stage/pack.h"
+#include "shim/gds/mem/pack.h"
 
 /* After soft_cuda_load. */
 extern const struct mgds_pack_door stage_door;

@@ -16,7 +16,7 @@
 #include "shim/base/stats.h"
 #include "shim/gds/cuda/context.h"
 #include "shim/gds/cuda/defer.h"
-#include "shim/gds/stage/copyqueue.h"
+#include "shim/gds/mem/copyqueue.h"
 #include "tests/lib/fault_sweep.h"
 #include "tests/soft/soft_cuda.h"
 #include "tests/soft/stage_door.h"

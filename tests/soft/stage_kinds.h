@@ -4,7 +4,7 @@
 
 #include <stddef.h>
 
-#include "shim/gds/stage/layout.h"
+#include "shim/gds/mem/layout.h"
 
 /* Members of a layout never overlap here: they are written too. Layouts, and
  * what one whole copy of their count takes with kernels and

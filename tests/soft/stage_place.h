@@ -4,7 +4,7 @@
 
 #include <stddef.h>
 
-#include "shim/gds/stage/bounce.h"
+#include "shim/gds/mem/bounce.h"
 #include "tests/soft/soft_cuda.h"
 
 /* Filled by stage_start, for cmocka: the first one is current then. */

@@ -10,7 +10,7 @@
 #include "shim/gds/cuda/context.h"
 #include "shim/gds/cuda/defer.h"
 #include "shim/gds/cuda/ptr.h"
-#include "shim/gds/stage/pool.h"
+#include "shim/gds/mem/pool.h"
 #include "tests/soft/soft_cuda.h"
 
 #define KIB ((size_t)1024)

@@ -10,7 +10,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "shim/gds/stage/layout.h"
+#include "shim/gds/mem/layout.h"
 #include "tests/lib/fault_sweep.h"
 
 /* The naive form of a type: the address of each byte in typemap order. */

@@ -1,11 +1,11 @@
-/* Tests of shim/gds/stage/uploads.c: when uploads are made in rows. */
+/* Tests of shim/gds/mem/uploads.c: when uploads are made in rows. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "shim/gds/stage/uploads.h"
+#include "shim/gds/mem/uploads.h"
 
 #define US UINT64_C(1000)
 #define SECOND UINT64_C(1000000000)

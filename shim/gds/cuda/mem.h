@@ -57,7 +57,7 @@ struct mgds_copy {
 int mgds_copy_async(const struct mgds_copy *copy, void *stream);
 
 /* The same of so many bytes in one piece, at least 2, in two rows, so that a
- * copy engine makes it however short it is (stage/uploads.h). */
+ * copy engine makes it however short it is (mem/uploads.h). */
 int mgds_copy_rows_async(void *dst, const void *src, size_t bytes,
                          void *stream);
 

@@ -26,7 +26,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "shim/gds/stage/bounce.h"
+#include "shim/gds/mem/bounce.h"
 
 struct mgds_domain;
 struct mgds_gstream;  /* gds/queue/gstream.h */

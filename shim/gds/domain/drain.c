@@ -16,8 +16,8 @@
 #include "shim/gds/domain/wait.h"
 #include "shim/gds/domain/watch.h"
 #include "shim/gds/queue/gstream.h"
-#include "shim/gds/stage/pool.h"
-#include "shim/gds/stage/copyqueue.h"
+#include "shim/gds/mem/pool.h"
+#include "shim/gds/mem/copyqueue.h"
 
 enum { NAMED = 16 };
 

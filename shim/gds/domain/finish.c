@@ -2,7 +2,7 @@
 #include "shim/gds/domain/finish.h"
 
 #include "shim/gds/domain/domain_state.h"
-#include "shim/gds/domain/hostcopy.h"
+#include "shim/gds/mem/hostcopy.h"
 #include "shim/gds/domain/note.h"
 #include "shim/gds/domain/op.h"
 #include "shim/gds/domain/report.h"

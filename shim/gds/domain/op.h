@@ -50,8 +50,8 @@
 #include "shim/gds/msg/op_state.h"
 #include "shim/gds/msg/work.h"
 #include "shim/gds/proto/protocol.h"
-#include "shim/gds/stage/bounce.h"
-#include "shim/gds/stage/pool.h"
+#include "shim/gds/mem/bounce.h"
+#include "shim/gds/mem/pool.h"
 #include "shim/gds/transport/channel.h"
 #include "shim/gds/transport/channels.h"
 

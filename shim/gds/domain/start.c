@@ -6,7 +6,7 @@
 #include "shim/gds/domain/domain_state.h"
 #include "shim/gds/domain/exchange.h"
 #include "shim/gds/domain/fail.h"
-#include "shim/gds/domain/hostcopy.h"
+#include "shim/gds/mem/hostcopy.h"
 #include "shim/gds/domain/means.h"
 #include "shim/gds/domain/note.h"
 #include "shim/gds/domain/op.h"

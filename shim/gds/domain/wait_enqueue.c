@@ -10,7 +10,7 @@
 #include "shim/gds/domain/room.h"
 #include "shim/gds/domain/wait.h"
 #include "shim/gds/queue/gstream.h"
-#include "shim/gds/stage/bounce.h"
+#include "shim/gds/mem/bounce.h"
 
 static void settle(struct mgds_op *op, const struct mgds_wait *wait)
 {

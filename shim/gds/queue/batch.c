@@ -6,8 +6,8 @@
 #include "device/abi.h"
 #include "shim/base/stats.h"
 #include "shim/gds/queue/step.h"
-#include "shim/gds/stage/pack.h"
-#include "shim/gds/stage/bounce_state.h"
+#include "shim/gds/mem/pack.h"
+#include "shim/gds/mem/bounce_state.h"
 
 enum {
     UNIT = 16,          /* bytes that a thread copies at once */

@@ -14,7 +14,7 @@
 #include "shim/gds/cuda/memop.h"
 #include "shim/gds/cuda/peer.h"
 #include "shim/gds/queue/gate.h"
-#include "shim/gds/stage/bounce_state.h"
+#include "shim/gds/mem/bounce_state.h"
 
 static struct mgds_lock depots_lock = MGDS_LOCK_INIT(MGDS_LOCK_REGISTRY);
 static struct mgds_depot *depots; /* under depots_lock */

@@ -12,7 +12,7 @@
 #include "shim/gds/cuda/ipc.h"
 #include "shim/gds/cuda/kernel.h"
 #include "shim/gds/queue/words.h"
-#include "shim/gds/stage/copyqueue.h"
+#include "shim/gds/mem/copyqueue.h"
 
 enum { MGDS_DEPOT_PEERS = 64, MGDS_DEPOT_OWNS = 16 };
 

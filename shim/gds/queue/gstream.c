@@ -24,7 +24,7 @@
 #include "shim/gds/queue/reach.h"
 #include "shim/gds/queue/step.h"
 #include "shim/gds/queue/steps.h"
-#include "shim/gds/stage/bounce_state.h"
+#include "shim/gds/mem/bounce_state.h"
 
 /* Of a kernel that waits for a message in a ring: what 64 KiB gain by more was
  * measured to be nothing. One that copies a long message fills the link. */

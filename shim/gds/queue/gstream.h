@@ -81,7 +81,7 @@
 #include <stdint.h>
 
 #include "shim/gds/queue/words.h"
-#include "shim/gds/stage/bounce.h"
+#include "shim/gds/mem/bounce.h"
 
 struct mgds_claim;
 struct mgds_gstream;

@@ -3,8 +3,8 @@
 
 #include <errno.h>
 
-#include "shim/gds/stage/bounce_state.h"
-#include "shim/gds/stage/transfer.h"
+#include "shim/gds/mem/bounce_state.h"
+#include "shim/gds/mem/transfer.h"
 
 /* Rows side by side mostly lie in the allocation that was found last. */
 struct search {

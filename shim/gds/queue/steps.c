@@ -10,9 +10,9 @@
 #include "shim/gds/queue/batch.h"
 #include "shim/gds/queue/reach.h"
 #include "shim/gds/queue/step.h"
-#include "shim/gds/stage/pack.h"
-#include "shim/gds/stage/bounce_state.h"
-#include "shim/gds/stage/transfer.h"
+#include "shim/gds/mem/pack.h"
+#include "shim/gds/mem/bounce_state.h"
+#include "shim/gds/mem/transfer.h"
 
 /* From here on a copy engine is as fast as a kernel, and leaves the GPU's own
  * units to the program. An estimate, to be measured. */

@@ -1,12 +1,12 @@
 /* How the bytes of a bounce get from one side to the other: few spans by driver
  * copies, all else by one kernel, or piece by piece if that cannot be. */
-#ifndef MGDS_STAGE_TRANSFER_H
-#define MGDS_STAGE_TRANSFER_H
+#ifndef MGDS_MEM_TRANSFER_H
+#define MGDS_MEM_TRANSFER_H
 
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "shim/gds/stage/bounce_state.h"
+#include "shim/gds/mem/bounce_state.h"
 
 /* The way of a bounce whose user, layout, ptr and queue are set, in memory the
  * GPU can reach or not. */

@@ -1,5 +1,5 @@
 /* The list of copy queues: found, sifted, forgotten; see copyqueue.h. */
-#include "shim/gds/stage/copyqueue.h"
+#include "shim/gds/mem/copyqueue.h"
 
 static struct mgds_lock list_lock = MGDS_LOCK_INIT(MGDS_LOCK_REGISTRY);
 static struct mgds_copyqueue *list; /* under list_lock */

@@ -17,8 +17,8 @@
  * Concurrency. All is under the pool's lock (LEAF), never held across a driver
  * call. A piece belongs to who took it.
  */
-#ifndef MGDS_STAGE_POOL_H
-#define MGDS_STAGE_POOL_H
+#ifndef MGDS_MEM_POOL_H
+#define MGDS_MEM_POOL_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
 /* Ways of copying; see transfer.h. */
-#include "shim/gds/stage/transfer.h"
+#include "shim/gds/mem/transfer.h"
 
 #include <errno.h>
 #include <stdint.h>
@@ -9,8 +9,8 @@
 #include "shim/base/stats.h"
 #include "shim/ctx.h"
 #include "shim/gds/cuda/mem.h"
-#include "shim/gds/stage/pack.h"
-#include "shim/gds/stage/uploads.h"
+#include "shim/gds/mem/pack.h"
+#include "shim/gds/mem/uploads.h"
 
 enum {
     MOST_COPIES = 4,

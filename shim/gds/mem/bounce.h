@@ -28,14 +28,14 @@
  * be another. No lock is needed or held. No function touches the caller's
  * current context.
  */
-#ifndef MGDS_STAGE_BOUNCE_H
-#define MGDS_STAGE_BOUNCE_H
+#ifndef MGDS_MEM_BOUNCE_H
+#define MGDS_MEM_BOUNCE_H
 
 #include <stddef.h>
 
 #include "shim/gds/cuda/ptr.h"
-#include "shim/gds/stage/layout.h"
-#include "shim/gds/stage/pool.h"
+#include "shim/gds/mem/layout.h"
+#include "shim/gds/mem/pool.h"
 
 struct mgds_bounce;
 

@@ -1,5 +1,5 @@
 /* Pieces, slabs and what becomes of idle ones; see pool.h. */
-#include "shim/gds/stage/pool.h"
+#include "shim/gds/mem/pool.h"
 
 #include <errno.h>
 #include <stdint.h>

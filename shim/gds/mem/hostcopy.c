@@ -1,5 +1,5 @@
 /* Packing by the CPU; see hostcopy.h. */
-#include "shim/gds/domain/hostcopy.h"
+#include "shim/gds/mem/hostcopy.h"
 
 #include <stdbool.h>
 #include <string.h>

@@ -6,15 +6,15 @@
  * and memory that would have to be allocated, while the stores of a block go
  * to the bounce in order and fill the link as well.
  */
-#ifndef MGDS_STAGE_PACK_H
-#define MGDS_STAGE_PACK_H
+#ifndef MGDS_MEM_PACK_H
+#define MGDS_MEM_PACK_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "shim/gds/cuda/context.h"
-#include "shim/gds/stage/bounce_state.h"
+#include "shim/gds/mem/bounce_state.h"
 
 /* How kernels get to a GPU, given by who can do that. Kernels take one struct
  * of args_bytes bytes. All return 0 or negative errno. */

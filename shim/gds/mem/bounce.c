@@ -1,14 +1,14 @@
 /* Staged buffers; see bounce.h. */
-#include "shim/gds/stage/bounce.h"
+#include "shim/gds/mem/bounce.h"
 
 #include <errno.h>
 #include <stdint.h>
 
 #include "shim/base/spares.h"
 #include "shim/base/stats.h"
-#include "shim/gds/stage/bounce_state.h"
-#include "shim/gds/stage/table.h"
-#include "shim/gds/stage/transfer.h"
+#include "shim/gds/mem/bounce_state.h"
+#include "shim/gds/mem/table.h"
+#include "shim/gds/mem/transfer.h"
 
 enum {
     TABLE_ALIGNMENT = 64,

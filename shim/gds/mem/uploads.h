@@ -13,8 +13,8 @@
  * Concurrency. Any thread, no lock: the words are atomic, and a word that is
  * read a little late costs time only.
  */
-#ifndef MGDS_STAGE_UPLOADS_H
-#define MGDS_STAGE_UPLOADS_H
+#ifndef MGDS_MEM_UPLOADS_H
+#define MGDS_MEM_UPLOADS_H
 
 #include <stdbool.h>
 #include <stddef.h>

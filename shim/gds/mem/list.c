@@ -1,5 +1,5 @@
 /* Lists of spans and their joins; see list.h. */
-#include "shim/gds/stage/list.h"
+#include "shim/gds/mem/list.h"
 
 #include <errno.h>
 #include <stdint.h>

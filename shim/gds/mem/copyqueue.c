@@ -1,5 +1,5 @@
 /* Tickets, events and pieces of a copy queue; see copyqueue.h. */
-#include "shim/gds/stage/copyqueue.h"
+#include "shim/gds/mem/copyqueue.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -10,7 +10,7 @@
 #include "shim/base/tls.h"
 #include "shim/ctx.h"
 #include "shim/gds/cuda/stream.h"
-#include "shim/gds/stage/pack.h"
+#include "shim/gds/mem/pack.h"
 
 enum { QUESTIONS = 16 }; /* between two looks at the clock */
 

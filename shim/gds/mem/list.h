@@ -1,12 +1,12 @@
 /* A list of parts while it is put together, for layout.c: spans that touch
  * join as they come, regular ones when the list is finished. */
-#ifndef MGDS_STAGE_LIST_H
-#define MGDS_STAGE_LIST_H
+#ifndef MGDS_MEM_LIST_H
+#define MGDS_MEM_LIST_H
 
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "shim/gds/stage/layout.h"
+#include "shim/gds/mem/layout.h"
 
 struct mgds_list {
     struct mgds_part *part;

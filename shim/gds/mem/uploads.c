@@ -1,5 +1,5 @@
 /* How a context uploads little; see uploads.h. */
-#include "shim/gds/stage/uploads.h"
+#include "shim/gds/mem/uploads.h"
 
 enum { LONG_NS = 60000, ENOUGH = 2, ROWS_NS = 1000000000 };
 

@@ -1,11 +1,11 @@
 /* Constructors of layouts; see layout.h. */
-#include "shim/gds/stage/layout.h"
+#include "shim/gds/mem/layout.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
 #include "shim/base/alloc.h"
-#include "shim/gds/stage/list.h"
+#include "shim/gds/mem/list.h"
 
 /* Up to so many parts a repeated list is spelled out: joins are found across
  * its elements, and few enough spans need no kernel. */

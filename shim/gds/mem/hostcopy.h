@@ -1,10 +1,10 @@
 /* Host memory of the program, to and from a row of packed bytes, by the CPU. */
-#ifndef MGDS_DOMAIN_HOSTCOPY_H
-#define MGDS_DOMAIN_HOSTCOPY_H
+#ifndef MGDS_MEM_HOSTCOPY_H
+#define MGDS_MEM_HOSTCOPY_H
 
 #include <stddef.h>
 
-#include "shim/gds/stage/bounce.h"
+#include "shim/gds/mem/bounce.h"
 
 /* The first bytes packed bytes of the buffer. */
 void mgds_host_pack(char *row, const struct mgds_buffer *user, size_t bytes);

@@ -1,5 +1,5 @@
 /* The pack kernel, loaded and launched; see pack.h. */
-#include "shim/gds/stage/pack.h"
+#include "shim/gds/mem/pack.h"
 
 #include <errno.h>
 #include <stdint.h>

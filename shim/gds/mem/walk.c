@@ -1,7 +1,7 @@
 /* Walks over a part of a layout's bytes; see layout.h. */
 #include <stdint.h>
 
-#include "shim/gds/stage/layout.h"
+#include "shim/gds/mem/layout.h"
 
 struct walk {
     int (*visit)(void *arg, const struct mgds_span *span, size_t packed);

@@ -40,8 +40,8 @@
  * pieces does not leave it. A queue's words are written under its lock (LEAF);
  * no lock is held across a driver call.
  */
-#ifndef MGDS_STAGE_COPYQUEUE_H
-#define MGDS_STAGE_COPYQUEUE_H
+#ifndef MGDS_MEM_COPYQUEUE_H
+#define MGDS_MEM_COPYQUEUE_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -51,8 +51,8 @@
 #include "shim/gds/cuda/context.h"
 #include "shim/gds/cuda/event.h"
 #include "shim/gds/cuda/ptr.h"
-#include "shim/gds/stage/pool.h"
-#include "shim/gds/stage/uploads.h"
+#include "shim/gds/mem/pool.h"
+#include "shim/gds/mem/uploads.h"
 
 enum { MGDS_COPYQUEUE_EVENTS = 4 };
 

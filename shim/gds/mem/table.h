@@ -1,11 +1,11 @@
 /* A layout as the pack kernel reads it: nodes, device/kernels/pack_abi.h. */
-#ifndef MGDS_STAGE_TABLE_H
-#define MGDS_STAGE_TABLE_H
+#ifndef MGDS_MEM_TABLE_H
+#define MGDS_MEM_TABLE_H
 
 #include <stddef.h>
 
 #include "device/kernels/pack_abi.h"
-#include "shim/gds/stage/layout.h"
+#include "shim/gds/mem/layout.h"
 
 struct mgds_table {
     size_t nodes;

@@ -1,9 +1,9 @@
 /* References to layouts, and their end; see layout.h. */
-#include "shim/gds/stage/layout.h"
+#include "shim/gds/mem/layout.h"
 
 #include <stdlib.h>
 
-#include "shim/gds/stage/table.h"
+#include "shim/gds/mem/table.h"
 
 struct mgds_layout *mgds_layout_get(struct mgds_layout *layout)
 {

@@ -1,6 +1,6 @@
 /* Layouts into nodes; see table.h. A layout that is a member in many places is
  * written once: a tree (search.h) has where. */
-#include "shim/gds/stage/table.h"
+#include "shim/gds/mem/table.h"
 
 #include <errno.h>
 #include <search.h>

@@ -1,15 +1,15 @@
 /* What is behind a bounce buffer, for the files of this folder and for those
  * that put its copies on streams. */
-#ifndef MGDS_STAGE_BOUNCE_STATE_H
-#define MGDS_STAGE_BOUNCE_STATE_H
+#ifndef MGDS_MEM_BOUNCE_STATE_H
+#define MGDS_MEM_BOUNCE_STATE_H
 
 #include <stddef.h>
 #include <stdint.h>
 
 #include "shim/gds/cuda/ptr.h"
-#include "shim/gds/stage/bounce.h"
-#include "shim/gds/stage/copyqueue.h"
-#include "shim/gds/stage/pool.h"
+#include "shim/gds/mem/bounce.h"
+#include "shim/gds/mem/copyqueue.h"
+#include "shim/gds/mem/pool.h"
 
 /* How a buffer is copied: decided once, when it is staged. */
 enum mgds_way {

@@ -17,8 +17,8 @@
  * one that it has a reference to. Constructors take references of their own to
  * what they keep of their children.
  */
-#ifndef MGDS_STAGE_LAYOUT_H
-#define MGDS_STAGE_LAYOUT_H
+#ifndef MGDS_MEM_LAYOUT_H
+#define MGDS_MEM_LAYOUT_H
 
 #include <stdbool.h>
 #include <stddef.h>
