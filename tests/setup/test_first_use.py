@@ -85,8 +85,8 @@ class FirstUse(setup_case.SetupCase):
                 (("mpix-gds-run", "./no-such"), 127, "check its path"),
                 (("mpix-gds-run", "--require=nvlink", "true"), 2,
                  "--require=nvlink names no transport"),
-                (("mpix-gds-run", "--sim=hca", "true"), 2,
-                 "this build has no software HCA"),
+                (("mpix-gds-run", "--sim=hca:17", "true"), 2,
+                 "hca:N (N from 1 to 16)"),
                 (("mpix-gds-bench", "latancy"), 2,
                  "no benchmark is called latancy: there are osu_latency, "),
                 (("mpix-gds-bench", "latency"), 2, "needs exactly 2 ranks")):

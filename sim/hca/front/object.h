@@ -4,6 +4,7 @@
 #define MGDS_HCA_OBJECT_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include <rdma/ib_user_verbs.h>
