@@ -131,7 +131,7 @@ void mgds_log_settle(void)
     int fd = load(&log_fd), unread = 0;
     if (!is_pipe(fd))
         return;
-    for (int i = 0; i < 100; ++i) {
+    for (int i = 0; i < 1000; ++i) {
         if (ioctl(fd, FIONREAD, &unread) != 0 || unread == 0)
             return;
         nanosleep(&step, NULL);

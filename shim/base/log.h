@@ -43,7 +43,7 @@ void mgds_log_say(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 int mgds_log_to(int fd, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* Until the lines are read, if they go to a pipe; a tenth of a second at most.
+/* Until the lines are read, if they go to a pipe; for a second at most.
  * Ahead of an abort: launchers (Hydra) lose what they have not read by then. */
 void mgds_log_settle(void);
 
