@@ -78,8 +78,9 @@ struct mgds_quit {
 };
 MGDS_STATIC_ASSERT(sizeof(struct mgds_quit) == 32, "four words");
 
-/* A message in the sender's memory that may be read: `unit` has its serial. The
- * last words are of mgds_pull_args. */
+/* A message that may be read: in the sender's memory, `unit` has its serial; or,
+ * if `source` and `done` are 0, in a ring from `unit` on, where all its units
+ * have come. The last words are of mgds_pull_args. */
 struct mgds_order {
     uint64_t dst;
     uint64_t bytes;
@@ -221,7 +222,9 @@ MGDS_STATIC_ASSERT(sizeof(struct mgds_claim) == 16, "two words");
  * with the same generation `gen`: the first to come does, even if it is not
  * there yet. Whoever is not the first waits until the data is visible to it,
  * and leaves `done` alone; nor does it look at the unit, which may be another
- * message's by then. But a record is waited for in any case. */
+ * message's by then. But a record is waited for in any case. With `delivers` not
+ * 0 that is so of a message in units, too, which have all come: for launches
+ * beside the stream. */
 struct mgds_pull_args {
     struct mgds_take_args take;
     uint64_t source;
@@ -230,8 +233,9 @@ struct mgds_pull_args {
     uint64_t gen;
     uint64_t joins; /* not 0: ahead in the stream is such a launch, with whose
                        memory this one has nothing to do: they may overlap */
+    uint64_t delivers;
 };
-MGDS_STATIC_ASSERT(sizeof(struct mgds_pull_args) == 152, "nineteen words");
+MGDS_STATIC_ASSERT(sizeof(struct mgds_pull_args) == 160, "twenty words");
 
 /* mgds_post_kernel: one thread. *ready = serial, the word of a unit: what the
  * stream did before is there for who acquires it. Then *flag = value, if flag

@@ -150,10 +150,11 @@ MGDS_FN struct mgds_pull_found mgds_pull_hear(const struct mgds_self *self,
     return found;
 }
 
-/* Units that are known at the launch each looks at itself. */
+/* Units that are known at the launch each looks at itself, unless others may
+ * have them. */
 MGDS_FN int mgds_pull_is_shared(const struct mgds_pull_args *a)
 {
-    return a->take.cell && (a->take.record || a->source);
+    return a->take.cell && (a->take.record || a->source || a->delivers);
 }
 
 /* Of a block on the GPU, and of a thread on the host, where a block has nothing
@@ -174,7 +175,7 @@ MGDS_FN struct mgds_pull_found mgds_pull_seek(const struct mgds_self *self,
 {
     if (mgds_pull_leads(self, a)) {
         mgds_pull_find(self, a, &found);
-        if (mgds_pull_is_mine(&found))
+        if (mgds_pull_is_mine(&found) || a->delivers)
             mgds_pull_settle(self, a, &found.at);
         if (mgds_pull_is_shared(a))
             mgds_pull_share(a, &found);
@@ -263,7 +264,8 @@ MGDS_FN void mgds_pull_kernel_body(const struct mgds_self *self,
         mgds_grid_wait();
     if (!mgds_ring_is_last_of(self, cell, &none))
         return;
-    if (mgds_pull_is_mine(&found)) {
+    if (mgds_pull_is_mine(&found) ||
+        (a->delivers && found.at.serial != MGDS_TAKE_NONE)) {
         mgds_pull_tell(a, &found, none);
         read = MGDS_READ_FENCED;
     }

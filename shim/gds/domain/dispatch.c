@@ -73,12 +73,12 @@ static void drive(void)
     mgds_orphans_poll();
 }
 
-/* The launcher does it: of rooms and fetches the wire's thread tells it. False:
- * there is none. */
+/* The launcher does it: of rooms the wire's thread tells it. False: there is
+ * none. */
 static bool have_driven(void)
 {
-    if (mgds_lines_to_ask() || mgds_lines_to_check() || mgds_memory_to_map() ||
-        mgds_orphans(NULL, NULL) > 0)
+    if (mgds_fetches_hurry() || mgds_lines_to_ask() || mgds_lines_to_check() ||
+        mgds_memory_to_map() || mgds_orphans(NULL, NULL) > 0)
         return mgds_launcher_call();
     return true;
 }

@@ -61,7 +61,7 @@ static void try_answer(struct mgds_op *op)
 
 static bool is_staged(const struct mgds_op *op)
 {
-    return op->bounce || op->copy || op->bytes == 0;
+    return op->bounce || op->copy || op->bytes == 0 || op->protocol->buffered;
 }
 
 static void try_finish_send(struct mgds_op *op)
@@ -157,7 +157,7 @@ static void pull(struct mgds_op *op, size_t bytes)
 
 static bool lacks_room(const struct mgds_op *op)
 {
-    return !op->message->protocol->copied && op->message->bytes > 0 &&
+    return op->message->protocol->carried && op->message->bytes > 0 &&
            op->bounce && mgds_bounce_needs_room(op->bounce);
 }
 
@@ -168,7 +168,7 @@ static bool needs_stream(const struct mgds_op *op)
     bool direct = !op->bounce && !op->copy && op->bytes > 0;
 
     return direct || op->message->sync ||
-           (op->message->protocol->copied && op->claim);
+           (!op->message->protocol->carried && op->near);
 }
 
 static void try_pull(struct mgds_op *op)
@@ -362,6 +362,15 @@ void mgds_exchange_landed(struct mgds_op *op, int error)
     if (error)
         give_loan(op);
     mgds_exchange_recv_moved(op, error);
+}
+
+/* Nothing is to be copied of one in a ring of which no byte is wanted. */
+void mgds_exchange_readable(struct mgds_op *op)
+{
+    if (op->got == 0 && !op->message->protocol->copied)
+        mgds_exchange_fetched(op, 0);
+    else
+        mgds_fetch_add(op);
 }
 
 /* The sender of a message that came through memory of ours has its own back

@@ -10,8 +10,10 @@
 #include "shim/base/log.h"
 #include "shim/base/stats.h"
 #include "shim/gds/domain/launcher.h"
+#include "shim/gds/domain/mail.h"
 #include "shim/gds/domain/op.h"
 #include "shim/gds/domain/room.h"
+#include "shim/gds/queue/claims.h"
 #include "shim/gds/queue/gstream.h"
 #include "shim/gds/queue/quits.h"
 #include "shim/gds/wire/wire.h"
@@ -28,7 +30,8 @@ enum { LENT_ORDER_NS = 100000000 };
  * what tells that nobody else has the message. */
 enum { FLAG = MGDS_OP_COUNT + 1, WON = FLAG + 1, FETCHED = 1 };
 
-enum state { QUEUED, BUSY /* a thread is at it */, LAUNCHED, SERVED };
+/* BUSY, ENDING: a thread is at it. */
+enum state { QUEUED, BUSY, LAUNCHED, SERVED, ENDING };
 
 struct fetch {
     struct fetch *next;
@@ -40,10 +43,13 @@ struct fetch {
     uint64_t *flag;
     uint64_t *won;   /* of one that is to keep the message from all others */
     const char *why; /* and why; constant text */
-    uint64_t order;  /* of its stream; 0: none was given */
+    struct mgds_mail mail; /* the orders that were given */
+    struct mgds_claim *claim; /* its own, if the operation has none */
+    struct mgds_piece *room;  /* memory that stands for the program's */
     bool told;       /* that it is over */
     bool again;      /* a launch found no memory */
     bool lost;       /* the program has freed the buffer */
+    bool hurried;    /* a host call waits, and must not launch it itself */
 };
 
 static struct fetch *fetches; /* under the engine's lock */
@@ -85,12 +91,38 @@ static struct mgds_step take_of(const struct mgds_op *op)
                              .length = op->message->bytes,
                              .claim = op->claim,
                              .gen = op->gen,
+                             .delivers = true,
                              .source = op->message->source,
                              .done = op->message->done};
 
     if (op->loan.unit)
         take_lent(&take, op);
     return take;
+}
+
+/* By which a launch and an order settle who copies. Where there is none left
+ * nothing is ordered. */
+static void take_claim(struct fetch *fetch)
+{
+    if (fetch->take.claim)
+        return;
+    fetch->claim = mgds_gstream_claim(stream_of(fetch->op));
+    fetch->take.claim = fetch->claim;
+    fetch->take.gen = mgds_claims_generation();
+}
+
+/* Where a kernel can put it: what is not the program's own place is copied
+ * there when it is over. NULL: memory for that is pinned for the launch. */
+static char *take_place(struct fetch *fetch)
+{
+    const struct mgds_op *op = fetch->op;
+
+    if (op->direct || fetch->take.bytes == 0)
+        return mgds_op_user(op);
+    if (op->bounce && op->stream)
+        return (char *)mgds_bounce_base(op->bounce);
+    fetch->room = mgds_gstream_pad(stream_of(op), fetch->take.bytes);
+    return fetch->room ? (char *)fetch->room->addr : NULL;
 }
 
 static struct fetch *add(struct mgds_op *op)
@@ -101,9 +133,11 @@ static struct fetch *add(struct mgds_op *op)
     if (!fetch)
         return NULL;
     op->fetching = true;
-    op->direct = op->claim != NULL;
+    op->direct = op->near;
     fetch->op = mgds_op_get(op);
     fetch->take = take_of(op);
+    take_claim(fetch);
+    fetch->take.user = take_place(fetch);
     fetch->since = mgds_clock_ns();
     while (*last)
         last = &(*last)->next;
@@ -145,15 +179,22 @@ void mgds_fetch_withdraw(struct mgds_op *op, const char *why)
     fetch->take.done = (uintptr_t)fetch->won;
 }
 
-/* Pinned memory where the kernel can put it. Without a lock. */
+/* Pinned memory where the kernel can put it. Without a lock; no order is given
+ * of one that has none yet. */
 static int make_room(struct fetch *fetch)
 {
-    struct mgds_op *op = fetch->op;
+    int rc;
 
-    if (op->direct || fetch->take.bytes == 0 || (op->bounce && op->stream) ||
-        op->room)
+    if (fetch->take.user || fetch->take.bytes == 0)
         return 0;
-    return mgds_gstream_room(&op->room, stream_of(op), op->bytes);
+    rc = mgds_gstream_room(&fetch->room, stream_of(fetch->op),
+                           fetch->take.bytes);
+    if (rc == 0) {
+        mgds_engine_enter();
+        fetch->take.user = (char *)fetch->room->addr;
+        mgds_engine_leave();
+    }
+    return rc;
 }
 
 static int make_flag(struct fetch *fetch)
@@ -168,28 +209,16 @@ static int make_flag(struct fetch *fetch)
     return rc;
 }
 
-static char *place_of(const struct fetch *fetch)
-{
-    const struct mgds_op *op = fetch->op;
-
-    if (op->direct)
-        return fetch->take.user;
-    if (fetch->take.bytes == 0)
-        return NULL;
-    return (char *)(op->room ? op->room->addr : mgds_bounce_base(op->bounce));
-}
-
 static int launch(struct fetch *fetch)
 {
-    struct mgds_step take = fetch->take;
     int rc = make_room(fetch);
 
     if (rc == 0)
         rc = make_flag(fetch);
     if (rc < 0)
         return rc;
-    take.user = place_of(fetch);
-    rc = mgds_gstream_fetch(stream_of(fetch->op), &take, fetch->flag, FETCHED);
+    rc = mgds_gstream_fetch(stream_of(fetch->op), &fetch->take, fetch->flag,
+                            FETCHED);
     fetch->lost = rc == -EFAULT;
     return fetch->lost ? 0 : rc;
 }
@@ -206,7 +235,8 @@ static bool is_quiet(const struct fetch *fetch)
 
 static bool is_due(const struct fetch *fetch, uint64_t age)
 {
-    return fetch->state == QUEUED && !fetch->told && age > GRACE_NS;
+    return fetch->state == QUEUED && !fetch->told &&
+           (age > GRACE_NS || fetch->hurried);
 }
 
 static struct fetch *find_due(bool host)
@@ -245,6 +275,18 @@ static bool has_won(const struct fetch *fetch)
     return fetch->won && __atomic_load_n(fetch->won, __ATOMIC_ACQUIRE) != 0;
 }
 
+/* To where it belongs. What is still launched finds the claim taken, and writes
+ * nothing there. */
+static void give_room(struct fetch *fetch, bool whole)
+{
+    if (!fetch->room)
+        return;
+    if (whole)
+        memcpy(mgds_op_place(fetch->op), fetch->room->addr, fetch->take.bytes);
+    mgds_gstream_room_give(stream_of(fetch->op), fetch->room);
+    fetch->room = NULL;
+}
+
 /* Once, as soon as somebody has copied it, or nobody will: what was launched is
  * then still to come to that. */
 static void tell(struct fetch *fetch, int error)
@@ -252,8 +294,10 @@ static void tell(struct fetch *fetch, int error)
     if (fetch->told)
         return;
     fetch->told = true;
-    if (fetch->order && error == 0)
-        mgds_gstream_order_back(stream_of(fetch->op));
+    if (error == 0)
+        give_room(fetch, true);
+    if (error == 0)
+        mgds_mail_take_back(&fetch->mail);
     if (has_won(fetch))
         ends->withdrawn(fetch->op, -ETIMEDOUT, fetch->why);
     else
@@ -283,15 +327,14 @@ static void look_at_order(struct fetch *fetch, uint64_t age)
 {
     struct mgds_gstream *stream = stream_of(fetch->op);
 
-    if (!fetch->op->direct || fetch->told)
+    if (fetch->told || fetch->state == ENDING ||
+        (!fetch->take.user && fetch->take.bytes > 0))
         return;
-    if (fetch->order && mgds_gstream_served(stream, fetch->order))
+    if (mgds_mail_is_served(&fetch->mail))
         tell(fetch, 0);
-    if (!fetch->order && age > order_age(fetch)) {
-        fetch->order = mgds_gstream_order(stream, &fetch->take);
-        if (fetch->order)
-            mgds_count(pull_orders);
-    }
+    else if (age > order_age(fetch) &&
+             mgds_mail_send(&fetch->mail, stream, &fetch->take))
+        mgds_count(pull_orders);
 }
 
 static void look_at_orders(void)
@@ -314,6 +357,9 @@ static void give_flag(struct fetch *fetch)
 static void give_back(struct fetch *fetch)
 {
     give_flag(fetch);
+    give_room(fetch, false);
+    if (fetch->claim)
+        mgds_gstream_unclaim(stream_of(fetch->op), fetch->claim);
     mgds_op_put_later(fetch->op);
 }
 
@@ -327,7 +373,7 @@ static void fail(struct fetch *fetch, int rc)
               fetch->op->message->rank);
     tell(fetch, rc);
     drop(fetch);
-    if (fetch->order)
+    if (fetch->mail.count > 0)
         return;
     if (!mgds_op_is_taken(fetch->op))
         ends->unread(fetch->op, rc);
@@ -339,7 +385,7 @@ static void fail(struct fetch *fetch, int rc)
  * the receive has failed, since its buffer would be used for something else. */
 static bool may_go_on(const struct fetch *fetch, int rc)
 {
-    return rc == -ENOMEM && (fetch->order || mgds_op_is_taken(fetch->op));
+    return rc == -ENOMEM && (fetch->mail.count > 0 || mgds_op_is_taken(fetch->op));
 }
 
 /* True if it has failed, and is the caller's to free. */
@@ -364,7 +410,10 @@ static void begin(struct fetch *fetch, bool host)
     int rc = launch(fetch);
     bool failed;
 
-    mgds_count(pull_fetches);
+    if (fetch->take.source)
+        mgds_count(pull_fetches);
+    else
+        mgds_count(ring_fetches);
     if (!host)
         mgds_count(pull_late);
     mgds_engine_enter();
@@ -388,13 +437,13 @@ static int error_of(const struct fetch *fetch)
 /* Without the lock. */
 static void end(struct fetch *fetch)
 {
-    struct mgds_op *op = fetch->op;
+    int error = error_of(fetch);
 
-    if (op->room)
-        memcpy(mgds_op_place(op), op->room->addr, fetch->take.bytes);
+    if (error == 0) /* it may be long: not under the lock */
+        give_room(fetch, !fetch->told);
     mgds_engine_enter();
     drop(fetch);
-    tell(fetch, error_of(fetch));
+    tell(fetch, error);
     give_back(fetch);
     mgds_engine_leave();
     free(fetch);
@@ -421,7 +470,7 @@ static struct fetch *take_quiet(void)
     look_at_orders();
     fetch = find_quiet();
     if (fetch)
-        fetch->state = BUSY;
+        fetch->state = ENDING;
     mgds_engine_leave();
     return fetch;
 }
@@ -445,6 +494,21 @@ static void end_all(void)
 void mgds_fetches_late(void)
 {
     launch_all(false);
+}
+
+bool mgds_fetches_hurry(void)
+{
+    bool any = false;
+
+    if (__atomic_load_n(&count, __ATOMIC_RELAXED) == 0)
+        return false;
+    mgds_engine_enter();
+    for (struct fetch *fetch = fetches; fetch; fetch = fetch->next) {
+        any |= fetch->state == QUEUED && !fetch->told && !fetch->hurried;
+        fetch->hurried = true;
+    }
+    mgds_engine_leave();
+    return any;
 }
 
 static bool any_late(void)
@@ -482,7 +546,7 @@ void mgds_fetches_fini(void)
     mgds_engine_enter();
     while ((fetch = fetches) != NULL) {
         drop(fetch);
-        if (fetch->state == QUEUED && !fetch->order) {
+        if (fetch->state == QUEUED && fetch->mail.count == 0) {
             give_back(fetch);
             free(fetch);
         }

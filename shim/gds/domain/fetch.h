@@ -40,6 +40,8 @@
 #ifndef MGDS_DOMAIN_FETCH_H
 #define MGDS_DOMAIN_FETCH_H
 
+#include <stdbool.h>
+
 struct mgds_op;
 
 /* Whom to tell, under the engine's lock: it was fetched, and is where it
@@ -67,6 +69,10 @@ void mgds_fetch_settle(const struct mgds_op *op);
 /* In a call of the program's, without any lock: launches and ends what is due.
  * A CUDA call if there is anything. */
 void mgds_fetches_run(void);
+
+/* The same where the call must not wait for the driver: the launcher is to do
+ * what is due. Whether there is anything new. */
+bool mgds_fetches_hurry(void);
 
 /* For the wire's thread, without any lock: ends what is over, orders, and has
  * what is late launched. No CUDA call. */

@@ -13,10 +13,17 @@
 #include "shim/gds/proto/select.h"
 #include "shim/gds/domain/require.h"
 #include "shim/gds/domain/room.h"
+#include "shim/gds/queue/claims.h"
 #include "shim/gds/queue/gstream.h"
+#include "shim/gds/wire/wire.h"
 
 /* A send of host memory up to this is copied: it ends without its receiver. */
 #define SHORT ((size_t)64 << 10)
+
+/* How long a send waits for room in a full ring: what its receiver needs for
+ * many messages, staged ones too that are ahead of those in the ring. Else one
+ * that is staged makes the next one miss its place, for ever (measured). */
+enum { PATIENCE_NS = 2000000 };
 
 /* Host memory goes through a copy of ours if it is not in one piece, and when a
  * send is short, so that it need not wait for its receiver. */
@@ -32,10 +39,8 @@ static bool needs_copy(const struct mgds_op *op)
  */
 static bool make_claim(struct mgds_op *op)
 {
-    static uint64_t gens;
-
     op->claim = mgds_gstream_claim(op->line->stream);
-    op->gen = MGDS_COUNT_FROM + __atomic_add_fetch(&gens, 1, __ATOMIC_RELAXED);
+    op->gen = mgds_claims_generation();
     return op->claim != NULL;
 }
 
@@ -100,7 +105,7 @@ static int make_words(struct mgds_op *op)
 
 static int make_room(struct mgds_op *op, bool gpu, struct mgds_gstream *stream)
 {
-    if (op->protocol == &mgds_rget)
+    if (op->send && op->protocol->slotted)
         return 0;
     if (op->bytes == 0 && op->taker)
         op->stream = mgds_gstream_get(stream);
@@ -193,6 +198,72 @@ static unsigned select_for(const struct mgds_op *op,
     return mgds_select(&facts);
 }
 
+/* True if it may help to look again for a place in the receiver's ring. */
+static bool look_for_place(struct mgds_op *op, const struct mgds_domain *domain,
+                           const struct mgds_xfer *xfer, bool late)
+{
+    const struct mgds_landing *landing = domain->landing;
+    unsigned to = domain->base[xfer->peer] + xfer->to_index;
+    bool full;
+
+    op->lane = mgds_landing_place(landing, xfer->from_index, to, op->bytes,
+                                  &op->place);
+    if (op->lane)
+        op->protocol = &mgds_eager;
+    full = !op->lane &&
+           mgds_landing_is_full(landing, xfer->from_index, to, op->bytes,
+                                mgds_require_direct(op, xfer));
+    if (full && late)
+        mgds_landing_despair(landing, xfer->from_index, to);
+    return full && !late;
+}
+
+/* A place in the receiver's ring, if there is one. */
+static void take_place(struct mgds_op *op, const struct mgds_domain *domain,
+                       const struct mgds_xfer *xfer)
+{
+    uint64_t patience =
+        mgds_require_direct(op, xfer) ? MGDS_MEANS_INSIST_NS : PATIENCE_NS;
+    uint64_t begin = 0;
+    bool late = false;
+
+    mgds_engine_enter();
+    while (mgds_domain_lost(domain, xfer->peer) == 0 &&
+           look_for_place(op, domain, xfer, late)) {
+        mgds_engine_leave();
+        if (begin == 0)
+            begin = mgds_clock_ns();
+        mgds_wire_progress();
+        if (patience > PATIENCE_NS && xfer->idle)
+            xfer->idle();
+        late = mgds_clock_ns() - begin > patience;
+        mgds_engine_enter();
+    }
+    mgds_engine_leave();
+}
+
+void mgds_means_cancel(struct mgds_op *op)
+{
+    if (op->protocol == &mgds_eager) {
+        mgds_engine_enter();
+        mgds_landing_give(op->lane, &op->place);
+        mgds_engine_leave();
+    }
+    mgds_rget_cancel(op);
+}
+
+/* Whether kernels of the stream that its messages come to may put them in
+ * place. */
+static bool is_near(const struct mgds_op *op, const struct mgds_domain *domain,
+                    const struct mgds_xfer *xfer,
+                    const struct mgds_gstream *stream)
+{
+    return !op->send && stream &&
+           mgds_landing_takes(domain->landing, xfer->to_index) &&
+           (op->bytes == 0 ||
+            (xfer->gpu && mgds_gstream_takes(stream, &op->user)));
+}
+
 int mgds_means_make(struct mgds_op *op, struct mgds_domain *domain,
                     const struct mgds_xfer *xfer)
 {
@@ -203,13 +274,15 @@ int mgds_means_make(struct mgds_op *op, struct mgds_domain *domain,
     if (mgds_op_might(op, MGDS_PROTOCOL_RGET) &&
         !mgds_rget_try(op, domain, xfer))
         op->may &= ~(1u << MGDS_PROTOCOL_RGET);
-    op->taker = !op->send && mgds_means_fit(op, xfer) &&
-                mgds_landing_takes(domain->landing, xfer->to_index);
+    op->near = is_near(op, domain, xfer, stream);
+    op->taker = op->near && op->line;
     if (may_be_long(op))
         make_claim(op);
     if (mgds_op_might(op, MGDS_PROTOCOL_RGET) && !op->protocol->copied &&
         op->bytes > mgds_ctx()->config.eager && mgds_require_direct(op, xfer))
         mgds_rget_insist(op, domain, xfer);
+    if (mgds_op_might(op, MGDS_PROTOCOL_EAGER) && !op->protocol->slotted)
+        take_place(op, domain, xfer);
     rc = make_room(op, xfer->gpu, stream);
     if (rc == -ENOMEM && mgds_op_might(op, MGDS_PROTOCOL_RGET))
         rc = mgds_rget_insist(op, domain, xfer);

@@ -50,16 +50,11 @@ void mgds_note_reached(const struct mgds_op *op)
         mgds_trace_op_reached((int64_t)op->cookie);
 }
 
-/* A message in a ring may be asked for by wire all the same: then it is staged.
- */
 static bool was_direct(const struct mgds_op *op)
 {
     if (op->send)
-        return op->protocol->copied ||
-               (op->protocol->slotted &&
-                (op->state == MGDS_OP_CALLED || op->state == MGDS_OP_READ));
-    return mgds_op_is_taken(op) ||
-           (op->message && op->message->protocol->copied);
+        return op->protocol->slotted;
+    return op->message && op->message->protocol->slotted;
 }
 
 static bool is_own(const struct mgds_op *op)

@@ -84,8 +84,6 @@ static void destroy(struct mgds_op *op)
     /* release: what the stream did for it is over */
     if (op->waiting != MGDS_OP_FREE)
         __atomic_fetch_sub(&domain->waited, 1, __ATOMIC_RELEASE);
-    if (op->room)
-        mgds_gstream_room_give(domain->stream[op->index], op->room);
     mgds_op_give_means(op);
     mgds_layout_put(op->user.layout);
     mgds_spares_give(&mgds_message_spares, op->message);

@@ -188,8 +188,9 @@ struct mgds_op {
     struct mgds_lane *lane; /* where a send has its place, until that is given
                                back */
     struct mgds_landing_place place;
-    bool taker;    /* a receive that could come out of one */
-    bool straight; /* called with a way from GPU to GPU: constant */
+    bool near;     /* a receive into memory that kernels of its stream reach,
+                      where a ring is: constant */
+    bool taker;    /* and enqueued, so its stream could take the message */
     bool demanded; /* but must not: somebody else than its stream asks */
     bool known;    /* held before the wait was put, which says all itself */
     /* messages that their receivers copy */
@@ -199,7 +200,6 @@ struct mgds_op {
     uint64_t gen;             /* of the claim */
     bool fetching;            /* under way (fetch.h) */
     bool direct;              /* fetched to where it belongs */
-    struct mgds_piece *room;  /* else there, if nothing else is pinned */
     bool credited;            /* its sender was told that it was copied */
     /* the peer's end */
     struct mgds_line *stood; /* whose kernels wait for it: TAKING, AWAITING */

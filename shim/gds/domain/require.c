@@ -120,7 +120,7 @@ static const struct mgds_hindrance *why_staged(const struct mgds_op *op,
         return &no_take;
     if (!lane && op->rank >= 0)
         return why_no_lane(op);
-    if (op->straight)
+    if (op->send ? op->protocol->slotted : op->taker)
         return NULL;
     if (mgds_landing_is_shared(op->domain->landing, own_index(op)))
         return &shared;

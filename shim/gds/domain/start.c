@@ -20,11 +20,6 @@
 #include "shim/gds/queue/gstream.h"
 #include "shim/gds/wire/wire.h"
 
-/* How long a send waits for room in a full ring: what its receiver needs for
- * many messages, staged ones too that are ahead of those in the ring. Else one
- * that is staged makes the next one miss its place, for ever (measured). */
-enum { PATIENCE_NS = 2000000 };
-
 static int create(struct mgds_op **out, struct mgds_domain *domain,
                   const struct mgds_xfer *xfer, bool send)
 {
@@ -61,7 +56,7 @@ static int create(struct mgds_op **out, struct mgds_domain *domain,
     if (rc == 0 && xfer->peer != MGDS_PROC_NULL)
         rc = mgds_means_make(op, domain, xfer);
     if (rc < 0) {
-        mgds_rget_cancel(op);
+        mgds_means_cancel(op);
         mgds_op_give_means(op);
         mgds_spares_give(&mgds_op_spares, op);
         return rc;
@@ -161,61 +156,14 @@ static int make(struct mgds_op **out, struct mgds_domain *domain,
     return rc;
 }
 
-/* True if it may help to look again for a place in the receiver's ring. */
-static bool look_for_place(struct mgds_op *op, const struct mgds_xfer *xfer,
-                           bool late)
-{
-    const struct mgds_landing *landing = op->domain->landing;
-    unsigned to = op->domain->base[op->rank] + xfer->to_index;
-    bool full;
-
-    op->lane = mgds_landing_place(landing, xfer->from_index, to, op->bytes,
-                                  &op->place);
-    if (op->lane)
-        op->protocol = &mgds_eager;
-    full = !op->lane &&
-           mgds_landing_is_full(landing, xfer->from_index, to, op->bytes,
-                                mgds_require_direct(op, xfer));
-    if (full && late)
-        mgds_landing_despair(landing, xfer->from_index, to);
-    return full && !late;
-}
-
-/* Takes the lock, with a place in the receiver's ring for a send, if there is
- * one. */
-static void enter_with_place(struct mgds_op *op, const struct mgds_xfer *xfer)
-    MGDS_ACQUIRE(mgds_engine_lock)
-{
-    uint64_t patience =
-        mgds_require_direct(op, xfer) ? MGDS_MEANS_INSIST_NS : PATIENCE_NS;
-    uint64_t begin = 0;
-    bool late = false;
-
-    mgds_engine_enter();
-    if (!mgds_op_might(op, MGDS_PROTOCOL_EAGER) || op->protocol->slotted)
-        return;
-    while (mgds_domain_lost(op->domain, xfer->peer) == 0 &&
-           look_for_place(op, xfer, late)) {
-        mgds_engine_leave();
-        if (begin == 0)
-            begin = mgds_clock_ns();
-        mgds_wire_progress();
-        if (patience > PATIENCE_NS && xfer->idle)
-            xfer->idle();
-        late = mgds_clock_ns() - begin > patience;
-        mgds_engine_enter();
-    }
-}
-
-/* Likewise, and with a cookie. -ENOMEM: it cannot be called; -EPROTONOSUPPORT:
+/* Takes the lock, and a cookie. -ENOMEM: it cannot be called; -EPROTONOSUPPORT:
  * it may not. */
 static int enter_to_call(struct mgds_op *op, const struct mgds_xfer *xfer)
     MGDS_ACQUIRE(mgds_engine_lock)
 {
-    enter_with_place(op, xfer);
+    mgds_engine_enter();
     if (xfer->peer == MGDS_PROC_NULL)
         return 0;
-    op->straight = op->send ? op->protocol->slotted : op->taker;
     if (mgds_require_refuses(op, xfer))
         return -EPROTONOSUPPORT;
     return mgds_op_name(op);
@@ -224,10 +172,8 @@ static int enter_to_call(struct mgds_op *op, const struct mgds_xfer *xfer)
 /* Nobody has heard of it. */
 static void leave_uncalled(struct mgds_op *op) MGDS_RELEASE(mgds_engine_lock)
 {
-    if (op->protocol == &mgds_eager)
-        mgds_landing_give(op->lane, &op->place);
     mgds_engine_leave();
-    mgds_rget_cancel(op);
+    mgds_means_cancel(op);
     mgds_op_release(op);
 }
 
@@ -327,6 +273,7 @@ int mgds_op_mrecv(struct mgds_op **out, struct mgds_message *message,
     int rc;
 
     plain.enqueued = false;
+    plain.to_index = message->to_index;
     plain.peer = (int)message->rank;
     plain.tag = message->match.tag;
     rc = create(&op, domain, &plain, false);

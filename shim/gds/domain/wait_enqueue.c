@@ -41,7 +41,8 @@ static void passed(struct mgds_mark *mark)
  * come to: nothing is to be waited for. */
 static bool is_in_order(const struct mgds_op *op, const struct mgds_line *line)
 {
-    return op->send && (op->bounce || op->bytes == 0 || op->protocol->copied) &&
+    return op->send &&
+           (op->bounce || op->bytes == 0 || op->protocol->slotted) &&
            op->line == line && !op->sync && !op->error;
 }
 

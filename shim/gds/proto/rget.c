@@ -246,17 +246,6 @@ static bool command(const struct mgds_op *op, struct mgds_step *step)
     return true;
 }
 
-/* The receiver copies it, and has asked when it may. */
-static void answer(struct mgds_op *op)
-{
-    const struct mgds_data head = {op->answer, op->error, op->domain->rank};
-    const struct mgds_wire_message message = {
-        .kind = MGDS_ENVELOPE_DATA, .head = &head, .head_bytes = sizeof(head)};
-
-    mgds_op_step(op, MGDS_OP_ON_ANSWER);
-    mgds_am_post(op->domain->member[op->rank].peer, &message);
-}
-
 static void record(const struct mgds_op *op, struct mgds_take_record *record)
 {
     mgds_slot_record(op, record);
@@ -272,7 +261,7 @@ const struct mgds_protocol mgds_rget = {
     .describe = describe,
     .command = command,
     .reached = reached,
-    .answer = answer,
+    .answer = mgds_slot_answer,
     .accept = accept,
     .record = record,
 };

@@ -4,6 +4,7 @@
 #include "device/abi.h"
 #include "shim/gds/domain/envelope.h"
 #include "shim/gds/domain/op.h"
+#include "shim/gds/msg/am.h"
 
 void mgds_slot_describe(const struct mgds_op *op, struct mgds_rts *rts)
 {
@@ -26,6 +27,16 @@ bool mgds_slot_accept(struct mgds_message *message, const struct mgds_rts *rts,
     message->serial = rts->serial;
     message->units = rts->units;
     return true;
+}
+
+void mgds_slot_answer(struct mgds_op *op)
+{
+    const struct mgds_data head = {op->answer, op->error, op->domain->rank};
+    const struct mgds_wire_message message = {
+        .kind = MGDS_ENVELOPE_DATA, .head = &head, .head_bytes = sizeof(head)};
+
+    mgds_op_step(op, MGDS_OP_ON_ANSWER);
+    mgds_am_post(op->domain->member[op->rank].peer, &message);
 }
 
 void mgds_slot_record(const struct mgds_op *op, struct mgds_take_record *record)

@@ -66,7 +66,7 @@ int mgds_gstream_fetch(struct mgds_gstream *stream,
         .kind = MGDS_STEP_FLAG, .word = flag, .value = value};
     int rc = mgds_gstream_has_kernels(stream) ? 0 : -ENOTSUP;
 
-    if (rc == 0 && (!take->source || take->record))
+    if (rc == 0 && (!take->serial || take->record))
         rc = -EINVAL;
     if (rc == 0)
         rc = mgds_context_enter(mgds_gstream_context(stream));
@@ -81,7 +81,7 @@ int mgds_gstream_fetch(struct mgds_gstream *stream,
 uint64_t mgds_gstream_order(struct mgds_gstream *stream,
                             const struct mgds_step *take)
 {
-    if (!take->claim || !take->source || take->record ||
+    if (!take->claim || !take->serial || take->record ||
         !mgds_gstream_has_kernels(stream) ||
         __atomic_load_n(&stream->waits, __ATOMIC_RELAXED) == 0)
         return 0;

@@ -1,6 +1,8 @@
 /* Numbers of claims; see claims.h. */
 #include "shim/gds/queue/claims.h"
 
+#include "shim/base/fault.h"
+
 enum { WORDS = MGDS_GSTREAM_CLAIMS / 64 };
 
 /* The lowest bit that is not set in the word, now set; -1 if all are. */
@@ -40,4 +42,11 @@ bool mgds_claims_any(const struct mgds_claims *claims)
     for (int i = 0; i < WORDS; i++)
         any |= __atomic_load_n(&claims->taken[i], __ATOMIC_RELAXED);
     return any != 0;
+}
+
+uint64_t mgds_claims_generation(void)
+{
+    static uint64_t last;
+
+    return MGDS_COUNT_FROM + __atomic_add_fetch(&last, 1, __ATOMIC_RELAXED);
 }

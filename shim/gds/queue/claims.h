@@ -19,6 +19,9 @@ int mgds_claims_take(struct mgds_claims *claims);
 
 void mgds_claims_give(struct mgds_claims *claims, unsigned number);
 
+/* Larger than any before, of all claims of the process. Any thread. */
+uint64_t mgds_claims_generation(void);
+
 bool mgds_claims_any(const struct mgds_claims *claims);
 
 #endif

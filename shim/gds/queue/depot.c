@@ -32,6 +32,8 @@ static void destroy(struct mgds_depot *depot)
     while (depot->owns > 0)
         mgds_shared_destroy(depot->own[--depot->owns]);
     mgds_words_destroy(depot->words);
+    if (depot->pad)
+        mgds_pool_give(depot->stage->pool, depot->pad);
     if (depot->stage)
         mgds_stage_put(depot->stage);
     mgds_context_put(depot->ctx);
@@ -170,6 +172,17 @@ static int warm(struct mgds_depot *depot)
     return rc < 0 ? rc : make_event(depot);
 }
 
+/* Where nothing may be pinned at all there is none. */
+static void make_pad(struct mgds_depot *depot)
+{
+    size_t bytes = mgds_ctx()->config.eager;
+
+    if (bytes == 0 ||
+        mgds_pool_take(&depot->pad, depot->stage->pool, bytes, MGDS_POOL_LENT) <
+            0)
+        depot->pad = NULL;
+}
+
 static int fill(struct mgds_depot *depot)
 {
     int rc = mgds_stage_of_context(&depot->stage, depot->ctx);
@@ -180,6 +193,8 @@ static int fill(struct mgds_depot *depot)
         rc = mgds_words_create(&depot->words, depot->ctx);
     if (rc == 0)
         rc = mgds_words_take(&depot->trial, depot->words);
+    if (rc == 0)
+        make_pad(depot);
     return rc < 0 ? rc : warm(depot);
 }
 

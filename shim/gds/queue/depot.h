@@ -25,6 +25,9 @@ struct mgds_depot {
     struct mgds_kernel_handle *awaits, *few_awaits;
     struct mgds_words *words;
     uint64_t *trial; /* a line that a memory operation was tried on */
+    /* for messages out of rings that host calls receive (mgds_gstream_pad) */
+    struct mgds_piece *pad;
+    bool pad_busy; /* atomic */
     unsigned width;  /* of memory operations; 0: kernels wait */
     unsigned refs;   /* atomic */
     /* by device: the id of the context whose allocations kernels may touch;

@@ -297,7 +297,9 @@ static int launch_pull(const struct mgds_steps_to *to,
                                         .done = step->done,
                                         .claim = (uintptr_t)step->claim,
                                         .gen = step->gen,
-                                        .joins = step->joins && !take->came};
+                                        .joins = step->joins && !take->came,
+                                        .delivers = step->delivers &&
+                                                    step->claim};
     const struct shape most = {to->longs, PULL_THREADS};
     struct shape shape = shape_of(take->bytes, most, PULL_EACH);
 
