@@ -16,7 +16,12 @@
 
 /* Launches of fetches, which the linker leads here: so many find no memory, and
  * end when a stream was told to copy the message. */
-static unsigned without_memory;
+static unsigned without_memory; /* atomic: the worker launches, too */
+
+static unsigned left_without_memory(void)
+{
+    return __atomic_load_n(&without_memory, __ATOMIC_RELAXED);
+}
 
 int __real_mgds_gstream_fetch(struct mgds_gstream *stream,
                               const struct mgds_step *take, uint64_t *flag,
@@ -31,9 +36,9 @@ int __wrap_mgds_gstream_fetch(struct mgds_gstream *stream,
 {
     time_t end = gpu_env_seconds() + PATIENCE_S;
 
-    if (without_memory == 0)
+    if (left_without_memory() == 0)
         return __real_mgds_gstream_fetch(stream, take, flag, value);
-    without_memory--;
+    __atomic_fetch_sub(&without_memory, 1, __ATOMIC_RELAXED);
     while (mgds_stats_value(MGDS_STAT_pull_orders) == 0) {
         assert_true(gpu_env_seconds() < end);
         mgds_works_run(MGDS_WORK_BY_WIRE);
@@ -92,7 +97,8 @@ static void what_a_stream_was_told_to_copy_does_not_fail(void **state)
     send = gpu_env_send_to_self(&place, LONG, &rts);
     recv = recv_from_self(&place, &rts);
     gpu_env_recv_on_stream(&place, SHORT, OTHER, &none);
-    for (without_memory = 1; without_memory > 0;) {
+    __atomic_store_n(&without_memory, 1, __ATOMIC_RELAXED);
+    while (left_without_memory() > 0) {
         assert_true(gpu_env_seconds() < end);
         mgds_op_progress();
     }
