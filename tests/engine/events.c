@@ -288,7 +288,7 @@ void events_do(struct events_state *state, const struct event *event)
         break;
     case EVENT_TIME:
         state->ticks--;
-        pass_time(state, (world->program->slow ? 4u : 1u) * TICK_NS);
+        pass_time(state, (uint64_t)TICK_NS * (world->program->slow ? 4 : 1));
         break;
     case EVENT_GO_ON:
         break;

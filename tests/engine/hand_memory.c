@@ -405,7 +405,7 @@ static void walk(const struct mgds_bounce *bounce, size_t bytes, bool up)
     struct row row = {(char *)bounce->user.addr,
                       (char *)mgds_bounce_base(bounce), 0, up};
 
-    if (mgds_layout_is_dense(layout)) {
+    if (mgds_layout_is_dense(layout) && row.user && row.row) {
         memcpy(up ? row.user : row.row, up ? row.row : row.user, bytes);
         return;
     }

@@ -100,7 +100,7 @@ struct three {
 static void three_open(struct three *t, enum stall_way way)
 {
     stall_open(&t->stall, way);
-    if (way == STALL_FREE && 4 * THREE_BYTES > pool())
+    if (way == STALL_FREE && (size_t)4 * THREE_BYTES > pool())
         t->stall.known = "receives wait for memory that is not pinned yet";
     t->bytes = THREE_BYTES;
     for (int i = 0; i < STALL_LANES; i++) {

@@ -86,9 +86,9 @@ static int make_tables(struct mgds_channels *channels)
     size_t pairs = (size_t)streams * channels->base[channels->peers];
 
     channels->ring =
-        (struct mgds_ring **)mgds_calloc(streams, sizeof(*channels->ring));
-    channels->channel =
-        (struct mgds_channel **)mgds_calloc(pairs, sizeof(*channels->channel));
+        (struct mgds_ring **)mgds_calloc(streams, sizeof(struct mgds_ring *));
+    channels->channel = (struct mgds_channel **)mgds_calloc(
+        pairs, sizeof(struct mgds_channel *));
     channels->lack = (unsigned char *)mgds_calloc(pairs, 1);
     channels->shared = (bool *)mgds_calloc(streams, sizeof(bool));
     return channels->ring && channels->channel && channels->lack &&
