@@ -114,6 +114,7 @@ enum {
 
 enum mgds_wqe_opcode {
     MGDS_WQE_NOP = 0x00,
+    MGDS_WQE_SEND_INVAL = 0x01, /* invalidates a window of the receiver */
     MGDS_WQE_RDMA_WRITE = 0x08,
     MGDS_WQE_RDMA_WRITE_IMM = 0x09,
     MGDS_WQE_SEND = 0x0a,
@@ -123,7 +124,8 @@ enum mgds_wqe_opcode {
     MGDS_WQE_ATOMIC_FA = 0x12,
     MGDS_WQE_MASKED_CS = 0x14, /* opmod MGDS_WQE_MASKED_4 or _8 */
     MGDS_WQE_MASKED_FA = 0x15,
-    MGDS_WQE_DUMP = 0x23 /* reads local memory, and that is all */
+    MGDS_WQE_DUMP = 0x23, /* reads local memory, and that is all */
+    MGDS_WQE_UMR = 0x25   /* changes a key: binds a window, or invalidates it */
 };
 
 /* The first unit of every WQE. */
@@ -133,7 +135,7 @@ struct mgds_wqe_ctrl {
     uint8_t signature;
     uint8_t stream_channel[2];
     uint8_t fm_ce_se;
-    struct mgds_be32 imm; /* goes out as it is */
+    struct mgds_be32 imm; /* goes out as it is; or a key: SEND_INVAL, UMR */
 };
 MGDS_WQE_ASSERT(sizeof(struct mgds_wqe_ctrl) == 16, "a unit");
 MGDS_WQE_ASSERT(offsetof(struct mgds_wqe_ctrl, fm_ce_se) == 11, "byte 11");
@@ -219,6 +221,55 @@ MGDS_WQE_ASSERT(sizeof(struct mgds_wqe_masked_fa_8) == 16, "a unit");
 MGDS_WQE_ASSERT(sizeof(struct mgds_wqe_masked_cs_4) == 16, "a unit");
 MGDS_WQE_ASSERT(sizeof(struct mgds_wqe_masked_cs_8) == 32, "two units");
 
+/* UMR: what is changed of the key in ctrl, what it is then, and the memory that
+ * it means, whose segment fills a block. */
+struct mgds_wqe_umr {
+    uint8_t flags;
+    uint8_t reserved0[3];
+    struct mgds_be16 klm_units; /* of the memory's segment */
+    struct mgds_be16 offset;
+    struct mgds_be64 mask; /* what of struct mgds_wqe_mkey counts */
+    uint8_t reserved1[32];
+};
+MGDS_WQE_ASSERT(sizeof(struct mgds_wqe_umr) == 48, "three units");
+
+struct mgds_wqe_mkey {
+    uint8_t free;
+    uint8_t reserved0;
+    uint8_t access;
+    uint8_t reserved1;
+    struct mgds_be32 qpn_key; /* QPN << 8, all ones: any | the key's low byte */
+    uint8_t reserved2[8];
+    struct mgds_be64 address;
+    struct mgds_be64 bytes;
+    uint8_t reserved3[32];
+};
+MGDS_WQE_ASSERT(sizeof(struct mgds_wqe_mkey) == 64, "four units");
+
+enum {
+    MGDS_UMR_INLINE = 1 << 7,     /* the memory stands in the WQE */
+    MGDS_UMR_CHECK_FREE = 1 << 5, /* the key means nothing yet */
+    MGDS_UMR_OFFSET = 1 << 4,
+    MGDS_UMR_CHECK_QPN = 1 << 3, /* the key is this QP's */
+
+    MGDS_UMR_MASK_BYTES = 1 << 0,
+    MGDS_UMR_MASK_ADDRESS = 1 << 6,
+    MGDS_UMR_MASK_KEY = 1 << 13,
+    MGDS_UMR_MASK_QPN = 1 << 14,
+    MGDS_UMR_MASK_LOCAL_WRITE = 1 << 18,
+    MGDS_UMR_MASK_REMOTE_READ = 1 << 19,
+    MGDS_UMR_MASK_REMOTE_WRITE = 1 << 20,
+    MGDS_UMR_MASK_ATOMIC = 1 << 21,
+    MGDS_UMR_MASK_FREE = 1 << 29,
+
+    MGDS_MKEY_FREE = 1 << 6,
+    MGDS_MKEY_ANY_QPN = 0xffffff,
+    MGDS_MKEY_LOCAL_WRITE = 1 << 3,
+    MGDS_MKEY_REMOTE_READ = 1 << 4,
+    MGDS_MKEY_REMOTE_WRITE = 1 << 5,
+    MGDS_MKEY_ATOMIC = 1 << 6
+};
+
 /* Address vector, behind ctrl in WQEs of UD (Q_Key) and DC (DC key). Without
  * MGDS_AV_FULL it is its first unit alone. */
 struct mgds_wqe_av {
@@ -288,7 +339,7 @@ struct mgds_cqe {
     struct mgds_be32 flags_rqpn; /* MGDS_CQE_GRH | SL << 24 | QPN */
     uint8_t reserved1[4];
     struct mgds_be32 srqn_uidx;
-    struct mgds_be32 imm;
+    struct mgds_be32 imm; /* or the key that was invalidated */
     uint8_t app[4];
     struct mgds_be32 bytes;
     struct mgds_be64 timestamp;
@@ -323,6 +374,7 @@ enum mgds_cqe_opcode {
     MGDS_CQE_RECEIVE_WRITE_IMM = 1,
     MGDS_CQE_RECEIVE_SEND = 2,
     MGDS_CQE_RECEIVE_SEND_IMM = 3,
+    MGDS_CQE_RECEIVE_SEND_INVAL = 4,
     MGDS_CQE_REQUEST_ERROR = 13,
     MGDS_CQE_RECEIVE_ERROR = 14,
     MGDS_CQE_INVALID = 15
@@ -345,6 +397,7 @@ enum mgds_syndrome {
     MGDS_SYNDROME_LOCAL_QP_OPERATION = 0x02,
     MGDS_SYNDROME_LOCAL_PROTECTION = 0x04,
     MGDS_SYNDROME_FLUSHED = 0x05,
+    MGDS_SYNDROME_WINDOW_BIND = 0x06,
     MGDS_SYNDROME_REMOTE_INVALID_REQUEST = 0x12,
     MGDS_SYNDROME_REMOTE_ACCESS = 0x13,
     MGDS_SYNDROME_REMOTE_OPERATION = 0x14,

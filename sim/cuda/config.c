@@ -9,6 +9,8 @@
 
 #include "shim/base/log.h"
 
+const char *const mgds_gpu_ordering_names[] = {"none", "owner", "all", NULL};
+
 static const struct mgds_config_row rows[] = {
 #define X(kind, field, suffix, text, min, max, doc)                            \
     MGDS_CONFIG_ROW(struct mgds_gpu_config, kind, field, suffix, text, min,    \

@@ -8,6 +8,14 @@
 
 #include "shim/base/config.h"
 
+/* The readers whose loads find an HCA's writes in their order. */
+enum mgds_gpu_ordering {
+    MGDS_GPU_ORDERING_NONE,
+    MGDS_GPU_ORDERING_OWNER,
+    MGDS_GPU_ORDERING_ALL
+};
+extern const char *const mgds_gpu_ordering_names[];
+
 struct mgds_gpu_config {
 #define X(kind, field, ...) MGDS_CONFIG_FIELD(kind, field)
 #include "sim/cuda/sim.def"

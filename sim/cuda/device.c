@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "sim/cuda/mem.h"
+#include "sim/cuda/rdma.h"
 
 static const struct attribute {
     unsigned name;
@@ -57,9 +58,6 @@ static const struct attribute {
     A(GPU_DIRECT_RDMA_WITH_CUDA_VMM_SUPPORTED, 1),
     A(MEMORY_POOLS_SUPPORTED, 1),
     A(GPU_DIRECT_RDMA_SUPPORTED, 1),
-    A(GPU_DIRECT_RDMA_FLUSH_WRITES_OPTIONS, 1),
-    A(GPU_DIRECT_RDMA_WRITES_ORDERING,
-      CU_GPU_DIRECT_RDMA_WRITES_ORDERING_OWNER),
     A(MEMPOOL_SUPPORTED_HANDLE_TYPES, 1),
     A(CLUSTER_LAUNCH, 1),
     A(CAN_USE_STREAM_WAIT_VALUE_NOR, 1),
@@ -72,11 +70,15 @@ static const struct attribute {
 /* 0 is what the driver reports of a feature that is not there. */
 static int attribute_value(const struct mgds_gpu_device *device, unsigned name)
 {
+    int value;
+
     if (name == CU_DEVICE_ATTRIBUTE_PCI_BUS_ID)
         return (int)mgds_gpu.cfg.visible[device->ordinal] + 1;
     if (name == CU_DEVICE_ATTRIBUTE_CAN_USE_64_BIT_STREAM_MEM_OPS ||
         name == CU_DEVICE_ATTRIBUTE_CAN_USE_64_BIT_STREAM_MEM_OPS_V1)
         return mgds_gpu.cfg.wide_memops;
+    if (mgds_rdma_attribute(name, &value))
+        return value;
     for (size_t i = 0; i < sizeof(attributes) / sizeof(*attributes); i++) {
         if (attributes[i].name == name)
             return attributes[i].value;
@@ -308,14 +310,4 @@ CUresult cuDeviceGetP2PAttribute(int *value, CUdevice_P2PAttribute attribute,
                                  CUdevice src, CUdevice dst)
 {
     MGDS_API(call, MGDS_NEED_INIT, p2p(value, attribute, src, dst));
-}
-
-CUresult cuFlushGPUDirectRDMAWrites(unsigned target, unsigned scope)
-{
-    (void)target;
-    MGDS_API(call, MGDS_NEED_CTX,
-             scope == CU_GPU_DIRECT_RDMA_WRITES_ORDERING_OWNER ||
-                     scope == CU_GPU_DIRECT_RDMA_WRITES_ORDERING_ALL_DEVICES
-                 ? CUDA_SUCCESS
-                 : CUDA_ERROR_INVALID_VALUE);
 }

@@ -198,7 +198,7 @@ static CUresult share(struct mgds_gpu_event *event)
 {
     void *page;
 
-    event->fd = mgds_memfd_new(MGDS_PAGE);
+    event->fd = mgds_memfd_new(MGDS_PAGE, NULL);
     if (event->fd < 0)
         return CUDA_ERROR_OUT_OF_MEMORY;
     page = mmap(NULL, sizeof(*event->page), PROT_READ | PROT_WRITE, MAP_SHARED,

@@ -11,6 +11,8 @@
 #include <unistd.h>
 
 #include "sim/cuda/ctx.h"
+#include "sim/cuda/hooks.h"
+#include "sim/cuda/rdma.h"
 #include "sim/cuda/window.h"
 #include "shim/base/log.h"
 
@@ -91,13 +93,20 @@ uint64_t mgds_host_hash(void)
     return h;
 }
 
-static void memfd_name(char *name, size_t size)
+/* The beginning of all names is the host's, which is all that others look at
+ * when they import memory. */
+static void memfd_name(char *name, size_t size,
+                       const struct mgds_gpu_device *device)
 {
-    snprintf(name, size, "mgds-gpu-%016llx",
-             (unsigned long long)mgds_host_hash());
+    unsigned long long host = mgds_host_hash();
+
+    if (device)
+        snprintf(name, size, MGDS_SIM_MEMFD_NAME, host,
+                 mgds_gpu.cfg.visible[device->ordinal], mgds_rdma_ordering());
+    else
+        snprintf(name, size, MGDS_SIM_MEMFD_KIND "%016llx", host);
 }
 
-/* Every buffer has a descriptor: the usual soft limit is soon reached. */
 /* Every allocation holds a descriptor, and the usual soft limit is low. */
 static bool raise_limit(void)
 {
@@ -109,12 +118,12 @@ static bool raise_limit(void)
     return setrlimit(RLIMIT_NOFILE, &limit) == 0;
 }
 
-int mgds_memfd_new(size_t size)
+int mgds_memfd_new(size_t size, const struct mgds_gpu_device *device)
 {
     char name[64];
     int fd;
 
-    memfd_name(name, sizeof(name));
+    memfd_name(name, sizeof(name), device);
     fd = memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING);
     if (fd < 0 && errno == EMFILE && raise_limit())
         fd = memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING);
@@ -127,11 +136,22 @@ int mgds_memfd_new(size_t size)
     return fd;
 }
 
+int mgds_mem_share(const struct mgds_gpu_block *block)
+{
+    int fd = fcntl(block->physical ? block->physical->fd : block->fd,
+                   F_DUPFD_CLOEXEC, 0);
+
+    if (fd < 0)
+        return -errno;
+    fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK);
+    return fd;
+}
+
 bool mgds_memfd_is_ours(int fd)
 {
     char path[64], link[128] = "", name[64];
 
-    memfd_name(name, sizeof(name));
+    memfd_name(name, sizeof(name), NULL);
     snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
     if (readlink(path, link, sizeof(link) - 1) < 0)
         return false;
@@ -185,7 +205,7 @@ CUresult mgds_mem_alloc(struct mgds_gpu_ctx *ctx, enum mgds_block_kind kind,
 
     if (size > total || page_up(size) > total - device->used)
         return out_of_memory(device, size);
-    fd = mgds_memfd_new(page_up(size));
+    fd = mgds_memfd_new(page_up(size), device);
     if (fd < 0)
         return CUDA_ERROR_OUT_OF_MEMORY;
     addr = mgds_window_take(size, align, 0);
@@ -205,14 +225,15 @@ close_fd:
     return CUDA_ERROR_OUT_OF_MEMORY;
 }
 
-/* Truncated first: whoever else has it mapped faults, too. */
+/* Truncated first: whoever else has it mapped faults, too. Not so where an HCA
+ * has it, or a dma-buf: then the seal forbids it. */
 static void drop_device(struct mgds_gpu_block *block)
 {
     mgds_window_unmap(block->addr, block->size);
     mgds_window_give(block->addr);
     if (block->kind != MGDS_BLOCK_IPC) {
         block->device->used -= page_up(block->size);
-        if (ftruncate(block->fd, 0))
+        if (ftruncate(block->fd, 0) && errno != EPERM)
             mgds_warn("software GPU: cannot give device memory back: %m");
     }
     close(block->fd);
@@ -221,6 +242,7 @@ static void drop_device(struct mgds_gpu_block *block)
 void mgds_mem_drop(struct mgds_gpu_block *block)
 {
     mgds_range_remove(&mgds_gpu.blocks, block->addr);
+    mgds_rdma_forget(block);
     switch (block->kind) {
     case MGDS_BLOCK_POOL:
         mgds_pool_forget(block->pool, page_up(block->size));

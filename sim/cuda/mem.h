@@ -19,6 +19,7 @@ enum mgds_block_kind {
 };
 
 struct mgds_gpu_op;
+struct mgds_sim_pin;
 
 /* A pool only counts: each of its blocks is an allocation of its own. The
  * numbers are what the driver's attributes of the same names report. */
@@ -79,6 +80,7 @@ struct mgds_gpu_block {
     unsigned char access[MGDS_GPU_MAX]; /* VIRTUAL: cuMemSetAccess, a device */
     struct mgds_ipc_key key;            /* IPC: what it was opened by */
     unsigned opens;                     /* IPC: less closes */
+    struct mgds_sim_pin *pin;           /* of HCAs; NULL: none had it yet */
 };
 
 /* The block at addr (anywhere in it), or NULL. */
@@ -134,9 +136,15 @@ bool mgds_ipc_is_mapped(int fd);
  * process, nor pool memory, which belongs to the pool. */
 void mgds_mem_drop_all(struct mgds_gpu_ctx *ctx);
 
-/* A memfd of that size, the caller's; its name carries the host. Raises the
- * process's limit of descriptors if that is in the way. Negative errno. */
-int mgds_memfd_new(size_t size);
+/* A memfd of that size, the caller's; its name carries the host and the device
+ * (hooks.h), which events have none of: NULL. Raises the process's limit of
+ * descriptors if that is in the way. Negative errno. */
+int mgds_memfd_new(size_t size, const struct mgds_gpu_device *device);
+
+/* A descriptor of a block's memory, the caller's: whoever has it keeps the
+ * memory when the block is freed. -EBADF: the block has no memory of its own;
+ * or another negative errno. */
+int mgds_mem_share(const struct mgds_gpu_block *block);
 
 /* True if fd is GPU memory of a process of this host. */
 bool mgds_memfd_is_ours(int fd);

@@ -1,10 +1,8 @@
 /* cuMemAlloc and its kin, and what a device says about its memory. */
 #include <errno.h>
-#include <fcntl.h>
 #include <sys/mman.h>
 
 #include "sim/cuda/ctx.h"
-#include "sim/cuda/hooks.h"
 #include "sim/cuda/mem.h"
 
 #define PITCH_ALIGN 512
@@ -139,7 +137,8 @@ CUresult cuMemAllocManaged(CUdeviceptr *ptr, size_t bytes, unsigned flags)
              alloc_managed(call.ctx, ptr, bytes, flags));
 }
 
-/* The memfd itself: it covers whole blocks, so the range must be one. */
+/* The memfd itself: it covers whole blocks, so the range must be one, or its
+ * beginning. As a dma-buf it keeps its memory when the block is freed. */
 static CUresult range_handle(void *handle, CUdeviceptr ptr, size_t bytes,
                              CUmemRangeHandleType type)
 {
@@ -147,14 +146,13 @@ static CUresult range_handle(void *handle, CUdeviceptr ptr, size_t bytes,
     int fd;
 
     if (!handle || type != CU_MEM_RANGE_HANDLE_TYPE_DMA_BUF_FD || !block ||
-        block->fd < 0 || bytes == 0)
-        return CUDA_ERROR_INVALID_VALUE;
-    if (ptr != block->addr || bytes % MGDS_PAGE ||
+        bytes == 0 || ptr != block->addr || bytes % MGDS_PAGE ||
         bytes > ((block->size + MGDS_PAGE - 1) & ~(MGDS_PAGE - 1)))
         return CUDA_ERROR_INVALID_VALUE;
-    fd = fcntl(block->fd, F_DUPFD_CLOEXEC, 0);
+    fd = mgds_mem_share(block);
     if (fd < 0)
-        return CUDA_ERROR_OPERATING_SYSTEM;
+        return fd == -EBADF ? CUDA_ERROR_INVALID_VALUE
+                            : CUDA_ERROR_OPERATING_SYSTEM;
     *(int *)handle = fd;
     return CUDA_SUCCESS;
 }
@@ -166,26 +164,4 @@ CUresult cuMemGetHandleForAddressRange(void *handle, CUdeviceptr ptr,
     if (flags)
         return CUDA_ERROR_INVALID_VALUE;
     MGDS_API(call, MGDS_NEED_CTX, range_handle(handle, ptr, bytes, type));
-}
-
-/* See sim/cuda/hooks.h: for the software HCA, which takes the role of the
- * kernel module that finds the pages behind a device pointer. */
-int mgds_sim_memory(const void *ptr, size_t bytes, int *fd, size_t *offset)
-{
-    struct mgds_gpu_block *block;
-    int rc = -EFAULT;
-
-    pthread_mutex_lock(&mgds_gpu.lock);
-    block = mgds_mem_find((uintptr_t)ptr);
-    if (block && bytes <= block->addr + block->size - (uintptr_t)ptr) {
-        int from = block->physical ? block->physical->fd : block->fd;
-
-        rc = from < 0 ? -ENOENT : fcntl(from, F_DUPFD_CLOEXEC, 0);
-        *offset = (uintptr_t)ptr - block->addr + block->offset;
-    }
-    pthread_mutex_unlock(&mgds_gpu.lock);
-    if (rc < 0)
-        return rc;
-    *fd = rc;
-    return 0;
 }

@@ -1,7 +1,11 @@
 /* Host memory the GPU may reach: allocated or registered. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 
 #include "sim/cuda/ctx.h"
+#include "sim/cuda/hooks.h"
 #include "sim/cuda/mem.h"
 #include "sim/cuda/window.h"
 
@@ -62,6 +66,38 @@ static bool is_there(uintptr_t addr, size_t bytes, bool writable)
     return madvise((void *)start, size, advice) == 0;
 }
 
+/* A line of /proc/self/maps that has `addr`: where it ends, if that is memory
+ * of I/O; else 0. */
+static uintptr_t io_end(const char *line, uintptr_t addr)
+{
+    char *end;
+    uintptr_t first = strtoul(line, &end, 16);
+    uintptr_t last = *end == '-' ? strtoul(end + 1, NULL, 16) : 0;
+
+    return addr >= first && addr < last &&
+                   strstr(line, "/memfd:" MGDS_SIM_BAR_NAME)
+               ? last
+               : 0;
+}
+
+/* UAR pages of the software HCA, which a process has mapped as others do those
+ * of hardware: the kernel says so. */
+static bool is_io(uintptr_t addr, size_t bytes)
+{
+    uintptr_t at = addr, end;
+    FILE *maps = fopen("/proc/self/maps", "re");
+    char line[512];
+
+    if (!maps)
+        return false;
+    while (at < addr + bytes && fgets(line, sizeof(line), maps)) {
+        end = io_end(line, at);
+        at = end ? end : at;
+    }
+    fclose(maps);
+    return at >= addr + bytes;
+}
+
 static CUresult host_register(struct mgds_gpu_ctx *ctx, void *ptr, size_t bytes,
                               unsigned flags)
 {
@@ -71,8 +107,10 @@ static CUresult host_register(struct mgds_gpu_ctx *ctx, void *ptr, size_t bytes,
         return CUDA_ERROR_INVALID_VALUE;
     if (mgds_range_overlaps(&mgds_gpu.blocks, addr, bytes))
         return CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED;
-    /* ordinary memory is not I/O memory */
-    if (flags & CU_MEMHOSTREGISTER_IOMEMORY || mgds_window_has(addr) ||
+    /* ordinary memory is not I/O memory (H200), nor the other way round: the
+     * kernel does not pin what has no pages */
+    if (!(flags & CU_MEMHOSTREGISTER_IOMEMORY) == is_io(addr, bytes) ||
+        mgds_window_has(addr) ||
         !is_there(addr, bytes, !(flags & CU_MEMHOSTREGISTER_READ_ONLY)))
         return CUDA_ERROR_INVALID_VALUE;
     mgds_block_add(MGDS_BLOCK_REGISTERED, addr, bytes, ctx)->flags = flags;

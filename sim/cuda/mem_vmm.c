@@ -126,7 +126,7 @@ static CUresult create(CUmemGenericAllocationHandle *handle, size_t size,
     device = mgds_gpu_device(prop->location.id);
     if (size > (mgds_gpu.cfg.memory << 20) - device->used)
         return CUDA_ERROR_OUT_OF_MEMORY;
-    fd = mgds_memfd_new(size);
+    fd = mgds_memfd_new(size, device);
     if (fd < 0)
         return CUDA_ERROR_OUT_OF_MEMORY;
     physical = physical_new(fd, size);

@@ -5,6 +5,7 @@
 #include "sim/cuda/ctx.h"
 #include "sim/cuda/fault.h"
 #include "sim/cuda/mem.h"
+#include "sim/cuda/rdma.h"
 #include "sim/cuda/stream.h"
 
 #define BATCH_MAX 256
@@ -22,15 +23,19 @@ static CUresult check_word(const struct mgds_gpu_ctx *ctx,
     return CUDA_SUCCESS;
 }
 
+static unsigned comparison_of(const CUstreamBatchMemOpParams *op)
+{
+    return op->waitValue.flags & ~(unsigned)CU_STREAM_WAIT_VALUE_FLUSH;
+}
+
 static CUresult check_wait(const struct mgds_gpu_ctx *ctx,
                            const CUstreamBatchMemOpParams *op, size_t size)
 {
     unsigned flags = op->waitValue.flags;
 
-    /* CAN_FLUSH_REMOTE_WRITES is 0 */
-    if (flags & CU_STREAM_WAIT_VALUE_FLUSH)
+    if (flags & CU_STREAM_WAIT_VALUE_FLUSH && !mgds_rdma_memops_flush())
         return CUDA_ERROR_NOT_SUPPORTED;
-    if (flags > CU_STREAM_WAIT_VALUE_NOR)
+    if (comparison_of(op) > CU_STREAM_WAIT_VALUE_NOR)
         return CUDA_ERROR_INVALID_VALUE;
     return check_word(ctx, op, size);
 }
@@ -64,7 +69,8 @@ static CUresult check_one(const struct mgds_gpu_ctx *ctx,
     case CU_STREAM_MEM_OP_BARRIER:
         return CUDA_SUCCESS;
     case CU_STREAM_MEM_OP_FLUSH_REMOTE_WRITES:
-        return CUDA_ERROR_NOT_SUPPORTED;
+        return mgds_rdma_memops_flush() ? CUDA_SUCCESS
+                                        : CUDA_ERROR_NOT_SUPPORTED;
     default:
         return CUDA_ERROR_INVALID_VALUE;
     }
@@ -129,14 +135,16 @@ static bool is_met(const CUstreamBatchMemOpParams *op)
 
     if (op->operation == CU_STREAM_MEM_OP_WAIT_VALUE_32)
         return holds32(mgds_load_acquire32(word), op->waitValue.value,
-                       op->waitValue.flags);
+                       comparison_of(op));
     return holds64(mgds_load_acquire64(word), op->waitValue.value64,
-                   op->waitValue.flags);
+                   comparison_of(op));
 }
 
 /* Anybody may write the word, other processes and NICs too: there is nothing
- * to sleep on. Ends with the process's GPU work. */
-static void wait_word(const CUstreamBatchMemOpParams *op)
+ * to sleep on. Ends with the process's GPU work. What was written to the GPU
+ * before the word is there if the wait asks for a flush. */
+static void wait_word(const struct mgds_gpu_device *device,
+                      const CUstreamBatchMemOpParams *op)
 {
     uint64_t nap = 0;
 
@@ -144,6 +152,8 @@ static void wait_word(const CUstreamBatchMemOpParams *op)
         if (polls >= EAGER_POLLS)
             mgds_gpu_doze(&nap);
     }
+    if (op->waitValue.flags & CU_STREAM_WAIT_VALUE_FLUSH)
+        mgds_rdma_flush(device);
 }
 
 /* Everything before it is visible first: a release. */
@@ -166,11 +176,14 @@ static void run_list(void *arg)
         switch (ops[i].operation) {
         case CU_STREAM_MEM_OP_WAIT_VALUE_32:
         case CU_STREAM_MEM_OP_WAIT_VALUE_64:
-            wait_word(&ops[i]);
+            wait_word(op->ctx->device, &ops[i]);
             break;
         case CU_STREAM_MEM_OP_WRITE_VALUE_32:
         case CU_STREAM_MEM_OP_WRITE_VALUE_64:
             write_word(&ops[i]);
+            break;
+        case CU_STREAM_MEM_OP_FLUSH_REMOTE_WRITES:
+            mgds_rdma_flush(op->ctx->device);
             break;
         default: /* a barrier: each write is one */
             break;

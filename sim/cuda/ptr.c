@@ -3,6 +3,7 @@
 
 #include "sim/cuda/ctx.h"
 #include "sim/cuda/mem.h"
+#include "sim/cuda/rdma.h"
 
 /* A value and its size, which follows from the attribute. */
 struct answer {
@@ -109,7 +110,7 @@ static struct answer ask(const struct mgds_gpu_block *block,
     case CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES:
         return word(handle_types(block));
     case CU_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE:
-        return flag(is_device(block) && block->kind != MGDS_BLOCK_MANAGED);
+        return flag(mgds_rdma_capable(block));
     case CU_POINTER_ATTRIBUTE_ACCESS_FLAGS:
         return access_flags(block);
     case CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE:

@@ -17,11 +17,12 @@ struct mgds_hca_address {
     struct mgds_hca_gid gid;
 };
 
-/* An address vector, of a WQE of UD. */
+/* An address vector, of a WQE of UD or of a DCI. */
 struct mgds_hca_av {
     struct mgds_hca_address address;
     uint32_t qpn;
-    uint32_t qkey;
+    uint32_t qkey;   /* UD */
+    uint64_t dc_key; /* DCI: that of the DCT */
     uint32_t flow_label;
     uint8_t traffic_class;
     uint8_t hop_limit;
@@ -35,8 +36,8 @@ enum { MGDS_HCA_GRH = 40 };
 struct mgds_hca_datagram {
     uint32_t qkey;
     uint16_t lid; /* of the sender; RoCE: 0 */
-    uint8_t sl;
-    bool global; /* there is a GRH */
+    uint8_t sl;   /* RoCE: the kind of its header, as CQEs have it */
+    bool global;  /* there is a GRH */
     uint8_t grh[MGDS_HCA_GRH];
 };
 

@@ -10,11 +10,14 @@
 
 enum { INDEX_BITS = 24, FIRST_CQN = 1, LAST_CQN = 0xffff };
 
+/* No program writes it: two bits of it are none of an arm word. */
+#define NEVER_ARMED 0xc0000000u
+
 static bool is_valid_cq(const struct mgds_hca_cq_attr *attr)
 {
     return attr->buffer && (uintptr_t)attr->buffer % MGDS_CQE_BYTES == 0 &&
-           attr->record && attr->entries > 0 &&
-           (attr->entries & (attr->entries - 1)) == 0 &&
+           attr->record && (uintptr_t)attr->record % sizeof(uint64_t) == 0 &&
+           attr->entries > 0 && (attr->entries & (attr->entries - 1)) == 0 &&
            attr->entries < 1u << INDEX_BITS &&
            (attr->entry_bytes == MGDS_CQE_BYTES ||
             attr->entry_bytes == 2 * MGDS_CQE_BYTES);
@@ -31,12 +34,15 @@ int mgds_hca_cq_attach(struct mgds_hca *hca,
     cq = malloc(sizeof(*cq));
     if (!cq)
         return -ENOMEM;
-    *cq = (struct mgds_hca_cq){.hca = hca, .attr = *attr};
+    *cq = (struct mgds_hca_cq){.hca = hca, .attr = *attr, .arm = NEVER_ARMED};
     cq->number = mgds_hca_table_add(&hca->cqs, cq, FIRST_CQN, LAST_CQN);
     if (cq->number == 0) {
         free(cq);
         return -ENOMEM;
     }
+    /* So that the first arm word is seen to be new though it is 0, as the
+     * record is before. Nobody reads it but us. */
+    attr->record[MGDS_DBREC_ARM] = mgds_to_be32(NEVER_ARMED);
     if (attr->uar)
         mgds_hca_uar_add_cq(attr->uar, cq);
     *out = cq;

@@ -67,7 +67,8 @@ struct mgds_hca_completion {
     bool event;     /* is told to who waits for solicited ones, too */
 };
 
-/* The memory stays the caller's, and must stay while the queue is attached.
+/* The memory stays the caller's, and must stay while the queue is attached. The
+ * arm word of the record becomes one that no program writes.
  * 0; -EINVAL: no power of two, entries of other sizes, no memory named or
  * not aligned to 64 bytes; -ENOMEM. */
 int mgds_hca_cq_attach(struct mgds_hca *hca,

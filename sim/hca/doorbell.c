@@ -26,11 +26,16 @@ int mgds_hca_uar_attach(struct mgds_hca *hca, void *page,
     return 0;
 }
 
+bool mgds_hca_uar_used(const struct mgds_hca_uar *uar)
+{
+    return uar->qp[0] || uar->qp[1] || uar->qp[MGDS_UAR_EITHER] || uar->cq;
+}
+
 int mgds_hca_uar_detach(struct mgds_hca_uar *uar)
 {
     struct mgds_hca_uar **at = &uar->hca->uars;
 
-    if (uar->qp[0] || uar->qp[1] || uar->cq)
+    if (mgds_hca_uar_used(uar))
         return -EBUSY;
     while (*at != uar)
         at = &(*at)->next;
@@ -125,10 +130,46 @@ static void ring_owned(struct mgds_hca_qp *qp, const uint32_t word[2])
     qp->send.record_time = 0;
 }
 
-/* After RESET a record is cleared by the program, in its own time. */
-static void ring_shared(struct mgds_hca_qp *first)
+static bool may_ring(const struct mgds_hca_qp *qp, unsigned number)
 {
-    for (struct mgds_hca_qp *qp = first; qp; qp = qp->next) {
+    return qp->attr.uar_register == number || qp->send.rung_at == 0 ||
+           qp->send.rung_at & 1u << number;
+}
+
+/* The next QP that may ring a register; of NULL, the first one. */
+static struct mgds_hca_qp *next_ringer(const struct mgds_hca_uar *uar,
+                                       unsigned number,
+                                       const struct mgds_hca_qp *qp)
+{
+    bool either = qp && qp->attr.uar_register == MGDS_UAR_EITHER;
+    struct mgds_hca_qp *next = qp ? qp->next : uar->qp[number];
+
+    if (!next && !either) {
+        next = uar->qp[MGDS_UAR_EITHER];
+        either = true;
+    }
+    while (either && next && !may_ring(next, number))
+        next = next->next;
+    return next;
+}
+
+static void note_ringer(const struct mgds_hca_uar *uar, unsigned number,
+                        const uint32_t word[2])
+{
+    struct mgds_hca_qp *qp = uar->qp[MGDS_UAR_EITHER];
+
+    while (qp && qp->number != word[1] >> 8)
+        qp = qp->next;
+    if (qp)
+        qp->send.rung_at |= (uint8_t)(1u << number);
+}
+
+/* After RESET a record is cleared by the program, in its own time. */
+static void ring_shared(const struct mgds_hca_uar *uar, unsigned number)
+{
+    struct mgds_hca_qp *qp = NULL;
+
+    while ((qp = next_ringer(uar, number, qp))) {
         if (qp->state != MGDS_STATE_RESET)
             advance_limit(qp, mgds_hca_qp_record(qp, MGDS_DBREC_SEND));
     }
@@ -146,14 +187,41 @@ static void ring_both(struct mgds_hca_qp *qp, const uint32_t a[2],
     ring_owned(qp, swapped ? a : b);
 }
 
+/* All QPs of the page have been seen at the other register. */
+static void tell_stray(const struct mgds_hca_qp *one)
+{
+    if (one)
+        mgds_hca_tell_misuse(one->hca, MGDS_MISUSE_DOORBELL_QPN, one->number);
+}
+
+/* What was taken from the halves of a register, or from one of them. */
+static void ring_register(const struct mgds_hca_uar *uar, unsigned number,
+                          const uint32_t *first, const uint32_t *second)
+{
+    struct mgds_hca_qp *qp;
+
+    if (uar->qp[MGDS_UAR_EITHER] && first)
+        note_ringer(uar, number, first);
+    if (uar->qp[MGDS_UAR_EITHER] && second)
+        note_ringer(uar, number, second);
+    qp = next_ringer(uar, number, NULL);
+    if (!qp)
+        tell_stray(uar->qp[MGDS_UAR_EITHER]);
+    else if (next_ringer(uar, number, qp))
+        ring_shared(uar, number);
+    else if (first && second)
+        ring_both(qp, first, second);
+    else
+        ring_owned(qp, first ? first : second);
+}
+
 static int poll_register(struct mgds_hca_uar *uar, unsigned number)
 {
     size_t offset = MGDS_UAR_REGISTER + number * MGDS_UAR_REGISTER_BYTES;
-    struct mgds_hca_qp *qp = uar->qp[number];
     uint32_t word[2][2];
     bool first, second;
 
-    if (!qp)
+    if (!uar->qp[number] && !uar->qp[MGDS_UAR_EITHER])
         return 0;
     first = take_word(uar, offset, word[0]);
     second = take_word(uar, offset + MGDS_UAR_HALF_BYTES, word[1]);
@@ -163,12 +231,7 @@ static int poll_register(struct mgds_hca_uar *uar, unsigned number)
         first = take_word(uar, offset, word[0]);
     if (!first && !second)
         return 0;
-    if (qp->next)
-        ring_shared(qp);
-    else if (first && second)
-        ring_both(qp, word[0], word[1]);
-    else
-        ring_owned(qp, word[first ? 0 : 1]);
+    ring_register(uar, number, first ? word[0] : NULL, second ? word[1] : NULL);
     return 1;
 }
 

@@ -14,6 +14,12 @@
  * goes by the record. A register that several QPs have only says that one of
  * their records has moved: all are looked at.
  *
+ * A QP may have a page and no register of it in particular (EITHER). It is seen
+ * at which it rings: until then it counts among those of both registers, and
+ * from then on among those of that one. Of several QPs of such a page, one that
+ * rings another register than before has to be seen there once, or its doorbell
+ * may be lost as below.
+ *
  * Who writes what: the program stores a register in one piece, or its two
  * halves in ascending order; the engine stores 0 when it has taken it. A
  * doorbell that is overwritten before it was seen is lost, and the one that
@@ -31,11 +37,16 @@ struct mgds_hca;
 struct mgds_hca_cq;
 struct mgds_hca_qp;
 
+enum {
+    MGDS_UAR_EITHER = MGDS_UAR_REGISTERS, /* instead of a register's number */
+    MGDS_UAR_LISTS
+};
+
 struct mgds_hca_uar {
     struct mgds_hca *hca;
     uint8_t *page;
-    struct mgds_hca_qp *qp[MGDS_UAR_REGISTERS]; /* lists */
-    struct mgds_hca_cq *cq;                     /* a list */
+    struct mgds_hca_qp *qp[MGDS_UAR_LISTS];
+    struct mgds_hca_cq *cq; /* a list */
     struct mgds_hca_uar *next;
 };
 
@@ -43,6 +54,9 @@ struct mgds_hca_uar {
  * 0; -EINVAL: not aligned; -ENOMEM. */
 int mgds_hca_uar_attach(struct mgds_hca *hca, void *page,
                         struct mgds_hca_uar **out);
+
+/* A queue uses it. */
+bool mgds_hca_uar_used(const struct mgds_hca_uar *uar);
 
 /* -EBUSY: a queue uses it. */
 int mgds_hca_uar_detach(struct mgds_hca_uar *uar);

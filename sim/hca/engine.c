@@ -8,6 +8,7 @@
 #include "sim/hca/doorbell.h"
 #include "sim/hca/qp.h"
 #include "sim/hca/requester.h"
+#include "sim/hca/transit.h"
 
 int mgds_hca_create(struct mgds_hca **out, const struct mgds_hca_config *config)
 {
@@ -24,6 +25,7 @@ void mgds_hca_destroy(struct mgds_hca *hca)
 {
     for (uint32_t i = 0; i < hca->keys.slots; i++)
         free(hca->keys.slot[i]);
+    mgds_hca_transit_fini(hca);
     mgds_hca_table_fini(&hca->keys);
     mgds_hca_table_fini(&hca->cqs);
     mgds_hca_table_fini(&hca->srqs);
@@ -45,15 +47,20 @@ void mgds_hca_busy(struct mgds_hca *hca, struct mgds_hca_qp *qp)
     hca->busy = qp;
 }
 
+static void drop_busy(struct mgds_hca_qp **at, struct mgds_hca_qp *qp)
+{
+    while (*at && *at != qp)
+        at = &(*at)->next_busy;
+    if (*at)
+        *at = qp->next_busy;
+}
+
 void mgds_hca_unbusy(struct mgds_hca *hca, struct mgds_hca_qp *qp)
 {
-    struct mgds_hca_qp **at = &hca->busy;
-
     if (!qp->busy)
         return;
-    while (*at != qp)
-        at = &(*at)->next_busy;
-    *at = qp->next_busy;
+    drop_busy(&hca->busy, qp);
+    drop_busy(&hca->turn, qp);
     qp->busy = false;
 }
 
@@ -61,12 +68,13 @@ void mgds_hca_unbusy(struct mgds_hca *hca, struct mgds_hca_qp *qp)
  * are taken here. */
 static int run_busy(struct mgds_hca *hca)
 {
-    struct mgds_hca_qp *qp, *list = hca->busy;
+    struct mgds_hca_qp *qp;
     int did = 0;
 
+    hca->turn = hca->busy;
     hca->busy = NULL;
-    while ((qp = list)) {
-        list = qp->next_busy;
+    while ((qp = hca->turn)) {
+        hca->turn = qp->next_busy;
         qp->busy = false;
         did += mgds_hca_requester_run(qp);
         if (mgds_hca_requester_busy(qp))
@@ -86,6 +94,7 @@ static int run_round(struct mgds_hca *hca)
         did += mgds_hca_uar_poll(uar);
     did += hca->busy ? run_busy(hca) : 0;
     did += wire->poll ? wire->poll(wire->ctx) : 0;
+    did += mgds_hca_transit_run(hca);
     hca->in_round = false;
     return did;
 }

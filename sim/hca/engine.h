@@ -33,6 +33,7 @@
 #include "sim/hca/wire.h"
 
 struct mgds_hca_qp;
+struct mgds_hca_transit;
 struct mgds_hca_uar;
 
 /* What hardware passes over in silence, or punishes some day. */
@@ -53,11 +54,16 @@ struct mgds_hca_calls {
     void *ctx;
 };
 
+struct mgds_hca_digest;
+
 struct mgds_hca_config {
     uint32_t first_qpn;   /* QPNs are larger, by at most 65535 */
     uint8_t capabilities; /* opcode.h */
     bool ethernet;        /* its port is RoCE: GIDs, no LIDs */
     uint64_t late_record; /* ns that a record may be behind its doorbell */
+    uint64_t late_write;  /* ns that a write may be on its way (transit.h) */
+    uint64_t seed;        /* of those times */
+    struct mgds_hca_digest *digest; /* the owner's; NULL: none is made */
     struct mgds_hca_wire wire;
     struct mgds_hca_calls calls;
 };
@@ -69,12 +75,15 @@ struct mgds_hca {
     struct mgds_hca_table srqs;
     struct mgds_hca_table keys; /* by index (key.h) */
     uint32_t variant;           /* of the key made last */
+    uint64_t epoch;             /* of the call made last (dct.h) */
 
     uint64_t overrun; /* fault: the CQE that finds no room; 0: none */
     bool in_round;    /* time stands still within a round */
     uint64_t time;    /* of this one; 0: not asked for yet */
+    struct mgds_hca_transit *transit; /* NULL: no memory of GPUs is known */
     struct mgds_hca_uar *uars;
     struct mgds_hca_qp *busy; /* those with something left to do */
+    struct mgds_hca_qp *turn; /* of these, those that this round comes to */
 };
 
 /* A device; the config is copied. -ENOMEM. */

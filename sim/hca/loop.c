@@ -5,6 +5,7 @@
 #include <stddef.h>
 
 #include "sim/hca/engine.h"
+#include "sim/hca/transit.h"
 
 static struct mgds_hca *device_of(const struct mgds_hca_loop *loop,
                                   uint32_t qpn)
@@ -16,10 +17,16 @@ static struct mgds_hca *device_of(const struct mgds_hca_loop *loop,
     return NULL;
 }
 
+/* It is the requester's at once: what it tells of must be there. */
 static void carry_answer(void *ctx, const struct mgds_hca_answer *answer)
 {
-    struct mgds_hca *hca = device_of(ctx, answer->to);
+    const struct mgds_hca_loop *loop = ctx;
+    struct mgds_hca *hca = device_of(loop, answer->to);
 
+    for (unsigned i = 0; i < MGDS_HCA_LOOP_DEVICES; i++) {
+        if (loop->device[i])
+            mgds_hca_transit_settle(loop->device[i], NULL);
+    }
     if (hca)
         mgds_hca_answered(hca, answer);
 }

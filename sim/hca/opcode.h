@@ -18,6 +18,7 @@ enum mgds_hca_segment {
     MGDS_SEGMENT_GATHER,
     MGDS_SEGMENT_DUMPED,
     MGDS_SEGMENT_SCATTER,
+    MGDS_SEGMENT_UMR,
     MGDS_SEGMENT_REST
 };
 
@@ -25,7 +26,9 @@ enum mgds_hca_segment {
 enum {
     MGDS_HCA_CAN_BASE = 1 << 0,
     MGDS_HCA_CAN_ATOMIC = 1 << 1,
-    MGDS_HCA_CAN_MASKED = 1 << 2
+    MGDS_HCA_CAN_MASKED = 1 << 2,
+    MGDS_HCA_CAN_WINDOWS = 1 << 3,
+    MGDS_HCA_CAN_DC = 1 << 4 /* QPs of these services: asked for by owners */
 };
 
 enum {

@@ -4,9 +4,11 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "sim/hca/dct.h"
 #include "sim/hca/doorbell.h"
 #include "sim/hca/engine.h"
 #include "sim/hca/srq.h"
+#include "sim/hca/transit.h"
 
 enum {
     QPN_MASK = 0xffffff,
@@ -64,13 +66,21 @@ static bool has_sends(const struct mgds_hca_qp_attr *attr)
            is_aligned(attr->send_buffer, MGDS_WQE_BLOCK);
 }
 
+static bool is_valid_dct(const struct mgds_hca_qp_attr *attr)
+{
+    return attr->srq && attr->send_cq && attr->receive_cq &&
+           attr->send_blocks == 0 && attr->receives == 0;
+}
+
 static bool is_valid_qp(const struct mgds_hca_qp_attr *attr)
 {
+    if (attr->service == MGDS_SERVICE_DCT)
+        return is_valid_dct(attr);
     return (attr->send_blocks == 0 || has_sends(attr)) &&
            (attr->receives == 0 || (!attr->srq && has_receives(attr))) &&
            is_aligned(attr->record, sizeof(uint64_t)) && attr->send_cq &&
            attr->receive_cq && attr->uar &&
-           attr->uar_register < MGDS_UAR_REGISTERS &&
+           attr->uar_register <= MGDS_UAR_EITHER &&
            (unsigned)attr->service < MGDS_SERVICES;
 }
 
@@ -89,7 +99,8 @@ static struct mgds_hca_qp *alloc_qp(const struct mgds_hca_qp_attr *attr)
         return NULL;
     qp->pending =
         calloc(attr->send_blocks ? attr->send_blocks : 1, sizeof(*qp->pending));
-    qp->reads = calloc(MGDS_HCA_READS, sizeof(*qp->reads));
+    qp->reads =
+        calloc(attr->send_blocks ? MGDS_HCA_READS : 1, sizeof(*qp->reads));
     if (qp->pending && qp->reads)
         return qp;
     free_qp(qp);
@@ -120,7 +131,8 @@ int mgds_hca_qp_attach(struct mgds_hca *hca,
     attr->receive_cq->users++;
     if (attr->srq)
         attr->srq->users++;
-    mgds_hca_uar_add_qp(attr->uar, qp);
+    if (attr->uar)
+        mgds_hca_uar_add_qp(attr->uar, qp);
     *out = qp;
     return 0;
 }
@@ -135,13 +147,16 @@ static void tell_wire(struct mgds_hca_qp *qp)
 
 void mgds_hca_qp_detach(struct mgds_hca_qp *qp)
 {
+    mgds_hca_dct_close(qp);
     qp->state = MGDS_STATE_RESET;
     tell_wire(qp);
+    mgds_hca_transit_land(qp->hca);
     qp->attr.send_cq->users--;
     qp->attr.receive_cq->users--;
     if (qp->attr.srq)
         qp->attr.srq->users--;
-    mgds_hca_uar_drop_qp(qp->attr.uar, qp);
+    if (qp->attr.uar)
+        mgds_hca_uar_drop_qp(qp->attr.uar, qp);
     mgds_hca_unbusy(qp->hca, qp);
     mgds_hca_table_drop(&qp->hca->qps, qp->number - qp->hca->config.first_qpn);
     free_qp(qp);
@@ -157,7 +172,7 @@ static bool is_send(const struct mgds_hca_qp *qp,
                     const struct mgds_hca_change *change)
 {
     return change->send_psn <= MGDS_HCA_PSN_MASK &&
-           (qp->attr.service != MGDS_SERVICE_RC ||
+           (!mgds_hca_is_reliable(qp->attr.service) ||
             (change->rnr_retry <= MGDS_HCA_RNR_FOREVER &&
              change->timeout <= MGDS_HCA_TIMEOUT &&
              change->retries <= MGDS_HCA_RETRIES && change->reads >= 1 &&
@@ -170,6 +185,8 @@ static bool is_change(const struct mgds_hca_qp *qp,
     if ((unsigned)change->state >= MGDS_STATES ||
         !may_become[qp->state][change->state])
         return false;
+    if (qp->attr.service == MGDS_SERVICE_DCT && change->state > MGDS_STATE_RTR)
+        return change->state == MGDS_STATE_ERR;
     if (qp->attr.service == MGDS_SERVICE_UD)
         return change->send_psn <= MGDS_HCA_PSN_MASK;
     if (change->state == MGDS_STATE_RTR)
@@ -226,6 +243,7 @@ int mgds_hca_qp_modify(struct mgds_hca_qp *qp,
 {
     if (!is_change(qp, change))
         return -EINVAL;
+    mgds_hca_dct_close(qp);
     if (change->state == MGDS_STATE_RESET)
         reset_queues(qp);
     else if (change->state == MGDS_STATE_INIT)
@@ -254,14 +272,21 @@ void mgds_hca_qp_break(struct mgds_hca_qp *qp, enum mgds_hca_event event)
     mgds_hca_busy(qp->hca, qp);
     tell_wire(qp);
     if (event != MGDS_EVENT_NONE)
+        mgds_hca_qp_tell(qp, event);
+}
+
+void mgds_hca_qp_tell(const struct mgds_hca_qp *qp, enum mgds_hca_event event)
+{
+    if (!qp->dc.dct)
         mgds_hca_tell_event(qp->hca, event, qp->number);
 }
 
 void mgds_hca_qp_complete(struct mgds_hca_qp *qp, struct mgds_hca_cq *cq,
                           struct mgds_hca_completion *completion)
 {
-    completion->qpn = qp->number;
+    completion->qpn = qp->dc.dct ? qp->dc.dct->number : qp->number;
     completion->user_index = qp->attr.user_index;
+    mgds_hca_transit_settle(qp->hca, qp);
     if (!mgds_hca_cq_write(cq, completion))
         mgds_hca_qp_break(qp, mgds_hca_verdict(MGDS_CAUSE_CQ_OVERRUN)->event);
 }

@@ -29,13 +29,28 @@ struct mgds_hca;
 struct mgds_hca_srq;
 struct mgds_hca_uar;
 
-/* Reliable and unreliable connections, and unreliable datagrams. */
+/* Reliable and unreliable connections, unreliable datagrams; dynamic
+ * connections: initiators, which send, and targets (dct.h). */
 enum mgds_hca_service {
     MGDS_SERVICE_RC,
     MGDS_SERVICE_UC,
     MGDS_SERVICE_UD,
+    MGDS_SERVICE_DCI,
+    MGDS_SERVICE_DCT,
     MGDS_SERVICES
 };
+
+/* The service answers messages, and repeats them until then. */
+static inline bool mgds_hca_is_reliable(enum mgds_hca_service service)
+{
+    return service != MGDS_SERVICE_UC && service != MGDS_SERVICE_UD;
+}
+
+/* The service is one of dynamic connections. */
+static inline bool mgds_hca_is_dynamic(enum mgds_hca_service service)
+{
+    return service == MGDS_SERVICE_DCI || service == MGDS_SERVICE_DCT;
+}
 
 enum mgds_hca_state {
     MGDS_STATE_RESET,
@@ -59,7 +74,8 @@ enum {
     MGDS_HCA_MTU_MAX = 4096
 };
 
-/* The memory stays the owner's, and must stay while the QP is attached. */
+/* The memory stays the owner's, and must stay while the QP is attached. A DCT
+ * has no rings, no record and no register, but an SRQ. */
 struct mgds_hca_qp_attr {
     void *send_buffer;        /* aligned to a block */
     uint32_t send_blocks;     /* a power of two; or 0 */
@@ -71,15 +87,17 @@ struct mgds_hca_qp_attr {
     struct mgds_hca_cq *send_cq;
     struct mgds_hca_cq *receive_cq;
     struct mgds_hca_uar *uar;
-    unsigned uar_register; /* 0 or 1 */
+    unsigned uar_register; /* 0 or 1; MGDS_UAR_EITHER: not known */
     uint32_t pd;
     uint32_t user_index; /* CQEs carry it */
     enum mgds_hca_service service;
+    uint64_t dc_key;   /* DCT: callers have it, or are refused */
     bool out_of_order; /* wires may place WRITEs so (wire/placing.h) */
 };
 
 /* What a change of state brings with it; the rest is not looked at. UD has no
- * path: of RTR and RTS it has the PSN to send alone. UC has no more of RTS. */
+ * path: of RTR and RTS it has the PSN to send alone. UC has no more of RTS. DC
+ * has no peer and no address; a DCT ends in RTR. */
 struct mgds_hca_change {
     enum mgds_hca_state state;
     uint8_t access; /* INIT: what the peer may do (key.h) */
@@ -124,9 +142,12 @@ struct mgds_hca_send {
     bool halted;     /* a WQE was wrong: none behind it is looked at */
     bool record_due; /* the record has not been seen to reach `limit` */
     bool drained;    /* SQD: has been told */
+    uint8_t rung_at; /* EITHER: a bit for each register that it has rung */
     uint8_t retries; /* after RNR, left */
     uint64_t resume; /* not before this time */
     uint64_t record_time;
+    bool aimed;                /* DCI: it has called */
+    struct mgds_hca_av target; /* whom last */
 };
 
 struct mgds_hca_receive {
@@ -138,6 +159,15 @@ struct mgds_hca_receive {
     bool told_last; /* SRQ, ERR: that no WQE is taken any more */
 };
 
+/* The connections of a DCT, and the place of one among them (dct.h). */
+struct mgds_hca_dynamic {
+    struct mgds_hca_qp *connections; /* the one called last is first */
+    unsigned count;
+    struct mgds_hca_qp *dct; /* of a connection; of other QPs NULL */
+    struct mgds_hca_qp *next;
+    uint64_t epoch;
+};
+
 struct mgds_hca_qp {
     struct mgds_hca *hca;
     struct mgds_hca_qp_attr attr;
@@ -146,6 +176,7 @@ struct mgds_hca_qp {
     uint32_t number; /* QPN */
     struct mgds_hca_send send;
     struct mgds_hca_receive receive;
+    struct mgds_hca_dynamic dc;
     struct mgds_hca_pending *pending; /* send_blocks of them */
     struct mgds_hca_list *reads;      /* MGDS_HCA_READS */
     struct mgds_hca_qp *next;         /* of the register */
@@ -178,6 +209,15 @@ void mgds_hca_qp_break(struct mgds_hca_qp *qp, enum mgds_hca_event event);
  * breaks if the queue has no room. */
 void mgds_hca_qp_complete(struct mgds_hca_qp *qp, struct mgds_hca_cq *cq,
                           struct mgds_hca_completion *completion);
+
+/* A DCT, whose service its connections have, too. */
+static inline bool mgds_hca_is_target(const struct mgds_hca_qp *qp)
+{
+    return qp->attr.service == MGDS_SERVICE_DCT && !qp->dc.dct;
+}
+
+/* Tells an event of this QP; connections have none. */
+void mgds_hca_qp_tell(const struct mgds_hca_qp *qp, enum mgds_hca_event event);
 
 /* A word of the record. What the program stored before it is visible. */
 uint16_t mgds_hca_qp_record(const struct mgds_hca_qp *qp, unsigned word);

@@ -3,9 +3,11 @@
 
 #include <string.h>
 
+#include "sim/hca/digest.h"
 #include "sim/hca/engine.h"
 #include "sim/hca/qp.h"
 #include "sim/hca/srq.h"
+#include "sim/hca/transit.h"
 #include "sim/hca/wire.h"
 #include "sim/hca/wqe.h"
 
@@ -36,7 +38,8 @@ bool mgds_hca_receive_take(struct mgds_hca_qp *qp)
 }
 
 /* Without a GRH its place stays as it is. */
-static void place_header(const struct mgds_hca_list *to,
+static void place_header(const struct mgds_hca_qp *qp,
+                         const struct mgds_hca_list *to,
                          const struct mgds_hca_datagram *datagram)
 {
     uint8_t grh[MGDS_HCA_GRH];
@@ -44,7 +47,7 @@ static void place_header(const struct mgds_hca_list *to,
 
     memcpy(grh, datagram->grh, sizeof(grh));
     mgds_hca_list_one(&from, grh, sizeof(grh));
-    mgds_hca_list_copy(to, &from);
+    mgds_hca_transit_store(qp, to, &from);
 }
 
 enum mgds_hca_cause
@@ -60,10 +63,13 @@ mgds_hca_receive_place(const struct mgds_hca_qp *qp,
     if (cause)
         return cause;
     if (request->datagram && request->datagram->global)
-        place_header(&list, request->datagram);
+        place_header(qp, &list, request->datagram);
     mgds_hca_list_part(&part, &list, skip + request->offset,
                        request->payload->bytes);
-    mgds_hca_list_copy(&part, request->payload);
+    mgds_hca_transit_store(qp, &part, request->payload);
+    if (qp->hca->config.digest)
+        mgds_hca_digest_add(&qp->hca->config.digest->placed, &part,
+                            request->offset);
     return MGDS_CAUSE_NONE;
 }
 
@@ -93,7 +99,7 @@ static int tell_last(struct mgds_hca_qp *qp)
     if (qp->receive.told_last)
         return 0;
     qp->receive.told_last = true;
-    mgds_hca_tell_event(qp->hca, MGDS_EVENT_LAST_WQE, qp->number);
+    mgds_hca_qp_tell(qp, MGDS_EVENT_LAST_WQE);
     return 1;
 }
 

@@ -1,9 +1,13 @@
 /* The sending side of a QP. */
 #include "sim/hca/requester.h"
 
+#include <string.h>
+
+#include "sim/hca/digest.h"
 #include "sim/hca/engine.h"
 #include "sim/hca/qp.h"
 #include "sim/hca/receive.h"
+#include "sim/hca/transit.h"
 #include "sim/hca/wire.h"
 #include "sim/hca/wqe.h"
 
@@ -37,16 +41,37 @@ static struct mgds_hca_pending *oldest_waiting(const struct mgds_hca_qp *qp)
     return NULL;
 }
 
+static bool is_same_target(const struct mgds_hca_av *a,
+                           const struct mgds_hca_av *b)
+{
+    return a->qpn == b->qpn && a->dc_key == b->dc_key &&
+           a->address.lid == b->address.lid &&
+           a->address.global == b->address.global &&
+           memcmp(&a->address.gid, &b->address.gid, sizeof(a->address.gid)) ==
+               0;
+}
+
+/* A DCI that has to call somebody else for this WQE. */
+static bool is_aimed_elsewhere(const struct mgds_hca_qp *qp,
+                               const struct mgds_hca_wqe *wqe)
+{
+    return qp->attr.service == MGDS_SERVICE_DCI &&
+           !(wqe->row->traits & MGDS_OP_LOCAL) &&
+           (!qp->send.aimed || !is_same_target(&wqe->av, &qp->send.target));
+}
+
 /* Strong ordering waits for all WQEs before it (Linux commit 2ac6bf4ddc87, of
  * an older ConnectX). Bindings and invalidations, which a small fence waits
- * for, are not modelled. */
+ * for, are done when they begin. A DCI has one connection at a time. */
 static bool must_wait(const struct mgds_hca_qp *qp,
-                      const struct mgds_hca_wqe *wqe)
+                      const struct mgds_hca_wqe *wqe, bool good)
 {
     uint8_t fence = wqe->flags & MGDS_WQE_FENCE_MASK;
     uint32_t reads = qp->send.next_read - qp->send.first_read;
 
     if (fence == MGDS_WQE_FENCE_STRONG && is_pending(qp))
+        return true;
+    if (good && is_pending(qp) && is_aimed_elsewhere(qp, wqe))
         return true;
     if (fence >= MGDS_WQE_FENCE && reads > 0)
         return true;
@@ -75,6 +100,19 @@ static struct mgds_hca_pending *push_pending(struct mgds_hca_qp *qp,
     return it;
 }
 
+/* Later calls have larger epochs, those of a process that comes after this one
+ * too: the clock is the machine's. */
+static uint64_t aim(struct mgds_hca_qp *qp, const struct mgds_hca_av *av)
+{
+    struct mgds_hca *hca = qp->hca;
+    uint64_t now = mgds_hca_now(hca);
+
+    hca->epoch = now > hca->epoch ? now : hca->epoch + 1;
+    qp->send.target = *av;
+    qp->send.aimed = true;
+    return hca->epoch;
+}
+
 /* The answer may have come when this returns. */
 static void send_request(struct mgds_hca_qp *qp, const struct mgds_hca_wqe *wqe,
                          struct mgds_hca_pending *it)
@@ -93,14 +131,18 @@ static void send_request(struct mgds_hca_qp *qp, const struct mgds_hca_wqe *wqe,
         .payload = &wqe->list,
     };
 
-    if (qp->attr.service == MGDS_SERVICE_UD) {
+    if (mgds_hca_wqe_has_av(qp, wqe)) {
         request.to = wqe->av.qpn;
         request.av = &wqe->av;
     }
+    if (is_aimed_elsewhere(qp, wqe))
+        request.call = aim(qp, &wqe->av);
     if (wqe->row->traits & MGDS_OP_ANSWERED) {
         it->answered = true;
         *read_at(qp, qp->send.next_read++) = wqe->list;
         request.payload = NULL;
+    } else if (qp->hca->config.digest) {
+        mgds_hca_digest_add(&qp->hca->config.digest->sent, &wqe->list, 0);
     }
     qp->send.psn = (qp->send.psn + 1) & MGDS_HCA_PSN_MASK;
     qp->hca->config.wire.request(qp->hca->config.wire.ctx, &request);
@@ -114,9 +156,13 @@ static bool begin_wqe(struct mgds_hca_qp *qp)
     enum mgds_hca_cause cause;
 
     cause = mgds_hca_wqe_decode(qp, &wqe);
-    if (must_wait(qp, &wqe))
+    if (must_wait(qp, &wqe, !cause))
         return false;
+    if (!cause && wqe.opcode == MGDS_WQE_UMR)
+        cause = mgds_hca_window_bind(qp, &wqe.bind);
     it = push_pending(qp, &wqe, cause);
+    if (!cause && !(wqe.row->traits & MGDS_OP_ANSWERED))
+        mgds_hca_transit_read(qp->hca, &wqe.list);
     if (cause)
         qp->send.halted = true;
     else if (!it->done)
@@ -284,7 +330,10 @@ static void take_data(struct mgds_hca_qp *qp, struct mgds_hca_pending *it,
         mgds_hca_list_one(&from, answer->data.at, answer->data.bytes);
         mgds_hca_list_part(&to, read_at(qp, qp->send.first_read),
                            answer->offset, answer->data.bytes);
-        mgds_hca_list_copy(&to, &from);
+        mgds_hca_transit_store(qp, &to, &from);
+        if (qp->hca->config.digest)
+            mgds_hca_digest_add(&qp->hca->config.digest->placed, &to,
+                                answer->offset);
     }
     if (!answer->more)
         qp->send.first_read++;

@@ -4,16 +4,21 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "sim/hca/dct.h"
+#include "sim/hca/digest.h"
 #include "sim/hca/engine.h"
 #include "sim/hca/key.h"
 #include "sim/hca/opcode.h"
 #include "sim/hca/qp.h"
 #include "sim/hca/receive.h"
+#include "sim/hca/transit.h"
+#include "sim/hca/window.h"
 #include "sim/hca/wire.h"
 
 static const enum mgds_hca_cause remote_causes[MGDS_FAULTS + 1] = {
     [MGDS_FAULT_KEY] = MGDS_CAUSE_REMOTE_KEY,
     [MGDS_FAULT_PD] = MGDS_CAUSE_REMOTE_PD,
+    [MGDS_FAULT_WINDOW] = MGDS_CAUSE_REMOTE_WINDOW,
     [MGDS_FAULT_BOUNDS] = MGDS_CAUSE_REMOTE_BOUNDS,
     [MGDS_FAULT_ACCESS] = MGDS_CAUSE_REMOTE_PERMISSION,
 };
@@ -30,12 +35,22 @@ static enum mgds_hca_cause find_memory(const struct mgds_hca_qp *qp,
         .address = request->address,
         .bytes = bytes,
         .access = access,
+        .qpn = qp->number,
     };
 
     /* Of an empty message the key is not looked at (rxe_resp.c). */
     *at = NULL;
     return bytes ? remote_causes[mgds_hca_key_find(qp->hca, &span, at)]
                  : MGDS_CAUSE_NONE;
+}
+
+/* The writes to what is read next are there first. */
+static void push_writes(const struct mgds_hca_qp *qp, void *at, uint64_t bytes)
+{
+    struct mgds_hca_list list;
+
+    mgds_hca_list_one(&list, at, bytes);
+    mgds_hca_transit_read(qp->hca, &list);
 }
 
 static struct mgds_hca_completion
@@ -61,14 +76,30 @@ static void add_header(const struct mgds_hca_datagram *datagram,
         completion->peer |= MGDS_CQE_GRH;
 }
 
+static enum mgds_cqe_opcode receive_opcode(uint8_t operation)
+{
+    if (operation == MGDS_WQE_SEND_IMM)
+        return MGDS_CQE_RECEIVE_SEND_IMM;
+    return operation == MGDS_WQE_SEND_INVAL ? MGDS_CQE_RECEIVE_SEND_INVAL
+                                            : MGDS_CQE_RECEIVE_SEND;
+}
+
+/* The key ends behind the payload, and that is visible with the CQE. */
+static enum mgds_hca_cause invalidate(const struct mgds_hca_qp *qp,
+                                      const struct mgds_hca_request *request)
+{
+    if (request->opcode != MGDS_WQE_SEND_INVAL || request->more)
+        return MGDS_CAUSE_NONE;
+    return mgds_hca_window_invalidate(qp, mgds_from_be32(request->imm));
+}
+
 enum mgds_hca_cause
 mgds_hca_respond_send(struct mgds_hca_qp *qp,
                       const struct mgds_hca_request *request,
                       struct mgds_hca_answer *answer)
 {
-    bool has_imm = request->opcode == MGDS_WQE_SEND_IMM;
-    struct mgds_hca_completion completion = completion_of(
-        request, has_imm ? MGDS_CQE_RECEIVE_SEND_IMM : MGDS_CQE_RECEIVE_SEND);
+    struct mgds_hca_completion completion =
+        completion_of(request, receive_opcode(request->opcode));
     enum mgds_hca_cause cause;
 
     (void)answer;
@@ -77,11 +108,26 @@ mgds_hca_respond_send(struct mgds_hca_qp *qp,
     if (request->datagram)
         add_header(request->datagram, &completion);
     cause = mgds_hca_receive_place(qp, request);
+    if (!cause)
+        cause = invalidate(qp, request);
     if (cause)
         mgds_hca_receive_fail(qp, cause);
     else if (!request->more)
         mgds_hca_receive_complete(qp, &completion);
     return cause;
+}
+
+static void note_placed(const struct mgds_hca_qp *qp,
+                        const struct mgds_hca_list *to,
+                        const struct mgds_hca_request *request)
+{
+    struct mgds_hca_list part;
+
+    if (!qp->hca->config.digest)
+        return;
+    mgds_hca_list_part(&part, to, 0, request->payload->bytes);
+    mgds_hca_digest_add(&qp->hca->config.digest->placed, &part,
+                        request->offset);
 }
 
 enum mgds_hca_cause
@@ -101,7 +147,8 @@ mgds_hca_respond_write(struct mgds_hca_qp *qp,
     if (request->payload->bytes > 0) {
         mgds_hca_list_one(&to, (uint8_t *)at + request->offset,
                           request->bytes - request->offset);
-        mgds_hca_list_copy(&to, request->payload);
+        mgds_hca_transit_store(qp, &to, request->payload);
+        note_placed(qp, &to, request);
     }
     return MGDS_CAUSE_NONE;
 }
@@ -125,6 +172,15 @@ mgds_hca_respond_write_imm(struct mgds_hca_qp *qp,
     return cause;
 }
 
+/* A wire with packets looks the memory up for each of them. */
+static uint64_t part_of_read(const struct mgds_hca_qp *qp,
+                             const struct mgds_hca_request *request)
+{
+    uint64_t rest = request->bytes - request->offset;
+
+    return request->more && rest > qp->set.mtu ? qp->set.mtu : rest;
+}
+
 enum mgds_hca_cause
 mgds_hca_respond_read(struct mgds_hca_qp *qp,
                       const struct mgds_hca_request *request,
@@ -134,9 +190,11 @@ mgds_hca_respond_read(struct mgds_hca_qp *qp,
     void *at;
 
     cause = find_memory(qp, request, request->bytes, MGDS_HCA_REMOTE_READ, &at);
-    if (!cause)
-        answer->data = (struct mgds_hca_piece){at, request->bytes};
-    return cause;
+    if (cause)
+        return cause;
+    push_writes(qp, (uint8_t *)at + request->offset, part_of_read(qp, request));
+    answer->data = (struct mgds_hca_piece){at, request->bytes};
+    return MGDS_CAUSE_NONE;
 }
 
 /* The word, in this machine's byte order, atomic for its CPUs too. The value
@@ -203,14 +261,21 @@ respond_atomic(struct mgds_hca_qp *qp, const struct mgds_hca_request *request,
                const struct mgds_hca_operands *by)
 {
     void *old = answer->data.at, *at;
+    struct mgds_hca_list list;
     enum mgds_hca_cause cause = find_word(qp, request, answer, &at);
 
     if (cause)
         return cause;
+    push_writes(qp, at, request->bytes);
     if (request->bytes == sizeof(uint32_t))
         change_4(at, change, by, old);
     else
         change_8(at, change, by, old);
+    mgds_hca_transit_changed(qp->hca, at, request->bytes);
+    if (qp->hca->config.digest) {
+        mgds_hca_list_one(&list, old, request->bytes);
+        mgds_hca_digest_add(&qp->hca->config.digest->sent, &list, 0);
+    }
     return MGDS_CAUSE_NONE;
 }
 
@@ -251,6 +316,28 @@ mgds_hca_respond_fetch_add(struct mgds_hca_qp *qp,
 
     by.mask = 0;
     return respond_atomic(qp, request, answer, masked_add, &by);
+}
+
+/* The QP that answers a request; or the reason why none does. A connection of a
+ * DCT answers a DCI: on a wire without calls of its own this calls the DCT. */
+static struct mgds_hca_qp *
+find_responder(struct mgds_hca *hca, const struct mgds_hca_request *request,
+               enum mgds_hca_cause *cause)
+{
+    struct mgds_hca_qp *qp = mgds_hca_qp_find(hca, request->to), *called;
+    bool is_target = qp && mgds_hca_is_target(qp);
+
+    if (!is_target || !request->av)
+        return is_target || request->av ? NULL : qp;
+    if (request->call)
+        *cause = mgds_hca_dct_accept(
+            qp,
+            &(struct mgds_hca_call){.from = request->from,
+                                    .key = request->av->dc_key,
+                                    .epoch = request->call,
+                                    .psn = request->psn},
+            &called);
+    return *cause ? NULL : mgds_hca_dct_find(qp, 0, request->from);
 }
 
 /* A QP that hears this requester at all. */
@@ -297,16 +384,17 @@ static void settle_verdict(struct mgds_hca_qp *qp, enum mgds_hca_cause cause,
 void mgds_hca_requested(struct mgds_hca *hca,
                         const struct mgds_hca_request *request)
 {
-    struct mgds_hca_qp *qp = mgds_hca_qp_find(hca, request->to);
     const struct mgds_hca_wire *wire = &hca->config.wire;
+    struct mgds_hca_qp *qp;
     uint64_t old;
     struct mgds_hca_answer answer = {
         .to = request->from,
         .psn = request->psn,
-        .cause = MGDS_CAUSE_NO_RESPONSE,
+        .cause = MGDS_CAUSE_NONE,
         .data = {(uint8_t *)&old, sizeof(old)},
     };
 
+    qp = find_responder(hca, request, &answer.cause);
     if (request->datagram) {
         if (hears_datagram(qp, request))
             settle_verdict(qp, dispatch_request(qp, request, &answer), true);
@@ -318,6 +406,8 @@ void mgds_hca_requested(struct mgds_hca *hca,
         settle_verdict(qp, answer.cause, request->more);
     } else if (hears_requester(qp, request) && qp->receive.passing) {
         return; /* it comes again, behind the one that has to */
+    } else if (!answer.cause) {
+        answer.cause = MGDS_CAUSE_NO_RESPONSE;
     }
     wire->answer(wire->ctx, &answer);
 }

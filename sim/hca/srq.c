@@ -30,7 +30,8 @@ static bool is_valid_srq(const struct mgds_hca_srq_attr *attr)
     return attr->buffer && (uintptr_t)attr->buffer % MGDS_WQE_UNIT == 0 &&
            is_power(attr->slots) && attr->slots <= MGDS_HCA_RECEIVES &&
            is_power(attr->stride) && attr->stride >= LEAST_STRIDE &&
-           attr->stride <= MGDS_HCA_STRIDE && attr->record;
+           attr->stride <= MGDS_HCA_STRIDE && attr->record &&
+           (uintptr_t)attr->record % sizeof(uint64_t) == 0;
 }
 
 int mgds_hca_srq_attach(struct mgds_hca *hca,

@@ -21,6 +21,9 @@
  * whose `more` is set is only looked up: the message is not counted, and so a
  * wire can repeat one that was lost.
  *
+ * A DCI's first message to a target says so (`call`), and is handed over when
+ * all before it are answered.
+ *
  * Unreliable services are answered when they have been sent, and nobody tells
  * what became of them. `av` is there for the call, like the list.
  *
@@ -68,7 +71,9 @@ struct mgds_hca_request {
     uint64_t offset; /* of the payload in the message */
     bool more;
     const struct mgds_hca_list *payload; /* NULL if data comes back */
-    const struct mgds_hca_av *av; /* UD, to a wire; NULL: the QP's path */
+    const struct mgds_hca_av
+        *av;       /* UD and DCI, to a wire; NULL: the QP's path */
+    uint64_t call; /* DCI: its epoch (dct.h); 0: to who was called last */
     const struct mgds_hca_datagram *datagram; /* UD, from a wire */
 };
 

@@ -33,6 +33,7 @@ struct reader {
 static const enum mgds_hca_cause local_causes[MGDS_FAULTS + 1] = {
     [MGDS_FAULT_KEY] = MGDS_CAUSE_LOCAL_KEY,
     [MGDS_FAULT_PD] = MGDS_CAUSE_LOCAL_PD,
+    [MGDS_FAULT_WINDOW] = MGDS_CAUSE_LOCAL_KEY,
     [MGDS_FAULT_BOUNDS] = MGDS_CAUSE_LOCAL_BOUNDS,
     [MGDS_FAULT_ACCESS] = MGDS_CAUSE_LOCAL_ACCESS,
 };
@@ -40,6 +41,7 @@ static const enum mgds_hca_cause local_causes[MGDS_FAULTS + 1] = {
 static const enum mgds_hca_cause receive_causes[MGDS_FAULTS + 1] = {
     [MGDS_FAULT_KEY] = MGDS_CAUSE_RECEIVE_KEY,
     [MGDS_FAULT_PD] = MGDS_CAUSE_RECEIVE_PD,
+    [MGDS_FAULT_WINDOW] = MGDS_CAUSE_RECEIVE_KEY,
     [MGDS_FAULT_BOUNDS] = MGDS_CAUSE_RECEIVE_BOUNDS,
     [MGDS_FAULT_ACCESS] = MGDS_CAUSE_RECEIVE_ACCESS,
 };
@@ -141,6 +143,7 @@ static enum mgds_hca_cause read_list(struct reader *in,
     return cause;
 }
 
+/* RoCE has nothing but global addresses, whatever a WQE says: UCX says none. */
 static void fill_av(const struct mgds_hca_qp *qp, const struct mgds_wqe_av *raw,
                     struct mgds_hca_av *av)
 {
@@ -148,9 +151,10 @@ static void fill_av(const struct mgds_hca_qp *qp, const struct mgds_wqe_av *raw,
     uint32_t qkey = mgds_from_be32(raw->key.ud.qkey);
 
     *av = (struct mgds_hca_av){
-        .address = {.global = grh & MGDS_AV_GRH},
+        .address = {.global = grh & MGDS_AV_GRH || qp->hca->config.ethernet},
         .qpn = mgds_from_be32(raw->qpn) & QPN_MASK,
         .qkey = qkey & QKEY_OF_QP ? qp->set.qkey : qkey,
+        .dc_key = mgds_from_be64(raw->key.dc_key),
         .flow_label = grh & FLOW_LABEL_MASK,
         .traffic_class = raw->traffic_class,
         .hop_limit = raw->hop_limit,
@@ -252,6 +256,28 @@ static enum mgds_hca_cause read_masked(struct reader *in,
     return MGDS_CAUSE_NONE;
 }
 
+/* The memory is there if the header says so, in a block of its own. */
+static enum mgds_hca_cause read_umr(struct reader *in, struct mgds_hca_wqe *wqe)
+{
+    struct {
+        struct mgds_wqe_umr umr;
+        struct mgds_wqe_mkey mkey;
+        struct mgds_wqe_data memory;
+        uint8_t padding[MGDS_WQE_BLOCK - MGDS_WQE_UNIT];
+    } raw = {.memory = {.address = {0}}};
+    unsigned units = in->units - in->unit;
+    uint8_t *to = (uint8_t *)&raw;
+
+    if (units != sizeof(raw) / MGDS_WQE_UNIT &&
+        units != (sizeof(raw.umr) + sizeof(raw.mkey)) / MGDS_WQE_UNIT)
+        return MGDS_CAUSE_WQE_SIZE;
+    for (; in->unit < in->units; to += MGDS_WQE_UNIT)
+        read_unit(in, in->unit++, to);
+    wqe->bind.key = mgds_from_be32(wqe->imm);
+    return mgds_hca_bind_decode(in->qp, &raw.umr, &raw.mkey, &raw.memory,
+                                &wqe->bind);
+}
+
 static enum mgds_hca_cause read_segment(struct reader *in,
                                         enum mgds_hca_segment kind,
                                         struct mgds_hca_wqe *wqe)
@@ -267,6 +293,8 @@ static enum mgds_hca_cause read_segment(struct reader *in,
     case MGDS_SEGMENT_DUMPED:
     case MGDS_SEGMENT_SCATTER:
         return read_list(in, kind, &wqe->list);
+    case MGDS_SEGMENT_UMR:
+        return read_umr(in, wqe);
     case MGDS_SEGMENT_REST:
         in->unit = in->units;
         break;
@@ -346,9 +374,11 @@ static void clamp_blocks(const struct mgds_hca_qp *qp, struct mgds_hca_wqe *wqe)
         wqe->blocks = rung_blocks(qp);
 }
 
-static bool has_av(const struct mgds_hca_qp *qp, const struct mgds_hca_wqe *wqe)
+bool mgds_hca_wqe_has_av(const struct mgds_hca_qp *qp,
+                         const struct mgds_hca_wqe *wqe)
 {
-    return qp->attr.service == MGDS_SERVICE_UD &&
+    return (qp->attr.service == MGDS_SERVICE_UD ||
+            qp->attr.service == MGDS_SERVICE_DCI) &&
            !(wqe->row->traits & MGDS_OP_LOCAL);
 }
 
@@ -366,7 +396,7 @@ enum mgds_hca_cause mgds_hca_wqe_decode(const struct mgds_hca_qp *qp,
     mgds_hca_list_init(&wqe->list);
     cause = check_ctrl(qp, &ctrl, wqe);
     clamp_blocks(qp, wqe);
-    if (!cause && has_av(qp, wqe))
+    if (!cause && mgds_hca_wqe_has_av(qp, wqe))
         cause = read_av(&in, wqe);
     for (unsigned i = 0; i < MGDS_HCA_SEGMENTS && !cause; i++)
         cause = read_segment(&in, wqe->row->segment[i], wqe);

@@ -30,6 +30,8 @@ static void nothing_is_served(MPI_Comm comm)
     CHECK(MPIX_Irecv_enqueue(&data, 1, MPI_INT, 0, 0, comm, &request) ==
           MPI_ERR_OTHER);
     CHECK(request == MPI_REQUEST_NULL);
+    CHECK(MPIX_Start_enqueue(&request) == MPI_ERR_OTHER);
+    CHECK(MPIX_Startall_enqueue(1, &request) == MPI_ERR_OTHER);
     CHECK(MPIX_Wait_enqueue(&request, MPI_STATUS_IGNORE) == MPI_ERR_OTHER);
     CHECK(MPIX_Waitall_enqueue(1, &request, NULL) == MPI_ERR_OTHER);
     CHECK(MPIX_Stream_progress(MPIX_STREAM_NULL) == MPI_ERR_OTHER);

@@ -18,7 +18,6 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "device/abi_wqe.h"
@@ -29,6 +28,7 @@
 #include "sim/hca/opcode.h"
 #include "sim/hca/qp.h"
 #include "sim/hca/wire/port.h"
+#include "tests/hca/bench_write.h"
 
 enum {
     BLOCKS = 256,
@@ -77,14 +77,6 @@ static void *map(size_t bytes)
 
     check(at == MAP_FAILED ? -1 : 0, "memory");
     return at;
-}
-
-static double now(void)
-{
-    struct timespec time;
-
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (double)time.tv_sec * 1e9 + (double)time.tv_nsec;
 }
 
 static void open_device(struct side *side)
@@ -171,33 +163,16 @@ static void close_side(struct side *side)
 static void post_write(struct side *side, uint64_t from, uint64_t to,
                        uint32_t rkey)
 {
-    struct {
-        struct mgds_wqe_ctrl ctrl;
-        struct mgds_wqe_raddr raddr;
-        struct mgds_wqe_data data;
-    } wqe = {
-        .ctrl = {.opmod_idx_opcode = mgds_to_be32((uint32_t)side->posted << 8 |
-                                                  MGDS_WQE_RDMA_WRITE),
-                 .qpn_ds = mgds_to_be32(side->qp[0]->number << 8 | 3),
-                 .fm_ce_se = MGDS_WQE_CE_ALWAYS},
-        .raddr = {.address = mgds_to_be64(to * sizeof(uint64_t)),
-                  .rkey = mgds_to_be32(rkey)},
-        .data = {.bytes = mgds_to_be32(sizeof(uint64_t)),
-                 .lkey = mgds_to_be32(side->key),
-                 .address = mgds_to_be64(from * sizeof(uint64_t))},
-    };
-    struct mgds_be32 index;
-    uint64_t bell;
+    struct bench_word here = {.address = from * BENCH_WORD, .key = side->key};
+    struct bench_word there = {.address = to * BENCH_WORD, .key = rkey};
+    struct bench_wqe wqe =
+        bench_write(side->qp[0]->number, side->posted, here, there);
+    void *block =
+        side->ring[0] + (size_t)(side->posted % BLOCKS) * MGDS_WQE_BLOCK;
 
-    memcpy(side->ring[0] + (size_t)(side->posted % BLOCKS) * MGDS_WQE_BLOCK,
-           &wqe, sizeof(wqe));
-    index = mgds_to_be32(++side->posted);
-    /* The WQE before the record, and the record before the doorbell. */
-    __atomic_store_n(&side->record[0][16 + MGDS_DBREC_SEND].raw, index.raw,
-                     __ATOMIC_RELEASE);
-    memcpy(&bell, &wqe.ctrl, sizeof(bell));
-    __atomic_store_n((uint64_t *)(void *)(side->page[0] + MGDS_UAR_REGISTER),
-                     bell, __ATOMIC_RELEASE);
+    bench_ring(block, &wqe, ++side->posted,
+               &side->record[0][16 + MGDS_DBREC_SEND].raw,
+               (uint64_t *)(void *)(side->page[0] + MGDS_UAR_REGISTER));
 }
 
 /* Takes CQEs that are there; how many. */
@@ -208,17 +183,11 @@ static unsigned poll_sends(struct side *side)
 
     for (;; count++) {
         const struct mgds_cqe *cqe = &side->entry[0][side->consumed % ENTRIES];
-        /* The dword that the engine stores last. */
-        uint32_t last =
-            __atomic_load_n((const uint32_t *)(const void *)&cqe->wqe_counter,
-                            __ATOMIC_ACQUIRE);
-        uint8_t op_own = (uint8_t)(last >> 24);
+        uint8_t opcode;
 
-        if (op_own >> MGDS_CQE_OPCODE_SHIFT == MGDS_CQE_INVALID ||
-            (op_own & MGDS_CQE_OWNER) != !!(side->consumed & ENTRIES))
+        if (!bench_cqe_is_there(cqe, side->consumed & ENTRIES, &opcode))
             break;
-        check(op_own >> MGDS_CQE_OPCODE_SHIFT == MGDS_CQE_REQUEST ? 0 : -EIO,
-              "a CQE says");
+        check(opcode == MGDS_CQE_REQUEST ? 0 : -EIO, "a CQE says");
         index = mgds_to_be32(++side->consumed & 0xffffff);
         __atomic_store_n(&side->record[0]->raw, index.raw, __ATOMIC_RELEASE);
     }
@@ -239,7 +208,7 @@ static void *run_engine(void *arg)
 /* Post, wait, `laps` times: nanoseconds each. */
 static double time_one(struct side *side, bool inlined, unsigned laps)
 {
-    double start = now(), spent;
+    double start = bench_now(), spent;
 
     for (unsigned i = 0; i < laps; i++) {
         side->memory[0] = i + 1;
@@ -250,7 +219,7 @@ static double time_one(struct side *side, bool inlined, unsigned laps)
         }
         check(side->memory[1] == i + 1 ? 0 : -EIO, "a word is");
     }
-    spent = now() - start;
+    spent = bench_now() - start;
     return spent / laps;
 }
 
@@ -258,7 +227,7 @@ static double time_one(struct side *side, bool inlined, unsigned laps)
 static double time_window(struct side *side, bool inlined, uint32_t rkey,
                           const uint64_t *there, unsigned laps)
 {
-    double start = now(), spent;
+    double start = bench_now(), spent;
     unsigned done = 0, posted = 0;
 
     while (done < laps) {
@@ -270,7 +239,7 @@ static double time_window(struct side *side, bool inlined, uint32_t rkey,
             mgds_hca_run(side->hca);
         done += poll_sends(side);
     }
-    spent = now() - start;
+    spent = bench_now() - start;
     for (unsigned i = 0; i < WINDOW; i++)
         check(there[WINDOW + i] == side->memory[i] ? 0 : -EIO,
               "a word of the window is");
@@ -404,11 +373,11 @@ static void ping(struct side *side, struct shared *shared, double *lap,
                  unsigned laps)
 {
     for (unsigned i = 1; i <= laps; i++) {
-        double start = now();
+        double start = bench_now();
 
         write_word(side, shared, 0, i);
         await_word(side, i);
-        lap[i - 1] = now() - start;
+        lap[i - 1] = bench_now() - start;
     }
     print_median("two processes", lap, laps);
 }
@@ -416,12 +385,12 @@ static void ping(struct side *side, struct shared *shared, double *lap,
 static void ping_plainly(struct shared *shared, double *lap, unsigned laps)
 {
     for (unsigned i = 1; i <= laps; i++) {
-        double start = now();
+        double start = bench_now();
 
         __atomic_store_n(&shared->ping, i, __ATOMIC_RELEASE);
         while (__atomic_load_n(&shared->pong, __ATOMIC_ACQUIRE) != i)
             ;
-        lap[i - 1] = now() - start;
+        lap[i - 1] = bench_now() - start;
     }
     print_median("plain stores", lap, laps);
 }

@@ -5,11 +5,9 @@
 #include <string.h>
 
 #include "tests/hca/place.h"
+#include "tests/hca/provoke.h"
 
 enum { REMOTE_WRITE = 3, HALF = PLACE_MEMORY / 2 };
-
-/* What a provocation posts: by end a, index 0, unless it says otherwise. */
-typedef void provoke(struct place *place);
 
 static void send_it(struct place *place, struct wqe *wqe)
 {

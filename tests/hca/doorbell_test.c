@@ -14,7 +14,8 @@ static void post_write(struct place *place, size_t offset)
 }
 
 /* A doorbell that is made up: next free index, QPN, no DS. */
-static void ring_made_up(struct end *end, uint16_t next, uint32_t qpn)
+static void ring_made_up_at(struct end *end, size_t offset, uint16_t next,
+                            uint32_t qpn)
 {
     uint8_t word[8] = {0,
                        (uint8_t)(next >> 8),
@@ -25,8 +26,13 @@ static void ring_made_up(struct end *end, uint16_t next, uint32_t qpn)
                        (uint8_t)qpn,
                        0};
 
-    ring_register(end, 0x800, word);
+    ring_register(end, offset, word);
     place_run(end->place);
+}
+
+static void ring_made_up(struct end *end, uint16_t next, uint32_t qpn)
+{
+    ring_made_up_at(end, 0x800, next, qpn);
 }
 
 static void nothing_runs_behind_the_last_doorbell(void **state)
@@ -335,6 +341,99 @@ static void any_doorbell_of_a_shared_register_scans_its_records(void **state)
     place_close(&place);
 }
 
+/* A QP that may ring either register of its page. */
+static void leave_register(struct mgds_hca_qp *qp)
+{
+    mgds_hca_uar_drop_qp(qp->attr.uar, qp);
+    qp->attr.uar_register = MGDS_UAR_EITHER;
+    mgds_hca_uar_add_qp(qp->attr.uar, qp);
+}
+
+/* At both registers; until it has rung there, nothing is to be rung there. */
+static void a_qp_with_a_page_of_its_own_is_strict(void **state)
+{
+    struct place place;
+    uint16_t at;
+
+    (void)state;
+    place_open(&place, NULL);
+    leave_register(place.a.qp);
+    post_write(&place, 0);
+    ring(&place.a);
+    place_run(&place);
+    expect_cqe(&place.a.sends, 0, 0);
+    ring_made_up_at(&place.a, 0xa00, 1, 0x4711);
+    for (unsigned i = 0; i < 4; i++) {
+        at = place.a.pi;
+        post_write(&place, 0);
+        post_write(&place, 8);
+        set_record(&place.a, 1, place.a.pi);
+        ring_made_up_at(&place.a, i % 2 ? 0x800 : 0xb00, (uint16_t)(at + 1),
+                        PLACE_QPN_A);
+        expect_cqe(&place.a.sends, 0, at);
+        expect_none(&place.a.sends);
+        ring(&place.a);
+        place_run(&place);
+        expect_cqe(&place.a.sends, 0, (uint16_t)(at + 1));
+    }
+    assert_int_equal(place.misuses, 1);
+    ring_made_up(&place.a, place.a.pi, 0x4711);
+    assert_int_equal(place.misuses, 2);
+    assert_int_equal(place.misuse, MGDS_MISUSE_DOORBELL_QPN);
+    place_close(&place);
+}
+
+/* A NOP in the second QP's ring, number i of it, without a doorbell. */
+static void post_nop(const struct place *place, uint8_t *ring_bytes,
+                     struct mgds_be32 *record, uint8_t i)
+{
+    struct wqe wqe = wqe_ctrl(&place->a, 0x00, SIGNALLED);
+
+    wqe.at[2] = i;
+    wqe.at[6]++;
+    wqe.at[7] = 1;
+    memcpy(ring_bytes + (size_t)i * 64, wqe.at, 16);
+    record[1] = mgds_to_be32(i + 1u);
+}
+
+/* Until it was seen where each of them rings, any doorbell may have been
+ * written over another one's; then each has its register. */
+static void qps_of_a_page_have_the_registers_that_they_ring(void **state)
+{
+    struct mgds_be32 *record = calloc(1, 64);
+    uint8_t *ring_bytes = aligned_alloc(64, 1024);
+    struct mgds_hca_qp *second;
+    struct place place;
+    struct cqe cqe;
+
+    (void)state;
+    place_open(&place, NULL);
+    second = attach_second(&place, ring_bytes, record);
+    leave_register(place.a.qp);
+    leave_register(second);
+    post_nop(&place, ring_bytes, record, 0);
+    post_write(&place, 0);
+    set_record(&place.a, 1, 1);
+    ring_made_up_at(&place.a, 0xa00, 1, PLACE_QPN_A + 1);
+    assert_true(take_cqe(&place.a.sends, &cqe));
+    assert_true(take_cqe(&place.a.sends, &cqe));
+    ring(&place.a);
+    place_run(&place);
+    post_nop(&place, ring_bytes, record, 1);
+    post_write(&place, 0);
+    ring(&place.a);
+    place_run(&place);
+    expect_cqe(&place.a.sends, 0, 1);
+    expect_none(&place.a.sends);
+    assert_int_equal(place.misuses, 0);
+    ring_made_up(&place.a, 2, 0x4711); /* nobody's, at the first one's */
+    assert_int_equal(place.misuse, MGDS_MISUSE_DOORBELL_QPN);
+    mgds_hca_qp_detach(second);
+    free(ring_bytes);
+    free(record);
+    place_close(&place);
+}
+
 /* Arms a CQ: record and doorbell. */
 static void arm_queue(struct end *end, struct queue *queue, uint32_t sequence,
                       uint32_t command)
@@ -453,11 +552,13 @@ static void a_lost_cq_doorbell_is_in_the_record(void **state)
     (void)state;
     place_open(&place, NULL);
     message(&place, false);
-    place.b.receives.record[1] = mgds_to_be32(1u << 28);
-    bell[7] = (uint8_t)place.b.sends.cq->number;
-    ring_register(&place.b, 0x20, bell);
-    place_run(&place);
-    assert_int_equal(place.completions, 1);
+    for (uint32_t sequence = 0; sequence < 2; sequence++) {
+        place.b.receives.record[1] = mgds_to_be32(sequence << 28);
+        bell[7] = (uint8_t)place.b.sends.cq->number;
+        ring_register(&place.b, 0x20, bell);
+        place_run(&place);
+        assert_int_equal(place.completions, sequence + 1);
+    }
     place_close(&place);
 }
 
@@ -478,6 +579,8 @@ int main(void)
         cmocka_unit_test(a_doorbell_before_rts_is_remembered),
         cmocka_unit_test(a_doorbell_in_reset_is_not),
         cmocka_unit_test(any_doorbell_of_a_shared_register_scans_its_records),
+        cmocka_unit_test(a_qp_with_a_page_of_its_own_is_strict),
+        cmocka_unit_test(qps_of_a_page_have_the_registers_that_they_ring),
         cmocka_unit_test(an_armed_queue_tells_once),
         cmocka_unit_test(a_queue_armed_late_tells_at_once),
         cmocka_unit_test(a_queue_armed_for_solicited_ones_waits_for_them),

@@ -23,18 +23,37 @@ static void scribble(uint8_t *bytes, size_t count)
         bytes[draw_below(&seed, (uint32_t)count)] = (uint8_t)draw(&seed);
 }
 
+static uint32_t windows[2]; /* of a, of each type: keys */
+
+static struct wqe draw_bind(const struct end *end)
+{
+    unsigned type = 1 + draw_below(&seed, 2);
+
+    return wqe_bind(end, &(struct binding){
+                             .type = type,
+                             .key = windows[type - 1],
+                             .variant = (uint8_t)windows[type - 1],
+                             .access = (uint8_t)draw_below(&seed, 16),
+                             .region = end->key,
+                             .bytes = draw_below(&seed, 3) * PLACE_MEMORY / 2,
+                         });
+}
+
 /* Some WQE, most of it right. */
 static struct wqe draw_wqe(const struct end *end, const struct end *peer)
 {
-    static const uint8_t opcodes[] = {0x00, 0x08, 0x09, 0x0a, 0x0b, 0x10,
-                                      0x11, 0x12, 0x14, 0x15, 0x23};
+    static const uint8_t opcodes[] = {0x00, 0x01, 0x08, 0x09, 0x0a, 0x0b, 0x10,
+                                      0x11, 0x12, 0x14, 0x15, 0x23, 0x25};
     uint8_t opcode = opcodes[draw_below(&seed, sizeof(opcodes))];
     struct wqe wqe = wqe_ctrl(end, opcode, SIGNALLED);
     uint32_t count = draw_below(&seed, 6);
 
+    if (opcode == 0x25)
+        return draw_bind(end);
+
     if (end->place->options.service == MGDS_SERVICE_UD)
         wqe_av(&wqe, peer, PLACE_QKEY, draw(&seed) & 1);
-    if (opcode != 0x0a && opcode != 0x0b && opcode != 0x23)
+    if (opcode != 0x01 && opcode != 0x0a && opcode != 0x0b && opcode != 0x23)
         wqe_raddr(&wqe, place_address(peer, draw_below(&seed, 4) << 3),
                   peer->key);
     if (opcode == 0x14 || opcode == 0x15)
@@ -60,7 +79,7 @@ static void draw_receives(struct end *end)
 {
     struct wqe list;
 
-    while ((uint16_t)(end->posts - end->qp->receive.head) < PLACE_RECEIVES) {
+    while ((uint16_t)(end->posts - place_taken(end)) < PLACE_RECEIVES) {
         list.bytes = 0;
         for (int i = 0; i < 4; i++)
             wqe_data(&list, 1 + draw_below(&seed, 2000), end->key,
@@ -92,24 +111,13 @@ static void run_long(struct place *place)
     place->misuses = 0;
 }
 
-static void revive(struct end *end, uint32_t peer)
-{
-    struct mgds_hca_change reset = {.state = MGDS_STATE_RESET};
-
-    assert_int_equal(mgds_hca_qp_modify(end->qp, &reset), 0);
-    end->pi = end->posts = 0;
-    set_record(end, 0, 0);
-    set_record(end, 1, 0);
-    place_connect(end, end->qp, peer);
-}
-
 static void revive_both(struct place *place)
 {
     if (place->a.qp->state != MGDS_STATE_ERR &&
         place->b.qp->state != MGDS_STATE_ERR)
         return;
-    revive(&place->a, PLACE_QPN_B);
-    revive(&place->b, PLACE_QPN_A);
+    place_revive(&place->a, PLACE_QPN_B);
+    place_revive(&place->b, PLACE_QPN_A);
     take_all(&place->a.receives);
     take_all(&place->b.receives);
 }
@@ -146,6 +154,10 @@ static void run_wqes(struct options options, unsigned count)
     options.rnr_retry = 1;
     memset(ends, 0, sizeof(ends));
     place_open(&place, &options);
+    for (unsigned i = 0; i < 2; i++)
+        assert_int_equal(mgds_hca_key_attach_window(place.a.hca, PLACE_PD,
+                                                    i + 1, &windows[i]),
+                         0);
     for (unsigned i = 0; i < mgds_test_laps(count); i++)
         run_wqe(&place);
     assert_true(ends[0] > 0);
@@ -166,7 +178,7 @@ static void every_wqe_ends(void **state)
 static void every_wqe_of_a_service_ends(void **state)
 {
     (void)state;
-    for (int service = 0; service < MGDS_SERVICES; service++)
+    for (int service = 0; service < MGDS_SERVICE_DCT; service++)
         run_wqes((struct options){.packets = true,
                                   .mtu = 256,
                                   .service = (enum mgds_hca_service)service},

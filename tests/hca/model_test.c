@@ -102,16 +102,21 @@ static void read_some(const struct side *side)
         memcpy(side->mine + at[i], side->theirs + from, bytes[i]);
 }
 
+/* A datagram stands behind the place of a GRH, which it has not. */
 static void send_some(const struct side *side)
 {
+    bool datagram = side->end->place->options.service == MGDS_SERVICE_UD;
     uint32_t at[ELEMENTS], bytes[ELEMENTS], to = 20000;
     struct wqe wqe = wqe_ctrl(side->end, 0x0a, SIGNALLED);
+    uint32_t skip = datagram ? MGDS_HCA_GRH : 0;
 
+    if (datagram)
+        wqe_av(&wqe, side->peer, PLACE_QKEY, false);
     to += draw_below(&seed, 1000);
-    post_receive(side->peer, to, ELEMENTS * 200);
+    post_receive(side->peer, to, skip + ELEMENTS * 200);
     add_elements(side, &wqe, at, bytes);
     post_fenced(side, &wqe);
-    gather(side, side->theirs + to, at, bytes);
+    gather(side, side->theirs + to + skip, at, bytes);
 }
 
 static void change_word(const struct side *side)
@@ -169,13 +174,20 @@ static void swap_bits(const struct side *side)
 
 static void run_burst(struct place *place, const struct side *side)
 {
+    /* UD has the first, UC the first three. */
     static void (*const kinds[])(const struct side *) = {
-        write_some, write_inline, read_some, send_some, change_word, swap_bits};
+        send_some, write_some, write_inline, read_some, change_word, swap_bits};
+    static const uint32_t has[MGDS_SERVICES] = {
+        [MGDS_SERVICE_RC] = 6,
+        [MGDS_SERVICE_UC] = 3,
+        [MGDS_SERVICE_UD] = 1,
+        [MGDS_SERVICE_DCI] = 6,
+    };
     uint32_t count = 1 + draw_below(&seed, 5);
     struct cqe cqe;
 
     for (uint32_t i = 0; i < count; i++)
-        kinds[draw_below(&seed, sizeof(kinds) / sizeof(kinds[0]))](side);
+        kinds[draw_below(&seed, has[place->options.service])](side);
     ring(side->end);
     place_run(place);
     for (uint32_t i = 0; i < count; i++) {
@@ -287,6 +299,27 @@ static void packets_make_no_difference(void **state)
                   BURSTS / 4, HERE);
 }
 
+/* QPs have queues of their own, or a shared one. */
+static void services_make_no_difference(void **state)
+{
+    static const enum mgds_hca_service services[] = {
+        MGDS_SERVICE_RC, MGDS_SERVICE_UC, MGDS_SERVICE_UD, MGDS_SERVICE_DCI};
+
+    (void)state;
+    for (size_t i = 0; i < 4; i++) {
+        for (unsigned shared = 0; shared <= 1; shared++)
+            run_model((struct options){.packets = true,
+                                       .mtu = 256,
+                                       .service = services[i],
+                                       .shared = shared},
+                      BURSTS / 20, HERE);
+    }
+    run_model((struct options){.shared = true}, BURSTS / 20, HERE);
+    run_model((struct options){.service = MGDS_SERVICE_DCI}, BURSTS / 20, HERE);
+    run_model((struct options){.service = MGDS_SERVICE_DCI, .half = true},
+              BURSTS / 20, HERE);
+}
+
 static void faults_make_no_difference(void **state)
 {
     static const char *const faults[] = {
@@ -302,6 +335,8 @@ static void faults_make_no_difference(void **state)
     for (size_t i = 0; i < 5 * sizeof(faults) / sizeof(faults[0]); i++)
         run_model((struct options){.packets = true,
                                    .mtu = mtus[i % 5],
+                                   .service = i % 5 ? MGDS_SERVICE_RC
+                                                    : MGDS_SERVICE_DCI,
                                    .faults = faults[i / 5]},
                   BURSTS / 10, HERE);
 }
@@ -325,6 +360,8 @@ static void run_apart(enum where where, uint16_t mtu, bool hosts)
                               .gids = hosts};
 
     run_model(options, BURSTS / 10, where);
+    options.service = MGDS_SERVICE_DCI;
+    run_model(options, BURSTS / 40, where);
     options.faults = late_ones;
     if (campaign)
         run_model(options, BURSTS / 40, where);
@@ -368,6 +405,7 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(memory_is_as_the_model_says),
         cmocka_unit_test(packets_make_no_difference),
+        cmocka_unit_test(services_make_no_difference),
         cmocka_unit_test(faults_make_no_difference),
         cmocka_unit_test(packets_cross_threads),
         cmocka_unit_test(packets_cross_processes),

@@ -17,7 +17,13 @@
 #include "tests/hca/place.h"
 #include "tests/lib/sanitized.h"
 
-enum { MANY = 100, WRITES = 2000, LIMIT = 100 /* s */ };
+enum {
+    MANY = 100,
+    WRITES = 2000,
+    LIMIT = 100, /* s */
+    STOPPED_RETRIES = 2,
+    STOPPED_TIMEOUT = 10 /* 4 ms */
+};
 
 static char folder[64];
 
@@ -121,7 +127,11 @@ static void a_hundred_open_at_once(void **state)
 struct pair {
     struct mgds_hca_address address[2];
     uint32_t key[2];
-    uint32_t told; /* by the child, then by the parent */
+    uint32_t told;   /* by the child, then by the parent */
+    uint8_t timeout; /* 0: 0.3 s */
+    uint8_t retries; /* 0: 7 */
+    enum mgds_hca_service service;
+    uint32_t dct; /* of the child; DCI */
 };
 
 static void tell(struct pair *pair, uint32_t told)
@@ -135,11 +145,8 @@ static void await(const struct pair *pair, uint32_t told)
         sched_yield();
 }
 
-static const struct options alone = {.packets = true,
-                                     .unconnected = true,
-                                     .folder = folder,
-                                     .apart = true,
-                                     .timeout = 16 /* 0.3 s */};
+static const struct options alone = {
+    .packets = true, .unconnected = true, .folder = folder, .apart = true};
 
 /* This process's end a, to the end a of the other process. */
 static void join(struct place *place, struct pair *pair, unsigned side,
@@ -149,7 +156,12 @@ static void join(struct place *place, struct pair *pair, unsigned side,
     struct mgds_hca_change change;
 
     options.host = host;
+    options.timeout = pair->timeout ? pair->timeout : 16;
+    options.retries = pair->retries;
+    options.service = pair->service;
     place_open(place, &options);
+    if (side && place->a.dct)
+        pair->dct = place->a.dct->number;
     pair->address[side] = place_of(&place->a);
     pair->key[side] = place->a.key;
     if (side)
@@ -181,12 +193,33 @@ static void serve_for_ever(struct pair *pair, uint8_t host)
     }
 }
 
-static void write_there(struct place *place, const struct pair *pair)
+/* An address vector names an end of this process: but for the LID. */
+static struct wqe ctrl_to_dct(const struct place *place,
+                              const struct pair *pair)
 {
-    struct wqe wqe = wqe_ctrl(&place->a, 0x08, SIGNALLED);
+    enum { CTRL = 16, RLID = CTRL + 14 };
+    struct wqe wqe = wqe_dc_ctrl(&place->a, 0x08, &place->b, pair->dct);
+
+    wqe.at[RLID] = (uint8_t)(pair->address[1].lid >> 8);
+    wqe.at[RLID + 1] = (uint8_t)pair->address[1].lid;
+    return wqe;
+}
+
+static struct wqe write_of(const struct place *place, const struct pair *pair)
+{
+    struct wqe wqe = pair->service == MGDS_SERVICE_DCI
+                         ? ctrl_to_dct(place, pair)
+                         : wqe_ctrl(&place->a, 0x08, SIGNALLED);
 
     wqe_raddr(&wqe, place_address(&place->a, 0), pair->key[1]);
     wqe_data(&wqe, 8, place->a.key, place_address(&place->a, 0));
+    return wqe;
+}
+
+static void write_there(struct place *place, const struct pair *pair)
+{
+    struct wqe wqe = write_of(place, pair);
+
     run_one(&place->a, &wqe);
 }
 
@@ -221,6 +254,78 @@ static void who_is_killed_is_not_waited_for(void **state)
     mgds_hca_port_destroy(port);
     place_close(&place);
     assert_int_equal(count_files(), 0);
+    munmap(pair, sizeof(*pair));
+}
+
+static void stop_child(pid_t child)
+{
+    int status;
+
+    assert_int_equal(kill(child, SIGSTOP), 0);
+    assert_int_equal(waitpid(child, &status, WUNTRACED), child);
+    assert_true(WIFSTOPPED(status));
+}
+
+/* All retries have their time, many times over. */
+static void let_time_pass(const struct place *place)
+{
+    uint64_t end = mgds_hca_now(place->a.hca) +
+                   UINT64_C(8) * STOPPED_RETRIES * (4096 << STOPPED_TIMEOUT);
+
+    while (mgds_hca_now(place->a.hca) < end) {
+        if (mgds_hca_run(place->a.hca) == 0)
+            mgds_hca_port_rest(place->a.port, MGDS_HCA_REST);
+    }
+}
+
+/* The child is stopped, as if the machine gave it no time, at a DCI's call or
+ * its first WRITE; and at the next one. */
+static void write_to_stopped(struct pair *pair, uint8_t host,
+                             enum mgds_hca_service service)
+{
+    static struct place place;
+    uint16_t last = 0;
+    struct wqe wqe;
+    pid_t child;
+
+    pair->told = 0;
+    pair->timeout = STOPPED_TIMEOUT;
+    pair->retries = STOPPED_RETRIES;
+    pair->service = service;
+    child = fork_child();
+    if (child == 0)
+        serve_for_ever(pair, host);
+    join(&place, pair, 0, 0);
+    for (uint16_t i = 0; i < 2; i++) {
+        stop_child(child);
+        wqe = write_of(&place, pair);
+        last = place.a.pi;
+        post(&place.a, &wqe);
+        ring(&place.a);
+        let_time_pass(&place);
+        expect_none(&place.a.sends);
+        assert_int_equal(place.a.qp->state, MGDS_STATE_RTS);
+        assert_int_equal(kill(child, i == 0 ? SIGCONT : SIGKILL), 0);
+        place_run(&place);
+        if (i == 0)
+            expect_cqe(&place.a.sends, 0, 0);
+    }
+    expect_error(&place.a.sends, 0x15, last);
+    expect_end(child, true);
+    place_close(&place);
+}
+
+static void who_gets_no_time_is_waited_for(void **state)
+{
+    struct pair *pair = mmap(NULL, sizeof(*pair), PROT_READ | PROT_WRITE,
+                             MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+
+    (void)state;
+    assert_true(pair != MAP_FAILED);
+    for (uint8_t host = 0; host <= 1; host++) {
+        write_to_stopped(pair, host, MGDS_SERVICE_RC);
+        write_to_stopped(pair, host, MGDS_SERVICE_DCI);
+    }
     munmap(pair, sizeof(*pair));
 }
 
@@ -325,6 +430,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_hundred_open_at_once),
         cmocka_unit_test(who_is_killed_is_not_waited_for),
+        cmocka_unit_test(who_gets_no_time_is_waited_for),
         cmocka_unit_test(network_namespaces_reach_each_other),
         cmocka_unit_test(no_packet_is_slept_over),
     };

@@ -116,7 +116,8 @@ static void open_qp(struct end *end, const struct options *options,
         .send_buffer = end->send,
         .send_blocks = options->blocks,
         .receive_buffer = end->receive,
-        .receives = srq ? 0 : PLACE_RECEIVES,
+        .receives =
+            srq || options->service == MGDS_SERVICE_DCI ? 0 : PLACE_RECEIVES,
         .srq = srq,
         .receive_stride = options->stride,
         .record = end->record,
@@ -131,6 +132,50 @@ static void open_qp(struct end *end, const struct options *options,
     };
 
     assert_int_equal(mgds_hca_qp_attach(end->hca, &attr, &end->qp), 0);
+}
+
+/* Slots in their order, twice as long as the ring's. */
+static void open_srq(struct end *end, const struct options *options)
+{
+    uint32_t stride = 2 * options->stride;
+    struct mgds_hca_srq_attr attr = {
+        .buffer = end->receive,
+        .slots = PLACE_RECEIVES,
+        .stride = stride,
+        .record = end->record,
+        .pd = PLACE_PD,
+    };
+
+    for (uint32_t i = 0; i < PLACE_RECEIVES; i++)
+        end->receive[i * stride + 3] = (uint8_t)((i + 1) % PLACE_RECEIVES);
+    assert_int_equal(mgds_hca_srq_attach(end->hca, &attr, &end->srq), 0);
+}
+
+struct mgds_hca_qp *place_dct(struct end *end, uint64_t key)
+{
+    struct mgds_hca_qp_attr attr = {
+        .srq = end->srq,
+        .send_cq = end->receives.cq,
+        .receive_cq = end->receives.cq,
+        .pd = PLACE_PD,
+        .user_index = PLACE_UIDX,
+        .service = MGDS_SERVICE_DCT,
+        .dc_key = key,
+    };
+    struct mgds_hca_change change = place_change(end, 0);
+    struct mgds_hca_qp *dct;
+
+    assert_int_equal(mgds_hca_qp_attach(end->hca, &attr, &dct), 0);
+    change.state = MGDS_STATE_INIT;
+    assert_int_equal(mgds_hca_qp_modify(dct, &change), 0);
+    change.state = MGDS_STATE_RTR;
+    assert_int_equal(mgds_hca_qp_modify(dct, &change), 0);
+    return dct;
+}
+
+uint16_t place_taken(const struct end *end)
+{
+    return end->srq ? end->srq->taken : end->qp->receive.head;
 }
 
 /* The QPN stays. */
@@ -179,8 +224,9 @@ static void open_end(struct end *end, struct place *place, uint32_t first_qpn)
     const struct options *options = &place->options;
     struct mgds_hca_config config = {
         .first_qpn = first_qpn,
-        .capabilities =
-            MGDS_HCA_CAN_BASE | MGDS_HCA_CAN_ATOMIC | MGDS_HCA_CAN_MASKED,
+        .capabilities = MGDS_HCA_CAN_BASE | MGDS_HCA_CAN_ATOMIC |
+                        MGDS_HCA_CAN_MASKED | MGDS_HCA_CAN_WINDOWS |
+                        MGDS_HCA_CAN_DC,
         .late_record = PLACE_LATE,
         .ethernet = options->ethernet,
         .wire =
@@ -206,12 +252,17 @@ static void open_end(struct end *end, struct place *place, uint32_t first_qpn)
     end->page = line_alloc(place, MGDS_UAR_BYTES);
     assert_int_equal(mgds_hca_uar_attach(end->hca, end->page, &end->uar), 0);
     end->send = line_alloc(place, (size_t)options->blocks * 64);
-    end->receive = line_alloc(place, (size_t)PLACE_RECEIVES * options->stride);
+    end->receive =
+        line_alloc(place, (size_t)PLACE_RECEIVES * 2 * options->stride);
     open_queue(&end->sends, end, options);
     open_queue(&end->receives, end, options);
-    open_qp(end, options, NULL);
+    if (options->shared)
+        open_srq(end, options);
+    open_qp(end, options,
+            options->service == MGDS_SERVICE_DCI ? NULL : end->srq);
     end->memory = line_alloc(place, PLACE_MEMORY);
-    end->key = place_key(end, 0, PLACE_MEMORY, PLACE_PD, ALL_ACCESS);
+    end->key = place_key(end, 0, PLACE_MEMORY, PLACE_PD,
+                         ALL_ACCESS | MGDS_HCA_WINDOW_BIND);
     end->number = end->qp->number;
 }
 
@@ -224,6 +275,10 @@ static void close_queue(const struct place *place, struct queue *queue)
 static void close_end(struct end *end)
 {
     mgds_hca_qp_detach(end->qp);
+    if (end->dct)
+        mgds_hca_qp_detach(end->dct);
+    if (end->srq)
+        assert_int_equal(mgds_hca_srq_detach(end->srq), 0);
     close_queue(end->place, &end->sends);
     close_queue(end->place, &end->receives);
     assert_int_equal(mgds_hca_uar_detach(end->uar), 0);
@@ -250,6 +305,7 @@ static void set_defaults(struct options *options)
     options->timeout = options->timeout ? options->timeout : PLACE_TIMEOUT;
     options->psn = options->psn ? options->psn : 5;
     options->retries = options->retries ? options->retries : MGDS_HCA_RETRIES;
+    options->shared |= options->service == MGDS_SERVICE_DCI;
 }
 
 struct mgds_hca_address place_of(const struct end *end)
@@ -301,6 +357,20 @@ void place_connect(struct end *end, struct mgds_hca_qp *qp, uint32_t peer)
     place_connect_as(qp, place_change(end, peer));
 }
 
+void place_revive(struct end *end, uint32_t peer)
+{
+    struct mgds_hca_change reset = {.state = MGDS_STATE_RESET};
+
+    assert_int_equal(mgds_hca_qp_modify(end->qp, &reset), 0);
+    end->pi = 0;
+    set_record(end, 1, 0);
+    if (!end->srq) {
+        end->posts = 0;
+        set_record(end, 0, 0);
+    }
+    place_connect(end, end->qp, peer);
+}
+
 void place_open(struct place *place, const struct options *options)
 {
     *place = (struct place){.clock = 1};
@@ -310,6 +380,10 @@ void place_open(struct place *place, const struct options *options)
     open_end(&place->a, place, PLACE_QPN_A - 1);
     open_end(&place->b, place, PLACE_QPN_B - 1);
     fill_memory(place);
+    if (place->options.service == MGDS_SERVICE_DCI) {
+        place->a.dct = place_dct(&place->a, PLACE_DC_KEY);
+        place->b.dct = place_dct(&place->b, PLACE_DC_KEY);
+    }
     if (place->options.unconnected)
         return;
     place_connect(&place->a, place->a.qp, PLACE_QPN_B);

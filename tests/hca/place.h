@@ -19,6 +19,7 @@
 #include "sim/hca/loop.h"
 #include "sim/hca/opcode.h"
 #include "sim/hca/qp.h"
+#include "sim/hca/srq.h"
 #include "sim/hca/wire/fabric.h"
 #include "sim/hca/wire/port.h"
 
@@ -39,6 +40,7 @@ enum {
 enum { SIGNALLED = 0x08 };
 
 enum { PLACE_QKEY = 0x1ee7a11 };
+#define PLACE_DC_KEY UINT64_C(0x1ee7a330deadbeef)
 
 /* What differs between tests; 0 means the default. */
 struct options {
@@ -65,7 +67,9 @@ struct options {
     uint8_t host; /* of both, among others */
     bool gids;    /* addressed by GID alone */
 
-    enum mgds_hca_service service; /* of QPs */
+    enum mgds_hca_service service; /* of QPs; DCI: each end has a DCT, too */
+    bool shared; /* each end has a shared receive queue; DCI: of the DCT */
+    bool half;   /* DCI: address vectors of one unit */
 
     bool out_of_order;  /* QPs allow it */
     bool ethernet;      /* RoCE ports */
@@ -88,6 +92,8 @@ struct end {
     struct mgds_hca_uar *uar;
     uint8_t *page;
     struct mgds_hca_qp *qp;
+    struct mgds_hca_qp *dct;  /* or NULL */
+    struct mgds_hca_srq *srq; /* or NULL */
     uint8_t *send;
     uint8_t *receive;
     _Alignas(8) struct mgds_be32 record[2];
@@ -101,8 +107,6 @@ struct end {
     uint32_t number;
     struct mgds_hca_port *port; /* packets */
 };
-
-struct mgds_hca_srq;
 
 struct place {
     struct options options;
@@ -148,9 +152,18 @@ struct mgds_hca_address place_of(const struct end *end);
 /* What place_connect hands to each state, for the other end's QP `peer`. */
 struct mgds_hca_change place_change(const struct end *end, uint32_t peer);
 
+/* Another DCT of an end, with its SRQ and that key, in RTR. */
+struct mgds_hca_qp *place_dct(struct end *end, uint64_t key);
+
+/* Receives of an end that were taken so far. */
+uint16_t place_taken(const struct end *end);
+
 /* Through INIT, RTR and RTS, to QP number `peer`; or as *change says. */
 void place_connect(struct end *end, struct mgds_hca_qp *qp, uint32_t peer);
 void place_connect_as(struct mgds_hca_qp *qp, struct mgds_hca_change change);
+
+/* The same again for an end's own QP, by way of RESET: its queues are empty. */
+void place_revive(struct end *end, uint32_t peer);
 
 /* Another key for some of an end's memory. */
 uint32_t place_key(struct end *end, size_t offset, uint64_t bytes, uint32_t pd,
@@ -165,7 +178,12 @@ struct wqe {
     uint8_t at[16 * 64];
 };
 
+/* A control segment; of a DCI with an address vector, to the DCT of the other
+ * end, if the WQE goes out. */
 struct wqe wqe_ctrl(const struct end *end, uint8_t opcode, uint8_t fm_ce_se);
+/* The same of a DCI, signalled, to that DCT of an end. */
+struct wqe wqe_dc_ctrl(const struct end *end, uint8_t opcode,
+                       const struct end *to, uint32_t dct);
 void wqe_be32(struct wqe *wqe, uint32_t v);
 void wqe_be64(struct wqe *wqe, uint64_t v);
 void wqe_raddr(struct wqe *wqe, uint64_t address, uint32_t rkey);
@@ -174,7 +192,24 @@ void wqe_inline(struct wqe *wqe, const void *data, uint32_t bytes);
 /* An address vector, all of it, to this end's device and QP: by LID, or by GID
  * with traffic class 0xab, hop limit 7, flow label 0x12345. */
 void wqe_av(struct wqe *wqe, const struct end *to, uint32_t qkey, bool global);
+/* The same of a DCI, to a DCT there; one unit of it if the options say so. */
+void wqe_dc_av(struct wqe *wqe, const struct end *to, uint32_t dct,
+               uint64_t key);
 void wqe_atomic(struct wqe *wqe, uint64_t operand, uint64_t compare);
+
+/* The three segments of a bind: the memory of `end` at that offset, which a
+ * region's key means, is what the window of *ctrl's key means from now on,
+ * under that low byte. 0 bytes: nothing. */
+struct binding {
+    unsigned type;
+    uint32_t key;
+    uint8_t variant;
+    uint8_t access; /* key.h */
+    uint32_t region;
+    size_t offset;
+    uint32_t bytes;
+};
+struct wqe wqe_bind(const struct end *end, const struct binding *binding);
 
 /* The usual ones, between the same offsets of both memories. */
 struct wqe wqe_write(const struct end *end, size_t offset, uint32_t bytes);

@@ -27,7 +27,18 @@ void wqe_be64(struct wqe *wqe, uint64_t v)
     wqe_be32(wqe, (uint32_t)v);
 }
 
-struct wqe wqe_ctrl(const struct end *end, uint8_t opcode, uint8_t fm_ce_se)
+static const struct end *peer_of(const struct end *end)
+{
+    return end == &end->place->a ? &end->place->b : &end->place->a;
+}
+
+static bool goes_out(uint8_t opcode)
+{
+    return opcode != 0x00 && opcode != 0x23 && opcode != 0x25;
+}
+
+static struct wqe ctrl_alone(const struct end *end, uint8_t opcode,
+                             uint8_t fm_ce_se)
 {
     struct wqe wqe = {.bytes = 0};
 
@@ -35,6 +46,25 @@ struct wqe wqe_ctrl(const struct end *end, uint8_t opcode, uint8_t fm_ce_se)
     wqe_be32(&wqe, end->number << 8);
     wqe_be32(&wqe, fm_ce_se);
     wqe_be32(&wqe, 0);
+    return wqe;
+}
+
+struct wqe wqe_ctrl(const struct end *end, uint8_t opcode, uint8_t fm_ce_se)
+{
+    const struct end *peer = peer_of(end);
+    struct wqe wqe = ctrl_alone(end, opcode, fm_ce_se);
+
+    if (end->qp->attr.service == MGDS_SERVICE_DCI && goes_out(opcode))
+        wqe_dc_av(&wqe, peer, peer->dct->number, PLACE_DC_KEY);
+    return wqe;
+}
+
+struct wqe wqe_dc_ctrl(const struct end *end, uint8_t opcode,
+                       const struct end *to, uint32_t dct)
+{
+    struct wqe wqe = ctrl_alone(end, opcode, SIGNALLED);
+
+    wqe_dc_av(&wqe, to, dct, PLACE_DC_KEY);
     return wqe;
 }
 
@@ -52,24 +82,46 @@ void wqe_data(struct wqe *wqe, uint32_t bytes, uint32_t lkey, uint64_t address)
     wqe_be64(wqe, address);
 }
 
-void wqe_av(struct wqe *wqe, const struct end *to, uint32_t qkey, bool global)
+/* The place of an end's device, as an address vector without its key. */
+static void put_av(uint8_t *at, const struct end *to, uint32_t qpn, bool global)
 {
     struct mgds_hca_gid gid = place_gid(to);
-    uint8_t *at = wqe->at + wqe->bytes;
 
     memset(at, 0, 48);
-    put32(at, qkey);
-    put32(at + 8, 0x80000000u | to->number);
+    put32(at + 8, 0x80000000u | qpn);
     at[12] = 3; /* SL */
     at[14] = (uint8_t)(mgds_hca_port_lid(to->port) >> 8);
     at[15] = (uint8_t)mgds_hca_port_lid(to->port);
-    if (global) {
-        at[26] = 0xab;
-        at[27] = 7;
-        put32(at + 28, 1u << 30 | 0x12345);
-        memcpy(at + 32, gid.raw, sizeof(gid.raw));
-    }
+    if (!global)
+        return;
+    at[26] = 0xab;
+    at[27] = 7;
+    put32(at + 28, 1u << 30 | 0x12345);
+    memcpy(at + 32, gid.raw, sizeof(gid.raw));
+}
+
+void wqe_av(struct wqe *wqe, const struct end *to, uint32_t qkey, bool global)
+{
+    put_av(wqe->at + wqe->bytes, to, to->number, global);
+    put32(wqe->at + wqe->bytes, qkey);
     wqe->bytes += 48;
+}
+
+void wqe_dc_av(struct wqe *wqe, const struct end *to, uint32_t dct,
+               uint64_t key)
+{
+    const struct options *options = &to->place->options;
+    uint8_t *at = wqe->at + wqe->bytes;
+
+    memset(at, 0, 48);
+    put32(at + 8, 0x80000000u | dct);
+    if (to->port)
+        put_av(at, to, dct, options->gids);
+    if (options->half)
+        at[8] = 0;
+    put32(at, (uint32_t)(key >> 32));
+    put32(at + 4, (uint32_t)key);
+    wqe->bytes += options->half ? 16 : 48;
 }
 
 void wqe_inline(struct wqe *wqe, const void *data, uint32_t bytes)
@@ -85,9 +137,43 @@ void wqe_atomic(struct wqe *wqe, uint64_t operand, uint64_t compare)
     wqe_be64(wqe, compare);
 }
 
-static const struct end *peer_of(const struct end *end)
+/* Access flags of verbs (1, 2, 4, 8) as bits of a key. */
+static uint8_t key_bits(uint8_t access)
 {
-    return end == &end->place->a ? &end->place->b : &end->place->a;
+    return (uint8_t)((access & 1 ? 8 : 0) | (access & 2 ? 0x20 : 0) |
+                     (access & 4 ? 0x10 : 0) | (access & 8 ? 0x40 : 0));
+}
+
+struct wqe wqe_bind(const struct end *end, const struct binding *it)
+{
+    struct wqe wqe = wqe_ctrl(end, 0x25, SIGNALLED);
+    bool second = it->type == 2, binds = it->bytes > 0;
+    uint32_t mask = 1u << 29 | 1u << 13;
+
+    put32(wqe.at + 12, it->key);
+    if (second)
+        mask |= 1u << 14;
+    if (binds)
+        mask |= 1u << 0 | 1u << 6 | 15u << 18;
+    memset(wqe.at + 16, 0, sizeof(wqe.at) - 16);
+    wqe.at[16] = (uint8_t)(0x90 | (second && binds ? 0x20 : 0) |
+                           (second && !binds) << 3);
+    wqe.at[16 + 5] = binds ? 4 : 0;
+    put32(wqe.at + 16 + 12, mask);
+    wqe.at[64] = binds ? 0 : 0x40;
+    wqe.at[64 + 2] = key_bits(it->access);
+    put32(wqe.at + 64 + 4,
+          (second && binds ? end->number << 8 : 0xffffff00u) | it->variant);
+    wqe.bytes = 128;
+    if (!binds)
+        return wqe;
+    wqe.bytes = 64 + 16;
+    wqe_be64(&wqe, place_address(end, it->offset));
+    wqe_be64(&wqe, it->bytes);
+    wqe.bytes = 128;
+    wqe_data(&wqe, it->bytes, it->region, place_address(end, it->offset));
+    wqe.bytes = 192;
+    return wqe;
 }
 
 static struct wqe one_sided(const struct end *end, uint8_t opcode,
@@ -170,9 +256,13 @@ void run_one(struct end *end, struct wqe *wqe)
 
 void post_receive_bytes(struct end *end, const uint8_t *bytes, size_t count)
 {
-    uint32_t stride = end->place->options.stride;
+    size_t stride = end->place->options.stride, next = 0;
 
-    memcpy(end->receive + (size_t)(end->posts % PLACE_RECEIVES) * stride, bytes,
+    if (end->srq) {
+        stride *= 2;
+        next = 16; /* the link of a slot, which is there */
+    }
+    memcpy(end->receive + end->posts % PLACE_RECEIVES * stride + next, bytes,
            count);
     end->posts++;
     set_record(end, 0, end->posts);

@@ -220,6 +220,7 @@ static void a_grh_of_ipv4_has_a_checksum(void **state)
     struct mgds_hca_gid gid[2];
     struct place place;
     struct wqe wqe;
+    struct cqe cqe;
     uint32_t sum = 0;
     const uint8_t *ip;
 
@@ -233,10 +234,13 @@ static void a_grh_of_ipv4_has_a_checksum(void **state)
     post_receive(&place.b, 20000, 104);
     wqe = datagram(&place, PLACE_QKEY, true, 64);
     wqe.at[16 + 14] = 0xc0;    /* a UDP port, no LID */
+    wqe.at[16 + 28] = 0;       /* RoCE: a GRH comes without its bit */
     wqe.at[16 + 29] |= 1 << 4; /* our GID 1 */
     memcpy(wqe.at + 16 + 32, gid[1].raw, 16);
     run_one(&place.a, &wqe);
-    assert_int_equal(expect_cqe(&place.b.receives, 2, 0).lid, 0);
+    cqe = expect_cqe(&place.b.receives, 2, 0);
+    assert_int_equal(cqe.lid, 0);
+    assert_int_equal(cqe.peer >> 24, 0x1a); /* GRH, UDP, IPv4 */
     ip = place.b.memory + 20020;
     assert_int_equal(ip[0], 0x45);
     assert_memory_equal(ip + 12, gid[0].raw + 12, 4);

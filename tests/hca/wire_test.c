@@ -61,6 +61,32 @@ static void who_does_not_answer_exceeds_retries(void **state)
     place_close(&place);
 }
 
+/* A thread that comes late finds the answer there, and sends nothing again,
+ * whatever it does first. */
+static void an_answer_that_is_there_counts(void **state)
+{
+    struct options options = {.packets = true};
+    struct place place;
+    struct wqe wqe;
+
+    (void)state;
+    place_open(&place, &options);
+    for (uint16_t i = 0; i < 3; i++) {
+        wqe = wqe_write(&place.a, i * (size_t)8, 8);
+        post(&place.a, &wqe);
+        ring(&place.a);
+        mgds_hca_run(place.a.hca);
+        assert_int_equal(place.a.port->outlet.sent, i + 1);
+        mgds_hca_run(place.b.hca);
+        place.clock += UINT64_C(100) * 4096 << PLACE_TIMEOUT;
+    }
+    place_run(&place);
+    for (uint16_t i = 0; i < 3; i++)
+        expect_cqe(&place.a.sends, 0, i);
+    assert_int_equal(place.a.port->outlet.sent, 3);
+    place_close(&place);
+}
+
 static void a_device_that_died_is_not_waited_for(void **state)
 {
     struct options options = {.packets = true, .faults = "die=1"};
@@ -270,8 +296,21 @@ static void a_device_reaches_itself(void **state)
     place_close(&place);
 }
 
+/* A QP of b; of DC a DCI, a DCT or a connection of that. */
+static const struct mgds_hca_qp *draw_target(const struct place *place,
+                                             uint64_t *seed)
+{
+    const struct mgds_hca_qp *dct = place->b.dct;
+    uint32_t kind = dct ? draw_below(seed, 3) : 0;
+
+    if (kind == 0)
+        return place->b.qp;
+    return kind == 1 && dct->dc.connections ? dct->dc.connections : dct;
+}
+
 static void send_noise(struct place *place, uint64_t *seed)
 {
+    const struct mgds_hca_qp *target = draw_target(place, seed);
     struct mgds_hca_fabric *fabric = place->a.port->fabric;
     struct mgds_hca_packet packet;
     struct mgds_hca_list payload;
@@ -283,24 +322,17 @@ static void send_noise(struct place *place, uint64_t *seed)
     packet.opcode |= mgds_hca_packet_service(place->options.service);
     packet.from = draw_below(seed, 20) ? fabric->lid : packet.from;
     packet.pkey = draw_below(seed, 20) ? 0xffff : packet.pkey;
-    packet.qpn = draw_below(seed, 20) ? PLACE_QPN_B : packet.qpn;
-    packet.psn = (place->b.qp->receive.psn + draw_below(seed, 40)) & 0xffffff;
+    packet.qpn = draw_below(seed, 20) ? target->number : packet.qpn;
+    packet.psn = (target->receive.psn + draw_below(seed, 40)) & 0xffffff;
     packet.bytes = (uint16_t)(draw_below(seed, 20) ? bytes : draw(seed));
     packet.length = draw_below(seed, 2) ? (uint32_t)bytes : packet.length;
     packet.rkey = draw_below(seed, 8) ? place->b.key : packet.rkey;
     packet.address = place_address(&place->b, draw_below(seed, 70000));
+    if (place->b.dct && draw_below(seed, 2))
+        packet.address = PLACE_DC_KEY; /* of a call */
     mgds_hca_list_one(&payload, place->a.memory, bytes);
     mgds_hca_fabric_send(fabric, mgds_hca_port_lid(place->b.port), &packet,
                          &payload);
-}
-
-static void revive(struct place *place)
-{
-    struct mgds_hca_change reset = {.state = MGDS_STATE_RESET};
-
-    place->events = 0;
-    assert_int_equal(mgds_hca_qp_modify(place->b.qp, &reset), 0);
-    place_connect(&place->b, place->b.qp, PLACE_QPN_A);
 }
 
 static void make_noise(enum mgds_hca_service service)
@@ -318,8 +350,10 @@ static void make_noise(enum mgds_hca_service service)
         send_noise(&place, &seed);
         mgds_hca_run(place.b.hca);
         mgds_hca_run(place.a.hca);
-        if (place.b.qp->state == MGDS_STATE_ERR)
-            revive(&place);
+        if (place.b.qp->state == MGDS_STATE_ERR) {
+            place.events = 0;
+            place_revive(&place.b, PLACE_QPN_A);
+        }
     }
     assert_true(place.b.port->received > 0);
     place_close(&place);
@@ -328,7 +362,7 @@ static void make_noise(enum mgds_hca_service service)
 static void noise_does_no_harm(void **state)
 {
     (void)state;
-    for (int service = 0; service < MGDS_SERVICES; service++)
+    for (int service = 0; service < MGDS_SERVICE_DCT; service++)
         make_noise((enum mgds_hca_service)service);
 }
 
@@ -337,6 +371,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(long_messages_arrive),
         cmocka_unit_test(who_does_not_answer_exceeds_retries),
+        cmocka_unit_test(an_answer_that_is_there_counts),
         cmocka_unit_test(a_device_that_died_is_not_waited_for),
         cmocka_unit_test(a_peer_without_receives_ends_in_rnr),
         cmocka_unit_test(receives_may_come_late),

@@ -1,23 +1,12 @@
 /* Tests of what the software GPU costs when nothing happens. */
 #include "tests/sim/gpu.h"
 
-#include <dirent.h>
 #include <stdio.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
-static unsigned threads(void)
-{
-    DIR *dir = opendir("/proc/self/task");
-    unsigned count = 0;
-
-    CLAIM(dir);
-    while (readdir(dir))
-        count++;
-    closedir(dir);
-    return count - 2; /* . and .. */
-}
+#include "tests/lib/threads.h"
 
 static uint64_t cpu_ns(void)
 {
@@ -62,7 +51,7 @@ static unsigned settled_threads(void)
     snprintf(task, sizeof(task), "/proc/self/task/%ld", id);
     while (access(task, F_OK) == 0)
         mgds_gpu_nap(100000);
-    return threads();
+    return mgds_test_threads();
 }
 
 GPU_TEST(threads_end_when_streams_are_idle)
@@ -72,13 +61,13 @@ GPU_TEST(threads_end_when_streams_are_idle)
 
     (void)arg;
     gpu_start();
-    CLAIM(threads() == before); /* a context needs none */
+    CLAIM(mgds_test_threads() == before); /* a context needs none */
     work();
-    CLAIM(threads() > before);
+    CLAIM(mgds_test_threads() > before);
     end = mgds_gpu_now() + 20000000000u;
-    while (threads() > before && mgds_gpu_now() < end)
+    while (mgds_test_threads() > before && mgds_gpu_now() < end)
         mgds_gpu_nap(10000000);
-    CLAIM(threads() == before);
+    CLAIM(mgds_test_threads() == before);
 }
 
 GPU_TEST(idle_process_costs_no_cpu)

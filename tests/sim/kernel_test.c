@@ -183,10 +183,13 @@ GPU_TEST(flag_kernel_can_be_told_to_give_up)
 GPU_TEST(image_of_the_library_has_its_kernels)
 {
     static const char *const names[] = {
-        "mgds_await_kernel",      "mgds_copies_kernel",    "mgds_copy_kernel",
-        "mgds_few_awaits_kernel", "mgds_few_takes_kernel", "mgds_flag_kernel",
-        "mgds_pack_kernel",       "mgds_post_kernel",      "mgds_pull_kernel",
-        "mgds_push_kernel",       "mgds_take_kernel",      "mgds_takes_kernel",
+        "mgds_await_kernel",      "mgds_copies_kernel",
+        "mgds_copy_kernel",       "mgds_exchange_kernel",
+        "mgds_few_awaits_kernel", "mgds_few_exchange_kernel",
+        "mgds_few_takes_kernel",  "mgds_flag_kernel",
+        "mgds_pack_kernel",       "mgds_post_kernel",
+        "mgds_pull_kernel",       "mgds_push_kernel",
+        "mgds_take_kernel",       "mgds_takes_kernel",
         "mgds_tell_kernel"};
     enum { NAMES = sizeof(names) / sizeof(names[0]) };
     CUfunction found;

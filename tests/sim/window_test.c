@@ -2,7 +2,6 @@
  * nowhere else. */
 #include "tests/sim/gpu.h"
 
-#include "sim/cuda/hooks.h"
 #include "sim/cuda/window.h"
 
 static void touch(void *arg)
@@ -75,29 +74,6 @@ GPU_TEST(addresses_come_around_when_the_window_is_used_up)
     }
 }
 
-/* The software HCA's way to the memory of a buffer. */
-GPU_TEST(hook_gives_the_memory_behind_a_pointer)
-{
-    CUdeviceptr at;
-    size_t offset;
-    uint32_t word = 0;
-    int fd;
-
-    (void)arg;
-    CLAIM(mgds_sim_memory(&word, 4, &fd, &offset) < 0);
-    gpu_start();
-    OK(cuMemAlloc_v2(&at, 10000));
-    OK(cuMemsetD32_v2(at + 8000, 0x12345678, 1));
-    OK(cuCtxSynchronize());
-    CLAIM(mgds_sim_memory((void *)(uintptr_t)(at + 8000), 4, &fd, &offset) ==
-          0);
-    CLAIM(pread(fd, &word, 4, (off_t)offset) == 4 && word == 0x12345678);
-    close(fd);
-    CLAIM(mgds_sim_memory((void *)(uintptr_t)(at + 8000), 4000, &fd, &offset) <
-          0);
-    CLAIM(mgds_sim_memory(&word, 4, &fd, &offset) < 0);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -105,7 +81,6 @@ int main(void)
         cmocka_unit_test(kernels_reach_memory_at_the_displacement),
         cmocka_unit_test(freed_addresses_are_not_given_out_again_soon),
         cmocka_unit_test(addresses_come_around_when_the_window_is_used_up),
-        cmocka_unit_test(hook_gives_the_memory_behind_a_pointer),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -2,24 +2,30 @@
 #include "sim/hca/front/adapter.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
 
+#include "sim/hca/digest.h"
 #include "sim/hca/engine.h"
 #include "sim/hca/front/event.h"
 #include "sim/hca/front/ports.h"
 #include "sim/hca/front/gid.h"
 #include "sim/hca/front/model.h"
 #include "sim/hca/front/object.h"
+#include "sim/hca/front/settings.h"
+#include "sim/hca/transit.h"
 
 enum {
     NUMBERS = 1 << 16, /* of QPs or CQs of a device, from 1 on */
     FIRST_QPN = 0x40,  /* the first of every ConnectX are not for programs */
     QPN_SHIFT = 17,
     LAST_PD = 0xffffff,
-    LATE_RECORD = 1000 * 1000 * 1000
+    LATE_RECORD = 1000 * 1000 * 1000,
+    MICROSECOND = 1000
 };
 
 static struct mgds_hca_adapter adapters[MGDS_HCA_DEVICES];
+static struct mgds_hca_digest digests[MGDS_HCA_DEVICES];
 
 static uint32_t first_qpn(unsigned index)
 {
@@ -89,6 +95,9 @@ static int make_engine(struct mgds_hca_adapter *adapter)
         .capabilities = mgds_hca_kind()->capabilities,
         .ethernet = !mgds_hca_is_ib(),
         .late_record = LATE_RECORD,
+        .late_write = mgds_hca_settings()->gpu_delay * MICROSECOND,
+        .seed = mgds_hca_settings()->seed + adapter->index,
+        .digest = mgds_hca_settings()->digest ? &digests[adapter->index] : NULL,
         .wire = mgds_hca_ports_wire(adapter->index),
         .calls = {.event = tell_event,
                   .completion = tell_completion,
@@ -153,6 +162,26 @@ int mgds_hca_adapters_run(void)
             did += mgds_hca_run(adapters[i].engine);
     }
     return did;
+}
+
+void mgds_hca_adapters_tell_digests(void)
+{
+    for (unsigned i = 0; i < MGDS_HCA_DEVICES; i++) {
+        if (digests[i].sent.bytes + digests[i].placed.bytes > 0)
+            mgds_warn("software HCA: mlx5_%u: sent %" PRIu64
+                      " bytes, digest %016" PRIx64 "; placed %" PRIu64
+                      " bytes, digest %016" PRIx64,
+                      i, digests[i].sent.bytes, digests[i].sent.sum,
+                      digests[i].placed.bytes, digests[i].placed.sum);
+    }
+}
+
+void mgds_hca_adapters_flush(unsigned gpu)
+{
+    for (unsigned i = 0; i < MGDS_HCA_DEVICES; i++) {
+        if (adapters[i].engine)
+            mgds_hca_transit_flush(adapters[i].engine, gpu);
+    }
 }
 
 int mgds_hca_adapter_add_pd(struct mgds_hca_adapter *adapter,

@@ -36,6 +36,13 @@ uint32_t mgds_hca_adapter_slot(const struct mgds_hca_adapter *adapter,
 /* Of all of them: how many things were done. */
 int mgds_hca_adapters_run(void);
 
+/* What devices of this process have sent and placed (MPIX_SIM_HCA_DIGEST), a
+ * line each. No engine runs any more. */
+void mgds_hca_adapters_tell_digests(void);
+
+/* A GPU flushes what they have written to it. */
+void mgds_hca_adapters_flush(unsigned gpu);
+
 /* Gives the PD a number, and takes it back. -ENOMEM. */
 int mgds_hca_adapter_add_pd(struct mgds_hca_adapter *adapter,
                             struct mgds_hca_pd *pd);

@@ -6,7 +6,9 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "sim/cuda/hooks.h"
 #include "sim/hca/doorbell.h"
+#include "sim/hca/front/clock.h"
 
 enum { PAGES = 2048 };
 
@@ -30,12 +32,15 @@ int mgds_hca_bar_open(struct mgds_hca_bar *bar, int *fd)
     int rc;
 
     *bar = (struct mgds_hca_bar){0};
-    *fd = memfd_create("mpix-sim-hca-bar", MFD_CLOEXEC);
+    *fd = memfd_create(MGDS_SIM_BAR_NAME, MFD_CLOEXEC);
     if (*fd < 0)
         return -errno;
     rc = map_memory(bar, *fd);
     if (rc < 0)
         close(*fd);
+    else
+        mgds_hca_clock_fill(bar->base +
+                            (size_t)MGDS_HCA_CLOCK_PAGE * MGDS_UAR_BYTES);
     return rc;
 }
 
@@ -76,6 +81,22 @@ int mgds_hca_bar_uar(struct mgds_hca_bar *bar, struct mgds_hca *engine,
         bar->pages = page;
     }
     *out = page->uar;
+    return 0;
+}
+
+int mgds_hca_bar_drop(struct mgds_hca_bar *bar, uint32_t number)
+{
+    struct mgds_hca_bar_page **at = &bar->pages, *page;
+    int rc;
+
+    while (*at && (*at)->number != number)
+        at = &(*at)->next;
+    page = *at;
+    rc = page ? mgds_hca_uar_detach(page->uar) : 0;
+    if (!page || rc < 0)
+        return rc;
+    *at = page->next;
+    free(page);
     return 0;
 }
 

@@ -2,7 +2,10 @@
  * programs map pages. Page n is at offset n * 4096.
  *
  *   0 .. total / 2 - 1   two registers each, which QPs get when they are made
- *   0x600 ..             pages that a program takes for itself (ibv_alloc_td)
+ *   0x100 ..             pages that a program is given (UAR objects): then
+ * there are none of the first kind, and total is 0 0x600 ..             pages
+ * that a program takes for itself (ibv_alloc_td) 0x700                no
+ * registers: the clock (clock.h)
  *
  * Register n of the first kind is called `4 * (n / 2) + n % 2` by libmlx5. Its
  * last `low` ones are for one QP each, and those between the first and them for
@@ -18,6 +21,7 @@ struct mgds_hca_uar;
 enum {
     MGDS_HCA_BFREGS = 512,
     MGDS_HCA_DYNAMIC_BFREGS = 512,
+    MGDS_HCA_OBJECT_PAGE = 0x100,
     MGDS_HCA_DYNAMIC_PAGE = 0x600
 };
 
@@ -46,7 +50,10 @@ void mgds_hca_bar_close(struct mgds_hca_bar *bar);
 int mgds_hca_bar_uar(struct mgds_hca_bar *bar, struct mgds_hca *engine,
                      uint32_t number, struct mgds_hca_uar **out);
 
-/* A register for a new QP, and its end. */
+/* The engine looks there no more. -EBUSY: a queue uses it. */
+int mgds_hca_bar_drop(struct mgds_hca_bar *bar, uint32_t number);
+
+/* A register for a new QP, of the first kind, and its end. */
 uint32_t mgds_hca_bar_take(struct mgds_hca_bar *bar);
 void mgds_hca_bar_give(struct mgds_hca_bar *bar, uint32_t bfreg);
 

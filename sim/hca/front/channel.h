@@ -12,11 +12,15 @@ struct mgds_hca_channel {
     int fd;  /* the program's */
     int own; /* of the same pipe, to read and write without waiting */
     size_t record;
-    unsigned users; /* CQs */
+    unsigned users; /* objects */
     struct mgds_hca_channel *next;
 };
 
-enum { MGDS_HCA_RECORD_MAX = 16 };
+enum {
+    MGDS_HCA_COMPLETION_RECORD = 8,
+    MGDS_HCA_ASYNC_RECORD = 16,
+    MGDS_HCA_RECORD_MAX = MGDS_HCA_ASYNC_RECORD
+};
 
 /* Makes a descriptor for the program. 0 or negative errno. */
 int mgds_hca_channel_open(struct mgds_hca_channel *channel, size_t record);

@@ -12,6 +12,7 @@
 #include "shim/base/log.h"
 #include "sim/hca/front/file.h"
 #include "sim/hca/front/pump.h"
+#include "sim/hca/front/user.h"
 #include "sim/hca/front/verbs.h"
 
 /* The largest of any row. */
@@ -65,76 +66,97 @@ static const struct mgds_hca_row *find_row(uint32_t number)
     return NULL;
 }
 
-static uint8_t *pointer_at(const void *at)
+static int read_pointer(uint8_t **to, const uint8_t *from)
 {
-    uint64_t address;
+    uint64_t address = 0;
+    int rc = mgds_hca_user_read(&address, from, sizeof(address));
 
-    memcpy(&address, at, sizeof(address));
-    return (uint8_t *)(uintptr_t)address;
+    *to = (uint8_t *)(uintptr_t)address;
+    return rc;
 }
 
 /* The old form: one count of words each way, and the address of the response in
  * the request of those that have one. */
-static int split_plain(const struct mgds_hca_row *row, const void *data,
-                       struct mgds_hca_parts *parts)
+static int split_plain(const struct mgds_hca_row *row,
+                       const struct ib_uverbs_cmd_hdr *header,
+                       const uint8_t *data, struct mgds_hca_parts *parts)
 {
-    const struct ib_uverbs_cmd_hdr *header = data;
+    int rc = 0;
     size_t in = header->in_words * (size_t)4 - sizeof(*header);
     size_t out = header->out_words * (size_t)4;
 
     if (in < row->request || out < row->response)
         return in < row->request ? -EINVAL : -ENOSPC;
-    parts->request = (const uint8_t *)(header + 1);
+    parts->request = data + sizeof(*header);
     parts->request_bytes = row->request;
     parts->driver_request = parts->request + row->request;
     parts->driver_request_bytes = in - row->request;
     if (row->response > 0)
-        parts->response = pointer_at(parts->request);
+        rc = read_pointer(&parts->response, parts->request);
     parts->response_bytes = row->response;
-    parts->driver_response = parts->response + row->response;
+    parts->driver_response =
+        parts->response ? parts->response + row->response : NULL;
     parts->driver_response_bytes = out - row->response;
-    return 0;
+    return rc;
 }
 
-static int split_extended(const void *data, size_t bytes,
+static int split_extended(const struct ib_uverbs_cmd_hdr *header,
+                          const uint8_t *data, size_t bytes,
                           struct mgds_hca_parts *parts)
 {
-    const struct ib_uverbs_cmd_hdr *header = data;
-    const struct ib_uverbs_ex_cmd_hdr *more = (const void *)(header + 1);
+    struct ib_uverbs_ex_cmd_hdr more;
 
-    if (bytes < sizeof(*header) + sizeof(*more))
+    if (bytes < sizeof(*header) + sizeof(more))
         return -EINVAL;
-    parts->request = (const uint8_t *)(more + 1);
+    if (mgds_hca_user_read(&more, data + sizeof(*header), sizeof(more)) < 0)
+        return -EFAULT;
+    parts->request = data + sizeof(*header) + sizeof(more);
     parts->request_bytes = header->in_words * (size_t)8;
     parts->driver_request = parts->request + parts->request_bytes;
-    parts->driver_request_bytes = more->provider_in_words * (size_t)8;
-    parts->response = pointer_at(&more->response);
+    parts->driver_request_bytes = more.provider_in_words * (size_t)8;
+    parts->response = (uint8_t *)(uintptr_t)more.response;
     parts->response_bytes = header->out_words * (size_t)8;
-    parts->driver_response = parts->response + parts->response_bytes;
-    parts->driver_response_bytes = more->provider_out_words * (size_t)8;
-    if (sizeof(*header) + sizeof(*more) + parts->request_bytes +
+    parts->driver_response =
+        parts->response ? parts->response + parts->response_bytes : NULL;
+    parts->driver_response_bytes = more.provider_out_words * (size_t)8;
+    if (sizeof(*header) + sizeof(more) + parts->request_bytes +
             parts->driver_request_bytes !=
         bytes)
         return -EINVAL;
     return 0;
 }
 
-/* As much of it as the row knows; what is behind that must say nothing. */
-static bool copy_request(uint8_t *to, size_t known, const uint8_t *from,
-                         size_t bytes)
-{
-    if (bytes > 0)
-        memcpy(to, from, bytes < known ? bytes : known);
-    for (size_t i = known; i < bytes; i++) {
-        if (from[i] != 0)
-            return false;
-    }
-    return true;
-}
-
 static size_t least(size_t a, size_t b)
 {
     return a < b ? a : b;
+}
+
+/* -EOPNOTSUPP: it says something. */
+static int read_nothing(const uint8_t *from, size_t bytes)
+{
+    uint8_t part[64];
+
+    for (size_t at = 0, now; at < bytes; at += now) {
+        now = least(bytes - at, sizeof(part));
+        if (mgds_hca_user_read(part, from + at, now) < 0)
+            return -EFAULT;
+        for (size_t i = 0; i < now; i++) {
+            if (part[i] != 0)
+                return -EOPNOTSUPP;
+        }
+    }
+    return 0;
+}
+
+/* Reads as much of the request as the row knows; bytes behind that must say
+ * nothing. */
+static int read_request(uint8_t *to, size_t known, const uint8_t *from,
+                        size_t bytes)
+{
+    int rc = mgds_hca_user_read(to, from, least(bytes, known));
+
+    return rc < 0 || bytes <= known ? rc
+                                    : read_nothing(from + known, bytes - known);
 }
 
 static int execute(struct mgds_hca_file *file, const struct mgds_hca_row *row,
@@ -156,21 +178,28 @@ static int execute(struct mgds_hca_file *file, const struct mgds_hca_row *row,
     };
     int rc;
 
-    if (!copy_request(in, row->request, parts->request, parts->request_bytes))
+    rc = read_request(in, row->request, parts->request, parts->request_bytes);
+    if (rc == -EOPNOTSUPP)
         return mgds_hca_not_modelled(command.name, "more than it knows");
-    if (!copy_request(driver_in, row->driver_request, parts->driver_request,
-                      parts->driver_request_bytes))
-        return mgds_hca_not_modelled(command.name,
-                                     "more of libmlx5 than it knows");
-    rc = row->handler(file, &command);
     if (rc < 0)
         return rc;
+    rc = read_request(driver_in, row->driver_request, parts->driver_request,
+                      parts->driver_request_bytes);
+    if (rc == -EOPNOTSUPP)
+        return mgds_hca_not_modelled(command.name,
+                                     "more of libmlx5 than it knows");
+    if (rc == 0)
+        rc = row->handler(file, &command);
+    if (rc < 0)
+        return rc;
+    /* An object that was made stays, though nobody is told: it goes with the
+     * file. */
     if (parts->response)
-        memcpy(parts->response, out, command.response_room);
-    if (parts->driver_response)
-        memcpy(parts->driver_response, driver_out,
-               command.driver_response_room);
-    return 0;
+        rc = mgds_hca_user_write(parts->response, out, command.response_room);
+    if (rc == 0 && parts->driver_response)
+        rc = mgds_hca_user_write(parts->driver_response, driver_out,
+                                 command.driver_response_room);
+    return rc;
 }
 
 /* NULL, and why in *rc: it is not modelled, or comes before GET_CONTEXT. */
@@ -206,18 +235,22 @@ int mgds_hca_command_run(struct mgds_hca_file *file, uint32_t number,
 
 static int run_write(struct mgds_hca_file *file, const void *data, size_t bytes)
 {
-    const struct ib_uverbs_cmd_hdr *header = data;
-    bool extended = header->command & IB_USER_VERBS_CMD_FLAG_EXTENDED;
+    struct ib_uverbs_cmd_hdr header;
     struct mgds_hca_parts parts = {0};
+    const struct mgds_hca_row *row;
+    bool extended;
     int rc;
-    const struct mgds_hca_row *row = choose_row(file, header->command, &rc);
 
+    if (mgds_hca_user_read(&header, data, sizeof(header)) < 0)
+        return -EFAULT;
+    row = choose_row(file, header.command, &rc);
     if (!row)
         return rc;
-    if (!extended && header->in_words * (size_t)4 != bytes)
+    extended = header.command & IB_USER_VERBS_CMD_FLAG_EXTENDED;
+    if (!extended && header.in_words * (size_t)4 != bytes)
         return -EINVAL;
-    rc = extended ? split_extended(data, bytes, &parts)
-                  : split_plain(row, data, &parts);
+    rc = extended ? split_extended(&header, data, bytes, &parts)
+                  : split_plain(row, &header, data, &parts);
     return rc < 0 ? rc : execute(file, row, &parts);
 }
 

@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <sys/mman.h>
 
 #include "sim/hca/engine.h"
 #include "sim/hca/front/adapter.h"
@@ -33,9 +32,15 @@ void mgds_hca_destroy_mr(struct mgds_hca_file *file, struct mgds_hca_mr *mr)
 {
     mgds_hca_key_detach(file->adapter->engine, mr->key);
     mr->pd->users--;
-    if (mr->mapped)
-        munmap(mr->mapped, mr->mapped_bytes);
+    mgds_hca_gpu_unmap(file->adapter->engine, &mr->mapped);
     free(mr);
+}
+
+void mgds_hca_destroy_mw(struct mgds_hca_file *file, struct mgds_hca_mw *mw)
+{
+    mgds_hca_key_detach(file->adapter->engine, mw->key);
+    mw->pd->users--;
+    free(mw);
 }
 
 void mgds_hca_destroy_qp(struct mgds_hca_verbs_qp *qp)
@@ -47,6 +52,7 @@ void mgds_hca_destroy_qp(struct mgds_hca_verbs_qp *qp)
     if (qp->bfreg >= 0)
         mgds_hca_bar_give(&qp->file->bar, (uint32_t)qp->bfreg);
     qp->pd->users--;
+    mgds_hca_file_put_channel(qp->file, qp->async);
     mgds_hca_pump_drop();
     free(qp);
 }
@@ -62,6 +68,7 @@ int mgds_hca_destroy_cq(struct mgds_hca_verbs_cq *cq)
     adapter->cqs[number] = NULL;
     if (cq->channel)
         mgds_hca_file_put_channel(cq->file, cq->channel);
+    mgds_hca_file_put_channel(cq->file, cq->async);
     free(cq);
     return 0;
 }
@@ -96,11 +103,17 @@ static void destroy_one(struct mgds_hca_file *file, enum mgds_hca_object kind,
     case MGDS_HCA_OBJECT_MR:
         mgds_hca_destroy_mr(file, object);
         break;
+    case MGDS_HCA_OBJECT_MW:
+        mgds_hca_destroy_mw(file, object);
+        break;
     case MGDS_HCA_OBJECT_AH:
         mgds_hca_destroy_ah(object);
         break;
-    default:
+    case MGDS_HCA_OBJECT_PD:
         mgds_hca_destroy_pd(file, object);
+        break;
+    default: /* pages go with the memory that they are of */
+        break;
     }
 }
 

@@ -40,39 +40,50 @@ void mgds_hca_event_completion(struct mgds_hca_verbs_cq *cq)
         send(cq->channel, &record, &cq->completions);
 }
 
-static void send_async(const struct mgds_hca_file *file, uint64_t user,
+static void send_async(const struct mgds_hca_channel *channel, uint64_t user,
                        enum mgds_hca_event event, uint32_t *counter)
 {
     struct ib_uverbs_async_event_desc record = {
         .element = user, .event_type = verbs_event[event]};
 
-    send(&file->async, &record, counter);
+    send(channel, &record, counter);
 }
 
-void mgds_hca_event_port(unsigned device, enum mgds_hca_event event)
+static void tell_port(const struct mgds_hca_file *file,
+                      enum mgds_hca_event event)
 {
     const uint64_t port = 1;
     uint32_t unused = 0;
 
+    send_async(&file->async, port, event, &unused);
+    for (const struct mgds_hca_channel *it = file->channels; it;
+         it = it->next) {
+        if (it->record == file->async.record)
+            send_async(it, port, event, &unused);
+    }
+}
+
+void mgds_hca_event_port(unsigned device, enum mgds_hca_event event)
+{
     for (struct mgds_hca_file *file = mgds_hca_file_next(NULL); file;
          file = mgds_hca_file_next(file)) {
         if (file->device == device && file->adapter)
-            send_async(file, port, event, &unused);
+            tell_port(file, event);
     }
 }
 
 void mgds_hca_event_cq(struct mgds_hca_verbs_cq *cq, enum mgds_hca_event event)
 {
-    send_async(cq->file, cq->user, event, &cq->asyncs);
+    send_async(cq->async, cq->user, event, &cq->asyncs);
 }
 
 void mgds_hca_event_srq(struct mgds_hca_verbs_srq *srq,
                         enum mgds_hca_event event)
 {
-    send_async(srq->file, srq->user, event, &srq->asyncs);
+    send_async(&srq->file->async, srq->user, event, &srq->asyncs);
 }
 
 void mgds_hca_event_qp(struct mgds_hca_verbs_qp *qp, enum mgds_hca_event event)
 {
-    send_async(qp->file, qp->user, event, &qp->asyncs);
+    send_async(qp->async, qp->user, event, &qp->asyncs);
 }

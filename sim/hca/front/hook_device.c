@@ -60,7 +60,7 @@ MGDS_HCA_EXPORT int ioctl(int fd, unsigned long request, ...)
     va_start(args, request);
     argument = va_arg(args, void *);
     va_end(args);
-    if (request == RDMA_VERBS_IOCTL && mgds_hca_file_device(fd) >= 0)
+    if (request == RDMA_VERBS_IOCTL && mgds_hca_file_adopt(fd))
         return run_method(fd, argument);
     return MGDS_HCA_NEXT(ioctl)(fd, request, argument);
 }

@@ -37,6 +37,15 @@ MGDS_HCA_EXPORT char *__realpath_chk(const char *path, char *text, size_t room);
         }                                                                      \
     } while (0)
 
+/* That of a descriptor, which may be a copy of a device's that nobody has used
+ * yet. */
+static int descriptor_device(int fd, uint64_t device, uint64_t inode)
+{
+    int known = mgds_hca_file_device(fd);
+
+    return known >= 0 ? known : mgds_hca_file_memory(device, inode);
+}
+
 /* int name(path, struct kind *), and its relatives. */
 #define MGDS_HCA_STAT(name, kind)                                              \
     MGDS_HCA_EXPORT int name(const char *path, struct kind *about)             \
@@ -83,7 +92,8 @@ MGDS_HCA_EXPORT char *__realpath_chk(const char *path, char *text, size_t room);
         int rc = MGDS_HCA_NEXT(name)(fd, about);                               \
                                                                                \
         if (rc == 0)                                                           \
-            MGDS_HCA_DRESS(mgds_hca_file_device(fd), about);                   \
+            MGDS_HCA_DRESS(                                                    \
+                descriptor_device(fd, about->st_dev, about->st_ino), about);   \
         return rc;                                                             \
     }
 
@@ -93,7 +103,8 @@ MGDS_HCA_EXPORT char *__realpath_chk(const char *path, char *text, size_t room);
         int rc = MGDS_HCA_NEXT(name)(version, fd, about);                      \
                                                                                \
         if (rc == 0)                                                           \
-            MGDS_HCA_DRESS(mgds_hca_file_device(fd), about);                   \
+            MGDS_HCA_DRESS(                                                    \
+                descriptor_device(fd, about->st_dev, about->st_ino), about);   \
         return rc;                                                             \
     }
 

@@ -4,12 +4,11 @@
 #include <infiniband/verbs.h>
 #include <stdbool.h>
 #include <stddef.h>
-#include <sys/uio.h>
-#include <unistd.h>
 
 #include "sim/hca/front/file.h"
 #include "sim/hca/front/pump.h"
 #include "sim/hca/front/settings.h"
+#include "sim/hca/front/user.h"
 
 /* What libmlx5 has there, the same in each context: written under the lock
  * before the first wrapper is in place. */
@@ -26,27 +25,27 @@ static int poll_inline(struct ibv_cq *cq, int entries, struct ibv_wc *wc)
 }
 
 /* A program that gives commands without libibverbs may call its CQs anything:
- * the kernel looks at the address for us. */
-static bool peek(void *to, size_t bytes, const void *from)
+ * a number, until the kernel has said that something is there. */
+static int read_at(void *to, size_t bytes, uint64_t address)
 {
-    struct iovec here = {.iov_base = to, .iov_len = bytes};
-    struct iovec there = {.iov_base = (void *)(uintptr_t)from,
-                          .iov_len = bytes};
-
-    return process_vm_readv(getpid(), &here, 1, &there, 1, 0) == (ssize_t)bytes;
+    return mgds_hca_user_read(to, (const void *)(uintptr_t)address, bytes);
 }
 
-static struct ibv_context *find_context(int fd, uint64_t user)
+static struct ibv_context *find_context(const struct mgds_hca_file *file,
+                                        uint64_t user)
 {
-    const struct ibv_cq *cq = (const struct ibv_cq *)(uintptr_t)user;
-    struct ibv_context *context;
+    uint64_t context;
     int cmd_fd;
 
     if (user % _Alignof(struct ibv_cq) != 0 ||
-        !peek(&context, sizeof(void *), &cq->context) ||
-        !peek(&cmd_fd, sizeof(cmd_fd), &context->cmd_fd) || cmd_fd != fd)
+        read_at(&context, sizeof(void *),
+                user + offsetof(struct ibv_cq, context)) < 0 ||
+        context % _Alignof(struct ibv_context) != 0 ||
+        read_at(&cmd_fd, sizeof(cmd_fd),
+                context + offsetof(struct ibv_context, cmd_fd)) < 0 ||
+        !mgds_hca_file_has(file, cmd_fd))
         return NULL;
-    return context;
+    return (struct ibv_context *)(uintptr_t)context;
 }
 
 void mgds_hca_inline_poll(const struct mgds_hca_file *file, uint64_t user)
@@ -55,7 +54,7 @@ void mgds_hca_inline_poll(const struct mgds_hca_file *file, uint64_t user)
 
     if (!mgds_hca_settings()->inline_progress)
         return;
-    context = find_context(file->fd, user);
+    context = find_context(file, user);
     if (!context || context->ops.poll_cq == poll_inline)
         return;
     if (!poll_behind)

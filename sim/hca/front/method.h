@@ -10,6 +10,7 @@
 
 struct ib_uverbs_ioctl_hdr;
 struct mgds_hca_file;
+struct mgds_hca_parts;
 
 /* What ioctl(RDMA_VERBS_IOCTL) on a device does; 0 or negative errno. Takes the
  * lock. */
@@ -22,6 +23,18 @@ int mgds_hca_method_ioctl(int fd, struct ib_uverbs_ioctl_hdr *call);
                                   struct ib_uverbs_ioctl_hdr *call);
 #include "sim/hca/front/methods.def"
 #undef X
+
+/* The call has that attribute. */
+bool mgds_hca_method_has(const struct ib_uverbs_ioctl_hdr *call,
+                         unsigned attribute);
+
+/* Copies what was sent. -EINVAL: less, or nothing; -EFAULT. */
+int mgds_hca_method_read(const struct ib_uverbs_ioctl_hdr *call,
+                         unsigned attribute, void *to, size_t bytes);
+
+/* What libmlx5 sends with it, and where it wants its response. */
+void mgds_hca_method_driver(const struct ib_uverbs_ioctl_hdr *call,
+                            struct mgds_hca_parts *parts);
 
 /* An attribute that holds a number or a handle. */
 uint64_t mgds_hca_method_get(const struct ib_uverbs_ioctl_hdr *call,

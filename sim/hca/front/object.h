@@ -9,6 +9,7 @@
 
 #include <rdma/ib_user_verbs.h>
 
+#include "sim/hca/front/gpu.h"
 #include "sim/hca/key.h"
 
 struct mgds_hca_channel;
@@ -26,8 +27,13 @@ struct mgds_hca_mr {
     struct mgds_hca_pd *pd;
     struct mgds_hca_memory memory;
     uint32_t key;
-    void *mapped; /* of a descriptor; NULL: the program's own memory */
-    size_t mapped_bytes;
+    struct mgds_hca_mapped mapped; /* of a GPU */
+};
+
+/* A memory window: its key as it was at first. */
+struct mgds_hca_mw {
+    struct mgds_hca_pd *pd;
+    uint32_t key;
 };
 
 /* An address handle: libmlx5 keeps what is in it. */
@@ -39,8 +45,9 @@ struct mgds_hca_verbs_cq {
     struct mgds_hca_file *file;
     struct mgds_hca_cq *engine;
     struct mgds_hca_channel *channel; /* NULL: nobody wants its events */
-    uint64_t user;                    /* what the program calls it */
-    uint32_t completions;             /* events that were sent */
+    struct mgds_hca_channel *async;
+    uint64_t user;        /* what the program calls it */
+    uint32_t completions; /* events that were sent */
     uint32_t asyncs;
 };
 
@@ -57,6 +64,7 @@ struct mgds_hca_verbs_qp {
     struct mgds_hca_file *file;
     struct mgds_hca_qp *engine;
     struct mgds_hca_pd *pd;
+    struct mgds_hca_channel *async;
     uint64_t user;
     uint32_t asyncs;
     int bfreg;                            /* of the file's, or -1 */

@@ -12,8 +12,11 @@
 #include "shim/base/host.h"
 #include "sim/hca/engine.h"
 #include "sim/hca/front/gid.h"
+#include "sim/hca/front/gpu.h"
 #include "sim/hca/front/settings.h"
 #include "sim/hca/qp.h"
+#include "sim/hca/transit.h"
+#include "sim/hca/wire/control.h"
 #include "sim/hca/wire/port.h"
 #include "sim/hca/wire/registry.h"
 
@@ -26,6 +29,7 @@ struct end {
     struct mgds_hca_port *port;
     struct mgds_hca_wire outside; /* the port's */
     struct end *requester;        /* of this process, whose request is done */
+    struct mgds_hca_control control;
 };
 
 static struct end ends[MGDS_HCA_DEVICES];
@@ -54,10 +58,12 @@ static void carry_answer(void *ctx, const struct mgds_hca_answer *answer)
 {
     struct end *end = ctx;
 
-    if (end->requester)
-        mgds_hca_answered(end->requester->engine, answer);
-    else
+    if (!end->requester) {
         end->outside.answer(end->outside.ctx, answer);
+        return;
+    }
+    mgds_hca_transit_settle(end->engine, NULL);
+    mgds_hca_answered(end->requester->engine, answer);
 }
 
 static void carry_inside(struct end *from, struct end *to,
@@ -100,11 +106,23 @@ static bool is_ready(void *ctx, const struct mgds_hca_qp *qp)
                     : find_end(qp) != NULL;
 }
 
+/* The short way has no answer that comes later than its request. With memory of
+ * GPUs, answers wait for what they tell of: all of the process goes as packets,
+ * or nothing of it, as it was when its first QP was connected. */
+static bool takes_short_way(const struct mgds_hca_qp *qp)
+{
+    static enum { UNKNOWN, SHORT, PACKETS } way;
+
+    if (way == UNKNOWN)
+        way = mgds_hca_gpu_is_there() ? PACKETS : SHORT;
+    return way == SHORT && find_end(qp);
+}
+
 static void follow_state(void *ctx, struct mgds_hca_qp *qp)
 {
     const struct end *end = ctx;
 
-    if (qp->state != MGDS_STATE_RTR || !find_end(qp))
+    if (qp->state != MGDS_STATE_RTR || !takes_short_way(qp))
         end->outside.changed(end->outside.ctx, qp);
 }
 
@@ -125,6 +143,45 @@ struct mgds_hca_wire mgds_hca_ports_wire(unsigned index)
         .poll = poll_outside,
         .ctx = &ends[index],
     };
+}
+
+/* Once for each text, though devices are opened again. */
+static void tell_wrong(const struct mgds_hca_control *control,
+                       const char *wrong)
+{
+    static char told[MGDS_HCA_CONTROL];
+
+    if (strcmp(told, control->text) == 0)
+        return;
+    memcpy(told, control->text, sizeof(told));
+    mgds_warn("MPIX_SIM_HCA_CONTROL=%s: '%s' is not understood from '%s' on, "
+              "and faults are as before: write drop=1%%,seed=7",
+              control->path, control->text, wrong);
+}
+
+static void control(struct end *end)
+{
+    const char *path = mgds_hca_settings()->control, *wrong = "";
+    int rc;
+
+    if (!path[0])
+        return;
+    end->control.path = path;
+    rc = mgds_hca_control_poll(&end->control, end->port, &wrong);
+    if (rc == -EINVAL)
+        tell_wrong(&end->control, wrong);
+    else if (rc < 0)
+        mgds_warn_once("MPIX_SIM_HCA_CONTROL=%s: %s: faults are as before: "
+                       "name a file that can be read",
+                       path, strerrordesc_np(-rc));
+}
+
+void mgds_hca_ports_control(void)
+{
+    for (unsigned i = 0; i < devices(); i++) {
+        if (ends[i].engine)
+            control(&ends[i]);
+    }
 }
 
 static void disturb(struct mgds_hca_port *port)
@@ -149,16 +206,48 @@ void mgds_hca_ports_bind(unsigned index, struct mgds_hca *engine)
         return;
     mgds_hca_port_bind(ends[index].port, engine);
     disturb(ends[index].port);
+    ends[index].control = (struct mgds_hca_control){0};
+    control(&ends[index]);
+}
+
+uint64_t mgds_hca_ports_count(unsigned index, unsigned what)
+{
+    const struct mgds_hca_port *port =
+        index < devices() ? ends[index].port : NULL;
+
+    return port ? port->outlet.count[what] : 0;
+}
+
+/* Faults that a device will have when it is opened. */
+static bool will_be_cut(void)
+{
+    const struct mgds_hca_settings *set = mgds_hca_settings();
+    struct mgds_hca_faults faults;
+    char text[MGDS_HCA_CONTROL] = "";
+    const char *wrong;
+
+    if (set->control[0] && mgds_hca_control_read(set->control, text) < 0)
+        text[0] = '\0';
+    if (text[0] && mgds_hca_faults_parse(&faults, text, &wrong) == 0)
+        return faults.cut;
+    return mgds_hca_faults_parse(&faults, set->faults, &wrong) == 0 &&
+           faults.cut;
 }
 
 bool mgds_hca_ports_up(unsigned index)
 {
-    return mgds_hca_port_up(ends[index].port);
+    if (index < devices() && ends[index].engine)
+        return mgds_hca_port_up(ends[index].port);
+    return !will_be_cut();
 }
 
+/* Nobody runs a device that is not open, and its packets would keep the thread
+ * from its rest. */
 bool mgds_hca_ports_lie_down(void)
 {
     for (unsigned i = 0; i < devices(); i++) {
+        if (!ends[i].engine)
+            mgds_hca_port_discard(ends[i].port);
         if (mgds_hca_port_lie_down(ends[i].port))
             continue;
         while (i-- > 0)
@@ -254,6 +343,15 @@ bool mgds_hca_ports_open(void)
 bool mgds_hca_ports_ours(void)
 {
     return owner == 0 || owner == getpid();
+}
+
+bool mgds_hca_ports_forget(void)
+{
+    for (unsigned i = 0; owner && i < devices(); i++) {
+        if (ends[i].port)
+            mgds_hca_port_forget(ends[i].port);
+    }
+    return owner;
 }
 
 uint16_t mgds_hca_port_number(unsigned index)

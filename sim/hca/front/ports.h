@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "sim/hca/wire.h"
+#include "sim/hca/wire/outlet.h"
 
 struct mgds_hca;
 
@@ -17,6 +18,10 @@ bool mgds_hca_ports_open(void);
 
 /* False: this process was forked from the one that has them. */
 bool mgds_hca_ports_ours(void);
+
+/* In a child that was forked: the ports end with the parent. False: there are
+ * none, and the child may have its own. Safe in a signal handler. */
+bool mgds_hca_ports_forget(void);
 
 /* The number of a device (gid.h). */
 uint16_t mgds_hca_port_number(unsigned index);
@@ -36,7 +41,14 @@ void mgds_hca_ports_get_up(void);
 struct mgds_hca_wire mgds_hca_ports_wire(unsigned index);
 void mgds_hca_ports_bind(unsigned index, struct mgds_hca *engine);
 
-/* Its link is not cut by a fault. */
+/* Looks whether the file of faults has changed (MPIX_SIM_HCA_CONTROL). */
+void mgds_hca_ports_control(void);
+
+/* A count of its port (enum mgds_hca_count). */
+uint64_t mgds_hca_ports_count(unsigned index, unsigned what);
+
+/* Its link is not cut by a fault; nor will it be, where the device is not open.
+ */
 bool mgds_hca_ports_up(unsigned index);
 
 /* Gives the numbers back. No engine runs any more. */

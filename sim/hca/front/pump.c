@@ -61,11 +61,25 @@ static uint64_t now(void)
     return (uint64_t)time.tv_sec * SECOND + (uint64_t)time.tv_nsec;
 }
 
+/* Lets who waits for the lock have it. Nobody is yielded to without need: Linux
+ * 6.18 takes a thread that yields again and again for one that wants no more
+ * for a long time. */
+static void relax(void)
+{
+    if (atomic_load_explicit(&pump.waiting, memory_order_relaxed) == 0)
+        return;
+    mgds_hca_unlock();
+    sched_yield();
+    mgds_hca_lock();
+}
+
 /* Gives the lock away for this long, or until a packet comes. */
 static void rest(uint64_t time)
 {
-    if (!mgds_hca_ports_lie_down())
+    if (!mgds_hca_ports_lie_down()) {
+        relax();
         return;
+    }
     mgds_hca_unlock();
     mgds_hca_ports_sleep(time);
     mgds_hca_lock();
@@ -79,18 +93,6 @@ static void nap(void)
 
     mgds_hca_unlock();
     nanosleep(&time, NULL);
-    mgds_hca_lock();
-}
-
-/* Lets who waits for the lock have it. Nobody is yielded to without need: Linux
- * 6.18 takes a thread that yields again and again for one that wants no more
- * for a long time. */
-static void relax(void)
-{
-    if (atomic_load_explicit(&pump.waiting, memory_order_relaxed) == 0)
-        return;
-    mgds_hca_unlock();
-    sched_yield();
     mgds_hca_lock();
 }
 
@@ -141,6 +143,7 @@ static void *run(void *unused)
             worked = now();
             continue;
         }
+        mgds_hca_ports_control();
         if (mgds_hca_adapters_run() > 0)
             worked = now();
         pause_between(worked);
@@ -196,6 +199,11 @@ bool mgds_hca_pump_serves(void)
 {
     return !atomic_load_explicit(&pump.stop, memory_order_relaxed) &&
            mgds_hca_ports_ours();
+}
+
+void mgds_hca_pump_forget(void)
+{
+    pump.stop = true;
 }
 
 /* Memory of the program goes with it. */

@@ -33,6 +33,9 @@ void mgds_hca_pump_inline(void);
  * lock and the objects. */
 bool mgds_hca_pump_serves(void);
 
+/* In a child that was forked, which has no engine: polling runs none. */
+void mgds_hca_pump_forget(void);
+
 /* The thread ends, and nobody runs the engines any more. */
 void mgds_hca_pump_stop(void);
 

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sim/hca/front/live.h"
 #include "sim/hca/front/model.h"
 #include "sim/hca/front/settings.h"
 #include "sim/hca/front/tree.h"
@@ -29,8 +30,10 @@ const char *mgds_hca_redirect(const char *path, char room[PATH_MAX])
         if (strncmp(path, beginnings[i], strlen(beginnings[i])) != 0)
             continue;
         root = mgds_hca_tree();
-        if (root && snprintf(room, PATH_MAX, "%s%s", root, path) < PATH_MAX)
+        if (root && snprintf(room, PATH_MAX, "%s%s", root, path) < PATH_MAX) {
+            mgds_hca_live_refresh(room);
             return room;
+        }
         errno = root ? ENAMETOOLONG : ENOENT;
         return NULL;
     }

@@ -12,6 +12,7 @@
 #include "sim/hca/front/inline.h"
 #include "sim/hca/front/model.h"
 #include "sim/hca/front/object.h"
+#include "sim/hca/front/user.h"
 #include "sim/hca/front/verbs.h"
 
 int mgds_hca_verbs_create_channel(struct mgds_hca_file *file,
@@ -19,7 +20,7 @@ int mgds_hca_verbs_create_channel(struct mgds_hca_file *file,
 {
     struct ib_uverbs_create_comp_channel_resp *out = command->response;
     int fd;
-    int rc = mgds_hca_file_add_channel(file, &fd);
+    int rc = mgds_hca_file_add_channel(file, MGDS_HCA_COMPLETION_RECORD, &fd);
 
     if (rc == 0)
         out->fd = (uint32_t)fd;
@@ -54,15 +55,23 @@ static int check_cq(const struct mgds_hca_command *command,
     return 0;
 }
 
+/* Where it is armed: a page that the program was given, or the first one. */
+static int choose_page(struct mgds_hca_file *file,
+                       const struct mlx5_ib_create_cq *driver,
+                       struct mgds_hca_uar **out)
+{
+    if (!(driver->flags & MLX5_IB_CREATE_CQ_FLAGS_UAR_PAGE_INDEX))
+        return mgds_hca_bar_uar(&file->bar, file->adapter->engine, 0, out);
+    *out = mgds_hca_file_get(file, MGDS_HCA_OBJECT_UAR, driver->uar_page_index);
+    return *out ? 0 : -EINVAL;
+}
+
 static int attach_cq(struct mgds_hca_file *file,
                      const struct mgds_hca_command *command,
                      const struct ib_uverbs_ex_create_cq *in,
                      struct mgds_hca_cq **out)
 {
     const struct mlx5_ib_create_cq *driver = command->driver_request;
-    uint32_t page = driver->flags & MLX5_IB_CREATE_CQ_FLAGS_UAR_PAGE_INDEX
-                        ? driver->uar_page_index
-                        : 0;
     struct mgds_hca_cq_attr attr = {
         .buffer = (void *)(uintptr_t)driver->buf_addr,
         .entries = entries_for(in->cqe),
@@ -70,9 +79,12 @@ static int attach_cq(struct mgds_hca_file *file,
         .record = (struct mgds_be32 *)(uintptr_t)driver->db_addr,
         .ignore_overrun = in->flags & IB_UVERBS_CQ_FLAGS_IGNORE_OVERRUN,
     };
-    int rc =
-        mgds_hca_bar_uar(&file->bar, file->adapter->engine, page, &attr.uar);
+    int rc = mgds_hca_user_pin_queue(driver->buf_addr,
+                                     (uint64_t)attr.entries * attr.entry_bytes,
+                                     driver->db_addr);
 
+    if (rc == 0)
+        rc = choose_page(file, driver, &attr.uar);
     return rc < 0 ? rc : mgds_hca_cq_attach(file->adapter->engine, &attr, out);
 }
 
@@ -89,7 +101,8 @@ static int create_cq(struct mgds_hca_file *file,
     if (rc < 0)
         return rc;
     if (in->comp_channel >= 0) {
-        channel = mgds_hca_file_channel(file, in->comp_channel);
+        channel = mgds_hca_file_channel(file, MGDS_HCA_COMPLETION_RECORD,
+                                        in->comp_channel);
         if (!channel)
             return -EINVAL;
     }
@@ -104,6 +117,8 @@ static int create_cq(struct mgds_hca_file *file,
     cq->file = file;
     cq->user = in->user_handle;
     cq->channel = channel;
+    cq->async = &file->async;
+    cq->async->users++;
     if (channel)
         channel->users++;
     file->adapter->cqs[cq->engine->number] = cq;
@@ -150,22 +165,17 @@ int mgds_hca_verbs_destroy_cq(struct mgds_hca_file *file,
     struct ib_uverbs_destroy_cq_resp *out = command->response;
     struct mgds_hca_verbs_cq *cq =
         mgds_hca_file_get(file, MGDS_HCA_OBJECT_CQ, in->cq_handle);
-    struct mgds_hca_channel *channel;
-    uint64_t user;
-    int rc;
 
     if (!cq)
         return -EINVAL;
-    channel = cq->channel;
-    user = cq->user;
+    if (cq->engine->users)
+        return -EBUSY;
     out->comp_events_reported = cq->completions;
     out->async_events_reported = cq->asyncs;
-    rc = mgds_hca_destroy_cq(cq);
-    if (rc < 0)
-        return rc;
+    if (cq->channel)
+        out->comp_events_reported -=
+            mgds_hca_channel_drop(cq->channel, cq->user);
+    out->async_events_reported -= mgds_hca_channel_drop(cq->async, cq->user);
     mgds_hca_file_drop(file, MGDS_HCA_OBJECT_CQ, in->cq_handle);
-    if (channel)
-        out->comp_events_reported -= mgds_hca_channel_drop(channel, user);
-    out->async_events_reported -= mgds_hca_channel_drop(&file->async, user);
-    return 0;
+    return mgds_hca_destroy_cq(cq);
 }

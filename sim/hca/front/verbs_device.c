@@ -17,6 +17,7 @@
 #include "sim/hca/front/method.h"
 #include "sim/hca/front/model.h"
 #include "sim/hca/front/port.h"
+#include "sim/hca/front/settings.h"
 #include "sim/hca/front/verbs.h"
 #include "sim/hca/qp.h"
 #include "sim/hca/wqe.h"
@@ -34,8 +35,7 @@ enum {
     ACK_DELAY = 16,
     VENDOR = 0x02c9,
     MAX_VL = 4, /* VL0 to VL3 */
-    WIDTH_4X = 2,
-    PHYSICAL_LINK_UP = 5
+    WIDTH_4X = 2
 };
 
 static const uint64_t page_sizes = UINT64_C(0xfffffffffffff000);
@@ -47,10 +47,22 @@ uint32_t mgds_hca_port_capabilities(void)
                : IBV_PORT_CM_SUP | IBV_PORT_IP_BASED_GIDS;
 }
 
+/* Without a cable an InfiniBand port polls for a partner, and that of an
+ * Ethernet device is disabled (Linux mlx5_query_port_roce). */
+const struct mgds_hca_physical *mgds_hca_port_physical(bool up)
+{
+    static const struct mgds_hca_physical link_up = {5, "5: LinkUp"},
+                                          polling = {2, "2: Polling"},
+                                          disabled = {3, "3: Disabled"};
+
+    if (up)
+        return &link_up;
+    return mgds_hca_is_ib() ? &polling : &disabled;
+}
+
 static int open_async(struct mgds_hca_file *file)
 {
-    return mgds_hca_channel_open(&file->async,
-                                 sizeof(struct ib_uverbs_async_event_desc));
+    return mgds_hca_channel_open(&file->async, MGDS_HCA_ASYNC_RECORD);
 }
 
 static void close_async(struct mgds_hca_file *file)
@@ -59,11 +71,9 @@ static void close_async(struct mgds_hca_file *file)
     mgds_hca_channel_close(&file->async);
 }
 
-static void fill_context(const struct mgds_hca_command *command,
-                         const struct mgds_hca_file *file)
+static void fill_context(const struct mgds_hca_file *file,
+                         struct mlx5_ib_alloc_ucontext_resp *out, size_t room)
 {
-    struct mlx5_ib_alloc_ucontext_resp *out = command->driver_response;
-
     *out = (struct mlx5_ib_alloc_ucontext_resp){
         .qp_tab_size = QP_TABLE,
         .bf_reg_size = BFREG_BYTES,
@@ -75,14 +85,15 @@ static void fill_context(const struct mgds_hca_command *command,
         .max_recv_wr = MGDS_HCA_RECEIVES,
         .max_srq_recv_wr = MGDS_HCA_RECEIVES,
         .num_ports = 1,
-        .response_length = (uint32_t)command->driver_response_room,
+        .response_length = (uint32_t)room,
         .cqe_version = 1,
         .cmds_supp_uhw = MLX5_USER_CMDS_SUPP_UHW_QUERY_DEVICE |
                          MLX5_USER_CMDS_SUPP_UHW_CREATE_AH,
         .eth_min_inline = MLX5_USER_INLINE_MODE_NONE,
+        .clock_info_versions = 1 << MLX5_IB_CLOCK_INFO_V1,
         .log_uar_size = LOG_UAR_BYTES,
         .num_uars_per_page = 1,
-        .num_dyn_bfregs = MGDS_HCA_DYNAMIC_BFREGS,
+        .num_dyn_bfregs = file->bar.total ? MGDS_HCA_DYNAMIC_BFREGS : 0,
     };
 }
 
@@ -102,6 +113,12 @@ static int check_context(const struct mgds_hca_command *command)
     return 0;
 }
 
+/* The program asks for UAR pages when it needs some, and has none before. */
+static bool takes_pages(const struct mlx5_ib_alloc_ucontext_req_v2 *in)
+{
+    return mgds_hca_settings()->methods && in->lib_caps & MLX5_LIB_CAP_DYN_UAR;
+}
+
 int mgds_hca_verbs_get_context(struct mgds_hca_file *file,
                                struct mgds_hca_command *command)
 {
@@ -119,12 +136,44 @@ int mgds_hca_verbs_get_context(struct mgds_hca_file *file,
         close_async(file);
         return rc;
     }
-    file->bar.total = in->total_num_bfregs;
-    file->bar.low = in->num_low_latency_bfregs;
+    if (!takes_pages(in)) {
+        file->bar.total = in->total_num_bfregs;
+        file->bar.low = in->num_low_latency_bfregs;
+    }
     out->async_fd = (uint32_t)file->async.fd;
     out->num_comp_vectors = 1;
-    fill_context(command, file);
+    fill_context(file, command->driver_response, command->driver_response_room);
     return 0;
+}
+
+/* For who imports the device by a copy of its descriptor. */
+int mgds_hca_method_query_context(struct mgds_hca_file *file,
+                                  struct ib_uverbs_ioctl_hdr *call)
+{
+    struct mlx5_ib_alloc_ucontext_resp driver;
+    const uint32_t vectors = 1;
+    const uint64_t support = 0;
+
+    fill_context(file, &driver, sizeof(driver));
+    mgds_hca_method_put(call, UVERBS_ATTR_QUERY_CONTEXT_NUM_COMP_VECTORS,
+                        &vectors, sizeof(vectors));
+    mgds_hca_method_put(call, UVERBS_ATTR_QUERY_CONTEXT_CORE_SUPPORT, &support,
+                        sizeof(support));
+    mgds_hca_method_put(call, MLX5_IB_ATTR_QUERY_CONTEXT_RESP_UCTX, &driver,
+                        sizeof(driver));
+    return 0;
+}
+
+int mgds_hca_method_alloc_async(struct mgds_hca_file *file,
+                                struct ib_uverbs_ioctl_hdr *call)
+{
+    int fd;
+    int rc = mgds_hca_file_add_channel(file, MGDS_HCA_ASYNC_RECORD, &fd);
+
+    if (rc == 0)
+        mgds_hca_method_set(call, UVERBS_ATTR_ASYNC_EVENT_ALLOC_FD_HANDLE,
+                            (uint64_t)fd);
+    return rc;
 }
 
 static void fill_device(const struct mgds_hca_file *file,
@@ -146,12 +195,14 @@ static void fill_device(const struct mgds_hca_file *file,
         .max_qp_wr = MGDS_HCA_SEND_BLOCKS,
         .device_cap_flags = IBV_DEVICE_PORT_ACTIVE_EVENT |
                             IBV_DEVICE_SYS_IMAGE_GUID |
-                            IBV_DEVICE_RC_RNR_NAK_GEN,
+                            IBV_DEVICE_RC_RNR_NAK_GEN | IBV_DEVICE_MEM_WINDOW |
+                            IBV_DEVICE_MEM_WINDOW_TYPE_2B,
         .max_sge = MGDS_HCA_MAX_SGE,
         .max_sge_rd = MGDS_HCA_MAX_SGE,
         .max_cq = MAX_OBJECTS - 1,
         .max_cqe = MGDS_HCA_MAX_CQE,
         .max_mr = 1 << 24,
+        .max_mw = 1 << 24,
         .max_pd = MAX_OBJECTS,
         .max_ah = MAX_OBJECTS,
         .max_srq = MAX_OBJECTS - 1,
@@ -197,7 +248,7 @@ int mgds_hca_verbs_query_port(struct mgds_hca_file *file,
 {
     const struct ib_uverbs_query_port *in = command->request;
     struct ib_uverbs_query_port_resp *out = command->response;
-    bool ib = mgds_hca_is_ib();
+    bool ib = mgds_hca_is_ib(), up = mgds_hca_ports_up(file->device);
 
     if (in->port_num != 1)
         return -EINVAL;
@@ -208,14 +259,13 @@ int mgds_hca_verbs_query_port(struct mgds_hca_file *file,
         .pkey_tbl_len = 1,
         .lid = ib ? mgds_hca_port_number(file->device) : 0,
         .sm_lid = ib ? 1 : 0,
-        .state =
-            mgds_hca_ports_up(file->device) ? IBV_PORT_ACTIVE : IBV_PORT_DOWN,
+        .state = up ? IBV_PORT_ACTIVE : IBV_PORT_DOWN,
         .max_mtu = MGDS_HCA_PORT_MTU,
         .active_mtu = MGDS_HCA_PORT_MTU,
         .max_vl_num = MAX_VL,
         .active_width = WIDTH_4X,
         .active_speed = mgds_hca_kind()->speed,
-        .phys_state = PHYSICAL_LINK_UP,
+        .phys_state = mgds_hca_port_physical(up)->state,
         .link_layer = ib ? IBV_LINK_LAYER_INFINIBAND : IBV_LINK_LAYER_ETHERNET,
     };
     return 0;

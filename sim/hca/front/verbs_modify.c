@@ -29,6 +29,8 @@ enum {
     RC = MGDS_SERVICE_RC,
     UC = MGDS_SERVICE_UC,
     UD = MGDS_SERVICE_UD,
+    DCI = MGDS_SERVICE_DCI,
+    DCT = MGDS_SERVICE_DCT,
     TRANSITIONS = 8,
     RIGHTS = IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS,
     KEYS = IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_QKEY,
@@ -45,7 +47,8 @@ enum {
     MTU_MIN = IBV_MTU_256
 };
 
-/* As the kernel has them. Any state goes to RESET and ERR, with no more. */
+/* The transitions are the kernel's. Any state goes to RESET and ERR, with no
+ * more; but a DCT stays in RTR. */
 static const struct transition transitions[MGDS_SERVICES][TRANSITIONS] = {
     [RC] = {{IBV_QPS_RESET, IBV_QPS_INIT, RIGHTS, 0},
             {IBV_QPS_INIT, IBV_QPS_INIT, 0, RIGHTS},
@@ -73,6 +76,16 @@ static const struct transition transitions[MGDS_SERVICES][TRANSITIONS] = {
             {IBV_QPS_RTS, IBV_QPS_SQD, 0, DRAIN},
             {IBV_QPS_SQD, IBV_QPS_RTS, 0, UD_ANY},
             {IBV_QPS_SQD, IBV_QPS_SQD, 0, IBV_QP_PKEY_INDEX | IBV_QP_QKEY}},
+    [DCI] = {{IBV_QPS_RESET, IBV_QPS_INIT, IBV_QP_PKEY_INDEX | IBV_QP_PORT, 0},
+             {IBV_QPS_INIT, IBV_QPS_INIT, 0, IBV_QP_PKEY_INDEX | IBV_QP_PORT},
+             {IBV_QPS_INIT, IBV_QPS_RTR, IBV_QP_PATH_MTU,
+              IBV_QP_PKEY_INDEX | IBV_QP_AV},
+             {IBV_QPS_RTR, IBV_QPS_RTS, RC_RETRY | IBV_QP_SQ_PSN,
+              IBV_QP_MIN_RNR_TIMER},
+             {IBV_QPS_RTS, IBV_QPS_RTS, 0, IBV_QP_MIN_RNR_TIMER}},
+    [DCT] = {{IBV_QPS_RESET, IBV_QPS_INIT, RIGHTS, 0},
+             {IBV_QPS_INIT, IBV_QPS_RTR,
+              IBV_QP_MIN_RNR_TIMER | IBV_QP_AV | IBV_QP_PATH_MTU, 0}},
 };
 
 static const enum ibv_qp_state verbs_states[MGDS_STATES] = {
@@ -95,7 +108,7 @@ static bool takes_mask(enum mgds_hca_service service, enum ibv_qp_state from,
                        enum ibv_qp_state to, uint32_t mask)
 {
     if (to == IBV_QPS_RESET || to == IBV_QPS_ERR)
-        return mask == 0;
+        return mask == 0 && service != MGDS_SERVICE_DCT;
     for (unsigned i = 0; i < TRANSITIONS; i++) {
         const struct transition *row = &transitions[service][i];
 
@@ -151,7 +164,16 @@ static int check_path(const struct ib_uverbs_qp_dest *to)
                                                              : -EHOSTUNREACH;
 }
 
-static int check_values(const struct ib_uverbs_modify_qp *in)
+/* DC: whom it reaches stands in WQEs, and whom a DCT answers in packets. */
+static int check_dynamic_path(const struct ib_uverbs_qp_dest *to)
+{
+    return to->port_num == 1 && (!to->is_global || to->sgid_index == 0)
+               ? 0
+               : -EINVAL;
+}
+
+static int check_values(const struct mgds_hca_verbs_qp *qp,
+                        const struct ib_uverbs_modify_qp *in)
 {
     uint32_t mask = in->attr_mask;
 
@@ -164,7 +186,11 @@ static int check_values(const struct ib_uverbs_modify_qp *in)
         (mask & IBV_QP_MAX_DEST_RD_ATOMIC &&
          in->max_dest_rd_atomic > MGDS_HCA_READS))
         return -EINVAL;
-    return mask & IBV_QP_AV ? check_path(&in->dest) : 0;
+    if (!(mask & IBV_QP_AV))
+        return 0;
+    return mgds_hca_is_dynamic(qp->engine->attr.service)
+               ? check_dynamic_path(&in->dest)
+               : check_path(&in->dest);
 }
 
 /* The delay that the five bits of a timer mean, in units of 10 us. */
@@ -260,7 +286,7 @@ static int check_change(const struct mgds_hca_verbs_qp *qp,
                     in->attr_mask & ~(uint32_t)IBV_QP_STATE))
         return -EINVAL;
     rc = check_modelled(qp, command, in, to);
-    return rc < 0 ? rc : check_values(in);
+    return rc < 0 ? rc : check_values(qp, in);
 }
 
 static int modify_qp(const struct mgds_hca_file *file,
@@ -306,6 +332,17 @@ int mgds_hca_verbs_modify_qp(struct mgds_hca_file *file,
     return modify_qp(file, command, command->request);
 }
 
+/* A ConnectX numbers a target when it comes to RTR, and libmlx5 asks then. */
+static uint32_t target_number(const struct mgds_hca_file *file, uint32_t handle)
+{
+    const struct mgds_hca_verbs_qp *qp =
+        mgds_hca_file_get(file, MGDS_HCA_OBJECT_QP, handle);
+
+    return qp && qp->engine->attr.service == MGDS_SERVICE_DCT
+               ? qp->engine->number
+               : 0;
+}
+
 int mgds_hca_verbs_modify_qp_ex(struct mgds_hca_file *file,
                                 struct mgds_hca_command *command)
 {
@@ -317,5 +354,6 @@ int mgds_hca_verbs_modify_qp_ex(struct mgds_hca_file *file,
         return mgds_hca_not_modelled(command->name, "rates");
     out->response_length = (uint32_t)command->response_room;
     driver->response_length = (uint32_t)command->driver_response_room;
+    driver->dctn = target_number(file, in->base.qp_handle);
     return modify_qp(file, command, &in->base);
 }

@@ -2,9 +2,6 @@
 #include <errno.h>
 #include <infiniband/verbs.h>
 #include <stdlib.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include <rdma/ib_user_ioctl_cmds.h>
 #include <rdma/ib_user_verbs.h>
@@ -12,15 +9,21 @@
 
 #include "sim/hca/front/adapter.h"
 #include "sim/hca/front/destroy.h"
+#include "sim/hca/front/far.h"
 #include "sim/hca/front/file.h"
 #include "sim/hca/front/method.h"
 #include "sim/hca/front/object.h"
+#include "sim/hca/front/pump.h"
+#include "sim/hca/front/user.h"
 #include "sim/hca/front/verbs.h"
 
 enum {
     /* What the engine looks at has the same bits. */
     ENGINE = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE |
-             IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC,
+             IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC |
+             IBV_ACCESS_MW_BIND,
+    WRITES = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE |
+             IBV_ACCESS_REMOTE_ATOMIC,
     /* The kernel's driver passes over these, too; IBV_ACCESS_ZERO_BASED has
      * had its effect on hca_va. Strict order is one of the relaxed ones. */
     NO_MATTER =
@@ -30,39 +33,13 @@ enum {
 _Static_assert((int)MGDS_HCA_LOCAL_WRITE == (int)IBV_ACCESS_LOCAL_WRITE &&
                    (int)MGDS_HCA_REMOTE_WRITE == (int)IBV_ACCESS_REMOTE_WRITE &&
                    (int)MGDS_HCA_REMOTE_READ == (int)IBV_ACCESS_REMOTE_READ &&
-                   (int)MGDS_HCA_REMOTE_ATOMIC == (int)IBV_ACCESS_REMOTE_ATOMIC,
+                   (int)MGDS_HCA_REMOTE_ATOMIC ==
+                       (int)IBV_ACCESS_REMOTE_ATOMIC &&
+                   (int)MGDS_HCA_WINDOW_BIND == (int)IBV_ACCESS_MW_BIND,
                "the engine's permissions are those of verbs");
-
-#ifndef MADV_POPULATE_READ
-#define MADV_POPULATE_READ 22
-#define MADV_POPULATE_WRITE 23
-#endif
-
-/* The memory is brought in, as pinning does, and may be used like that. EINVAL
- * is said of memory that may not, and by kernels before 5.14 and of memory of
- * devices for anything: that must be mapped. */
-static int check_memory(uint64_t start, uint64_t bytes, bool write)
-{
-    uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
-    uint64_t first = start & ~(page - 1);
-    uint64_t end = (start + bytes + page - 1) & ~(page - 1);
-    void *at = (void *)(uintptr_t)first;
-
-    if (bytes == 0 || start + bytes < start || end <= first)
-        return -EINVAL;
-    if (write && madvise(at, end - first, MADV_POPULATE_WRITE) == 0)
-        return 0;
-    if (madvise(at, end - first, MADV_POPULATE_READ) == 0)
-        return write ? -EFAULT : 0;
-    if (errno == EINVAL && msync(at, end - first, MS_ASYNC) == 0)
-        return 0;
-    return -EFAULT;
-}
 
 static int check_access(const char *command, uint32_t access)
 {
-    if (access & IBV_ACCESS_MW_BIND)
-        return mgds_hca_not_modelled(command, "memory windows");
     if (access & IBV_ACCESS_ON_DEMAND)
         return mgds_hca_not_modelled(command, "on-demand paging");
     return access & ~(uint32_t)(ENGINE | NO_MATTER) ? -EINVAL : 0;
@@ -76,8 +53,43 @@ static int fill_memory(const char *command, struct mgds_hca_memory *memory,
     if (rc < 0)
         return rc;
     memory->access = access & ENGINE;
-    return check_memory((uintptr_t)memory->at, memory->bytes,
-                        memory->access & ~IBV_ACCESS_REMOTE_READ);
+    return mgds_hca_user_pin((uintptr_t)memory->at, memory->bytes,
+                             memory->access & WRITES);
+}
+
+/* The driver may wait for other calls of the program, and those for the wire:
+ * not under the lock, and not about memory that the host reaches, of which the
+ * first page tells. -EBADF: the program has closed the device meanwhile. */
+static int ask_driver(const struct mgds_hca_file *file,
+                      const struct ib_uverbs_reg_mr *in,
+                      struct mgds_hca_far_place *place)
+{
+    int fd = file->fd, rc;
+
+    if (mgds_hca_user_pin(in->start, in->length ? 1 : 0, false) != -EFAULT)
+        return -ENOENT;
+    mgds_hca_unlock();
+    rc = mgds_hca_far_ask(in->start, in->length, place);
+    mgds_hca_lock();
+    return mgds_hca_file_find(fd) == file ? rc : -EBADF;
+}
+
+/* Memory of a GPU, as nvidia-peermem gives it; or what the kernel can pin. */
+static int find_memory(const struct mgds_hca_file *file, const char *command,
+                       struct mgds_hca_mr *mr, uint32_t access,
+                       const struct mgds_hca_far_place *place)
+{
+    struct mgds_hca *engine = file->adapter->engine;
+    int rc = check_access(command, access);
+
+    if (rc == 0 && place)
+        rc = mgds_hca_far_map(engine, place, &mr->memory, &mr->mapped.far);
+    else if (rc == 0)
+        rc = mgds_hca_gpu_map_address(engine, &mr->memory, &mr->mapped);
+    if (rc == -ENOENT)
+        return fill_memory(command, &mr->memory, access);
+    mr->memory.access = access & ENGINE;
+    return rc;
 }
 
 /* A region of that memory, but for PD and permissions. */
@@ -103,20 +115,27 @@ int mgds_hca_verbs_reg_mr(struct mgds_hca_file *file,
 {
     const struct ib_uverbs_reg_mr *in = command->request;
     struct ib_uverbs_reg_mr_resp *out = command->response;
-    struct mgds_hca_mr *mr = calloc(1, sizeof(*mr));
-    int rc;
+    struct mgds_hca_far_place place;
+    int rc = ask_driver(file, in, &place);
+    bool far = rc == 0;
+    struct mgds_hca_mr *mr;
 
+    if (rc < 0 && rc != -ENOENT)
+        return rc;
+    mr = calloc(1, sizeof(*mr));
     if (!mr)
         return -ENOMEM;
     mr->memory = (struct mgds_hca_memory){.at = (void *)(uintptr_t)in->start,
                                           .address = in->hca_va,
                                           .bytes = in->length};
     mr->pd = mgds_hca_file_get(file, MGDS_HCA_OBJECT_PD, in->pd_handle);
-    rc = mr->pd ? fill_memory(command->name, &mr->memory, in->access_flags)
+    rc = mr->pd ? find_memory(file, command->name, mr, in->access_flags,
+                              far ? &place : NULL)
                 : -EINVAL;
-    if (rc == 0)
+    if (rc >= 0)
         rc = make_mr(file, mr, &out->mr_handle);
-    if (rc < 0) {
+    if (rc != 0) {
+        mgds_hca_gpu_unmap(file->adapter->engine, &mr->mapped);
         free(mr);
         return rc;
     }
@@ -125,37 +144,18 @@ int mgds_hca_verbs_reg_mr(struct mgds_hca_file *file,
     return 0;
 }
 
-/* Memory that a descriptor stands for is mapped; the engine writes to it as to
- * any other. */
-static int map_dmabuf(struct mgds_hca_mr *mr,
+static int map_dmabuf(const struct mgds_hca_file *file, struct mgds_hca_mr *mr,
                       const struct ib_uverbs_ioctl_hdr *call)
 {
-    uint64_t offset =
-        mgds_hca_method_get(call, UVERBS_ATTR_REG_DMABUF_MR_OFFSET);
-    uint64_t bytes =
+    mr->memory.bytes =
         mgds_hca_method_get(call, UVERBS_ATTR_REG_DMABUF_MR_LENGTH);
-    uint64_t inside = offset % (uint64_t)sysconf(_SC_PAGESIZE);
-    int fd = (int)mgds_hca_method_get(call, UVERBS_ATTR_REG_DMABUF_MR_FD);
-    int access = mr->memory.access & ~IBV_ACCESS_REMOTE_READ
-                     ? PROT_READ | PROT_WRITE
-                     : PROT_READ;
-    struct stat about;
-    void *at;
-
-    if (bytes == 0 || offset + bytes < offset || fstat(fd, &about) < 0 ||
-        (uint64_t)about.st_size < offset + bytes)
-        return -EINVAL;
-    at = mmap(NULL, inside + bytes, access, MAP_SHARED, fd,
-              (off_t)(offset - inside));
-    if (at == MAP_FAILED)
-        return -errno;
-    mr->mapped = at;
-    mr->mapped_bytes = inside + bytes;
-    mr->memory.at = (uint8_t *)at + inside;
-    mr->memory.bytes = bytes;
     mr->memory.address =
         mgds_hca_method_get(call, UVERBS_ATTR_REG_DMABUF_MR_IOVA);
-    return 0;
+    return mgds_hca_gpu_map_dmabuf(
+        file->adapter->engine,
+        (int)mgds_hca_method_get(call, UVERBS_ATTR_REG_DMABUF_MR_FD),
+        mgds_hca_method_get(call, UVERBS_ATTR_REG_DMABUF_MR_OFFSET),
+        &mr->memory, &mr->mapped);
 }
 
 int mgds_hca_method_reg_dmabuf_mr(struct mgds_hca_file *file,
@@ -173,7 +173,7 @@ int mgds_hca_method_reg_dmabuf_mr(struct mgds_hca_file *file,
     mr->pd = mgds_hca_file_get(file, MGDS_HCA_OBJECT_PD,
                                (uint32_t)mgds_hca_method_get(
                                    call, UVERBS_ATTR_REG_DMABUF_MR_PD_HANDLE));
-    rc = mr->pd ? map_dmabuf(mr, call) : -EINVAL;
+    rc = mr->pd ? map_dmabuf(file, mr, call) : -EINVAL;
     if (rc < 0)
         goto fail;
     rc = make_mr(file, mr, &handle);
@@ -187,7 +187,7 @@ int mgds_hca_method_reg_dmabuf_mr(struct mgds_hca_file *file,
     return 0;
 
 unmap:
-    munmap(mr->mapped, mr->mapped_bytes);
+    mgds_hca_gpu_unmap(file->adapter->engine, &mr->mapped);
 fail:
     free(mr);
     return rc;
@@ -230,7 +230,8 @@ int mgds_hca_verbs_rereg_mr(struct mgds_hca_file *file,
     struct mgds_hca_pd *pd;
     int rc;
 
-    if (!mr || (mr->mapped && in->flags & IBV_REREG_MR_CHANGE_TRANSLATION))
+    if (!mr || ((mr->mapped.at || mr->mapped.far) &&
+                in->flags & IBV_REREG_MR_CHANGE_TRANSLATION))
         return -EINVAL;
     memory = mr->memory;
     pd = mr->pd;
@@ -248,16 +249,35 @@ int mgds_hca_verbs_rereg_mr(struct mgds_hca_file *file,
     return 0;
 }
 
+int mgds_hca_method_query_mr(struct mgds_hca_file *file,
+                             struct ib_uverbs_ioctl_hdr *call)
+{
+    const struct mgds_hca_mr *mr = mgds_hca_file_get(
+        file, MGDS_HCA_OBJECT_MR,
+        (uint32_t)mgds_hca_method_get(call, UVERBS_ATTR_QUERY_MR_HANDLE));
+
+    if (!mr)
+        return -EINVAL;
+    mgds_hca_method_put(call, UVERBS_ATTR_QUERY_MR_RESP_LKEY, &mr->key,
+                        sizeof(mr->key));
+    mgds_hca_method_put(call, UVERBS_ATTR_QUERY_MR_RESP_RKEY, &mr->key,
+                        sizeof(mr->key));
+    mgds_hca_method_put(call, UVERBS_ATTR_QUERY_MR_RESP_LENGTH,
+                        &mr->memory.bytes, sizeof(mr->memory.bytes));
+    mgds_hca_method_put(call, UVERBS_ATTR_QUERY_MR_RESP_IOVA,
+                        &mr->memory.address, sizeof(mr->memory.address));
+    return 0;
+}
+
 int mgds_hca_verbs_dereg_mr(struct mgds_hca_file *file,
                             struct mgds_hca_command *command)
 {
     const struct ib_uverbs_dereg_mr *in = command->request;
     struct mgds_hca_mr *mr =
-        mgds_hca_file_get(file, MGDS_HCA_OBJECT_MR, in->mr_handle);
+        mgds_hca_file_take(file, MGDS_HCA_OBJECT_MR, in->mr_handle);
 
     if (!mr)
         return -EINVAL;
-    mgds_hca_file_drop(file, MGDS_HCA_OBJECT_MR, in->mr_handle);
     mgds_hca_destroy_mr(file, mr);
     return 0;
 }

@@ -6,11 +6,13 @@
 
 #include <rdma/ib_user_verbs.h>
 #include <rdma/mlx5-abi.h>
+#include <rdma/mlx5_user_ioctl_cmds.h>
 
 #include "sim/hca/front/adapter.h"
 #include "sim/hca/front/gid.h"
 #include "sim/hca/front/destroy.h"
 #include "sim/hca/front/file.h"
+#include "sim/hca/front/method.h"
 #include "sim/hca/front/model.h"
 #include "sim/hca/front/object.h"
 #include "sim/hca/front/verbs.h"
@@ -33,6 +35,20 @@ int mgds_hca_verbs_alloc_pd(struct mgds_hca_file *file,
         return rc;
     }
     driver->pdn = pd->number;
+    return 0;
+}
+
+int mgds_hca_method_query_pd(struct mgds_hca_file *file,
+                             struct ib_uverbs_ioctl_hdr *call)
+{
+    const struct mgds_hca_pd *pd = mgds_hca_file_get(
+        file, MGDS_HCA_OBJECT_PD,
+        (uint32_t)mgds_hca_method_get(call, MLX5_IB_ATTR_QUERY_PD_HANDLE));
+
+    if (!pd)
+        return -EINVAL;
+    mgds_hca_method_put(call, MLX5_IB_ATTR_QUERY_PD_RESP_PDN, &pd->number,
+                        sizeof(pd->number));
     return 0;
 }
 
@@ -84,11 +100,10 @@ int mgds_hca_verbs_destroy_ah(struct mgds_hca_file *file,
 {
     const struct ib_uverbs_destroy_ah *in = command->request;
     struct mgds_hca_ah *ah =
-        mgds_hca_file_get(file, MGDS_HCA_OBJECT_AH, in->ah_handle);
+        mgds_hca_file_take(file, MGDS_HCA_OBJECT_AH, in->ah_handle);
 
     if (!ah)
         return -EINVAL;
-    mgds_hca_file_drop(file, MGDS_HCA_OBJECT_AH, in->ah_handle);
     mgds_hca_destroy_ah(ah);
     return 0;
 }

@@ -6,35 +6,51 @@
 #include <rdma/ib_user_verbs.h>
 #include <rdma/mlx5-abi.h>
 
+#include "sim/hca/doorbell.h"
 #include "sim/hca/front/adapter.h"
 #include "sim/hca/front/destroy.h"
 #include "sim/hca/front/file.h"
+#include "sim/hca/front/model.h"
 #include "sim/hca/front/object.h"
 #include "sim/hca/front/pump.h"
+#include "sim/hca/front/user.h"
 #include "sim/hca/front/verbs.h"
+#include "sim/hca/opcode.h"
 #include "sim/hca/qp.h"
 
 /* Scattering to CQEs is a wish that a device need not fulfil. */
 enum {
     DRIVER_FLAGS = MLX5_QP_FLAG_SCATTER_CQE | MLX5_QP_FLAG_ALLOW_SCATTER_CQE |
-                   MLX5_QP_FLAG_BFREG_INDEX,
+                   MLX5_QP_FLAG_BFREG_INDEX | MLX5_QP_FLAG_UAR_PAGE_INDEX,
+    DYNAMIC_FLAGS = MLX5_QP_FLAG_TYPE_DCI | MLX5_QP_FLAG_TYPE_DCT,
     USER_INDEX = 0xffffff,
     MAX_SHIFT = 16
 };
 
-/* MGDS_SERVICES: none. */
-static enum mgds_hca_service service_of(uint8_t type)
+/* Services by type, and by the driver's flags. MGDS_SERVICES: none. */
+static enum mgds_hca_service service_of(uint8_t type, uint32_t flags)
 {
-    static const uint8_t types[MGDS_SERVICES] = {
-        [MGDS_SERVICE_RC] = IBV_QPT_RC,
-        [MGDS_SERVICE_UC] = IBV_QPT_UC,
-        [MGDS_SERVICE_UD] = IBV_QPT_UD,
+    static const struct {
+        uint8_t type;
+        uint32_t flags;
+    } services[MGDS_SERVICES] = {
+        [MGDS_SERVICE_RC] = {IBV_QPT_RC, 0},
+        [MGDS_SERVICE_UC] = {IBV_QPT_UC, 0},
+        [MGDS_SERVICE_UD] = {IBV_QPT_UD, 0},
+        [MGDS_SERVICE_DCI] = {IBV_QPT_DRIVER, MLX5_QP_FLAG_TYPE_DCI},
+        [MGDS_SERVICE_DCT] = {IBV_QPT_DRIVER, MLX5_QP_FLAG_TYPE_DCT},
     };
     unsigned i = 0;
 
-    while (i < MGDS_SERVICES && types[i] != type)
+    while (i < MGDS_SERVICES && (services[i].type != type ||
+                                 services[i].flags != (flags & DYNAMIC_FLAGS)))
         i++;
     return (enum mgds_hca_service)i;
+}
+
+static bool has_dynamic(void)
+{
+    return mgds_hca_kind()->capabilities & MGDS_HCA_CAN_DC;
 }
 
 static int check_qp(const struct mgds_hca_command *command,
@@ -42,12 +58,15 @@ static int check_qp(const struct mgds_hca_command *command,
 {
     const struct mlx5_ib_create_qp *driver = command->driver_request;
 
-    if (service_of(in->qp_type) == MGDS_SERVICES)
+    enum mgds_hca_service service = service_of(in->qp_type, driver->flags);
+
+    if (service == MGDS_SERVICES ||
+        (mgds_hca_is_dynamic(service) && !has_dynamic()))
         return mgds_hca_not_modelled(command->name,
-                                     "another type than RC, UC and UD");
+                                     "another type than RC, UC, UD and DC");
     if (in->comp_mask || in->create_flags)
         return mgds_hca_not_modelled(command->name, "a flag of the QP");
-    if (driver->flags & ~(uint32_t)DRIVER_FLAGS)
+    if (driver->flags & ~(uint32_t)(DRIVER_FLAGS | DYNAMIC_FLAGS))
         return mgds_hca_not_modelled(command->name, "a flag of libmlx5's QP");
     if (driver->ece_options)
         return mgds_hca_not_modelled(command->name,
@@ -70,6 +89,15 @@ static void fill_caps(const struct ib_uverbs_ex_create_qp *in,
     caps->max_recv_sge = (1u << driver->rq_wqe_shift) / MGDS_WQE_UNIT;
 }
 
+/* A page that the program was given: it does not say which of its registers. */
+static int choose_page(struct mgds_hca_verbs_qp *qp, uint32_t number,
+                       struct mgds_hca_qp_attr *attr)
+{
+    attr->uar = mgds_hca_file_get(qp->file, MGDS_HCA_OBJECT_UAR, number);
+    attr->uar_register = MGDS_UAR_EITHER;
+    return attr->uar ? 0 : -EINVAL;
+}
+
 /* The program's register, of a page that it has taken (bfreg >= 0), or one of
  * those that are there for all. */
 static int choose_register(struct mgds_hca_verbs_qp *qp,
@@ -79,6 +107,10 @@ static int choose_register(struct mgds_hca_verbs_qp *qp,
     struct mgds_hca_bar *bar = &qp->file->bar;
     uint32_t index = driver->bfreg_index, page = index / 2;
 
+    if (driver->flags & MLX5_QP_FLAG_UAR_PAGE_INDEX)
+        return choose_page(qp, index, attr);
+    if (bar->total == 0) /* it asked for pages, and uses none */
+        return -EINVAL;
     if (driver->flags & MLX5_QP_FLAG_BFREG_INDEX) {
         if (index >= MGDS_HCA_DYNAMIC_BFREGS)
             return -EINVAL;
@@ -100,6 +132,8 @@ static int choose_receives(const struct mgds_hca_file *file,
 {
     const struct mgds_hca_verbs_srq *srq;
 
+    if (attr->service == MGDS_SERVICE_DCI)
+        return 0; /* its SRQ, if there is one, is not used */
     if (!in->is_srq) {
         attr->receives = in->max_recv_wr > 0 ? driver->rq_wqe_count : 0;
         attr->receive_stride = 1u << driver->rq_wqe_shift;
@@ -112,20 +146,50 @@ static int choose_receives(const struct mgds_hca_file *file,
     return 0;
 }
 
+/* Receives, and sends behind them. */
+static uint64_t ring_bytes(const struct mlx5_ib_create_qp *driver)
+{
+    return ((uint64_t)driver->rq_wqe_count << driver->rq_wqe_shift) +
+           (uint64_t)driver->sq_wqe_count * MGDS_WQE_BLOCK;
+}
+
+/* A target has nothing that libmlx5 writes to. */
+static void set_target(const struct mlx5_ib_create_qp *driver,
+                       struct mgds_hca_qp_attr *attr)
+{
+    attr->send_blocks = 0;
+    attr->receive_buffer = NULL;
+    attr->record = NULL;
+    attr->dc_key = driver->access_key;
+}
+
+static int set_sends(struct mgds_hca_verbs_qp *qp,
+                     const struct mlx5_ib_create_qp *driver,
+                     struct mgds_hca_qp_attr *attr)
+{
+    int rc = mgds_hca_user_pin_queue(driver->buf_addr, ring_bytes(driver),
+                                     driver->db_addr);
+
+    if (rc < 0)
+        return rc;
+    attr->send_buffer = (uint8_t *)attr->receive_buffer +
+                        ((size_t)driver->rq_wqe_count << driver->rq_wqe_shift);
+    return choose_register(qp, driver, attr);
+}
+
 static int attach_qp(struct mgds_hca_verbs_qp *qp,
                      const struct ib_uverbs_ex_create_qp *in,
                      const struct mlx5_ib_create_qp *driver)
 {
     const struct mgds_hca_verbs_cq *send, *receive;
     struct mgds_hca_file *file = qp->file;
-    uint8_t *buffer = (uint8_t *)(uintptr_t)driver->buf_addr;
     struct mgds_hca_qp_attr attr = {
         .send_blocks = driver->sq_wqe_count,
-        .receive_buffer = buffer,
+        .receive_buffer = (void *)(uintptr_t)driver->buf_addr,
         .record = (struct mgds_be32 *)(uintptr_t)driver->db_addr,
         .pd = qp->pd->number,
         .user_index = driver->uidx & USER_INDEX,
-        .service = service_of(in->qp_type),
+        .service = service_of(in->qp_type, driver->flags),
     };
     int rc;
 
@@ -138,9 +202,10 @@ static int attach_qp(struct mgds_hca_verbs_qp *qp,
     rc = choose_receives(file, in, driver, &attr);
     if (rc < 0)
         return rc;
-    attr.send_buffer =
-        buffer + ((size_t)driver->rq_wqe_count << driver->rq_wqe_shift);
-    rc = choose_register(qp, driver, &attr);
+    if (attr.service == MGDS_SERVICE_DCT)
+        set_target(driver, &attr);
+    else
+        rc = set_sends(qp, driver, &attr);
     return rc < 0
                ? rc
                : mgds_hca_qp_attach(file->adapter->engine, &attr, &qp->engine);
@@ -162,6 +227,8 @@ static int make_qp(struct mgds_hca_verbs_qp *qp,
     qp->signal_all = in->sq_sig_all;
     fill_caps(in, driver, &qp->caps);
     qp->pd->users++;
+    qp->async = &qp->file->async;
+    qp->async->users++;
     adapter->qps[mgds_hca_adapter_slot(adapter, qp->engine->number)] = qp;
     return 0;
 
@@ -309,7 +376,7 @@ int mgds_hca_verbs_destroy_qp(struct mgds_hca_file *file,
     if (!qp)
         return -EINVAL;
     out->events_reported =
-        qp->asyncs - mgds_hca_channel_drop(&file->async, qp->user);
+        qp->asyncs - mgds_hca_channel_drop(qp->async, qp->user);
     mgds_hca_file_drop(file, MGDS_HCA_OBJECT_QP, in->qp_handle);
     mgds_hca_destroy_qp(qp);
     return 0;

@@ -11,6 +11,7 @@
 #include "sim/hca/front/file.h"
 #include "sim/hca/front/model.h"
 #include "sim/hca/front/object.h"
+#include "sim/hca/front/user.h"
 #include "sim/hca/front/verbs.h"
 #include "sim/hca/qp.h"
 #include "sim/hca/srq.h"
@@ -37,17 +38,23 @@ static int attach_srq(struct mgds_hca_verbs_srq *srq,
         .pd = srq->pd->number,
     };
     struct mgds_hca_adapter *adapter = srq->file->adapter;
-    int rc = mgds_hca_srq_attach(adapter->engine, &attr, &srq->engine);
+    int rc = mgds_hca_user_pin_queue(
+        driver->buf_addr, (uint64_t)attr.slots * attr.stride, driver->db_addr);
 
     if (rc < 0)
         return rc;
+    rc = mgds_hca_srq_attach(adapter->engine, &attr, &srq->engine);
+    if (rc < 0)
+        return rc;
+    /* Its event may come with its limit, at once. */
+    adapter->srqs[srq->engine->number] = srq;
     rc = mgds_hca_srq_limit(srq->engine, in->srq_limit);
     if (rc < 0) {
+        adapter->srqs[srq->engine->number] = NULL;
         mgds_hca_srq_detach(srq->engine);
         return rc;
     }
     srq->pd->users++;
-    adapter->srqs[srq->engine->number] = srq;
     return 0;
 }
 
@@ -63,8 +70,7 @@ int mgds_hca_verbs_create_srq(struct mgds_hca_file *file,
 
     if (driver->flags)
         return mgds_hca_not_modelled(command->name, "a flag of libmlx5's SRQ");
-    if (in->max_wr == 0 || in->max_wr >= MGDS_HCA_RECEIVES ||
-        in->max_sge > MGDS_HCA_MAX_SGE)
+    if (in->max_wr >= MGDS_HCA_RECEIVES || in->max_sge > MGDS_HCA_MAX_SGE)
         return -EINVAL;
     srq = calloc(1, sizeof(*srq));
     if (!srq)

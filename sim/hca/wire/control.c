@@ -11,15 +11,15 @@
 
 enum { PERIOD = 10 * 1000 * 1000 /* ns */ };
 
-/* Its text without the end of the line. */
-static int read_text(const char *path, char text[MGDS_HCA_CONTROL])
+int mgds_hca_control_read(const char *path, char text[MGDS_HCA_CONTROL])
 {
     int file = open(path, O_RDONLY | O_CLOEXEC);
     ssize_t bytes;
     int rc;
 
+    text[0] = '\0';
     if (file < 0)
-        return -errno;
+        return errno == ENOENT ? 0 : -errno;
     bytes = read(file, text, MGDS_HCA_CONTROL);
     rc = bytes < 0 ? -errno : 0;
     close(file);
@@ -36,14 +36,14 @@ int mgds_hca_control_poll(struct mgds_hca_control *control,
                           struct mgds_hca_port *port, const char **wrong)
 {
     uint64_t now = mgds_hca_now(port->hca);
-    char text[MGDS_HCA_CONTROL] = "";
+    char text[MGDS_HCA_CONTROL];
     int rc;
 
     if (now < control->next)
         return 0;
     control->next = now + PERIOD;
-    rc = read_text(control->path, text);
-    if (rc < 0 && rc != -ENOENT)
+    rc = mgds_hca_control_read(control->path, text);
+    if (rc < 0)
         return rc;
     if (strcmp(text, control->text) == 0)
         return 0;

@@ -15,6 +15,10 @@ struct mgds_hca_control {
     char text[MGDS_HCA_CONTROL]; /* the last one that was read */
 };
 
+/* The text of the file, without the end of the line; empty if there is none.
+ * -E2BIG: too long; or what open and read say. */
+int mgds_hca_control_read(const char *path, char text[MGDS_HCA_CONTROL]);
+
 /* Reads the file, no more often than every 10 ms of the port's clock: 1: it has
  * changed, and the port does as it says; 0: it has not, or it was read just
  * now. -EINVAL: it says what cannot be done, *wrong is where in

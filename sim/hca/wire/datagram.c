@@ -15,6 +15,8 @@ enum {
     IPV4_VERSION = 0x45,
     IPV6_VERSION = 6,
     UDP = 17,
+    ROCE_IPV6 = 9, /* RoCE v2: what a CQE has in place of the SL */
+    ROCE_IPV4 = 10,
     NEXT_BTH = 0x1b
 };
 
@@ -78,10 +80,14 @@ static void fill_grh(const struct mgds_hca_flow *flow,
     const struct mgds_hca_gid *to =
         &inbox->gid[packet->datagram.gid_index % MGDS_HCA_GIDS];
 
-    if (is_mapped(&packet->datagram.from) && is_mapped(to))
+    bool ipv4 = is_mapped(&packet->datagram.from) && is_mapped(to);
+
+    if (ipv4)
         fill_ipv4(datagram->grh + IPV4_AT, packet, to);
     else
         fill_ipv6(datagram->grh, packet, to);
+    if (flow->qp->hca->config.ethernet)
+        datagram->sl = ipv4 ? ROCE_IPV4 : ROCE_IPV6;
 }
 
 void mgds_hca_datagram_take(struct mgds_hca_flow *flow,

@@ -4,6 +4,9 @@
  *   GIDs                    GRH, 40 bytes
  *   others                  as InfiniBand has it, and IPv6
  *   both ::ffff:a.b.c.d     20 bytes of nothing, then an IPv4 header (RoCE v2)
+ *
+ * CQEs of RoCE say which, where those of InfiniBand have the SL (UCX,
+ * ud_iface.h, from the PRM).
  */
 #ifndef MGDS_SIM_HCA_WIRE_DATAGRAM_H
 #define MGDS_SIM_HCA_WIRE_DATAGRAM_H

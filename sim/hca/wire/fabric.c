@@ -45,6 +45,19 @@ static void leave_folder(struct mgds_hca_fabric *fabric)
     mgds_hca_registry_close(fabric->directory, fabric->folder);
 }
 
+/* By a description of its own: a mapping keeps its description as long as a
+ * child that was forked has it, and a lock with it. */
+static int make_inbox(struct mgds_hca_fabric *fabric, uint64_t host)
+{
+    int file = mgds_hca_registry_find(fabric->directory, fabric->lid), rc;
+
+    if (file < 0)
+        return file;
+    rc = mgds_hca_inbox_make(file, host, &fabric->inbox);
+    close(file);
+    return rc;
+}
+
 /* The mailbox is there before the device can be found. */
 static int open_media(struct mgds_hca_fabric *fabric, uint64_t host)
 {
@@ -52,7 +65,7 @@ static int open_media(struct mgds_hca_fabric *fabric, uint64_t host)
 
     if (rc < 0)
         return rc;
-    rc = mgds_hca_inbox_make(fabric->file, host, &fabric->inbox);
+    rc = make_inbox(fabric, host);
     if (rc < 0) {
         mgds_hca_mail_close(&fabric->mail);
         return rc;
@@ -106,6 +119,15 @@ void mgds_hca_fabric_close(struct mgds_hca_fabric *fabric)
     leave_folder(fabric);
     mgds_hca_inbox_close(fabric->inbox);
     free(fabric);
+}
+
+/* A lock is the descriptor's, which both processes have: it would last as long
+ * as the child, and so would a mailbox that nobody looks into. */
+void mgds_hca_fabric_forget(struct mgds_hca_fabric *fabric)
+{
+    mgds_hca_mail_close(&fabric->mail);
+    close(fabric->file);
+    fabric->file = -1;
 }
 
 static int open_link(struct mgds_hca_fabric *fabric, struct mgds_hca_link *link,

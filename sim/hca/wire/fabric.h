@@ -49,6 +49,11 @@ int mgds_hca_fabric_open(struct mgds_hca_fabric **out, const char *folder,
 /* Removes the file, those of the dead, and the folder when it is empty. */
 void mgds_hca_fabric_close(struct mgds_hca_fabric *fabric);
 
+/* In a child that was forked: nothing of it outlives the parent. The fabric is
+ * of no use there any more. Calls nothing that is not safe in a signal handler.
+ */
+void mgds_hca_fabric_forget(struct mgds_hca_fabric *fabric);
+
 /* The LID that an address names, whoever has it. */
 uint16_t mgds_hca_fabric_lid_of(const struct mgds_hca_address *address);
 

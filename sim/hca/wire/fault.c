@@ -5,6 +5,8 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "sim/hca/random.h"
+
 enum { LATE = 100000, DIGITS = 15, DECIMALS = 4, RATE_PERCENT = 10000 };
 
 struct unit {
@@ -142,20 +144,11 @@ int mgds_hca_faults_parse(struct mgds_hca_faults *faults, const char *text,
     return rc;
 }
 
-/* xorshift64*: the state is never 0. */
-static uint32_t draw(uint64_t *state)
-{
-    *state ^= *state >> 12;
-    *state ^= *state << 25;
-    *state ^= *state >> 27;
-    return (uint32_t)((*state * UINT64_C(0x2545f4914f6cdd1d)) >> 32);
-}
-
 uint32_t mgds_hca_faults_random(struct mgds_hca_faults *faults, uint32_t limit)
 {
     if (faults->seed == 0) /* no text was read */
         faults->seed = 1;
-    return draw(&faults->seed) % limit;
+    return mgds_hca_random(&faults->seed) % limit;
 }
 
 static enum mgds_hca_wire_fault draw_at(struct mgds_hca_faults *faults,

@@ -7,11 +7,9 @@ bool mgds_hca_flow_send(const struct mgds_hca_flow *flow, uint16_t lid,
                         struct mgds_hca_packet *packet,
                         const struct mgds_hca_list *payload)
 {
-    enum mgds_hca_service service = flow->qp->attr.service;
-
-    if (service != MGDS_SERVICE_UD)
-        packet->qpn = flow->qp->set.peer;
-    packet->opcode |= mgds_hca_packet_service(service);
+    if (flow->peer)
+        packet->qpn = flow->peer;
+    packet->opcode |= mgds_hca_packet_service(flow->qp->attr.service);
     packet->pkey = flow->qp->set.pkey;
     return mgds_hca_outlet_send(flow->outlet, lid, packet, payload);
 }

@@ -11,7 +11,7 @@
 #include "sim/hca/wire/map.h"
 
 /* PAGE: the largest of a CPU, so that lanes take memory one by one. */
-enum { PAGE = 65536, MAGIC = 0x6c616e32 };
+enum { PAGE = 65536, MAGIC = 0x6c616e33 };
 
 #define LANE_STRIDE ((sizeof(struct mgds_hca_lane) + PAGE - 1) / PAGE * PAGE)
 #define FILE_BYTES (PAGE + (MGDS_HCA_LIDS + 1) * LANE_STRIDE)
@@ -120,6 +120,28 @@ int mgds_hca_inbox_use_lane(struct mgds_hca_inbox *inbox, int file,
 uint32_t mgds_hca_inbox_joined(const struct mgds_hca_inbox *inbox)
 {
     return __atomic_load_n(&inbox->joined, __ATOMIC_ACQUIRE);
+}
+
+void mgds_hca_inbox_go_around(struct mgds_hca_inbox *inbox)
+{
+    /* Answers to what was taken before are published before it. */
+    __atomic_store_n(&inbox->rounds, inbox->rounds + 1, __ATOMIC_RELEASE);
+}
+
+void mgds_hca_inbox_set_flows(struct mgds_hca_inbox *inbox, uint32_t flows)
+{
+    /* Alone: who sees a QP gone waits no longer for what it has sent. */
+    __atomic_store_n(&inbox->flows, flows, __ATOMIC_RELEASE);
+}
+
+uint32_t mgds_hca_inbox_rounds(const struct mgds_hca_inbox *inbox)
+{
+    return __atomic_load_n(&inbox->rounds, __ATOMIC_ACQUIRE);
+}
+
+uint32_t mgds_hca_inbox_flows(const struct mgds_hca_inbox *inbox)
+{
+    return __atomic_load_n(&inbox->flows, __ATOMIC_ACQUIRE);
 }
 
 bool mgds_hca_inbox_sleeps(struct mgds_hca_inbox *inbox)

@@ -9,6 +9,9 @@
  *   senders   a bit for each lane: its sender sets it, and never clears it
  *   joined    a sender that has set its bit adds 1
  *   resting   the owner: 1 while it sleeps, or is about to
+ *   flows     the owner: how many QPs hear packets; 0: nobody answers any
+ *   rounds    the owner adds 1 when it has looked for packets and has sent what
+ *             it had to say to them
  *
  * Devices of another host read these words to find the device, as if a subnet
  * manager told them; they write none, and no packet of theirs comes this way.
@@ -44,6 +47,8 @@ struct mgds_hca_inbox {
     _Alignas(64) uint64_t senders[MGDS_HCA_SENDER_SETS];
     uint32_t joined;
     _Alignas(64) uint32_t resting;
+    _Alignas(64) uint32_t rounds;
+    uint32_t flows;
 };
 
 /* An inbox in an empty file. -ENOSPC, -ENOMEM or the like. */
@@ -77,6 +82,14 @@ bool mgds_hca_inbox_sleeps(struct mgds_hca_inbox *inbox);
 
 /* How many senders have joined; each is seen in `senders`. */
 uint32_t mgds_hca_inbox_joined(const struct mgds_hca_inbox *inbox);
+
+/* The owner has gone around once more; its flows are so many. */
+void mgds_hca_inbox_go_around(struct mgds_hca_inbox *inbox);
+void mgds_hca_inbox_set_flows(struct mgds_hca_inbox *inbox, uint32_t flows);
+
+/* The same words, for those that wait for an answer. */
+uint32_t mgds_hca_inbox_rounds(const struct mgds_hca_inbox *inbox);
+uint32_t mgds_hca_inbox_flows(const struct mgds_hca_inbox *inbox);
 
 /* The owner is about to sleep, or was woken. */
 void mgds_hca_inbox_lie_down(struct mgds_hca_inbox *inbox);

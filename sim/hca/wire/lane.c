@@ -63,6 +63,18 @@ bool mgds_hca_lane_put(struct mgds_hca_lane *lane,
     return true;
 }
 
+uint32_t mgds_hca_lane_position(const struct mgds_hca_lane *lane)
+{
+    return lane->head; /* ours */
+}
+
+bool mgds_hca_lane_passed(const struct mgds_hca_lane *lane, uint32_t position)
+{
+    uint32_t tail = __atomic_load_n(&lane->tail, __ATOMIC_ACQUIRE);
+
+    return (int32_t)(tail - position) >= 0;
+}
+
 bool mgds_hca_lane_filled(const struct mgds_hca_lane_end *end)
 {
     return __atomic_load_n(&end->lane->head, __ATOMIC_ACQUIRE) !=

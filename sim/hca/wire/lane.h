@@ -44,6 +44,11 @@ bool mgds_hca_lane_put(struct mgds_hca_lane *lane,
                        const struct mgds_hca_packet *packet,
                        const struct mgds_hca_list *payload);
 
+/* The position that the sender has come to; and true if the receiver is not
+ * behind one. */
+uint32_t mgds_hca_lane_position(const struct mgds_hca_lane *lane);
+bool mgds_hca_lane_passed(const struct mgds_hca_lane *lane, uint32_t position);
+
 /* Gives the room of the packet that was given last back. */
 void mgds_hca_lane_release(struct mgds_hca_lane_end *end);
 

@@ -108,11 +108,30 @@ static bool receive_packet(void *ctx, struct mgds_hca_packet *packet,
     return false;
 }
 
+static uint32_t sent_position(void *ctx, const struct mgds_hca_link *link)
+{
+    const struct mgds_hca_lanes *lanes = ctx;
+
+    return mgds_hca_lane_position(mgds_hca_inbox_lane(link->inbox, lanes->lid));
+}
+
+static bool were_taken(void *ctx, const struct mgds_hca_link *link,
+                       uint32_t position)
+{
+    const struct mgds_hca_lanes *lanes = ctx;
+
+    return mgds_hca_lane_passed(mgds_hca_inbox_lane(link->inbox, lanes->lid),
+                                position);
+}
+
 struct mgds_hca_medium mgds_hca_lanes_medium(struct mgds_hca_lanes *lanes)
 {
     return (struct mgds_hca_medium){.connect = connect_link,
                                     .send = send_packet,
                                     .receive = receive_packet,
+                                    .position = sent_position,
+                                    .taken = were_taken,
+                                    .rounds = 2,
                                     .ctx = lanes};
 }
 

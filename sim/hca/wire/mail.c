@@ -14,6 +14,10 @@
  * without, when only wakings come. */
 enum { SKIP_USED = 7, SKIP_UNUSED = 63, ROOM = 1 << 20 };
 
+/* A mailbox holds net.unix.max_dgram_qlen packets (512), of which a round takes
+ * more than fifty; and it may be skipped before. */
+enum { ROUNDS = 16 };
+
 /* By the descriptor of the folder: its name is too long for an address. */
 static struct sockaddr_un address_of(int directory, uint16_t lid)
 {
@@ -54,6 +58,7 @@ int mgds_hca_mail_open(struct mgds_hca_mail *mail, int directory, uint16_t lid)
 void mgds_hca_mail_close(struct mgds_hca_mail *mail)
 {
     close(mail->socket);
+    mail->socket = -1;
 }
 
 void mgds_hca_mail_look(struct mgds_hca_mail *mail)
@@ -113,7 +118,9 @@ static int read_datagram(struct mgds_hca_mail *mail,
 
     if (bytes < 0)
         return -1;
-    return (size_t)bytes == sizeof(*packet) + packet->bytes &&
+    /* Without a whole header, as of a waking, there are no bytes to compare. */
+    return (size_t)bytes >= sizeof(*packet) &&
+           (size_t)bytes == sizeof(*packet) + packet->bytes &&
            !(message.msg_flags & MSG_TRUNC);
 }
 
@@ -146,5 +153,6 @@ struct mgds_hca_medium mgds_hca_mail_medium(struct mgds_hca_mail *mail)
     return (struct mgds_hca_medium){.connect = connect_link,
                                     .send = send_packet,
                                     .receive = receive_packet,
+                                    .rounds = ROUNDS,
                                     .ctx = mail};
 }

@@ -32,6 +32,14 @@ struct mgds_hca_medium {
      * the next call of receive. False: none. The packet may be any. */
     bool (*receive)(void *ctx, struct mgds_hca_packet *packet,
                     struct mgds_hca_list *payload);
+    /* The count of packets that were sent there, by the medium; and true if
+     * those before such a position were taken. Without: not known. */
+    uint32_t (*position)(void *ctx, const struct mgds_hca_link *link);
+    bool (*taken)(void *ctx, const struct mgds_hca_link *link,
+                  uint32_t position);
+    /* A peer that has gone around so often has taken and answered what was
+     * there before, or was taken by then if that is known. */
+    uint32_t rounds;
     void *ctx;
 };
 

@@ -11,6 +11,13 @@ enum { MGDS_HCA_HELD = 16 };
 
 struct mgds_hca;
 
+enum mgds_hca_count {
+#define X(name, text) MGDS_COUNT_##name,
+#include "sim/hca/wire/counts.def"
+#undef X
+    MGDS_HCA_COUNTS
+};
+
 /* A packet that is late. */
 struct mgds_hca_held {
     struct mgds_hca_packet packet;
@@ -26,6 +33,7 @@ struct mgds_hca_outlet {
     struct mgds_hca_faults faults;
     struct mgds_hca_held *held; /* NULL: no faults */
     uint64_t sent;              /* packets */
+    uint64_t count[MGDS_HCA_COUNTS];
     bool blocked; /* one had no room, and nobody tells when it has */
 };
 

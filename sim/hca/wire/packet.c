@@ -8,7 +8,8 @@
 enum {
     OPCODES = 1 << 5,
     BASE = OPCODES - 1,
-    RC = 1 << (MGDS_PACKET_RC >> 5),
+    DC = 1 << (MGDS_PACKET_DC >> 5),
+    RC = 1 << (MGDS_PACKET_RC >> 5) | DC,
     UC = 1 << (MGDS_PACKET_UC >> 5),
     UD = 1 << (MGDS_PACKET_UD >> 5),
     FIRST = MGDS_PACKET_FIRST,
@@ -42,6 +43,8 @@ uint8_t mgds_hca_packet_service(enum mgds_hca_service service)
         [MGDS_SERVICE_RC] = MGDS_PACKET_RC,
         [MGDS_SERVICE_UC] = MGDS_PACKET_UC,
         [MGDS_SERVICE_UD] = MGDS_PACKET_UD,
+        [MGDS_SERVICE_DCI] = MGDS_PACKET_DC,
+        [MGDS_SERVICE_DCT] = MGDS_PACKET_DC,
     };
 
     return bits[service];
@@ -49,7 +52,7 @@ uint8_t mgds_hca_packet_service(enum mgds_hca_service service)
 
 uint8_t mgds_hca_packet_family(uint8_t operation)
 {
-    if (operation == MGDS_WQE_SEND_IMM)
+    if (operation == MGDS_WQE_SEND_IMM || operation == MGDS_WQE_SEND_INVAL)
         return MGDS_WQE_SEND;
     if (operation == MGDS_WQE_RDMA_WRITE_IMM)
         return MGDS_WQE_RDMA_WRITE;

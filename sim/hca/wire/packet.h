@@ -82,11 +82,12 @@ enum {
     MGDS_PACKET_RESPONSE = 1 << 2
 };
 
-/* Services, as the upper bits of opcodes say them. */
+/* Services, as the upper bits of opcodes say them on the way. */
 enum {
     MGDS_PACKET_RC = 0 << 5,
     MGDS_PACKET_UC = 1 << 5,
     MGDS_PACKET_UD = 3 << 5,
+    MGDS_PACKET_DC = 6 << 5, /* for manufacturers, in InfiniBand */
     MGDS_PACKET_SERVICE = 7 << 5
 };
 

@@ -8,6 +8,7 @@
 
 #include "sim/hca/engine.h"
 #include "sim/hca/qp.h"
+#include "sim/hca/transit.h"
 #include "sim/hca/wire/datagram.h"
 #include "sim/hca/wire/flow.h"
 
@@ -70,11 +71,20 @@ static void end_flow(struct mgds_hca_port *port, struct mgds_hca_qp *qp)
 {
     if (!qp->flow)
         return;
+    mgds_hca_dial_end(qp->flow);
     make_idle(port, qp->flow);
     mgds_hca_sender_fini(qp->flow);
     mgds_hca_receiver_fini(qp->flow);
     free(qp->flow);
     qp->flow = NULL;
+    mgds_hca_inbox_set_flows(port->fabric->inbox, --port->flows);
+}
+
+/* Its peer is known when it is in RTR. */
+static bool is_connected(const struct mgds_hca_qp *qp)
+{
+    return qp->attr.service == MGDS_SERVICE_RC ||
+           qp->attr.service == MGDS_SERVICE_UC;
 }
 
 /* Without memory there is no flow: nothing is sent, and nothing heard. */
@@ -86,10 +96,13 @@ static void begin_flow(struct mgds_hca_port *port, struct mgds_hca_qp *qp)
         return;
     flow->qp = qp;
     flow->outlet = &port->outlet;
-    flow->reliable = qp->attr.service == MGDS_SERVICE_RC;
+    flow->reliable = mgds_hca_is_reliable(qp->attr.service);
+    if (is_connected(qp) || qp->dc.dct)
+        flow->peer = qp->set.peer;
     mgds_hca_receiver_open(flow);
     qp->flow = flow;
-    if (qp->attr.service != MGDS_SERVICE_UD)
+    mgds_hca_inbox_set_flows(port->fabric->inbox, ++port->flows);
+    if (is_connected(qp))
         flow->lid = mgds_hca_fabric_find(port->fabric, &qp->set.address);
 }
 
@@ -104,14 +117,21 @@ static void follow_state(void *ctx, struct mgds_hca_qp *qp)
         begin_flow(port, qp);
     else if (flow && qp->state == MGDS_STATE_RTS && !flow->sender.window)
         mgds_hca_sender_open(flow);
-    else if (flow && qp->state == MGDS_STATE_ERR)
+    else if (flow && qp->state == MGDS_STATE_ERR) {
         mgds_hca_sender_close(flow);
+        mgds_hca_dial_end(flow);
+    }
 }
 
 /* Members of one partition, of which one at least is a full one. */
 static bool may_speak(uint16_t a, uint16_t b)
 {
     return (a & PKEY_BASE) == (b & PKEY_BASE) && (a | b) & PKEY_FULL;
+}
+
+static bool hears_anyone(const struct mgds_hca_qp *qp)
+{
+    return qp->attr.service == MGDS_SERVICE_UD || mgds_hca_is_target(qp);
 }
 
 static struct mgds_hca_flow *flow_of(const struct mgds_hca_port *port,
@@ -125,7 +145,7 @@ static struct mgds_hca_flow *flow_of(const struct mgds_hca_port *port,
     uint8_t service = packet->opcode & MGDS_PACKET_SERVICE;
 
     if (!flow || service != mgds_hca_packet_service(qp->attr.service) ||
-        (packet->from != flow->lid && service != MGDS_PACKET_UD) ||
+        (packet->from != flow->lid && !hears_anyone(qp)) ||
         !may_speak(packet->pkey, qp->set.pkey) ||
         !mgds_hca_packet_row(packet->opcode)->name ||
         packet->bytes != payload->bytes)
@@ -133,8 +153,9 @@ static struct mgds_hca_flow *flow_of(const struct mgds_hca_port *port,
     return flow;
 }
 
+/* The service has said what it had to: from here on opcodes are as of RC. */
 static void take_packet(struct mgds_hca_port *port,
-                        const struct mgds_hca_packet *packet,
+                        struct mgds_hca_packet *packet,
                         const struct mgds_hca_list *payload)
 {
     struct mgds_hca_flow *flow = flow_of(port, packet, payload);
@@ -145,6 +166,10 @@ static void take_packet(struct mgds_hca_port *port,
         return;
     }
     port->current = flow;
+    packet->opcode &= (uint8_t)~MGDS_PACKET_SERVICE;
+    if (mgds_hca_is_dynamic(flow->qp->attr.service) &&
+        mgds_hca_dial_take(flow, packet))
+        return;
     if (flow->qp->attr.service == MGDS_SERVICE_UD)
         mgds_hca_datagram_take(flow, packet, payload);
     else if (mgds_hca_packet_row(packet->opcode)->traits & MGDS_PACKET_RESPONSE)
@@ -154,7 +179,8 @@ static void take_packet(struct mgds_hca_port *port,
     make_busy(port, flow);
 }
 
-static int run_flows(struct mgds_hca_port *port)
+/* Time counts when all that has come was taken: an answer may be there. */
+static int run_flows(struct mgds_hca_port *port, bool caught_up)
 {
     struct mgds_hca_flow *flow, *list = port->busy;
     int did = 0;
@@ -164,6 +190,7 @@ static int run_flows(struct mgds_hca_port *port)
         list = flow->next_busy;
         flow->busy = false;
         port->current = flow;
+        did += caught_up ? mgds_hca_sender_tick(flow) : 0;
         did += mgds_hca_receiver_run(flow) + mgds_hca_sender_run(flow);
         if (mgds_hca_sender_busy(flow) || mgds_hca_receiver_busy(flow))
             make_busy(port, flow);
@@ -183,7 +210,7 @@ static int step_port(struct mgds_hca_port *port)
         take_packet(port, &packet, &payload);
         did++;
     }
-    did += port->busy ? run_flows(port) : 0;
+    did += port->busy ? run_flows(port, did < BATCH) : 0;
     return did + mgds_hca_outlet_run(&port->outlet);
 }
 
@@ -195,6 +222,7 @@ static int poll_port(void *ctx)
 
     for (int step = 0; step < STEPS && (now = step_port(port)) > 0; step++)
         did += now;
+    mgds_hca_inbox_go_around(port->fabric->inbox);
     mgds_hca_fabric_flush(port->fabric);
     return did;
 }
@@ -223,6 +251,11 @@ void mgds_hca_port_destroy(struct mgds_hca_port *port)
     mgds_hca_outlet_fini(&port->outlet);
     mgds_hca_fabric_close(port->fabric);
     free(port);
+}
+
+void mgds_hca_port_forget(struct mgds_hca_port *port)
+{
+    mgds_hca_fabric_forget(port->fabric);
 }
 
 int mgds_hca_port_disturb(struct mgds_hca_port *port, const char *text,
@@ -295,6 +328,7 @@ uint64_t mgds_hca_port_due(const struct mgds_hca_port *port)
 {
     uint64_t due = mgds_hca_outlet_due(&port->outlet), one;
 
+    due = earlier(due, mgds_hca_transit_due(port->hca));
     if (port->outlet.blocked)
         due = earlier(due, mgds_hca_now(port->hca) + BLOCKED);
     for (struct mgds_hca_flow *flow = port->busy; flow;
@@ -304,6 +338,17 @@ uint64_t mgds_hca_port_due(const struct mgds_hca_port *port)
         due = earlier(due, mgds_hca_receiver_due(flow));
     }
     return due;
+}
+
+void mgds_hca_port_discard(struct mgds_hca_port *port)
+{
+    struct mgds_hca_packet packet;
+    struct mgds_hca_list payload;
+
+    while (mgds_hca_fabric_receive(port->fabric, &packet, &payload)) {
+        port->received++;
+        port->ignored++;
+    }
 }
 
 bool mgds_hca_port_lie_down(struct mgds_hca_port *port)

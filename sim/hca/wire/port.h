@@ -52,8 +52,9 @@ struct mgds_hca_port {
     struct mgds_hca_outlet outlet;
     struct mgds_hca_flow *current; /* whose packet is taken */
     struct mgds_hca_flow *busy; /* those with something to send or to await */
-    uint64_t received;          /* packets */
-    uint64_t ignored;           /* of those: no packet of ours, or for no QP */
+    uint32_t flows;
+    uint64_t received; /* packets */
+    uint64_t ignored;  /* of those: no packet of ours, or for no QP */
 };
 
 /* Errors as mgds_hca_fabric_open; -ENOMEM. */
@@ -62,6 +63,11 @@ int mgds_hca_port_create(struct mgds_hca_port **out,
 
 /* The device is gone before. */
 void mgds_hca_port_destroy(struct mgds_hca_port *port);
+
+/* In a child that was forked, as its first call there and the last one of this
+ * port: the device ends with the parent, though the child lives on. Safe in a
+ * signal handler. */
+void mgds_hca_port_forget(struct mgds_hca_port *port);
 
 uint16_t mgds_hca_port_lid(const struct mgds_hca_port *port);
 
@@ -85,6 +91,9 @@ bool mgds_hca_port_up(const struct mgds_hca_port *port);
 
 /* When the device is to be run though nothing comes, on its clock; 0: never. */
 uint64_t mgds_hca_port_due(const struct mgds_hca_port *port);
+
+/* Packets that have come are lost: there is no device, or not yet. */
+void mgds_hca_port_discard(struct mgds_hca_port *port);
 
 /* As above. */
 bool mgds_hca_port_lie_down(struct mgds_hca_port *port);

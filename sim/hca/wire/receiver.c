@@ -3,8 +3,11 @@
 
 #include <string.h>
 
+#include "sim/hca/digest.h"
+#include "sim/hca/engine.h"
 #include "sim/hca/opcode.h"
 #include "sim/hca/qp.h"
+#include "sim/hca/transit.h"
 #include "sim/hca/wire/flow.h"
 #include "sim/hca/wire/packet.h"
 #include "sim/hca/wire/placing.h"
@@ -69,6 +72,7 @@ static bool send_job(struct mgds_hca_flow *flow)
     mgds_hca_list_init(&payload);
     if (job->request.opcode == MGDS_WQE_RDMA_READ) {
         job->request.psn = flow->qp->receive.psn; /* as messages count now */
+        job->request.offset = offset;
         if (!execute(flow, &job->request, packet.psn))
             return false;
         packet.opcode = mgds_hca_packet_opcode(
@@ -82,6 +86,9 @@ static bool send_job(struct mgds_hca_flow *flow)
     }
     if (!mgds_hca_flow_send(flow, flow->lid, &packet, &payload))
         return false;
+    if (flow->qp->hca->config.digest)
+        mgds_hca_digest_add(&flow->qp->hca->config.digest->sent, &payload,
+                            offset);
     job->sent++;
     return true;
 }
@@ -158,13 +165,25 @@ static bool execute_part(struct mgds_hca_flow *flow,
     return true;
 }
 
+/* An answer acknowledges all that was before it. */
+static void place_all(struct mgds_hca_flow *flow)
+{
+    mgds_hca_placing_run(flow, true);
+    mgds_hca_transit_settle(flow->qp->hca, flow->qp);
+}
+
+static bool is_placed(const struct mgds_hca_flow *flow)
+{
+    return !mgds_hca_placing_busy(flow) && !mgds_hca_transit_busy(flow->qp);
+}
+
 static void take_atomic(struct mgds_hca_flow *flow,
                         const struct mgds_hca_request *request)
 {
     struct mgds_hca_receiver *receiver = &flow->receiver;
     uint32_t psn = receiver->psn;
 
-    mgds_hca_placing_run(flow, true);
+    place_all(flow);
     if (!execute(flow, request, psn))
         return;
     receiver->replay[receiver->next_replay++ % MGDS_HCA_REPLAYS] =
@@ -181,7 +200,7 @@ static void take_read(struct mgds_hca_flow *flow,
     uint32_t psn = receiver->psn;
     uint32_t packets = mgds_hca_packet_count(request->bytes, flow->qp->set.mtu);
 
-    mgds_hca_placing_run(flow, true);
+    place_all(flow);
     if (!execute(flow, request, psn))
         return;
     receiver->psn = mgds_hca_psn_add(psn, packets);
@@ -378,6 +397,9 @@ void mgds_hca_receiver_take(struct mgds_hca_flow *flow,
 
     if (!receiver->open || flow->qp->state == MGDS_STATE_ERR)
         return;
+    if (flow->reliable && ahead != 0)
+        mgds_hca_flow_count(flow, ahead > 0 ? MGDS_COUNT_GAPS
+                                            : MGDS_COUNT_DUPLICATES);
     if (!flow->reliable)
         take_unreliable(flow, packet, payload);
     else if (ahead == 0)
@@ -410,8 +432,7 @@ int mgds_hca_receiver_run(struct mgds_hca_flow *flow)
         receiver->ack_due = false;
         did++;
     }
-    if (receiver->nak == 0 && receiver->ack_due &&
-        !mgds_hca_placing_busy(flow) &&
+    if (receiver->nak == 0 && receiver->ack_due && is_placed(flow) &&
         send_aeth(flow, MGDS_AETH_ACK,
                   mgds_hca_psn_add(receiver->psn, MGDS_HCA_PSN_MASK))) {
         receiver->ack_due = false;

@@ -127,6 +127,20 @@ int mgds_hca_registry_find(int directory, uint16_t lid)
     return file < 0 ? -errno : file;
 }
 
+/* A device that wants the LID in this moment finds it taken, and takes another
+ * one. */
+bool mgds_hca_registry_held(int directory, uint16_t lid)
+{
+    int file = mgds_hca_registry_find(directory, lid);
+    bool held;
+
+    if (file < 0)
+        return file != -ENOENT;
+    held = flock(file, LOCK_SH | LOCK_NB) < 0;
+    close(file);
+    return held;
+}
+
 /* A file that can be locked has no owner. One that has no name any more shares
  * its name with nobody: it is not unlinked twice. */
 static void remove_left(int directory, uint16_t lid)

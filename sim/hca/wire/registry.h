@@ -17,6 +17,7 @@
 #ifndef MGDS_SIM_HCA_WIRE_REGISTRY_H
 #define MGDS_SIM_HCA_WIRE_REGISTRY_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -49,6 +50,9 @@ void mgds_hca_registry_leave(int directory, uint16_t lid, int file);
 
 /* The file of who has that LID: a descriptor, to be closed. -ENOENT: nobody. */
 int mgds_hca_registry_find(int directory, uint16_t lid);
+
+/* Somebody has that LID, or takes it just now. */
+bool mgds_hca_registry_held(int directory, uint16_t lid);
 
 /* Removes the files of the dead, and the folder if it is empty. */
 void mgds_hca_registry_close(int directory, const char *folder);

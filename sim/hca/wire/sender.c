@@ -12,7 +12,8 @@
 
 enum {
     PSNS_AHEAD = 1 << 22, /* with the longest message below half of them */
-    TIMEOUT_UNIT = 4096   /* ns: of 2^timeout */
+    TIMEOUT_UNIT = 4096,  /* ns: of 2^timeout */
+    LOOK = 5000000        /* ns between looks at a peer that is late, at most */
 };
 
 static struct mgds_hca_sent *sent_at(const struct mgds_hca_sender *sender,
@@ -44,7 +45,8 @@ static void start_timer(struct mgds_hca_flow *flow)
     struct mgds_hca_sender *sender = &flow->sender;
 
     sender->deadline = 0;
-    if (flow->qp->set.timeout && is_unacked(sender))
+    sender->watch = (struct mgds_hca_watch){.stage = MGDS_WATCH_NEW};
+    if (flow->qp->set.timeout && (is_unacked(sender) || flow->dial.waiting))
         sender->deadline =
             now_of(flow) + ((uint64_t)TIMEOUT_UNIT << flow->qp->set.timeout);
 }
@@ -128,6 +130,8 @@ void mgds_hca_sender_push(struct mgds_hca_flow *flow,
     struct mgds_hca_sent *sent = sent_at(sender, sender->next++);
     uint8_t traits = mgds_hca_opcode(request->opcode)->traits;
 
+    if (request->call)
+        mgds_hca_dial_begin(flow, request);
     sent->request = *request;
     mgds_hca_list_init(&sent->list);
     if (request->payload)
@@ -140,8 +144,8 @@ void mgds_hca_sender_push(struct mgds_hca_flow *flow,
             ? 1
             : mgds_hca_packet_count(request->bytes, flow->qp->set.mtu);
     sent->lid = flow->lid;
-    sent->datagram = request->av;
-    if (request->av)
+    sent->datagram = flow->qp->attr.service == MGDS_SERVICE_UD;
+    if (sent->datagram)
         address_datagram(flow, sent, request->av);
     sender->psn = mgds_hca_psn_add(sender->psn, sent->packets);
     mgds_hca_sender_run(flow);
@@ -232,7 +236,7 @@ static bool may_send(struct mgds_hca_flow *flow)
 {
     const struct mgds_hca_sender *sender = &flow->sender;
 
-    return sender->open && sender->at != sender->next &&
+    return sender->open && !flow->dial.waiting && sender->at != sender->next &&
            mgds_hca_psn_diff(cursor_psn(sender), sender->una) <
                MGDS_HCA_UNACKED &&
            (sender->resume == 0 || now_of(flow) >= sender->resume);
@@ -274,6 +278,7 @@ static void go_back(struct mgds_hca_flow *flow)
     struct mgds_hca_sender *sender = &flow->sender;
 
     sender->gone_back = true;
+    flow->dial.sent = false;
     sender->at = sender->first;
     sender->packet = 0;
     if (sender->first != sender->next)
@@ -291,14 +296,19 @@ static void answer(struct mgds_hca_flow *flow, const struct mgds_hca_sent *sent,
     mgds_hca_answered(flow->qp->hca, &answer);
 }
 
-/* The oldest message ends so, and with it the flow. */
-static void fail_oldest(struct mgds_hca_flow *flow, enum mgds_hca_cause cause)
+void mgds_hca_sender_fail(struct mgds_hca_flow *flow, enum mgds_hca_cause cause)
 {
     struct mgds_hca_sender *sender = &flow->sender;
 
     mgds_hca_sender_close(flow);
     if (sender->first != sender->next)
         answer(flow, sent_at(sender, sender->first), cause);
+}
+
+void mgds_hca_sender_reached(struct mgds_hca_flow *flow)
+{
+    refill_retries(flow);
+    start_timer(flow);
 }
 
 /* una moves to here, and the cursor is not behind it. */
@@ -356,10 +366,11 @@ static void take_rnr(struct mgds_hca_flow *flow, uint8_t code)
 {
     struct mgds_hca_sender *sender = &flow->sender;
 
+    mgds_hca_flow_count(flow, MGDS_COUNT_RNR_NAKS);
     if (sender->resume)
         return;
     if (sender->rnr_retries == 0) {
-        fail_oldest(flow, MGDS_CAUSE_RECEIVE_EMPTY);
+        mgds_hca_sender_fail(flow, MGDS_CAUSE_RECEIVE_EMPTY);
         return;
     }
     if (sender->rnr_retries != MGDS_HCA_RNR_FOREVER)
@@ -373,10 +384,12 @@ static void take_nak(struct mgds_hca_flow *flow, uint8_t reason)
 {
     enum mgds_hca_cause cause = mgds_hca_nak_cause(reason);
 
+    if (reason == MGDS_NAK_SEQUENCE)
+        mgds_hca_flow_count(flow, MGDS_COUNT_SEQUENCE_NAKS);
     if (reason == MGDS_NAK_SEQUENCE && !flow->sender.resume)
         ask_again(flow);
     else if (cause)
-        fail_oldest(flow, cause);
+        mgds_hca_sender_fail(flow, cause);
 }
 
 static void take_ack(struct mgds_hca_flow *flow,
@@ -482,15 +495,30 @@ void mgds_hca_sender_take(struct mgds_hca_flow *flow,
         take_response(flow, packet, payload);
 }
 
+/* The peer has not come to what was sent: it is looked at again soon. */
+static bool is_peer_late(struct mgds_hca_flow *flow)
+{
+    struct mgds_hca_sender *sender = &flow->sender;
+    uint64_t wait = (uint64_t)TIMEOUT_UNIT << flow->qp->set.timeout;
+
+    if (mgds_hca_watch_look(&sender->watch, flow->outlet->fabric,
+                            sent_at(sender, sender->first)->lid))
+        return false;
+    sender->deadline = now_of(flow) + (wait < LOOK ? wait : LOOK);
+    return true;
+}
+
 /* Nothing came for too long. */
-static int look_at_time(struct mgds_hca_flow *flow)
+int mgds_hca_sender_tick(struct mgds_hca_flow *flow)
 {
     struct mgds_hca_sender *sender = &flow->sender;
 
-    if (sender->deadline == 0 || now_of(flow) < sender->deadline)
+    if (sender->deadline == 0 || now_of(flow) < sender->deadline ||
+        is_peer_late(flow))
         return 0;
+    mgds_hca_flow_count(flow, MGDS_COUNT_TIMEOUTS);
     if (sender->retries == 0) {
-        fail_oldest(flow, MGDS_CAUSE_NO_RESPONSE);
+        mgds_hca_sender_fail(flow, MGDS_CAUSE_NO_RESPONSE);
         return 1;
     }
     sender->retries--;
@@ -500,7 +528,11 @@ static int look_at_time(struct mgds_hca_flow *flow)
 
 int mgds_hca_sender_run(struct mgds_hca_flow *flow)
 {
-    return look_at_time(flow) + send_some(flow);
+    bool called = mgds_hca_dial_run(flow);
+
+    if (called)
+        start_timer(flow);
+    return called + send_some(flow);
 }
 
 bool mgds_hca_sender_busy(const struct mgds_hca_flow *flow)

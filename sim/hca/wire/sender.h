@@ -17,7 +17,8 @@
  *   NAK sequence p                 ACK p - 1, then from p on again
  *   RNR NAK p                      the same after its timer, rnr_retry times
  *   NAK of an error p              ACK p - 1, the message of p fails
- *   nothing for 4.096 us * 2^t     from una on again, `retries` times
+ *   nothing for 4.096 us * 2^t     from una on again, `retries` times, when the
+ *                                  peer has had the time to answer (watch.h)
  *
  * Messages of unreliable services end when their last packet is sent: una is
  * always at the end.
@@ -33,6 +34,7 @@
 
 #include "sim/hca/wire.h"
 #include "sim/hca/wire/packet.h"
+#include "sim/hca/wire/watch.h"
 
 struct mgds_hca_flow;
 
@@ -65,8 +67,9 @@ struct mgds_hca_sender {
     uint32_t psn;
     uint32_t una;
     uint32_t end;
-    uint64_t deadline; /* 0: none */
-    uint64_t resume;   /* after RNR: nothing is sent before */
+    uint64_t deadline;           /* 0: none */
+    struct mgds_hca_watch watch; /* of a peer that is late */
+    uint64_t resume;             /* after RNR: nothing is sent before */
     uint8_t retries;
     uint8_t rnr_retries;
     bool open;
@@ -78,6 +81,13 @@ int mgds_hca_sender_open(struct mgds_hca_flow *flow);
 void mgds_hca_sender_close(struct mgds_hca_flow *flow);
 void mgds_hca_sender_fini(struct mgds_hca_flow *flow);
 
+/* The oldest message ends so, and with it the flow. */
+void mgds_hca_sender_fail(struct mgds_hca_flow *flow,
+                          enum mgds_hca_cause cause);
+
+/* A DCI's call was taken. */
+void mgds_hca_sender_reached(struct mgds_hca_flow *flow);
+
 /* There is room for a message; and takes one. */
 bool mgds_hca_sender_ready(const struct mgds_hca_flow *flow);
 void mgds_hca_sender_push(struct mgds_hca_flow *flow,
@@ -88,9 +98,12 @@ void mgds_hca_sender_take(struct mgds_hca_flow *flow,
                           const struct mgds_hca_packet *packet,
                           const struct mgds_hca_list *payload);
 
-/* Sends what may be sent, and looks at the time: how many packets, and ends of
- * messages. */
+/* Sends what may be sent: how many packets. */
 int mgds_hca_sender_run(struct mgds_hca_flow *flow);
+
+/* Looks at the time, when all that has come was taken: 1 if it was time to do
+ * something. */
+int mgds_hca_sender_tick(struct mgds_hca_flow *flow);
 
 /* Something is not acknowledged. */
 bool mgds_hca_sender_busy(const struct mgds_hca_flow *flow);

@@ -20,6 +20,8 @@ CASES = [
     ({"LINK": "roce"}, [r"link_layer:\s+Ethernet$",
                         r"GID\[  0\]:\s+::ffff:10\.165\.0\.\d+, RoCE v2$"]),
     ({"COUNT": "3"}, [r"^hca_id:\s+mlx5_2$"]),
+    ({"FAULTS": "link=0"}, [r"state:\s+PORT_DOWN", r"phys_state:\s+POLLING"]),
+    ({"FAULTS": "link=0", "LINK": "roce"}, [r"phys_state:\s+DISABLED"]),
     ({"IOCTL": "no"}, [r"max_qp:\s+65535$"]),
 ]
 

@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 """Two processes of a program, server and client, on software HCAs.
 
-pair.py [--expect REGEX].. --package NAME -- LAUNCHER --sim=hca PROGRAM ..
+pair.py [--expect REGEX].. [--digest] --package NAME -- LAUNCHER --sim=hca PROGRAM ..
 
 The client is given the server's name as one argument more. Both must end well,
 and the client must say what is expected: the server has nothing to say of
-READs. Skipped where the program is missing."""
+READs. With --digest, what each device has sent is what the other one has placed.
+Skipped where the program is missing."""
 import argparse
 import os
 import re
@@ -27,6 +28,7 @@ def parse_arguments():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--expect", action="append", default=[])
     parser.add_argument("--package", required=True)
+    parser.add_argument("--digest", action="store_true")
     parser.add_argument("command", nargs="+")
     return parser.parse_args()
 
@@ -65,8 +67,27 @@ def complaints(name, status, output, expected):
             yield f"{name}: no line matches {pattern!r}"
 
 
+def digests(output):
+    """What a process has sent, and what it has placed: bytes and digest each."""
+    found = re.findall(r"sent (\d+ bytes, digest \w+); placed (\d+ bytes, "
+                       r"digest \w+)$", output, re.MULTILINE)
+    return found[0] if len(found) == 1 else None
+
+
+def compare_digests(server, client):
+    of_server, of_client = digests(server), digests(client)
+    if not of_server or not of_client:
+        yield "no digests"
+    elif of_server != of_client[::-1]:
+        yield (f"digests differ: server sent {of_server[0]} and placed "
+               f"{of_server[1]}, client sent {of_client[0]} and placed "
+               f"{of_client[1]}")
+
+
 def main():
     arguments = parse_arguments()
+    if arguments.digest:
+        os.environ["MPIX_SIM_HCA_DIGEST"] = "yes"
     if not shutil.which(program_of(arguments.command)):
         print(f"no {program_of(arguments.command)}: install "
               f"{arguments.package}")
@@ -86,6 +107,8 @@ def main():
     found = [*complaints("server", server.returncode, output, []),
              *complaints("client", client.returncode, client.stdout,
                          arguments.expect)]
+    if arguments.digest:
+        found += compare_digests(output, client.stdout)
     for complaint in found:
         print("pair:", complaint)
     return 1 if found else 0

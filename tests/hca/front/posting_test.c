@@ -1,19 +1,12 @@
 /* What libmlx5 writes for each operation, beside the same WQE written by hand
  * with device/abi_wqe.h: bit for bit; and what the device makes of it. */
-#include <infiniband/mlx5dv.h>
 #include <string.h>
 
-#include "device/abi_wqe.h"
+#include "tests/hca/front/by_hand.h"
 #include "tests/hca/front/verbs_pair.h"
 #include "tests/lib/sanitized.h"
 
-enum { WQE_MAX = 256, REMOTE = 4096, INDICES = 1 << 16 };
-
-/* A WQE by hand. */
-struct wqe {
-    _Alignas(16) uint8_t at[WQE_MAX];
-    size_t bytes;
-};
+enum { REMOTE = 4096, INDICES = 1 << 16 };
 
 struct place {
     struct verbs_pair pair;
@@ -85,12 +78,6 @@ static uint64_t remote_address(const struct place *place)
     return (uintptr_t)place->pair.b.memory + REMOTE;
 }
 
-static void append(struct wqe *wqe, const void *data, size_t bytes)
-{
-    memcpy(wqe->at + wqe->bytes, data, bytes);
-    wqe->bytes += bytes;
-}
-
 static uint8_t control_bits(unsigned flags)
 {
     return (uint8_t)((flags & IBV_SEND_SIGNALED ? MGDS_WQE_CE_ALWAYS : 0) |
@@ -104,11 +91,8 @@ static void append_list(struct wqe *wqe, const struct place *place,
     for (unsigned i = 0; i < it->elements; i++) {
         struct ibv_sge sge =
             verbs_sge(&place->pair.a, (size_t)300 * i, it->bytes);
-        struct mgds_wqe_data data = {.bytes = mgds_to_be32(sge.length),
-                                     .lkey = mgds_to_be32(sge.lkey),
-                                     .address = mgds_to_be64(sge.addr)};
 
-        append(wqe, &data, sizeof(data));
+        wqe_append_sge(wqe, &sge);
     }
 }
 
@@ -118,9 +102,9 @@ static void append_inline(struct wqe *wqe, const struct place *place,
     struct mgds_wqe_inline head = {
         mgds_to_be32(MGDS_WQE_INLINE_FLAG | it->elements * it->bytes)};
 
-    append(wqe, &head, sizeof(head));
+    wqe_append(wqe, &head, sizeof(head));
     for (unsigned i = 0; i < it->elements; i++)
-        append(wqe, place->pair.a.memory + (size_t)300 * i, it->bytes);
+        wqe_append(wqe, place->pair.a.memory + (size_t)300 * i, it->bytes);
 }
 
 static bool is_atomic(const struct operation *it)
@@ -160,16 +144,13 @@ static struct wqe by_hand(const struct place *place, const struct operation *it)
         .address = mgds_to_be64(remote_address(place)),
         .rkey = mgds_to_be32(place->pair.b.mr->rkey),
     };
-    struct mgds_wqe_atomic atomic = {.operand = mgds_to_be64(42)};
 
     if (has_immediate(it))
         ctrl.imm.raw = immediate;
-    if (it->opcode == MGDS_WQE_ATOMIC_CS)
-        atomic.compare = mgds_to_be64(compare_with(place));
     if (!is_send(it))
-        append(&wqe, &raddr, sizeof(raddr));
+        wqe_append(&wqe, &raddr, sizeof(raddr));
     if (is_atomic(it))
-        append(&wqe, &atomic, sizeof(atomic));
+        wqe_append_atomic(&wqe, it->opcode, 42, compare_with(place));
     if (it->flags & IBV_SEND_INLINE)
         append_inline(&wqe, place, it);
     else
@@ -210,35 +191,10 @@ static void by_verbs(const struct place *place, const struct operation *it)
     assert_int_equal(ibv_post_send(place->pair.a.qp, &wr, &bad), 0);
 }
 
-/* libmlx5 leaves what FETCH-ADD compares with, which is nothing, as it was. */
-static bool is_written(const struct operation *it, size_t at)
-{
-    const size_t compare = sizeof(struct mgds_wqe_ctrl) +
-                           sizeof(struct mgds_wqe_raddr) +
-                           offsetof(struct mgds_wqe_atomic, compare);
-
-    return it->opcode != MGDS_WQE_ATOMIC_FA || at < compare ||
-           at >= compare + sizeof(struct mgds_be64);
-}
-
-/* The WQE may go on where the ring begins. What pads its last unit is
- * whatever. */
 static void assert_same(struct place *place, const struct operation *it,
                         const struct wqe *wqe)
 {
-    size_t ring_bytes = (size_t)place->sq.sq.wqe_cnt * MGDS_WQE_BLOCK;
-    const uint8_t *ring = place->sq.sq.buf;
-
-    for (size_t at = 0; at < wqe->bytes; at++) {
-        size_t offset = (size_t)place->index * MGDS_WQE_BLOCK + at;
-        uint8_t found = ring[offset % ring_bytes];
-
-        if (is_written(it, at) && found != wqe->at[at])
-            fail_msg("%s: byte %zu is 0x%02x, by hand 0x%02x", it->name, at,
-                     found, wqe->at[at]);
-    }
-    place->blocks +=
-        (uint32_t)(wqe->bytes + MGDS_WQE_BLOCK - 1) / MGDS_WQE_BLOCK;
+    place->blocks = wqe_compare(wqe, &place->sq, place->blocks, it->name);
     place->index = (uint16_t)place->blocks;
 }
 

@@ -20,6 +20,7 @@ SECONDS = 60
 TRANSPORTS = {
     "rc_mlx5": ["put_lat", "am_lat", "put_bw", "am_bw", "fadd"],
     "rc_verbs": ["put_lat", "am_lat", "put_bw", "am_bw", "fadd"],
+    "dc_mlx5": ["put_lat", "am_lat", "put_bw", "am_bw", "fadd"],
     "ud_mlx5": ["am_lat", "am_bw"],
 }
 
@@ -29,7 +30,8 @@ def look(launcher):
                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                           text=True, timeout=SECONDS)
     found = re.findall(r"Transport: (\S+)\n#\s+Device: mlx5_0:1", done.stdout)
-    wanted = {"rc_verbs", "rc_mlx5", "ud_verbs", "ud_mlx5"}
+    wanted = {"rc_verbs", "rc_mlx5", "dc_mlx5", "ud_verbs",
+              "ud_mlx5"}
     if done.returncode == 0 and wanted <= set(found):
         return []
     return [f"{wanted - set(found)} not found, exit status "

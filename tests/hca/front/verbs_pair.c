@@ -11,7 +11,7 @@ struct ibv_context *verbs_open(void)
     struct ibv_context *context;
 
     assert_non_null(list);
-    assert_int_equal(count, 1);
+    assert_true(count >= 1);
     assert_string_equal(ibv_get_device_name(list[0]), "mlx5_0");
     context = ibv_open_device(list[0]);
     assert_non_null(context);
@@ -19,10 +19,10 @@ struct ibv_context *verbs_open(void)
     return context;
 }
 
-static void create_qp(struct verbs_side *side)
+static void create_qp(struct verbs_side *side, enum ibv_qp_type type)
 {
     struct ibv_qp_init_attr attr = {
-        .qp_type = IBV_QPT_RC,
+        .qp_type = type,
         .send_cq = side->cq,
         .recv_cq = side->cq,
         .srq = side->srq,
@@ -53,14 +53,47 @@ void verbs_side_open(struct ibv_context *context, struct verbs_side *side)
     side->cq = ibv_create_cq(context, 64, side, side->channel, 0);
     assert_non_null(side->cq);
     side->srq = NULL;
-    create_qp(side);
+    create_qp(side, IBV_QPT_RC);
 }
 
 void verbs_side_share(struct verbs_side *side, struct ibv_srq *srq)
 {
     assert_int_equal(ibv_destroy_qp(side->qp), 0);
     side->srq = srq;
-    create_qp(side);
+    create_qp(side, IBV_QPT_RC);
+}
+
+void verbs_side_serve(struct verbs_side *side, enum ibv_qp_type type)
+{
+    assert_int_equal(ibv_destroy_qp(side->qp), 0);
+    create_qp(side, type);
+}
+
+void verbs_serve_datagrams(struct verbs_side *side, uint32_t qkey)
+{
+    struct ibv_qp_attr attr = {
+        .qp_state = IBV_QPS_INIT, .port_num = 1, .qkey = qkey};
+
+    verbs_side_serve(side, IBV_QPT_UD);
+    assert_int_equal(ibv_modify_qp(side->qp, &attr,
+                                   IBV_QP_STATE | IBV_QP_PKEY_INDEX |
+                                       IBV_QP_PORT | IBV_QP_QKEY),
+                     0);
+    attr.qp_state = IBV_QPS_RTR;
+    assert_int_equal(ibv_modify_qp(side->qp, &attr, IBV_QP_STATE), 0);
+    attr.qp_state = IBV_QPS_RTS;
+    assert_int_equal(
+        ibv_modify_qp(side->qp, &attr, IBV_QP_STATE | IBV_QP_SQ_PSN), 0);
+}
+
+struct ibv_cq *verbs_side_use(struct verbs_side *side, struct ibv_cq *cq)
+{
+    struct ibv_cq *before = side->cq;
+
+    assert_int_equal(ibv_destroy_qp(side->qp), 0);
+    side->cq = cq;
+    create_qp(side, IBV_QPT_RC);
+    return before;
 }
 
 void verbs_reset(struct verbs_side *side)
@@ -72,7 +105,8 @@ void verbs_reset(struct verbs_side *side)
 
 void verbs_side_close(struct verbs_side *side)
 {
-    assert_int_equal(ibv_destroy_qp(side->qp), 0);
+    if (side->qp)
+        assert_int_equal(ibv_destroy_qp(side->qp), 0);
     if (side->srq)
         assert_int_equal(ibv_destroy_srq(side->srq), 0);
     assert_int_equal(ibv_destroy_cq(side->cq), 0);
@@ -146,6 +180,24 @@ void verbs_connect(struct verbs_side *side, const struct verbs_side *peer)
     assert_int_equal(verbs_rts(side->qp, 7), 0);
 }
 
+void verbs_connect_uc(struct verbs_side *side, const struct verbs_side *peer)
+{
+    struct ibv_qp_attr init = {.qp_state = IBV_QPS_INIT, .port_num = 1};
+    struct ibv_qp_attr rtr = verbs_rtr(peer);
+    struct ibv_qp_attr rts = {.qp_state = IBV_QPS_RTS, .sq_psn = PAIR_PSN};
+
+    assert_int_equal(ibv_modify_qp(side->qp, &init,
+                                   IBV_QP_STATE | IBV_QP_PKEY_INDEX |
+                                       IBV_QP_PORT | IBV_QP_ACCESS_FLAGS),
+                     0);
+    assert_int_equal(ibv_modify_qp(side->qp, &rtr,
+                                   IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU |
+                                       IBV_QP_DEST_QPN | IBV_QP_RQ_PSN),
+                     0);
+    assert_int_equal(
+        ibv_modify_qp(side->qp, &rts, IBV_QP_STATE | IBV_QP_SQ_PSN), 0);
+}
+
 void verbs_pair_open(struct verbs_pair *pair)
 {
     pair->context = verbs_open();
@@ -166,11 +218,23 @@ void verbs_pair_close(struct verbs_pair *pair)
     assert_int_equal(ibv_close_device(pair->context), 0);
 }
 
+enum ibv_qp_state verbs_state(struct ibv_qp *qp)
+{
+    struct ibv_qp_init_attr init;
+    struct ibv_qp_attr attr;
+
+    assert_int_equal(ibv_query_qp(qp, &attr, IBV_QP_STATE, &init), 0);
+    return attr.qp_state;
+}
+
+/* libmlx5 leaves fields alone that the status or the opcode gives no meaning:
+ * a test that looks at one finds noise in each run. */
 struct ibv_wc verbs_wait(struct ibv_cq *cq)
 {
     struct ibv_wc wc;
     int found;
 
+    memset(&wc, 0xa5, sizeof(wc));
     do
         found = ibv_poll_cq(cq, 1, &wc);
     while (found == 0);
@@ -184,4 +248,29 @@ struct ibv_sge verbs_sge(const struct verbs_side *side, size_t offset,
     return (struct ibv_sge){.addr = (uintptr_t)side->memory + offset,
                             .length = bytes,
                             .lkey = side->mr->lkey};
+}
+
+void verbs_receive(const struct verbs_side *side, struct ibv_sge sge)
+{
+    struct ibv_recv_wr wr = {.sg_list = &sge, .num_sge = 1};
+    struct ibv_recv_wr *bad;
+
+    assert_int_equal(ibv_post_recv(side->qp, &wr, &bad), 0);
+}
+
+void verbs_write(const struct verbs_pair *pair, uint64_t offset, uint32_t rkey,
+                 unsigned flags)
+{
+    struct ibv_sge sge = verbs_sge(&pair->a, 0, 64);
+    struct ibv_send_wr wr = {
+        .sg_list = &sge,
+        .num_sge = 1,
+        .opcode = IBV_WR_RDMA_WRITE,
+        .send_flags = IBV_SEND_SIGNALED | flags,
+        .wr.rdma = {.remote_addr = (uintptr_t)pair->b.memory + offset,
+                    .rkey = rkey},
+    };
+    struct ibv_send_wr *bad;
+
+    assert_int_equal(ibv_post_send(pair->a.qp, &wr, &bad), 0);
 }

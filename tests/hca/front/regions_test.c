@@ -1,0 +1,137 @@
+/* Memory regions and windows through libmlx5: which memory is registered, by
+ * address and by descriptor, what changes, and what is refused. */
+#include <errno.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "sim/cuda/hooks.h"
+#include "tests/hca/front/verbs_pair.h"
+
+/* A region that is registered again, under the same key. */
+static void regions_change(void **state)
+{
+    const int reading = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_READ;
+    struct verbs_pair pair;
+    uint32_t rkey;
+
+    (void)state;
+    verbs_pair_open(&pair);
+    rkey = pair.b.mr->rkey;
+    assert_int_equal(ibv_rereg_mr(pair.b.mr, IBV_REREG_MR_CHANGE_ACCESS, NULL,
+                                  NULL, 0, reading),
+                     0);
+    assert_int_equal(pair.b.mr->rkey, rkey);
+    verbs_write(&pair, 0, rkey, 0);
+    assert_int_equal(verbs_wait(pair.a.cq).status, IBV_WC_REM_ACCESS_ERR);
+    verbs_pair_close(&pair);
+}
+
+/* No memory, none that may be written, none at all. */
+static void wrong_regions_are_refused(void **state)
+{
+    struct ibv_context *context = verbs_open();
+    struct ibv_pd *pd = ibv_alloc_pd(context);
+    uint8_t *page =
+        mmap(NULL, 8192, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    struct ibv_mr *mr;
+
+    (void)state;
+    assert_ptr_not_equal(page, MAP_FAILED);
+    assert_int_equal(munmap(page + 4096, 4096), 0);
+    assert_null(ibv_reg_mr(pd, page, 8192, 0));
+    assert_int_equal(errno, EFAULT);
+    assert_null(ibv_reg_mr(pd, page, 4096, IBV_ACCESS_LOCAL_WRITE));
+    assert_int_equal(errno, EFAULT);
+    assert_null(ibv_reg_mr(pd, page, 4096, IBV_ACCESS_REMOTE_WRITE));
+    assert_null(ibv_reg_mr(pd, page, 0, 0));
+    assert_int_equal(mprotect(page, 4096, PROT_NONE), 0);
+    assert_null(ibv_reg_mr(pd, page, 4096, IBV_ACCESS_REMOTE_READ));
+    assert_int_equal(errno, EFAULT);
+    assert_int_equal(mprotect(page, 4096, PROT_READ), 0);
+    mr = ibv_reg_mr(pd, page, 4096, IBV_ACCESS_REMOTE_READ);
+    assert_non_null(mr);
+    assert_int_equal(ibv_dealloc_pd(pd), EBUSY);
+    assert_int_equal(ibv_dereg_mr(mr), 0);
+    assert_int_equal(ibv_dealloc_pd(pd), 0);
+    munmap(page, 4096);
+    ibv_close_device(context);
+}
+
+/* A dma-buf of the software GPU has a name of that kind. */
+static int open_buffer(bool is_gpu)
+{
+    char name[64];
+    int fd;
+
+    snprintf(name, sizeof(name), MGDS_SIM_MEMFD_NAME, 1ull, 0u, 100u);
+    fd = memfd_create(is_gpu ? name : "other", 0);
+    assert_int_equal(ftruncate(fd, 8192), 0);
+    return fd;
+}
+
+static void expect_refused(const struct verbs_side *side, uint64_t offset,
+                           size_t bytes, int fd, int error)
+{
+    assert_null(ibv_reg_dmabuf_mr(side->pd, offset, bytes, 0, fd, 0));
+    assert_int_equal(errno, error);
+}
+
+/* A descriptor that stands for memory (a dma-buf) is registered by ioctl. */
+static void descriptors_are_registered(void **state)
+{
+    int fd = open_buffer(true), wrong = open_buffer(false);
+    struct verbs_pair pair;
+    struct ibv_mr *mr;
+    uint8_t *memory;
+
+    (void)state;
+    memory = mmap(NULL, 8192, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    assert_ptr_not_equal(memory, MAP_FAILED);
+    verbs_pair_open(&pair);
+    expect_refused(&pair.b, 4096, 8192, fd, EINVAL);
+    expect_refused(&pair.b, 0, 0, fd, EINVAL);
+    expect_refused(&pair.b, 8, 64, fd, EINVAL); /* another place of its page */
+    expect_refused(&pair.b, 0, 4096, wrong, EINVAL);
+    close(wrong);
+    expect_refused(&pair.b, 0, 4096, wrong, EBADF);
+    mr = ibv_reg_dmabuf_mr(pair.b.pd, 4096, 4096, (uintptr_t)pair.b.memory, fd,
+                           IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE);
+    assert_non_null(mr);
+    close(fd);
+    verbs_write(&pair, 100, mr->rkey, 0);
+    assert_int_equal(verbs_wait(pair.a.cq).status, IBV_WC_SUCCESS);
+    assert_memory_equal(memory + 4096 + 100, pair.a.memory, 64);
+    assert_int_equal(ibv_dereg_mr(mr), 0);
+    verbs_pair_close(&pair);
+    munmap(memory, 8192);
+}
+
+static void windows_are_objects(void **state)
+{
+    struct ibv_context *context = verbs_open();
+    struct ibv_pd *pd = ibv_alloc_pd(context);
+    struct ibv_mw *mw = ibv_alloc_mw(pd, IBV_MW_TYPE_2);
+
+    (void)state;
+    assert_non_null(mw);
+    assert_null(ibv_alloc_mw(pd, (enum ibv_mw_type)3));
+    assert_int_equal(errno, EINVAL);
+    assert_int_equal(ibv_dealloc_pd(pd), EBUSY);
+    assert_int_equal(ibv_dealloc_mw(mw), 0);
+    assert_non_null(ibv_alloc_mw(pd, IBV_MW_TYPE_1));
+    ibv_close_device(context); /* with all that is left */
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(regions_change),
+        cmocka_unit_test(wrong_regions_are_refused),
+        cmocka_unit_test(descriptors_are_registered),
+        cmocka_unit_test(windows_are_objects),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
