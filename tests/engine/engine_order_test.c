@@ -10,11 +10,13 @@
 #include "tests/engine/coverage.h"
 #include "tests/engine/events.h"
 #include "tests/engine/explore.h"
+#include "tests/engine/toll.h"
 #include "tests/lib/sanitized.h"
 
 enum { MOST = 256 };
 
 struct order {
+    const struct program_set *set;
     const char *only;
     struct explore_rule rule;
 };
@@ -24,6 +26,7 @@ static struct shared {
     struct explore_result result[MOST];
     unsigned visits[2][WITNESS_PROTOCOLS][WITNESS_STATES];
     unsigned places, dones;
+    struct toll toll;
 } * shared;
 
 static void add_visits(void)
@@ -38,21 +41,25 @@ static void add_visits(void)
 
 /* In a process of its own: one that goes wrong leaves an engine that nobody can
  * use. */
-static int run_program(unsigned number, const struct explore_rule *rule)
+static int run_program(const struct order *order, unsigned number)
 {
+    const struct program *program = &order->set->program[number];
     int status = 0;
     pid_t child = fork();
 
     if (child == 0) {
-        shared->result[number] = explore(&programs[number], rule);
+        program_settings(program);
+        shared->result[number] = explore(program, &order->rule);
         add_visits();
+        toll_add(&shared->toll, program->trouble,
+                 shared->result[number].given_up);
         exit(shared->result[number].failed);
     }
     if (child < 0 || waitpid(child, &status, 0) < 0)
         return 1;
     if (WIFEXITED(status))
         return WEXITSTATUS(status);
-    fprintf(stderr, "%s: ended by signal %d\n", programs[number].name,
+    fprintf(stderr, "%s: ended by signal %d\n", program->name,
             WTERMSIG(status));
     return 1;
 }
@@ -61,15 +68,15 @@ static int run_all(const struct order *order)
 {
     int failed = 0;
 
-    for (unsigned i = 0; i < program_count; i++) {
+    for (unsigned i = 0; i < order->set->count; i++) {
         const struct explore_result *result = &shared->result[i];
+        const char *name = order->set->program[i].name;
 
-        if (order->only && strcmp(order->only, programs[i].name) != 0)
+        if (order->only && strcmp(order->only, name) != 0)
             continue;
-        failed += run_program(i, &order->rule) != 0;
-        printf("%-32s %8u orders, %8u cut, %4u events%s\n", programs[i].name,
-               result->runs, result->cut, result->deep,
-               result->whole ? "" : ", not all");
+        failed += run_program(order, i) != 0;
+        printf("%-32s %8u orders, %8u cut, %4u events%s\n", name, result->runs,
+               result->cut, result->deep, result->whole ? "" : ", not all");
         fflush(stdout);
     }
     return failed;
@@ -82,6 +89,12 @@ static void take_option(struct order *order, const char *name,
 
     if (!strcmp(name, "--program"))
         order->only = value;
+    else if (!strcmp(name, "--set") && !strcmp(value, program_troubled.name))
+        order->set = &program_troubled;
+    else if (!strcmp(name, "--at"))
+        order->rule.trouble_at = number;
+    else if (!strcmp(name, "--of"))
+        order->rule.trouble_of = number;
     else if (!strcmp(name, "--replay"))
         order->rule.replay = value;
     else if (!strcmp(name, "--most"))
@@ -110,18 +123,22 @@ static void *share(size_t bytes)
 
 int main(int argc, char **argv)
 {
-    struct order order = {.rule = {.most = MGDS_SANITIZED ? 400 : 6000,
+    struct order order = {.set = &program_well,
+                          .rule = {.most = MGDS_SANITIZED ? 400 : 6000,
                                    .drawn = MGDS_SANITIZED ? 100 : 1000,
                                    .seed = 1}};
+    bool troubled;
     int failed;
 
     for (int i = 1; i + 1 < argc; i += 2)
         take_option(&order, argv[i], argv[i + 1]);
     shared = (struct shared *)share(sizeof(*shared));
-    program_settings();
+    troubled = order.set == &program_troubled;
     failed = run_all(&order);
     coverage_print(shared->visits);
-    if (!order.only && !coverage_check(shared->visits))
+    if (!order.only && !coverage_check(shared->visits, troubled))
+        failed++;
+    if (troubled && !order.only && !toll_check(&shared->toll))
         failed++;
     if (!order.only && (shared->places == 0 || shared->dones == 0)) {
         fprintf(stderr, "places or done words are not counted any more: "

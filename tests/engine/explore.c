@@ -28,8 +28,11 @@ static struct run {
     unsigned depth; /* of the run that is made */
     unsigned known; /* nodes whose choice is the last run's, or a new one's */
     bool drawing;
-    bool cut; /* all that may happen was seen to lead nowhere new */
+    bool given_up; /* a peer, by the engine */
+    bool cut;      /* all that may happen was seen to lead nowhere new */
     const char *replay;
+    unsigned trouble_at, trouble_of; /* as events.h */
+    bool came;      /* some run had so many events ahead of its trouble */
     uint64_t state; /* of what is drawn */
     struct events_state events;
 } run;
@@ -124,6 +127,20 @@ static const struct event *choose(const struct event *list, unsigned count)
 
 /* In the middle of a call. */
 
+/* Who is to be refused only by its receiver waits until that knows its memory.
+ */
+static bool may_go_on(void)
+{
+    return run.events.world->program->trouble != PROGRAM_FORBIDDEN;
+}
+
+static bool is_well(void)
+{
+    return run.events.world->program->trouble == PROGRAM_WELL;
+}
+
+/* Where something goes wrong it does so to messages that their receivers copy,
+ * in most orders: a call that waits for that gives up last. */
 static bool happens(void)
 {
     static const struct event go_on = {.kind = EVENT_GO_ON, .name = "go on"};
@@ -133,8 +150,16 @@ static bool happens(void)
 
     if (count == EVENTS_MOST)
         count--;
-    memmove(&list[1], list, count * sizeof(*list));
-    list[0] = go_on;
+    if (count > 0 && !may_go_on()) {
+        events_do(&run.events, choose(list, count));
+        return true;
+    }
+    if (is_well()) {
+        memmove(&list[1], list, count * sizeof(*list));
+        list[0] = go_on;
+    } else {
+        list[count] = go_on;
+    }
     event = choose(list, count + 1);
     if (event->kind == EVENT_GO_ON)
         return false;
@@ -196,14 +221,20 @@ static bool run_once(const struct program *program)
     time_pass(BETWEEN_NS);
     time_reseed();
     world_open(&world, program);
-    events_open(&run.events, &world);
+    events_open(&run.events, &world, run.trouble_at, run.trouble_of);
     hand_on_put = on_put;
     wire_on_progress = on_progress;
     wire_round(); /* what is left of the last run */
     make_run();
-    world_check(&world);
-    world_check_queues();
+    run.given_up = wire_any_given_up();
+    run.came |= run.events.trouble_at == run.trouble_at;
+    world_check(&world, WORLD_ALL);
+    world_check_queues(&world, WORLD_ALL);
     wrong = hand_wrong() != NULL;
+    if (!wrong && !run.cut && run.rule->outcomes)
+        outcomes_add(run.rule->outcomes, outcome_of(&world, run.events.made));
+    if (!wrong)
+        events_end(&run.events);
     if (!wrong)
         world_close(&world, events_drain, stop);
     return hand_wrong() != NULL;
@@ -235,7 +266,8 @@ static void print(const struct program *program)
         events_text(&run.node[i].event[run.node[i].chosen], text, sizeof(text));
         fprintf(stderr, "  %3u  %s\n", i, text);
     }
-    fprintf(stderr, "again by: --program %s --replay ", program->name);
+    fprintf(stderr, "again by: --program %s --at %u --of %u --replay ",
+            program->name, run.trouble_at, run.trouble_of);
     for (unsigned i = 0; i < run.depth; i++)
         fprintf(stderr, "%s%u", i ? "," : "", run.node[i].chosen);
     fprintf(stderr, "\n");
@@ -251,32 +283,75 @@ static bool count_run(const struct program *program,
     }
     result->runs += !run.cut;
     result->cut += run.cut;
+    result->given_up += run.given_up;
     if (run.depth > result->deep)
         result->deep = run.depth;
+    return true;
+}
+
+/* The program's trouble begins where it does. False: one order went wrong, or
+ * was all that was asked for. */
+static bool explore_from(const struct program *program, unsigned most,
+                         unsigned drawn, struct explore_result *result)
+{
+    unsigned left = most;
+    bool more = true;
+
+    run.known = 0;
+    run.drawing = false;
+    while (more && (most == 0 || left-- > 0)) {
+        if (!count_run(program, result) || run.rule->replay)
+            return false;
+        more = back();
+    }
+    result->whole &= !more;
+    if (run.rule->strict && more)
+        return false;
+    run.drawing = true;
+    for (unsigned i = 0; more && i < drawn; i++) {
+        run.known = 0;
+        if (!count_run(program, result))
+            return false;
+    }
+    return true;
+}
+
+static unsigned part_of(unsigned number, unsigned parts)
+{
+    return number ? number / parts + 1 : 0;
+}
+
+/* At that event, whomever it may befall. False: it went wrong. */
+static bool explore_at(const struct program *program, unsigned at,
+                       struct explore_result *result)
+{
+    unsigned befallen = events_befallen(program);
+    unsigned parts = EXPLORE_PARTS * befallen;
+
+    run.trouble_at = at;
+    for (run.trouble_of = 0; run.trouble_of < befallen; run.trouble_of++)
+        if (!explore_from(program, part_of(run.rule->most, parts),
+                          part_of(run.rule->drawn, parts), result))
+            return false;
     return true;
 }
 
 struct explore_result explore(const struct program *program,
                               const struct explore_rule *rule)
 {
-    struct explore_result result = {.runs = 0};
-    bool more = true;
+    struct explore_result result = {.whole = true};
+    unsigned at = 0;
 
     run.rule = rule;
-    run.known = 0;
-    run.drawing = false;
     run.state = rule->seed;
-    while (more && (rule->most == 0 || result.runs + result.cut < rule->most)) {
-        if (!count_run(program, &result) || rule->replay)
-            return result;
-        more = back();
+    run.trouble_at = rule->trouble_at;
+    run.trouble_of = rule->trouble_of;
+    if (!program_may_lose(program) || rule->replay) {
+        explore_from(program, rule->most, rule->drawn, &result);
+        return result;
     }
-    result.whole = !more;
-    run.drawing = true;
-    for (unsigned i = 0; more && i < rule->drawn; i++) {
-        run.known = 0;
-        if (!count_run(program, &result))
-            return result;
-    }
+    do
+        run.came = false;
+    while (explore_at(program, at++, &result) && run.came);
     return result;
 }

@@ -56,6 +56,8 @@ enum hand_touch {
     HAND_LOOKS,  /* words that the CPU writes, and memory that streams share */
     HAND_PASSES, /* WAIT: a word of the CPU's, and nothing else */
     HAND_TELLS,  /* words that the CPU reads */
+    HAND_GIVES_UP, /* the same, and memory that streams share: it was told not
+                      to wait any more */
 };
 
 struct hand_next {
@@ -72,12 +74,19 @@ struct hand_next hand_help(unsigned queue);
 void hand_step(unsigned queue);
 void hand_step_help(unsigned queue);
 
+/* Which steps the queue has made since hand_gpu_open, and how they went on. */
+uint64_t hand_trace(unsigned queue);
+
 /* Commands in a queue. */
 unsigned hand_left(unsigned queue);
 
 /* For a test that lets other events happen between a call and its put: called
  * without a lock, before the steps of a put are on the stream; or NULL. */
 extern void (*hand_on_put)(struct mgds_gstream *stream);
+
+/* For a test with threads: called by who steps the queue, between taking a step
+ * off that tells others of itself and telling them; or NULL. */
+extern void (*hand_on_tell)(unsigned queue);
 
 /* Kernels that stand say so on their desks: a millisecond has passed. */
 void hand_beat(void);
@@ -87,6 +96,23 @@ void hand_place_back(uint64_t serial);
 
 /* How often bytes were copied to the buffer that begins there, by commands. */
 unsigned hand_copies_to(const void *addr);
+
+/* What goes wrong, from hand_gpu_open on. */
+struct hand_trouble {
+    bool unreadable; /* imports are of no address */
+    bool wordless;   /* no line of words is idle (mgds_words_take_idle) */
+    bool deaf;       /* no kernel that stands serves an order */
+    bool stalled;    /* nothing of ours runs while a stream stands */
+};
+void hand_trouble(const struct hand_trouble *trouble);
+
+/* Queues, a bit for each, that make no step until they are not named. */
+void hand_freeze(unsigned queues);
+
+/* How many waits kernels have given up in this process, one by one; and how
+ * many streams the engine has. */
+unsigned hand_given_up(void);
+unsigned hand_ruined(void);
 
 /* The error of the next imports, 0: none; whether pinned memory is short: then
  * bounces that may wait for it have none at first, and so many requests for

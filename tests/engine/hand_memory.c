@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "shim/gds/cuda/defer.h"
 #include "shim/gds/ring/import.h"
 #include "shim/gds/ring/ring.h"
 #include "shim/gds/mem/copyqueue.h"
@@ -16,7 +15,8 @@ enum { LINE = MGDS_WORDS_LINE * sizeof(uint64_t) };
 static unsigned lines, bounces, pieces, rings, views, imports;
 static int import_error;
 static bool is_short;
-static unsigned refusals; /* atomic */
+static unsigned refusals;      /* atomic */
+static struct mgds_piece *pad; /* atomic */
 
 /* Rings whose owners are gone: mapped elsewhere until all is closed. */
 struct mgds_ring {
@@ -143,9 +143,10 @@ int mgds_words_take(uint64_t **line, struct mgds_words *words)
 
 uint64_t *mgds_words_take_idle(struct mgds_words *words)
 {
-    uint64_t *line;
+    uint64_t *line = NULL;
 
-    mgds_words_take(&line, words);
+    if (!hand_troubles.wordless)
+        mgds_words_take(&line, words);
     return line;
 }
 
@@ -165,11 +166,11 @@ static bool is_refused(void)
 {
     unsigned left = __atomic_load_n(&refusals, __ATOMIC_RELAXED);
 
-    while (left > 0)
-        if (__atomic_compare_exchange_n(&refusals, &left, left - 1, false,
+    while (left > 0 &&
+           !__atomic_compare_exchange_n(&refusals, &left, left - 1, false,
                                         __ATOMIC_RELAXED, __ATOMIC_RELAXED))
-            return true;
-    return false;
+        ;
+    return left > 0;
 }
 
 static struct mgds_piece *make_piece(size_t bytes)
@@ -204,30 +205,31 @@ int mgds_gstream_room(struct mgds_piece **out, struct mgds_gstream *stream,
     return 0;
 }
 
+/* One at a time, as the real one. */
+struct mgds_piece *mgds_gstream_pad(struct mgds_gstream *stream, size_t bytes)
+{
+    struct mgds_piece *none = NULL, *piece = make_piece(bytes);
+
+    (void)stream;
+    if (__atomic_compare_exchange_n(&pad, &none, piece, false, __ATOMIC_RELAXED,
+                                    __ATOMIC_RELAXED))
+        return piece;
+    end_piece(piece);
+    return NULL;
+}
+
 void mgds_gstream_room_give(struct mgds_gstream *stream,
                             struct mgds_piece *piece)
 {
     (void)stream;
+    if (piece == __atomic_load_n(&pad, __ATOMIC_RELAXED))
+        __atomic_store_n(&pad, NULL, __ATOMIC_RELAXED);
     end_piece(piece);
 }
 
 bool mgds_pools_short(void)
 {
     return false;
-}
-
-void mgds_copyqueues_trim(void)
-{
-}
-
-bool mgds_defer_pending(void)
-{
-    return false;
-}
-
-unsigned mgds_defer_drain(void)
-{
-    return 0;
 }
 
 /* Bounces. */
@@ -569,7 +571,7 @@ int mgds_import_create(struct mgds_import **out, struct mgds_context *ctx,
 
 char *mgds_import_addr(const struct mgds_import *import)
 {
-    return import->addr;
+    return hand_troubles.unreadable ? NULL : import->addr;
 }
 
 void mgds_import_put(struct mgds_import *import)

@@ -15,48 +15,61 @@ enum {
     TAKE_COPIED   /* says that it is over */
 };
 
-/* Of help for an order: it was looked at, it is this kernel's. */
-enum { HELP_NONE, HELP_CLAIMS, HELP_COPIES };
+static uint64_t traces[HAND_QUEUES]; /* each of who steps the queue */
+static unsigned frozen;              /* queues */
+static unsigned given_up;            /* atomic */
 
-static uint64_t acquire(const uint64_t *word)
+void hand_run_open(void)
 {
-    return __atomic_load_n(word, __ATOMIC_ACQUIRE);
+    frozen = 0;
+    memset(traces, 0, sizeof(traces));
 }
 
-static void release(uint64_t *word, uint64_t value)
+void hand_freeze(unsigned queues)
 {
-    __atomic_store_n(word, value, __ATOMIC_RELEASE);
+    frozen = queues;
+}
+
+unsigned hand_given_up(void)
+{
+    return __atomic_load_n(&given_up, __ATOMIC_RELAXED);
 }
 
 /* What is given up: all, or what has a value. */
 static bool is_quit(const struct hand_command *command, uint64_t word,
                     uint64_t serial)
 {
-    uint64_t at = acquire(&command->stream->desk->abort);
+    uint64_t at = hand_acquire(&command->stream->desk->abort);
 
     while (at > MGDS_ABORT_ALL) {
         const struct mgds_quit *quit = (const struct mgds_quit *)(uintptr_t)at;
 
-        if (serial && acquire(&quit->serial) == serial &&
-            acquire(&quit->at) == word)
+        if (serial && hand_acquire(&quit->serial) == serial &&
+            hand_acquire(&quit->at) == word)
             return true;
-        at = acquire(&quit->next);
+        at = hand_acquire(&quit->next);
     }
     return at == MGDS_ABORT_ALL;
+}
+
+static void tell_gone(struct mgds_quit *quit, uint64_t serial)
+{
+    __atomic_fetch_add(&given_up, 1, __ATOMIC_RELAXED);
+    hand_release(&quit->gone, serial);
 }
 
 static void quit(const struct hand_command *command, uint64_t word,
                  uint64_t serial)
 {
-    uint64_t at = acquire(&command->stream->desk->abort);
+    uint64_t at = hand_acquire(&command->stream->desk->abort);
 
     while (at > MGDS_ABORT_ALL) {
         struct mgds_quit *quit = (struct mgds_quit *)(uintptr_t)at;
 
-        if (serial && acquire(&quit->serial) == serial &&
-            acquire(&quit->at) == word)
-            release(&quit->gone, serial);
-        at = acquire(&quit->next);
+        if (serial && hand_acquire(&quit->serial) == serial &&
+            hand_acquire(&quit->at) == word)
+            tell_gone(quit, serial);
+        at = hand_acquire(&quit->next);
     }
 }
 
@@ -70,6 +83,12 @@ static bool is_long(const struct hand_command *command)
 static bool is_pull(const struct hand_command *command)
 {
     return command->form >= MGDS_TAKE_PULL;
+}
+
+/* Others may copy its message. */
+static bool is_claimed(const struct hand_command *command)
+{
+    return command->step.claim && (is_pull(command) || command->step.delivers);
 }
 
 /* False: the record is not complete. */
@@ -87,12 +106,12 @@ static bool glance(struct hand_command *command)
         command->done_word = step->done;
         return true;
     }
-    command->form = acquire(&record[MGDS_RECORD_FORM]) - 1;
-    command->length = acquire(&record[MGDS_RECORD_LENGTH]) - 1;
-    command->from = acquire(&record[MGDS_RECORD_ADDRESS]);
-    command->serial_found = acquire(&record[MGDS_RECORD_SERIAL]);
-    command->source = acquire(&record[MGDS_RECORD_SOURCE]);
-    command->done_word = acquire(&record[MGDS_RECORD_DONE]);
+    command->form = hand_acquire(&record[MGDS_RECORD_FORM]) - 1;
+    command->length = hand_acquire(&record[MGDS_RECORD_LENGTH]) - 1;
+    command->from = hand_acquire(&record[MGDS_RECORD_ADDRESS]);
+    command->serial_found = hand_acquire(&record[MGDS_RECORD_SERIAL]);
+    command->source = hand_acquire(&record[MGDS_RECORD_SOURCE]);
+    command->done_word = hand_acquire(&record[MGDS_RECORD_DONE]);
     if (command->form > MGDS_TAKE_QUIET || command->length == UINT64_MAX ||
         !command->from || !command->serial_found)
         return false;
@@ -117,7 +136,7 @@ static bool are_there(const struct hand_command *command)
     if (command->form == MGDS_TAKE_BYTES)
         return true;
     for (uint64_t i = 0; i < count; i++)
-        if (acquire(&unit[i].word) != command->serial_found)
+        if (hand_acquire(&unit[i].word) != command->serial_found)
             return false;
     return true;
 }
@@ -128,30 +147,28 @@ static size_t fitting(const struct hand_command *command)
                                                  : command->step.bytes;
 }
 
-static void take_units(const struct hand_command *command)
+void hand_copy_units(char *to, uint64_t from, size_t bytes)
 {
-    const struct mgds_unit *unit =
-        (const struct mgds_unit *)(uintptr_t)command->from;
-    size_t bytes = fitting(command);
+    const struct mgds_unit *unit = (const struct mgds_unit *)(uintptr_t)from;
 
-    hand_count_copy(command->step.user, bytes);
+    hand_count_copy(to, bytes);
     for (size_t i = 0; 8 * i < bytes; i++)
-        memcpy(command->step.user + 8 * i, &unit[i].data,
+        memcpy(to + 8 * i, &unit[i].data,
                bytes - 8 * i < 8 ? bytes - 8 * i : 8);
 }
 
 static void take_copy(const struct hand_command *command)
 {
     if (command->form == MGDS_TAKE_UNITS) {
-        take_units(command);
+        hand_copy_units(command->step.user, command->from, fitting(command));
     } else if (command->form == MGDS_TAKE_BYTES) {
         hand_copy(command->step.user, (const void *)(uintptr_t)command->from,
                   fitting(command));
     } else {
         hand_copy(command->step.user, (const void *)(uintptr_t)command->source,
                   fitting(command));
-        release((uint64_t *)(uintptr_t)command->done_word,
-                command->serial_found);
+        hand_release((uint64_t *)(uintptr_t)command->done_word,
+                     command->serial_found);
     }
 }
 
@@ -163,7 +180,7 @@ static unsigned take_begin(struct hand_command *command)
     if (glance(command))
         return TAKE_KNOWS;
     if (command->came)
-        release(command->came, command->came_value);
+        hand_release(command->came, command->came_value);
     return TAKE_STANDS;
 }
 
@@ -173,7 +190,7 @@ static unsigned take_know(struct hand_command *command)
 
     if (command->serial_found == MGDS_TAKE_NONE)
         return TAKE_ENDS;
-    if (is_pull(command) && claim &&
+    if (is_claimed(command) &&
         __atomic_exchange_n(&claim->owner, command->step.gen,
                             __ATOMIC_ACQ_REL) == command->step.gen)
         return TAKE_FOLLOWS;
@@ -187,17 +204,7 @@ static unsigned take_await(struct hand_command *command)
         return TAKE_ENDS;
     }
     take_copy(command);
-    return is_pull(command) && command->step.claim ? TAKE_COPIED : TAKE_ENDS;
-}
-
-static void raise(uint64_t *word, uint64_t value)
-{
-    uint64_t now = acquire(word);
-
-    while (now < value &&
-           !__atomic_compare_exchange_n(word, &now, value, false,
-                                        __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
-        ;
+    return is_claimed(command) ? TAKE_COPIED : TAKE_ENDS;
 }
 
 static unsigned take_step(struct hand_command *command)
@@ -212,11 +219,18 @@ static unsigned take_step(struct hand_command *command)
     case TAKE_AWAITS:
         return take_await(command);
     case TAKE_COPIED:
-        raise(&command->step.claim->over, command->step.gen);
+        hand_raise(&command->step.claim->over, command->step.gen);
         return TAKE_ENDS;
     default:
         return TAKE_ENDS;
     }
+}
+
+/* Of a step that cannot be made yet. */
+static enum hand_touch unless_quit(const struct hand_command *command,
+                                   uint64_t word, uint64_t serial)
+{
+    return is_quit(command, word, serial) ? HAND_GIVES_UP : HAND_NONE;
 }
 
 static enum hand_touch take_next(struct hand_command *command)
@@ -225,18 +239,15 @@ static enum hand_touch take_next(struct hand_command *command)
     case TAKE_BEGINS:
         return HAND_LOOKS;
     case TAKE_STANDS:
-        return glance(command) || is_quit(command, 0, 0) ? HAND_LOOKS
-                                                         : HAND_NONE;
+        return glance(command) ? HAND_LOOKS : unless_quit(command, 0, 0);
     case TAKE_AWAITS:
-        return are_there(command) ||
-                       is_quit(command, command->from, command->serial_found)
+        return are_there(command)
                    ? HAND_MOVES
-                   : HAND_NONE;
+                   : unless_quit(command, command->from, command->serial_found);
     case TAKE_FOLLOWS:
-        return acquire(&command->step.claim->over) >= command->step.gen ||
-                       is_quit(command, 0, 0)
+        return hand_acquire(&command->step.claim->over) >= command->step.gen
                    ? HAND_MOVES
-                   : HAND_NONE;
+                   : unless_quit(command, 0, 0);
     default:
         return HAND_MOVES;
     }
@@ -256,17 +267,15 @@ static void push(const struct hand_command *command)
         if (step->bytes > 0)
             memcpy(&data, step->user + 8 * i, left < 8 ? left : 8);
         unit[i].data = data;
-        release(&unit[i].word, step->serial);
+        hand_release(&unit[i].word, step->serial);
     }
-    if (step->also && step->bytes > 0)
-        memcpy(step->also, step->user, step->bytes);
 }
 
 static void unpack(const struct hand_command *command)
 {
     const struct mgds_step *step = &command->step;
     size_t bytes = step->bounce->bytes;
-    size_t most = step->word ? acquire(step->word) : bytes;
+    size_t most = step->word ? hand_acquire(step->word) : bytes;
 
     if (most > 0)
         hand_unpack(step->bounce, most < bytes ? most : bytes);
@@ -278,9 +287,9 @@ static void flag(const struct hand_command *command)
     const struct mgds_step *step = &command->step;
 
     if (command->after_take)
-        release(&command->stream->cell.passed, step->value);
+        hand_release(&command->stream->cell.passed, step->value);
     if (!step->quiet && !command->hushed)
-        release(step->word, step->value);
+        hand_release(step->word, step->value);
 }
 
 static void run_step(const struct hand_command *command)
@@ -301,10 +310,10 @@ static void run_step(const struct hand_command *command)
         push(command);
         break;
     case MGDS_STEP_POST:
-        release((uint64_t *)step->units, step->serial);
+        hand_release((uint64_t *)step->units, step->serial);
         break;
     case MGDS_STEP_AWAIT:
-        if (acquire(step->word) != step->value)
+        if (hand_acquire(step->word) != step->value)
             quit(command, (uintptr_t)step->word, step->value);
         break;
     default:
@@ -319,8 +328,8 @@ static void run(const struct hand_command *command)
         run_step(command);
         break;
     case HAND_TELL:
-        release(command->to, acquire(&command->stream->cell.passed));
-        release(command->done, command->number);
+        hand_release(command->to, hand_acquire(&command->stream->cell.passed));
+        hand_release(command->done, command->number);
         break;
     case HAND_UP:
         hand_unpack(command->step.bounce, command->bytes);
@@ -343,20 +352,18 @@ static enum hand_touch await_next(const struct hand_command *command)
 {
     const struct mgds_step *step = &command->step;
 
-    return acquire(step->word) == step->value ||
-                   is_quit(command, (uintptr_t)step->word, step->value)
+    return hand_acquire(step->word) == step->value
                ? HAND_MOVES
-               : HAND_NONE;
+               : unless_quit(command, (uintptr_t)step->word, step->value);
 }
 
 static enum hand_touch wait_next(const struct hand_command *command)
 {
     const struct mgds_step *step = &command->step;
 
-    return (int64_t)(acquire(step->word) - step->value) >= 0 ||
-                   is_quit(command, 0, 0)
+    return (int64_t)(hand_acquire(step->word) - step->value) >= 0
                ? HAND_PASSES
-               : HAND_NONE;
+               : unless_quit(command, 0, 0);
 }
 
 static enum hand_touch step_next(struct hand_command *command)
@@ -378,8 +385,7 @@ static enum hand_touch step_next(struct hand_command *command)
     }
 }
 
-/* The first of a queue, which only who steps it takes away. */
-static struct hand_command *first_of(unsigned queue)
+struct hand_command *hand_first(unsigned queue)
 {
     struct hand_queue *at = &hand_queues[queue];
     struct hand_command *command = NULL;
@@ -394,7 +400,33 @@ static struct hand_command *first_of(unsigned queue)
 static bool helps(unsigned queue)
 {
     return queue < HAND_STREAMS && hand_streams[queue] &&
-           hand_streams[queue]->helper.phase != HELP_NONE;
+           hand_streams[queue]->helper.phase != 0;
+}
+
+bool hand_stands(const struct hand_command *command)
+{
+    if (command->kind != HAND_STEP)
+        return false;
+    return command->step.kind == MGDS_STEP_WAIT ||
+           command->step.kind == MGDS_STEP_AWAIT ||
+           (is_take(command) && command->phase != TAKE_BEGINS);
+}
+
+static bool any_stands(void)
+{
+    for (unsigned i = 0; i < HAND_STREAMS; i++) {
+        const struct hand_command *command = hand_first(i);
+
+        if (command && hand_stands(command))
+            return true;
+    }
+    return false;
+}
+
+bool hand_is_kept(unsigned queue)
+{
+    return frozen & 1u << queue ||
+           (hand_troubles.stalled && queue >= HAND_STREAMS && any_stands());
 }
 
 static const char *name_of(const struct hand_command *command)
@@ -416,11 +448,11 @@ static const char *name_of(const struct hand_command *command)
 
 struct hand_next hand_next(unsigned queue)
 {
-    struct hand_command *command = first_of(queue);
+    struct hand_command *command = hand_first(queue);
     struct hand_next next = {.touch = HAND_NONE};
 
     /* the launch is not through before the thread that helps is */
-    if (!command || helps(queue))
+    if (!command || helps(queue) || hand_is_kept(queue))
         return next;
     next.touch = command->kind == HAND_STEP   ? step_next(command)
                  : command->kind == HAND_CALL ? HAND_COPIES
@@ -449,132 +481,41 @@ static struct hand_command take_off(unsigned queue)
     return command;
 }
 
+void (*hand_on_tell)(unsigned queue);
+
 static bool tells(const struct hand_command *command)
 {
     return command->kind != HAND_STEP || command->step.kind == MGDS_STEP_FLAG;
 }
 
+uint64_t hand_trace(unsigned queue)
+{
+    return traces[queue];
+}
+
+void hand_follow(unsigned queue, unsigned what)
+{
+    traces[queue] = (traces[queue] + what + 1) * UINT64_C(0x2545f4914f6cdd1d);
+}
+
 void hand_step(unsigned queue)
 {
-    struct hand_command *first = first_of(queue), command;
+    struct hand_command *first = hand_first(queue), command;
 
+    hand_follow(queue, first->kind);
+    hand_follow(queue, first->step.kind);
     if (is_take(first)) {
         first->phase = take_step(first);
+        hand_follow(queue, first->phase);
         if (first->phase == TAKE_ENDS)
             take_off(queue);
     } else if (tells(first)) {
         command = take_off(queue);
+        if (hand_on_tell)
+            hand_on_tell(queue);
         run(&command);
     } else {
         run(first);
         take_off(queue);
-    }
-}
-
-/* Help. */
-
-static bool stands(const struct hand_command *command)
-{
-    if (command->kind != HAND_STEP)
-        return false;
-    return command->step.kind == MGDS_STEP_WAIT ||
-           command->step.kind == MGDS_STEP_AWAIT ||
-           (is_take(command) && command->phase != TAKE_BEGINS);
-}
-
-struct hand_next hand_help(unsigned queue)
-{
-    static const char *const names[] = {"help looks", "help claims",
-                                        "help copies"};
-    const struct mgds_gstream *stream =
-        queue < HAND_STREAMS ? hand_streams[queue] : NULL;
-    struct hand_next next = {.touch = HAND_NONE};
-    const struct hand_command *command = stream ? first_of(queue) : NULL;
-    uint64_t order;
-
-    if (!command || !stands(command))
-        return next;
-    order = acquire(&stream->desk->order);
-    next.phase = stream->helper.phase;
-    next.serial = (unsigned)(order + stream->helper.number);
-    next.name = names[next.phase];
-    if (next.phase == HELP_NONE)
-        next.touch =
-            order && order != stream->helper.last ? HAND_LOOKS : HAND_NONE;
-    else
-        next.touch = next.phase == HELP_COPIES ? HAND_TELLS : HAND_MOVES;
-    return next;
-}
-
-static unsigned help_look(struct mgds_gstream *stream)
-{
-    struct hand_helper *helper = &stream->helper;
-    const struct mgds_order *record =
-        (const struct mgds_order *)(uintptr_t)acquire(&stream->desk->record);
-
-    helper->number = helper->last = acquire(&stream->desk->order);
-    helper->claim = (struct mgds_claim *)(uintptr_t)acquire(&record->claim);
-    helper->gen = acquire(&record->gen);
-    return acquire(&stream->desk->order) == helper->number ? HELP_CLAIMS
-                                                           : HELP_NONE;
-}
-
-static unsigned help_claim(const struct hand_helper *helper)
-{
-    uint64_t *owner = &helper->claim->owner;
-    uint64_t now = acquire(owner);
-
-    while (now < helper->gen)
-        if (__atomic_compare_exchange_n(owner, &now, helper->gen, false,
-                                        __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
-            return HELP_COPIES;
-    return HELP_NONE;
-}
-
-static unsigned help_copy(const struct mgds_gstream *stream)
-{
-    const struct mgds_order *record =
-        (const struct mgds_order *)(uintptr_t)acquire(&stream->desk->record);
-
-    const struct mgds_unit *unit =
-        (const struct mgds_unit *)(uintptr_t)record->unit;
-
-    if (acquire(&unit->word) != record->serial)
-        hand_fault("a message was ordered that is not there");
-    hand_copy((void *)(uintptr_t)record->dst,
-              (const void *)(uintptr_t)record->source, record->bytes);
-    release((uint64_t *)(uintptr_t)record->done, record->serial);
-    raise(&stream->helper.claim->over, stream->helper.gen);
-    release(&stream->desk->served, stream->helper.number);
-    return HELP_NONE;
-}
-
-void hand_step_help(unsigned queue)
-{
-    struct mgds_gstream *stream = hand_streams[queue];
-
-    switch (stream->helper.phase) {
-    case HELP_NONE:
-        stream->helper.phase = help_look(stream);
-        break;
-    case HELP_CLAIMS:
-        stream->helper.phase = help_claim(&stream->helper);
-        break;
-    default:
-        stream->helper.phase = help_copy(stream);
-        break;
-    }
-}
-
-void hand_beat(void)
-{
-    for (unsigned i = 0; i < HAND_STREAMS; i++) {
-        const struct hand_command *command = first_of(i);
-
-        if (!command || !stands(command) || !command->step.stand)
-            continue;
-        __atomic_store_n(&command->stream->desk->stands, command->step.stand,
-                         __ATOMIC_RELAXED);
-        __atomic_fetch_add(&command->stream->desk->beat, 1, __ATOMIC_RELEASE);
     }
 }

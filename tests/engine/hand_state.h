@@ -77,6 +77,41 @@ struct mgds_bounce {
     unsigned refs, under_way; /* atomic: its owner and copies up; those */
 };
 
+/* Since hand_gpu_open. */
+extern struct hand_trouble hand_troubles;
+void hand_run_open(void);
+
+static inline uint64_t hand_acquire(const uint64_t *word)
+{
+    return __atomic_load_n(word, __ATOMIC_ACQUIRE);
+}
+
+/* Behind all that its writer has stored. */
+static inline void hand_release(uint64_t *word, uint64_t value)
+{
+    __atomic_store_n(word, value, __ATOMIC_RELEASE);
+}
+
+static inline void hand_raise(uint64_t *word, uint64_t value)
+{
+    uint64_t now = hand_acquire(word);
+
+    while (now < value &&
+           !__atomic_compare_exchange_n(word, &now, value, false,
+                                        __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
+        ;
+}
+
+/* The first command of a queue, which only who steps it takes away; NULL: none.
+ */
+struct hand_command *hand_first(unsigned queue);
+/* It is a kernel that waits. */
+bool hand_stands(const struct hand_command *command);
+/* The queue makes no step, whatever it is at. */
+bool hand_is_kept(unsigned queue);
+/* A step was made. */
+void hand_follow(unsigned queue, unsigned what);
+
 /* The queues in their order; NULL: there is none. */
 extern struct hand_queue hand_queues[HAND_QUEUES];
 extern struct mgds_gstream *hand_streams[HAND_STREAMS];
@@ -97,6 +132,8 @@ void hand_unpack(const struct mgds_bounce *bounce, size_t bytes);
 /* Bytes go to the address by a command. */
 void hand_copy(void *to, const void *from, size_t bytes);
 void hand_count_copy(const void *to, size_t bytes);
+/* From the units of a ring that begin there. */
+void hand_copy_units(char *to, uint64_t from, size_t bytes);
 
 /* None were copied. */
 void hand_forget_copies(void);

@@ -6,10 +6,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "shim/gds/cuda/defer.h"
+#include "shim/gds/mem/copyqueue.h"
 #include "tests/engine/hand_state.h"
 
 struct hand_queue hand_queues[HAND_QUEUES];
 struct mgds_gstream *hand_streams[HAND_STREAMS];
+
+struct hand_trouble hand_troubles;
 
 static struct mgds_context contexts[HAND_GPUS];
 static unsigned made;
@@ -41,10 +45,17 @@ const char *hand_wrong(void)
     return wrong;
 }
 
+void hand_trouble(const struct hand_trouble *trouble)
+{
+    hand_troubles = *trouble;
+}
+
 void hand_gpu_open(void)
 {
     fault[0] = '\0';
     made = 0;
+    hand_troubles = (struct hand_trouble){.unreadable = false};
+    hand_run_open();
     for (int i = 0; i < HAND_GPUS; i++)
         contexts[i] = (struct mgds_context){
             .id = (uint64_t)i + 1, .device = i, .refs = 1};
@@ -202,10 +213,18 @@ int mgds_gstream_check(const struct mgds_gstream *stream)
     return 0;
 }
 
+static unsigned ruined; /* atomic */
+
+unsigned hand_ruined(void)
+{
+    return __atomic_load_n(&ruined, __ATOMIC_RELAXED);
+}
+
 void mgds_gstream_fail(struct mgds_gstream *stream, int error)
 {
     int none = 0;
 
+    __atomic_fetch_add(&ruined, 1, __ATOMIC_RELAXED);
     __atomic_compare_exchange_n(&stream->error, &none, error, false,
                                 __ATOMIC_RELAXED, __ATOMIC_RELAXED);
 }
@@ -218,6 +237,18 @@ struct mgds_quits *mgds_gstream_quits(struct mgds_gstream *stream)
 void mgds_gstream_abort(struct mgds_gstream *stream)
 {
     mgds_quits_all(&stream->quits);
+}
+
+/* Nobody waits for a claim: no time passes in these programs. */
+bool mgds_gstream_may_claim(const struct mgds_gstream *stream)
+{
+    (void)stream;
+    return false;
+}
+
+void mgds_gstream_despair(struct mgds_gstream *stream)
+{
+    (void)stream;
 }
 
 struct mgds_claim *mgds_gstream_claim(struct mgds_gstream *stream)
@@ -295,7 +326,6 @@ static bool names(const struct hand_command *command, const void *from,
     const void *const at[] = {
         step->word,
         step->record,
-        step->also,
         step->claim,
         command->came,
         command->to,
@@ -366,6 +396,22 @@ void hand_call(struct mgds_gstream *stream, void (*run)(void *arg), void *arg)
         .kind = HAND_CALL, .stream = stream, .run = run, .arg = arg};
 
     hand_put(stream->queue, &command);
+}
+
+/* Nothing of the driver is put off. */
+
+void mgds_copyqueues_trim(void)
+{
+}
+
+bool mgds_defer_pending(void)
+{
+    return false;
+}
+
+unsigned mgds_defer_drain(void)
+{
+    return 0;
 }
 
 /* Puts. */
@@ -459,7 +505,7 @@ int mgds_gstream_fetch(struct mgds_gstream *stream,
         .stream = stream,
         .step = {.kind = MGDS_STEP_FLAG, .word = flag, .value = value}};
 
-    if (!take->source || take->record)
+    if (!take->serial || take->record)
         return -EINVAL;
     command.step.stand = 0;
     hand_put(stream->ours, &command);
@@ -470,7 +516,7 @@ int mgds_gstream_fetch(struct mgds_gstream *stream,
 uint64_t mgds_gstream_order(struct mgds_gstream *stream,
                             const struct mgds_step *take)
 {
-    if (!take->claim || !take->source || take->record ||
+    if (!take->claim || !take->serial || take->record ||
         __atomic_load_n(&stream->waits, __ATOMIC_RELAXED) == 0)
         return 0;
     return mgds_orders_give(&stream->orders, take);

@@ -1,7 +1,7 @@
 /* The loop of loop_wire.h. */
 #include "tests/engine/loop_wire.h"
 
-#include <stdlib.h>
+#include <errno.h>
 #include <string.h>
 
 uint64_t loop_domain[WIRE_PEERS];
@@ -20,11 +20,17 @@ static bool names_operations(const struct wire_post *post)
            post->kind == MGDS_ENVELOPE_ENDED;
 }
 
+/* Who it is for has lost the rank that it is of. */
+static bool is_deaf(const struct wire_post *post)
+{
+    return post->peer < 2 && wire_is_lost(!post->peer);
+}
+
 unsigned loop_parts(const struct wire_post *post)
 {
     unsigned parts = 0;
 
-    if (loop_domain[post->peer] == 0)
+    if (loop_domain[post->peer] == 0 || is_deaf(post))
         return 0;
     if (!post->headed)
         parts |= 1u << LOOP_HEAD;
@@ -88,6 +94,46 @@ void loop_do(struct wire_post *post, enum loop_part part)
     if (!last)
         wire_take(post);
     wire_forget(post);
+}
+
+/* Nothing more of it comes. */
+static void drop(struct wire_post *post, int rc)
+{
+    const struct wire_landing landing = {post->where, post->landing};
+
+    wire_take(post);
+    if (!post->read)
+        post->done(post->arg, rc);
+    if (post->lands)
+        wire_land_fails(&landing);
+    wire_forget(post);
+}
+
+static void drop_all(unsigned peer, bool read_too, int rc)
+{
+    struct wire_post *post = wire_first(), *next;
+
+    for (; post; post = next) {
+        next = wire_next(post);
+        if (post->peer == peer && (read_too || !post->read))
+            drop(post, rc);
+    }
+}
+
+void loop_lose(unsigned rank, unsigned other)
+{
+    wire_break(other);
+    drop_all(other, false, -ECONNRESET);
+    /* it has left, as far as the other knows */
+    drop_all(rank, true, 0);
+    wire_lose(other);
+}
+
+void loop_fail(void)
+{
+    for (unsigned i = 0; i < WIRE_PEERS; i++)
+        if (wire_is_lost(i))
+            drop_all(i, false, -ECONNRESET);
 }
 
 const char *loop_name(const struct wire_post *post)

@@ -22,6 +22,12 @@ extern uint64_t loop_domain[WIRE_PEERS];
 /* Lets it happen. The post goes with its last part. */
 void loop_do(struct wire_post *post, enum loop_part part);
 
+/* A rank hears that it has lost the other, or itself: what it had posted and
+ * was not read has failed, what was to come to it does not, and what it posts
+ * from now on fails when loop_fail is called. */
+void loop_lose(unsigned rank, unsigned other);
+void loop_fail(void);
+
 /* "RTS", constant. */
 const char *loop_name(const struct wire_post *post);
 

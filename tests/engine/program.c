@@ -1,69 +1,10 @@
 /* The programs of program.h. */
-#include "tests/engine/program.h"
+#include "tests/engine/program_rows.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
-#define END                                                                    \
-    {                                                                          \
-        .act = PROGRAM_END                                                     \
-    }
-#define START(number)                                                          \
-    {                                                                          \
-        .act = PROGRAM_START, .op = (number)                                   \
-    }
-#define RUN(number)                                                            \
-    {                                                                          \
-        .act = PROGRAM_RUN, .op = (number)                                     \
-    }
-#define WAIT(number, on)                                                       \
-    {                                                                          \
-        .act = PROGRAM_WAIT, .op = (number), .stream = (on)                    \
-    }
-#define WAIT2(number, on)                                                      \
-    {                                                                          \
-        .act = PROGRAM_WAIT2, .op = (number), .stream = (on)                   \
-    }
-#define TEST(number)                                                           \
-    {                                                                          \
-        .act = PROGRAM_TEST, .op = (number)                                    \
-    }
-#define CANCEL(number)                                                         \
-    {                                                                          \
-        .act = PROGRAM_CANCEL, .op = (number)                                  \
-    }
-#define PROBE(number)                                                          \
-    {                                                                          \
-        .act = PROGRAM_PROBE, .op = (number)                                   \
-    }
-#define MRECV(number)                                                          \
-    {                                                                          \
-        .act = PROGRAM_MRECV, .op = (number)                                   \
-    }
-#define FREE(number)                                                           \
-    {                                                                          \
-        .act = PROGRAM_FREE, .op = (number)                                    \
-    }
-
-/* One send, number 0, from stream 0, and one receive, number 1, on stream 1 if
- * both are of one rank. */
-#define SEND(size) .send = true, .other = 1, .bytes = (size)
-#define RECV(size) .caller = 1, .stream = 1, .bytes = (size)
-#define RECV2(size) RECV(size), .instead = true
-/* Both on stream 0. */
-#define SEND_SAME(size) .send = true, .bytes = (size)
-#define RECV_SAME(size) .bytes = (size)
-/* From the first rank's stream 0 to the other's. */
-#define SEND_TO(size) .send = true, .bytes = (size)
-#define RECV_FROM(size) .caller = 1, .bytes = (size)
-/* A second message: number 2 to number 3, the same way or the other. */
-#define RECV_2(size) RECV(size), .of = 2
-#define SEND_BACK(size) .send = true, .caller = 1, .stream = 1, .bytes = (size)
-#define RECV_BACK(size) .other = 1, .of = 2, .bytes = (size)
-#define SEND_TO_BACK(size) .send = true, .caller = 1, .bytes = (size)
-#define RECV_FROM_BACK(size) .of = 2, .bytes = (size)
-
-const struct program programs[] = {
+static const struct program programs[] = {
     {.name = "eager_run_run",
      .gaps = 1,
      .ticks = 1,
@@ -361,21 +302,18 @@ const struct program programs[] = {
      .op = {{SEND(PROGRAM_LONG)}, {RECV(PROGRAM_LONG)}},
      .call = {{RUN(0)}, {START(1), TEST(1)}}},
     {.name = "eager_exchange",
-     .bounded = true,
      .op = {{SEND(PROGRAM_SHORT)},
             {RECV(PROGRAM_SHORT)},
             {SEND_BACK(PROGRAM_SHORT)},
             {RECV_BACK(PROGRAM_SHORT)}},
      .call = {{START(3), RUN(0), WAIT(3, 0)}, {START(1), RUN(2), WAIT(1, 1)}}},
     {.name = "fragments_exchange",
-     .bounded = true,
      .op = {{SEND(PROGRAM_MIDDLE)},
             {RECV(PROGRAM_MIDDLE)},
             {SEND_BACK(PROGRAM_MIDDLE)},
             {RECV_BACK(PROGRAM_MIDDLE)}},
      .call = {{START(3), RUN(0), WAIT(3, 0)}, {START(1), RUN(2), WAIT(1, 1)}}},
     {.name = "rget_exchange",
-     .bounded = true,
      .op = {{SEND(PROGRAM_LONG)},
             {RECV(PROGRAM_LONG)},
             {SEND_BACK(PROGRAM_LONG)},
@@ -383,42 +321,110 @@ const struct program programs[] = {
      .call = {{START(3), RUN(0), WAIT(3, 0)}, {START(1), RUN(2), WAIT(1, 1)}}},
     {.name = "rget_pair_exchange",
      .pair = true,
-     .bounded = true,
      .op = {{SEND_TO(PROGRAM_LONG)},
             {RECV_FROM(PROGRAM_LONG)},
             {SEND_TO_BACK(PROGRAM_LONG)},
             {RECV_FROM_BACK(PROGRAM_LONG)}},
      .call = {{START(3), RUN(0), WAIT(3, 0)}, {START(1), RUN(2), WAIT(1, 0)}}},
+    {.name = "eager_grouped", .gaps = 1, GROUPED(PROGRAM_SHORT, PROGRAM_SHORT)},
+    {.name = "eager_grouped_self",
+     .op = {{SEND_SAME(PROGRAM_SHORT)}, {RECV_SAME(PROGRAM_SHORT)}},
+     .call = {{GROUP(0), RUN(0), RUN(1), GROUP_END(0)}, {END}}},
+    {.name = "eager_send_grouped",
+     .op = {{SEND(PROGRAM_SHORT)}, {RECV(PROGRAM_SHORT)}},
+     .call = {{GROUP(0), START(0), WAIT(0, 0), GROUP_END(0)}, {RUN(1)}}},
+    {.name = "eager_recv_grouped",
+     .op = {{SEND(PROGRAM_SHORT)}, {RECV(PROGRAM_SHORT)}},
+     .call = {{START(0), WAIT(0, 0)},
+              {GROUP(1), START(1), WAIT(1, 1), GROUP_END(1)}}},
+    {.name = "eager_any_grouped",
+     .op = {{SEND(PROGRAM_SHORT)}, {RECV(PROGRAM_SHORT), .any = true}},
+     .call = {{GROUP(0), START(0), GROUP_END(0), WAIT(0, 0)},
+              {GROUP(1), RUN(1), GROUP_END(1)}}},
+    {.name = "eager_grouped_tested",
+     .op = {{SEND(PROGRAM_SHORT)}, {RECV(PROGRAM_SHORT)}},
+     .call = {{GROUP(0), START(0), GROUP_END(0), TEST(0)},
+              {GROUP(1), START(1), GROUP_END(1), TEST(1)}}},
+    {.name = "fragments_grouped",
+     .gaps = 1,
+     GROUPED(PROGRAM_MIDDLE, PROGRAM_MIDDLE)},
+    {.name = "fragments_grouped_self",
+     .op = {{SEND_SAME(PROGRAM_MIDDLE)}, {RECV_SAME(PROGRAM_MIDDLE)}},
+     .call = {{GROUP(0), RUN(0), RUN(1), GROUP_END(0)}, {END}}},
+    {.name = "fragments_send_grouped",
+     .op = {{SEND(PROGRAM_MIDDLE)}, {RECV(PROGRAM_MIDDLE)}},
+     .call = {{GROUP(0), START(0), WAIT(0, 0), GROUP_END(0)}, {RUN(1)}}},
+    {.name = "fragments_recv_grouped",
+     .op = {{SEND(PROGRAM_MIDDLE)}, {RECV(PROGRAM_MIDDLE)}},
+     .call = {{START(0), WAIT(0, 0)},
+              {GROUP(1), START(1), WAIT(1, 1), GROUP_END(1)}}},
+    {.name = "fragments_any_grouped",
+     .op = {{SEND(PROGRAM_MIDDLE)}, {RECV(PROGRAM_MIDDLE), .any = true}},
+     .call = {{GROUP(0), START(0), GROUP_END(0), WAIT(0, 0)},
+              {GROUP(1), RUN(1), GROUP_END(1)}}},
+    {.name = "fragments_grouped_tested",
+     .op = {{SEND(PROGRAM_MIDDLE)}, {RECV(PROGRAM_MIDDLE)}},
+     .call = {{GROUP(0), START(0), GROUP_END(0), TEST(0)},
+              {GROUP(1), START(1), GROUP_END(1), TEST(1)}}},
+    {.name = "rget_grouped", .gaps = 1, GROUPED(PROGRAM_LONG, PROGRAM_LONG)},
+    {.name = "rget_grouped_self",
+     .op = {{SEND_SAME(PROGRAM_LONG)}, {RECV_SAME(PROGRAM_LONG)}},
+     .call = {{GROUP(0), RUN(0), RUN(1), GROUP_END(0)}, {END}}},
+    {.name = "rget_send_grouped",
+     .op = {{SEND(PROGRAM_LONG)}, {RECV(PROGRAM_LONG)}},
+     .call = {{GROUP(0), START(0), WAIT(0, 0), GROUP_END(0)}, {RUN(1)}}},
+    {.name = "rget_recv_grouped",
+     .op = {{SEND(PROGRAM_LONG)}, {RECV(PROGRAM_LONG)}},
+     .call = {{START(0), WAIT(0, 0)},
+              {GROUP(1), START(1), WAIT(1, 1), GROUP_END(1)}}},
+    {.name = "rget_any_grouped",
+     .op = {{SEND(PROGRAM_LONG)}, {RECV(PROGRAM_LONG), .any = true}},
+     .call = {{GROUP(0), START(0), GROUP_END(0), WAIT(0, 0)},
+              {GROUP(1), RUN(1), GROUP_END(1)}}},
+    {.name = "rget_grouped_tested",
+     .op = {{SEND(PROGRAM_LONG)}, {RECV(PROGRAM_LONG)}},
+     .call = {{GROUP(0), START(0), GROUP_END(0), TEST(0)},
+              {GROUP(1), START(1), GROUP_END(1), TEST(1)}}},
+    {.name = "mixed_grouped", GROUPED(PROGRAM_LONG, PROGRAM_SHORT)},
+    {.name = "sync_grouped",
+     .pair = true,
+     .op = {{SEND_TO(PROGRAM_SHORT), .sync = true},
+            {RECV_FROM(PROGRAM_SHORT)},
+            {SEND_TO_BACK(PROGRAM_SHORT), .sync = true},
+            {RECV_FROM_BACK(PROGRAM_SHORT)}},
+     .call = {{GROUP(0), RUN(3), RUN(0), GROUP_END(0)},
+              {GROUP(0), RUN(1), RUN(2), GROUP_END(0)}}},
+    {.name = "ring_full_grouped",
+     .op = {{SEND(PROGRAM_BIG)},
+            {RECV(PROGRAM_BIG)},
+            {SEND(PROGRAM_BIG)},
+            {RECV_2(PROGRAM_BIG)}},
+     .call = {{GROUP(0), RUN(0), RUN(2), GROUP_END(0)}, {RUN(1), RUN(3)}}},
     {.name = "ring_full",
-     .bounded = true,
      .op = {{SEND(PROGRAM_BIG)},
             {RECV(PROGRAM_BIG)},
             {SEND(PROGRAM_BIG)},
             {RECV_2(PROGRAM_BIG)}},
      .call = {{RUN(0), RUN(2)}, {RUN(1), RUN(3)}}},
     {.name = "eager_two",
-     .bounded = true,
      .op = {{SEND(PROGRAM_SHORT)},
             {RECV(PROGRAM_SHORT)},
             {SEND(PROGRAM_SHORT)},
             {RECV_2(PROGRAM_SHORT)}},
      .call = {{RUN(0), RUN(2)}, {RUN(1), RUN(3)}}},
     {.name = "eager_then_rget",
-     .bounded = true,
      .op = {{SEND(PROGRAM_SHORT)},
             {RECV(PROGRAM_SHORT)},
             {SEND(PROGRAM_LONG)},
             {RECV_2(PROGRAM_LONG)}},
      .call = {{START(0), START(2), WAIT(0, 0), WAIT(2, 0)}, {RUN(1), RUN(3)}}},
     {.name = "rget_two",
-     .bounded = true,
      .op = {{SEND(PROGRAM_LONG)},
             {RECV(PROGRAM_LONG)},
             {SEND(PROGRAM_LONG)},
             {RECV_2(PROGRAM_LONG)}},
      .call = {{RUN(0), RUN(2)}, {RUN(1), RUN(3)}}},
     {.name = "eager_two_any",
-     .bounded = true,
      .op = {{SEND(PROGRAM_SHORT)},
             {RECV(PROGRAM_SHORT), .any = true},
             {SEND(PROGRAM_SHORT)},
@@ -426,14 +432,40 @@ const struct program programs[] = {
      .call = {{RUN(0), RUN(2)}, {RUN(1), RUN(3)}}},
 };
 
-const unsigned program_count = sizeof(programs) / sizeof(programs[0]);
+const struct program_set program_well = {
+    "well", programs, sizeof(programs) / sizeof(programs[0])};
 
-void program_settings(void)
+bool program_may_lose(const struct program *program)
+{
+    switch (program->trouble) {
+    case PROGRAM_CUT:
+    case PROGRAM_DIES:
+    case PROGRAM_WORDLESS:
+    case PROGRAM_TIMED:
+        return true;
+    default:
+        return false;
+    }
+}
+
+bool program_allows(const struct program *program, int error)
+{
+    if (program->trouble == PROGRAM_FORBIDDEN)
+        return error == -EPROTONOSUPPORT;
+    if (!program_may_lose(program))
+        return false;
+    return error == -ENOTCONN || error == -ECONNRESET ||
+           (program->trouble == PROGRAM_TIMED && error == -ETIMEDOUT);
+}
+
+void program_settings(const struct program *program)
 {
     setenv("MPIX_GDS_EAGER", "4096", 1);
     setenv("MPIX_GDS_PULL", "8192", 1);
     setenv("MPIX_GDS_RING", "16384", 1);
     setenv("MPIX_GDS_WATCHDOG", "0", 1);
-    setenv("MPIX_GDS_REQUIRE", "", 1);
-    setenv("MPIX_GDS_TIMEOUT", "0", 1);
+    setenv("MPIX_GDS_REQUIRE",
+           program->trouble == PROGRAM_FORBIDDEN ? "self,p2p" : "", 1);
+    setenv("MPIX_GDS_TIMEOUT", program->trouble == PROGRAM_TIMED ? "1" : "0",
+           1);
 }

@@ -46,6 +46,8 @@ enum program_act {
     PROGRAM_CANCEL, /* then PROGRAM_TEST */
     PROGRAM_PROBE,  /* until the message of op is there */
     PROGRAM_MRECV,  /* Mprobe until it is there, then Mrecv into op */
+    PROGRAM_GROUP,  /* begins one on `stream`, of which the caller has none */
+    PROGRAM_GROUP_END,
 };
 
 struct program_call {
@@ -53,26 +55,57 @@ struct program_call {
     unsigned char op, stream;
 };
 
+/* What goes wrong while it runs. */
+enum program_trouble {
+    PROGRAM_WELL,
+    PROGRAM_UNREADABLE, /* receivers refuse to copy: what they have mapped
+                           cannot be read */
+    PROGRAM_FORBIDDEN,  /* the same, and MPIX_GDS_REQUIRE leaves out host */
+    PROGRAM_CUT,  /* at any time the ranks cannot reach each other any more, as
+                     each of them hears for itself */
+    PROGRAM_DIES, /* at any time the second rank's calls and streams stop; when
+                     all is over at the first, they go on as with CUT */
+    PROGRAM_WORDLESS, /* CUT, without words that could keep one wait alone from
+                         standing for ever */
+    PROGRAM_TIMED,    /* MPIX_GDS_TIMEOUT is 1 s, and at any time a caller, a
+                         rank's streams or the wire pause for longer */
+    PROGRAM_DEAF,     /* no kernel that stands serves an order */
+    PROGRAM_STALLED   /* nothing is launched beside a stream that stands */
+};
+
 struct program {
     const char *name;
-    bool pair;     /* two ranks, each of its own GPU; else one, its own peer */
-    bool one_gone; /* a message that nobody receives is left */
+    bool pair; /* two ranks, each of its own GPU; else one, its own peer */
+    enum program_trouble trouble;
     unsigned char ticks;   /* how often time may pass while all else could
                               happen */
     bool slow;             /* four times as much of it */
     unsigned char gaps;    /* how many events may come between a call and its
                               put on the stream, in all */
-    bool bounded;          /* too many orders: the first ones, and some drawn */
     unsigned char refuses; /* imports fail: errno; */
     unsigned char scarce;  /* 1 + how many requests for pinned memory fail */
     struct program_op op[PROGRAM_OPS];
     struct program_call call[PROGRAM_CALLERS][PROGRAM_CALLS];
 };
 
-extern const struct program programs[];
-extern const unsigned program_count;
+/* Those of a set: where nothing goes wrong, and where something does. */
+struct program_set {
+    const char *name;
+    const struct program *program;
+    unsigned count;
+};
+extern const struct program_set program_well, program_troubled;
 
-/* Puts the settings that the sizes are of in the environment. */
-void program_settings(void);
+/* The ranks may hear that they have lost each other, for a reason that begins
+ * at some event, by itself. */
+bool program_may_lose(const struct program *program);
+
+/* Whether its trouble may be a reason for that error, in a call or of an
+ * operation. */
+bool program_allows(const struct program *program, int error);
+
+/* Puts the settings that the sizes are of in the environment, and those of the
+ * program's trouble. Before the engine is opened first. */
+void program_settings(const struct program *program);
 
 #endif

@@ -5,9 +5,14 @@
 #define MGDS_TEST_WITNESS_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
-/* Nothing is out. */
-void witness_open(void);
+/* Nothing is out. Lines of the log are faults, or may come. What others may
+ * still write to after an error stays out. */
+struct witness_rule {
+    bool may_warn, may_keep;
+};
+void witness_open(const struct witness_rule *rule);
 /* What is out is a fault (hand_fault). */
 void witness_close(void);
 
@@ -15,6 +20,10 @@ void witness_close(void);
  * protocol. Of receives it is that of their messages; the last one: none. */
 enum { WITNESS_PROTOCOLS = 4, WITNESS_STATES = 32 };
 extern unsigned witness_visits[2][WITNESS_PROTOCOLS][WITNESS_STATES];
+
+/* Since witness_open: which steps operations have made and what was posted, in
+ * which order. */
+uint64_t witness_trace(void);
 
 /* How often places and `done` words were taken. */
 unsigned witness_places(void);

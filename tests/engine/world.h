@@ -10,6 +10,12 @@
 #include "tests/engine/hand_gpu.h"
 #include "tests/engine/program.h"
 
+enum { WORLD_STREAMS = 2 }; /* of each rank */
+
+/* What the engine counts (shim/base/stats.def) that depends on nothing but the
+ * order of events: refused envelopes, first, and ways. */
+enum { WORLD_COUNTS = 8 };
+
 struct world_op {
     const struct program_op *spec;
     struct mgds_op *op; /* the caller's reference, or NULL */
@@ -18,8 +24,11 @@ struct world_op {
     struct mgds_layout *layout;
     struct mgds_op_status status;
     unsigned told;    /* atomic: how often the status was */
-    unsigned checked; /* atomic: what came was looked at */
+    unsigned checked; /* atomic: how often its program used its buffer again */
     bool started, freed, cancelled;
+    bool wrong;  /* it has not got what was sent, and its status is well */
+    bool failed; /* in a call: it is not, or nobody waits for it */
+    struct mgds_gstream *used_on; /* atomic: when its group ends, or NULL */
 };
 
 struct world {
@@ -28,11 +37,11 @@ struct world {
     struct mgds_domain *domain[PROGRAM_CALLERS];
     struct mgds_channels *channels[PROGRAM_CALLERS];
     struct mgds_member member[PROGRAM_CALLERS];
-    struct mgds_gstream *stream[PROGRAM_CALLERS][2];
+    struct mgds_gstream *stream[PROGRAM_CALLERS][WORLD_STREAMS];
     struct world_op op[PROGRAM_OPS];
     unsigned next[PROGRAM_CALLERS];     /* call */
     unsigned attempts[PROGRAM_CALLERS]; /* of that, in vain */
-    uint64_t refused;                   /* envelopes, before */
+    uint64_t counted[WORLD_COUNTS];     /* before */
 };
 
 void world_open(struct world *world, const struct program *program);
@@ -45,11 +54,25 @@ bool world_call(struct world *world, unsigned caller);
 /* The queue of the stream that the call puts on, or -1. */
 int world_queue(const struct world *world, unsigned caller);
 
-/* Nothing is enabled any more: what must be so, else a fault (hand_fault). */
-void world_check(struct world *world);
+/* The operation's number in its program; and of the send whose message a
+ * receive is for, or, from any source, has got. */
+unsigned world_number(const struct world_op *op);
+unsigned world_sender(const struct world_op *op);
+
+/* The rank whose queue that is. */
+unsigned world_rank_of_queue(const struct world *world, unsigned queue);
+
+/* Nothing is enabled any more at the ranks, a bit for each: what must be so,
+ * else a fault (hand_fault). */
+enum { WORLD_ALL = (1 << PROGRAM_CALLERS) - 1 };
+void world_check(struct world *world, unsigned ranks);
 /* No command is left. Where threads run one may come that copies nothing any
  * more: a fetch that is late. */
-void world_check_queues(void);
+void world_check_queues(const struct world *world, unsigned ranks);
+/* Since world_open. */
+uint64_t world_count(const struct world *world, unsigned number);
+/* Nothing is under way any more. */
+void world_check_end(struct world *world);
 
 /* Gives all back. drain has the rest of the events happen, until there is none;
  * after stop none happens any more. */
