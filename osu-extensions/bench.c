@@ -10,6 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "osu-extensions/document.h"
 #include "osu-extensions/gpu.h"
 #include "osu-extensions/report.h"
 #include "osu-extensions/rounds.h"
@@ -34,7 +35,7 @@ struct bench {
     struct mgds_bench_world world;
     struct mgds_bench_end end;
     struct mgds_bench_text text;
-    struct mgds_bench_report *report; /* rank 0 with --json only */
+    struct mgds_bench_document *report; /* rank 0 with --json only */
     int pairs;
     int rows;
     int status; /* the same on all ranks that measure */
@@ -105,11 +106,8 @@ static int gpus_open(const struct bench *b)
 
     if (gpu_wanted(b))
         rc = mgds_bench_gpu_open(b->options.gpu, local, why);
-    worst = mgds_bench_world_first(&b->world, rc < 0);
-    if (worst < 0)
-        return STATUS_DONE;
-    MPI_Bcast(why, sizeof(why), MPI_CHAR, worst, b->world.comm);
-    return refuse(b, "rank %d: %s", worst, why);
+    worst = mgds_bench_world_worst(&b->world, rc, why);
+    return worst < 0 ? STATUS_DONE : refuse(b, "rank %d: %s", worst, why);
 }
 
 static size_t larger(size_t a, size_t b)
@@ -178,7 +176,7 @@ static int report_open(struct bench *b)
     if (!b->options.json)
         return STATUS_DONE;
     if (b->world.rank == 0)
-        rc = mgds_bench_report_create(&b->report, b->options.json);
+        rc = mgds_bench_document_create(&b->report, b->options.json);
     MPI_Bcast(&rc, 1, MPI_INT, 0, b->world.comm);
     if (rc < 0)
         return refuse(b, "option --json: cannot write %s: %s", b->options.json,
@@ -187,9 +185,7 @@ static int report_open(struct bench *b)
     if (!b->report)
         return STATUS_DONE;
     rc = mgds_bench_report_describe(b->report, &b->program->spec, &b->options,
-                                    &machine);
-    if (rc == 0)
-        rc = mgds_bench_report_command(b->report, b->argc, b->argv);
+                                    &machine, b->argc, b->argv);
     if (rc == 0)
         rc = mgds_bench_report_rivals(b->report, &b->end);
     if (rc < 0)
@@ -199,7 +195,7 @@ static int report_open(struct bench *b)
 
 static int report_close(struct bench *b)
 {
-    int rc = mgds_bench_report_finish(b->report);
+    int rc = mgds_bench_document_end(b->report);
 
     b->report = NULL;
     if (rc == 0)

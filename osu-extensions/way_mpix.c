@@ -2,58 +2,50 @@
 #include "osu-extensions/way.h"
 
 #include <errno.h>
-#include <mpix_gds.h>
 #include <stdlib.h>
 
+#include "osu-extensions/stream_comm.h"
+
 struct mgds_bench_lane {
-    MPIX_Stream stream;
-    MPI_Comm comm;
+    struct mgds_bench_stream_comm by_stream;
 };
 
 static int mpix_open(struct mgds_bench_lane **out,
                      const struct mgds_bench_site *site, char why[256])
 {
-    void *stream = site->stream;
     struct mgds_bench_lane *lane = calloc(1, sizeof(*lane));
-    MPI_Info info;
 
     (void)why;
     if (!lane)
         return -ENOMEM;
-    MPI_Info_create(&info);
-    MPI_Info_set(info, "type", "CUstream");
-    MPIX_Info_set_hex(info, "value", &stream, sizeof(stream));
-    MPIX_Stream_create(info, &lane->stream);
-    MPI_Info_free(&info);
-    MPIX_Stream_comm_create(site->comm, lane->stream, &lane->comm);
+    mgds_bench_stream_comm_open(&lane->by_stream, site->comm, site->stream);
     *out = lane;
     return 0;
 }
 
 static void mpix_close(struct mgds_bench_lane *lane)
 {
-    MPI_Comm_free(&lane->comm);
-    MPIX_Stream_free(&lane->stream);
+    mgds_bench_stream_comm_close(&lane->by_stream);
     free(lane);
 }
 
 static void mpix_send(const struct mgds_bench_lap *lap, const void *at)
 {
     MPIX_Send_enqueue(at, lap->count, lap->type, lap->peer, MGDS_BENCH_TAG_DATA,
-                      lap->lane->comm);
+                      lap->lane->by_stream.comm);
 }
 
 static void mpix_recv(const struct mgds_bench_lap *lap, void *at)
 {
     MPIX_Recv_enqueue(at, lap->count, lap->type, lap->peer, MGDS_BENCH_TAG_DATA,
-                      lap->lane->comm, MPI_STATUS_IGNORE);
+                      lap->lane->by_stream.comm, MPI_STATUS_IGNORE);
 }
 
 static void mpix_start_send(const struct mgds_bench_lap *lap, const void *at,
                             int index)
 {
     MPIX_Isend_enqueue(at, lap->count, lap->type, lap->peer,
-                       MGDS_BENCH_TAG_DATA, lap->lane->comm,
+                       MGDS_BENCH_TAG_DATA, lap->lane->by_stream.comm,
                        &lap->requests[index]);
 }
 
@@ -61,7 +53,7 @@ static void mpix_start_recv(const struct mgds_bench_lap *lap, void *at,
                             int index)
 {
     MPIX_Irecv_enqueue(at, lap->count, lap->type, lap->peer,
-                       MGDS_BENCH_TAG_DATA, lap->lane->comm,
+                       MGDS_BENCH_TAG_DATA, lap->lane->by_stream.comm,
                        &lap->requests[index]);
 }
 
@@ -76,13 +68,13 @@ static void mpix_complete(const struct mgds_bench_lap *lap, int count)
 static void mpix_send_answer(const struct mgds_bench_lap *lap)
 {
     MPIX_Send_enqueue(lap->answer, 1, MPI_UINT64_T, lap->peer,
-                      MGDS_BENCH_TAG_ANSWER, lap->lane->comm);
+                      MGDS_BENCH_TAG_ANSWER, lap->lane->by_stream.comm);
 }
 
 static void mpix_recv_answer(const struct mgds_bench_lap *lap)
 {
     MPIX_Recv_enqueue(lap->answer, 1, MPI_UINT64_T, lap->peer,
-                      MGDS_BENCH_TAG_ANSWER, lap->lane->comm,
+                      MGDS_BENCH_TAG_ANSWER, lap->lane->by_stream.comm,
                       MPI_STATUS_IGNORE);
 }
 

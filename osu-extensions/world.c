@@ -60,13 +60,17 @@ int mgds_bench_world_local_rank(const struct mgds_bench_world *world)
     return rank;
 }
 
-int mgds_bench_world_first(const struct mgds_bench_world *world, bool yes)
+int mgds_bench_world_worst(const struct mgds_bench_world *world, int rc,
+                           char why[256])
 {
-    int mine = yes ? world->rank : world->ranks;
-    int first;
+    int mine = rc < 0 ? world->rank : world->ranks;
+    int worst;
 
-    MPI_Allreduce(&mine, &first, 1, MPI_INT, MPI_MIN, world->comm);
-    return first < world->ranks ? first : -1;
+    MPI_Allreduce(&mine, &worst, 1, MPI_INT, MPI_MIN, world->comm);
+    if (worst == world->ranks)
+        return -1;
+    MPI_Bcast(why, 256, MPI_CHAR, worst, world->comm);
+    return worst;
 }
 
 static void roles_set(struct mgds_bench_end *end, int rank, int pairs)

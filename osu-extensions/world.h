@@ -23,8 +23,10 @@ int mgds_bench_world_role(const struct mgds_bench_world *world, int pairs);
 /* This rank among those that share memory with it. Collective. */
 int mgds_bench_world_local_rank(const struct mgds_bench_world *world);
 
-/* The lowest rank that says yes, or -1. Collective. */
-int mgds_bench_world_first(const struct mgds_bench_world *world, bool yes);
+/* The lowest rank for which rc is negative, or -1; everybody gets its line.
+ * Collective. */
+int mgds_bench_world_worst(const struct mgds_bench_world *world, int rc,
+                           char why[256]);
 
 /* The most that any row of a run needs. */
 struct mgds_bench_need {

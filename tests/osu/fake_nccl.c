@@ -5,6 +5,7 @@
  * its times mean nothing.
  */
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,15 +17,16 @@
 #define GROUP_MAX 256
 #define NCCL_INT8 0
 
-/* From one rank to the other; counts only grow, by streams. */
+/* From one rank to the other. A stream finds a slot empty, or full, and leaves
+ * it the other way: a graph that is launched again finds it as the first time,
+ * as long as both ranks launch theirs as often. */
 struct channel {
-    uint64_t sent;
-    uint64_t taken;
-    char unused[48];
+    uint64_t full[SLOTS];
     char slots[SLOTS][SLOT_BYTES];
 };
 
 struct nccl_comm {
+    struct channel *channels; /* of both ranks */
     struct channel *to;
     struct channel *from;
     uint64_t sends;
@@ -65,8 +67,12 @@ EXPORT const char *ncclGetErrorString(int result)
 
 EXPORT int ncclGetUniqueId(struct nccl_id *id)
 {
+    static int ids;
+    char what[16];
+
     memset(id, 0, sizeof(*id));
-    stand_in_name(id->bytes, "nccl");
+    snprintf(what, sizeof(what), "nccl%d", ids++);
+    stand_in_name(id->bytes, what);
     return getenv("RIVAL_REFUSE") ? 1 : 0;
 }
 
@@ -74,16 +80,15 @@ EXPORT int ncclCommInitRank(struct nccl_comm **comm, int ranks,
                             struct nccl_id id, int rank)
 {
     struct nccl_comm *made = calloc(1, sizeof(*made));
-    struct channel *channels;
 
     if (!made)
         return 1;
     stand_in_check(ranks == STAND_IN_RANKS && rank >= 0 && rank < ranks,
                    "ncclCommInitRank: ranks");
-    channels = stand_in_join(id.bytes, 2 * sizeof(*channels), rank);
+    made->channels = stand_in_join(id.bytes, 2 * sizeof(*made->channels), rank);
     made->rank = rank;
-    made->to = &channels[rank];
-    made->from = &channels[1 - rank];
+    made->to = &made->channels[rank];
+    made->from = &made->channels[1 - rank];
     *comm = made;
     stand_in_log("init %d %d", ranks, rank);
     return 0;
@@ -93,7 +98,7 @@ EXPORT int ncclCommDestroy(struct nccl_comm *comm)
 {
     stand_in_check(depth == 0 && queued == 0, "destroyed inside a group");
     stand_in_log("destroy");
-    stand_in_leave();
+    stand_in_leave(comm->channels);
     free(comm);
     return 0;
 }
@@ -108,30 +113,40 @@ static void done(CUresult rc)
     stand_in_check(rc == CUDA_SUCCESS, "a call of the driver failed");
 }
 
+static void slot_await(struct work *w, struct channel *c, uint64_t slot,
+                       uint64_t full)
+{
+    done(stand_in.wait(w->stream, address(&c->full[slot]), full,
+                       CU_STREAM_WAIT_VALUE_EQ));
+}
+
+static void slot_set(struct work *w, struct channel *c, uint64_t slot,
+                     uint64_t full)
+{
+    done(stand_in.write(w->stream, address(&c->full[slot]), full, 0));
+}
+
 static void send_issue(struct work *w)
 {
     struct nccl_comm *c = w->comm;
-    uint64_t number = c->sends++;
+    uint64_t slot = c->sends++ % SLOTS;
 
-    if (number >= SLOTS)
-        done(stand_in.wait(w->stream, address(&c->to->taken),
-                           number - SLOTS + 1, CU_STREAM_WAIT_VALUE_GEQ));
-    done(stand_in.copy(address(c->to->slots[number % SLOTS]), w->at, w->count,
-                       w->stream));
-    done(stand_in.write(w->stream, address(&c->to->sent), number + 1, 0));
+    slot_await(w, c->to, slot, 0);
+    done(
+        stand_in.copy(address(c->to->slots[slot]), w->at, w->count, w->stream));
+    slot_set(w, c->to, slot, 1);
 }
 
 static void recv_issue(struct work *w)
 {
     struct nccl_comm *c = w->comm;
-    uint64_t number = c->recvs++;
+    uint64_t slot = c->recvs++ % SLOTS;
 
-    done(stand_in.wait(w->stream, address(&c->from->sent), number + 1,
-                       CU_STREAM_WAIT_VALUE_GEQ));
+    slot_await(w, c->from, slot, 1);
     if (!stand_in_damages())
-        done(stand_in.copy(w->at, address(c->from->slots[number % SLOTS]),
-                           w->count, w->stream));
-    done(stand_in.write(w->stream, address(&c->from->taken), number + 1, 0));
+        done(stand_in.copy(w->at, address(c->from->slots[slot]), w->count,
+                           w->stream));
+    slot_set(w, c->from, slot, 0);
 }
 
 /* What is grouped runs at once: here, sends first. */

@@ -31,6 +31,7 @@ struct board {
 };
 
 static struct {
+    struct board *board;
     CUdeviceptr heap;   /* 0: not started */
     CUdeviceptr theirs; /* the other's, mapped here */
     size_t used;
@@ -105,7 +106,8 @@ EXPORT int nvshmemx_hostlib_init_attr(unsigned flags, struct nvshmem_attr *attr)
     stand_in_check(int_at(attr, 44) == STAND_IN_RANKS, "ranks");
     memcpy(&id, (const char *)attr + 32, sizeof(void *));
     self.rank = int_at(attr, 40);
-    heaps_make(stand_in_join(id->name, sizeof(struct board), self.rank));
+    self.board = stand_in_join(id->name, sizeof(*self.board), self.rank);
+    heaps_make(self.board);
     stand_in_log("init %d", self.rank);
     return 0;
 }
@@ -116,7 +118,7 @@ EXPORT void nvshmemx_hostlib_finalize(void)
     stand_in_log("finalize");
     done(stand_in.unmap(self.theirs));
     done(stand_in.free(self.heap));
-    stand_in_leave();
+    stand_in_leave(self.board);
     self.heap = 0;
 }
 

@@ -13,6 +13,7 @@ import sys
 import tempfile
 
 import enqueued_cases
+import halo_cases
 from osu_job import (RANKS, Job, checked, finish, load_schema, refused,
                      schema, software_gpu, table)
 
@@ -457,6 +458,7 @@ def main():
     parser.add_argument("--mpiexec", required=True)
     parser.add_argument("--corrupt", required=True)
     parser.add_argument("--gds", required=True)
+    parser.add_argument("--short", required=True)
     parser.add_argument("--yielding", default="",
                         help="what makes MPICH yield; preloaded everywhere")
     parser.add_argument("--library", required=True, help="libmpix_gds.so")
@@ -470,7 +472,8 @@ def main():
     parser.add_argument("--runtime", default="", help="sanitizer runtime")
     parser.add_argument("--timeout", type=float, default=60)
     args = parser.parse_args()
-    case = {**globals(), **vars(enqueued_cases)}["case_" + args.case]
+    case = {**globals(), **vars(enqueued_cases),
+            **vars(halo_cases)}["case_" + args.case]
     case(Job(args), *args.subject)
 
 

@@ -17,10 +17,14 @@
 
 struct stand_in_driver stand_in;
 
-static struct {
-    char name[64];
-    atomic_int *joined; /* NULL: not joined */
+/* Memory that is shared; its head counts who has it. */
+struct join {
+    atomic_int *joined; /* NULL: free */
     size_t bytes;
+};
+
+static struct {
+    struct join joins[STAND_IN_JOINS];
     int rank;
     FILE *log;
     long received;
@@ -73,39 +77,67 @@ static void log_open(void)
     stand_in_check(self.log != NULL, path);
 }
 
+static struct join *join_of(atomic_int *joined, const char *what)
+{
+    for (int i = 0; i < STAND_IN_JOINS; i++) {
+        if (self.joins[i].joined == joined)
+            return &self.joins[i];
+    }
+    stand_in_check(0, what);
+    return NULL;
+}
+
+static void join_map(struct join *join, const char *name)
+{
+    int fd = shm_open(name, O_RDWR | O_CREAT, 0600);
+
+    stand_in_check(fd >= 0 && ftruncate(fd, (off_t)join->bytes) == 0, name);
+    join->joined =
+        mmap(NULL, join->bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    close(fd);
+    stand_in_check((void *)join->joined != MAP_FAILED, "mmap");
+}
+
 void *stand_in_join(const char *name, size_t bytes, int rank)
 {
-    int fd;
+    struct join *join = join_of(NULL, "joined too often");
 
-    stand_in_check(self.joined == NULL, "joined twice");
     self.rank = rank;
-    self.bytes = HEAD + bytes;
-    snprintf(self.name, sizeof(self.name), "%s", name);
-    fd = shm_open(name, O_RDWR | O_CREAT, 0600);
-    stand_in_check(fd >= 0 && ftruncate(fd, (off_t)self.bytes) == 0, name);
-    self.joined =
-        mmap(NULL, self.bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-    close(fd);
-    stand_in_check((void *)self.joined != MAP_FAILED, "mmap");
+    join->bytes = HEAD + bytes;
+    join_map(join, name);
     driver_fill();
-    stand_in_check(stand_in.enter(self.joined, self.bytes, 0) == CUDA_SUCCESS,
+    stand_in_check(stand_in.enter(join->joined, join->bytes, 0) == CUDA_SUCCESS,
                    "cuMemHostRegister");
-    log_open();
-    atomic_fetch_add(self.joined, 1);
-    while (atomic_load(self.joined) < STAND_IN_RANKS)
+    if (!self.log)
+        log_open();
+    atomic_fetch_add(join->joined, 1);
+    while (atomic_load(join->joined) < STAND_IN_RANKS)
         sched_yield();
     if (rank == 0)
         shm_unlink(name);
-    return (char *)self.joined + HEAD;
+    return (char *)join->joined + HEAD;
 }
 
-void stand_in_leave(void)
+static int any_joined(void)
 {
-    stand_in_check(self.joined != NULL, "left without having joined");
-    stand_in_check(stand_in.leave(self.joined) == CUDA_SUCCESS,
+    int count = 0;
+
+    for (int i = 0; i < STAND_IN_JOINS; i++)
+        count += self.joins[i].joined != NULL;
+    return count;
+}
+
+void stand_in_leave(void *shared)
+{
+    struct join *join = join_of((atomic_int *)(void *)((char *)shared - HEAD),
+                                "left without having joined");
+
+    stand_in_check(stand_in.leave(join->joined) == CUDA_SUCCESS,
                    "cuMemHostUnregister");
-    munmap(self.joined, self.bytes);
-    self.joined = NULL;
+    munmap(join->joined, join->bytes);
+    join->joined = NULL;
+    if (any_joined())
+        return;
     if (self.log)
         fclose(self.log);
     self.log = NULL;

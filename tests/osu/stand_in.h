@@ -24,9 +24,11 @@ extern struct stand_in_driver stand_in;
 void stand_in_name(char *out, const char *what);
 
 /* `bytes` that all processes who give the name share, zero at first, and that
- * GPUs see; returns when all are there. Leave: by each of them, once. */
+ * GPUs see; returns when all are there. Leave: by each of them, once, with what
+ * join returned. Up to STAND_IN_JOINS at a time. */
+#define STAND_IN_JOINS 2
 void *stand_in_join(const char *name, size_t bytes, int rank);
-void stand_in_leave(void);
+void stand_in_leave(void *shared);
 
 /* One line in the file RIVAL_LOG.rank, if that is set. */
 __attribute__((format(printf, 1, 2))) void stand_in_log(const char *format,

@@ -51,6 +51,49 @@ def document(name="osu_latency_enqueue", unit="us", rivals=("nccl",)):
         "rows": rows}
 
 
+def halo_document():
+    """Two sizes; a variant that was left out, one that is wrong."""
+    def one(step, **more):
+        return {"step_us": step, "cpu_us": step / 2, "validated": True, **more}
+
+    base = document()
+    return {
+        "schema": "mpix-gds/halo/1", "name": "osu_halo_enqueue",
+        "date": base["date"], "machine": base["machine"],
+        "options": {"grid": [2, 2], "periodic": True, "kernel_us": 4,
+                    "rounds": 5},
+        "variants": {
+            "enqueued": {"title": "MPI enqueued", "version": None,
+                         "left_out": None},
+            "group": {"title": "MPI group", "version": None,
+                      "left_out": "not here"},
+            "nccl": {"title": "NCCL group", "version": "2.28.9",
+                     "left_out": None}},
+        "rows": [{"face": face, "kernel_us": 4.0, "variants": {
+            "enqueued": one(12.0), "nccl": one(15.0)}}
+            for face in (8192, 16384)]}
+
+
+def printed_halo(grid="2 x 2", validation="Pass"):
+    """What osu_halo_enqueue prints: a row for each variant of each size."""
+    lines = [
+        "# OSU MPI Enqueued Halo Test v7.4 style, mpix-gds 0.2.0 (not OSU's "
+        "program)",
+        f"# Grid {grid} ranks, periodic, kernel of 4 us, medians of 5 rounds",
+        "# NCCL 2.28.9",
+        "# Face    Variant                 Step(us)     Step/NCCL"
+        "       CPU(us)     Calls(us)    Calls/NCCL    Validation",
+        "# MPI group left out: not here"]
+    for face in (8192, 16384):
+        lines.append(f"# {face} bytes: the kernel alone takes 4.00 us")
+        for name, verdict in (("program", "Pass"), ("enqueued", validation),
+                              ("nccl", "Pass"), ("nccl_graph", "Pass"),
+                              ("copy", "Pass")):
+            lines.append(f"{face:<10}{name:<18}{'12.50':>14}{'-':>14}"
+                         f"{'6.25':>14}{'3.00':>14}{'-':>14}{verdict:>14}")
+    return "\n".join(lines) + "\n"
+
+
 TOOL = types.ModuleType("mpix_gds_plot")
 importlib.machinery.SourceFileLoader("mpix_gds_plot", PLOT).exec_module(TOOL)
 
@@ -135,6 +178,19 @@ class Plot(unittest.TestCase):
                 f"<!-- NCCL 2.28.9 (osu_latency_enqueue, {number}.json) -->",
                 text)
 
+    def test_steps_of_a_program_are_drawn(self):
+        text = self.drawn(halo_document())
+        for word in ("step of a program (us)", "size of a face (bytes)",
+                     "CPU of the caller, a step (us)", "MPI enqueued",
+                     "NCCL group 2.28.9", "2 x 2 ranks, periodic",
+                     "every bit checked"):
+            self.assertIn(word, text)
+        self.assertNotIn("MPI group", text)
+        self.assertEqual(text.count("<!-- MPI enqueued -->"), 2)
+        wrong = halo_document()
+        wrong["rows"][1]["variants"]["nccl"]["validated"] = False
+        self.assertIn("WRONG VALUES of 1 variants", self.drawn(wrong))
+
     def test_parts_of_a_sweep_are_joined(self):
         path = [self.file(f"{number}.json", document()) for number in (0, 1)]
         text, _ = self.drawn_of("--join", *path)
@@ -188,6 +244,33 @@ class Plot(unittest.TestCase):
         self.assertIn("WRONG BYTES in 1 rows", text)
         self.assertIn("bandwidth (MB/s)", text)
 
+    def test_a_printed_halo_is_drawn(self):
+        text, said = self.drawn_of(self.file("halo.txt", printed_halo()))
+        name = "Enqueued Halo, 2 x 2 ranks, periodic, kernel of 4 us"
+        for word in ("step of a program (us)", "size of a face (bytes)",
+                     "CPU of the caller, a step (us)", "machine not said",
+                     "2 x 2 ranks, periodic", "medians of 5 rounds"):
+            self.assertIn(word, text)
+        for label in ("enqueued", f"program ({name})", f"copy ({name})",
+                      f"nccl 2.28.9 ({name})", f"nccl_graph 2.28.9 ({name})"):
+            self.assertEqual(text.count(f"<!-- {label} -->"), 2, label)
+        self.assertNotIn("group", text)
+        self.assertNotIn("WRONG", text)
+        self.assertEqual(said, "")
+
+    def test_printed_halos_of_a_file_are_told_apart(self):
+        text, _ = self.drawn_of(self.file(
+            "halo.txt", printed_halo("4") + printed_halo("2 x 2")))
+        for label in ("enqueued (#1)", "enqueued (#2)",
+                      "copy (Enqueued Halo, 4 ranks, periodic, kernel of 4 us, "
+                      "#1)"):
+            self.assertEqual(text.count(f"<!-- {label} -->"), 2, label)
+
+    def test_failures_of_a_printed_halo_are_said(self):
+        text, _ = self.drawn_of(
+            self.file("halo.txt", printed_halo(validation="Fail")))
+        self.assertIn("WRONG BYTES in 2 rows", text)
+
     def test_our_results_are_drawn_or_named_with_a_reason(self):
         """Every file under results/ with a benchmark's table is drawn."""
         paths = [path for path in glob.glob(RESULTS + "/**", recursive=True)
@@ -203,6 +286,7 @@ class Plot(unittest.TestCase):
             printed = any(line.startswith(b"# OSU MPI")
                           for line in content.splitlines())
             measured = (b'"mpix-gds/osu-extensions/1"' in content
+                        or b'"mpix-gds/halo/1"' in content
                         or b'"mpix-gds/staged-goals/1"' in content)
             self.assertEqual(path not in left_out, printed or measured, path)
         self.assertIn("osu_bw D D (2026-11-21-staged-3/goals.json)", text)

@@ -18,6 +18,7 @@ const struct mgds_bench_name mgds_bench_names[] = {
     {"osu_bibw_enqueue", "2", "as osu_bibw, in stream order", true},
     {"osu_mbw_mr_enqueue", "2 p", "as osu_mbw_mr, in stream order", true},
     {"osu_enqueue_cost", "2", "CPU time of an enqueued call", true},
+    {"osu_halo_enqueue", "n", "a program's step: kernel, halo exchange", true},
     {NULL, NULL, NULL, false},
 };
 
