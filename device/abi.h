@@ -78,8 +78,9 @@ struct mgds_quit {
 };
 MGDS_STATIC_ASSERT(sizeof(struct mgds_quit) == 32, "four words");
 
-/* A message in the sender's memory that may be read: `unit` has its serial. The
- * last words are of mgds_pull_args. */
+/* A message that may be read: in the sender's memory, `unit` has its serial;
+ * or, if `source` and `done` are 0, in a ring from `unit` on, where all its
+ * units have come. The last words are of mgds_pull_args. */
 struct mgds_order {
     uint64_t dst;
     uint64_t bytes;
@@ -121,21 +122,18 @@ MGDS_STATIC_ASSERT(sizeof(struct mgds_cell) == 128, "two lines");
 
 /* mgds_push_kernel: any number of blocks; more than one need `cell`, a struct
  * mgds_cell, if flag is not 0. The bytes of src go, with the serial, as units
- * of a ring to `units`, one unit if there are none; and as they are to `also`,
- * in pinned memory (8-byte aligned, as `units` is to 16). Either may be 0. Then
- * *flag = value, if flag is not 0: src was read, and the plain bytes are
- * visible before it. */
+ * of a ring to `units` (aligned to 16 bytes), one unit if there are none. Then
+ * *flag = value, if flag is not 0: src was read. */
 struct mgds_push_args {
     uint64_t src;
     uint64_t bytes;
     uint64_t units;
     uint64_t serial;
-    uint64_t also;
     uint64_t cell;
     uint64_t flag;
     uint64_t value;
 };
-MGDS_STATIC_ASSERT(sizeof(struct mgds_push_args) == 64, "eight words");
+MGDS_STATIC_ASSERT(sizeof(struct mgds_push_args) == 56, "seven words");
 
 /* In the first word of a record: nothing will come. */
 #define MGDS_TAKE_NONE UINT64_MAX
@@ -221,7 +219,9 @@ MGDS_STATIC_ASSERT(sizeof(struct mgds_claim) == 16, "two words");
  * with the same generation `gen`: the first to come does, even if it is not
  * there yet. Whoever is not the first waits until the data is visible to it,
  * and leaves `done` alone; nor does it look at the unit, which may be another
- * message's by then. But a record is waited for in any case. */
+ * message's by then. But a record is waited for in any case. With `delivers`
+ * not 0 that is so of a message in units, too, which have all come: for
+ * launches beside the stream. */
 struct mgds_pull_args {
     struct mgds_take_args take;
     uint64_t source;
@@ -230,8 +230,9 @@ struct mgds_pull_args {
     uint64_t gen;
     uint64_t joins; /* not 0: ahead in the stream is such a launch, with whose
                        memory this one has nothing to do: they may overlap */
+    uint64_t delivers;
 };
-MGDS_STATIC_ASSERT(sizeof(struct mgds_pull_args) == 152, "nineteen words");
+MGDS_STATIC_ASSERT(sizeof(struct mgds_pull_args) == 160, "twenty words");
 
 /* mgds_post_kernel: one thread. *ready = serial, the word of a unit: what the
  * stream did before is there for who acquires it. Then *flag = value, if flag
@@ -324,6 +325,83 @@ struct mgds_takes_args {
     struct mgds_takes_item item[MGDS_TAKES_MOST];
 };
 MGDS_STATIC_ASSERT(sizeof(struct mgds_takes_args) == 4048, "506 words");
+
+/* mgds_exchange_kernel, and mgds_few_exchange_kernel for up to
+ * MGDS_EXCHANGE_FEW, which has less to carry: several messages of one stream at
+ * once, of which none waits for another. `sends` items that are PUSH or POST
+ * come first, then `takes` items that are TAKE, then `awaits` that are AWAIT.
+ * What each does is said at the kernel that does it alone: mgds_push_args,
+ * mgds_post_args, mgds_pull_args, mgds_await_args.
+ *
+ * The blocks of an item of the first two kinds are `blocks` from `first` on;
+ * sends have the lower numbers, so they start whatever stands behind them, and
+ * none of theirs waits. Takes may share blocks, which do one after the other.
+ * Those that are waited for have the last block of the grid.
+ *
+ * *came = came_value, if came is not 0: with `loud` when all sends are through,
+ * else if a take finds its record empty. At the end, also if some gave up, what
+ * mgds_take_kernel does with cell, flag and value. `cells` is in the GPU's own
+ * memory; `turn` as there, of the cells. */
+enum mgds_exchange_kind {
+    MGDS_EXCHANGE_PUSH,
+    MGDS_EXCHANGE_POST,
+    MGDS_EXCHANGE_TAKE,
+    MGDS_EXCHANGE_AWAIT
+};
+
+struct mgds_exchange_head {
+    uint64_t abort;
+    uint64_t stand; /* as in mgds_flag_args */
+    uint64_t cells;
+    uint64_t turn;
+    uint64_t came;
+    uint64_t came_value;
+    uint64_t cell;
+    uint64_t flag;
+    uint64_t value;
+    uint32_t sends;
+    uint32_t takes;
+    uint32_t awaits;
+    uint32_t loud;
+};
+MGDS_STATIC_ASSERT(sizeof(struct mgds_exchange_head) == 88, "eleven words");
+
+struct mgds_exchange_item {
+    uint32_t kind;
+    uint16_t first;
+    uint16_t blocks;
+    uint64_t buffer; /* PUSH, TAKE: the program's */
+    uint64_t bytes;
+    uint64_t units;  /* PUSH, TAKE; a record, if serial is 0; POST, AWAIT: the
+                        word */
+    uint64_t serial; /* AWAIT: the value */
+    uint64_t length; /* TAKE, as all that follow */
+    uint64_t source;
+    uint64_t done;
+    uint64_t claim;
+    uint64_t gen;
+};
+MGDS_STATIC_ASSERT(sizeof(struct mgds_exchange_item) == 80, "ten words");
+
+enum { MGDS_EXCHANGE_FEW = 8, MGDS_EXCHANGE_MOST = 50 };
+
+/* 0 when made. */
+struct mgds_exchange_cells {
+    struct mgds_cell item[MGDS_EXCHANGE_MOST];
+    uint32_t sent, ended; /* 0 before a launch and after it */
+};
+
+struct mgds_few_exchange_args {
+    struct mgds_exchange_head head;
+    struct mgds_exchange_item item[MGDS_EXCHANGE_FEW];
+};
+MGDS_STATIC_ASSERT(sizeof(struct mgds_few_exchange_args) == 728, "91 words");
+
+struct mgds_exchange_args {
+    struct mgds_exchange_head head;
+    struct mgds_exchange_item item[MGDS_EXCHANGE_MOST];
+};
+MGDS_STATIC_ASSERT(sizeof(struct mgds_exchange_args) == 4088, "511 words");
 
 /* mgds_copies_kernel: a number of blocks that `count` divides, each item has
  * as many of them. Copies each as mgds_copy_kernel does, without a flag. */

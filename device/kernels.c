@@ -2,6 +2,7 @@
  * compiler the table that the software GPU finds them in. */
 #include "device/kernels/copies.h"
 #include "device/kernels/copy.h"
+#include "device/kernels/exchange.h"
 #include "device/kernels/flag.h"
 #include "device/kernels/pack.h"
 #include "device/kernels/post.h"
@@ -17,7 +18,9 @@ static const struct mgds_kernel kernels[] = {
     MGDS_KERNEL_ROW(mgds_await_kernel, struct mgds_await_args),
     MGDS_KERNEL_ROW(mgds_copies_kernel, struct mgds_copies_args),
     MGDS_KERNEL_ROW(mgds_copy_kernel, struct mgds_copy_args),
+    MGDS_KERNEL_ROW(mgds_exchange_kernel, struct mgds_exchange_args),
     MGDS_KERNEL_ROW(mgds_few_awaits_kernel, struct mgds_few_awaits_args),
+    MGDS_KERNEL_ROW(mgds_few_exchange_kernel, struct mgds_few_exchange_args),
     MGDS_KERNEL_ROW(mgds_few_takes_kernel, struct mgds_few_takes_args),
     MGDS_KERNEL_ROW(mgds_flag_kernel, struct mgds_flag_args),
     MGDS_KERNEL_ROW(mgds_pack_kernel, struct mgds_pack_args),

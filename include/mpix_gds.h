@@ -80,12 +80,11 @@ int PMPIX_Gds_query(int what, int64_t *value);
  *          function, which count its calls; or NULL
  * value    where its value goes, or NULL
  *
- * The texts are the library's and constant; they are never freed. Nothing is
- * written on error. Calls of functions are counted with MPIX_GDS_SUMMARY or
- * MPIX_GDS_TRACE alone, and have the value 0 otherwise; all others always are.
- * A value holds what the calling thread has done, and what it knows otherwise
- * to have happened before; of what other threads are about it may be late.
- * Counters never fall, but for those whose meaning says "now".
+ * The texts are the library's, and constant. Nothing is written on error. Calls
+ * of functions are counted with MPIX_GDS_SUMMARY or MPIX_GDS_TRACE alone; all
+ * others always are. A value holds what the calling thread has done, and what
+ * it knows otherwise to have happened before. Counters never fall, but for
+ * those whose meaning says "now".
  *
  * Errors: MPI_ERR_ARG for an index or a name that no counter has, and for NULL,
  * or NULL in it, as the name with MPIX_GDS_COUNTER_NAMED. No error handler is
@@ -128,11 +127,9 @@ typedef int MPIX_Stream;
  * stream  the new object; the caller frees it
  *
  * The native stream stays the program's. It must live until work enqueued here
- * is done; after that this library does not use it. A handle of a stream that
- * was destroyed is no value, and what comes of it is undefined, as it is in
- * CUDA: the driver's answer to it may be a segmentation fault. Loads what the
- * GPU needs (kernels, pinned memory), so it is the slow call of this API.
- * Local.
+ * is done; after that this library does not use it. What comes of the handle of
+ * a destroyed stream is undefined, as it is in CUDA. Loads what the GPU needs
+ * (kernels, pinned memory), so it is the slow call of this API. Local.
  */
 int MPIX_Stream_create(MPI_Info info, MPIX_Stream *stream);
 
@@ -156,12 +153,10 @@ int MPIX_Stream_free(MPIX_Stream *stream);
  * communicator. Errors go to comm's error handler, which newcomm inherits.
  *
  * Not on newcomm in this version, whatever its streams and wherever buffers
- * are: persistent and partitioned point-to-point communication. MPI_Send_init,
- * _Bsend_init, _Rsend_init, _Ssend_init and _Recv_init with their _c twins,
- * MPI_Psend_init and MPI_Precv_init return MPI_ERR_UNSUPPORTED_OPERATION, and
- * make no request. MPI_Isend and MPI_Irecv, or MPIX_Isend_enqueue and
- * MPIX_Irecv_enqueue, take their place. Collectives, persistent ones too, go to
- * the MPI library.
+ * are: partitioned communication. MPI_Psend_init and MPI_Precv_init return
+ * MPI_ERR_UNSUPPORTED_OPERATION, and make no request: a persistent request for
+ * each partition takes their place (MPIX_Start_enqueue). Collectives,
+ * persistent ones too, go to the MPI library.
  */
 int MPIX_Stream_comm_create(MPI_Comm comm, MPIX_Stream stream,
                             MPI_Comm *newcomm);
@@ -291,13 +286,15 @@ int MPIX_Irecv_enqueue_c(void *buf, MPI_Count count, MPI_Datatype datatype,
 /*
  * Makes the stream of the operation's communicator wait until the operations
  * are done, in whatever order that is. The handles are MPI_REQUEST_NULL when
- * the call returns.
+ * the call returns; those of persistent requests (MPIX_Start_enqueue) stay, and
+ * are inactive.
  *
- * MPI_REQUEST_NULL is done already, with an empty status. Waitall: the stream
- * is that of the first other request; the others may be of other streams.
- * MPI_ERR_REQUEST: a request that no call above has made; then nothing is put
- * on the stream and no handle changes. Errors go to the error handler of
- * MPI_COMM_SELF when there is no communicator to name.
+ * MPI_REQUEST_NULL, and a persistent request that is inactive, are done
+ * already, with an empty status. Waitall: the stream is that of the first other
+ * request; the others may be of other streams. MPI_ERR_REQUEST: a request that
+ * no call above has made, nor an _init call on a stream communicator; then
+ * nothing is put on the stream and no handle changes. Errors go to the error
+ * handler of MPI_COMM_SELF when there is no communicator to name.
  */
 int MPIX_Wait_enqueue(MPI_Request *request, MPI_Status *status);
 int MPIX_Waitall_enqueue(int count, MPI_Request array_of_requests[],
@@ -398,6 +395,88 @@ int PMPIX_Info_set_hex(MPI_Info info, const char *key, const void *value,
 /* Ours: no MPICH has them. */
 
 /*
+ * Starts persistent requests in stream order: those that MPI_Send_init,
+ * _Ssend_init, _Rsend_init, _Bsend_init, MPI_Recv_init and their _c twins have
+ * made on a stream communicator. MPI_Start and MPI_Startall start them as
+ * ordinary calls. Each start takes its place in matching at the call, in the
+ * order of the array. The buffer is read, or written, as MPIX_Isend_enqueue
+ * and MPIX_Irecv_enqueue do, on the stream of index 0. A buffered send needs no
+ * MPI_Buffer_attach: its bytes get memory of the library's in stream order, and
+ * it is done without its receiver.
+ *
+ * request(s)  inactive; the caller's. The _init call has checked its arguments;
+ *             its datatype and communicator may be freed behind it
+ *
+ * What either kind of start has begun is completed by
+ *
+ *   MPIX_Wait_enqueue, _Waitall_enqueue: the handle stays, and is inactive at
+ *       once, so that the next start may follow, any number of them ahead of
+ *       the stream. What was started is under way until the stream has passed
+ *       the wait. If that stands on another stream (Waitall), the program
+ *       orders the two.
+ *   MPI_Wait and its kin: wait until nothing is under way, as MPI_Start and
+ *       MPI_Startall do; then as MPI says: an inactive request gives an empty
+ *       status.
+ *   MPI_Test and its kin: the flag is false while anything is under way.
+ *       Waitany, Waitsome and theirs take no notice of an inactive request, but
+ *       do not say MPI_UNDEFINED before nothing of it is under way.
+ *   MPI_Request_free: at any time, and returns at once. What was started goes
+ *       on, and MPIX_Stream_synchronize waits for it.
+ *
+ * MPI_Cancel works on receives that are not matched; a completion call follows.
+ *
+ * Errors, and nothing is started: MPI_ERR_REQUEST for a request that is active,
+ * comes twice, or is none of those (MPI_REQUEST_NULL); MPI_ERR_ARG for NULL;
+ * MPI_ERR_COUNT; MPI_ERR_OTHER for a communicator without a GPU stream here;
+ * MPI_ERR_UNSUPPORTED_OPERATION while the stream is being captured. With
+ * MPI_ERR_NO_MEM, or what MPIX_GDS_REQUIRE refuses, requests ahead of that one
+ * in the array are active. To the error handler of the communicator, if there
+ * is one to name, else of MPI_COMM_SELF. Errors of operations: as those of
+ * MPIX_Isend_enqueue; MPIX_Stream_get_error names the request.
+ *
+ * Any thread, one at a time for a request. Semantics: MPI-4.0, 3.9, in the
+ * order of streams as above; no other library has these calls.
+ */
+int MPIX_Start_enqueue(MPI_Request *request);
+int MPIX_Startall_enqueue(int count, MPI_Request array_of_requests[]);
+int PMPIX_Start_enqueue(MPI_Request *request);
+int PMPIX_Startall_enqueue(int count, MPI_Request array_of_requests[]);
+
+/*
+ * Groups: what this thread enqueues on the stream from start to end (Send to
+ * Waitall_enqueue, Start_enqueue, Startall_enqueue) goes there at the end, in
+ * as few launches as can be, behind all that the program has put there by then.
+ *
+ * Messages match in the order of calls, and their receivers know of them from
+ * the call on. In the stream the operations of a group have no order: no buffer
+ * that one receives into is another's. The stream waits at the end for all that
+ * is waited for inside, by blocking calls, too: behind all operations, so that
+ * none stands for another, be it a send that crosses or is to this process.
+ *
+ * Starts are counted, for each thread and stream; the outermost end is the one.
+ * Groups on several streams may be open at once. Some calls flush: what the
+ * thread's groups have collected so far goes on the streams first, and the
+ * groups go on. These are, of stream communicators, MPI_Wait, MPI_Test and
+ * their kin, MPI_Request_free, MPI_Start(all), blocking sends, receives and
+ * probes, MPI_Comm_free and _disconnect; and MPIX_Stream_synchronize. No other
+ * call does, least of all CUDA's: cudaStreamSynchronize waits for nothing that
+ * is collected. MPIX_Stream_free ends the stream's group. So does the end of
+ * the thread, or MPI_Finalize, which write a line.
+ *
+ * Errors: a call inside that is refused leaves the others standing; so does an
+ * operation that fails. The end returns what could not be put on the stream, of
+ * which communicators' error handlers hear. MPI_ERR_OTHER for what is no GPU
+ * stream, and for an end in a thread that has no group there;
+ * MPI_ERR_UNSUPPORTED_OPERATION while the stream is being captured (an end may
+ * come again later); to the error handler of MPI_COMM_SELF. MPI_ERR_REQUEST
+ * from a wait on the stream for what another thread has collected there.
+ */
+int MPIX_Stream_group_start(MPIX_Stream stream);
+int MPIX_Stream_group_end(MPIX_Stream stream);
+int PMPIX_Stream_group_start(MPIX_Stream stream);
+int PMPIX_Stream_group_end(MPIX_Stream stream);
+
+/*
  * What a stream object stands for.
  *
  * type         where MPIX_GDS_STREAM_CPU or MPIX_GDS_STREAM_CUDA goes
@@ -473,17 +552,16 @@ int PMPIX_Stream_synchronize(MPIX_Stream stream, double timeout_s);
  * stream  whose waits; MPIX_STREAM_NULL: those of all streams, and calls of
  *         this program that wait in this library in other threads. Of a stream
  *         that has work of ours ahead and stands at none of its waits one line
- *         says so. Nothing stands at a CPU stream
- * fd      where the lines go, a descriptor that can be written to; it stays the
- *         caller's
+ *         says so
+ * fd      where the lines go, a descriptor of the caller's
  *
  * If nothing stands one line says that. Legal in any thread at any time between
- * initialisation and finalisation of MPI, whatever the thread level, also while
- * other threads are in calls of MPI, and while streams stand; not in a signal
- * handler (MPIX_GDS_DUMP_SIGNAL is for that). It waits for no other thread: if
- * one has kept the lists of operations for a fifth of a second a line says
- * "busy", and nothing more is written. Calls no CUDA and puts nothing on the
- * stream. A wait is seen some milliseconds after the stream has come to it.
+ * initialisation and finalisation of MPI, whatever the thread level, and while
+ * streams stand; not in a signal handler (MPIX_GDS_DUMP_SIGNAL is for that). It
+ * waits for no other thread: if one has kept the lists of operations for a
+ * fifth of a second a line says "busy", and nothing more is written. Calls no
+ * CUDA and puts nothing on the stream. A wait is seen some milliseconds after
+ * the stream has come to it.
  *
  * Errors: MPI_ERR_OTHER for what is no stream; MPI_ERR_ARG for what is no open
  * descriptor; MPI_ERR_IO if not all could be written; to the error handler of
@@ -497,7 +575,8 @@ int PMPIX_Stream_dump(MPIX_Stream stream, int fd);
  * what this end settled when the operation was called. The other end may still
  * take a lesser one, as where a host call receives what was enqueued.
  *
- * request    not completed; no persistent or partitioned one
+ * request    not completed; no partitioned one. Of a persistent one of a stream
+ *            communicator what it has started; "none" if that is nothing
  * transport  "self", "p2p", "ib-gpu", "ib-cpu" or "host", as MPIX_GDS_REQUIRE
  *            names them; "mpi": the MPI library below carries it; "none":
  *            nothing moves

@@ -95,6 +95,27 @@ MGDS_FN void mgds_help_copy(const struct mgds_order *order)
     mgds_help_bytes(to, from, bytes);
 }
 
+/* Out of a ring, where all of it has come. */
+MGDS_FN void mgds_help_take(const struct mgds_self *self,
+                            const struct mgds_order *order)
+{
+    const struct mgds_unit *unit =
+        (const struct mgds_unit *)(uintptr_t)mgds_load_relaxed64(&order->unit);
+    uint64_t serial = mgds_load_relaxed64(&order->serial);
+    uint64_t to = mgds_load_relaxed64(&order->dst);
+    uint64_t bytes = mgds_load_relaxed64(&order->bytes);
+
+    for (uint64_t i = 0; i < bytes; i += 8, unit++) {
+        struct mgds_unit v = mgds_load_unit(unit);
+
+        while (v.word != serial) {
+            mgds_self_pause(self);
+            v = mgds_load_unit(unit);
+        }
+        mgds_ring_store(to + i, v.data, bytes - i);
+    }
+}
+
 MGDS_FN void mgds_help_serve(const struct mgds_self *self,
                              struct mgds_desk *desk, uint64_t number)
 {
@@ -104,13 +125,18 @@ MGDS_FN void mgds_help_serve(const struct mgds_self *self,
     /* from here on the order stays until it is over */
     if (!order)
         return;
-    mgds_help_acquire(self, order);
-    mgds_help_copy(order);
+    if (mgds_load_relaxed64(&order->source)) {
+        mgds_help_acquire(self, order);
+        mgds_help_copy(order);
+    } else {
+        mgds_help_take(self, order);
+    }
     claim = (struct mgds_claim *)(uintptr_t)mgds_load_relaxed64(&order->claim);
     /* all of it was read */
-    mgds_store_release64(
-        (uint64_t *)(uintptr_t)mgds_load_relaxed64(&order->done),
-        mgds_load_relaxed64(&order->serial));
+    if (mgds_load_relaxed64(&order->done))
+        mgds_store_release64(
+            (uint64_t *)(uintptr_t)mgds_load_relaxed64(&order->done),
+            mgds_load_relaxed64(&order->serial));
     /* it is in the buffer, for this GPU */
     mgds_fence_gpu();
     mgds_raise_fenced_gpu64(&claim->over, mgds_load_relaxed64(&order->gen));

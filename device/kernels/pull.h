@@ -150,10 +150,11 @@ MGDS_FN struct mgds_pull_found mgds_pull_hear(const struct mgds_self *self,
     return found;
 }
 
-/* Units that are known at the launch each looks at itself. */
+/* Units that are known at the launch each looks at itself, unless others may
+ * have them. */
 MGDS_FN int mgds_pull_is_shared(const struct mgds_pull_args *a)
 {
-    return a->take.cell && (a->take.record || a->source);
+    return a->take.cell && (a->take.record || a->source || a->delivers);
 }
 
 /* Of a block on the GPU, and of a thread on the host, where a block has nothing
@@ -174,7 +175,7 @@ MGDS_FN struct mgds_pull_found mgds_pull_seek(const struct mgds_self *self,
 {
     if (mgds_pull_leads(self, a)) {
         mgds_pull_find(self, a, &found);
-        if (mgds_pull_is_mine(&found))
+        if (mgds_pull_is_mine(&found) || a->delivers)
             mgds_pull_settle(self, a, &found.at);
         if (mgds_pull_is_shared(a))
             mgds_pull_share(a, &found);
@@ -217,8 +218,6 @@ MGDS_FN uint64_t mgds_pull_bytes(const struct mgds_self *self,
 {
     struct mgds_copy_args copy = {0, 0, 0, 0, 0, 0, 0};
 
-    /* from here on it waits for nobody */
-    mgds_grid_ready();
     copy.dst = a->take.dst;
     copy.src = found->source;
     copy.bytes =
@@ -244,30 +243,46 @@ MGDS_FN void mgds_pull_tell(const struct mgds_pull_args *a,
         mgds_raise_fenced_gpu64(&claim->over, a->gen);
 }
 
-/* Threads that are given up differ in what they found where nothing is shared:
- * so all meet, whatever there is to tell. */
+/* Behind the copy, or what was found instead of one, of which `none` is made:
+ * true in the last thread of all. Threads that are given up differ in what they
+ * found where nothing is shared: so all meet, whatever there is to tell. */
+MGDS_FN int mgds_pull_ends(const struct mgds_self *self,
+                           const struct mgds_pull_args *a,
+                           const struct mgds_pull_found *found, uint64_t none,
+                           enum mgds_take_read *read)
+{
+    struct mgds_cell *cell = (struct mgds_cell *)(uintptr_t)a->take.cell;
+
+    *read = mgds_take_read_of(&found->at);
+    if (!mgds_ring_is_last_of(self, cell, &none))
+        return 0;
+    if (mgds_pull_is_mine(found) ||
+        (a->delivers && found->at.serial != MGDS_TAKE_NONE)) {
+        mgds_pull_tell(a, found, none);
+        *read = MGDS_READ_FENCED;
+    }
+    return 1;
+}
+
 MGDS_FN void mgds_pull_kernel_body(const struct mgds_self *self,
                                    const struct mgds_pull_args *a)
 {
     struct mgds_pull_found found = mgds_pull_look(self, a);
-    struct mgds_cell *cell = (struct mgds_cell *)(uintptr_t)a->take.cell;
-    enum mgds_take_read read = mgds_take_read_of(&found.at);
+    enum mgds_take_read read;
     uint64_t none = 0;
 
-    if (mgds_pull_is_mine(&found))
+    if (mgds_pull_is_mine(&found)) {
+        /* from here on it waits for nobody */
+        mgds_grid_ready();
         none = mgds_pull_bytes(self, a, &found);
-    else
+    } else {
         mgds_take_what(self, &a->take, &found.at);
+    }
     mgds_grid_ready();
     if (a->joins)
         mgds_grid_wait();
-    if (!mgds_ring_is_last_of(self, cell, &none))
-        return;
-    if (mgds_pull_is_mine(&found)) {
-        mgds_pull_tell(a, &found, none);
-        read = MGDS_READ_FENCED;
-    }
-    mgds_take_tell(&a->take, read, found.at.form != MGDS_TAKE_QUIET);
+    if (mgds_pull_ends(self, a, &found, none, &read))
+        mgds_take_tell(&a->take, read, found.at.form != MGDS_TAKE_QUIET);
 }
 
 MGDS_KERNEL_WIDE(mgds_pull_kernel, struct mgds_pull_args)

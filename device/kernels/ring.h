@@ -36,17 +36,6 @@ MGDS_FN uint64_t mgds_ring_load(uint64_t from, uint64_t bytes)
     return word;
 }
 
-/* The first bytes of a word, 8 at most. */
-MGDS_FN void mgds_ring_store(uint64_t to, uint64_t word, uint64_t bytes)
-{
-    if (bytes >= 8 && !(to & 7)) {
-        mgds_store_relaxed64((uint64_t *)(uintptr_t)to, word);
-        return;
-    }
-    for (uint64_t i = 0; i < bytes && i < 8; i++)
-        mgds_store8((uint8_t *)(uintptr_t)(to + i), (uint8_t)(word >> 8 * i));
-}
-
 /* Of a block: whether it is the last one. */
 MGDS_FN int mgds_ring_ticket(const struct mgds_self *self,
                              struct mgds_cell *cell, uint32_t step)
@@ -82,24 +71,27 @@ MGDS_FN int mgds_ring_is_last_of(const struct mgds_self *self,
     return self->thread == 0 && mgds_ring_ticket(self, cell, 1 + any);
 }
 
-MGDS_FN void mgds_push_kernel_body(const struct mgds_self *self,
-                                   const struct mgds_push_args *a)
+MGDS_FN void mgds_push_units(const struct mgds_self *self,
+                             const struct mgds_push_args *a)
 {
     struct mgds_unit *unit = (struct mgds_unit *)(uintptr_t)a->units;
     uint64_t units = mgds_ring_units(a->bytes);
 
-    mgds_grid_ready();
     for (uint64_t i = mgds_ring_first(self); i < units;
          i += mgds_ring_stride(self)) {
         uint64_t left = a->bytes > 8 * i ? a->bytes - 8 * i : 0;
         struct mgds_unit v = {mgds_ring_load(a->src + 8 * i, left), a->serial};
 
-        if (unit)
-            mgds_store_unit(unit + i, v);
-        if (a->also)
-            mgds_ring_store(a->also + 8 * i, v.data, left);
+        mgds_store_unit(unit + i, v);
     }
-    /* the plain bytes of all threads before the flag */
+}
+
+MGDS_FN void mgds_push_kernel_body(const struct mgds_self *self,
+                                   const struct mgds_push_args *a)
+{
+    mgds_grid_ready();
+    mgds_push_units(self, a);
+    /* what all threads have read before the flag */
     if (a->flag &&
         mgds_ring_is_last(self, (struct mgds_cell *)(uintptr_t)a->cell))
         mgds_store_release64((uint64_t *)(uintptr_t)a->flag, a->value);

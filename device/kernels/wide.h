@@ -22,6 +22,17 @@ MGDS_FN uint64_t mgds_ring_stride(const struct mgds_self *self)
     return (uint64_t)self->blocks * self->threads;
 }
 
+/* The first bytes of a word, 8 at most. */
+MGDS_FN void mgds_ring_store(uint64_t to, uint64_t word, uint64_t bytes)
+{
+    if (bytes >= 8 && !(to & 7)) {
+        mgds_store_relaxed64((uint64_t *)(uintptr_t)to, word);
+        return;
+    }
+    for (uint64_t i = 0; i < bytes && i < 8; i++)
+        mgds_store8((uint8_t *)(uintptr_t)(to + i), (uint8_t)(word >> 8 * i));
+}
+
 /* 8 bytes in parts that `to` is aligned to: 8, 4, or 1. */
 MGDS_FN void mgds_wide_store_half(uint64_t to, uint64_t half, unsigned part)
 {

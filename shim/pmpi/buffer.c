@@ -123,6 +123,11 @@ int mgds_buffer_find(struct mgds_buffer *out, const void *addr, MPI_Count count,
     return rc;
 }
 
+int mgds_buffer_find_again(struct mgds_buffer *buffer)
+{
+    return buffer->count > 0 ? look(buffer) : 0;
+}
+
 static void count_buffer(enum mgds_stat first, const struct mgds_buffer *buffer)
 {
     mgds_stats_add_sized(first, buffer->layout->size * buffer->count);

@@ -32,6 +32,10 @@ int mgds_buffer_look(struct mgds_buffer *out, const void *addr, MPI_Count count,
 int mgds_buffer_find(struct mgds_buffer *out, const void *addr, MPI_Count count,
                      MPI_Datatype type);
 
+/* Whether the memory of a buffer that was found so is GPU memory now, when a
+ * call uses it again: as mgds_buffer_find. */
+int mgds_buffer_find_again(struct mgds_buffer *buffer);
+
 /* Makes a bounce for GPU memory that must be staged (mgds_bounce_create), and
  * counts it. */
 int mgds_buffer_stage(struct mgds_bounce **out,

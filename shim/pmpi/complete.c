@@ -14,6 +14,7 @@
 #include "shim/pmpi/next.h"
 #include "shim/pmpi/own.h"
 #include "shim/pmpi/request_table.h"
+#include "shim/pmpi/stream_persist.h"
 #include "shim/pmpi/stream_req.h"
 #include "shim/pmpi/watched.h"
 #include "shim/pmpi/wave.h"
@@ -53,6 +54,13 @@ static int as_class(int rc)
     return class == MPI_ERR_IN_STATUS ? class : rc;
 }
 
+/* Test and its kin, of which a stream has some under way. */
+static mgds_word not_yet(struct mgds_wave *wave, mgds_word flag)
+{
+    *(int *)flag = 0;
+    return done(wave, MPI_SUCCESS);
+}
+
 static void wait_all(struct mgds_wave *wave)
 {
     mgds_watched_begin("MPI_Wait");
@@ -68,11 +76,14 @@ mgds_word mgds_own_Wait(mgds_word request, mgds_word status)
     if (passes(request, request, status))
         return MGDS_FORWARD(2)(request, status);
     rc = mgds_wave_init(&wave, (MPI_Request *)request, 1, (MPI_Status *)status);
-    if (rc <= 0)
+    if (rc < 0)
+        return no_memory(rc);
+    if (rc == 0)
         return MGDS_FORWARD(2)(request, status);
     wait_all(&wave);
     mgds_grequest_watch();
-    rc = (int)MGDS_FORWARD(2)(request, (mgds_word)wave.statuses);
+    rc = (int)MGDS_FORWARD(2)((mgds_word)wave.requests,
+                              (mgds_word)wave.statuses);
     return done(&wave, mgds_wave_settle_one(&wave, 0, rc));
 }
 
@@ -84,11 +95,16 @@ mgds_word mgds_own_Test(mgds_word request, mgds_word flag, mgds_word status)
     if (passes(request, flag, status))
         return MGDS_FORWARD(3)(request, flag, status);
     rc = mgds_wave_init(&wave, (MPI_Request *)request, 1, (MPI_Status *)status);
-    if (rc <= 0)
+    if (rc < 0)
+        return no_memory(rc);
+    if (rc == 0)
         return MGDS_FORWARD(3)(request, flag, status);
     mgds_wave_step(&wave);
+    if (wave.held > 0)
+        return not_yet(&wave, flag);
     mgds_grequest_watch();
-    rc = (int)MGDS_FORWARD(3)(request, flag, (mgds_word)wave.statuses);
+    rc = (int)MGDS_FORWARD(3)((mgds_word)wave.requests, flag,
+                              (mgds_word)wave.statuses);
     rc = mgds_wave_settle_one(&wave, rc != MPI_SUCCESS || *(int *)flag ? 0 : -1,
                               rc);
     return done(&wave, rc);
@@ -110,8 +126,8 @@ mgds_word mgds_own_Waitall(mgds_word count, mgds_word requests,
         return MGDS_FORWARD(3)(count, requests, statuses);
     wait_all(&wave);
     mgds_grequest_watch();
-    rc = as_class(
-        (int)MGDS_FORWARD(3)(count, requests, (mgds_word)wave.statuses));
+    rc = as_class((int)MGDS_FORWARD(3)(count, (mgds_word)wave.requests,
+                                       (mgds_word)wave.statuses));
     rc = mgds_wave_settle_many(&wave, tells(rc) ? wave.count : 0, NULL, rc);
     return done(&wave, rc);
 }
@@ -131,12 +147,21 @@ mgds_word mgds_own_Testall(mgds_word count, mgds_word requests, mgds_word flag,
     if (rc == 0)
         return MGDS_FORWARD(4)(count, requests, flag, statuses);
     mgds_wave_step(&wave);
+    if (wave.held > 0)
+        return not_yet(&wave, flag);
     mgds_grequest_watch();
-    rc = as_class(
-        (int)MGDS_FORWARD(4)(count, requests, flag, (mgds_word)wave.statuses));
+    rc = as_class((int)MGDS_FORWARD(4)(count, (mgds_word)wave.requests, flag,
+                                       (mgds_word)wave.statuses));
     completed = rc == MPI_ERR_IN_STATUS || (rc == MPI_SUCCESS && *(int *)flag);
     rc = mgds_wave_settle_many(&wave, completed ? wave.count : 0, NULL, rc);
     return done(&wave, rc);
+}
+
+/* Nothing is active but what a stream has under way. */
+static bool is_left_to_streams(const struct mgds_wave *wave,
+                               mgds_word undefined)
+{
+    return wave->held > 0 && *(const int *)undefined == MPI_UNDEFINED;
 }
 
 /* Waitany by asking in turn: the steps of generalized requests are made outside
@@ -153,6 +178,7 @@ static int wait_any(struct mgds_wave *wave, mgds_word index)
         rc = (int)MGDS_NEXT(Testany, 5)(
             (mgds_word)wave->count, (mgds_word)wave->requests, index,
             (mgds_word)&flag, (mgds_word)wave->statuses);
+        flag = flag && !is_left_to_streams(wave, index);
         if (!flag)
             sched_yield();
     }
@@ -181,10 +207,10 @@ mgds_word mgds_own_Waitany(mgds_word count, mgds_word requests, mgds_word index,
         return MGDS_FORWARD(4)(count, requests, index, status);
     *(int *)index = MPI_UNDEFINED; /* errors need not say */
     mgds_grequest_watch();
-    if (wave.generalized > 0)
+    if (wave.generalized > 0 || wave.held > 0)
         rc = wait_any(&wave, index);
     else
-        rc = (int)MGDS_FORWARD(4)(count, requests, index,
+        rc = (int)MGDS_FORWARD(4)(count, (mgds_word)wave.requests, index,
                                   (mgds_word)wave.statuses);
     rc = mgds_wave_settle_one(&wave, any_index((int *)index), rc);
     return done(&wave, rc);
@@ -207,8 +233,10 @@ mgds_word mgds_own_Testany(mgds_word count, mgds_word requests, mgds_word index,
     *(int *)index = MPI_UNDEFINED; /* errors need not say */
     mgds_wave_step(&wave);
     mgds_grequest_watch();
-    rc = (int)MGDS_FORWARD(5)(count, requests, index, flag,
+    rc = (int)MGDS_FORWARD(5)(count, (mgds_word)wave.requests, index, flag,
                               (mgds_word)wave.statuses);
+    if (rc == MPI_SUCCESS && is_left_to_streams(&wave, index))
+        *(int *)flag = 0;
     rc = mgds_wave_settle_one(&wave, any_index((int *)index), rc);
     return done(&wave, rc);
 }
@@ -231,6 +259,8 @@ static int wait_some(struct mgds_wave *wave, mgds_word outcount,
         rc = (int)MGDS_NEXT(Testsome, 5)((mgds_word)wave->count,
                                          (mgds_word)wave->requests, outcount,
                                          indices, (mgds_word)wave->statuses);
+        if (rc == MPI_SUCCESS && is_left_to_streams(wave, outcount))
+            *(int *)outcount = 0;
         if (*(int *)outcount == 0)
             sched_yield();
     }
@@ -253,11 +283,13 @@ static mgds_word some(mgds_word count, mgds_word requests, mgds_word outcount,
     if (!waits)
         mgds_wave_step(&wave);
     mgds_grequest_watch();
-    if (waits && wave.generalized > 0)
+    if (waits && (wave.generalized > 0 || wave.held > 0))
         rc = wait_some(&wave, outcount, indices);
     else
-        rc = (int)MGDS_FORWARD(5)(count, requests, outcount, indices,
-                                  (mgds_word)wave.statuses);
+        rc = (int)MGDS_FORWARD(5)(count, (mgds_word)wave.requests, outcount,
+                                  indices, (mgds_word)wave.statuses);
+    if (rc == MPI_SUCCESS && is_left_to_streams(&wave, outcount))
+        *(int *)outcount = 0;
     rc = as_class(rc);
     rc = mgds_wave_settle_many(&wave, some_completed(rc, (int *)outcount),
                                (int *)indices, rc);
@@ -300,8 +332,12 @@ static mgds_word status_of(struct mgds_wave *wave, mgds_word flag)
     int rc;
 
     mgds_wave_drive(wave);
+    if (wave->held > 0) {
+        *(int *)flag = 0;
+        return MPI_SUCCESS;
+    }
     mgds_grequest_watch();
-    rc = (int)MGDS_FORWARD(3)((mgds_word)wave->drops[0].handle, flag,
+    rc = (int)MGDS_FORWARD(3)((mgds_word)wave->requests[0], flag,
                               (mgds_word)wave->statuses);
     mgds_grequest_watched();
     if (rc != MPI_SUCCESS || !*(int *)flag)
@@ -319,9 +355,14 @@ mgds_word mgds_own_Request_get_status(mgds_word request, mgds_word flag,
     MPI_Request handle = (MPI_Request)request;
     struct mgds_wave wave;
     mgds_word result;
+    int rc;
 
-    if (!mgds_requests_any() ||
-        mgds_wave_init(&wave, &handle, 1, (MPI_Status *)status) <= 0)
+    if (!mgds_requests_any() || !flag || !status)
+        return MGDS_FORWARD(3)(request, flag, status);
+    rc = mgds_wave_init(&wave, &handle, 1, (MPI_Status *)status);
+    if (rc < 0)
+        return no_memory(rc);
+    if (rc == 0)
         return MGDS_FORWARD(3)(request, flag, status);
     result = status_of(&wave, flag);
     mgds_wave_fini(&wave);
@@ -366,6 +407,7 @@ static int let_go(MPI_Request *handle, struct mgds_stream_req *req)
 mgds_word mgds_own_Request_free(mgds_word word)
 {
     MPI_Request *handle = (MPI_Request *)word;
+    struct mgds_stream_persist *persist;
     struct mgds_stream_req *req;
     struct mgds_request *request;
     mgds_word result;
@@ -373,8 +415,13 @@ mgds_word mgds_own_Request_free(mgds_word word)
     if (!mgds_requests_any() || !handle)
         return MGDS_FORWARD(1)(word);
     req = mgds_stream_req_find(*handle);
+    persist = req ? NULL : mgds_stream_persist_find(*handle);
+    if (req || persist)
+        mgds_groups_flush();
     if (req)
         return (mgds_word)let_go(handle, req);
+    if (persist)
+        return (mgds_word)mgds_stream_persist_free(persist, handle);
     request = take(*handle);
     if (!request)
         return MGDS_FORWARD(1)(word);
@@ -390,4 +437,16 @@ mgds_word mgds_own_Request_free(mgds_word word)
     else
         mgds_request_put(request);
     return result;
+}
+
+mgds_word mgds_own_Cancel(mgds_word word)
+{
+    MPI_Request *handle = (MPI_Request *)word;
+    struct mgds_stream_persist *persist;
+
+    if (!mgds_requests_any() || !handle)
+        return MGDS_FORWARD(1)(word);
+    persist = mgds_stream_persist_find(*handle);
+    return persist ? (mgds_word)mgds_stream_persist_cancel(persist)
+                   : MGDS_FORWARD(1)(word);
 }

@@ -2,6 +2,8 @@
  * Communication in stream order. Everything that can be said of the arguments
  * is said before anything is put on the stream.
  */
+#include "shim/pmpi/enqueue.h"
+
 #include <errno.h>
 #include <stddef.h>
 
@@ -15,6 +17,7 @@
 #include "shim/pmpi/request_orphan.h"
 #include "shim/pmpi/stream_call.h"
 #include "shim/pmpi/stream_comm.h"
+#include "shim/pmpi/stream_persist.h"
 #include "shim/pmpi/stream_req.h"
 
 static int lacks_stream(MPI_Comm teller)
@@ -35,7 +38,7 @@ static int refuse_comm(MPI_Comm comm)
 }
 
 /* What is captured runs later, perhaps often. */
-static int check_capture(struct mgds_gstream *gpu, MPI_Comm comm)
+int mgds_enqueue_check_capture(struct mgds_gstream *gpu, MPI_Comm comm)
 {
     int rc = mgds_gstream_capturing(gpu);
 
@@ -49,13 +52,13 @@ static int check_capture(struct mgds_gstream *gpu, MPI_Comm comm)
                            "the capture");
 }
 
-static int check_gpu(const struct mgds_scomm *scomm)
+int mgds_enqueue_check(const struct mgds_scomm *scomm)
 {
     struct mgds_gstream *gpu = mgds_scomm_gpu(scomm);
 
     if (!gpu)
         return lacks_stream(mgds_scomm_teller(scomm));
-    return check_capture(gpu, mgds_scomm_teller(scomm));
+    return mgds_enqueue_check_capture(gpu, mgds_scomm_teller(scomm));
 }
 
 /* Finds the communicator, whose reference the caller has from then on, and
@@ -71,7 +74,7 @@ static int begin(struct mgds_stream_call *call, MPI_Comm comm)
     mgds_request_orphans_poll();
     mgds_scomm_raise(call->scomm);
     rc = mgds_stream_call_check(call);
-    return rc == MPI_SUCCESS ? check_gpu(call->scomm) : rc;
+    return rc == MPI_SUCCESS ? mgds_enqueue_check(call->scomm) : rc;
 }
 
 /* Statuses of operations that a stream waits for, in progress context. */
@@ -89,7 +92,7 @@ static void store_in_array(void *arg, const struct mgds_op_status *status)
 
 static struct mgds_op_sink sink_of(MPI_Status *status, bool in_array)
 {
-    struct mgds_op_sink sink = {NULL, NULL};
+    struct mgds_op_sink sink = {.store = NULL};
 
     if (status == MPI_STATUS_IGNORE)
         return sink;
@@ -183,10 +186,12 @@ struct waiting {
     struct mgds_stream_req **req;
     struct mgds_op **op;
     struct mgds_op_sink *sink;
+    int *at; /* in the array, growing */
     void *memory;
     struct mgds_stream_req *small_req[SMALL];
     struct mgds_op *small_op[SMALL];
     struct mgds_op_sink small_sink[SMALL];
+    int small_at[SMALL];
 };
 
 static int make_room(struct waiting *waiting)
@@ -197,10 +202,11 @@ static int make_room(struct waiting *waiting)
     waiting->req = waiting->small_req;
     waiting->op = waiting->small_op;
     waiting->sink = waiting->small_sink;
+    waiting->at = waiting->small_at;
     if (n <= SMALL)
         return 0;
     room = mgds_malloc(n * (sizeof(*waiting->sink) + sizeof(struct mgds_op *) +
-                            sizeof(struct mgds_stream_req *)));
+                            sizeof(struct mgds_stream_req *) + sizeof(int)));
     if (!room)
         return -ENOMEM;
     waiting->memory = room;
@@ -209,6 +215,8 @@ static int make_room(struct waiting *waiting)
     waiting->op = (struct mgds_op **)(void *)room;
     room += n * sizeof(struct mgds_op *);
     waiting->req = (struct mgds_stream_req **)(void *)room;
+    room += n * sizeof(struct mgds_stream_req *);
+    waiting->at = (int *)(void *)room;
     return 0;
 }
 
@@ -218,14 +226,32 @@ static MPI_Status *status_at(const struct waiting *waiting, int i)
                                                     : &waiting->statuses[i];
 }
 
-/* Of a request that one wait can take: one operation, once in the array. */
-static bool claim(struct waiting *waiting, int i)
+/* A persistent request stands for what it has started. */
+static struct mgds_stream_req *req_at(const struct waiting *waiting, int i)
 {
-    struct mgds_stream_req *req = mgds_stream_req_find(waiting->requests[i]);
+    const MPI_Request handle = waiting->requests[i];
+    struct mgds_stream_req *req = mgds_stream_req_find(handle);
+    const struct mgds_stream_persist *persist =
+        req ? NULL : mgds_stream_persist_find(handle);
 
-    if (!req || !req->op || req->other || req->taken)
+    return persist ? persist->current : req;
+}
+
+/* Of one where req_at finds nothing: a persistent request that is inactive has
+ * nothing to wait for. */
+static bool is_idle(const struct waiting *waiting, int i)
+{
+    return waiting->requests[i] == MPI_REQUEST_NULL ||
+           mgds_stream_persist_find(waiting->requests[i]);
+}
+
+/* Of a request that one wait can take: one operation, once in the array. */
+static bool claim(struct waiting *waiting, struct mgds_stream_req *req, int i)
+{
+    if (!req->op || req->other || req->taken)
         return false;
     req->taken = true;
+    waiting->at[waiting->ops] = i;
     waiting->req[waiting->ops] = req;
     waiting->op[waiting->ops] = req->op;
     waiting->sink[waiting->ops] =
@@ -243,28 +269,80 @@ static void unclaim(const struct waiting *waiting)
 /* The number of the first that cannot be claimed, or -1. */
 static int claim_all(struct waiting *waiting)
 {
-    for (int i = 0; i < waiting->count; i++)
-        if (waiting->requests[i] != MPI_REQUEST_NULL && !claim(waiting, i))
+    for (int i = 0; i < waiting->count; i++) {
+        struct mgds_stream_req *req = req_at(waiting, i);
+
+        if (req ? !claim(waiting, req, i) : !is_idle(waiting, i))
             return i;
+    }
     return -1;
 }
 
-/* The operations are the stream's now. */
+static void take_back(const struct waiting *waiting, unsigned ops)
+{
+    for (unsigned i = 0; i < ops; i++)
+        if (waiting->req[i]->place)
+            mgds_stream_persist_take_back(&waiting->sink[i]);
+}
+
+/* Persistent requests are told when the stream has passed. 0 or -ENOMEM. */
+static int hand_over(struct waiting *waiting)
+{
+    int rc = 0;
+
+    for (unsigned i = 0; i < waiting->ops && rc == 0; i++) {
+        if (waiting->req[i]->place)
+            rc = mgds_stream_persist_hand_over(
+                mgds_stream_persist_of(waiting->req[i]), &waiting->sink[i]);
+        if (rc < 0)
+            take_back(waiting, i);
+    }
+    return rc;
+}
+
+static int put(struct waiting *waiting, struct mgds_scomm *scomm)
+{
+    int rc;
+
+    if (waiting->ops == 0)
+        return 0;
+    rc = hand_over(waiting);
+    if (rc < 0)
+        return rc;
+    rc = mgds_op_wait_enqueue(mgds_scomm_gpu(scomm), waiting->ops, waiting->op,
+                              waiting->sink);
+    if (rc < 0)
+        take_back(waiting, waiting->ops);
+    return rc;
+}
+
+/* The operations are the stream's now. Persistent requests keep their handles.
+ */
 static void let_go(struct waiting *waiting)
 {
     for (unsigned i = 0; i < waiting->ops; i++) {
-        waiting->req[i]->op = NULL;
-        mgds_grequest_discard(&waiting->req[i]->request);
+        struct mgds_stream_req *req = waiting->req[i];
+
+        if (!req->place)
+            waiting->requests[waiting->at[i]] = MPI_REQUEST_NULL;
+        req->op = NULL;
+        mgds_stream_req_leave(req);
     }
 }
 
+/* Of those that were not claimed. */
 static void fill_empty(const struct waiting *waiting)
 {
+    unsigned claimed = 0;
+
     for (int i = 0; i < waiting->count; i++) {
         MPI_Status *status = status_at(waiting, i);
 
-        if (waiting->requests[i] != MPI_REQUEST_NULL ||
-            status == MPI_STATUS_IGNORE)
+        if (claimed < waiting->ops && waiting->at[claimed] == i) {
+            claimed++;
+            continue;
+        }
+        if (status == MPI_STATUS_IGNORE)
             continue;
         mgds_stream_status_empty(status);
         if (waiting->in_array)
@@ -277,8 +355,7 @@ static void fill_empty(const struct waiting *waiting)
 static struct mgds_scomm *first_scomm(const struct waiting *waiting)
 {
     for (int i = 0; i < waiting->count; i++) {
-        struct mgds_stream_req *req =
-            mgds_stream_req_find(waiting->requests[i]);
+        struct mgds_stream_req *req = req_at(waiting, i);
 
         if (!req)
             continue;
@@ -295,9 +372,7 @@ static struct mgds_scomm *first_scomm(const struct waiting *waiting)
 static int check_stream(struct mgds_scomm *scomm)
 {
     mgds_scomm_raise(scomm);
-    return mgds_scomm_gpu(scomm)
-               ? check_capture(mgds_scomm_gpu(scomm), mgds_scomm_teller(scomm))
-               : lacks_stream(mgds_scomm_teller(scomm));
+    return mgds_enqueue_check(scomm);
 }
 
 static int refuse_request(const struct waiting *waiting, int i)
@@ -312,26 +387,32 @@ static int refuse_request(const struct waiting *waiting, int i)
                            "request is 0x%08x" NOT_TO_WAIT_FOR, handle);
 }
 
+static int refuse_group(const struct mgds_scomm *scomm)
+{
+    return mgds_mpi_refuse(mgds_scomm_teller(scomm), MPI_ERR_REQUEST,
+                           "an operation of the same stream is in a group that "
+                           "another thread has not ended "
+                           "(MPIX_Stream_group_end): the stream would stand "
+                           "ahead of it");
+}
+
 /* No handler from here until nothing is claimed. */
 static int wait_for_all(struct waiting *waiting, struct mgds_scomm *scomm)
 {
-    int refused = claim_all(waiting), rc = 0;
+    int refused = claim_all(waiting), rc;
 
     if (refused >= 0) {
         unclaim(waiting);
         return refuse_request(waiting, refused);
     }
-    if (waiting->ops > 0)
-        rc = mgds_op_wait_enqueue(mgds_scomm_gpu(scomm), waiting->ops,
-                                  waiting->op, waiting->sink);
+    rc = put(waiting, scomm);
     if (rc < 0) {
         unclaim(waiting);
-        return mgds_mpi_error(mgds_scomm_teller(scomm), rc);
+        return rc == -EBUSY ? refuse_group(scomm)
+                            : mgds_mpi_error(mgds_scomm_teller(scomm), rc);
     }
     fill_empty(waiting);
     let_go(waiting);
-    for (int i = 0; i < waiting->count; i++)
-        waiting->requests[i] = MPI_REQUEST_NULL;
     return MPI_SUCCESS;
 }
 

@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <sched.h>
+#include <string.h>
 
 #include "shim/base/log.h"
 #include "shim/gds/mem/copyqueue.h"
@@ -283,6 +284,8 @@ static int give_up(void *state)
         return MPI_SUCCESS;
     }
     mgds_requests_remove(request);
+    if (request->ops->gone)
+        request->ops->gone(request);
     if (request->state != MGDS_REQUEST_DONE) {
         abandon(request);
     } else if (watch.watching) {
@@ -307,6 +310,25 @@ static int cancel(void *state, int is_complete)
     return MPI_SUCCESS;
 }
 
+/* The program waits by a copy of a handle that has gone. MPI does not listen to
+ * its wait function: one that is at rest ends here. */
+static bool refuse_those_at_rest(int count, void **states)
+{
+    bool any = false;
+
+    for (int i = 0; i < count; i++) {
+        struct mgds_request *request = states[i];
+
+        if (!mgds_grequest_is_at_rest(request))
+            continue;
+        mgds_request_get(request); /* for who has it at rest */
+        request->error = MPI_ERR_REQUEST;
+        complete(request, MGDS_REQUEST_ON_DROP);
+        any = true;
+    }
+    return any;
+}
+
 /* An error handler that our step runs into may free other requests of the pass
  * that MPI makes: a call of ours has made the step ahead of that. */
 static int poll_one(void *state, MPI_Status *status)
@@ -314,6 +336,8 @@ static int poll_one(void *state, MPI_Status *status)
     struct mgds_request *request = state;
 
     (void)status;
+    if (mgds_grequest_is_at_rest(request))
+        return MPI_ERR_REQUEST;
     if (request->stepped) {
         request->stepped = false;
         return MPI_SUCCESS;
@@ -346,6 +370,8 @@ static int wait_all(int count, void **states, double timeout,
 {
     (void)timeout;
     (void)status;
+    if (refuse_those_at_rest(count, states))
+        return MPI_SUCCESS; /* it comes back for the others */
     for (int i = 0; i < count; i++)
         mgds_request_get(states[i]);
     while (!drive(count, states))
@@ -374,7 +400,7 @@ static int start(struct mgds_request *request)
 
 int mgds_grequest_start(struct mgds_request *request)
 {
-    if (start(request) == MPI_SUCCESS)
+    if (request->handle != MPI_REQUEST_NULL || start(request) == MPI_SUCCESS)
         return 0;
     mgds_request_put(request);
     return -ENOMEM;
@@ -406,6 +432,33 @@ void mgds_grequest_discard(struct mgds_request *request)
     if (request->state != MGDS_REQUEST_DONE)
         complete(request, MGDS_REQUEST_ON_FINISH);
     free_below(request);
+}
+
+/* No call looks at it, and none of MPI's has begun to complete it. */
+static bool may_rest(const struct mgds_request *request)
+{
+    return request->state == MGDS_REQUEST_ACTIVE && !request->released &&
+           __atomic_load_n(&request->refs, __ATOMIC_ACQUIRE) == 1;
+}
+
+bool mgds_grequest_rest(struct mgds_request *request, size_t size)
+{
+    const struct mgds_request kept = {.ops = request->ops,
+                                      .state = MGDS_REQUEST_NEW,
+                                      .handle = request->handle,
+                                      .comm = MPI_COMM_NULL,
+                                      .refs = 1,
+                                      .below = MPI_REQUEST_NULL};
+
+    if (!may_rest(request))
+        return false;
+    mgds_requests_remove(request);
+    if (request->ops->gone)
+        request->ops->gone(request);
+    mgds_request_release(request);
+    memset(request, 0, size);
+    *request = kept;
+    return true;
 }
 
 void mgds_grequest_watch(void)

@@ -17,12 +17,15 @@
 #ifndef MGDS_PMPI_GREQUEST_H
 #define MGDS_PMPI_GREQUEST_H
 
+#include <stddef.h>
+
 #include "shim/pmpi/request.h"
 
 /*
- * Makes the application's request of a NEW one, ahead of the call below so that
- * nothing can fail after that. From success on MPI has its reference. Negative
- * errno: the request is gone, with what is behind it.
+ * Makes the application's request of a NEW one, unless it has rested and has
+ * one, ahead of the call below so that nothing can fail after that. From
+ * success on MPI has its reference. Negative errno: the request is gone, with
+ * what is behind it.
  */
 int mgds_grequest_start(struct mgds_request *request);
 
@@ -36,6 +39,19 @@ void mgds_grequest_drop(struct mgds_request *request);
 /* Somebody else completes the operation of our own: the request goes, and with
  * it what is behind it. The handle is the application's. */
 void mgds_grequest_discard(struct mgds_request *request);
+
+/* The same, but MPI's side of it is kept, not complete, for another operation:
+ * the record, of that size, is NEW, has its handle, and is for start. False: it
+ * is as it was, discard it. One at rest is ended by drop, before the MPI below
+ * is finalized. */
+bool mgds_grequest_rest(struct mgds_request *request, size_t size);
+
+/* Whether it still is: a program that has kept the handle may have waited for
+ * it, and has been refused. Then it is to be put. */
+static inline bool mgds_grequest_is_at_rest(const struct mgds_request *request)
+{
+    return request->state == MGDS_REQUEST_NEW;
+}
 
 /* One step: true if it is done. Any thread. */
 bool mgds_grequest_poll(struct mgds_request *request);

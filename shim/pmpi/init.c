@@ -25,6 +25,7 @@
 #include "shim/pmpi/self.h"
 #include "shim/pmpi/request_orphan.h"
 #include "shim/pmpi/stream_comm.h"
+#include "shim/pmpi/stream_req.h"
 #include "shim/pmpi/summary.h"
 #include "shim/pmpi/types.h"
 #include "shim/pmpi/untied.h"
@@ -71,6 +72,7 @@ static int end(void)
     if (atomic_fetch_sub(&epochs, 1) != 1)
         return MPI_SUCCESS;
     mgds_requests_fini();
+    mgds_stream_reqs_fini();
     class = mgds_scomms_fini();
     mgds_dump_end();
     mgds_types_fini();

@@ -36,6 +36,10 @@ MGDS_MPIX_BODY(Stream_dump);
 MGDS_MPIX_BODY(Info_set_hex);
 MGDS_MPIX_BODY(Info_get_hex);
 
+/* stream_group.c */
+MGDS_MPIX_BODY(Stream_group_start);
+MGDS_MPIX_BODY(Stream_group_end);
+
 /* transport.c */
 MGDS_MPIX_BODY(Request_get_transport);
 
@@ -52,6 +56,10 @@ MGDS_MPIX_COUNTED(Irecv_enqueue);
 MGDS_MPIX_BODY(Wait_enqueue);
 MGDS_MPIX_BODY(Waitall_enqueue);
 int mgds_mpix_Allreduce_enqueue(MPI_Comm comm);
+
+/* stream_start.c */
+MGDS_MPIX_BODY(Start_enqueue);
+MGDS_MPIX_BODY(Startall_enqueue);
 
 /* stream_p2p.c */
 MGDS_MPIX_COUNTED(Stream_send);

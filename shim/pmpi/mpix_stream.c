@@ -128,6 +128,10 @@ MGDS_FUNCTION(Stream_synchronize, Stream_synchronize,
               (stream, timeout))
 MGDS_FUNCTION(Stream_dump, Stream_dump, (MPIX_Stream stream, int fd),
               (stream, fd), (stream, fd))
+MGDS_FUNCTION(Stream_group_start, Stream_group_start, (MPIX_Stream stream),
+              (stream), (stream))
+MGDS_FUNCTION(Stream_group_end, Stream_group_end, (MPIX_Stream stream),
+              (stream), (stream))
 MGDS_FUNCTION(Request_get_transport, Request_get_transport,
               (MPI_Request request, const char **transport, const char **reason,
                const char **remedy),
@@ -187,6 +191,11 @@ MGDS_COUNTED(Irecv_enqueue, void *buf,
               MPI_Request *request),
              (buf, count, datatype, source, tag, comm, request), source, 0, 0,
              request, NULL)
+MGDS_FUNCTION(Start_enqueue, Start_enqueue, (MPI_Request * request), (request),
+              (request))
+MGDS_FUNCTION(Startall_enqueue, Startall_enqueue,
+              (int count, MPI_Request requests[]), (count, requests),
+              (count, requests))
 MGDS_FUNCTION(Wait_enqueue, Wait_enqueue,
               (MPI_Request * request, MPI_Status *status), (request, status),
               (request, status))

@@ -1,6 +1,7 @@
 /*
- * Bodies that make persistent requests, and Start. The request of the MPI below
- * stands over a bounce for as long as it lives.
+ * Bodies that make persistent requests, and Start. Those of stream
+ * communicators are made and started elsewhere (stream_p2p.c, stream_start.c).
+ * The request of the MPI below stands over a bounce for as long as it lives.
  */
 #include "shim/pmpi/persist.h"
 
@@ -19,6 +20,7 @@
 #include "shim/pmpi/request_orphan.h"
 #include "shim/pmpi/request_table.h"
 #include "shim/pmpi/stream_p2p.h"
+#include "shim/pmpi/stream_start.h"
 
 static struct mgds_persist *persist_of(struct mgds_request *request)
 {
@@ -110,16 +112,16 @@ struct mgds_persist *mgds_persist_find(MPI_Request handle)
 /* addr, count, type, peer, tag, comm, request */
 static mgds_word make(struct mgds_call_words *call, enum mgds_persist_way way)
 {
+    struct mgds_scomm *scomm = mgds_scomm_of(call->word[5]);
     MPI_Comm comm = (MPI_Comm)call->word[5];
     struct mgds_persist *persist;
     struct mgds_side side;
     enum mgds_side_way side_way =
         way == MGDS_PERSIST_SEND ? MGDS_SIDE_SEND : MGDS_SIDE_RECV;
-    mgds_word result;
     int rc;
 
-    if (mgds_stream_p2p_refuses(&result, call->word[5]))
-        return result;
+    if (scomm)
+        return mgds_stream_p2p_init(call, scomm);
     rc = mgds_p2p_side(&side, call, 0, call->word[3], side_way);
     if (rc == 0)
         return mgds_call_forward(call);
@@ -197,26 +199,58 @@ static mgds_word started(const MPI_Request *requests, int count,
 
 mgds_word mgds_own_Start(mgds_word request)
 {
-    const MPI_Request *requests = (const MPI_Request *)request;
+    MPI_Request *requests = (MPI_Request *)request;
     int rc;
 
     if (!mgds_requests_any() || !requests)
         return MGDS_FORWARD(1)(request);
+    if (mgds_stream_start_concerns(requests, 1))
+        return (mgds_word)mgds_stream_start_all(requests, 1);
     rc = prepare(requests, 1);
     if (rc != MPI_SUCCESS)
         return (mgds_word)rc;
     return started(requests, 1, MGDS_FORWARD(1)(request));
 }
 
+static mgds_word start_below(mgds_word count, MPI_Request *requests)
+{
+    int rc = prepare(requests, (int)count);
+
+    if (rc != MPI_SUCCESS)
+        return (mgds_word)rc;
+    return started(requests, (int)count,
+                   MGDS_FORWARD(2)(count, (mgds_word)requests));
+}
+
+/* Some are of stream communicators: those are checked first, and started last.
+ * The order between them and others is nobody's. */
+static mgds_word start_mixed(mgds_word count, MPI_Request *requests)
+{
+    MPI_Request *others;
+    mgds_word rc = (mgds_word)mgds_stream_start_check(requests, (int)count);
+    int left;
+
+    if ((int)rc != MPI_SUCCESS)
+        return rc;
+    others = mgds_malloc((size_t)(int)count * sizeof(*others));
+    if (!others)
+        return (mgds_word)mgds_mpi_error(MPI_COMM_NULL, -ENOMEM);
+    left = mgds_stream_start_others(others, requests, (int)count);
+    if (left > 0)
+        rc = start_below((mgds_word)left, others);
+    free(others);
+    if ((int)rc != MPI_SUCCESS)
+        return rc;
+    return (mgds_word)mgds_stream_start_all(requests, (int)count);
+}
+
 mgds_word mgds_own_Startall(mgds_word count, mgds_word array)
 {
-    const MPI_Request *requests = (const MPI_Request *)array;
-    int rc;
+    MPI_Request *requests = (MPI_Request *)array;
 
     if (!mgds_requests_any() || !requests)
         return MGDS_FORWARD(2)(count, array);
-    rc = prepare(requests, (int)count);
-    if (rc != MPI_SUCCESS)
-        return (mgds_word)rc;
-    return started(requests, (int)count, MGDS_FORWARD(2)(count, array));
+    if (mgds_stream_start_concerns(requests, (int)count))
+        return start_mixed(count, requests);
+    return start_below(count, requests);
 }

@@ -10,7 +10,8 @@
 void *mgds_request_new(size_t size, const struct mgds_request_ops *ops,
                        MPI_Comm comm)
 {
-    struct mgds_request *request = mgds_calloc(1, size);
+    struct mgds_request *request =
+        ops->spares ? mgds_spares_take(ops->spares) : mgds_calloc(1, size);
 
     if (!request)
         return NULL;
@@ -46,6 +47,14 @@ static void linger(struct mgds_request *request)
     mgds_requests_add_orphan(request);
 }
 
+static void give_record(struct mgds_request *request)
+{
+    if (request->ops->spares)
+        mgds_spares_give(request->ops->spares, request);
+    else
+        free(request);
+}
+
 void mgds_request_put(struct mgds_request *request)
 {
     if (__atomic_sub_fetch(&request->refs, 1, __ATOMIC_ACQ_REL) > 0)
@@ -56,7 +65,7 @@ void mgds_request_put(struct mgds_request *request)
         return;
     }
     mgds_request_release(request);
-    free(request);
+    give_record(request);
 }
 
 void mgds_request_step(struct mgds_request *request,

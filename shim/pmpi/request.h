@@ -7,13 +7,17 @@
  *                collective
  *   GENERALIZED  a generalized request (grequest.h) around a request below, or
  *                around an operation of our own
+ *   TEMPLATE     a persistent one of a stream communicator (stream_persist.h):
+ *                each start makes a GENERALIZED one, which stands for it in
+ *                MPI's completion calls
  *
  * A kind of operation has its own record, whose first member is the request,
  * and a table of functions. The record is counted; when its last reference has
  * gone, what is behind it is given back, and then the record.
  *
  * Concurrency. State, status and what is behind it belong
- *   SEND, PERSISTENT  to the thread in the call that was given the request: MPI
+ *   SEND, PERSISTENT, TEMPLATE
+ *                     to the thread in the call that was given the request: MPI
  *                     forbids two at a time
  *   GENERALIZED       to the thread that has claimed it (one atomic word)
  *   an orphan         to the thread that tests it (request_table.h)
@@ -27,6 +31,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "shim/base/spares.h"
 #include "shim/pmpi/request_state.h"
 #include "shim/pmpi/words.h"
 
@@ -36,6 +41,7 @@ enum mgds_request_kind {
     MGDS_REQUEST_IS_SEND = 1,
     MGDS_REQUEST_IS_PERSISTENT,
     MGDS_REQUEST_IS_GENERALIZED,
+    MGDS_REQUEST_IS_TEMPLATE,
 };
 
 /* What is behind a request. Those of a GENERALIZED one may be called by any
@@ -43,6 +49,8 @@ enum mgds_request_kind {
  * definitions (MGDS_NEXT, below.h), and never wait. */
 struct mgds_request_ops {
     enum mgds_request_kind kind;
+    /* Where records of this kind come from; NULL: the C library. */
+    struct mgds_spares *spares;
     /* PERSISTENT only. Start: queues the copies down. 0 or negative errno. */
     int (*start)(struct mgds_request *request);
     /* The operation below is complete; status is its own. Queues the copies up;
@@ -66,13 +74,19 @@ struct mgds_request_ops {
     void (*cancel)(struct mgds_request *request);
     /* With test: whose error handler hears of it now. */
     MPI_Comm (*teller)(const struct mgds_request *request);
-    /* With test: whether the operation reads memory of ours. Once it does not
-     * it never does again. While it does the record stays, as an orphan that is
-     * LINGERING, when nobody has the request any more. */
+    /* With test, or of a TEMPLATE: whether an operation reads memory of ours,
+     * or tells us of its end there. Once none does none ever does again. While
+     * it does the record stays, as an orphan that is LINGERING, when nobody has
+     * the request any more. */
     bool (*busy)(const struct mgds_request *request);
+    /* GENERALIZED. MPI has let go of it, complete or not; or NULL. */
+    void (*gone)(struct mgds_request *request);
 };
 
 struct mgds_request {
+    struct mgds_request *next; /* in the table, among orphans, those that a
+                                  completion call consumed, or those at rest;
+                                  first, as spares.h has it */
     const struct mgds_request_ops *ops;
     enum mgds_request_state state;
     MPI_Request handle; /* the application's */
@@ -81,10 +95,8 @@ struct mgds_request {
                            an error handler that MPI calls meanwhile may
                            complete or free any request */
     /* Of the table and the list of orphans, under their lock. */
-    uint64_t serial;           /* given to one entry only */
-    const void *tested;        /* an orphan: by which thread; NULL by none */
-    struct mgds_request *next; /* in the table, among orphans, or among those
-                                  that a completion call consumed */
+    uint64_t serial;    /* given to one entry only */
+    const void *tested; /* an orphan: by which thread; NULL by none */
     /* Of GENERALIZED ones. */
     MPI_Request below;   /* of the MPI below */
     const void *claimed; /* by which thread: atomic; NULL by none */
@@ -97,8 +109,8 @@ struct mgds_request {
     MPI_Status status;
 };
 
-/* A record of that size, whose first member is the request; the rest is 0. NULL
- * without memory. The caller has its reference. */
+/* A record of that size, or of that of its spares, whose first member is the
+ * request; the rest is 0. NULL without memory. The caller has its reference. */
 void *mgds_request_new(size_t size, const struct mgds_request_ops *ops,
                        MPI_Comm comm);
 

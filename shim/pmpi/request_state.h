@@ -4,6 +4,7 @@
  *
  *   send         NEW -> ACTIVE -> gone      DONE if the program has freed it
  *   persistent   NEW -> INACTIVE -> ACTIVE -> COPYING -> INACTIVE ...
+ *   template     NEW -> INACTIVE -> gone    what it starts are generalized ones
  *   generalized  NEW -> ACTIVE -> LANDED -> COPYING -> DONE
  *                       ACTIVE -> DONE      an operation of our own
  *

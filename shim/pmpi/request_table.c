@@ -114,12 +114,16 @@ struct mgds_request *mgds_requests_take_send(MPI_Request handle,
 void mgds_requests_remove(struct mgds_request *request)
 {
     struct mgds_request **place;
+    bool there;
 
     mgds_lock_acquire(&table_lock);
     place = place_of(request->handle);
-    *place = request->next;
+    there = *place == request;
+    if (there)
+        *place = request->next;
     mgds_lock_release(&table_lock);
-    count(-1);
+    if (there)
+        count(-1);
 }
 
 struct mgds_request *mgds_requests_take_any(void)

@@ -9,7 +9,8 @@
  *
  *   GENERALIZED  is off the table before the handle goes: MPI's free function
  *                takes it off
- *   PERSISTENT   is off the table before Request_free is forwarded, and comes
+ *   PERSISTENT, TEMPLATE
+ *                is off the table before Request_free is forwarded, and comes
  *                back if that fails; completion keeps the handle
  *   SEND         stays while a completion call is forwarded, which may not
  *                complete it, and carries a serial: what is done to it after
@@ -64,7 +65,7 @@ struct mgds_request_seen mgds_requests_look(MPI_Request handle);
 /* After it: is that entry still there? */
 bool mgds_requests_still(MPI_Request handle, uint64_t serial);
 
-/* The entry of a PERSISTENT or GENERALIZED request, else NULL. */
+/* The entry of a request that is no SEND, else NULL. */
 struct mgds_request *mgds_requests_find(MPI_Request handle);
 
 /* The same if these are its functions, else NULL. */
@@ -76,8 +77,8 @@ struct mgds_request *mgds_requests_find_of(MPI_Request handle,
 struct mgds_request *mgds_requests_take_send(MPI_Request handle,
                                              uint64_t serial);
 
-/* Takes a PERSISTENT or GENERALIZED request off the table: the caller owns it.
- */
+/* Takes a request that is no SEND off the table, if it is still there: the
+ * caller owns it. */
 void mgds_requests_remove(struct mgds_request *request);
 
 /* Takes any entry off the table; NULL if there is none. */

@@ -153,7 +153,7 @@ static int create(struct mgds_stream **out, void *native, bool gpu)
     return MPI_SUCCESS;
 }
 
-static int no_stream(MPIX_Stream handle)
+int mgds_stream_refuse(MPIX_Stream handle)
 {
     if (handle == MPIX_STREAM_NULL)
         return mgds_mpi_refuse(MPI_COMM_NULL, MPI_ERR_OTHER,
@@ -191,11 +191,13 @@ int mgds_mpix_Stream_free(MPIX_Stream *handle)
         return mgds_mpi_refuse_null(MPI_COMM_NULL, "stream");
     stream = mgds_stream_find(*handle);
     if (!stream)
-        return no_stream(*handle);
+        return mgds_stream_refuse(*handle);
     if (__atomic_exchange_n(&stream->freed, true, __ATOMIC_RELAXED)) {
         mgds_stream_put(stream);
-        return no_stream(*handle);
+        return mgds_stream_refuse(*handle);
     }
+    if (stream->gpu)
+        mgds_group_leave(stream->gpu);
     /* the program's reference, and then find's */
     __atomic_fetch_sub(&stream->refs, 1, __ATOMIC_RELAXED);
     mgds_stream_put(stream);
@@ -228,7 +230,7 @@ int mgds_mpix_Stream_get_native(MPIX_Stream handle, int *type, void *native,
     int rc;
 
     if (!stream)
-        return no_stream(handle);
+        return mgds_stream_refuse(handle);
     of = stream->native;
     gpu = stream->gpu;
     mgds_stream_put(stream);
@@ -253,7 +255,7 @@ static bool is_legal(MPIX_Stream handle)
 int mgds_mpix_Stream_progress(MPIX_Stream handle)
 {
     if (!is_legal(handle))
-        return no_stream(handle);
+        return mgds_stream_refuse(handle);
     if (mgds_scomms_used())
         mgds_op_progress();
     mgds_below_progress();
@@ -262,12 +264,12 @@ int mgds_mpix_Stream_progress(MPIX_Stream handle)
 
 int mgds_mpix_Start_progress_thread(MPIX_Stream handle)
 {
-    return is_legal(handle) ? MPI_SUCCESS : no_stream(handle);
+    return is_legal(handle) ? MPI_SUCCESS : mgds_stream_refuse(handle);
 }
 
 int mgds_mpix_Stop_progress_thread(MPIX_Stream handle)
 {
-    return is_legal(handle) ? MPI_SUCCESS : no_stream(handle);
+    return is_legal(handle) ? MPI_SUCCESS : mgds_stream_refuse(handle);
 }
 
 int mgds_mpix_Stream_get_error(MPIX_Stream handle, int *code,
@@ -280,7 +282,7 @@ int mgds_mpix_Stream_get_error(MPIX_Stream handle, int *code,
         return mgds_mpi_refuse_null(MPI_COMM_NULL, "errcode");
     stream = mgds_stream_find(handle);
     if (!stream)
-        return no_stream(handle);
+        return mgds_stream_refuse(handle);
     if (stream->gpu)
         mgds_gstream_take_error(stream->gpu, &failure);
     mgds_stream_put(stream);
@@ -325,7 +327,7 @@ int mgds_mpix_Stream_synchronize(MPIX_Stream handle, double timeout)
                                "timeout_s is %g, must be 0 or more", timeout);
     stream = mgds_stream_find(handle);
     if (!stream)
-        return no_stream(handle);
+        return mgds_stream_refuse(handle);
     rc = synchronize(stream, timeout);
     mgds_stream_put(stream);
     return rc;
@@ -337,7 +339,7 @@ int mgds_mpix_Stream_dump(MPIX_Stream handle, int fd)
     int rc = 0;
 
     if (!stream && handle != MPIX_STREAM_NULL)
-        return no_stream(handle);
+        return mgds_stream_refuse(handle);
     if (fd < 0)
         rc = -EBADF;
     else if (!stream || stream->gpu)

@@ -30,4 +30,7 @@ void mgds_stream_get(struct mgds_stream *stream);
 /* NULL is allowed. */
 void mgds_stream_put(struct mgds_stream *stream);
 
+/* What is no stream: tells the error handler, and gives the code. */
+int mgds_stream_refuse(MPIX_Stream handle);
+
 #endif

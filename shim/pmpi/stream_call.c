@@ -13,8 +13,6 @@
 #include "shim/pmpi/below.h"
 #include "shim/pmpi/buffer.h"
 #include "shim/pmpi/errmap.h"
-#include "shim/pmpi/next.h"
-#include "shim/pmpi/self.h"
 #include "shim/pmpi/types.h"
 #include "shim/pmpi/watched.h"
 
@@ -88,32 +86,11 @@ static int check_address(const struct mgds_stream_call *call)
     return rc;
 }
 
-static bool is_predefined(MPI_Datatype type)
-{
-    uint32_t handle = (uint32_t)type;
-
-    return handle >> 30 == 1 && (handle >> 26 & 0xf) == 3;
-}
-
-/* Predefined types are always fit for use. Whether another one is, and was
- * committed, only the MPI below knows: it is asked by a send to nobody, which
- * reads nothing, on a communicator that tells nobody. */
-static bool is_fit(MPI_Datatype type)
-{
-    MPI_Comm comm = is_predefined(type) ? MPI_COMM_NULL : mgds_self_kept();
-    char untouched;
-
-    return comm == MPI_COMM_NULL ||
-           (int)MGDS_NEXT(Send, 6)((mgds_word)&untouched, 1, (mgds_word)type,
-                                   (mgds_word)MPI_PROC_NULL, 0,
-                                   (mgds_word)comm) == MPI_SUCCESS;
-}
-
 static int check_type(const struct mgds_stream_call *call)
 {
     MPI_Comm comm = mgds_scomm_teller(call->scomm);
 
-    if (is_fit(call->type))
+    if (mgds_type_is_basic(call->type) || mgds_type_committed(call->type))
         return MPI_SUCCESS;
     if (call->type == MPI_DATATYPE_NULL)
         return mgds_mpi_refuse(comm, MPI_ERR_TYPE,
@@ -225,16 +202,28 @@ static void fill(struct mgds_xfer *xfer, const struct mgds_stream_call *call)
     xfer->idle = mgds_below_progress;
 }
 
+int mgds_stream_call_prepare(struct mgds_xfer *xfer,
+                             const struct mgds_stream_call *call)
+{
+    int rc;
+
+    *xfer = (struct mgds_xfer){.name = 0};
+    rc = find_buffer(xfer, call);
+    if (rc == 0)
+        fill(xfer, call);
+    return rc;
+}
+
 int mgds_stream_call_start(struct mgds_op **out,
                            const struct mgds_stream_call *call, uint64_t name)
 {
     struct mgds_domain *domain = call->scomm->domain;
-    struct mgds_xfer xfer = {.name = name};
-    int rc = find_buffer(&xfer, call);
+    struct mgds_xfer xfer;
+    int rc = mgds_stream_call_prepare(&xfer, call);
 
     if (rc < 0)
         return rc;
-    fill(&xfer, call);
+    xfer.name = name;
     if (call->message)
         rc = mgds_op_mrecv(out, call->message, &xfer);
     else if (call->receives)
@@ -248,12 +237,11 @@ int mgds_stream_call_start(struct mgds_op **out,
 int mgds_stream_call_run(const struct mgds_stream_call *call,
                          const struct mgds_op_sink *sink)
 {
-    struct mgds_xfer xfer = {.name = 0};
-    int rc = find_buffer(&xfer, call);
+    struct mgds_xfer xfer;
+    int rc = mgds_stream_call_prepare(&xfer, call);
 
     if (rc < 0)
         return rc;
-    fill(&xfer, call);
     rc = mgds_op_run(call->scomm->domain, &xfer, !call->receives, sink);
     mgds_buffer_put(&xfer.buffer);
     return rc;
@@ -275,6 +263,7 @@ int mgds_stream_call_wait(const struct mgds_stream_call *call,
     struct mgds_op_status end;
     int rc;
 
+    mgds_groups_flush();
     mgds_watched_begin(call->receives ? "MPIX_Stream_recv"
                                       : "MPIX_Stream_send");
     for (unsigned n = 0; (rc = mgds_op_test(op)) == 0; n++) {

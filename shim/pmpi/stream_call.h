@@ -44,6 +44,12 @@ int mgds_stream_call_raise(const struct mgds_stream_call *call, int rc);
 int mgds_stream_call_start(struct mgds_op **out,
                            const struct mgds_stream_call *call, uint64_t name);
 
+/* What the engine takes for it, buffer and all, for calls that start it again
+ * and again; the caller gives the layout back (mgds_buffer_put). 0 or negative
+ * errno. */
+int mgds_stream_call_prepare(struct mgds_xfer *xfer,
+                             const struct mgds_stream_call *call);
+
 /* The same for an enqueued one, with its stream's wait for it; no reference. */
 int mgds_stream_call_run(const struct mgds_stream_call *call,
                          const struct mgds_op_sink *sink);

@@ -7,6 +7,7 @@
 #include "shim/base/alloc.h"
 #include "shim/base/lock.h"
 #include "shim/base/log.h"
+#include "shim/base/tls.h"
 #include "shim/ctx.h"
 #include "shim/gds/domain/domain.h"
 #include "shim/pmpi/below.h"
@@ -26,6 +27,16 @@ unsigned mgds_scomms_alive;
 static struct mgds_lock scomms_lock = MGDS_LOCK_INIT(MGDS_LOCK_LEAF);
 static struct mgds_scomm *buckets[BUCKETS] MGDS_GUARDED_BY(scomms_lock);
 static int keyval MGDS_GUARDED_BY(scomms_lock) = MPI_KEYVAL_INVALID;
+static unsigned taken = 1; /* atomic: how many have left the table, and 1 */
+
+/* The last one that this thread has found, which is still there if none has
+ * left since. A handle leaves before the MPI below may give it to another. */
+static MGDS_TLS struct {
+    struct mgds_scomm *scomm;
+    MPI_Comm handle;
+    unsigned taken; /* as it was then; 0: none was found yet */
+} last_found;
+
 static bool used; /* atomic */
 static int owed;  /* atomic: by communicators that were freed */
 
@@ -51,16 +62,29 @@ static struct mgds_scomm **place_of(MPI_Comm handle)
     return place;
 }
 
-struct mgds_scomm *mgds_scomm_find(MPI_Comm handle)
+static struct mgds_scomm *look_up(MPI_Comm handle)
 {
     struct mgds_scomm *scomm;
 
     mgds_lock_acquire(&scomms_lock);
     scomm = *place_of(handle);
-    if (scomm)
+    if (scomm) {
         mgds_scomm_get(scomm);
+        last_found.scomm = scomm;
+        last_found.handle = handle;
+        last_found.taken = __atomic_load_n(&taken, __ATOMIC_RELAXED);
+    }
     mgds_lock_release(&scomms_lock);
     return scomm;
+}
+
+struct mgds_scomm *mgds_scomm_find(MPI_Comm handle)
+{
+    if (last_found.handle != handle ||
+        last_found.taken != __atomic_load_n(&taken, __ATOMIC_ACQUIRE))
+        return look_up(handle);
+    mgds_scomm_get(last_found.scomm);
+    return last_found.scomm;
 }
 
 static void insert(struct mgds_scomm *scomm)
@@ -82,8 +106,11 @@ static struct mgds_scomm *take(struct mgds_scomm *(*next)(void *arg), void *arg)
 
     mgds_lock_acquire(&scomms_lock);
     scomm = next(arg);
-    if (scomm)
+    if (scomm) {
         *place_of(scomm->handle) = scomm->next;
+        /* before its handle may mean another, and before it is freed */
+        __atomic_fetch_add(&taken, 1, __ATOMIC_RELEASE);
+    }
     mgds_lock_release(&scomms_lock);
     if (scomm)
         __atomic_fetch_sub(&mgds_scomms_alive, 1, __ATOMIC_RELAXED);
@@ -155,6 +182,7 @@ void mgds_scomm_raise(struct mgds_scomm *scomm)
 /* Errors of freed communicators have no handler of their own any more. */
 static void release(struct mgds_scomm *scomm)
 {
+    mgds_groups_flush();
     mgds_scomm_raise(scomm);
     owe(&owed, pay(&scomm->owed));
     __atomic_store_n(&scomm->freed, true, __ATOMIC_RELEASE);
@@ -443,6 +471,7 @@ int mgds_scomms_fini(void)
 
     if (!mgds_scomms_used())
         return MPI_SUCCESS;
+    mgds_groups_fini();
     rc = mgds_op_drain(NULL, &rule, &left);
     if (rc < 0)
         mgds_warn("MPI_Finalize: %u operations of stream communicators are not "

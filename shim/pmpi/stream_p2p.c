@@ -8,6 +8,7 @@
 #include "shim/pmpi/errmap.h"
 #include "shim/pmpi/mpix.h"
 #include "shim/pmpi/request_orphan.h"
+#include "shim/pmpi/stream_persist.h"
 #include "shim/pmpi/stream_req.h"
 
 /* The buffer at word at, and the peer and tag that follow it. */
@@ -270,19 +271,34 @@ bool mgds_stream_p2p_mrecv(mgds_word *result,
     return true;
 }
 
+mgds_word mgds_stream_p2p_init(const struct mgds_call_words *words,
+                               struct mgds_scomm *scomm)
+{
+    struct mgds_stream_call call = read_words(words, 0, scomm);
+    MPI_Request *request = (MPI_Request *)words->word[6];
+    int rc;
+
+    call.receives = words->twin == MGDS_CALL_Recv_init_c;
+    call.sync = words->twin == MGDS_CALL_Ssend_init_c;
+    rc = begin_request(&call, request);
+    if (rc == MPI_SUCCESS)
+        rc = mgds_stream_persist_make(request, &call,
+                                      words->twin == MGDS_CALL_Bsend_init_c);
+    return end(scomm, rc);
+}
+
 bool mgds_stream_p2p_refuses(mgds_word *result, mgds_word comm)
 {
     struct mgds_scomm *scomm = mgds_scomm_of(comm);
 
     if (!scomm)
         return false;
-    *result = end(
-        scomm,
-        mgds_mpi_refuse((MPI_Comm)comm, MPI_ERR_UNSUPPORTED_OPERATION,
-                        "persistent and partitioned communication is not there "
-                        "for stream communicators yet: use MPI_Isend and "
-                        "MPI_Irecv, or MPIX_Isend_enqueue and "
-                        "MPIX_Irecv_enqueue"));
+    *result =
+        end(scomm,
+            mgds_mpi_refuse((MPI_Comm)comm, MPI_ERR_UNSUPPORTED_OPERATION,
+                            "partitioned communication is not there for stream "
+                            "communicators yet: use a persistent request for "
+                            "each partition (MPI_Send_init, MPI_Recv_init)"));
     return true;
 }
 

@@ -32,7 +32,11 @@ mgds_word mgds_stream_p2p_replace(const struct mgds_call_words *words,
 bool mgds_stream_p2p_mrecv(mgds_word *result,
                            const struct mgds_call_words *words, bool blocking);
 
-/* Persistent and partitioned calls: refused, with one line. False, and nothing
+/* Send_init and its kin, and Recv_init. */
+mgds_word mgds_stream_p2p_init(const struct mgds_call_words *words,
+                               struct mgds_scomm *scomm);
+
+/* Partitioned calls: refused, with one line. False, and nothing
  * done, if the communicator is another one. */
 bool mgds_stream_p2p_refuses(mgds_word *result, mgds_word comm);
 

@@ -68,18 +68,37 @@ static void cancel(struct mgds_request *request)
         mgds_op_cancel(req->op);
 }
 
+static void gone(struct mgds_request *request)
+{
+    struct mgds_stream_req *req = req_of(request);
+
+    if (req->place)
+        *req->place = NULL;
+    req->place = NULL;
+}
+
 static MPI_Comm teller(const struct mgds_request *request)
 {
     return mgds_scomm_teller(((const struct mgds_stream_req *)request)->scomm);
 }
 
+static struct mgds_spares records =
+    MGDS_SPARES_INIT(sizeof(struct mgds_stream_req));
+
+/* Those that a wait in a stream has taken the operation out of. MPI's side of a
+ * request costs more to make and to end than all of ours. */
+static struct mgds_spares resting =
+    MGDS_SPARES_INIT(sizeof(struct mgds_stream_req));
+
 static const struct mgds_request_ops req_ops = {
     .kind = MGDS_REQUEST_IS_GENERALIZED,
+    .spares = &records,
     .release = release,
     .test = test,
     .cancel = cancel,
     .teller = teller,
     .busy = is_busy,
+    .gone = gone,
 };
 
 /* The receive could not be followed by its send: then there was none. */
@@ -126,17 +145,46 @@ static int start_for(struct mgds_stream_req *req, MPI_Request *request,
     return rc;
 }
 
+static struct mgds_stream_req *take_resting(void)
+{
+    struct mgds_stream_req *req;
+
+    while ((req = mgds_spares_pop(&resting)) != NULL &&
+           !mgds_grequest_is_at_rest(&req->request))
+        mgds_request_put(&req->request);
+    return req;
+}
+
+void mgds_stream_reqs_fini(void)
+{
+    struct mgds_stream_req *req;
+
+    while ((req = take_resting()) != NULL)
+        mgds_grequest_drop(&req->request);
+}
+
+static struct mgds_stream_req *create(struct mgds_scomm *scomm, bool shown)
+{
+    struct mgds_stream_req *req = shown ? take_resting() : NULL;
+
+    if (!req)
+        req = mgds_request_new(sizeof(*req), &req_ops, scomm->handle);
+    if (!req)
+        return NULL;
+    req->request.comm = scomm->handle;
+    req->scomm = scomm;
+    mgds_scomm_get(scomm);
+    return req;
+}
+
 static int start(MPI_Request *request, const struct mgds_stream_pair *pair,
                  struct mgds_scomm *scomm)
 {
-    struct mgds_stream_req *req =
-        mgds_request_new(sizeof(*req), &req_ops, scomm->handle);
+    struct mgds_stream_req *req = create(scomm, request != NULL);
     int rc;
 
     if (!req)
         return -ENOMEM;
-    req->scomm = scomm;
-    mgds_scomm_get(scomm);
     if (request)
         return start_for(req, request, pair);
     rc = start_ops(req, pair, 0);
@@ -152,6 +200,56 @@ int mgds_stream_req_start(MPI_Request *request,
 
     mgds_request_orphans_poll();
     return mgds_stream_call_raise(call, start(request, pair, call->scomm));
+}
+
+int mgds_stream_req_start_at(struct mgds_stream_req **place,
+                             struct mgds_scomm *scomm,
+                             const struct mgds_xfer *xfer, bool receives)
+{
+    struct mgds_stream_req *req = create(scomm, false);
+    int rc;
+
+    if (!req)
+        return -ENOMEM;
+    rc = receives ? mgds_op_recv(&req->op, scomm->domain, xfer)
+                  : mgds_op_send(&req->op, scomm->domain, xfer);
+    if (rc < 0) {
+        mgds_request_put(&req->request);
+        return rc;
+    }
+    req->place = place;
+    *place = req;
+    return 0;
+}
+
+/* The reference is MPI's from then on; what fails to start drops one. */
+int mgds_stream_req_show(struct mgds_stream_req *req, MPI_Request *handle)
+{
+    int rc;
+
+    if (req->request.state == MGDS_REQUEST_NEW) {
+        mgds_request_get(&req->request);
+        rc = mgds_grequest_start(&req->request);
+        if (rc < 0)
+            return rc;
+        mgds_request_put(&req->request);
+        mgds_grequest_begin(&req->request, handle);
+    }
+    *handle = req->request.handle;
+    return 0;
+}
+
+void mgds_stream_req_leave(struct mgds_stream_req *req)
+{
+    if (req->request.state == MGDS_REQUEST_NEW) {
+        gone(&req->request);
+        mgds_request_put(&req->request);
+        return;
+    }
+    if (req->has_packed || !mgds_grequest_rest(&req->request, sizeof(*req)))
+        mgds_grequest_discard(&req->request);
+    else if (!mgds_spares_push(&resting, req))
+        mgds_grequest_drop(&req->request);
 }
 
 struct mgds_stream_req *mgds_stream_req_find(MPI_Request handle)

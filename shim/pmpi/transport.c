@@ -2,6 +2,7 @@
 #include "shim/pmpi/errmap.h"
 #include "shim/pmpi/mpix.h"
 #include "shim/pmpi/request_table.h"
+#include "shim/pmpi/stream_persist.h"
 #include "shim/pmpi/stream_req.h"
 
 static const struct mgds_way staged = {
@@ -12,9 +13,14 @@ static const struct mgds_way nothing = {"none", {"", ""}};
 
 static struct mgds_way way_of(MPI_Request request)
 {
-    const struct mgds_stream_req *req = mgds_stream_req_find(request);
+    const struct mgds_stream_persist *persist =
+        mgds_stream_persist_find(request);
+    const struct mgds_stream_req *req =
+        persist ? persist->current : mgds_stream_req_find(request);
     struct mgds_op *op;
 
+    if (persist && !req)
+        return nothing;
     if (!req)
         return mgds_requests_look(request).kind ? staged : below;
     op = req->op ? req->op : req->other; /* a buffered send has other alone */

@@ -3,7 +3,8 @@
  *
  * Concurrency. The table is under types_lock (LEAF), which is not held across
  * MPI. An entry of a derived type goes when MPI deletes the attribute that its
- * maker set; until then the handle means the same type. Two threads may take
+ * maker set; until then the handle means the same type. Those of types that are
+ * built in stay for ever, and are found without the lock. Two threads may take
  * one type apart at the same time: the first to insert sets the attribute.
  */
 #include "shim/pmpi/types.h"
@@ -32,11 +33,14 @@ struct entry {
     struct facts facts;
 };
 
-enum { BUCKETS = 256 }; /* a power of two */
+enum { BUCKETS = 256, BASIC = 256 }; /* powers of two */
 
 static struct mgds_lock types_lock = MGDS_LOCK_INIT(MGDS_LOCK_LEAF);
 static struct entry *buckets[BUCKETS] MGDS_GUARDED_BY(types_lock);
 static int keyval MGDS_GUARDED_BY(types_lock) = MPI_KEYVAL_INVALID;
+
+/* Of types that are built in, by the end of the handle: atomic. */
+static struct entry *basic[BASIC];
 
 static unsigned bucket_of(MPI_Datatype type)
 {
@@ -54,17 +58,43 @@ static struct entry **place_of(MPI_Datatype type)
     return place;
 }
 
+static struct entry **basic_place(MPI_Datatype type)
+{
+    return &basic[(uint32_t)type % BASIC];
+}
+
+static struct mgds_layout *find_basic(MPI_Datatype type)
+{
+    const struct entry *entry =
+        __atomic_load_n(basic_place(type), __ATOMIC_ACQUIRE);
+
+    return entry && entry->type == type ? entry->layout : NULL;
+}
+
 static struct mgds_layout *find(MPI_Datatype type)
 {
-    struct mgds_layout *layout = NULL;
+    struct mgds_layout *layout =
+        mgds_type_is_basic(type) ? find_basic(type) : NULL;
     struct entry *entry;
 
+    if (layout)
+        return layout;
     mgds_lock_acquire(&types_lock);
     entry = *place_of(type);
     if (entry)
         layout = mgds_layout_get(entry->layout);
     mgds_lock_release(&types_lock);
     return layout;
+}
+
+static void put_in(struct entry **place, struct entry *entry)
+{
+    *place = entry;
+    if (!mgds_type_is_basic(entry->type))
+        return;
+    entry->layout->kept = true;
+    /* release: the entry, and that its layout is kept */
+    __atomic_store_n(basic_place(entry->type), entry, __ATOMIC_RELEASE);
 }
 
 /* Takes a reference. False if the type is there already, or memory is short:
@@ -84,7 +114,7 @@ static bool insert(MPI_Datatype type, struct mgds_layout *layout,
     if (fresh) {
         *entry = (struct entry){
             type, mgds_layout_get(layout), NULL, {predefined, 0}};
-        *place = entry;
+        put_in(place, entry);
     }
     mgds_lock_release(&types_lock);
     if (!fresh)
@@ -187,17 +217,27 @@ int mgds_type_layout(struct mgds_layout **out, MPI_Datatype type)
     return 0;
 }
 
+static bool is_packed(MPI_Datatype type, MPI_Comm comm)
+{
+    int bytes;
+
+    return mgds_below()->Pack_size(1, type, comm, &bytes) == MPI_SUCCESS;
+}
+
 /* What cannot be asked counts as committed. */
 static bool ask_below(MPI_Datatype type)
 {
+    MPI_Comm kept = mgds_self_kept();
     struct mgds_self self;
-    int bytes, rc;
+    bool committed;
 
+    if (kept != MPI_COMM_NULL)
+        return is_packed(type, kept);
     if (mgds_self_open(&self) < 0)
         return true;
-    rc = mgds_below()->Pack_size(1, type, self.comm, &bytes);
+    committed = is_packed(type, self.comm);
     mgds_self_close(&self);
-    return rc == MPI_SUCCESS;
+    return committed;
 }
 
 static struct facts facts_of(MPI_Datatype type)
@@ -249,13 +289,26 @@ bool mgds_type_is_mixed(MPI_Datatype type)
     return (facts.sizes & (facts.sizes - 1)) != 0;
 }
 
+/* But for those that are built in. Nobody else is there. */
+static void forget_bucket(unsigned i)
+{
+    struct entry *entry = buckets[i];
+
+    while (entry) {
+        struct entry *next = entry->next;
+
+        if (!mgds_type_is_basic(entry->type))
+            forget(entry->type);
+        entry = next;
+    }
+}
+
 void mgds_types_fini(void)
 {
     int key;
 
     for (unsigned i = 0; i < BUCKETS; i++)
-        while (buckets[i])
-            forget(buckets[i]->type);
+        forget_bucket(i);
     mgds_lock_acquire(&types_lock);
     key = keyval;
     keyval = MPI_KEYVAL_INVALID;

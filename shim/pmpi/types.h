@@ -21,26 +21,31 @@ struct mgds_layout;
  */
 int mgds_type_layout(struct mgds_layout **out, MPI_Datatype type);
 
+/* A datatype that MPICH has built in: the handle is a constant. */
+static inline bool mgds_type_is_basic(MPI_Datatype type)
+{
+    return (uint32_t)type >> 26 == 0x13;
+}
+
 /* Size of a datatype that MPICH has built in: its elements lie in a row from
  * the buffer's address on, and the handle says their size. 0: another. */
 static inline size_t mgds_type_basic_size(MPI_Datatype type)
 {
-    uint32_t handle = (uint32_t)type;
-
-    return handle >> 26 == 0x13 ? handle >> 8 & 0xff : 0;
+    return mgds_type_is_basic(type) ? (uint32_t)type >> 8 & 0xff : 0;
 }
 
 /* Whether the MPI below takes the datatype in communication; it is asked until
- * it says yes. Such a call says so by itself; this is for buffers that go
- * down as bytes. Any thread, in own bodies. */
+ * it says yes of a type that the table has, which knows when the handle goes.
+ * Calls that hand the type down say so by themselves; this is for buffers that
+ * go down as bytes, or not at all. Any thread, in own bodies. */
 bool mgds_type_committed(MPI_Datatype type);
 
 /* Whether it is made of basic types of several sizes, as pairs are. Any thread,
  * in own bodies. */
 bool mgds_type_is_mixed(MPI_Datatype type);
 
-/* Gives the keyval and the layouts of predefined types back; before the MPI
- * below is finalized. They come again when they are needed. */
+/* Gives the keyval and the layouts of datatypes that are not built in back;
+ * before the MPI below is finalized. They come again when they are needed. */
 void mgds_types_fini(void);
 
 #endif

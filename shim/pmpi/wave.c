@@ -4,12 +4,16 @@
 #include <errno.h>
 #include <sched.h>
 #include <stddef.h>
+#include <string.h>
 
 #include "shim/base/alloc.h"
+#include "shim/gds/domain/domain.h"
 #include "shim/pmpi/below.h"
 #include "shim/pmpi/errmap.h"
 #include "shim/pmpi/grequest.h"
 #include "shim/pmpi/request_orphan.h"
+#include "shim/pmpi/stream_persist.h"
+#include "shim/pmpi/stream_req.h"
 
 static bool ignores(const MPI_Status *statuses)
 {
@@ -27,13 +31,26 @@ static int make_room(struct mgds_wave *wave)
         wave->statuses = wave->small_statuses;
     if (n <= MGDS_WAVE_SMALL)
         return 0;
-    wave->memory = mgds_malloc(drops + n * sizeof(MPI_Status));
+    wave->memory =
+        mgds_malloc(drops + n * (sizeof(MPI_Status) + sizeof(MPI_Request)));
     if (!wave->memory)
         return -ENOMEM;
     wave->drops = wave->memory;
     if (wave->statuses == wave->small_statuses)
         wave->statuses = (MPI_Status *)(void *)((char *)wave->memory + drops);
     return 0;
+}
+
+/* Room for what goes down instead of the caller's requests. */
+static MPI_Request *own_requests(struct mgds_wave *wave)
+{
+    size_t n = (size_t)wave->count;
+    char *memory = wave->memory;
+
+    if (!memory)
+        return wave->small_requests;
+    memory += n * (sizeof(*wave->drops) + sizeof(MPI_Status));
+    return (MPI_Request *)(void *)memory;
 }
 
 static struct mgds_request *generalized_at(const struct mgds_wave *wave,
@@ -44,24 +61,83 @@ static struct mgds_request *generalized_at(const struct mgds_wave *wave,
     return seen->kind == MGDS_REQUEST_IS_GENERALIZED ? seen->request : NULL;
 }
 
+static void hold_generalized(struct mgds_wave *wave, struct mgds_drop *drop)
+{
+    if (drop->seen.kind != MGDS_REQUEST_IS_GENERALIZED)
+        return;
+    mgds_request_get(drop->seen.request);
+    wave->generalized++;
+}
+
+static void let_generalized_go(struct mgds_wave *wave, struct mgds_drop *drop)
+{
+    if (drop->seen.kind != MGDS_REQUEST_IS_GENERALIZED)
+        return;
+    wave->generalized--;
+    drop->seen.kind = 0;
+    mgds_request_put(drop->seen.request);
+}
+
+/* What goes down for a persistent request of a stream communicator. */
+static int stand_in(struct mgds_wave *wave, int i)
+{
+    struct mgds_drop *drop = &wave->drops[i];
+    struct mgds_stream_persist *persist = drop->persist;
+    int rc = 0;
+
+    drop->handle = MPI_REQUEST_NULL;
+    drop->seen = (struct mgds_request_seen){.request = NULL};
+    drop->held = mgds_stream_persist_is_under_way(persist);
+    wave->held += drop->held;
+    if (!drop->held && persist->current)
+        rc = mgds_stream_req_show(persist->current, &drop->handle);
+    wave->requests[i] = drop->handle;
+    if (rc < 0 || drop->handle == MPI_REQUEST_NULL)
+        return rc;
+    drop->seen = mgds_requests_look(drop->handle);
+    hold_generalized(wave, drop);
+    return 0;
+}
+
+static int begin_to_stand_in(struct mgds_wave *wave, int i)
+{
+    struct mgds_drop *drop = &wave->drops[i];
+
+    if (wave->requests == wave->callers) {
+        wave->requests = own_requests(wave);
+        memcpy(wave->requests, wave->callers,
+               (size_t)wave->count * sizeof(*wave->requests));
+    }
+    drop->persist = (struct mgds_stream_persist *)drop->seen.request;
+    mgds_request_get(&drop->persist->request);
+    wave->persists++;
+    return stand_in(wave, i);
+}
+
+/* How many are ours, or -ENOMEM: then count is of those that were looked at. */
 static int look_up(struct mgds_wave *wave)
 {
-    wave->ours = 0;
-    wave->generalized = 0;
-    wave->added = mgds_requests_added;
-    for (int i = 0; i < wave->count; i++) {
+    int rc = 0;
+
+    wave->ours = wave->generalized = wave->persists = wave->held = 0;
+    for (int i = 0; i < wave->count && rc == 0; i++) {
         struct mgds_drop *drop = &wave->drops[i];
 
         drop->handle = wave->requests[i];
         drop->unsaid = 0;
+        drop->persist = NULL;
+        drop->held = false;
         drop->seen = mgds_requests_look(drop->handle);
         wave->ours += drop->seen.kind != 0;
-        if (generalized_at(wave, i)) {
-            mgds_request_get(generalized_at(wave, i));
-            wave->generalized++;
-        }
+        if (drop->seen.kind == MGDS_REQUEST_IS_TEMPLATE)
+            rc = begin_to_stand_in(wave, i);
+        else
+            hold_generalized(wave, drop);
+        if (rc < 0)
+            wave->count = i + 1;
     }
-    return wave->ours;
+    wave->added = mgds_requests_added;
+    return rc < 0 ? rc : wave->ours;
 }
 
 int mgds_wave_init(struct mgds_wave *wave, MPI_Request *requests, int count,
@@ -72,15 +148,17 @@ int mgds_wave_init(struct mgds_wave *wave, MPI_Request *requests, int count,
     mgds_request_orphans_poll();
     if (!requests || count <= 0)
         return 0;
-    wave->requests = requests;
+    wave->requests = wave->callers = requests;
     wave->count = count;
     wave->statuses = statuses;
     rc = make_room(wave);
     if (rc < 0)
         return rc;
     rc = look_up(wave);
-    if (rc == 0)
+    if (rc <= 0)
         mgds_wave_fini(wave);
+    else if (wave->generalized > 0 || wave->persists > 0)
+        mgds_groups_flush();
     return rc;
 }
 
@@ -89,7 +167,50 @@ void mgds_wave_fini(struct mgds_wave *wave)
     for (int i = 0; i < wave->count && wave->generalized > 0; i++)
         if (generalized_at(wave, i))
             mgds_request_put(generalized_at(wave, i));
+    for (int i = 0; i < wave->count && wave->persists > 0; i++)
+        if (wave->drops[i].persist)
+            mgds_request_put(&wave->drops[i].persist->request);
     free(wave->memory);
+}
+
+/* Without memory for what stands for it, it is held on. */
+static void free_if_over(struct mgds_wave *wave, int i)
+{
+    struct mgds_drop *drop = &wave->drops[i];
+
+    if (stand_in(wave, i) == 0)
+        return;
+    drop->held = true;
+    wave->held++;
+}
+
+/* Held ones may have come free, and an error handler may have completed or
+ * freed others: then nothing stands for them. */
+static void look_at_persists(struct mgds_wave *wave)
+{
+    for (int i = 0; i < wave->count && wave->persists > 0; i++) {
+        struct mgds_drop *drop = &wave->drops[i];
+        const struct mgds_request *request = generalized_at(wave, i);
+
+        if (!drop->persist) {
+            wave->requests[i] = wave->callers[i];
+        } else if (drop->held) {
+            wave->held--;
+            free_if_over(wave, i);
+        } else if (request && (!drop->persist->current ||
+                               request != &drop->persist->current->request)) {
+            let_generalized_go(wave, drop);
+            wave->requests[i] = MPI_REQUEST_NULL;
+        }
+    }
+}
+
+/* What the call below did to the array it was given. */
+static void give_back_requests(const struct mgds_wave *wave)
+{
+    for (int i = 0; i < wave->count && wave->persists > 0; i++)
+        if (!wave->drops[i].persist)
+            wave->callers[i] = wave->requests[i];
 }
 
 /* An error handler may have put requests of its own in the places of others: of
@@ -103,12 +224,13 @@ static void look_again(struct mgds_wave *wave)
     for (int i = 0; i < wave->count; i++) {
         struct mgds_drop *drop = &wave->drops[i];
 
-        if (drop->seen.kind == 0 ||
+        if (drop->seen.kind == 0 || drop->persist ||
             drop->seen.kind == MGDS_REQUEST_IS_GENERALIZED)
             continue;
         drop->handle = wave->requests[i];
         drop->seen = mgds_requests_look(drop->handle);
-        if (drop->seen.kind == MGDS_REQUEST_IS_GENERALIZED)
+        if (drop->seen.kind == MGDS_REQUEST_IS_GENERALIZED ||
+            drop->seen.kind == MGDS_REQUEST_IS_TEMPLATE)
             drop->seen.kind = 0;
     }
 }
@@ -124,9 +246,10 @@ static bool step(struct mgds_wave *wave, bool *tested)
             mgds_grequest_pass_step(&pass, generalized_at(wave, i));
     done = mgds_grequest_pass_end(&pass);
     *tested = pass.tested;
+    look_at_persists(wave);
     if (wave->generalized > 0)
         look_again(wave);
-    return done;
+    return done && wave->held == 0;
 }
 
 void mgds_wave_step(struct mgds_wave *wave)
@@ -235,6 +358,7 @@ int mgds_wave_settle_one(struct mgds_wave *wave, int index, int rc)
     struct mgds_request *consumed = mgds_grequest_watched();
     int error = MPI_SUCCESS;
 
+    give_back_requests(wave);
     if (index >= 0) {
         miss(&wave->drops[index]);
         error = settle(wave, index, land(wave, index, wave->statuses, rc));
@@ -323,6 +447,7 @@ int mgds_wave_settle_many(struct mgds_wave *wave, int completed,
     struct mgds_request *consumed = mgds_grequest_watched();
     struct errors errors = {wave, completed, indices, rc};
 
+    give_back_requests(wave);
     settle_copies(&errors);
     for (struct mgds_request *request = consumed; request;
          request = request->next)

@@ -9,6 +9,11 @@
  *   settle  those that were completed; the result of the call
  *   fini
  *
+ * A persistent request of a stream communicator has a stand-in in the array
+ * that goes down: the generalized request of what it has started; if that is
+ * nothing, or while a stream has generations of it under way (it is *held*),
+ * none. Held ones are asked again with each step.
+ *
  * An error handler may complete or free any other request of the call. What MPI
  * runs into it calls while we drive, or at the end of the call below: a wave
  * has references to generalized requests, knows the others by their serials
@@ -27,23 +32,30 @@ enum { MGDS_WAVE_SMALL = 16 };
 
 /* One request of the call. */
 struct mgds_drop {
-    struct mgds_request_seen seen; /* before the call; kind 0: not ours */
-    MPI_Request handle;            /* as it was before the call */
-    MPI_Comm comm;                 /* whose handler is to be told of */
-    int unsaid;                    /* this negative errno, or 0 */
+    struct mgds_request_seen seen;       /* before the call; kind 0: not ours */
+    MPI_Request handle;                  /* that goes down, before the call */
+    MPI_Comm comm;                       /* whose handler is to be told of */
+    int unsaid;                          /* this negative errno, or 0 */
+    struct mgds_stream_persist *persist; /* that this stands in for: a
+                                            reference, or NULL */
+    bool held;
 };
 
 struct mgds_wave {
     int count;
-    int ours;        /* how many are ours */
-    int generalized; /* of these */
-    unsigned added;  /* mgds_requests_added when they were looked up */
-    MPI_Request *requests;
+    int ours;              /* how many are ours */
+    int generalized;       /* of these */
+    int persists;          /* have stand-ins */
+    int held;              /* of these */
+    unsigned added;        /* mgds_requests_added when they were looked up */
+    MPI_Request *requests; /* to be given down: the caller's or our own */
+    MPI_Request *callers;
     struct mgds_drop *drops;
     MPI_Status *statuses; /* to be given down: the caller's or our own */
     void *memory;         /* of a large wave */
     struct mgds_drop small_drops[MGDS_WAVE_SMALL];
     MPI_Status small_statuses[MGDS_WAVE_SMALL];
+    MPI_Request small_requests[MGDS_WAVE_SMALL];
 };
 
 /* How many of the requests are staged, or -ENOMEM; fini only if above 0. The
@@ -57,7 +69,7 @@ void mgds_wave_fini(struct mgds_wave *wave);
  * network. */
 void mgds_wave_step(struct mgds_wave *wave);
 
-/* The same, and the network; true if all are done. */
+/* The same, and the network; true if all are done, and none is held. */
 bool mgds_wave_drive(struct mgds_wave *wave);
 
 /* Until all are done. */

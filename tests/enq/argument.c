@@ -295,6 +295,108 @@ static void handles_of_nothing(void)
     return_errors(MPI_ERRORS_ARE_FATAL);
 }
 
+/* To this very rank, twice: the second call finds what the first has learnt. */
+static void send_twice(const struct enq_lane *lane, struct enq_buffer *in,
+                       const struct enq_buffer *out, MPI_Datatype type)
+{
+    MPI_Request request[2];
+
+    for (int lap = 0; lap < 2; lap++) {
+        ENQ_OK(MPIX_Irecv_enqueue(in->at, (int)in->bytes, MPI_BYTE, enq.rank,
+                                  lap, lane->comm, &request[0]));
+        ENQ_OK(MPIX_Isend_enqueue(out->at, 1, type, enq.rank, lap, lane->comm,
+                                  &request[1]));
+        enq_waitall(2, request);
+    }
+    enq_sync(lane);
+}
+
+enum { AGAIN = 20, WIDE = 40 };
+
+/* A datatype that comes by the handle of one that was freed is another one. */
+static void type_comes_again(const struct enq_lane *lane, MPI_Datatype old,
+                             int ints, struct enq_buffer *in,
+                             struct enq_buffer *out)
+{
+    MPI_Request request;
+    MPI_Datatype type;
+
+    MPI_Type_contiguous(ints, MPI_INT, &type);
+    CHECK(type == old);
+    CHECK(enq_class(MPIX_Isend_enqueue(out->at, 1, type, enq.rank, 0,
+                                       lane->comm, &request)) == MPI_ERR_TYPE);
+    MPI_Type_commit(&type);
+    enq_wipe(in);
+    enq_fill(out, (unsigned)ints);
+    send_twice(lane, in, out, type);
+    enq_expect(in, (size_t)ints * sizeof(int), (unsigned)ints);
+    MPI_Type_free(&type);
+}
+
+static void types_come_again(void)
+{
+    struct enq_buffer in, out;
+    struct enq_lane lane;
+    MPI_Datatype first, old;
+
+    enq_lane_open(&lane);
+    enq_buffer_open(&in, WIDE * sizeof(int));
+    enq_buffer_open(&out, WIDE * sizeof(int));
+    MPI_Comm_set_errhandler(lane.comm, MPI_ERRORS_RETURN);
+    MPI_Type_contiguous(1, MPI_INT, &first);
+    MPI_Type_commit(&first);
+    send_twice(&lane, &in, &out, first);
+    old = first;
+    MPI_Type_free(&first);
+    for (int i = 0; i < AGAIN; i++)
+        type_comes_again(&lane, old, 2 + i, &in, &out);
+    enq_lane_close(&lane);
+    enq_buffer_close(&in);
+    enq_buffer_close(&out);
+}
+
+/* A communicator that comes by the handle of a freed one, without a stream. */
+static bool plain_comes_again(MPI_Comm old, struct enq_buffer *b)
+{
+    MPI_Request request;
+    MPI_Comm plain;
+    bool again;
+
+    MPI_Comm_dup(MPI_COMM_WORLD, &plain);
+    MPI_Comm_set_errhandler(plain, MPI_ERRORS_RETURN);
+    again = plain == old;
+    CHECK(enq_class(MPIX_Isend_enqueue(b->at, 1, MPI_BYTE, enq.rank, 0, plain,
+                                       &request)) == MPI_ERR_OTHER);
+    MPI_Comm_free(&plain);
+    return again;
+}
+
+/* Each is on a stream of its own, and is used twice. */
+static void comms_come_again(void)
+{
+    struct enq_buffer in, out;
+    int again = 0, others = 0;
+    struct enq_lane lane;
+    MPI_Comm old = MPI_COMM_NULL;
+
+    enq_buffer_open(&in, 64);
+    enq_buffer_open(&out, 64);
+    for (int i = 0; i < AGAIN; i++) {
+        enq_lane_open(&lane);
+        again += lane.comm == old;
+        old = lane.comm;
+        enq_wipe(&in);
+        enq_fill(&out, 1 + (unsigned)i);
+        send_twice(&lane, &in, &out, MPI_BYTE);
+        enq_expect(&in, 1, 1 + (unsigned)i);
+        enq_lane_close(&lane);
+        others += plain_comes_again(old, &out);
+    }
+    CHECK(again > 0 && others > 0);
+    enq_buffer_close(&in);
+    enq_buffer_close(&out);
+}
+
 int main(int argc, char **argv)
 {
     static const struct enq_case cases[] = {
@@ -302,6 +404,8 @@ int main(int argc, char **argv)
         {"probes_of_nothing", 1, probes_of_nothing},
         {"waits_of_nothing", 1, waits_of_nothing},
         {"handles_of_nothing", 1, handles_of_nothing},
+        {"types_come_again", 1, types_come_again},
+        {"comms_come_again", 1, comms_come_again},
         {0},
     };
 

@@ -47,23 +47,10 @@ static void allreduce(void)
     enq_buffer_close(&b);
 }
 
-/* Every function that mpix_gds.h names, with a buffer. */
-static void persistent_refused(void *at, MPI_Comm comm)
+static void partitioned_refused(void *at, MPI_Comm comm)
 {
-    static int (*const inits[])(const void *, int, MPI_Datatype, int, int,
-                                MPI_Comm, MPI_Request *) = {
-        MPI_Send_init, MPI_Bsend_init, MPI_Rsend_init, MPI_Ssend_init};
-    static int (*const counted[])(const void *, MPI_Count, MPI_Datatype, int,
-                                  int, MPI_Comm, MPI_Request *) = {
-        MPI_Send_init_c, MPI_Bsend_init_c, MPI_Rsend_init_c, MPI_Ssend_init_c};
     MPI_Request request = MPI_REQUEST_NULL;
 
-    for (int i = 0; i < 4; i++) {
-        refused(inits[i](at, 64, MPI_BYTE, 0, 1, comm, &request));
-        refused(counted[i](at, 64, MPI_BYTE, 0, 1, comm, &request));
-    }
-    refused(MPI_Recv_init(at, 64, MPI_BYTE, 0, 1, comm, &request));
-    refused(MPI_Recv_init_c(at, 64, MPI_BYTE, 0, 1, comm, &request));
     refused(MPI_Psend_init(at, 2, 32, MPI_BYTE, 0, 1, comm, MPI_INFO_NULL,
                            &request));
     refused(MPI_Precv_init(at, 2, 32, MPI_BYTE, 0, 1, comm, MPI_INFO_NULL,
@@ -72,7 +59,7 @@ static void persistent_refused(void *at, MPI_Comm comm)
 }
 
 /* Wherever the buffer is, and whether or not this process gave a stream. */
-static void persistent(void)
+static void partitioned(void)
 {
     static char host[64];
     struct enq_lane lane;
@@ -82,8 +69,8 @@ static void persistent(void)
     for (int gpu = 0; gpu < 2; gpu++) {
         enq_lane_open_as(&lane, gpu);
         MPI_Comm_set_errhandler(lane.comm, MPI_ERRORS_RETURN);
-        persistent_refused(b.at, lane.comm);
-        persistent_refused(host, lane.comm);
+        partitioned_refused(b.at, lane.comm);
+        partitioned_refused(host, lane.comm);
         enq_lane_close(&lane);
     }
     enq_buffer_close(&b);
@@ -110,7 +97,7 @@ int main(int argc, char **argv)
     static const struct enq_case cases[] = {
         {"refused_captured", 1, captured},
         {"refused_allreduce", 1, allreduce},
-        {"refused_persistent", 1, persistent},
+        {"refused_partitioned", 1, partitioned},
         {"persistent_collective", 1, persistent_collective},
         {0},
     };

@@ -59,6 +59,20 @@ static void freed_receive(void)
     enq_buffer_close(&b);
 }
 
+/* What a wait has had is MPI's to refuse, too: it does not wait for it. */
+static void refused_by_mpi(MPI_Request request)
+{
+    MPI_Request copy[2] = {request, request};
+    MPI_Status status[2];
+    int flag;
+
+    CHECK(MPI_Wait(&copy[0], MPI_STATUS_IGNORE) != MPI_SUCCESS);
+    copy[0] = request;
+    CHECK(MPI_Test(&copy[0], &flag, MPI_STATUS_IGNORE) != MPI_SUCCESS);
+    copy[0] = copy[1] = request;
+    CHECK(MPI_Waitall(2, copy, status) != MPI_SUCCESS);
+}
+
 static void waited_for_twice(void)
 {
     struct enq_lane lane;
@@ -68,12 +82,15 @@ static void waited_for_twice(void)
     enq_lane_open(&lane);
     enq_buffer_open(&b, 64);
     enq_errors_count(MPI_COMM_SELF);
+    enq_errors_count(MPI_COMM_WORLD);
     enq_isend(&lane, &b, MPI_PROC_NULL, 1, &request);
     copy = request;
     enq_wait(&request, MPI_STATUS_IGNORE);
     CHECK(enq_class(MPIX_Wait_enqueue(&copy, MPI_STATUS_IGNORE)) ==
           MPI_ERR_REQUEST);
+    refused_by_mpi(copy);
     MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_ARE_FATAL);
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL);
     enq_lane_close(&lane);
     enq_buffer_close(&b);
 }

@@ -99,6 +99,41 @@ static void full_ring(void)
     enq_lane_close(&lane);
 }
 
+/* What a group has collected leaves no slot before its end: those that get none
+ * are refused at once, not after seconds each, and the others go. */
+static void full_group(void)
+{
+    enum { MANY = 64, BYTES = 100000 };
+    struct enq_buffer b;
+    int sent = 0;
+
+    open_lane();
+    enq_buffer_open(&b, BYTES);
+    enq_fill(&b, 1);
+    if (enq.rank == 0) {
+        ENQ_OK(MPIX_Stream_group_start(lane.stream));
+        for (int i = 0; i < MANY; i++) {
+            int code =
+                MPIX_Send_enqueue(b.at, BYTES, MPI_BYTE, 1, 1, lane.comm);
+
+            sent += code == MPI_SUCCESS;
+            CHECK(code == MPI_SUCCESS ||
+                  enq_class(code) == MPI_ERR_UNSUPPORTED_OPERATION);
+        }
+        CHECK(sent > 0 && sent < MANY);
+        ENQ_OK(MPIX_Stream_group_end(lane.stream));
+    }
+    ENQ_OK(MPI_Bcast(&sent, 1, MPI_INT, 0, MPI_COMM_WORLD));
+    for (int i = 0; i < sent && enq.rank == 1; i++) {
+        enq_wipe(&b);
+        enq_recv(&lane, &b, 0, 1, MPI_STATUS_IGNORE);
+        enq_sync(&lane);
+        enq_expect(&b, BYTES, 1);
+    }
+    enq_buffer_close(&b);
+    enq_lane_close(&lane);
+}
+
 /* Of all that is enqueued nothing may go; what is not concerned does. */
 static void refused_with(const char *transport, const char *why)
 {
@@ -183,6 +218,7 @@ int main(int argc, char **argv)
     static const struct enq_case cases[] = {
         {"satisfied", 1, satisfied},
         {"full_ring", 2, full_ring},
+        {"full_group", 2, full_group},
         {"refused_p2p", 2, refused_p2p},
         {"refused_far", 2, refused_far},
         {"refused_no_peers", 2, refused_no_peers},

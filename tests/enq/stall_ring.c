@@ -31,8 +31,6 @@ static void ring_open(struct ring *r, enum stall_way way, int lane, bool gpu)
     enq_fill(&r->out, MESSAGE);
     memset(bytes, 0, sizeof(bytes));
     r->at = gpu ? (void *)r->in.at : bytes;
-    if (gpu)
-        r->stall.known = "bytes for GPU memory wait for the driver";
 }
 
 /* The send is over at the latest when its receive is. */

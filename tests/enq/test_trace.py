@@ -113,6 +113,7 @@ class TraceTest(unittest.TestCase):
             with open(self.file(rank), encoding="utf-8") as file:
                 json.load(file)
         events = self.merge()
+        self.assertNotIn("events lost", [event["name"] for event in events])
         self.check_exchange(events)
         for rank, names in ((0, ("Send", "Isend")), (1, ("Recv", "Irecv"))):
             ended, still = self.calls(events, rank)

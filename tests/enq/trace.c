@@ -6,6 +6,7 @@
 #include "tests/enq/enq.h"
 
 #include <stdio.h>
+#include <time.h>
 
 enum { SHORT = 512, LONG = 100000, TAG = 7 };
 
@@ -69,11 +70,17 @@ static int64_t counted(const char *size)
     return sum;
 }
 
-/* The end of a send is known when its receiver has said that it has it. */
+/* The end of a send is known when its receiver has said that it has it. Every
+ * call of the loop stands in the trace: without a pause those of a second would
+ * fill the thread's ring, and events behind them were lost. */
 static void await_count(const char *size)
 {
-    while (counted(size) == 0)
+    static const struct timespec pause = {.tv_nsec = 10000000};
+
+    while (counted(size) == 0) {
         ENQ_OK(MPIX_Stream_progress(lane.stream));
+        nanosleep(&pause, NULL);
+    }
     CHECK(counted(size) == 1);
 }
 

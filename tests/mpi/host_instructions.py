@@ -3,15 +3,14 @@
 CUDA is in the process: its own instructions, and calls into libcuda, a call
 of MPI. Fails above the limits; docs/design.md has what was measured.
 """
-import argparse
 import os
-import shutil
 import subprocess
 import sys
 import tempfile
 
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "lib"))
-from instructions import self_costs  # noqa: E402 (the path comes first)
+import callgrind  # noqa: E402 (the path comes first)
+from instructions import self_costs  # noqa: E402
 from no_input import NO_INPUT  # noqa: E402
 
 LAPS = 100
@@ -59,15 +58,7 @@ def measure(options, memory, state, folder):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__)
-    for name in ("mpiexec", "valgrind", "library", "sim", "cuda", "program"):
-        parser.add_argument("--" + name, required=True)
-    parser.add_argument("--timeout", type=float, default=60)
-    options = parser.parse_args()
-    if not shutil.which(options.valgrind):
-        print("skipped: no valgrind here")
-        return 77
-    options.library = os.path.realpath(options.library)
+    options = callgrind.options(__doc__, 60, paths=("cuda",))
     failed = False
     with tempfile.TemporaryDirectory() as folder:
         for (memory, state), (most, calls) in LIMITS.items():

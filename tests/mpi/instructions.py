@@ -3,17 +3,16 @@
 spends in libmpix_gds.so: exactly, as the difference between a long and a
 short run, divided by the difference in calls. Fails above the limit.
 """
-import argparse
 import collections
 import os
 import re
-import shutil
 import subprocess
 import sys
 import tempfile
 
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "lib"))
-from no_input import NO_INPUT  # noqa: E402 (the path comes first)
+import callgrind  # noqa: E402 (the path comes first)
+from no_input import NO_INPUT  # noqa: E402
 
 LIMIT = 10
 SHORT, LONG = 20, 120
@@ -72,15 +71,7 @@ def measure(options, laps, folder):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__)
-    for name in ("mpiexec", "valgrind", "library", "sim", "program"):
-        parser.add_argument("--" + name, required=True)
-    parser.add_argument("--timeout", type=float, default=250)
-    options = parser.parse_args()
-    if not shutil.which(options.valgrind):
-        print("skipped: no valgrind here")
-        return 77
-    options.library = os.path.realpath(options.library)
+    options = callgrind.options(__doc__, 250)
     with tempfile.TemporaryDirectory() as folder:
         short = measure(options, SHORT, folder)
         long = measure(options, LONG, folder)

@@ -7,6 +7,7 @@
 #include <setjmp.h>
 #include <stdint.h>
 #include <cmocka.h>
+#include <errno.h>
 #include <mpi.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -16,6 +17,8 @@
 #include "shim/pmpi/grequest.h"
 #include "shim/pmpi/next.h"
 #include "shim/pmpi/request_table.h"
+#include "shim/pmpi/stream_persist.h"
+#include "shim/pmpi/stream_req.h"
 #include "shim/pmpi/wave.h"
 
 enum { ONE = 0x2c000101, TWO, THREE, GREQ };
@@ -95,6 +98,32 @@ int mgds_grequest_error(struct mgds_request *greq)
     return MPI_SUCCESS;
 }
 
+/* Of a persistent request of a stream communicator, which stands for GREQ. */
+static int busy_looks; /* so many times a stream has some of it */
+static int shortage;   /* so many times there is no memory for GREQ */
+
+bool mgds_stream_persist_is_under_way(const struct mgds_stream_persist *persist)
+{
+    (void)persist;
+    return busy_looks > 0 && busy_looks-- > 0;
+}
+
+static int flushes; /* of groups */
+
+void mgds_groups_flush(void)
+{
+    flushes++;
+}
+
+int mgds_stream_req_show(struct mgds_stream_req *req, MPI_Request *handle)
+{
+    (void)req;
+    if (shortage > 0 && shortage-- > 0)
+        return -ENOMEM;
+    *handle = GREQ;
+    return 0;
+}
+
 /* Entries, and what became of them. Fates are static, since a test's teardown
  * takes what is left of the entries out of the table. */
 
@@ -117,6 +146,11 @@ static struct fate *fate_of(struct mgds_request *request)
 static void release(struct mgds_request *request)
 {
     fate_of(request)->released++;
+}
+
+static void nothing(struct mgds_request *request)
+{
+    (void)request;
 }
 
 static int landed(struct mgds_request *request, MPI_Status *status)
@@ -327,6 +361,157 @@ static void a_send_that_a_handler_puts_in_its_place_is_over(void **state)
     mgds_request_put(replaced.request);
 }
 
+/* A template, ONE, with what it has started, GREQ, or nothing. */
+
+static struct mgds_stream_persist *template;
+static const struct mgds_request_ops template_ops = {
+    .kind = MGDS_REQUEST_IS_TEMPLATE, .release = nothing};
+
+static void add_template(struct fate *greq)
+{
+    template =
+        mgds_request_new(sizeof(*template), &template_ops, MPI_COMM_WORLD);
+    assert_non_null(template);
+    template->request.handle = ONE;
+    mgds_request_step(&template->request, MGDS_REQUEST_ON_INIT);
+    mgds_request_add(&template->request);
+    if (!greq)
+        return;
+    add(greq, &greq_ops, GREQ);
+    template->current = (struct mgds_stream_req *)greq->request;
+}
+
+/* The caller's array keeps the persistent handle, and loses others. */
+static void a_template_has_a_stand_in(void **state)
+{
+    static struct fate greq, sent;
+    MPI_Request requests[] = {TWO, ONE};
+    struct mgds_wave wave;
+
+    (void)state;
+    add_template(&greq);
+    add(&sent, &send_ops, TWO);
+    begin(&wave, requests, 2, 2);
+    assert_int_equal(wave.requests[0], TWO);
+    assert_int_equal(wave.requests[1], GREQ);
+    wave.requests[0] = wave.requests[1] = MPI_REQUEST_NULL;
+    mgds_wave_settle_many(&wave, 2, NULL, MPI_SUCCESS);
+    mgds_wave_fini(&wave);
+    assert_int_equal(requests[0], MPI_REQUEST_NULL);
+    assert_int_equal(requests[1], ONE);
+    assert_int_equal(sent.released, 1);
+    assert_int_equal(greq.request->refs, 1);
+    assert_int_equal(template->request.refs, 1);
+}
+
+/* What no stream communicator has is none of a group's affairs. */
+static void only_streams_requests_flush(void **state)
+{
+    static struct fate greq, sent;
+    MPI_Request send = TWO, generalized = GREQ;
+    struct mgds_wave wave;
+
+    (void)state;
+    add(&sent, &send_ops, TWO);
+    add(&greq, &greq_ops, GREQ);
+    flushes = 0;
+    begin(&wave, &send, 1, 1);
+    mgds_wave_fini(&wave);
+    assert_int_equal(flushes, 0);
+    begin(&wave, &generalized, 1, 1);
+    mgds_wave_fini(&wave);
+    assert_int_equal(flushes, 1);
+}
+
+static void an_inactive_template_is_nothing(void **state)
+{
+    MPI_Request request = ONE;
+    struct mgds_wave wave;
+
+    (void)state;
+    add_template(NULL);
+    begin(&wave, &request, 1, 1);
+    assert_int_equal(wave.requests[0], MPI_REQUEST_NULL);
+    assert_int_equal(wave.held, 0);
+    assert_true(mgds_wave_drive(&wave));
+    mgds_wave_settle_one(&wave, 0, MPI_SUCCESS);
+    mgds_wave_fini(&wave);
+    assert_int_equal(request, ONE);
+}
+
+/* A stream has some of it: nothing stands for it until the stream has passed.
+ */
+static void a_held_template_is_waited_for(void **state)
+{
+    static struct fate greq;
+    MPI_Request request = ONE;
+    struct mgds_wave wave;
+
+    (void)state;
+    add_template(&greq);
+    busy_looks = 3;
+    flushes = 0;
+    begin(&wave, &request, 1, 1);
+    assert_int_equal(flushes, 1);
+    assert_int_equal(wave.held, 1);
+    assert_int_equal(wave.requests[0], MPI_REQUEST_NULL);
+    assert_false(mgds_wave_drive(&wave));
+    mgds_wave_drive_all(&wave);
+    assert_int_equal(busy_looks, 0);
+    assert_int_equal(wave.held, 0);
+    assert_int_equal(wave.requests[0], GREQ);
+    mgds_wave_fini(&wave);
+    assert_int_equal(greq.request->refs, 1);
+}
+
+/* Without memory for it a call fails before it has done anything; one that
+ * waits goes on waiting. */
+static void memory_for_a_stand_in_may_be_short(void **state)
+{
+    static struct fate greq;
+    MPI_Request request = ONE;
+    struct mgds_wave wave;
+
+    (void)state;
+    add_template(&greq);
+    shortage = 1;
+    begin(&wave, &request, 1, -ENOMEM);
+    assert_int_equal(template->request.refs, 1);
+    busy_looks = 1;
+    shortage = 2;
+    begin(&wave, &request, 1, 1);
+    assert_int_equal(wave.held, 1);
+    mgds_wave_drive_all(&wave);
+    assert_int_equal(shortage, 0);
+    assert_int_equal(wave.requests[0], GREQ);
+    mgds_wave_fini(&wave);
+}
+
+/* By a handler, while the call goes on. */
+static void let_template_go(void)
+{
+    mgds_requests_remove(&template->request);
+    template->current = NULL;
+    mgds_request_put(&template->request);
+}
+
+static void a_template_that_a_handler_frees_is_nothing(void **state)
+{
+    static struct fate greq;
+    MPI_Request request = ONE;
+    struct mgds_wave wave;
+
+    (void)state;
+    add_template(&greq);
+    handler = let_template_go;
+    begin(&wave, &request, 1, 1);
+    mgds_wave_drive_all(&wave);
+    assert_int_equal(wave.requests[0], MPI_REQUEST_NULL);
+    assert_int_equal(greq.request->refs, 1);
+    mgds_wave_settle_one(&wave, 0, MPI_SUCCESS);
+    mgds_wave_fini(&wave); /* has the last reference */
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -340,6 +525,14 @@ int main(void)
             a_persistent_request_that_a_handler_frees_is_left, tear_down),
         cmocka_unit_test_teardown(
             a_send_that_a_handler_puts_in_its_place_is_over, tear_down),
+        cmocka_unit_test_teardown(a_template_has_a_stand_in, tear_down),
+        cmocka_unit_test_teardown(only_streams_requests_flush, tear_down),
+        cmocka_unit_test_teardown(an_inactive_template_is_nothing, tear_down),
+        cmocka_unit_test_teardown(a_held_template_is_waited_for, tear_down),
+        cmocka_unit_test_teardown(memory_for_a_stand_in_may_be_short,
+                                  tear_down),
+        cmocka_unit_test_teardown(a_template_that_a_handler_frees_is_nothing,
+                                  tear_down),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

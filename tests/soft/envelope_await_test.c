@@ -12,7 +12,7 @@
 #include "shim/gds/queue/gstream.h"
 #include "tests/soft/gpu_env.h"
 
-static const struct mgds_op_sink none = {NULL, NULL};
+static const struct mgds_op_sink none = {.store = NULL};
 
 static CUresult refuse_launch(const CUlaunchConfig *config, CUfunction kernel,
                               void **arguments, void **extra)

@@ -11,7 +11,7 @@
 #include "shim/gds/domain/op.h"
 #include "tests/soft/gpu_env.h"
 
-static const struct mgds_op_sink none = {NULL, NULL};
+static const struct mgds_op_sink none = {.store = NULL};
 
 static void come_refusal(const struct mgds_rts *rts, uint64_t bytes)
 {
@@ -174,21 +174,38 @@ static void memory_that_is_gone_fails_it(void **state)
     gpu_env_close(&place);
 }
 
-/* Of one that nobody was to copy this cannot be said, nor more be asked for
- * than there is. */
-static void refusals_that_cannot_be_true_are_refused(void **state)
+/* A message in a ring is nowhere else: its send may be over, since its buffer
+ * was the program's again, and its receive fails. */
+static void an_eager_message_fails(void **state)
 {
-    struct mgds_op *eager, *send;
+    struct mgds_op *send;
     struct mgds_rts rts;
     struct gpu_env place;
 
     (void)state;
     gpu_env_open(&place);
-    eager = gpu_env_send_to_self(&place, SHORT, &rts);
+    send = gpu_env_send_to_self(&place, SHORT, &rts);
+    OK(cu.cuStreamSynchronize(place.stream.native));
     come_refusal(&rts, SHORT);
+    assert_int_equal(gpu_env_refused(&place), 0);
+    assert_int_equal(gpu_env_await(MGDS_ENVELOPE_DATA)->head.data.error,
+                     -EFAULT);
+    gpu_env_outcome(send);
+    wire_come_taken(rts.cookie, SELF); /* it is gone */
     assert_int_equal(gpu_env_refused(&place), 1);
-    wire_come_taken(rts.cookie, SELF);
-    assert_int_equal(gpu_env_outcome(eager), 0);
+    gpu_env_close(&place);
+}
+
+/* Of one that nobody was to copy this cannot be said, nor more be asked for
+ * than there is. */
+static void refusals_that_cannot_be_true_are_refused(void **state)
+{
+    struct mgds_op *send;
+    struct mgds_rts rts;
+    struct gpu_env place;
+
+    (void)state;
+    gpu_env_open(&place);
     send = gpu_env_send_to_self(&place, LONG, &rts);
     come_refusal(&rts, LONG + 1);
     assert_int_equal(gpu_env_refused(&place), 1);
@@ -207,6 +224,7 @@ int main(void)
         cmocka_unit_test(nothing_is_read_before_its_stream_comes),
         cmocka_unit_test(what_fails_meanwhile_is_not_sent),
         cmocka_unit_test(memory_that_is_gone_fails_it),
+        cmocka_unit_test(an_eager_message_fails),
         cmocka_unit_test(refusals_that_cannot_be_true_are_refused),
     };
 

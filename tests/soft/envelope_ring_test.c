@@ -11,6 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "device/impl/mem.h"
+#include "shim/gds/domain/op.h"
 #include "tests/lib/fault_sweep.h"
 #include "tests/soft/gpu_env.h"
 
@@ -71,11 +73,15 @@ static void another_host_has_no_place_in_the_ring(void **state)
     gpu_env_close(&place);
 }
 
-static void a_message_outside_the_ring_comes_staged(void **state)
+/* Its sender says so, since it has its bytes nowhere else. */
+static void a_message_outside_the_ring_fails(void **state)
 {
     struct mgds_op_status status = {.error = 1};
-    const struct mgds_op_sink sink = {gpu_env_keep_status, &status};
+    const struct mgds_op_sink sink = {.store = gpu_env_keep_status,
+                                      .arg = &status};
     struct mgds_rts rts = gpu_env_rts_of(OTHER, 0, SHORT);
+    struct mgds_data data = {.error = -EPROTO, .rank = OTHER};
+    const struct mgds_pull *pull;
     struct gpu_env place;
 
     (void)state;
@@ -84,14 +90,15 @@ static void a_message_outside_the_ring_comes_staged(void **state)
     gpu_env_recv_on_stream(&place, SHORT, OTHER, &sink);
     wire_come_rts(&rts);
     assert_int_equal(gpu_env_refused(&place), 1);
+    pull = &gpu_env_await(MGDS_ENVELOPE_PULL)->head.pull;
+    assert_int_equal(pull->refused, -EPROTO);
+    data.answer = pull->answer;
     assert_int_equal(
-        wire_come_data(gpu_env_await(MGDS_ENVELOPE_PULL)->head.pull.answer,
-                       SHORT, OTHER),
-        0);
+        wire_come(MGDS_ENVELOPE_DATA, &data, sizeof(data), NULL, 0),
+        -ECANCELED);
     gpu_env_finish(&place);
-    assert_int_equal(status.error, 0);
-    assert_int_equal(status.bytes, SHORT);
-    gpu_env_assert_gpu(place.to, 0x11, SHORT);
+    assert_int_equal(status.error, -EPROTO);
+    gpu_env_assert_gpu(place.to, 0x11, 0);
     assert_int_equal(gpu_env_refused(&place), 0);
     gpu_env_close(&place);
 }
@@ -109,6 +116,17 @@ static void await_recv(struct gpu_env *place, struct mgds_op *op)
     gpu_env_assert_gpu(place->to, 0x11, SHORT);
 }
 
+/* What a sender's stream stores in the ring: bytes 0x11. */
+static void put_units(CUdeviceptr at, const struct mgds_rts *rts)
+{
+    struct mgds_unit unit[SHORT / 8];
+
+    for (size_t i = 0; i < SHORT / 8; i++)
+        unit[i] = (struct mgds_unit){0x1111111111111111, rts->serial};
+    OK(cu.cuMemcpy(at, (CUdeviceptr)(uintptr_t)unit, sizeof(unit)));
+    OK(cu.cuStreamSynchronize(NULL));
+}
+
 /* Small cookies are all that there are. */
 static void data_for_a_message_in_the_ring_lands_nowhere(void **state)
 {
@@ -117,6 +135,7 @@ static void data_for_a_message_in_the_ring_lands_nowhere(void **state)
     struct mgds_xfer xfer;
     struct mgds_op *op = NULL;
     struct gpu_env place;
+    uint64_t answer;
 
     (void)state;
     gpu_env_open(&place);
@@ -127,10 +146,9 @@ static void data_for_a_message_in_the_ring_lands_nowhere(void **state)
         assert_int_equal(wire_come_data(i, SHORT, OTHER), -ECANCELED);
     assert_int_equal(gpu_env_refused(&place), COOKIES + 1);
     assert_int_equal(mgds_op_test(op), 0); /* asks for it */
-    assert_int_equal(
-        wire_come_data(gpu_env_await(MGDS_ENVELOPE_PULL)->head.pull.answer,
-                       SHORT, OTHER),
-        0);
+    answer = gpu_env_await(MGDS_ENVELOPE_PULL)->head.pull.answer;
+    put_units(mgds_op_units(op), &rts);
+    assert_int_equal(wire_come_data(answer, 0, OTHER), -ECANCELED);
     await_recv(&place, op);
     assert_int_equal(gpu_env_refused(&place), 0);
     gpu_env_close(&place);
@@ -173,7 +191,8 @@ static void data_lands_once(void **state)
 static void deliver_to_self(struct gpu_env *place, size_t bytes)
 {
     struct mgds_op_status status = {.error = 1};
-    const struct mgds_op_sink sink = {gpu_env_keep_status, &status};
+    const struct mgds_op_sink sink = {.store = gpu_env_keep_status,
+                                      .arg = &status};
     struct mgds_taken taken;
     struct mgds_rts rts;
     struct mgds_op *op = gpu_env_send_to_self(place, bytes, &rts);
@@ -211,6 +230,7 @@ static void true_envelopes_bring_their_messages(void **state)
     gpu_env_close(&place);
 }
 
+/* Not before the sender has said that it may be copied. */
 static void what_was_asked_for_is_not_taken(void **state)
 {
     struct mgds_pull pull = {.answer = 99, .bytes = SHORT, .rank = SELF};
@@ -227,7 +247,9 @@ static void what_was_asked_for_is_not_taken(void **state)
     wire_come_taken(rts.cookie, SELF);
     assert_int_equal(gpu_env_refused(&place), 1);
     gpu_env_finish(&place);
-    assert_int_equal(gpu_env_await(MGDS_ENVELOPE_DATA)->body_bytes, SHORT);
+    assert_int_equal(gpu_env_await(MGDS_ENVELOPE_DATA)->body_bytes, 0);
+    wire_come_taken(rts.cookie, SELF);
+    assert_int_equal(gpu_env_refused(&place), 0);
     assert_int_equal(mgds_op_test(op), 1);
     mgds_op_put(op);
     gpu_env_close(&place);
@@ -284,7 +306,7 @@ static int run_both(void *arg)
     struct gpu_env *place = (struct gpu_env *)arg;
     const struct mgds_xfer send =
         gpu_env_xfer_of(place, place->from, SHORT, SELF);
-    const struct mgds_op_sink none = {NULL, NULL};
+    const struct mgds_op_sink none = {.store = NULL};
     int rc = mgds_op_run(place->domain, &send, true, &none);
 
     if (rc < 0) {
@@ -312,7 +334,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(places_are_in_the_ring_or_refused),
         cmocka_unit_test(another_host_has_no_place_in_the_ring),
-        cmocka_unit_test(a_message_outside_the_ring_comes_staged),
+        cmocka_unit_test(a_message_outside_the_ring_fails),
         cmocka_unit_test(data_for_a_message_in_the_ring_lands_nowhere),
         cmocka_unit_test(data_lands_once),
         cmocka_unit_test(true_envelopes_bring_their_messages),

@@ -78,14 +78,6 @@ static void assert_behind(const struct pull_message *message)
     free(got);
 }
 
-static void assert_claimed(const struct mgds_step *take)
-{
-    CUdeviceptr at = (CUdeviceptr)(uintptr_t)take->claim;
-
-    assert_int_equal(pull_get(at), take->gen);
-    assert_int_equal(pull_get(at + 8), take->gen);
-}
-
 /* The message of a lap: other places and bytes than the last one's. */
 static struct pull_message message_of(unsigned lap)
 {
@@ -151,7 +143,7 @@ static void a_take_passes_behind_a_fetch(void **state)
         pull_await_taken(&place);
         pull_assert_near(&place, &message);
         assert_int_equal(pull_done(&place, &message), place.serial);
-        assert_claimed(&take);
+        queue_assert_claimed(&take);
         restore();
     }
     pull_finish(&place);
@@ -172,7 +164,7 @@ static void a_fetch_passes_behind_a_take(void **state)
         fetch(&take);
         await_fetched();
         pull_assert_near(&place, &message);
-        assert_claimed(&take);
+        queue_assert_claimed(&take);
         restore();
     }
     pull_finish(&place);
@@ -211,7 +203,7 @@ static void check_both(unsigned lap)
         await_fetched();
     assert_behind(&message);
     assert_int_equal(pull_done(&place, &message), place.serial);
-    assert_claimed(&take);
+    queue_assert_claimed(&take);
     restore();
 }
 
@@ -250,7 +242,7 @@ static void check_standing(unsigned lap)
     await_fetched();
     assert_behind(&message);
     pull_assert_near(&place, &message);
-    assert_claimed(&known);
+    queue_assert_claimed(&known);
     restore();
 }
 
@@ -314,7 +306,7 @@ static void a_take_that_stands_owns_its_message(void **state)
         assert_behind(&message);
         assert_int_equal(pull_done(&place, &message), place.serial);
         assert_true(pull_done(&place, &other) < place.serial);
-        assert_claimed(&take);
+        queue_assert_claimed(&take);
         restore();
     }
     pull_finish(&place);
@@ -343,7 +335,7 @@ static void a_take_that_stands_sees_who_has_copied(void **state)
         pull_await_taken(&place);
         assert_behind(&message);
         pull_assert_near(&place, &message);
-        assert_claimed(&known);
+        queue_assert_claimed(&known);
         restore();
     }
     pull_finish(&place);
@@ -422,19 +414,12 @@ static void a_fetch_runs_beside_a_stream_that_stands(void **state)
 
 static void a_fetch_throws_away_what_has_no_buffer(void **state)
 {
-    struct mgds_layout *layout = stage_bytes_of(LONG);
     struct mgds_step take = expect(&whole);
-    struct mgds_bounce *bounce;
-    struct mgds_buffer buffer;
-    CUdeviceptr gpu;
+    struct queue_freed freed;
 
     (void)state;
-    OK(cu.cuMemAlloc_v2(&gpu, LONG));
-    buffer = stage_buffer_at(gpu, layout, 1);
-    assert_int_equal(mgds_gstream_bounce(&bounce, in.gstream, &buffer), 0);
-    OK(cu.cuMemFree_v2(gpu));
-    take.user = (char *)(uintptr_t)gpu;
-    take.bounce = bounce;
+    queue_freed_open(&freed, in.gstream, LONG);
+    queue_freed_take(&freed, &take);
     pull_put_post(&place, &whole);
     queue_await(&place.line[PULL_SENT], place.serial);
     assert_int_equal(mgds_gstream_fetch(in.gstream, &take,
@@ -443,8 +428,7 @@ static void a_fetch_throws_away_what_has_no_buffer(void **state)
                      -EFAULT);
     await_fetched();
     assert_int_equal(pull_done(&place, &whole), place.serial);
-    mgds_bounce_destroy(bounce);
-    mgds_layout_put(layout);
+    queue_freed_close(&freed);
     /* what was expected is what the next one brings */
     take = expect(&whole);
     pull_put_post(&place, &whole);
@@ -462,7 +446,7 @@ static void only_what_is_known_is_fetched(void **state)
     assert_int_equal(
         mgds_gstream_fetch(in.gstream, &take, &place.line[PULL_FETCHED], 1),
         -EINVAL);
-    known.source = 0;
+    known.serial = 0;
     assert_int_equal(
         mgds_gstream_fetch(in.gstream, &known, &place.line[PULL_FETCHED], 1),
         -EINVAL);
@@ -531,28 +515,20 @@ static void a_fetch_is_given_up_with_the_take_that_owns(void **state)
 
 static int start(void **state)
 {
-    stage_start(state);
-    queue_open(&in, CU_STREAM_NON_BLOCKING);
-    queue_open(&out, CU_STREAM_NON_BLOCKING);
+    queue_start_pair(state, &out, &in);
     pull_open(&place, &out, &in);
     OK(cu.cuMemAlloc_v2(&copied, LONG));
     claim = mgds_gstream_claim(in.gstream);
     return claim ? 0 : 1;
 }
 
-/* Takes that a failed test left would stand for ever. */
 static int finish(void **state)
 {
-    mgds_gstream_abort(out.gstream);
-    mgds_gstream_abort(in.gstream);
-    OK(cu.cuStreamSynchronize(out.native));
-    OK(cu.cuStreamSynchronize(in.native));
+    queue_quit_pair(&out, &in);
     mgds_gstream_unclaim(in.gstream, claim);
     OK(cu.cuMemFree_v2(copied));
     pull_close(&place);
-    queue_close(&out);
-    queue_close(&in);
-    return queue_finish(state);
+    return queue_finish_pair(state, &out, &in);
 }
 
 int main(void)

@@ -153,17 +153,11 @@ static void what_is_copied_whole_needs_no_limit(void **state)
 /* Buffers that the program freed are left out, the others are not. */
 static void freed_memory_is_left_out(void **state)
 {
-    struct mgds_bounce *lost;
-    struct mgds_layout *lost_layout = stage_bytes_of(64);
-    struct mgds_buffer buffer;
+    struct queue_freed freed;
     struct mgds_step with[8];
-    CUdeviceptr gpu;
 
     (void)state;
-    OK(cu.cuMemAlloc_v2(&gpu, 64));
-    buffer = stage_buffer_at(gpu, lost_layout, 1);
-    assert_int_equal(mgds_gstream_bounce(&lost, stream.gstream, &buffer), 0);
-    OK(cu.cuMemFree_v2(gpu));
+    queue_freed_open(&freed, stream.gstream, 64);
     for (unsigned there = 0; there < 3; there++) {
         unsigned n = 0;
 
@@ -172,10 +166,10 @@ static void freed_memory_is_left_out(void **state)
             add(500);
         for (unsigned i = 0; i < there; i++)
             fill(i, 499);
-        with[n++] = queue_unpack(lost, NULL);
+        with[n++] = queue_unpack(freed.bounce, NULL);
         for (unsigned i = 0; i < there; i++)
             with[n++] = steps[i + 1];
-        with[n++] = queue_unpack(lost, NULL);
+        with[n++] = queue_unpack(freed.bounce, NULL);
         with[n++] = queue_flag(&go[FLAG], lap);
         assert_int_equal(mgds_gstream_put(stream.gstream,
                                           mgds_gstream_ticket(stream.gstream),
@@ -187,8 +181,7 @@ static void freed_memory_is_left_out(void **state)
         stage_assert_place(&place);
         end_all();
     }
-    mgds_bounce_destroy(lost);
-    mgds_layout_put(lost_layout);
+    queue_freed_close(&freed);
 }
 
 static int start(void **state)

@@ -200,23 +200,17 @@ static void a_buffer_may_lie_in_several_allocations(void **state)
 /* The steps before the freed buffer are put, those behind it never. */
 static void a_buffer_that_was_freed_ends_the_put(void **state)
 {
-    struct mgds_layout *layout = stage_bytes_of(BYTES);
     struct queue_stream stream;
-    struct mgds_buffer buffer;
-    struct mgds_bounce *bounce;
+    struct queue_freed freed;
     struct mgds_step steps[4];
-    CUdeviceptr gpu;
     uint64_t *line;
 
     (void)state;
     queue_open(&stream, CU_STREAM_NON_BLOCKING);
     line = queue_take(stream.gstream);
-    OK(cu.cuMemAlloc_v2(&gpu, BYTES));
-    buffer = stage_buffer_at(gpu, layout, 1);
-    assert_int_equal(mgds_gstream_bounce(&bounce, stream.gstream, &buffer), 0);
-    OK(cu.cuMemFree_v2(gpu));
+    queue_freed_open(&freed, stream.gstream, BYTES);
     steps[0] = queue_flag(&line[PASSED], 1);
-    steps[1] = queue_pack(bounce);
+    steps[1] = queue_pack(freed.bounce);
     steps[2] = queue_wait(&line[GO], 1);
     steps[3] = queue_flag(&line[PASSED], 2);
     assert_int_equal(mgds_gstream_put(stream.gstream,
@@ -232,8 +226,7 @@ static void a_buffer_that_was_freed_ends_the_put(void **state)
     /* the turn was given on */
     queue_put(stream.gstream, steps + 3, 1);
     queue_await(&line[PASSED], 2);
-    mgds_bounce_destroy(bounce);
-    mgds_layout_put(layout);
+    queue_freed_close(&freed);
     queue_give(stream.gstream, line);
     queue_close(&stream);
 }

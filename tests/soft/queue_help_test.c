@@ -5,13 +5,11 @@
 #include <stddef.h>
 #include <setjmp.h>
 #include <stdint.h>
-#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 #include <cmocka.h>
 
-#include "shim/base/clock.h"
 #include "tests/soft/queue_pull.h"
 
 /* Steps of a list that stands, the last of which is the one that is missing. */
@@ -185,16 +183,6 @@ static void restore(void)
     OK(cu.cuStreamSynchronize(NULL));
 }
 
-static void await_served(uint64_t order)
-{
-    uint64_t end = mgds_clock_ns() + 60000000000u;
-
-    while (!mgds_gstream_served(in.gstream, order)) {
-        assert_true(mgds_clock_ns() < end);
-        sched_yield();
-    }
-}
-
 /* So long that the order is looked at more than once. */
 static void let_it_look(void)
 {
@@ -208,14 +196,6 @@ static void assert_stands(void)
     assert_int_equal(cu.cuStreamQuery(in.native), CUDA_ERROR_NOT_READY);
 }
 
-static void assert_claimed(const struct mgds_step *take)
-{
-    CUdeviceptr at = (CUdeviceptr)(uintptr_t)take->claim;
-
-    assert_int_equal(pull_get(at), take->gen);
-    assert_int_equal(pull_get(at + 8), take->gen);
-}
-
 static void check_served(const struct kind *kind, unsigned lap)
 {
     struct pull_message message = message_of(lap);
@@ -226,10 +206,10 @@ static void check_served(const struct kind *kind, unsigned lap)
     take = post(&message);
     order = mgds_gstream_order(in.gstream, &take);
     assert_true(order > 0);
-    await_served(order);
+    queue_await_served(in.gstream, order);
     pull_assert_near(&place, &message);
     assert_int_equal(pull_done(&place, &message), place.serial);
-    assert_claimed(&take);
+    queue_assert_claimed(&take);
     /* it is not done again, though it is still given */
     put_overwrite(&message);
     queue_await(&place.line[PULL_READ], place.serial);
@@ -263,7 +243,7 @@ static void a_kernel_serves_one_order_after_the_other(void **state)
         uint64_t order = mgds_gstream_order(in.gstream, &take);
 
         assert_true(order > 0);
-        await_served(order);
+        queue_await_served(in.gstream, order);
         mgds_gstream_order_back(in.gstream);
         pull_assert_near(&place, &message);
         assert_int_equal(pull_done(&place, &message), place.serial);
@@ -292,7 +272,7 @@ static void check_lost(const struct kind *kind, unsigned lap)
     assert_true(order > 0);
     let_it_look();
     assert_false(mgds_gstream_served(in.gstream, order));
-    assert_int_equal(pull_get(owner), take.gen + lap % 2);
+    assert_int_equal(queue_get(owner), take.gen + lap % 2);
     assert_true(pull_done(&place, &message) < place.serial);
     pull_assert_near(&place, &message);
     assert_stands();
@@ -352,7 +332,7 @@ static void orders_and_fetches_may_race(void **state)
             last = check_race(lap);
         assert_stands();
         go_on(&kinds[i]);
-        assert_claimed(&last);
+        queue_assert_claimed(&last);
     }
     pull_finish(&place);
 }
@@ -372,14 +352,14 @@ static void a_take_passes_behind_an_order(void **state)
         pull_put_take(&place, take);
         put_overwrite(&message);
         order = mgds_gstream_order(in.gstream, &take);
-        await_served(order);
+        queue_await_served(in.gstream, order);
         mgds_gstream_order_back(in.gstream);
         assert_stands();
         queue_await(&place.line[PULL_READ], place.serial);
         go_on(kind);
         pull_await_taken(&place);
         pull_assert_near(&place, &message);
-        assert_claimed(&take);
+        queue_assert_claimed(&take);
         restore();
     }
     pull_finish(&place);
@@ -410,7 +390,7 @@ static void who_gives_up_serves_nothing(void **state)
         assert_true(order > 0);
         OK(cu.cuStreamSynchronize(gone.native));
         assert_false(mgds_gstream_served(gone.gstream, order));
-        assert_true(pull_get((CUdeviceptr)(uintptr_t)own) < take.gen);
+        assert_true(queue_get((CUdeviceptr)(uintptr_t)own) < take.gen);
         assert_true(pull_done(&place, &message) < place.serial);
         pull_assert_near(&place, &message);
         mgds_gstream_passed(gone.gstream, kinds[i].count);
@@ -438,7 +418,7 @@ static void not_all_is_ordered(void **state)
     order = mgds_gstream_order(in.gstream, &take);
     assert_true(order > 0);
     assert_int_equal(mgds_gstream_order(in.gstream, &take), 0);
-    await_served(order);
+    queue_await_served(in.gstream, order);
     assert_int_equal(mgds_gstream_order(in.gstream, &take), 0);
     mgds_gstream_order_back(in.gstream);
     assert_int_equal(mgds_gstream_order(in.gstream, &take), order + 1);
@@ -450,9 +430,7 @@ static void not_all_is_ordered(void **state)
 
 static int start(void **state)
 {
-    stage_start(state);
-    queue_open(&out, CU_STREAM_NON_BLOCKING);
-    queue_open(&in, CU_STREAM_NON_BLOCKING);
+    queue_start_pair(state, &out, &in);
     pull_open(&place, &out, &in);
     OK(cu.cuMemAlloc_v2(&spot, 4096));
     OK(cu.cuMemsetD8_v2(spot, 0, 4096));
@@ -464,23 +442,17 @@ static int start(void **state)
     return claim && other ? 0 : 1;
 }
 
-/* Takes that a failed test left would stand for ever. */
 static int finish(void **state)
 {
-    mgds_gstream_abort(out.gstream);
-    mgds_gstream_abort(in.gstream);
     queue_write(&words[1], stood);
-    OK(cu.cuStreamSynchronize(out.native));
-    OK(cu.cuStreamSynchronize(in.native));
+    queue_quit_pair(&out, &in);
     mgds_gstream_unclaim(in.gstream, other);
     mgds_gstream_unclaim(in.gstream, claim);
     queue_give(in.gstream, record);
     queue_give(in.gstream, words);
     OK(cu.cuMemFree_v2(spot));
     pull_close(&place);
-    queue_close(&out);
-    queue_close(&in);
-    return queue_finish(state);
+    return queue_finish_pair(state, &out, &in);
 }
 
 int main(void)

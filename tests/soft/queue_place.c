@@ -46,6 +46,31 @@ void queue_close(struct queue_stream *stream)
     mgds_gstream_release(stream->gstream);
 }
 
+void queue_start_pair(void **state, struct queue_stream *out,
+                      struct queue_stream *in)
+{
+    stage_start(state);
+    queue_open(in, CU_STREAM_NON_BLOCKING);
+    queue_open(out, CU_STREAM_NON_BLOCKING);
+}
+
+void queue_quit_pair(const struct queue_stream *out,
+                     const struct queue_stream *in)
+{
+    mgds_gstream_abort(out->gstream);
+    mgds_gstream_abort(in->gstream);
+    OK(cu.cuStreamSynchronize(out->native));
+    OK(cu.cuStreamSynchronize(in->native));
+}
+
+int queue_finish_pair(void **state, struct queue_stream *out,
+                      struct queue_stream *in)
+{
+    queue_close(out);
+    queue_close(in);
+    return queue_finish(state);
+}
+
 uint64_t *queue_take(struct mgds_gstream *stream)
 {
     uint64_t *line = NULL;
@@ -58,6 +83,22 @@ uint64_t *queue_take(struct mgds_gstream *stream)
 void queue_give(struct mgds_gstream *stream, uint64_t *line)
 {
     mgds_words_give(mgds_gstream_words(stream), line);
+}
+
+void queue_claim(struct mgds_gstream *stream, struct mgds_claim **claims,
+                 unsigned count)
+{
+    for (unsigned i = 0; i < count; i++) {
+        claims[i] = mgds_gstream_claim(stream);
+        assert_non_null(claims[i]);
+    }
+}
+
+void queue_unclaim(struct mgds_gstream *stream,
+                   struct mgds_claim *const *claims, unsigned count)
+{
+    for (unsigned i = 0; i < count; i++)
+        mgds_gstream_unclaim(stream, claims[i]);
 }
 
 uint64_t queue_read(const uint64_t *word)
@@ -86,6 +127,33 @@ void queue_await(const uint64_t *word, uint64_t value)
         if (seconds() > end)
             fail_msg("the word is still %lu, not %lu",
                      (unsigned long)queue_read(word), (unsigned long)value);
+        sched_yield();
+    }
+}
+
+uint64_t queue_get(CUdeviceptr word)
+{
+    uint64_t value;
+
+    OK(cu.cuMemcpy((CUdeviceptr)(uintptr_t)&value, word, sizeof(value)));
+    OK(cu.cuStreamSynchronize(NULL));
+    return value;
+}
+
+void queue_assert_claimed(const struct mgds_step *take)
+{
+    CUdeviceptr at = (CUdeviceptr)(uintptr_t)take->claim;
+
+    assert_int_equal(queue_get(at), take->gen);
+    assert_int_equal(queue_get(at + 8), take->gen);
+}
+
+void queue_await_served(struct mgds_gstream *stream, uint64_t order)
+{
+    time_t end = seconds() + PATIENCE_S;
+
+    while (!mgds_gstream_served(stream, order)) {
+        assert_true(seconds() < end);
         sched_yield();
     }
 }
@@ -121,6 +189,30 @@ void queue_put(struct mgds_gstream *stream, struct mgds_step *steps,
     assert_int_equal(mgds_gstream_put(stream, ticket, steps, count), 0);
     for (unsigned i = 0; i < count; i++)
         assert_true(steps[i].put);
+}
+
+void queue_freed_open(struct queue_freed *freed, struct mgds_gstream *stream,
+                      size_t bytes)
+{
+    struct mgds_buffer buffer;
+
+    freed->layout = stage_bytes_of(bytes);
+    OK(cu.cuMemAlloc_v2(&freed->gpu, bytes));
+    buffer = stage_buffer_at(freed->gpu, freed->layout, 1);
+    assert_int_equal(mgds_gstream_bounce(&freed->bounce, stream, &buffer), 0);
+    OK(cu.cuMemFree_v2(freed->gpu));
+}
+
+void queue_freed_close(struct queue_freed *freed)
+{
+    mgds_bounce_destroy(freed->bounce);
+    mgds_layout_put(freed->layout);
+}
+
+void queue_freed_take(const struct queue_freed *freed, struct mgds_step *take)
+{
+    take->user = (char *)(uintptr_t)freed->gpu;
+    take->bounce = freed->bounce;
 }
 
 void queue_hold(CUstream native, uint64_t *gate)

@@ -222,14 +222,6 @@ void pull_await_taken(const struct pull_place *place)
     mgds_gstream_passed(place->in->gstream, 1);
 }
 
-uint64_t pull_get(CUdeviceptr word)
-{
-    uint64_t value;
-
-    copy(host(&value), word, sizeof(value));
-    return value;
-}
-
 static void await_word(const struct pull_place *place, uint64_t *word,
                        uint64_t value)
 {
@@ -258,7 +250,7 @@ void pull_await_claimed(const struct pull_place *place,
 uint64_t pull_done(const struct pull_place *place,
                    const struct pull_message *message)
 {
-    return pull_get(done_of(place, message));
+    return queue_get(done_of(place, message));
 }
 
 static void assert_range(const struct pull_place *place, size_t from, size_t to)

@@ -86,7 +86,6 @@ void pull_finish(const struct pull_place *place);
 
 uint64_t pull_done(const struct pull_place *place,
                    const struct pull_message *message);
-uint64_t pull_get(CUdeviceptr word);
 
 /* Until a take owns its message, or somebody has copied it, too; the sender's
  * stream waits for that. */

@@ -96,7 +96,7 @@ static void a_flag_behind_a_post_comes_behind_it(void **state)
         place.serial++;
         pull_put_post(&place, &message);
         queue_await(&place.line[PULL_SENT], place.serial);
-        assert_int_equal(pull_get(word), place.serial);
+        assert_int_equal(queue_get(word), place.serial);
     }
     assert_int_equal(launches() - before, 100);
     pull_finish(&place);
@@ -281,21 +281,14 @@ static void records_say_that_flags_are_not_needed(void **state)
 static void freed_memory_is_left_out(void **state)
 {
     const struct pull_message message = {.bytes = 70000, .posted = 70000};
-    struct mgds_layout *layout = stage_bytes_of(message.bytes);
     struct mgds_step steps[2];
-    struct mgds_bounce *bounce;
-    struct mgds_buffer buffer;
-    CUdeviceptr gpu;
+    struct queue_freed freed;
 
     (void)state;
-    OK(cu.cuMemAlloc_v2(&gpu, message.bytes));
-    buffer = stage_buffer_at(gpu, layout, 1);
-    assert_int_equal(mgds_gstream_bounce(&bounce, in.gstream, &buffer), 0);
-    OK(cu.cuMemFree_v2(gpu));
+    queue_freed_open(&freed, in.gstream, message.bytes);
     place.serial++;
     steps[0] = pull_take(&place, &message);
-    steps[0].user = (char *)(uintptr_t)gpu;
-    steps[0].bounce = bounce;
+    queue_freed_take(&freed, &steps[0]);
     steps[1] = queue_flag(&place.line[PULL_TOOK], place.serial);
     assert_int_equal(
         mgds_gstream_put(in.gstream, mgds_gstream_ticket(in.gstream), steps, 2),
@@ -304,8 +297,7 @@ static void freed_memory_is_left_out(void **state)
     pull_put_post(&place, &message);
     pull_await_taken(&place);
     pull_await_read(&place, &message);
-    mgds_bounce_destroy(bounce);
-    mgds_layout_put(layout);
+    queue_freed_close(&freed);
     pull_finish(&place);
 }
 
@@ -398,9 +390,12 @@ static void claims_are_given_out_once(void **state)
     again = mgds_gstream_claim(in.gstream);
     assert_ptr_equal(again, claims[100]);
     assert_null(mgds_gstream_claim(in.gstream));
+    assert_true(mgds_gstream_may_claim(in.gstream));
+    mgds_gstream_despair(in.gstream);
+    assert_false(mgds_gstream_may_claim(in.gstream));
     assert_all_differ(claims);
-    for (unsigned i = 0; i < MGDS_GSTREAM_CLAIMS; i++)
-        mgds_gstream_unclaim(in.gstream, claims[i]);
+    queue_unclaim(in.gstream, claims, MGDS_GSTREAM_CLAIMS);
+    assert_true(mgds_gstream_may_claim(in.gstream));
 }
 
 /* A GPU of 132 processors has 66 blocks to give: two streams of 32, then one
@@ -458,24 +453,16 @@ static void kernels_are_refused_where_none_may_stand(void **state)
 
 static int start(void **state)
 {
-    stage_start(state);
-    queue_open(&in, CU_STREAM_NON_BLOCKING);
-    queue_open(&out, CU_STREAM_NON_BLOCKING);
+    queue_start_pair(state, &out, &in);
     pull_open(&place, &out, &in);
     return 0;
 }
 
-/* Takes that a failed test left would stand for ever. */
 static int finish(void **state)
 {
-    mgds_gstream_abort(out.gstream);
-    mgds_gstream_abort(in.gstream);
-    OK(cu.cuStreamSynchronize(out.native));
-    OK(cu.cuStreamSynchronize(in.native));
+    queue_quit_pair(&out, &in);
     pull_close(&place);
-    queue_close(&out);
-    queue_close(&in);
-    return queue_finish(state);
+    return queue_finish_pair(state, &out, &in);
 }
 
 int main(void)

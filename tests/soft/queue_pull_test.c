@@ -246,24 +246,16 @@ static void a_record_may_tell_of_nothing(void **state)
 
 static int start(void **state)
 {
-    stage_start(state);
-    queue_open(&in, CU_STREAM_NON_BLOCKING);
-    queue_open(&out, CU_STREAM_NON_BLOCKING);
+    queue_start_pair(state, &out, &in);
     pull_open(&place, &out, &in);
     return 0;
 }
 
-/* Takes that a failed test left would stand for ever. */
 static int finish(void **state)
 {
-    mgds_gstream_abort(out.gstream);
-    mgds_gstream_abort(in.gstream);
-    OK(cu.cuStreamSynchronize(out.native));
-    OK(cu.cuStreamSynchronize(in.native));
+    queue_quit_pair(&out, &in);
     pull_close(&place);
-    queue_close(&out);
-    queue_close(&in);
-    return queue_finish(state);
+    return queue_finish_pair(state, &out, &in);
 }
 
 int main(void)

@@ -152,7 +152,7 @@ static uint64_t at(const struct kind *kind, unsigned i)
 static void expect(const struct kind *kind, unsigned i, bool taken)
 {
     if (kind->takes)
-        assert_int_equal(pull_get(user_at(i)), taken ? data_of(i) : 0);
+        assert_int_equal(queue_get(user_at(i)), taken ? data_of(i) : 0);
 }
 
 static void come(unsigned i)
@@ -282,9 +282,7 @@ static void a_wait_for_the_cpu_is_none(void **state)
 
 static int start(void **state)
 {
-    stage_start(state);
-    queue_open(&out, CU_STREAM_NON_BLOCKING);
-    queue_open(&in, CU_STREAM_NON_BLOCKING);
+    queue_start_pair(state, &out, &in);
     OK(cu.cuMemAlloc_v2(&spot, 4096));
     OK(cu.cuMemsetD8_v2(spot, 0, 4096));
     OK(cu.cuStreamSynchronize(NULL));
@@ -294,20 +292,15 @@ static int start(void **state)
     return claim ? 0 : 1;
 }
 
-/* Takes that a failed test left would stand for ever. */
 static int finish(void **state)
 {
-    mgds_gstream_abort(in.gstream);
     queue_write(&words[1], 1);
-    OK(cu.cuStreamSynchronize(out.native));
-    OK(cu.cuStreamSynchronize(in.native));
+    queue_quit_pair(&out, &in);
     mgds_gstream_unclaim(in.gstream, claim);
     queue_give(in.gstream, record);
     queue_give(in.gstream, words);
     OK(cu.cuMemFree_v2(spot));
-    queue_close(&out);
-    queue_close(&in);
-    return queue_finish(state);
+    return queue_finish_pair(state, &out, &in);
 }
 
 int main(void)

@@ -22,7 +22,7 @@ static CUdeviceptr host(void *at)
 }
 
 /* No two bytes of a message are told apart by chance alone, none is as a byte
- * of dst or of also: those have their high bit. */
+ * of dst or of plain: those have their high bit. */
 static void fill(struct ring_place *place)
 {
     uint32_t x = 12345;
@@ -31,7 +31,7 @@ static void fill(struct ring_place *place)
         x = x * 1664525 + 1013904223;
         place->in[i] = (unsigned char)(x >> 25);
         place->want[i] = (unsigned char)(0x80 | i % 101);
-        place->want_also[i] = (unsigned char)(0x80 | i % 97);
+        place->want_plain[i] = (unsigned char)(0x80 | i % 97);
     }
 }
 
@@ -43,11 +43,11 @@ void ring_open(struct ring_place *place, struct queue_stream *stream)
     place->src = place->gpu;
     place->dst = place->src + RING_AREA;
     place->units = place->dst + RING_AREA;
-    OK(cu.cuMemHostAlloc((void **)&place->also, RING_AREA, 0));
+    OK(cu.cuMemHostAlloc((void **)&place->plain, RING_AREA, 0));
     copy(place->src, host(place->in), RING_AREA);
     copy(place->dst, host(place->want), RING_AREA);
     copy(place->units, host(place->want_units), units_bytes);
-    memcpy(place->also, place->want_also, RING_AREA);
+    memcpy(place->plain, place->want_plain, RING_AREA);
     place->line = queue_take(stream->gstream);
     place->record = queue_take(stream->gstream);
 }
@@ -56,7 +56,7 @@ void ring_close(struct ring_place *place)
 {
     queue_give(place->stream->gstream, place->line);
     queue_give(place->stream->gstream, place->record);
-    OK(cu.cuMemFreeHost(place->also));
+    OK(cu.cuMemFreeHost(place->plain));
     OK(cu.cuMemFree_v2(place->gpu));
 }
 
@@ -81,10 +81,12 @@ void ring_expect_units(struct ring_place *place,
     }
 }
 
-void ring_expect_also(struct ring_place *place,
-                      const struct ring_message *message)
+void ring_put_plain(struct ring_place *place,
+                    const struct ring_message *message)
 {
-    memcpy(place->want_also + message->also, place->in + message->from,
+    memcpy(place->plain + message->plain, place->in + message->from,
+           message->bytes);
+    memcpy(place->want_plain + message->plain, place->in + message->from,
            message->bytes);
 }
 
@@ -101,7 +103,7 @@ void ring_expect(struct ring_place *place, const struct ring_message *message)
 {
     place->serial++;
     ring_expect_units(place, message);
-    ring_expect_also(place, message);
+    ring_put_plain(place, message);
     ring_expect_dst(place, message);
 }
 
@@ -125,7 +127,6 @@ struct mgds_step ring_push(const struct ring_place *place,
         .bytes = message->bytes,
         .units = unit_of(place, message),
         .serial = place->serial,
-        .also = place->also + message->also,
     };
 }
 
@@ -195,5 +196,5 @@ void ring_assert(const struct ring_place *place)
     assert_memory_equal(src, place->in, RING_AREA);
     copy(host(units), place->units, units_bytes);
     assert_memory_equal(units, place->want_units, units_bytes);
-    ring_assert_same(place->also, place->want_also, RING_AREA);
+    ring_assert_same(place->plain, place->want_plain, RING_AREA);
 }

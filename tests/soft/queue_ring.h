@@ -22,11 +22,11 @@ enum {
 struct ring_place {
     CUdeviceptr gpu; /* src, dst and the units, one behind the other */
     CUdeviceptr src, dst, units;
-    unsigned char *also; /* pinned */
+    unsigned char *plain; /* pinned */
     uint64_t *line, *record;
     struct queue_stream *stream; /* whose words they are */
     uint64_t serial;             /* the last that was used */
-    unsigned char in[RING_AREA], want[RING_AREA], want_also[RING_AREA];
+    unsigned char in[RING_AREA], want[RING_AREA], want_plain[RING_AREA];
     struct mgds_unit want_units[RING_UNITS];
 };
 
@@ -34,10 +34,10 @@ struct ring_place {
 struct ring_message {
     size_t from, to;      /* in src, dst */
     size_t bytes, posted; /* sent, at most taken */
-    size_t unit, also;    /* the first unit; where in `also` */
+    size_t unit, plain;   /* the first unit; where in `plain` */
 };
 
-/* Known bytes everywhere: dst and also have other ones than src. */
+/* Known bytes everywhere: dst and plain have other ones than src. */
 void ring_open(struct ring_place *place, struct queue_stream *stream);
 void ring_close(struct ring_place *place);
 
@@ -45,8 +45,9 @@ void ring_close(struct ring_place *place);
 void ring_expect(struct ring_place *place, const struct ring_message *message);
 void ring_expect_units(struct ring_place *place,
                        const struct ring_message *message);
-void ring_expect_also(struct ring_place *place,
-                      const struct ring_message *message);
+/* The message as the wire would bring it. */
+void ring_put_plain(struct ring_place *place,
+                    const struct ring_message *message);
 void ring_expect_dst(struct ring_place *place,
                      const struct ring_message *message);
 

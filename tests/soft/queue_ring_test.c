@@ -60,7 +60,7 @@ static void check(const struct ring_message *message, bool early)
     if (!early)
         put_take(message);
     await_sent();
-    ring_assert_same(place.also, place.want_also, RING_AREA);
+    ring_assert_same(place.plain, place.want_plain, RING_AREA);
     await_taken();
     ring_assert(&place);
 }
@@ -85,7 +85,7 @@ static void short_messages_of_any_size_lie_anywhere(void **state)
                 .bytes = bytes,
                 .posted = bytes,
                 .unit = round % 7,
-                .also = 8 * (round % 50),
+                .plain = 8 * (round % 50),
             };
 
             check(&message, round % 2);
@@ -108,7 +108,7 @@ static void longer_messages_of_any_size_lie_anywhere(void **state)
                 .bytes = sizes[i],
                 .posted = sizes[i],
                 .unit = (i * 9 + shift) % 80,
-                .also = 8 * (i + shift),
+                .plain = 8 * (i + shift),
             };
 
             check(&message, shift % 2);
@@ -186,11 +186,9 @@ static void check_in_two(const struct ring_message *whole, size_t split)
     put_take(whole);
     put_push(&first);
     ring_expect_units(&place, &first);
-    ring_expect_also(&place, &first);
     assert_stands();
     put_push(&rest);
     ring_expect_units(&place, &rest);
-    ring_expect_also(&place, &rest);
     ring_expect_dst(&place, whole);
     await_taken();
     ring_assert_dst(&place);
@@ -250,7 +248,6 @@ static void a_serial_in_the_data_is_data(void **state)
         OK(cu.cuMemcpy(place.src, (CUdeviceptr)(uintptr_t)data, sizeof(data)));
         OK(cu.cuStreamSynchronize(NULL));
         ring_expect_units(&place, &message);
-        ring_expect_also(&place, &message);
         ring_expect_dst(&place, &message);
         queue_write(&place.line[2], 0);
         steps[0] = ring_push(&place, &message);
@@ -265,38 +262,11 @@ static void a_serial_in_the_data_is_data(void **state)
     finish_streams();
 }
 
-static void either_end_of_a_push_may_be_left_out(void **state)
-{
-    struct ring_message message = {
-        .from = 5, .bytes = 301, .unit = 2, .also = 16};
-    struct mgds_step steps[2];
-
-    (void)state;
-    place.serial++;
-    steps[0] = ring_push(&place, &message);
-    steps[0].also = NULL;
-    steps[1] = queue_flag(&place.line[RING_SENT], place.serial);
-    queue_put(out.gstream, steps, 2);
-    ring_expect_units(&place, &message);
-    await_sent();
-    finish_streams();
-    message.from = 77;
-    place.serial++;
-    steps[0] = ring_push(&place, &message);
-    steps[0].units = NULL;
-    steps[1] = queue_flag(&place.line[RING_SENT], place.serial);
-    queue_put(out.gstream, steps, 2);
-    ring_expect_also(&place, &message);
-    await_sent();
-    ring_assert_same(place.also, place.want_also, RING_AREA);
-    finish_streams();
-}
-
 /* A record may be told before the kernel looks, or while it waits for it. */
 static void tell(const struct ring_message *message, uint64_t form)
 {
     uint64_t units = place.units + message->unit * sizeof(struct mgds_unit);
-    uint64_t plain = (uintptr_t)(place.also + message->also);
+    uint64_t plain = (uintptr_t)(place.plain + message->plain);
 
     ring_tell(&place, place.serial, form == MGDS_TAKE_UNITS ? units : plain,
               message->bytes, form);
@@ -335,7 +305,7 @@ static void check_records(uint64_t form)
             .bytes = sizes[i % SIZES],
             .posted = sizes[i / SIZES % SIZES],
             .unit = i % 20,
-            .also = 8 * (i % 21),
+            .plain = 8 * (i % 21),
         };
 
         check_record(&message, form, i < (size_t)SIZES * SIZES);
@@ -369,12 +339,12 @@ static void plain_bytes_may_lie_anywhere(void **state)
 
         place.serial++;
         take = ring_take_record(&place, &message);
-        memcpy(place.also + 100 + shift % 8, place.in + message.from,
+        memcpy(place.plain + 100 + shift % 8, place.in + message.from,
                message.bytes);
-        memcpy(place.want_also, place.also, RING_AREA);
+        memcpy(place.want_plain, place.plain, RING_AREA);
         ring_expect_dst(&place, &message);
         put_step(take);
-        ring_tell(&place, 1, (uintptr_t)place.also + 100 + shift % 8,
+        ring_tell(&place, 1, (uintptr_t)place.plain + 100 + shift % 8,
                   message.bytes, MGDS_TAKE_BYTES);
         await_taken();
         ring_assert_dst(&place);
@@ -453,22 +423,16 @@ static void takes_can_be_given_up(void **state)
 
 static int start(void **state)
 {
-    stage_start(state);
-    queue_open(&out, CU_STREAM_NON_BLOCKING);
-    queue_open(&in, CU_STREAM_NON_BLOCKING);
+    queue_start_pair(state, &out, &in);
     ring_open(&place, &in);
     return 0;
 }
 
-/* Takes that a failed test left would stand for ever. */
 static int finish(void **state)
 {
-    mgds_gstream_abort(out.gstream);
-    mgds_gstream_abort(in.gstream);
+    queue_quit_pair(&out, &in);
     ring_close(&place);
-    queue_close(&out);
-    queue_close(&in);
-    return queue_finish(state);
+    return queue_finish_pair(state, &out, &in);
 }
 
 int main(void)
@@ -482,7 +446,6 @@ int main(void)
         cmocka_unit_test(a_take_of_less_waits_for_every_unit_too),
         cmocka_unit_test(a_message_without_bytes_is_waited_for),
         cmocka_unit_test(a_serial_in_the_data_is_data),
-        cmocka_unit_test(either_end_of_a_push_may_be_left_out),
         cmocka_unit_test(a_record_may_tell_of_units),
         cmocka_unit_test(a_record_may_tell_of_plain_bytes),
         cmocka_unit_test(plain_bytes_may_lie_anywhere),

@@ -14,6 +14,10 @@
 
 enum { MOST = 8, SHARE = PULL_AREA / MOST };
 
+/* So many at most are one launch (exchange.c); of more each joins the one ahead
+ * of it. */
+enum { ONE_LAUNCH = 6 };
+
 /* How a message of the row is fetched: not at all, before the row is on the
  * stream, or while that stands at its first message. */
 enum fetched { NEVER, BEFORE, MEANWHILE };
@@ -111,7 +115,7 @@ static void put(struct row *row)
     queue_put(in.gstream, row->steps, row->count + 2);
     OK(cu.cuMemcpyAsync(copied, place.dst, PULL_AREA, in.native));
     for (unsigned i = 0; i < row->count; i++)
-        assert_int_equal(row->steps[i].joins, i > 0);
+        assert_int_equal(row->steps[i].joins, i > 0 && row->count > ONE_LAUNCH);
 }
 
 static void assert_stands(void)
@@ -122,7 +126,7 @@ static void assert_stands(void)
 
     pull_let_time_pass(&place, &out);
     assert_true(queue_read(&place.line[PULL_TOOK]) < place.serial);
-    assert_true(pull_get(word) < place.serial);
+    assert_true(queue_get(word) < place.serial);
     assert_int_equal(cu.cuStreamQuery(in.native), CUDA_ERROR_NOT_READY);
 }
 
@@ -155,8 +159,8 @@ static void assert_all(const struct row *row)
         CUdeviceptr claim = (CUdeviceptr)(uintptr_t)claims[i];
 
         assert_int_equal(pull_done(&place, &row->message[i]), first + i);
-        assert_int_equal(pull_get(claim), row->known[i].gen);
-        assert_int_equal(pull_get(claim + 8), row->known[i].gen);
+        assert_int_equal(queue_get(claim), row->known[i].gen);
+        assert_int_equal(queue_get(claim + 8), row->known[i].gen);
     }
 }
 
@@ -260,20 +264,24 @@ static void one_of_a_row_may_be_fetched_while_it_stands(void **state)
 /* What is not such a take ends a row, and so does a put. */
 static void only_neighbours_of_one_put_join(void **state)
 {
-    static const bool joins[] = {false, true, false, false, true};
-    struct pull_message message[5];
-    struct mgds_step steps[8];
+    enum { ROWS = 3, EACH_ROW = ONE_LAUNCH + 1, ALL = ROWS * EACH_ROW };
+    struct pull_message message[ALL];
+    struct mgds_step steps[ALL + ROWS];
     unsigned count = 0;
 
     (void)state;
     for (unsigned lap = 0; lap < 4; lap++, count = 0) {
-        for (unsigned i = 0; i < 5; i++) {
-            message[i] = message_of(lap, i);
+        for (unsigned i = 0; i < ALL; i++) {
+            message[i] = (struct pull_message){.from = 31 * (size_t)i + lap,
+                                               .to = 40000 * (size_t)i,
+                                               .bytes = 30000 + i,
+                                               .posted = 30000,
+                                               .unit = i};
             pull_expect(&place, &message[i]);
             pull_put_post(&place, &message[i]);
-            if (i == 2)
+            if (i == EACH_ROW)
                 steps[count++] = queue_flag(&place.line[PULL_GATE], lap + 1);
-            if (i == 3)
+            if (i == 2 * EACH_ROW)
                 steps[count++] = pull_post(&place, &message[2]);
             steps[count++] = pull_take(&place, &message[i]);
         }
@@ -281,9 +289,9 @@ static void only_neighbours_of_one_put_join(void **state)
         queue_put(in.gstream, steps, count);
         for (unsigned k = 0, i = 0; k < count; k++)
             if (steps[k].kind == MGDS_STEP_TAKE)
-                assert_int_equal(steps[k].joins, joins[i++]);
+                assert_int_equal(steps[k].joins, i++ % EACH_ROW > 0);
         queue_await(&place.line[PULL_TOOK], place.serial);
-        mgds_gstream_passed(in.gstream, 5);
+        mgds_gstream_passed(in.gstream, ALL);
         pull_assert(&place);
     }
     pull_finish(&place);
@@ -359,13 +367,13 @@ static void many_threads_may_fetch(void **state)
     struct fetcher fetcher[THREADS];
 
     (void)state;
+    queue_claim(in.gstream, own, MESSAGES);
     for (unsigned i = 0; i < MESSAGES; i++) {
         message[i] = (struct pull_message){.from = 3001 * (size_t)i,
                                            .to = SLOT * (size_t)i + i % 16,
                                            .bytes = SLOT - i % 32,
                                            .posted = SLOT - 100,
                                            .unit = i};
-        own[i] = mgds_gstream_claim(in.gstream);
         pull_expect(&place, &message[i]);
         take[i] = pull_claimed(&place, pull_take(&place, &message[i]), own[i]);
     }
@@ -387,38 +395,26 @@ static void many_threads_may_fetch(void **state)
         queue_await(fetcher[i].line, EACH);
         queue_give(in.gstream, fetcher[i].line);
     }
-    for (unsigned i = 0; i < MESSAGES; i++)
-        mgds_gstream_unclaim(in.gstream, own[i]);
+    queue_unclaim(in.gstream, own, MESSAGES);
     pull_finish(&place);
 }
 
 static int start(void **state)
 {
-    stage_start(state);
-    queue_open(&in, CU_STREAM_NON_BLOCKING);
-    queue_open(&out, CU_STREAM_NON_BLOCKING);
+    queue_start_pair(state, &out, &in);
     pull_open(&place, &out, &in);
     OK(cu.cuMemAlloc_v2(&copied, PULL_AREA));
-    for (unsigned i = 0; i < MOST; i++)
-        if (!(claims[i] = mgds_gstream_claim(in.gstream)))
-            return 1;
+    queue_claim(in.gstream, claims, MOST);
     return 0;
 }
 
-/* Takes that a failed test left would stand for ever. */
 static int finish(void **state)
 {
-    mgds_gstream_abort(out.gstream);
-    mgds_gstream_abort(in.gstream);
-    OK(cu.cuStreamSynchronize(out.native));
-    OK(cu.cuStreamSynchronize(in.native));
-    for (unsigned i = 0; i < MOST; i++)
-        mgds_gstream_unclaim(in.gstream, claims[i]);
+    queue_quit_pair(&out, &in);
+    queue_unclaim(in.gstream, claims, MOST);
     OK(cu.cuMemFree_v2(copied));
     pull_close(&place);
-    queue_close(&out);
-    queue_close(&in);
-    return queue_finish(state);
+    return queue_finish_pair(state, &out, &in);
 }
 
 int main(void)

@@ -31,14 +31,14 @@ static uint64_t sends;
 /* A list of messages, side by side in all memory. */
 static struct item items[MOST];
 static unsigned count;
-static size_t to, unit, also;
+static size_t to, unit, plain;
 
 static void begin(void)
 {
     count = 0;
     to = place.serial % 5;
     unit = place.serial % 3;
-    also = 0;
+    plain = 0;
 }
 
 static void add(size_t bytes, size_t posted, enum how how)
@@ -52,17 +52,19 @@ static void add(size_t bytes, size_t posted, enum how how)
                                      .bytes = bytes,
                                      .posted = posted,
                                      .unit = unit,
-                                     .also = also};
+                                     .plain = plain};
     to += posted + count % 4;
     unit += ring_units_of(bytes);
-    also += (bytes + 7) / 8 * 8;
-    assert_true(to <= RING_AREA && unit <= RING_UNITS && also <= RING_AREA);
+    plain += (bytes + 7) / 8 * 8;
+    assert_true(to <= RING_AREA && unit <= RING_UNITS && plain <= RING_AREA);
     place.serial++;
     item->serial = place.serial;
     place.record = record[count];
     item->push = ring_push(&place, message);
     item->take = how == KNOWN ? ring_take(&place, message)
                               : ring_take_record(&place, message);
+    if (how == OF_BYTES)
+        ring_put_plain(&place, message);
     count++;
 }
 
@@ -73,7 +75,6 @@ static void expect(const struct item *item)
     place.serial = item->serial;
     if (item->how != NOTHING) {
         ring_expect_units(&place, &item->message);
-        ring_expect_also(&place, &item->message);
         ring_expect_dst(&place, &item->message);
     }
     place.serial = last;
@@ -102,7 +103,7 @@ static void await_sent(void)
 static void tell(struct item *item, unsigned i)
 {
     const struct ring_message *message = &item->message;
-    uint64_t plain = (uintptr_t)(place.also + message->also);
+    uint64_t bytes = (uintptr_t)(place.plain + message->plain);
 
     if (item->how == KNOWN || item->told)
         return;
@@ -113,7 +114,7 @@ static void tell(struct item *item, unsigned i)
                   place.units + message->unit * sizeof(struct mgds_unit),
                   message->bytes, MGDS_TAKE_UNITS);
     else if (item->how == OF_BYTES)
-        ring_tell(&place, 1, plain, message->bytes, MGDS_TAKE_BYTES);
+        ring_tell(&place, 1, bytes, message->bytes, MGDS_TAKE_BYTES);
     else
         ring_tell(&place, MGDS_TAKE_NONE, 8, 4096, MGDS_TAKE_UNITS);
 }
@@ -411,26 +412,19 @@ static void work_around_takes_keeps_its_order(void **state)
 /* Messages whose memory is gone are thrown away, others are not. */
 static void freed_memory_is_left_out(void **state)
 {
-    struct mgds_layout *layout = stage_bytes_of(40);
     struct mgds_step steps[MOST + 1];
-    struct mgds_bounce *bounce;
-    struct mgds_buffer buffer;
-    CUdeviceptr gpu;
+    struct queue_freed freed;
     unsigned n;
 
     (void)state;
-    OK(cu.cuMemAlloc_v2(&gpu, 40));
-    buffer = stage_buffer_at(gpu, layout, 1);
-    assert_int_equal(mgds_gstream_bounce(&bounce, in.gstream, &buffer), 0);
-    OK(cu.cuMemFree_v2(gpu));
+    queue_freed_open(&freed, in.gstream, 40);
     begin();
     for (unsigned i = 0; i < 15; i++)
         add(40, i % 6 == 2 ? 0 : 40, i % 2 ? KNOWN : OF_UNITS);
     n = list(steps);
     for (unsigned i = 2; i < count; i += 6) {
-        steps[i].user = (char *)(uintptr_t)gpu;
         steps[i].bytes = 40;
-        steps[i].bounce = bounce;
+        queue_freed_take(&freed, &steps[i]);
     }
     assert_int_equal(
         mgds_gstream_put(in.gstream, mgds_gstream_ticket(in.gstream), steps, n),
@@ -442,8 +436,7 @@ static void freed_memory_is_left_out(void **state)
         tell(&items[i], i);
     }
     await_taken();
-    mgds_bounce_destroy(bounce);
-    mgds_layout_put(layout);
+    queue_freed_close(&freed);
     finish_streams();
 }
 
@@ -486,27 +479,21 @@ static void takes_can_be_given_up(void **state)
 
 static int start(void **state)
 {
-    stage_start(state);
-    queue_open(&out, CU_STREAM_NON_BLOCKING);
-    queue_open(&in, CU_STREAM_NON_BLOCKING);
+    queue_start_pair(state, &out, &in);
     ring_open(&place, &in);
     for (unsigned i = 0; i < MOST; i++)
         record[i] = i > 0 ? queue_take(in.gstream) : place.record;
     return 0;
 }
 
-/* Takes that a failed test left would stand for ever. */
 static int finish(void **state)
 {
-    mgds_gstream_abort(out.gstream);
-    mgds_gstream_abort(in.gstream);
+    queue_quit_pair(&out, &in);
     for (unsigned i = 1; i < MOST; i++)
         queue_give(in.gstream, record[i]);
     place.record = record[0];
     ring_close(&place);
-    queue_close(&out);
-    queue_close(&in);
-    return queue_finish(state);
+    return queue_finish_pair(state, &out, &in);
 }
 
 int main(void)

@@ -213,6 +213,7 @@ int place_lost(struct mgds_wire_peer *peer)
 struct echo {
     struct place_head head;
     struct mgds_wire_peer *peer;
+    bool owns; /* a reference to that */
     unsigned char *body;
 };
 
@@ -223,7 +224,7 @@ static void echo_done(void *arg, int rc)
     struct echo *echo = arg;
 
     (void)rc;
-    if (echo->peer != __atomic_load_n(&echo_peer, __ATOMIC_ACQUIRE))
+    if (echo->owns)
         mgds_wire_peer_put(echo->peer);
     free(echo->body);
     free(echo);
@@ -260,8 +261,9 @@ static int echo_head(void *ctx, struct mgds_wire_arrival *it)
     if (echo->head.bytes != it->body_bytes)
         abort();
     echo->peer = __atomic_load_n(&echo_peer, __ATOMIC_ACQUIRE);
-    if (!echo->peer && (mgds_wire_address(&address, &bytes) != 0 ||
-                        mgds_wire_peer_get(&echo->peer, address, bytes) != 0))
+    echo->owns = !echo->peer;
+    if (echo->owns && (mgds_wire_address(&address, &bytes) != 0 ||
+                       mgds_wire_peer_get(&echo->peer, address, bytes) != 0))
         abort();
     echo->body = need(it->body_bytes);
     it->where = echo->body;
@@ -366,6 +368,14 @@ static void become_child(int in, int out)
     _exit(4);
 }
 
+/* It answers when it knows whom to answer from now on. */
+static void meet(struct place_child *child)
+{
+    CLAIM(tell_address(child->to));
+    child->peer = hear_address(child->from);
+    CLAIM(child->peer);
+}
+
 void place_child_start(struct place_child *child)
 {
     int to[2] = {-1, -1};
@@ -379,10 +389,14 @@ void place_child_start(struct place_child *child)
     close(to[0]);
     close(from[1]);
     child->to = to[1];
-    CLAIM(tell_address(child->to));
-    child->peer = hear_address(from[0]);
-    CLAIM(child->peer);
-    close(from[0]);
+    child->from = from[0];
+    meet(child);
+}
+
+void place_child_again(struct place_child *child)
+{
+    mgds_wire_peer_put(child->peer);
+    meet(child);
 }
 
 void place_child_end(struct place_child *child)
@@ -390,6 +404,7 @@ void place_child_end(struct place_child *child)
     int status;
 
     close(child->to);
+    close(child->from);
     CLAIM(waitpid(child->pid, &status, 0) == child->pid);
     assert_int_equal(status, 0);
     mgds_wire_peer_put(child->peer);
@@ -402,6 +417,7 @@ void place_child_reap(struct place_child *child)
     CLAIM(waitpid(child->pid, &status, 0) == child->pid);
     assert_true(WIFSIGNALED(status));
     close(child->to);
+    close(child->from);
 }
 
 int place_echo(void)
@@ -409,16 +425,16 @@ int place_echo(void)
     const struct mgds_wire_handler echo = {.head = echo_head,
                                            .body = echo_body};
     struct mgds_wire_peer *peer;
-    char end;
+    bool met = false;
 
     if (mgds_wire_handle(KIND_ECHO, &echo) != 0 || open_wire(2000) != 0)
         return 1;
-    peer = hear_address(CHILD_IN);
-    __atomic_store_n(&echo_peer, peer, __ATOMIC_RELEASE);
-    if (!peer || !tell_address(CHILD_OUT))
-        return 1;
-    if (read(CHILD_IN, &end, 1) != 0)
-        return 1;
+    while ((peer = hear_address(CHILD_IN)) != NULL) {
+        __atomic_store_n(&echo_peer, peer, __ATOMIC_RELEASE);
+        if (!tell_address(CHILD_OUT))
+            return 1;
+        met = true;
+    }
     mgds_wire_close();
-    return 0;
+    return met ? 0 : 1;
 }

@@ -40,6 +40,7 @@ struct trip {
 struct place_child {
     pid_t pid;
     int to; /* a pipe to it: closing it ends the child */
+    int from;
     struct mgds_wire_peer *peer;
 };
 
@@ -49,6 +50,8 @@ void place_close(void);
 
 /* Another process of this program, echoing. */
 void place_child_start(struct place_child *child);
+/* Both meet anew: this process has closed its wire, and opened it again. */
+void place_child_again(struct place_child *child);
 void place_child_end(struct place_child *child); /* and ended well */
 
 /* Whether the children are on another host (WIRE_FAR is set): then messages go
@@ -77,7 +80,8 @@ int place_lost(struct mgds_wire_peer *peer);
 /* Seconds, monotonic. */
 double place_now(void);
 
-/* What the child does: echo until the pipe to it ends. */
+/* What the child does: echo until the pipe to it ends, to who said last over
+ * that where it is. */
 int place_echo(void);
 
 /* Path of this program. */

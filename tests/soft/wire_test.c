@@ -311,6 +311,27 @@ WIRE_TEST(a_death_in_full_traffic_ends_every_post)
     }
 }
 
+/* What it sends is numbered from the start, and sealed for who we are now. */
+WIRE_TEST(a_peer_that_stays_is_heard_when_we_open_again)
+{
+    struct place_child child;
+
+    (void)arg;
+    place_open(CLOSE_MS);
+    place_child_start(&child);
+    for (unsigned round = 0; round < 3; round++) {
+        place_trips(SIZES, size_of);
+        for (unsigned i = 0; i < SIZES; i++)
+            CLAIM(place_go(child.peer, i) == 0);
+        place_all_back();
+        place_close();
+        place_open(CLOSE_MS);
+        place_child_again(&child);
+    }
+    place_child_end(&child);
+    place_close();
+}
+
 /* The sender of a large message is gone before it is fetched. */
 static pid_t doomed;
 static atomic_int late_body; /* 1 + -rc, once there */
@@ -506,6 +527,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(a_dead_peer_is_noticed),
         cmocka_unit_test(a_death_in_the_middle_ends_every_post),
         cmocka_unit_test(a_death_in_full_traffic_ends_every_post),
+        cmocka_unit_test(a_peer_that_stays_is_heard_when_we_open_again),
         cmocka_unit_test(a_body_whose_sender_died_has_an_outcome),
         cmocka_unit_test(close_does_not_wait_for_a_stopped_peer),
         cmocka_unit_test(idle_costs_no_cpu),

@@ -155,6 +155,14 @@ int env_ends(struct mgds_op *op)
     return status.error;
 }
 
+void env_assert_brings_all(struct mgds_op *op)
+{
+    const uint64_t answer = wire_posted(MGDS_ENVELOPE_PULL)->head.pull.answer;
+
+    assert_int_equal(wire_come_data(answer, BYTES, OTHER), 0);
+    assert_int_equal(env_ends(op), 0);
+}
+
 void env_assert_landed(const struct env_place *place, size_t bytes)
 {
     for (size_t i = 0; i < bytes; i++)

@@ -50,6 +50,10 @@ uint64_t env_cookie_of_send(void);
 /* It is over now, and goes: its error. */
 int env_ends(struct mgds_op *op);
 
+/* The receive has asked OTHER for BYTES bytes, which come now: it is over,
+ * well, and goes. */
+void env_assert_brings_all(struct mgds_op *op);
+
 /* So many bytes came, and those behind them are as they were. */
 void env_assert_landed(const struct env_place *place, size_t bytes);
 

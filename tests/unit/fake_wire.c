@@ -8,6 +8,7 @@
 
 struct mgds_wire_peer {
     int error;
+    bool given_up;
 };
 
 const unsigned char wire_address[WIRE_PEERS] = {0, 1, 2, 3};
@@ -175,6 +176,11 @@ void wire_land(const struct wire_landing *landing, const void *body,
     handlers[MGDS_ENVELOPE_DATA].body(landing->arg, 0);
 }
 
+void wire_land_fails(const struct wire_landing *landing)
+{
+    handlers[MGDS_ENVELOPE_DATA].body(landing->arg, -ECONNRESET);
+}
+
 int wire_come(enum mgds_envelope kind, const void *head, size_t head_bytes,
               const void *body, size_t body_bytes)
 {
@@ -186,10 +192,36 @@ int wire_come(enum mgds_envelope kind, const void *head, size_t head_bytes,
     return rc;
 }
 
-void wire_lose(unsigned peer)
+void wire_break(unsigned peer)
 {
     peers[peer].error = -ECONNRESET;
+}
+
+void wire_lose(unsigned peer)
+{
+    wire_break(peer);
     on_lost(lost_ctx, &peers[peer], -ECONNRESET);
+}
+
+bool wire_is_lost(unsigned peer)
+{
+    return peers[peer].error != 0;
+}
+
+bool wire_any_lost(void)
+{
+    for (unsigned i = 0; i < WIRE_PEERS; i++)
+        if (wire_is_lost(i))
+            return true;
+    return false;
+}
+
+bool wire_any_given_up(void)
+{
+    for (unsigned i = 0; i < WIRE_PEERS; i++)
+        if (peers[i].given_up)
+            return true;
+    return false;
 }
 
 /* What the engine calls. */
@@ -249,11 +281,12 @@ struct mgds_wire_peer *mgds_wire_peer_find(uint64_t process)
     return &peers[process - 1];
 }
 
-/* Nothing is timed here. */
 bool mgds_wire_peer_give_up(struct mgds_wire_peer *peer)
 {
-    (void)peer;
-    abort();
+    bool first = !peer->given_up;
+
+    peer->given_up = true;
+    return first;
 }
 
 uint64_t mgds_wire_peer_process(const struct mgds_wire_peer *peer)

@@ -61,6 +61,8 @@ struct wire_landing {
 };
 int wire_head(enum mgds_envelope kind, const void *head, size_t head_bytes,
               size_t body_bytes, struct wire_landing *out);
+/* It will not land. */
+void wire_land_fails(const struct wire_landing *landing);
 void wire_land(const struct wire_landing *landing, const void *body,
                size_t body_bytes);
 
@@ -74,5 +76,12 @@ extern void (*wire_on_progress)(void);
 
 /* The end of a peer. */
 void wire_lose(unsigned peer);
+/* Its first part: what is posted to it fails. */
+void wire_break(unsigned peer);
+bool wire_is_lost(unsigned peer);
+bool wire_any_lost(void);
+/* Whether the engine has given any up (mgds_wire_peer_give_up): the test has to
+ * lose it, then. */
+bool wire_any_given_up(void);
 
 #endif

@@ -217,6 +217,37 @@ static void memory_allocated_again_at_the_address_is_told_apart(void **state)
     assert_null(ptr.ctx);
 }
 
+static void allocation_is_known_to_live_while_its_id_is_there(void **state)
+{
+    uintptr_t base = fresh_base();
+    struct mgds_ptr known;
+
+    (void)state;
+    fake->blocks[0] = device_block(base, 5);
+    assert_int_equal(look(&known, base, 8), 0);
+    fake->asked_one = fake->asked_all = 0;
+    assert_true(mgds_ptr_lives(&known, (void *)(base + MIB - 1)));
+    assert_int_equal(fake->asked_one, 1);
+    assert_int_equal(fake->asked_all, 0);
+    fake->blocks[0].id = 6; /* the address, allocated again */
+    assert_false(mgds_ptr_lives(&known, (void *)base));
+    fake->blocks[0].size = 0;
+    assert_false(mgds_ptr_lives(&known, (void *)base));
+}
+
+static void mapping_is_never_known_to_live(void **state)
+{
+    uintptr_t base = fresh_base();
+    struct mgds_ptr known;
+
+    (void)state;
+    fake->blocks[0] = (struct fake_block){
+        .base = base, .size = MIB, .type = CU_MEMORYTYPE_DEVICE, .id = 5};
+    assert_int_equal(look(&known, base, 8), 0);
+    assert_int_equal(known.kind, MGDS_PTR_VMM);
+    assert_false(mgds_ptr_lives(&known, (void *)base));
+}
+
 static void id_of_a_mapping_is_not_trusted(void **state)
 {
     uintptr_t base = fresh_base();
@@ -382,6 +413,9 @@ int main(void)
         cmocka_unit_test_setup(
             memory_allocated_again_at_the_address_is_told_apart, reset),
         cmocka_unit_test_setup(id_of_a_mapping_is_not_trusted, reset),
+        cmocka_unit_test_setup(
+            allocation_is_known_to_live_while_its_id_is_there, reset),
+        cmocka_unit_test_setup(mapping_is_never_known_to_live, reset),
         cmocka_unit_test_setup(freed_memory_is_a_fault_until_it_is_host_memory,
                                reset),
         cmocka_unit_test_setup(driver_in_error_is_told_for_gpu_memory_only,

@@ -42,7 +42,8 @@ static void records_are_zero_and_apart(void **state)
     }
     mgds_spares_give(&spares, NULL);
     mgds_spares_clear(&spares);
-    assert_null(spares.first);
+    assert_null(spares.out);
+    assert_null(spares.back);
     assert_int_equal(spares.count, 0);
 }
 

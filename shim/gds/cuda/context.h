@@ -32,8 +32,15 @@ struct mgds_context {
  * -ENODEV if neither is, -EINVAL for HOST, -ENOMEM, -ESHUTDOWN. */
 int mgds_context_of_ptr(struct mgds_context **out, const struct mgds_ptr *ptr);
 
-/* The same for the primary context of a device: -ENODEV if that is not active,
- * -EINVAL if there is no such device. */
+/* Whether memory that says whose it is belongs to ctx. */
+static inline bool mgds_context_is_of_ptr(const struct mgds_context *ctx,
+                                          const struct mgds_ptr *ptr)
+{
+    return ctx->handle == ptr->ctx && ctx->id == ptr->ctx_id;
+}
+
+/* mgds_context_of_ptr for the primary context of a device: -ENODEV if that is
+ * not active, -EINVAL if there is no such device. */
 int mgds_context_of_device(struct mgds_context **out, int device);
 
 /* The same for a stream. The three special streams (0, CU_STREAM_LEGACY,

@@ -219,3 +219,10 @@ int mgds_ptr_find(struct mgds_ptr *out, const void *addr, size_t bytes)
         *out = ptr;
     return rc;
 }
+
+bool mgds_ptr_lives(const struct mgds_ptr *known, const void *addr)
+{
+    const struct mgds_driver *driver = mgds_driver();
+
+    return driver && still_lives(driver, known, (uintptr_t)addr);
+}

@@ -67,4 +67,8 @@ static inline bool mgds_ptr_is_gpu(const struct mgds_ptr *ptr)
  */
 int mgds_ptr_find(struct mgds_ptr *out, const void *addr, size_t bytes);
 
+/* Whether addr lies in the allocation that `known` is of, by one driver call at
+ * most. False: not, or that cannot be told so. Any thread; no lock. */
+bool mgds_ptr_lives(const struct mgds_ptr *known, const void *addr);
+
 #endif

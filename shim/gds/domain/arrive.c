@@ -53,7 +53,7 @@ static void take_rts(struct mgds_domain *domain, const struct mgds_rts *rts)
         .sync = rts->sync};
     error = protocol->accept(message, rts);
     message->protocol = error ? &mgds_fragments : protocol;
-    message->refused = protocol->copied ? error : 0;
+    message->refused = error;
     if (mgds_match_arrive(domain->match[rts->to_index], &message->match) < 0) {
         mgds_envelope_refuse(MGDS_ENVELOPE_RTS, rts->rank,
                              "its message has come before");
@@ -127,12 +127,12 @@ static enum mgds_am_verdict on_pull(const struct mgds_am *am)
                              "the send was asked for before");
         return MGDS_AM_DONE;
     }
-    if (pull->refused && !op->protocol->copied) {
+    if (pull->refused && op->protocol->carried) {
         mgds_envelope_refuse(MGDS_ENVELOPE_PULL, pull->rank,
                              "nobody was to copy that send's bytes");
         return MGDS_AM_DONE;
     }
-    if (pull->bytes > op->bytes && (pull->refused || !op->protocol->copied)) {
+    if (pull->bytes > op->bytes && (pull->refused || op->protocol->carried)) {
         mgds_envelope_refuse(MGDS_ENVELOPE_PULL, pull->rank,
                              "it asks for more than the send has, which fails");
         op->error = op->error ? op->error : -EIO;
@@ -183,7 +183,7 @@ static void data_landed(void *arg, int rc)
 /* What it must bring. */
 static size_t bytes_due(const struct mgds_op *op, const struct mgds_data *data)
 {
-    return data->error || op->message->protocol->copied ? 0 : op->got;
+    return data->error || !op->message->protocol->carried ? 0 : op->got;
 }
 
 /* False: no bytes land. */
@@ -199,8 +199,8 @@ static bool begin_landing(struct mgds_op *op, const struct mgds_data *data,
     }
     if (body_bytes > 0)
         return mgds_op_step(op, MGDS_OP_ON_LAND);
-    if (op->message->protocol->copied && !data->error)
-        mgds_fetch_add(op);
+    if (!op->message->protocol->carried && !data->error)
+        mgds_exchange_readable(op);
     else
         mgds_exchange_recv_moved(op, data->error);
     return false;

@@ -119,6 +119,8 @@ struct mgds_xfer {
     unsigned from_index;       /* stream index at the sender, to_index at the */
     unsigned to_index;         /* receiver; one of them is this process's own */
     bool sync;     /* a send is done when matched, at the earliest */
+    bool buffered; /* a send is done without its receiver, however long it is:
+                      its bytes get memory of ours. Not with sync */
     bool enqueued; /* in the order of the stream of this process's index, which
                       is a GPU stream; else at once */
     bool stands;   /* its stream waits for it at once: mgds_op_run's */
@@ -177,6 +179,11 @@ struct mgds_op_sink {
      * passes the wait: no MPI, no CUDA, short. NULL: nobody wants it. */
     void (*store)(void *arg, const struct mgds_op_status *status);
     void *arg;
+    /* Called once, by whoever sees it first, when the stream has passed the
+     * wait: the operation is over for the program, and its buffer may be used
+     * again. Never if the stream does not come there. As store: short, no MPI,
+     * no CUDA. NULL: nobody wants to know. */
+    void (*over)(void *arg);
 };
 
 /*
@@ -192,6 +199,34 @@ int mgds_op_wait_enqueue(struct mgds_gstream *stream, unsigned count,
 /* Both at once: an enqueued operation, and its stream's wait for it. Puts. */
 int mgds_op_run(struct mgds_domain *domain, const struct mgds_xfer *xfer,
                 bool send, const struct mgds_op_sink *sink);
+
+/*
+ * Groups: what the calling thread enqueues on the stream from start to end, of
+ * operations and waits, is put there at the outermost end, in as few launches
+ * as can be. strict: the program's; else the library's own, which is put sooner
+ * where a call waits for what that gives back. -ENOMEM, or the error of a
+ * stream that is ruined. End puts: -ENOENT: there is none of that kind;
+ * else 0, or why not all could be put, which the operations' ends, streams and
+ * domains say as well.
+ */
+int mgds_group_start(struct mgds_gstream *stream, bool strict);
+int mgds_group_end(struct mgds_gstream *stream, bool strict);
+
+/* Whether the calling thread has the program's group open there. */
+bool mgds_group_is_open(const struct mgds_gstream *stream);
+
+/* The call puts what the thread's groups have collected, but not on streams
+ * that are captured, and the groups go on collecting. A thread without groups
+ * pays one load. Probes and drains begin with this call. Puts. */
+void mgds_groups_flush(void);
+
+/* The stream's handle goes: what the thread's group on it has is put, and the
+ * group ended. Puts. */
+void mgds_group_leave(struct mgds_gstream *stream);
+
+/* The end of the last epoch, before a drain: groups that are open, in whatever
+ * thread, are named, put, and ended. Puts. */
+void mgds_groups_fini(void);
 
 /* Makes progress, then: 1 done, its data where it belongs; 0 not yet; or
  * negative errno when there is no telling any more. Puts nothing on the

@@ -14,10 +14,10 @@
 #include "shim/gds/domain/debt.h"
 #include "shim/gds/domain/domain.h"
 #include "shim/gds/msg/engine.h"
+#include "shim/gds/transport/channels.h"
 
 struct mgds_credit;
 struct mgds_gstream;
-struct mgds_channels;
 struct mgds_match;
 struct mgds_message;
 struct mgds_op;
@@ -67,6 +67,14 @@ static inline int mgds_domain_source(const struct mgds_domain *domain,
                                      unsigned rank, unsigned index)
 {
     return (int)(domain->base[rank] + index);
+}
+/* From one of our streams to that one of a rank; NULL: there is none. */
+static inline struct mgds_channel *
+mgds_domain_channel(const struct mgds_domain *domain, unsigned from_index,
+                    unsigned rank, unsigned to_index)
+{
+    return mgds_channels_find(domain->channels, from_index,
+                              domain->base[rank] + to_index);
 }
 
 /* Of a rank, or any source (negative), which is lost when all other members

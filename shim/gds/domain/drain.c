@@ -168,6 +168,7 @@ int mgds_op_drain(struct mgds_gstream *stream,
 {
     const struct scope scope = {.stream = stream};
 
+    mgds_groups_flush();
     if (stream && mgds_gstream_capturing(stream) == 0)
         mgds_wait_signal(stream);
     return drain(&scope, rule, left);
@@ -178,6 +179,7 @@ int mgds_domain_drain(struct mgds_domain *domain,
 {
     const struct scope scope = {.domain = domain};
 
+    mgds_groups_flush();
     return drain(&scope, rule, left);
 }
 

@@ -52,13 +52,21 @@ static struct mgds_wire_peer *peer_of(const struct mgds_op *op)
     return op->domain->member[op->send ? op->rank : op->status.source].peer;
 }
 
+/* One that nobody will copy is over. */
+static void answer(struct mgds_op *op)
+{
+    op->protocol->answer(op);
+    if (op->error && op->state == MGDS_OP_READY)
+        mgds_exchange_send_moved(op, MGDS_OP_ON_FAIL, op->error);
+}
+
 /* Both must have happened: the receiver says where to, the stream when. */
 static void try_answer(struct mgds_op *op)
 {
     if (!op->reached)
         return;
     if (op->state == MGDS_OP_ASKED)
-        op->protocol->answer(op);
+        answer(op);
     if (op->state == MGDS_OP_REFUSED && !mgds_work_is_listed(&op->copying)) {
         mgds_op_get(op);
         mgds_work_add(&op->copying, MGDS_WORK_COPY_IN);
@@ -68,7 +76,7 @@ static void try_answer(struct mgds_op *op)
 static bool is_staged(const struct mgds_op *op)
 {
     return op->state != MGDS_OP_REFUSED &&
-           (op->bounce || op->copy || op->bytes == 0);
+           (op->bounce || op->copy || op->bytes == 0 || op->protocol->buffered);
 }
 
 static void try_finish_send(struct mgds_op *op)
@@ -152,25 +160,36 @@ void mgds_exchange_send_moved(struct mgds_op *op, enum mgds_op_event event,
 
 /* Receives. */
 
-static void pull(struct mgds_op *op, size_t bytes)
+static int post_pull(struct mgds_op *op)
 {
     const struct mgds_message *from = op->message;
-    const struct mgds_pull head = {from->cookie, op->cookie, bytes,
-                                   op->domain->rank, from->refused};
+    struct mgds_pull head = {.cookie = from->cookie,
+                             .bytes = op->got,
+                             .rank = op->domain->rank,
+                             .refused = from->refused};
     const struct mgds_wire_message message = {
         .kind = MGDS_ENVELOPE_PULL, .head = &head, .head_bytes = sizeof(head)};
+    int rc = mgds_op_tell_name(op);
+
+    head.answer = op->cookie;
+    return rc < 0 ? rc
+                  : mgds_am_post(op->domain->member[from->rank].peer, &message);
+}
+
+static void pull(struct mgds_op *op, size_t bytes)
+{
     int rc;
 
     mgds_op_step(op, MGDS_OP_ON_ASK);
     op->got = bytes;
-    rc = mgds_am_post(op->domain->member[from->rank].peer, &message);
+    rc = post_pull(op);
     if (rc < 0)
         mgds_exchange_recv_moved(op, rc);
 }
 
 static bool lacks_room(const struct mgds_op *op)
 {
-    return !op->message->protocol->copied && op->message->bytes > 0 &&
+    return op->message->protocol->carried && op->message->bytes > 0 &&
            op->bounce && mgds_bounce_needs_room(op->bounce);
 }
 
@@ -181,7 +200,7 @@ static bool needs_stream(const struct mgds_op *op)
     bool direct = !op->bounce && !op->copy && op->bytes > 0;
 
     return direct || op->message->sync ||
-           (op->message->protocol->copied && op->claim);
+           (!op->message->protocol->carried && op->near);
 }
 
 static void try_pull(struct mgds_op *op)
@@ -234,7 +253,8 @@ static void want(struct mgds_op *op)
 /* By its own stream. */
 static bool may_be_taken(const struct mgds_op *op)
 {
-    return op->taker && !op->demanded && op->message->protocol->slotted &&
+    return mgds_op_can_take(op) && !op->demanded &&
+           op->message->protocol->slotted &&
            (!op->message->protocol->copied || op->claim);
 }
 
@@ -335,8 +355,9 @@ static void fail_awaited(struct mgds_op *op, int error)
     if (!op->error)
         op->error = error;
     if (op->state == MGDS_OP_ASKED)
-        op->protocol->answer(op);
-    mgds_exchange_send_moved(op, MGDS_OP_ON_FAIL, error);
+        answer(op);
+    else
+        mgds_exchange_send_moved(op, MGDS_OP_ON_FAIL, error);
 }
 
 /* A send that was lost meanwhile is well if it was copied all the same. */
@@ -347,11 +368,13 @@ void mgds_exchange_awaited(struct mgds_op *op, bool seen, int error)
         mgds_rget_release(op);
         return;
     }
+    if (op->state == MGDS_OP_SENDING) /* it was refused: the wire has it */
+        return;
     if (error) {
         fail_awaited(op, error);
         return;
     }
-    if (!op->protocol->copied) /* it was refused: the wire has its bytes */
+    if (!op->protocol->copied)
         return;
     if (seen)
         mgds_op_step(op, MGDS_OP_ON_COPIED);
@@ -377,6 +400,15 @@ void mgds_exchange_landed(struct mgds_op *op, int error)
     if (error)
         give_loan(op);
     mgds_exchange_recv_moved(op, error);
+}
+
+/* Nothing is to be copied of one in a ring of which no byte is wanted. */
+void mgds_exchange_readable(struct mgds_op *op)
+{
+    if (op->got == 0 && !op->message->protocol->copied)
+        mgds_exchange_fetched(op, 0);
+    else
+        mgds_fetch_add(op);
 }
 
 /* The sender of a message that came through memory of ours has its own back

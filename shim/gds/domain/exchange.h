@@ -48,6 +48,8 @@ void mgds_exchange_taken(struct mgds_op *op, bool given_up);
 /* The wait that was to see that it was copied is over. seen: the stream has
  * passed the AWAIT; else that could not be put, or was let go. */
 void mgds_exchange_awaited(struct mgds_op *op, bool seen, int error);
+/* A receive has asked for its message, and that may be copied where it is. */
+void mgds_exchange_readable(struct mgds_op *op);
 /* A receive's message was fetched, and is where it belongs if op->direct; or
  * negative errno. */
 void mgds_exchange_fetched(struct mgds_op *op, int error);

@@ -10,9 +10,11 @@
 #include "shim/base/container.h"
 #include "shim/base/log.h"
 #include "shim/base/stats.h"
+#include "shim/gds/domain/mail.h"
 #include "shim/gds/domain/op.h"
 #include "shim/gds/domain/room.h"
 #include "shim/gds/msg/work.h"
+#include "shim/gds/queue/claims.h"
 #include "shim/gds/queue/gstream.h"
 #include "shim/gds/queue/quits.h"
 
@@ -37,11 +39,13 @@ struct mgds_fetch {
     uint64_t since;        /* ns: when it was last due */
     uint64_t *line;        /* its own, if the operation has no words */
     uint64_t *flag;
-    uint64_t *won;   /* of one that is to keep the message from all others */
-    const char *why; /* and why; constant text */
-    uint64_t order;  /* of its stream; 0: none was given */
-    bool told;       /* that it is over */
-    bool lost;       /* the program has freed the buffer */
+    uint64_t *won;         /* of one that is to keep the message from others */
+    const char *why;       /* and why; constant text */
+    struct mgds_mail mail; /* the orders that were given */
+    struct mgds_claim *claim; /* its own, if the operation has none */
+    struct mgds_piece *room;  /* memory that stands for the program's */
+    bool told;                /* that it is over */
+    bool lost;                /* the program has freed the buffer */
 };
 
 /* Written before the wire is open. */
@@ -75,12 +79,38 @@ static struct mgds_step take_of(const struct mgds_op *op)
                              .length = op->message->bytes,
                              .claim = op->claim,
                              .gen = op->gen,
+                             .delivers = true,
                              .source = op->message->source,
                              .done = op->message->done};
 
     if (op->loan.unit)
         take_lent(&take, op);
     return take;
+}
+
+/* By which a launch and an order settle who copies. Where there is none left
+ * nothing is ordered. */
+static void take_claim(struct mgds_fetch *fetch)
+{
+    if (fetch->take.claim)
+        return;
+    fetch->claim = mgds_gstream_claim(stream_of(fetch->op));
+    fetch->take.claim = fetch->claim;
+    fetch->take.gen = mgds_claims_generation();
+}
+
+/* Where a kernel can put it: what is not the program's own place is copied
+ * there when it is over. NULL: memory for that is pinned for the launch. */
+static char *take_place(struct mgds_fetch *fetch)
+{
+    const struct mgds_op *op = fetch->op;
+
+    if (op->direct || fetch->take.bytes == 0)
+        return mgds_op_user(op);
+    if (op->bounce && op->stream)
+        return (char *)mgds_bounce_base(op->bounce);
+    fetch->room = mgds_gstream_pad(stream_of(op), fetch->take.bytes);
+    return fetch->room ? (char *)fetch->room->addr : NULL;
 }
 
 static struct mgds_fetch *add(struct mgds_op *op)
@@ -91,9 +121,11 @@ static struct mgds_fetch *add(struct mgds_op *op)
     if (!fetch)
         return NULL;
     op->fetch = fetch;
-    op->direct = op->claim != NULL;
+    op->direct = op->near;
     fetch->op = mgds_op_get(op);
     fetch->take = take_of(op);
+    take_claim(fetch);
+    fetch->take.user = take_place(fetch);
     fetch->since = mgds_clock_ns();
     mgds_work_add(&fetch->launch, MGDS_WORK_DELIVERY);
     mgds_work_add(&fetch->watch, MGDS_WORK_DELIVERED);
@@ -132,15 +164,22 @@ void mgds_fetch_withdraw(struct mgds_op *op, const char *why)
     fetch->take.done = (uintptr_t)fetch->won;
 }
 
-/* Pinned memory where the kernel can put it. Without a lock. */
+/* Pinned memory where the kernel can put it. Without a lock; no order is given
+ * of one that has none yet. */
 static int make_room(struct mgds_fetch *fetch)
 {
-    struct mgds_op *op = fetch->op;
+    int rc;
 
-    if (op->direct || fetch->take.bytes == 0 || (op->bounce && op->stream) ||
-        op->room)
+    if (fetch->take.user || fetch->take.bytes == 0)
         return 0;
-    return mgds_gstream_room(&op->room, stream_of(op), op->bytes);
+    rc = mgds_gstream_room(&fetch->room, stream_of(fetch->op),
+                           fetch->take.bytes);
+    if (rc == 0) {
+        mgds_engine_enter();
+        fetch->take.user = (char *)fetch->room->addr;
+        mgds_engine_leave();
+    }
+    return rc;
 }
 
 static int make_flag(struct mgds_fetch *fetch)
@@ -155,28 +194,16 @@ static int make_flag(struct mgds_fetch *fetch)
     return rc;
 }
 
-static char *place_of(const struct mgds_fetch *fetch)
-{
-    const struct mgds_op *op = fetch->op;
-
-    if (op->direct)
-        return fetch->take.user;
-    if (fetch->take.bytes == 0)
-        return NULL;
-    return (char *)(op->room ? op->room->addr : mgds_bounce_base(op->bounce));
-}
-
 static int launch(struct mgds_fetch *fetch)
 {
-    struct mgds_step take = fetch->take;
     int rc = make_room(fetch);
 
     if (rc == 0)
         rc = make_flag(fetch);
     if (rc < 0)
         return rc;
-    take.user = place_of(fetch);
-    rc = mgds_gstream_fetch(stream_of(fetch->op), &take, fetch->flag, FETCHED);
+    rc = mgds_gstream_fetch(stream_of(fetch->op), &fetch->take, fetch->flag,
+                            FETCHED);
     fetch->lost = rc == -EFAULT;
     return fetch->lost ? 0 : rc;
 }
@@ -200,6 +227,23 @@ static bool has_won(const struct mgds_fetch *fetch)
     return fetch->won && __atomic_load_n(fetch->won, __ATOMIC_ACQUIRE) != 0;
 }
 
+/* The watch's thread, when the launch does not need it any more, or copies
+ * nothing since the claim is taken. With the lock or without. */
+static void give_room(struct mgds_fetch *fetch)
+{
+    if (fetch->room)
+        mgds_gstream_room_give(stream_of(fetch->op), fetch->room);
+    fetch->room = NULL;
+}
+
+/* To where it belongs. It may be long: without the lock. */
+static void empty_room(struct mgds_fetch *fetch)
+{
+    if (fetch->room)
+        memcpy(mgds_op_place(fetch->op), fetch->room->addr, fetch->take.bytes);
+    give_room(fetch);
+}
+
 /* Once, as soon as somebody has copied it, or nobody will: what was launched is
  * then still to come to that. */
 static void tell(struct mgds_fetch *fetch, int error)
@@ -208,8 +252,8 @@ static void tell(struct mgds_fetch *fetch, int error)
         return;
     fetch->told = true;
     fetch->op->fetch = NULL;
-    if (fetch->order && error == 0)
-        mgds_gstream_order_back(stream_of(fetch->op));
+    if (error == 0)
+        mgds_mail_take_back(&fetch->mail);
     if (has_won(fetch))
         ends->withdrawn(fetch->op, -ETIMEDOUT, fetch->why);
     else
@@ -230,21 +274,26 @@ static uint64_t order_age(const struct mgds_fetch *fetch)
     return ORDER_NS;
 }
 
-/* Whatever keeps a launch, the stream may serve it. */
-static void look_at_order(struct mgds_fetch *fetch)
+/* A kernel that stands could put it there. */
+static bool may_be_ordered(const struct mgds_fetch *fetch)
+{
+    return !fetch->told && (fetch->take.user || fetch->take.bytes == 0);
+}
+
+/* Whatever keeps a launch, a stream may serve it. True: one has, and nobody was
+ * told. */
+static bool look_at_orders(struct mgds_fetch *fetch)
 {
     uint64_t age = mgds_clock_ns() - fetch->since;
-    struct mgds_gstream *stream = stream_of(fetch->op);
 
-    if (!fetch->op->direct || fetch->told)
-        return;
-    if (fetch->order && mgds_gstream_served(stream, fetch->order))
-        tell(fetch, 0);
-    if (!fetch->order && age > order_age(fetch)) {
-        fetch->order = mgds_gstream_order(stream, &fetch->take);
-        if (fetch->order)
-            mgds_count(pull_orders);
-    }
+    if (!may_be_ordered(fetch))
+        return false;
+    if (mgds_mail_is_served(&fetch->mail))
+        return true;
+    if (age > order_age(fetch) &&
+        mgds_mail_send(&fetch->mail, stream_of(fetch->op), &fetch->take))
+        mgds_count(pull_orders);
+    return false;
 }
 
 /* Nothing was launched, or ordered, that would store there, or it has. */
@@ -259,6 +308,9 @@ static void give_flag(struct mgds_fetch *fetch)
 static void give_back(struct mgds_fetch *fetch)
 {
     give_flag(fetch);
+    give_room(fetch);
+    if (fetch->claim)
+        mgds_gstream_unclaim(stream_of(fetch->op), fetch->claim);
     mgds_op_put_later(fetch->op);
 }
 
@@ -271,7 +323,7 @@ static void fail(struct mgds_fetch *fetch, int rc)
     mgds_warn("a message of rank %u cannot be copied: %m",
               fetch->op->message->rank);
     tell(fetch, rc);
-    if (!fetch->order && !mgds_op_is_taken(fetch->op))
+    if (fetch->mail.count == 0 && !mgds_op_is_taken(fetch->op))
         ends->unread(fetch->op, rc);
 }
 
@@ -281,7 +333,7 @@ static void fail(struct mgds_fetch *fetch, int rc)
 static bool may_go_on(const struct mgds_fetch *fetch, int rc)
 {
     return rc == -ENOMEM && !fetch->told &&
-           (fetch->order || mgds_op_is_taken(fetch->op));
+           (fetch->mail.count > 0 || mgds_op_is_taken(fetch->op));
 }
 
 static void settle_launch(struct mgds_fetch *fetch, int rc)
@@ -304,7 +356,10 @@ static bool run_launch(struct mgds_work *work, enum mgds_work_by by)
         MGDS_CONTAINER_OF(work, struct mgds_fetch, launch);
     int rc = launch(fetch);
 
-    mgds_count(pull_fetches);
+    if (fetch->take.source)
+        mgds_count(pull_fetches);
+    else
+        mgds_count(ring_fetches);
     if (by != MGDS_WORK_BY_HOST)
         mgds_count(pull_late);
     mgds_engine_enter();
@@ -327,20 +382,30 @@ static int error_of(const struct mgds_fetch *fetch)
 /* An order that a kernel may have begun stands for ever, with what it names. */
 static bool stands(const struct mgds_fetch *fetch)
 {
-    return fetch->outcome == FAILED && fetch->order;
+    return fetch->outcome == FAILED && fetch->mail.count > 0;
 }
 
-/* Without the lock; the watch is this thread's. */
-static void end(struct mgds_fetch *fetch)
+/* Both without the lock; the watch is this thread's. */
+
+static void end_served(struct mgds_fetch *fetch)
 {
-    struct mgds_op *op = fetch->op;
+    empty_room(fetch);
+    mgds_engine_enter();
+    tell(fetch, 0);
+    mgds_engine_leave();
+}
+
+/* told: before now. */
+static void end(struct mgds_fetch *fetch, bool told)
+{
+    int error = error_of(fetch);
     bool stays;
 
-    if (op->room && fetch->outcome != FAILED)
-        memcpy(mgds_op_place(op), op->room->addr, fetch->take.bytes);
+    if (!told && error == 0)
+        empty_room(fetch);
     mgds_engine_enter();
     mgds_work_done(&fetch->watch);
-    tell(fetch, error_of(fetch));
+    tell(fetch, error);
     stays = stands(fetch);
     if (!stays)
         give_back(fetch);
@@ -353,17 +418,22 @@ static bool run_watch(struct mgds_work *work, enum mgds_work_by by)
 {
     struct mgds_fetch *fetch =
         MGDS_CONTAINER_OF(work, struct mgds_fetch, watch);
-    bool quiet;
+    bool served, quiet, told;
 
     (void)by;
     mgds_engine_enter();
-    look_at_order(fetch);
+    served = look_at_orders(fetch);
+    mgds_engine_leave();
+    if (served)
+        end_served(fetch);
+    mgds_engine_enter();
     quiet = is_quiet(fetch);
+    told = fetch->told;
     if (!quiet)
         mgds_work_again(work);
     mgds_engine_leave();
     if (quiet)
-        end(fetch);
+        end(fetch, told);
     return true;
 }
 
@@ -373,16 +443,26 @@ static void drop_launch(struct mgds_work *work)
     (void)work;
 }
 
-/* Kernels may still write to what they were given: that stays. */
+/* By a kernel that may still write to what it was given. */
+static bool is_named(const struct mgds_fetch *fetch)
+{
+    if (fetch->outcome == LAUNCHED)
+        return __atomic_load_n(fetch->flag, __ATOMIC_ACQUIRE) != FETCHED;
+    return fetch->mail.count > 0;
+}
+
+/* The launch was dropped ahead of it, if it was not begun. */
 static void drop_watch(struct mgds_work *work)
 {
     struct mgds_fetch *fetch =
         MGDS_CONTAINER_OF(work, struct mgds_fetch, watch);
 
-    if (fetch->outcome != PENDING || fetch->order)
+    if (is_named(fetch))
         return;
     mgds_engine_enter();
-    fetch->op->fetch = NULL;
+    mgds_mail_take_back(&fetch->mail);
+    if (!fetch->told)
+        fetch->op->fetch = NULL;
     give_back(fetch);
     mgds_engine_leave();
     free(fetch);

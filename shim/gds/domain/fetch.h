@@ -1,8 +1,9 @@
 /*
- * Fetches: messages that their receivers copy (rget.h), by a kernel on a stream
- * of ours, since none of the program's takes them: into the program's buffer,
- * or into pinned memory that stands for it. And messages that have come to
- * memory that was lent for them (room.h): into the program's buffer.
+ * Fetches: messages in the sender's memory (rget.h), or in a ring, that a
+ * kernel on a stream of ours copies, since none of the program's takes them:
+ * into the program's buffer, or into pinned memory that stands for it. And
+ * messages that have come to memory that was lent for them (room.h): into the
+ * program's buffer.
  *
  * Two work items (msg/work.h) move a fetch on. The launch is a call of the
  * driver: made by a call of the program's that comes by, by the worker if none
@@ -23,9 +24,10 @@
  * Launches do not come through while the program sits in certain calls of the
  * driver, such as cuMemFree, until its streams have ended; and these may stand
  * for the very message. So one that is not over a little after its launch was
- * due is *ordered* (queue/order.h): the kernel that the receive's own stream
- * stands in copies it, if there is one; slowly, by one thread. The wire's
- * thread orders, since that takes host words only.
+ * due is *ordered* (mail.h): a kernel that a stream of that context stands in
+ * copies it, if there is one; slowly, by one thread. The wire's thread orders,
+ * since that takes host words only. Memory that a launch has still to pin is
+ * nowhere that a kernel could copy to.
  *
  *   none -> given   one at a time for a stream; the others stay in the list
  *   given -> back   the receive is told to be over, whoever has copied: the

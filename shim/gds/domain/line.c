@@ -113,6 +113,16 @@ void mgds_line_mark(struct mgds_line *line, struct mgds_mark *mark)
     mgds_line_ride(line, mark);
 }
 
+struct mgds_mark *mgds_line_mark_of(const struct mgds_line *line,
+                                    uint64_t number)
+{
+    struct mgds_mark *mark = line->first;
+
+    while (mark && mark->number != number)
+        mark = mark->next;
+    return mark;
+}
+
 /* Statuses of all first: a wait for which nothing was put is passed with the
  * one ahead of it. */
 static void store_all(const struct mgds_line *line)

@@ -32,12 +32,15 @@
 #include "shim/gds/domain/stand.h"
 #include "shim/gds/msg/engine.h"
 
+struct mgds_group;
 struct mgds_gstream;
 struct mgds_op;
 
 /* A fence: something that happens when the stream has come to a place. */
 struct mgds_mark {
     struct mgds_mark *next;
+    const struct mgds_group *group; /* that has it collected (group.h): it has
+                                       no number yet; or NULL */
     uint64_t number;
     bool of_send; /* of a send: signalled in any case (signals.h) */
     bool of_wait; /* it is a wait's first member */
@@ -46,9 +49,8 @@ struct mgds_mark {
 
 /* A wait in a stream, until the stream has passed it and the CPU has let it. */
 struct mgds_wait {
-    struct mgds_mark mark;  /* first; behind the wait and its copies up */
-    unsigned refs;          /* of the fence, and of the timeline's waits */
-    struct mgds_step *step; /* for its steps, if it is of more than one op */
+    struct mgds_mark mark; /* first; behind the wait and its copies up */
+    unsigned refs;         /* of the fence, and of the timeline's waits */
     struct mgds_line *line;
     struct mgds_wait *next;
     struct mgds_ending ending;
@@ -59,7 +61,7 @@ struct mgds_wait {
     bool signalled;   /* its fence is to be stored, whatever it waits for */
     bool broken;      /* it could not be put: its fence is reached by nobody */
     uint64_t behind;  /* the fence just ahead of its WAIT, or 0 */
-    unsigned count;
+    unsigned count, room;
     struct mgds_op *op[]; /* references */
 };
 
@@ -125,6 +127,10 @@ void mgds_wait_less(struct mgds_wait *wait);
 /* What should have stored the fence's number could not be put: it counts as
  * reached now, with all that ride on it. */
 void mgds_line_break(struct mgds_line *line, struct mgds_mark *mark);
+
+/* The first fence of that number that was not reached, or NULL. */
+struct mgds_mark *mgds_line_mark_of(const struct mgds_line *line,
+                                    uint64_t number);
 
 /* Whether there may be fences that were reached: any thread, without the lock.
  */

@@ -2,17 +2,48 @@
 #include "shim/gds/domain/lines.h"
 
 #include "shim/base/stats.h"
+#include "shim/base/tls.h"
 #include "shim/gds/domain/op.h"
 #include "shim/gds/queue/gstream.h"
 #include "shim/gds/wire/wire.h"
 
-/* What was taken out is freed when there were no readers since: each of them is
- * counted before it reads the first link, and all of these are sequentially
- * consistent, so who is counted later does not find it. */
-static struct mgds_line *lines; /* atomic, as their `next` */
-static unsigned readers;        /* atomic */
-static unsigned listed;         /* how many */
-static struct mgds_line *spent; /* taken out, by next_spent */
+enum { LINE = 64, SEATS = 8 };
+
+/* Hardly ever written. */
+static struct {
+    _Alignas(LINE) struct mgds_line *first; /* atomic, as their `next` */
+    struct mgds_line *spent;                /* taken out, by next_spent */
+    unsigned listed;                        /* how many */
+} lines;
+
+/* What was taken out is freed when each seat was empty since: readers are
+ * counted in theirs before they read the first link, and all of these are
+ * sequentially consistent, so who is counted later does not find it. Seats do
+ * not share a line of the cache: the wire's thread, which reads all the time,
+ * keeps its own and leaves callers theirs. */
+static struct {
+    _Alignas(LINE) unsigned readers; /* atomic */
+} seats[SEATS];
+static MGDS_TLS unsigned *seat; /* the thread's; several may share one */
+
+static unsigned *seat_of_thread(void)
+{
+    static unsigned threads;
+
+    if (!seat)
+        seat = &seats[__atomic_fetch_add(&threads, 1, __ATOMIC_RELAXED) % SEATS]
+                    .readers;
+    return seat;
+}
+
+static bool any_reads(void)
+{
+    bool any = false;
+
+    for (unsigned i = 0; i < SEATS; i++)
+        any |= __atomic_load_n(&seats[i].readers, __ATOMIC_SEQ_CST) > 0;
+    return any;
+}
 
 static struct mgds_line *next_of(struct mgds_line *const *at)
 {
@@ -21,13 +52,13 @@ static struct mgds_line *next_of(struct mgds_line *const *at)
 
 struct mgds_line *mgds_lines_first(void)
 {
-    return lines;
+    return lines.first;
 }
 
 struct mgds_line *mgds_lines_begin_to_read(void)
 {
-    __atomic_fetch_add(&readers, 1, __ATOMIC_SEQ_CST);
-    return next_of(&lines);
+    __atomic_fetch_add(seat_of_thread(), 1, __ATOMIC_SEQ_CST);
+    return next_of(&lines.first);
 }
 
 struct mgds_line *mgds_lines_read_on(const struct mgds_line *line)
@@ -37,20 +68,20 @@ struct mgds_line *mgds_lines_read_on(const struct mgds_line *line)
 
 void mgds_lines_end_to_read(void)
 {
-    __atomic_fetch_sub(&readers, 1, __ATOMIC_SEQ_CST);
+    __atomic_fetch_sub(seat_of_thread(), 1, __ATOMIC_SEQ_CST);
 }
 
 void mgds_lines_add(struct mgds_line *line)
 {
     static unsigned most;
 
-    line->next = lines;
+    line->next = lines.first;
     /* the line, for who finds it without the lock */
-    __atomic_store_n(&lines, line, __ATOMIC_SEQ_CST);
+    __atomic_store_n(&lines.first, line, __ATOMIC_SEQ_CST);
     mgds_count(streams_used);
-    if (++listed <= most)
+    if (++lines.listed <= most)
         return;
-    most = listed;
+    most = lines.listed;
     mgds_count(streams_most);
 }
 
@@ -67,13 +98,13 @@ struct mgds_line *mgds_lines_find(const struct mgds_gstream *stream)
 
 struct mgds_line *mgds_lines_take_any(void)
 {
-    struct mgds_line *line = spent ? spent : lines;
+    struct mgds_line *line = lines.spent ? lines.spent : lines.first;
 
-    if (line && line == spent) {
-        spent = line->next_spent;
+    if (line && line == lines.spent) {
+        lines.spent = line->next_spent;
     } else if (line) {
-        lines = line->next;
-        listed--;
+        lines.first = line->next;
+        lines.listed--;
     }
     return line;
 }
@@ -87,7 +118,7 @@ static bool is_spent(const struct mgds_line *line)
 
 bool mgds_lines_take_out_spent(void)
 {
-    struct mgds_line **at = &lines, *line;
+    struct mgds_line **at = &lines.first, *line;
     bool some = false;
 
     while ((line = *at) != NULL) {
@@ -99,9 +130,9 @@ bool mgds_lines_take_out_spent(void)
             continue;
         }
         __atomic_store_n(at, line->next, __ATOMIC_SEQ_CST);
-        line->next_spent = spent;
-        spent = line;
-        listed--;
+        line->next_spent = lines.spent;
+        lines.spent = line;
+        lines.listed--;
         mgds_count(streams_given_back);
     }
     return some;
@@ -109,12 +140,12 @@ bool mgds_lines_take_out_spent(void)
 
 struct mgds_line *mgds_lines_take_spent(bool *some)
 {
-    struct mgds_line *gone = spent;
+    struct mgds_line *gone = lines.spent;
 
-    *some = __atomic_load_n(&readers, __ATOMIC_SEQ_CST) > 0 && spent;
+    *some = gone && any_reads();
     if (*some)
         return NULL;
-    spent = NULL;
+    lines.spent = NULL;
     return gone;
 }
 

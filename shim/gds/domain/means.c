@@ -8,34 +8,63 @@
 #include "shim/base/clock.h"
 #include "shim/base/fault.h"
 #include "shim/ctx.h"
+#include "shim/gds/domain/group.h"
 #include "shim/gds/domain/op.h"
 #include "shim/gds/proto/rget.h"
 #include "shim/gds/proto/select.h"
 #include "shim/gds/domain/require.h"
 #include "shim/gds/domain/room.h"
+#include "shim/gds/queue/claims.h"
 #include "shim/gds/queue/gstream.h"
+#include "shim/gds/wire/wire.h"
 
 /* A send of host memory up to this is copied: it ends without its receiver. */
 #define SHORT ((size_t)64 << 10)
 
+/* How long a send waits for room in a full ring: what its receiver needs for
+ * many messages, staged ones too that are ahead of those in the ring. Else one
+ * that is staged makes the next one miss its place, for ever (measured). */
+enum { PATIENCE_NS = 2000000 };
+
+/* How long a call waits for what a long message needs, which a caller that is
+ * ahead of its stream gets when the stream goes on. Long messages take longer
+ * than short ones, and longer still where they are staged. */
+enum { LONG_PATIENCE_NS = 10000000 };
+
 /* Host memory goes through a copy of ours if it is not in one piece, and when a
- * send is short, so that it need not wait for its receiver. */
-static bool needs_copy(const struct mgds_op *op)
+ * send is short, or buffered, so that it need not wait for its receiver. */
+static bool needs_copy(const struct mgds_op *op, const struct mgds_xfer *xfer)
 {
     if (op->bytes == 0)
         return false;
     return !mgds_layout_is_dense(op->user.layout) ||
-           (op->send && op->bytes <= SHORT);
+           (op->send && (op->bytes <= SHORT || xfer->buffered));
+}
+
+/* What a long message needs may come back meanwhile: true if this has lasted
+ * too long. begin: 0 the first time. */
+static bool has_waited(uint64_t *begin)
+{
+    if (*begin == 0)
+        *begin = mgds_clock_ns();
+    mgds_groups_relieve();
+    mgds_op_progress();
+    sched_yield();
+    return mgds_clock_ns() - *begin > LONG_PATIENCE_NS;
 }
 
 /* What lets a stream of its own and somebody else take a message, one of them.
- */
+ * The generation is later than that of whoever had the claim before. */
 static bool make_claim(struct mgds_op *op)
 {
-    static uint64_t gens;
+    struct mgds_gstream *stream = op->line->stream;
+    uint64_t begin = 0;
 
-    op->claim = mgds_gstream_claim(op->line->stream);
-    op->gen = MGDS_COUNT_FROM + __atomic_add_fetch(&gens, 1, __ATOMIC_RELAXED);
+    while (!(op->claim = mgds_gstream_claim(stream)) &&
+           mgds_gstream_may_claim(stream))
+        if (has_waited(&begin))
+            mgds_gstream_despair(stream);
+    op->gen = mgds_claims_generation();
     return op->claim != NULL;
 }
 
@@ -44,7 +73,7 @@ static bool may_be_long(const struct mgds_op *op)
 {
     uint64_t least = mgds_ctx()->config.pull;
 
-    return op->taker && least != 0 && op->bytes >= least;
+    return mgds_op_can_take(op) && least != 0 && op->bytes >= least;
 }
 
 static int make_room_now(struct mgds_op *op)
@@ -81,8 +110,9 @@ static int make_bounce(struct mgds_op *op, struct mgds_gstream *stream)
     int rc = -EXDEV;
 
     if (stream)
-        rc = op->taker ? make_taker_bounce(op, stream)
-                       : mgds_gstream_bounce(&op->bounce, stream, &op->user);
+        rc = mgds_op_can_take(op)
+                 ? make_taker_bounce(op, stream)
+                 : mgds_gstream_bounce(&op->bounce, stream, &op->user);
     if (rc == 0)
         op->stream = mgds_gstream_get(stream);
     if (rc == 0 || op->line)
@@ -98,11 +128,14 @@ static int make_words(struct mgds_op *op)
     return mgds_words_take(&op->words, mgds_gstream_words(op->stream));
 }
 
-static int make_room(struct mgds_op *op, bool gpu, struct mgds_gstream *stream)
+static int make_room(struct mgds_op *op, const struct mgds_xfer *xfer,
+                     struct mgds_gstream *stream)
 {
-    if (op->protocol == &mgds_rget)
+    bool gpu = xfer->gpu;
+
+    if (op->send && op->protocol->slotted)
         return 0;
-    if (op->bytes == 0 && op->taker)
+    if (op->bytes == 0 && mgds_op_can_take(op))
         op->stream = mgds_gstream_get(stream);
     if (gpu && op->bytes > 0) {
         int rc = make_bounce(op, stream);
@@ -111,7 +144,7 @@ static int make_room(struct mgds_op *op, bool gpu, struct mgds_gstream *stream)
             mgds_op_count_staged();
         return rc;
     }
-    if (gpu || !needs_copy(op))
+    if (gpu || !needs_copy(op, xfer))
         return 0;
     op->copy = (char *)mgds_malloc(op->bytes);
     return op->copy ? 0 : -ENOMEM;
@@ -138,14 +171,15 @@ static bool is_late(uint64_t begin)
 
 /* While others have the memory that are under way, or had: what is idle goes at
  * a safe point. */
-static int wait_for_room(struct mgds_op *op, bool gpu,
+static int wait_for_room(struct mgds_op *op, const struct mgds_xfer *xfer,
                          struct mgds_gstream *stream)
 {
     uint64_t begin = mgds_clock_ns();
     int rc;
 
+    mgds_groups_relieve();
     mgds_domains_safe_point();
-    while ((rc = make_room(op, gpu, stream)) == -ENOMEM &&
+    while ((rc = make_room(op, xfer, stream)) == -ENOMEM &&
            mgds_ops_any_staged() && !is_late(begin)) {
         let_others_go_on();
         mgds_domains_safe_point();
@@ -153,11 +187,17 @@ static int wait_for_room(struct mgds_op *op, bool gpu,
     return rc;
 }
 
+/* Kernels of the stream read or write all of the buffer, in a row. */
+static bool is_reached(const struct mgds_op *op, const struct mgds_xfer *xfer,
+                       const struct mgds_gstream *stream)
+{
+    return op->bytes == 0 ||
+           (xfer->gpu && mgds_gstream_takes(stream, &op->user));
+}
+
 bool mgds_means_fit(const struct mgds_op *op, const struct mgds_xfer *xfer)
 {
-    return op->line &&
-           (op->bytes == 0 ||
-            (xfer->gpu && mgds_gstream_takes(op->line->stream, &op->user)));
+    return op->line && is_reached(op, xfer, op->line->stream);
 }
 
 /* That it is enqueued on, or that could be made to wait for it. */
@@ -176,13 +216,12 @@ static unsigned select_for(const struct mgds_op *op,
                            const struct mgds_xfer *xfer)
 {
     const struct mgds_config *config = &mgds_ctx()->config;
-    const struct mgds_channel *channel =
-        mgds_channels_find(domain->channels, xfer->from_index,
-                           domain->base[xfer->peer] + xfer->to_index);
+    const struct mgds_channel *channel = mgds_domain_channel(
+        domain, xfer->from_index, (unsigned)xfer->peer, xfer->to_index);
     const struct mgds_select_facts facts = {
         .bytes = op->bytes,
         .eager_most = config->eager,
-        .rget_least = config->pull,
+        .rget_least = xfer->buffered ? 0 : config->pull,
         .fits = mgds_means_fit(op, xfer),
         .sync = xfer->sync,
         .stands_for_itself = xfer->stands && xfer->peer == (int)domain->rank &&
@@ -193,6 +232,113 @@ static unsigned select_for(const struct mgds_op *op,
     return mgds_select(&facts);
 }
 
+/* All that may come back is what this thread's own group has collected. */
+static bool is_own_alone(const struct mgds_channel *channel)
+{
+    return mgds_channel_out(channel) <= mgds_groups_hold(channel);
+}
+
+/* True if it may help to try again to get a slot in the receiver's ring. */
+static bool try_slot(struct mgds_op *op, const struct mgds_domain *domain,
+                     const struct mgds_xfer *xfer, bool late)
+{
+    struct mgds_channel *channel = mgds_domain_channel(
+        domain, xfer->from_index, (unsigned)xfer->peer, xfer->to_index);
+    bool full;
+
+    if (mgds_channel_take_slot(channel, op->bytes, &op->slot)) {
+        op->protocol = &mgds_eager;
+        op->transport = mgds_channel_transport(channel);
+        op->channel = channel;
+        return false;
+    }
+    full = mgds_channel_is_full(channel, op->bytes,
+                                mgds_require_direct(op, xfer)) &&
+           !is_own_alone(channel);
+    if (full && late)
+        mgds_channel_despair(channel);
+    return full && !late;
+}
+
+/* The same of the words for a message that its receiver copies. */
+static bool may_get_words(const struct mgds_domain *domain,
+                          const struct mgds_xfer *xfer, bool late)
+{
+    struct mgds_channel *channel = mgds_domain_channel(
+        domain, xfer->from_index, (unsigned)xfer->peer, xfer->to_index);
+    bool spent;
+
+    mgds_engine_enter();
+    spent = mgds_domain_lost(domain, xfer->peer) == 0 &&
+            mgds_channel_is_spent(channel) && !is_own_alone(channel);
+    if (spent && late)
+        mgds_channel_despair(channel);
+    mgds_engine_leave();
+    return spent && !late;
+}
+
+/* What the sender of a long message needs, or the message goes another way. */
+static void take_words(struct mgds_op *op, struct mgds_domain *domain,
+                       const struct mgds_xfer *xfer)
+{
+    uint64_t begin = 0;
+    bool late = false;
+
+    while (!mgds_rget_try(op, domain, xfer)) {
+        if (!may_get_words(domain, xfer, late)) {
+            op->may &= ~(1u << MGDS_PROTOCOL_RGET);
+            return;
+        }
+        late = has_waited(&begin);
+    }
+}
+
+/* A slot in the receiver's ring, if there is one. */
+static void take_slot(struct mgds_op *op, const struct mgds_domain *domain,
+                      const struct mgds_xfer *xfer)
+{
+    uint64_t patience =
+        mgds_require_direct(op, xfer) ? MGDS_MEANS_INSIST_NS : PATIENCE_NS;
+    uint64_t begin = 0;
+    bool late = false;
+
+    mgds_engine_enter();
+    while (mgds_domain_lost(domain, xfer->peer) == 0 &&
+           try_slot(op, domain, xfer, late)) {
+        mgds_engine_leave();
+        if (begin == 0)
+            begin = mgds_clock_ns();
+        mgds_groups_relieve();
+        mgds_wire_progress();
+        if (patience > PATIENCE_NS && xfer->idle)
+            xfer->idle();
+        late = mgds_clock_ns() - begin > patience;
+        mgds_engine_enter();
+    }
+    mgds_engine_leave();
+}
+
+void mgds_means_cancel(struct mgds_op *op)
+{
+    if (!op->channel)
+        return;
+    mgds_engine_enter();
+    mgds_channel_give_slot(op->channel, &op->slot);
+    mgds_rget_cancel(op);
+    mgds_engine_leave();
+}
+
+/* Whether kernels of the stream that its messages come to may put them in
+ * place. */
+static bool is_near(const struct mgds_op *op, const struct mgds_domain *domain,
+                    const struct mgds_xfer *xfer,
+                    const struct mgds_gstream *stream)
+{
+    return !op->send && stream &&
+           mgds_channels_can_take(domain->channels, xfer->to_index) &&
+           is_reached(op, xfer, stream);
+}
+
 int mgds_means_make(struct mgds_op *op, struct mgds_domain *domain,
                     const struct mgds_xfer *xfer)
 {
@@ -200,21 +346,21 @@ int mgds_means_make(struct mgds_op *op, struct mgds_domain *domain,
     int rc;
 
     op->may = op->send ? select_for(op, domain, xfer) : 0;
-    if (mgds_op_might(op, MGDS_PROTOCOL_RGET) &&
-        !mgds_rget_try(op, domain, xfer))
-        op->may &= ~(1u << MGDS_PROTOCOL_RGET);
-    op->taker = !op->send && mgds_means_fit(op, xfer) &&
-                mgds_channels_can_take(domain->channels, xfer->to_index);
+    if (mgds_op_might(op, MGDS_PROTOCOL_RGET))
+        take_words(op, domain, xfer);
+    op->near = is_near(op, domain, xfer, stream);
     if (may_be_long(op))
         make_claim(op);
     if (mgds_op_might(op, MGDS_PROTOCOL_RGET) && !op->protocol->copied &&
         op->bytes > mgds_ctx()->config.eager && mgds_require_direct(op, xfer))
         mgds_rget_insist(op, domain, xfer);
-    rc = make_room(op, xfer->gpu, stream);
+    if (mgds_op_might(op, MGDS_PROTOCOL_EAGER) && !op->protocol->slotted)
+        take_slot(op, domain, xfer);
+    rc = make_room(op, xfer, stream);
     if (rc == -ENOMEM && mgds_op_might(op, MGDS_PROTOCOL_RGET))
         rc = mgds_rget_insist(op, domain, xfer);
     if (rc == -ENOMEM)
-        rc = wait_for_room(op, xfer->gpu, stream);
+        rc = wait_for_room(op, xfer, stream);
     else if (op->claim && mgds_pools_short())
         mgds_domains_safe_point(); /* for what receives will need later */
     if (xfer->gpu)

@@ -29,6 +29,9 @@ struct mgds_xfer;
 int mgds_means_make(struct mgds_op *op, struct mgds_domain *domain,
                     const struct mgds_xfer *xfer);
 
+/* It was not called: slots go back. Without the lock. */
+void mgds_means_cancel(struct mgds_op *op);
+
 /* Whether kernels of its stream read or write all of the buffer, in a row. */
 bool mgds_means_fit(const struct mgds_op *op, const struct mgds_xfer *xfer);
 

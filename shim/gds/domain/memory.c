@@ -34,10 +34,8 @@ struct ends {
 
 static struct mgds_channel *channel_of(const struct ends *ends)
 {
-    const struct mgds_domain *domain = ends->domain;
-
-    return mgds_channels_find(domain->channels, ends->own_index,
-                              domain->base[ends->rank] + ends->index);
+    return mgds_domain_channel(ends->domain, ends->own_index, ends->rank,
+                               ends->index);
 }
 
 static void tell(const struct ends *ends,

@@ -16,9 +16,15 @@ static_assert(MGDS_STAT_recv_host_large - MGDS_STAT_send_self_1k + 1 ==
                   2 * TRANSPORTS * MGDS_SIZES,
               "the rows of stats.def are in this order");
 
+/* Of a receive its peer may never hear. */
+static int64_t id_of(const struct mgds_op *op)
+{
+    return (int64_t)(op->send ? op->cookie : op->number);
+}
+
 void mgds_note_called(const struct mgds_op *op)
 {
-    const int64_t op_id = (int64_t)op->cookie, bytes = (int64_t)op->bytes;
+    const int64_t op_id = id_of(op), bytes = (int64_t)op->bytes;
     const int64_t comm = (int64_t)op->domain->id;
 
     if (op->send)
@@ -31,9 +37,8 @@ void mgds_note_matched(const struct mgds_op *op)
 {
     const struct mgds_message *message = op->message;
 
-    mgds_trace_recv_matched((int64_t)op->cookie, (int64_t)message->cookie,
-                            message->rank, message->match.tag,
-                            (int64_t)message->bytes);
+    mgds_trace_recv_matched(id_of(op), (int64_t)message->cookie, message->rank,
+                            message->match.tag, (int64_t)message->bytes);
 }
 
 /* A send whose bytes lie in a ring may have ended before: its end is the last
@@ -41,25 +46,20 @@ void mgds_note_matched(const struct mgds_op *op)
 void mgds_note_asked(const struct mgds_op *op)
 {
     if (!op->done)
-        mgds_trace_send_asked((int64_t)op->cookie, (int64_t)op->wanted);
+        mgds_trace_send_asked(id_of(op), (int64_t)op->wanted);
 }
 
 void mgds_note_reached(const struct mgds_op *op)
 {
     if (op->line)
-        mgds_trace_op_reached((int64_t)op->cookie);
+        mgds_trace_op_reached(id_of(op));
 }
 
-/* A message in a ring may be asked for by wire all the same: then it is staged.
- */
 static bool was_direct(const struct mgds_op *op)
 {
     if (op->send)
-        return op->protocol->copied ||
-               (op->protocol->slotted &&
-                (op->state == MGDS_OP_CALLED || op->state == MGDS_OP_READ));
-    return mgds_op_is_taken(op) ||
-           (op->message && op->message->protocol->copied);
+        return op->protocol->slotted;
+    return op->message && op->message->protocol->slotted;
 }
 
 static bool is_own(const struct mgds_op *op)
@@ -79,7 +79,7 @@ static enum mgds_path path_of(const struct mgds_op *op)
 void mgds_note_done(const struct mgds_op *op)
 {
     if (op->send)
-        mgds_trace_send_done((int64_t)op->cookie, (int64_t)op->bytes,
+        mgds_trace_send_done(id_of(op), (int64_t)op->bytes,
                              (int64_t)path_of(op), op->error);
 }
 
@@ -96,8 +96,8 @@ void mgds_note_over(const struct mgds_op *op)
     unsigned row;
 
     if (!op->send)
-        mgds_trace_recv_done((int64_t)op->cookie, (int64_t)op->got,
-                             (int64_t)path_of(op), error_of(op));
+        mgds_trace_recv_done(id_of(op), (int64_t)op->got, (int64_t)path_of(op),
+                             error_of(op));
     if (!op->enqueued || error_of(op) || op->state == MGDS_OP_CANCELLED)
         return;
     row = (op->send ? 0 : TRANSPORTS) + place[path_of(op)];

@@ -84,8 +84,6 @@ static void destroy(struct mgds_op *op)
     /* release: what the stream did for it is over */
     if (op->waiting != MGDS_OP_FREE)
         __atomic_fetch_sub(&domain->waited, 1, __ATOMIC_RELEASE);
-    if (op->room)
-        mgds_gstream_room_give(domain->stream[op->index], op->room);
     mgds_op_give_means(op);
     mgds_layout_put(op->user.layout);
     mgds_spares_give(&mgds_message_spares, op->message);
@@ -154,9 +152,19 @@ void *mgds_op_place(struct mgds_op *op)
 static struct mgds_cookies known;
 static struct mgds_hash lost; /* cookies of such, and no more */
 
+static uint64_t receives; /* how many were named */
+
 int mgds_op_name(struct mgds_op *op)
 {
-    return mgds_cookies_put(&known, op, &op->cookie);
+    if (op->send)
+        return mgds_op_tell_name(op);
+    op->number = ++receives;
+    return 0;
+}
+
+int mgds_op_tell_name(struct mgds_op *op)
+{
+    return op->cookie ? 0 : mgds_cookies_put(&known, op, &op->cookie);
 }
 
 struct mgds_op *mgds_op_find(uint64_t cookie)
@@ -179,6 +187,8 @@ void mgds_ops_forget(void)
 
 void mgds_op_forget(struct mgds_op *op)
 {
+    if (op->cookie == 0)
+        return;
     mgds_cookies_remove(&known, op->cookie, op);
     if (op->lost) /* without memory it is not remembered */
         mgds_hash_put(&lost, op->cookie, &lost);

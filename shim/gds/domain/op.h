@@ -140,7 +140,8 @@ struct mgds_op {
     link; /* among the domain's, while the engine has its
              reference */
     bool send, sync, enqueued, stands;
-    uint64_t cookie; /* what its peer names it by */
+    uint64_t cookie; /* what its peer names it by; 0: the peer was not told of
+                        it */
     /* the program's buffer: constant */
     struct mgds_buffer user;    /* with a reference to the layout */
     size_t bytes;               /* of all of it, packed */
@@ -161,7 +162,8 @@ struct mgds_op {
     const struct mgds_transport *transport; /* as well */
     unsigned may; /* and which it might have (proto/select.h); rget not if its
                      memory will never be mapped */
-    uint64_t number, answer;
+    uint64_t number; /* a receive's as well: of all of this process */
+    uint64_t answer;
     size_t wanted;
     /* receive */
     struct mgds_message *message;
@@ -183,7 +185,8 @@ struct mgds_op {
     struct mgds_channel *channel; /* where a send has its slot, until that is
                                given back */
     struct mgds_slot slot;
-    bool taker;    /* a receive that could come out of one */
+    bool near;     /* a receive into memory that kernels of its stream reach,
+                      where a ring is: constant */
     bool demanded; /* but must not: somebody else than its stream asks */
     bool known;    /* held before the wait was put, which says all itself */
     /* messages that their receivers copy */
@@ -193,7 +196,6 @@ struct mgds_op {
     uint64_t gen;             /* of the claim */
     struct mgds_fetch *fetch; /* under way, or NULL (fetch.h) */
     bool direct;              /* fetched to where it belongs */
-    struct mgds_piece *room;  /* else there, if nothing else is pinned */
     bool credited;            /* its sender was told that it was copied */
     /* the peer's end */
     struct mgds_line *stood; /* whose kernels wait for it: TAKING, AWAITING */
@@ -223,10 +225,16 @@ static inline bool mgds_op_might(const struct mgds_op *op,
     return op->may & 1u << id;
 }
 
+/* Could a receive's stream take its message? Constant. */
+static inline bool mgds_op_can_take(const struct mgds_op *op)
+{
+    return op->near && op->enqueued;
+}
+
 /* Called with a way from GPU to GPU: constant from then on. */
 static inline bool mgds_op_is_direct(const struct mgds_op *op)
 {
-    return op->send ? op->protocol->slotted : op->taker;
+    return op->send ? op->protocol->slotted : mgds_op_can_take(op);
 }
 
 /* The first byte of the program's, if there is one. */
@@ -259,8 +267,11 @@ void mgds_op_give_means(struct mgds_op *op);
 void mgds_op_count_staged(void);
 /* Whether any have. Any thread. */
 bool mgds_ops_any_staged(void);
-/* Gives it a cookie. -ENOMEM, or what getrandom failed with. Under the lock. */
+/* Gives a send its cookie, a receive a number. Under the lock. -ENOMEM, or what
+ * getrandom failed with. */
 int mgds_op_name(struct mgds_op *op);
+/* Its peer is told of it: gives it a cookie, if it has none. As above. */
+int mgds_op_tell_name(struct mgds_op *op);
 /* What a peer names by a cookie, without a reference; NULL: nothing that is
  * under way, or was lost. Under the lock. */
 struct mgds_op *mgds_op_find(uint64_t cookie);

@@ -2,7 +2,7 @@
  * orphan.h. */
 #include "shim/gds/domain/orphan.h"
 
-#include "shim/base/container.h"
+#include "shim/gds/domain/copying.h"
 #include "shim/gds/domain/domain_state.h"
 #include "shim/gds/domain/op.h"
 #include "shim/gds/domain/report.h"
@@ -51,15 +51,10 @@ struct scope {
     const struct mgds_domain *domain;
 };
 
-static struct mgds_op *op_of(const struct mgds_work *work)
-{
-    return MGDS_CONTAINER_OF(work, struct mgds_op, copying);
-}
-
 static bool is_in(const struct mgds_work *work, const void *arg)
 {
     const struct scope *scope = (const struct scope *)arg;
-    const struct mgds_op *op = op_of(work);
+    const struct mgds_op *op = mgds_copying_op(work);
 
     return (!scope->domain || op->domain == scope->domain) &&
            (!scope->stream || (op->line && op->line->stream == scope->stream));
@@ -80,32 +75,21 @@ unsigned mgds_orphans(const struct mgds_gstream *stream,
 /* Nobody else copies it out: the last reference of a caller is the item's. */
 static bool run(struct mgds_work *work, enum mgds_work_by by)
 {
-    struct mgds_op *op = op_of(work);
+    struct mgds_op *op = mgds_copying_op(work);
     bool over = mgds_op_lift(op) != 0;
 
     (void)by;
     mgds_engine_enter();
-    if (!over) {
-        mgds_work_again(work);
-    } else {
-        mgds_work_done(work);
-        if (op->error)
-            mgds_report_debt(mgds_domain_debt(op->domain), op->error, op);
-        mgds_op_put_later(op);
-    }
+    if (over && op->error)
+        mgds_report_debt(mgds_domain_debt(op->domain), op->error, op);
+    mgds_copying_end(op, over);
     mgds_engine_leave();
     return true;
 }
 
-/* A copy may be under way: the record stays, and is nobody's any more. */
-static void drop(struct mgds_work *work)
-{
-    (void)work;
-}
-
 void mgds_orphan_init(void)
 {
-    static const struct mgds_work_handler handler = {run, drop};
+    static const struct mgds_work_handler handler = {run, mgds_copying_drop};
 
     mgds_work_handle(MGDS_WORK_COPY_OUT, &handler);
 }

@@ -65,6 +65,7 @@ static int search(struct mgds_message **out, struct mgds_domain *domain,
 
     if (probe->peer == MGDS_PROC_NULL)
         return no_process(status);
+    mgds_groups_flush();
     mgds_op_progress();
     mgds_engine_enter();
     rc = look(&message, domain, probe);

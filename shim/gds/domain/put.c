@@ -1,24 +1,80 @@
 /* Steps of operations and waits; see put.h. */
 #include "shim/gds/domain/put.h"
 
+#include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
+#include "shim/base/alloc.h"
+#include "shim/base/container.h"
 #include "shim/base/stats.h"
 #include "shim/ctx.h"
 #include "shim/gds/domain/debt.h"
 #include "shim/gds/domain/domain_state.h"
 #include "shim/gds/domain/exchange.h"
 #include "shim/gds/domain/op.h"
+#include "shim/gds/domain/wait.h"
+
+static void clear(struct mgds_put *put)
+{
+    put->first = NULL;
+    put->last = &put->first;
+    put->ops = 0;
+    put->wait = NULL;
+    put->n = 0;
+}
 
 void mgds_put_begin(struct mgds_put *put, struct mgds_line *line)
 {
+    clear(put);
     put->line = line;
-    put->op = NULL;
-    put->wait = NULL;
+    put->late = false;
+    put->room = sizeof(put->own) / sizeof(put->own[0]);
     put->step = put->own;
-    put->n = 0;
-    put->room = NULL;
+}
+
+void mgds_put_fini(struct mgds_put *put)
+{
+    if (put->step != put->own)
+        free(put->step);
+}
+
+static unsigned needs(const struct mgds_put *put)
+{
+    return put->ops + (put->wait ? put->wait->count : 0) + MGDS_PUT_MORE;
+}
+
+int mgds_put_widen(struct mgds_put *put, unsigned more)
+{
+    unsigned least = needs(put) + more;
+    struct mgds_step *step;
+
+    if (least <= put->room)
+        return 0;
+    step = (struct mgds_step *)mgds_malloc((size_t)2 * least * sizeof(*step));
+    if (!step)
+        return -ENOMEM;
+    mgds_put_fini(put);
+    put->step = step;
+    put->room = 2 * least;
+    return 0;
+}
+
+void mgds_put_op(struct mgds_put *put, struct mgds_op *op)
+{
+    op->mark.next = NULL;
+    *put->last = &op->mark;
+    put->last = &op->mark.next;
+    put->ops++;
+}
+
+void mgds_put_wait(struct mgds_put *put, struct mgds_wait *wait)
+{
+    put->wait = wait;
+}
+
+bool mgds_put_is_empty(const struct mgds_put *put)
+{
+    return put->ops == 0 && !put->wait;
 }
 
 static void add(struct mgds_put *put, struct mgds_step step)
@@ -30,26 +86,66 @@ static void add(struct mgds_put *put, struct mgds_step step)
     put->step[put->n++] = step;
 }
 
-static unsigned add_flag(struct mgds_put *put, const struct mgds_mark *mark)
+static unsigned add_flag(struct mgds_put *put, uint64_t number)
 {
     add(put, (struct mgds_step){.kind = MGDS_STEP_FLAG,
                                 .word = put->line->reach,
-                                .value = mark->number});
+                                .value = number});
     return put->n - 1;
 }
 
-void mgds_put_op(struct mgds_put *put, struct mgds_op *op)
+static struct mgds_op *op_of(struct mgds_mark *mark)
 {
-    struct mgds_step step;
+    return MGDS_CONTAINER_OF(mark, struct mgds_op, mark);
+}
 
-    put->op = op;
-    if (op->send && op->protocol->command(op, &step))
-        add(put, step);
-    put->op_flag = add_flag(put, &op->mark);
-    if (op->send)
-        mgds_signals_send(&put->line->signals, &op->mark);
-    put->domain = op->domain->id;
-    put->name = op->name;
+/* The timeline has them one behind the other from here on. */
+static void number_ops(struct mgds_put *put)
+{
+    struct mgds_mark *mark = put->first;
+
+    for (unsigned i = 0; i < put->ops; i++) {
+        struct mgds_mark *next = mark->next;
+
+        mark->group = NULL;
+        mgds_line_mark(put->line, mark);
+        mark = next;
+    }
+    if (put->ops > 0)
+        put->op_mark = put->first->number;
+}
+
+/* What sends have put in place: ahead of what others can read it in. */
+static void add_commands(struct mgds_put *put, bool slotted)
+{
+    struct mgds_mark *mark = put->first;
+
+    for (unsigned i = 0; i < put->ops; i++, mark = mark->next) {
+        const struct mgds_op *op = op_of(mark);
+        struct mgds_step step;
+
+        if (op->send && op->protocol->slotted == slotted &&
+            op->protocol->command(op, &step))
+            add(put, step);
+    }
+}
+
+static void add_ops(struct mgds_put *put)
+{
+    struct mgds_mark *mark = put->first, *last = mark;
+    bool sends = false;
+
+    add_commands(put, false);
+    add_commands(put, true);
+    for (unsigned i = 0; i < put->ops; i++, mark = mark->next) {
+        last = mark;
+        sends = sends || op_of(mark)->send;
+    }
+    put->op_flag = add_flag(put, last->number);
+    if (sends)
+        mgds_signals_send(&put->line->signals, last);
+    put->domain = op_of(last)->domain->id;
+    put->name = op_of(last)->name;
 }
 
 /* What the stream copies up behind the wait: as many bytes as came. */
@@ -92,7 +188,7 @@ static struct mgds_step take_of(const struct mgds_put *put,
     struct mgds_take_record record;
 
     /* a buffer of an earlier call is looked at again */
-    if (put->op != op)
+    if (put->late || put->first != &op->mark)
         step.bounce = op->bounce;
     if (op->known) {
         op->message->protocol->record(op, &record);
@@ -189,28 +285,28 @@ static void add_go(struct mgds_put *put, struct mgds_wait *wait)
                                 .stand = wait->number});
 }
 
+/* That the stream has come to a receive matters while it is not known where the
+ * message is: the TAKE says so then, if it is all that there is. */
+static bool is_told_by_take(const struct mgds_put *put,
+                            const struct mgds_wait *wait)
+{
+    return put->ops == 1 && wait->count == 1 && wait->takes == 1 &&
+           put->first == &wait->op[0]->mark;
+}
+
 /* Takes come first: what they wait for comes by itself, whatever the stream
  * does. */
-void mgds_put_wait(struct mgds_put *put, struct mgds_wait *wait)
+static void add_wait(struct mgds_put *put, struct mgds_wait *wait)
 {
     unsigned before = put->n;
 
-    put->wait = wait;
-    put->room = wait->step;
-    wait->step = NULL;
-    if (put->room) {
-        memcpy(put->room, put->step, before * sizeof(*put->step));
-        put->step = put->room;
-    }
     if (wait->count > 0)
         put->domain = wait->op[0]->domain->id;
     for (unsigned i = 0; i < wait->count; i++)
         if (wait->op[i]->waiting == MGDS_OP_TAKING)
             add(put, take_of(put, wait->op[i]));
     wait->takes = put->n - before;
-    /* that the stream has come to the receive matters while it is not known
-     * where the message is */
-    if (put->op && wait->takes > 0)
+    if (is_told_by_take(put, wait))
         put->step[put->op_flag].quiet = true;
     if (wait->put)
         add_go(put, wait);
@@ -223,8 +319,20 @@ void mgds_put_wait(struct mgds_put *put, struct mgds_wait *wait)
         return;
     }
     mgds_line_mark(put->line, &wait->mark);
-    put->wait_flag = add_flag(put, &wait->mark);
+    put->wait_mark = wait->mark.number;
+    put->wait_flag = add_flag(put, wait->mark.number);
     end(put, wait);
+}
+
+void mgds_put_close(struct mgds_put *put)
+{
+    number_ops(put);
+    if (put->wait)
+        mgds_wait_fill(put->wait, put->line);
+    if (put->ops > 0)
+        add_ops(put);
+    if (put->wait)
+        add_wait(put, put->wait);
 }
 
 static bool stands(const struct mgds_step *step)
@@ -233,10 +341,8 @@ static bool stands(const struct mgds_step *step)
 }
 
 /* Those that were put will be passed, and counted then. */
-static void count_put(struct mgds_put *put)
+static void count_put(const struct mgds_put *put, struct mgds_wait *wait)
 {
-    struct mgds_wait *wait = put->wait;
-
     wait->takes = 0;
     for (unsigned i = 0; i < put->n; i++) {
         wait->takes += put->step[i].put && stands(&put->step[i]);
@@ -268,27 +374,51 @@ static void fail_wait(struct mgds_wait *wait)
     mgds_line_break(wait->line, &wait->mark);
 }
 
-static void fail(struct mgds_put *put, int rc)
+static void owe(const struct mgds_put *put, uint64_t id, uint64_t name,
+                int error)
 {
-    struct mgds_domain *domain;
+    struct mgds_domain *domain = mgds_domain_find(id);
+
+    mgds_debt_add(&put->line->owed, error, name, NULL);
+    if (domain)
+        mgds_debt_add(mgds_domain_debt(domain), error, name, NULL);
+}
+
+/* Those of which the stream does not say that it came there. */
+static void fail_ops(const struct mgds_put *put, int error)
+{
+    for (unsigned i = 0; i < put->ops; i++) {
+        struct mgds_mark *mark = mgds_line_mark_of(put->line, put->op_mark + i);
+
+        if (!mark || mark->of_wait) /* a later fence was reached */
+            continue;
+        op_of(mark)->error = error;
+        owe(put, op_of(mark)->domain->id, op_of(mark)->name, error);
+        mgds_line_break(put->line, mark);
+    }
+}
+
+static void fail(const struct mgds_put *put, int error)
+{
+    struct mgds_wait *wait = NULL;
+    struct mgds_mark *mark;
 
     mgds_engine_enter();
-    mgds_debt_add(&put->line->owed, rc, put->name, NULL);
-    domain = mgds_domain_find(put->domain);
-    if (domain)
-        mgds_debt_add(mgds_domain_debt(domain), rc, put->name, NULL);
-    if (put->op && !put->step[put->op_flag].put) {
-        put->op->error = rc;
-        mgds_line_break(put->line, &put->op->mark);
-    }
+    owe(put, put->domain, put->name, error);
+    if (put->ops > 0 && !put->step[put->op_flag].put)
+        fail_ops(put, error);
     if (put->wait && !put->step[put->wait_flag].put) {
-        count_put(put);
-        fail_wait(put->wait);
+        mark = mgds_line_mark_of(put->line, put->wait_mark);
+        wait = mark ? mgds_wait_of(mark) : NULL;
+    }
+    if (wait) {
+        count_put(put, wait);
+        fail_wait(wait);
     }
     mgds_engine_leave();
 }
 
-void mgds_put_all(struct mgds_put *put)
+int mgds_put_all(struct mgds_put *put)
 {
     int rc = put->n > 0 ? mgds_gstream_put(put->line->stream, put->ticket,
                                            put->step, put->n)
@@ -296,5 +426,17 @@ void mgds_put_all(struct mgds_put *put)
 
     if (rc < 0)
         fail(put, rc);
-    free(put->room);
+    clear(put);
+    return rc;
+}
+
+void mgds_put_drop(struct mgds_put *put, int error)
+{
+    if (put->n > 0) {
+        for (unsigned i = 0; i < put->n; i++)
+            put->step[i].put = false;
+        mgds_gstream_put(put->line->stream, put->ticket, NULL, 0);
+        fail(put, error);
+    }
+    clear(put);
 }

@@ -18,12 +18,13 @@
 #include "shim/gds/queue/gstream.h"
 #include "shim/gds/queue/quits.h"
 
-/* Those of which nobody knows yet. */
+/* Operations of which nobody knows yet whether their kernels have given up. */
 static LIST_HEAD(, mgds_op) quitting = LIST_HEAD_INITIALIZER(quitting);
-static unsigned count; /* of them; atomic: read without the lock */
+static unsigned count; /* how many; atomic: threads without the lock read it */
 
-/* Those that were given up, and whose streams may not say that they have passed
- * them unless they are asked (signals.h); and what asks. */
+/* How many operations were given up whose streams may not say that they have
+ * passed them unless they are asked (signals.h); and the item that has them
+ * asked. */
 static unsigned unsettled;
 static struct mgds_work query;
 
@@ -32,7 +33,8 @@ static struct mgds_gstream *stream_of(const struct mgds_op *op)
     return op->stood->stream;
 }
 
-/* What the kernel looks at, and what it would find. */
+/* The record names the word that the kernel looks at, and the value that it
+ * would find there. */
 static struct mgds_quit *name(const struct mgds_op *op)
 {
     struct mgds_gstream *stream = stream_of(op);
@@ -49,7 +51,7 @@ static struct mgds_quit *name(const struct mgds_op *op)
                            mgds_gstream_words(stream), at, serial);
 }
 
-/* False: there is nothing to tell it by. */
+/* False: no record is free that could tell the kernel. */
 static bool begin(struct mgds_op *op, int error)
 {
     if (op->quit.record || op->stood->ruined)
@@ -75,7 +77,7 @@ bool mgds_quit_release(struct mgds_op *op)
     return begin(op, 0);
 }
 
-/* False: it was not there. */
+/* False: the operation was not in the list. */
 static bool unlist(struct mgds_op *op)
 {
     if (!op->quit.listed)
@@ -111,7 +113,7 @@ int mgds_quit_settle(struct mgds_op *op)
         mgds_quits_forget(mgds_gstream_quits(stream_of(op)), op->quit.record);
         op->quit.record = NULL;
     }
-    /* whether a kernel has had it is not known */
+    /* nobody knows whether a kernel has had the message */
     if (line->ruined)
         mgds_quit_tell(op, line->ruined);
     return op->quit.told;
@@ -122,8 +124,8 @@ bool mgds_quitting_due(void)
     return __atomic_load_n(&count, __ATOMIC_RELAXED) > 0;
 }
 
-/* The quit itself stays until the stream has passed: other threads of the
- * kernel have still to find it. */
+/* The record stays until the stream has passed: other threads of the kernel
+ * have still to find it. */
 void mgds_quitting_look(void)
 {
     struct mgds_op *next;
@@ -141,11 +143,11 @@ void mgds_quitting_look(void)
     }
 }
 
-/* Without the lock. */
+/* The caller has no lock. Whoever does work that needs the driver asks all
+ * streams in the same pass (dispatch.c): the item is only to bring somebody. */
 static bool run(struct mgds_work *work, enum mgds_work_by by)
 {
     (void)by;
-    mgds_lines_query();
     mgds_engine_enter();
     if (unsettled > 0)
         mgds_work_again(work);
@@ -155,7 +157,7 @@ static bool run(struct mgds_work *work, enum mgds_work_by by)
     return true;
 }
 
-/* Those that stand are forgotten with their operations. */
+/* Records that stand are forgotten with their operations. */
 static void drop(struct mgds_work *work)
 {
     (void)work;

@@ -8,18 +8,21 @@
 struct mgds_op;
 
 /* A wait of which nothing is left but a kernel that waits (op->stood) is not to
- * wait for the operation's message: it ends with the error, unless the message
- * is there in the end. Where that cannot be said the stream is ruined. */
+ * wait for the operation's message: the wait ends with the error, unless the
+ * message is there in the end. Where no record is free for that the stream is
+ * ruined. */
 void mgds_quit_begin(struct mgds_op *op, int error);
 /* Such a wait of a send is to pass, without an error: its message goes another
- * way. False: that cannot be said just now. */
+ * way. False: no record is free just now. */
 bool mgds_quit_release(struct mgds_op *op);
-/* Such a wait ends with the error: the first time that it does, this is told.
- */
+/* Such a wait ends with the error: its communicator and its stream are told,
+ * the first time. */
 void mgds_quit_tell(struct mgds_op *op, int error);
-/* The stream has passed it: 0, or the error with which it was given up. */
+/* The stream has passed the wait: 0, or the error with which a kernel has given
+ * it up. */
 int mgds_quit_settle(struct mgds_op *op);
-/* What kernels have given up is told. */
+/* Whether there is anything to look for, and the look: what kernels have given
+ * up is told. */
 bool mgds_quitting_due(void);
 void mgds_quitting_look(void);
 /* Registers the handler, before the wire is opened. */

@@ -77,7 +77,7 @@ static bool say_lost(struct mgds_text *text, const struct mgds_op *op, int rank)
 static void say_send(struct mgds_text *text, const struct mgds_op *op)
 {
     if (op->state == MGDS_OP_SENDING ||
-        (op->state == MGDS_OP_ASKED && !op->protocol->copied))
+        (op->state == MGDS_OP_ASKED && op->protocol->carried))
         mgds_text_add(text, "its bytes are under way to rank %d", op->rank);
     else
         mgds_text_add(text,

@@ -114,10 +114,8 @@ why_no_place(const struct mgds_op *op, const struct mgds_channel *channel)
         return &no_place;
     if (mgds_op_might(op, MGDS_PROTOCOL_RGET))
         return &not_mapped;
-    return mgds_transport_can(mgds_channel_transport(channel),
-                              MGDS_CAN_ONE_PROCESS)
-               ? &in_its_own_way
-               : &no_mapping;
+    return mgds_channel_transport(channel)->one_process ? &in_its_own_way
+                                                        : &no_mapping;
 }
 
 /* Why it would be staged; NULL: it would not. */

@@ -9,14 +9,15 @@
 #include "shim/gds/domain/line.h"
 #include "shim/gds/queue/gstream.h"
 
-/* Of the fences of a stream every so many-th is signalled at least, and one for
- * every such part of a ring. */
+/* One fence of so many of a stream is signalled at least, and one for every
+ * such part of a ring. */
 enum { MOST = 16 };
 
-/* How far behind a fence the send's may be that covers it. */
+/* How far behind a fence the fence of a send may be that covers it. */
 enum { CLOSE = 2 };
 
-/* From a query to the first one after it, ns; doubled each time, up to this. */
+/* The time from a query to the first one after it, ns, which doubles each time,
+ * and the longest. */
 enum { GAP_FIRST = 20000, GAP_LAST = 1000000 };
 
 void mgds_signals_init(struct mgds_signals *signals, uint64_t *told,
@@ -62,7 +63,8 @@ static bool is_covered(const struct mgds_mark *fence)
     return false;
 }
 
-/* Not one receive after the other, with none whose signal covers them. */
+/* Receives alone, one after the other, would have no signal that covers them.
+ */
 static bool is_last_between_sends(const struct mgds_signals *signals,
                                   uint64_t number, uint64_t last)
 {
@@ -120,7 +122,7 @@ void mgds_signals_end_query(struct mgds_signals *signals)
     signals->asking--;
 }
 
-/* Nobody else answers, then. */
+/* Where no kernel was launched nobody else answers the query. */
 void mgds_signals_query(struct mgds_signals *signals,
                         struct mgds_gstream *stream, uint64_t query,
                         uint64_t last)
@@ -129,7 +131,7 @@ void mgds_signals_query(struct mgds_signals *signals,
 
     if (rc == -ESHUTDOWN)
         mgds_signals_tell(signals, last);
-    /* told, if the CPU has written it */
+    /* whoever acquires the answer finds the word above, if the CPU wrote it */
     if (rc < 0)
         __atomic_store_n(signals->answer, query, __ATOMIC_RELEASE);
 }

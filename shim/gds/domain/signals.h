@@ -27,20 +27,22 @@
 struct mgds_gstream;
 struct mgds_mark;
 
-/* Of a timeline. Written under the engine's lock but for the words. */
+/* The deferred signals of a timeline. All but the words are written under the
+ * engine's lock. */
 struct mgds_signals {
     uint64_t *told, *answer; /* words of the timeline's line (words.h) */
-    unsigned count;          /* the last so many fences are deferred */
+    unsigned count;          /* so many fences, the last ones, are deferred */
     unsigned asking;         /* threads that launch a query */
-    size_t bytes;            /* of what the deferred fences are behind */
+    size_t bytes;            /* of the messages ahead of deferred fences */
     uint64_t send;           /* the last fence of a send */
-    uint64_t late;           /* the last that became deferred when it stood */
+    uint64_t late;           /* the last fence that became deferred when it
+                                stood */
     uint64_t asked;          /* queries */
     uint64_t due, gap; /* when the next query may be made, and the one after
                           that so long after it, ns */
 };
 
-/* Nothing is deferred; the words are the timeline's. */
+/* No fence is deferred; the words are the timeline's. */
 void mgds_signals_init(struct mgds_signals *signals, uint64_t *told,
                        uint64_t *answer);
 
@@ -53,7 +55,8 @@ void mgds_signals_cover(struct mgds_signals *signals);
 /* The last fence, which is this one, is a send's: signalled in any case. */
 void mgds_signals_send(struct mgds_signals *signals, struct mgds_mark *fence);
 /* Whether a fence, of no slot in a ring, is deferred after all, although it was
- * put as one that is signalled: a send's is close behind it, or may be soon.
+ * put as one that is signalled: a send's fence is close behind it, or may be
+ * soon.
  * last: the number of the timeline's last fence. */
 bool mgds_signals_defer_late(struct mgds_signals *signals,
                              const struct mgds_gstream *stream,
@@ -73,20 +76,21 @@ static inline bool mgds_signals_is_told(const struct mgds_signals *signals,
     return __atomic_load_n(signals->told, __ATOMIC_ACQUIRE) >= number;
 }
 
-/* Of a context that is gone: all up to that number are reached. Any thread. */
+/* The context is gone: all fences up to that number are reached. Any thread. */
 void mgds_signals_tell(struct mgds_signals *signals, uint64_t number);
 
 /* No query stands. */
 bool mgds_signals_is_answered(const struct mgds_signals *signals);
 
-/* Something deferred is not known yet, no query stands, and the last one was
- * not just now. */
+/* Some deferred fence is not known to be reached, no query stands, and the last
+ * query was not just now. */
 bool mgds_signals_may_query(const struct mgds_signals *signals);
 
-/* A query's number. From here to end the record stays where it is. */
+/* The number of a new query. The timeline stays where it is until the query is
+ * ended. */
 uint64_t mgds_signals_begin_query(struct mgds_signals *signals);
-/* Makes it: a CUDA call, without the lock. last: the number of the timeline's
- * last fence when it was begun. */
+/* The query is made: a CUDA call, without the lock. last: the number of the
+ * timeline's last fence when the query was begun. */
 void mgds_signals_query(struct mgds_signals *signals,
                         struct mgds_gstream *stream, uint64_t query,
                         uint64_t last);

@@ -6,23 +6,17 @@
 #include "shim/gds/domain/domain_state.h"
 #include "shim/gds/domain/exchange.h"
 #include "shim/gds/domain/fail.h"
+#include "shim/gds/domain/group.h"
 #include "shim/gds/mem/hostcopy.h"
 #include "shim/gds/domain/means.h"
 #include "shim/gds/domain/note.h"
 #include "shim/gds/domain/op.h"
 #include "shim/gds/domain/pair.h"
 #include "shim/gds/proto/rget.h"
-#include "shim/gds/domain/put.h"
 #include "shim/gds/domain/require.h"
-#include "shim/gds/domain/wait.h"
 #include "shim/gds/queue/gate.h"
 #include "shim/gds/queue/gstream.h"
 #include "shim/gds/wire/wire.h"
-
-/* How long a send waits for room in a full ring: what its receiver needs for
- * many messages, staged ones too that are ahead of those in the ring. Else one
- * that is staged makes the next one miss its place, for ever (measured). */
-enum { PATIENCE_NS = 2000000 };
 
 static int create(struct mgds_op **out, struct mgds_domain *domain,
                   const struct mgds_xfer *xfer, bool send)
@@ -61,7 +55,7 @@ static int create(struct mgds_op **out, struct mgds_domain *domain,
     if (rc == 0 && xfer->peer != MGDS_PROC_NULL)
         rc = mgds_means_make(op, domain, xfer);
     if (rc < 0) {
-        mgds_rget_cancel(op);
+        mgds_means_cancel(op);
         mgds_op_give_means(op);
         mgds_spares_give(&mgds_op_spares, op);
         return rc;
@@ -92,11 +86,11 @@ static void came(struct mgds_mark *mark)
     mgds_op_put_later(op); /* the mark's */
 }
 
+/* Numbered when it is put. */
 static void mark(struct mgds_op *op)
 {
     op->mark.passed = came;
     mgds_op_get(op);
-    mgds_line_mark(op->line, &op->mark);
 }
 
 static void call_send(struct mgds_op *op, const struct mgds_xfer *xfer)
@@ -161,60 +155,12 @@ static int make(struct mgds_op **out, struct mgds_domain *domain,
     return rc;
 }
 
-/* True if it may help to try again to get a slot in the receiver's ring. */
-static bool try_slot(struct mgds_op *op, const struct mgds_xfer *xfer,
-                     bool late)
-{
-    struct mgds_channel *channel =
-        mgds_channels_find(op->domain->channels, xfer->from_index,
-                           op->domain->base[op->rank] + xfer->to_index);
-    bool full;
-
-    if (mgds_channel_take_slot(channel, op->bytes, &op->slot)) {
-        op->protocol = &mgds_eager;
-        op->transport = mgds_channel_transport(channel);
-        op->channel = channel;
-        return false;
-    }
-    full =
-        mgds_channel_is_full(channel, op->bytes, mgds_require_direct(op, xfer));
-    if (full && late)
-        mgds_channel_despair(channel);
-    return full && !late;
-}
-
-/* Takes the lock, with a slot in the receiver's ring for a send, if there is
- * one. */
-static void enter_with_slot(struct mgds_op *op, const struct mgds_xfer *xfer)
-    MGDS_ACQUIRE(mgds_engine_lock)
-{
-    uint64_t patience =
-        mgds_require_direct(op, xfer) ? MGDS_MEANS_INSIST_NS : PATIENCE_NS;
-    uint64_t begin = 0;
-    bool late = false;
-
-    mgds_engine_enter();
-    if (!mgds_op_might(op, MGDS_PROTOCOL_EAGER) || op->protocol->slotted)
-        return;
-    while (mgds_domain_lost(op->domain, xfer->peer) == 0 &&
-           try_slot(op, xfer, late)) {
-        mgds_engine_leave();
-        if (begin == 0)
-            begin = mgds_clock_ns();
-        mgds_wire_progress();
-        if (patience > PATIENCE_NS && xfer->idle)
-            xfer->idle();
-        late = mgds_clock_ns() - begin > patience;
-        mgds_engine_enter();
-    }
-}
-
-/* Likewise, and with a cookie. -ENOMEM: it cannot be called; -EPROTONOSUPPORT:
+/* Takes the lock, and a cookie. -ENOMEM: it cannot be called; -EPROTONOSUPPORT:
  * it may not. */
 static int enter_to_call(struct mgds_op *op, const struct mgds_xfer *xfer)
     MGDS_ACQUIRE(mgds_engine_lock)
 {
-    enter_with_slot(op, xfer);
+    mgds_engine_enter();
     if (xfer->peer == MGDS_PROC_NULL)
         return 0;
     if (mgds_require_refuses(op, xfer))
@@ -223,13 +169,16 @@ static int enter_to_call(struct mgds_op *op, const struct mgds_xfer *xfer)
 }
 
 /* Nobody has heard of it. */
+static void drop_uncalled(struct mgds_op *op)
+{
+    mgds_means_cancel(op);
+    mgds_op_release(op);
+}
+
 static void leave_uncalled(struct mgds_op *op) MGDS_RELEASE(mgds_engine_lock)
 {
-    if (op->protocol == &mgds_eager)
-        mgds_channel_give_slot(op->channel, &op->slot);
     mgds_engine_leave();
-    mgds_rget_cancel(op);
-    mgds_op_release(op);
+    drop_uncalled(op);
 }
 
 /* Takes its number. Under the engine's lock. */
@@ -241,69 +190,97 @@ static void call(struct mgds_op *op, const struct mgds_xfer *xfer)
     (op->send ? call_send : call_recv)(op, xfer);
 }
 
-static int start(struct mgds_op **out, struct mgds_domain *domain,
-                 const struct mgds_xfer *xfer, bool send)
+static int call_now(struct mgds_op *op, const struct mgds_xfer *xfer)
 {
-    struct mgds_put put;
-    struct mgds_op *op;
-    int rc = make(&op, domain, xfer, send);
+    int rc = enter_to_call(op, xfer);
 
-    if (rc < 0)
-        return rc;
-    if (xfer->peer == MGDS_PROC_NULL) {
-        *out = op;
-        return 0;
-    }
-    rc = enter_to_call(op, xfer);
     if (rc < 0) {
         leave_uncalled(op);
         return rc;
     }
     call(op, xfer);
-    if (op->line) {
-        mgds_put_begin(&put, op->line);
-        mgds_put_op(&put, op);
-    }
     mgds_engine_leave();
-    if (op->line)
-        mgds_put_all(&put);
-    *out = op;
     return 0;
+}
+
+static int call_on_stream(struct mgds_op *op, const struct mgds_xfer *xfer)
+{
+    struct mgds_put own, *put = mgds_group_put(&own, op->line, 1, 0);
+    int rc;
+
+    if (!put) {
+        drop_uncalled(op);
+        return -ENOMEM;
+    }
+    rc = enter_to_call(op, xfer);
+    if (rc < 0) {
+        leave_uncalled(op);
+        mgds_group_undo(put, &own);
+        return rc;
+    }
+    call(op, xfer);
+    mgds_group_op(put, &own, op);
+    mgds_group_close(put, &own);
+    mgds_engine_leave();
+    mgds_group_queue(put, &own);
+    return 0;
+}
+
+static int start(struct mgds_op **out, struct mgds_domain *domain,
+                 const struct mgds_xfer *xfer, bool send)
+{
+    struct mgds_op *op;
+    int rc = make(&op, domain, xfer, send);
+
+    if (rc < 0)
+        return rc;
+    if (xfer->peer != MGDS_PROC_NULL)
+        rc = op->line ? call_on_stream(op, xfer) : call_now(op, xfer);
+    if (rc == 0)
+        *out = op;
+    return rc;
+}
+
+/* A stream that stands at an operation comes to nothing behind it. In a group
+ * all operations are ahead of where it stands. */
+static int make_to_run(struct mgds_op **out, struct mgds_domain *domain,
+                       const struct mgds_xfer *xfer, bool send)
+{
+    unsigned index = send ? xfer->from_index : xfer->to_index;
+    struct mgds_xfer standing = *xfer;
+
+    standing.stands = !mgds_group_of(domain->stream[index]);
+    return make(out, domain, &standing, send);
 }
 
 int mgds_op_run(struct mgds_domain *domain, const struct mgds_xfer *xfer,
                 bool send, const struct mgds_op_sink *sink)
 {
-    struct mgds_wait *wait = mgds_wait_create(1);
-    struct mgds_xfer standing = *xfer;
-    struct mgds_put put;
+    struct mgds_put own, *put;
     struct mgds_op *op;
-    int rc = -ENOMEM;
+    int rc = make_to_run(&op, domain, xfer, send);
 
-    standing.stands = true;
-    if (wait)
-        rc = make(&op, domain, &standing, send);
-
-    if (rc < 0) {
-        if (wait)
-            mgds_wait_free(wait);
+    if (rc < 0)
         return rc;
+    put = mgds_group_put(&own, op->line, 1, 1);
+    if (!put) {
+        drop_uncalled(op);
+        return -ENOMEM;
     }
     rc = enter_to_call(op, xfer);
     if (rc < 0) {
         leave_uncalled(op);
-        mgds_wait_free(wait);
+        mgds_group_undo(put, &own);
         return rc;
     }
-    mgds_put_begin(&put, op->line);
     if (xfer->peer != MGDS_PROC_NULL) {
         call(op, xfer);
-        mgds_put_op(&put, op);
+        mgds_group_op(put, &own, op);
     }
-    mgds_wait_fill(wait, op->line, &op, sink);
-    mgds_put_wait(&put, wait);
+    mgds_group_wait(put, 1, &op, sink);
+    mgds_group_close(put, &own);
     mgds_engine_leave();
-    mgds_put_all(&put);
+    mgds_group_queue(put, &own);
     return 0;
 }
 
@@ -328,6 +305,7 @@ int mgds_op_mrecv(struct mgds_op **out, struct mgds_message *message,
     int rc;
 
     plain.enqueued = false;
+    plain.to_index = message->to_index;
     plain.peer = (int)message->rank;
     plain.tag = message->match.tag;
     rc = create(&op, domain, &plain, false);

@@ -2,6 +2,7 @@
  * see wait.h and line.h. */
 #include "shim/gds/domain/wait.h"
 
+#include <errno.h>
 #include <stdlib.h>
 
 #include "device/abi.h"
@@ -11,44 +12,63 @@
 #include "shim/gds/domain/op.h"
 #include "shim/gds/domain/put.h"
 
-struct mgds_spares mgds_wait_spares =
-    MGDS_SPARES_INIT(sizeof(struct mgds_wait) + sizeof(struct mgds_op *));
+struct mgds_spares mgds_wait_spares = MGDS_SPARES_INIT(
+    sizeof(struct mgds_wait) + MGDS_PUT_FEW * sizeof(struct mgds_op *));
 
-static struct mgds_wait *create_large(unsigned count)
+/* One has no room for more than it was made for. */
+static struct mgds_wait *take_record(unsigned room)
 {
-    struct mgds_wait *wait = (struct mgds_wait *)mgds_calloc(
-        1, sizeof(*wait) + count * sizeof(struct mgds_op *));
-
-    if (!wait)
-        return NULL;
-    wait->step = (struct mgds_step *)mgds_calloc(count + MGDS_PUT_MORE,
-                                                 sizeof(*wait->step));
-    if (wait->step)
-        return wait;
-    free(wait);
-    return NULL;
+    if (room <= MGDS_PUT_FEW)
+        return (struct mgds_wait *)mgds_spares_take(&mgds_wait_spares);
+    return (struct mgds_wait *)mgds_calloc(
+        1, sizeof(struct mgds_wait) + room * sizeof(struct mgds_op *));
 }
 
-struct mgds_wait *mgds_wait_create(unsigned count)
+struct mgds_wait *mgds_wait_create(unsigned room)
 {
-    struct mgds_wait *wait =
-        count > 1 ? create_large(count)
-                  : (struct mgds_wait *)mgds_spares_take(&mgds_wait_spares);
+    struct mgds_wait *wait = take_record(room);
 
     if (!wait)
         return NULL;
     wait->refs = 1;
-    wait->count = count;
+    wait->room = room > MGDS_PUT_FEW ? room : MGDS_PUT_FEW;
     return wait;
 }
 
 void mgds_wait_free(struct mgds_wait *wait)
 {
-    free(wait->step);
-    if (wait->count > 1)
+    if (!wait || wait->room > MGDS_PUT_FEW)
         free(wait);
     else
         mgds_spares_give(&mgds_wait_spares, wait);
+}
+
+int mgds_wait_widen(struct mgds_wait **wait, unsigned more)
+{
+    unsigned count = *wait ? (*wait)->count : 0;
+    struct mgds_wait *wider;
+
+    if (*wait && (*wait)->room - count >= more)
+        return 0;
+    wider = mgds_wait_create(count ? 2 * (count + more) : more);
+    if (!wider)
+        return -ENOMEM;
+    wider->count = count;
+    for (unsigned i = 0; i < count; i++)
+        wider->op[i] = (*wait)->op[i];
+    mgds_wait_free(*wait);
+    *wait = wider;
+    return 0;
+}
+
+void mgds_wait_hold(struct mgds_wait *wait, unsigned count,
+                    struct mgds_op *const ops[],
+                    const struct mgds_op_sink sinks[])
+{
+    for (unsigned i = 0; i < count; i++) {
+        ops[i]->sink = sinks[i];
+        wait->op[wait->count++] = ops[i];
+    }
 }
 
 static void end(struct mgds_ending *ending)

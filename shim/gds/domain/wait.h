@@ -1,5 +1,11 @@
-/* Waits in streams; see line.h and wait.c. All but create, free and signal
- * under the engine's lock. */
+/*
+ * Waits in streams; see line.h.
+ *
+ *   hold   what is to be waited for; nothing has come of that yet
+ *   fill   it is put on its stream: who copies what is settled
+ *
+ * All but create to hold, and signal, are called under the engine's lock.
+ */
 #ifndef MGDS_DOMAIN_WAIT_H
 #define MGDS_DOMAIN_WAIT_H
 
@@ -7,16 +13,22 @@
 #include "shim/gds/domain/domain.h"
 #include "shim/gds/domain/line.h"
 
-/* Waits for one operation; others have a size of their own. */
+/* Waits for few operations; others have a size of their own. */
 extern struct mgds_spares mgds_wait_spares;
 
-struct mgds_wait *mgds_wait_create(unsigned count);
+struct mgds_wait *mgds_wait_create(unsigned room);
+/* One that was not filled; its operations stay the caller's. NULL is allowed.
+ */
 void mgds_wait_free(struct mgds_wait *wait);
 void mgds_wait_put(struct mgds_wait *wait);
-/* Takes the references to the ops, which are as many as it was made for. */
-void mgds_wait_fill(struct mgds_wait *wait, struct mgds_line *line,
+/* Of one that was not filled, or NULL: room for so many more. -ENOMEM: it stays
+ * as it is. */
+int mgds_wait_widen(struct mgds_wait **wait, unsigned more);
+/* Takes the references to the ops, for which it has room. */
+void mgds_wait_hold(struct mgds_wait *wait, unsigned count,
                     struct mgds_op *const ops[],
                     const struct mgds_op_sink sinks[]);
+void mgds_wait_fill(struct mgds_wait *wait, struct mgds_line *line);
 /* It may pass: its statuses; then what takes that stand are to take. */
 void mgds_wait_store(const struct mgds_wait *wait);
 void mgds_wait_publish(const struct mgds_wait *wait);

@@ -227,13 +227,17 @@ static char *address_of(const struct mgds_bounce *bounce)
     return (char *)at;
 }
 
-/* Chunks mapped side by side have ids of their own, and then nothing can be
- * said of them. */
+/* Mostly nothing has changed. Chunks mapped side by side have ids of their own,
+ * and then nothing can be said of them. */
 int mgds_bounce_check(const struct mgds_bounce *bounce)
 {
+    const char *at = address_of(bounce);
     struct mgds_ptr now;
-    int rc = mgds_ptr_find(&now, address_of(bounce), 1);
+    int rc;
 
+    if (mgds_ptr_lives(&bounce->ptr, at))
+        return 0;
+    rc = mgds_ptr_find(&now, at, 1);
     if (rc < 0)
         return rc;
     if (now.kind != bounce->ptr.kind ||

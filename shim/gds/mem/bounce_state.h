@@ -22,7 +22,7 @@ struct mgds_bounce {
     struct mgds_copyqueue *queue; /* a reference */
     struct mgds_copy_ticket ticket;
 
-    /* what is staged: user + offset and base + offset (mgds_offset_from) */
+    /* bytes are staged at user + offset and base + offset (mgds_offset_from) */
     char *user;
     char *base;
     struct mgds_piece *piece;
@@ -35,9 +35,9 @@ struct mgds_bounce {
     size_t nodes, grain;
 };
 
-/* The address so many bytes away. Offsets may be absolute addresses, and what
- * they are counted from then lies anywhere, outside of all memory too: C knows
- * no such pointers, integers wrap. */
+/* The address so many bytes away. Offsets may be absolute addresses, and then
+ * the address that they are counted from lies anywhere, outside of all memory,
+ * too: C knows no such pointers, integers wrap. */
 static inline char *mgds_offset_from(const char *from, ptrdiff_t bytes)
 {
     return (char *)((uintptr_t)from + (uintptr_t)bytes);

@@ -112,8 +112,8 @@ static struct mgds_copyqueue_event *event_at(struct mgds_copyqueue *queue,
     return &queue->event[i % MGDS_COPYQUEUE_EVENTS];
 }
 
-/* Where done grows and where an event is recorded: so the first one in use is
- * recording, or its ticket is not over. */
+/* Called where done grows and where an event is recorded: so the first event in
+ * use is recording, or its ticket is not over. */
 static void free_events_locked(struct mgds_copyqueue *queue)
 {
     while (queue->first != queue->end &&
@@ -154,9 +154,9 @@ static struct mgds_copyqueue_event *reserve_event(struct mgds_copyqueue *queue)
     return event;
 }
 
-/* Puts an event behind all that is queued, if it has none and one is free. What
- * the driver refuses to mark the next poll marks: one event too many, then, if
- * another thread has marked it meanwhile. */
+/* An event is put behind all that is queued, if there is none yet and one is
+ * free. What the driver refuses to mark the next poll marks: one event too
+ * many, then, if another thread has marked it meanwhile. */
 static int mark_queued(struct mgds_copyqueue *queue)
 {
     struct mgds_copyqueue_event *event = reserve_event(queue);
@@ -194,7 +194,7 @@ static struct mgds_copyqueue_event *oldest_event(struct mgds_copyqueue *queue,
 }
 
 /* True if the ticket is the last, and no event is in use: the stream itself
- * says whether it is over. */
+ * says whether the ticket is over. */
 static bool is_lone(struct mgds_copyqueue *queue, uint64_t ticket)
 {
     bool lone;
@@ -217,7 +217,7 @@ static int ask_event(struct mgds_copyqueue *queue, uint64_t *ticket)
     return event ? mgds_event_query(&event->event) : 0;
 }
 
-/* 1, 0 or an error, of the driver: inside of mgds_capture_ignore, and the
+/* The driver says 1, 0 or an error: inside of mgds_capture_ignore, and the
  * context was found alive. */
 static int ask_driver(struct mgds_copyqueue *queue, uint64_t ticket)
 {
@@ -256,7 +256,7 @@ static void note_waiting(struct mgds_copyqueue *queue,
     mgds_lock_release(&queue->lock);
 }
 
-/* 1, 0 or an error, of the driver or as others were told. */
+/* The driver says 1, 0 or an error, or the answer is what others were told. */
 static int ask_for_ticket(struct mgds_copyqueue *queue,
                           struct mgds_copy_ticket *ticket)
 {
@@ -375,7 +375,7 @@ int mgds_copyqueue_wait(struct mgds_copyqueue *queue,
 
 /* Batches. */
 
-/* What cannot be marked now is marked by the poll that needs it. */
+/* A ticket that cannot be marked now is marked by the poll that needs it. */
 static void leave_batched(void)
 {
     if (!batch.queue)

@@ -85,7 +85,8 @@ struct mgds_copyqueue {
     bool closed; /* no piece becomes late any more */
 };
 
-/* What somebody has queued last. All 0: nothing. One thread at a time. */
+/* The last copies that somebody has queued. All 0: none. One thread at a time.
+ */
 struct mgds_copy_ticket {
     uint64_t number; /* 0: nothing is under way */
     uint64_t answer; /* the last "not yet" that its holder was given */
@@ -98,7 +99,7 @@ struct mgds_copy_ticket {
 int mgds_copyqueue_of_ptr(struct mgds_copyqueue **out,
                           const struct mgds_ptr *ptr);
 
-/* The same for a context itself. */
+/* The queue of a context itself, likewise. */
 int mgds_copyqueue_of_context(struct mgds_copyqueue **out,
                               struct mgds_context *ctx);
 
@@ -110,14 +111,15 @@ void mgds_copyqueue_put(struct mgds_copyqueue *queue);
 void mgds_copyqueue_batch_begin(void);
 void mgds_copyqueue_batch_end(void);
 
-/* Around the driver calls of one copy. 0 or negative errno: then without leave.
- * ticket: for what was queued; NULL: nothing was. */
+/* Driver calls of one copy stand between enter and leave. 0; or negative errno,
+ * and then there is no leave. ticket: of the copies that were queued; NULL:
+ * none were. */
 int mgds_copyqueue_enter(struct mgds_copyqueue *queue);
 void mgds_copyqueue_leave(struct mgds_copyqueue *queue,
                           struct mgds_copy_ticket *ticket);
 
-/* 1 if the copies are over, or there are none; 0 not yet; or the error of the
- * work. After 1 and after an error nothing is under way. */
+/* 1: the copies are over, or there are none; 0: they are not yet; or the error
+ * of the work. After 1 and after an error no copy is under way. */
 int mgds_copyqueue_poll(struct mgds_copyqueue *queue,
                         struct mgds_copy_ticket *ticket);
 
@@ -138,7 +140,7 @@ int mgds_copyqueue_take(struct mgds_piece **out, struct mgds_copyqueue *queue,
 void mgds_copyqueue_give(struct mgds_copyqueue *queue, struct mgds_piece *piece,
                          const struct mgds_copy_ticket *ticket);
 
-/* Gives up what is idle in all contexts: pinned memory goes at the next safe
+/* Idle pinned memory of all contexts is given up: it goes at the next safe
  * point (defer.h). Any thread, any time. */
 void mgds_copyqueues_trim(void);
 
@@ -146,8 +148,8 @@ void mgds_copyqueues_trim(void);
  * last reference. The engine may be used again. */
 void mgds_copyqueues_fini(void);
 
-/* For copyqueues.c: makes one, which takes over the reference to ctx if that
- * succeeds. */
+/* For copyqueues.c: a queue is made, and takes over the reference to ctx if
+ * that succeeds. */
 int mgds_copyqueue_create(struct mgds_copyqueue **out,
                           struct mgds_context *ctx);
 

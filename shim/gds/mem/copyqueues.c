@@ -4,6 +4,24 @@
 static struct mgds_lock list_lock = MGDS_LOCK_INIT(MGDS_LOCK_REGISTRY);
 static struct mgds_copyqueue *list; /* under list_lock */
 
+/* Of the context that memory belongs to, if it says which: of imported memory
+ * that is not the one to copy in. */
+static struct mgds_copyqueue *find_by_ptr(const struct mgds_ptr *ptr)
+{
+    struct mgds_copyqueue *queue;
+
+    if (!ptr->ctx || ptr->kind == MGDS_PTR_IMPORTED)
+        return NULL;
+    mgds_lock_acquire(&list_lock);
+    queue = list;
+    while (queue && !mgds_context_is_of_ptr(queue->ctx, ptr))
+        queue = queue->next;
+    if (queue)
+        mgds_copyqueue_get(queue);
+    mgds_lock_release(&list_lock);
+    return queue;
+}
+
 static struct mgds_copyqueue *find_locked(const struct mgds_context *ctx)
 {
     struct mgds_copyqueue *queue = list;
@@ -129,9 +147,15 @@ int mgds_copyqueue_of_context(struct mgds_copyqueue **out,
 int mgds_copyqueue_of_ptr(struct mgds_copyqueue **out,
                           const struct mgds_ptr *ptr)
 {
+    struct mgds_copyqueue *known = find_by_ptr(ptr);
     struct mgds_context *ctx;
-    int rc = mgds_context_of_ptr(&ctx, ptr);
+    int rc;
 
+    if (known) {
+        *out = known;
+        return 0;
+    }
+    rc = mgds_context_of_ptr(&ctx, ptr);
     if (rc < 0)
         return rc;
     rc = mgds_copyqueue_of_context(out, ctx);

@@ -5,10 +5,9 @@
 
 #include "shim/gds/mem/table.h"
 
-struct mgds_layout *mgds_layout_get(struct mgds_layout *layout)
+void mgds_layout_count(struct mgds_layout *layout)
 {
     __atomic_fetch_add(&layout->refs, 1, __ATOMIC_RELAXED);
-    return layout;
 }
 
 void mgds_parts_destroy(struct mgds_part *part, size_t count)
@@ -27,8 +26,8 @@ static void destroy(struct mgds_layout *layout)
     free(layout);
 }
 
-void mgds_layout_put(struct mgds_layout *layout)
+void mgds_layout_count_less(struct mgds_layout *layout)
 {
-    if (layout && __atomic_sub_fetch(&layout->refs, 1, __ATOMIC_ACQ_REL) == 0)
+    if (__atomic_sub_fetch(&layout->refs, 1, __ATOMIC_ACQ_REL) == 0)
         destroy(layout);
 }

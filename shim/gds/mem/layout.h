@@ -15,7 +15,8 @@
  *
  * Layouts are constant once made and counted by reference: any thread may read
  * one that it has a reference to. Constructors take references of their own to
- * what they keep of their children.
+ * what they keep of their children. One that is kept for ever is not counted:
+ * threads that use it at the same time would pass its line of the cache around.
  */
 #ifndef MGDS_MEM_LAYOUT_H
 #define MGDS_MEM_LAYOUT_H
@@ -65,6 +66,8 @@ struct mgds_layout {
     ptrdiff_t true_lb;     /* of the bytes; 0 without any */
     ptrdiff_t true_extent; /* likewise */
     bool marked;           /* resized, or a member was */
+    bool kept;             /* for ever: set by who made it, before others
+                              have it */
     size_t spans;          /* that all of it walks as; at most SIZE_MAX */
     unsigned refs;         /* atomic */
     enum mgds_layout_kind kind;
@@ -118,10 +121,23 @@ int mgds_layout_resized(struct mgds_layout **out, struct mgds_layout *child,
 int mgds_layout_repeat(struct mgds_layout **out, struct mgds_layout *layout,
                        size_t count);
 
-struct mgds_layout *mgds_layout_get(struct mgds_layout *layout);
+/* For layout.c. */
+void mgds_layout_count(struct mgds_layout *layout);
+void mgds_layout_count_less(struct mgds_layout *layout);
+
+static inline struct mgds_layout *mgds_layout_get(struct mgds_layout *layout)
+{
+    if (!layout->kept)
+        mgds_layout_count(layout);
+    return layout;
+}
 
 /* NULL is allowed. */
-void mgds_layout_put(struct mgds_layout *layout);
+static inline void mgds_layout_put(struct mgds_layout *layout)
+{
+    if (layout && !layout->kept)
+        mgds_layout_count_less(layout);
+}
 
 /* Parts that no layout has got: for list.c. NULL is allowed, if there are 0. */
 void mgds_parts_destroy(struct mgds_part *part, size_t count);

@@ -66,7 +66,7 @@ bool mgds_transfer_inside(const struct mgds_bounce *bounce)
                ptr->size - (from - ptr->base);
 }
 
-enum mgds_way mgds_transfer_way(const struct mgds_bounce *bounce, bool pinned)
+static enum mgds_way way_of_spans(const struct mgds_bounce *bounce, bool pinned)
 {
     struct traits traits = {.copyable = true};
     bool few = bounce->layout->spans <= MOST_COPIES;
@@ -78,6 +78,13 @@ enum mgds_way mgds_transfer_way(const struct mgds_bounce *bounce, bool pinned)
     if (few && traits.copyable && !(kernel && traits.narrow))
         return MGDS_WAY_COPIES;
     return kernel ? MGDS_WAY_KERNEL : MGDS_WAY_SPLIT;
+}
+
+/* What lies in a row is one copy. */
+enum mgds_way mgds_transfer_way(const struct mgds_bounce *bounce, bool pinned)
+{
+    return bounce->layout == &bounce->flat ? MGDS_WAY_COPIES
+                                           : way_of_spans(bounce, pinned);
 }
 
 /* As MPIX_GDS_UPLOAD says, or by what uploads have taken lately. */

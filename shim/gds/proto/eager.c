@@ -1,20 +1,16 @@
 /* Messages in slots of their receivers' rings; see protocol.h. */
 #include "shim/gds/domain/envelope.h"
 #include "shim/gds/domain/op.h"
-#include "shim/gds/proto/fragments.h"
 #include "shim/gds/proto/slot.h"
 #include "shim/gds/queue/gstream.h"
 
-/* Into the slot, and into the bounce for who cannot take it there. */
 static bool command(const struct mgds_op *op, struct mgds_step *step)
 {
     *step = (struct mgds_step){.kind = MGDS_STEP_PUSH,
                                .user = mgds_op_user(op),
                                .bytes = op->bytes,
                                .units = op->slot.address,
-                               .serial = op->slot.serial,
-                               .also = op->bounce ? mgds_bounce_base(op->bounce)
-                                                  : NULL};
+                               .serial = op->slot.serial};
     return true;
 }
 
@@ -32,10 +28,11 @@ static int accept(struct mgds_message *message, const struct mgds_rts *rts)
 const struct mgds_protocol mgds_eager = {
     .id = MGDS_PROTOCOL_EAGER,
     .slotted = true,
+    .buffered = true,
     .describe = mgds_slot_describe,
     .command = command,
     .reached = reached,
-    .answer = mgds_fragments_answer,
+    .answer = mgds_slot_answer,
     .accept = accept,
     .record = mgds_slot_record,
 };

@@ -3,17 +3,28 @@
 
 #include <errno.h>
 
-#include "shim/base/container.h"
 #include "shim/base/log.h"
 #include "shim/base/stats.h"
+#include "shim/gds/domain/copying.h"
 #include "shim/gds/domain/exchange.h"
 #include "shim/gds/domain/op.h"
 #include "shim/gds/domain/quit.h"
 #include "shim/gds/domain/require.h"
 #include "shim/gds/msg/work.h"
 
+/* The program may have used its buffer again. */
+static void fail(struct mgds_op *op, int reason)
+{
+    if (!op->error)
+        op->error = reason;
+}
+
 void mgds_fallback_refused(struct mgds_op *op, int reason)
 {
+    if (op->protocol->buffered) {
+        fail(op, reason);
+        return;
+    }
     mgds_warn_once("rank %d cannot read memory of a GPU of this process (errno "
                    "%d): its messages from there are staged",
                    op->rank, -reason);
@@ -95,30 +106,19 @@ static bool end_copy(struct mgds_op *op, int rc)
 
 static bool run(struct mgds_work *work, enum mgds_work_by by)
 {
-    struct mgds_op *op = MGDS_CONTAINER_OF(work, struct mgds_op, copying);
+    struct mgds_op *op = mgds_copying_op(work);
     int rc = copy(op);
 
     (void)by;
     mgds_engine_enter();
-    if (end_copy(op, rc)) {
-        mgds_work_done(work);
-        mgds_op_put_later(op);
-    } else {
-        mgds_work_again(work);
-    }
+    mgds_copying_end(op, end_copy(op, rc));
     mgds_engine_leave();
     return true;
 }
 
-/* A copy may be under way: the record stays. */
-static void drop(struct mgds_work *work)
-{
-    (void)work;
-}
-
 void mgds_fallback_init(void)
 {
-    static const struct mgds_work_handler handler = {run, drop};
+    static const struct mgds_work_handler handler = {run, mgds_copying_drop};
 
     mgds_work_handle(MGDS_WORK_COPY_IN, &handler);
 }

@@ -63,6 +63,7 @@ static int accept(struct mgds_message *message, const struct mgds_rts *rts)
 
 const struct mgds_protocol mgds_fragments = {
     .id = MGDS_PROTOCOL_FRAGMENTS,
+    .carried = true,
     .describe = describe,
     .command = command,
     .reached = reached,

@@ -6,11 +6,13 @@
  *   fragments  a pinned copy, or host memory  the CPUs, when its receiver asked
  *                                             (PULL) and the sender's stream
  *                                             came: DATA. There is one
- * fragment, as long as the message eager      a slot of the receiver's ring the
- * sender's stream stores them there, the receive's takes them; asked for they
- * go as fragments, from the copy beside rget       the sender's memory, mapped
- * the receive's stream, or a kernel of ours; asked for, the sender says by DATA
- * when that may begin
+ *                                             fragment, as long as the message
+ *   eager      a slot of the receiver's ring  the sender's stream stores them
+ *                                             there, the receive's takes them
+ *   rget       the sender's memory, mapped    the receive's stream
+ *
+ * Of eager and rget, what the receive's stream does not take a kernel of ours
+ * copies: asked for, the sender says by DATA when that may begin.
  *
  * What differs is here: a row of constants and functions for each. What is the
  * same for all is in exchange.c, which calls the rows, and knows none by name.
@@ -42,10 +44,14 @@ struct mgds_take_record {
 
 struct mgds_protocol {
     enum mgds_protocol_id id;
-    bool slotted; /* a word of the receiver's ring tells when it is there: the
-                     receive's stream may take it, without the CPUs */
-    bool copied;  /* its receiver reads it out of the sender's memory: DATA has
-                     no bytes. It may refuse to (fallback.h) */
+    bool slotted;  /* a word of the receiver's ring tells when it is there: the
+                      receive's stream may take it, without the CPUs */
+    bool copied;   /* its receiver reads it out of the sender's memory. It may
+                      refuse to (fallback.h) */
+    bool carried;  /* asked for, DATA brings its bytes; else DATA says that they
+                      may be copied where they are (fetch.h) */
+    bool buffered; /* its sender's buffer is free when the stream has come there
+                    */
     /* A send is called: what its RTS says beside the common part. */
     void (*describe)(const struct mgds_op *op, struct mgds_rts *rts);
     /* What its stream does where the send stands; false: nothing. */

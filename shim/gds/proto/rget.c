@@ -57,9 +57,8 @@ bool mgds_rget_try(struct mgds_op *op, struct mgds_domain *domain,
 {
     struct mgds_exposing exposing = {
         .domain = domain,
-        .channel =
-            mgds_channels_find(domain->channels, xfer->from_index,
-                               domain->base[xfer->peer] + xfer->to_index),
+        .channel = mgds_domain_channel(domain, xfer->from_index,
+                                       (unsigned)xfer->peer, xfer->to_index),
         .xfer = xfer,
         .bytes = op->bytes};
     const struct mgds_transport *transport =
@@ -96,20 +95,21 @@ int mgds_rget_insist(struct mgds_op *op, struct mgds_domain *domain,
 
 void mgds_rget_cancel(struct mgds_op *op)
 {
-    if (op->protocol != &mgds_rget)
-        return;
-    mgds_engine_enter();
-    mgds_channel_give_slot(op->channel, &op->slot);
-    mgds_channel_give_done(op->words_of, op->done_word);
-    mgds_engine_leave();
+    if (op->words_of)
+        mgds_channel_give_done(op->words_of, op->done_word);
 }
 
 /* After an error it may still be written, unless the receiver has said that
- * nobody will. */
+ * nobody will, or that it cannot copy the message. */
+static bool may_be_written(const struct mgds_op *op)
+{
+    return op->error && !op->expiry.ended && op->protocol->copied;
+}
+
 void mgds_rget_release(struct mgds_op *op)
 {
     if (!op->words_of || !mgds_op_is_moved(op) ||
-        op->waiting == MGDS_OP_AWAITING || (op->error && !op->expiry.ended))
+        op->waiting == MGDS_OP_AWAITING || may_be_written(op))
         return;
     mgds_channel_give_done(op->words_of, op->done_word);
     op->words_of = NULL;
@@ -220,17 +220,6 @@ static bool command(const struct mgds_op *op, struct mgds_step *step)
     return true;
 }
 
-/* The receiver copies it, and has asked when it may. */
-static void answer(struct mgds_op *op)
-{
-    const struct mgds_data head = {op->answer, op->error, op->domain->rank};
-    const struct mgds_wire_message message = {
-        .kind = MGDS_ENVELOPE_DATA, .head = &head, .head_bytes = sizeof(head)};
-
-    mgds_op_step(op, MGDS_OP_ON_ANSWER);
-    mgds_am_post(op->domain->member[op->rank].peer, &message);
-}
-
 static void record(const struct mgds_op *op, struct mgds_take_record *record)
 {
     mgds_slot_record(op, record);
@@ -246,7 +235,7 @@ const struct mgds_protocol mgds_rget = {
     .describe = describe,
     .command = command,
     .reached = reached,
-    .answer = answer,
+    .answer = mgds_slot_answer,
     .accept = accept,
     .record = record,
 };

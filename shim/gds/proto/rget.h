@@ -49,7 +49,7 @@ bool mgds_rget_try(struct mgds_op *op, struct mgds_domain *domain,
  * the receiver has mapped the memory. -ENOMEM: in vain. */
 int mgds_rget_insist(struct mgds_op *op, struct mgds_domain *domain,
                      const struct mgds_xfer *xfer);
-/* It was not made. Without the lock. */
+/* It was not made: the word goes back, if it has one. */
 void mgds_rget_cancel(struct mgds_op *op);
 /* Gives the word back if nobody looks at it any more. */
 void mgds_rget_release(struct mgds_op *op);

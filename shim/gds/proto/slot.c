@@ -6,6 +6,7 @@
 #include "device/abi.h"
 #include "shim/gds/domain/envelope.h"
 #include "shim/gds/domain/op.h"
+#include "shim/gds/msg/am.h"
 
 void mgds_slot_describe(const struct mgds_op *op, struct mgds_rts *rts)
 {
@@ -21,13 +22,22 @@ int mgds_slot_accept(struct mgds_message *message, const struct mgds_rts *rts,
                             (unsigned)message->match.source, rts->units,
                             bytes)) {
         mgds_envelope_refuse(MGDS_ENVELOPE_RTS, rts->rank,
-                             "its place is not in the ring: the message is "
-                             "asked for");
+                             "its place is not in the ring");
         return -EPROTO;
     }
     message->serial = rts->serial;
     message->units = rts->units;
     return 0;
+}
+
+void mgds_slot_answer(struct mgds_op *op)
+{
+    const struct mgds_data head = {op->answer, op->error, op->domain->rank};
+    const struct mgds_wire_message message = {
+        .kind = MGDS_ENVELOPE_DATA, .head = &head, .head_bytes = sizeof(head)};
+
+    mgds_op_step(op, MGDS_OP_ON_ANSWER);
+    mgds_am_post(op->domain->member[op->rank].peer, &message);
 }
 
 void mgds_slot_record(const struct mgds_op *op, struct mgds_take_record *record)

@@ -18,6 +18,8 @@ void mgds_slot_describe(const struct mgds_op *op, struct mgds_rts *rts);
  * the own ring; else -EPROTO, and one line. */
 int mgds_slot_accept(struct mgds_message *message, const struct mgds_rts *rts,
                      size_t bytes);
+/* It was asked for, and may be copied where it is. */
+void mgds_slot_answer(struct mgds_op *op);
 /* Where the receive finds it. */
 void mgds_slot_record(const struct mgds_op *op,
                       struct mgds_take_record *record);

@@ -11,15 +11,9 @@
 
 enum {
     UNIT = 16,          /* bytes that a thread copies at once */
-    WARP = 32,          /* the least threads */
     MOST_BLOCKS = 1024, /* of copies: none of them waits */
     SHORT = 4096        /* bytes of a take that is worth less than a launch */
 };
-
-static size_t length_of(const struct mgds_step *step)
-{
-    return step->record ? step->bytes : step->length;
-}
 
 /* A longer one has blocks of its own. */
 static bool is_take(const struct mgds_steps_to *to,
@@ -27,7 +21,7 @@ static bool is_take(const struct mgds_steps_to *to,
 {
     (void)to;
     return step->kind == MGDS_STEP_TAKE && !mgds_step_is_long(step) &&
-           length_of(step) <= SHORT;
+           mgds_step_length(step) <= SHORT;
 }
 
 static bool is_await(const struct mgds_steps_to *to,
@@ -106,7 +100,7 @@ unsigned mgds_batch_count(const struct mgds_steps_to *to,
 
 static unsigned warps_for(uint64_t work)
 {
-    unsigned threads = WARP;
+    unsigned threads = MGDS_STEP_WARP;
 
     while (threads < work && threads < MGDS_TAKE_THREADS)
         threads *= 2;
@@ -122,7 +116,7 @@ static void mark(struct mgds_step *steps, unsigned count)
 static int queue_awaits(const struct mgds_steps_to *to, struct mgds_step *steps,
                         unsigned count)
 {
-    struct mgds_kernel_handle *kernel = to->depot->awaits;
+    struct mgds_kernel_handle *kernel = to->depot->awaits.many;
     unsigned ahead = posted(steps, count);
     struct mgds_await_args args = {
         .head = {.abort = (uintptr_t)to->desk, .stand = steps[ahead].stand}};
@@ -140,7 +134,7 @@ static int queue_awaits(const struct mgds_steps_to *to, struct mgds_step *steps,
         }
     }
     if (args.head.count <= MGDS_AWAIT_FEW)
-        kernel = to->depot->few_awaits;
+        kernel = to->depot->awaits.few;
     rc = mgds_kernel_launch(kernel, to->stream, 1, warps_for(args.head.count),
                             &args);
     if (rc < 0)
@@ -166,7 +160,7 @@ static unsigned threads_for(const struct mgds_takes_args *args)
 /* A message whose memory the program has freed is thrown away. */
 static int add_take(struct mgds_takes_args *args, const struct mgds_step *step)
 {
-    int lost = step->bounce ? mgds_bounce_check(step->bounce) : 0;
+    int lost = mgds_step_check(step);
     struct mgds_takes_item *item = &args->item[args->head.count++];
 
     *item = (struct mgds_takes_item){.dst = (uintptr_t)step->user,
@@ -183,7 +177,7 @@ static int add_take(struct mgds_takes_args *args, const struct mgds_step *step)
 static int queue_takes(const struct mgds_steps_to *to, struct mgds_step *steps,
                        unsigned count)
 {
-    struct mgds_kernel_handle *kernel = to->depot->takes;
+    struct mgds_kernel_handle *kernel = to->depot->takes.many;
     struct mgds_takes_args args = {.head = {.abort = (uintptr_t)to->desk,
                                             .cell = (uintptr_t)to->cell,
                                             .stand = steps[0].stand}};
@@ -200,7 +194,7 @@ static int queue_takes(const struct mgds_steps_to *to, struct mgds_step *steps,
         }
     }
     if (args.head.count <= MGDS_TAKES_FEW)
-        kernel = to->depot->few_takes;
+        kernel = to->depot->takes.few;
     rc = mgds_kernel_launch(kernel, to->stream, 1, threads_for(&args), &args);
     if (rc < 0)
         return rc;

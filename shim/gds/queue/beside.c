@@ -50,6 +50,17 @@ void mgds_gstream_unclaim(struct mgds_gstream *stream, struct mgds_claim *claim)
                      (unsigned)(claim - mgds_gstream_own(stream)->claim));
 }
 
+bool mgds_gstream_may_claim(const struct mgds_gstream *stream)
+{
+    return stream->own &&
+           !__atomic_load_n(&stream->claims.hopeless, __ATOMIC_RELAXED);
+}
+
+void mgds_gstream_despair(struct mgds_gstream *stream)
+{
+    __atomic_store_n(&stream->claims.hopeless, true, __ATOMIC_RELAXED);
+}
+
 int mgds_gstream_fetch(struct mgds_gstream *stream,
                        const struct mgds_step *take, uint64_t *flag,
                        uint64_t value)
@@ -66,7 +77,7 @@ int mgds_gstream_fetch(struct mgds_gstream *stream,
         .kind = MGDS_STEP_FLAG, .word = flag, .value = value};
     int rc = mgds_gstream_has_kernels(stream) ? 0 : -ENOTSUP;
 
-    if (rc == 0 && (!take->source || take->record))
+    if (rc == 0 && (!take->serial || take->record))
         rc = -EINVAL;
     if (rc == 0)
         rc = mgds_context_enter(mgds_gstream_context(stream));
@@ -81,7 +92,7 @@ int mgds_gstream_fetch(struct mgds_gstream *stream,
 uint64_t mgds_gstream_order(struct mgds_gstream *stream,
                             const struct mgds_step *take)
 {
-    if (!take->claim || !take->source || take->record ||
+    if (!take->claim || !take->serial || take->record ||
         !mgds_gstream_has_kernels(stream) ||
         __atomic_load_n(&stream->waits, __ATOMIC_RELAXED) == 0)
         return 0;

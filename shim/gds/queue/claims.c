@@ -1,6 +1,8 @@
 /* Numbers of claims; see claims.h. */
 #include "shim/gds/queue/claims.h"
 
+#include "shim/base/fault.h"
+
 enum { WORDS = MGDS_GSTREAM_CLAIMS / 64 };
 
 /* The lowest bit that is not set in the word, now set; -1 if all are. */
@@ -31,6 +33,8 @@ void mgds_claims_give(struct mgds_claims *claims, unsigned number)
 {
     __atomic_and_fetch(&claims->taken[number / 64], ~(1ULL << number % 64),
                        __ATOMIC_RELEASE);
+    /* a hint: nothing comes with it */
+    __atomic_store_n(&claims->hopeless, false, __ATOMIC_RELAXED);
 }
 
 bool mgds_claims_any(const struct mgds_claims *claims)
@@ -40,4 +44,11 @@ bool mgds_claims_any(const struct mgds_claims *claims)
     for (int i = 0; i < WORDS; i++)
         any |= __atomic_load_n(&claims->taken[i], __ATOMIC_RELAXED);
     return any != 0;
+}
+
+uint64_t mgds_claims_generation(void)
+{
+    static uint64_t last;
+
+    return MGDS_COUNT_FROM + __atomic_add_fetch(&last, 1, __ATOMIC_RELAXED);
 }

@@ -22,9 +22,11 @@ static struct mgds_depot *depots; /* under depots_lock */
 static void destroy(struct mgds_depot *depot)
 {
     struct mgds_kernel_handle *const kernels[] = {
-        depot->few_awaits, depot->awaits, depot->pull,      depot->post,
-        depot->copies,     depot->tell,   depot->few_takes, depot->takes,
-        depot->take,       depot->push,   depot->flag,      depot->copy};
+        depot->exchange.few, depot->exchange.many, depot->awaits.few,
+        depot->awaits.many,  depot->pull,          depot->post,
+        depot->copies,       depot->tell,          depot->takes.few,
+        depot->takes.many,   depot->take,          depot->push,
+        depot->flag,         depot->copy};
 
     for (unsigned i = 0; i < sizeof(kernels) / sizeof(kernels[0]); i++)
         if (kernels[i])
@@ -32,6 +34,8 @@ static void destroy(struct mgds_depot *depot)
     while (depot->owns > 0)
         mgds_shared_destroy(depot->own[--depot->owns]);
     mgds_words_destroy(depot->words);
+    if (depot->pad)
+        mgds_pool_give(depot->copyqueue->pool, depot->pad);
     if (depot->copyqueue)
         mgds_copyqueue_put(depot->copyqueue);
     mgds_context_put(depot->ctx);
@@ -61,14 +65,16 @@ static int load(struct mgds_depot *depot)
                    {&depot->flag, "mgds_flag_kernel"},
                    {&depot->push, "mgds_push_kernel"},
                    {&depot->take, "mgds_take_kernel"},
-                   {&depot->takes, "mgds_takes_kernel"},
-                   {&depot->few_takes, "mgds_few_takes_kernel"},
+                   {&depot->takes.many, "mgds_takes_kernel"},
+                   {&depot->takes.few, "mgds_few_takes_kernel"},
                    {&depot->tell, "mgds_tell_kernel"},
                    {&depot->copies, "mgds_copies_kernel"},
                    {&depot->post, "mgds_post_kernel"},
                    {&depot->pull, "mgds_pull_kernel"},
-                   {&depot->awaits, "mgds_await_kernel"},
-                   {&depot->few_awaits, "mgds_few_awaits_kernel"}};
+                   {&depot->awaits.many, "mgds_await_kernel"},
+                   {&depot->awaits.few, "mgds_few_awaits_kernel"},
+                   {&depot->exchange.many, "mgds_exchange_kernel"},
+                   {&depot->exchange.few, "mgds_few_exchange_kernel"}};
     int rc = 0;
 
     for (unsigned i = 0; i < sizeof(kernels) / sizeof(kernels[0]) && rc == 0;
@@ -85,13 +91,14 @@ static int launch_once(struct mgds_depot *depot)
 {
     static const struct mgds_copy_args copy;
     static const struct mgds_flag_args flag;
-    static const struct mgds_push_args push;
+    const struct mgds_push_args push = {.units = (uintptr_t)&depot->trial[4]};
     static const struct mgds_take_args take = {.serial = MGDS_TAKE_NONE};
     static const struct mgds_takes_args takes;
     static const struct mgds_copies_args copies;
     static const struct mgds_pull_args pull = {
         .take = {.serial = MGDS_TAKE_NONE}};
     static const struct mgds_await_args awaits;
+    static const struct mgds_exchange_args exchange;
     const struct mgds_post_args post = {.ready = (uintptr_t)&depot->trial[1]};
     const struct mgds_tell_args tell = {.from = (uintptr_t)&depot->trial[1],
                                         .to = (uintptr_t)&depot->trial[1],
@@ -99,12 +106,20 @@ static int launch_once(struct mgds_depot *depot)
     const struct {
         struct mgds_kernel_handle *kernel;
         const void *args;
-    } launches[] = {{depot->copy, &copy},     {depot->flag, &flag},
-                    {depot->push, &push},     {depot->take, &take},
-                    {depot->takes, &takes},   {depot->few_takes, &takes},
-                    {depot->copies, &copies}, {depot->tell, &tell},
-                    {depot->post, &post},     {depot->pull, &pull},
-                    {depot->awaits, &awaits}, {depot->few_awaits, &awaits}};
+    } launches[] = {{depot->copy, &copy},
+                    {depot->flag, &flag},
+                    {depot->push, &push},
+                    {depot->take, &take},
+                    {depot->takes.many, &takes},
+                    {depot->takes.few, &takes},
+                    {depot->copies, &copies},
+                    {depot->tell, &tell},
+                    {depot->post, &post},
+                    {depot->pull, &pull},
+                    {depot->awaits.many, &awaits},
+                    {depot->awaits.few, &awaits},
+                    {depot->exchange.many, &exchange},
+                    {depot->exchange.few, &exchange}};
     int rc = 0;
 
     for (unsigned i = 0; i < sizeof(launches) / sizeof(launches[0]) && rc == 0;
@@ -170,6 +185,16 @@ static int warm(struct mgds_depot *depot)
     return rc < 0 ? rc : make_event(depot);
 }
 
+/* Where nothing may be pinned at all there is none. */
+static void make_pad(struct mgds_depot *depot)
+{
+    size_t bytes = mgds_ctx()->config.eager;
+
+    if (bytes == 0 || mgds_pool_take(&depot->pad, depot->copyqueue->pool, bytes,
+                                     MGDS_POOL_LENT) < 0)
+        depot->pad = NULL;
+}
+
 static int fill(struct mgds_depot *depot)
 {
     int rc = mgds_copyqueue_of_context(&depot->copyqueue, depot->ctx);
@@ -180,6 +205,8 @@ static int fill(struct mgds_depot *depot)
         rc = mgds_words_create(&depot->words, depot->ctx);
     if (rc == 0)
         rc = mgds_words_take(&depot->trial, depot->words);
+    if (rc == 0)
+        make_pad(depot);
     return rc < 0 ? rc : warm(depot);
 }
 

@@ -16,17 +16,26 @@
 
 enum { MGDS_DEPOT_PEERS = 64, MGDS_DEPOT_OWNS = 16 };
 
+/* A kernel in two sizes of what its launch carries. */
+struct mgds_depot_pair {
+    struct mgds_kernel_handle *few, *many;
+};
+
 struct mgds_depot {
     struct mgds_context *ctx;
     struct mgds_copyqueue *copyqueue; /* has the pack kernel */
     struct mgds_kernel_handle *copy, *flag, *push, *take, *tell;
     struct mgds_kernel_handle *post, *pull;
-    struct mgds_kernel_handle *takes, *few_takes, *copies; /* batch.h */
-    struct mgds_kernel_handle *awaits, *few_awaits;
+    struct mgds_kernel_handle *copies;    /* batch.h */
+    struct mgds_depot_pair takes, awaits; /* the same */
+    struct mgds_depot_pair exchange;      /* exchange.h */
     struct mgds_words *words;
     uint64_t *trial; /* a line that a memory operation was tried on */
-    unsigned width;  /* of memory operations; 0: kernels wait */
-    unsigned refs;   /* atomic */
+    /* for messages out of rings that host calls receive (mgds_gstream_pad) */
+    struct mgds_piece *pad;
+    bool pad_busy;  /* atomic */
+    unsigned width; /* of memory operations; 0: kernels wait */
+    unsigned refs;  /* atomic */
     /* by device: the id of the context whose allocations kernels may touch;
      * atomic, 0: none */
     uint64_t peer[MGDS_DEPOT_PEERS];

@@ -14,6 +14,7 @@ enum {
 static int waiting[DEVICES]; /* streams, by device; atomic */
 static int waiting_anywhere; /* of all devices; atomic */
 static int granted[DEVICES]; /* blocks, by device; atomic */
+static int queues = USUAL;   /* as of the last stream that was made; atomic */
 
 void mgds_gate_prepare(void)
 {
@@ -21,19 +22,13 @@ void mgds_gate_prepare(void)
         mgds_config_raise_connections();
 }
 
-static int connections(void)
-{
-    int set = mgds_config_connections();
-
-    return set > 0 ? set : USUAL;
-}
-
 void mgds_gate_tell(void)
 {
     static int told; /* atomic */
+    int set = mgds_config_connections();
 
-    if (mgds_config_connections() > 0 ||
-        __atomic_exchange_n(&told, 1, __ATOMIC_RELAXED))
+    __atomic_store_n(&queues, set > 0 ? set : USUAL, __ATOMIC_RELAXED);
+    if (set > 0 || __atomic_exchange_n(&told, 1, __ATOMIC_RELAXED))
         return;
     mgds_info("CUDA started before CUDA_DEVICE_MAX_CONNECTIONS could be "
               "raised: at most %d streams can wait at a time; start the "
@@ -51,16 +46,16 @@ void mgds_gate_enter(int device)
 {
     int now =
         __atomic_add_fetch(place_of(waiting, device), 1, __ATOMIC_RELAXED);
+    int most = __atomic_load_n(&queues, __ATOMIC_RELAXED);
 
     __atomic_add_fetch(&waiting_anywhere, 1, __ATOMIC_RELAXED);
-    if (now < connections() - SPARE)
+    if (now < most - SPARE)
         return;
-    mgds_warn_once(
-        "%d streams of GPU %d wait for messages, which has %d "
-        "hardware queues: when all are taken nothing else runs "
-        "there; let fewer streams wait at a time%s",
-        now, device, connections(),
-        connections() < 32 ? ", or set CUDA_DEVICE_MAX_CONNECTIONS=32" : "");
+    mgds_warn_once("%d streams of GPU %d wait for messages, which has %d "
+                   "hardware queues: when all are taken nothing else runs "
+                   "there; let fewer streams wait at a time%s",
+                   now, device, most,
+                   most < 32 ? ", or set CUDA_DEVICE_MAX_CONNECTIONS=32" : "");
 }
 
 void mgds_gate_leave(int device)

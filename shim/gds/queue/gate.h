@@ -14,7 +14,8 @@
  * in the process already. Where other threads hardly run yet: MPI_Init. */
 void mgds_gate_prepare(void);
 
-/* One line, once, if it was too late for that. */
+/* A stream was made: looks how many hardware queues there are. One line, once,
+ * if it was too late for that. */
 void mgds_gate_tell(void);
 
 enum { MGDS_GATE_DEVICES = 64 };

@@ -328,10 +328,23 @@ int mgds_gstream_room(struct mgds_piece **out, struct mgds_gstream *stream,
                           MGDS_POOL_LENT);
 }
 
+struct mgds_piece *mgds_gstream_pad(struct mgds_gstream *stream, size_t bytes)
+{
+    struct mgds_depot *depot = stream->depot;
+
+    if (!depot->pad || bytes > depot->pad->bytes ||
+        __atomic_exchange_n(&depot->pad_busy, true, __ATOMIC_ACQUIRE))
+        return NULL;
+    return depot->pad;
+}
+
 void mgds_gstream_room_give(struct mgds_gstream *stream,
                             struct mgds_piece *piece)
 {
-    mgds_pool_give(stream->depot->copyqueue->pool, piece);
+    if (piece == stream->depot->pad)
+        __atomic_store_n(&stream->depot->pad_busy, false, __ATOMIC_RELEASE);
+    else
+        mgds_pool_give(stream->depot->copyqueue->pool, piece);
 }
 
 uint64_t mgds_gstream_ticket(struct mgds_gstream *stream)
@@ -396,6 +409,7 @@ static int queue_steps(struct mgds_gstream *stream, struct mgds_step *steps,
         .desk = mgds_gstream_desk(stream),
         .sides = first_side(stream),
         .cell = own ? &own->stream : NULL,
+        .cells = own ? &own->exchange : NULL,
         .blocks = blocks < BLOCKS ? blocks : BLOCKS,
         .longs = blocks,
         .turn = &stream->take,

@@ -116,7 +116,6 @@ struct mgds_step {
     size_t bytes;
     void *units; /* POST: the word of a unit */
     uint64_t serial;
-    void *also;       /* PUSH */
     size_t length;    /* TAKE */
     uint64_t *record; /* TAKE: a line of mgds_words, or NULL */
     /* TAKE: of a long message. Only one with a claim may find a record of form
@@ -125,6 +124,8 @@ struct mgds_step {
     struct mgds_claim *claim; /* of mgds_gstream_claim, or NULL */
     uint64_t gen;             /* with claim */
     bool joins;               /* out: the step ahead is such a TAKE, too */
+    bool delivers;            /* beside the stream: units are claimed, too, if
+                                 there is a claim */
     uint64_t source;          /* 0, or where the sender's bytes are */
     uint64_t done;            /* with source: 0, or a word of the sender's */
 };
@@ -191,6 +192,10 @@ bool mgds_gstream_takes(const struct mgds_gstream *stream,
 struct mgds_piece;
 int mgds_gstream_room(struct mgds_piece **out, struct mgds_gstream *stream,
                       size_t bytes);
+/* The same of the one piece that is there from the start, for as long as one
+ * message needs: without a driver call. NULL: others have it, or it is too
+ * small. */
+struct mgds_piece *mgds_gstream_pad(struct mgds_gstream *stream, size_t bytes);
 void mgds_gstream_room_give(struct mgds_gstream *stream,
                             struct mgds_piece *piece);
 
@@ -241,17 +246,22 @@ struct mgds_claim *mgds_gstream_claim(struct mgds_gstream *stream);
 void mgds_gstream_unclaim(struct mgds_gstream *stream,
                           struct mgds_claim *claim);
 
+/* Where there was none: whether one may come back soon. Somebody who has waited
+ * in vain says so, for all until one does. Any thread. */
+bool mgds_gstream_may_claim(const struct mgds_gstream *stream);
+void mgds_gstream_despair(struct mgds_gstream *stream);
+
 /* How many there are of a stream. */
 enum { MGDS_GSTREAM_CLAIMS = 256 };
 
 /* Launches the TAKE now, on a stream of our own, wherever that of the program
  * stands; then *flag = value, in a line of mgds_words, once the data is there,
- * whoever copied it, or the stream was aborted. Only of a message in the
- * sender's memory, as `source` says, and when it is known to be ready: it must
- * not stand. Any thread, no lock of rank LAUNCH or above is held. A CUDA call.
- * -EFAULT: it is launched, but the program freed the buffer: the message is
- * thrown away. Else 0, or an error, and nothing is launched: -EINVAL if there
- * is no source, -ESHUTDOWN, -EIO. */
+ * whoever copied it, or the stream was aborted. Only of a message whose place
+ * is known, and when it is known to be there: it must not stand. Any thread, no
+ * lock of rank LAUNCH or above is held. A CUDA call. -EFAULT: it is launched,
+ * but the program freed the buffer: the message is thrown away. Else 0, or an
+ * error, and nothing is launched: -EINVAL if the place is not known,
+ * -ESHUTDOWN, -EIO. */
 int mgds_gstream_fetch(struct mgds_gstream *stream,
                        const struct mgds_step *take, uint64_t *flag,
                        uint64_t value);

@@ -16,6 +16,7 @@ struct mgds_own {
     struct mgds_cell stream;  /* of kernels on the program's stream */
     struct mgds_cell fetches; /* of those on ours */
     struct mgds_claim claim[MGDS_GSTREAM_CLAIMS];
+    struct mgds_exchange_cells exchange;
 };
 
 /* As mgds_shared_create. */

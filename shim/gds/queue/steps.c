@@ -8,6 +8,7 @@
 #include "shim/gds/cuda/mem.h"
 #include "shim/gds/cuda/memop.h"
 #include "shim/gds/queue/batch.h"
+#include "shim/gds/queue/exchange.h"
 #include "shim/gds/queue/reach.h"
 #include "shim/gds/queue/step.h"
 #include "shim/gds/mem/pack.h"
@@ -18,8 +19,8 @@
  * units to the program. An estimate, to be measured. */
 enum { LARGE = 1 << 20, UNIT = 16 };
 
-/* Of messages in rings: threads of a block, and blocks that push one. */
-enum { WARP = 32, PUSH_THREADS = 512, PUSHERS = 16 };
+/* Of a message that is pushed: threads of a block, and blocks. */
+enum { PUSH_THREADS = 512, PUSHERS = 16 };
 
 /* Of one that copies a long message: reads of another GPU's memory take long,
  * so the more of them are under way the better; two units each. */
@@ -210,24 +211,6 @@ static int queue_copy(const struct mgds_steps_to *to, struct mgds_step *step)
     return rc;
 }
 
-struct shape {
-    unsigned blocks, threads;
-};
-
-/* So many units a thread, as far as that goes. */
-static struct shape shape_of(size_t bytes, struct shape most, unsigned each)
-{
-    size_t units = (bytes + sizeof(uint64_t) - 1) / sizeof(uint64_t);
-    struct shape shape = {1, WARP};
-
-    while ((size_t)shape.threads * each < units && shape.threads < most.threads)
-        shape.threads *= 2;
-    while ((size_t)shape.blocks * shape.threads * each < units &&
-           shape.blocks < most.blocks)
-        shape.blocks *= 2;
-    return shape;
-}
-
 static int queue_push(const struct mgds_steps_to *to,
                       const struct mgds_step *step,
                       const struct mgds_step *flag)
@@ -236,12 +219,11 @@ static int queue_push(const struct mgds_steps_to *to,
                                         .bytes = step->bytes,
                                         .units = (uintptr_t)step->units,
                                         .serial = step->serial,
-                                        .also = (uintptr_t)step->also,
                                         .cell = (uintptr_t)to->cell,
                                         .flag = (uintptr_t)flag->word,
                                         .value = flag->value};
-    const struct shape most = {to->cell ? PUSHERS : 1, PUSH_THREADS};
-    struct shape shape = shape_of(step->bytes, most, 1);
+    const struct mgds_step_shape most = {to->cell ? PUSHERS : 1, PUSH_THREADS};
+    struct mgds_step_shape shape = mgds_step_shape(step->bytes, most, 1);
 
     return mgds_kernel_launch(to->depot->push, to->stream, shape.blocks,
                               shape.threads, &args);
@@ -281,8 +263,9 @@ static struct mgds_take_args take_args(const struct mgds_steps_to *to,
 static int launch_take(const struct mgds_steps_to *to,
                        const struct mgds_take_args *args)
 {
-    const struct shape most = {to->blocks, MGDS_TAKE_THREADS};
-    struct shape shape = shape_of(args->bytes, most, MGDS_TAKE_AHEAD);
+    const struct mgds_step_shape most = {to->blocks, MGDS_TAKE_THREADS};
+    struct mgds_step_shape shape =
+        mgds_step_shape(args->bytes, most, MGDS_TAKE_AHEAD);
 
     return mgds_kernel_launch(to->depot->take, to->stream, shape.blocks,
                               shape.threads, args);
@@ -297,9 +280,12 @@ static int launch_pull(const struct mgds_steps_to *to,
                                         .done = step->done,
                                         .claim = (uintptr_t)step->claim,
                                         .gen = step->gen,
-                                        .joins = step->joins && !take->came};
-    const struct shape most = {to->longs, PULL_THREADS};
-    struct shape shape = shape_of(take->bytes, most, PULL_EACH);
+                                        .joins = step->joins && !take->came,
+                                        .delivers =
+                                            step->delivers && step->claim};
+    const struct mgds_step_shape most = {to->longs, PULL_THREADS};
+    struct mgds_step_shape shape =
+        mgds_step_shape(take->bytes, most, PULL_EACH);
 
     return mgds_kernel_launch(to->depot->pull, to->stream, shape.blocks,
                               shape.threads, &args);
@@ -311,7 +297,7 @@ static int queue_take(const struct mgds_steps_to *to,
                       const struct mgds_step *came,
                       const struct mgds_step *flag)
 {
-    int lost = step->bounce ? mgds_bounce_check(step->bounce) : 0;
+    int lost = mgds_step_check(step);
     struct mgds_take_args args = take_args(to, step, came, flag);
     int rc;
 
@@ -381,9 +367,11 @@ static bool is_message(const struct mgds_step *steps, unsigned count)
 static int queue_some(const struct mgds_steps_to *to, struct mgds_step *steps,
                       unsigned count, unsigned *done)
 {
-    unsigned memops = count_memops(to, steps, count);
     unsigned batch = mgds_batch_count(to, steps, count);
 
+    *done = mgds_exchange_count(to, steps, count);
+    if (*done > batch)
+        return mgds_exchange_queue(to, steps, *done);
     *done = batch > 0 ? batch : 1;
     if (batch > 0)
         return mgds_batch_queue(to, steps, batch);
@@ -391,10 +379,10 @@ static int queue_some(const struct mgds_steps_to *to, struct mgds_step *steps,
         return queue_message(to, steps, count, done);
     if (!is_word(steps))
         return queue_copy(to, steps);
-    if (memops == 0)
+    if (is_kernel(to, steps))
         return queue_flag(to, steps);
-    *done = memops;
-    return queue_memops(to, steps, memops);
+    *done = count_memops(to, steps, count);
+    return queue_memops(to, steps, *done);
 }
 
 /* A step whose memory the program has freed is left out; any other error ends

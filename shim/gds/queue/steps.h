@@ -14,12 +14,13 @@ struct mgds_steps_to {
     struct mgds_desk *desk;  /* of the stream: for waits */
     struct mgds_side *sides; /* where copies go that it cannot do itself */
     struct mgds_cell *cell;  /* in GPU memory, or NULL: one block for each */
-    unsigned blocks;         /* at most, for one that waits */
-    unsigned longs;          /* the same, if what it takes is long */
-    uint64_t *turn;          /* of the last TAKE */
-    bool serves;             /* WAITs are kernels: while the program sits in a
-                                call of the driver only they can take a message
-                                that was ordered */
+    struct mgds_exchange_cells *cells; /* the same, of launches of several */
+    unsigned blocks;                   /* at most, for one that waits */
+    unsigned longs;                    /* the same, if what it takes is long */
+    uint64_t *turn;                    /* of the last TAKE */
+    bool serves; /* WAITs are kernels: while the program sits in a
+                    call of the driver only they can take a message
+                    that was ordered */
 };
 
 /* The most threads of a kernel that takes: it stands, and must find room on a

@@ -72,9 +72,8 @@ int mgds_channel_create(struct mgds_channel **out,
     if (!channel)
         return -ENOMEM;
     channel->transport = transport;
-    rc = mgds_ring_view_create(
-        &channel->view, ctx, handle,
-        mgds_transport_can(transport, MGDS_CAN_ONE_PROCESS));
+    rc = mgds_ring_view_create(&channel->view, ctx, handle,
+                               transport->one_process);
     if (rc < 0)
         goto drop;
     channel->region = mgds_ring_view_region(channel->view, region);
@@ -175,6 +174,17 @@ bool mgds_channel_is_full(const struct mgds_channel *channel, size_t bytes,
            mgds_places_out(&channel->places) > 0;
 }
 
+bool mgds_channel_is_spent(const struct mgds_channel *channel)
+{
+    return mgds_channel_can_get(channel) && !channel->hopeless &&
+           channel->dones == 0;
+}
+
+uint64_t mgds_channel_out(const struct mgds_channel *channel)
+{
+    return mgds_places_out(&channel->places);
+}
+
 void mgds_channel_despair(struct mgds_channel *channel)
 {
     channel->hopeless = true;
@@ -191,6 +201,7 @@ bool mgds_channel_reserve(struct mgds_channel *channel, struct mgds_slot *slot,
 
 void mgds_channel_give_done(struct mgds_channel *channel, uint32_t done)
 {
+    channel->hopeless = false;
     channel->done[channel->dones++] = (uint16_t)done;
 }
 

@@ -72,6 +72,10 @@ void mgds_channel_give_slot(struct mgds_channel *channel,
  * way (direct). */
 bool mgds_channel_is_full(const struct mgds_channel *channel, size_t bytes,
                           bool direct);
+/* The same of done words. */
+bool mgds_channel_is_spent(const struct mgds_channel *channel);
+/* Messages that have a slot. */
+uint64_t mgds_channel_out(const struct mgds_channel *channel);
 void mgds_channel_despair(struct mgds_channel *channel);
 
 /* For a message that its receiver copies: a slot of one unit, which says that

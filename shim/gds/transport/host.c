@@ -4,6 +4,5 @@
 
 const struct mgds_transport mgds_host = {
     .path = MGDS_PATH_HOST,
-    .can = MGDS_CAN_POST,
     .post = mgds_am_post,
 };

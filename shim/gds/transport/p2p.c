@@ -57,7 +57,6 @@ static void unreachable(struct mgds_channel *channel, const struct mgds_op *op)
 
 const struct mgds_transport mgds_p2p = {
     .path = MGDS_PATH_P2P,
-    .can = MGDS_CAN_STORE | MGDS_CAN_READ | MGDS_CAN_POST,
     .name_memory = name_memory,
     .expose = mgds_memory_expose,
     .key_of = key_of,

@@ -52,8 +52,7 @@ static void unreachable(struct mgds_channel *channel, const struct mgds_op *op)
 
 const struct mgds_transport mgds_self = {
     .path = MGDS_PATH_SELF,
-    .can =
-        MGDS_CAN_STORE | MGDS_CAN_READ | MGDS_CAN_ONE_PROCESS | MGDS_CAN_POST,
+    .one_process = true,
     .name_memory = name_memory,
     .expose = expose,
     .key_of = key_of,

@@ -3,16 +3,16 @@
  * (proto/protocol.h) says who moves them and when, and asks for no transport by
  * its name: it asks the one of its channel, or what that can do.
  *
- *   transport  STORE  READ  ONE_PROCESS  POST   between
- *   self         x      x        x          x    streams of one context
- *   p2p          x      x                   x    GPUs of a host that are peers
- *   host                                    x    any two processes
+ *   transport  channels  one_process  between
+ *   self          x           x       streams of one context
+ *   p2p           x                   GPUs of a host that are peers
+ *   host                              any two processes
  *
- *   STORE        kernels of the sender's stream store into the receiver's ring
- *   READ         kernels at the receiver read memory that the sender exposed
- *   ONE_PROCESS  both ends are here: addresses mean the same at both, and what
+ *   channels     kernels of the sender's stream store into the receiver's ring,
+ *                and kernels at the receiver read memory that the sender has
+ *                exposed
+ *   one_process  both ends are here: addresses mean the same at both, and what
  *                one says the other can look up
- *   POST         the CPU sends bytes that are in host memory
  *
  * Where a channel (channel.h) can be had its transport is chosen when the
  * communicator is made (connect.c); host is for what has none.
@@ -33,13 +33,6 @@ struct mgds_domain;
 struct mgds_op;
 struct mgds_rts;
 struct mgds_xfer;
-
-enum mgds_transport_can {
-    MGDS_CAN_STORE = 1,
-    MGDS_CAN_READ = 2,
-    MGDS_CAN_ONE_PROCESS = 4,
-    MGDS_CAN_POST = 8,
-};
 
 /* Whether the receiver can read memory of the sender's. SOON: it was told just
  * now, and can when its program makes a call: worth to wait a little, since
@@ -62,33 +55,28 @@ struct mgds_exposing {
 
 struct mgds_transport {
     enum mgds_path path; /* its name to users */
-    unsigned can;        /* enum mgds_transport_can */
-    /* READ. The remote key of the memory of a send that is about to be made:
-     * without a lock, may ask the driver. False: it has none. */
+    bool one_process;
+    /* With channels. The remote key of the memory of a send that is about to be
+     * made: without a lock, may ask the driver. False: it has none. */
     bool (*name_memory)(struct mgds_exposing *exposing,
                         const struct mgds_op *op);
-    /* READ. Has the receiver it, or is it told now? Under the engine's lock. */
+    /* With channels. Has the receiver it, or is it told now? Under the engine's
+     * lock. */
     enum mgds_exposure (*expose)(const struct mgds_exposing *exposing);
-    /* READ. What an RTS says of the memory: 0 with ONE_PROCESS. */
+    /* With channels. What an RTS says of the memory: 0 in one process. */
     uint64_t (*key_of)(const struct mgds_op *op);
-    /* READ. At the receiver: where such memory is for its kernels; 0: it cannot
-     * be had, or is not as large. Under the engine's lock. */
+    /* With channels. At the receiver: where such memory is for its kernels; 0:
+     * it cannot be had, or is not as large. Under the engine's lock. */
     uint64_t (*reach)(struct mgds_channel *channel, const struct mgds_rts *rts);
-    /* READ. The receiver could not read the memory of that send: it is not
-     * offered again. Under the engine's lock. */
+    /* With channels. The receiver could not read the memory of that send: it is
+     * not offered again. Under the engine's lock. */
     void (*unreachable)(struct mgds_channel *channel, const struct mgds_op *op);
-    /* POST. Under the engine's lock: done follows, as wire.h says, if this is
-     * 0. */
+    /* The CPU sends bytes in host memory. Under the engine's lock: done
+     * follows, as wire.h says, if this is 0. */
     int (*post)(struct mgds_wire_peer *peer,
                 const struct mgds_wire_message *message);
 };
 
 extern const struct mgds_transport mgds_self, mgds_p2p, mgds_host;
-
-static inline bool mgds_transport_can(const struct mgds_transport *transport,
-                                      enum mgds_transport_can what)
-{
-    return transport->can & (unsigned)what;
-}
 
 #endif
