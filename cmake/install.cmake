@@ -21,6 +21,7 @@ endif()
 install(FILES ${PROJECT_SOURCE_DIR}/include/mpix_gds.h
   DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 install(FILES ${PROJECT_SOURCE_DIR}/include/mpix_gds/mpi.h
+  ${PROJECT_SOURCE_DIR}/include/mpix_gds/sim_kernel.h
   DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/mpix_gds)
 
 # find_package(mpix-gds), and the name that it had in 0.1.
@@ -56,5 +57,6 @@ configure_file(cmake/mpix-gds.pc.in
 install(FILES ${CMAKE_BINARY_DIR}/package/mpix-gds.pc DESTINATION ${pc_dir})
 
 install(FILES LICENSE README.md CHANGELOG.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
+install(DIRECTORY examples DESTINATION ${CMAKE_INSTALL_DOCDIR})
 install(DIRECTORY docs DESTINATION ${CMAKE_INSTALL_DOCDIR} OPTIONAL
   FILES_MATCHING PATTERN "*.md" PATTERN "*.svg")

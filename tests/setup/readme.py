@@ -1,4 +1,5 @@
-"""What README.md tells a new user to do, so that tests do just that."""
+"""What README.md and other pages tell a new user to do, so that tests do just
+that."""
 
 import re
 
@@ -7,9 +8,9 @@ from setup_case import SOURCE
 BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
-def blocks():
+def blocks(page="README.md"):
     """(language, text) of each block of code."""
-    return BLOCK.findall((SOURCE / "README.md").read_text(encoding="utf-8"))
+    return BLOCK.findall((SOURCE / page).read_text(encoding="utf-8"))
 
 
 def sample():
@@ -17,13 +18,13 @@ def sample():
     return next(text for language, text in blocks() if language == "c")
 
 
-def commands(first):
+def commands(first, page="README.md"):
     """Lines with a prompt from the one that begins with `first` to the end of
     their block."""
-    for _, text in blocks():
+    for _, text in blocks(page):
         lines = [line[2:] for line in text.splitlines()
                  if line.startswith("$ ")]
         for number, line in enumerate(lines):
             if line.startswith(first):
                 return lines[number:]
-    raise AssertionError(f"README.md has no command {first}")
+    raise AssertionError(f"{page} has no command {first}")

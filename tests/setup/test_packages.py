@@ -6,7 +6,7 @@ import setup_case
 from setup_case import SOURCE, run, write_program
 
 TABLE = SOURCE / "tools/setup/packages.tsv"
-ROW = re.compile(r"^([a-z0-9][a-z0-9+.-]+) +(build|test|all) +(\S.*)$")
+ROW = re.compile(r"^([a-z0-9][a-z0-9+.-]+) +(build|test|all|long) +(\S.*)$")
 
 
 def rows():
@@ -26,11 +26,13 @@ class Table(setup_case.SetupCase):
 
     def test_packages_are_selected_by_when(self):
         script = (f'top="{SOURCE}"; . "$top/tools/setup/packages.sh"; '
-                  'packages_for build; echo ==; packages_for build test all')
-        build, everything = self.ok("bash", "-c", script).split("==\n")
+                  'packages_for build; echo ==; packages_for build test all; '
+                  'echo ==; packages_for long')
+        build, usual, late = self.ok("bash", "-c", script).split("==\n")
         self.assertIn("cmake\n", build)
         self.assertNotIn("valgrind", build)
-        self.assertEqual(everything.split(), [r.split()[0] for r in rows()])
+        self.assertNotIn("qemu-system-x86", usual)
+        self.assertEqual((usual + late).split(), [r.split()[0] for r in rows()])
 
 
 class Apt(setup_case.SetupCase):

@@ -14,10 +14,15 @@ SCRIPTS = ["check", "demo", "osu-extensions/compare/preload_latency.py",
            "osu-extensions/compare/staged_goals.py"]
 
 
+def is_script(path):
+    with open(path, "rb") as program:
+        return program.read(2) == b"#!"
+
+
 def programs():
     built = os.environ["MGDS_PROGRAMS"].split(":")[1:]
     scripts = [path for path in glob.glob(BUILD + "/bin/mpix-gds-*")
-               if open(path, "rb").read(2) == b"#!"]
+               if is_script(path)]
     return built + scripts + [os.path.join(SOURCE, name) for name in SCRIPTS]
 
 
