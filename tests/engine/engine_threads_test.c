@@ -63,15 +63,28 @@ static void *call(void *arg)
     return NULL;
 }
 
-/* Now and then for so long that all else is over: who finds a queue empty must
- * not take its last step for told. */
+/* For so long that all else is over. */
+static void stay_away(void)
+{
+    for (unsigned left = LINGER; left > 0 && !is_stopped(); left--)
+        sched_yield();
+}
+
+/* Each fourth put: what it waits for may be over before it is on its stream. */
+static void linger_ahead(struct mgds_gstream *stream)
+{
+    static unsigned puts; /* atomic */
+
+    (void)stream;
+    if (__atomic_fetch_add(&puts, 1, __ATOMIC_RELAXED) % 4 == 0)
+        stay_away();
+}
+
+/* Now and then: who finds a queue empty must not take its last step for told. */
 static void linger(unsigned queue)
 {
-    struct actor *actor = &queues[queue];
-    unsigned left = draw(actor, 4) == 0 ? LINGER : 0;
-
-    for (; left > 0 && !is_stopped(); left--)
-        sched_yield();
+    if (draw(&queues[queue], 4) == 0)
+        stay_away();
 }
 
 static void *step(void *arg)
@@ -238,6 +251,7 @@ int main(int argc, char **argv)
     const char *only = argc > 2 ? argv[2] : NULL;
 
     program_settings(&program_well.program[0]);
+    hand_on_put = linger_ahead;
     hand_on_tell = linger;
     run_set(&program_well, laps, only);
     run_set(&program_troubled, laps, only);

@@ -65,8 +65,7 @@ struct mgds_gstream {
     pthread_mutex_t launch;
     pthread_cond_t turned;
     uint64_t ticket, turn;
-    unsigned waits;
-    int error;
+    int waits, error; /* waits: atomic */
 };
 
 struct mgds_bounce {

@@ -94,7 +94,7 @@ uint64_t mgds_gstream_order(struct mgds_gstream *stream,
 {
     if (!take->claim || !take->serial || take->record ||
         !mgds_gstream_has_kernels(stream) ||
-        __atomic_load_n(&stream->waits, __ATOMIC_RELAXED) == 0)
+        __atomic_load_n(&stream->waits, __ATOMIC_RELAXED) <= 0)
         return 0;
     return mgds_orders_give(&stream->orders, take);
 }

@@ -162,9 +162,35 @@ bool mgds_gstream_is_alone(const struct mgds_gstream *stream)
     return __atomic_load_n(&stream->refs, __ATOMIC_ACQUIRE) == 1;
 }
 
+/* Of the stream and its sides. */
+static void tell_gate(const struct mgds_gstream *stream, uint64_t beside,
+                      void (*tell)(int device))
+{
+    tell(mgds_gstream_context(stream)->device);
+    for (; beside; beside &= beside - 1)
+        tell(__builtin_ctzll(beside));
+}
+
+/* Below zero while a report that a wait is over is ahead of its put: what it
+ * waits for is known as soon as its thread has let go of the engine. */
+static void count_standing(struct mgds_gstream *stream, int more)
+{
+    uint64_t beside = __atomic_load_n(&stream->beside, __ATOMIC_RELAXED);
+    int before = __atomic_fetch_add(&stream->waits, more, __ATOMIC_RELAXED);
+
+    if (before <= 0 && before + more > 0) {
+        __atomic_store_n(&stream->gated, beside, __ATOMIC_RELAXED);
+        tell_gate(stream, beside, mgds_gate_enter);
+    } else if (before > 0 && before + more <= 0) {
+        beside = __atomic_load_n(&stream->gated, __ATOMIC_RELAXED);
+        tell_gate(stream, beside, mgds_gate_leave);
+    }
+}
+
 void mgds_gstream_release(struct mgds_gstream *stream)
 {
-    unsigned waits, refs;
+    unsigned refs;
+    int waits;
 
     refs = __atomic_sub_fetch(&stream->refs, 1, __ATOMIC_ACQ_REL);
     if (refs == 1)
@@ -173,7 +199,7 @@ void mgds_gstream_release(struct mgds_gstream *stream)
         return;
     waits = __atomic_load_n(&stream->waits, __ATOMIC_RELAXED);
     if (waits > 0)
-        mgds_gstream_passed(stream, waits);
+        count_standing(stream, -waits);
     mgds_gate_return(mgds_gstream_context(stream)->device, stream->blocks);
     if (stream->own)
         mgds_own_give(stream->own, stream->depot);
@@ -368,34 +394,10 @@ static unsigned count_waits(const struct mgds_step *steps, unsigned count,
     return waits;
 }
 
-/* Of the stream and its sides. */
-static void tell_gate(const struct mgds_gstream *stream, uint64_t beside,
-                      void (*tell)(int device))
-{
-    tell(mgds_gstream_context(stream)->device);
-    for (; beside; beside &= beside - 1)
-        tell(__builtin_ctzll(beside));
-}
-
-/* Counted before they are queued: a report that one is over comes later. */
-static void expect_waits(struct mgds_gstream *stream, unsigned waits)
-{
-    uint64_t beside = __atomic_load_n(&stream->beside, __ATOMIC_RELAXED);
-
-    if (waits == 0 ||
-        __atomic_fetch_add(&stream->waits, waits, __ATOMIC_RELAXED) > 0)
-        return;
-    __atomic_store_n(&stream->gated, beside, __ATOMIC_RELAXED);
-    tell_gate(stream, beside, mgds_gate_enter);
-}
-
 void mgds_gstream_passed(struct mgds_gstream *stream, unsigned waits)
 {
-    uint64_t gated = __atomic_load_n(&stream->gated, __ATOMIC_RELAXED);
-
-    if (waits > 0 &&
-        __atomic_sub_fetch(&stream->waits, waits, __ATOMIC_RELAXED) == 0)
-        tell_gate(stream, gated, mgds_gate_leave);
+    if (waits > 0)
+        count_standing(stream, -(int)waits);
 }
 
 static int queue_steps(struct mgds_gstream *stream, struct mgds_step *steps,
@@ -453,7 +455,7 @@ int mgds_gstream_put(struct mgds_gstream *stream, uint64_t ticket,
         steps[i].put = false;
     mgds_lock_acquire(&stream->launch);
     await_turn(stream, ticket);
-    expect_waits(stream, count_waits(steps, count, false));
+    count_standing(stream, (int)count_waits(steps, count, false));
     if (count > 0 && rc == 0)
         rc = queue_steps(stream, steps, count);
     stream->turn++;

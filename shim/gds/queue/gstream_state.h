@@ -36,7 +36,7 @@ struct mgds_gstream {
     uint64_t fetched; /* atomic: how often */
     struct mgds_claims claims;
     unsigned refs;  /* atomic */
-    unsigned waits; /* atomic: put and not passed */
+    int waits;      /* atomic: put, less those passed */
     int error;      /* atomic */
     struct mgds_lock launch;
     pthread_cond_t turned;
