@@ -145,9 +145,10 @@ enum mgds_take_form {
     MGDS_TAKE_QUIET, /* the same, and its flag is not stored; needs `cell` */
 };
 
-/* Words of a record: none of them is 0 when it is known, so that they may be
- * written, and read all at once, in any order. The last two are of PULL and
- * QUIET alone; two between are not the kernels'. */
+/* Words of a record, which is a line of 64 bytes, aligned to that: none of them
+ * is 0 when it is known, so that they may be written, and read all at once, in
+ * any order. The last two are of PULL and QUIET alone; two between are not the
+ * kernels'. */
 enum {
     MGDS_RECORD_SERIAL, /* or any number but 0 and NONE; or NONE */
     MGDS_RECORD_ADDRESS,

@@ -35,27 +35,38 @@ MGDS_FN int mgds_pull_is_mine(const struct mgds_pull_found *found)
     return mgds_pull_is_there(found) && found->at.serial != MGDS_TAKE_NONE;
 }
 
-/* What is known at the launch, or three reads at once: none of them waits for
- * another. */
+MGDS_FN struct mgds_pull_found mgds_pull_known(const struct mgds_pull_args *a)
+{
+    struct mgds_pull_found found;
+
+    found.at = mgds_take_known(&a->take);
+    if (a->source)
+        found.at.form = MGDS_TAKE_PULL;
+    found.source = a->source;
+    found.done = a->done;
+    return found;
+}
+
+/* As mgds_take_glance. */
 MGDS_FN struct mgds_pull_found mgds_pull_glance(const struct mgds_pull_args *a)
 {
     const struct mgds_unit *record =
         (const struct mgds_unit *)(uintptr_t)a->take.record;
-    struct mgds_pull_found found = {{0, 0, 0, MGDS_TAKE_UNITS}, 0, 0};
-    struct mgds_unit more = {a->source, a->done};
+    struct mgds_unit line[MGDS_LINE_UNITS];
+    struct mgds_pull_found found;
 
-    if (record)
-        more = mgds_load_unit(record + MGDS_RECORD_SOURCE / 2);
-    found.at = mgds_take_glance(&a->take);
-    if (!record && a->source)
-        found.at.form = MGDS_TAKE_PULL;
-    found.source = more.data;
-    found.done = more.word;
-    if (record && mgds_pull_is_there(&found) && (!more.data || !more.word))
+    if (!record)
+        return mgds_pull_known(a);
+    mgds_load_line(record, line);
+    found.at = mgds_take_recorded(line);
+    found.source = line[MGDS_RECORD_SOURCE / 2].data;
+    found.done = line[MGDS_RECORD_SOURCE / 2].word;
+    if (mgds_pull_is_there(&found) && (!found.source || !found.done))
         found.at.serial = 0;
     return found;
 }
 
+/* By those that have glanced. */
 MGDS_FN void mgds_pull_find(const struct mgds_self *self,
                             const struct mgds_pull_args *a,
                             struct mgds_pull_found *found)
@@ -169,18 +180,19 @@ MGDS_FN int mgds_pull_leads(const struct mgds_self *self,
 #endif
 }
 
-MGDS_FN struct mgds_pull_found mgds_pull_seek(const struct mgds_self *self,
-                                              const struct mgds_pull_args *a,
-                                              struct mgds_pull_found found)
+/* By one thread: whether it is this launch that copies, and then the bytes are
+ * there. found: what was found, in a block that leads. */
+MGDS_FN struct mgds_pull_found mgds_pull_decide(const struct mgds_self *self,
+                                                const struct mgds_pull_args *a,
+                                                struct mgds_pull_found found)
 {
-    if (mgds_pull_leads(self, a)) {
-        mgds_pull_find(self, a, &found);
+    if (!mgds_pull_leads(self, a)) {
+        found = mgds_pull_hear(self, a);
+    } else {
         if (mgds_pull_is_mine(&found) || a->delivers)
             mgds_pull_settle(self, a, &found.at);
         if (mgds_pull_is_shared(a))
             mgds_pull_share(a, &found);
-    } else {
-        found = mgds_pull_hear(self, a);
     }
     if (mgds_pull_is_mine(&found) && !mgds_pull_await(self, a, &found.at))
         found.at.serial = MGDS_TAKE_NONE;
@@ -195,19 +207,24 @@ MGDS_FN struct mgds_pull_found mgds_pull_look(const struct mgds_self *self,
     struct mgds_pull_found found = {{0, 0, 0, MGDS_TAKE_UNITS}, 0, 0};
 #if MGDS_ON_GPU
     __shared__ struct mgds_pull_found all;
+    int looks = self->thread < MGDS_LINE_READERS && mgds_pull_leads(self, a);
 
-    if (self->thread == 0 && mgds_pull_leads(self, a))
+    if (looks)
         found = mgds_pull_glance(a);
     if (!a->joins)
         mgds_grid_wait();
+    if (looks)
+        mgds_pull_find(self, a, &found);
     if (self->thread == 0)
-        all = mgds_pull_seek(self, a, found);
+        all = mgds_pull_decide(self, a, found);
     mgds_block_sync(self);
     return all;
 #else
-    if (mgds_pull_leads(self, a))
+    if (mgds_pull_leads(self, a)) {
         found = mgds_pull_glance(a);
-    return mgds_pull_seek(self, a, found);
+        mgds_pull_find(self, a, &found);
+    }
+    return mgds_pull_decide(self, a, found);
 #endif
 }
 

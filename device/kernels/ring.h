@@ -135,27 +135,39 @@ MGDS_FN void mgds_take_call(const struct mgds_self *self,
         mgds_store_release64((uint64_t *)(uintptr_t)a->came, a->came_value);
 }
 
-/* Two reads at once: each crosses the host link, and those of one line come one
- * after the other (measured). */
-MGDS_FN struct mgds_take_source mgds_take_glance(const struct mgds_take_args *a)
+/* What a launch knows of a message whose place is known. */
+MGDS_FN struct mgds_take_source mgds_take_known(const struct mgds_take_args *a)
 {
-    const struct mgds_unit *record =
-        (const struct mgds_unit *)(uintptr_t)a->record;
     struct mgds_take_source at = {a->serial, a->units, a->length,
                                   MGDS_TAKE_UNITS};
-    struct mgds_unit where, what;
 
-    if (!record)
-        return at;
-    where = mgds_load_unit(record);
-    what = mgds_load_unit(record + 1);
-    at.serial = where.data;
-    at.from = where.word;
-    at.length = what.data - 1;
-    at.form = what.word - 1;
-    if (!where.word || !what.data || !what.word)
+    return at;
+}
+
+/* What the line of a record says. */
+MGDS_FN struct mgds_take_source
+mgds_take_recorded(const struct mgds_unit line[MGDS_LINE_UNITS])
+{
+    struct mgds_take_source at;
+
+    at.serial = line[0].data;
+    at.from = line[0].word;
+    at.length = line[1].data - 1;
+    at.form = line[1].word - 1;
+    if (!line[0].word || !line[1].data || !line[1].word)
         at.serial = 0;
     return at;
+}
+
+/* One read across the host link, by MGDS_LINE_READERS threads together. */
+MGDS_FN struct mgds_take_source mgds_take_glance(const struct mgds_take_args *a)
+{
+    struct mgds_unit line[MGDS_LINE_UNITS];
+
+    if (!a->record)
+        return mgds_take_known(a);
+    mgds_load_line((const struct mgds_unit *)(uintptr_t)a->record, line);
+    return mgds_take_recorded(line);
 }
 
 /* Plain bytes were there before the record. */
@@ -166,7 +178,7 @@ MGDS_FN void mgds_take_trust(const struct mgds_take_args *a,
         mgds_load_acquire64((const uint64_t *)(uintptr_t)a->record);
 }
 
-/* at: what a glance has shown. */
+/* at: what a glance has shown. By those that have glanced. */
 MGDS_FN void mgds_take_find(const struct mgds_self *self,
                             const struct mgds_take_args *a,
                             struct mgds_take_source *at)
@@ -236,17 +248,24 @@ MGDS_FN struct mgds_take_source mgds_take_source_of(const uint64_t values[3])
     return at;
 }
 
-MGDS_FN struct mgds_take_source mgds_take_seek(const struct mgds_self *self,
-                                               const struct mgds_take_args *a,
-                                               struct mgds_take_source at)
+/* Of a block: it looks at the record itself. */
+MGDS_FN int mgds_take_leads(const struct mgds_self *self,
+                            const struct mgds_take_args *a)
+{
+    return !a->record || self->block == 0;
+}
+
+/* What the first block has found is what all blocks have. */
+MGDS_FN struct mgds_take_source mgds_take_agree(const struct mgds_self *self,
+                                                const struct mgds_take_args *a,
+                                                struct mgds_take_source at)
 {
     uint64_t values[3];
 
-    if (a->record && self->block > 0) {
+    if (!mgds_take_leads(self, a)) {
         mgds_take_hear(self, a, values, 3);
         return mgds_take_source_of(values);
     }
-    mgds_take_find(self, a, &at);
     values[0] = at.serial;
     values[1] = at.from;
     values[2] = 4 * at.length + at.form;
@@ -255,27 +274,32 @@ MGDS_FN struct mgds_take_source mgds_take_seek(const struct mgds_self *self,
     return at;
 }
 
-/* Found once for the block. The record is the CPU's, so the first look is not
- * put off until the kernel ahead is through. The host's threads look each for
- * itself. */
+/* Found once for the block, by its first threads. The record is the CPU's, so
+ * the first look is not put off until the kernel ahead is through. The host's
+ * threads look each for itself. */
 MGDS_FN struct mgds_take_source mgds_take_look(const struct mgds_self *self,
                                                const struct mgds_take_args *a)
 {
     struct mgds_take_source at = {0, 0, 0, MGDS_TAKE_UNITS};
 #if MGDS_ON_GPU
     __shared__ struct mgds_take_source found;
+    int looks = self->thread < MGDS_LINE_READERS && mgds_take_leads(self, a);
 
-    if (self->thread == 0 && (!a->record || self->block == 0))
+    if (looks)
         at = mgds_take_glance(a);
     mgds_grid_wait();
+    if (looks)
+        mgds_take_find(self, a, &at);
     if (self->thread == 0)
-        found = mgds_take_seek(self, a, at);
+        found = mgds_take_agree(self, a, at);
     mgds_block_sync(self);
     return found;
 #else
-    if (!a->record || self->block == 0)
+    if (mgds_take_leads(self, a)) {
         at = mgds_take_glance(a);
-    return mgds_take_seek(self, a, at);
+        mgds_take_find(self, a, &at);
+    }
+    return mgds_take_agree(self, a, at);
 #endif
 }
 

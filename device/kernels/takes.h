@@ -37,7 +37,8 @@ mgds_takes_args_of(const struct mgds_takes_head *head,
 }
 
 /* Where the messages are, found once for the block, since records lie across
- * the host link, and all at a time. The host's threads look each for itself. */
+ * the host link, and all at a time, each by neighbours that read its line. The
+ * host's threads look each for itself. */
 struct mgds_takes_found {
     struct mgds_take_source *at; /* NULL: look */
     int longs;                   /* 1: some may be long */
@@ -60,20 +61,24 @@ mgds_takes_look(const struct mgds_self *self,
 
 #if MGDS_ON_GPU
     __shared__ struct mgds_take_source at[MGDS_TAKES_MOST];
+    unsigned first = self->thread / MGDS_LINE_READERS;
+    unsigned step = self->threads / MGDS_LINE_READERS;
     int longs = 0, bytes = 0;
 
-    for (unsigned i = self->thread; i < head->count; i += self->threads) {
+    for (unsigned i = first; i < head->count; i += step) {
         struct mgds_take_args one = mgds_takes_args_of(head, &item[i]);
 
         at[i] = mgds_take_glance(&one);
     }
     mgds_grid_wait();
-    for (unsigned i = self->thread; i < head->count; i += self->threads) {
+    for (unsigned i = first; i < head->count; i += step) {
         struct mgds_take_args one = mgds_takes_args_of(head, &item[i]);
+        struct mgds_take_source found_at = at[i];
 
-        mgds_take_find(self, &one, &at[i]);
-        longs |= mgds_takes_is_long(&at[i], lanes);
-        bytes |= mgds_take_read_of(&at[i]) == MGDS_READ_BYTES;
+        mgds_take_find(self, &one, &found_at);
+        at[i] = found_at;
+        longs |= mgds_takes_is_long(&found_at, lanes);
+        bytes |= mgds_take_read_of(&found_at) == MGDS_READ_BYTES;
     }
     found.at = at;
     found.longs = __syncthreads_or(longs) != 0;

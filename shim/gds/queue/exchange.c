@@ -104,8 +104,9 @@ unsigned mgds_exchange_count(const struct mgds_steps_to *to,
 /* What the launch carries, and how its blocks are dealt out. */
 struct launch {
     const struct mgds_steps_to *to;
-    struct mgds_exchange_args args;
-    unsigned count;
+    struct mgds_exchange_head *head;
+    struct mgds_exchange_item *item;
+    unsigned count; /* of items */
     unsigned threads;
     unsigned blocks;   /* of those ahead */
     unsigned standing; /* of them, those that wait */
@@ -156,7 +157,7 @@ static void add_send(struct launch *launch, const struct mgds_step *step)
     bool push = step->kind == MGDS_STEP_PUSH;
     unsigned blocks = shape_of(launch, step).blocks;
 
-    launch->args.item[launch->count++] = (struct mgds_exchange_item){
+    launch->item[launch->count++] = (struct mgds_exchange_item){
         .kind = push ? MGDS_EXCHANGE_PUSH : MGDS_EXCHANGE_POST,
         .first = (uint16_t)launch->blocks,
         .blocks = (uint16_t)blocks,
@@ -172,7 +173,7 @@ static void add_take(struct launch *launch, const struct mgds_step *step,
                      unsigned first, unsigned blocks)
 {
     int lost = mgds_step_check(step);
-    struct mgds_exchange_item *item = &launch->args.item[launch->count++];
+    struct mgds_exchange_item *item = &launch->item[launch->count++];
 
     *item = (struct mgds_exchange_item){.kind = MGDS_EXCHANGE_TAKE,
                                         .first = (uint16_t)first,
@@ -224,7 +225,7 @@ static void add_awaits(struct launch *launch, const struct mgds_step *steps,
                        unsigned count)
 {
     for (unsigned i = 0; i < count; i++)
-        launch->args.item[launch->count++] =
+        launch->item[launch->count++] =
             (struct mgds_exchange_item){.kind = MGDS_EXCHANGE_AWAIT,
                                         .units = (uintptr_t)steps[i].word,
                                         .serial = steps[i].value};
@@ -237,7 +238,7 @@ static void fill_head(struct launch *launch, const struct mgds_step *steps,
 {
     const struct mgds_steps_to *to = launch->to;
     const struct mgds_step *behind = steps + run->sends + run->flag;
-    struct mgds_exchange_head *head = &launch->args.head;
+    struct mgds_exchange_head *head = launch->head;
 
     *head = (struct mgds_exchange_head){.abort = (uintptr_t)to->desk,
                                         .cells = (uintptr_t)to->cells,
@@ -274,20 +275,43 @@ static void fill(struct launch *launch, const struct mgds_step *steps,
     add_awaits(launch, takes + run->takes, run->awaits);
 }
 
+/* Arguments are 0 where nothing is: the software GPU takes any address in there
+ * for one that the kernel touches. */
+static int launch_few(struct launch *launch, const struct mgds_step *steps,
+                      const struct run *run)
+{
+    struct mgds_few_exchange_args args = {.head = {0}};
+
+    launch->head = &args.head;
+    launch->item = args.item;
+    fill(launch, steps, run);
+    return mgds_kernel_launch(launch->to->depot->exchange.few,
+                              launch->to->stream, launch->blocks,
+                              launch->threads, &args);
+}
+
+static int launch_many(struct launch *launch, const struct mgds_step *steps,
+                       const struct run *run)
+{
+    struct mgds_exchange_args args = {.head = {0}};
+
+    launch->head = &args.head;
+    launch->item = args.item;
+    fill(launch, steps, run);
+    return mgds_kernel_launch(launch->to->depot->exchange.many,
+                              launch->to->stream, launch->blocks,
+                              launch->threads, &args);
+}
+
 int mgds_exchange_queue(const struct mgds_steps_to *to, struct mgds_step *steps,
                         unsigned count)
 {
     const struct run run = next_run(steps, count);
-    /* all of what it carries: the software GPU takes any address in there for
-     * one that the kernel touches */
     struct launch launch = {.to = to};
-    int rc;
+    int rc = messages(&run) <= MGDS_EXCHANGE_FEW
+                 ? launch_few(&launch, steps, &run)
+                 : launch_many(&launch, steps, &run);
 
-    fill(&launch, steps, &run);
-    rc = mgds_kernel_launch(
-        launch.count <= MGDS_EXCHANGE_FEW ? to->depot->exchange.few
-                                          : to->depot->exchange.many,
-        to->stream, launch.blocks, launch.threads, &launch.args);
     if (rc < 0)
         return rc;
     for (unsigned i = 0; i < count; i++)
