@@ -51,9 +51,12 @@ static bool await_job(void)
     return pool.head != NULL;
 }
 
+/* The name is for who must tell the GPU's threads from a program's, such as
+ * tests/enq/keeper.h. */
 static void *work(void *arg)
 {
     (void)arg;
+    pthread_setname_np(pthread_self(), "mpix-sim-gpu");
     pthread_mutex_lock(&mgds_gpu.lock);
     /* the job it was started for may have gone to a thread that was faster */
     while (pool.head || await_job()) {
