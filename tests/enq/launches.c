@@ -248,9 +248,138 @@ static void mixed(void)
         enq_buffer_close(&all[i]);
 }
 
+/* A step of a program: to and from the neighbours on two sides, the other rank
+ * both times, by rings. */
+enum { SIDES = 2, STEP = 2 * SIDES, LAPS = 12, BYTES = 8192 };
+
+struct step {
+    struct enq_lane lane;
+    struct enq_buffer out[SIDES], in[SIDES];
+    MPI_Request request[STEP];
+};
+
+static uint64_t ring_sends(void)
+{
+    const char *name = "ring_sends";
+    int64_t value;
+
+    ENQ_OK(MPIX_Gds_counter(MPIX_GDS_COUNTER_NAMED, &name, NULL, &value));
+    return (uint64_t)value;
+}
+
+/* What was called since then costs so many launches. */
+static void costs(const char *what, struct cost *before, uint64_t launches)
+{
+    struct cost cost = since(*before);
+
+    printf("rank %d: %s of a step: %llu launches\n", enq.rank, what,
+           (unsigned long long)cost.launches);
+    CHECK(cost.launches == launches);
+    *before = now();
+}
+
+static void step_plain(struct step *s)
+{
+    struct cost at = now();
+
+    for (int i = 0; i < SIDES; i++) {
+        enq_irecv(&s->lane, &s->in[i], 1 - enq.rank, i, &s->request[i]);
+        costs("Irecv_enqueue", &at, kernels);
+    }
+    for (int i = 0; i < SIDES; i++) {
+        enq_isend(&s->lane, &s->out[i], 1 - enq.rank, i,
+                  &s->request[SIDES + i]);
+        costs("Isend_enqueue", &at, 1);
+    }
+    enq_waitall(STEP, s->request);
+    costs("Waitall_enqueue", &at, 1);
+}
+
+static void step_grouped(struct step *s)
+{
+    struct cost at = now();
+
+    ENQ_OK(MPIX_Stream_group_start(s->lane.stream));
+    for (int i = 0; i < SIDES; i++) {
+        enq_irecv(&s->lane, &s->in[i], 1 - enq.rank, i, &s->request[i]);
+        enq_isend(&s->lane, &s->out[i], 1 - enq.rank, i,
+                  &s->request[SIDES + i]);
+    }
+    enq_waitall(STEP, s->request);
+    costs("group before its end", &at, 0);
+    ENQ_OK(MPIX_Stream_group_end(s->lane.stream));
+    costs("group_end", &at, 1);
+}
+
+static void step_persistent(struct step *s)
+{
+    struct cost at = now();
+
+    ENQ_OK(MPIX_Startall_enqueue(STEP, s->request));
+    costs("Startall_enqueue", &at, 1);
+    ENQ_OK(MPIX_Waitall_enqueue(STEP, s->request, MPI_STATUSES_IGNORE));
+    costs("Waitall_enqueue, persistent", &at, 1);
+}
+
+static void persistent_make(struct step *s)
+{
+    for (int i = 0; i < SIDES; i++) {
+        ENQ_OK(MPI_Recv_init(s->in[i].at, BYTES, MPI_BYTE, 1 - enq.rank, i,
+                             s->lane.comm, &s->request[i]));
+        ENQ_OK(MPI_Send_init(s->out[i].at, BYTES, MPI_BYTE, 1 - enq.rank, i,
+                             s->lane.comm, &s->request[SIDES + i]));
+    }
+}
+
+/* The other rank's messages have come when both are here. */
+static void step_lap(struct step *s, void (*run)(struct step *),
+                     unsigned number)
+{
+    uint64_t before = ring_sends();
+
+    for (int i = 0; i < SIDES; i++) {
+        enq_fill(&s->out[i], number + (unsigned)i);
+        enq_wipe(&s->in[i]);
+    }
+    ENQ_OK(MPI_Barrier(MPI_COMM_WORLD));
+    run(s);
+    CHECK(ring_sends() - before == SIDES);
+    enq_sync(&s->lane);
+    for (int i = 0; i < SIDES; i++)
+        enq_expect(&s->in[i], BYTES, number + (unsigned)i);
+    ENQ_OK(MPI_Barrier(MPI_COMM_WORLD));
+}
+
+static void steps(void)
+{
+    struct step s;
+
+    enq_lane_open(&s.lane);
+    for (int i = 0; i < SIDES; i++) {
+        enq_buffer_open(&s.out[i], BYTES);
+        enq_buffer_open(&s.in[i], BYTES);
+    }
+    for (unsigned i = 0; i < LAPS; i++) {
+        step_lap(&s, step_plain, 1 + i);
+        step_lap(&s, step_grouped, 1 + i);
+    }
+    persistent_make(&s);
+    for (unsigned i = 0; i < LAPS; i++)
+        step_lap(&s, step_persistent, 1 + i);
+    for (int i = 0; i < STEP; i++)
+        ENQ_OK(MPI_Request_free(&s.request[i]));
+    enq_lane_close(&s.lane);
+    for (int i = 0; i < SIDES; i++) {
+        enq_buffer_close(&s.out[i]);
+        enq_buffer_close(&s.in[i]);
+    }
+}
+
 static void windows_and_mixed(void)
 {
     CHECK(find_counters());
+    if (takes && !enq_split())
+        steps();
     windows();
     mixed();
 }
