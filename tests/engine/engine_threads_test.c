@@ -80,7 +80,8 @@ static void linger_ahead(struct mgds_gstream *stream)
         stay_away();
 }
 
-/* Now and then: who finds a queue empty must not take its last step for told. */
+/* Now and then: who finds a queue empty must not take its last step for told.
+ */
 static void linger(unsigned queue)
 {
     if (draw(&queues[queue], 4) == 0)
