@@ -148,6 +148,16 @@ static void watch(const struct keeper *keeper, struct sheet *sheet,
     all_are_held(keeper, sheet);
 }
 
+static void hold(struct keeper *keeper, pid_t process)
+{
+    int rc = keeper_hold(keeper, process);
+
+    if (rc < 0)
+        fprintf(stderr, "keeper: cannot hold process %d: %s\n", process,
+                strerror(-rc));
+    CHECK(rc == 0);
+}
+
 static void keep(struct sheet *sheet, bool completes)
 {
     static struct keeper keeper;
@@ -156,7 +166,7 @@ static void keep(struct sheet *sheet, bool completes)
     for (int r = 0; r < RANKS; r++)
         sleep_until(&sheet->asleep[r]);
     for (int r = 0; r < RANKS; r++)
-        CHECK(keeper_hold(&keeper, sheet->process[r]) == 0);
+        hold(&keeper, sheet->process[r]);
     watch(&keeper, sheet, completes);
     keeper_release(&keeper);
     wake(&sheet->over);

@@ -9,7 +9,8 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
-enum { KEEPER_THREADS = 64, KEEPER_NAME = 16 };
+/* Libraries that MPICH looks for devices with start a thread for each core. */
+enum { KEEPER_THREADS = 1024, KEEPER_NAME = 16 };
 
 struct keeper {
     struct keeper_thread {
