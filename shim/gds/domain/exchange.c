@@ -282,7 +282,7 @@ void mgds_exchange_take(struct mgds_op *op)
 
 void mgds_exchange_demand(struct mgds_op *op)
 {
-    if (op->send || op->waiting == MGDS_OP_TAKING || op->done)
+    if (op->send || mgds_op_waiting_takes(op->waiting) || op->done)
         return;
     op->demanded = true;
     if (op->state == MGDS_OP_HELD)
@@ -363,7 +363,7 @@ static void fail_awaited(struct mgds_op *op, int error)
 /* A send that was lost meanwhile is well if it was copied all the same. */
 void mgds_exchange_awaited(struct mgds_op *op, bool seen, int error)
 {
-    op->waiting = MGDS_OP_AWAITED;
+    mgds_op_wait_step(op, MGDS_OP_WAIT_ON_PASS);
     if (mgds_op_is_moved(op)) {
         mgds_rget_release(op);
         return;

@@ -38,6 +38,21 @@ bool mgds_op_step(struct mgds_op *op, enum mgds_op_event event)
     return true;
 }
 
+bool mgds_op_wait_step(struct mgds_op *op, enum mgds_op_wait_event event)
+{
+    enum mgds_op_waiting next = mgds_op_waiting_after(op->waiting, event);
+
+    if (next == op->waiting) {
+        mgds_err("event %d of a wait is nothing for a %s of which %s: this is "
+                 "a bug in MPIX-GDS",
+                 (int)event, op->send ? "send" : "receive",
+                 mgds_op_waiting_text(op->waiting));
+        return false;
+    }
+    op->waiting = next;
+    return true;
+}
+
 bool mgds_op_is_moved(const struct mgds_op *op)
 {
     return mgds_op_state_is_moved(op->state);

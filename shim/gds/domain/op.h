@@ -48,6 +48,7 @@
 #include "shim/gds/match/match.h"
 #include "shim/gds/msg/engine.h"
 #include "shim/gds/msg/op_state.h"
+#include "shim/gds/msg/op_wait.h"
 #include "shim/gds/msg/work.h"
 #include "shim/gds/proto/protocol.h"
 #include "shim/gds/mem/bounce.h"
@@ -90,16 +91,6 @@ bool mgds_message_is(const struct mgds_message *message, int source,
 void mgds_message_unlink(struct mgds_message *message);
 /* Nobody will receive it. */
 void mgds_message_drop(struct mgds_message *message);
-
-/* What waits in streams have made of it. */
-enum mgds_op_waiting {
-    MGDS_OP_FREE,     /* no wait has taken it over */
-    MGDS_OP_WAITED,   /* one has: the CPU lets the stream go on */
-    MGDS_OP_TAKING,   /* the stream takes its message, if it is held */
-    MGDS_OP_AWAITING, /* the stream waits until its message was copied */
-    MGDS_OP_AWAITED,  /* and has passed that */
-    MGDS_OP_UNPUT     /* the wait could not be put on the stream */
-};
 
 /* Memory that its bounce gets for a while (room.h). */
 struct mgds_op_loan {
@@ -188,7 +179,6 @@ struct mgds_op {
     bool near;     /* a receive into memory that kernels of its stream reach,
                       where a ring is: constant */
     bool demanded; /* but must not: somebody else than its stream asks */
-    bool known;    /* held before the wait was put, which says all itself */
     /* messages that their receivers copy */
     struct mgds_channel *words_of; /* whose word, until it is given back */
     uint32_t done_word;
@@ -251,6 +241,8 @@ struct mgds_op *mgds_op_get(struct mgds_op *op);
  * the lock, as all of these. */
 bool mgds_op_step(struct mgds_op *op, enum mgds_op_event event);
 bool mgds_op_may(const struct mgds_op *op, enum mgds_op_event event);
+/* The same of what waits in streams make of it. */
+bool mgds_op_wait_step(struct mgds_op *op, enum mgds_op_wait_event event);
 /* The bytes are where they belong, or will not come. */
 bool mgds_op_is_moved(const struct mgds_op *op);
 /* A wait in its own stream has it, or had. */

@@ -152,7 +152,7 @@ static void add_ops(struct mgds_put *put)
 static bool is_copied_up(const struct mgds_op *op)
 {
     return !op->send && op->bounce && op->state != MGDS_OP_CANCELLED &&
-           op->waiting != MGDS_OP_TAKING && !op->lifting && !op->direct;
+           !mgds_op_waiting_takes(op->waiting) && !op->lifting && !op->direct;
 }
 
 static struct mgds_step unpack_of(const struct mgds_op *op)
@@ -190,7 +190,7 @@ static struct mgds_step take_of(const struct mgds_put *put,
     /* a buffer of an earlier call is looked at again */
     if (put->late || put->first != &op->mark)
         step.bounce = op->bounce;
-    if (op->known) {
+    if (op->waiting == MGDS_OP_KNOWN) {
         op->message->protocol->record(op, &record);
         step.record = NULL;
         step.serial = record.serial;
@@ -227,8 +227,8 @@ static unsigned add_awaits(struct mgds_put *put, const struct mgds_wait *wait)
  */
 static bool is_urgent(const struct mgds_put *put, const struct mgds_op *op)
 {
-    return op->waiting == MGDS_OP_TAKING && op->claim &&
-           (!op->known || !op->message->stands ||
+    return mgds_op_waiting_takes(op->waiting) && op->claim &&
+           (op->waiting == MGDS_OP_TAKING || !op->message->stands ||
             mgds_signals_any_deferred(&put->line->signals));
 }
 
@@ -250,7 +250,7 @@ static size_t bytes_taken(const struct mgds_wait *wait)
     for (unsigned i = 0; i < wait->count; i++) {
         const struct mgds_op *op = wait->op[i];
 
-        if (op->waiting == MGDS_OP_TAKING && !op->claim)
+        if (mgds_op_waiting_takes(op->waiting) && !op->claim)
             bytes += op->bytes < most ? op->bytes : most;
     }
     return 2 * bytes;
@@ -303,7 +303,7 @@ static void add_wait(struct mgds_put *put, struct mgds_wait *wait)
     if (wait->count > 0)
         put->domain = wait->op[0]->domain->id;
     for (unsigned i = 0; i < wait->count; i++)
-        if (wait->op[i]->waiting == MGDS_OP_TAKING)
+        if (mgds_op_waiting_takes(wait->op[i]->waiting))
             add(put, take_of(put, wait->op[i]));
     wait->takes = put->n - before;
     if (is_told_by_take(put, wait))
@@ -364,7 +364,7 @@ static void fail_wait(struct mgds_wait *wait)
             continue;
         op->wait = NULL;
         op->stood = NULL;
-        op->waiting = MGDS_OP_UNPUT;
+        mgds_op_wait_step(op, MGDS_OP_WAIT_ON_BREAK);
         op->dropped = true;
         mgds_exchange_demand(op);
     }

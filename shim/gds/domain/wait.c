@@ -154,7 +154,7 @@ void mgds_wait_store(const struct mgds_wait *wait)
 void mgds_wait_publish(const struct mgds_wait *wait)
 {
     for (unsigned i = 0; i < wait->count; i++)
-        if (wait->op[i]->waiting == MGDS_OP_TAKING && !wait->op[i]->known)
+        if (wait->op[i]->waiting == MGDS_OP_TAKING)
             tell_take(wait, wait->op[i]);
 }
 

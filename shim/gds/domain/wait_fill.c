@@ -65,29 +65,49 @@ static void miss(struct mgds_op *op, struct mgds_wait *wait)
     wait->missing++;
 }
 
-static void take(struct mgds_op *op, struct mgds_wait *wait)
+/* By its own stream, as far as that is known now. */
+static bool can_take(const struct mgds_op *op, const struct mgds_line *line)
 {
-    op->waiting = MGDS_OP_WAITED;
-    __atomic_fetch_add(&op->domain->waited, 1, __ATOMIC_RELAXED);
-    op->stood = wait->line;
-    if (op->at == 0)
-        op->at = mgds_gstream_name(wait->line->stream);
+    return mgds_op_can_take(op) && (!op->demanded || op->claim) &&
+           op->line == line;
+}
+
+static enum mgds_op_wait_event event_of(const struct mgds_op *op,
+                                        const struct mgds_line *line)
+{
+    if (op->done)
+        return MGDS_OP_WAIT_ON_HOLD;
+    if (can_take(op, line))
+        return op->state == MGDS_OP_HELD ? MGDS_OP_WAIT_ON_KNOW
+                                         : MGDS_OP_WAIT_ON_TAKE;
+    return can_await(op, line) ? MGDS_OP_WAIT_ON_AWAIT : MGDS_OP_WAIT_ON_HOLD;
+}
+
+/* The CPU lets the stream pass. */
+static void hold(struct mgds_op *op, struct mgds_wait *wait)
+{
     if (op->done) {
         mgds_op_keep_error(op, wait->line);
-    } else if (mgds_op_can_take(op) && (!op->demanded || op->claim) &&
-               op->line == wait->line) {
-        op->waiting = MGDS_OP_TAKING;
-        op->known = op->state == MGDS_OP_HELD;
-        miss(op, wait);
-        if (op->known)
-            mgds_exchange_take(op);
-    } else if (can_await(op, wait->line)) {
-        op->waiting = MGDS_OP_AWAITING;
     } else if (!is_in_order(op, wait->line)) {
         mgds_exchange_demand(op);
         miss(op, wait);
         wait->put = true;
     }
+}
+
+static void take(struct mgds_op *op, struct mgds_wait *wait)
+{
+    mgds_op_wait_step(op, event_of(op, wait->line));
+    __atomic_fetch_add(&op->domain->waited, 1, __ATOMIC_RELAXED);
+    op->stood = wait->line;
+    if (op->at == 0)
+        op->at = mgds_gstream_name(wait->line->stream);
+    if (op->waiting == MGDS_OP_WAITED)
+        hold(op, wait);
+    if (mgds_op_waiting_takes(op->waiting))
+        miss(op, wait);
+    if (op->waiting == MGDS_OP_KNOWN)
+        mgds_exchange_take(op);
 }
 
 void mgds_wait_fill(struct mgds_wait *wait, struct mgds_line *line)

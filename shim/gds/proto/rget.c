@@ -203,7 +203,7 @@ void mgds_rget_consider(struct mgds_op *op)
     if (!mgds_rget_may_be_fetched(op) || mgds_work_is_listed(&op->late.work))
         return;
     op->late.passes = op->line->passes;
-    if (op->waiting == MGDS_OP_TAKING)
+    if (mgds_op_waiting_takes(op->waiting))
         mgds_work_add(&op->late.work, MGDS_WORK_LATE_RECV);
     else
         mgds_fetch_add(op);
