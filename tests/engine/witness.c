@@ -79,8 +79,9 @@ bool __wrap_mgds_op_step(struct mgds_op *op, enum mgds_op_event event);
 static unsigned protocol_of(const struct mgds_op *op)
 {
     if (op->send)
-        return op->protocol->id;
-    return op->message ? op->message->protocol->id : WITNESS_PROTOCOLS - 1;
+        return op->send->protocol->id;
+    return op->recv->message ? op->recv->message->protocol->id
+                             : WITNESS_PROTOCOLS - 1;
 }
 
 bool __wrap_mgds_op_step(struct mgds_op *op, enum mgds_op_event event)
@@ -91,9 +92,9 @@ bool __wrap_mgds_op_step(struct mgds_op *op, enum mgds_op_event event)
         hand_fault("event %d was refused of a %s of which %s", (int)event,
                    op->send ? "send" : "receive",
                    mgds_op_state_text(op->state));
-    follow(op->name);
+    follow(op->call->name);
     follow(op->state);
-    count(&witness_visits[op->send][protocol_of(op)][op->state]);
+    count(&witness_visits[op->send != NULL][protocol_of(op)][op->state]);
     return stepped;
 }
 

@@ -3,9 +3,6 @@
 A struct that stands by value in another one, defined in the same file, counts
 with its owner; a union counts as its largest member. Of flags in a word, and
 of enums that are used as booleans, a script sees nothing.
-
-TOO_LARGE are those that are, with what they have: none may grow, and whoever
-makes one smaller says so here, so that it does not grow back.
 """
 import re
 
@@ -20,9 +17,6 @@ BY_VALUE = re.compile(r"struct (\w+) \w+$")
 BOOLEAN = re.compile(r"(?:const )?(?:bool|atomic_bool)\b")
 LINK = re.compile(r"(LIST|STAILQ|TAILQ|SLIST)_(ENTRY|HEAD)\([^()]*\)")
 FOREIGN = "shim/gds/cuda/driver_abi.h"  # CUDA's own
-TOO_LARGE = {  # (fields, booleans)
-    "mgds_op": (78, 22),
-}
 
 
 def closing(code, opening):
@@ -96,14 +90,9 @@ def text_of(size):
 
 
 def check_record(report, path, name, line, size):
-    limit = TOO_LARGE.get(name, (FIELDS, BOOLEANS))
-    if size[0] > limit[0] or size[1] > limit[1]:
+    if size[0] > FIELDS or size[1] > BOOLEANS:
         report.add("size", path, line, f"struct {name} has {text_of(size)}; "
-                   f"at most {limit[0]} and {limit[1]}")
-    elif name in TOO_LARGE and size != limit:
-        report.add("limit", path, line, f"struct {name} has {text_of(size)}: "
-                   f"say so in TOO_LARGE, where it has {limit[0]} and "
-                   f"{limit[1]}")
+                   f"at most {FIELDS} and {BOOLEANS}")
 
 
 def check():

@@ -77,10 +77,10 @@ static bool is_known(const struct mgds_rts *rts)
 static void say_copied(const struct mgds_op *send)
 {
     struct queue_stream receiver;
-    struct mgds_step step = {
-        .kind = MGDS_STEP_POST,
-        .units = mgds_channel_done_here(send->words_of, send->done_word),
-        .serial = send->slot.serial};
+    struct mgds_step step = {.kind = MGDS_STEP_POST,
+                             .units = mgds_channel_done_here(
+                                 send->ring->words_of, send->ring->done_word),
+                             .serial = send->ring->slot.serial};
 
     queue_open(&receiver, CU_STREAM_NON_BLOCKING);
     queue_put(receiver.gstream, &step, 1);

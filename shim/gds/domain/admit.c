@@ -54,10 +54,10 @@ struct mgds_op *mgds_admit_send(const struct mgds_am *am, uint64_t cookie,
                                 uint32_t rank)
 {
     struct mgds_op *op = mgds_op_find(cookie);
-    bool its = op && op->send && op->rank == (int)rank &&
+    bool its = op && op->send && op->call->rank == (int)rank &&
                mgds_admit_rank(op->domain, rank, am->from);
 
-    if (its && !op->lost)
+    if (its && !mgds_op_is_lost(op))
         return op;
     if (!its && !mgds_op_was_lost(cookie))
         mgds_envelope_refuse(am->kind, rank,
@@ -68,19 +68,19 @@ struct mgds_op *mgds_admit_send(const struct mgds_am *am, uint64_t cookie,
 /* The receive has asked for its bytes, and none of them have come yet. */
 static bool is_due(const struct mgds_op *op)
 {
-    return op->state == MGDS_OP_PULLED && !op->fetch;
+    return op->state == MGDS_OP_PULLED && !op->recv->fetch;
 }
 
 struct mgds_op *mgds_admit_recv(const struct mgds_data *data, uint64_t from)
 {
     struct mgds_op *op = mgds_op_find(data->answer);
-    bool its = op && !op->send && op->message &&
-               op->message->rank == data->rank &&
+    bool its = op && !op->send && op->recv->message &&
+               op->recv->message->rank == data->rank &&
                mgds_admit_rank(op->domain, data->rank, from);
 
-    if (its && !op->lost && is_due(op))
+    if (its && !mgds_op_is_lost(op) && is_due(op))
         return op;
-    if ((its && op->lost) || mgds_op_was_lost(data->answer))
+    if ((its && mgds_op_is_lost(op)) || mgds_op_was_lost(data->answer))
         return NULL;
     mgds_envelope_refuse(MGDS_ENVELOPE_DATA, data->rank,
                          "it names no receive that waits for bytes of that "

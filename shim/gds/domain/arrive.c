@@ -102,7 +102,7 @@ static enum mgds_am_verdict on_subscribe(const struct mgds_am *am)
     domain->member[rank].subscribes = true;
     LIST_FOREACH(op, &domain->ops, link)
     {
-        if (op->send && op->reached && op->rank == (int)rank)
+        if (op->send && mgds_op_is_reached(op) && op->call->rank == (int)rank)
             mgds_exchange_tell(op, false);
     }
     return MGDS_AM_DONE;
@@ -127,19 +127,20 @@ static enum mgds_am_verdict on_pull(const struct mgds_am *am)
                              "the send was asked for before");
         return MGDS_AM_DONE;
     }
-    if (pull->refused && op->protocol->carried) {
+    if (pull->refused && op->send->protocol->carried) {
         mgds_envelope_refuse(MGDS_ENVELOPE_PULL, pull->rank,
                              "nobody was to copy that send's bytes");
         return MGDS_AM_DONE;
     }
-    if (pull->bytes > op->bytes && (pull->refused || op->protocol->carried)) {
+    if (pull->bytes > op->call->bytes &&
+        (pull->refused || op->send->protocol->carried)) {
         mgds_envelope_refuse(MGDS_ENVELOPE_PULL, pull->rank,
                              "it asks for more than the send has, which fails");
         op->error = op->error ? op->error : -EIO;
     }
     mgds_op_step(op, MGDS_OP_ON_PULL);
-    op->answer = pull->answer;
-    op->wanted = pull->bytes;
+    op->send->answer = pull->answer;
+    op->send->wanted = pull->bytes;
     if (pull->refused)
         mgds_fallback_refused(op, pull->refused);
     mgds_exchange_asked(op);
@@ -154,13 +155,13 @@ static void take_back(const struct mgds_am *am, uint64_t cookie)
 
     if (!op)
         return;
-    if (!op->channel || !mgds_op_may(op, MGDS_OP_ON_READ)) {
+    if (!op->ring || !op->ring->channel || !mgds_op_may(op, MGDS_OP_ON_READ)) {
         mgds_envelope_refuse(am->kind, am->head.taken.rank,
                              "the message is in no ring, or was asked for");
         return;
     }
-    mgds_channel_give_slot(op->channel, &op->slot);
-    op->channel = NULL;
+    mgds_channel_give_slot(op->ring->channel, &op->ring->slot);
+    op->ring->channel = NULL;
     mgds_exchange_send_moved(op, MGDS_OP_ON_READ, 0);
 }
 
@@ -183,7 +184,8 @@ static void data_landed(void *arg, int rc)
 /* What it must bring. */
 static size_t bytes_due(const struct mgds_op *op, const struct mgds_data *data)
 {
-    return data->error || !op->message->protocol->carried ? 0 : op->got;
+    return data->error || !op->recv->message->protocol->carried ? 0
+                                                                : op->recv->got;
 }
 
 /* False: no bytes land. */
@@ -199,7 +201,7 @@ static bool begin_landing(struct mgds_op *op, const struct mgds_data *data,
     }
     if (body_bytes > 0)
         return mgds_op_step(op, MGDS_OP_ON_LAND);
-    if (!op->message->protocol->carried && !data->error)
+    if (!op->recv->message->protocol->carried && !data->error)
         mgds_exchange_readable(op);
     else
         mgds_exchange_recv_moved(op, data->error);

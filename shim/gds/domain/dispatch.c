@@ -195,7 +195,7 @@ void mgds_domains_fini(void)
     mgds_ops_forget();
     mgds_lines_fini();
     mgds_ring_views_fini();
-    mgds_spares_clear(&mgds_op_spares);
+    mgds_op_spares_clear();
     mgds_spares_clear(&mgds_wait_spares);
     mgds_spares_clear(&mgds_message_spares);
 }

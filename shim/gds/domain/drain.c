@@ -38,8 +38,8 @@ static bool concerns(const struct mgds_op *op, const struct scope *scope)
 {
     if (scope->domain)
         return op->domain == scope->domain;
-    return !scope->stream ||
-           (!op->done && op->line && op->line->stream == scope->stream);
+    return !scope->stream || (!mgds_op_is_done(op) && op->line &&
+                              op->line->stream == scope->stream);
 }
 
 /* In streams. */
@@ -85,7 +85,7 @@ static struct left count_ops(const struct scope *scope,
             if (waiter && named++ < NAMED)
                 name(op, waiter);
             left.count++;
-            left.hope = left.hope || op->send || op->message;
+            left.hope = left.hope || op->send || op->recv->message;
         }
     }
     return left;

@@ -91,11 +91,12 @@ static void add_asked(struct lines *lines, const struct mgds_gstream *stream)
     {
         LIST_FOREACH(op, &domain->ops, link)
         {
-            const struct mgds_waiter waiter = {.call = op->watched.call,
-                                               .since = op->watched.since};
+            const struct mgds_waiter waiter = {.call = op->caller->watched.call,
+                                               .since =
+                                                   op->caller->watched.since};
 
             if ((!stream || (op->line && op->line->stream == stream)) &&
-                mgds_watched_is_asked(&op->watched))
+                mgds_watched_is_asked(&op->caller->watched))
                 add_op(lines, &waiter, op);
         }
     }

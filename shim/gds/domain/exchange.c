@@ -24,24 +24,24 @@ void mgds_exchange_called(struct mgds_op *op, bool reached)
 {
     const struct mgds_domain *domain = op->domain;
     struct mgds_rts head = {.domain = domain->id,
-                            .number = op->number,
+                            .number = op->call->number,
                             .cookie = op->cookie,
-                            .bytes = op->bytes,
-                            .tag = op->tag,
+                            .bytes = op->call->bytes,
+                            .tag = op->call->tag,
                             .rank = domain->rank,
-                            .index = op->from_index,
-                            .to_index = op->index,
+                            .index = op->call->from_index,
+                            .to_index = op->call->index,
                             .reached = reached,
-                            .sync = op->sync,
-                            .protocol = op->protocol->id};
+                            .sync = mgds_op_is_sync(op),
+                            .protocol = op->send->protocol->id};
     struct mgds_wire_message message = {.kind = MGDS_ENVELOPE_RTS,
                                         .head = &head};
     int rc;
 
     mgds_op_step(op, MGDS_OP_ON_CALL);
-    op->protocol->describe(op, &head);
+    op->send->protocol->describe(op, &head);
     message.head_bytes = mgds_rts_bytes(&head);
-    rc = mgds_am_post(domain->member[op->rank].peer, &message);
+    rc = mgds_am_post(domain->member[op->call->rank].peer, &message);
 
     if (rc < 0)
         mgds_exchange_send_moved(op, MGDS_OP_ON_FAIL, rc);
@@ -49,13 +49,14 @@ void mgds_exchange_called(struct mgds_op *op, bool reached)
 
 static struct mgds_wire_peer *peer_of(const struct mgds_op *op)
 {
-    return op->domain->member[op->send ? op->rank : op->status.source].peer;
+    return op->domain->member[op->send ? op->call->rank : op->status.source]
+        .peer;
 }
 
 /* One that nobody will copy is over. */
 static void answer(struct mgds_op *op)
 {
-    op->protocol->answer(op);
+    op->send->protocol->answer(op);
     if (op->error && op->state == MGDS_OP_READY)
         mgds_exchange_send_moved(op, MGDS_OP_ON_FAIL, op->error);
 }
@@ -63,7 +64,7 @@ static void answer(struct mgds_op *op)
 /* Both must have happened: the receiver says where to, the stream when. */
 static void try_answer(struct mgds_op *op)
 {
-    if (!op->reached)
+    if (!mgds_op_is_reached(op))
         return;
     if (op->state == MGDS_OP_ASKED)
         answer(op);
@@ -76,14 +77,16 @@ static void try_answer(struct mgds_op *op)
 static bool is_staged(const struct mgds_op *op)
 {
     return op->state != MGDS_OP_REFUSED &&
-           (op->bounce || op->copy || op->bytes == 0 || op->protocol->buffered);
+           (op->bounce || op->copy || op->call->bytes == 0 ||
+            op->send->protocol->buffered);
 }
 
 static void try_finish_send(struct mgds_op *op)
 {
-    bool unasked = op->sync && op->state == MGDS_OP_CALLED;
+    bool unasked = mgds_op_is_sync(op) && op->state == MGDS_OP_CALLED;
 
-    if (op->done || !op->reached || (unasked && !op->error))
+    if (mgds_op_is_done(op) || !mgds_op_is_reached(op) ||
+        (unasked && !op->error))
         return;
     if (op->error || is_staged(op) || mgds_op_is_moved(op))
         mgds_op_finish(op, op->error);
@@ -93,26 +96,27 @@ static void try_finish_send(struct mgds_op *op)
  * it, which writes there. */
 static void give_place(struct mgds_op *op)
 {
-    if (!op->channel || !op->reached)
+    if (!op->ring || !op->ring->channel || !mgds_op_is_reached(op))
         return;
-    mgds_channel_give_slot(op->channel, &op->slot);
-    op->channel = NULL;
+    mgds_channel_give_slot(op->ring->channel, &op->ring->slot);
+    op->ring->channel = NULL;
 }
 
 /* Those who subscribed are told at once, while it can still matter. */
 void mgds_exchange_tell(struct mgds_op *op, bool anyway)
 {
     struct mgds_domain *domain = op->domain;
-    const struct mgds_tell head = {domain->id,     op->number, domain->rank,
-                                   op->from_index, op->index,  0};
+    const struct mgds_tell head = {domain->id,      op->call->number,
+                                   domain->rank,    op->call->from_index,
+                                   op->call->index, 0};
     const struct mgds_wire_message message = {.kind = MGDS_ENVELOPE_REACHED,
                                               .head = &head,
                                               .head_bytes = sizeof(head)};
 
-    if (op->state != MGDS_OP_CALLED || op->told ||
-        !(anyway || domain->member[op->rank].subscribes))
+    if (op->state != MGDS_OP_CALLED || op->send->told ||
+        !(anyway || domain->member[op->call->rank].subscribes))
         return;
-    op->told = true;
+    op->send->told = true;
     mgds_am_post(peer_of(op), &message);
 }
 
@@ -125,14 +129,14 @@ void mgds_exchange_asked(struct mgds_op *op)
 
 void mgds_exchange_staged(struct mgds_op *op)
 {
-    op->protocol->answer(op);
+    op->send->protocol->answer(op);
     try_finish_send(op);
 }
 
 static void send_reached(struct mgds_op *op)
 {
     mgds_exchange_tell(op, false);
-    op->protocol->reached(op);
+    op->send->protocol->reached(op);
     try_answer(op);
     try_finish_send(op);
     if (mgds_op_is_moved(op))
@@ -147,11 +151,12 @@ void mgds_exchange_send_moved(struct mgds_op *op, enum mgds_op_event event,
     give_place(op);
     /* the stream has put all there, and the wire has read it: not to be kept
      * until the program asks for its request */
-    if (!error && !op->error && op->reached && op->bounce)
+    if (!error && !op->error && mgds_op_is_reached(op) && op->bounce)
         mgds_bounce_drop_room(op->bounce);
     if (error && !op->error)
         op->error = error;
-    if (error && op->done) /* as far as anybody was told, it went well */
+    if (error &&
+        mgds_op_is_done(op)) /* as far as anybody was told, it went well */
         mgds_op_keep_error(op, op->line);
     mgds_rget_release(op);
     try_finish_send(op);
@@ -162,9 +167,9 @@ void mgds_exchange_send_moved(struct mgds_op *op, enum mgds_op_event event,
 
 static int post_pull(struct mgds_op *op)
 {
-    const struct mgds_message *from = op->message;
+    const struct mgds_message *from = op->recv->message;
     struct mgds_pull head = {.cookie = from->cookie,
-                             .bytes = op->got,
+                             .bytes = op->recv->got,
                              .rank = op->domain->rank,
                              .refused = from->refused};
     const struct mgds_wire_message message = {
@@ -181,7 +186,7 @@ static void pull(struct mgds_op *op, size_t bytes)
     int rc;
 
     mgds_op_step(op, MGDS_OP_ON_ASK);
-    op->got = bytes;
+    op->recv->got = bytes;
     rc = post_pull(op);
     if (rc < 0)
         mgds_exchange_recv_moved(op, rc);
@@ -189,34 +194,35 @@ static void pull(struct mgds_op *op, size_t bytes)
 
 static bool lacks_room(const struct mgds_op *op)
 {
-    return op->message->protocol->carried && op->message->bytes > 0 &&
-           op->bounce && mgds_bounce_needs_room(op->bounce);
+    return op->recv->message->protocol->carried &&
+           op->recv->message->bytes > 0 && op->bounce &&
+           mgds_bounce_needs_room(op->bounce);
 }
 
 /* The bytes go straight to where they belong, by the wire or by a copy, or the
  * PULL tells the sender that the receive has begun. */
 static bool needs_stream(const struct mgds_op *op)
 {
-    bool direct = !op->bounce && !op->copy && op->bytes > 0;
+    bool direct = !op->bounce && !op->copy && op->call->bytes > 0;
 
-    return direct || op->message->sync ||
-           (!op->message->protocol->carried && op->near);
+    return direct || op->recv->message->sync ||
+           (!op->recv->message->protocol->carried && mgds_op_is_near(op));
 }
 
 static void try_pull(struct mgds_op *op)
 {
-    if (op->state != MGDS_OP_WANTED || op->fetch ||
-        (needs_stream(op) && !op->reached))
+    if (op->state != MGDS_OP_WANTED || op->recv->fetch ||
+        (needs_stream(op) && !mgds_op_is_reached(op)))
         return;
     if (!lacks_room(op))
         pull(op, mgds_op_fitting(op));
-    else if (op->reached)
+    else if (mgds_op_is_reached(op))
         mgds_room_add(op);
 }
 
 static void try_arrive(struct mgds_op *op)
 {
-    if (op->state != MGDS_OP_DELIVERED || !op->reached)
+    if (op->state != MGDS_OP_DELIVERED || !mgds_op_is_reached(op))
         return;
     mgds_op_step(op, MGDS_OP_ON_ARRIVE);
     mgds_op_finish(op, op->error);
@@ -230,7 +236,7 @@ static void recv_over(struct mgds_op *op, enum mgds_op_event event, int error)
     if (error && !op->error)
         op->error = error;
     if (error)
-        op->got = 0;
+        op->recv->got = 0;
     try_arrive(op);
 }
 
@@ -253,9 +259,9 @@ static void want(struct mgds_op *op)
 /* By its own stream. */
 static bool may_be_taken(const struct mgds_op *op)
 {
-    return mgds_op_can_take(op) && !op->demanded &&
-           op->message->protocol->slotted &&
-           (!op->message->protocol->copied || op->claim);
+    return mgds_op_can_take(op) && !op->recv->demanded &&
+           op->recv->message->protocol->slotted &&
+           (!op->recv->message->protocol->copied || op->recv->claim);
 }
 
 void mgds_exchange_matched(struct mgds_op *op)
@@ -271,20 +277,20 @@ void mgds_exchange_matched(struct mgds_op *op)
 
 void mgds_exchange_take(struct mgds_op *op)
 {
-    if (op->message->protocol->copied)
+    if (op->recv->message->protocol->copied)
         mgds_count(pull_takes);
     else
         mgds_count(ring_takes);
     mgds_op_step(op, MGDS_OP_ON_TAKE);
-    op->got = mgds_op_fitting(op);
+    op->recv->got = mgds_op_fitting(op);
     mgds_op_finish(op, op->error);
 }
 
 void mgds_exchange_demand(struct mgds_op *op)
 {
-    if (op->send || mgds_op_waiting_takes(op->waiting) || op->done)
+    if (op->send || mgds_op_waiting_takes(op->waiting) || mgds_op_is_done(op))
         return;
-    op->demanded = true;
+    op->recv->demanded = true;
     if (op->state == MGDS_OP_HELD)
         want(op);
 }
@@ -318,18 +324,20 @@ void mgds_exchange_unread(const struct mgds_op *op, int error)
     const struct mgds_domain *domain = op->domain;
     struct mgds_ended ended = {.error = error, .rank = domain->rank};
 
-    if (!op->message || !error || domain->member[op->message->rank].lost)
+    if (!op->recv->message || !error ||
+        domain->member[op->recv->message->rank].lost)
         return;
-    ended.cookie = op->message->cookie;
-    mgds_exchange_end(domain->member[op->message->rank].peer, &ended);
+    ended.cookie = op->recv->message->cookie;
+    mgds_exchange_end(domain->member[op->recv->message->rank].peer, &ended);
 }
 
 /* Once. */
 static void credit(struct mgds_op *op)
 {
-    if (!op->credited)
-        mgds_credit_add(op->domain, op->message->rank, op->message->cookie);
-    op->credited = true;
+    if (!op->recv->credited)
+        mgds_credit_add(op->domain, op->recv->message->rank,
+                        op->recv->message->cookie);
+    op->recv->credited = true;
 }
 
 /* Of what was not read its sender must not hear that it was. */
@@ -337,8 +345,8 @@ void mgds_exchange_taken(struct mgds_op *op, bool given_up)
 {
     if (!given_up)
         credit(op);
-    else if (!op->credited)
-        mgds_exchange_unread(op, op->quit.told);
+    else if (!op->recv->credited)
+        mgds_exchange_unread(op, op->queued->quit.told);
     mgds_op_step(op, MGDS_OP_ON_PASS);
     mgds_op_leave_engine(op);
 }
@@ -346,7 +354,7 @@ void mgds_exchange_taken(struct mgds_op *op, bool given_up)
 /* Whoever lost it said with what, if a kernel stood for it. */
 static int error_of_loss(const struct mgds_op *op)
 {
-    return op->quit.error ? op->quit.error : -ENOTCONN;
+    return op->queued->quit.error ? op->queued->quit.error : -ENOTCONN;
 }
 
 /* Its receiver, if it has asked, waits to be told. */
@@ -374,11 +382,11 @@ void mgds_exchange_awaited(struct mgds_op *op, bool seen, int error)
         fail_awaited(op, error);
         return;
     }
-    if (!op->protocol->copied)
+    if (!op->send->protocol->copied)
         return;
     if (seen)
         mgds_op_step(op, MGDS_OP_ON_COPIED);
-    if (op->lost)
+    if (mgds_op_is_lost(op))
         mgds_exchange_send_moved(op, MGDS_OP_ON_LOSE,
                                  seen ? 0 : error_of_loss(op));
 }
@@ -386,13 +394,13 @@ void mgds_exchange_awaited(struct mgds_op *op, bool seen, int error)
 /* No launch is at it. */
 static void give_loan(struct mgds_op *op)
 {
-    if (op->loan.unit && !op->loan.kept)
+    if (op->recv->loan.unit && !op->recv->loan.kept)
         mgds_bounce_drop_room(op->bounce);
 }
 
 void mgds_exchange_landed(struct mgds_op *op, int error)
 {
-    if (op->loan.unit && !error) {
+    if (op->recv->loan.unit && !error) {
         mgds_op_step(op, MGDS_OP_ON_LEND);
         mgds_fetch_add(op);
         return;
@@ -405,7 +413,7 @@ void mgds_exchange_landed(struct mgds_op *op, int error)
 /* Nothing is to be copied of one in a ring of which no byte is wanted. */
 void mgds_exchange_readable(struct mgds_op *op)
 {
-    if (op->got == 0 && !op->message->protocol->copied)
+    if (op->recv->got == 0 && !op->recv->message->protocol->copied)
         mgds_exchange_fetched(op, 0);
     else
         mgds_fetch_add(op);
@@ -417,7 +425,7 @@ void mgds_exchange_fetched(struct mgds_op *op, int error)
 {
     bool over = error == 0 || error == -EFAULT; /* thrown away */
 
-    if (over && op->loan.unit)
+    if (over && op->recv->loan.unit)
         give_loan(op);
     else if (over)
         credit(op);
@@ -429,9 +437,9 @@ void mgds_exchange_fetched(struct mgds_op *op, int error)
 void mgds_exchange_withdrawn(struct mgds_op *op, int error, const char *why)
 {
     mgds_count(receives_expired);
-    op->why = why;
+    op->fail->why = why;
     mgds_exchange_unread(op, error);
-    op->credited = true;
+    op->recv->credited = true;
     mgds_quit_tell(op, error);
 }
 
@@ -444,10 +452,10 @@ static void recv_reached(struct mgds_op *op)
 
 void mgds_exchange_reached(struct mgds_op *op)
 {
-    op->reached = true;
+    op->latches |= MGDS_OP_REACHED;
     mgds_note_reached(op);
-    if (mgds_ctx()->config.timeout > 0)
-        op->expiry.came = mgds_clock_ns();
+    if (op->queued && mgds_ctx()->config.timeout > 0)
+        op->queued->came = mgds_clock_ns();
     if (op->send)
         send_reached(op);
     else

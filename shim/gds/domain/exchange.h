@@ -50,8 +50,8 @@ void mgds_exchange_taken(struct mgds_op *op, bool given_up);
 void mgds_exchange_awaited(struct mgds_op *op, bool seen, int error);
 /* A receive has asked for its message, and that may be copied where it is. */
 void mgds_exchange_readable(struct mgds_op *op);
-/* A receive's message was fetched, and is where it belongs if op->direct; or
- * negative errno. */
+/* A receive's message was fetched, and is where it belongs if op->recv->direct;
+ * or negative errno. */
 void mgds_exchange_fetched(struct mgds_op *op, int error);
 /* Nobody will copy what was taken: its stream, when it comes there, passes. */
 void mgds_exchange_withdrawn(struct mgds_op *op, int error, const char *why);

@@ -52,50 +52,63 @@ static bool is_over(uint64_t since, uint64_t now)
 static int revoke(struct mgds_op *op)
 {
     const struct mgds_domain *domain = op->domain;
-    const struct mgds_revoke head = {
-        {domain->id, op->number, domain->rank, op->from_index, op->index, 0},
-        op->cookie,
-        (uint32_t)op->rank,
-        0};
+    const struct mgds_revoke head = {{domain->id, op->call->number,
+                                      domain->rank, op->call->from_index,
+                                      op->call->index, 0},
+                                     op->cookie,
+                                     (uint32_t)op->call->rank,
+                                     0};
     const struct mgds_wire_message message = {.kind = MGDS_ENVELOPE_REVOKE,
                                               .head = &head,
                                               .head_bytes = sizeof(head)};
 
     mgds_count(sends_revoked);
-    return mgds_am_post(domain->member[op->rank].peer, &message);
+    return mgds_am_post(domain->member[op->call->rank].peer, &message);
 }
 
 /* The wire tells when it is, and ends what it has of it. */
 static void lose(const struct mgds_op *op)
 {
-    if (mgds_wire_peer_give_up(op->domain->member[op->rank].peer))
+    if (mgds_wire_peer_give_up(op->domain->member[op->call->rank].peer))
         mgds_warn("rank %d has not answered for %u s (MPIX_GDS_TIMEOUT): it "
                   "is taken for dead",
-                  op->rank, (unsigned)mgds_ctx()->config.timeout);
+                  op->call->rank, (unsigned)mgds_ctx()->config.timeout);
+}
+
+static void set(struct mgds_op *op, enum mgds_op_revoking revoking,
+                uint64_t now)
+{
+    op->send->revoking = revoking;
+    op->send->since = now;
 }
 
 static void expire_send(struct mgds_op *op, uint64_t now)
 {
-    if (op->expiry.spared && !is_over(op->expiry.spared, now))
+    bool late = is_over(op->send->since, now);
+
+    if (op->send->revoking == MGDS_OP_REVOKED) {
+        if (late)
+            lose(op);
         return;
-    if (op->expiry.revoked && is_over(op->expiry.revoked, now))
-        lose(op);
-    else if (!op->expiry.revoked && revoke(op) == 0)
-        op->expiry.revoked = now;
+    }
+    if (op->send->revoking == MGDS_OP_SPARED && !late)
+        return;
+    if (revoke(op) == 0)
+        set(op, MGDS_OP_REVOKED, now);
 }
 
 /* What the wire, or a kernel of ours, is at ends by itself; so does what its
  * own stream has only to come to. */
 static void expire_recv(struct mgds_op *op)
 {
-    if (op->state == MGDS_OP_LANDING || op->fetch || op->quit.record)
+    if (op->state == MGDS_OP_LANDING || op->recv->fetch || mgds_op_is_quit(op))
         return;
     if (!mgds_op_is_taken(op)) {
         mgds_count(receives_expired);
         mgds_op_fail(op, -ETIMEDOUT, nothing_came);
-    } else if (!op->message->match.reached) {
+    } else if (!op->recv->message->match.reached) {
         mgds_count(receives_expired);
-        op->why = nothing_came;
+        op->fail->why = nothing_came;
         mgds_quit_begin(op, -ETIMEDOUT);
     }
 }
@@ -103,15 +116,16 @@ static void expire_recv(struct mgds_op *op)
 /* A TAKE that is on the stream already has to be kept from it. */
 static void withdraw(struct mgds_op *op)
 {
-    const struct mgds_message *message = op->message;
+    const struct mgds_message *message = op->recv->message;
 
-    if (op->lost || op->reached || op->fetch || op->quit.record)
+    if (mgds_op_is_lost(op) || mgds_op_is_reached(op) || op->recv->fetch ||
+        mgds_op_is_quit(op))
         return;
     if (op->state == MGDS_OP_HELD || op->state == MGDS_OP_WANTED) {
         mgds_count(receives_expired);
         mgds_op_fail(op, -ETIMEDOUT, stands_elsewhere);
     } else if (op->state == MGDS_OP_TAKEN && message->protocol->copied &&
-               message->match.reached && !op->credited) {
+               message->match.reached && !op->recv->credited) {
         mgds_fetch_withdraw(op, stands_elsewhere);
     }
 }
@@ -125,8 +139,10 @@ static void withdraw_matched(const struct mgds_domain *domain, int source,
 
     LIST_FOREACH(op, &domain->ops, link)
     {
-        if (op->message &&
-            mgds_message_is(op->message, source, tell->to_index, tell->number))
+        const struct mgds_message *message = mgds_op_message(op);
+
+        if (message &&
+            mgds_message_is(message, source, tell->to_index, tell->number))
             break;
     }
     if (op)
@@ -192,10 +208,10 @@ static enum mgds_am_verdict on_revoke(const struct mgds_am *am)
 static bool has_expired(const struct mgds_op *op, const struct mgds_line *line,
                         uint64_t now)
 {
-    if (op->lost || (mgds_op_is_moved(op) && !mgds_op_is_taken(op)))
+    if (mgds_op_is_lost(op) || (mgds_op_is_moved(op) && !mgds_op_is_taken(op)))
         return false;
     return !op->line || op->line == line ||
-           (op->reached && is_over(op->expiry.came, now));
+           (mgds_op_is_reached(op) && is_over(op->queued->came, now));
 }
 
 /* From the last one on: so no receive that is to fail gets the message of
@@ -237,12 +253,11 @@ void mgds_expire_look(void)
 
 static void end(struct mgds_op *op, int error)
 {
-    if (op->lost || !mgds_op_may(op, MGDS_OP_ON_LOSE)) /* known already */
+    if (mgds_op_is_lost(op) ||
+        !mgds_op_may(op, MGDS_OP_ON_LOSE)) /* known already */
         return;
-    op->expiry.revoked = 0;
-    op->expiry.spared = mgds_clock_ns();
-    op->expiry.ended = error < 0;
-    if (op->expiry.ended)
+    set(op, error < 0 ? MGDS_OP_ENDED : MGDS_OP_SPARED, mgds_clock_ns());
+    if (error < 0)
         mgds_op_fail(op, error, nobody_receives);
 }
 
@@ -252,7 +267,7 @@ static enum mgds_am_verdict on_ended(const struct mgds_am *am)
     const struct mgds_ended *ended = &am->head.ended;
     struct mgds_op *op = mgds_op_find(ended->cookie);
 
-    if (op && op->send && op->rank == (int)ended->rank &&
+    if (op && op->send && op->call->rank == (int)ended->rank &&
         mgds_admit_rank(op->domain, ended->rank, am->from))
         end(op, ended->error);
     return MGDS_AM_DONE;

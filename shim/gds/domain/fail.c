@@ -10,8 +10,8 @@
 
 static void fail_recv(struct mgds_op *op, int error)
 {
-    if (op->match.posted)
-        mgds_match_cancel(op->domain->match[op->index], &op->match);
+    if (op->recv->match.posted)
+        mgds_match_cancel(op->domain->match[op->call->index], &op->recv->match);
     mgds_exchange_unread(op, error);
     mgds_exchange_recv_lost(op, error);
 }
@@ -34,7 +34,7 @@ static bool is_standing(const struct mgds_op *op)
  * sender's stream came to it is there. */
 static void fail_standing(struct mgds_op *op, int error)
 {
-    if (op->send || !op->message->match.reached)
+    if (op->send || !op->recv->message->match.reached)
         mgds_quit_begin(op, error);
 }
 
@@ -43,11 +43,11 @@ static void fail(struct mgds_op *op, int error)
 {
     if (is_standing(op))
         fail_standing(op, error);
-    else if (op->fetch || !mgds_op_may(op, MGDS_OP_ON_LOSE))
+    else if (!mgds_op_may(op, MGDS_OP_ON_LOSE))
         return;
     else if (op->send)
         fail_send(op, error);
-    else
+    else if (!op->recv->fetch)
         fail_recv(op, error);
 }
 
@@ -62,14 +62,14 @@ const char *mgds_op_why_lost(const struct mgds_op *op)
 
 void mgds_op_mark_lost(struct mgds_op *op)
 {
-    op->lost = true;
+    op->latches |= MGDS_OP_LOST;
     mgds_op_get(op);
 }
 
 void mgds_op_fail_marked(struct mgds_op *op, int error, const char *why)
 {
     if (why) {
-        op->why = why;
+        op->fail->why = why;
         mgds_report_lost(op);
     }
     fail(op, error);
@@ -78,7 +78,7 @@ void mgds_op_fail_marked(struct mgds_op *op, int error, const char *why)
 
 void mgds_op_fail(struct mgds_op *op, int error, const char *why)
 {
-    if (op->lost)
+    if (mgds_op_is_lost(op))
         return;
     mgds_op_mark_lost(op);
     mgds_op_fail_marked(op, error, why);

@@ -53,18 +53,18 @@ static const struct mgds_fetch_ends *ends;
 
 static struct mgds_gstream *stream_of(const struct mgds_op *op)
 {
-    return op->domain->stream[op->index];
+    return op->domain->stream[op->call->index];
 }
 
 /* Out of the memory that it was lent: what says that it is read is for nobody.
  */
 static void take_lent(struct mgds_step *take, const struct mgds_op *op)
 {
-    take->units = op->loan.unit;
-    take->serial = op->loan.unit[MGDS_ROOM_SERIAL];
-    take->length = op->got;
+    take->units = op->recv->loan.unit;
+    take->serial = op->recv->loan.unit[MGDS_ROOM_SERIAL];
+    take->length = op->recv->got;
     take->source = (uintptr_t)mgds_bounce_base(op->bounce);
-    take->done = (uintptr_t)&op->loan.unit[MGDS_ROOM_DONE];
+    take->done = (uintptr_t)&op->recv->loan.unit[MGDS_ROOM_DONE];
 }
 
 /* To where it belongs. */
@@ -72,18 +72,18 @@ static struct mgds_step take_of(const struct mgds_op *op)
 {
     struct mgds_step take = {.kind = MGDS_STEP_TAKE,
                              .user = mgds_op_user(op),
-                             .bounce = op->direct ? op->bounce : NULL,
-                             .bytes = op->got,
+                             .bounce = op->recv->direct ? op->bounce : NULL,
+                             .bytes = op->recv->got,
                              .units = (void *)(uintptr_t)mgds_op_units(op),
-                             .serial = op->message->serial,
-                             .length = op->message->bytes,
-                             .claim = op->claim,
-                             .gen = op->gen,
+                             .serial = op->recv->message->serial,
+                             .length = op->recv->message->bytes,
+                             .claim = op->recv->claim,
+                             .gen = op->recv->gen,
                              .delivers = true,
-                             .source = op->message->source,
-                             .done = op->message->done};
+                             .source = op->recv->message->source,
+                             .done = op->recv->message->done};
 
-    if (op->loan.unit)
+    if (op->recv->loan.unit)
         take_lent(&take, op);
     return take;
 }
@@ -105,7 +105,7 @@ static char *take_place(struct mgds_fetch *fetch)
 {
     const struct mgds_op *op = fetch->op;
 
-    if (op->direct || fetch->take.bytes == 0)
+    if (op->recv->direct || fetch->take.bytes == 0)
         return mgds_op_user(op);
     if (op->bounce && op->stream)
         return (char *)mgds_bounce_base(op->bounce);
@@ -120,8 +120,8 @@ static struct mgds_fetch *add(struct mgds_op *op)
 
     if (!fetch)
         return NULL;
-    op->fetch = fetch;
-    op->direct = op->near;
+    op->recv->fetch = fetch;
+    op->recv->direct = mgds_op_is_near(op);
     fetch->op = mgds_op_get(op);
     fetch->take = take_of(op);
     take_claim(fetch);
@@ -135,9 +135,9 @@ static struct mgds_fetch *add(struct mgds_op *op)
 /* Without memory for it the receive fails. */
 void mgds_fetch_add(struct mgds_op *op)
 {
-    if (op->fetch || op->credited)
+    if (op->recv->fetch || op->recv->credited)
         return;
-    op->got = mgds_op_fitting(op);
+    op->recv->got = mgds_op_fitting(op);
     if (!add(op)) {
         ends->unread(op, -ENOMEM);
         ends->fetched(op, -ENOMEM);
@@ -187,10 +187,10 @@ static int make_flag(struct mgds_fetch *fetch)
     struct mgds_op *op = fetch->op;
     int rc = 0;
 
-    if (!op->words && !fetch->line)
+    if (!op->recv->words && !fetch->line)
         rc = mgds_words_take(&fetch->line, mgds_gstream_words(stream_of(op)));
     if (rc == 0)
-        fetch->flag = &(fetch->line ? fetch->line : op->words)[FLAG];
+        fetch->flag = &(fetch->line ? fetch->line : op->recv->words)[FLAG];
     return rc;
 }
 
@@ -251,7 +251,7 @@ static void tell(struct mgds_fetch *fetch, int error)
     if (fetch->told)
         return;
     fetch->told = true;
-    fetch->op->fetch = NULL;
+    fetch->op->recv->fetch = NULL;
     if (error == 0)
         mgds_mail_take_back(&fetch->mail);
     if (has_won(fetch))
@@ -263,13 +263,13 @@ static void tell(struct mgds_fetch *fetch, int error)
 /* What has won let the TAKE pass: that may be known first. */
 void mgds_fetch_settle(const struct mgds_op *op)
 {
-    if (op->fetch && has_won(op->fetch))
-        tell(op->fetch, 0);
+    if (op->recv->fetch && has_won(op->recv->fetch))
+        tell(op->recv->fetch, 0);
 }
 
 static uint64_t order_age(const struct mgds_fetch *fetch)
 {
-    if (fetch->op->loan.unit && fetch->outcome == LAUNCHED)
+    if (fetch->op->recv->loan.unit && fetch->outcome == LAUNCHED)
         return LENT_ORDER_NS;
     return ORDER_NS;
 }
@@ -321,7 +321,7 @@ static void fail(struct mgds_fetch *fetch, int rc)
 {
     errno = -rc;
     mgds_warn("a message of rank %u cannot be copied: %m",
-              fetch->op->message->rank);
+              fetch->op->recv->message->rank);
     tell(fetch, rc);
     if (fetch->mail.count == 0 && !mgds_op_is_taken(fetch->op))
         ends->unread(fetch->op, rc);
@@ -462,7 +462,7 @@ static void drop_watch(struct mgds_work *work)
     mgds_engine_enter();
     mgds_mail_take_back(&fetch->mail);
     if (!fetch->told)
-        fetch->op->fetch = NULL;
+        fetch->op->recv->fetch = NULL;
     give_back(fetch);
     mgds_engine_leave();
     free(fetch);

@@ -51,8 +51,8 @@
 struct mgds_op;
 
 /* Whom to tell, under the engine's lock: it was fetched, and is where it
- * belongs if op->direct, or negative errno; its stream's TAKE was kept from it;
- * nobody will read it. */
+ * belongs if op->recv->direct, or negative errno; its stream's TAKE was kept
+ * from it; nobody will read it. */
 struct mgds_fetch_ends {
     void (*fetched)(struct mgds_op *op, int error);
     void (*withdrawn)(struct mgds_op *op, int error, const char *why);

@@ -1,6 +1,7 @@
 /* The end of operations; see finish.h. */
 #include "shim/gds/domain/finish.h"
 
+#include "shim/gds/domain/caller.h"
 #include "shim/gds/domain/domain_state.h"
 #include "shim/gds/mem/hostcopy.h"
 #include "shim/gds/domain/note.h"
@@ -12,8 +13,9 @@ void mgds_op_leave_engine(struct mgds_op *op)
     mgds_op_forget(op);
     LIST_REMOVE(op, link);
     mgds_note_over(op);
-    mgds_work_cancel(&op->late.work);
-    mgds_message_unlink(op->message);
+    if (op->queued)
+        mgds_work_cancel(&op->queued->late.work);
+    mgds_message_unlink(mgds_op_message(op));
     mgds_op_put_later(op);
 }
 
@@ -28,27 +30,42 @@ void mgds_op_keep_error(struct mgds_op *op, struct mgds_line *line)
         mgds_report_debt(&line->owed, op->error, op);
 }
 
+/* The bytes of a receive, for who wants them. */
+static void deliver(const struct mgds_op *op)
+{
+    const struct mgds_op_receiver *recv = op->recv;
+
+    if (op->copy && recv->got > 0)
+        mgds_host_unpack(&op->call->user, op->copy, recv->got);
+    if (recv->words) /* what its stream is to copy up */
+        __atomic_store_n(&recv->words[MGDS_OP_COUNT],
+                         recv->direct ? 0 : recv->got, __ATOMIC_RELEASE);
+}
+
+/* Those who wait for it are told. */
+static void tell(struct mgds_op *op)
+{
+    const struct mgds_op_waited *waited = op->waited;
+
+    if (waited->wait) {
+        mgds_op_keep_error(op, waited->wait->line);
+        mgds_wait_less(waited->wait);
+    } else if (op->waiting != MGDS_OP_FREE && waited->stood &&
+               !mgds_op_quit_error(op)) { /* its stream waits for nothing */
+        mgds_op_keep_error(op, waited->stood);
+    }
+}
+
 void mgds_op_finish(struct mgds_op *op, int error)
 {
-    op->done = true;
+    op->latches |= MGDS_OP_DONE;
     op->error = error;
     op->status.error = error;
-    op->status.bytes = op->send ? 0 : op->got;
+    op->status.bytes = op->send ? 0 : op->recv->got;
     mgds_note_done(op);
-    if (!op->send && op->copy && op->got > 0)
-        mgds_host_unpack(&op->user, op->copy, op->got);
-    if (op->words) /* what its stream is to copy up */
-        __atomic_store_n(&op->words[MGDS_OP_COUNT], op->direct ? 0 : op->got,
-                         __ATOMIC_RELEASE);
-    if (op->dropped && error)
-        mgds_report_debt(mgds_domain_debt(op->domain), error, op);
-    if (op->orphan)
-        mgds_work_add(&op->copying, MGDS_WORK_COPY_OUT);
-    if (op->wait) {
-        mgds_op_keep_error(op, op->wait->line);
-        mgds_wait_less(op->wait);
-    } else if (op->waiting != MGDS_OP_FREE && op->stood &&
-               !op->quit.told) { /* its stream waits for nothing */
-        mgds_op_keep_error(op, op->stood);
-    }
+    if (op->recv)
+        deliver(op);
+    if (op->caller->asking >= MGDS_OP_DROPPED)
+        mgds_caller_done(op);
+    tell(op);
 }

@@ -306,7 +306,7 @@ void mgds_group_op(struct mgds_put *put, const struct mgds_put *own,
                    struct mgds_op *op)
 {
     if (put != own)
-        op->mark.group = MGDS_CONTAINER_OF(put, struct mgds_group, put);
+        op->queued->mark.group = MGDS_CONTAINER_OF(put, struct mgds_group, put);
     mgds_put_op(put, op);
 }
 
@@ -334,9 +334,18 @@ void mgds_group_queue(struct mgds_put *put, const struct mgds_put *own)
 bool mgds_group_is_elsewhere(const struct mgds_op *op,
                              const struct mgds_gstream *stream)
 {
-    const struct mgds_group *group = op->mark.group;
+    const struct mgds_group *group = op->queued ? op->queued->mark.group : NULL;
 
     return group && group->stream == stream && group != mgds_group_of(stream);
+}
+
+static bool has_slot(const struct mgds_mark *mark,
+                     const struct mgds_channel *channel)
+{
+    const struct mgds_op *op =
+        MGDS_CONTAINER_OF(mark, const struct mgds_op_queued, mark)->op;
+
+    return op->ring && op->ring->channel == channel;
 }
 
 static unsigned hold(const struct mgds_group *group,
@@ -346,8 +355,7 @@ static unsigned hold(const struct mgds_group *group,
     unsigned held = 0;
 
     for (unsigned i = 0; i < group->put.ops; i++, mark = mark->next)
-        held += MGDS_CONTAINER_OF(mark, const struct mgds_op, mark)->channel ==
-                channel;
+        held += has_slot(mark, channel);
     return held;
 }
 

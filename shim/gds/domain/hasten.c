@@ -10,7 +10,7 @@
 
 static struct mgds_op *op_of(struct mgds_work *work)
 {
-    return MGDS_CONTAINER_OF(work, struct mgds_op, late.work);
+    return MGDS_CONTAINER_OF(work, struct mgds_op_queued, late.work)->op;
 }
 
 static bool hasten_send(struct mgds_work *work, enum mgds_work_by by)
@@ -25,10 +25,10 @@ static bool hasten_send(struct mgds_work *work, enum mgds_work_by by)
 static bool hasten_recv(struct mgds_work *work, enum mgds_work_by by)
 {
     struct mgds_op *op = op_of(work);
-    bool moves = op->late.passes != op->line->passes;
+    bool moves = op->queued->late.passes != op->line->passes;
 
     (void)by;
-    op->late.passes = op->line->passes;
+    op->queued->late.passes = op->line->passes;
     if (moves && mgds_rget_may_be_fetched(op)) {
         mgds_work_again(work);
         return true;

@@ -30,11 +30,11 @@ static bool concerns(const struct doom *doom, const struct mgds_op *op)
     int rank = mgds_op_peer(op);
 
     if (doom->line)
-        return op->line == doom->line || op->stood == doom->line;
+        return op->line == doom->line || op->waited->stood == doom->line;
     return rank == doom->rank || (doom->alone && rank < 0);
 }
 
-/* By lost_link. */
+/* By fail->link. */
 STAILQ_HEAD(lost_list, mgds_op);
 
 /* Those that have not failed yet, each with a reference, the latest first: so
@@ -47,10 +47,10 @@ static bool mark_all(struct lost_list *out, const struct mgds_domain *domain,
     STAILQ_INIT(out);
     LIST_FOREACH(op, &domain->ops, link)
     {
-        if (op->lost || !concerns(doom, op))
+        if (mgds_op_is_lost(op) || !concerns(doom, op))
             continue;
         mgds_op_mark_lost(op);
-        STAILQ_INSERT_TAIL(out, op, lost_link);
+        STAILQ_INSERT_TAIL(out, op, fail->link);
     }
     return !STAILQ_EMPTY(out);
 }
@@ -65,7 +65,7 @@ static void fail_all(const struct mgds_domain *domain, const struct doom *doom,
 
     while (mark_all(&list, domain, doom))
         while ((op = STAILQ_FIRST(&list)) != NULL) {
-            STAILQ_REMOVE_HEAD(&list, lost_link);
+            STAILQ_REMOVE_HEAD(&list, fail->link);
             mgds_op_fail_marked(op, error,
                                 doom->line ? NULL : mgds_op_why_lost(op));
         }

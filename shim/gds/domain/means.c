@@ -35,10 +35,10 @@ enum { LONG_PATIENCE_NS = 10000000 };
  * send is short, or buffered, so that it need not wait for its receiver. */
 static bool needs_copy(const struct mgds_op *op, const struct mgds_xfer *xfer)
 {
-    if (op->bytes == 0)
+    if (op->call->bytes == 0)
         return false;
-    return !mgds_layout_is_dense(op->user.layout) ||
-           (op->send && (op->bytes <= SHORT || xfer->buffered));
+    return !mgds_layout_is_dense(op->call->user.layout) ||
+           (op->send && (op->call->bytes <= SHORT || xfer->buffered));
 }
 
 /* What a long message needs may come back meanwhile: true if this has lasted
@@ -60,12 +60,12 @@ static bool make_claim(struct mgds_op *op)
     struct mgds_gstream *stream = op->line->stream;
     uint64_t begin = 0;
 
-    while (!(op->claim = mgds_gstream_claim(stream)) &&
+    while (!(op->recv->claim = mgds_gstream_claim(stream)) &&
            mgds_gstream_may_claim(stream))
         if (has_waited(&begin))
             mgds_gstream_despair(stream);
-    op->gen = mgds_claims_generation();
-    return op->claim != NULL;
+    op->recv->gen = mgds_claims_generation();
+    return op->recv->claim != NULL;
 }
 
 /* Long messages are copied so, and without it only by somebody else. */
@@ -73,14 +73,14 @@ static bool may_be_long(const struct mgds_op *op)
 {
     uint64_t least = mgds_ctx()->config.pull;
 
-    return mgds_op_can_take(op) && least != 0 && op->bytes >= least;
+    return mgds_op_can_take(op) && least != 0 && op->call->bytes >= least;
 }
 
 static int make_room_now(struct mgds_op *op)
 {
     struct mgds_piece *piece;
-    int rc =
-        mgds_bounce_take_room(&piece, op->bounce, op->bytes, MGDS_POOL_HELD);
+    int rc = mgds_bounce_take_room(&piece, op->bounce, op->call->bytes,
+                                   MGDS_POOL_HELD);
 
     if (rc == 0) {
         mgds_bounce_give_room(op->bounce, piece);
@@ -96,11 +96,11 @@ static int make_room_now(struct mgds_op *op)
  * none now: what has the memory may depend on that. */
 static int make_taker_bounce(struct mgds_op *op, struct mgds_gstream *stream)
 {
-    int rc = mgds_gstream_bounce_later(&op->bounce, stream, &op->user);
+    int rc = mgds_gstream_bounce_later(&op->bounce, stream, &op->call->user);
 
     if (rc < 0 || !mgds_bounce_needs_room(op->bounce))
         return rc;
-    return op->claim || make_claim(op) ? 0 : make_room_now(op);
+    return op->recv->claim || make_claim(op) ? 0 : make_room_now(op);
 }
 
 /* For the stream, if it is enqueued or a receive that the stream could be made
@@ -112,12 +112,12 @@ static int make_bounce(struct mgds_op *op, struct mgds_gstream *stream)
     if (stream)
         rc = mgds_op_can_take(op)
                  ? make_taker_bounce(op, stream)
-                 : mgds_gstream_bounce(&op->bounce, stream, &op->user);
+                 : mgds_gstream_bounce(&op->bounce, stream, &op->call->user);
     if (rc == 0)
         op->stream = mgds_gstream_get(stream);
     if (rc == 0 || op->line)
         return rc;
-    return mgds_bounce_create(&op->bounce, &op->user, MGDS_BOUNCE_PACKED);
+    return mgds_bounce_create(&op->bounce, &op->call->user, MGDS_BOUNCE_PACKED);
 }
 
 /* A record and a count for the stream. */
@@ -125,7 +125,7 @@ static int make_words(struct mgds_op *op)
 {
     if (op->send || !op->stream)
         return 0;
-    return mgds_words_take(&op->words, mgds_gstream_words(op->stream));
+    return mgds_words_take(&op->recv->words, mgds_gstream_words(op->stream));
 }
 
 static int make_room(struct mgds_op *op, const struct mgds_xfer *xfer,
@@ -133,11 +133,11 @@ static int make_room(struct mgds_op *op, const struct mgds_xfer *xfer,
 {
     bool gpu = xfer->gpu;
 
-    if (op->send && op->protocol->slotted)
+    if (op->send && op->send->protocol->slotted)
         return 0;
-    if (op->bytes == 0 && mgds_op_can_take(op))
+    if (op->call->bytes == 0 && mgds_op_can_take(op))
         op->stream = mgds_gstream_get(stream);
-    if (gpu && op->bytes > 0) {
+    if (gpu && op->call->bytes > 0) {
         int rc = make_bounce(op, stream);
 
         if (op->bounce)
@@ -146,7 +146,7 @@ static int make_room(struct mgds_op *op, const struct mgds_xfer *xfer,
     }
     if (gpu || !needs_copy(op, xfer))
         return 0;
-    op->copy = (char *)mgds_malloc(op->bytes);
+    op->copy = (char *)mgds_malloc(op->call->bytes);
     return op->copy ? 0 : -ENOMEM;
 }
 
@@ -191,8 +191,8 @@ static int wait_for_room(struct mgds_op *op, const struct mgds_xfer *xfer,
 static bool is_reached(const struct mgds_op *op, const struct mgds_xfer *xfer,
                        const struct mgds_gstream *stream)
 {
-    return op->bytes == 0 ||
-           (xfer->gpu && mgds_gstream_takes(stream, &op->user));
+    return op->call->bytes == 0 ||
+           (xfer->gpu && mgds_gstream_takes(stream, &op->call->user));
 }
 
 bool mgds_means_fit(const struct mgds_op *op, const struct mgds_xfer *xfer)
@@ -219,7 +219,7 @@ static unsigned select_for(const struct mgds_op *op,
     const struct mgds_channel *channel = mgds_domain_channel(
         domain, xfer->from_index, (unsigned)xfer->peer, xfer->to_index);
     const struct mgds_select_facts facts = {
-        .bytes = op->bytes,
+        .bytes = op->call->bytes,
         .eager_most = config->eager,
         .rget_least = xfer->buffered ? 0 : config->pull,
         .fits = mgds_means_fit(op, xfer),
@@ -246,13 +246,13 @@ static bool try_slot(struct mgds_op *op, const struct mgds_domain *domain,
         domain, xfer->from_index, (unsigned)xfer->peer, xfer->to_index);
     bool full;
 
-    if (mgds_channel_take_slot(channel, op->bytes, &op->slot)) {
-        op->protocol = &mgds_eager;
-        op->transport = mgds_channel_transport(channel);
-        op->channel = channel;
+    if (mgds_channel_take_slot(channel, op->call->bytes, &op->ring->slot)) {
+        op->send->protocol = &mgds_eager;
+        op->send->transport = mgds_channel_transport(channel);
+        op->ring->channel = channel;
         return false;
     }
-    full = mgds_channel_is_full(channel, op->bytes,
+    full = mgds_channel_is_full(channel, op->call->bytes,
                                 mgds_require_direct(op, xfer)) &&
            !is_own_alone(channel);
     if (full && late)
@@ -286,7 +286,7 @@ static void take_words(struct mgds_op *op, struct mgds_domain *domain,
 
     while (!mgds_rget_try(op, domain, xfer)) {
         if (!may_get_words(domain, xfer, late)) {
-            op->may &= ~(1u << MGDS_PROTOCOL_RGET);
+            op->send->may &= ~(1u << MGDS_PROTOCOL_RGET);
             return;
         }
         late = has_waited(&begin);
@@ -320,10 +320,10 @@ static void take_slot(struct mgds_op *op, const struct mgds_domain *domain,
 
 void mgds_means_cancel(struct mgds_op *op)
 {
-    if (!op->channel)
+    if (!op->ring || !op->ring->channel)
         return;
     mgds_engine_enter();
-    mgds_channel_give_slot(op->channel, &op->slot);
+    mgds_channel_give_slot(op->ring->channel, &op->ring->slot);
     mgds_rget_cancel(op);
     mgds_engine_leave();
 }
@@ -345,23 +345,26 @@ int mgds_means_make(struct mgds_op *op, struct mgds_domain *domain,
     struct mgds_gstream *stream = stream_of(op, domain, xfer);
     int rc;
 
-    op->may = op->send ? select_for(op, domain, xfer) : 0;
+    if (op->send)
+        op->send->may = select_for(op, domain, xfer);
     if (mgds_op_might(op, MGDS_PROTOCOL_RGET))
         take_words(op, domain, xfer);
-    op->near = is_near(op, domain, xfer, stream);
+    if (is_near(op, domain, xfer, stream))
+        op->call->is |= MGDS_OP_NEAR;
     if (may_be_long(op))
         make_claim(op);
-    if (mgds_op_might(op, MGDS_PROTOCOL_RGET) && !op->protocol->copied &&
-        op->bytes > mgds_ctx()->config.eager && mgds_require_direct(op, xfer))
+    if (mgds_op_might(op, MGDS_PROTOCOL_RGET) && !op->send->protocol->copied &&
+        op->call->bytes > mgds_ctx()->config.eager &&
+        mgds_require_direct(op, xfer))
         mgds_rget_insist(op, domain, xfer);
-    if (mgds_op_might(op, MGDS_PROTOCOL_EAGER) && !op->protocol->slotted)
+    if (mgds_op_might(op, MGDS_PROTOCOL_EAGER) && !op->send->protocol->slotted)
         take_slot(op, domain, xfer);
     rc = make_room(op, xfer, stream);
     if (rc == -ENOMEM && mgds_op_might(op, MGDS_PROTOCOL_RGET))
         rc = mgds_rget_insist(op, domain, xfer);
     if (rc == -ENOMEM)
         rc = wait_for_room(op, xfer, stream);
-    else if (op->claim && mgds_pools_short())
+    else if (op->recv && op->recv->claim && mgds_pools_short())
         mgds_domains_safe_point(); /* for what receives will need later */
     if (xfer->gpu)
         mgds_room_explain(rc);

@@ -10,17 +10,14 @@
 #include "shim/gds/queue/gstream.h"
 #include "shim/gds/queue/words.h"
 
-struct mgds_spares mgds_op_spares = MGDS_SPARES_INIT(sizeof(struct mgds_op));
-
-struct mgds_op *mgds_op_get(struct mgds_op *op)
+bool mgds_op_refuse_wait(const struct mgds_op *op,
+                         enum mgds_op_wait_event event)
 {
-    __atomic_fetch_add(&op->refs, 1, __ATOMIC_RELAXED);
-    return op;
-}
-
-bool mgds_op_may(const struct mgds_op *op, enum mgds_op_event event)
-{
-    return mgds_op_state_after(op->state, event) != op->state;
+    mgds_err("event %d of a wait is nothing for a %s of which %s: this is a "
+             "bug in MPIX-GDS",
+             (int)event, op->send ? "send" : "receive",
+             mgds_op_waiting_text(op->waiting));
+    return false;
 }
 
 bool mgds_op_step(struct mgds_op *op, enum mgds_op_event event)
@@ -38,29 +35,9 @@ bool mgds_op_step(struct mgds_op *op, enum mgds_op_event event)
     return true;
 }
 
-bool mgds_op_wait_step(struct mgds_op *op, enum mgds_op_wait_event event)
-{
-    enum mgds_op_waiting next = mgds_op_waiting_after(op->waiting, event);
-
-    if (next == op->waiting) {
-        mgds_err("event %d of a wait is nothing for a %s of which %s: this is "
-                 "a bug in MPIX-GDS",
-                 (int)event, op->send ? "send" : "receive",
-                 mgds_op_waiting_text(op->waiting));
-        return false;
-    }
-    op->waiting = next;
-    return true;
-}
-
 bool mgds_op_is_moved(const struct mgds_op *op)
 {
     return mgds_op_state_is_moved(op->state);
-}
-
-bool mgds_op_is_taken(const struct mgds_op *op)
-{
-    return op->state == MGDS_OP_TAKEN || op->state == MGDS_OP_PASSED;
 }
 
 /* Operations whose bytes may have memory of ours; atomic. */
@@ -76,17 +53,25 @@ bool mgds_ops_any_staged(void)
     return __atomic_load_n(&staged, __ATOMIC_RELAXED) > 0;
 }
 
+static void give_delivery(const struct mgds_op *op)
+{
+    const struct mgds_op_receiver *recv = op->recv;
+
+    if (recv->loan.unit)
+        mgds_words_give(mgds_gstream_words(op->stream), recv->loan.unit);
+    if (recv->words)
+        mgds_words_give(mgds_gstream_words(op->stream), recv->words);
+    if (recv->claim)
+        mgds_gstream_unclaim(op->line->stream, recv->claim);
+}
+
 void mgds_op_give_means(struct mgds_op *op)
 {
     mgds_bounce_destroy(op->bounce);
     if (op->bounce)
         __atomic_fetch_sub(&staged, 1, __ATOMIC_RELAXED);
-    if (op->loan.unit)
-        mgds_words_give(mgds_gstream_words(op->stream), op->loan.unit);
-    if (op->words)
-        mgds_words_give(mgds_gstream_words(op->stream), op->words);
-    if (op->claim)
-        mgds_gstream_unclaim(op->line->stream, op->claim);
+    if (op->recv)
+        give_delivery(op);
     if (op->stream)
         mgds_gstream_release(op->stream);
     free(op->copy);
@@ -100,9 +85,9 @@ static void destroy(struct mgds_op *op)
     if (op->waiting != MGDS_OP_FREE)
         __atomic_fetch_sub(&domain->waited, 1, __ATOMIC_RELEASE);
     mgds_op_give_means(op);
-    mgds_layout_put(op->user.layout);
-    mgds_spares_give(&mgds_message_spares, op->message);
-    mgds_spares_give(&mgds_op_spares, op);
+    mgds_layout_put(op->call->user.layout);
+    mgds_spares_give(&mgds_message_spares, mgds_op_message(op));
+    mgds_op_free(op);
     mgds_domain_release(domain);
 }
 
@@ -132,25 +117,15 @@ void mgds_op_release(struct mgds_op *op)
 
 uint64_t mgds_op_units(const struct mgds_op *op)
 {
-    return mgds_channels_units(op->domain->channels, op->index,
-                               (unsigned)op->message->match.source,
-                               op->message->units);
+    return mgds_channels_units(op->domain->channels, op->call->index,
+                               (unsigned)op->recv->message->match.source,
+                               op->recv->message->units);
 }
 
 size_t mgds_op_fitting(const struct mgds_op *op)
 {
-    return op->message->bytes < op->bytes ? op->message->bytes : op->bytes;
-}
-
-int mgds_op_peer(const struct mgds_op *op)
-{
-    return op->message ? (int)op->message->rank : op->rank;
-}
-
-char *mgds_op_user(const struct mgds_op *op)
-{
-    return op->bytes > 0 ? (char *)op->user.addr + op->user.layout->true_lb
-                         : NULL;
+    return op->recv->message->bytes < op->call->bytes ? op->recv->message->bytes
+                                                      : op->call->bytes;
 }
 
 void *mgds_op_place(struct mgds_op *op)
@@ -173,7 +148,7 @@ int mgds_op_name(struct mgds_op *op)
 {
     if (op->send)
         return mgds_op_tell_name(op);
-    op->number = ++receives;
+    op->call->number = ++receives;
     return 0;
 }
 
@@ -205,6 +180,6 @@ void mgds_op_forget(struct mgds_op *op)
     if (op->cookie == 0)
         return;
     mgds_cookies_remove(&known, op->cookie, op);
-    if (op->lost) /* without memory it is not remembered */
+    if (mgds_op_is_lost(op)) /* without memory it is not remembered */
         mgds_hash_put(&lost, op->cookie, &lost);
 }

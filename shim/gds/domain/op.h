@@ -4,14 +4,17 @@
  * said otherwise.
  *
  * How their messages move, and what may follow on what, is a table of states
- * (msg/op_state.h). Beside the state there are
+ * (msg/op_state.h); who lets a stream pass its wait for one is another
+ * (msg/op_wait.h). Beside those there are latches, and what lies in the parts
+ * of the operation (op_parts.h):
  *
- *   reached   the stream came here, and staged bytes are there
- *   done      the caller may go on: a send that is reached, if its bytes are
+ *   REACHED   the stream came here, and staged bytes are there
+ *   DONE      the caller may go on: a send that is reached, if its bytes are
  *             staged or there are none, else one that is moved, too; a
  *             synchronous one is asked for, as well. A receive that has ARRIVED
  *             or is TAKEN; then who wants the bytes copies them up, the stream
  *             or a caller
+ *   LOST      it fails, or will, since its peer, its stream or its time is over
  *   fetch     a copy of ours is under way (fetch.h): of a message that its
  *             receiver copies (rget.h), or out of memory that was lent (room.h)
  *
@@ -44,7 +47,7 @@
 #include "shim/base/spares.h"
 #include "shim/gds/domain/domain_state.h"
 #include "shim/gds/domain/line.h"
-#include "shim/gds/domain/watched.h"
+#include "shim/gds/domain/op_parts.h"
 #include "shim/gds/match/match.h"
 #include "shim/gds/msg/engine.h"
 #include "shim/gds/msg/op_state.h"
@@ -52,13 +55,8 @@
 #include "shim/gds/msg/work.h"
 #include "shim/gds/proto/protocol.h"
 #include "shim/gds/mem/bounce.h"
-#include "shim/gds/mem/pool.h"
 #include "shim/gds/transport/channel.h"
 #include "shim/gds/transport/channels.h"
-
-struct mgds_claim;
-struct mgds_fetch;
-struct mgds_quit;
 
 /* A message at its receiver, from its RTS on. */
 struct mgds_message {
@@ -92,167 +90,193 @@ void mgds_message_unlink(struct mgds_message *message);
 /* Nobody will receive it. */
 void mgds_message_drop(struct mgds_message *message);
 
-/* Memory that its bounce gets for a while (room.h). */
-struct mgds_op_loan {
-    bool waits;     /* for it */
-    bool kept;      /* not given back early: streams were told where it is */
-    uint64_t *unit; /* for the fetch out of it; NULL: nothing was lent */
-};
-
-/* Nobody may come to copy its message (hasten.h). */
-struct mgds_op_late {
-    struct mgds_work work;
-    uint64_t passes; /* of its line when it was added */
-};
-
-/* A kernel stands for it that is told not to (quit.h). */
-struct mgds_op_quit {
-    struct mgds_quit *record; /* what tells it; or NULL */
-    int error;                /* with which it ends then */
-    int told;                 /* with which it has, and that was told */
-    bool listed;              /* nobody knows yet whether it has */
-    LIST_ENTRY(mgds_op) link;
-};
-
-/* A send whose wait takes too long (expire.h): ns, or 0. */
-struct mgds_op_expiry {
-    uint64_t came;    /* when its stream came to it; 0: or nothing is timed */
-    uint64_t revoked; /* when its receiver was asked to do without it */
-    uint64_t spared;  /* when that said that it has it */
-    bool ended;       /* or that nobody will read it */
+/* Latches, beside the state; bits, set under the lock and never taken back. */
+enum mgds_op_latch {
+    MGDS_OP_REACHED = 1, /* the stream came here, and staged bytes are there */
+    MGDS_OP_DONE = 2,    /* the caller may go on */
+    MGDS_OP_LOST = 4     /* failed, since its peer or its stream was, or its
+                            wait took too long */
 };
 
 struct mgds_op {
-    struct mgds_match_recv match; /* first; a receive */
-    unsigned refs;                /* atomic */
-    struct mgds_domain *domain;   /* a reference */
-    struct mgds_ending ending;
+    unsigned refs; /* atomic */
+    enum mgds_op_state state;
+    enum mgds_op_waiting waiting; /* destroy reads it without the lock */
+    unsigned latches;             /* of mgds_op_latch */
+    int error;                    /* negative errno: the first one */
+    struct mgds_domain *domain;   /* constant: a reference */
+    struct mgds_ending ending;    /* the engine's, after the last reference */
     LIST_ENTRY(mgds_op)
-    link; /* among the domain's, while the engine has its
-             reference */
-    bool send, sync, enqueued, stands;
+    link;            /* among the domain's, while the engine has
+                        its reference */
     uint64_t cookie; /* what its peer names it by; 0: the peer was not told of
                         it */
-    /* the program's buffer: constant */
-    struct mgds_buffer user;    /* with a reference to the layout */
-    size_t bytes;               /* of all of it, packed */
-    struct mgds_bounce *bounce; /* GPU memory */
-    char *copy;                 /* host memory of ours, or NULL: directly */
-    int rank, tag;              /* the peer as it was called */
-    unsigned index, from_index;
-    /* steps */
-    enum mgds_op_state state;
-    bool reached, done;
-    enum mgds_op_waiting waiting;
-    bool dropped; /* the program freed its request: nobody will ask */
-    bool lifting; /* the copy up was queued by a caller */
-    bool seen;    /* a caller knows that it is done */
-    int error;    /* negative errno */
-    /* send */
-    const struct mgds_protocol *protocol;   /* constant once it is called, */
-    const struct mgds_transport *transport; /* as well */
-    unsigned may; /* and which it might have (proto/select.h); rget not if its
-                     memory will never be mapped */
-    uint64_t number; /* a receive's as well: of all of this process */
-    uint64_t answer;
-    size_t wanted;
-    /* receive */
-    struct mgds_message *message;
-    size_t got;
-    struct mgds_op_status status;
-    /* streams */
-    struct mgds_line *line; /* that it was enqueued on, or NULL */
-    uint64_t at; /* that stream's name, or of the one that waits for it; or 0 */
-    struct mgds_mark mark;
-    struct mgds_wait *wait;
-    struct mgds_op_sink sink;
-    struct mgds_gstream
-        *stream;     /* whose bounce and words it has: a reference */
-    uint64_t *words; /* a receive's, for its stream (words.h): a record for
-                        TAKE, then the bytes, for UNPACK */
-    uint64_t name;
-    bool told; /* REACHED was posted */
-    /* rings */
-    struct mgds_channel *channel; /* where a send has its slot, until that is
-                               given back */
-    struct mgds_slot slot;
-    bool near;     /* a receive into memory that kernels of its stream reach,
-                      where a ring is: constant */
-    bool demanded; /* but must not: somebody else than its stream asks */
-    /* messages that their receivers copy */
-    struct mgds_channel *words_of; /* whose word, until it is given back */
-    uint32_t done_word;
-    struct mgds_claim *claim; /* a receive that could take one, or NULL */
-    uint64_t gen;             /* of the claim */
-    struct mgds_fetch *fetch; /* under way, or NULL (fetch.h) */
-    bool direct;              /* fetched to where it belongs */
-    bool credited;            /* its sender was told that it was copied */
-    /* the peer's end */
-    struct mgds_line *stood; /* whose kernels wait for it: TAKING, AWAITING */
-    const char *why;         /* it failed or will, or NULL */
-    bool named;              /* in a line, with that */
-    bool lost; /* failed, since its peer or its stream was, or its wait took
-                  too long */
-    /* parts, each of the file that it is named for */
-    struct mgds_op_loan loan;
-    struct mgds_op_late late;
-    struct mgds_work copying; /* out of its bounce (orphan.h), or into it
-                                 (fallback.h): has a reference */
-    bool orphan;              /* that is to be added when it is done */
-    struct mgds_op_quit quit;
-    struct mgds_op_expiry expiry;
-    STAILQ_ENTRY(mgds_op) lost_link;
-    struct mgds_watched watched;
+    /* where its bytes lie */
+    struct mgds_bounce *bounce;   /* GPU memory; NULL: directly. Set with the
+                                     call, or by fallback.c */
+    char *copy;                   /* constant: host memory of ours, or NULL */
+    struct mgds_gstream *stream;  /* constant: whose bounce and words it has: a
+                                     reference, or NULL */
+    struct mgds_work copying;     /* out of its bounce (orphan.h), or into it
+                                     (fallback.h): has a reference */
+    struct mgds_line *line;       /* constant: that it was enqueued on; NULL: it
+                                     was called at once */
+    struct mgds_op_status status; /* when it is done: the caller's, who reads it
+                                     without the lock */
+    /* Its parts (op_parts.h). Constant; a send and a receive are told apart by
+     * which of the two there is. */
+    struct mgds_op_call *call;
+    struct mgds_op_sender *send;
+    struct mgds_op_receiver *recv;
+    struct mgds_op_ring *ring;
+    struct mgds_op_queued *queued; /* as line */
+    struct mgds_op_waited *waited;
+    struct mgds_op_caller *caller;
+    struct mgds_op_failing *fail;
 };
 
 /* Where the records come from. */
-extern struct mgds_spares mgds_op_spares, mgds_message_spares;
+extern struct mgds_spares mgds_message_spares;
+
+/* A record with its parts, all 0; NULL: there is no memory. Freed as a record:
+ * nothing that it has is given back. */
+struct mgds_op *mgds_op_alloc(bool send, bool enqueued);
+void mgds_op_free(struct mgds_op *op);
+/* Records that are kept go back to the C library. */
+void mgds_op_spares_clear(void);
+
+static inline bool mgds_op_is_reached(const struct mgds_op *op)
+{
+    return op->latches & MGDS_OP_REACHED;
+}
+
+static inline bool mgds_op_is_done(const struct mgds_op *op)
+{
+    return op->latches & MGDS_OP_DONE;
+}
+
+static inline bool mgds_op_is_lost(const struct mgds_op *op)
+{
+    return op->latches & MGDS_OP_LOST;
+}
+
+static inline bool mgds_op_is_sync(const struct mgds_op *op)
+{
+    return op->call->is & MGDS_OP_SYNC;
+}
+
+static inline bool mgds_op_is_near(const struct mgds_op *op)
+{
+    return op->call->is & MGDS_OP_NEAR;
+}
 
 /* Might a send have this protocol, by what is known so far? */
 static inline bool mgds_op_might(const struct mgds_op *op,
                                  enum mgds_protocol_id id)
 {
-    return op->may & 1u << id;
+    return op->send && op->send->may & 1u << id;
 }
 
 /* Could a receive's stream take its message? Constant. */
 static inline bool mgds_op_can_take(const struct mgds_op *op)
 {
-    return op->near && op->enqueued;
+    return op->line && mgds_op_is_near(op);
 }
 
 /* Called with a way from GPU to GPU: constant from then on. */
 static inline bool mgds_op_is_direct(const struct mgds_op *op)
 {
-    return op->send ? op->protocol->slotted : mgds_op_can_take(op);
+    return op->send ? op->send->protocol->slotted : mgds_op_can_take(op);
+}
+
+/* The message of a receive, if it was matched; else NULL. */
+static inline struct mgds_message *mgds_op_message(const struct mgds_op *op)
+{
+    return op->recv ? op->recv->message : NULL;
+}
+
+/* Is a kernel told not to wait for it (quit.h)? And with which error it has
+ * ended for that; 0: it has not. */
+static inline bool mgds_op_is_quit(const struct mgds_op *op)
+{
+    return op->queued && op->queued->quit.record;
+}
+
+static inline int mgds_op_quit_error(const struct mgds_op *op)
+{
+    return op->queued ? op->queued->quit.told : 0;
 }
 
 /* The first byte of the program's, if there is one. */
-char *mgds_op_user(const struct mgds_op *op);
+static inline char *mgds_op_user(const struct mgds_op *op)
+{
+    const struct mgds_op_call *call = op->call;
+
+    return call->bytes > 0
+               ? (char *)call->user.addr + call->user.layout->true_lb
+               : NULL;
+}
+
 /* The rank at its other end; negative: any, so far. */
-int mgds_op_peer(const struct mgds_op *op);
+static inline int mgds_op_peer(const struct mgds_op *op)
+{
+    const struct mgds_message *message = mgds_op_message(op);
+
+    return message ? (int)message->rank : op->call->rank;
+}
+
+static inline struct mgds_op *mgds_op_get(struct mgds_op *op)
+{
+    __atomic_fetch_add(&op->refs, 1, __ATOMIC_RELAXED);
+    return op;
+}
+
 /* How much of its message a receive has room for. */
 size_t mgds_op_fitting(const struct mgds_op *op);
 /* Where its message is in the ring. */
 uint64_t mgds_op_units(const struct mgds_op *op);
-struct mgds_op *mgds_op_get(struct mgds_op *op);
+
 /* Its state after the event; false: that is nothing for it, and a line says so,
  * since whoever tells of one has to ask before if there is a doubt (may). Under
  * the lock, as all of these. */
 bool mgds_op_step(struct mgds_op *op, enum mgds_op_event event);
-bool mgds_op_may(const struct mgds_op *op, enum mgds_op_event event);
-/* The same of what waits in streams make of it. */
-bool mgds_op_wait_step(struct mgds_op *op, enum mgds_op_wait_event event);
+
+static inline bool mgds_op_may(const struct mgds_op *op,
+                               enum mgds_op_event event)
+{
+    return mgds_op_state_after(op->state, event) != op->state;
+}
+
+/* The same as step of what waits in streams make of it; and the line. */
+bool mgds_op_refuse_wait(const struct mgds_op *op,
+                         enum mgds_op_wait_event event);
+
+static inline bool mgds_op_wait_step(struct mgds_op *op,
+                                     enum mgds_op_wait_event event)
+{
+    enum mgds_op_waiting next = mgds_op_waiting_after(op->waiting, event);
+
+    if (next == op->waiting)
+        return mgds_op_refuse_wait(op, event);
+    op->waiting = next;
+    return true;
+}
+
 /* The bytes are where they belong, or will not come. */
 bool mgds_op_is_moved(const struct mgds_op *op);
+
 /* A wait in its own stream has it, or had. */
-bool mgds_op_is_taken(const struct mgds_op *op);
+static inline bool mgds_op_is_taken(const struct mgds_op *op)
+{
+    return op->state == MGDS_OP_TAKEN || op->state == MGDS_OP_PASSED;
+}
+
 /* A reference less: under the lock, and without it. */
 void mgds_op_put_later(struct mgds_op *op);
 void mgds_op_release(struct mgds_op *op);
 /* Where the wire reads a send's bytes, or puts a receive's. */
 void *mgds_op_place(struct mgds_op *op);
-enum { MGDS_OP_COUNT = 4 }; /* where the bytes are in op->words */
+enum { MGDS_OP_COUNT = 4 }; /* where the bytes are in op->recv->words */
 /* What it has of ours for its bytes, and the words, goes back. */
 void mgds_op_give_means(struct mgds_op *op);
 /* Its bytes have got memory of ours: counted until that goes back. */

@@ -13,10 +13,11 @@ static bool claims_lift(struct mgds_op *op)
     bool mine;
 
     mgds_engine_enter();
-    mine = op->done && !op->send && op->bounce && op->got > 0 && !op->lifting &&
-           op->waiting == MGDS_OP_FREE && !op->direct;
+    mine = mgds_op_is_done(op) && !op->send && op->bounce &&
+           op->recv->got > 0 && !op->caller->lifting &&
+           op->waiting == MGDS_OP_FREE && !op->recv->direct;
     if (mine)
-        op->lifting = true;
+        op->caller->lifting = true;
     mgds_engine_leave();
     return mine;
 }
@@ -34,10 +35,10 @@ int mgds_op_lift(struct mgds_op *op)
     int rc = 1;
 
     if (claims_lift(op)) {
-        rc = mgds_bounce_up(op->bounce, 0, op->got);
+        rc = mgds_bounce_up(op->bounce, 0, op->recv->got);
         rc = rc < 0 ? rc : 1;
     }
-    if (rc > 0 && op->lifting)
+    if (rc > 0 && op->caller->lifting)
         rc = mgds_bounce_poll(op->bounce);
     if (rc < 0) {
         fail(op, rc);

@@ -11,20 +11,21 @@
 static int error_of(const struct mgds_op *op,
                     const struct mgds_message *message)
 {
-    if (message->bytes > op->bytes)
+    if (message->bytes > op->call->bytes)
         return -EMSGSIZE;
-    return mgds_layout_tears(op->user.layout, message->bytes) ? -EBADMSG : 0;
+    return mgds_layout_tears(op->call->user.layout, message->bytes) ? -EBADMSG
+                                                                    : 0;
 }
 
 void mgds_paired(void *domain, struct mgds_match_recv *recv,
                  struct mgds_match_send *send)
 {
-    struct mgds_op *op = (struct mgds_op *)(void *)recv;
+    struct mgds_op *op = ((struct mgds_op_receiver *)(void *)recv)->op;
     struct mgds_message *message = (struct mgds_message *)(void *)send;
     const int error = error_of(op, message);
 
     (void)domain;
-    op->message = message;
+    op->recv->message = message;
     message->op = op;
     op->status.source = (int)message->rank;
     op->status.tag = message->match.tag;

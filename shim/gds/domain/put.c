@@ -8,6 +8,7 @@
 #include "shim/base/container.h"
 #include "shim/base/stats.h"
 #include "shim/ctx.h"
+#include "shim/gds/domain/caller.h"
 #include "shim/gds/domain/debt.h"
 #include "shim/gds/domain/domain_state.h"
 #include "shim/gds/domain/exchange.h"
@@ -61,9 +62,9 @@ int mgds_put_widen(struct mgds_put *put, unsigned more)
 
 void mgds_put_op(struct mgds_put *put, struct mgds_op *op)
 {
-    op->mark.next = NULL;
-    *put->last = &op->mark;
-    put->last = &op->mark.next;
+    op->queued->mark.next = NULL;
+    *put->last = &op->queued->mark;
+    put->last = &op->queued->mark.next;
     put->ops++;
 }
 
@@ -96,7 +97,7 @@ static unsigned add_flag(struct mgds_put *put, uint64_t number)
 
 static struct mgds_op *op_of(struct mgds_mark *mark)
 {
-    return MGDS_CONTAINER_OF(mark, struct mgds_op, mark);
+    return MGDS_CONTAINER_OF(mark, struct mgds_op_queued, mark)->op;
 }
 
 /* The timeline has them one behind the other from here on. */
@@ -124,8 +125,8 @@ static void add_commands(struct mgds_put *put, bool slotted)
         const struct mgds_op *op = op_of(mark);
         struct mgds_step step;
 
-        if (op->send && op->protocol->slotted == slotted &&
-            op->protocol->command(op, &step))
+        if (op->send && op->send->protocol->slotted == slotted &&
+            op->send->protocol->command(op, &step))
             add(put, step);
     }
 }
@@ -145,21 +146,22 @@ static void add_ops(struct mgds_put *put)
     if (sends)
         mgds_signals_send(&put->line->signals, last);
     put->domain = op_of(last)->domain->id;
-    put->name = op_of(last)->name;
+    put->name = op_of(last)->call->name;
 }
 
 /* What the stream copies up behind the wait: as many bytes as came. */
 static bool is_copied_up(const struct mgds_op *op)
 {
     return !op->send && op->bounce && op->state != MGDS_OP_CANCELLED &&
-           !mgds_op_waiting_takes(op->waiting) && !op->lifting && !op->direct;
+           !mgds_op_waiting_takes(op->waiting) && !op->caller->lifting &&
+           !op->recv->direct;
 }
 
 static struct mgds_step unpack_of(const struct mgds_op *op)
 {
     return (struct mgds_step){.kind = MGDS_STEP_UNPACK,
                               .bounce = op->bounce,
-                              .word = op->words + MGDS_OP_COUNT};
+                              .word = op->recv->words + MGDS_OP_COUNT};
 }
 
 /* Those without gaps one behind the other: they go in one launch. */
@@ -169,7 +171,8 @@ static void add_unpacks(struct mgds_put *put, const struct mgds_wait *wait,
     for (unsigned i = 0; i < wait->count; i++) {
         const struct mgds_op *op = wait->op[i];
 
-        if (is_copied_up(op) && mgds_layout_is_dense(op->user.layout) == dense)
+        if (is_copied_up(op) &&
+            mgds_layout_is_dense(op->call->user.layout) == dense)
             add(put, unpack_of(op));
     }
 }
@@ -181,17 +184,17 @@ static struct mgds_step take_of(const struct mgds_put *put,
     struct mgds_step step = {.kind = MGDS_STEP_TAKE,
                              .stand = put->wait->number,
                              .user = mgds_op_user(op),
-                             .bytes = op->bytes,
-                             .record = op->words,
-                             .claim = op->claim,
-                             .gen = op->gen};
+                             .bytes = op->call->bytes,
+                             .record = op->recv->words,
+                             .claim = op->recv->claim,
+                             .gen = op->recv->gen};
     struct mgds_take_record record;
 
     /* a buffer of an earlier call is looked at again */
-    if (put->late || put->first != &op->mark)
+    if (put->late || put->first != &op->queued->mark)
         step.bounce = op->bounce;
     if (op->waiting == MGDS_OP_KNOWN) {
-        op->message->protocol->record(op, &record);
+        op->recv->message->protocol->record(op, &record);
         step.record = NULL;
         step.serial = record.serial;
         step.units = (void *)(uintptr_t)record.address;
@@ -212,11 +215,12 @@ static unsigned add_awaits(struct mgds_put *put, const struct mgds_wait *wait)
 
         if (op->waiting != MGDS_OP_AWAITING)
             continue;
-        add(put, (struct mgds_step){.kind = MGDS_STEP_AWAIT,
-                                    .stand = wait->number,
-                                    .word = mgds_channel_done_here(
-                                        op->words_of, op->done_word),
-                                    .value = op->slot.serial});
+        add(put,
+            (struct mgds_step){.kind = MGDS_STEP_AWAIT,
+                               .stand = wait->number,
+                               .word = mgds_channel_done_here(
+                                   op->ring->words_of, op->ring->done_word),
+                               .value = op->ring->slot.serial});
         n++;
     }
     return n;
@@ -227,8 +231,8 @@ static unsigned add_awaits(struct mgds_put *put, const struct mgds_wait *wait)
  */
 static bool is_urgent(const struct mgds_put *put, const struct mgds_op *op)
 {
-    return mgds_op_waiting_takes(op->waiting) && op->claim &&
-           (op->waiting == MGDS_OP_TAKING || !op->message->stands ||
+    return mgds_op_waiting_takes(op->waiting) && op->recv->claim &&
+           (op->waiting == MGDS_OP_TAKING || !op->recv->message->stands ||
             mgds_signals_any_deferred(&put->line->signals));
 }
 
@@ -250,8 +254,8 @@ static size_t bytes_taken(const struct mgds_wait *wait)
     for (unsigned i = 0; i < wait->count; i++) {
         const struct mgds_op *op = wait->op[i];
 
-        if (mgds_op_waiting_takes(op->waiting) && !op->claim)
-            bytes += op->bytes < most ? op->bytes : most;
+        if (mgds_op_waiting_takes(op->waiting) && !op->recv->claim)
+            bytes += op->call->bytes < most ? op->call->bytes : most;
     }
     return 2 * bytes;
 }
@@ -291,7 +295,7 @@ static bool is_told_by_take(const struct mgds_put *put,
                             const struct mgds_wait *wait)
 {
     return put->ops == 1 && wait->count == 1 && wait->takes == 1 &&
-           put->first == &wait->op[0]->mark;
+           put->first == &wait->op[0]->queued->mark;
 }
 
 /* Takes come first: what they wait for comes by itself, whatever the stream
@@ -357,15 +361,15 @@ static void fail_wait(struct mgds_wait *wait)
     for (unsigned i = 0; i < wait->count; i++) {
         struct mgds_op *op = wait->op[i];
 
-        if (!op->wait &&
+        if (!op->waited->wait &&
             op->waiting != MGDS_OP_AWAITING) /* the stream does not pass it */
-            op->stood = NULL;
-        if (op->wait != wait || op->done)
+            op->waited->stood = NULL;
+        if (op->waited->wait != wait || mgds_op_is_done(op))
             continue;
-        op->wait = NULL;
-        op->stood = NULL;
+        op->waited->wait = NULL;
+        op->waited->stood = NULL;
         mgds_op_wait_step(op, MGDS_OP_WAIT_ON_BREAK);
-        op->dropped = true;
+        mgds_caller_drops(op);
         mgds_exchange_demand(op);
     }
     wait->missing = 0;
@@ -393,7 +397,7 @@ static void fail_ops(const struct mgds_put *put, int error)
         if (!mark || mark->of_wait) /* a later fence was reached */
             continue;
         op_of(mark)->error = error;
-        owe(put, op_of(mark)->domain->id, op_of(mark)->name, error);
+        owe(put, op_of(mark)->domain->id, op_of(mark)->call->name, error);
         mgds_line_break(put->line, mark);
     }
 }

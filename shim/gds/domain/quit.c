@@ -30,7 +30,7 @@ static struct mgds_work query;
 
 static struct mgds_gstream *stream_of(const struct mgds_op *op)
 {
-    return op->stood->stream;
+    return op->waited->stood->stream;
 }
 
 /* The record names the word that the kernel looks at, and the value that it
@@ -41,11 +41,12 @@ static struct mgds_quit *name(const struct mgds_op *op)
     uint64_t at, serial;
 
     if (op->send) {
-        at = (uintptr_t)mgds_channel_done_here(op->words_of, op->done_word);
-        serial = op->slot.serial;
+        at = (uintptr_t)mgds_channel_done_here(op->ring->words_of,
+                                               op->ring->done_word);
+        serial = op->ring->slot.serial;
     } else {
         at = mgds_op_units(op);
-        serial = op->message->serial;
+        serial = op->recv->message->serial;
     }
     return mgds_quits_name(mgds_gstream_quits(stream),
                            mgds_gstream_words(stream), at, serial);
@@ -54,14 +55,14 @@ static struct mgds_quit *name(const struct mgds_op *op)
 /* False: no record is free that could tell the kernel. */
 static bool begin(struct mgds_op *op, int error)
 {
-    if (op->quit.record || op->stood->ruined)
+    if (op->queued->quit.record || op->waited->stood->ruined)
         return true;
-    op->quit.record = name(op);
-    if (!op->quit.record)
+    op->queued->quit.record = name(op);
+    if (!op->queued->quit.record)
         return false;
-    op->quit.error = error;
-    LIST_INSERT_HEAD(&quitting, op, quit.link);
-    op->quit.listed = true;
+    op->queued->quit.error = error;
+    LIST_INSERT_HEAD(&quitting, op, queued->quit.link);
+    op->queued->quit.listed = true;
     __atomic_fetch_add(&count, 1, __ATOMIC_RELAXED);
     return true;
 }
@@ -69,7 +70,7 @@ static bool begin(struct mgds_op *op, int error)
 void mgds_quit_begin(struct mgds_op *op, int error)
 {
     if (!begin(op, error))
-        mgds_line_doom(op->stood, error);
+        mgds_line_doom(op->waited->stood, error);
 }
 
 bool mgds_quit_release(struct mgds_op *op)
@@ -80,43 +81,44 @@ bool mgds_quit_release(struct mgds_op *op)
 /* False: the operation was not in the list. */
 static bool unlist(struct mgds_op *op)
 {
-    if (!op->quit.listed)
+    if (!op->queued->quit.listed)
         return false;
-    op->quit.listed = false;
-    LIST_REMOVE(op, quit.link);
+    op->queued->quit.listed = false;
+    LIST_REMOVE(op, queued->quit.link);
     __atomic_fetch_sub(&count, 1, __ATOMIC_RELAXED);
     return true;
 }
 
 void mgds_quit_tell(struct mgds_op *op, int error)
 {
-    if (op->quit.told || !error)
+    if (op->queued->quit.told || !error)
         return;
-    op->quit.told = error;
-    if (op->why)
+    op->queued->quit.told = error;
+    if (op->fail->why)
         mgds_report_lost(op);
     mgds_report_debt(mgds_domain_debt(op->domain), error, op);
-    mgds_report_debt(&op->stood->owed, error, op);
+    mgds_report_debt(&op->waited->stood->owed, error, op);
 }
 
 int mgds_quit_settle(struct mgds_op *op)
 {
-    const struct mgds_line *line = op->stood;
+    const struct mgds_line *line = op->waited->stood;
 
-    if (op->fetch)
+    if (op->recv && op->recv->fetch)
         mgds_fetch_settle(op);
-    if (op->quit.record) {
+    if (op->queued->quit.record) {
         if (!unlist(op))
             unsettled--;
-        if (mgds_quit_is_gone(op->quit.record))
-            mgds_quit_tell(op, op->quit.error);
-        mgds_quits_forget(mgds_gstream_quits(stream_of(op)), op->quit.record);
-        op->quit.record = NULL;
+        if (mgds_quit_is_gone(op->queued->quit.record))
+            mgds_quit_tell(op, op->queued->quit.error);
+        mgds_quits_forget(mgds_gstream_quits(stream_of(op)),
+                          op->queued->quit.record);
+        op->queued->quit.record = NULL;
     }
     /* nobody knows whether a kernel has had the message */
     if (line->ruined)
         mgds_quit_tell(op, line->ruined);
-    return op->quit.told;
+    return op->queued->quit.told;
 }
 
 bool mgds_quitting_due(void)
@@ -131,14 +133,14 @@ void mgds_quitting_look(void)
     struct mgds_op *next;
 
     for (struct mgds_op *op = LIST_FIRST(&quitting); op; op = next) {
-        next = LIST_NEXT(op, quit.link);
+        next = LIST_NEXT(op, queued->quit.link);
 
-        if (mgds_quit_is_gone(op->quit.record)) {
+        if (mgds_quit_is_gone(op->queued->quit.record)) {
             unlist(op);
             unsettled++;
             if (!mgds_work_is_listed(&query))
                 mgds_work_add(&query, MGDS_WORK_QUERY);
-            mgds_quit_tell(op, op->quit.error);
+            mgds_quit_tell(op, op->queued->quit.error);
         }
     }
 }

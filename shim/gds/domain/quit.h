@@ -7,10 +7,10 @@
 
 struct mgds_op;
 
-/* A wait of which nothing is left but a kernel that waits (op->stood) is not to
- * wait for the operation's message: the wait ends with the error, unless the
- * message is there in the end. Where no record is free for that the stream is
- * ruined. */
+/* A wait of which nothing is left but a kernel that waits (op->waited->stood)
+ * is not to wait for the operation's message: the wait ends with the error,
+ * unless the message is there in the end. Where no record is free for that the
+ * stream is ruined. */
 void mgds_quit_begin(struct mgds_op *op, int error);
 /* Such a wait of a send is to pass, without an error: its message goes another
  * way. False: no record is free just now. */

@@ -58,7 +58,7 @@ static void add_waiter(struct mgds_text *text, const struct mgds_waiter *waiter)
 static bool say_not_reached(struct mgds_text *text, const struct mgds_op *op,
                             const struct mgds_waiter *waiter)
 {
-    if (!op->line || op->reached || op->line == waiter->line)
+    if (!op->line || mgds_op_is_reached(op) || op->line == waiter->line)
         return false;
     mgds_text_add(
         text, "the stream of the %s, 0x%" PRIx64 ", has not come to it",
@@ -77,27 +77,28 @@ static bool say_lost(struct mgds_text *text, const struct mgds_op *op, int rank)
 static void say_send(struct mgds_text *text, const struct mgds_op *op)
 {
     if (op->state == MGDS_OP_SENDING ||
-        (op->state == MGDS_OP_ASKED && op->protocol->carried))
-        mgds_text_add(text, "its bytes are under way to rank %d", op->rank);
+        (op->state == MGDS_OP_ASKED && op->send->protocol->carried))
+        mgds_text_add(text, "its bytes are under way to rank %d",
+                      op->call->rank);
     else
         mgds_text_add(text,
                       "rank %d has not posted the receive, or its "
                       "stream has not come to that",
-                      op->rank);
+                      op->call->rank);
 }
 
 /* Of one that was matched. */
 static void say_message(struct mgds_text *text, const struct mgds_op *op)
 {
-    int rank = (int)op->message->rank;
+    int rank = (int)op->recv->message->rank;
 
-    if (!op->message->match.reached)
+    if (!op->recv->message->match.reached)
         mgds_text_add(text, "the stream of rank %d has not come to the send",
                       rank);
-    else if (op->loan.waits)
+    else if (op->recv->loan.waits)
         mgds_text_add(text, "there is no pinned memory for its bytes: allow "
                             "more with MPIX_GDS_STAGE_POOL");
-    else if (op->fetch || mgds_op_is_taken(op))
+    else if (op->recv->fetch || mgds_op_is_taken(op))
         mgds_text_add(text, "its bytes are being copied from rank %d", rank);
     else if (mgds_op_is_moved(op))
         mgds_text_add(text, "its bytes have come from rank %d", rank);
@@ -115,25 +116,25 @@ static void say_no_message(struct mgds_text *text, int rank)
 static void add_reason(struct mgds_text *text, const struct mgds_op *op,
                        const struct mgds_waiter *waiter)
 {
-    int rank = op->message ? (int)op->message->rank : op->rank;
+    int rank = mgds_op_peer(op);
 
     mgds_text_add(text, ": ");
     if (say_not_reached(text, op, waiter) || say_lost(text, op, rank))
         return;
     if (op->send)
         say_send(text, op);
-    else if (op->message)
+    else if (op->recv->message)
         say_message(text, op);
     else
-        say_no_message(text, op->rank);
+        say_no_message(text, op->call->rank);
 }
 
 static void add_op(struct mgds_text *text, const struct mgds_op *op)
 {
     mgds_text_add(text, "a %s ", op->send ? "send to" : "receive from");
-    add_rank(text, op->rank);
-    add_tag(text, op->tag);
-    mgds_text_add(text, ", %zu bytes", op->bytes);
+    add_rank(text, op->call->rank);
+    add_tag(text, op->call->tag);
+    mgds_text_add(text, ", %zu bytes", op->call->bytes);
     add_domain(text, op->domain);
 }
 
@@ -178,25 +179,26 @@ static void add_wrong(struct mgds_text *text, int error)
 static void describe_failure(char line[MGDS_REPORT_BYTES],
                              const struct mgds_op *op, int error)
 {
+    const struct mgds_message *message = mgds_op_message(op);
     struct mgds_text text;
 
     mgds_text_init(&text, line, MGDS_REPORT_BYTES);
     add_op(&text, op);
-    if (op->at)
-        mgds_text_add(&text, ", stream 0x%" PRIx64, op->at);
+    if (op->waited->at)
+        mgds_text_add(&text, ", stream 0x%" PRIx64, op->waited->at);
     mgds_text_add(&text, ": ");
-    if (error == -EMSGSIZE && op->message)
+    if (error == -EMSGSIZE && message)
         mgds_text_add(&text,
                       "truncated: its message from rank %u has %zu bytes",
-                      op->message->rank, op->message->bytes);
-    else if (error == -EBADMSG && op->message)
+                      message->rank, message->bytes);
+    else if (error == -EBADMSG && message)
         mgds_text_add(
             &text,
             "its message from rank %u has %zu bytes, which end inside "
             "an element of %zu",
-            op->message->rank, op->message->bytes, op->user.layout->unit);
-    else if (op->why)
-        mgds_text_add(&text, "%s", op->why);
+            message->rank, message->bytes, op->call->user.layout->unit);
+    else if (op->fail->why)
+        mgds_text_add(&text, "%s", op->fail->why);
     else
         add_wrong(&text, error);
 }
@@ -211,7 +213,7 @@ void mgds_report_debt(struct mgds_debt *debt, int error,
     text = (char *)mgds_malloc(MGDS_REPORT_BYTES);
     if (text)
         describe_failure(text, op, error);
-    mgds_debt_add(debt, error, op->name, text);
+    mgds_debt_add(debt, error, op->call->name, text);
 }
 
 void mgds_report_probe(char line[MGDS_REPORT_BYTES],
@@ -254,14 +256,14 @@ void mgds_report_lost(struct mgds_op *op)
 {
     const int peer = mgds_op_peer(op);
 
-    if (op->named || named++ >= NAMED)
+    if (op->fail->named || named++ >= NAMED)
         return;
-    op->named = true;
+    op->fail->named = true;
     if (peer < 0)
         mgds_warn("a receive from any source, tag %d, %zu bytes fails: %s",
-                  op->tag, op->bytes, op->why);
+                  op->call->tag, op->call->bytes, op->fail->why);
     else
         mgds_warn("a %s rank %d, tag %d, %zu bytes fails: %s",
-                  op->send ? "send to" : "receive from", peer, op->tag,
-                  op->bytes, op->why);
+                  op->send ? "send to" : "receive from", peer, op->call->tag,
+                  op->call->bytes, op->fail->why);
 }

@@ -32,7 +32,7 @@ void mgds_report_op(char line[MGDS_REPORT_BYTES],
 /* One has failed: that, and why, is owed to somebody from now on. */
 void mgds_report_debt(struct mgds_debt *debt, int error,
                       const struct mgds_op *op);
-/* It fails, with op->why: a line, once, of the first sixteen such. */
+/* It fails, with op->fail->why: a line, once, of the first sixteen such. */
 void mgds_report_lost(struct mgds_op *op);
 void mgds_report_probe(char line[MGDS_REPORT_BYTES],
                        const struct mgds_waiter *waiter,

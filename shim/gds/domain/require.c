@@ -57,7 +57,7 @@ static bool allows(enum mgds_path path)
 static bool concerns(const struct mgds_op *op, const struct mgds_xfer *xfer)
 {
     return mgds_ctx()->config.require != 0 && xfer->enqueued && xfer->gpu &&
-           op->bytes > 0 && xfer->peer != MGDS_PROC_NULL;
+           op->call->bytes > 0 && xfer->peer != MGDS_PROC_NULL;
 }
 
 bool mgds_require_direct(const struct mgds_op *op, const struct mgds_xfer *xfer)
@@ -67,7 +67,7 @@ bool mgds_require_direct(const struct mgds_op *op, const struct mgds_xfer *xfer)
 
 bool mgds_require_forbids_host(const struct mgds_op *op)
 {
-    return op->enqueued && op->bytes > 0 && !allows(MGDS_PATH_HOST);
+    return op->line && op->call->bytes > 0 && !allows(MGDS_PATH_HOST);
 }
 
 /* The two ends, as channels have them; of an operation whose peer is known. */
@@ -77,16 +77,16 @@ struct ends {
 
 static struct ends ends_of(const struct mgds_op *op)
 {
-    unsigned base = op->domain->base[op->rank];
+    unsigned base = op->domain->base[op->call->rank];
 
     if (op->send)
-        return (struct ends){op->from_index, base + op->index};
-    return (struct ends){op->index, base + op->from_index};
+        return (struct ends){op->call->from_index, base + op->call->index};
+    return (struct ends){op->call->index, base + op->call->from_index};
 }
 
 static unsigned own_index(const struct mgds_op *op)
 {
-    return op->send ? op->from_index : op->index;
+    return op->send ? op->call->from_index : op->call->index;
 }
 
 /* NULL: it is from anybody, or there is none. */
@@ -94,7 +94,7 @@ static struct mgds_channel *channel_of(const struct mgds_op *op)
 {
     struct ends ends;
 
-    if (op->rank < 0)
+    if (op->call->rank < 0)
         return NULL;
     ends = ends_of(op);
     return mgds_channels_find(op->domain->channels, ends.mine, ends.theirs);
@@ -110,7 +110,7 @@ static const struct mgds_hindrance *why_no_channel(const struct mgds_op *op)
 static const struct mgds_hindrance *
 why_no_place(const struct mgds_op *op, const struct mgds_channel *channel)
 {
-    if (op->bytes <= mgds_ctx()->config.eager)
+    if (op->call->bytes <= mgds_ctx()->config.eager)
         return &no_place;
     if (mgds_op_might(op, MGDS_PROTOCOL_RGET))
         return &not_mapped;
@@ -122,9 +122,9 @@ why_no_place(const struct mgds_op *op, const struct mgds_channel *channel)
 static const struct mgds_hindrance *
 why_staged(const struct mgds_op *op, const struct mgds_channel *channel)
 {
-    if (!mgds_gstream_takes(op->line->stream, &op->user))
+    if (!mgds_gstream_takes(op->line->stream, &op->call->user))
         return &no_take;
-    if (!channel && op->rank >= 0)
+    if (!channel && op->call->rank >= 0)
         return why_no_channel(op);
     if (mgds_op_is_direct(op))
         return NULL;
@@ -169,7 +169,7 @@ struct mgds_way mgds_require_reason(void)
 
 static const struct mgds_hindrance *why_host(const struct mgds_op *op)
 {
-    if (!mgds_ptr_is_gpu(&op->user.ptr))
+    if (!mgds_ptr_is_gpu(&op->call->user.ptr))
         return &in_host_memory;
     return op->line ? why_staged(op, channel_of(op)) : &not_enqueued;
 }
@@ -179,7 +179,7 @@ struct mgds_way mgds_op_way(const struct mgds_op *op)
 {
     const struct mgds_hindrance *why;
 
-    if (op->rank == MGDS_PROC_NULL || op->bytes == 0)
+    if (op->call->rank == MGDS_PROC_NULL || op->call->bytes == 0)
         return (struct mgds_way){"none", nothing};
     why = why_host(op);
     if (why)

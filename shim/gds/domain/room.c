@@ -31,14 +31,14 @@ void mgds_room_add(struct mgds_op *op)
 {
     struct room *room;
 
-    if (op->loan.waits)
+    if (op->recv->loan.waits)
         return;
     room = (struct room *)mgds_calloc(1, sizeof(*room));
     if (!room) {
         has_room(op, -ENOMEM);
         return;
     }
-    op->loan.waits = true;
+    op->recv->loan.waits = true;
     *room = (struct room){.op = mgds_op_get(op), .since = mgds_clock_ns()};
     mgds_work_add(&room->work, MGDS_WORK_MEMORY);
 }
@@ -49,8 +49,8 @@ static bool keep(struct mgds_op *op)
     bool needs;
 
     mgds_engine_enter();
-    op->loan.kept = !op->done || !op->direct;
-    needs = op->loan.kept && mgds_bounce_needs_room(op->bounce);
+    op->recv->loan.kept = !mgds_op_is_done(op) || !op->recv->direct;
+    needs = op->recv->loan.kept && mgds_bounce_needs_room(op->bounce);
     mgds_engine_leave();
     return needs;
 }
@@ -62,12 +62,13 @@ int mgds_room_make(struct mgds_op *op)
 
     if (!keep(op))
         return 0;
-    rc = mgds_bounce_take_room(&piece, op->bounce, op->bytes, MGDS_POOL_HELD);
+    rc = mgds_bounce_take_room(&piece, op->bounce, op->call->bytes,
+                               MGDS_POOL_HELD);
     if (rc < 0)
         return rc;
     mgds_engine_enter();
     mgds_bounce_give_room(op->bounce, piece);
-    if (op->loan.waits)
+    if (op->recv->loan.waits)
         has_room(op, 0);
     mgds_engine_leave();
     return 0;
@@ -101,14 +102,14 @@ static void end(struct room *room, const struct loan *loan, int rc)
 {
     struct mgds_op *op = room->op;
 
-    op->loan.waits = false;
-    op->loan.unit = loan->unit;
+    op->recv->loan.waits = false;
+    op->recv->loan.unit = loan->unit;
     if (rc == 0) {
         mgds_bounce_give_room(op->bounce, loan->piece);
         __atomic_store_n(&given, mgds_clock_ns(), __ATOMIC_RELAXED);
         mgds_count(stage_lent);
     }
-    if (mgds_op_is_moved(op) && !op->loan.kept)
+    if (mgds_op_is_moved(op) && !op->recv->loan.kept)
         mgds_bounce_drop_room(op->bounce);
     has_room(op, mgds_room_explain(rc));
     mgds_op_put_later(op);

@@ -27,8 +27,8 @@
 
 struct mgds_op;
 
-/* In op->loan.unit: a unit for the fetch, whose word has the serial already,
- * and a word that says to nobody that the message was read. */
+/* In op->recv->loan.unit: a unit for the fetch, whose word has the serial
+ * already, and a word that says to nobody that the message was read. */
 enum { MGDS_ROOM_SERIAL = 1, MGDS_ROOM_DONE = 2 };
 
 /* Told under the engine's lock: it has got memory, or negative errno. */

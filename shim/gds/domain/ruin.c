@@ -77,7 +77,7 @@ static bool has_work(const struct mgds_line *line)
     {
         LIST_FOREACH(op, &domain->ops, link)
         {
-            if (op->line == line && !op->done)
+            if (op->line == line && !mgds_op_is_done(op))
                 return true;
         }
     }

@@ -106,8 +106,9 @@ uint64_t mgds_line_stood(const struct mgds_line *line, struct mgds_wait **wait)
 
 static bool is_missing(const struct mgds_wait *wait, const struct mgds_op *op)
 {
-    return op->waiting == MGDS_OP_AWAITING ? !mgds_op_is_moved(op)
-                                           : op->wait == wait && !op->done;
+    return op->waiting == MGDS_OP_AWAITING
+               ? !mgds_op_is_moved(op)
+               : op->waited->wait == wait && !mgds_op_is_done(op);
 }
 
 bool mgds_wait_misses(const struct mgds_wait *wait)

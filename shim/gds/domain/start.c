@@ -18,49 +18,77 @@
 #include "shim/gds/queue/gstream.h"
 #include "shim/gds/wire/wire.h"
 
+static unsigned attributes_of(const struct mgds_xfer *xfer)
+{
+    return (xfer->sync ? MGDS_OP_SYNC : 0u) |
+           (xfer->stands ? MGDS_OP_STANDS : 0u);
+}
+
+/* -EOVERFLOW: no buffer is as long. */
+static int describe(struct mgds_op_call *call, const struct mgds_xfer *xfer)
+{
+    call->is = attributes_of(xfer);
+    call->name = xfer->name;
+    call->rank = xfer->peer;
+    call->tag = xfer->tag;
+    call->from_index = xfer->from_index;
+    call->index = xfer->to_index;
+    call->user = xfer->buffer;
+    return __builtin_mul_overflow(call->user.layout->size, call->user.count,
+                                  &call->bytes)
+               ? -EOVERFLOW
+               : 0;
+}
+
+static int find_line(struct mgds_op *op, const struct mgds_domain *domain,
+                     const struct mgds_xfer *xfer)
+{
+    unsigned index = op->send ? xfer->from_index : xfer->to_index;
+    int rc = mgds_line_of(&op->line, domain->stream[index]);
+
+    if (op->line)
+        op->waited->at = mgds_gstream_name(op->line->stream);
+    return rc;
+}
+
+/* What it needs, of ours. */
+static int equip(struct mgds_op *op, struct mgds_domain *domain,
+                 const struct mgds_xfer *xfer)
+{
+    int rc = xfer->enqueued ? find_line(op, domain, xfer) : 0;
+
+    if (rc == 0 && xfer->peer != MGDS_PROC_NULL)
+        rc = mgds_means_make(op, domain, xfer);
+    return rc;
+}
+
 static int create(struct mgds_op **out, struct mgds_domain *domain,
                   const struct mgds_xfer *xfer, bool send)
 {
-    struct mgds_op *op = (struct mgds_op *)mgds_spares_take(&mgds_op_spares);
-    int rc = 0;
+    struct mgds_op *op = mgds_op_alloc(send, xfer->enqueued);
+    int rc;
 
     if (xfer->enqueued || !mgds_gate_any()) /* it may wait for the driver */
         mgds_works_run_kind(MGDS_WORK_IMPORT, MGDS_WORK_BY_HOST);
     if (!op)
         return -ENOMEM;
-    op->user = xfer->buffer;
-    if (__builtin_mul_overflow(op->user.layout->size, op->user.count,
-                               &op->bytes))
-        rc = -EOVERFLOW;
-    op->send = send;
-    op->protocol = send ? &mgds_fragments : NULL;
-    op->transport = send ? &mgds_host : NULL;
-    op->sync = xfer->sync;
-    op->enqueued = xfer->enqueued;
-    op->stands = xfer->stands;
-    op->name = xfer->name;
-    op->rank = xfer->peer;
-    op->tag = xfer->tag;
-    op->from_index = xfer->from_index;
-    op->index = xfer->to_index;
+    if (send) {
+        op->send->protocol = &mgds_fragments;
+        op->send->transport = &mgds_host;
+    }
     op->refs = 1;
     op->status =
         (struct mgds_op_status){MGDS_ANY_SOURCE, MGDS_ANY_TAG, 0, 0, 0, false};
-    if (rc == 0 && xfer->enqueued)
-        rc = mgds_line_of(
-            &op->line,
-            domain->stream[send ? xfer->from_index : xfer->to_index]);
-    if (op->line)
-        op->at = mgds_gstream_name(op->line->stream);
-    if (rc == 0 && xfer->peer != MGDS_PROC_NULL)
-        rc = mgds_means_make(op, domain, xfer);
+    rc = describe(op->call, xfer);
+    if (rc == 0)
+        rc = equip(op, domain, xfer);
     if (rc < 0) {
         mgds_means_cancel(op);
         mgds_op_give_means(op);
-        mgds_spares_give(&mgds_op_spares, op);
+        mgds_op_free(op);
         return rc;
     }
-    mgds_layout_get(op->user.layout);
+    mgds_layout_get(op->call->user.layout);
     mgds_domain_get(domain);
     op->domain = domain;
     *out = op;
@@ -78,10 +106,11 @@ static void enter_engine(struct mgds_op *op)
 /* The stream came to the operation. */
 static void came(struct mgds_mark *mark)
 {
-    struct mgds_op *op = MGDS_CONTAINER_OF(mark, struct mgds_op, mark);
+    struct mgds_op *op =
+        MGDS_CONTAINER_OF(mark, struct mgds_op_queued, mark)->op;
 
     if (op->send && op->copy)
-        mgds_host_pack(op->copy, &op->user, op->bytes);
+        mgds_host_pack(op->copy, &op->call->user, op->call->bytes);
     mgds_exchange_reached(op);
     mgds_op_put_later(op); /* the mark's */
 }
@@ -89,20 +118,20 @@ static void came(struct mgds_mark *mark)
 /* Numbered when it is put. */
 static void mark(struct mgds_op *op)
 {
-    op->mark.passed = came;
+    op->queued->mark.passed = came;
     mgds_op_get(op);
 }
 
 static void call_send(struct mgds_op *op, const struct mgds_xfer *xfer)
 {
     struct mgds_domain *domain = op->domain;
-    unsigned to = domain->base[op->rank] + xfer->to_index;
+    unsigned to = domain->base[op->call->rank] + xfer->to_index;
 
-    op->number = domain->sent[xfer->from_index * domain->sources + to]++;
+    op->call->number = domain->sent[xfer->from_index * domain->sources + to]++;
     enter_engine(op);
-    mgds_exchange_called(op, !op->enqueued);
+    mgds_exchange_called(op, !op->line);
     mgds_op_fail_if_lost(op);
-    if (!op->enqueued)
+    if (!op->line)
         mgds_exchange_reached(op);
 }
 
@@ -110,16 +139,17 @@ static void call_recv(struct mgds_op *op, const struct mgds_xfer *xfer)
 {
     struct mgds_domain *domain = op->domain;
 
-    op->match.source = op->rank;
-    if (op->rank >= 0)
-        op->match.source =
-            mgds_domain_source(domain, (unsigned)op->rank, xfer->from_index);
-    mgds_exchange_meet(domain, op->rank);
-    op->match.tag = op->tag;
-    op->reached = !op->mark.passed;
+    op->recv->match.source = op->call->rank;
+    if (op->call->rank >= 0)
+        op->recv->match.source = mgds_domain_source(
+            domain, (unsigned)op->call->rank, xfer->from_index);
+    mgds_exchange_meet(domain, op->call->rank);
+    op->recv->match.tag = op->call->tag;
+    if (!op->line)
+        op->latches |= MGDS_OP_REACHED;
     enter_engine(op);
     mgds_op_step(op, MGDS_OP_ON_POST);
-    mgds_match_post(domain->match[xfer->to_index], &op->match);
+    mgds_match_post(domain->match[xfer->to_index], &op->recv->match);
     mgds_op_fail_if_lost(op);
 }
 
@@ -127,10 +157,10 @@ static int prepare_plain(struct mgds_op *op)
 {
     int rc;
 
-    if (!op->send || op->enqueued)
+    if (!op->send || op->line)
         return 0;
     if (op->copy)
-        mgds_host_pack(op->copy, &op->user, op->bytes);
+        mgds_host_pack(op->copy, &op->call->user, op->call->bytes);
     if (!op->bounce)
         return 0;
     rc = mgds_bounce_down(op->bounce, 0, SIZE_MAX);
@@ -145,7 +175,7 @@ static int make(struct mgds_op **out, struct mgds_domain *domain,
     if (rc < 0)
         return rc;
     if (xfer->peer == MGDS_PROC_NULL) {
-        (*out)->done = (*out)->reached = true;
+        (*out)->latches |= MGDS_OP_DONE | MGDS_OP_REACHED;
         (*out)->status.source = MGDS_PROC_NULL;
         return 0;
     }
@@ -286,13 +316,13 @@ int mgds_op_run(struct mgds_domain *domain, const struct mgds_xfer *xfer,
 
 static void call_taken(struct mgds_op *op, struct mgds_message *message)
 {
-    op->index = message->to_index;
-    op->reached = true;
-    op->match.source = message->match.source;
+    op->call->index = message->to_index;
+    op->latches |= MGDS_OP_REACHED;
+    op->recv->match.source = message->match.source;
     mgds_note_called(op);
     enter_engine(op);
     mgds_op_step(op, MGDS_OP_ON_POST);
-    mgds_paired(op->domain, &op->match, &message->match);
+    mgds_paired(op->domain, &op->recv->match, &message->match);
     mgds_op_fail_if_lost(op);
 }
 

@@ -66,7 +66,7 @@ void mgds_wait_hold(struct mgds_wait *wait, unsigned count,
                     const struct mgds_op_sink sinks[])
 {
     for (unsigned i = 0; i < count; i++) {
-        ops[i]->sink = sinks[i];
+        ops[i]->waited->sink = sinks[i];
         wait->op[wait->count++] = ops[i];
     }
 }
@@ -98,7 +98,7 @@ static void tell(uint64_t *record, unsigned word, uint64_t value)
 static uint64_t pull_form(const struct mgds_wait *wait,
                           const struct mgds_op *op)
 {
-    if (wait->count > 1 || !op->message->stands ||
+    if (wait->count > 1 || !op->recv->message->stands ||
         !mgds_signals_defer_late(&wait->line->signals, wait->line->stream,
                                  &wait->mark, wait->line->marks))
         return MGDS_TAKE_PULL;
@@ -110,13 +110,13 @@ static uint64_t pull_form(const struct mgds_wait *wait,
  */
 static struct mgds_take_record bounce_record(const struct mgds_op *op)
 {
-    if (op->got == 0 || op->direct)
+    if (op->recv->got == 0 || op->recv->direct)
         return (struct mgds_take_record){
             .serial = MGDS_TAKE_NONE, .address = 1, .form = MGDS_TAKE_BYTES};
     return (struct mgds_take_record){
         .serial = 1,
         .address = (uintptr_t)mgds_bounce_base(op->bounce),
-        .length = op->got,
+        .length = op->recv->got,
         .form = MGDS_TAKE_BYTES};
 }
 
@@ -127,18 +127,18 @@ static void tell_take(const struct mgds_wait *wait, const struct mgds_op *op)
     struct mgds_take_record record;
 
     if (mgds_op_is_taken(op))
-        op->message->protocol->record(op, &record);
+        op->recv->message->protocol->record(op, &record);
     else
         record = bounce_record(op);
     if (record.form == MGDS_TAKE_PULL) {
         record.form = pull_form(wait, op);
-        tell(op->words, MGDS_RECORD_SOURCE, record.source);
-        tell(op->words, MGDS_RECORD_DONE, record.done);
+        tell(op->recv->words, MGDS_RECORD_SOURCE, record.source);
+        tell(op->recv->words, MGDS_RECORD_DONE, record.done);
     }
-    tell(op->words, MGDS_RECORD_SERIAL, record.serial);
-    tell(op->words, MGDS_RECORD_ADDRESS, record.address);
-    tell(op->words, MGDS_RECORD_LENGTH, record.length + 1);
-    tell(op->words, MGDS_RECORD_FORM, record.form + 1);
+    tell(op->recv->words, MGDS_RECORD_SERIAL, record.serial);
+    tell(op->recv->words, MGDS_RECORD_ADDRESS, record.address);
+    tell(op->recv->words, MGDS_RECORD_LENGTH, record.length + 1);
+    tell(op->recv->words, MGDS_RECORD_FORM, record.form + 1);
 }
 
 void mgds_wait_store(const struct mgds_wait *wait)
@@ -146,8 +146,8 @@ void mgds_wait_store(const struct mgds_wait *wait)
     for (unsigned i = 0; i < wait->count; i++) {
         const struct mgds_op *op = wait->op[i];
 
-        if (op->sink.store)
-            op->sink.store(op->sink.arg, &op->status);
+        if (op->waited->sink.store)
+            op->waited->sink.store(op->waited->sink.arg, &op->status);
     }
 }
 
@@ -161,8 +161,8 @@ void mgds_wait_publish(const struct mgds_wait *wait)
 void mgds_wait_leave(struct mgds_wait *wait)
 {
     for (unsigned i = 0; i < wait->count; i++) {
-        wait->op[i]->wait = NULL;
-        wait->op[i]->sink.store = NULL;
+        wait->op[i]->waited->wait = NULL;
+        wait->op[i]->waited->sink.store = NULL;
     }
     mgds_wait_put(wait);
 }

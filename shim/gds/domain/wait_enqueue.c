@@ -12,7 +12,7 @@
 static void settle_lifts(struct mgds_op *const ops[], unsigned count)
 {
     for (unsigned i = 0; i < count; i++)
-        if (ops[i]->lifting)
+        if (ops[i]->caller->lifting)
             mgds_bounce_wait(ops[i]->bounce, NULL);
 }
 
@@ -21,12 +21,12 @@ static int check(struct mgds_op *op, const struct mgds_line *line)
 {
     int rc;
 
-    if (op->send || !op->bounce || op->line == line || op->lifting)
+    if (op->send || !op->bounce || op->line == line || op->caller->lifting)
         return 0;
-    if (!op->words)
+    if (!op->recv->words)
         return -EXDEV;
     rc = mgds_gstream_adopt(line->stream, op->bounce);
-    if (rc == 0 && op->claim)
+    if (rc == 0 && op->recv->claim)
         rc = mgds_room_make(op);
     return rc;
 }

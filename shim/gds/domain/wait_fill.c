@@ -22,8 +22,8 @@ static void settle(struct mgds_op *op, const struct mgds_wait *wait)
 
 static void tell_over(const struct mgds_op *op)
 {
-    if (op->sink.over)
-        op->sink.over(op->sink.arg);
+    if (op->waited->sink.over)
+        op->waited->sink.over(op->waited->sink.arg);
 }
 
 /* The stream has passed the wait and the copies behind it. */
@@ -44,15 +44,16 @@ static void passed(struct mgds_mark *mark)
 static bool is_in_order(const struct mgds_op *op, const struct mgds_line *line)
 {
     return op->send && op->state != MGDS_OP_REFUSED &&
-           (op->bounce || op->bytes == 0 || op->protocol->slotted) &&
-           op->line == line && !op->sync && !op->error;
+           (op->bounce || op->call->bytes == 0 ||
+            op->send->protocol->slotted) &&
+           op->line == line && !mgds_op_is_sync(op) && !op->error;
 }
 
 /* A stream whose kernels see the word that says that it was copied, which was
  * not seen yet, waits for that itself. */
 static bool can_await(const struct mgds_op *op, const struct mgds_line *line)
 {
-    return op->send && op->protocol->copied && !mgds_op_is_moved(op) &&
+    return op->send && op->send->protocol->copied && !mgds_op_is_moved(op) &&
            !op->error &&
            mgds_gstream_context(op->line->stream) ==
                mgds_gstream_context(line->stream);
@@ -61,32 +62,32 @@ static bool can_await(const struct mgds_op *op, const struct mgds_line *line)
 /* How it will end is known, or finish tells. */
 static void miss(struct mgds_op *op, struct mgds_wait *wait)
 {
-    op->wait = wait;
+    op->waited->wait = wait;
     wait->missing++;
 }
 
 /* By its own stream, as far as that is known now. */
 static bool can_take(const struct mgds_op *op, const struct mgds_line *line)
 {
-    return mgds_op_can_take(op) && (!op->demanded || op->claim) &&
+    return mgds_op_can_take(op) && (!op->recv->demanded || op->recv->claim) &&
            op->line == line;
 }
 
-static enum mgds_op_wait_event event_of(const struct mgds_op *op,
-                                        const struct mgds_line *line)
+static void take_message(struct mgds_op *op, struct mgds_wait *wait)
 {
-    if (op->done)
-        return MGDS_OP_WAIT_ON_HOLD;
-    if (can_take(op, line))
-        return op->state == MGDS_OP_HELD ? MGDS_OP_WAIT_ON_KNOW
-                                         : MGDS_OP_WAIT_ON_TAKE;
-    return can_await(op, line) ? MGDS_OP_WAIT_ON_AWAIT : MGDS_OP_WAIT_ON_HOLD;
+    bool known = op->state == MGDS_OP_HELD;
+
+    mgds_op_wait_step(op, known ? MGDS_OP_WAIT_ON_KNOW : MGDS_OP_WAIT_ON_TAKE);
+    miss(op, wait);
+    if (known)
+        mgds_exchange_take(op);
 }
 
 /* The CPU lets the stream pass. */
 static void hold(struct mgds_op *op, struct mgds_wait *wait)
 {
-    if (op->done) {
+    mgds_op_wait_step(op, MGDS_OP_WAIT_ON_HOLD);
+    if (mgds_op_is_done(op)) {
         mgds_op_keep_error(op, wait->line);
     } else if (!is_in_order(op, wait->line)) {
         mgds_exchange_demand(op);
@@ -97,17 +98,18 @@ static void hold(struct mgds_op *op, struct mgds_wait *wait)
 
 static void take(struct mgds_op *op, struct mgds_wait *wait)
 {
-    mgds_op_wait_step(op, event_of(op, wait->line));
+    struct mgds_op_waited *waited = op->waited;
+
     __atomic_fetch_add(&op->domain->waited, 1, __ATOMIC_RELAXED);
-    op->stood = wait->line;
-    if (op->at == 0)
-        op->at = mgds_gstream_name(wait->line->stream);
-    if (op->waiting == MGDS_OP_WAITED)
+    waited->stood = wait->line;
+    if (waited->at == 0)
+        waited->at = mgds_gstream_name(wait->line->stream);
+    if (!mgds_op_is_done(op) && can_take(op, wait->line))
+        take_message(op, wait);
+    else if (!mgds_op_is_done(op) && can_await(op, wait->line))
+        mgds_op_wait_step(op, MGDS_OP_WAIT_ON_AWAIT);
+    else
         hold(op, wait);
-    if (mgds_op_waiting_takes(op->waiting))
-        miss(op, wait);
-    if (op->waiting == MGDS_OP_KNOWN)
-        mgds_exchange_take(op);
 }
 
 void mgds_wait_fill(struct mgds_wait *wait, struct mgds_line *line)

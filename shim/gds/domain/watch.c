@@ -127,10 +127,10 @@ void mgds_watch_op(struct mgds_op *op)
     struct mgds_waiter waiter;
     char *text;
 
-    if (!ask(&op->watched))
+    if (!ask(&op->caller->watched))
         return;
-    waiter = waiter_of(&op->watched);
-    text = next_line(&op->watched);
+    waiter = waiter_of(&op->caller->watched);
+    text = next_line(&op->caller->watched);
     if (text)
         mgds_report_op(text, &waiter, op);
 }
@@ -195,8 +195,8 @@ static void watch_wait(const struct mgds_waiter *waiter,
         char *text = NULL;
 
         if (mgds_wait_stands_at(wait, i, misses) &&
-            is_due(&op->watched, waiter->since, seen))
-            text = next_line(&op->watched);
+            is_due(&op->caller->watched, waiter->since, seen))
+            text = next_line(&op->caller->watched);
         if (text)
             mgds_report_op(text, waiter, op);
     }

@@ -11,20 +11,11 @@ static const struct {
 #include "shim/gds/msg/op_states.def"
 };
 
-/* Nothing leads back to NEW, which is 0: no row. */
-static const unsigned char next[MGDS_OP_STATES][MGDS_OP_EVENTS] = {
+const unsigned char mgds_op_state_next[MGDS_OP_STATES][MGDS_OP_EVENTS] = {
 #define MGDS_STEP(event, from, to)                                             \
     [MGDS_OP_##from][MGDS_OP_ON_##event] = MGDS_OP_##to,
 #include "shim/gds/msg/op_states.def"
 };
-
-enum mgds_op_state mgds_op_state_after(enum mgds_op_state state,
-                                       enum mgds_op_event event)
-{
-    unsigned char to = next[state][event];
-
-    return to == MGDS_OP_NEW ? state : (enum mgds_op_state)to;
-}
 
 bool mgds_op_state_is_moved(enum mgds_op_state state)
 {

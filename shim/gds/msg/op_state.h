@@ -58,9 +58,17 @@ enum mgds_op_event {
     MGDS_OP_EVENTS
 };
 
+/* The table; NEW: there is no row, since nothing leads back there. */
+extern const unsigned char mgds_op_state_next[MGDS_OP_STATES][MGDS_OP_EVENTS];
+
 /* Where the event leads; `state` itself: nowhere, it is refused. */
-enum mgds_op_state mgds_op_state_after(enum mgds_op_state state,
-                                       enum mgds_op_event event);
+static inline enum mgds_op_state mgds_op_state_after(enum mgds_op_state state,
+                                                     enum mgds_op_event event)
+{
+    unsigned char to = mgds_op_state_next[state][event];
+
+    return to == MGDS_OP_NEW ? state : (enum mgds_op_state)to;
+}
 
 /* Whether the bytes are where they belong, or will not come. */
 bool mgds_op_state_is_moved(enum mgds_op_state state);

@@ -6,20 +6,12 @@ static const char *const texts[MGDS_OP_WAITINGS] = {
 #include "shim/gds/msg/op_waits.def"
 };
 
-/* Nothing leads back to FREE, which is 0: no row. */
-static const unsigned char next[MGDS_OP_WAITINGS][MGDS_OP_WAIT_EVENTS] = {
+const unsigned char mgds_op_waiting_next[MGDS_OP_WAITINGS]
+                                        [MGDS_OP_WAIT_EVENTS] = {
 #define MGDS_WAIT_STEP(event, from, to)                                        \
     [MGDS_OP_##from][MGDS_OP_WAIT_ON_##event] = MGDS_OP_##to,
 #include "shim/gds/msg/op_waits.def"
 };
-
-enum mgds_op_waiting mgds_op_waiting_after(enum mgds_op_waiting waiting,
-                                           enum mgds_op_wait_event event)
-{
-    unsigned char to = next[waiting][event];
-
-    return to == MGDS_OP_FREE ? waiting : (enum mgds_op_waiting)to;
-}
 
 const char *mgds_op_waiting_text(enum mgds_op_waiting waiting)
 {

@@ -37,9 +37,19 @@ enum mgds_op_wait_event {
     MGDS_OP_WAIT_EVENTS
 };
 
+/* The table; FREE: there is no row, since nothing leads back there. */
+extern const unsigned char mgds_op_waiting_next[MGDS_OP_WAITINGS]
+                                               [MGDS_OP_WAIT_EVENTS];
+
 /* Where the event leads; `waiting` itself: nowhere, it is refused. */
-enum mgds_op_waiting mgds_op_waiting_after(enum mgds_op_waiting waiting,
-                                           enum mgds_op_wait_event event);
+static inline enum mgds_op_waiting
+mgds_op_waiting_after(enum mgds_op_waiting waiting,
+                      enum mgds_op_wait_event event)
+{
+    unsigned char to = mgds_op_waiting_next[waiting][event];
+
+    return to == MGDS_OP_FREE ? waiting : (enum mgds_op_waiting)to;
+}
 
 /* "the CPU lets its wait pass"; constant. */
 const char *mgds_op_waiting_text(enum mgds_op_waiting waiting);

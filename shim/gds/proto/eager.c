@@ -8,9 +8,9 @@ static bool command(const struct mgds_op *op, struct mgds_step *step)
 {
     *step = (struct mgds_step){.kind = MGDS_STEP_PUSH,
                                .user = mgds_op_user(op),
-                               .bytes = op->bytes,
-                               .units = op->slot.address,
-                               .serial = op->slot.serial};
+                               .bytes = op->call->bytes,
+                               .units = op->ring->slot.address,
+                               .serial = op->ring->slot.serial};
     return true;
 }
 

@@ -21,18 +21,18 @@ static void fail(struct mgds_op *op, int reason)
 
 void mgds_fallback_refused(struct mgds_op *op, int reason)
 {
-    if (op->protocol->buffered) {
+    if (op->send->protocol->buffered) {
         fail(op, reason);
         return;
     }
     mgds_warn_once("rank %d cannot read memory of a GPU of this process (errno "
                    "%d): its messages from there are staged",
-                   op->rank, -reason);
+                   op->call->rank, -reason);
     mgds_count(pull_refused);
     mgds_op_step(op, MGDS_OP_ON_REFUSE);
-    op->transport->unreachable(op->words_of, op);
-    op->protocol = &mgds_fragments;
-    op->may = 1u << MGDS_PROTOCOL_FRAGMENTS;
+    op->send->transport->unreachable(op->ring->words_of, op);
+    op->send->protocol = &mgds_fragments;
+    op->send->may = 1u << MGDS_PROTOCOL_FRAGMENTS;
     if (mgds_require_forbids_host(op))
         op->error = -EPROTONOSUPPORT;
 }
@@ -51,13 +51,13 @@ static bool is_over(const struct mgds_op *op)
 static int begin_copy(struct mgds_op *op)
 {
     struct mgds_bounce *bounce;
-    int rc = mgds_bounce_create(&bounce, &op->user, MGDS_BOUNCE_PACKED);
+    int rc = mgds_bounce_create(&bounce, &op->call->user, MGDS_BOUNCE_PACKED);
 
     if (rc < 0)
         return rc;
     rc = mgds_bounce_check(bounce);
     if (rc == 0)
-        rc = mgds_bounce_down(bounce, 0, op->bytes);
+        rc = mgds_bounce_down(bounce, 0, op->call->bytes);
     mgds_engine_enter();
     op->bounce = bounce;
     mgds_op_count_staged();

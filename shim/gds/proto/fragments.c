@@ -36,7 +36,8 @@ static void data_done(void *arg, int rc)
 
 void mgds_fragments_answer(struct mgds_op *op)
 {
-    const struct mgds_data head = {op->answer, op->error, op->domain->rank};
+    const struct mgds_data head = {op->send->answer, op->error,
+                                   op->domain->rank};
     struct mgds_wire_message message = {.kind = MGDS_ENVELOPE_DATA,
                                         .head = &head,
                                         .head_bytes = sizeof(head),
@@ -45,11 +46,12 @@ void mgds_fragments_answer(struct mgds_op *op)
     int rc;
 
     mgds_op_step(op, MGDS_OP_ON_SEND);
-    if (!op->error && op->wanted > 0) {
+    if (!op->error && op->send->wanted > 0) {
         message.body = mgds_op_place(op);
-        message.body_bytes = op->wanted;
+        message.body_bytes = op->send->wanted;
     }
-    rc = op->transport->post(op->domain->member[op->rank].peer, &message);
+    rc = op->send->transport->post(op->domain->member[op->call->rank].peer,
+                                   &message);
     if (rc < 0)
         mgds_exchange_send_moved(op, MGDS_OP_ON_FAIL, rc);
 }

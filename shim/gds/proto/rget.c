@@ -43,12 +43,12 @@ enter_with_exposure(const struct mgds_transport *transport,
 
 static bool reserve(struct mgds_op *op, struct mgds_channel *channel)
 {
-    if (!mgds_channel_reserve(channel, &op->slot, &op->done_word))
+    if (!mgds_channel_reserve(channel, &op->ring->slot, &op->ring->done_word))
         return false;
     mgds_count(pull_sends);
-    op->protocol = &mgds_rget;
-    op->transport = mgds_channel_transport(channel);
-    op->channel = op->words_of = channel;
+    op->send->protocol = &mgds_rget;
+    op->send->transport = mgds_channel_transport(channel);
+    op->ring->channel = op->ring->words_of = channel;
     return true;
 }
 
@@ -60,7 +60,7 @@ bool mgds_rget_try(struct mgds_op *op, struct mgds_domain *domain,
         .channel = mgds_domain_channel(domain, xfer->from_index,
                                        (unsigned)xfer->peer, xfer->to_index),
         .xfer = xfer,
-        .bytes = op->bytes};
+        .bytes = op->call->bytes};
     const struct mgds_transport *transport =
         mgds_channel_transport(exposing.channel);
     enum mgds_exposure exposure;
@@ -81,7 +81,7 @@ int mgds_rget_insist(struct mgds_op *op, struct mgds_domain *domain,
 {
     uint64_t end = mgds_clock_ns() + MGDS_MEANS_INSIST_NS;
 
-    while (!op->protocol->copied && mgds_clock_ns() < end) {
+    while (!op->send->protocol->copied && mgds_clock_ns() < end) {
         mgds_wire_progress();
         mgds_works_run_kind(MGDS_WORK_IMPORT, MGDS_WORK_BY_HOST);
         if (xfer->idle)
@@ -90,38 +90,39 @@ int mgds_rget_insist(struct mgds_op *op, struct mgds_domain *domain,
             break;
         sched_yield();
     }
-    return op->protocol->copied ? 0 : -ENOMEM;
+    return op->send->protocol->copied ? 0 : -ENOMEM;
 }
 
 void mgds_rget_cancel(struct mgds_op *op)
 {
-    if (op->words_of)
-        mgds_channel_give_done(op->words_of, op->done_word);
+    if (op->ring->words_of)
+        mgds_channel_give_done(op->ring->words_of, op->ring->done_word);
 }
 
 /* After an error it may still be written, unless the receiver has said that
  * nobody will, or that it cannot copy the message. */
 static bool may_be_written(const struct mgds_op *op)
 {
-    return op->error && !op->expiry.ended && op->protocol->copied;
+    return op->error && op->send->revoking != MGDS_OP_ENDED &&
+           op->send->protocol->copied;
 }
 
 void mgds_rget_release(struct mgds_op *op)
 {
-    if (!op->words_of || !mgds_op_is_moved(op) ||
+    if (!op->ring || !op->ring->words_of || !mgds_op_is_moved(op) ||
         op->waiting == MGDS_OP_AWAITING || may_be_written(op))
         return;
-    mgds_channel_give_done(op->words_of, op->done_word);
-    op->words_of = NULL;
+    mgds_channel_give_done(op->ring->words_of, op->ring->done_word);
+    op->ring->words_of = NULL;
 }
 
 static void describe(const struct mgds_op *op, struct mgds_rts *rts)
 {
     mgds_slot_describe(op, rts);
     rts->address = (uintptr_t)mgds_op_user(op);
-    rts->export = op->transport->key_of(op);
-    rts->done = op->done_word & MGDS_RTS_DONE_MOST;
-    rts->stands = op->stands;
+    rts->export = op->send->transport->key_of(op);
+    rts->done = op->ring->done_word & MGDS_RTS_DONE_MOST;
+    rts->stands = (op->call->is & MGDS_OP_STANDS) != 0;
 }
 
 /* Messages. */
@@ -161,9 +162,9 @@ static int accept(struct mgds_message *message, const struct mgds_rts *rts)
 /* Who may come to copy it is told some time later. */
 static void reached(struct mgds_op *op)
 {
-    if (!mgds_op_is_moved(op) && !op->error && !op->told &&
-        !mgds_work_is_listed(&op->late.work))
-        mgds_work_add(&op->late.work, MGDS_WORK_LATE_SEND);
+    if (!mgds_op_is_moved(op) && !op->error && !op->send->told &&
+        !mgds_work_is_listed(&op->queued->late.work))
+        mgds_work_add(&op->queued->late.work, MGDS_WORK_LATE_SEND);
 }
 
 void mgds_rget_reached(const struct mgds_domain *domain, int source,
@@ -192,19 +193,20 @@ static bool is_to_be_copied(const struct mgds_op *op)
 
 bool mgds_rget_may_be_fetched(const struct mgds_op *op)
 {
-    return op->message && op->message->protocol->copied &&
-           op->message->match.reached && op->reached && op->claim &&
-           !op->fetch && !op->credited && !op->quit.record &&
-           is_to_be_copied(op);
+    return op->recv->message && op->recv->message->protocol->copied &&
+           op->recv->message->match.reached && mgds_op_is_reached(op) &&
+           op->recv->claim && !op->recv->fetch && !op->recv->credited &&
+           !op->queued->quit.record && is_to_be_copied(op);
 }
 
 void mgds_rget_consider(struct mgds_op *op)
 {
-    if (!mgds_rget_may_be_fetched(op) || mgds_work_is_listed(&op->late.work))
+    if (!mgds_rget_may_be_fetched(op) ||
+        mgds_work_is_listed(&op->queued->late.work))
         return;
-    op->late.passes = op->line->passes;
+    op->queued->late.passes = op->line->passes;
     if (mgds_op_waiting_takes(op->waiting))
-        mgds_work_add(&op->late.work, MGDS_WORK_LATE_RECV);
+        mgds_work_add(&op->queued->late.work, MGDS_WORK_LATE_RECV);
     else
         mgds_fetch_add(op);
 }
@@ -212,11 +214,11 @@ void mgds_rget_consider(struct mgds_op *op)
 /* Its receiver may copy it from here on. */
 static bool command(const struct mgds_op *op, struct mgds_step *step)
 {
-    struct mgds_unit *unit = (struct mgds_unit *)op->slot.address;
+    struct mgds_unit *unit = (struct mgds_unit *)op->ring->slot.address;
 
     *step = (struct mgds_step){.kind = MGDS_STEP_POST,
                                .units = &unit->word,
-                               .serial = op->slot.serial};
+                               .serial = op->ring->slot.serial};
     return true;
 }
 
@@ -224,8 +226,8 @@ static void record(const struct mgds_op *op, struct mgds_take_record *record)
 {
     mgds_slot_record(op, record);
     record->form = MGDS_TAKE_PULL;
-    record->source = op->message->source;
-    record->done = op->message->done;
+    record->source = op->recv->message->source;
+    record->done = op->recv->message->done;
 }
 
 const struct mgds_protocol mgds_rget = {

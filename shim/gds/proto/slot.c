@@ -10,8 +10,8 @@
 
 void mgds_slot_describe(const struct mgds_op *op, struct mgds_rts *rts)
 {
-    rts->serial = op->slot.serial;
-    rts->units = op->slot.units;
+    rts->serial = op->ring->slot.serial;
+    rts->units = op->ring->slot.units;
 }
 
 int mgds_slot_accept(struct mgds_message *message, const struct mgds_rts *rts,
@@ -32,18 +32,19 @@ int mgds_slot_accept(struct mgds_message *message, const struct mgds_rts *rts,
 
 void mgds_slot_answer(struct mgds_op *op)
 {
-    const struct mgds_data head = {op->answer, op->error, op->domain->rank};
+    const struct mgds_data head = {op->send->answer, op->error,
+                                   op->domain->rank};
     const struct mgds_wire_message message = {
         .kind = MGDS_ENVELOPE_DATA, .head = &head, .head_bytes = sizeof(head)};
 
     mgds_op_step(op, MGDS_OP_ON_ANSWER);
-    mgds_am_post(op->domain->member[op->rank].peer, &message);
+    mgds_am_post(op->domain->member[op->call->rank].peer, &message);
 }
 
 void mgds_slot_record(const struct mgds_op *op, struct mgds_take_record *record)
 {
-    *record = (struct mgds_take_record){.serial = op->message->serial,
+    *record = (struct mgds_take_record){.serial = op->recv->message->serial,
                                         .address = mgds_op_units(op),
-                                        .length = op->message->bytes,
+                                        .length = op->recv->message->bytes,
                                         .form = MGDS_TAKE_UNITS};
 }

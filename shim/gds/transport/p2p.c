@@ -13,19 +13,19 @@ static bool is_inside(const struct mgds_op *op,
     uint64_t begin = (uintptr_t)mgds_op_user(op);
 
     return begin >= handle->base &&
-           begin + op->bytes <= handle->base + handle->size;
+           begin + op->call->bytes <= handle->base + handle->size;
 }
 
 static bool name_memory(struct mgds_exposing *exposing,
                         const struct mgds_op *op)
 {
-    return mgds_export_of(&exposing->handle, &op->user.ptr) == 0 &&
+    return mgds_export_of(&exposing->handle, &op->call->user.ptr) == 0 &&
            is_inside(op, &exposing->handle);
 }
 
 static uint64_t key_of(const struct mgds_op *op)
 {
-    return op->user.ptr.id;
+    return op->call->user.ptr.id;
 }
 
 static uint64_t reach(struct mgds_channel *channel, const struct mgds_rts *rts)
@@ -49,7 +49,7 @@ static uint64_t reach(struct mgds_channel *channel, const struct mgds_rts *rts)
 static void unreachable(struct mgds_channel *channel, const struct mgds_op *op)
 {
     struct mgds_mapping *memory =
-        mgds_mapping_find(mgds_channel_ours(channel), op->user.ptr.id);
+        mgds_mapping_find(mgds_channel_ours(channel), op->call->user.ptr.id);
 
     if (memory)
         memory->state = MGDS_MAPPING_REFUSED;

@@ -36,8 +36,8 @@ static uint64_t reach(struct mgds_channel *channel, const struct mgds_rts *rts)
     const struct mgds_op *op = mgds_op_find(rts->cookie);
 
     (void)channel;
-    return rts->export == 0 && op && op->send && op->protocol->copied &&
-                   op->bytes == rts->bytes &&
+    return rts->export == 0 && op && op->send && op->send->protocol->copied &&
+                   op->call->bytes == rts->bytes &&
                    (uintptr_t)mgds_op_user(op) == rts->address
                ? rts->address
                : 0;
