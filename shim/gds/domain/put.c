@@ -134,16 +134,20 @@ static void add_commands(struct mgds_put *put, bool slotted)
 static void add_ops(struct mgds_put *put)
 {
     struct mgds_mark *mark = put->first, *last = mark;
-    bool sends = false;
+    unsigned sends[] = {0, 0}; /* without a slot, with one */
 
-    add_commands(put, false);
-    add_commands(put, true);
     for (unsigned i = 0; i < put->ops; i++, mark = mark->next) {
+        const struct mgds_op *op = op_of(mark);
+
         last = mark;
-        sends = sends || op_of(mark)->send;
+        if (op->send)
+            sends[op->send->protocol->slotted]++;
     }
+    for (unsigned slotted = 0; slotted < 2; slotted++)
+        if (sends[slotted] > 0)
+            add_commands(put, slotted);
     put->op_flag = add_flag(put, last->number);
-    if (sends)
+    if (sends[0] + sends[1] > 0)
         mgds_signals_send(&put->line->signals, last);
     put->domain = op_of(last)->domain->id;
     put->name = op_of(last)->call->name;
@@ -298,25 +302,46 @@ static bool is_told_by_take(const struct mgds_put *put,
            put->first == &wait->op[0]->queued->mark;
 }
 
+/* What a wait puts for operations of which it takes no message. */
+enum { COPIES = 1, AWAITS = 2 };
+
+static unsigned add_takes(struct mgds_put *put, const struct mgds_wait *wait)
+{
+    unsigned others = 0;
+
+    for (unsigned i = 0; i < wait->count; i++) {
+        const struct mgds_op *op = wait->op[i];
+
+        if (mgds_op_waiting_takes(op->waiting))
+            add(put, take_of(put, op));
+        else if (op->waiting == MGDS_OP_AWAITING)
+            others |= AWAITS;
+        else if (is_copied_up(op))
+            others |= COPIES;
+    }
+    return others;
+}
+
 /* Takes come first: what they wait for comes by itself, whatever the stream
  * does. */
 static void add_wait(struct mgds_put *put, struct mgds_wait *wait)
 {
-    unsigned before = put->n;
+    unsigned before = put->n, others;
 
     if (wait->count > 0)
         put->domain = wait->op[0]->domain->id;
-    for (unsigned i = 0; i < wait->count; i++)
-        if (mgds_op_waiting_takes(wait->op[i]->waiting))
-            add(put, take_of(put, wait->op[i]));
+    others = add_takes(put, wait);
     wait->takes = put->n - before;
     if (is_told_by_take(put, wait))
         put->step[put->op_flag].quiet = true;
     if (wait->put)
         add_go(put, wait);
-    add_unpacks(put, wait, true);
-    add_unpacks(put, wait, false);
-    wait->takes += add_awaits(put, wait);
+    if (others & COPIES) {
+        add_unpacks(put, wait, true);
+        add_unpacks(put, wait, false);
+    }
+    if (others & AWAITS)
+        wait->takes += add_awaits(put, wait);
     if (put->n == before && !wait->signalled) {
         mgds_line_ride(put->line, &wait->mark);
         put->wait = NULL;
