@@ -26,12 +26,12 @@
  * once for each pair, in the order in which the pairs are found; it must not
  * call the matcher.
  *
- * Costs: a send finds its receive by looking through the posted ones of its
- * source and through those from any source; so a step for each that is passed
- * over, and in the usual case, where both sides go the same way, one. A receive
- * finds its send in a step or a few, however many wait with other tags. While
- * receives from any source are posted a match may cost a look at all waiting
- * sends.
+ * Costs: a call looks at a few records (mgds_match_looks), however many
+ * sources, tags, waiting sends and posted receives there are, those from any
+ * source among them: both sides are found by source and tag in hash tables
+ * (posted.h, unexpected.h), and what an earlier receive holds back is looked at
+ * again when that receive goes (rule.c). A cancelled receive, and a send that
+ * is withdrawn, cost no more.
  */
 #ifndef MGDS_MATCH_MATCH_H
 #define MGDS_MATCH_MATCH_H
@@ -39,6 +39,11 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/queue.h>
+
+#include "shim/gds/match/fifos.h"
+#include "shim/gds/match/heap.h"
+#include "shim/gds/match/links.h"
 
 /* As MPICH's, so that nothing needs to be translated. */
 #define MGDS_ANY_SOURCE (-2)
@@ -46,20 +51,37 @@
 
 struct mgds_match_send {
     uint64_t number; /* of this source's messages to this receiver, from 0 */
-    int source, tag;
-    bool reached; /* may be set before arrive */
-    /* the matcher's */
-    uint64_t stamp;
-    struct mgds_match_send *prev, *next;
-    struct mgds_match_send *prev_alike, *next_alike; /* while it waits */
+    int source, tag; /* neither is any */
+    bool reached;    /* may be set before arrive */
+    /* the matcher's: unexpected.h */
+    struct mgds_fifo_node arrived;
+    struct mgds_fifo_node of_tag, of_source;
+    struct mgds_fifo_node ready_tag, ready;
+    struct mgds_heap_node held;
+    bool is_due;
+    TAILQ_ENTRY(mgds_match_send) due;
+};
+
+/* The receives of one kind that may be posted ahead of one of another. */
+enum mgds_match_ahead {
+    MGDS_AHEAD_ANY,    /* from any source, with any tag */
+    MGDS_AHEAD_TAG,    /* from any source */
+    MGDS_AHEAD_SOURCE, /* with any tag */
+    MGDS_AHEAD_KINDS,
+    MGDS_AHEAD_NONE = MGDS_AHEAD_KINDS /* of no other kind */
 };
 
 struct mgds_match_recv {
     int source, tag; /* or any */
-    /* the matcher's */
-    uint64_t stamp;
-    struct mgds_match_recv *prev, *next;
     bool posted;
+    /* the matcher's: posted.h */
+    bool is_due;
+    uint64_t stamp;
+    struct mgds_fifo_node queue;
+    struct mgds_link ahead[MGDS_AHEAD_KINDS];
+    struct mgds_link behind;
+    struct mgds_heap_node holds;
+    TAILQ_ENTRY(mgds_match_recv) due;
 };
 
 typedef void mgds_match_paired(void *owner, struct mgds_match_recv *recv,
@@ -74,8 +96,8 @@ int mgds_match_create(struct mgds_match **out, unsigned sources,
 /* Records that are still in it stay the owner's. NULL is allowed. */
 void mgds_match_destroy(struct mgds_match *match);
 
-/* An envelope came. -EPROTO, and the record is not taken: no such source, or
- * the number was seen before. */
+/* An envelope came. -EPROTO, and the record is not taken: there is no such
+ * source or tag, or the number was seen before. */
 int mgds_match_arrive(struct mgds_match *match, struct mgds_match_send *send);
 
 /* A receive is called. Its source was checked. */
@@ -125,6 +147,6 @@ size_t mgds_match_waiting(const struct mgds_match *match);
 size_t mgds_match_posted(const struct mgds_match *match);
 
 /* Records looked at so far: what the costs above are counted in. */
-uint64_t mgds_match_steps(const struct mgds_match *match);
+uint64_t mgds_match_looks(const struct mgds_match *match);
 
 #endif
