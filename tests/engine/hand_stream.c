@@ -151,6 +151,17 @@ void mgds_gstream_release(struct mgds_gstream *stream)
         destroy(stream);
 }
 
+void mgds_gstream_set_timeline(struct mgds_gstream *stream,
+                               struct mgds_line *timeline)
+{
+    __atomic_store_n(&stream->timeline, timeline, __ATOMIC_RELEASE);
+}
+
+struct mgds_line *mgds_gstream_timeline(const struct mgds_gstream *stream)
+{
+    return __atomic_load_n(&stream->timeline, __ATOMIC_ACQUIRE);
+}
+
 bool mgds_gstream_is_alone(const struct mgds_gstream *stream)
 {
     return __atomic_load_n(&stream->refs, __ATOMIC_ACQUIRE) == 1;

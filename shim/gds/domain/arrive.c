@@ -77,7 +77,7 @@ static enum mgds_am_verdict on_reached(const struct mgds_am *am)
 {
     const struct mgds_tell *tell = &am->head.tell;
     enum mgds_am_verdict verdict;
-    const struct mgds_domain *domain = mgds_admit(am, &verdict);
+    struct mgds_domain *domain = mgds_admit(am, &verdict);
     int source;
 
     if (!domain || domain->member[tell->rank].lost)
@@ -97,7 +97,7 @@ static enum mgds_am_verdict on_subscribe(const struct mgds_am *am)
     const struct mgds_domain *domain = mgds_admit(am, &verdict);
     struct mgds_op *op;
 
-    if (!domain)
+    if (!domain || domain->member[rank].subscribes)
         return verdict;
     domain->member[rank].subscribes = true;
     LIST_FOREACH(op, &domain->ops, link)

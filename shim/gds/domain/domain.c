@@ -61,19 +61,23 @@ static void remember(const struct mgds_domain *domain)
     mgds_hash_put(&gone, domain->id, &gone);
 }
 
-/* Is nobody left but this process itself? */
+static bool is_other(const struct mgds_domain *domain, unsigned rank)
+{
+    return domain->inter || rank != domain->rank;
+}
+
+void mgds_domain_lose(struct mgds_domain *domain, unsigned rank, int error)
+{
+    if (error == 0 || domain->member[rank].lost)
+        return;
+    domain->member[rank].lost = error;
+    domain->others -= is_other(domain, rank);
+}
+
+/* Is nobody left but this process itself, where there were others? */
 static bool is_alone(const struct mgds_domain *domain)
 {
-    unsigned others = 0;
-
-    for (unsigned i = 0; i < domain->peers; i++) {
-        if (!domain->inter && i == domain->rank)
-            continue;
-        if (domain->member[i].lost == 0)
-            return false;
-        others++;
-    }
-    return others > 0;
+    return domain->others == 0 && domain->peers > !domain->inter;
 }
 
 int mgds_domain_lost(const struct mgds_domain *domain, int rank)
@@ -110,6 +114,7 @@ void mgds_domain_destroy(struct mgds_domain *domain)
         if (domain->stream[i])
             mgds_gstream_release(domain->stream[i]);
     mgds_channels_put(domain->channels);
+    mgds_fifos_fini(&domain->pulls);
     free(domain->match);
     free(domain->member);
     free(domain->stream);

@@ -51,8 +51,10 @@ static int set_base(struct mgds_domain *domain,
 static int fill(struct mgds_domain *domain, const struct mgds_domain_spec *spec)
 {
     unsigned own = domain->streams ? domain->streams : 1;
-    int rc = set_base(domain, spec);
+    int rc = mgds_fifos_init(&domain->pulls);
 
+    if (rc == 0)
+        rc = set_base(domain, spec);
     if (rc == 0)
         rc = allocate(domain);
     for (unsigned i = 0; rc == 0 && i < domain->streams; i++)
@@ -66,7 +68,8 @@ static int fill(struct mgds_domain *domain, const struct mgds_domain_spec *spec)
                                 spec->members[i].address,
                                 spec->members[i].address_bytes);
     for (unsigned i = 0; rc == 0 && i < domain->peers; i++)
-        domain->member[i].lost = mgds_wire_peer_error(domain->member[i].peer);
+        mgds_domain_lose(domain, i,
+                         mgds_wire_peer_error(domain->member[i].peer));
     return rc;
 }
 
@@ -84,10 +87,10 @@ int mgds_domain_create(struct mgds_domain **out,
     domain->rank = spec->rank;
     domain->inter = spec->inter;
     domain->peers = spec->inter ? spec->remote_size : spec->size;
+    domain->others = domain->peers - !spec->inter;
     domain->streams = spec->stream_count;
     domain->channels = spec->channels;
     LIST_INIT(&domain->ops);
-    LIST_INIT(&domain->pulls);
     if (spec->channels)
         mgds_channels_get(spec->channels);
     rc = fill(domain, spec);

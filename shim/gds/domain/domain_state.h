@@ -13,6 +13,7 @@
 #include "shim/base/lock.h"
 #include "shim/gds/domain/debt.h"
 #include "shim/gds/domain/domain.h"
+#include "shim/gds/match/fifos.h"
 #include "shim/gds/msg/engine.h"
 #include "shim/gds/transport/channels.h"
 
@@ -35,7 +36,8 @@ struct mgds_domain_member {
 struct mgds_domain {
     unsigned refs; /* atomic: the communicator, operations, messages */
     uint64_t id;
-    unsigned rank, size, peers; /* peers: of the remote group, or size */
+    unsigned rank, peers; /* peers: of the remote group, or the size */
+    unsigned others;      /* of them but this process, not lost */
     bool inter;
     unsigned streams;
     struct mgds_gstream **stream;      /* references */
@@ -43,13 +45,13 @@ struct mgds_domain {
     unsigned *base;                    /* by rank: of its sources */
     struct mgds_channels *channels;    /* a reference, or NULL: no rings */
     unsigned sources;
-    struct mgds_match **match;       /* by own stream index, at least one */
-    uint64_t *sent;                  /* by own index, then by source */
-    bool subscribed;                 /* we told all that we want it */
-    LIST_HEAD(, mgds_op) ops;        /* that the engine has */
-    LIST_HEAD(, mgds_message) pulls; /* that we copy */
-    struct mgds_debt owed;           /* not yet told (mgds_domain_take_error) */
-    bool astray;     /* nobody asks for its errors by name any more */
+    struct mgds_match **match; /* by own stream index, at least one */
+    uint64_t *sent;            /* by own index, then by source */
+    bool subscribed;           /* we told all that we want it */
+    LIST_HEAD(, mgds_op) ops;  /* that the engine has */
+    struct mgds_fifos pulls;   /* messages that we copy: message.c */
+    struct mgds_debt owed;     /* not yet told (mgds_domain_take_error) */
+    bool astray;               /* nobody asks for its errors by name any more */
     unsigned waited; /* operations that waits in streams have: atomic, and less
                         by one when all that such a wait does is over */
     char name[MGDS_DOMAIN_NAME]; /* the program's, for lines about it */
@@ -76,6 +78,10 @@ mgds_domain_channel(const struct mgds_domain *domain, unsigned from_index,
     return mgds_channels_find(domain->channels, from_index,
                               domain->base[rank] + to_index);
 }
+
+/* The rank is lost from now on, by that error; nothing if it was. Under the
+ * lock, or while nobody else has the domain. */
+void mgds_domain_lose(struct mgds_domain *domain, unsigned rank, int error);
 
 /* Of a rank, or any source (negative), which is lost when all other members
  * are: 0, or what a call that names it ends with. Under the lock. */

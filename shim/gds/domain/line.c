@@ -81,6 +81,26 @@ int mgds_line_of(struct mgds_line **out, struct mgds_gstream *stream)
     return 0;
 }
 
+/* Those with fences that were not reached; under the engine's lock. */
+static TAILQ_HEAD(, mgds_line) watched = TAILQ_HEAD_INITIALIZER(watched);
+static unsigned watches;
+
+static void watch(struct mgds_line *line)
+{
+    line->held = true;
+    TAILQ_INSERT_TAIL(&watched, line, watch);
+    watches++;
+    mgds_wire_hold();
+}
+
+static void unwatch(struct mgds_line *line)
+{
+    line->held = false;
+    TAILQ_REMOVE(&watched, line, watch);
+    watches--;
+    mgds_wire_release();
+}
+
 /* Fences have come or gone: what is told without the lock, and whether the
  * wire's thread has to look out. */
 static void look_again(struct mgds_line *line)
@@ -90,10 +110,9 @@ static void look_again(struct mgds_line *line)
     __atomic_store_n(&line->awaited, any ? line->first->number + 1 : 0,
                      __ATOMIC_RELAXED);
     if (any && !line->held)
-        mgds_wire_hold();
+        watch(line);
     if (!any && line->held)
-        mgds_wire_release();
-    line->held = any;
+        unwatch(line);
 }
 
 /* A fence that rides on none was reached before it was made. */
@@ -212,12 +231,19 @@ bool mgds_lines_due(void)
     return due;
 }
 
+/* Each goes behind the others first, for what has come there may end its watch,
+ * or that of another. */
 bool mgds_lines_poll(void)
 {
     bool any = false;
 
-    for (struct mgds_line *line = mgds_lines_first(); line; line = line->next)
+    for (unsigned left = watches; left > 0 && watches > 0; left--) {
+        struct mgds_line *line = TAILQ_FIRST(&watched);
+
+        TAILQ_REMOVE(&watched, line, watch);
+        TAILQ_INSERT_TAIL(&watched, line, watch);
         any |= poll(line);
+    }
     return any;
 }
 
@@ -335,10 +361,10 @@ void mgds_line_break(struct mgds_line *line, struct mgds_mark *mark)
 
 /* A stream that stands somewhere else than at a wait of ours will still write
  * to its words, and to what its marks are in: that stays with it. */
-static bool is_abandoned(const struct mgds_line *line)
+static bool is_abandoned(struct mgds_line *line)
 {
     if (line->held)
-        mgds_wire_release();
+        unwatch(line);
     return line->first != NULL;
 }
 

@@ -26,6 +26,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/queue.h>
 
 #include "shim/gds/domain/debt.h"
 #include "shim/gds/domain/signals.h"
@@ -75,7 +76,7 @@ struct mgds_line {
     uint64_t *reach, *go;        /* words of a line of words.h, which are */
     uint64_t *words;             /* this one's, and signals' */
     bool narrow;   /* of reach only 32 bits are written (gstream.h) */
-    bool held;     /* the wire's thread is kept awake */
+    bool held;     /* it is watched: the wire's thread is kept awake */
     bool released; /* all waits may pass, for ever */
     struct mgds_signals signals;
     uint64_t marks, waits; /* numbers given out */
@@ -89,6 +90,7 @@ struct mgds_line {
     int ruined;     /* ruin.c: the error with which all on it ends, for ever, or
                        0; atomic */
     struct mgds_line *next_spent; /* lines.c */
+    TAILQ_ENTRY(mgds_line) watch; /* line.c: while it is held */
 };
 
 /* The stream's timeline, made when it is first asked for: may pin memory.

@@ -78,6 +78,7 @@ void mgds_lines_add(struct mgds_line *line)
     line->next = lines.first;
     /* the line, for who finds it without the lock */
     __atomic_store_n(&lines.first, line, __ATOMIC_SEQ_CST);
+    mgds_gstream_set_timeline(line->stream, line);
     mgds_count(streams_used);
     if (++lines.listed <= most)
         return;
@@ -87,13 +88,7 @@ void mgds_lines_add(struct mgds_line *line)
 
 struct mgds_line *mgds_lines_find(const struct mgds_gstream *stream)
 {
-    struct mgds_line *line;
-
-    line = mgds_lines_begin_to_read();
-    while (line && line->stream != stream)
-        line = mgds_lines_read_on(line);
-    mgds_lines_end_to_read();
-    return line;
+    return mgds_gstream_timeline(stream);
 }
 
 struct mgds_line *mgds_lines_take_any(void)
@@ -105,6 +100,7 @@ struct mgds_line *mgds_lines_take_any(void)
     } else if (line) {
         lines.first = line->next;
         lines.listed--;
+        mgds_gstream_set_timeline(line->stream, NULL);
     }
     return line;
 }
@@ -130,6 +126,7 @@ bool mgds_lines_take_out_spent(void)
             continue;
         }
         __atomic_store_n(at, line->next, __ATOMIC_SEQ_CST);
+        mgds_gstream_set_timeline(line->stream, NULL);
         line->next_spent = lines.spent;
         lines.spent = line;
         lines.listed--;

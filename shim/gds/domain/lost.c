@@ -75,7 +75,7 @@ static void lose(struct mgds_domain *domain, unsigned rank)
 {
     struct doom doom = {.rank = (int)rank};
 
-    domain->member[rank].lost = -ENOTCONN;
+    mgds_domain_lose(domain, rank, -ENOTCONN);
     doom.alone = mgds_domain_lost(domain, MGDS_ANY_SOURCE) < 0;
     fail_all(domain, &doom, -ENOTCONN);
 }

@@ -74,18 +74,24 @@ struct mgds_message {
     bool sync; /* asked for when the receive's stream is there */
     /* of rget */
     bool stands;
-    bool listed;           /* among those of the domain that we copy */
-    uint64_t source, done; /* addresses, as mapped here */
-    struct mgds_op *op;    /* that it was paired with */
-    LIST_ENTRY(mgds_message) pull_link;
+    uint64_t source, done;      /* addresses, as mapped here */
+    struct mgds_op *op;         /* that it was paired with */
+    struct mgds_fifo_node pull; /* among those of the domain that we copy */
 };
+
+/* Of those that the domain copies, the one that the source has sent to that
+ * stream with that number, or NULL. */
+struct mgds_message *mgds_message_find(struct mgds_domain *domain, int source,
+                                       unsigned to_index, uint64_t number);
 
 /* Is it the one that the source has sent to that stream with that number?
  * Numbers are counted for each stream that a source sends to. */
 bool mgds_message_is(const struct mgds_message *message, int source,
                      unsigned to_index, uint64_t number);
 
-/* It is not among those that are copied any more. NULL is allowed. */
+/* It is among those of its domain that we copy; or not any more: NULL is
+ * allowed. */
+void mgds_message_link(struct mgds_message *message);
 void mgds_message_unlink(struct mgds_message *message);
 /* Nobody will receive it. */
 void mgds_message_drop(struct mgds_message *message);

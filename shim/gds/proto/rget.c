@@ -154,8 +154,7 @@ static int accept(struct mgds_message *message, const struct mgds_rts *rts)
     message->stands = rts->stands;
     message->source = source;
     message->done = done;
-    message->listed = true;
-    LIST_INSERT_HEAD(&message->domain->pulls, message, pull_link);
+    mgds_message_link(message);
     return 0;
 }
 
@@ -167,16 +166,12 @@ static void reached(struct mgds_op *op)
         mgds_work_add(&op->queued->late.work, MGDS_WORK_LATE_SEND);
 }
 
-void mgds_rget_reached(const struct mgds_domain *domain, int source,
+void mgds_rget_reached(struct mgds_domain *domain, int source,
                        unsigned to_index, uint64_t number)
 {
-    struct mgds_message *message;
+    struct mgds_message *message =
+        mgds_message_find(domain, source, to_index, number);
 
-    LIST_FOREACH(message, &domain->pulls, pull_link)
-    {
-        if (mgds_message_is(message, source, to_index, number))
-            break;
-    }
     if (!message)
         return;
     message->match.reached = true;

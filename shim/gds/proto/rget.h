@@ -55,7 +55,7 @@ void mgds_rget_cancel(struct mgds_op *op);
 void mgds_rget_release(struct mgds_op *op);
 
 /* The sender's stream has come to that message. */
-void mgds_rget_reached(const struct mgds_domain *domain, int source,
+void mgds_rget_reached(struct mgds_domain *domain, int source,
                        unsigned to_index, uint64_t number);
 /* A receive has changed: is it to be fetched? */
 void mgds_rget_consider(struct mgds_op *op);

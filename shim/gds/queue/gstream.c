@@ -140,6 +140,18 @@ struct mgds_gstream *mgds_gstream_get(struct mgds_gstream *stream)
     return stream;
 }
 
+/* The timeline, for who finds it without the engine's lock. */
+void mgds_gstream_set_timeline(struct mgds_gstream *stream,
+                               struct mgds_line *timeline)
+{
+    __atomic_store_n(&stream->timeline, timeline, __ATOMIC_RELEASE);
+}
+
+struct mgds_line *mgds_gstream_timeline(const struct mgds_gstream *stream)
+{
+    return __atomic_load_n(&stream->timeline, __ATOMIC_ACQUIRE);
+}
+
 static void end_sides(struct mgds_side *side)
 {
     while (side) {

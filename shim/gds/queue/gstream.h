@@ -144,6 +144,13 @@ void mgds_gstream_release(struct mgds_gstream *stream);
 /* The native handle, as lines show it. */
 uint64_t mgds_gstream_name(const struct mgds_gstream *stream);
 
+/* The timeline of the stream, which the engine keeps with it, or NULL: set
+ * under the engine's lock, asked for by any thread. */
+struct mgds_line;
+void mgds_gstream_set_timeline(struct mgds_gstream *stream,
+                               struct mgds_line *timeline);
+struct mgds_line *mgds_gstream_timeline(const struct mgds_gstream *stream);
+
 /* Has the stream one reference alone? Then who has that may find out whether to
  * release it; and how often that has come to be, of any stream: tells whether
  * to look, by one load. */

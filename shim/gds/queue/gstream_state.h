@@ -35,9 +35,10 @@ struct mgds_gstream {
     uint64_t ticket;  /* atomic: the next to be given */
     uint64_t fetched; /* atomic: how often */
     struct mgds_claims claims;
-    unsigned refs; /* atomic */
-    int waits;     /* atomic: put, less those passed */
-    int error;     /* atomic */
+    unsigned refs;              /* atomic */
+    struct mgds_line *timeline; /* atomic */
+    int waits;                  /* atomic: put, less those passed */
+    int error;                  /* atomic */
     struct mgds_lock launch;
     pthread_cond_t turned;
     struct mgds_side *sides; /* atomic; grows in front */
