@@ -23,6 +23,7 @@
 #include "sim/hca/address.h"
 #include "sim/hca/cause.h"
 #include "sim/hca/cq.h"
+#include "sim/hca/digest.h"
 #include "sim/hca/piece.h"
 
 struct mgds_hca;
@@ -155,8 +156,9 @@ struct mgds_hca_receive {
     uint16_t index; /* of the WQE that a message has, if `taken` */
     bool taken;
     uint32_t psn;
-    bool passing;   /* told a requester to come again */
-    bool told_last; /* SRQ, ERR: that no WQE is taken any more */
+    bool passing;               /* told a requester to come again */
+    bool told_last;             /* SRQ, ERR: that no WQE is taken any more */
+    struct mgds_hca_sum placed; /* of the message (digest.h) */
 };
 
 /* The connections of a DCT, and the place of one among them (dct.h). */

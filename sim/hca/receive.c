@@ -51,7 +51,7 @@ static void place_header(const struct mgds_hca_qp *qp,
 }
 
 enum mgds_hca_cause
-mgds_hca_receive_place(const struct mgds_hca_qp *qp,
+mgds_hca_receive_place(struct mgds_hca_qp *qp,
                        const struct mgds_hca_request *request)
 {
     uint64_t skip = request->datagram ? MGDS_HCA_GRH : 0;
@@ -68,8 +68,8 @@ mgds_hca_receive_place(const struct mgds_hca_qp *qp,
                        request->payload->bytes);
     mgds_hca_transit_store(qp, &part, request->payload);
     if (qp->hca->config.digest)
-        mgds_hca_digest_add(&qp->hca->config.digest->placed, &part,
-                            request->offset);
+        mgds_hca_digest_place(qp->hca->config.digest, &qp->receive.placed,
+                              &part, request->offset);
     return MGDS_CAUSE_NONE;
 }
 

@@ -16,7 +16,7 @@ bool mgds_hca_receive_take(struct mgds_hca_qp *qp);
 
 /* Puts the payload of a part into it, of a datagram behind its GRH. */
 enum mgds_hca_cause
-mgds_hca_receive_place(const struct mgds_hca_qp *qp,
+mgds_hca_receive_place(struct mgds_hca_qp *qp,
                        const struct mgds_hca_request *request);
 
 /* Completes it: all but the counter is filled in; or as failed. */

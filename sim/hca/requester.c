@@ -130,6 +130,7 @@ static void send_request(struct mgds_hca_qp *qp, const struct mgds_hca_wqe *wqe,
         .bytes = wqe->list.bytes,
         .payload = &wqe->list,
     };
+    uint32_t word;
 
     if (mgds_hca_wqe_has_av(qp, wqe)) {
         request.to = wqe->av.qpn;
@@ -142,7 +143,9 @@ static void send_request(struct mgds_hca_qp *qp, const struct mgds_hca_wqe *wqe,
         *read_at(qp, qp->send.next_read++) = wqe->list;
         request.payload = NULL;
     } else if (qp->hca->config.digest) {
-        mgds_hca_digest_add(&qp->hca->config.digest->sent, &wqe->list, 0);
+        word = mgds_hca_digest_send(qp->hca->config.digest, &wqe->list);
+        if (!mgds_hca_is_reliable(qp->attr.service))
+            request.digest = word;
     }
     qp->send.psn = (qp->send.psn + 1) & MGDS_HCA_PSN_MASK;
     qp->hca->config.wire.request(qp->hca->config.wire.ctx, &request);

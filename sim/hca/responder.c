@@ -117,8 +117,7 @@ mgds_hca_respond_send(struct mgds_hca_qp *qp,
     return cause;
 }
 
-static void note_placed(const struct mgds_hca_qp *qp,
-                        const struct mgds_hca_list *to,
+static void note_placed(struct mgds_hca_qp *qp, const struct mgds_hca_list *to,
                         const struct mgds_hca_request *request)
 {
     struct mgds_hca_list part;
@@ -126,8 +125,8 @@ static void note_placed(const struct mgds_hca_qp *qp,
     if (!qp->hca->config.digest)
         return;
     mgds_hca_list_part(&part, to, 0, request->payload->bytes);
-    mgds_hca_digest_add(&qp->hca->config.digest->placed, &part,
-                        request->offset);
+    mgds_hca_digest_place(qp->hca->config.digest, &qp->receive.placed, &part,
+                          request->offset);
 }
 
 enum mgds_hca_cause
@@ -357,15 +356,31 @@ static bool hears_datagram(const struct mgds_hca_qp *qp,
            request->datagram->qkey == qp->set.qkey;
 }
 
+/* A message has been placed, unless its last part will be later
+ * (wire/placing.h), or has no bytes. */
+static void compare_digest(const struct mgds_hca_qp *qp,
+                           const struct mgds_hca_request *request)
+{
+    uint64_t end = request->offset + request->payload->bytes;
+
+    if (end > 0 && end == request->bytes)
+        mgds_hca_digest_compare(qp->hca->config.digest, &qp->receive.placed,
+                                end, request->digest);
+}
+
 static enum mgds_hca_cause
 dispatch_request(struct mgds_hca_qp *qp, const struct mgds_hca_request *request,
                  struct mgds_hca_answer *answer)
 {
     const struct mgds_hca_opcode *row = mgds_hca_opcode(request->opcode);
+    enum mgds_hca_cause cause;
 
     if (row->permission & ~qp->set.access || !row->respond)
         return MGDS_CAUSE_REMOTE_DISABLED;
-    return row->respond(qp, request, answer);
+    cause = row->respond(qp, request, answer);
+    if (!cause && request->digest && qp->hca->config.digest)
+        compare_digest(qp, request);
+    return cause;
 }
 
 /* What a verdict makes of the responder's QP. */

@@ -75,6 +75,7 @@ struct mgds_hca_request {
         *av;       /* UD and DCI, to a wire; NULL: the QP's path */
     uint64_t call; /* DCI: its epoch (dct.h); 0: to who was called last */
     const struct mgds_hca_datagram *datagram; /* UD, from a wire */
+    uint32_t digest; /* of an unreliable message, in its last part; 0: none */
 };
 
 struct mgds_hca_answer {

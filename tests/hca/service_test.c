@@ -67,6 +67,55 @@ static void uc_loses_whole_messages(void **state)
     place_close(&place);
 }
 
+/* A receive whose two elements are the same memory: it has the second half of
+ * the message alone. */
+static void post_folded_receive(struct end *end, size_t skip, uint32_t half)
+{
+    uint64_t at = place_address(end, 20000);
+    struct wqe wqe = {.bytes = 0};
+
+    if (skip)
+        wqe_data(&wqe, (uint32_t)skip, end->key, at);
+    wqe_data(&wqe, half, end->key, at);
+    wqe_data(&wqe, half, end->key, at);
+    wqe_data(&wqe, 0, 0x100, 0);
+    post_receive_bytes(end, wqe.at, wqe.bytes);
+}
+
+/* Lost messages do not count, and what is in memory in another way than it was
+ * sent does. */
+static void uc_messages_are_compared(void **state)
+{
+    struct options options = {.packets = true,
+                              .mtu = 256,
+                              .service = MGDS_SERVICE_UC,
+                              .faults = "drop=10%,seed=3"};
+    struct mgds_hca_digest digest = {.differ = 0};
+    struct place place;
+    struct wqe wqe;
+
+    (void)state;
+    place_open(&place, &options);
+    place.a.hca->config.digest = place.b.hca->config.digest = &digest;
+    for (size_t i = 0; i < 100; i++) {
+        wqe = wqe_write(&place.a, i, 1000);
+        run_one(&place.a, &wqe);
+        expect_cqe(&place.a.sends, 0, (uint16_t)i);
+    }
+    assert_true(digest.arrived > 25 && digest.arrived < 90);
+    assert_int_equal(digest.differ, 0);
+    digest.arrived = 0;
+    place_disturb(&place.a, "");
+    place_disturb(&place.b, "");
+    post_folded_receive(&place.b, 0, 100);
+    wqe = wqe_send(&place.a, 0, 200);
+    run_one(&place.a, &wqe);
+    expect_cqe(&place.b.receives, 2, 0);
+    assert_int_equal(digest.arrived, 1);
+    assert_int_equal(digest.differ, 1);
+    place_close(&place);
+}
+
 static void uc_without_a_receive_is_dropped(void **state)
 {
     struct options options = {.packets = true, .service = MGDS_SERVICE_UC};
@@ -327,6 +376,31 @@ static void a_datagram_is_one_packet(void **state)
     place_close(&place);
 }
 
+static void datagrams_are_compared(void **state)
+{
+    struct options options = {.packets = true, .service = MGDS_SERVICE_UD};
+    struct mgds_hca_digest digest = {.differ = 0};
+    struct place place;
+    struct wqe wqe;
+
+    (void)state;
+    place_open(&place, &options);
+    place.a.hca->config.digest = place.b.hca->config.digest = &digest;
+    post_receive(&place.b, 20000, 140);
+    post_folded_receive(&place.b, GRH, 50);
+    for (uint64_t i = 0; i < 2; i++) {
+        wqe = datagram(&place, PLACE_QKEY, false, 100);
+        run_one(&place.a, &wqe);
+        expect_cqe(&place.b.receives, 2, (uint16_t)i);
+        assert_int_equal(digest.arrived, i + 1);
+        assert_int_equal(digest.differ, i);
+    }
+    wqe = datagram(&place, PLACE_QKEY, false, 100);
+    run_one(&place.a, &wqe); /* no receive */
+    assert_int_equal(digest.arrived, 2);
+    place_close(&place);
+}
+
 static void datagrams_cross_hosts_and_faults(void **state)
 {
     struct options options = {.packets = true,
@@ -360,6 +434,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(uc_messages_arrive),
         cmocka_unit_test(uc_loses_whole_messages),
+        cmocka_unit_test(uc_messages_are_compared),
         cmocka_unit_test(uc_without_a_receive_is_dropped),
         cmocka_unit_test(uc_with_a_wrong_key_ends_the_responder),
         cmocka_unit_test(an_operation_of_another_service_is_refused),
@@ -369,6 +444,7 @@ int main(void)
         cmocka_unit_test(half_a_vector_is_enough_for_a_lid),
         cmocka_unit_test(datagrams_that_nobody_takes_are_lost),
         cmocka_unit_test(a_datagram_is_one_packet),
+        cmocka_unit_test(datagrams_are_compared),
         cmocka_unit_test(datagrams_cross_hosts_and_faults),
     };
 

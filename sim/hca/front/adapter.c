@@ -164,16 +164,25 @@ int mgds_hca_adapters_run(void)
     return did;
 }
 
+static void tell_digest(unsigned device, const struct mgds_hca_digest *digest)
+{
+    if (digest->sent.bytes + digest->placed.bytes > 0)
+        mgds_warn("software HCA: mlx5_%u: sent %" PRIu64
+                  " bytes, digest %016" PRIx64 "; placed %" PRIu64
+                  " bytes, digest %016" PRIx64,
+                  device, digest->sent.bytes, digest->sent.sum,
+                  digest->placed.bytes, digest->placed.sum);
+    if (digest->arrived > 0)
+        mgds_warn("software HCA: mlx5_%u: of %" PRIu64
+                  " unreliable messages that arrived, %" PRIu64
+                  " differ from what was sent",
+                  device, digest->arrived, digest->differ);
+}
+
 void mgds_hca_adapters_tell_digests(void)
 {
-    for (unsigned i = 0; i < MGDS_HCA_DEVICES; i++) {
-        if (digests[i].sent.bytes + digests[i].placed.bytes > 0)
-            mgds_warn("software HCA: mlx5_%u: sent %" PRIu64
-                      " bytes, digest %016" PRIx64 "; placed %" PRIu64
-                      " bytes, digest %016" PRIx64,
-                      i, digests[i].sent.bytes, digests[i].sent.sum,
-                      digests[i].placed.bytes, digests[i].placed.sum);
-    }
+    for (unsigned i = 0; i < MGDS_HCA_DEVICES; i++)
+        tell_digest(i, &digests[i]);
 }
 
 void mgds_hca_adapters_flush(unsigned gpu)

@@ -110,6 +110,7 @@ void mgds_hca_datagram_take(struct mgds_hca_flow *flow,
         .bytes = packet->bytes,
         .payload = payload,
         .datagram = &datagram,
+        .digest = packet->length,
     };
 
     if (datagram.global)

@@ -39,6 +39,12 @@ enum {
     MGDS_NAK_OPERATION = 3
 };
 
+/* ImmDt; and of UC the word of a digest (digest.h), which no hardware has. */
+struct mgds_hca_last {
+    struct mgds_be32 imm;
+    uint32_t digest;
+};
+
 /* DETH and GRH. */
 struct mgds_hca_deth {
     struct mgds_be32 imm; /* where it is in other packets */
@@ -64,11 +70,13 @@ struct mgds_hca_packet {
     uint32_t psn;
 
     uint32_t rkey;   /* RETH; AtomicETH; DETH: Q_Key */
-    uint32_t length; /* RETH: of the message; AtomicETH: of the word */
+    uint32_t length; /* RETH: of the message; AtomicETH: of the word; UD: the
+                        word of a digest */
 
     uint64_t address; /* RETH; AtomicETH; DETH: QPN of the source */
     union {
         struct mgds_be32 imm;            /* ImmDt */
+        struct mgds_hca_last last;       /* the same, of UC */
         struct mgds_hca_operands atomic; /* AtomicETH; `operand` of a response:
                                             the old value */
         struct mgds_hca_deth datagram;

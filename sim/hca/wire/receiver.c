@@ -253,6 +253,8 @@ static struct mgds_hca_request request_of(const struct mgds_hca_flow *flow,
     request.solicited = packet->flags & MGDS_PACKET_SOLICITED;
     request.atomic = packet->atomic;
     request.more = !(row->traits & MGDS_PACKET_LAST);
+    if (!flow->reliable && !request.more)
+        request.digest = packet->last.digest;
     request.payload = payload;
     if (mgds_hca_packet_family(row->operation) == MGDS_WQE_SEND)
         request.bytes = request.offset + packet->bytes;

@@ -173,6 +173,7 @@ static void fill_datagram(const struct mgds_hca_flow *flow,
     packet->qpn = sent->request.to;
     packet->rkey = sent->qkey;
     packet->address = flow->qp->number;
+    packet->length = sent->request.digest;
     packet->datagram = sent->header;
 }
 
@@ -182,6 +183,8 @@ static void fill_last(const struct mgds_hca_flow *flow,
 {
     if (!sent->answered)
         packet->imm = sent->request.imm;
+    if (flow->qp->attr.service == MGDS_SERVICE_UC)
+        packet->last.digest = sent->request.digest;
     packet->flags = (uint8_t)(flow->reliable * MGDS_PACKET_ACK_REQUEST |
                               sent->request.solicited * MGDS_PACKET_SOLICITED);
 }

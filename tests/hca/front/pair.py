@@ -1,11 +1,14 @@
 #!/usr/bin/env python3
 """Two processes of a program, server and client, on software HCAs.
 
-pair.py [--expect REGEX].. [--digest] --package NAME -- LAUNCHER --sim=hca PROGRAM ..
+pair.py [--expect REGEX].. [--digest | --arrive COUNT] --package NAME --
+        LAUNCHER --sim=hca PROGRAM ..
 
 The client is given the server's name as one argument more. Both must end well,
 and the client must say what is expected: the server has nothing to say of
-READs. With --digest, what each device has sent is what the other one has placed.
+READs. With --digest, what each device has sent is what the other one has placed;
+with --arrive, of unreliable messages so many arrive as they were sent, at both
+together, and none in another way.
 Skipped where the program is missing."""
 import argparse
 import os
@@ -29,6 +32,7 @@ def parse_arguments():
     parser.add_argument("--expect", action="append", default=[])
     parser.add_argument("--package", required=True)
     parser.add_argument("--digest", action="store_true")
+    parser.add_argument("--arrive", type=int)
     parser.add_argument("command", nargs="+")
     return parser.parse_args()
 
@@ -84,9 +88,20 @@ def compare_digests(server, client):
                f"{of_client[1]}")
 
 
+def compare_messages(outputs, wanted):
+    """What arrived, as the engines have compared it."""
+    found = [tuple(map(int, pair)) for output in outputs for pair in re.findall(
+        r"of (\d+) unreliable messages that arrived, (\d+) differ", output)]
+    arrived = sum(pair[0] for pair in found)
+    if arrived < wanted:
+        yield f"{arrived} messages arrived, not {wanted}"
+    if any(pair[1] for pair in found):
+        yield f"messages differ: {found}"
+
+
 def main():
     arguments = parse_arguments()
-    if arguments.digest:
+    if arguments.digest or arguments.arrive:
         os.environ["MPIX_SIM_HCA_DIGEST"] = "yes"
     if not shutil.which(program_of(arguments.command)):
         print(f"no {program_of(arguments.command)}: install "
@@ -109,6 +124,8 @@ def main():
                          arguments.expect)]
     if arguments.digest:
         found += compare_digests(output, client.stdout)
+    if arguments.arrive:
+        found += compare_messages((output, client.stdout), arguments.arrive)
     for complaint in found:
         print("pair:", complaint)
     return 1 if found else 0
