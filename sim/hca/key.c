@@ -107,6 +107,19 @@ int mgds_hca_key_detach(struct mgds_hca *hca, uint32_t number)
     return 0;
 }
 
+bool mgds_hca_key_reaches(const struct mgds_hca *hca, const void *at)
+{
+    const struct key *key;
+
+    for (uint32_t i = FIRST_INDEX; i < hca->keys.slots; i++) {
+        key = mgds_hca_table_find(&hca->keys, i);
+        if (key &&
+            (uintptr_t)at - (uintptr_t)key->memory.at < key->memory.bytes)
+            return true;
+    }
+    return false;
+}
+
 static bool is_gone(const struct mgds_hca_memory *memory)
 {
     return memory->gone && __atomic_load_n(memory->gone, __ATOMIC_ACQUIRE);

@@ -6,6 +6,7 @@
 #ifndef MGDS_SIM_HCA_KEY_H
 #define MGDS_SIM_HCA_KEY_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 struct mgds_hca;
@@ -55,6 +56,9 @@ int mgds_hca_key_attach_window(struct mgds_hca *hca, uint32_t pd, unsigned type,
  * stands; NULL: there is none. */
 struct mgds_hca_window *mgds_hca_key_window(const struct mgds_hca *hca,
                                             uint32_t key, uint32_t **number);
+
+/* Memory of some key has this byte. */
+bool mgds_hca_key_reaches(const struct mgds_hca *hca, const void *at);
 
 /* What can be wrong with an access, in the order of the checks. */
 enum mgds_hca_fault {

@@ -13,6 +13,7 @@
 #include "sim/hca/front/model.h"
 #include "sim/hca/front/object.h"
 #include "sim/hca/front/settings.h"
+#include "sim/hca/key.h"
 #include "sim/hca/transit.h"
 
 enum {
@@ -191,6 +192,15 @@ void mgds_hca_adapters_flush(unsigned gpu)
         if (adapters[i].engine)
             mgds_hca_transit_flush(adapters[i].engine, gpu);
     }
+}
+
+bool mgds_hca_adapters_reach(const void *at)
+{
+    for (unsigned i = 0; i < MGDS_HCA_DEVICES; i++) {
+        if (adapters[i].engine && mgds_hca_key_reaches(adapters[i].engine, at))
+            return true;
+    }
+    return false;
 }
 
 int mgds_hca_adapter_add_pd(struct mgds_hca_adapter *adapter,

@@ -3,6 +3,7 @@
 #ifndef MGDS_HCA_ADAPTER_H
 #define MGDS_HCA_ADAPTER_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "sim/hca/table.h"
@@ -42,6 +43,9 @@ void mgds_hca_adapters_tell_digests(void);
 
 /* A GPU flushes what they have written to it. */
 void mgds_hca_adapters_flush(unsigned gpu);
+
+/* A region of any of them has this byte. Safe in a signal handler. */
+bool mgds_hca_adapters_reach(const void *at);
 
 /* Gives the PD a number, and takes it back. -ENOMEM. */
 int mgds_hca_adapter_add_pd(struct mgds_hca_adapter *adapter,

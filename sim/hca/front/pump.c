@@ -30,6 +30,8 @@ enum {
     TURN = 100 * 1000
 };
 
+_Static_assert(sizeof(pthread_t) == sizeof(unsigned long), "0 is no thread");
+
 static struct {
     pthread_mutex_t lock;
     pthread_cond_t wake; /* a QP is made, or `stop` */
@@ -37,20 +39,42 @@ static struct {
     bool started;
     atomic_bool stop;
     unsigned qps;
-    atomic_uint waiting; /* for the lock */
-    atomic_uint polls;   /* by programs, since the thread looked */
+    atomic_uint waiting;       /* for the lock */
+    atomic_uint polls;         /* by programs, since the thread looked */
+    _Atomic(pthread_t) holder; /* of the lock; 0: nobody */
 } pump = {.lock = PTHREAD_MUTEX_INITIALIZER, .wake = PTHREAD_COND_INITIALIZER};
+
+static void take_hold(pthread_t thread)
+{
+    atomic_store_explicit(&pump.holder, thread, memory_order_relaxed);
+}
+
+bool mgds_hca_pump_holds(void)
+{
+    return atomic_load_explicit(&pump.holder, memory_order_relaxed) ==
+           pthread_self();
+}
 
 void mgds_hca_lock(void)
 {
     atomic_fetch_add_explicit(&pump.waiting, 1, memory_order_relaxed);
     pthread_mutex_lock(&pump.lock);
     atomic_fetch_sub_explicit(&pump.waiting, 1, memory_order_relaxed);
+    take_hold(pthread_self());
 }
 
 void mgds_hca_unlock(void)
 {
+    take_hold(0);
     pthread_mutex_unlock(&pump.lock);
+}
+
+/* Under the lock, which others may have meanwhile. */
+static void wait_for_qp(void)
+{
+    take_hold(0);
+    pthread_cond_wait(&pump.wake, &pump.lock);
+    take_hold(pthread_self());
 }
 
 static uint64_t now(void)
@@ -139,7 +163,7 @@ static void *run(void *unused)
     mgds_hca_lock();
     while (!pump.stop) {
         if (pump.qps == 0) {
-            pthread_cond_wait(&pump.wake, &pump.lock);
+            wait_for_qp();
             worked = now();
             continue;
         }
@@ -152,13 +176,15 @@ static void *run(void *unused)
     return unused;
 }
 
-/* Signals are for the program's threads. */
+/* Signals are for the program's threads; a fault is of the thread that it
+ * strikes (guard.h). */
 static int start(void)
 {
     sigset_t all, old;
     int rc;
 
     sigfillset(&all);
+    sigdelset(&all, SIGSEGV);
     pthread_sigmask(SIG_SETMASK, &all, &old);
     rc = pthread_create(&pump.thread, NULL, run, NULL);
     pthread_sigmask(SIG_SETMASK, &old, NULL);
@@ -190,9 +216,10 @@ void mgds_hca_pump_inline(void)
     atomic_fetch_add_explicit(&pump.polls, 1, memory_order_relaxed);
     if (pthread_mutex_trylock(&pump.lock) != 0)
         return;
+    take_hold(pthread_self());
     if (!pump.stop)
         mgds_hca_adapters_run();
-    pthread_mutex_unlock(&pump.lock);
+    mgds_hca_unlock();
 }
 
 bool mgds_hca_pump_serves(void)

@@ -21,6 +21,9 @@
 void mgds_hca_lock(void);
 void mgds_hca_unlock(void);
 
+/* This thread has the lock. Safe in a signal handler. */
+bool mgds_hca_pump_holds(void);
+
 /* Under the lock: a QP was made, or is gone. -EAGAIN: there is no thread, and
  * none can be made; the QP must not be. */
 int mgds_hca_pump_add(void);

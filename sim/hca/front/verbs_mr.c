@@ -11,6 +11,7 @@
 #include "sim/hca/front/destroy.h"
 #include "sim/hca/front/far.h"
 #include "sim/hca/front/file.h"
+#include "sim/hca/front/guard.h"
 #include "sim/hca/front/method.h"
 #include "sim/hca/front/object.h"
 #include "sim/hca/front/pump.h"
@@ -53,6 +54,7 @@ static int fill_memory(const char *command, struct mgds_hca_memory *memory,
     if (rc < 0)
         return rc;
     memory->access = access & ENGINE;
+    mgds_hca_guard_open();
     return mgds_hca_user_pin((uintptr_t)memory->at, memory->bytes,
                              memory->access & WRITES);
 }

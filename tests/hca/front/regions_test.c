@@ -1,6 +1,8 @@
 /* Memory regions and windows through libmlx5: which memory is registered, by
  * address and by descriptor, what changes, and what is refused. */
 #include <errno.h>
+#include <setjmp.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <sys/mman.h>
@@ -57,6 +59,70 @@ static void wrong_regions_are_refused(void **state)
     assert_int_equal(ibv_dealloc_pd(pd), 0);
     munmap(page, 4096);
     ibv_close_device(context);
+}
+
+static sigjmp_buf behind_fault;
+
+static void on_fault(int signo)
+{
+    (void)signo;
+    siglongjmp(behind_fault, 1);
+}
+
+/* The CPU finds no memory at this place, and the program hears of it. */
+static bool strikes(const volatile uint8_t *at)
+{
+    if (sigsetjmp(behind_fault, 1))
+        return true;
+    (void)*at;
+    return false;
+}
+
+static enum ibv_wc_status reach(const struct verbs_pair *pair,
+                                enum ibv_wr_opcode opcode, uint32_t rkey,
+                                const uint8_t *at)
+{
+    struct ibv_sge sge = verbs_sge(&pair->a, 0, 64);
+    struct ibv_send_wr wr = {.sg_list = &sge,
+                             .num_sge = 1,
+                             .opcode = opcode,
+                             .send_flags = IBV_SEND_SIGNALED},
+                       *bad;
+
+    wr.wr.rdma.remote_addr = (uintptr_t)at;
+    wr.wr.rdma.rkey = rkey;
+    assert_int_equal(ibv_post_send(pair->a.qp, &wr, &bad), 0);
+    return verbs_wait(pair->a.cq).status;
+}
+
+/* The kernel has pinned what a device reaches: a program may unmap it before
+ * the region goes, as UCX does. */
+static void regions_outlive_their_mapping(void **state)
+{
+    enum { PAGE = 4096, PAGES = 3 };
+    const int access = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE |
+                       IBV_ACCESS_REMOTE_READ;
+    struct verbs_pair pair;
+    struct ibv_mr *mr;
+    uint8_t *memory;
+
+    (void)state;
+    signal(SIGSEGV, on_fault);
+    verbs_pair_open(&pair);
+    memory = mmap(NULL, PAGES * PAGE, PROT_READ | PROT_WRITE,
+                  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    assert_ptr_not_equal(memory, MAP_FAILED);
+    mr = ibv_reg_mr(pair.b.pd, memory, PAGES * PAGE, access);
+    assert_non_null(mr);
+    munmap(memory, PAGES * PAGE);
+    assert_int_equal(
+        reach(&pair, IBV_WR_RDMA_WRITE, mr->rkey, memory + PAGE - 32),
+        IBV_WC_SUCCESS);
+    assert_int_equal(reach(&pair, IBV_WR_RDMA_READ, mr->rkey, memory),
+                     IBV_WC_SUCCESS);
+    assert_true(strikes(memory + 2 * PAGE));
+    assert_int_equal(ibv_dereg_mr(mr), 0);
+    verbs_pair_close(&pair);
 }
 
 /* A dma-buf of the software GPU has a name of that kind. */
@@ -129,6 +195,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(regions_change),
         cmocka_unit_test(wrong_regions_are_refused),
+        cmocka_unit_test(regions_outlive_their_mapping),
         cmocka_unit_test(descriptors_are_registered),
         cmocka_unit_test(windows_are_objects),
     };
