@@ -206,7 +206,8 @@ static void open_port(struct end *end, const struct options *options)
 {
     char folder[64];
     struct mgds_hca_port_attr attr = {.folder = folder,
-                                      .host = HOST + (uint64_t)options->host};
+                                      .host = HOST + (uint64_t)options->host,
+                                      .speed = options->speed};
     struct mgds_hca_gid gid;
 
     if (options->hosts && end == &end->place->b)

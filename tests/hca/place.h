@@ -71,6 +71,8 @@ struct options {
     bool shared; /* each end has a shared receive queue; DCI: of the DCT */
     bool half;   /* DCI: address vectors of one unit */
 
+    struct mgds_hca_speed speed; /* of both ports */
+
     bool out_of_order;  /* QPs allow it */
     bool ethernet;      /* RoCE ports */
     const char *folder; /* where the devices are: one of this process */

@@ -20,7 +20,7 @@
 #include "sim/hca/wire/port.h"
 #include "sim/hca/wire/registry.h"
 
-enum { SECOND = 1000 * 1000 * 1000 };
+enum { SECOND = 1000 * 1000 * 1000, MICROSECOND = 1000 };
 
 /* One device's end of the wire. */
 struct end {
@@ -106,15 +106,24 @@ static bool is_ready(void *ctx, const struct mgds_hca_qp *qp)
                     : find_end(qp) != NULL;
 }
 
-/* The short way has no answer that comes later than its request. With memory of
- * GPUs, answers wait for what they tell of: all of the process goes as packets,
- * or nothing of it, as it was when its first QP was connected. */
+/* The short way has no answer that comes later than its request, and is as fast
+ * as it can. With memory of GPUs, answers wait for what they tell of. */
+static bool needs_packets(void)
+{
+    const struct mgds_hca_settings *set = mgds_hca_settings();
+
+    return mgds_hca_gpu_is_there() || set->rate || set->latency ||
+           set->out_of_order;
+}
+
+/* All of the process goes as packets, or nothing of it, as it was when its
+ * first QP was connected. */
 static bool takes_short_way(const struct mgds_hca_qp *qp)
 {
     static enum { UNKNOWN, SHORT, PACKETS } way;
 
     if (way == UNKNOWN)
-        way = mgds_hca_gpu_is_there() ? PACKETS : SHORT;
+        way = needs_packets() ? PACKETS : SHORT;
     return way == SHORT && find_end(qp);
 }
 
@@ -284,10 +293,18 @@ static void close_ports(void)
     }
 }
 
+static struct mgds_hca_speed speed(void)
+{
+    const struct mgds_hca_settings *set = mgds_hca_settings();
+
+    return (struct mgds_hca_speed){.rate = set->rate,
+                                   .latency = set->latency * MICROSECOND};
+}
+
 static int open_port(struct end *end, const char *folder)
 {
-    struct mgds_hca_port_attr attr = {.folder = folder,
-                                      .host = mgds_host_number()};
+    struct mgds_hca_port_attr attr = {
+        .folder = folder, .host = mgds_host_number(), .speed = speed()};
     int rc = mgds_hca_port_create(&end->port, &attr);
     struct mgds_hca_gid gid;
 

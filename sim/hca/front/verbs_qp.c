@@ -13,6 +13,7 @@
 #include "sim/hca/front/model.h"
 #include "sim/hca/front/object.h"
 #include "sim/hca/front/pump.h"
+#include "sim/hca/front/settings.h"
 #include "sim/hca/front/user.h"
 #include "sim/hca/front/verbs.h"
 #include "sim/hca/opcode.h"
@@ -190,6 +191,7 @@ static int attach_qp(struct mgds_hca_verbs_qp *qp,
         .pd = qp->pd->number,
         .user_index = driver->uidx & USER_INDEX,
         .service = service_of(in->qp_type, driver->flags),
+        .out_of_order = mgds_hca_settings()->out_of_order,
     };
     int rc;
 

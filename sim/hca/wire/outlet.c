@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "sim/hca/engine.h"
+#include "sim/hca/wire/pace.h"
 
 /* Of a key: another index, and another variant. */
 enum { WRONG_KEY = 0x5aa5 };
@@ -24,13 +25,25 @@ void mgds_hca_outlet_fini(struct mgds_hca_outlet *outlet)
 {
     free(outlet->held);
     outlet->held = NULL;
+    mgds_hca_pace_free(outlet->pace);
+    outlet->pace = NULL;
+}
+
+static bool pass(struct mgds_hca_outlet *outlet, uint16_t lid,
+                 const struct mgds_hca_packet *packet,
+                 const struct mgds_hca_list *payload)
+{
+    return outlet->pace
+               ? mgds_hca_pace_put(outlet->pace, mgds_hca_now(outlet->hca), lid,
+                                   packet, payload)
+               : mgds_hca_fabric_send(outlet->fabric, lid, packet, payload);
 }
 
 static bool hand_over(struct mgds_hca_outlet *outlet, uint16_t lid,
                       const struct mgds_hca_packet *packet,
                       const struct mgds_hca_list *payload)
 {
-    if (!mgds_hca_fabric_send(outlet->fabric, lid, packet, payload)) {
+    if (!pass(outlet, lid, packet, payload)) {
         outlet->blocked = true;
         return false;
     }
@@ -147,7 +160,7 @@ bool mgds_hca_outlet_send(struct mgds_hca_outlet *outlet, uint16_t lid,
     return done;
 }
 
-int mgds_hca_outlet_run(struct mgds_hca_outlet *outlet)
+static int run_held(struct mgds_hca_outlet *outlet)
 {
     uint64_t now;
     int did = 0;
@@ -162,9 +175,36 @@ int mgds_hca_outlet_run(struct mgds_hca_outlet *outlet)
     return did;
 }
 
+/* What has been on its way for long enough. */
+static int run_pace(struct mgds_hca_outlet *outlet)
+{
+    const struct mgds_hca_packet *packet;
+    struct mgds_hca_list payload;
+    uint16_t lid;
+    int did = 0;
+
+    if (!outlet->pace)
+        return 0;
+    while ((packet = mgds_hca_pace_next(outlet->pace, mgds_hca_now(outlet->hca),
+                                        &lid, &payload))) {
+        if (!mgds_hca_fabric_send(outlet->fabric, lid, packet, &payload)) {
+            outlet->blocked = true;
+            break;
+        }
+        mgds_hca_pace_drop(outlet->pace);
+        did++;
+    }
+    return did;
+}
+
+int mgds_hca_outlet_run(struct mgds_hca_outlet *outlet)
+{
+    return run_held(outlet) + run_pace(outlet);
+}
+
 uint64_t mgds_hca_outlet_due(const struct mgds_hca_outlet *outlet)
 {
-    uint64_t due = 0;
+    uint64_t due = outlet->pace ? mgds_hca_pace_due(outlet->pace) : 0;
 
     for (unsigned i = 0; outlet->held && i < MGDS_HCA_HELD; i++) {
         if (outlet->held[i].due && (!due || outlet->held[i].due < due))

@@ -1,6 +1,7 @@
 /* Where the flows of a device send their packets: the fabric, with the faults
- * on the way there. Packets that are late are held here, up to MGDS_HCA_HELD of
- * them; one more is not made late. */
+ * on the way there, and behind these at the speed of the port (pace.h). Packets
+ * that are late are held here, up to MGDS_HCA_HELD of them; one more is not
+ * made late. */
 #ifndef MGDS_SIM_HCA_WIRE_OUTLET_H
 #define MGDS_SIM_HCA_WIRE_OUTLET_H
 
@@ -10,6 +11,7 @@
 enum { MGDS_HCA_HELD = 16 };
 
 struct mgds_hca;
+struct mgds_hca_pace;
 
 enum mgds_hca_count {
 #define X(name, text) MGDS_COUNT_##name,
@@ -29,7 +31,8 @@ struct mgds_hca_held {
 
 struct mgds_hca_outlet {
     struct mgds_hca_fabric *fabric;
-    struct mgds_hca *hca; /* its clock */
+    struct mgds_hca *hca;       /* its clock */
+    struct mgds_hca_pace *pace; /* NULL: as fast as it can */
     struct mgds_hca_faults faults;
     struct mgds_hca_held *held; /* NULL: no faults */
     uint64_t sent;              /* packets */

@@ -227,6 +227,15 @@ static int poll_port(void *ctx)
     return did;
 }
 
+static int set_speed(struct mgds_hca_outlet *outlet,
+                     const struct mgds_hca_speed *speed)
+{
+    if (!speed->rate && !speed->latency)
+        return 0;
+    outlet->pace = mgds_hca_pace_make(speed);
+    return outlet->pace ? 0 : -ENOMEM;
+}
+
 int mgds_hca_port_create(struct mgds_hca_port **out,
                          const struct mgds_hca_port_attr *attr)
 {
@@ -235,9 +244,12 @@ int mgds_hca_port_create(struct mgds_hca_port **out,
 
     if (!port)
         return -ENOMEM;
-    rc = mgds_hca_fabric_open(&port->fabric, attr->folder, attr->lid,
-                              attr->host);
+    rc = set_speed(&port->outlet, &attr->speed);
+    if (rc == 0)
+        rc = mgds_hca_fabric_open(&port->fabric, attr->folder, attr->lid,
+                                  attr->host);
     if (rc < 0) {
+        mgds_hca_outlet_fini(&port->outlet);
         free(port);
         return rc;
     }

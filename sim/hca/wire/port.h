@@ -37,6 +37,7 @@
 
 #include "sim/hca/wire.h"
 #include "sim/hca/wire/outlet.h"
+#include "sim/hca/wire/pace.h"
 
 struct mgds_hca_flow;
 
@@ -44,6 +45,7 @@ struct mgds_hca_port_attr {
     const char *folder; /* mgds_hca_registry_folder */
     uint16_t lid;       /* 0: the least that is free */
     uint64_t host;      /* mgds_host_number() */
+    struct mgds_hca_speed speed;
 };
 
 struct mgds_hca_port {

@@ -428,6 +428,13 @@ static void a_flag_behind_data_is_caught(const struct row *row)
     assert_true(answer.torn > 0);
 }
 
+/* Of all QPs, though they have not asked for it and nothing is wrong. */
+static void a_device_places_in_any_order(const struct row *row)
+{
+    assert_int_equal(setenv("MPIX_SIM_HCA_OUT_OF_ORDER", "yes", 1), 0);
+    a_flag_behind_data_is_caught(row);
+}
+
 static void set_control(const char *path, const char *text)
 {
     char other[128];
@@ -528,11 +535,14 @@ int main(void)
 {
     static const struct row torn = {"a flag behind data", "", "place=500us",
                                     NULL, FINE};
+    static const struct row device = {"the same, by a setting of the device",
+                                      "", "", NULL, FINE};
     static const struct row link = {"a link that goes and comes", "", "", NULL,
                                     FINE};
     static const struct row down = {"a port that is down", "", "", NULL, FINE};
     bool fine = run_alone(&torn, a_flag_behind_data_is_caught);
 
+    fine &= run_alone(&device, a_device_places_in_any_order);
     fine &= run_alone(&down, a_port_is_down_before_it_is_opened);
     fine &= run_alone(&link, a_link_goes_and_comes);
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)

@@ -1,0 +1,100 @@
+/* Ports with a rate and a latency: when what is sent arrives, on a clock that
+ * goes on where only that helps. */
+#include "tests/hca/place.h"
+
+enum { MICROSECOND = 1000, TIMEOUT = 16, BYTES = 60000 };
+
+static void run_write(struct place *place, uint32_t bytes)
+{
+    struct wqe wqe = wqe_write(&place->a, 0, bytes);
+
+    run_one(&place->a, &wqe);
+    expect_cqe(&place->a.sends, 0, 0);
+    assert_memory_equal(place->b.memory, place->a.memory, bytes);
+}
+
+static uint64_t repeated(const struct place *place)
+{
+    const uint64_t *count = place->b.port->outlet.count;
+
+    return count[MGDS_COUNT_DUPLICATES] + count[MGDS_COUNT_GAPS];
+}
+
+/* There and back. */
+static void packets_are_on_their_way_for_a_time(void **state)
+{
+    struct options options = {.packets = true,
+                              .speed = {.latency = 300 * MICROSECOND}};
+    struct place place;
+    uint64_t clock;
+
+    (void)state;
+    place_open(&place, &options);
+    clock = place.clock;
+    run_write(&place, 8);
+    assert_int_equal(place.clock - clock, 600 * MICROSECOND);
+    assert_int_equal(repeated(&place), 0);
+    place_close(&place);
+}
+
+/* Bytes of a microsecond, those of headers too; also so few that a message
+ * takes as long as some of a requester's timers. */
+static void packets_leave_one_behind_the_other(void **state)
+{
+    static const uint64_t rates[] = {1, 100, 5000};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(rates) / sizeof(rates[0]); i++) {
+        struct options options = {.packets = true,
+                                  .mtu = 1024,
+                                  .timeout = TIMEOUT,
+                                  .speed = {.rate = rates[i]}};
+        struct place place;
+        uint64_t clock, least = BYTES * UINT64_C(1000) / rates[i];
+
+        place_open(&place, &options);
+        clock = place.clock;
+        run_write(&place, BYTES);
+        assert_in_range(place.clock - clock, least, least + least / 8);
+        assert_int_equal(repeated(&place), 0);
+        place_close(&place);
+    }
+}
+
+/* More packets than can be on their way, and answers with data. */
+static void all_that_is_sent_arrives(void **state)
+{
+    struct options options = {
+        .packets = true,
+        .mtu = 256,
+        .timeout = TIMEOUT,
+        .speed = {.rate = 20, .latency = 5000 * MICROSECOND}};
+    struct place place;
+    struct wqe wqe;
+
+    (void)state;
+    place_open(&place, &options);
+    for (uint16_t i = 0; i < 8; i++) {
+        wqe = i % 2 ? wqe_read(&place.a, 0, BYTES)
+                    : wqe_write(&place.a, 0, BYTES);
+        post(&place.a, &wqe);
+    }
+    ring(&place.a);
+    place_run(&place);
+    for (uint16_t i = 0; i < 8; i++)
+        expect_cqe(&place.a.sends, 0, i);
+    assert_memory_equal(place.b.memory, place.a.memory, BYTES);
+    assert_int_equal(repeated(&place), 0);
+    place_close(&place);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(packets_are_on_their_way_for_a_time),
+        cmocka_unit_test(packets_leave_one_behind_the_other),
+        cmocka_unit_test(all_that_is_sent_arrives),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
