@@ -404,6 +404,35 @@ static void what_is_not_modelled_is_refused(void **state)
     ibv_close_device(context);
 }
 
+/* MLX5DV_QP_CREATE_OOO_DP, which headers before rdma-core 54 do not have. */
+static void a_qp_out_of_order_is_refused(void **state)
+{
+    const uint32_t out_of_order = 1 << 7;
+    struct ibv_context *context = verbs_open();
+    struct mlx5dv_qp_init_attr flags = {
+        .comp_mask = MLX5DV_QP_INIT_ATTR_MASK_QP_CREATE_FLAGS};
+    struct ibv_qp_init_attr_ex attr = {
+        .qp_type = IBV_QPT_RC,
+        .comp_mask = IBV_QP_INIT_ATTR_PD,
+        .cap = {.max_send_wr = 1, .max_send_sge = 1}};
+    struct verbs_side side;
+    struct ibv_qp *qp;
+
+    (void)state;
+    verbs_side_open(context, &side);
+    attr.pd = side.pd;
+    attr.send_cq = attr.recv_cq = side.cq;
+    flags.create_flags = MLX5DV_QP_CREATE_DISABLE_SCATTER_TO_CQE;
+    qp = mlx5dv_create_qp(context, &attr, &flags);
+    assert_non_null(qp);
+    assert_int_equal(ibv_destroy_qp(qp), 0);
+    flags.create_flags = out_of_order;
+    assert_null(mlx5dv_create_qp(context, &attr, &flags));
+    assert_true(errno == EINVAL || errno == EOPNOTSUPP);
+    verbs_side_close(&side);
+    ibv_close_device(context);
+}
+
 /* UAR pages that a program asks for: two registers each, and one page of
  * another kind for all. */
 static void pages_are_given(void **state)
@@ -527,6 +556,7 @@ int main(void)
         cmocka_unit_test(timestamps_are_times_of_day),
         cmocka_unit_test(queue_pairs_are_made_by_the_extended_command),
         cmocka_unit_test(what_is_not_modelled_is_refused),
+        cmocka_unit_test(a_qp_out_of_order_is_refused),
         cmocka_unit_test(pages_are_given),
         cmocka_unit_test(a_thread_domain_has_a_register),
         cmocka_unit_test(an_import_goes_on),
