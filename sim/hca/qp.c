@@ -14,7 +14,8 @@ enum {
     QPN_MASK = 0xffffff,
     QPNS = 0xffff,
     SHORTEST_RNR_DELAY = 10000,
-    PKEY = 0xffff /* of the default partition */
+    PKEY = 0xffff, /* of the default partition */
+    FIRST_PORT = 1
 };
 
 /* From each state, those that modify may go to; as ibv_modify_qp. */
@@ -209,6 +210,7 @@ static void set_rights(struct mgds_hca_qp *qp,
     qp->set.access = change->access;
     qp->set.qkey = change->qkey;
     qp->set.pkey = change->pkey ? change->pkey : PKEY;
+    qp->set.port = change->port ? change->port : FIRST_PORT;
 }
 
 static void set_path(struct mgds_hca_qp *qp,

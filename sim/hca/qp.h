@@ -108,6 +108,7 @@ struct mgds_hca_change {
     uint32_t receive_psn;            /* RTR */
     struct mgds_hca_address address; /* RTR: of its device, for wires */
     uint16_t pkey;                   /* INIT: 0: 0xffff. For wires */
+    uint8_t port;                    /* INIT: 0: the first, 1. For wires */
     uint16_t mtu;                    /* RTR: 256, 512, .. 4096; 0: 4096 */
     uint64_t rnr_delay; /* RTR: ns, told to who must come again; 10 us at
                            least, the shortest that InfiniBand has */

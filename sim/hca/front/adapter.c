@@ -59,7 +59,7 @@ static void tell_event(void *ctx, enum mgds_hca_event event, uint32_t number)
     switch (event) {
     case MGDS_EVENT_PORT_ERR:
     case MGDS_EVENT_PORT_ACTIVE:
-        mgds_hca_event_port(adapter->index, event);
+        mgds_hca_event_port(adapter->index, number, event);
         break;
     case MGDS_EVENT_CQ_ERR:
         mgds_hca_event_cq(adapter->cqs[number], event);

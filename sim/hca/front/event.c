@@ -49,10 +49,9 @@ static void send_async(const struct mgds_hca_channel *channel, uint64_t user,
     send(channel, &record, counter);
 }
 
-static void tell_port(const struct mgds_hca_file *file,
+static void tell_port(const struct mgds_hca_file *file, uint32_t port,
                       enum mgds_hca_event event)
 {
-    const uint64_t port = 1;
     uint32_t unused = 0;
 
     send_async(&file->async, port, event, &unused);
@@ -63,12 +62,13 @@ static void tell_port(const struct mgds_hca_file *file,
     }
 }
 
-void mgds_hca_event_port(unsigned device, enum mgds_hca_event event)
+void mgds_hca_event_port(unsigned device, uint32_t port,
+                         enum mgds_hca_event event)
 {
     for (struct mgds_hca_file *file = mgds_hca_file_next(NULL); file;
          file = mgds_hca_file_next(file)) {
         if (file->device == device && file->adapter)
-            tell_port(file, event);
+            tell_port(file, port, event);
     }
 }
 

@@ -5,8 +5,8 @@
  * writes are lost.
  *
  * For that SIGSEGV has a handler, which each region puts in place, and which
- * passes on what is not so: to the handler that was there before. A program that
- * replaces it behind its last region has to call it. */
+ * passes on what is not so: to the handler that was there before. A program
+ * that replaces it behind its last region has to call it. */
 #ifndef MGDS_HCA_GUARD_H
 #define MGDS_HCA_GUARD_H
 

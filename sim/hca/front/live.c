@@ -16,7 +16,7 @@
 enum { TEXT = 32 };
 
 static const char prefix[] = "mlx5_";
-static const char folder[] = "/ports/1/";
+static const char folder[] = "/ports/";
 static const char counters[] = "hw_counters/";
 
 static const char *const names[MGDS_HCA_COUNTS] = {
@@ -56,24 +56,26 @@ static void write_text(const char *path, const char *text)
 }
 
 /* False: the file has no counter. */
-static bool tell_count(unsigned device, const char *name, char text[TEXT])
+static bool tell_count(unsigned device, unsigned port, const char *name,
+                       char text[TEXT])
 {
     for (unsigned i = 0; i < MGDS_HCA_COUNTS; i++) {
         if (strcmp(name, names[i]) != 0)
             continue;
-        snprintf(text, TEXT, "%" PRIu64, mgds_hca_ports_count(device, i));
+        snprintf(text, TEXT, "%" PRIu64, mgds_hca_ports_count(device, port, i));
         return true;
     }
     return false;
 }
 
 /* What a file of a port says. False: always the same. Under the lock. */
-static bool tell(unsigned device, const char *name, char text[TEXT])
+static bool tell(unsigned device, unsigned port, const char *name,
+                 char text[TEXT])
 {
-    bool up = mgds_hca_ports_up(device);
+    bool up = mgds_hca_ports_up(device, port);
 
     if (strncmp(name, counters, sizeof(counters) - 1) == 0)
-        return tell_count(device, name + sizeof(counters) - 1, text);
+        return tell_count(device, port, name + sizeof(counters) - 1, text);
     if (strcmp(name, "state") == 0)
         snprintf(text, TEXT, up ? "4: ACTIVE" : "1: DOWN");
     else if (strcmp(name, "phys_state") == 0)
@@ -87,13 +89,17 @@ void mgds_hca_live_refresh(const char *path)
 {
     const char *at = strstr(path, folder);
     int device = at && mgds_hca_pump_serves() ? device_before(path, at) : -1;
-    char text[TEXT];
+    unsigned long port;
+    char text[TEXT], *name;
     bool changes;
 
     if (device < 0)
         return;
+    port = strtoul(at + sizeof(folder) - 1, &name, 10);
+    if (*name != '/')
+        return;
     mgds_hca_lock();
-    changes = tell((unsigned)device, at + sizeof(folder) - 1, text);
+    changes = tell((unsigned)device, (unsigned)port, name + 1, text);
     mgds_hca_unlock();
     if (changes)
         write_text(path, text);

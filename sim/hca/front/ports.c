@@ -1,4 +1,4 @@
-/* Ports, and the short way between devices of one process. */
+/* Ports, and the short way between those of one process. */
 #include "sim/hca/front/ports.h"
 
 #include <errno.h>
@@ -22,22 +22,52 @@
 
 enum { SECOND = 1000 * 1000 * 1000, MICROSECOND = 1000 };
 
-/* One device's end of the wire. */
+/* A port's end of the wire. */
 struct end {
+    struct device *device;
     uint16_t number;
-    struct mgds_hca *engine; /* NULL: nobody has opened the device */
     struct mgds_hca_port *port;
     struct mgds_hca_wire outside; /* the port's */
-    struct end *requester;        /* of this process, whose request is done */
     struct mgds_hca_control control;
 };
 
-static struct end ends[MGDS_HCA_DEVICES];
+struct device {
+    struct mgds_hca *engine;  /* NULL: nobody has opened the device */
+    struct device *requester; /* of this process, whose request is done */
+    struct end *current;      /* whose packets are taken */
+    struct end end[MGDS_HCA_PORTS];
+};
+
+static struct device devices[MGDS_HCA_DEVICES];
 static pid_t owner; /* 0: nobody */
 
-static unsigned devices(void)
+unsigned mgds_hca_ports(void)
 {
-    return (unsigned)mgds_hca_settings()->count;
+    return (unsigned)mgds_hca_settings()->ports;
+}
+
+/* Of all devices. */
+static unsigned count_ends(void)
+{
+    return (unsigned)mgds_hca_settings()->count * mgds_hca_ports();
+}
+
+static struct end *end_at(unsigned i)
+{
+    return &devices[i / mgds_hca_ports()].end[i % mgds_hca_ports()];
+}
+
+/* NULL: there is no such port, which may be any. */
+static struct end *find_port(unsigned device, unsigned port)
+{
+    return device < mgds_hca_settings()->count && port - 1 < mgds_hca_ports()
+               ? &devices[device].end[port - 1]
+               : NULL;
+}
+
+static struct end *end_of(struct device *device, const struct mgds_hca_qp *qp)
+{
+    return &device->end[qp->set.port - 1];
 }
 
 /* NULL: the device is another process's, or everything goes as packets. */
@@ -47,36 +77,46 @@ static struct end *find_end(const struct mgds_hca_qp *qp)
 
     if (qp->attr.service != MGDS_SERVICE_RC)
         return NULL;
-    for (unsigned i = 0; i < devices(); i++) {
-        if (ends[i].number == number)
-            return &ends[i];
+    for (unsigned i = 0; i < count_ends(); i++) {
+        if (end_at(i)->number == number)
+            return end_at(i);
     }
     return NULL;
 }
 
 static void carry_answer(void *ctx, const struct mgds_hca_answer *answer)
 {
-    struct end *end = ctx;
+    struct device *device = ctx;
 
-    if (!end->requester) {
-        end->outside.answer(end->outside.ctx, answer);
+    if (!device->requester) {
+        device->current->outside.answer(device->current->outside.ctx, answer);
         return;
     }
-    mgds_hca_transit_settle(end->engine, NULL);
-    mgds_hca_answered(end->requester->engine, answer);
+    mgds_hca_transit_settle(device->engine, NULL);
+    mgds_hca_answered(device->requester->engine, answer);
 }
 
-static void carry_inside(struct end *from, struct end *to,
+/* QPs of the port that has the address. */
+static bool hears(const struct end *to, const struct mgds_hca_request *request)
+{
+    const struct mgds_hca *engine = to->device->engine;
+    struct mgds_hca_qp *qp =
+        engine ? mgds_hca_qp_find(engine, request->to) : NULL;
+
+    return qp && qp->state != MGDS_STATE_RESET && end_of(to->device, qp) == to;
+}
+
+static void carry_inside(struct device *from, struct end *end,
                          const struct mgds_hca_request *request)
 {
-    struct end *before = to->requester;
+    struct device *to = end->device, *before = to->requester;
     struct mgds_hca_answer nobody = {
         .to = request->from,
         .psn = request->psn,
         .cause = MGDS_CAUSE_NO_RESPONSE,
     };
 
-    if (!to->engine || !mgds_hca_qp_find(to->engine, request->to)) {
+    if (!hears(end, request)) {
         mgds_hca_answered(from->engine, &nobody);
         return;
     }
@@ -88,22 +128,22 @@ static void carry_inside(struct end *from, struct end *to,
 /* A QP that has a flow has a peer in another process. */
 static void carry_request(void *ctx, const struct mgds_hca_request *request)
 {
-    struct end *from = ctx;
+    struct device *from = ctx;
     const struct mgds_hca_qp *qp =
         mgds_hca_qp_find(from->engine, request->from);
+    const struct mgds_hca_wire *outside = &end_of(from, qp)->outside;
 
     if (qp->flow)
-        from->outside.request(from->outside.ctx, request);
+        outside->request(outside->ctx, request);
     else
         carry_inside(from, find_end(qp), request);
 }
 
 static bool is_ready(void *ctx, const struct mgds_hca_qp *qp)
 {
-    const struct end *end = ctx;
+    const struct mgds_hca_wire *outside = &end_of(ctx, qp)->outside;
 
-    return qp->flow ? end->outside.ready(end->outside.ctx, qp)
-                    : find_end(qp) != NULL;
+    return qp->flow ? outside->ready(outside->ctx, qp) : find_end(qp) != NULL;
 }
 
 /* The short way has no answer that comes later than its request, and is as fast
@@ -127,19 +167,28 @@ static bool takes_short_way(const struct mgds_hca_qp *qp)
     return way == SHORT && find_end(qp);
 }
 
+/* In RESET for the first time a QP has no port yet, and no flow. */
 static void follow_state(void *ctx, struct mgds_hca_qp *qp)
 {
-    const struct end *end = ctx;
+    const struct mgds_hca_wire *outside;
 
+    if (!qp->set.port)
+        return;
+    outside = &end_of(ctx, qp)->outside;
     if (qp->state != MGDS_STATE_RTR || !takes_short_way(qp))
-        end->outside.changed(end->outside.ctx, qp);
+        outside->changed(outside->ctx, qp);
 }
 
 static int poll_outside(void *ctx)
 {
-    const struct end *end = ctx;
+    struct device *device = ctx;
+    int did = 0;
 
-    return end->outside.poll(end->outside.ctx);
+    for (unsigned i = 0; i < mgds_hca_ports(); i++) {
+        device->current = &device->end[i];
+        did += device->current->outside.poll(device->current->outside.ctx);
+    }
+    return did;
 }
 
 struct mgds_hca_wire mgds_hca_ports_wire(unsigned index)
@@ -150,7 +199,7 @@ struct mgds_hca_wire mgds_hca_ports_wire(unsigned index)
         .ready = is_ready,
         .changed = follow_state,
         .poll = poll_outside,
-        .ctx = &ends[index],
+        .ctx = &devices[index],
     };
 }
 
@@ -187,9 +236,9 @@ static void control(struct end *end)
 
 void mgds_hca_ports_control(void)
 {
-    for (unsigned i = 0; i < devices(); i++) {
-        if (ends[i].engine)
-            control(&ends[i]);
+    for (unsigned i = 0; i < count_ends(); i++) {
+        if (end_at(i)->device->engine)
+            control(end_at(i));
     }
 }
 
@@ -208,23 +257,28 @@ static void disturb(struct mgds_hca_port *port)
                        strerrordesc_np(-rc));
 }
 
-void mgds_hca_ports_bind(unsigned index, struct mgds_hca *engine)
+static void bind_end(struct end *end, struct mgds_hca *engine)
 {
-    ends[index].engine = engine;
-    if (!engine)
-        return;
-    mgds_hca_port_bind(ends[index].port, engine);
-    disturb(ends[index].port);
-    ends[index].control = (struct mgds_hca_control){0};
-    control(&ends[index]);
+    mgds_hca_port_bind(end->port, engine);
+    disturb(end->port);
+    end->control = (struct mgds_hca_control){0};
+    control(end);
 }
 
-uint64_t mgds_hca_ports_count(unsigned index, unsigned what)
+void mgds_hca_ports_bind(unsigned index, struct mgds_hca *engine)
 {
-    const struct mgds_hca_port *port =
-        index < devices() ? ends[index].port : NULL;
+    struct device *device = &devices[index];
 
-    return port ? port->outlet.count[what] : 0;
+    device->engine = engine;
+    for (unsigned i = 0; engine && i < mgds_hca_ports(); i++)
+        bind_end(&device->end[i], engine);
+}
+
+uint64_t mgds_hca_ports_count(unsigned device, unsigned port, unsigned what)
+{
+    const struct end *end = find_port(device, port);
+
+    return end && end->port ? end->port->outlet.count[what] : 0;
 }
 
 /* Faults that a device will have when it is opened. */
@@ -243,10 +297,12 @@ static bool will_be_cut(void)
            faults.cut;
 }
 
-bool mgds_hca_ports_up(unsigned index)
+bool mgds_hca_ports_up(unsigned device, unsigned port)
 {
-    if (index < devices() && ends[index].engine)
-        return mgds_hca_port_up(ends[index].port);
+    const struct end *end = find_port(device, port);
+
+    if (end && end->device->engine)
+        return mgds_hca_port_up(end->port);
     return !will_be_cut();
 }
 
@@ -254,13 +310,13 @@ bool mgds_hca_ports_up(unsigned index)
  * from its rest. */
 bool mgds_hca_ports_lie_down(void)
 {
-    for (unsigned i = 0; i < devices(); i++) {
-        if (!ends[i].engine)
-            mgds_hca_port_discard(ends[i].port);
-        if (mgds_hca_port_lie_down(ends[i].port))
+    for (unsigned i = 0; i < count_ends(); i++) {
+        if (!end_at(i)->device->engine)
+            mgds_hca_port_discard(end_at(i)->port);
+        if (mgds_hca_port_lie_down(end_at(i)->port))
             continue;
         while (i-- > 0)
-            mgds_hca_port_get_up(ends[i].port);
+            mgds_hca_port_get_up(end_at(i)->port);
         return false;
     }
     return true;
@@ -268,28 +324,28 @@ bool mgds_hca_ports_lie_down(void)
 
 void mgds_hca_ports_get_up(void)
 {
-    for (unsigned i = 0; i < devices(); i++)
-        mgds_hca_port_get_up(ends[i].port);
+    for (unsigned i = 0; i < count_ends(); i++)
+        mgds_hca_port_get_up(end_at(i)->port);
 }
 
 void mgds_hca_ports_sleep(uint64_t ns)
 {
-    struct pollfd mail[MGDS_HCA_DEVICES];
+    struct pollfd mail[MGDS_HCA_DEVICES * MGDS_HCA_PORTS];
     struct timespec limit = {.tv_sec = (time_t)(ns / SECOND),
                              .tv_nsec = (long)(ns % SECOND)};
 
-    for (unsigned i = 0; i < devices(); i++)
-        mail[i] = (struct pollfd){.fd = mgds_hca_port_socket(ends[i].port),
+    for (unsigned i = 0; i < count_ends(); i++)
+        mail[i] = (struct pollfd){.fd = mgds_hca_port_socket(end_at(i)->port),
                                   .events = POLLIN};
-    ppoll(mail, devices(), &limit, NULL);
+    ppoll(mail, count_ends(), &limit, NULL);
 }
 
 static void close_ports(void)
 {
-    for (unsigned i = 0; i < devices(); i++) {
-        if (ends[i].port)
-            mgds_hca_port_destroy(ends[i].port);
-        ends[i].port = NULL;
+    for (unsigned i = 0; i < count_ends(); i++) {
+        if (end_at(i)->port)
+            mgds_hca_port_destroy(end_at(i)->port);
+        end_at(i)->port = NULL;
     }
 }
 
@@ -301,19 +357,34 @@ static struct mgds_hca_speed speed(void)
                                    .latency = set->latency * MICROSECOND};
 }
 
-static int open_port(struct end *end, const char *folder)
+static int add_gids(const struct end *end)
 {
-    struct mgds_hca_port_attr attr = {
-        .folder = folder, .host = mgds_host_number(), .speed = speed()};
-    int rc = mgds_hca_port_create(&end->port, &attr);
     struct mgds_hca_gid gid;
+    int rc = 0;
+
+    for (unsigned i = 0; i < mgds_hca_gids() && rc == 0; i++) {
+        mgds_hca_gid(end->number, i, gid.raw);
+        rc = mgds_hca_port_add_gid(end->port, &gid);
+    }
+    return rc;
+}
+
+static int open_port(unsigned i, const char *folder)
+{
+    struct mgds_hca_port_attr attr = {.folder = folder,
+                                      .host = mgds_host_number(),
+                                      .speed = speed(),
+                                      .number =
+                                          (uint8_t)(i % mgds_hca_ports() + 1)};
+    struct end *end = end_at(i);
+    int rc = mgds_hca_port_create(&end->port, &attr);
 
     if (rc < 0)
         return rc;
+    end->device = &devices[i / mgds_hca_ports()];
     end->number = mgds_hca_port_lid(end->port);
     end->outside = mgds_hca_port_wire(end->port);
-    mgds_hca_gid(end->number, gid.raw);
-    return mgds_hca_port_add_gid(end->port, &gid);
+    return add_gids(end);
 }
 
 static const char *remedy(int error)
@@ -338,8 +409,8 @@ static void open_ports(void)
     int rc = mgds_hca_registry_folder(folder, mgds_hca_runtime(),
                                       mgds_hca_settings()->network);
 
-    for (unsigned i = 0; i < devices() && rc == 0; i++)
-        rc = open_port(&ends[i], folder);
+    for (unsigned i = 0; i < count_ends() && rc == 0; i++)
+        rc = open_port(i, folder);
     if (rc == 0) {
         owner = getpid();
         return;
@@ -364,16 +435,18 @@ bool mgds_hca_ports_ours(void)
 
 bool mgds_hca_ports_forget(void)
 {
-    for (unsigned i = 0; owner && i < devices(); i++) {
-        if (ends[i].port)
-            mgds_hca_port_forget(ends[i].port);
+    for (unsigned i = 0; owner && i < count_ends(); i++) {
+        if (end_at(i)->port)
+            mgds_hca_port_forget(end_at(i)->port);
     }
     return owner;
 }
 
-uint16_t mgds_hca_port_number(unsigned index)
+uint16_t mgds_hca_port_number(unsigned device, unsigned port)
 {
-    return mgds_hca_ports_open() ? ends[index].number : 0;
+    const struct end *end = find_port(device, port);
+
+    return mgds_hca_ports_open() && end ? end->number : 0;
 }
 
 /* Children that were forked share the ports, and leave them to their parent. */

@@ -5,7 +5,7 @@
 
 #include "shim/base/config.h"
 
-enum { MGDS_HCA_DEVICES = 16 };
+enum { MGDS_HCA_DEVICES = 16, MGDS_HCA_PORTS = 2 /* of a device */ };
 
 /* Rows of models.def. */
 enum mgds_hca_model {

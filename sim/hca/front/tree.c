@@ -24,19 +24,34 @@
 
 enum mgds_hca_entry_kind { MGDS_HCA_FILE, MGDS_HCA_SYMLINK, MGDS_HCA_NODE };
 
+/* What has an entry of its own. */
+enum mgds_hca_each {
+    MGDS_HCA_EACH_DEVICE,
+    MGDS_HCA_EACH_PORT,
+    MGDS_HCA_EACH_GID
+};
+
 struct mgds_hca_entry {
     enum mgds_hca_entry_kind kind;
+    enum mgds_hca_each each;
     const char *folder;
     const char *name;
     const char *text;
 };
 
 static const struct mgds_hca_entry entries[] = {
-#define FILE(folder, name, text) {MGDS_HCA_FILE, folder, name, text},
-#define LINK(folder, name, target) {MGDS_HCA_SYMLINK, folder, name, target},
-#define NODE(folder, name) {MGDS_HCA_NODE, folder, name, ""},
+#define ROW(kind, each, ...)                                                   \
+    {MGDS_HCA_##kind, MGDS_HCA_EACH_##each, __VA_ARGS__},
+#define FILE(folder, name, text) ROW(FILE, DEVICE, folder, name, text)
+#define PORT(folder, name, text) ROW(FILE, PORT, folder, name, text)
+#define GID(folder, text) ROW(FILE, GID, folder, "%i", text)
+#define LINK(folder, name, target) ROW(SYMLINK, DEVICE, folder, name, target)
+#define NODE(folder, name) ROW(NODE, DEVICE, folder, name, "")
 #include "sim/hca/front/tree.def"
+#undef ROW
 #undef FILE
+#undef PORT
+#undef GID
 #undef LINK
 #undef NODE
 };
@@ -56,9 +71,21 @@ static void format_words(char *out, size_t size, const uint8_t *byte,
                                byte[2 * i], byte[2 * i + 1]);
 }
 
+/* Of what an entry is. */
+struct place {
+    unsigned device;
+    unsigned port; /* from 1 on */
+    unsigned gid;  /* row */
+};
+
+static uint16_t number_of(const struct place *place)
+{
+    return mgds_hca_port_number(place->device, place->port);
+}
+
 static void format_guid(char *out, size_t size, unsigned device)
 {
-    uint64_t guid = mgds_hca_guid(mgds_hca_port_number(device));
+    uint64_t guid = mgds_hca_guid(mgds_hca_port_number(device, 1));
     uint8_t byte[8];
 
     for (unsigned i = 0; i < 8; i++)
@@ -66,21 +93,26 @@ static void format_guid(char *out, size_t size, unsigned device)
     format_words(out, size, byte, 4);
 }
 
-static void format_gid(char *out, size_t size, unsigned device)
+static void format_gid(char *out, size_t size, const struct place *place)
 {
     uint8_t gid[16];
 
-    mgds_hca_gid(mgds_hca_port_number(device), gid);
+    mgds_hca_gid(number_of(place), place->gid, gid);
     format_words(out, size, gid, 8);
 }
 
 /* What a letter behind % means. */
-static void format_port(char *out, size_t size, char letter, unsigned device)
+static void format_port(char *out, size_t size, char letter,
+                        const struct place *place)
 {
     bool ib = mgds_hca_is_ib();
 
-    if (letter == 'L')
-        snprintf(out, size, "0x%x", ib ? mgds_hca_port_number(device) : 0);
+    if (letter == 'p')
+        snprintf(out, size, "%u", place->port);
+    else if (letter == 'i')
+        snprintf(out, size, "%u", place->gid);
+    else if (letter == 'L')
+        snprintf(out, size, "0x%x", ib ? number_of(place) : 0);
     else if (letter == 'S')
         snprintf(out, size, "0x%x", ib);
     else if (letter == 'C')
@@ -90,12 +122,14 @@ static void format_port(char *out, size_t size, char letter, unsigned device)
     else if (letter == 'T')
         snprintf(out, size, "%s", ib ? "IB/RoCE v1" : "RoCE v2");
     else if (letter == 'I')
-        format_gid(out, size, device);
+        format_gid(out, size, place);
 }
 
-static void format_value(char *out, size_t size, char letter, unsigned device)
+static void format_value(char *out, size_t size, char letter,
+                         const struct place *place)
 {
     const struct mgds_hca_kind *kind = mgds_hca_kind();
+    unsigned device = place->device;
 
     if (letter == 'N')
         snprintf(out, size, "%u", device);
@@ -119,10 +153,11 @@ static void format_value(char *out, size_t size, char letter, unsigned device)
     else if (letter == 'G')
         format_guid(out, size, device);
     else
-        format_port(out, size, letter, device);
+        format_port(out, size, letter, place);
 }
 
-static void expand(char *out, size_t size, const char *text, unsigned device)
+static void expand(char *out, size_t size, const char *text,
+                   const struct place *place)
 {
     size_t at = 0;
 
@@ -132,7 +167,7 @@ static void expand(char *out, size_t size, const char *text, unsigned device)
             continue;
         }
         out[at] = '\0';
-        format_value(out + at, size - at, text[1], device);
+        format_value(out + at, size - at, text[1], place);
         at += strlen(out + at);
         text += 2;
     }
@@ -165,14 +200,15 @@ static int write_file(const char *path, const char *text)
     return rc;
 }
 
-static int make_entry(const struct mgds_hca_entry *entry, unsigned device)
+static int make_one(const struct mgds_hca_entry *entry,
+                    const struct place *place)
 {
     char folder[PATH_MAX], name[NAME_MAX], path[2 * PATH_MAX], text[PATH_MAX];
     int rc;
 
-    expand(folder, sizeof(folder), entry->folder, device);
-    expand(name, sizeof(name), entry->name, device);
-    expand(text, sizeof(text), entry->text, device);
+    expand(folder, sizeof(folder), entry->folder, place);
+    expand(name, sizeof(name), entry->name, place);
+    expand(text, sizeof(text), entry->text, place);
     snprintf(path, sizeof(path), "%s/%s/%s", root, folder, name);
     rc = make_folders(path);
     if (rc < 0)
@@ -180,6 +216,19 @@ static int make_entry(const struct mgds_hca_entry *entry, unsigned device)
     if (entry->kind == MGDS_HCA_SYMLINK)
         return symlink(text, path) < 0 ? -errno : 0;
     return write_file(path, text);
+}
+
+static int make_entry(const struct mgds_hca_entry *entry, unsigned device)
+{
+    unsigned ports = entry->each == MGDS_HCA_EACH_DEVICE ? 1 : mgds_hca_ports();
+    unsigned gids = entry->each == MGDS_HCA_EACH_GID ? mgds_hca_gids() : 1;
+    int rc = 0;
+
+    for (unsigned i = 0; i < ports * gids && rc == 0; i++)
+        rc = make_one(entry, &(struct place){.device = device,
+                                             .port = 1 + i / gids,
+                                             .gid = i % gids});
+    return rc;
 }
 
 static int remove_entry(const char *path, const struct stat *about, int type,

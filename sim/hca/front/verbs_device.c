@@ -84,7 +84,7 @@ static void fill_context(const struct mgds_hca_file *file,
         .max_send_wqebb = MGDS_HCA_SEND_BLOCKS,
         .max_recv_wr = MGDS_HCA_RECEIVES,
         .max_srq_recv_wr = MGDS_HCA_RECEIVES,
-        .num_ports = 1,
+        .num_ports = (uint8_t)mgds_hca_ports(),
         .response_length = (uint32_t)room,
         .cqe_version = 1,
         .cmds_supp_uhw = MLX5_USER_CMDS_SUPP_UHW_QUERY_DEVICE |
@@ -180,7 +180,8 @@ static void fill_device(const struct mgds_hca_file *file,
                         struct ib_uverbs_query_device_resp *out)
 {
     const struct mgds_hca_kind *kind = mgds_hca_kind();
-    uint64_t guid = htobe64(mgds_hca_guid(mgds_hca_port_number(file->device)));
+    uint64_t guid =
+        htobe64(mgds_hca_guid(mgds_hca_port_number(file->device, 1)));
 
     *out = (struct ib_uverbs_query_device_resp){
         .fw_ver = (uint64_t)kind->firmware[0] << 32 |
@@ -214,7 +215,7 @@ static void fill_device(const struct mgds_hca_file *file,
         .atomic_cap = IBV_ATOMIC_HCA,
         .max_pkeys = 1,
         .local_ca_ack_delay = ACK_DELAY,
-        .phys_port_cnt = 1,
+        .phys_port_cnt = (uint8_t)mgds_hca_ports(),
     };
 }
 
@@ -248,16 +249,17 @@ int mgds_hca_verbs_query_port(struct mgds_hca_file *file,
 {
     const struct ib_uverbs_query_port *in = command->request;
     struct ib_uverbs_query_port_resp *out = command->response;
-    bool ib = mgds_hca_is_ib(), up = mgds_hca_ports_up(file->device);
+    unsigned port = in->port_num;
+    bool ib = mgds_hca_is_ib(), up = mgds_hca_ports_up(file->device, port);
 
-    if (in->port_num != 1)
+    if (port < 1 || port > mgds_hca_ports())
         return -EINVAL;
     *out = (struct ib_uverbs_query_port_resp){
         .port_cap_flags = mgds_hca_port_capabilities(),
         .max_msg_sz = (uint32_t)MGDS_HCA_MESSAGE_MAX,
-        .gid_tbl_len = 1,
+        .gid_tbl_len = mgds_hca_gids(),
         .pkey_tbl_len = 1,
-        .lid = ib ? mgds_hca_port_number(file->device) : 0,
+        .lid = ib ? mgds_hca_port_number(file->device, port) : 0,
         .sm_lid = ib ? 1 : 0,
         .state = up ? IBV_PORT_ACTIVE : IBV_PORT_DOWN,
         .max_mtu = MGDS_HCA_PORT_MTU,

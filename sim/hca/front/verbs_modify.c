@@ -12,6 +12,7 @@
 #include "sim/hca/front/file.h"
 #include "sim/hca/front/model.h"
 #include "sim/hca/front/object.h"
+#include "sim/hca/front/ports.h"
 #include "sim/hca/front/settings.h"
 #include "sim/hca/front/verbs.h"
 #include "sim/hca/qp.h"
@@ -154,22 +155,34 @@ static int check_modelled(const struct mgds_hca_verbs_qp *qp,
     return 0;
 }
 
-/* Ethernet has no LIDs: a path has a GID that leads to somebody. */
-static int check_path(const struct ib_uverbs_qp_dest *to)
+/* The port is the QP's (Linux modify_qp), and so is the sender's GID. */
+static bool is_own(const struct mgds_hca_verbs_qp *qp,
+                   const struct ib_uverbs_qp_dest *to)
 {
-    if (to->port_num != 1 || (to->is_global && to->sgid_index != 0) ||
-        (!to->is_global && !mgds_hca_is_ib()))
+    return to->port_num == qp->set.port_num &&
+           (!to->is_global || to->sgid_index < mgds_hca_gids());
+}
+
+/* Ethernet has no LIDs: a path has a GID that leads to somebody. */
+static int check_path(const struct mgds_hca_verbs_qp *qp,
+                      const struct ib_uverbs_qp_dest *to)
+{
+    if (!is_own(qp, to) || (!to->is_global && !mgds_hca_is_ib()))
         return -EINVAL;
     return mgds_hca_is_ib() || mgds_hca_gid_number(to->dgid) ? 0
                                                              : -EHOSTUNREACH;
 }
 
 /* DC: whom it reaches stands in WQEs, and whom a DCT answers in packets. */
-static int check_dynamic_path(const struct ib_uverbs_qp_dest *to)
+static int check_dynamic_path(const struct mgds_hca_verbs_qp *qp,
+                              const struct ib_uverbs_qp_dest *to)
 {
-    return to->port_num == 1 && (!to->is_global || to->sgid_index == 0)
-               ? 0
-               : -EINVAL;
+    return is_own(qp, to) ? 0 : -EINVAL;
+}
+
+static bool is_port(uint32_t port)
+{
+    return port >= 1 && port <= mgds_hca_ports();
 }
 
 static int check_values(const struct mgds_hca_verbs_qp *qp,
@@ -177,7 +190,7 @@ static int check_values(const struct mgds_hca_verbs_qp *qp,
 {
     uint32_t mask = in->attr_mask;
 
-    if ((mask & IBV_QP_PORT && in->port_num != 1) ||
+    if ((mask & IBV_QP_PORT && !is_port(in->port_num)) ||
         (mask & IBV_QP_PKEY_INDEX && in->pkey_index != 0) ||
         (mask & IBV_QP_PATH_MTU &&
          (in->path_mtu < MTU_MIN || in->path_mtu > MGDS_HCA_PORT_MTU)) ||
@@ -189,8 +202,8 @@ static int check_values(const struct mgds_hca_verbs_qp *qp,
     if (!(mask & IBV_QP_AV))
         return 0;
     return mgds_hca_is_dynamic(qp->engine->attr.service)
-               ? check_dynamic_path(&in->dest)
-               : check_path(&in->dest);
+               ? check_dynamic_path(qp, &in->dest)
+               : check_path(qp, &in->dest);
 }
 
 /* The delay that the five bits of a timer mean, in units of 10 us. */
@@ -220,6 +233,7 @@ static struct mgds_hca_change make_change(const struct ib_uverbs_modify_qp *in,
         .state = state,
         .access = (uint8_t)in->qp_access_flags,
         .qkey = in->qkey,
+        .port = in->port_num,
         .peer = in->dest_qp_num,
         .receive_psn = in->rq_psn & MGDS_HCA_PSN_MASK,
         .address = mgds_hca_path(&in->dest),
@@ -317,6 +331,8 @@ static int modify_qp(const struct mgds_hca_file *file,
         change.access = qp->engine->set.access;
     if (!(in->attr_mask & IBV_QP_QKEY))
         change.qkey = qp->engine->set.qkey;
+    if (!(in->attr_mask & IBV_QP_PORT))
+        change.port = qp->engine->set.port;
     rc = mgds_hca_qp_modify(qp->engine, &change);
     if (rc < 0)
         return rc;

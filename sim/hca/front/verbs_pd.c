@@ -15,6 +15,7 @@
 #include "sim/hca/front/method.h"
 #include "sim/hca/front/model.h"
 #include "sim/hca/front/object.h"
+#include "sim/hca/front/ports.h"
 #include "sim/hca/front/verbs.h"
 
 int mgds_hca_verbs_alloc_pd(struct mgds_hca_file *file,
@@ -77,7 +78,8 @@ int mgds_hca_verbs_create_ah(struct mgds_hca_file *file,
     struct mgds_hca_ah *ah;
     int rc;
 
-    if (!pd || in->attr.port_num != 1 || in->attr.grh.sgid_index != 0 ||
+    if (!pd || in->attr.port_num < 1 || in->attr.port_num > mgds_hca_ports() ||
+        in->attr.grh.sgid_index >= mgds_hca_gids() ||
         (!in->attr.is_global && !mgds_hca_is_ib()))
         return -EINVAL;
     ah = malloc(sizeof(*ah));

@@ -15,7 +15,6 @@
 enum {
     BATCH = 64,
     STEPS = 4,           /* of a call */
-    FIRST_PORT = 1,      /* of a device: there is one */
     BLOCKED = 50 * 1000, /* ns until there may be room */
     SECOND = 1000000000,
     PKEY_BASE = 0x7fff, /* of a pkey: the partition */
@@ -144,7 +143,8 @@ static struct mgds_hca_flow *flow_of(const struct mgds_hca_port *port,
 
     uint8_t service = packet->opcode & MGDS_PACKET_SERVICE;
 
-    if (!flow || service != mgds_hca_packet_service(qp->attr.service) ||
+    if (!flow || flow->outlet != &port->outlet ||
+        service != mgds_hca_packet_service(qp->attr.service) ||
         (packet->from != flow->lid && !hears_anyone(qp)) ||
         !may_speak(packet->pkey, qp->set.pkey) ||
         !mgds_hca_packet_row(packet->opcode)->name ||
@@ -254,6 +254,7 @@ int mgds_hca_port_create(struct mgds_hca_port **out,
         return rc;
     }
     port->outlet.fabric = port->fabric;
+    port->number = attr->number ? attr->number : 1;
     *out = port;
     return 0;
 }
@@ -288,7 +289,7 @@ int mgds_hca_port_disturb(struct mgds_hca_port *port, const char *text,
         mgds_hca_tell_event(port->hca,
                             faults.cut ? MGDS_EVENT_PORT_ERR
                                        : MGDS_EVENT_PORT_ACTIVE,
-                            FIRST_PORT);
+                            port->number);
     return 0;
 }
 

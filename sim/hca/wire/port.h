@@ -15,6 +15,10 @@
  *   mgds_hca_destroy(hca)                     when all is detached
  *   mgds_hca_port_destroy(port)
  *
+ * A device with several ports has one of these for each, and a wire that
+ * chooses by the port of the QP (qp.h). A packet is for QPs of the port it
+ * comes to.
+ *
  * RTR brings the address of the peer, LID or GID (address.h), and its QPN; a
  * device reaches itself in the same way. Wrong ones are never answered: the
  * requester's retries are exceeded.
@@ -46,12 +50,14 @@ struct mgds_hca_port_attr {
     uint16_t lid;       /* 0: the least that is free */
     uint64_t host;      /* mgds_host_number() */
     struct mgds_hca_speed speed;
+    uint8_t number; /* of its device; 0: the first, 1 */
 };
 
 struct mgds_hca_port {
     struct mgds_hca *hca;
     struct mgds_hca_fabric *fabric;
     struct mgds_hca_outlet outlet;
+    uint8_t number;
     struct mgds_hca_flow *current; /* whose packet is taken */
     struct mgds_hca_flow *busy; /* those with something to send or to await */
     uint32_t flows;
