@@ -21,3 +21,8 @@ void mgds_hca_bdf(unsigned index, char name[MGDS_HCA_BDF])
 {
     snprintf(name, MGDS_HCA_BDF, MGDS_HCA_PCI_DOMAIN "%02x.0", index & 0x1f);
 }
+
+void mgds_hca_gpu_bdf(unsigned index, char name[MGDS_HCA_BDF])
+{
+    snprintf(name, MGDS_HCA_BDF, "0000:%02x:00.0", (index + 1) & 0xff);
+}

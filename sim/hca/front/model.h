@@ -7,9 +7,12 @@
 
 #include "sim/hca/front/settings.h"
 
-/* The PCI domain of all of them: no machine numbers one like that. */
-#define MGDS_HCA_PCI_ROOT "pcia500:00"
-#define MGDS_HCA_PCI_DOMAIN "a500:00:"
+/* The PCI domain of all of them: no machine numbers one like that. A second
+ * host bridge is one of another domain. */
+#define MGDS_HCA_PCI_DOMAIN_ONLY "a500"
+#define MGDS_HCA_PCI_ROOT "pci" MGDS_HCA_PCI_DOMAIN_ONLY ":00"
+#define MGDS_HCA_PCI_ROOT_2 "pcia501:00"
+#define MGDS_HCA_PCI_DOMAIN MGDS_HCA_PCI_DOMAIN_ONLY ":00:"
 
 enum {
     MGDS_HCA_MAJOR = 231, /* of /dev/infiniband/uverbsN: 192 + N */
@@ -35,5 +38,8 @@ const struct mgds_hca_kind *mgds_hca_kind(void);
 /* What device `index` is called on its bus. */
 enum { MGDS_HCA_BDF = 16 };
 void mgds_hca_bdf(unsigned index, char name[MGDS_HCA_BDF]);
+
+/* The same of software GPU `index` (cuDeviceGetPCIBusId). */
+void mgds_hca_gpu_bdf(unsigned index, char name[MGDS_HCA_BDF]);
 
 #endif

@@ -2,10 +2,12 @@
 #include "sim/hca/front/redirect.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "sim/hca/front/distance.h"
 #include "sim/hca/front/live.h"
 #include "sim/hca/front/model.h"
 #include "sim/hca/front/settings.h"
@@ -15,29 +17,55 @@ static const char *const beginnings[] = {
     "/sys/class/infiniband",
     "/dev/infiniband",
     "/sys/devices/" MGDS_HCA_PCI_ROOT,
+    "/sys/devices/" MGDS_HCA_PCI_ROOT_2,
     "/sys/bus/pci/devices/" MGDS_HCA_PCI_DOMAIN,
 };
 
+static const char buses[] = "/sys/bus/pci/devices/";
 static const char node[] = "/dev/infiniband/uverbs";
+
+static bool begins_with(const char *path, const char *beginning)
+{
+    return strncmp(path, beginning, strlen(beginning)) == 0;
+}
+
+/* A GPU beside an HCA; that of the machine which has its place is hidden. */
+static bool is_gpu(const char *path)
+{
+    char name[MGDS_HCA_BDF];
+
+    if (!begins_with(path, buses) || !mgds_hca_shows_gpus())
+        return false;
+    for (unsigned i = 0; i < mgds_hca_settings()->count; i++) {
+        mgds_hca_gpu_bdf(i, name);
+        if (begins_with(path + sizeof(buses) - 1, name))
+            return true;
+    }
+    return false;
+}
+
+static bool is_ours(const char *path)
+{
+    for (size_t i = 0; i < sizeof(beginnings) / sizeof(beginnings[0]); i++) {
+        if (begins_with(path, beginnings[i]))
+            return true;
+    }
+    return is_gpu(path);
+}
 
 const char *mgds_hca_redirect(const char *path, char room[PATH_MAX])
 {
     const char *root;
 
-    if (!path || path[0] != '/')
+    if (!path || path[0] != '/' || !is_ours(path))
         return path;
-    for (size_t i = 0; i < sizeof(beginnings) / sizeof(beginnings[0]); i++) {
-        if (strncmp(path, beginnings[i], strlen(beginnings[i])) != 0)
-            continue;
-        root = mgds_hca_tree();
-        if (root && snprintf(room, PATH_MAX, "%s%s", root, path) < PATH_MAX) {
-            mgds_hca_live_refresh(room);
-            return room;
-        }
-        errno = root ? ENAMETOOLONG : ENOENT;
-        return NULL;
+    root = mgds_hca_tree();
+    if (root && snprintf(room, PATH_MAX, "%s%s", root, path) < PATH_MAX) {
+        mgds_hca_live_refresh(room);
+        return room;
     }
-    return path;
+    errno = root ? ENAMETOOLONG : ENOENT;
+    return NULL;
 }
 
 void mgds_hca_unredirect(char *path)

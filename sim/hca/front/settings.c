@@ -12,6 +12,9 @@ const char *const mgds_hca_model_names[] = {
 
 const char *const mgds_hca_link_layer_names[] = {"ib", "roce", NULL};
 
+const char *const mgds_hca_distance_names[] = {"none", "pix", "pxb", "phb",
+                                               "node", "sys", NULL};
+
 static const struct mgds_config_row rows[] = {
 #define X(kind, field, suffix, text, min, max, doc)                            \
     MGDS_CONFIG_ROW(struct mgds_hca_settings, kind, field, suffix, text, min,  \

@@ -18,6 +18,18 @@ extern const char *const mgds_hca_model_names[];
 enum mgds_hca_link_layer { MGDS_HCA_LINK_IB, MGDS_HCA_LINK_ROCE };
 extern const char *const mgds_hca_link_layer_names[];
 
+/* Rows of distance.c. */
+enum mgds_hca_distance {
+    MGDS_HCA_DISTANCE_NONE,
+    MGDS_HCA_DISTANCE_PIX,
+    MGDS_HCA_DISTANCE_PXB,
+    MGDS_HCA_DISTANCE_PHB,
+    MGDS_HCA_DISTANCE_NODE,
+    MGDS_HCA_DISTANCE_SYS,
+    MGDS_HCA_DISTANCES
+};
+extern const char *const mgds_hca_distance_names[];
+
 struct mgds_hca_settings {
 #define X(kind, field, ...) MGDS_CONFIG_FIELD(kind, field)
 #include "sim/hca/front/hca.def"

@@ -16,6 +16,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "sim/hca/front/distance.h"
 #include "sim/hca/front/gid.h"
 #include "sim/hca/front/ports.h"
 #include "sim/hca/front/model.h"
@@ -28,7 +29,8 @@ enum mgds_hca_entry_kind { MGDS_HCA_FILE, MGDS_HCA_SYMLINK, MGDS_HCA_NODE };
 enum mgds_hca_each {
     MGDS_HCA_EACH_DEVICE,
     MGDS_HCA_EACH_PORT,
-    MGDS_HCA_EACH_GID
+    MGDS_HCA_EACH_GID,
+    MGDS_HCA_EACH_GPU
 };
 
 struct mgds_hca_entry {
@@ -47,11 +49,15 @@ static const struct mgds_hca_entry entries[] = {
 #define GID(folder, text) ROW(FILE, GID, folder, "%i", text)
 #define LINK(folder, name, target) ROW(SYMLINK, DEVICE, folder, name, target)
 #define NODE(folder, name) ROW(NODE, DEVICE, folder, name, "")
+#define GPU(folder, name, text) ROW(FILE, GPU, folder, name, text)
+#define AWAY(folder, name, target) ROW(SYMLINK, GPU, folder, name, target)
 #include "sim/hca/front/tree.def"
 #undef ROW
 #undef FILE
 #undef PORT
 #undef GID
+#undef GPU
+#undef AWAY
 #undef LINK
 #undef NODE
 };
@@ -101,6 +107,36 @@ static void format_gid(char *out, size_t size, const struct place *place)
     format_words(out, size, gid, 8);
 }
 
+/* CPUs of the machine: all are near. Nothing, where it does not say. */
+static void format_cpus(char *out, size_t size, char letter)
+{
+    const char *path = letter == 'c' ? "/sys/devices/system/node/node0/cpumap"
+                                     : "/sys/devices/system/cpu/online";
+    FILE *file = MGDS_HCA_NEXT(fopen)(path, "re");
+
+    if (!file)
+        return;
+    if (fgets(out, (int)size, file))
+        out[strcspn(out, "\n")] = '\0';
+    fclose(file);
+}
+
+/* Places among the buses. */
+static void format_bus(char *out, size_t size, char letter, unsigned device)
+{
+    char text[MGDS_HCA_BUS_PATH] = "";
+
+    if (letter == 'B')
+        mgds_hca_bdf(device, text);
+    else if (letter == 'A')
+        mgds_hca_gpu_bdf(device, text);
+    else if (letter == 'H')
+        mgds_hca_bus_path(device, text);
+    else
+        mgds_hca_gpu_bus_path(device, text);
+    snprintf(out, size, "%s", text);
+}
+
 /* What a letter behind % means. */
 static void format_port(char *out, size_t size, char letter,
                         const struct place *place)
@@ -133,8 +169,14 @@ static void format_value(char *out, size_t size, char letter,
 
     if (letter == 'N')
         snprintf(out, size, "%u", device);
-    else if (letter == 'B')
-        mgds_hca_bdf(device, out);
+    else if (strchr("BAHg", letter))
+        format_bus(out, size, letter, device);
+    else if (strchr("cl", letter))
+        format_cpus(out, size, letter);
+    else if (letter == 'n')
+        snprintf(out, size, "%d", mgds_hca_node_of_hca());
+    else if (letter == 'a')
+        snprintf(out, size, "%d", mgds_hca_node_of_gpu());
     else if (letter == 'D')
         snprintf(out, size, "%04X", kind->device);
     else if (letter == 'd')
@@ -220,10 +262,14 @@ static int make_one(const struct mgds_hca_entry *entry,
 
 static int make_entry(const struct mgds_hca_entry *entry, unsigned device)
 {
-    unsigned ports = entry->each == MGDS_HCA_EACH_DEVICE ? 1 : mgds_hca_ports();
+    bool of_port =
+        entry->each == MGDS_HCA_EACH_PORT || entry->each == MGDS_HCA_EACH_GID;
+    unsigned ports = of_port ? mgds_hca_ports() : 1;
     unsigned gids = entry->each == MGDS_HCA_EACH_GID ? mgds_hca_gids() : 1;
     int rc = 0;
 
+    if (entry->each == MGDS_HCA_EACH_GPU && !mgds_hca_shows_gpus())
+        return 0;
     for (unsigned i = 0; i < ports * gids && rc == 0; i++)
         rc = make_one(entry, &(struct place){.device = device,
                                              .port = 1 + i / gids,

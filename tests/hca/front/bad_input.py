@@ -39,6 +39,8 @@ ROWS = [
     ({"GIDS": ",".join(["fd00::"] * 8)}, ["MPIX_SIM_HCA_GIDS", "'fd00::'",
                                           "up to seven"], True),
     ({"GIDS": "fd00::,"}, ["MPIX_SIM_HCA_GIDS", "row 0 alone"], True),
+    ({"GPU_DISTANCE": "near"}, ["MPIX_SIM_HCA_GPU_DISTANCE", "'near'",
+                                "none, pix, pxb, phb, node, sys"], True),
     ({"RATE": "-1"}, ["MPIX_SIM_HCA_RATE", "'-1'", "whole number"], True),
     ({"LATENCY": "10001"}, ["MPIX_SIM_HCA_LATENCY", "'10001'",
                             "from 0 to 10000"], True),

@@ -99,9 +99,12 @@ static enum ibv_wc_status reach(const struct verbs_pair *pair,
  * the region goes, as UCX does. */
 static void regions_outlive_their_mapping(void **state)
 {
-    enum { PAGE = 4096, PAGES = 3 };
-    const int access = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE |
-                       IBV_ACCESS_REMOTE_READ;
+    enum {
+        PAGE = 4096,
+        PAGES = 3,
+        ACCESS = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE |
+                 IBV_ACCESS_REMOTE_READ
+    };
     struct verbs_pair pair;
     struct ibv_mr *mr;
     uint8_t *memory;
@@ -112,7 +115,7 @@ static void regions_outlive_their_mapping(void **state)
     memory = mmap(NULL, PAGES * PAGE, PROT_READ | PROT_WRITE,
                   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     assert_ptr_not_equal(memory, MAP_FAILED);
-    mr = ibv_reg_mr(pair.b.pd, memory, PAGES * PAGE, access);
+    mr = ibv_reg_mr(pair.b.pd, memory, PAGES * PAGE, ACCESS);
     assert_non_null(mr);
     munmap(memory, PAGES * PAGE);
     assert_int_equal(

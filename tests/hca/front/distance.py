@@ -1,0 +1,103 @@
+#!/usr/bin/env python3
+"""MPIX_SIM_HCA_GPU_DISTANCE, as programs find it in sysfs: what lies between an
+HCA and a GPU is what their paths do not have in common, and their NUMA nodes.
+
+distance.py LAUNCHER..          each distance
+distance.py look                inside the launcher: this one"""
+import json
+import os
+import subprocess
+import sys
+
+BUSES = "/sys/bus/pci/devices/"
+# Links of the path between HCA 0 and GPU 0, from name to name, or None: no
+# bridge in common; whether they are of one NUMA node.
+EXPECTED = {
+    "pix": (4, True),
+    "pxb": (6, True),
+    "phb": (2, True),
+    "node": (None, True),
+    "sys": (None, False),
+}
+
+
+def read(path):
+    with open(path, encoding="ascii") as file:
+        return file.read().strip()
+
+
+def between(one, two):
+    """Links on the way, below the host bridge."""
+    one, two = (path.split("/")[3:] for path in (one, two))
+    if one[0] != two[0]:
+        return None
+    while one and two and one[0] == two[0]:
+        one, two = one[1:], two[1:]
+    return len(one) + len(two)
+
+
+def look():
+    hcas = [os.path.realpath(f"/sys/class/infiniband/mlx5_{i}/device")
+            for i in range(2)]
+    gpus = [os.path.realpath(f"{BUSES}0000:0{i + 1}:00.0") for i in range(2)]
+    print(json.dumps({
+        "near": [between(*pair) for pair in zip(hcas, gpus)],
+        "far": between(hcas[0], gpus[1]),
+        "bus": [os.path.realpath(BUSES + os.path.basename(path)) == path
+                for path in hcas],
+        "nodes": [read(path + "/numa_node") for path in (hcas[0], gpus[0])],
+        "cpus": [read(path + "/local_cpulist") for path in (hcas[0], gpus[0])],
+        "vendor": read(gpus[0] + "/vendor"),
+    }))
+
+
+def complaints(launcher, distance):
+    links, same = EXPECTED[distance]
+    done = subprocess.run(
+        [*launcher, sys.executable, __file__, "look"], timeout=60, text=True,
+        env={**os.environ, "MPIX_SIM_HCA_GPU_DISTANCE": distance},
+        stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    if done.returncode:
+        yield f"{distance}: {done.stdout}"
+        return
+    found = json.loads(done.stdout.splitlines()[-1])
+    if found["near"] != [links, links]:
+        yield f"{distance}: {found['near']} links, not {links}"
+    # Another pair's switch, or bridge, is between.
+    if links and found["far"] < links:
+        yield f"{distance}: GPU 1 is as near: {found['far']} links"
+    if (found["nodes"][0] == found["nodes"][1]) != same:
+        yield f"{distance}: nodes {found['nodes']}"
+    if not all(found["bus"]) or not all(found["cpus"]):
+        yield f"{distance}: {found}"
+    if found["vendor"] != "0x10de":
+        yield f"{distance}: {found}"
+
+
+def nothing_is_shown(launcher):
+    """Without the setting the machine's own devices are seen, and no GPU."""
+    text = subprocess.run([*launcher, "ls", "/sys/bus/pci/devices/0000:01:00.0",
+                           "/sys/devices/pcia500:00/a500:00:00.0/numa_node"],
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                          text=True, timeout=60)
+    machines = os.path.exists(BUSES + "0000:01:00.0")
+    if ("cannot access '/sys/bus" in text.stderr) == machines:
+        yield f"without: {text}"
+    if "numa_node" not in text.stdout:
+        yield f"without: {text}"
+
+
+def main():
+    if sys.argv[1] == "look":
+        look()
+        return 0
+    launcher = sys.argv[1:]
+    found = [c for distance in EXPECTED
+             for c in complaints(launcher, distance)]
+    found += nothing_is_shown(launcher)
+    print(*found or [f"{len(EXPECTED)} distances"], sep="\n")
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
