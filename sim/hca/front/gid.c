@@ -125,9 +125,10 @@ void mgds_hca_mac(uint16_t number, uint8_t mac[6])
 uint16_t mgds_hca_gid_number(const uint8_t gid[16])
 {
     uint16_t number = (uint16_t)(gid[14] << 8 | gid[15]);
+    unsigned rows = mgds_hca_gids();
     uint8_t own[16];
 
-    for (unsigned row = 0; row < mgds_hca_gids(); row++) {
+    for (unsigned row = 0; row < rows; row++) {
         mgds_hca_gid(number, row, own);
         if (memcmp(own, gid, sizeof(own)) == 0)
             return number;

@@ -35,32 +35,23 @@ struct device {
     struct mgds_hca *engine;  /* NULL: nobody has opened the device */
     struct device *requester; /* of this process, whose request is done */
     struct end *current;      /* whose packets are taken */
-    struct end end[MGDS_HCA_PORTS];
+    struct end *end;          /* of its first port, and then the others */
 };
 
 static struct device devices[MGDS_HCA_DEVICES];
-static pid_t owner; /* 0: nobody */
+static struct end ends[MGDS_HCA_DEVICES * MGDS_HCA_PORTS];
+static unsigned count, each; /* of all devices, and of one */
+static pid_t owner;          /* 0: nobody */
 
 unsigned mgds_hca_ports(void)
 {
     return (unsigned)mgds_hca_settings()->ports;
 }
 
-/* Of all devices. */
-static unsigned count_ends(void)
-{
-    return (unsigned)mgds_hca_settings()->count * mgds_hca_ports();
-}
-
-static struct end *end_at(unsigned i)
-{
-    return &devices[i / mgds_hca_ports()].end[i % mgds_hca_ports()];
-}
-
 /* NULL: there is no such port, which may be any. */
 static struct end *find_port(unsigned device, unsigned port)
 {
-    return device < mgds_hca_settings()->count && port - 1 < mgds_hca_ports()
+    return device < MGDS_HCA_DEVICES && port - 1 < each && devices[device].end
                ? &devices[device].end[port - 1]
                : NULL;
 }
@@ -77,9 +68,9 @@ static struct end *find_end(const struct mgds_hca_qp *qp)
 
     if (qp->attr.service != MGDS_SERVICE_RC)
         return NULL;
-    for (unsigned i = 0; i < count_ends(); i++) {
-        if (end_at(i)->number == number)
-            return end_at(i);
+    for (unsigned i = 0; i < count; i++) {
+        if (ends[i].number == number)
+            return &ends[i];
     }
     return NULL;
 }
@@ -184,7 +175,7 @@ static int poll_outside(void *ctx)
     struct device *device = ctx;
     int did = 0;
 
-    for (unsigned i = 0; i < mgds_hca_ports(); i++) {
+    for (unsigned i = 0; i < each; i++) {
         device->current = &device->end[i];
         did += device->current->outside.poll(device->current->outside.ctx);
     }
@@ -236,9 +227,9 @@ static void control(struct end *end)
 
 void mgds_hca_ports_control(void)
 {
-    for (unsigned i = 0; i < count_ends(); i++) {
-        if (end_at(i)->device->engine)
-            control(end_at(i));
+    for (unsigned i = 0; i < count; i++) {
+        if (ends[i].device->engine)
+            control(&ends[i]);
     }
 }
 
@@ -270,7 +261,7 @@ void mgds_hca_ports_bind(unsigned index, struct mgds_hca *engine)
     struct device *device = &devices[index];
 
     device->engine = engine;
-    for (unsigned i = 0; engine && i < mgds_hca_ports(); i++)
+    for (unsigned i = 0; engine && i < each; i++)
         bind_end(&device->end[i], engine);
 }
 
@@ -310,13 +301,13 @@ bool mgds_hca_ports_up(unsigned device, unsigned port)
  * from its rest. */
 bool mgds_hca_ports_lie_down(void)
 {
-    for (unsigned i = 0; i < count_ends(); i++) {
-        if (!end_at(i)->device->engine)
-            mgds_hca_port_discard(end_at(i)->port);
-        if (mgds_hca_port_lie_down(end_at(i)->port))
+    for (unsigned i = 0; i < count; i++) {
+        if (!ends[i].device->engine)
+            mgds_hca_port_discard(ends[i].port);
+        if (mgds_hca_port_lie_down(ends[i].port))
             continue;
         while (i-- > 0)
-            mgds_hca_port_get_up(end_at(i)->port);
+            mgds_hca_port_get_up(ends[i].port);
         return false;
     }
     return true;
@@ -324,8 +315,8 @@ bool mgds_hca_ports_lie_down(void)
 
 void mgds_hca_ports_get_up(void)
 {
-    for (unsigned i = 0; i < count_ends(); i++)
-        mgds_hca_port_get_up(end_at(i)->port);
+    for (unsigned i = 0; i < count; i++)
+        mgds_hca_port_get_up(ends[i].port);
 }
 
 void mgds_hca_ports_sleep(uint64_t ns)
@@ -334,18 +325,18 @@ void mgds_hca_ports_sleep(uint64_t ns)
     struct timespec limit = {.tv_sec = (time_t)(ns / SECOND),
                              .tv_nsec = (long)(ns % SECOND)};
 
-    for (unsigned i = 0; i < count_ends(); i++)
-        mail[i] = (struct pollfd){.fd = mgds_hca_port_socket(end_at(i)->port),
+    for (unsigned i = 0; i < count; i++)
+        mail[i] = (struct pollfd){.fd = mgds_hca_port_socket(ends[i].port),
                                   .events = POLLIN};
-    ppoll(mail, count_ends(), &limit, NULL);
+    ppoll(mail, count, &limit, NULL);
 }
 
 static void close_ports(void)
 {
-    for (unsigned i = 0; i < count_ends(); i++) {
-        if (end_at(i)->port)
-            mgds_hca_port_destroy(end_at(i)->port);
-        end_at(i)->port = NULL;
+    for (unsigned i = 0; i < count; i++) {
+        if (ends[i].port)
+            mgds_hca_port_destroy(ends[i].port);
+        ends[i].port = NULL;
     }
 }
 
@@ -374,14 +365,14 @@ static int open_port(unsigned i, const char *folder)
     struct mgds_hca_port_attr attr = {.folder = folder,
                                       .host = mgds_host_number(),
                                       .speed = speed(),
-                                      .number =
-                                          (uint8_t)(i % mgds_hca_ports() + 1)};
-    struct end *end = end_at(i);
+                                      .number = (uint8_t)(i % each + 1)};
+    struct end *end = &ends[i];
     int rc = mgds_hca_port_create(&end->port, &attr);
 
     if (rc < 0)
         return rc;
-    end->device = &devices[i / mgds_hca_ports()];
+    end->device = &devices[i / each];
+    end->device->end = &ends[i - i % each];
     end->number = mgds_hca_port_lid(end->port);
     end->outside = mgds_hca_port_wire(end->port);
     return add_gids(end);
@@ -409,7 +400,9 @@ static void open_ports(void)
     int rc = mgds_hca_registry_folder(folder, mgds_hca_runtime(),
                                       mgds_hca_settings()->network);
 
-    for (unsigned i = 0; i < count_ends() && rc == 0; i++)
+    each = mgds_hca_ports();
+    count = (unsigned)mgds_hca_settings()->count * each;
+    for (unsigned i = 0; i < count && rc == 0; i++)
         rc = open_port(i, folder);
     if (rc == 0) {
         owner = getpid();
@@ -435,18 +428,19 @@ bool mgds_hca_ports_ours(void)
 
 bool mgds_hca_ports_forget(void)
 {
-    for (unsigned i = 0; owner && i < count_ends(); i++) {
-        if (end_at(i)->port)
-            mgds_hca_port_forget(end_at(i)->port);
+    for (unsigned i = 0; owner && i < count; i++) {
+        if (ends[i].port)
+            mgds_hca_port_forget(ends[i].port);
     }
     return owner;
 }
 
 uint16_t mgds_hca_port_number(unsigned device, unsigned port)
 {
-    const struct end *end = find_port(device, port);
+    const struct end *end =
+        mgds_hca_ports_open() ? find_port(device, port) : NULL;
 
-    return mgds_hca_ports_open() && end ? end->number : 0;
+    return end ? end->number : 0;
 }
 
 /* Children that were forked share the ports, and leave them to their parent. */
