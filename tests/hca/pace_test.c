@@ -23,8 +23,8 @@ static uint64_t repeated(const struct place *place)
 /* There and back. */
 static void packets_are_on_their_way_for_a_time(void **state)
 {
-    struct options options = {.packets = true,
-                              .speed = {.latency = 300 * MICROSECOND}};
+    struct options options = {
+        .packets = true, .speed = {.latency = UINT64_C(300) * MICROSECOND}};
     struct place place;
     uint64_t clock;
 
@@ -68,7 +68,7 @@ static void all_that_is_sent_arrives(void **state)
         .packets = true,
         .mtu = 256,
         .timeout = TIMEOUT,
-        .speed = {.rate = 20, .latency = 5000 * MICROSECOND}};
+        .speed = {.rate = 20, .latency = UINT64_C(5000) * MICROSECOND}};
     struct place place;
     struct wqe wqe;
 

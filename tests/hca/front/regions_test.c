@@ -101,7 +101,7 @@ static void regions_outlive_their_mapping(void **state)
 {
     enum {
         PAGE = 4096,
-        PAGES = 3,
+        BYTES = 3 * PAGE,
         ACCESS = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE |
                  IBV_ACCESS_REMOTE_READ
     };
@@ -112,18 +112,18 @@ static void regions_outlive_their_mapping(void **state)
     (void)state;
     signal(SIGSEGV, on_fault);
     verbs_pair_open(&pair);
-    memory = mmap(NULL, PAGES * PAGE, PROT_READ | PROT_WRITE,
+    memory = mmap(NULL, BYTES, PROT_READ | PROT_WRITE,
                   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     assert_ptr_not_equal(memory, MAP_FAILED);
-    mr = ibv_reg_mr(pair.b.pd, memory, PAGES * PAGE, ACCESS);
+    mr = ibv_reg_mr(pair.b.pd, memory, BYTES, ACCESS);
     assert_non_null(mr);
-    munmap(memory, PAGES * PAGE);
+    munmap(memory, BYTES);
     assert_int_equal(
         reach(&pair, IBV_WR_RDMA_WRITE, mr->rkey, memory + PAGE - 32),
         IBV_WC_SUCCESS);
     assert_int_equal(reach(&pair, IBV_WR_RDMA_READ, mr->rkey, memory),
                      IBV_WC_SUCCESS);
-    assert_true(strikes(memory + 2 * PAGE));
+    assert_true(strikes(memory + BYTES - PAGE));
     assert_int_equal(ibv_dereg_mr(mr), 0);
     verbs_pair_close(&pair);
 }
