@@ -21,7 +21,9 @@ struct mgds_match {
     uint64_t stamp; /* of the next receive */
     uint64_t looks; /* at records, but those of searches */
     size_t sends, recvs;
-    int64_t free[MGDS_AHEAD_KINDS + 1]; /* of the receives, by kind */
+    /* of the receives, by kind */
+    size_t all[MGDS_AHEAD_KINDS + 1];
+    int64_t free[MGDS_AHEAD_KINDS + 1];
     size_t ahead; /* of the sends: a smaller number is missing */
     unsigned sources;
     uint64_t expected[]; /* by source: the number that comes next */

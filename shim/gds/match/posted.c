@@ -28,11 +28,14 @@ static enum mgds_match_ahead kind_of(int source, int tag)
 static void put_behind(struct mgds_match *match, struct mgds_match_recv *recv,
                        int source, int tag)
 {
-    struct mgds_match_recv *last =
-        recv_of(mgds_fifos_last(&match->posted, mgds_match_key(source, tag)));
+    const enum mgds_match_ahead kind = kind_of(source, tag);
+    struct mgds_match_recv *last = NULL;
 
+    if (match->all[kind] > 0)
+        last = recv_of(
+            mgds_fifos_last(&match->posted, mgds_match_key(source, tag)));
     if (last)
-        mgds_link_join(&last->behind, &recv->ahead[kind_of(source, tag)]);
+        mgds_link_join(&last->behind, &recv->ahead[kind]);
 }
 
 static void put_behind_all(struct mgds_match *match,
@@ -96,6 +99,7 @@ void mgds_posted_add(struct mgds_match *match, struct mgds_match_recv *recv)
     mgds_fifos_append(&match->posted, mgds_match_key(recv->source, recv->tag),
                       &recv->queue);
     match->recvs++;
+    match->all[kind_of(recv->source, recv->tag)]++;
     count_free(match, recv, 1);
     set_due(match, recv);
 }
@@ -155,6 +159,7 @@ void mgds_posted_remove(struct mgds_match *match, struct mgds_match_recv *recv)
     mgds_fifos_remove(&match->posted, &recv->queue);
     recv->posted = false;
     match->recvs--;
+    match->all[kind_of(recv->source, recv->tag)]--;
     if (first)
         pass(match, recv, next);
     else
