@@ -290,7 +290,7 @@ struct mgds_tell_args {
 MGDS_STATIC_ASSERT(sizeof(struct mgds_tell_args) == 32, "four words");
 
 /* mgds_takes_kernel, and mgds_few_takes_kernel for up to MGDS_TAKES_FEW, which
- * has less to carry: one block, any number of threads. Takes each of `count`
+ * has less to carry: one block, any number of warps. Takes each of `count`
  * messages as mgds_take_kernel does one; of an item whose serial is 0 `units`
  * is the record. Then, also if it gave some up, what mgds_take_kernel does with
  * cell, flag and value. */

@@ -266,27 +266,6 @@ MGDS_FN struct mgds_unit mgds_load_once_unit(const struct mgds_unit *p,
     return v;
 }
 
-/* The four units of a line of 64 bytes, each whole, by threads that are here
- * together: four neighbours of a warp, from one whose number four divides. They
- * read one unit each, in one access to the line, and all of them have all. One
- * thread's reads of a line across the host link come one after the other. */
-enum { MGDS_LINE_UNITS = 4, MGDS_LINE_READERS = MGDS_LINE_UNITS };
-
-MGDS_FN void mgds_load_line(const struct mgds_unit *line,
-                            struct mgds_unit v[MGDS_LINE_UNITS])
-{
-    unsigned lane = threadIdx.x % 32, first = lane & ~3u;
-    struct mgds_unit mine = mgds_load_unit(line + (lane - first));
-    unsigned here = 0xfu << first;
-
-    for (unsigned k = 0; k < MGDS_LINE_UNITS; k++) {
-        v[k].data =
-            __shfl_sync(here, (unsigned long long)mine.data, (int)(first + k));
-        v[k].word =
-            __shfl_sync(here, (unsigned long long)mine.word, (int)(first + k));
-    }
-}
-
 /* Plain data: no order, and not whole. Never through the read-only cache. */
 MGDS_FN struct mgds_unit mgds_load16(const void *p)
 {
@@ -539,15 +518,6 @@ MGDS_FN struct mgds_unit mgds_load_once_unit(const struct mgds_unit *p,
 {
     *mine = 1;
     return mgds_load_unit(p);
-}
-
-enum { MGDS_LINE_UNITS = 4, MGDS_LINE_READERS = 1 };
-
-MGDS_FN void mgds_load_line(const struct mgds_unit *line,
-                            struct mgds_unit v[MGDS_LINE_UNITS])
-{
-    for (unsigned k = 0; k < MGDS_LINE_UNITS; k++)
-        v[k] = mgds_load_unit(line + k);
 }
 
 MGDS_FN struct mgds_unit mgds_load16(const void *p)

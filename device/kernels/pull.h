@@ -76,7 +76,8 @@ MGDS_FN void mgds_pull_find(const struct mgds_self *self,
     while (found->at.serial == 0) {
         if (polls == 0)
             mgds_take_call(self, &a->take);
-        if (mgds_take_stands(self, a->take.abort, a->take.stand, polls++))
+        if (mgds_take_stand_together(self, a->take.abort, a->take.stand,
+                                     polls++))
             *found = mgds_pull_glance(a);
         else
             found->at.serial = MGDS_TAKE_NONE;

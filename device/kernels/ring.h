@@ -13,6 +13,7 @@
 
 #include "device/abi.h"
 #include "device/impl/kernel.h"
+#include "device/impl/line.h"
 #include "device/kernels/help.h"
 
 /* Polls from one look at the desk to the next: about a millisecond. */
@@ -118,6 +119,19 @@ MGDS_FN int mgds_take_stands(const struct mgds_self *self, uint64_t abort,
     return mgds_take_stands_for(self, abort, stand, polls, 0, 0);
 }
 
+/* The same for threads that read a line together: one of them looks for all,
+ * for each would find the desk as it is at another time. */
+MGDS_FN int mgds_take_stand_together(const struct mgds_self *self,
+                                     uint64_t abort, uint64_t stand,
+                                     uint32_t polls)
+{
+    int stands = 1;
+
+    if (mgds_line_leads())
+        stands = mgds_take_stands(self, abort, stand, polls);
+    return mgds_line_agree(stands);
+}
+
 /* Where the message is. */
 struct mgds_take_source {
     uint64_t serial; /* 0: not known; MGDS_TAKE_NONE: there is nothing */
@@ -188,7 +202,7 @@ MGDS_FN void mgds_take_find(const struct mgds_self *self,
     while (at->serial == 0) {
         if (polls == 0)
             mgds_take_call(self, a);
-        if (mgds_take_stands(self, a->abort, a->stand, polls++))
+        if (mgds_take_stand_together(self, a->abort, a->stand, polls++))
             *at = mgds_take_glance(a);
         else
             at->serial = MGDS_TAKE_NONE;

@@ -74,7 +74,7 @@ static bool waits_for_event(long call, long operation)
     }
 }
 
-/* The call that a stopped thread is in, and its arguments; -1: in none. */
+/* Whether the call that a stopped thread is in waits for an event. */
 static bool is_asleep(const struct keeper_thread *thread)
 {
     char text[TEXT], *at;

@@ -2,8 +2,7 @@
  * The host caller of an operation: whoever has its request, and asks for it
  * (struct mgds_op_caller).
  *
- *   OWNED     somebody may still ask -> SEEN     a call has said that it is
- * done
+ *   OWNED     somebody may still ask -> SEEN     a call has said: it is done
  *                                    -> DROPPED  the request was freed before,
  *                                                or the wait that has it could
  *                                                not be put

@@ -3,15 +3,17 @@
  * operation has only those that it needs, in one allocation with itself, and a
  * pointer to each that is NULL where there is none:
  *
- *   part       of which operations              what it is
- *   call       all                              how it was called: constant
- *   send       sends                            what the sender knows
- *   recv       receives                         the match, and the delivery
- *   ring       enqueued sends                   what it has of its channel
- *   queued     enqueued operations              the fence, what is late,
- * kernels that are told not to wait waited     all the wait in a stream caller
- * all                              who asks for it by host calls fail       all
- * what lines about it say
+ *   part     of               what it is
+ *   call     all              how it was called: constant
+ *   send     sends            what the sender knows
+ *   recv     receives         the match, and the delivery
+ *   ring     enqueued sends   what it has of its channel
+ *   queued   enqueued ones    the fence, what is late, whom not to wait for
+ *   waited   all              the wait in a stream
+ *   caller   all              who asks for it by host calls
+ *   fail     all              what lines about it say
+ *
+ * The states TAKEN and AWAITING, and a claim, are of enqueued ones alone.
  *
  * Words are written and read under the engine's lock (msg/engine.h), but where
  * it is said otherwise. Constant words are written by the thread that calls the

@@ -14,7 +14,7 @@
  * This is repeated until nothing moves, so between two calls nothing that could
  * be matched is left over. Without MGDS_ANY_SOURCE the result depends on the
  * orders of the calls alone, whenever envelopes arrive; that is why it may be
- * computed ahead of the streams (protocols, section 2; models/match.py).
+ * computed ahead of the streams (protocols, section 2; tests/models/match.py).
  *
  *   send      GONE AHEAD -> WAITING -> matched, or taken by a matched probe
  *             (a smaller number is missing)
@@ -31,7 +31,8 @@
  * source among them: both sides are found by source and tag in hash tables
  * (posted.h, unexpected.h), and what an earlier receive holds back is looked at
  * again when that receive goes (rule.c). A cancelled receive, and a send that
- * is withdrawn, cost no more.
+ * is withdrawn, cost no more. That is so on the whole: the call with which a
+ * receive goes looks at all that waited for it alone.
  */
 #ifndef MGDS_MATCH_MATCH_H
 #define MGDS_MATCH_MATCH_H
