@@ -275,47 +275,53 @@ static void fill(struct launch *launch, const struct mgds_step *steps,
     add_awaits(launch, takes + run->takes, run->awaits);
 }
 
-/* Arguments are 0 where nothing is: the software GPU takes any address in there
- * for one that the kernel touches. */
-static int launch_few(struct launch *launch, const struct mgds_step *steps,
-                      const struct run *run)
+static int start(const struct launch *launch, struct mgds_kernel_handle *kernel,
+                 const void *args)
 {
-    struct mgds_few_exchange_args args = {.head = {0}};
-
-    launch->head = &args.head;
-    launch->item = args.item;
-    fill(launch, steps, run);
-    return mgds_kernel_launch(launch->to->depot->exchange.few,
-                              launch->to->stream, launch->blocks,
-                              launch->threads, &args);
+    return mgds_kernel_launch(kernel, launch->to->stream, launch->blocks,
+                              launch->threads, args);
 }
 
-static int launch_many(struct launch *launch, const struct mgds_step *steps,
-                       const struct run *run)
+/* Arguments are 0 where nothing is: the software GPU takes any address in there
+ * for one that the kernel touches. *lost: -EFAULT if a TAKE's memory is gone.
+ */
+static int launch_few(const struct mgds_steps_to *to,
+                      const struct mgds_step *steps, const struct run *run,
+                      int *lost)
+{
+    struct mgds_few_exchange_args args = {.head = {0}};
+    struct launch launch = {.to = to, .head = &args.head, .item = args.item};
+
+    fill(&launch, steps, run);
+    *lost = launch.lost;
+    return start(&launch, to->depot->exchange.few, &args);
+}
+
+static int launch_many(const struct mgds_steps_to *to,
+                       const struct mgds_step *steps, const struct run *run,
+                       int *lost)
 {
     struct mgds_exchange_args args = {.head = {0}};
+    struct launch launch = {.to = to, .head = &args.head, .item = args.item};
 
-    launch->head = &args.head;
-    launch->item = args.item;
-    fill(launch, steps, run);
-    return mgds_kernel_launch(launch->to->depot->exchange.many,
-                              launch->to->stream, launch->blocks,
-                              launch->threads, &args);
+    fill(&launch, steps, run);
+    *lost = launch.lost;
+    return start(&launch, to->depot->exchange.many, &args);
 }
 
 int mgds_exchange_queue(const struct mgds_steps_to *to, struct mgds_step *steps,
                         unsigned count)
 {
     const struct run run = next_run(steps, count);
-    struct launch launch = {.to = to};
+    int lost = 0;
     int rc = messages(&run) <= MGDS_EXCHANGE_FEW
-                 ? launch_few(&launch, steps, &run)
-                 : launch_many(&launch, steps, &run);
+                 ? launch_few(to, steps, &run, &lost)
+                 : launch_many(to, steps, &run, &lost);
 
     if (rc < 0)
         return rc;
     for (unsigned i = 0; i < count; i++)
         steps[i].put = true;
     mgds_count(queue_launches);
-    return launch.lost;
+    return lost;
 }
