@@ -6,9 +6,9 @@
 #include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
-#include <stdbool.h>
 #include <stddef.h>
-#include <string.h>
+
+#include "sim/handler.h"
 
 struct frame {
     sigjmp_buf env;
@@ -17,48 +17,13 @@ struct frame {
 
 static _Thread_local struct frame *volatile frame;
 
-/* Whom to pass faults on to: SIGSEGV, SIGBUS. */
-static struct sigaction before[2];
-static pthread_mutex_t before_lock = PTHREAD_MUTEX_INITIALIZER;
+static struct mgds_handler handlers[2]; /* SIGSEGV, SIGBUS */
+static pthread_mutex_t handlers_lock = PTHREAD_MUTEX_INITIALIZER;
+static _Thread_local struct mgds_passing passing;
 
-/* This thread passes a fault on: a handler that was put over ours and calls
- * what it replaced comes back here. */
-static _Thread_local volatile sig_atomic_t passing;
-
-static struct sigaction *old_of(int signo)
+static struct mgds_handler *handler_of(int signo)
 {
-    return &before[signo == SIGBUS];
-}
-
-/* The default strikes again when the instruction is repeated. */
-static void do_default(int signo, const siginfo_t *info)
-{
-    struct sigaction standard;
-
-    memset(&standard, 0, sizeof(standard));
-    standard.sa_handler = SIG_DFL;
-    sigaction(signo, &standard, NULL);
-    if (info->si_code <= 0) /* sent, not struck: it will not repeat */
-        raise(signo);
-}
-
-/* The next in line. */
-static void pass_on(int signo, siginfo_t *info, void *context)
-{
-    const struct sigaction *old = old_of(signo);
-    bool plain = !(old->sa_flags & SA_SIGINFO);
-
-    if (passing ||
-        (plain && (old->sa_handler == SIG_DFL || old->sa_handler == SIG_IGN))) {
-        do_default(signo, info);
-        return;
-    }
-    passing = 1;
-    if (plain)
-        old->sa_handler(signo);
-    else
-        old->sa_sigaction(signo, info, context);
-    passing = 0;
+    return &handlers[signo == SIGBUS];
 }
 
 static void on_fault(int signo, siginfo_t *info, void *context)
@@ -66,34 +31,19 @@ static void on_fault(int signo, siginfo_t *info, void *context)
     struct frame *target = frame;
 
     if (!target || info->si_code <= 0) {
-        pass_on(signo, info, context);
+        mgds_handler_pass(handler_of(signo), &passing, signo, info, context);
         return;
     }
     frame = target->outer;
     siglongjmp(target->env, EFAULT);
 }
 
-static void install(int signo)
-{
-    struct sigaction action, now;
-
-    sigaction(signo, NULL, &now);
-    if (now.sa_flags & SA_SIGINFO && now.sa_sigaction == on_fault)
-        return;
-    memset(&action, 0, sizeof(action));
-    action.sa_sigaction = on_fault;
-    action.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER;
-    sigemptyset(&action.sa_mask);
-    *old_of(signo) = now;
-    sigaction(signo, &action, NULL);
-}
-
 void mgds_fault_open(void)
 {
-    pthread_mutex_lock(&before_lock);
-    install(SIGSEGV);
-    install(SIGBUS);
-    pthread_mutex_unlock(&before_lock);
+    pthread_mutex_lock(&handlers_lock);
+    mgds_handler_install(handler_of(SIGSEGV), SIGSEGV, on_fault);
+    mgds_handler_install(handler_of(SIGBUS), SIGBUS, on_fault);
+    pthread_mutex_unlock(&handlers_lock);
 }
 
 int mgds_fault_run(void (*body)(void *arg), void *arg)

@@ -75,7 +75,8 @@ GPU_TEST(handler_from_before_keeps_its_faults)
     take_over();
     CLAIM(mgds_fault_run(poke_hole, NULL) == -EFAULT);
     CLAIM(handled == 0);
-    application_faults();
+    for (int i = 0; i < 3; i++)
+        application_faults();
     CLAIM(mgds_fault_run(poke_hole, NULL) == -EFAULT);
 }
 
@@ -99,19 +100,41 @@ static void on_segv_chained(int signo, siginfo_t *info, void *context)
     replaced.sa_sigaction(signo, info, context);
 }
 
+static void put_chained_over(void)
+{
+    struct sigaction action = {.sa_sigaction = on_segv_chained,
+                               .sa_flags = SA_SIGINFO | SA_NODEFER};
+
+    CLAIM(sigaction(SIGSEGV, &action, &replaced) == 0);
+}
+
+/* The program's handler, ours, one that calls ours, and ours again, which both
+ * lead to the program's. */
+GPU_TEST(handler_from_before_is_found_through_a_chain)
+{
+    (void)arg;
+    make_hole();
+    take_over();
+    mgds_fault_open();
+    put_chained_over();
+    for (int i = 0; i < 3; i++) {
+        CLAIM(mgds_fault_run(poke_hole, NULL) == -EFAULT);
+        if (sigsetjmp(out, 1) == 0)
+            poke_hole(NULL);
+        CLAIM(handled == 2 * (i + 1));
+    }
+}
+
 /* A crash reporter over ours that calls what it replaced, and the fault is
  * nobody's: the process must die, not run in circles. */
 static void fault_in_a_chain(void *arg)
 {
-    struct sigaction action = {.sa_sigaction = on_segv_chained,
-                               .sa_flags = SA_SIGINFO};
-
     (void)arg;
     make_hole();
     gpu_crash_plainly();
     alarm(30);
     mgds_fault_open();
-    CLAIM(sigaction(SIGSEGV, &action, &replaced) == 0);
+    put_chained_over();
     CLAIM(mgds_fault_run(poke_hole, NULL) == -EFAULT);
     poke_hole(NULL);
 }
@@ -122,6 +145,29 @@ static void chained_handlers_do_not_go_in_circles(void **state)
 
     (void)state;
     mgds_child_run(&child, fault_in_a_chain, NULL);
+    assert_true(gpu_crashed(&child));
+}
+
+/* SA_RESETHAND. */
+static void fault_twice(void *arg)
+{
+    struct sigaction action = {.sa_handler = on_segv,
+                               .sa_flags = SA_NODEFER | (int)SA_RESETHAND};
+
+    (void)arg;
+    make_hole();
+    CLAIM(sigaction(SIGSEGV, &action, NULL) == 0);
+    mgds_fault_open();
+    application_faults();
+    poke_hole(NULL);
+}
+
+static void handler_for_one_fault_has_one(void **state)
+{
+    static struct mgds_child child;
+
+    (void)state;
+    mgds_child_run(&child, fault_twice, NULL);
     assert_true(gpu_crashed(&child));
 }
 
@@ -150,6 +196,8 @@ int main(void)
         cmocka_unit_test(work_that_is_told_to_leave_ends),
         cmocka_unit_test(handler_from_before_keeps_its_faults),
         cmocka_unit_test(handler_put_over_ours_keeps_its_faults),
+        cmocka_unit_test(handler_from_before_is_found_through_a_chain),
+        cmocka_unit_test(handler_for_one_fault_has_one),
         cmocka_unit_test(chained_handlers_do_not_go_in_circles),
         cmocka_unit_test(crash_of_the_program_stays_a_crash),
     };

@@ -1,6 +1,9 @@
 /* Memory of the software GPU in regions of the software ConnectX: by address
  * and by dma-buf, what is refused, and what becomes of it when it is freed. */
 #include <errno.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "tests/hca/front/gpu_pair.h"
@@ -147,6 +150,38 @@ static void freed_memory_is_not_written_to(void **state)
     gpu_pair_close(&pair);
 }
 
+static sigjmp_buf behind_fault;
+
+static void on_fault(int signo)
+{
+    siglongjmp(behind_fault, signo);
+}
+
+/* Both libraries put a handler over the other's, again and again; the program's
+ * is behind them. */
+static void faults_stay_the_programs(void **state)
+{
+    volatile uint8_t *hole =
+        mmap(NULL, 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    struct gpu_pair pair;
+    struct ibv_mr *mr;
+
+    (void)state;
+    assert_ptr_not_equal(hole, MAP_FAILED);
+    signal(SIGSEGV, on_fault);
+    gpu_pair_open(&pair);
+    for (volatile int i = 0; i < 3; i++) {
+        gpu_exercise(&pair, pair.at, pair.mr, pair.at);
+        mr = gpu_register(pair.verbs.b.pd, pair.at, GPU_BYTES);
+        assert_int_equal(ibv_dereg_mr(mr), 0);
+        if (sigsetjmp(behind_fault, 1) == 0) {
+            (void)*hole;
+            fail();
+        }
+    }
+    gpu_pair_close(&pair);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -155,6 +190,7 @@ int main(void)
         cmocka_unit_test(dmabufs_are_registered),
         cmocka_unit_test(other_memory_of_a_gpu_is_refused),
         cmocka_unit_test(freed_memory_is_not_written_to),
+        cmocka_unit_test(faults_stay_the_programs),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

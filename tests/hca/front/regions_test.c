@@ -128,6 +128,41 @@ static void regions_outlive_their_mapping(void **state)
     verbs_pair_close(&pair);
 }
 
+static struct sigaction replaced;
+static volatile int chained;
+
+static void on_fault_chained(int signo, siginfo_t *info, void *context)
+{
+    chained++;
+    replaced.sa_sigaction(signo, info, context);
+}
+
+/* Two regions, and between them a handler that calls what it replaced: a fault
+ * goes through it to the one from before. */
+static void handlers_may_call_what_they_replaced(void **state)
+{
+    struct sigaction action = {.sa_sigaction = on_fault_chained,
+                               .sa_flags = SA_SIGINFO | SA_NODEFER};
+    struct ibv_context *context = verbs_open();
+    struct ibv_pd *pd = ibv_alloc_pd(context);
+    uint8_t *hole =
+        mmap(NULL, 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    static uint8_t memory[64];
+
+    (void)state;
+    assert_ptr_not_equal(hole, MAP_FAILED);
+    signal(SIGSEGV, on_fault);
+    assert_non_null(ibv_reg_mr(pd, memory, sizeof(memory), 0));
+    assert_int_equal(sigaction(SIGSEGV, &action, &replaced), 0);
+    assert_non_null(ibv_reg_mr(pd, memory, sizeof(memory), 0));
+    for (int i = 0; i < 3; i++) {
+        assert_true(strikes(hole));
+        assert_int_equal(chained, i + 1);
+    }
+    munmap(hole, 4096);
+    ibv_close_device(context);
+}
+
 /* A dma-buf of the software GPU has a name of that kind. */
 static int open_buffer(bool is_gpu)
 {
@@ -199,6 +234,7 @@ int main(void)
         cmocka_unit_test(regions_change),
         cmocka_unit_test(wrong_regions_are_refused),
         cmocka_unit_test(regions_outlive_their_mapping),
+        cmocka_unit_test(handlers_may_call_what_they_replaced),
         cmocka_unit_test(descriptors_are_registered),
         cmocka_unit_test(windows_are_objects),
     };
