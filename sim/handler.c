@@ -34,6 +34,8 @@ static void call(struct sigaction *action, int signo, siginfo_t *info,
 {
     struct sigaction it = *action;
 
+    if (is_plain(&it, SIG_IGN) && info->si_code <= 0)
+        return;
     if (is_default(&it)) {
         do_default(signo, info);
         return;

@@ -171,6 +171,28 @@ static void handler_for_one_fault_has_one(void **state)
     assert_true(gpu_crashed(&child));
 }
 
+/* What is sent is ignored, and what is struck is not. */
+static void ignore(void *arg)
+{
+    (void)arg;
+    make_hole();
+    signal(SIGSEGV, SIG_IGN);
+    mgds_fault_open();
+    CLAIM(raise(SIGSEGV) == 0);
+    fputs("ignored", stderr);
+    poke_hole(NULL);
+}
+
+static void ignored_signals_stay_ignored(void **state)
+{
+    static struct mgds_child child;
+
+    (void)state;
+    mgds_child_run(&child, ignore, NULL);
+    assert_string_equal(child.errors, "ignored");
+    assert_true(gpu_crashed(&child));
+}
+
 static void crash(void *arg)
 {
     (void)arg;
@@ -198,6 +220,7 @@ int main(void)
         cmocka_unit_test(handler_put_over_ours_keeps_its_faults),
         cmocka_unit_test(handler_from_before_is_found_through_a_chain),
         cmocka_unit_test(handler_for_one_fault_has_one),
+        cmocka_unit_test(ignored_signals_stay_ignored),
         cmocka_unit_test(chained_handlers_do_not_go_in_circles),
         cmocka_unit_test(crash_of_the_program_stays_a_crash),
     };

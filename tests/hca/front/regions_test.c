@@ -163,6 +163,18 @@ static void handlers_may_call_what_they_replaced(void **state)
     ibv_close_device(context);
 }
 
+/* What is sent is ignored though a region has put a handler in place. */
+static void ignored_signals_stay_ignored(void **state)
+{
+    struct verbs_pair pair;
+
+    (void)state;
+    signal(SIGSEGV, SIG_IGN);
+    verbs_pair_open(&pair);
+    assert_int_equal(raise(SIGSEGV), 0);
+    verbs_pair_close(&pair);
+}
+
 /* A dma-buf of the software GPU has a name of that kind. */
 static int open_buffer(bool is_gpu)
 {
@@ -235,6 +247,7 @@ int main(void)
         cmocka_unit_test(wrong_regions_are_refused),
         cmocka_unit_test(regions_outlive_their_mapping),
         cmocka_unit_test(handlers_may_call_what_they_replaced),
+        cmocka_unit_test(ignored_signals_stay_ignored),
         cmocka_unit_test(descriptors_are_registered),
         cmocka_unit_test(windows_are_objects),
     };
