@@ -116,6 +116,36 @@ static void uc_messages_are_compared(void **state)
     place_close(&place);
 }
 
+/* Parts of messages that are placed in any order are in none that could be
+ * compared, and no message differs. */
+static void uc_out_of_order_does_not_differ(void **state)
+{
+    struct options options = {.packets = true,
+                              .mtu = 256,
+                              .service = MGDS_SERVICE_UC,
+                              .faults = "place=50us,seed=3"};
+    struct mgds_hca_digest digest = {.differ = 0};
+    struct place place;
+    struct wqe wqe;
+
+    (void)state;
+    place_open(&place, &options);
+    place.a.hca->config.digest = place.b.hca->config.digest = &digest;
+    for (size_t i = 0; i < 50; i++) {
+        for (size_t at = 0; at < 2048; at += 512) {
+            wqe = wqe_write(&place.a, 4096 * i / 10 + at, 512);
+            post(&place.a, &wqe);
+        }
+        ring(&place.a);
+        place_run(&place);
+        for (uint16_t n = 0; n < 4; n++)
+            expect_cqe(&place.a.sends, 0, (uint16_t)(4 * i + n));
+    }
+    assert_int_equal(digest.placed.bytes, 50 * 2048);
+    assert_int_equal(digest.differ, 0);
+    place_close(&place);
+}
+
 static void uc_without_a_receive_is_dropped(void **state)
 {
     struct options options = {.packets = true, .service = MGDS_SERVICE_UC};
@@ -435,6 +465,7 @@ int main(void)
         cmocka_unit_test(uc_messages_arrive),
         cmocka_unit_test(uc_loses_whole_messages),
         cmocka_unit_test(uc_messages_are_compared),
+        cmocka_unit_test(uc_out_of_order_does_not_differ),
         cmocka_unit_test(uc_without_a_receive_is_dropped),
         cmocka_unit_test(uc_with_a_wrong_key_ends_the_responder),
         cmocka_unit_test(an_operation_of_another_service_is_refused),

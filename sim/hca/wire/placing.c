@@ -90,6 +90,7 @@ void mgds_hca_placing_hold(struct mgds_hca_flow *flow,
     }
     held = find_place(flow);
     held->request = *request;
+    held->request.digest = 0; /* other messages may be between its parts */
     held->bytes = request->payload->bytes;
     mgds_hca_list_one(&copy, held->payload, sizeof(held->payload));
     mgds_hca_list_copy(&copy, request->payload);
