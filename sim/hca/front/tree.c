@@ -23,6 +23,8 @@
 #include "sim/hca/front/next.h"
 #include "sim/hca/front/port.h"
 
+enum { CPUS = 8192 /* the most that a kernel has */ };
+
 enum mgds_hca_entry_kind { MGDS_HCA_FILE, MGDS_HCA_SYMLINK, MGDS_HCA_NODE };
 
 /* What has an entry of its own. */
@@ -107,18 +109,61 @@ static void format_gid(char *out, size_t size, const struct place *place)
     format_words(out, size, gid, 8);
 }
 
-/* CPUs of the machine: all are near. Nothing, where it does not say. */
-static void format_cpus(char *out, size_t size, char letter)
+/* CPUs of the machine, as a list: all are near. Nothing, where it does not say.
+ */
+static void format_cpu_list(char *out, size_t size)
 {
-    const char *path = letter == 'c' ? "/sys/devices/system/node/node0/cpumap"
-                                     : "/sys/devices/system/cpu/online";
-    FILE *file = MGDS_HCA_NEXT(fopen)(path, "re");
+    FILE *file = MGDS_HCA_NEXT(fopen)("/sys/devices/system/cpu/online", "re");
 
     if (!file)
         return;
     if (fgets(out, (int)size, file))
         out[strcspn(out, "\n")] = '\0';
     fclose(file);
+}
+
+static void set_bits(uint32_t *word, unsigned long first, unsigned long last)
+{
+    for (; first <= last && first < CPUS; first++)
+        word[first / 32] |= UINT32_C(1) << first % 32;
+}
+
+/* Words that such a list sets bits in: how many, from the lowest on. */
+static unsigned read_cpu_list(const char *list, uint32_t word[CPUS / 32])
+{
+    unsigned words = CPUS / 32;
+    unsigned long first, last;
+    char *end;
+
+    memset(word, 0, CPUS / 8);
+    while (*list) {
+        first = last = strtoul(list, &end, 10);
+        if (*end == '-')
+            last = strtoul(end + 1, &end, 10);
+        if (end == list)
+            break;
+        set_bits(word, first, last);
+        list = *end == ',' ? end + 1 : end;
+    }
+    while (words > 0 && word[words - 1] == 0)
+        words--;
+    return words;
+}
+
+/* The same CPUs as a mask: words of 32, the highest first. */
+static void format_cpu_mask(char *out, size_t size)
+{
+    uint32_t word[CPUS / 32];
+    char list[PATH_MAX] = "";
+    unsigned words;
+    size_t at = 0;
+
+    format_cpu_list(list, sizeof(list));
+    words = read_cpu_list(list, word);
+    for (unsigned i = words; i-- > 0 && at < size;)
+        at += (size_t)snprintf(out + at, size - at,
+                               i + 1 == words ? "%" PRIx32 : ",%08" PRIx32,
+                               word[i]);
 }
 
 /* Places among the buses. */
@@ -171,8 +216,10 @@ static void format_value(char *out, size_t size, char letter,
         snprintf(out, size, "%u", device);
     else if (strchr("BAHg", letter))
         format_bus(out, size, letter, device);
-    else if (strchr("cl", letter))
-        format_cpus(out, size, letter);
+    else if (letter == 'c')
+        format_cpu_mask(out, size);
+    else if (letter == 'l')
+        format_cpu_list(out, size);
     else if (letter == 'n')
         snprintf(out, size, "%d", mgds_hca_node_of_hca());
     else if (letter == 'a')

@@ -36,6 +36,17 @@ def between(one, two):
     return len(one) + len(two)
 
 
+def cpus_of(path):
+    """The CPUs near a device: as the list says, and as the mask does."""
+    listed = set()
+    for part in read(path + "/local_cpulist").split(","):
+        first, _, last = part.partition("-")
+        listed.update(range(int(first), int(last or first) + 1))
+    mask = int(read(path + "/local_cpus").replace(",", ""), 16)
+    masked = {cpu for cpu in range(mask.bit_length()) if mask >> cpu & 1}
+    return [sorted(listed), sorted(masked)]
+
+
 def look():
     hcas = [os.path.realpath(f"/sys/class/infiniband/mlx5_{i}/device")
             for i in range(2)]
@@ -46,7 +57,7 @@ def look():
         "bus": [os.path.realpath(BUSES + os.path.basename(path)) == path
                 for path in hcas],
         "nodes": [read(path + "/numa_node") for path in (hcas[0], gpus[0])],
-        "cpus": [read(path + "/local_cpulist") for path in (hcas[0], gpus[0])],
+        "cpus": [cpus_of(path) for path in (hcas[0], gpus[0])],
         "vendor": read(gpus[0] + "/vendor"),
     }))
 
@@ -68,8 +79,11 @@ def complaints(launcher, distance):
         yield f"{distance}: GPU 1 is as near: {found['far']} links"
     if (found["nodes"][0] == found["nodes"][1]) != same:
         yield f"{distance}: nodes {found['nodes']}"
-    if not all(found["bus"]) or not all(found["cpus"]):
+    if not all(found["bus"]):
         yield f"{distance}: {found}"
+    for listed, masked in found["cpus"]:
+        if not listed or listed != masked:
+            yield f"{distance}: CPUs {listed}, in the mask {masked}"
     if found["vendor"] != "0x10de":
         yield f"{distance}: {found}"
 
