@@ -3,21 +3,23 @@
 HCA and a GPU is what their paths do not have in common, and their NUMA nodes.
 
 distance.py LAUNCHER..          each distance
-distance.py look                inside the launcher: this one"""
+distance.py look                inside the launcher: this one
+distance.py exist PATH..        inside the launcher: which of them do"""
 import json
 import os
 import subprocess
 import sys
 
 BUSES = "/sys/bus/pci/devices/"
-# Links of the path between HCA 0 and GPU 0, from name to name, or None: no
-# bridge in common; whether they are of one NUMA node.
+# Links of the path between HCA 0 and GPU 0, from name to name, and between HCA 0
+# and GPU 1, behind another pair's switch: None: no bridge in common; whether HCA
+# 0 and GPU 0 are of one NUMA node.
 EXPECTED = {
-    "pix": (4, True),
-    "pxb": (6, True),
-    "phb": (2, True),
-    "node": (None, True),
-    "sys": (None, False),
+    "pix": (4, 6, True),
+    "pxb": (6, 8, True),
+    "phb": (2, 2, True),
+    "node": (None, None, True),
+    "sys": (None, None, False),
 }
 
 
@@ -63,7 +65,7 @@ def look():
 
 
 def complaints(launcher, distance):
-    links, same = EXPECTED[distance]
+    links, far, same = EXPECTED[distance]
     done = subprocess.run(
         [*launcher, sys.executable, __file__, "look"], timeout=60, text=True,
         env={**os.environ, "MPIX_SIM_HCA_GPU_DISTANCE": distance},
@@ -74,9 +76,8 @@ def complaints(launcher, distance):
     found = json.loads(done.stdout.splitlines()[-1])
     if found["near"] != [links, links]:
         yield f"{distance}: {found['near']} links, not {links}"
-    # Another pair's switch, or bridge, is between.
-    if links and found["far"] < links:
-        yield f"{distance}: GPU 1 is as near: {found['far']} links"
+    if found["far"] != far:
+        yield f"{distance}: {found['far']} links to GPU 1, not {far}"
     if (found["nodes"][0] == found["nodes"][1]) != same:
         yield f"{distance}: nodes {found['nodes']}"
     if not all(found["bus"]):
@@ -90,20 +91,22 @@ def complaints(launcher, distance):
 
 def nothing_is_shown(launcher):
     """Without the setting the machine's own devices are seen, and no GPU."""
-    text = subprocess.run([*launcher, "ls", "/sys/bus/pci/devices/0000:01:00.0",
-                           "/sys/devices/pcia500:00/a500:00:00.0/numa_node"],
-                          stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                          text=True, timeout=60)
-    machines = os.path.exists(BUSES + "0000:01:00.0")
-    if ("cannot access '/sys/bus" in text.stderr) == machines:
-        yield f"without: {text}"
-    if "numa_node" not in text.stdout:
-        yield f"without: {text}"
+    gpu = BUSES + "0000:01:00.0"
+    paths = [gpu, "/sys/devices/pcia500:00/a500:00:00.0/numa_node"]
+    done = subprocess.run(
+        [*launcher, sys.executable, __file__, "exist", *paths], text=True,
+        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=60)
+    expected = json.dumps([os.path.exists(gpu), True])
+    if done.stdout.splitlines()[-1:] != [expected]:
+        yield f"without: {done.stdout}"
 
 
 def main():
     if sys.argv[1] == "look":
         look()
+        return 0
+    if sys.argv[1] == "exist":
+        print(json.dumps([os.path.exists(path) for path in sys.argv[2:]]))
         return 0
     launcher = sys.argv[1:]
     found = [c for distance in EXPECTED
