@@ -23,23 +23,55 @@ enum {
 
 static void make_busy(struct mgds_hca_port *port, struct mgds_hca_flow *flow)
 {
+    struct mgds_hca_flow **end =
+        port->busy ? &port->last_busy->next_busy : &port->busy;
+
     if (flow->busy)
         return;
     flow->busy = true;
-    flow->next_busy = port->busy;
-    port->busy = flow;
+    flow->next_busy = NULL;
+    *end = port->last_busy = flow;
+}
+
+static struct mgds_hca_flow *before(const struct mgds_hca_port *port,
+                                    const struct mgds_hca_flow *flow)
+{
+    struct mgds_hca_flow *at = port->busy;
+
+    if (at == flow)
+        return NULL;
+    while (at->next_busy != flow)
+        at = at->next_busy;
+    return at;
 }
 
 static void make_idle(struct mgds_hca_port *port, struct mgds_hca_flow *flow)
 {
-    struct mgds_hca_flow **at = &port->busy;
+    struct mgds_hca_flow *prior;
 
     if (!flow->busy)
         return;
-    while (*at != flow)
-        at = &(*at)->next_busy;
-    *at = flow->next_busy;
+    prior = before(port, flow);
+    if (prior)
+        prior->next_busy = flow->next_busy;
+    else
+        port->busy = flow->next_busy;
+    if (port->last_busy == flow)
+        port->last_busy = prior;
     flow->busy = false;
+}
+
+/* This one is the next; those before it are behind the last. */
+static void begin_at(struct mgds_hca_port *port, struct mgds_hca_flow *flow)
+{
+    struct mgds_hca_flow *prior = before(port, flow);
+
+    if (!prior)
+        return;
+    port->last_busy->next_busy = port->busy;
+    port->last_busy = prior;
+    prior->next_busy = NULL;
+    port->busy = flow;
 }
 
 static void carry_request(void *ctx, const struct mgds_hca_request *request)
@@ -180,21 +212,40 @@ static void take_packet(struct mgds_hca_port *port,
 }
 
 /* Time counts when all that has come was taken: an answer may be there. */
+static int run_flow(struct mgds_hca_port *port, struct mgds_hca_flow *flow,
+                    bool caught_up)
+{
+    int did = caught_up ? mgds_hca_sender_tick(flow) : 0;
+
+    did += mgds_hca_receiver_run(flow) + mgds_hca_sender_run(flow);
+    if (mgds_hca_sender_busy(flow) || mgds_hca_receiver_busy(flow))
+        make_busy(port, flow);
+    return did;
+}
+
+/* Where a flow had no room at all it is the first of the next round: with the
+ * room of a few packets in each (pace.h) all have their turn. */
 static int run_flows(struct mgds_hca_port *port, bool caught_up)
 {
-    struct mgds_hca_flow *flow, *list = port->busy;
-    int did = 0;
+    struct mgds_hca_flow *flow, *list = port->busy, *refused = NULL;
+    bool blocked = port->outlet.blocked;
+    int did = 0, now;
 
     port->busy = NULL;
     while ((flow = list)) {
         list = flow->next_busy;
         flow->busy = false;
         port->current = flow;
-        did += caught_up ? mgds_hca_sender_tick(flow) : 0;
-        did += mgds_hca_receiver_run(flow) + mgds_hca_sender_run(flow);
-        if (mgds_hca_sender_busy(flow) || mgds_hca_receiver_busy(flow))
-            make_busy(port, flow);
+        port->outlet.blocked = false;
+        now = run_flow(port, flow, caught_up);
+        if (port->outlet.blocked && now == 0 && !refused)
+            refused = flow;
+        blocked |= port->outlet.blocked;
+        did += now;
     }
+    port->outlet.blocked = blocked;
+    if (refused && refused->busy)
+        begin_at(port, refused);
     return did;
 }
 

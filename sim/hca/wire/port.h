@@ -60,6 +60,7 @@ struct mgds_hca_port {
     uint8_t number;
     struct mgds_hca_flow *current; /* whose packet is taken */
     struct mgds_hca_flow *busy; /* those with something to send or to await */
+    struct mgds_hca_flow *last_busy;
     uint32_t flows;
     uint64_t received; /* packets */
     uint64_t ignored;  /* of those: no packet of ours, or for no QP */
