@@ -132,16 +132,22 @@ static void uc_out_of_order_does_not_differ(void **state)
     place_open(&place, &options);
     place.a.hca->config.digest = place.b.hca->config.digest = &digest;
     for (size_t i = 0; i < 50; i++) {
-        for (size_t at = 0; at < 2048; at += 512) {
+        post_receive(&place.b, 0, 16);
+        for (size_t at = 0; at < 6144; at += 512) {
             wqe = wqe_write(&place.a, 4096 * i / 10 + at, 512);
+            if (at == 5632) {
+                wqe = wqe_write(&place.a, 4096 * i / 10 + at, 768);
+                wqe.at[3] = 0x09;
+            }
             post(&place.a, &wqe);
         }
         ring(&place.a);
         place_run(&place);
-        for (uint16_t n = 0; n < 4; n++)
-            expect_cqe(&place.a.sends, 0, (uint16_t)(4 * i + n));
+        expect_cqe(&place.b.receives, 1, (uint16_t)i);
+        for (uint16_t n = 0; n < 12; n++)
+            expect_cqe(&place.a.sends, 0, (uint16_t)(12 * i + n));
     }
-    assert_int_equal(digest.placed.bytes, 50 * 2048);
+    assert_int_equal(digest.placed.bytes, 50 * 6400);
     assert_int_equal(digest.differ, 0);
     place_close(&place);
 }
