@@ -445,7 +445,8 @@ static void an_end_gives_everything_back(void **state)
         draw(&w, FEW, FEW_SOURCES, FEW_TAGS, &seed);
         create(&w);
         shuffle(&deck, &w, &seed);
-        for (int k = rand_r(&seed) % (deck.count + 1); k > 0; k--)
+        for (int k = deck.count > 0 ? rand_r(&seed) % deck.count : 0; k > 0;
+             k--)
             play(&w, deck.card[k]);
         mgds_match_clear(w.match, take_back_send, take_back_recv);
         for (int m = 0; m < w.sends; m++)
