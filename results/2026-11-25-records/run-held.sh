@@ -1,3 +1,4 @@
+# The held job of README.md, run on the device machine from the repository root.
 cd .device && tar xzf mpich.tgz && tar xzf new.tgz && . mpich/env.sh
 export CUDA_DEVICE_MAX_CONNECTIONS=32
 MP=$PWD/mpich/lib; N=$LD_LIBRARY_PATH

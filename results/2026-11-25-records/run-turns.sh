@@ -1,3 +1,4 @@
+# The turns job of README.md, run on the device machine from the repository root.
 cd .device && tar xzf mpich.tgz && tar xzf base.tgz && tar xzf new.tgz && . mpich/env.sh
 nvidia-smi -L; nvidia-smi --query-gpu=driver_version --format=csv,noheader | head -1; date -u; nproc; head -1 /proc/loadavg; lscpu | grep -E "Model name|NUMA"
 export CUDA_DEVICE_MAX_CONNECTIONS=32
