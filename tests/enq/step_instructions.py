@@ -21,7 +21,7 @@ WARM, LAPS, SIZE, RING = 12, 31, 8192, 4 << 20
 # cent above what gcc 12's code takes.
 LIMITS = {"MPIX_Isend_enqueue": (2, 4880),
           "MPIX_Irecv_enqueue": (2, 4980),
-          "MPIX_Waitall_enqueue": (1, 6240)}
+          "MPIX_Waitall_enqueue": (1, 6950)}
 SHOWN = 70
 OTHERS = {"driver": r"libcuda\.so", "mpi": r"lib(mpix_sim_)?(mpi|mpich)\b"}
 
