@@ -275,26 +275,28 @@ static void fill(struct launch *launch, const struct mgds_step *steps,
     add_awaits(launch, takes + run->takes, run->awaits);
 }
 
-static int start(const struct launch *launch, struct mgds_kernel_handle *kernel,
-                 const void *args)
-{
-    return mgds_kernel_launch(kernel, launch->to->stream, launch->blocks,
-                              launch->threads, args);
-}
-
-/* Arguments are 0 where nothing is: the software GPU takes any address in there
+/* Its args are 0 where nothing is: the software GPU takes any address in there
  * for one that the kernel touches. *lost: -EFAULT if a TAKE's memory is gone.
  */
+static int start(struct launch launch, const struct mgds_step *steps,
+                 const struct run *run, struct mgds_kernel_handle *kernel,
+                 const void *args, int *lost)
+{
+    fill(&launch, steps, run);
+    *lost = launch.lost;
+    return mgds_kernel_launch(kernel, launch.to->stream, launch.blocks,
+                              launch.threads, args);
+}
+
 static int launch_few(const struct mgds_steps_to *to,
                       const struct mgds_step *steps, const struct run *run,
                       int *lost)
 {
     struct mgds_few_exchange_args args = {.head = {0}};
-    struct launch launch = {.to = to, .head = &args.head, .item = args.item};
+    const struct launch launch = {
+        .to = to, .head = &args.head, .item = args.item};
 
-    fill(&launch, steps, run);
-    *lost = launch.lost;
-    return start(&launch, to->depot->exchange.few, &args);
+    return start(launch, steps, run, to->depot->exchange.few, &args, lost);
 }
 
 static int launch_many(const struct mgds_steps_to *to,
@@ -302,11 +304,10 @@ static int launch_many(const struct mgds_steps_to *to,
                        int *lost)
 {
     struct mgds_exchange_args args = {.head = {0}};
-    struct launch launch = {.to = to, .head = &args.head, .item = args.item};
+    const struct launch launch = {
+        .to = to, .head = &args.head, .item = args.item};
 
-    fill(&launch, steps, run);
-    *lost = launch.lost;
-    return start(&launch, to->depot->exchange.many, &args);
+    return start(launch, steps, run, to->depot->exchange.many, &args, lost);
 }
 
 int mgds_exchange_queue(const struct mgds_steps_to *to, struct mgds_step *steps,
