@@ -14,34 +14,40 @@ enum { MGDS_LINE_UNITS = 4 };
 
 enum { MGDS_LINE_READERS = MGDS_LINE_UNITS };
 
-/* The four units of a line of 64 bytes, each whole, by threads that are here
- * together: all of them have all. */
+/* The word of the reader of that number, for all readers of the line. */
+MGDS_FN uint64_t mgds_line_word_of(uint64_t word, unsigned reader)
+{
+    unsigned first = threadIdx.x % 32 / MGDS_LINE_READERS * MGDS_LINE_READERS;
+    unsigned readers = ((1u << MGDS_LINE_READERS) - 1) << first;
+
+    return __shfl_sync(readers, (unsigned long long)word,
+                       (int)(first + reader));
+}
+
+/* The threads that are here together load the four units of a line of 64 bytes,
+ * each whole: all of them have all. */
 MGDS_FN void mgds_load_line(const struct mgds_unit *line,
                             struct mgds_unit v[MGDS_LINE_UNITS])
 {
-    unsigned lane = threadIdx.x % 32, first = lane & ~3u;
-    struct mgds_unit mine = mgds_load_unit(line + (lane - first));
-    unsigned here = 0xfu << first;
+    struct mgds_unit mine =
+        mgds_load_unit(line + threadIdx.x % MGDS_LINE_READERS);
 
     for (unsigned k = 0; k < MGDS_LINE_UNITS; k++) {
-        v[k].data =
-            __shfl_sync(here, (unsigned long long)mine.data, (int)(first + k));
-        v[k].word =
-            __shfl_sync(here, (unsigned long long)mine.word, (int)(first + k));
+        v[k].data = mgds_line_word_of(mine.data, k);
+        v[k].word = mgds_line_word_of(mine.word, k);
     }
 }
 
-/* Of those threads: the first one, and what it says, for all of them. */
+/* This thread is the first of the line's readers. */
 MGDS_FN int mgds_line_leads(void)
 {
     return threadIdx.x % MGDS_LINE_READERS == 0;
 }
 
+/* All readers of the line get what the first one says. */
 MGDS_FN int mgds_line_agree(int said)
 {
-    unsigned first = threadIdx.x % 32 & ~3u;
-
-    return __shfl_sync(0xfu << first, said, (int)first);
+    return (int)mgds_line_word_of((uint64_t)said, 0);
 }
 
 #else

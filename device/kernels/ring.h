@@ -149,7 +149,7 @@ MGDS_FN void mgds_take_call(const struct mgds_self *self,
         mgds_store_release64((uint64_t *)(uintptr_t)a->came, a->came_value);
 }
 
-/* What a launch knows of a message whose place is known. */
+/* The launch itself says where the message is. */
 MGDS_FN struct mgds_take_source mgds_take_known(const struct mgds_take_args *a)
 {
     struct mgds_take_source at = {a->serial, a->units, a->length,
@@ -158,7 +158,7 @@ MGDS_FN struct mgds_take_source mgds_take_known(const struct mgds_take_args *a)
     return at;
 }
 
-/* What the line of a record says. */
+/* The record says where the message is, or serial is 0: not yet. */
 MGDS_FN struct mgds_take_source
 mgds_take_recorded(const struct mgds_unit line[MGDS_LINE_UNITS])
 {
@@ -173,7 +173,7 @@ mgds_take_recorded(const struct mgds_unit line[MGDS_LINE_UNITS])
     return at;
 }
 
-/* One read across the host link, by MGDS_LINE_READERS threads together. */
+/* MGDS_LINE_READERS threads together read across the host link once. */
 MGDS_FN struct mgds_take_source mgds_take_glance(const struct mgds_take_args *a)
 {
     struct mgds_unit line[MGDS_LINE_UNITS];
@@ -269,7 +269,7 @@ MGDS_FN int mgds_take_leads(const struct mgds_self *self,
     return !a->record || self->block == 0;
 }
 
-/* What the first block has found is what all blocks have. */
+/* All blocks have what the first one has found. */
 MGDS_FN struct mgds_take_source mgds_take_agree(const struct mgds_self *self,
                                                 const struct mgds_take_args *a,
                                                 struct mgds_take_source at)
