@@ -199,7 +199,11 @@ size_t mgds_match_waiting(const struct mgds_match *match)
 
 size_t mgds_match_posted(const struct mgds_match *match)
 {
-    return match->recvs;
+    size_t all = 0;
+
+    for (unsigned i = 0; i <= MGDS_AHEAD_KINDS; i++)
+        all += match->all[i];
+    return all;
 }
 
 uint64_t mgds_match_looks(const struct mgds_match *match)

@@ -20,8 +20,8 @@ struct mgds_match {
     TAILQ_HEAD(, mgds_match_send) due_sends;
     uint64_t stamp; /* of the next receive */
     uint64_t looks; /* at records, but those of searches */
-    size_t sends, recvs;
-    /* of the receives, by kind */
+    size_t sends;
+    /* posted receives, and the free ones of them, by kind */
     size_t all[MGDS_AHEAD_KINDS + 1];
     int64_t free[MGDS_AHEAD_KINDS + 1];
     size_t ahead; /* of the sends: a smaller number is missing */

@@ -98,7 +98,6 @@ void mgds_posted_add(struct mgds_match *match, struct mgds_match_recv *recv)
     put_behind_all(match, recv);
     mgds_fifos_append(&match->posted, mgds_match_key(recv->source, recv->tag),
                       &recv->queue);
-    match->recvs++;
     match->all[kind_of(recv->source, recv->tag)]++;
     count_free(match, recv, 1);
     set_due(match, recv);
@@ -158,7 +157,6 @@ void mgds_posted_remove(struct mgds_match *match, struct mgds_match_recv *recv)
     mgds_due_remove_recv(match, recv);
     mgds_fifos_remove(&match->posted, &recv->queue);
     recv->posted = false;
-    match->recvs--;
     match->all[kind_of(recv->source, recv->tag)]--;
     if (first)
         pass(match, recv, next);
