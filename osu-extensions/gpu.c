@@ -41,13 +41,10 @@ static int table_fill(char why[256])
     void *found;
 
 #define X(name, version, need, params)                                         \
-    found = mgds_libcuda_find(#name, version);                                 \
-    if (!found && need == NEEDED) {                                            \
-        snprintf(why, 256,                                                     \
-                 "libcuda.so.1 lacks " #name ": install a driver "             \
-                 "for CUDA 12 or newer");                                      \
+    found = need == NEEDED ? mgds_libcuda_need(#name, version, why)            \
+                           : mgds_libcuda_find(#name, version);                \
+    if (!found && need == NEEDED)                                              \
         return -ENODEV;                                                        \
-    }                                                                          \
     memcpy(&cu.name, &found, sizeof(found));
 #include "osu-extensions/gpu.def"
 #undef X

@@ -49,3 +49,14 @@ void *mgds_libcuda_find(const char *name, int version)
 
     return rc == CUDA_SUCCESS ? found : NULL;
 }
+
+void *mgds_libcuda_need(const char *name, int version, char why[256])
+{
+    void *found = mgds_libcuda_find(name, version);
+
+    if (!found)
+        snprintf(why, 256,
+                 "libcuda.so.1 lacks %s: install a driver for CUDA 12 or newer",
+                 name);
+    return found;
+}

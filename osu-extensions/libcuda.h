@@ -15,4 +15,8 @@ int mgds_libcuda_open(char why[256]);
 /* The call of that version, or NULL. After mgds_libcuda_open. */
 void *mgds_libcuda_find(const char *name, int version);
 
+/* The same, with one line in why that names the call and the remedy if it is
+ * NULL. */
+void *mgds_libcuda_need(const char *name, int version, char why[256]);
+
 #endif

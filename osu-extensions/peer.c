@@ -23,11 +23,9 @@ int mgds_bench_peer_find(char why[256])
     if (rc < 0)
         return rc;
 #define X(name, version, params)                                               \
-    found = mgds_libcuda_find(#name, version);                                 \
-    if (!found) {                                                              \
-        snprintf(why, 256, "libcuda.so.1 lacks " #name);                       \
+    found = mgds_libcuda_need(#name, version, why);                            \
+    if (!found)                                                                \
         return -ENOSYS;                                                        \
-    }                                                                          \
     memcpy(&cu.name, &found, sizeof(found));
 #include "osu-extensions/copy.def"
 #undef X

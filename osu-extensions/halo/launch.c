@@ -35,13 +35,9 @@ static int table_fill(char why[256])
     void *found;
 
 #define X(name, version, params)                                               \
-    found = mgds_libcuda_find(#name, version);                                 \
-    if (!found) {                                                              \
-        snprintf(why, 256,                                                     \
-                 "libcuda.so.1 lacks " #name ": install a driver for CUDA 12 " \
-                 "or newer");                                                  \
+    found = mgds_libcuda_need(#name, version, why);                            \
+    if (!found)                                                                \
         return -ENOSYS;                                                        \
-    }                                                                          \
     memcpy(&cu.name, &found, sizeof(found));
 #include "osu-extensions/halo/launch.def"
 #undef X
