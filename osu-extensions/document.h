@@ -24,8 +24,8 @@ int mgds_bench_document_create(struct mgds_bench_document **out,
  * is fine. */
 int mgds_bench_document_end(struct mgds_bench_document *document);
 
-/* Who ran what where: schema, name, version, date, command line and machine. 0
- * or -ENOMEM. */
+/* The document says who ran what where: schema, name, version, date, command
+ * line and machine. 0 or -ENOMEM. */
 int mgds_bench_document_describe(struct mgds_bench_document *document,
                                  const char *schema, const char *name,
                                  const struct mgds_bench_machine *machine,

@@ -8,7 +8,8 @@
 
 struct mgds_bench_document; /* document.h */
 
-/* Who ran what where. Returns 0 or negative errno, as the next ones. */
+/* The report says who ran what where. Returns 0 or negative errno, as the next
+ * ones. */
 int mgds_bench_report_describe(struct mgds_bench_document *document,
                                const struct mgds_bench_spec *spec,
                                const struct mgds_bench_options *options,
