@@ -11,6 +11,15 @@ cuda_root()
     cmake -P "$top/cmake/cuda.cmake" 2>&1
 }
 
+# Where nvcc links from: the wheels have the libraries in lib.
+cuda_link()
+{
+    local folder
+    for folder in "$cuda_venv"/lib/python*/site-packages/nvidia/cu13; do
+        ln -sfn lib "$folder/lib64" || return
+    done
+}
+
 # Fetches nvcc and the headers; 0 if they are there afterwards.
 cuda_fetch()
 {
@@ -22,6 +31,7 @@ cuda_fetch()
     timeout 900 "$cuda_venv/bin/pip" install --no-input --no-cache-dir \
         --disable-pip-version-check --progress-bar off --timeout 15 \
         --retries 2 -r "$cuda_wheels" </dev/null || return
+    cuda_link || return
     cp "$cuda_wheels" "$cuda_venv/cuda-wheels.txt"
 }
 
