@@ -28,6 +28,12 @@ set(MGDS_TEST_ENV
   "UBSAN_OPTIONS=print_stacktrace=1"
   "TSAN_OPTIONS=exitcode=66:suppressions=${PROJECT_SOURCE_DIR}/tests/lib/tsan.supp")
 
+# hwloc in MPI_Init reads the names of all PCI devices by realloc, line by line,
+# which a sanitizer makes a second for every rank.
+if(MGDS_SANITIZE)
+  list(APPEND MGDS_TEST_ENV "HWLOC_COMPONENTS=-pci")
+endif()
+
 # What may take longest starts first (COST), so that no long test is left alone
 # at the end while the other cores are idle.
 function(mgds_test_properties name label timeout)
