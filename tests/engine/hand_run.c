@@ -483,9 +483,13 @@ static struct hand_command take_off(unsigned queue)
 
 void (*hand_on_tell)(unsigned queue);
 
+/* Its last store may be answered before the thread that made it goes on: by a
+ * host call, or by a receiver that gives the place in its ring back. */
 static bool tells(const struct hand_command *command)
 {
-    return command->kind != HAND_STEP || command->step.kind == MGDS_STEP_FLAG;
+    return command->kind != HAND_STEP || command->step.kind == MGDS_STEP_FLAG ||
+           command->step.kind == MGDS_STEP_PUSH ||
+           command->step.kind == MGDS_STEP_POST;
 }
 
 uint64_t hand_trace(unsigned queue)
