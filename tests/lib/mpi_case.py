@@ -10,6 +10,7 @@ import os
 import re
 import sys
 
+import deadline
 import known
 import processes
 
@@ -90,6 +91,9 @@ def complaints(arguments, status, output):
 
 def main():
     arguments = parse_arguments()
+    if deadline.is_over():
+        print(deadline.REASON)
+        return SKIPPED
     command = command_line(arguments)
     status, output = processes.run(command, arguments.timeout)
     print("$", " ".join(command))

@@ -1,7 +1,12 @@
 """What the runner of MPI rows complains of."""
 import argparse
+import os
+import subprocess
+import sys
+import time
 import unittest
 
+import deadline
 import mpi_case
 
 
@@ -32,6 +37,26 @@ class Complaints(unittest.TestCase):
         line = ("mpix-gds[rank 0]: error: event 3 is nothing for a send of "
                 "which it was made: " + mpi_case.NEVER)
         self.assertIn(mpi_case.NEVER, complaints(line, exit="any")[0])
+
+
+class Deadline(unittest.TestCase):
+    """A row that begins behind ./check's deadline runs nothing."""
+
+    def row(self, seconds):
+        done = subprocess.run(
+            [sys.executable, mpi_case.__file__, "--mpiexec", "/bin/false",
+             "--", "program"], text=True, capture_output=True,
+            env={**os.environ, "MGDS_DEADLINE": str(time.time() + seconds)})
+        return done.returncode, done.stdout.splitlines()[-1]
+
+    def test_before(self):
+        status, line = self.row(60)
+        self.assertEqual(status, 1)
+        self.assertIn("exit status 1", line)
+
+    def test_behind(self):
+        self.assertEqual(self.row(-1),
+                         (mpi_case.SKIPPED, deadline.REASON))
 
 
 if __name__ == "__main__":

@@ -49,6 +49,15 @@ class Commands(setup_case.SetupCase):
                 self.assertEqual(done.returncode, NO_SETUP)
                 self.assertIn("--jobs needs a number", done.stderr)
 
+    def test_minutes_must_be_a_positive_number_and_are_of_check(self):
+        for words in (["--minutes"], ["--minutes", "0"], ["--minutes", "1h"]):
+            done = self.command("check", *words)
+            self.assertEqual(done.returncode, NO_SETUP)
+            self.assertIn("--minutes needs a number", done.stderr)
+        done = self.command("demo", "--minutes", "5")
+        self.assertEqual(done.returncode, NO_SETUP)
+        self.assertIn("unknown: --minutes", done.stderr)
+
     def test_help_is_no_error(self):
         for name in self.both():
             done = self.command(name, "--help")

@@ -118,6 +118,14 @@ class Report(setup_case.SetupCase):
         self.assertEqual((status, lines[-1]),
                          (1, "0 passed, 1 failed, 0 skipped"))
 
+    def test_stage_behind_the_deadline_is_a_skip_with_its_reason(self):
+        status, lines = self.report(("a: tests", 0, self.junit()),
+                                    ("b: build", "late", None))
+        self.assertEqual((status, lines[-1]),
+                         (0, "1 passed, 0 failed, 1 skipped"))
+        self.assertIn("  b: build: b: build: --minutes were over before it",
+                      lines)
+
     def test_ctest_that_failed_as_a_whole_is_a_failure(self):
         status, lines = self.report(("tests", 8, self.junit()))
         self.assertEqual((status, lines[-1]),

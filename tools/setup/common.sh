@@ -52,6 +52,13 @@ parse_options()
             jobs=$2
             shift
             ;;
+        --minutes)
+            [[ " $own " == *" $1 "* ]] || bad_option "unknown: $1"
+            [[ ${2-} =~ ^[1-9][0-9]*$ ]] || bad_option "--minutes needs a number"
+            # read by the tests, too (tests/lib/deadline.py)
+            export MGDS_DEADLINE=$((EPOCHSECONDS + 60 * $2))
+            shift
+            ;;
         -h | --help)
             usage
             exit "$PASSED"

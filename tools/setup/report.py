@@ -29,7 +29,9 @@ class Stage:
         self.took = []  # (seconds, test)
         if junit:
             self.read_tests(junit)
-        if status == "0":
+        if status == "late":
+            self.skipped.append((name, "--minutes were over before it"))
+        elif status == "0":
             self.passed += 0 if junit else 1
         elif not self.failed:
             self.failed.append(
