@@ -119,7 +119,7 @@ function(mgds_mpi_test name)
   math(EXPR inner "${T_TIMEOUT} - 5")
   set(command ${MGDS_PYTHON} ${PROJECT_SOURCE_DIR}/tests/lib/mpi_case.py
     --mpiexec ${T_MPIEXEC} --ranks ${T_RANKS} --exit ${T_EXIT}
-    --timeout ${inner})
+    --timeout ${inner} --in-time)
   if(MGDS_SANITIZER_RUNTIME)
     list(APPEND command --runtime ${MGDS_SANITIZER_RUNTIME})
   endif()

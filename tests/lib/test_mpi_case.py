@@ -42,21 +42,24 @@ class Complaints(unittest.TestCase):
 class Deadline(unittest.TestCase):
     """A row that begins behind ./check's deadline runs nothing."""
 
-    def row(self, seconds):
+    def row(self, seconds, *options):
         done = subprocess.run(
             [sys.executable, mpi_case.__file__, "--mpiexec", "/bin/false",
-             "--", "program"], text=True, capture_output=True,
+             *options, "--", "program"], text=True, capture_output=True,
             env={**os.environ, "MGDS_DEADLINE": str(time.time() + seconds)})
         return done.returncode, done.stdout.splitlines()[-1]
 
     def test_before(self):
-        status, line = self.row(60)
+        status, line = self.row(60, "--in-time")
         self.assertEqual(status, 1)
         self.assertIn("exit status 1", line)
 
     def test_behind(self):
-        self.assertEqual(self.row(-1),
+        self.assertEqual(self.row(-1, "--in-time"),
                          (mpi_case.SKIPPED, deadline.REASON))
+
+    def test_behind_without_being_a_row(self):
+        self.assertEqual(self.row(-1)[0], 1)
 
 
 if __name__ == "__main__":

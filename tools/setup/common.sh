@@ -35,6 +35,7 @@ install=yes
 carried=
 level=quick
 jobs=$(nproc)
+unset MGDS_DEADLINE # of a ./check that runs this as a test
 parse_options()
 {
     local own=$1
@@ -48,13 +49,13 @@ parse_options()
             shift
             ;;
         --jobs)
-            [[ ${2-} =~ ^[1-9][0-9]*$ ]] || bad_option "--jobs needs a number"
+            need_number "$@"
             jobs=$2
             shift
             ;;
         --minutes)
             [[ " $own " == *" $1 "* ]] || bad_option "unknown: $1"
-            [[ ${2-} =~ ^[1-9][0-9]*$ ]] || bad_option "--minutes needs a number"
+            need_number "$@"
             # read by the tests, too (tests/lib/deadline.py)
             export MGDS_DEADLINE=$((EPOCHSECONDS + 60 * $2))
             shift
@@ -83,6 +84,12 @@ version()
     say "${0##*/} (mpix-gds)" \
         "$(sed -n 's/^#define MPIX_GDS_VERSION_[MP][A-Z]* //p' \
             "$top/include/mpix_gds.h" | paste -sd .)"
+}
+
+# need_number OPTION WORD..: the word behind it is a number above 0.
+need_number()
+{
+    [[ ${2-} =~ ^[1-9][0-9]*$ ]] || bad_option "$1 needs a number"
 }
 
 bad_option()

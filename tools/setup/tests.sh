@@ -57,7 +57,10 @@ stage()
     return "$status"
 }
 
-is_late() { [ "$EPOCHSECONDS" -ge "${MGDS_DEADLINE:-$((EPOCHSECONDS + 1))}" ]; }
+is_late()
+{
+    [ -n "${MGDS_DEADLINE-}" ] && [ "$EPOCHSECONDS" -ge "$MGDS_DEADLINE" ]
+}
 
 # Prints the table; the exit status of the whole.
 score_close()
