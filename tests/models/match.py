@@ -9,8 +9,8 @@ arrives. A send and a receive are matched when they are mutually first
 the receiver knows that its stream has reached it.
 
 Late subscription: the first receive from any source subscribes at the senders
-of which an envelope has come, and at each other sender when its first envelope
-comes. A sender announces what its streams reach from then on, and, when it
+of which an envelope has come or that have a connection, and at each other
+sender when its first envelope comes. A sender announces what its streams reach from then on, and, when it
 learns of the subscription, what they have reached before.
 
 For each program, over all orders:
@@ -18,14 +18,14 @@ For each program, over all orders:
   2. each outcome is one that an MPI library could give that posts a send when
      its stream reaches it;
   3. at the end no send and receive that accept each other are unmatched;
-  4. nobody is subscribed at who has sent nothing.
+  4. nobody is subscribed at who has sent nothing and has no connection.
 
-Two rules that are wrong must be found to be: a receive from any source that
-takes a send though an earlier one of that source suits it (breaks 2), and a
-sender that announces nothing from before the subscription (breaks 3).
-
-    match.py [STEP]    each STEP-th program; 1: all, some minutes
+Rules that are wrong must be found to be: a receive from any source that takes a
+send though an earlier one of that source suits it (breaks 2), a sender that
+announces nothing from before the subscription (breaks 3), and a receiver that
+answers no envelope by a subscription (breaks 3).
 """
+import argparse
 import itertools
 import sys
 
@@ -35,14 +35,17 @@ RECEIVES = [(source, tag) for source in (0, 1, ANY) for tag in (0, 1, ANY)]
 SHAPES = ((2, 1, 2), (1, 1, 3), (2, 1, 3), (2, 2, 2))  # sends, sends, receives
 MEMBERS = 3
 NONE, UNDER_WAY, KNOWN = range(3)  # a subscription at a member
-STEP = 61
+CONNECTED = ((), (0,))  # members
+STEP = 17
 
 
 class Program:
-    """Sends of either source in order, and receives in order."""
+    """Sends of either source in order, receives in order, and the members that
+    have a connection before."""
 
-    def __init__(self, sends, receives):
+    def __init__(self, sends, receives, connected):
         self.sends, self.receives = sends, receives
+        self.connected = connected
         self.of = [[i for i, send in enumerate(sends) if send[0] == member]
                    for member in range(MEMBERS)]
         self.wild = [receive[0] is ANY for receive in receives]
@@ -61,8 +64,9 @@ class Program:
 class Rule:
     """The rule as it is, or one that is wrong."""
 
-    def __init__(self, any_order=False, late_is_lost=False):
+    def __init__(self, any_order=False, late_is_lost=False, no_answer=False):
         self.any_order, self.late_is_lost = any_order, late_is_lost
+        self.no_answer = no_answer
 
 
 def receive_for(program, rule, send, told, called, matched):
@@ -102,10 +106,12 @@ def changed(values, at, value):
 
 
 def subscribe(program, arrived, called, subscribed):
-    """Once a receive from any source is called: at all that have sent."""
+    """Once a receive from any source is called: at all that have sent, or have
+    a connection."""
     if not any(program.wild[:called]):
         return subscribed
-    return tuple(UNDER_WAY if state == NONE and arrived[member] else state
+    return tuple(UNDER_WAY if state == NONE and (
+        arrived[member] or member in program.connected) else state
                  for member, state in enumerate(subscribed))
 
 
@@ -132,11 +138,12 @@ def successors(program, rule, state):
         yield arrived, reached, told, called + 1, subscribed, matched
 
 
-def closed(program, rule, state):
-    """What the receiver does at once."""
+def closed(program, rule, state, calls):
+    """What the receiver does at once; calls: behind the call of a receive."""
     arrived, reached, told, called, subscribed, matched = state
-    return (arrived, reached, told, called,
-            subscribe(program, arrived, called, subscribed),
+    if calls or not rule.no_answer:
+        subscribed = subscribe(program, arrived, called, subscribed)
+    return (arrived, reached, told, called, subscribed,
             settle(program, rule, arrived, told, called, matched))
 
 
@@ -151,7 +158,8 @@ def outcomes(program, rule):
         last = True
         for follower in successors(program, rule, state):
             last = False
-            follower = closed(program, rule, follower)
+            follower = closed(program, rule, follower,
+                              follower[3] > state[3])
             if follower not in seen:
                 seen.add(follower)
                 stack.append(follower)
@@ -228,6 +236,7 @@ def fault(program, rule):
         if matched not in allowed:
             return f"MPI does not allow {matched}"
         if any(state != NONE and not program.of[member]
+               and member not in program.connected
                for member, state in enumerate(subscribed)):
             return "who has sent nothing is subscribed at"
     return None
@@ -240,10 +249,11 @@ def programs(step):
         for tags in itertools.product(TAGS, repeat=first + second):
             sends = [(0, tag) for tag in tags[:first]]
             sends += [(1, tag) for tag in tags[first:]]
-            for wanted in itertools.product(RECEIVES, repeat=receives):
+            for wanted, connected in itertools.product(
+                    itertools.product(RECEIVES, repeat=receives), CONNECTED):
                 drawn += 1
                 if drawn % step == 0:
-                    yield Program(sends, wanted)
+                    yield Program(sends, wanted, connected)
 
 
 def describe(program):
@@ -272,13 +282,22 @@ def is_found_wrong(name, rule, words):
     return False
 
 
+def parse_arguments():
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("--step", type=int, default=STEP, metavar="N",
+                        help="each N-th program; 1: all, some minutes")
+    return parser.parse_args()
+
+
 def main():
-    step = int(sys.argv[1]) if len(sys.argv) > 1 else STEP
+    step = parse_arguments().step
     good = holds(step)
     good &= is_found_wrong("any order", Rule(any_order=True),
                            "does not allow")
     good &= is_found_wrong("late is lost", Rule(late_is_lost=True),
                            "left over")
+    good &= is_found_wrong("no answer", Rule(no_answer=True), "left over")
     return 0 if good else 1
 
 
