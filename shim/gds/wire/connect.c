@@ -4,6 +4,7 @@
 #include <errno.h>
 
 #include "shim/base/log.h"
+#include "shim/base/stats.h"
 #include "shim/gds/wire/near.h"
 #include "shim/gds/wire/network.h"
 #include "shim/gds/wire/peer.h"
@@ -118,6 +119,7 @@ static int make_connection(struct mgds_wire_peer *peer)
     if (rc < 0)
         return fail_connect(peer, rc);
     peer->stage = MGDS_WIRE_OPEN;
+    mgds_count(wire_connections);
     return 0;
 }
 
