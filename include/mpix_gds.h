@@ -254,11 +254,11 @@ int MPIX_Stream_irecv_c(void *buf, MPI_Count count, MPI_Datatype datatype,
  * synchronise to learn whether all went well. When comm has been freed, the
  * error handler is that of MPI_COMM_SELF, and only MPI_Finalize returns it.
  *
- * When a process ends, or cannot be reached any more, what is under way with it
- * ends with MPI_ERR_OTHER, and so do later calls; a receive from any source
- * does when all other members have ended. Streams go on with all else. A stream
- * whose context the driver has ended does not: all that is under way on it, and
- * every later call, fails with MPI_ERR_OTHER, and one line says so.
+ * When a process ends, or is out of reach, what is under way with it ends with
+ * MPI_ERR_OTHER, and so do later calls; a receive from any source does when all
+ * other members have ended (MPI_Iprobe does not look for that). Streams go on
+ * with all else. A stream whose context the driver has ended does not: all on
+ * it, and every later call, fails with MPI_ERR_OTHER, and one line says so.
  */
 int MPIX_Send_enqueue(const void *buf, int count, MPI_Datatype datatype,
                       int dest, int tag, MPI_Comm comm);

@@ -123,6 +123,7 @@ static mgds_word wait_for(struct probe *probe, mgds_word source, mgds_word tag)
         mgds_scomm_put(probe->scomm);
         return (mgds_word)rc;
     }
+    probe->what.waits = true;
     mgds_watched_begin("MPI_Probe");
     while ((rc = look(probe)) == 0) {
         mgds_below_progress();

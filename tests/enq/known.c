@@ -8,7 +8,6 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #define MIB ((size_t)1 << 20)
@@ -226,60 +225,6 @@ static void d5_multi(void)
               many / MIB, one / MIB);
 }
 
-/* Descriptors for two neighbours, and not for all ranks. */
-static void limit_descriptors(rlim_t more)
-{
-    int next = dup(0);
-    struct rlimit limit;
-
-    CHECK(next >= 0);
-    close(next);
-    limit.rlim_cur = limit.rlim_max = (rlim_t)next + more;
-    CHECK(setrlimit(RLIMIT_NOFILE, &limit) == 0);
-}
-
-static void turn_ring(const struct enq_lane *lane, struct enq_buffer b[2])
-{
-    MPI_Request requests[2];
-    int next = (enq.rank + 1) % enq.size;
-    int before = (enq.rank + enq.size - 1) % enq.size;
-    int code = MPI_SUCCESS;
-
-    for (int i = 0; i < 3; i++) {
-        enq_irecv(lane, &b[0], before, 1, &requests[0]);
-        enq_isend(lane, &b[1], next, 1, &requests[1]);
-        enq_waitall(2, requests);
-        if (MPIX_Stream_synchronize(lane->stream, 30) != MPI_SUCCESS)
-            fails("D7: a neighbour is out of reach");
-        ENQ_OK(MPIX_Stream_get_error(lane->stream, &code, NULL));
-        if (code != MPI_SUCCESS)
-            fails("D7: a neighbour is out of reach");
-        enq_expect(&b[0], ENQ_SMALL, (unsigned)before + 1);
-    }
-}
-
-/* Each rank on a host of its own: messages with neighbours alone, but somebody
- * has asked for any source. */
-static void d7_fdlim(void)
-{
-    struct enq_lane lane;
-    struct enq_buffer b[2];
-    int flag;
-
-    open_returning(&lane);
-    for (int i = 0; i < 2; i++)
-        enq_buffer_open(&b[i], ENQ_SMALL);
-    enq_fill(&b[1], (unsigned)enq.rank + 1);
-    limit_descriptors(6);
-    MPI_Barrier(MPI_COMM_WORLD);
-    ENQ_OK(MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, lane.comm, &flag,
-                      MPI_STATUS_IGNORE));
-    turn_ring(&lane, b);
-    for (int i = 0; i < 2; i++)
-        enq_buffer_close(&b[i]);
-    enq_lane_close(&lane);
-}
-
 static void sendwin_send(const struct enq_lane *lane, struct enq_buffer *b)
 {
     MPI_Request requests[WINDOW];
@@ -327,30 +272,17 @@ static void d11_sendwin(void)
     enq_buffer_close(&b);
 }
 
-static void each_on_its_own_host(void)
-{
-    const char *rank = getenv("PMI_RANK");
-
-    CHECK(rank && setenv("MPIX_SIM_HOST", rank, 1) == 0);
-}
-
 int main(int argc, char **argv)
 {
     static const struct enq_case cases[] = {
-        {"d2_hostwin", 2, d2_hostwin},
-        {"d2_hostpull", 2, d2_hostpull},
-        {"d5_comms", 2, d5_comms},
-        {"d5_multi", 2, d5_multi},
-        {"d7_fdlim", 3, d7_fdlim},
-        {"d11_sendwin", 2, d11_sendwin},
-        {0},
+        {"d2_hostwin", 2, d2_hostwin},   {"d2_hostpull", 2, d2_hostpull},
+        {"d5_comms", 2, d5_comms},       {"d5_multi", 2, d5_multi},
+        {"d11_sendwin", 2, d11_sendwin}, {0},
     };
 
     if (argc < 2) {
         fprintf(stderr, "%s: name one case; see --list\n", argv[0]);
         return 2;
     }
-    if (strcmp(argv[argc - 1], "d7_fdlim") == 0)
-        each_on_its_own_host();
     return enq_main(argc, argv, "enq known", cases);
 }

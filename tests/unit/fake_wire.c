@@ -9,9 +9,12 @@
 struct mgds_wire_peer {
     int error;
     bool given_up;
+    bool posted;
 };
 
-const unsigned char wire_address[WIRE_PEERS] = {0, 1, 2, 3};
+const unsigned char wire_address[WIRE_PEERS] = {0,  1,  2,  3,  4,  5,  6,  7,
+                                                8,  9,  10, 11, 12, 13, 14, 15,
+                                                16, 17, 18, 19, 20, 21, 22, 23};
 
 uint64_t wire_author;
 
@@ -289,6 +292,11 @@ bool mgds_wire_peer_give_up(struct mgds_wire_peer *peer)
     return first;
 }
 
+bool mgds_wire_peer_is_connected(const struct mgds_wire_peer *peer)
+{
+    return __atomic_load_n(&peer->posted, __ATOMIC_RELAXED);
+}
+
 uint64_t mgds_wire_peer_process(const struct mgds_wire_peer *peer)
 {
     return (uint64_t)(peer - peers) + 1;
@@ -324,6 +332,7 @@ int mgds_wire_post(struct mgds_wire_peer *peer,
 
     if (!post || message->head_bytes > sizeof(post->head))
         abort();
+    __atomic_store_n(&peer->posted, true, __ATOMIC_RELAXED);
     post->peer = (unsigned)(peer - peers);
     post->kind = message->kind;
     memcpy(&post->head, message->head, message->head_bytes);

@@ -11,7 +11,7 @@
 #include "shim/gds/domain/envelope.h"
 #include "shim/gds/wire/wire.h"
 
-enum { WIRE_PEERS = 4 };
+enum { WIRE_PEERS = 24 };
 
 /* A peer's address is its number, one byte. */
 extern const unsigned char wire_address[WIRE_PEERS];

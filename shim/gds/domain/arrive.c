@@ -10,6 +10,7 @@
 #include "shim/gds/domain/exchange.h"
 #include "shim/gds/domain/fetch.h"
 #include "shim/gds/domain/op.h"
+#include "shim/gds/domain/wildcards.h"
 #include "shim/gds/proto/fallback.h"
 #include "shim/gds/proto/rget.h"
 
@@ -33,6 +34,7 @@ static void take_rts(struct mgds_domain *domain, const struct mgds_rts *rts)
 
     if (!protocol)
         return;
+    mgds_wildcards_hear(domain, rts->rank);
     message = (struct mgds_message *)mgds_spares_take(&mgds_message_spares);
     if (!message) {
         mgds_warn("no memory for a message that came: it is lost, and its "
@@ -90,6 +92,7 @@ static enum mgds_am_verdict on_reached(const struct mgds_am *am)
     return MGDS_AM_DONE;
 }
 
+/* What its streams have reached before is told now. */
 static enum mgds_am_verdict on_subscribe(const struct mgds_am *am)
 {
     const uint32_t rank = am->head.tell.rank;

@@ -21,6 +21,7 @@
 #include "shim/gds/domain/stand.h"
 #include "shim/gds/domain/wait.h"
 #include "shim/gds/domain/watch.h"
+#include "shim/gds/domain/wildcards.h"
 #include "shim/gds/msg/am.h"
 #include "shim/gds/msg/work.h"
 #include "shim/gds/msg/worker.h"
@@ -121,6 +122,7 @@ static int open_once(void)
     mgds_quit_init();
     mgds_expire_init();
     mgds_lost_init();
+    mgds_wildcards_init();
     mgds_worker_init(do_late_work);
     mgds_wire_chore(chores);
     rc = mgds_wire_open(&mgds_ctx()->config);

@@ -61,17 +61,16 @@ static void remember(const struct mgds_domain *domain)
     mgds_hash_put(&gone, domain->id, &gone);
 }
 
-static bool is_other(const struct mgds_domain *domain, unsigned rank)
-{
-    return domain->inter || rank != domain->rank;
-}
-
 void mgds_domain_lose(struct mgds_domain *domain, unsigned rank, int error)
 {
     if (error == 0 || domain->member[rank].lost)
         return;
     domain->member[rank].lost = error;
-    domain->others -= is_other(domain, rank);
+    if (!mgds_domain_is_other(domain, rank))
+        return;
+    domain->others--;
+    domain->wildcards.living -=
+        domain->member[rank].subscription == MGDS_SUBSCRIPTION_SUBSCRIBED;
 }
 
 /* Is nobody left but this process itself, where there were others? */
@@ -148,6 +147,7 @@ void mgds_domain_release(struct mgds_domain *domain)
     mgds_engine_enter();
     if (unlist(domain))
         remember(domain);
+    mgds_work_cancel(&domain->wildcards.greeting);
     mgds_watched_forget(domain);
     if (domain->member)
         mgds_credit_end(domain);

@@ -247,6 +247,7 @@ void mgds_op_put(struct mgds_op *op);
 struct mgds_probe {
     int peer, tag; /* wildcards allowed; MGDS_PROC_NULL: found at once */
     unsigned from_index, to_index;
+    bool waits; /* the call goes on until there is something */
 };
 
 /* Makes progress, then: 1 and the status, 0 nothing there, negative errno. */

@@ -13,6 +13,7 @@
 #include "shim/base/lock.h"
 #include "shim/gds/domain/debt.h"
 #include "shim/gds/domain/domain.h"
+#include "shim/gds/domain/wildcards.h"
 #include "shim/gds/match/fifos.h"
 #include "shim/gds/msg/engine.h"
 #include "shim/gds/transport/channels.h"
@@ -26,11 +27,12 @@ struct mgds_wire_peer;
 
 /* A rank of the communicator, or, between groups, of the remote one. */
 struct mgds_domain_member {
-    struct mgds_wire_peer *peer; /* a reference */
-    int lost;                    /* 0, or the errno that ended it */
-    bool subscribes;             /* wants REACHED */
-    bool met;                    /* was posted to */
-    struct mgds_credit *credit;  /* what it is not told yet, or NULL */
+    struct mgds_wire_peer *peer;         /* a reference */
+    int lost;                            /* 0, or the errno that ended it */
+    bool subscribes;                     /* wants REACHED */
+    enum mgds_subscription subscription; /* whether we do, at it */
+    bool met;                            /* was posted to */
+    struct mgds_credit *credit;          /* what it is not told yet, or NULL */
 };
 
 struct mgds_domain {
@@ -47,11 +49,11 @@ struct mgds_domain {
     unsigned sources;
     struct mgds_match **match; /* by own stream index, at least one */
     uint64_t *sent;            /* by own index, then by source */
-    bool subscribed;           /* we told all that we want it */
-    LIST_HEAD(, mgds_op) ops;  /* that the engine has */
-    struct mgds_fifos pulls;   /* messages that we copy: message.c */
-    struct mgds_debt owed;     /* not yet told (mgds_domain_take_error) */
-    bool astray;               /* nobody asks for its errors by name any more */
+    struct mgds_wildcards wildcards;
+    LIST_HEAD(, mgds_op) ops; /* that the engine has */
+    struct mgds_fifos pulls;  /* messages that we copy: message.c */
+    struct mgds_debt owed;    /* not yet told (mgds_domain_take_error) */
+    bool astray;              /* nobody asks for its errors by name any more */
     unsigned waited; /* operations that waits in streams have: atomic, and less
                         by one when all that such a wait does is over */
     char name[MGDS_DOMAIN_NAME]; /* the program's, for lines about it */
@@ -64,6 +66,13 @@ LIST_HEAD(mgds_domains, mgds_domain);
 
 /* The domain, without a reference, or NULL. Under the lock. */
 struct mgds_domain *mgds_domain_find(uint64_t id);
+/* Whether that is a process beside this one, but for a member that it has in
+ * the remote group, too. */
+static inline bool mgds_domain_is_other(const struct mgds_domain *domain,
+                                        unsigned rank)
+{
+    return domain->inter || rank != domain->rank;
+}
 /* The name by which the matcher knows a stream of a rank. */
 static inline int mgds_domain_source(const struct mgds_domain *domain,
                                      unsigned rank, unsigned index)

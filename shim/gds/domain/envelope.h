@@ -25,8 +25,9 @@
  *   cannot be read there      <----  PULL that refuses to copy it, before
  *   DATA                      ---->  anything of it was read: lands in place
  *
- *                             <----  SUBSCRIBE, before the first receive from
- *   REACHED (number)          ---->  any source, or probe
+ *   RTS                       ---->
+ *                             <----  SUBSCRIBE, if a receive from any source,
+ *   REACHED (number)          ---->  or a probe, was called (wildcards.h)
  *
  *                             <----  HELLO, before the first receive from the
  *                                    rank: the connection tells of its end

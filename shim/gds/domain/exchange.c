@@ -462,29 +462,13 @@ void mgds_exchange_reached(struct mgds_op *op)
         recv_reached(op);
 }
 
-void mgds_exchange_subscribe(struct mgds_domain *domain)
-{
-    const struct mgds_tell head = {.domain = domain->id, .rank = domain->rank};
-    const struct mgds_wire_message message = {.kind = MGDS_ENVELOPE_SUBSCRIBE,
-                                              .head = &head,
-                                              .head_bytes = sizeof(head)};
-
-    if (domain->subscribed)
-        return;
-    domain->subscribed = true;
-    for (unsigned i = 0; i < domain->peers; i++)
-        mgds_am_post(domain->member[i].peer, &message);
-}
-
-void mgds_exchange_meet(struct mgds_domain *domain, int rank)
+void mgds_exchange_meet(struct mgds_domain *domain, unsigned rank)
 {
     const struct mgds_tell head = {.domain = domain->id, .rank = domain->rank};
     const struct mgds_wire_message message = {
         .kind = MGDS_ENVELOPE_HELLO, .head = &head, .head_bytes = sizeof(head)};
 
-    if (rank < 0)
-        mgds_exchange_subscribe(domain);
-    if (rank < 0 || domain->member[rank].met)
+    if (domain->member[rank].met)
         return;
     domain->member[rank].met = true;
     mgds_am_post(domain->member[rank].peer, &message);

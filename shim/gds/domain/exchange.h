@@ -63,10 +63,8 @@ void mgds_exchange_end(struct mgds_wire_peer *peer,
 /* A receive that has failed tells the sender of its message, if it has one:
  * nobody will read that. */
 void mgds_exchange_unread(const struct mgds_op *op, int error);
-/* Asks all members to tell what they reach. */
-void mgds_exchange_subscribe(struct mgds_domain *domain);
-/* Before a receive: has a connection to the rank, so that its end is seen;
- * from any source, subscribes. */
-void mgds_exchange_meet(struct mgds_domain *domain, int rank);
+/* Before a receive from the rank: has a connection to it, so that its end is
+ * seen. */
+void mgds_exchange_meet(struct mgds_domain *domain, unsigned rank);
 
 #endif

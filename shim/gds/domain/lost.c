@@ -16,6 +16,7 @@
 #include "shim/gds/domain/domain_state.h"
 #include "shim/gds/domain/fail.h"
 #include "shim/gds/domain/op.h"
+#include "shim/gds/domain/wildcards.h"
 #include "shim/gds/wire/wire.h"
 
 /* What has to do with a rank, or, if that is none, with a line. */
@@ -78,6 +79,7 @@ static void lose(struct mgds_domain *domain, unsigned rank)
     mgds_domain_lose(domain, rank, -ENOTCONN);
     doom.alone = mgds_domain_lost(domain, MGDS_ANY_SOURCE) < 0;
     fail_all(domain, &doom, -ENOTCONN);
+    mgds_wildcards_lose(domain);
 }
 
 void mgds_lost_line(const struct mgds_line *line, int error)

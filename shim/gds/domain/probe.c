@@ -1,8 +1,8 @@
 /* Probes, matched ones too, as host calls make them; see domain.h. */
 #include "shim/gds/domain/domain_state.h"
-#include "shim/gds/domain/exchange.h"
 #include "shim/gds/domain/op.h"
 #include "shim/gds/domain/watch.h"
+#include "shim/gds/domain/wildcards.h"
 
 static int source_of(const struct mgds_domain *domain,
                      const struct mgds_probe *probe)
@@ -31,7 +31,7 @@ static int look(struct mgds_message **out, struct mgds_domain *domain,
     *out = NULL;
     if (rc < 0 && probe->peer >= 0)
         return rc;
-    mgds_exchange_subscribe(domain);
+    mgds_wildcards_probe(domain, probe);
     *out = (struct mgds_message *)(void *)mgds_match_probe(
         domain->match[probe->to_index], source_of(domain, probe), probe->tag);
     return *out ? 1 : rc;

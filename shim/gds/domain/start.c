@@ -14,6 +14,7 @@
 #include "shim/gds/domain/pair.h"
 #include "shim/gds/proto/rget.h"
 #include "shim/gds/domain/require.h"
+#include "shim/gds/domain/wildcards.h"
 #include "shim/gds/queue/gate.h"
 #include "shim/gds/queue/gstream.h"
 #include "shim/gds/wire/wire.h"
@@ -135,15 +136,25 @@ static void call_send(struct mgds_op *op, const struct mgds_xfer *xfer)
         mgds_exchange_reached(op);
 }
 
-static void call_recv(struct mgds_op *op, const struct mgds_xfer *xfer)
+static void meet_source(struct mgds_op *op, unsigned from_index)
 {
     struct mgds_domain *domain = op->domain;
 
     op->recv->match.source = op->call->rank;
-    if (op->call->rank >= 0)
-        op->recv->match.source = mgds_domain_source(
-            domain, (unsigned)op->call->rank, xfer->from_index);
-    mgds_exchange_meet(domain, op->call->rank);
+    if (op->call->rank < 0) {
+        mgds_wildcards_receive(domain);
+        return;
+    }
+    op->recv->match.source =
+        mgds_domain_source(domain, (unsigned)op->call->rank, from_index);
+    mgds_exchange_meet(domain, (unsigned)op->call->rank);
+}
+
+static void call_recv(struct mgds_op *op, const struct mgds_xfer *xfer)
+{
+    struct mgds_domain *domain = op->domain;
+
+    meet_source(op, xfer->from_index);
     op->recv->match.tag = op->call->tag;
     if (!op->line)
         op->latches |= MGDS_OP_REACHED;

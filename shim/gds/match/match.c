@@ -206,6 +206,11 @@ size_t mgds_match_posted(const struct mgds_match *match)
     return all;
 }
 
+size_t mgds_match_wild(const struct mgds_match *match)
+{
+    return match->all[MGDS_AHEAD_ANY] + match->all[MGDS_AHEAD_TAG];
+}
+
 uint64_t mgds_match_looks(const struct mgds_match *match)
 {
     return match->looks + match->posted.looks + match->unexpected.looks +

@@ -146,6 +146,8 @@ void mgds_match_clear(struct mgds_match *match,
  * posted. */
 size_t mgds_match_waiting(const struct mgds_match *match);
 size_t mgds_match_posted(const struct mgds_match *match);
+/* Of the receives, those from any source. */
+size_t mgds_match_wild(const struct mgds_match *match);
 
 /* Records looked at so far: what the costs above are counted in. */
 uint64_t mgds_match_looks(const struct mgds_match *match);

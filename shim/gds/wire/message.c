@@ -43,6 +43,7 @@ int mgds_wire_post(struct mgds_wire_peer *peer,
     mgds_lock_acquire(&mgds_wire.leaf);
     flight = mgds_wire.accepting ? mgds_flight_take() : NULL;
     if (flight) {
+        atomic_store_explicit(&peer->posted, true, memory_order_relaxed);
         fill(flight, peer, message);
         mgds_flight_post(flight);
     } else {

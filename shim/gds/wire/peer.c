@@ -118,6 +118,11 @@ bool mgds_wire_peer_give_up(struct mgds_wire_peer *peer)
     return true;
 }
 
+bool mgds_wire_peer_is_connected(const struct mgds_wire_peer *peer)
+{
+    return atomic_load_explicit(&peer->posted, memory_order_relaxed);
+}
+
 uint64_t mgds_wire_peer_process(const struct mgds_wire_peer *peer)
 {
     return peer->who.process;

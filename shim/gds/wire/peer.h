@@ -35,6 +35,7 @@ struct mgds_wire_peer {
     ucp_ep_h endpoint;             /* WIRE lock: likewise, if not near */
     atomic_int error;              /* 0 until lost */
     atomic_bool given_up;          /* it is to be lost */
+    atomic_bool posted;            /* something was, to it */
     uint64_t sent;                 /* WIRE lock: the number of its last frame */
     struct mgds_siphash begun;     /* constant: of what we seal for it */
     struct mgds_wire_identity who; /* constant: workers are in address */

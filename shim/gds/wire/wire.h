@@ -82,6 +82,10 @@ struct mgds_wire_peer *mgds_wire_peer_find(uint64_t process);
  * said before. Takes only a leaf lock. */
 bool mgds_wire_peer_give_up(struct mgds_wire_peer *peer);
 
+/* Whether anything was posted to the peer: then it has a connection, or gets
+ * one by the next round, or is lost. Any thread. */
+bool mgds_wire_peer_is_connected(const struct mgds_wire_peer *peer);
+
 /* Who it is: as its messages say. */
 uint64_t mgds_wire_peer_process(const struct mgds_wire_peer *peer);
 
