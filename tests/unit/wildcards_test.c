@@ -204,6 +204,29 @@ static void a_probe_of_a_rank_subscribes_there(void **state)
     env_close(&place);
 }
 
+static void a_send_of_the_host_is_told_by_its_rts(void **state)
+{
+    const struct mgds_tell tell = {.domain = ID, .rank = OTHER};
+    struct mgds_op *before, *after;
+    struct env_place place;
+    uint64_t cookie;
+
+    (void)state;
+    open_wide(&place);
+    before = env_send_to_other(&place, BYTES);
+    cookie = env_cookie_of_send();
+    assert_int_equal(
+        wire_come(MGDS_ENVELOPE_SUBSCRIBE, &tell, sizeof(tell), NULL, 0),
+        HEARD);
+    assert_nothing_posted();
+    end_send(before, cookie);
+    after = env_send_to_other(&place, BYTES);
+    cookie = env_cookie_of_send();
+    assert_nothing_posted();
+    end_send(after, cookie);
+    env_close(&place);
+}
+
 /* Greetings. */
 
 static void a_receive_that_stands_greets_some(void **state)
@@ -365,6 +388,7 @@ int main(void)
         cmocka_unit_test(who_has_sent_is_subscribed_at),
         cmocka_unit_test(who_has_a_connection_is_subscribed_at),
         cmocka_unit_test(a_probe_of_a_rank_subscribes_there),
+        cmocka_unit_test(a_send_of_the_host_is_told_by_its_rts),
         cmocka_unit_test(a_receive_that_stands_greets_some),
         cmocka_unit_test(a_receive_that_is_over_greets_nobody),
         cmocka_unit_test(who_has_heard_of_somebody_greets_nobody),

@@ -39,6 +39,7 @@ void mgds_exchange_called(struct mgds_op *op, bool reached)
     int rc;
 
     mgds_op_step(op, MGDS_OP_ON_CALL);
+    op->send->told = reached; /* by the RTS */
     op->send->protocol->describe(op, &head);
     message.head_bytes = mgds_rts_bytes(&head);
     rc = mgds_am_post(domain->member[op->call->rank].peer, &message);
