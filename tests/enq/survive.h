@@ -21,5 +21,7 @@ void later_calls_fail(const struct enq_lane *lane);
 /* The cases of survive_silent.c. */
 void d9_silent_receive(const struct enq_lane *lane);
 void d9_silent_probe(const struct enq_lane *lane);
+void d9_silent_source(const struct enq_lane *lane);
+void d9_silent_source_gone(const struct enq_lane *lane);
 
 #endif
