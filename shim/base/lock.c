@@ -2,6 +2,8 @@
 #include "shim/base/lock.h"
 
 #include <assert.h>
+#include <sched.h>
+#include <stdbool.h>
 #include <stdlib.h>
 
 #include "shim/base/log.h"
@@ -57,6 +59,23 @@ static void check_release(enum mgds_lock_rank rank)
 
 #endif
 
+/* How often who spins looks before it leaves the processor: whoever has the
+ * lock may have been put off it. */
+enum { LOOKS = 100 };
+
+static void await_short(const struct mgds_lock *lock)
+{
+    for (unsigned looks = 1; __atomic_load_n(&lock->taken, __ATOMIC_RELAXED);
+         looks++)
+        if (looks % LOOKS == 0)
+            sched_yield();
+}
+
+static bool try_short(struct mgds_lock *lock)
+{
+    return __atomic_exchange_n(&lock->taken, 1, __ATOMIC_ACQUIRE) == 0;
+}
+
 int mgds_lock_init(struct mgds_lock *lock, enum mgds_lock_rank rank)
 {
     pthread_mutexattr_t attr;
@@ -65,6 +84,7 @@ int mgds_lock_init(struct mgds_lock *lock, enum mgds_lock_rank rank)
     if (rc < 0)
         return rc;
     lock->rank = rank;
+    lock->taken = 0;
     pthread_mutexattr_settype(&attr, PTHREAD_MUTEX_ADAPTIVE_NP);
     rc = -pthread_mutex_init(&lock->mutex, &attr);
     pthread_mutexattr_destroy(&attr);
@@ -76,23 +96,33 @@ void mgds_lock_fini(struct mgds_lock *lock)
     pthread_mutex_destroy(&lock->mutex);
 }
 
-/* The mutex below is not known to clang's analysis; the contract is. */
+/* The lock below is not known to clang's analysis; the contract is. */
 MGDS_UNCHECKED void mgds_lock_acquire(struct mgds_lock *lock)
 {
     check_acquire(lock->rank);
-    pthread_mutex_lock(&lock->mutex);
+    if (lock->rank != MGDS_LOCK_SHORT)
+        pthread_mutex_lock(&lock->mutex);
+    else
+        while (!try_short(lock))
+            await_short(lock);
 }
 
 MGDS_UNCHECKED void mgds_lock_release(struct mgds_lock *lock)
 {
     check_release(lock->rank);
-    pthread_mutex_unlock(&lock->mutex);
+    if (lock->rank != MGDS_LOCK_SHORT)
+        pthread_mutex_unlock(&lock->mutex);
+    else
+        /* what was done under the lock, before another thread takes it */
+        __atomic_store_n(&lock->taken, 0, __ATOMIC_RELEASE);
 }
 
 MGDS_UNCHECKED int mgds_lock_try(struct mgds_lock *lock)
 {
     check_acquire(lock->rank);
-    if (pthread_mutex_trylock(&lock->mutex) == 0)
+    if (lock->rank == MGDS_LOCK_SHORT
+            ? try_short(lock)
+            : pthread_mutex_trylock(&lock->mutex) == 0)
         return 1;
     check_release(lock->rank);
     return 0;

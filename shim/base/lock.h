@@ -39,7 +39,9 @@
     X(COMM, "comm")     /* matching lists, operation records */                \
     X(CONN, "conn")     /* channels and queue pairs to one peer */             \
     X(REGISTRY, "registry") /* memory regions, handle tables */                \
-    X(LEAF, "leaf")         /* held over a few lines that take no other */
+    X(LEAF, "leaf")         /* held over a few lines that take no other */     \
+    X(SHORT, "short")       /* over fewer, which call nothing: who comes       \
+                               meanwhile spins */
 
 enum mgds_lock_rank {
 #define X(rank, name) MGDS_LOCK_##rank,
@@ -49,8 +51,9 @@ enum mgds_lock_rank {
 };
 
 struct MGDS_CAPABILITY("mutex") mgds_lock {
-    pthread_mutex_t mutex;
+    pthread_mutex_t mutex; /* of all but SHORT */
     enum mgds_lock_rank rank;
+    unsigned taken; /* atomic; SHORT: somebody has it */
 };
 
 /* For static locks; they need no init and no fini. Adaptive, as all: they are

@@ -6,8 +6,8 @@
  * whole when that is empty: who takes and who gives do not share a line of the
  * cache for each record.
  *
- * Concurrency: any thread; the lock is a LEAF. In sanitized builds nothing is
- * kept, so that use after the end is found. */
+ * Concurrency: any thread; the lock is a SHORT one. In sanitized builds nothing
+ * is kept, so that use after the end is found. */
 #ifndef MGDS_BASE_SPARES_H
 #define MGDS_BASE_SPARES_H
 
@@ -30,7 +30,7 @@ struct mgds_spares {
 /* Static ones need no other init. size: of a pointer at least. */
 #define MGDS_SPARES_INIT(bytes)                                                \
     {                                                                          \
-        .lock = MGDS_LOCK_INIT(MGDS_LOCK_LEAF), .size = (bytes)                \
+        .lock = MGDS_LOCK_INIT(MGDS_LOCK_SHORT), .size = (bytes)               \
     }
 
 /* All 0; NULL: there is no memory. */

@@ -8,7 +8,7 @@ enum { BUCKETS = 256 };
 
 unsigned mgds_requests_alive;
 
-static struct mgds_lock table_lock = MGDS_LOCK_INIT(MGDS_LOCK_LEAF);
+static struct mgds_lock table_lock = MGDS_LOCK_INIT(MGDS_LOCK_SHORT);
 static struct mgds_request *buckets[BUCKETS] MGDS_GUARDED_BY(table_lock);
 static struct mgds_request *orphans MGDS_GUARDED_BY(table_lock);
 static uint64_t last_serial MGDS_GUARDED_BY(table_lock);

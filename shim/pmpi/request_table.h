@@ -26,8 +26,7 @@
  * for who waits for all of a communicator. An error handler that jumps out of
  * the test leaves the orphan behind: it is over, and nobody waits for it.
  *
- * Concurrency. Table and list are under one lock (LEAF), never held across MPI
- * or CUDA.
+ * Concurrency. Table and list are under one lock (SHORT).
  */
 #ifndef MGDS_PMPI_REQUEST_TABLE_H
 #define MGDS_PMPI_REQUEST_TABLE_H

@@ -19,9 +19,9 @@ from no_input import NO_INPUT  # noqa: E402
 WARM, LAPS, SIZE, RING = 12, 31, 8192, 4 << 20
 # Calls of each function in a lap, and the most instructions a call: a few per
 # cent above what gcc 12's code takes.
-LIMITS = {"MPIX_Isend_enqueue": (2, 4880),
-          "MPIX_Irecv_enqueue": (2, 4980),
-          "MPIX_Waitall_enqueue": (1, 6950)}
+LIMITS = {"MPIX_Isend_enqueue": (2, 4790),
+          "MPIX_Irecv_enqueue": (2, 4780),
+          "MPIX_Waitall_enqueue": (1, 6300)}
 SHOWN = 70
 OTHERS = {"driver": r"libcuda\.so", "mpi": r"lib(mpix_sim_)?(mpi|mpich)\b"}
 

@@ -21,6 +21,8 @@ static struct mgds_lock other_comm = MGDS_LOCK_INIT(MGDS_LOCK_COMM);
 static struct mgds_lock conn = MGDS_LOCK_INIT(MGDS_LOCK_CONN);
 static struct mgds_lock leaf = MGDS_LOCK_INIT(MGDS_LOCK_LEAF);
 
+static struct mgds_lock brief = MGDS_LOCK_INIT(MGDS_LOCK_SHORT);
+
 static struct mgds_lock counter_lock;
 static unsigned counter MGDS_GUARDED_BY(counter_lock);
 
@@ -38,11 +40,12 @@ static void *count_up(void *arg)
     return NULL;
 }
 
-static void one_thread_at_a_time_holds_it(void **state)
+static void count_under(enum mgds_lock_rank rank)
 {
-    (void)state;
     pthread_t threads[THREADS];
-    assert_int_equal(mgds_lock_init(&counter_lock, MGDS_LOCK_REGISTRY), 0);
+
+    counter = 0;
+    assert_int_equal(mgds_lock_init(&counter_lock, rank), 0);
     for (unsigned i = 0; i < THREADS; ++i)
         assert_int_equal(pthread_create(&threads[i], NULL, count_up, NULL), 0);
     for (unsigned i = 0; i < THREADS; ++i)
@@ -51,36 +54,54 @@ static void one_thread_at_a_time_holds_it(void **state)
     mgds_lock_fini(&counter_lock);
 }
 
-static void *try_leaf(void *arg)
+static void one_thread_at_a_time_holds_it(void **state)
 {
-    int *taken = arg;
+    (void)state;
+    count_under(MGDS_LOCK_REGISTRY);
+    count_under(MGDS_LOCK_SHORT);
+}
 
-    *taken = 0;
-    if (mgds_lock_try(&leaf)) {
-        *taken = 1;
-        mgds_lock_release(&leaf);
+struct attempt {
+    struct mgds_lock *lock;
+    int taken;
+};
+
+static void *try_it(void *arg)
+{
+    struct attempt *attempt = arg;
+
+    attempt->taken = 0;
+    if (mgds_lock_try(attempt->lock)) {
+        attempt->taken = 1;
+        mgds_lock_release(attempt->lock);
     }
     return NULL;
 }
 
-static int tried_elsewhere(void)
+static int tried_elsewhere(struct mgds_lock *lock)
 {
+    struct attempt attempt = {.lock = lock, .taken = -1};
     pthread_t thread;
-    int taken = -1;
 
-    assert_int_equal(pthread_create(&thread, NULL, try_leaf, &taken), 0);
+    assert_int_equal(pthread_create(&thread, NULL, try_it, &attempt), 0);
     assert_int_equal(pthread_join(thread, NULL), 0);
-    return taken;
+    return attempt.taken;
+}
+
+static void try_what_is_free_and_not(struct mgds_lock *lock)
+{
+    assert_int_equal(tried_elsewhere(lock), 1);
+    mgds_lock_acquire(lock);
+    assert_int_equal(tried_elsewhere(lock), 0);
+    mgds_lock_release(lock);
+    assert_int_equal(tried_elsewhere(lock), 1);
 }
 
 static void a_try_takes_only_what_is_free(void **state)
 {
     (void)state;
-    assert_int_equal(tried_elsewhere(), 1);
-    mgds_lock_acquire(&leaf);
-    assert_int_equal(tried_elsewhere(), 0);
-    mgds_lock_release(&leaf);
-    assert_int_equal(tried_elsewhere(), 1);
+    try_what_is_free_and_not(&leaf);
+    try_what_is_free_and_not(&brief);
 }
 
 /* Wrong on purpose where clang would see it, too. */
@@ -112,6 +133,8 @@ MGDS_UNCHECKED static void take_in_rising_order(void *arg)
         mgds_lock_acquire(&comm);
         mgds_lock_acquire(&conn);
         mgds_lock_acquire(&leaf);
+        mgds_lock_acquire(&brief);
+        mgds_lock_release(&brief);
         mgds_lock_release(&conn); /* any order of release is fine */
         mgds_lock_release(&comm);
         mgds_lock_release(&leaf);

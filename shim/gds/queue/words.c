@@ -77,7 +77,7 @@ int mgds_words_create(struct mgds_words **out, struct mgds_context *ctx)
 
     if (!words)
         return -ENOMEM;
-    rc = mgds_lock_init(&words->lock, MGDS_LOCK_LEAF);
+    rc = mgds_lock_init(&words->lock, MGDS_LOCK_SHORT);
     if (rc < 0) {
         free(words);
         return rc;

@@ -8,7 +8,7 @@
  *   slab      64 KiB, pinned at once; never given back before the end, so a
  *             stream that still has a line does no harm
  *
- * Concurrency. Under the object's lock (LEAF), never held across a driver
+ * Concurrency. Under the object's lock (SHORT), never held across a driver
  * call. Words themselves are atomics of those who share a line.
  */
 #ifndef MGDS_QUEUE_WORDS_H
