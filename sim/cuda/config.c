@@ -22,7 +22,7 @@ static const struct mgds_config_row rows[] = {
 /* MPIX_SIM_HCA* and MPIX_SIM_MPI* belong to the other simulators. */
 static const char *const reserved[] = {"HCA", "MPI", NULL};
 
-static const struct mgds_config_table table = {
+const struct mgds_config_table mgds_gpu_config_table = {
     .prefix = "MPIX_SIM_",
     .reserved = reserved,
     .rows = rows,
@@ -84,12 +84,12 @@ static void read_visible(struct mgds_gpu_config *cfg)
 int mgds_gpu_config_load(struct mgds_gpu_config *cfg)
 {
     int rank = mgds_config_launcher_rank();
-    int rc = mgds_config_table_load(&table, cfg);
+    int rc = mgds_config_table_load(&mgds_gpu_config_table, cfg);
 
     if (rc < 0)
         return rc;
     mgds_log_set_rank(rank);
-    mgds_config_table_warn(&table);
+    mgds_config_table_warn(&mgds_gpu_config_table);
     cfg->rank = rank < 0 ? 0 : (uint64_t)rank;
     cfg->connections = read_connections();
     read_visible(cfg);

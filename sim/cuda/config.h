@@ -28,6 +28,8 @@ struct mgds_gpu_config {
     char identity[256]; /* the host as one string */
 };
 
+extern const struct mgds_config_table mgds_gpu_config_table;
+
 /* Fills cfg; a bad value or unknown name gets one line. 0 or -ENOMEM. */
 int mgds_gpu_config_load(struct mgds_gpu_config *cfg);
 

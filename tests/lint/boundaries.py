@@ -78,6 +78,7 @@ LAYERS = [
     ("settings", r"shim/base/(config|host|log)\.(h|def)$", ["base", "device"]),
     ("base", r"shim/base/", ["settings", "device"]),
     ("ctx", r"shim/[^/]+$", ["gds"] + BELOW_GDS),
+    ("sim-doc", r"sim/settings_doc\.c$", ["sim", "sim-hca-front", "settings"]),
     ("sim-hooks", r"sim/cuda/hooks\.h$", []),
     ("sim-handler", r"sim/handler\.[ch]$", []),
     ("sim-hca-front", r"sim/hca/front/",

@@ -12,6 +12,7 @@ import lintlib
 
 PAGES = [
     ("bin/mgds-config-doc", [], "docs/env.md"),
+    ("bin/mgds-sim-doc", [], "docs/env-sim.md"),
     ("bin/mgds-coverage-doc", [], "docs/mpi-coverage.md"),
 ]
 SECONDS = 30

@@ -23,7 +23,7 @@ static const struct mgds_config_row rows[] = {
 #undef X
 };
 
-static const struct mgds_config_table table = {
+const struct mgds_config_table mgds_hca_settings_table = {
     .prefix = "MPIX_SIM_HCA_",
     .rows = rows,
     .count = sizeof(rows) / sizeof(rows[0]),
@@ -34,12 +34,12 @@ static struct mgds_hca_settings settings;
 /* Without memory all are zero: no device. */
 static void load(void)
 {
-    if (mgds_config_table_load(&table, &settings) < 0) {
+    if (mgds_config_table_load(&mgds_hca_settings_table, &settings) < 0) {
         mgds_err("software HCA: no memory for its settings: it has no device");
         return;
     }
     mgds_log_init(settings.log_level, NULL, mgds_config_launcher_rank());
-    mgds_config_table_warn(&table);
+    mgds_config_table_warn(&mgds_hca_settings_table);
 }
 
 const struct mgds_hca_settings *mgds_hca_settings(void)

@@ -36,6 +36,8 @@ struct mgds_hca_settings {
 #undef X
 };
 
+extern const struct mgds_config_table mgds_hca_settings_table;
+
 /* Read once, at the first call, from any thread; a bad value or unknown name
  * gets one line then. Never NULL. */
 const struct mgds_hca_settings *mgds_hca_settings(void);

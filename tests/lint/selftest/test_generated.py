@@ -3,7 +3,8 @@ import unittest
 
 from sample import LintCase
 
-PAGES = {"docs/env.md": "A page\n", "docs/mpi-coverage.md": "B page\n"}
+PAGES = {"docs/env.md": "A page\n", "docs/env-sim.md": "C page\n",
+         "docs/mpi-coverage.md": "B page\n"}
 
 
 def generator(text, status=0):
@@ -15,6 +16,7 @@ class Generated(LintCase):
 
     def build(self, first=generator("A page"), second=generator("B page")):
         self.write({"build/bin/mgds-config-doc": first,
+                    "build/bin/mgds-sim-doc": generator("C page"),
                     "build/bin/mgds-coverage-doc": second}, executable=True)
         return ["--build", self.root + "/build"]
 
@@ -34,7 +36,8 @@ class Generated(LintCase):
 
     def test_page_not_there(self):
         self.assertIn("docs/env.md: stale",
-                      self.failing({"docs/mpi-coverage.md": "B page\n"},
+                      self.failing({"docs/env-sim.md": "C page\n",
+                                    "docs/mpi-coverage.md": "B page\n"},
                                    *self.build()))
 
     def test_generator_not_built(self):
