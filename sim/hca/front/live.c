@@ -17,10 +17,9 @@ enum { TEXT = 32 };
 
 static const char prefix[] = "mlx5_";
 static const char folder[] = "/ports/";
-static const char counters[] = "hw_counters/";
 
 static const char *const names[MGDS_HCA_COUNTS] = {
-#define X(name, text) [MGDS_COUNT_##name] = text,
+#define X(name, folder, text) [MGDS_COUNT_##name] = folder "/" text,
 #include "sim/hca/wire/counts.def"
 #undef X
 };
@@ -55,7 +54,7 @@ static void write_text(const char *path, const char *text)
         remove(other);
 }
 
-/* False: the file has no counter. */
+/* False: the file is no counter. */
 static bool tell_count(unsigned device, unsigned port, const char *name,
                        char text[TEXT])
 {
@@ -74,14 +73,12 @@ static bool tell(unsigned device, unsigned port, const char *name,
 {
     bool up = mgds_hca_ports_up(device, port);
 
-    if (strncmp(name, counters, sizeof(counters) - 1) == 0)
-        return tell_count(device, port, name + sizeof(counters) - 1, text);
     if (strcmp(name, "state") == 0)
         snprintf(text, TEXT, up ? "4: ACTIVE" : "1: DOWN");
     else if (strcmp(name, "phys_state") == 0)
         snprintf(text, TEXT, "%s", mgds_hca_port_physical(up)->text);
     else
-        return false;
+        return tell_count(device, port, name, text);
     return true;
 }
 

@@ -1,5 +1,5 @@
 /* Files of ports in sysfs that say what is now: the port's state, and its
- * counters (ports/N/hw_counters, the rows of sim/hca/wire/counts.def). A file
+ * counters (the rows of sim/hca/wire/counts.def). A file
  * is written when somebody is about to look at it, for this process's port. */
 #ifndef MGDS_HCA_LIVE_H
 #define MGDS_HCA_LIVE_H

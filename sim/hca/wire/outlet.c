@@ -48,6 +48,8 @@ static bool hand_over(struct mgds_hca_outlet *outlet, uint16_t lid,
         return false;
     }
     outlet->sent++;
+    mgds_hca_outlet_count(outlet, MGDS_COUNT_PACKETS_SENT,
+                          MGDS_COUNT_WORDS_SENT, payload->bytes);
     return true;
 }
 

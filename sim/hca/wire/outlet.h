@@ -14,7 +14,7 @@ struct mgds_hca;
 struct mgds_hca_pace;
 
 enum mgds_hca_count {
-#define X(name, text) MGDS_COUNT_##name,
+#define X(name, folder, text) MGDS_COUNT_##name,
 #include "sim/hca/wire/counts.def"
 #undef X
     MGDS_HCA_COUNTS
@@ -39,6 +39,16 @@ struct mgds_hca_outlet {
     uint64_t count[MGDS_HCA_COUNTS];
     bool blocked; /* one had no room, and nobody tells when it has */
 };
+
+/* One packet more, with so many bytes of payload. */
+static inline void mgds_hca_outlet_count(struct mgds_hca_outlet *outlet,
+                                         enum mgds_hca_count packets,
+                                         enum mgds_hca_count words,
+                                         uint64_t bytes)
+{
+    outlet->count[packets]++;
+    outlet->count[words] += (bytes + 3) / 4;
+}
 
 /* Faults from now on, and their counts; -ENOMEM. */
 int mgds_hca_outlet_disturb(struct mgds_hca_outlet *outlet,

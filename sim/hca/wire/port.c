@@ -197,6 +197,8 @@ static void take_packet(struct mgds_hca_port *port,
         port->ignored++;
         return;
     }
+    mgds_hca_outlet_count(&port->outlet, MGDS_COUNT_PACKETS_RECEIVED,
+                          MGDS_COUNT_WORDS_RECEIVED, payload->bytes);
     port->current = flow;
     packet->opcode &= (uint8_t)~MGDS_PACKET_SERVICE;
     if (mgds_hca_is_dynamic(flow->qp->attr.service) &&

@@ -52,21 +52,23 @@ struct row {
     .event = {NONE, NONE}, .peer_event = NONE
 
 static const struct row rows[] = {
-    {"drop", "drop=20%", "", "packet_seq_err", FINE},
-    {"delay", "delay=20%,late=2ms", "", "packet_seq_err", FINE},
-    {"reorder", "reorder=20%", "", "packet_seq_err", FINE},
-    {"drop of answers", "", "drop=20%", "local_ack_timeout_err", FINE},
+    {"drop", "drop=20%", "", "hw_counters/packet_seq_err", FINE},
+    {"delay", "delay=20%,late=2ms", "", "hw_counters/packet_seq_err", FINE},
+    {"reorder", "reorder=20%", "", "hw_counters/packet_seq_err", FINE},
+    {"drop of answers", "", "drop=20%", "hw_counters/local_ack_timeout_err",
+     FINE},
     {"duplicate", "duplicate=20%", "duplicate=20%", NULL, FINE},
     {"out of order", "", "place=500us", NULL, FINE},
-    {"storm of RNR", "", "rnr=60%", "rnr_nak_retry_err", .sends = true, FINE},
-    {"RNR without an end", "", "rnr=100%", "rnr_nak_retry_err", .sends = true,
-     .rnr_retry = 1, FAILS(IBV_WC_RNR_RETRY_EXC_ERR)},
-    {"no link here", "link=0", "", "local_ack_timeout_err",
+    {"storm of RNR", "", "rnr=60%", "hw_counters/rnr_nak_retry_err",
+     .sends = true, FINE},
+    {"RNR without an end", "", "rnr=100%", "hw_counters/rnr_nak_retry_err",
+     .sends = true, .rnr_retry = 1, FAILS(IBV_WC_RNR_RETRY_EXC_ERR)},
+    {"no link here", "link=0", "", "hw_counters/local_ack_timeout_err",
      FAILS(IBV_WC_RETRY_EXC_ERR)},
-    {"no link there", "", "link=0", "local_ack_timeout_err",
+    {"no link there", "", "link=0", "hw_counters/local_ack_timeout_err",
      FAILS(IBV_WC_RETRY_EXC_ERR)},
-    {"device of the peer dies", "", "die=1", "local_ack_timeout_err",
-     FAILS(IBV_WC_RETRY_EXC_ERR)},
+    {"device of the peer dies", "", "die=1",
+     "hw_counters/local_ack_timeout_err", FAILS(IBV_WC_RETRY_EXC_ERR)},
     {"process of the peer dies", "", "", .kill = true,
      FAILS(IBV_WC_RETRY_EXC_ERR)},
     {"process of the peer dies, its child does not", "", "", .kill = true,
@@ -197,10 +199,9 @@ static void read_port(const char *name, char text[32])
 /* A counter of this process's port. */
 static unsigned long read_count(const char *name)
 {
-    char path[64], text[32];
+    char text[32];
 
-    snprintf(path, sizeof(path), "hw_counters/%s", name);
-    read_port(path, text);
+    read_port(name, text);
     return strtoul(text, NULL, 10);
 }
 
@@ -281,7 +282,7 @@ static void be_peer(const struct row *row, int line)
         if (ask == COUNT_TORN)
             answer.torn = count_torn(&program.side);
         answer.state = verbs_state(program.side.qp);
-        answer.duplicates = read_count("duplicate_request");
+        answer.duplicates = read_count("hw_counters/duplicate_request");
         answer.event = next_event(program.context, row->peer_event != NONE);
         say(line, &answer, sizeof(answer));
     }
@@ -435,6 +436,31 @@ static void a_device_places_in_any_order(const struct row *row)
     a_flag_behind_data_is_caught(row);
 }
 
+/* Without faults and without haste nothing is sent twice. */
+static void packets_are_counted(const struct row *row)
+{
+    enum { WORDS = BYTES / 4, PACKETS = 3 };
+    struct program program;
+    uint8_t ready;
+    int line;
+
+    fork_peer(row, &line);
+    open_program(&program, "", line);
+    connect_to(&program, RNR_FOREVER, PATIENCE);
+    assert_true(hear(line, &ready, 1));
+    post(&program, IBV_WR_RDMA_WRITE, 0, BYTES);
+    assert_int_equal(verbs_wait(program.side.cq).status, IBV_WC_SUCCESS);
+    assert_int_equal(read_count("counters/port_xmit_packets"), PACKETS);
+    assert_int_equal(read_count("counters/port_xmit_data"), WORDS);
+    assert_true(read_count("counters/port_rcv_packets") > 0);
+    assert_int_equal(read_count("counters/port_rcv_data"), 0);
+    post(&program, IBV_WR_RDMA_READ, 0, BYTES - 1);
+    assert_int_equal(verbs_wait(program.side.cq).status, IBV_WC_SUCCESS);
+    assert_int_equal(read_count("counters/port_xmit_packets"), PACKETS + 1);
+    assert_int_equal(read_count("counters/port_xmit_data"), WORDS);
+    assert_int_equal(read_count("counters/port_rcv_data"), WORDS);
+}
+
 static void set_control(const char *path, const char *text)
 {
     char other[128];
@@ -539,10 +565,13 @@ int main(void)
                                       "", "", NULL, FINE};
     static const struct row link = {"a link that goes and comes", "", "", NULL,
                                     FINE};
+    static const struct row counts = {"packets that are counted", "", "", NULL,
+                                      FINE};
     static const struct row down = {"a port that is down", "", "", NULL, FINE};
     bool fine = run_alone(&torn, a_flag_behind_data_is_caught);
 
     fine &= run_alone(&device, a_device_places_in_any_order);
+    fine &= run_alone(&counts, packets_are_counted);
     fine &= run_alone(&down, a_port_is_down_before_it_is_opened);
     fine &= run_alone(&link, a_link_goes_and_comes);
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
