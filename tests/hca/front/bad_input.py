@@ -2,11 +2,12 @@
 """What a user does wrong: one line each, with the name, the value and what to
 do about it; and what runs nevertheless.
 
-bad_input.py PROGRAM-WITH-QPS LAUNCHER --sim=hca
+bad_input.py HCA.DEF PROGRAM-WITH-QPS LAUNCHER --sim=hca
 
 PROGRAM-WITH-QPS ends well on a device. That nothing is put under a machine's
 own HCA is seen in a mount namespace, where /sys/class has one."""
 import os
+import re
 import shutil
 import stat
 import subprocess
@@ -49,6 +50,12 @@ ROWS = [
     ({"IOCTL": "maybe"}, ["MPIX_SIM_HCA_IOCTL", "'maybe'", "yes or no"], True),
     ({"INLINE": "maybe"}, ["MPIX_SIM_HCA_INLINE", "'maybe'", "yes or no"],
      True),
+    ({"GPU_DELAY": "1s"}, ["MPIX_SIM_HCA_GPU_DELAY", "'1s'", "from 0 to"],
+     True),
+    ({"GPU_PROCESS": "maybe"}, ["MPIX_SIM_HCA_GPU_PROCESS", "'maybe'",
+                                "yes or no"], True),
+    ({"SEED": "-3"}, ["MPIX_SIM_HCA_SEED", "'-3'", "whole number"], True),
+    ({"DIGEST": "2"}, ["MPIX_SIM_HCA_DIGEST", "'2'", "yes or no"], True),
     ({"LOG_LEVEL": "loud"}, ["MPIX_SIM_HCA_LOG_LEVEL", "'loud'", "debug"],
      True),
     ({"COUTN": "1"}, ["MPIX_SIM_HCA_COUTN", "unknown",
@@ -79,6 +86,15 @@ def wrong_settings(launcher):
                        for name, value in settings.items()}
         yield from complaints(settings, run([*launcher, *DEVINFO], environment),
                               words, works)
+
+
+def settings_without_a_row(table):
+    """Each setting of hca.def is set wrongly in some way, CONTROL elsewhere."""
+    with open(table, encoding="utf-8") as file:
+        suffixes = set(re.findall(r'^X\([^"]*"([A-Z_]+)"', file.read(), re.M))
+    covered = {name for settings, *_ in ROWS for name in settings}
+    for suffix in sorted(suffixes - covered - {"CONTROL"}):
+        yield f"no row has a wrong MPIX_SIM_HCA_{suffix}"
 
 
 def wrong_folders(launcher):
@@ -150,12 +166,13 @@ def real_hca(launcher):
 
 
 def main():
-    program, *launcher = sys.argv[1:]
+    table, program, *launcher = sys.argv[1:]
     if not shutil.which(DEVINFO[0]):
         print("no ibv_devinfo: install ibverbs-utils")
         return SKIPPED
     with tempfile.TemporaryDirectory() as folder:
-        found = [*wrong_settings(launcher), *wrong_folders(launcher),
+        found = [*settings_without_a_row(table),
+                 *wrong_settings(launcher), *wrong_folders(launcher),
                  *wrong_control(launcher, program, folder),
                  *wrong_programs(launcher, folder),
                  *no_libmlx5(launcher, folder), *real_hca(launcher)]
