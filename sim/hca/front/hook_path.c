@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 #include "sim/hca/front/file.h"
@@ -154,6 +155,31 @@ MGDS_HCA_EXPORT int faccessat(int folder, const char *path, int mode, int flags)
 
     return to ? MGDS_HCA_NEXT(faccessat)(folder, to, mode, flags) : -1;
 }
+
+/* What ls -l asks for, of a file or of a link. */
+#define MGDS_HCA_GETXATTR(call)                                                \
+    MGDS_HCA_EXPORT ssize_t call(const char *path, const char *name,           \
+                                 void *value, size_t size)                     \
+    {                                                                          \
+        char room[PATH_MAX];                                                   \
+        const char *to = mgds_hca_redirect(path, room);                        \
+                                                                               \
+        return to ? MGDS_HCA_NEXT(call)(to, name, value, size) : -1;           \
+    }
+
+#define MGDS_HCA_LISTXATTR(call)                                               \
+    MGDS_HCA_EXPORT ssize_t call(const char *path, char *list, size_t size)    \
+    {                                                                          \
+        char room[PATH_MAX];                                                   \
+        const char *to = mgds_hca_redirect(path, room);                        \
+                                                                               \
+        return to ? MGDS_HCA_NEXT(call)(to, list, size) : -1;                  \
+    }
+
+MGDS_HCA_GETXATTR(getxattr)
+MGDS_HCA_GETXATTR(lgetxattr)
+MGDS_HCA_LISTXATTR(listxattr)
+MGDS_HCA_LISTXATTR(llistxattr)
 
 MGDS_HCA_EXPORT ssize_t readlink(const char *path, char *text, size_t size)
 {

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""ibv_devinfo -v on each model, link layer and number of devices.
+"""ibv_devinfo -v on each model, link layer and number of devices; and what ls
+shows of their files.
 
 devinfo.py LAUNCHER.."""
 import os
@@ -44,6 +45,20 @@ def complaints(launcher, settings, expected):
         yield f"{settings}: exit status {done.returncode}: {done.stderr}"
 
 
+def listed(launcher):
+    """A long listing asks for more than names."""
+    done = subprocess.run([*launcher, "ls", "-lR", "/sys/class/infiniband/",
+                           "/sys/class/infiniband/mlx5_0/ports/1/",
+                           "/dev/infiniband"], stdout=subprocess.PIPE,
+                          stderr=subprocess.PIPE, text=True, timeout=60)
+    for pattern in (r"mlx5_0 -> \.\./\.\./devices/", r"port_rcv_data$",
+                    r"^crw.* 231, 192 .*uverbs0$"):
+        if not re.search(pattern, done.stdout, re.MULTILINE):
+            yield f"ls: no line matches {pattern!r}:\n{done.stdout}"
+    if done.returncode or done.stderr:
+        yield f"ls: exit status {done.returncode}: {done.stderr}"
+
+
 def main():
     launcher = sys.argv[1:]
     if not shutil.which("ibv_devinfo"):
@@ -51,6 +66,7 @@ def main():
         return SKIPPED
     found = [c for settings, expected in CASES
              for c in complaints(launcher, settings, expected)]
+    found += listed(launcher)
     print(*found or [f"{len(CASES)} cases"], sep="\n")
     return 1 if found else 0
 
