@@ -170,6 +170,43 @@ static int post_to_nobody(struct verbs_pair *pair)
     return post_one(pair, &wr);
 }
 
+/* A row's window and its region, which go before the PD does. */
+static struct {
+    struct ibv_mw *window;
+    struct ibv_mr *region;
+} bound;
+
+static void release_window(void)
+{
+    if (!bound.window)
+        return;
+    assert_int_equal(ibv_dealloc_mw(bound.window), 0);
+    assert_int_equal(ibv_dereg_mr(bound.region), 0);
+    bound.window = NULL;
+}
+
+/* A window of type 2 is free when it is bound; the first bind goes well. */
+static int post_two_binds(struct verbs_pair *pair)
+{
+    struct ibv_send_wr wr = {.opcode = IBV_WR_BIND_MW}, second;
+
+    bound.region = ibv_reg_mr(pair->a.pd, pair->a.memory, PAIR_MEMORY,
+                              IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_MW_BIND);
+    bound.window = ibv_alloc_mw(pair->a.pd, IBV_MW_TYPE_2);
+    assert_non_null(bound.region);
+    assert_non_null(bound.window);
+    wr.bind_mw.mw = bound.window;
+    wr.bind_mw.rkey = ibv_inc_rkey(bound.window->rkey);
+    wr.bind_mw.bind_info.mr = bound.region;
+    wr.bind_mw.bind_info.addr = (uintptr_t)pair->a.memory;
+    wr.bind_mw.bind_info.length = BYTES;
+    wr.bind_mw.bind_info.mw_access_flags = IBV_ACCESS_REMOTE_WRITE;
+    second = wr;
+    second.send_flags = IBV_SEND_SIGNALED;
+    wr.next = &second;
+    return post_one(pair, &wr);
+}
+
 static int post_in_error(struct verbs_pair *pair)
 {
     struct ibv_qp_attr attr = {.qp_state = IBV_QPS_ERR};
@@ -191,6 +228,8 @@ static const struct row rows[] = {
      IBV_QPS_ERR, IBV_QPS_RTS, NONE},
     {"lkey", post_with_a_wrong_lkey, IBV_WC_LOC_PROT_ERR, 0x52, NONE,
      IBV_QPS_ERR, IBV_QPS_RTS, NONE},
+    {"window", post_two_binds, IBV_WC_MW_BIND_ERR, 0, NONE, IBV_QPS_ERR,
+     IBV_QPS_RTS, NONE},
     {"rkey", post_with_a_wrong_rkey, IBV_WC_REM_ACCESS_ERR, 0x88, NONE,
      IBV_QPS_ERR, IBV_QPS_ERR, IBV_EVENT_QP_ACCESS_ERR},
     {"permission", post_what_is_not_allowed, IBV_WC_REM_INV_REQ_ERR, 0x8a, NONE,
@@ -241,6 +280,7 @@ static void run_row(const struct row *row)
     assert_int_equal(verbs_state(pair.a.qp), row->a);
     assert_int_equal(verbs_state(pair.b.qp), row->b);
     expect_event(&pair, row->event);
+    release_window();
     verbs_pair_close(&pair);
 }
 
