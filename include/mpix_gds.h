@@ -240,10 +240,9 @@ int MPIX_Stream_irecv_c(void *buf, MPI_Count count, MPI_Datatype datatype,
  * nothing is put on the stream: MPI_ERR_COUNT, _TYPE, _RANK, _TAG, _COMM,
  * _REQUEST, _ARG; MPI_ERR_OTHER for a communicator without a GPU stream here;
  * MPI_ERR_UNSUPPORTED_OPERATION while the stream is being captured;
- * MPI_ERR_NO_MEM if a message that is staged in host memory finds none, after
- * 10 s in the call in which no other was lent any, where operations before it
- * may give some back
- * (MPIX_GDS_STAGE_POOL; docs/when-it-does-not-help.md). Errors of operations,
+ * MPI_ERR_NO_MEM if the process has no memory: what may be pinned
+ * (MPIX_GDS_STAGE_POOL) need not suffice for any message, or for all of them
+ * (docs/fragments.md). Errors of operations,
  * as MPI_ERR_TRUNCATE (the message is longer than the receive, or it ends
  * inside an element of a datatype with gaps), go to comm's error handler at the
  * next call on comm or on the stream, once each, to the MPI_ERROR of a status

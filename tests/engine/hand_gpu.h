@@ -114,11 +114,13 @@ void hand_freeze(unsigned queues);
 unsigned hand_given_up(void);
 unsigned hand_ruined(void);
 
-/* The error of the next imports, 0: none; whether pinned memory is short: then
- * bounces that may wait for it have none at first, and so many requests for
- * more are refused. */
+/* For whom pinned memory is short: bounces that may do without have none;
+ * others cannot be made. */
+enum { HAND_SCARCE_LATER = 1, HAND_SCARCE_STREAM = 2 };
+
+/* The error of the next imports, 0: none; and for whom memory is short. */
 void hand_import_fails(int error);
-void hand_pinned_is_short(unsigned refusals);
+void hand_pinned_is_short(unsigned of);
 
 /* The first thing that went wrong since hand_gpu_open, or NULL. */
 const char *hand_wrong(void);

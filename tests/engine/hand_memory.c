@@ -7,6 +7,7 @@
 #include "shim/gds/ring/import.h"
 #include "shim/gds/ring/ring.h"
 #include "shim/gds/mem/copyqueue.h"
+#include "shim/gds/mem/stock.h"
 #include "tests/engine/hand_state.h"
 
 enum { LINE = MGDS_WORDS_LINE * sizeof(uint64_t) };
@@ -14,9 +15,12 @@ enum { LINE = MGDS_WORDS_LINE * sizeof(uint64_t) };
 /* What is out, each by its kind; atomic. */
 static unsigned lines, bounces, pieces, rings, views, imports;
 static int import_error;
-static bool is_short;
-static unsigned refusals;      /* atomic */
-static struct mgds_piece *pad; /* atomic */
+static unsigned scarce;
+
+/* Fragments: few, and short, so that messages have more parts than there are
+ * fragments. */
+enum { FRAGMENT = 4096, FRAGMENTS = 1 };
+static struct mgds_stock stocks[HAND_GPUS][2];
 
 /* Rings whose owners are gone: mapped elsewhere until all is closed. */
 struct mgds_ring {
@@ -56,8 +60,21 @@ void hand_memory_open(void)
 {
     lines = bounces = pieces = rings = views = imports = 0;
     import_error = 0;
-    is_short = false;
-    refusals = 0;
+    scarce = 0;
+    for (unsigned i = 0; i < HAND_GPUS; i++)
+        for (unsigned out = 0; out < 2; out++) {
+            stocks[i][out] = (struct mgds_stock){.bytes = 0};
+            mgds_stock_fill(&stocks[i][out], NULL, FRAGMENT, FRAGMENTS);
+        }
+}
+
+static void close_stock(struct mgds_stock *stock)
+{
+    if (stock->idles != stock->count)
+        hand_fault("a fragment was not given back");
+    if (!TAILQ_EMPTY(&stock->waiting))
+        hand_fault("somebody waits for a fragment");
+    mgds_stock_empty(stock, NULL);
 }
 
 static void expect_none(unsigned count, const char *what)
@@ -68,6 +85,9 @@ static void expect_none(unsigned count, const char *what)
 
 void hand_memory_close(void)
 {
+    for (unsigned i = 0; i < HAND_GPUS; i++)
+        for (unsigned out = 0; out < 2; out++)
+            close_stock(&stocks[i][out]);
     expect_none(lines, "lines of words");
     expect_none(bounces, "bounces");
     expect_none(pieces, "pieces of pinned memory");
@@ -81,10 +101,9 @@ void hand_import_fails(int error)
     import_error = error;
 }
 
-void hand_pinned_is_short(unsigned count)
+void hand_pinned_is_short(unsigned of)
 {
-    is_short = true;
-    __atomic_store_n(&refusals, count, __ATOMIC_RELAXED);
+    scarce = of;
 }
 
 /* Copies to buffers of the program's. */
@@ -162,17 +181,6 @@ void mgds_words_give(struct mgds_words *words, uint64_t *line)
 
 /* Pinned memory. */
 
-static bool is_refused(void)
-{
-    unsigned left = __atomic_load_n(&refusals, __ATOMIC_RELAXED);
-
-    while (left > 0 &&
-           !__atomic_compare_exchange_n(&refusals, &left, left - 1, false,
-                                        __ATOMIC_RELAXED, __ATOMIC_RELAXED))
-        ;
-    return left > 0;
-}
-
 static struct mgds_piece *make_piece(size_t bytes)
 {
     struct mgds_piece *piece = (struct mgds_piece *)malloc(sizeof(*piece));
@@ -197,34 +205,24 @@ static void end_piece(struct mgds_piece *piece)
     free(piece);
 }
 
-int mgds_gstream_room(struct mgds_piece **out, struct mgds_gstream *stream,
-                      size_t bytes)
+int mgds_pool_take(struct mgds_piece **out, struct mgds_pool *pool,
+                   size_t bytes, enum mgds_pool_use use)
 {
-    (void)stream;
+    (void)pool;
+    (void)use;
     *out = make_piece(bytes);
     return 0;
 }
 
-/* One at a time, as the real one. */
-struct mgds_piece *mgds_gstream_pad(struct mgds_gstream *stream, size_t bytes)
+void mgds_pool_give(struct mgds_pool *pool, struct mgds_piece *piece)
 {
-    struct mgds_piece *none = NULL, *piece = make_piece(bytes);
-
-    (void)stream;
-    if (__atomic_compare_exchange_n(&pad, &none, piece, false, __ATOMIC_RELAXED,
-                                    __ATOMIC_RELAXED))
-        return piece;
+    (void)pool;
     end_piece(piece);
-    return NULL;
 }
 
-void mgds_gstream_room_give(struct mgds_gstream *stream,
-                            struct mgds_piece *piece)
+struct mgds_stock *mgds_gstream_stock(struct mgds_gstream *stream, bool out)
 {
-    (void)stream;
-    if (piece == __atomic_load_n(&pad, __ATOMIC_RELAXED))
-        __atomic_store_n(&pad, NULL, __ATOMIC_RELAXED);
-    end_piece(piece);
+    return &stocks[stream->context->device][out];
 }
 
 bool mgds_pools_short(void)
@@ -253,8 +251,10 @@ static struct mgds_bounce *make_bounce(const struct mgds_buffer *user)
 int mgds_bounce_create(struct mgds_bounce **out, const struct mgds_buffer *user,
                        enum mgds_bounce_form form)
 {
+    if (form == MGDS_BOUNCE_STREAM && scarce & HAND_SCARCE_STREAM)
+        return -ENOMEM;
     *out = make_bounce(user);
-    if (form != MGDS_BOUNCE_LATER || !is_short)
+    if (form != MGDS_BOUNCE_LATER || !scarce)
         (*out)->piece = make_piece((*out)->bytes);
     return 0;
 }
@@ -285,26 +285,6 @@ int mgds_gstream_adopt(struct mgds_gstream *stream,
 bool mgds_bounce_needs_room(const struct mgds_bounce *bounce)
 {
     return !bounce->piece && bounce->bytes > 0;
-}
-
-int mgds_bounce_take_room(struct mgds_piece **out,
-                          const struct mgds_bounce *bounce, size_t bytes,
-                          enum mgds_pool_use use)
-{
-    (void)bounce;
-    (void)use;
-    if (is_refused())
-        return -ENOMEM;
-    *out = make_piece(bytes);
-    return 0;
-}
-
-void mgds_bounce_give_room(struct mgds_bounce *bounce, struct mgds_piece *piece)
-{
-    if (bounce->piece)
-        end_piece(piece);
-    else
-        bounce->piece = piece;
 }
 
 void mgds_bounce_drop_room(struct mgds_bounce *bounce)

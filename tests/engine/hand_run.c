@@ -167,8 +167,9 @@ static void take_copy(const struct hand_command *command)
     } else {
         hand_copy(command->step.user, (const void *)(uintptr_t)command->source,
                   fitting(command));
-        hand_release((uint64_t *)(uintptr_t)command->done_word,
-                     command->serial_found);
+        if (command->done_word)
+            hand_release((uint64_t *)(uintptr_t)command->done_word,
+                         command->serial_found);
     }
 }
 

@@ -17,6 +17,7 @@ static bool names_operations(const struct wire_post *post)
     return post->kind == MGDS_ENVELOPE_PULL ||
            post->kind == MGDS_ENVELOPE_DATA ||
            post->kind == MGDS_ENVELOPE_TAKEN ||
+           post->kind == MGDS_ENVELOPE_GRANT ||
            post->kind == MGDS_ENVELOPE_ENDED;
 }
 
@@ -148,7 +149,8 @@ const char *loop_name(const struct wire_post *post)
                                         [MGDS_ENVELOPE_EXPORT] = "EXPORT",
                                         [MGDS_ENVELOPE_IMPORTED] = "IMPORTED",
                                         [MGDS_ENVELOPE_REVOKE] = "REVOKE",
-                                        [MGDS_ENVELOPE_ENDED] = "ENDED"};
+                                        [MGDS_ENVELOPE_ENDED] = "ENDED",
+                                        [MGDS_ENVELOPE_GRANT] = "GRANT"};
 
     return names[post->kind];
 }

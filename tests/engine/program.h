@@ -83,7 +83,7 @@ struct program {
     unsigned char gaps;    /* how many events may come between a call and its
                               put on the stream, in all */
     unsigned char refuses; /* imports fail: errno; */
-    unsigned char scarce;  /* 1 + how many requests for pinned memory fail */
+    unsigned char scarce;  /* for whom pinned memory is: HAND_SCARCE_ */
     struct program_op op[PROGRAM_OPS];
     struct program_call call[PROGRAM_CALLERS][PROGRAM_CALLS];
 };

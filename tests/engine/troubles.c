@@ -1,4 +1,5 @@
 /* Programs in which something goes wrong; see program.h. */
+#include "tests/engine/hand_gpu.h"
 #include "tests/engine/program_rows.h"
 
 /* One message from the first rank to the second. */
@@ -127,7 +128,7 @@ static const struct program programs[] = {
      .op = {{SEND_TO(PROGRAM_LONG)}, {RECV_FROM(PROGRAM_LONG / 2 + 1)}},
      RUN_RUN},
     {.name = "refused_scarce",
-     .scarce = 2,
+     .scarce = HAND_SCARCE_LATER,
      PAIR(PROGRAM_UNREADABLE, PROGRAM_LONG),
      RUN_RUN},
     {.name = "refused_exchange",

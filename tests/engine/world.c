@@ -350,7 +350,7 @@ static void make_trouble(const struct program *program)
     if (program->refuses)
         hand_import_fails(-(int)program->refuses);
     if (program->scarce)
-        hand_pinned_is_short(program->scarce - 1u);
+        hand_pinned_is_short(program->scarce);
     hand_trouble(&trouble);
 }
 

@@ -459,8 +459,7 @@ static void window_both_ways(void)
     run_windows(parts, window_total());
 }
 
-/* Larger than all memory there is where it is staged, or not: the send is over
- * in either case. */
+/* Larger than all memory there is where it is staged, or not. */
 static int large_bytes(void)
 {
     return is_short_of_memory() ? 8 << 20 : 1 << 20;
@@ -468,17 +467,9 @@ static int large_bytes(void)
 
 static void receive_large(const struct enq_lane *lane, struct enq_buffer *b)
 {
-    int rc;
-
-    MPI_Comm_set_errhandler(lane->comm, MPI_ERRORS_RETURN);
     enq_recv(lane, b, 0, 1, MPI_STATUS_IGNORE);
-    rc = MPIX_Stream_synchronize(lane->stream, 60);
-    if (is_short_of_memory()) {
-        CHECK(enq_class(rc) == MPI_ERR_NO_MEM);
-    } else {
-        ENQ_OK(rc);
-        enq_expect(b, (size_t)large_bytes(), 1);
-    }
+    ENQ_OK(MPIX_Stream_synchronize(lane->stream, 60));
+    enq_expect(b, (size_t)large_bytes(), 1);
 }
 
 static void receiver_lacks_memory(void)

@@ -15,9 +15,6 @@ enum { TAG_LAST = 99, LAST_BYTES = 64, NAP_US = 200 };
  * wrong for once, the case is easier, and passes. */
 enum { STILL_NS = 30000000 };
 
-/* What a case that is known to stand still takes, seconds. */
-enum { KNOWN_S = 10 };
-
 int stall_to(void)
 {
     return enq.size > 1 ? 1 : 0;
@@ -167,40 +164,8 @@ static void stand(struct stall *s, int i)
     enq_kernel_set(s->lane[i].cu, &s->last[i], 1);
 }
 
-static char known[160];
-
-static void on_known(int signal)
-{
-    ssize_t ignored = write(STDERR_FILENO, known, strlen(known));
-
-    (void)signal;
-    (void)ignored;
-    _exit(1);
-}
-
-/* Takes over the alarm clock of the case. */
-static void known_begin(struct stall *s)
-{
-    const struct sigaction action = {.sa_handler = on_known};
-
-    if (!s->known)
-        return;
-    snprintf(known, sizeof(known), "known defect: %s\n", s->known);
-    sigaction(SIGALRM, &action, &s->late);
-    s->left = alarm(KNOWN_S);
-}
-
-static void known_end(const struct stall *s)
-{
-    if (!s->known)
-        return;
-    sigaction(SIGALRM, &s->late, NULL);
-    alarm(s->left);
-}
-
 void stall_begin(struct stall *s)
 {
-    known_begin(s);
     for (int i = 0; i < STALL_LANES; i++)
         stand(s, i);
     if (s->way == STALL_FREE)
@@ -236,7 +201,6 @@ void stall_end(struct stall *s)
         send_last(s, peer());
     if (!s->begun)
         return;
-    known_end(s);
     if (s->way == STALL_FREE)
         CHECK(pthread_join(s->freer, NULL) == 0);
     probe_end(&s->probe);

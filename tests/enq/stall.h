@@ -11,7 +11,6 @@
 #define MGDS_TESTS_ENQ_STALL_H
 
 #include <pthread.h>
-#include <signal.h>
 #include <stdatomic.h>
 
 #include "tests/enq/enq.h"
@@ -50,11 +49,6 @@ struct stall {
     struct stall_probe probe;
     pthread_t freer;
     bool begun;
-    /* A defect that is known: what it looks like. Set behind stall_open; then
-     * a case that does not come to stall_end says so and ends the job. */
-    const char *known;
-    struct sigaction late;
-    unsigned left;
 };
 
 /* The rank that sends, and the one that receives: 0 and 1, or both 0. */

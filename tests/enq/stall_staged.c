@@ -32,7 +32,6 @@ static void longer_than_all(enum stall_way way, enum mgds_test_kind from,
     struct stall s;
 
     stall_open(&s, way);
-    s.known = "no message is longer than what may be pinned";
     enq_buffer_open_kind(&out, stall_sends() ? bytes : 1, from);
     enq_buffer_open_kind(&in, stall_receives() ? bytes : 1, to);
     if (enq.rank < 2)
@@ -100,8 +99,6 @@ struct three {
 static void three_open(struct three *t, enum stall_way way)
 {
     stall_open(&t->stall, way);
-    if (way == STALL_FREE && (size_t)4 * THREE_BYTES > pool())
-        t->stall.known = "receives wait for memory that is not pinned yet";
     t->bytes = THREE_BYTES;
     for (int i = 0; i < STALL_LANES; i++) {
         enq_buffer_open_kind(&t->out[i], stall_sends() ? t->bytes : 1,

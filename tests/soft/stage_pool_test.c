@@ -216,7 +216,7 @@ static void spare_pieces_have_a_quarter_of_the_budget(void **state)
 
 static void what_is_held_leaves_a_quarter_of_the_budget(void **state)
 {
-    struct mgds_piece *spare, *held[4], *lent[2], *none = NULL;
+    struct mgds_piece *spare, *held[4], *fixed[2], *none = NULL;
 
     (void)state;
     open_pool(48 * MIB);
@@ -225,15 +225,15 @@ static void what_is_held_leaves_a_quarter_of_the_budget(void **state)
         assert_int_equal(try(&held[i], 7 * MIB, MGDS_POOL_HELD), 0);
     assert_int_equal(try(&none, MIB, MGDS_POOL_HELD), -ENOMEM);
     assert_int_equal(try(&none, MIB, MGDS_POOL_SPARE), -ENOMEM);
-    assert_int_equal(try(&lent[0], 7 * MIB, MGDS_POOL_LENT), 0);
+    assert_int_equal(try(&fixed[0], 7 * MIB, MGDS_POOL_FIXED), 0);
     give(held[3]);
-    assert_int_equal(try(&lent[1], 7 * MIB, MGDS_POOL_LENT), 0);
+    assert_int_equal(try(&fixed[1], 7 * MIB, MGDS_POOL_FIXED), 0);
     assert_int_equal(try(&held[3], 4 * MIB, MGDS_POOL_HELD), 0);
     assert_null(none);
     for (int i = 0; i < 4; i++)
         give(held[i]);
-    give(lent[0]);
-    give(lent[1]);
+    give(fixed[0]);
+    give(fixed[1]);
     give(spare);
     mgds_pool_trim(pool);
     mgds_defer_drain();
@@ -249,25 +249,25 @@ static void what_must_be_pinned_is_never_ordinary(void **state)
 
     (void)state;
     mgds_pools_relieve();
-    open_pool(8 * MIB);
+    open_pool(10 * MIB);
     for (int i = 0; i < 2; i++)
-        assert_int_equal(try(&piece[i], 5 * MIB, MGDS_POOL_LENT), 0);
-    assert_int_equal(try(&none, 10, MGDS_POOL_LENT), -ENOMEM);
+        assert_int_equal(try(&piece[i], 5 * MIB, MGDS_POOL_FIXED), 0);
+    assert_int_equal(try(&none, 10, MGDS_POOL_FIXED), -ENOMEM);
     assert_false(mgds_pools_short());
     give(piece[0]);
-    assert_int_equal(try(&piece[0], 10, MGDS_POOL_LENT), 0);
+    assert_int_equal(try(&piece[0], 10, MGDS_POOL_FIXED), 0);
     assert_int_equal(piece[0]->bytes, 5 * MIB);
     give(piece[0]);
     give(piece[1]);
-    assert_int_equal(try(&none, 8 * MIB, MGDS_POOL_LENT), -ENOMEM);
-    assert_int_equal(try(&none, SIZE_MAX, MGDS_POOL_LENT), -ENOMEM);
+    assert_int_equal(try(&none, 8 * MIB, MGDS_POOL_FIXED), -ENOMEM);
+    assert_int_equal(try(&none, SIZE_MAX, MGDS_POOL_FIXED), -ENOMEM);
     assert_null(none);
     assert_true(mgds_pools_short());
     mgds_pool_trim(pool);
     mgds_pools_relieve();
     assert_false(mgds_pools_short());
     mgds_defer_drain();
-    assert_int_equal(try(&piece[0], 8 * MIB, MGDS_POOL_LENT), 0);
+    assert_int_equal(try(&piece[0], 8 * MIB, MGDS_POOL_FIXED), 0);
     give(piece[0]);
     close_pool();
 }

@@ -36,6 +36,8 @@ static size_t length_of(unsigned kind)
         return sizeof(struct mgds_revoke);
     case MGDS_ENVELOPE_ENDED:
         return sizeof(struct mgds_ended);
+    case MGDS_ENVELOPE_GRANT:
+        return sizeof(struct mgds_grant);
     case MGDS_ENVELOPE_TAKEN:
         return 0;
     default:

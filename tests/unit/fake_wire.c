@@ -132,6 +132,8 @@ static size_t rank_at(enum mgds_envelope kind)
         return offsetof(struct mgds_imported, rank);
     case MGDS_ENVELOPE_ENDED:
         return offsetof(struct mgds_ended, rank);
+    case MGDS_ENVELOPE_GRANT:
+        return offsetof(struct mgds_grant, rank);
     default:
         return offsetof(struct mgds_tell, rank);
     }

@@ -128,7 +128,7 @@ static int begin(void **state)
     mgds_worker_init(rest);
     mgds_work_handle(MGDS_WORK_IMPORT, &handler);
     mgds_work_handle(MGDS_WORK_DELIVERED, &handler);
-    mgds_work_handle(MGDS_WORK_MEMORY, &handler);
+    mgds_work_handle(MGDS_WORK_DELIVERY, &handler);
     mgds_work_handle(MGDS_WORK_LATE_SEND, &locked);
     return 0;
 }
@@ -214,7 +214,7 @@ static void the_wires_thread_runs_what_needs_no_driver(void **state)
     static const unsigned expected[] = {1};
 
     (void)state;
-    add(0, MGDS_WORK_MEMORY);
+    add(0, MGDS_WORK_DELIVERY);
     add(1, MGDS_WORK_DELIVERED);
     mgds_works_run(MGDS_WORK_BY_WIRE);
     assert_order(1, expected);
@@ -256,8 +256,8 @@ static void the_worker_runs_what_no_call_came_by_for(void **state)
 {
     (void)state;
     mgds_worker_init(work);
-    add(0, MGDS_WORK_MEMORY);
-    add(1, MGDS_WORK_MEMORY);
+    add(0, MGDS_WORK_DELIVERY);
+    add(1, MGDS_WORK_DELIVERY);
     while (ran_so_far() < 2) {
         mgds_works_run(MGDS_WORK_BY_WIRE);
         sched_yield();
@@ -274,7 +274,7 @@ static void the_worker_runs_what_a_call_leaves(void **state)
 
     (void)state;
     mgds_worker_init(work);
-    add(0, MGDS_WORK_MEMORY);
+    add(0, MGDS_WORK_DELIVERY);
     add(1, MGDS_WORK_DELIVERED);
     assert_true(mgds_works_leave());
     while (ran_so_far() < 2)
@@ -313,7 +313,7 @@ static void are_run_by_one_thread_at_a_time(void **state)
 static void are_dropped_at_the_end(void **state)
 {
     (void)state;
-    add(0, MGDS_WORK_MEMORY);
+    add(0, MGDS_WORK_DELIVERY);
     add(1, MGDS_WORK_LATE_SEND);
     mgds_works_fini();
     assert_int_equal(dropped, 2);

@@ -65,10 +65,11 @@ struct mgds_op *mgds_admit_send(const struct mgds_am *am, uint64_t cookie,
     return NULL;
 }
 
-/* The receive has asked for its bytes, and none of them have come yet. */
+/* The receive has asked for its bytes, and not all of them have come yet. */
 static bool is_due(const struct mgds_op *op)
 {
-    return op->state == MGDS_OP_PULLED && !op->recv->fetch;
+    return op->state == MGDS_OP_FILLING ||
+           (op->state == MGDS_OP_PULLED && !op->recv->fetch && !op->flow);
 }
 
 struct mgds_op *mgds_admit_recv(const struct mgds_data *data, uint64_t from)

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 
+#include "shim/base/container.h"
 #include "shim/base/log.h"
 #include "shim/gds/domain/admit.h"
 #include "shim/gds/domain/domain_state.h"
@@ -12,6 +13,7 @@
 #include "shim/gds/domain/op.h"
 #include "shim/gds/domain/wildcards.h"
 #include "shim/gds/proto/fallback.h"
+#include "shim/gds/proto/flow.h"
 #include "shim/gds/proto/rget.h"
 
 /* That it names, if it is as long as RTSs of that are. */
@@ -144,6 +146,7 @@ static enum mgds_am_verdict on_pull(const struct mgds_am *am)
     mgds_op_step(op, MGDS_OP_ON_PULL);
     op->send->answer = pull->answer;
     op->send->wanted = pull->bytes;
+    op->send->part = pull->part;
     if (pull->refused)
         mgds_fallback_refused(op, pull->refused);
     mgds_exchange_asked(op);
@@ -175,13 +178,21 @@ static enum mgds_am_verdict on_taken(const struct mgds_am *am)
     return MGDS_AM_DONE;
 }
 
-static void data_landed(void *arg, int rc)
+static void landed(void *arg, int rc)
 {
-    struct mgds_op *op = (struct mgds_op *)arg;
+    struct mgds_landing *landing = (struct mgds_landing *)arg;
 
     mgds_engine_enter();
-    mgds_exchange_landed(op, rc);
+    landing->landed(landing, rc);
     mgds_engine_leave();
+}
+
+static void all_landed(struct mgds_landing *landing, int error)
+{
+    struct mgds_op *op =
+        MGDS_CONTAINER_OF(landing, struct mgds_op_receiver, landing)->op;
+
+    mgds_exchange_recv_moved(op, error);
 }
 
 /* What it must bring. */
@@ -191,14 +202,20 @@ static size_t bytes_due(const struct mgds_op *op, const struct mgds_data *data)
                                                                 : op->recv->got;
 }
 
-/* False: no bytes land. */
+static bool refuse_bytes(const struct mgds_data *data)
+{
+    mgds_envelope_refuse(MGDS_ENVELOPE_DATA, data->rank,
+                         "it has not as many bytes as were asked for: the "
+                         "receive fails");
+    return false;
+}
+
+/* All of them, or none. False: no bytes land. */
 static bool begin_landing(struct mgds_op *op, const struct mgds_data *data,
                           size_t body_bytes)
 {
     if (body_bytes != bytes_due(op, data)) {
-        mgds_envelope_refuse(MGDS_ENVELOPE_DATA, data->rank,
-                             "it has not as many bytes as were asked for: the "
-                             "receive fails");
+        refuse_bytes(data);
         mgds_exchange_recv_moved(op, -EIO);
         return false;
     }
@@ -209,6 +226,59 @@ static bool begin_landing(struct mgds_op *op, const struct mgds_data *data,
     else
         mgds_exchange_recv_moved(op, data->error);
     return false;
+}
+
+/* Its bytes begin to come in parts: since there is no memory for all of them,
+ * here, which its sender is ready for now, or there. */
+static bool begin_flow(struct mgds_op *op, const struct mgds_data *data,
+                       size_t body_bytes)
+{
+    bool carried = op->recv->message->protocol->carried && !data->error &&
+                   op->recv->got > 0;
+    bool lean = mgds_op_is_lean(op);
+
+    if (op->state != MGDS_OP_PULLED || !carried || !data->part ||
+        lean != (body_bytes == 0))
+        return false;
+    mgds_op_step(op, MGDS_OP_ON_FLOW);
+    if (lean)
+        mgds_flow_fill(op, data->first);
+    else
+        mgds_flow_land(op);
+    return true;
+}
+
+/* False: no part lands. */
+static bool take_part(struct mgds_op *op, const struct mgds_data *data,
+                      struct mgds_wire_arrival *arrival)
+{
+    if (!mgds_flow_is_on(op))
+        return false;
+    if (data->error) {
+        mgds_flow_fail(op, data->error);
+        return false;
+    }
+    if (mgds_flow_take(op, data->first, arrival))
+        return true;
+    mgds_flow_fail(op, -EIO);
+    return refuse_bytes(data);
+}
+
+/* False: none land. */
+static bool take_bytes(struct mgds_op *op, const struct mgds_data *data,
+                       struct mgds_wire_arrival *arrival)
+{
+    bool begins = begin_flow(op, data, arrival->body_bytes);
+
+    if (op->state == MGDS_OP_FILLING)
+        return !(begins && arrival->body_bytes == 0) &&
+               take_part(op, data, arrival);
+    if (begins || !begin_landing(op, data, arrival->body_bytes))
+        return false;
+    op->recv->landing.landed = all_landed;
+    arrival->where = mgds_op_place(op);
+    arrival->arg = &op->recv->landing;
+    return true;
 }
 
 static int take_data(void *ctx, struct mgds_wire_arrival *arrival)
@@ -223,18 +293,27 @@ static int take_data(void *ctx, struct mgds_wire_arrival *arrival)
         return -EPROTO;
     mgds_engine_enter();
     op = mgds_admit_recv(&copy.data, arrival->from);
-    lands = op && begin_landing(op, &copy.data, arrival->body_bytes);
-    if (lands) {
-        arrival->where = mgds_op_place(op);
-        arrival->arg = op;
-    }
+    lands = op && take_bytes(op, &copy.data, arrival);
     mgds_engine_leave();
     return lands ? 0 : -ECANCELED;
 }
 
+static enum mgds_am_verdict on_grant(const struct mgds_am *am)
+{
+    const struct mgds_grant *grant = &am->head.grant;
+    struct mgds_op *op = mgds_op_find(grant->cookie);
+
+    /* overtaken by the last one, it may come when the send is over */
+    if (op && op->send && op->call->rank == (int)grant->rank &&
+        mgds_admit_rank(op->domain, grant->rank, am->from) &&
+        !mgds_op_is_lost(op))
+        mgds_flow_grant(op, grant->bytes);
+    return MGDS_AM_DONE;
+}
+
 void mgds_arrive_init(void)
 {
-    const struct mgds_wire_handler data = {take_data, data_landed, NULL};
+    const struct mgds_wire_handler data = {take_data, landed, NULL};
 
     mgds_wire_handle(MGDS_ENVELOPE_DATA, &data);
     mgds_am_handle(MGDS_ENVELOPE_RTS, on_rts);
@@ -242,5 +321,6 @@ void mgds_arrive_init(void)
     mgds_am_handle(MGDS_ENVELOPE_SUBSCRIBE, on_subscribe);
     mgds_am_handle(MGDS_ENVELOPE_HELLO, on_hello);
     mgds_am_handle(MGDS_ENVELOPE_PULL, on_pull);
+    mgds_am_handle(MGDS_ENVELOPE_GRANT, on_grant);
     mgds_am_handle(MGDS_ENVELOPE_TAKEN, on_taken);
 }

@@ -26,6 +26,7 @@
 #include "shim/gds/msg/work.h"
 #include "shim/gds/msg/worker.h"
 #include "shim/gds/proto/fallback.h"
+#include "shim/gds/proto/lift.h"
 #include "shim/gds/queue/gate.h"
 #include "shim/gds/ring/ring.h"
 
@@ -117,6 +118,7 @@ static int open_once(void)
     mgds_arrive_init();
     mgds_memory_init();
     mgds_fallback_init();
+    mgds_lift_init();
     mgds_hasten_init();
     mgds_orphan_init();
     mgds_quit_init();

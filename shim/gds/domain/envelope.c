@@ -30,6 +30,7 @@ static const struct form {
     [MGDS_ENVELOPE_IMPORTED] = {"IMPORTED", sizeof(struct mgds_imported)},
     [MGDS_ENVELOPE_REVOKE] = {"REVOKE", sizeof(struct mgds_revoke)},
     [MGDS_ENVELOPE_ENDED] = {"ENDED", sizeof(struct mgds_ended)},
+    [MGDS_ENVELOPE_GRANT] = {"GRANT", sizeof(struct mgds_grant)},
 };
 
 /* False: as many lines as are worth it were said. */

@@ -10,6 +10,11 @@
  *   was reached
  *   DATA                      ---->  lands in place
  *
+ *   one of which an end is    <----  PULL, in parts of so many bytes
+ *   short of memory           ---->  DATA without bytes: of how many bytes
+ *   (docs/fragments.md)       <----  GRANT (for how many there is memory)
+ *   DATA (first byte)         ---->  lands, is copied, and so on
+ *
  *   RTS with a serial         ---->  matches: a stream that waits takes the
  *                             <----  message out of its ring, then TAKEN; or
  *                                    PULL as above
@@ -75,6 +80,7 @@ enum mgds_envelope {
     MGDS_ENVELOPE_IMPORTED,
     MGDS_ENVELOPE_REVOKE,
     MGDS_ENVELOPE_ENDED,
+    MGDS_ENVELOPE_GRANT,
     MGDS_ENVELOPES,
 };
 
@@ -116,12 +122,19 @@ struct mgds_pull {
     uint32_t rank;   /* of who asks */
     int32_t refused; /* negative errno: the receiver was to copy the message and
                         cannot: its bytes are to come */
+    uint32_t part;   /* in parts of so many bytes at most, of which GRANT tells
+                        how many may come; 0: all may */
+    uint32_t reserved;
 };
 
 struct mgds_data {
     uint64_t answer;
-    int32_t error; /* negative errno: the send failed, no bytes come */
-    uint32_t rank; /* of the sender */
+    int32_t error;  /* negative errno: the send failed, no bytes come */
+    uint32_t rank;  /* of the sender */
+    uint64_t first; /* where the bytes of a part begin; without bytes: how many
+                       come at a time */
+    uint32_t part;  /* not 0: they come in parts */
+    uint32_t reserved;
 };
 
 enum { MGDS_TAKEN_MOST = 16 };
@@ -172,6 +185,14 @@ struct mgds_ended {
     uint32_t rank; /* of the receiver */
 };
 
+/* There is memory for so many bytes, from the first one on. */
+struct mgds_grant {
+    uint64_t cookie; /* the send's */
+    uint64_t bytes;
+    uint32_t rank; /* of the receiver */
+    uint32_t reserved;
+};
+
 union mgds_envelope_head {
     struct mgds_rts rts;
     struct mgds_pull pull;
@@ -182,6 +203,7 @@ union mgds_envelope_head {
     struct mgds_imported imported;
     struct mgds_revoke revoke;
     struct mgds_ended ended;
+    struct mgds_grant grant;
 };
 
 /* The streams that an envelope of a communicator is from and for. */

@@ -13,9 +13,9 @@
 #include "shim/gds/domain/lost.h"
 #include "shim/gds/domain/note.h"
 #include "shim/gds/domain/op.h"
+#include "shim/gds/proto/flow.h"
 #include "shim/gds/proto/rget.h"
 #include "shim/gds/domain/quit.h"
-#include "shim/gds/domain/room.h"
 #include "shim/gds/msg/am.h"
 
 /* Sends. */
@@ -62,11 +62,19 @@ static void answer(struct mgds_op *op)
         mgds_exchange_send_moved(op, MGDS_OP_ON_FAIL, op->error);
 }
 
+/* No kernel copies it out of where it is, nor is a copy of it anywhere. */
+static bool must_be_staged(const struct mgds_op *op)
+{
+    return mgds_op_is_lean(op) && !op->bounce && !op->error;
+}
+
 /* Both must have happened: the receiver says where to, the stream when. */
 static void try_answer(struct mgds_op *op)
 {
     if (!mgds_op_is_reached(op))
         return;
+    if (op->state == MGDS_OP_ASKED && must_be_staged(op))
+        mgds_op_step(op, MGDS_OP_ON_REFUSE);
     if (op->state == MGDS_OP_ASKED)
         answer(op);
     if (op->state == MGDS_OP_REFUSED && !mgds_work_is_listed(&op->copying)) {
@@ -77,7 +85,7 @@ static void try_answer(struct mgds_op *op)
 
 static bool is_staged(const struct mgds_op *op)
 {
-    return op->state != MGDS_OP_REFUSED &&
+    return op->state != MGDS_OP_REFUSED && !mgds_op_is_lean(op) &&
            (op->bounce || op->copy || op->call->bytes == 0 ||
             op->send->protocol->buffered);
 }
@@ -166,13 +174,22 @@ void mgds_exchange_send_moved(struct mgds_op *op, enum mgds_op_event event,
 
 /* Receives. */
 
+static size_t part_of(const struct mgds_op *op)
+{
+    bool parts = op->recv->message->protocol->carried && op->recv->got > 0 &&
+                 mgds_op_is_lean(op);
+
+    return parts ? mgds_flow_fragment(op) : 0;
+}
+
 static int post_pull(struct mgds_op *op)
 {
     const struct mgds_message *from = op->recv->message;
     struct mgds_pull head = {.cookie = from->cookie,
                              .bytes = op->recv->got,
                              .rank = op->domain->rank,
-                             .refused = from->refused};
+                             .refused = from->refused,
+                             .part = (uint32_t)part_of(op)};
     const struct mgds_wire_message message = {
         .kind = MGDS_ENVELOPE_PULL, .head = &head, .head_bytes = sizeof(head)};
     int rc = mgds_op_tell_name(op);
@@ -193,20 +210,13 @@ static void pull(struct mgds_op *op, size_t bytes)
         mgds_exchange_recv_moved(op, rc);
 }
 
-static bool lacks_room(const struct mgds_op *op)
-{
-    return op->recv->message->protocol->carried &&
-           op->recv->message->bytes > 0 && op->bounce &&
-           mgds_bounce_needs_room(op->bounce);
-}
-
 /* The bytes go straight to where they belong, by the wire or by a copy, or the
  * PULL tells the sender that the receive has begun. */
 static bool needs_stream(const struct mgds_op *op)
 {
     bool direct = !op->bounce && !op->copy && op->call->bytes > 0;
 
-    return direct || op->recv->message->sync ||
+    return direct || mgds_op_is_lean(op) || op->recv->message->sync ||
            (!op->recv->message->protocol->carried && mgds_op_is_near(op));
 }
 
@@ -215,19 +225,39 @@ static void try_pull(struct mgds_op *op)
     if (op->state != MGDS_OP_WANTED || op->recv->fetch ||
         (needs_stream(op) && !mgds_op_is_reached(op)))
         return;
-    if (!lacks_room(op))
-        pull(op, mgds_op_fitting(op));
-    else if (mgds_op_is_reached(op))
-        mgds_room_add(op);
+    pull(op, mgds_op_fitting(op));
+}
+
+/* Its bytes have come to ordinary memory. */
+static bool must_be_lifted(const struct mgds_op *op)
+{
+    return mgds_op_is_lifted(op) && !op->recv->direct && op->recv->got > 0;
 }
 
 static void try_arrive(struct mgds_op *op)
 {
     if (op->state != MGDS_OP_DELIVERED || !mgds_op_is_reached(op))
         return;
+    if (must_be_lifted(op)) {
+        if (!mgds_work_is_listed(&op->copying)) {
+            mgds_op_get(op);
+            mgds_work_add(&op->copying, MGDS_WORK_COPY_UP);
+        }
+        return;
+    }
     mgds_op_step(op, MGDS_OP_ON_ARRIVE);
     mgds_op_finish(op, op->error);
     mgds_op_leave_engine(op);
+}
+
+void mgds_exchange_lifted(struct mgds_op *op, int error)
+{
+    op->recv->direct = true;
+    if (error && !op->error)
+        op->error = error;
+    if (error)
+        op->recv->got = 0;
+    try_arrive(op);
 }
 
 static void recv_over(struct mgds_op *op, enum mgds_op_event event, int error)
@@ -294,20 +324,6 @@ void mgds_exchange_demand(struct mgds_op *op)
     op->recv->demanded = true;
     if (op->state == MGDS_OP_HELD)
         want(op);
-}
-
-void mgds_exchange_has_room(struct mgds_op *op, int error)
-{
-    if (op->state != MGDS_OP_WANTED)
-        return;
-    if (error == 0) {
-        try_pull(op);
-        return;
-    }
-    /* its sender is told that it is over */
-    if (!op->error)
-        op->error = error;
-    pull(op, 0);
 }
 
 void mgds_exchange_end(struct mgds_wire_peer *peer,
@@ -377,8 +393,8 @@ void mgds_exchange_awaited(struct mgds_op *op, bool seen, int error)
         mgds_rget_release(op);
         return;
     }
-    if (op->state == MGDS_OP_SENDING) /* it was refused: the wire has it */
-        return;
+    if (op->state == MGDS_OP_SENDING || op->state == MGDS_OP_FLOWING)
+        return; /* it was refused: the wire has it */
     if (error) {
         fail_awaited(op, error);
         return;
@@ -392,23 +408,11 @@ void mgds_exchange_awaited(struct mgds_op *op, bool seen, int error)
                                  seen ? 0 : error_of_loss(op));
 }
 
-/* No launch is at it. */
-static void give_loan(struct mgds_op *op)
+/* Kernels reach where it goes to: the program's memory, or all of ours. */
+static bool may_be_fetched(const struct mgds_op *op)
 {
-    if (op->recv->loan.unit && !op->recv->loan.kept)
-        mgds_bounce_drop_room(op->bounce);
-}
-
-void mgds_exchange_landed(struct mgds_op *op, int error)
-{
-    if (op->recv->loan.unit && !error) {
-        mgds_op_step(op, MGDS_OP_ON_LEND);
-        mgds_fetch_add(op);
-        return;
-    }
-    if (error)
-        give_loan(op);
-    mgds_exchange_recv_moved(op, error);
+    return op->recv->got == 0 || mgds_op_is_near(op) ||
+           (op->bounce && op->stream && !mgds_op_is_lifted(op));
 }
 
 /* Nothing is to be copied of one in a ring of which no byte is wanted. */
@@ -416,23 +420,52 @@ void mgds_exchange_readable(struct mgds_op *op)
 {
     if (op->recv->got == 0 && !op->recv->message->protocol->copied)
         mgds_exchange_fetched(op, 0);
-    else
+    else if (may_be_fetched(op))
         mgds_fetch_add(op);
+    else
+        mgds_flow_get(op);
 }
 
-/* The sender of a message that came through memory of ours has its own back
- * already. */
 void mgds_exchange_fetched(struct mgds_op *op, int error)
 {
-    bool over = error == 0 || error == -EFAULT; /* thrown away */
-
-    if (over && op->recv->loan.unit)
-        give_loan(op);
-    else if (over)
+    if (error == 0 || error == -EFAULT) /* thrown away */
         credit(op);
     if (mgds_op_is_moved(op)) /* its mark ends it, or it has failed */
         return;
     mgds_exchange_recv_moved(op, error);
+}
+
+/* Of one that has failed the sender hears nothing else. */
+static void got(struct mgds_op *op, int error)
+{
+    if (error && error != -EFAULT)
+        mgds_exchange_unread(op, error);
+    mgds_exchange_fetched(op, error);
+}
+
+static void filled(struct mgds_op *op, int error)
+{
+    mgds_exchange_unread(op, error);
+    mgds_exchange_recv_moved(op, error);
+}
+
+/* Its receiver waits for more. */
+static void tell_broken(const struct mgds_op *op, int error)
+{
+    const struct mgds_data head = {
+        .answer = op->send->answer, .error = error, .rank = op->domain->rank};
+    const struct mgds_wire_message message = {
+        .kind = MGDS_ENVELOPE_DATA, .head = &head, .head_bytes = sizeof(head)};
+
+    mgds_am_post(peer_of(op), &message);
+}
+
+static void sent(struct mgds_op *op, int error)
+{
+    if (error && !mgds_op_is_lost(op))
+        tell_broken(op, error);
+    mgds_exchange_send_moved(op, error ? MGDS_OP_ON_FAIL : MGDS_OP_ON_SENT,
+                             error);
 }
 
 void mgds_exchange_withdrawn(struct mgds_op *op, int error, const char *why)
@@ -480,6 +513,8 @@ void mgds_exchange_init(void)
     static const struct mgds_fetch_ends ends = {
         mgds_exchange_fetched, mgds_exchange_withdrawn, mgds_exchange_unread};
 
+    static const struct mgds_flow_ends flows = {sent, filled, got};
+
     mgds_fetch_init(&ends);
-    mgds_room_init(mgds_exchange_has_room);
+    mgds_flow_init(&flows);
 }

@@ -12,7 +12,7 @@ struct mgds_domain;
 struct mgds_op;
 struct mgds_wire_peer;
 
-/* Tells fetches and rooms whom to tell, before the wire is opened. */
+/* Tells fetches and flows whom to tell, before the wire is opened. */
 void mgds_exchange_init(void);
 
 /* The bytes of a send are where they belong (SENT, READ), or will not come
@@ -23,8 +23,6 @@ void mgds_exchange_send_moved(struct mgds_op *op, enum mgds_op_event event,
  * come; lost: they will not, since its peer, its stream or its time is over. */
 void mgds_exchange_recv_moved(struct mgds_op *op, int error);
 void mgds_exchange_recv_lost(struct mgds_op *op, int error);
-/* The wire has put them to where they were to go, or negative errno. */
-void mgds_exchange_landed(struct mgds_op *op, int error);
 /* The receiver asked for a send's bytes. */
 void mgds_exchange_asked(struct mgds_op *op);
 /* Its bytes, which its receiver could not copy, are staged (REFUSED). */
@@ -50,13 +48,13 @@ void mgds_exchange_taken(struct mgds_op *op, bool given_up);
 void mgds_exchange_awaited(struct mgds_op *op, bool seen, int error);
 /* A receive has asked for its message, and that may be copied where it is. */
 void mgds_exchange_readable(struct mgds_op *op);
+/* A receive's bytes were copied to where they belong, or negative errno. */
+void mgds_exchange_lifted(struct mgds_op *op, int error);
 /* A receive's message was fetched, and is where it belongs if op->recv->direct;
  * or negative errno. */
 void mgds_exchange_fetched(struct mgds_op *op, int error);
 /* Nobody will copy what was taken: its stream, when it comes there, passes. */
 void mgds_exchange_withdrawn(struct mgds_op *op, int error, const char *why);
-/* Its bounce has got memory, or could not. */
-void mgds_exchange_has_room(struct mgds_op *op, int error);
 /* Tells a process how a send of it ends (envelope.h). */
 void mgds_exchange_end(struct mgds_wire_peer *peer,
                        const struct mgds_ended *ended);

@@ -15,6 +15,7 @@
 #include "shim/gds/domain/lines.h"
 #include "shim/gds/domain/op.h"
 #include "shim/gds/domain/quit.h"
+#include "shim/gds/proto/flow.h"
 
 #define SECOND_NS 1000000000u
 
@@ -101,7 +102,8 @@ static void expire_send(struct mgds_op *op, uint64_t now)
  * own stream has only to come to. */
 static void expire_recv(struct mgds_op *op)
 {
-    if (op->state == MGDS_OP_LANDING || op->recv->fetch || mgds_op_is_quit(op))
+    if (op->state == MGDS_OP_LANDING || mgds_flow_is_on(op) ||
+        op->recv->fetch || mgds_op_is_quit(op))
         return;
     if (!mgds_op_is_taken(op)) {
         mgds_count(receives_expired);

@@ -7,6 +7,7 @@
 #include "shim/gds/domain/op.h"
 #include "shim/gds/domain/quit.h"
 #include "shim/gds/domain/report.h"
+#include "shim/gds/proto/flow.h"
 
 static void fail_recv(struct mgds_op *op, int error)
 {
@@ -43,6 +44,8 @@ static void fail(struct mgds_op *op, int error)
 {
     if (is_standing(op))
         fail_standing(op, error);
+    else if (mgds_flow_is_on(op))
+        mgds_flow_fail(op, error);
     else if (!mgds_op_may(op, MGDS_OP_ON_LOSE))
         return;
     else if (op->send)

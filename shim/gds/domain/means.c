@@ -7,14 +7,15 @@
 #include "shim/base/alloc.h"
 #include "shim/base/clock.h"
 #include "shim/base/fault.h"
+#include "shim/base/log.h"
 #include "shim/ctx.h"
 #include "shim/gds/domain/group.h"
 #include "shim/gds/domain/op.h"
 #include "shim/gds/proto/rget.h"
 #include "shim/gds/proto/select.h"
 #include "shim/gds/domain/require.h"
-#include "shim/gds/domain/room.h"
 #include "shim/gds/queue/claims.h"
+#include "shim/gds/mem/stock.h"
 #include "shim/gds/queue/gstream.h"
 #include "shim/gds/wire/wire.h"
 
@@ -76,31 +77,54 @@ static bool may_be_long(const struct mgds_op *op)
     return mgds_op_can_take(op) && least != 0 && op->call->bytes >= least;
 }
 
-static int make_room_now(struct mgds_op *op)
+/* Kernels copy between it and fragments, of which there are some. */
+static bool may_flow(const struct mgds_op *op, struct mgds_gstream *stream)
 {
-    struct mgds_piece *piece;
-    int rc = mgds_bounce_take_room(&piece, op->bounce, op->call->bytes,
-                                   MGDS_POOL_HELD);
-
-    if (rc == 0) {
-        mgds_bounce_give_room(op->bounce, piece);
-    } else {
-        mgds_bounce_destroy(op->bounce);
-        op->bounce = NULL;
-    }
-    return rc;
+    return mgds_gstream_stock(stream, op->send != NULL)->bytes > 0 &&
+           mgds_gstream_has_kernels(stream) &&
+           mgds_gstream_takes(stream, &op->call->user);
 }
 
-/* A receive that its stream takes may get room when its message turns out to
- * need it (room.h), if it has a claim. So it is posted at least, where there is
- * none now: what has the memory may depend on that. */
-static int make_taker_bounce(struct mgds_op *op, struct mgds_gstream *stream)
+/* What its stream stands in serves orders as long as there is a claim. */
+static void make_serving(struct mgds_op *op)
 {
-    int rc = mgds_gstream_bounce_later(&op->bounce, stream, &op->call->user);
+    if (op->send)
+        op->send->claim = mgds_gstream_claim(op->line->stream);
+    else if (op->line && !op->recv->claim)
+        make_claim(op);
+}
 
-    if (rc < 0 || !mgds_bounce_needs_room(op->bounce))
+/* Its bytes go in parts if that turns out to be needed (proto/flow.h). If they
+ * cannot, they are staged in ordinary memory: of a send when it is asked for
+ * (proto/fallback.h), of a receive at once (proto/lift.h). */
+static int make_lean(struct mgds_op *op, struct mgds_gstream *stream)
+{
+    const struct mgds_buffer *user = &op->call->user;
+    int rc = 0;
+
+    if (op->recv && !may_flow(op, stream)) {
+        op->call->is |= MGDS_OP_LIFTED;
+        return mgds_bounce_create(&op->bounce, user, MGDS_BOUNCE_PACKED);
+    }
+    if (may_flow(op, stream))
+        rc = mgds_gstream_bounce_later(&op->bounce, stream, user);
+    if (rc < 0 || (op->bounce && !mgds_bounce_needs_room(op->bounce)))
         return rc;
-    return op->recv->claim || make_claim(op) ? 0 : make_room_now(op);
+    op->call->is |= MGDS_OP_LEAN;
+    if (op->bounce)
+        make_serving(op);
+    return 0;
+}
+
+/* Memory for all of it, if there is some at hand. One that its stream takes may
+ * never need it. */
+static int make_stream_bounce(struct mgds_op *op, struct mgds_gstream *stream)
+{
+    int rc = -ENOMEM;
+
+    if (!mgds_op_can_take(op) || !may_flow(op, stream))
+        rc = mgds_gstream_bounce(&op->bounce, stream, &op->call->user);
+    return rc == -ENOMEM ? make_lean(op, stream) : rc;
 }
 
 /* For the stream, if it is enqueued or a receive that the stream could be made
@@ -110,9 +134,7 @@ static int make_bounce(struct mgds_op *op, struct mgds_gstream *stream)
     int rc = -EXDEV;
 
     if (stream)
-        rc = mgds_op_can_take(op)
-                 ? make_taker_bounce(op, stream)
-                 : mgds_gstream_bounce(&op->bounce, stream, &op->call->user);
+        rc = make_stream_bounce(op, stream);
     if (rc == 0)
         op->stream = mgds_gstream_get(stream);
     if (rc == 0 || op->line)
@@ -137,54 +159,12 @@ static int make_room(struct mgds_op *op, const struct mgds_xfer *xfer,
         return 0;
     if (op->call->bytes == 0 && mgds_op_can_take(op))
         op->stream = mgds_gstream_get(stream);
-    if (gpu && op->call->bytes > 0) {
-        int rc = make_bounce(op, stream);
-
-        if (op->bounce)
-            mgds_op_count_staged();
-        return rc;
-    }
+    if (gpu && op->call->bytes > 0)
+        return make_bounce(op, stream);
     if (gpu || !needs_copy(op, xfer))
         return 0;
     op->copy = (char *)mgds_malloc(op->call->bytes);
     return op->copy ? 0 : -ENOMEM;
-}
-
-static void let_others_go_on(void)
-{
-    uint64_t end = mgds_clock_ns() + MGDS_MEANS_AGAIN_NS;
-
-    do {
-        mgds_op_progress();
-        sched_yield();
-    } while (mgds_clock_ns() < end);
-}
-
-/* Nobody got any for so long. */
-static bool is_late(uint64_t begin)
-{
-    uint64_t given = mgds_rooms_given();
-    uint64_t since = given > begin ? given : begin;
-
-    return mgds_clock_ns() >= since + MGDS_MEANS_PATIENCE_NS;
-}
-
-/* While others have the memory that are under way, or had: what is idle goes at
- * a safe point. */
-static int wait_for_room(struct mgds_op *op, const struct mgds_xfer *xfer,
-                         struct mgds_gstream *stream)
-{
-    uint64_t begin = mgds_clock_ns();
-    int rc;
-
-    mgds_groups_relieve();
-    mgds_domains_safe_point();
-    while ((rc = make_room(op, xfer, stream)) == -ENOMEM &&
-           mgds_ops_any_staged() && !is_late(begin)) {
-        let_others_go_on();
-        mgds_domains_safe_point();
-    }
-    return rc;
 }
 
 /* Kernels of the stream read or write all of the buffer, in a row. */
@@ -360,13 +340,7 @@ int mgds_means_make(struct mgds_op *op, struct mgds_domain *domain,
     if (mgds_op_might(op, MGDS_PROTOCOL_EAGER) && !op->send->protocol->slotted)
         take_slot(op, domain, xfer);
     rc = make_room(op, xfer, stream);
-    if (rc == -ENOMEM && mgds_op_might(op, MGDS_PROTOCOL_RGET))
-        rc = mgds_rget_insist(op, domain, xfer);
-    if (rc == -ENOMEM)
-        rc = wait_for_room(op, xfer, stream);
-    else if (op->recv && op->recv->claim && mgds_pools_short())
-        mgds_domains_safe_point(); /* for what receives will need later */
-    if (xfer->gpu)
-        mgds_room_explain(rc);
+    if (mgds_pools_short())
+        mgds_domains_safe_point(); /* for what comes later */
     return rc == 0 ? make_words(op) : rc;
 }

@@ -13,19 +13,13 @@ struct mgds_domain;
 struct mgds_op;
 struct mgds_xfer;
 
-/* How long an operation waits for memory that earlier ones have, and between
- * two tries, ns: a sender whose stream is never made to wait is soon ahead of
- * its receiver by all there is. */
-#define MGDS_MEANS_PATIENCE_NS 10000000000u
-#define MGDS_MEANS_AGAIN_NS 50000u
 /* How long a call waits for what it cannot do without. */
 #define MGDS_MEANS_INSIST_NS 10000000000u
 
 /* Of an op that is being made, in the call, without a lock: makes driver calls
  * where pools are cold, may wait some milliseconds for the receiver to map the
- * memory, and for memory that earlier operations have, if it has to. -ENOMEM,
- * -EXDEV, or what the driver says: mgds_op_give_means takes back what there is.
- */
+ * memory. -ENOMEM, -EXDEV, or what the driver says: mgds_op_give_means takes
+ * back what there is. */
 int mgds_means_make(struct mgds_op *op, struct mgds_domain *domain,
                     const struct mgds_xfer *xfer);
 

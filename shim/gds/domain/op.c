@@ -40,25 +40,10 @@ bool mgds_op_is_moved(const struct mgds_op *op)
     return mgds_op_state_is_moved(op->state);
 }
 
-/* Operations whose bytes may have memory of ours; atomic. */
-static unsigned staged;
-
-void mgds_op_count_staged(void)
-{
-    __atomic_fetch_add(&staged, 1, __ATOMIC_RELAXED);
-}
-
-bool mgds_ops_any_staged(void)
-{
-    return __atomic_load_n(&staged, __ATOMIC_RELAXED) > 0;
-}
-
 static void give_delivery(const struct mgds_op *op)
 {
     const struct mgds_op_receiver *recv = op->recv;
 
-    if (recv->loan.unit)
-        mgds_words_give(mgds_gstream_words(op->stream), recv->loan.unit);
     if (recv->words)
         mgds_words_give(mgds_gstream_words(op->stream), recv->words);
     if (recv->claim)
@@ -68,13 +53,14 @@ static void give_delivery(const struct mgds_op *op)
 void mgds_op_give_means(struct mgds_op *op)
 {
     mgds_bounce_destroy(op->bounce);
-    if (op->bounce)
-        __atomic_fetch_sub(&staged, 1, __ATOMIC_RELAXED);
     if (op->recv)
         give_delivery(op);
+    else if (op->send->claim)
+        mgds_gstream_unclaim(op->line->stream, op->send->claim);
     if (op->stream)
         mgds_gstream_release(op->stream);
     free(op->copy);
+    free(op->flow);
 }
 
 static void destroy(struct mgds_op *op)

@@ -15,8 +15,9 @@
  *             or is TAKEN; then who wants the bytes copies them up, the stream
  *             or a caller
  *   LOST      it fails, or will, since its peer, its stream or its time is over
- *   fetch     a copy of ours is under way (fetch.h): of a message that its
- *             receiver copies (rget.h), or out of memory that was lent (room.h)
+ *   fetch     a copy of ours is under way (fetch.h), of a message that its
+ *             receiver copies (rget.h), or of one in a ring
+ *   flow      its bytes are under way in parts (proto/flow.h)
  *
  * The PULL is posted as soon as a receive is WANTED, or, for bytes that go into
  * the program's host memory, when the stream came here. The bytes of a send go
@@ -120,6 +121,8 @@ struct mgds_op {
     /* where its bytes lie */
     struct mgds_bounce *bounce;   /* GPU memory; NULL: directly. Set with the
                                      call, or by fallback.c */
+    struct mgds_flow *flow;       /* flow.c's, once there is one; goes with the
+                                     operation */
     char *copy;                   /* constant: host memory of ours, or NULL */
     struct mgds_gstream *stream;  /* constant: whose bounce and words it has: a
                                      reference, or NULL */
@@ -174,6 +177,19 @@ static inline bool mgds_op_is_sync(const struct mgds_op *op)
 static inline bool mgds_op_is_near(const struct mgds_op *op)
 {
     return op->call->is & MGDS_OP_NEAR;
+}
+
+/* It is GPU memory, and none of ours stands for it. */
+static inline bool mgds_op_is_lean(const struct mgds_op *op)
+{
+    return op->call->is & MGDS_OP_LEAN &&
+           (!op->bounce || mgds_bounce_needs_room(op->bounce));
+}
+
+/* Its bytes lie where neither its stream nor a caller copies them up. */
+static inline bool mgds_op_is_lifted(const struct mgds_op *op)
+{
+    return op->call->is & MGDS_OP_LIFTED;
 }
 
 /* Might a send have this protocol, by what is known so far? */
@@ -285,10 +301,6 @@ void *mgds_op_place(struct mgds_op *op);
 enum { MGDS_OP_COUNT = 4 }; /* where the bytes are in op->recv->words */
 /* What it has of ours for its bytes, and the words, goes back. */
 void mgds_op_give_means(struct mgds_op *op);
-/* Its bytes have got memory of ours: counted until that goes back. */
-void mgds_op_count_staged(void);
-/* Whether any have. Any thread. */
-bool mgds_ops_any_staged(void);
 /* Gives a send its cookie, a receive a number. Under the lock. -ENOMEM, or what
  * getrandom failed with. */
 int mgds_op_name(struct mgds_op *op);

@@ -46,8 +46,10 @@ struct mgds_quit;
 enum mgds_op_attribute {
     MGDS_OP_SYNC = 1,   /* a send is done when it was asked for */
     MGDS_OP_STANDS = 2, /* its stream waits for it at once */
-    MGDS_OP_NEAR = 4    /* a receive into memory that kernels of its stream
+    MGDS_OP_NEAR = 4,   /* a receive into memory that kernels of its stream
                            reach, where a ring is */
+    MGDS_OP_LEAN = 8,   /* GPU memory for which no pinned memory was at hand */
+    MGDS_OP_LIFTED = 16 /* a receive whose bytes come to ordinary memory */
 };
 
 /* How an operation was called. Constant. */
@@ -81,16 +83,18 @@ struct mgds_op_sender {
                         not if its memory will never be mapped */
     bool told;       /* REACHED was posted */
     uint64_t answer; /* from the PULL on: the receive's cookie, */
-    size_t wanted;   /* and how many bytes that asks for */
+    size_t wanted;   /* and how many bytes that asks for, */
+    size_t part;     /* and of how many in a part; 0: all at once */
+    struct mgds_claim *claim; /* constant: so that what its stream stands in
+                                 serves orders, of one that is lean; or NULL */
     enum mgds_op_revoking revoking; /* expire.c's; rget.c reads it */
     uint64_t since;                 /* when revoking changed last, ns */
 };
 
-/* Memory that a receive's bounce gets for a while: room.c's. */
-struct mgds_op_loan {
-    bool waits;     /* for it */
-    bool kept;      /* not given back early: streams were told where it is */
-    uint64_t *unit; /* for the fetch out of it; NULL: nothing was lent */
+/* Bytes that the wire puts somewhere: who is told that they are there, or
+ * negative errno; under the engine's lock. */
+struct mgds_landing {
+    void (*landed)(struct mgds_landing *landing, int error);
 };
 
 /* A receive: what the matcher has, its message, and how that is delivered. */
@@ -104,13 +108,14 @@ struct mgds_op_receiver {
                         written under the lock, and read by the stream */
     bool demanded;   /* somebody else than its stream asks: that must not take
                         the message */
-    bool direct;     /* it was fetched to where it belongs */
+    bool direct;     /* it was brought to where it belongs */
+    bool lifted;     /* the copy there was queued: lift.c's */
     bool credited;   /* its sender was told that it was copied */
     struct mgds_claim *claim; /* constant: by which its stream and others settle
                                  who copies; NULL: only one of them may */
     uint64_t gen;             /* constant: of the claim */
     struct mgds_fetch *fetch; /* under way (fetch.c's), or NULL */
-    struct mgds_op_loan loan;
+    struct mgds_landing landing; /* of all bytes at once: arrive.c's */
 };
 
 /* What an enqueued send has of its channel, until it is given back. */

@@ -156,7 +156,8 @@ static void add_ops(struct mgds_put *put)
 /* What the stream copies up behind the wait: as many bytes as came. */
 static bool is_copied_up(const struct mgds_op *op)
 {
-    return !op->send && op->bounce && op->state != MGDS_OP_CANCELLED &&
+    return !op->send && op->bounce && !mgds_op_is_lean(op) &&
+           !mgds_op_is_lifted(op) && op->state != MGDS_OP_CANCELLED &&
            !mgds_op_waiting_takes(op->waiting) && !op->caller->lifting &&
            !op->recv->direct;
 }

@@ -76,7 +76,7 @@ static bool say_lost(struct mgds_text *text, const struct mgds_op *op, int rank)
 
 static void say_send(struct mgds_text *text, const struct mgds_op *op)
 {
-    if (op->state == MGDS_OP_SENDING ||
+    if (op->state == MGDS_OP_SENDING || op->state == MGDS_OP_FLOWING ||
         (op->state == MGDS_OP_ASKED && op->send->protocol->carried))
         mgds_text_add(text, "its bytes are under way to rank %d",
                       op->call->rank);
@@ -95,9 +95,6 @@ static void say_message(struct mgds_text *text, const struct mgds_op *op)
     if (!op->recv->message->match.reached)
         mgds_text_add(text, "the stream of rank %d has not come to the send",
                       rank);
-    else if (op->recv->loan.waits)
-        mgds_text_add(text, "there is no pinned memory for its bytes: allow "
-                            "more with MPIX_GDS_STAGE_POOL");
     else if (op->recv->fetch || mgds_op_is_taken(op))
         mgds_text_add(text, "its bytes are being copied from rank %d", rank);
     else if (mgds_op_is_moved(op))

@@ -3,7 +3,6 @@
 
 #include "shim/gds/domain/group.h"
 #include "shim/gds/domain/op.h"
-#include "shim/gds/domain/room.h"
 #include "shim/gds/domain/wait.h"
 #include "shim/gds/queue/gstream.h"
 #include "shim/gds/mem/bounce.h"
@@ -17,18 +16,15 @@ static void settle_lifts(struct mgds_op *const ops[], unsigned count)
 }
 
 /* Copies up need a bounce, and a way for the stream to the buffer. */
-static int check(struct mgds_op *op, const struct mgds_line *line)
+static int check(const struct mgds_op *op, const struct mgds_line *line)
 {
-    int rc;
-
     if (op->send || !op->bounce || op->line == line || op->caller->lifting)
         return 0;
     if (!op->recv->words)
         return -EXDEV;
-    rc = mgds_gstream_adopt(line->stream, op->bounce);
-    if (rc == 0 && op->recv->claim)
-        rc = mgds_room_make(op);
-    return rc;
+    if (mgds_op_is_lean(op) || mgds_op_is_lifted(op))
+        return 0;
+    return mgds_gstream_adopt(line->stream, op->bounce);
 }
 
 /* A wait for nothing, but its fence is signalled. */

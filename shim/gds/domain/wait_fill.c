@@ -43,7 +43,7 @@ static void passed(struct mgds_mark *mark)
  * come to: nothing is to be waited for. */
 static bool is_in_order(const struct mgds_op *op, const struct mgds_line *line)
 {
-    return op->send && op->state != MGDS_OP_REFUSED &&
+    return op->send && op->state != MGDS_OP_REFUSED && !mgds_op_is_lean(op) &&
            (op->bounce || op->call->bytes == 0 ||
             op->send->protocol->slotted) &&
            op->line == line && !mgds_op_is_sync(op) && !op->error;

@@ -110,12 +110,8 @@ static int set_memory(struct mgds_bounce *bounce,
     return 0;
 }
 
-void mgds_bounce_give_room(struct mgds_bounce *bounce, struct mgds_piece *piece)
+static void set_piece(struct mgds_bounce *bounce, struct mgds_piece *piece)
 {
-    if (bounce->piece) {
-        mgds_pool_give(bounce->queue->pool, piece);
-        return;
-    }
     bounce->piece = piece;
     bounce->base = (char *)piece->addr;
 }
@@ -147,20 +143,13 @@ static int fill(struct mgds_bounce *bounce, const struct mgds_buffer *user,
     bounce->way = mgds_transfer_way(bounce, true);
     if (mgds_copyqueue_take(&piece, bounce->queue, bounce->layout->size,
                             MGDS_POOL_SPARE) == 0)
-        mgds_bounce_give_room(bounce, piece);
+        set_piece(bounce, piece);
     return 0;
 }
 
 bool mgds_bounce_needs_room(const struct mgds_bounce *bounce)
 {
     return !bounce->piece && bounce->layout->size > 0;
-}
-
-int mgds_bounce_take_room(struct mgds_piece **out,
-                          const struct mgds_bounce *bounce, size_t bytes,
-                          enum mgds_pool_use use)
-{
-    return mgds_pool_take(out, bounce->queue->pool, bytes, use);
 }
 
 int mgds_bounce_create(struct mgds_bounce **out, const struct mgds_buffer *user,

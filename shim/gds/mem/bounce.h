@@ -58,9 +58,9 @@ enum mgds_bounce_form {
     /* Packed, and fit for a stream of the program's: pinned (else -ENOMEM),
      * with a table for the pack kernel unless the buffer is dense. */
     MGDS_BOUNCE_STREAM,
-    /* The same for a dense buffer whose memory may not be needed: without, if a
-     * quarter of what may be pinned is in use. Until it has some there is no
-     * base, and nothing can be copied. */
+    /* The same for a dense buffer that can do without memory: it has none if a
+     * quarter of what may be pinned is in use so. Then there is no base, and
+     * nothing can be copied. */
     MGDS_BOUNCE_LATER,
 };
 
@@ -71,16 +71,9 @@ enum mgds_bounce_form {
 int mgds_bounce_create(struct mgds_bounce **out, const struct mgds_buffer *user,
                        enum mgds_bounce_form form);
 
-/* One that is made LATER: does it want memory still? Pins some for so many of
- * its bytes, by any thread; -ENOMEM. Gives it what was pinned, or that back, if
- * it got some meanwhile: where nobody else looks at the bounce. Takes memory
- * away, of any form, that nothing uses any more: there also. */
+/* Has it no memory, though it has bytes? Takes memory away, of any form, that
+ * nothing uses any more: where nobody else looks at the bounce. */
 bool mgds_bounce_needs_room(const struct mgds_bounce *bounce);
-int mgds_bounce_take_room(struct mgds_piece **out,
-                          const struct mgds_bounce *bounce, size_t bytes,
-                          enum mgds_pool_use use);
-void mgds_bounce_give_room(struct mgds_bounce *bounce,
-                           struct mgds_piece *piece);
 void mgds_bounce_drop_room(struct mgds_bounce *bounce);
 
 /* Whether the memory is still the one that was looked at: 0, or -EFAULT. Where

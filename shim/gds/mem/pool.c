@@ -262,17 +262,12 @@ static struct entry *pop_locked(struct mgds_pool *pool, unsigned class)
     return entry;
 }
 
-/* What is lent must not wait for idle pieces of other sizes. */
-static bool reserve(struct mgds_pool *pool, size_t bytes,
-                    enum mgds_pool_use use)
+static bool reserve(struct mgds_pool *pool, size_t bytes)
 {
-    size_t most = pool->budget;
     bool fits;
 
-    if (use == MGDS_POOL_LENT)
-        most += pool->budget / 4;
     mgds_lock_acquire(&pool->lock);
-    fits = bytes <= most && pool->pinned <= most - bytes;
+    fits = bytes <= pool->budget && pool->pinned <= pool->budget - bytes;
     if (fits)
         pool->pinned += bytes;
     mgds_lock_release(&pool->lock);
@@ -320,14 +315,13 @@ static int create_slab(struct slab **out, struct mgds_pool *pool,
 }
 
 /* A piece of a slab that is pinned for it, if the budget allows. */
-static struct entry *grow(struct mgds_pool *pool, unsigned class, size_t size,
-                          enum mgds_pool_use use)
+static struct entry *grow(struct mgds_pool *pool, unsigned class, size_t size)
 {
     size_t bytes = size <= SMALL ? SLAB : size;
     struct entry *entry;
     struct slab *slab;
 
-    if (!reserve(pool, bytes, use))
+    if (!reserve(pool, bytes))
         return NULL;
     if (create_slab(&slab, pool, class, size) < 0) {
         unreserve(pool, bytes);
@@ -456,7 +450,7 @@ static struct entry *pop_fitting(struct mgds_pool *pool, unsigned class,
 static struct entry *find_other(struct mgds_pool *pool, unsigned class,
                                 size_t size, enum mgds_pool_use use)
 {
-    struct entry *entry = grow(pool, class, size, use);
+    struct entry *entry = grow(pool, class, size);
 
     if (!entry && use != MGDS_POOL_SPARE)
         entry = pop_larger(pool, class);

@@ -47,9 +47,7 @@ void mgds_pool_destroy(struct mgds_pool *pool);
 /* What a piece is for: all but ANY is pinned. */
 enum mgds_pool_use {
     MGDS_POOL_ANY,   /* ordinary memory, if no more may be pinned */
-    MGDS_POOL_LENT,  /* for no longer than a message takes to come through; a
-                      * quarter of the budget more than that may be pinned for
-                      * it */
+    MGDS_POOL_FIXED, /* fragments (stock.h): for ever */
     MGDS_POOL_HELD,  /* for as long as a stream may stand: all HELD and SPARE
                       * pieces together leave a quarter of the budget, unless
                       * there is only one */

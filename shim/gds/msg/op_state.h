@@ -4,12 +4,16 @@
  * what the words mean.
  *
  *   send     CALLED  -> SENDING    asked for, and its stream has come to it
+ *                    -> FLOWING    the same, in parts
  *                    -> READY      the same, of one that its receiver copies
- *                    -> REFUSED    of such a one, if that cannot: then SENDING
+ *                    -> REFUSED    of such a one, if that cannot, or of one for
+ *                                  which there was no pinned memory: SENDING
+ *                                  follows, or FLOWING
  *                    -> READ       taken out of the ring, or copied
  *   receive  POSTED  -> HELD       matched: its own stream may take it
  *                    -> WANTED     matched: to be asked for (PULLED)
  *            PULLED  -> LANDING    the wire writes to its place
+ *                    -> FILLING    to memory for a part of it at a time
  *                    -> DELIVERED  all of it is there, or never will be
  *            HELD    -> TAKEN      a wait in its own stream has it: done
  *
@@ -48,7 +52,7 @@ enum mgds_op_event {
     MGDS_OP_ON_TAKE,    /* a wait in its own stream has it */
     MGDS_OP_ON_ASK,     /* the PULL is posted */
     MGDS_OP_ON_LAND,    /* its bytes begin to come */
-    MGDS_OP_ON_LEND,    /* they are there, but in memory that was lent */
+    MGDS_OP_ON_FLOW,    /* the same of a send's or a receive's, in parts */
     MGDS_OP_ON_DELIVER, /* they are where they belong */
     MGDS_OP_ON_ARRIVE,  /* and its stream has come to it */
     MGDS_OP_ON_PASS,    /* its own stream has passed the wait that took it */

@@ -60,7 +60,6 @@ static int begin_copy(struct mgds_op *op)
         rc = mgds_bounce_down(bounce, 0, op->call->bytes);
     mgds_engine_enter();
     op->bounce = bounce;
-    mgds_op_count_staged();
     mgds_engine_leave();
     return rc;
 }

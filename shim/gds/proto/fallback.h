@@ -2,9 +2,11 @@
  * Sends that their receiver was to copy and cannot, since it does not reach
  * their memory: they go by fragments, from the same buffer. The receiver says
  * so once, when it asks for the message (PULL), before anything of it was read;
- * the memory is not offered to it again.
+ * the memory is not offered to it again. And sends for which there was no
+ * pinned memory, and that no kernel copies to fragments (flow.h).
  *
- *   ASKED    -> REFUSED   the PULL says so
+ *   ASKED    -> REFUSED   the PULL says so; or of such a one, when its stream
+ *                         came
  *   REFUSED  -> SENDING   the send's stream came, and a work item (COPY_IN) has
  *                         copied its bytes into a bounce buffer: they may go,
  *                         and a kernel that waits until the message was copied

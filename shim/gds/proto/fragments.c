@@ -4,6 +4,7 @@
 #include "shim/gds/domain/domain_state.h"
 #include "shim/gds/domain/exchange.h"
 #include "shim/gds/domain/op.h"
+#include "shim/gds/proto/flow.h"
 #include "shim/gds/queue/gstream.h"
 
 /* The common part says all. */
@@ -16,7 +17,7 @@ static void describe(const struct mgds_op *op, struct mgds_rts *rts)
 static bool command(const struct mgds_op *op, struct mgds_step *step)
 {
     *step = (struct mgds_step){.kind = MGDS_STEP_PACK, .bounce = op->bounce};
-    return op->bounce != NULL;
+    return op->bounce != NULL && !mgds_op_is_lean(op);
 }
 
 /* The answer waits for the PULL, too. */
@@ -34,10 +35,18 @@ static void data_done(void *arg, int rc)
     mgds_engine_leave();
 }
 
-void mgds_fragments_answer(struct mgds_op *op)
+/* In parts if an end has no memory for all of it. */
+static bool is_flow(const struct mgds_op *op)
 {
-    const struct mgds_data head = {op->send->answer, op->error,
-                                   op->domain->rank};
+    return !op->error && op->send->wanted > 0 &&
+           (op->send->part > 0 || mgds_op_is_lean(op));
+}
+
+static void send_all(struct mgds_op *op)
+{
+    const struct mgds_data head = {.answer = op->send->answer,
+                                   .error = op->error,
+                                   .rank = op->domain->rank};
     struct mgds_wire_message message = {.kind = MGDS_ENVELOPE_DATA,
                                         .head = &head,
                                         .head_bytes = sizeof(head),
@@ -54,6 +63,16 @@ void mgds_fragments_answer(struct mgds_op *op)
                                    &message);
     if (rc < 0)
         mgds_exchange_send_moved(op, MGDS_OP_ON_FAIL, rc);
+}
+
+void mgds_fragments_answer(struct mgds_op *op)
+{
+    if (is_flow(op)) {
+        mgds_op_step(op, MGDS_OP_ON_FLOW);
+        mgds_flow_send(op, op->send->part);
+    } else {
+        send_all(op);
+    }
 }
 
 static int accept(struct mgds_message *message, const struct mgds_rts *rts)

@@ -3,10 +3,10 @@
  * (start.c, means.h), and its RTS names it; neither end changes it afterwards.
  *
  *   protocol   where the bytes are            who moves them
- *   fragments  a pinned copy, or host memory  the CPUs, when its receiver asked
- *                                             (PULL) and the sender's stream
- *                                             came: DATA. There is one
- *                                             fragment, as long as the message
+ *   fragments  a pinned copy, host memory, or the CPUs, when its receiver asked
+ *              memory for which there is no   (PULL) and the sender's stream
+ *              pinned copy (lean)             came: DATA, of all bytes at once,
+ *                                             or in parts (flow.h)
  *   eager      a slot of the receiver's ring  the sender's stream stores them
  *                                             there, the receive's takes them
  *   rget       the sender's memory, mapped    the receive's stream

@@ -32,8 +32,9 @@ int mgds_slot_accept(struct mgds_message *message, const struct mgds_rts *rts,
 
 void mgds_slot_answer(struct mgds_op *op)
 {
-    const struct mgds_data head = {op->send->answer, op->error,
-                                   op->domain->rank};
+    const struct mgds_data head = {.answer = op->send->answer,
+                                   .error = op->error,
+                                   .rank = op->domain->rank};
     const struct mgds_wire_message message = {
         .kind = MGDS_ENVELOPE_DATA, .head = &head, .head_bytes = sizeof(head)};
 

@@ -34,10 +34,11 @@ static void destroy(struct mgds_depot *depot)
     while (depot->owns > 0)
         mgds_shared_destroy(depot->own[--depot->owns]);
     mgds_words_destroy(depot->words);
-    if (depot->pad)
-        mgds_pool_give(depot->copyqueue->pool, depot->pad);
-    if (depot->copyqueue)
+    if (depot->copyqueue) {
+        mgds_stock_empty(&depot->in, depot->copyqueue->pool);
+        mgds_stock_empty(&depot->out, depot->copyqueue->pool);
         mgds_copyqueue_put(depot->copyqueue);
+    }
     mgds_context_put(depot->ctx);
     free(depot);
 }
@@ -185,14 +186,15 @@ static int warm(struct mgds_depot *depot)
     return rc < 0 ? rc : make_event(depot);
 }
 
-/* Where nothing may be pinned at all there is none. */
-static void make_pad(struct mgds_depot *depot)
+/* Each has half of what little there is. */
+static void fill_stocks(struct mgds_depot *depot)
 {
-    size_t bytes = mgds_ctx()->config.eager;
+    const struct mgds_config *config = &mgds_ctx()->config;
+    struct mgds_pool *pool = depot->copyqueue->pool;
+    unsigned count = (unsigned)config->fragments;
 
-    if (bytes == 0 || mgds_pool_take(&depot->pad, depot->copyqueue->pool, bytes,
-                                     MGDS_POOL_LENT) < 0)
-        depot->pad = NULL;
+    mgds_stock_fill(&depot->in, pool, config->fragment, count);
+    mgds_stock_fill(&depot->out, pool, config->fragment, count);
 }
 
 static int fill(struct mgds_depot *depot)
@@ -206,7 +208,7 @@ static int fill(struct mgds_depot *depot)
     if (rc == 0)
         rc = mgds_words_take(&depot->trial, depot->words);
     if (rc == 0)
-        make_pad(depot);
+        fill_stocks(depot);
     return rc < 0 ? rc : warm(depot);
 }
 

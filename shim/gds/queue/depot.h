@@ -13,6 +13,7 @@
 #include "shim/gds/cuda/kernel.h"
 #include "shim/gds/queue/words.h"
 #include "shim/gds/mem/copyqueue.h"
+#include "shim/gds/mem/stock.h"
 
 enum { MGDS_DEPOT_PEERS = 64, MGDS_DEPOT_OWNS = 16 };
 
@@ -30,12 +31,10 @@ struct mgds_depot {
     struct mgds_depot_pair takes, awaits; /* the same */
     struct mgds_depot_pair exchange;      /* exchange.h */
     struct mgds_words *words;
-    uint64_t *trial; /* a line that a memory operation was tried on */
-    /* for messages out of rings that host calls receive (mgds_gstream_pad) */
-    struct mgds_piece *pad;
-    bool pad_busy;  /* atomic */
-    unsigned width; /* of memory operations; 0: kernels wait */
-    unsigned refs;  /* atomic */
+    uint64_t *trial;           /* a line that a memory operation was tried on */
+    struct mgds_stock in, out; /* fragments */
+    unsigned width;            /* of memory operations; 0: kernels wait */
+    unsigned refs;             /* atomic */
     /* by device: the id of the context whose allocations kernels may touch;
      * atomic, 0: none */
     uint64_t peer[MGDS_DEPOT_PEERS];

@@ -359,30 +359,9 @@ int mgds_gstream_bounce_later(struct mgds_bounce **out,
     return make_bounce(out, stream, buffer, MGDS_BOUNCE_LATER);
 }
 
-int mgds_gstream_room(struct mgds_piece **out, struct mgds_gstream *stream,
-                      size_t bytes)
+struct mgds_stock *mgds_gstream_stock(struct mgds_gstream *stream, bool out)
 {
-    return mgds_pool_take(out, stream->depot->copyqueue->pool, bytes,
-                          MGDS_POOL_LENT);
-}
-
-struct mgds_piece *mgds_gstream_pad(struct mgds_gstream *stream, size_t bytes)
-{
-    struct mgds_depot *depot = stream->depot;
-
-    if (!depot->pad || bytes > depot->pad->bytes ||
-        __atomic_exchange_n(&depot->pad_busy, true, __ATOMIC_ACQUIRE))
-        return NULL;
-    return depot->pad;
-}
-
-void mgds_gstream_room_give(struct mgds_gstream *stream,
-                            struct mgds_piece *piece)
-{
-    if (piece == stream->depot->pad)
-        __atomic_store_n(&stream->depot->pad_busy, false, __ATOMIC_RELEASE);
-    else
-        mgds_pool_give(stream->depot->copyqueue->pool, piece);
+    return out ? &stream->depot->out : &stream->depot->in;
 }
 
 uint64_t mgds_gstream_ticket(struct mgds_gstream *stream)

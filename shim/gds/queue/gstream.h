@@ -193,18 +193,10 @@ int mgds_gstream_adopt(struct mgds_gstream *stream,
 bool mgds_gstream_takes(const struct mgds_gstream *stream,
                         const struct mgds_buffer *buffer);
 
-/* Pinned memory that kernels of the stream's context reach, and that is given
- * back when none of them uses it. May pin some. -ENOMEM, also if no more may be
- * pinned. */
-struct mgds_piece;
-int mgds_gstream_room(struct mgds_piece **out, struct mgds_gstream *stream,
-                      size_t bytes);
-/* The same of the one piece that is there from the start, for as long as one
- * message needs: without a driver call. NULL: others have it, or it is too
- * small. */
-struct mgds_piece *mgds_gstream_pad(struct mgds_gstream *stream, size_t bytes);
-void mgds_gstream_room_give(struct mgds_gstream *stream,
-                            struct mgds_piece *piece);
+/* The fragments of the stream's context (mem/stock.h), for bytes that come, or
+ * go: pinned memory that its kernels reach. */
+struct mgds_stock;
+struct mgds_stock *mgds_gstream_stock(struct mgds_gstream *stream, bool out);
 
 /* The next place in the order. Any locks held. */
 uint64_t mgds_gstream_ticket(struct mgds_gstream *stream);

@@ -1,0 +1,123 @@
+/* Sends in parts; see flow.h. */
+#include <errno.h>
+
+#include "shim/base/container.h"
+#include "shim/gds/domain/domain_state.h"
+#include "shim/gds/msg/am.h"
+#include "shim/gds/proto/flow_state.h"
+
+static void posted(void *arg, int rc)
+{
+    mgds_engine_enter();
+    mgds_flow_part_end((struct mgds_flow_part *)arg, rc);
+    mgds_engine_leave();
+}
+
+static int post_data(const struct mgds_op *op, size_t first,
+                     const struct mgds_wire_message *body)
+{
+    const struct mgds_data head = {.answer = op->send->answer,
+                                   .rank = op->domain->rank,
+                                   .first = first,
+                                   .part = 1};
+    struct mgds_wire_message message = *body;
+
+    message.kind = MGDS_ENVELOPE_DATA;
+    message.head = &head;
+    message.head_bytes = sizeof(head);
+    return op->send->transport->post(op->domain->member[op->call->rank].peer,
+                                     &message);
+}
+
+static void post(struct mgds_flow_part *part, const void *bytes)
+{
+    const struct mgds_wire_message body = {
+        .body = bytes, .body_bytes = part->bytes, .done = posted, .arg = part};
+    int rc = post_data(part->flow->op, part->first, &body);
+
+    if (rc < 0)
+        mgds_flow_part_end(part, rc);
+}
+
+static void poured(struct mgds_carry *carry, int error)
+{
+    struct mgds_flow_part *part = mgds_flow_part_of(carry);
+
+    mgds_flow_part_note_served(carry);
+    if (error)
+        mgds_flow_part_end(part, error);
+    else
+        post(part, part->fragment->addr);
+}
+
+static void begin_pour(struct mgds_flow_part *part)
+{
+    static const struct mgds_carry_owner owner = {.over = poured,
+                                                  .gone = mgds_flow_part_gone};
+
+    mgds_flow_part_begin(part);
+    mgds_flow_part_carry(part, &owner, part->fragment->addr,
+                         mgds_op_user(part->flow->op) + part->first);
+}
+
+static void begin_post(struct mgds_flow_part *part)
+{
+    mgds_flow_part_begin(part);
+    post(part, (const char *)mgds_op_place(part->flow->op) + part->first);
+}
+
+static const struct mgds_flow_way pour = {
+    .through = true, .begin = begin_pour, .over = mgds_flow_sent};
+static const struct mgds_flow_way post_all = {.begin = begin_post,
+                                              .over = mgds_flow_sent};
+
+/* In how long parts, where the receiver asks for them. */
+static int post_ready(const struct mgds_op *op, size_t size)
+{
+    static const struct mgds_wire_message none;
+
+    return post_data(op, size, &none);
+}
+
+static size_t least(size_t a, size_t b)
+{
+    return a < b ? a : b;
+}
+
+void mgds_flow_send(struct mgds_op *op, size_t most)
+{
+    bool lean = mgds_op_is_lean(op);
+    size_t size = lean ? mgds_flow_fragment(op) : most;
+    struct mgds_flow *flow;
+    int rc;
+
+    if (most > 0)
+        size = least(size, most);
+    flow =
+        mgds_flow_create(op, lean ? &pour : &post_all, op->send->wanted, size);
+    if (!flow)
+        return;
+    if (most == 0) {
+        mgds_flow_grant(op, flow->bytes);
+        return;
+    }
+    rc = post_ready(op, size);
+    if (rc < 0)
+        mgds_flow_stop(flow, rc);
+}
+
+/* A GRANT may be overtaken by the next one. */
+void mgds_flow_grant(struct mgds_op *op, uint64_t bytes)
+{
+    struct mgds_flow *flow = op->flow;
+
+    if (!mgds_flow_is_on(op))
+        return;
+    if (bytes > flow->bytes) {
+        mgds_flow_stop(flow, -EIO);
+        return;
+    }
+    if (bytes > flow->granted)
+        flow->granted = bytes;
+    mgds_flow_go_on(flow);
+}
