@@ -220,6 +220,20 @@ void mgds_pool_give(struct mgds_pool *pool, struct mgds_piece *piece)
     end_piece(piece);
 }
 
+/* Others have the fragment from here on. */
+void __real_mgds_stock_give(struct mgds_stock *stock,
+                            struct mgds_piece *fragment);
+void __wrap_mgds_stock_give(struct mgds_stock *stock,
+                            struct mgds_piece *fragment);
+void __wrap_mgds_stock_give(struct mgds_stock *stock,
+                            struct mgds_piece *fragment)
+{
+    if (hand_names(fragment->addr, fragment->bytes))
+        hand_fault("a fragment was given back ahead of a command that names "
+                   "it");
+    __real_mgds_stock_give(stock, fragment);
+}
+
 struct mgds_stock *mgds_gstream_stock(struct mgds_gstream *stream, bool out)
 {
     return &stocks[stream->context->device][out];

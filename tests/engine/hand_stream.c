@@ -72,12 +72,13 @@ void hand_gpu_close(void)
     for (unsigned i = 0; i < HAND_QUEUES; i++) {
         if (hand_left(i) > 0)
             hand_fault("%u commands are left in queue %u", hand_left(i), i);
-        pthread_mutex_destroy(&hand_queues[i].lock);
     }
     for (unsigned i = 0; i < made; i++)
         if (hand_streams[i])
             hand_fault("stream %u was not given back", i);
     hand_memory_close();
+    for (unsigned i = 0; i < HAND_QUEUES; i++)
+        pthread_mutex_destroy(&hand_queues[i].lock);
 }
 
 void hand_memory(struct mgds_ptr *ptr, const void *addr, size_t bytes,
@@ -346,6 +347,7 @@ static bool names(const struct hand_command *command, const void *from,
             ? mgds_bounce_base(step->bounce)
             : NULL,
         (const void *)(uintptr_t)record_of(command, MGDS_RECORD_ADDRESS),
+        over ? NULL : step->user,
         over ? NULL : (const void *)(uintptr_t)step->source,
         over ? NULL : (const void *)(uintptr_t)step->done};
 

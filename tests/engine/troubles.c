@@ -119,6 +119,29 @@
         GROUPED(PROGRAM_LONG, PROGRAM_LONG)                                    \
     }
 
+/* One message in parts: at both ends, or as the receiver alone needs it. */
+#define LEAN(prefix, what)                                                     \
+    {.name = prefix "_lean",                                                   \
+     .scarce = HAND_SCARCE_STREAM,                                             \
+     PAIR(what, PROGRAM_MIDDLE),                                               \
+     RUN_RUN},                                                                 \
+        {.name = prefix "_lean_tested",                                        \
+         .scarce = HAND_SCARCE_STREAM,                                         \
+         PAIR(what, PROGRAM_MIDDLE),                                           \
+         RECV_TESTED},                                                         \
+        {.name = prefix "_lean_freed",                                         \
+         .scarce = HAND_SCARCE_STREAM,                                         \
+         PAIR(what, PROGRAM_MIDDLE),                                           \
+         SEND_FREED},                                                          \
+        {.name = prefix "_lean_recv",                                          \
+         .scarce = HAND_SCARCE_LATER,                                          \
+         PAIR(what, PROGRAM_MIDDLE),                                           \
+         START_START},                                                         \
+    {                                                                          \
+        .name = prefix "_lean_both", .scarce = HAND_SCARCE_STREAM,             \
+        BOTH(what, PROGRAM_MIDDLE, PROGRAM_MIDDLE)                             \
+    }
+
 static const struct program programs[] = {
     CALLS("refused", PROGRAM_UNREADABLE, PROGRAM_LONG),
     ANY("refused_any", PROGRAM_UNREADABLE, PROGRAM_LONG, RUN_RUN),
@@ -147,6 +170,42 @@ static const struct program programs[] = {
      SEND_TESTED},
     LOSSES("cut", PROGRAM_CUT),
     LOSSES("dies", PROGRAM_DIES),
+    LEAN("cut", PROGRAM_CUT),
+    LEAN("dies", PROGRAM_DIES),
+    {.name = "timed_lean",
+     .scarce = HAND_SCARCE_STREAM,
+     PAIR(PROGRAM_TIMED, PROGRAM_MIDDLE),
+     RUN_RUN},
+    {.name = "timed_lean_freed",
+     .scarce = HAND_SCARCE_STREAM,
+     PAIR(PROGRAM_TIMED, PROGRAM_MIDDLE),
+     SEND_FREED},
+    {.name = "timed_lean_recv",
+     .scarce = HAND_SCARCE_LATER,
+     PAIR(PROGRAM_TIMED, PROGRAM_MIDDLE),
+     START_START},
+    {.name = "timed_lean_both",
+     .scarce = HAND_SCARCE_STREAM,
+     BOTH(PROGRAM_TIMED, PROGRAM_MIDDLE, PROGRAM_MIDDLE)},
+    LEAN("deaf", PROGRAM_DEAF),
+    LEAN("unreadable", PROGRAM_UNREADABLE),
+    {.name = "wordless_lean",
+     .scarce = HAND_SCARCE_STREAM,
+     PAIR(PROGRAM_WORDLESS, PROGRAM_MIDDLE),
+     RUN_RUN},
+    {.name = "stalled_lean",
+     .ticks = 4,
+     .slow = true,
+     .scarce = HAND_SCARCE_STREAM,
+     OWN(PROGRAM_STALLED, PROGRAM_MIDDLE),
+     RUN_RUN},
+    {.name = "stalled_to_host",
+     .ticks = 3,
+     .slow = true,
+     .trouble = PROGRAM_STALLED,
+     .op = {{SEND(PROGRAM_LONG)},
+            {RECV(PROGRAM_LONG), .host = true, .plain = true}},
+     RECV_TESTED},
     {.name = "wordless_eager", PAIR(PROGRAM_WORDLESS, PROGRAM_SHORT), RUN_RUN},
     {.name = "wordless_rget", PAIR(PROGRAM_WORDLESS, PROGRAM_LONG), RUN_RUN},
     TIMES("timed_eager", PAIR(PROGRAM_TIMED, PROGRAM_SHORT)),

@@ -93,29 +93,61 @@ static size_t fill_end(union mgds_envelope_head *head, unsigned kind,
     return sizeof(head->revoke);
 }
 
-size_t heads_draw(union mgds_envelope_head *head, unsigned kind,
-                  unsigned sender, size_t *body_bytes)
+/* Of one in eight messages in parts. */
+static size_t fill_pull(union mgds_envelope_head *head, unsigned sender)
 {
     uint64_t bytes = 0;
 
+    head->pull = (struct mgds_pull){.cookie = world_cookie(&bytes),
+                                    .answer = world_draw(UINT64_MAX),
+                                    .rank = some_rank(sender)};
+    head->pull.bytes =
+        world_draw(8) ? bytes : world_draw((uint64_t)2 * WORLD_LONG);
+    head->pull.part = world_draw(8) ? 0 : (uint32_t)world_draw(WORLD_LONG);
+    return sizeof(head->pull);
+}
+
+static size_t fill_data(union mgds_envelope_head *head, unsigned sender,
+                        size_t *body_bytes)
+{
+    uint64_t bytes = 0;
+
+    head->data = (struct mgds_data){.answer = world_cookie(&bytes),
+                                    .rank = some_rank(sender)};
+    head->data.error = world_draw(12) ? 0 : -(int32_t)world_draw(200);
+    head->data.part = world_draw(8) == 0;
+    if (head->data.part && bytes > 0) {
+        head->data.first = world_draw(4) ? world_draw(bytes) : world_draw(4096);
+        bytes -= head->data.first < bytes ? head->data.first : 0;
+    }
+    *body_bytes = world_draw(8) ? bytes : world_draw((uint64_t)2 * WORLD_LONG);
+    return sizeof(head->data);
+}
+
+static size_t fill_grant(union mgds_envelope_head *head, unsigned sender)
+{
+    uint64_t bytes = 0;
+
+    head->grant = (struct mgds_grant){.cookie = world_cookie(&bytes),
+                                      .rank = some_rank(sender)};
+    head->grant.bytes = world_draw(8) ? world_draw(bytes + 1)
+                                      : world_draw((uint64_t)2 * WORLD_LONG);
+    return sizeof(head->grant);
+}
+
+size_t heads_draw(union mgds_envelope_head *head, unsigned kind,
+                  unsigned sender, size_t *body_bytes)
+{
     *body_bytes = 0;
     switch (kind) {
     case MGDS_ENVELOPE_RTS:
         return fill_rts(head, sender);
     case MGDS_ENVELOPE_PULL:
-        head->pull = (struct mgds_pull){.cookie = world_cookie(&bytes),
-                                        .answer = world_draw(UINT64_MAX),
-                                        .rank = some_rank(sender)};
-        head->pull.bytes =
-            world_draw(8) ? bytes : world_draw((uint64_t)2 * WORLD_LONG);
-        return sizeof(head->pull);
+        return fill_pull(head, sender);
     case MGDS_ENVELOPE_DATA:
-        head->data = (struct mgds_data){.answer = world_cookie(&bytes),
-                                        .rank = some_rank(sender)};
-        head->data.error = world_draw(12) ? 0 : -(int32_t)world_draw(200);
-        *body_bytes =
-            world_draw(8) ? bytes : world_draw((uint64_t)2 * WORLD_LONG);
-        return sizeof(head->data);
+        return fill_data(head, sender, body_bytes);
+    case MGDS_ENVELOPE_GRANT:
+        return fill_grant(head, sender);
     case MGDS_ENVELOPE_TAKEN:
         return fill_taken(head, sender);
     case MGDS_ENVELOPE_REVOKE:

@@ -264,7 +264,8 @@ static void recv_over(struct mgds_op *op, enum mgds_op_event event, int error)
 {
     if (!mgds_op_step(op, event))
         return;
-    if (error && !op->error)
+    /* that it would have been cut says nothing of what did not come */
+    if (error && (!op->error || op->error == -EMSGSIZE))
         op->error = error;
     if (error)
         op->recv->got = 0;
