@@ -138,7 +138,7 @@ static void assert_sends(uint64_t first, size_t bytes)
     assert_int_equal(post->body_bytes, bytes);
 }
 
-enum { PART = 30000, LAST = LONG_BYTES - 3 * PART };
+enum { PART = 30000, TWO = 2 * PART, THREE = 3 * PART };
 
 /* As much as is granted, whatever the order in which that comes. */
 static void a_send_gives_what_is_granted(void **state)
@@ -154,7 +154,7 @@ static void a_send_gives_what_is_granted(void **state)
     ask_in_parts(cookie, PART);
     assert_sends(PART, 0);
     assert_int_equal(wire_posts(MGDS_ENVELOPE_DATA), 0);
-    grant(cookie, 2 * PART, OTHER);
+    grant(cookie, TWO, OTHER);
     grant(cookie, PART, OTHER);
     assert_int_equal(wire_posts(MGDS_ENVELOPE_DATA), 2);
     assert_sends(0, PART);
@@ -162,10 +162,10 @@ static void a_send_gives_what_is_granted(void **state)
     grant(cookie, LONG_BYTES, THIRD); /* not whom it is for */
     assert_int_equal(wire_posts(MGDS_ENVELOPE_DATA), 0);
     grant(cookie, LONG_BYTES, OTHER);
-    assert_sends(2 * PART, PART);
+    assert_sends(TWO, PART);
     assert_int_equal(mgds_op_test(op), 0);
-    assert_sends(3 * PART, LAST);
-    grant(cookie, 3 * PART, OTHER);
+    assert_sends(THREE, LONG_BYTES - THREE);
+    grant(cookie, THREE, OTHER);
     assert_int_equal(env_refused(&place), 0);
     assert_int_equal(env_ends(op), 0);
     env_close(&place);

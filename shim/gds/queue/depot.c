@@ -186,15 +186,19 @@ static int warm(struct mgds_depot *depot)
     return rc < 0 ? rc : make_event(depot);
 }
 
-/* Each has half of what little there is. */
+/* So that parts begin where units do, and at addresses that are as good as
+ * those of whole messages. */
+enum { FRAGMENT_ALIGNMENT = 256 };
+
 static void fill_stocks(struct mgds_depot *depot)
 {
     const struct mgds_config *config = &mgds_ctx()->config;
     struct mgds_pool *pool = depot->copyqueue->pool;
     unsigned count = (unsigned)config->fragments;
+    size_t bytes = config->fragment / FRAGMENT_ALIGNMENT * FRAGMENT_ALIGNMENT;
 
-    mgds_stock_fill(&depot->in, pool, config->fragment, count);
-    mgds_stock_fill(&depot->out, pool, config->fragment, count);
+    mgds_stock_fill(&depot->in, pool, bytes, count);
+    mgds_stock_fill(&depot->out, pool, bytes, count);
 }
 
 static int fill(struct mgds_depot *depot)
