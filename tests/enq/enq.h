@@ -74,6 +74,10 @@ void enq_lane_open_as(struct enq_lane *lane, bool gpu);
 void enq_lane_open_on(struct enq_lane *lane, CUstream cu);
 /* Of a stream of another GPU than this rank's, if there is one. */
 void enq_lane_open_other(struct enq_lane *lane);
+/* Whether nothing comes from another GPU while somebody frees memory: only a
+ * kernel that stands would copy it, and none stands where ranks share a GPU
+ * (docs/when-it-does-not-help.md), unless kernels were asked for. Says so. */
+bool enq_frees_alone(void);
 /* The primary context of that GPU; and whether the kernels of either GPU can
  * reach the other's memory. */
 CUcontext enq_other_context(void);

@@ -2,6 +2,9 @@
 #include "tests/enq/enq.h"
 
 #include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 enum { TAG_WORD = 77 };
 
@@ -55,12 +58,30 @@ void enq_lane_open(struct enq_lane *lane)
     enq_lane_open_as(lane, true);
 }
 
-static int other_device(void)
+static int count_devices(void)
 {
     int devices = 0;
 
     MGDS_CU(cuDeviceGetCount(&devices));
-    return (enq.device + 1) % devices;
+    return devices;
+}
+
+/* Between ranks of one GPU nothing is pulled. */
+bool enq_frees_alone(void)
+{
+    const char *trigger = getenv("MPIX_GDS_TRIGGER");
+    int devices = count_devices();
+    bool alone = devices > 1 && enq.size > devices &&
+                 (!trigger || strcmp(trigger, "auto") == 0);
+
+    if (alone && enq.rank == 0)
+        puts("not run: ranks share a GPU, and only the driver copies for them");
+    return alone;
+}
+
+static int other_device(void)
+{
+    return (enq.device + 1) % count_devices();
 }
 
 /* Held until the end of the process. */

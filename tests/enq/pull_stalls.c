@@ -6,9 +6,6 @@
  */
 #include "tests/enq/pull.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 enum { FIRST = 1, SECOND = 2, THIRD = 3 };
 
 /* Two messages: rank 0's second is called behind the end of its first; rank 1
@@ -93,23 +90,6 @@ static void receiver_sits_in_a_synchronize(void)
     stall_close(&s);
 }
 
-/* While somebody frees, only a kernel that stands copies what is pulled, and
- * none stands where ranks share a GPU (docs/when-it-does-not-help.md), unless
- * kernels were asked for. Between ranks of one GPU nothing is pulled. */
-static bool none_copies_beside_a_free(void)
-{
-    const char *trigger = getenv("MPIX_GDS_TRIGGER");
-    int devices = 0;
-    bool none;
-
-    MGDS_CU(cuDeviceGetCount(&devices));
-    none = devices > 1 && enq.size > devices &&
-           (!trigger || strcmp(trigger, "auto") == 0);
-    if (none && enq.rank == 0)
-        puts("not run: ranks share a GPU, and only the driver copies for them");
-    return none;
-}
-
 /* While it frees something no other call of the driver comes through. */
 static void sits_in_a_free(enum mgds_test_kind second)
 {
@@ -128,7 +108,7 @@ static void sits_in_a_free(enum mgds_test_kind second)
 
 static void receiver_sits_in_a_free(void)
 {
-    if (!none_copies_beside_a_free())
+    if (!enq_frees_alone())
         sits_in_a_free(MGDS_TEST_DEVICE);
 }
 
@@ -162,7 +142,7 @@ static void both_sit_in_a_free(void)
 {
     struct stall s;
 
-    if (none_copies_beside_a_free())
+    if (enq_frees_alone())
         return;
     stall_open(&s);
     if (enq.rank == 0)
