@@ -228,6 +228,12 @@ static bool begin_landing(struct mgds_op *op, const struct mgds_data *data,
     return false;
 }
 
+/* Parts as long as the sender says fit into fragments. */
+static bool fits(const struct mgds_op *op, const struct mgds_data *data)
+{
+    return data->first > 0 && data->first <= mgds_flow_fragment(op);
+}
+
 /* Its bytes begin to come in parts: since there is no memory for all of them,
  * here, which its sender is ready for now, or there. */
 static bool begin_flow(struct mgds_op *op, const struct mgds_data *data,
@@ -238,7 +244,7 @@ static bool begin_flow(struct mgds_op *op, const struct mgds_data *data,
     bool lean = mgds_op_is_lean(op);
 
     if (op->state != MGDS_OP_PULLED || !carried || !data->part ||
-        lean != (body_bytes == 0))
+        lean != (body_bytes == 0) || (lean && !fits(op, data)))
         return false;
     mgds_op_step(op, MGDS_OP_ON_FLOW);
     if (lean)
