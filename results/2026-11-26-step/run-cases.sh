@@ -1,3 +1,4 @@
+# The cases job of README.md, run on the device machine from the repository root.
 cd .device && tar xzf mpich.tgz && tar xzf new.tgz && . mpich/env.sh
 nvidia-smi -L; nvidia-smi --query-gpu=driver_version --format=csv,noheader | head -1; date -u
 export CUDA_DEVICE_MAX_CONNECTIONS=32

@@ -1,3 +1,4 @@
+# The deferred fence job of README.md, run on the device machine from the repository root.
 cd .device && tar xzf mpich.tgz && tar xzf base.tgz && tar xzf new.tgz && . mpich/env.sh
 nvidia-smi -L; date -u
 export CUDA_DEVICE_MAX_CONNECTIONS=32

@@ -1,3 +1,4 @@
+# The memcheck job of README.md, run on the device machine from the repository root.
 cd .device && tar xzf mpich.tgz && tar xzf new.tgz && tar xzf supp.tgz && . mpich/env.sh
 export CUDA_DEVICE_MAX_CONNECTIONS=32
 B=$PWD/new/build; export LD_LIBRARY_PATH=$PWD/mpich/lib:$B/lib:$LD_LIBRARY_PATH

@@ -1,3 +1,4 @@
+# The seeds job of README.md, run on the device machine from the repository root.
 . .device/job1.sh
 M="timeout 100 mpiexec -n 4 -genv LD_PRELOAD $B/lib/libmpix_gds.so"
 cat > d.py <<'P'
