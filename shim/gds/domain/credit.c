@@ -48,14 +48,12 @@ static void remember(struct mgds_credit *credit)
 static void post(const struct mgds_domain *domain, unsigned rank,
                  const struct mgds_taken *taken)
 {
-    const struct mgds_wire_message message = {
-        .kind = MGDS_ENVELOPE_TAKEN,
-        .head = taken,
-        .head_bytes = offsetof(struct mgds_taken, cookie) +
-                      taken->count * sizeof(taken->cookie[0])};
+    size_t bytes = offsetof(struct mgds_taken, cookie) +
+                   taken->count * sizeof(taken->cookie[0]);
 
     if (!domain->member[rank].lost)
-        mgds_am_post(domain->member[rank].peer, &message);
+        mgds_am_tell(domain->member[rank].peer, MGDS_ENVELOPE_TAKEN, taken,
+                     bytes);
 }
 
 static void tell(struct mgds_credit *credit)

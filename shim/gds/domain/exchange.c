@@ -34,16 +34,13 @@ void mgds_exchange_called(struct mgds_op *op, bool reached)
                             .reached = reached,
                             .sync = mgds_op_is_sync(op),
                             .protocol = op->send->protocol->id};
-    struct mgds_wire_message message = {.kind = MGDS_ENVELOPE_RTS,
-                                        .head = &head};
     int rc;
 
     mgds_op_step(op, MGDS_OP_ON_CALL);
     op->send->told = reached; /* by the RTS */
     op->send->protocol->describe(op, &head);
-    message.head_bytes = mgds_rts_bytes(&head);
-    rc = mgds_am_post(domain->member[op->call->rank].peer, &message);
-
+    rc = mgds_am_tell(domain->member[op->call->rank].peer, MGDS_ENVELOPE_RTS,
+                      &head, mgds_rts_bytes(&head));
     if (rc < 0)
         mgds_exchange_send_moved(op, MGDS_OP_ON_FAIL, rc);
 }
@@ -118,15 +115,12 @@ void mgds_exchange_tell(struct mgds_op *op, bool anyway)
     const struct mgds_tell head = {domain->id,      op->call->number,
                                    domain->rank,    op->call->from_index,
                                    op->call->index, 0};
-    const struct mgds_wire_message message = {.kind = MGDS_ENVELOPE_REACHED,
-                                              .head = &head,
-                                              .head_bytes = sizeof(head)};
 
     if (op->state != MGDS_OP_CALLED || op->send->told ||
         !(anyway || domain->member[op->call->rank].subscribes))
         return;
     op->send->told = true;
-    mgds_am_post(peer_of(op), &message);
+    mgds_am_tell(peer_of(op), MGDS_ENVELOPE_REACHED, &head, sizeof(head));
 }
 
 void mgds_exchange_asked(struct mgds_op *op)
@@ -190,13 +184,12 @@ static int post_pull(struct mgds_op *op)
                              .rank = op->domain->rank,
                              .refused = from->refused,
                              .part = (uint32_t)part_of(op)};
-    const struct mgds_wire_message message = {
-        .kind = MGDS_ENVELOPE_PULL, .head = &head, .head_bytes = sizeof(head)};
     int rc = mgds_op_tell_name(op);
 
     head.answer = op->cookie;
     return rc < 0 ? rc
-                  : mgds_am_post(op->domain->member[from->rank].peer, &message);
+                  : mgds_am_tell(op->domain->member[from->rank].peer,
+                                 MGDS_ENVELOPE_PULL, &head, sizeof(head));
 }
 
 static void pull(struct mgds_op *op, size_t bytes)
@@ -330,11 +323,7 @@ void mgds_exchange_demand(struct mgds_op *op)
 void mgds_exchange_end(struct mgds_wire_peer *peer,
                        const struct mgds_ended *ended)
 {
-    const struct mgds_wire_message message = {.kind = MGDS_ENVELOPE_ENDED,
-                                              .head = ended,
-                                              .head_bytes = sizeof(*ended)};
-
-    mgds_am_post(peer, &message);
+    mgds_am_tell(peer, MGDS_ENVELOPE_ENDED, ended, sizeof(*ended));
 }
 
 void mgds_exchange_unread(const struct mgds_op *op, int error)
@@ -455,10 +444,8 @@ static void tell_broken(const struct mgds_op *op, int error)
 {
     const struct mgds_data head = {
         .answer = op->send->answer, .error = error, .rank = op->domain->rank};
-    const struct mgds_wire_message message = {
-        .kind = MGDS_ENVELOPE_DATA, .head = &head, .head_bytes = sizeof(head)};
 
-    mgds_am_post(peer_of(op), &message);
+    mgds_am_tell(peer_of(op), MGDS_ENVELOPE_DATA, &head, sizeof(head));
 }
 
 static void sent(struct mgds_op *op, int error)
@@ -500,20 +487,18 @@ void mgds_exchange_reached(struct mgds_op *op)
 void mgds_exchange_meet(struct mgds_domain *domain, unsigned rank)
 {
     const struct mgds_tell head = {.domain = domain->id, .rank = domain->rank};
-    const struct mgds_wire_message message = {
-        .kind = MGDS_ENVELOPE_HELLO, .head = &head, .head_bytes = sizeof(head)};
 
     if (domain->member[rank].met)
         return;
     domain->member[rank].met = true;
-    mgds_am_post(domain->member[rank].peer, &message);
+    mgds_am_tell(domain->member[rank].peer, MGDS_ENVELOPE_HELLO, &head,
+                 sizeof(head));
 }
 
 void mgds_exchange_init(void)
 {
     static const struct mgds_fetch_ends ends = {
         mgds_exchange_fetched, mgds_exchange_withdrawn, mgds_exchange_unread};
-
     static const struct mgds_flow_ends flows = {sent, filled, got};
 
     mgds_fetch_init(&ends);

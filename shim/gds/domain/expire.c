@@ -59,12 +59,10 @@ static int revoke(struct mgds_op *op)
                                      op->cookie,
                                      (uint32_t)op->call->rank,
                                      0};
-    const struct mgds_wire_message message = {.kind = MGDS_ENVELOPE_REVOKE,
-                                              .head = &head,
-                                              .head_bytes = sizeof(head)};
 
     mgds_count(sends_revoked);
-    return mgds_am_post(domain->member[op->call->rank].peer, &message);
+    return mgds_am_tell(domain->member[op->call->rank].peer,
+                        MGDS_ENVELOPE_REVOKE, &head, sizeof(head));
 }
 
 /* The wire tells when it is, and ends what it has of it. */

@@ -48,12 +48,10 @@ static void tell(const struct ends *ends,
                                        .to_index = ends->index,
                                        .gone = gone,
                                        .handle = *handle};
-    const struct mgds_wire_message message = {.kind = MGDS_ENVELOPE_EXPORT,
-                                              .head = &head,
-                                              .head_bytes = sizeof(head)};
 
     if (!domain->member[ends->rank].lost)
-        mgds_am_post(domain->member[ends->rank].peer, &message);
+        mgds_am_tell(domain->member[ends->rank].peer, MGDS_ENVELOPE_EXPORT,
+                     &head, sizeof(head));
 }
 
 /* It is not told twice: what the other end has not answered yet waits. */
@@ -183,12 +181,10 @@ static void answer(const struct ends *ends, uint64_t id, int error)
                                        .index = ends->own_index,
                                        .to_index = ends->index,
                                        .error = error};
-    const struct mgds_wire_message message = {.kind = MGDS_ENVELOPE_IMPORTED,
-                                              .head = &head,
-                                              .head_bytes = sizeof(head)};
 
     if (!domain->member[ends->rank].lost)
-        mgds_am_post(domain->member[ends->rank].peer, &message);
+        mgds_am_tell(domain->member[ends->rank].peer, MGDS_ENVELOPE_IMPORTED,
+                     &head, sizeof(head));
 }
 
 static void add_job(const struct ends *ends,

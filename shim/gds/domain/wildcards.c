@@ -14,12 +14,10 @@ static void subscribe(struct mgds_domain *domain, unsigned rank)
 {
     struct mgds_domain_member *member = &domain->member[rank];
     const struct mgds_tell head = {.domain = domain->id, .rank = domain->rank};
-    const struct mgds_wire_message message = {.kind = MGDS_ENVELOPE_SUBSCRIBE,
-                                              .head = &head,
-                                              .head_bytes = sizeof(head)};
 
     if (member->subscription == MGDS_SUBSCRIPTION_SUBSCRIBED || member->lost ||
-        mgds_am_post(member->peer, &message) < 0)
+        mgds_am_tell(member->peer, MGDS_ENVELOPE_SUBSCRIBE, &head,
+                     sizeof(head)) < 0)
         return;
     member->subscription = MGDS_SUBSCRIPTION_SUBSCRIBED;
     if (!mgds_domain_is_other(domain, rank))

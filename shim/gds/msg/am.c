@@ -142,3 +142,12 @@ int mgds_am_post(struct mgds_wire_peer *peer,
     }
     return rc;
 }
+
+int mgds_am_tell(struct mgds_wire_peer *peer, enum mgds_envelope kind,
+                 const void *head, size_t bytes)
+{
+    const struct mgds_wire_message message = {
+        .kind = kind, .head = head, .head_bytes = bytes};
+
+    return mgds_am_post(peer, &message);
+}

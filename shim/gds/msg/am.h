@@ -45,5 +45,8 @@ void mgds_am_forget(void);
  * that is lost on the way makes its peer useless: the wire loses it then. */
 int mgds_am_post(struct mgds_wire_peer *peer,
                  const struct mgds_wire_message *message);
+/* The same of a head alone, which is copied. */
+int mgds_am_tell(struct mgds_wire_peer *peer, enum mgds_envelope kind,
+                 const void *head, size_t bytes);
 
 #endif

@@ -20,9 +20,8 @@ static void post_grant(struct mgds_flow *flow)
     const struct mgds_message *from = op->recv->message;
     const struct mgds_grant head = {
         .cookie = from->cookie, .bytes = flow->begun, .rank = op->domain->rank};
-    const struct mgds_wire_message message = {
-        .kind = MGDS_ENVELOPE_GRANT, .head = &head, .head_bytes = sizeof(head)};
-    int rc = mgds_am_post(op->domain->member[from->rank].peer, &message);
+    int rc = mgds_am_tell(op->domain->member[from->rank].peer,
+                          MGDS_ENVELOPE_GRANT, &head, sizeof(head));
 
     if (rc < 0)
         mgds_flow_stop(flow, rc);

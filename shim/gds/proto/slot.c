@@ -35,11 +35,10 @@ void mgds_slot_answer(struct mgds_op *op)
     const struct mgds_data head = {.answer = op->send->answer,
                                    .error = op->error,
                                    .rank = op->domain->rank};
-    const struct mgds_wire_message message = {
-        .kind = MGDS_ENVELOPE_DATA, .head = &head, .head_bytes = sizeof(head)};
 
     mgds_op_step(op, MGDS_OP_ON_ANSWER);
-    mgds_am_post(op->domain->member[op->call->rank].peer, &message);
+    mgds_am_tell(op->domain->member[op->call->rank].peer, MGDS_ENVELOPE_DATA,
+                 &head, sizeof(head));
 }
 
 void mgds_slot_record(const struct mgds_op *op, struct mgds_take_record *record)
