@@ -34,6 +34,14 @@ void wqe_append_atomic(struct wqe *wqe, uint8_t opcode, uint64_t operand,
     wqe_append(wqe, &atomic, sizeof(atomic));
 }
 
+void wqe_end(struct wqe *wqe, struct mgds_wqe_ctrl ctrl, uint32_t qpn)
+{
+    size_t units = (wqe->bytes + MGDS_WQE_UNIT - 1) / MGDS_WQE_UNIT;
+
+    ctrl.qpn_ds = mgds_to_be32(qpn << 8 | (uint32_t)units);
+    memcpy(wqe->at, &ctrl, sizeof(ctrl));
+}
+
 /* The WQE may go on where the ring begins. Bytes that pad its last unit are
  * whatever. */
 uint32_t wqe_compare(const struct wqe *wqe, const struct mlx5dv_qp *ring,

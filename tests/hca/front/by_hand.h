@@ -26,6 +26,10 @@ void wqe_append_sge(struct wqe *wqe, const struct ibv_sge *sge);
 void wqe_append_atomic(struct wqe *wqe, uint8_t opcode, uint64_t operand,
                        uint64_t compare);
 
+/* All segments are appended, behind room for the first one: which is that, with
+ * the length, of a QP with that number. */
+void wqe_end(struct wqe *wqe, struct mgds_wqe_ctrl ctrl, uint32_t qpn);
+
 /* The ring has the WQE behind so many blocks: returns the blocks up to its
  * end. The name is for who reads of a difference. */
 uint32_t wqe_compare(const struct wqe *wqe, const struct mlx5dv_qp *ring,

@@ -130,10 +130,7 @@ static struct wqe by_hand(const struct place *place, const struct operation *it)
         ctrl.imm.raw = immediate;
     wqe_append(&wqe, &av, sizeof(av));
     append_payload(&wqe, place, it);
-    ctrl.qpn_ds = mgds_to_be32(
-        place->pair.a.qp->qp_num << 8 |
-        (uint32_t)((wqe.bytes + MGDS_WQE_UNIT - 1) / MGDS_WQE_UNIT));
-    memcpy(wqe.at, &ctrl, sizeof(ctrl));
+    wqe_end(&wqe, ctrl, place->pair.a.qp->qp_num);
     return wqe;
 }
 

@@ -223,10 +223,7 @@ static struct wqe by_hand(const struct place *place, const struct operation *it)
     if (it->opcode == MGDS_WQE_ATOMIC_CS || it->opcode == MGDS_WQE_ATOMIC_FA)
         wqe_append_atomic(&wqe, it->opcode, 42, 7);
     append_data(&wqe, place, it);
-    ctrl.qpn_ds = mgds_to_be32(
-        place->dci->qp_num << 8 |
-        (uint32_t)((wqe.bytes + MGDS_WQE_UNIT - 1) / MGDS_WQE_UNIT));
-    memcpy(wqe.at, &ctrl, sizeof(ctrl));
+    wqe_end(&wqe, ctrl, place->dci->qp_num);
     return wqe;
 }
 
