@@ -94,7 +94,7 @@ static enum mgds_am_verdict on_reached(const struct mgds_am *am)
     return MGDS_AM_DONE;
 }
 
-/* What its streams have reached before is told now. */
+/* The member is told of sends that streams have reached before. */
 static enum mgds_am_verdict on_subscribe(const struct mgds_am *am)
 {
     const uint32_t rank = am->head.tell.rank;

@@ -13,8 +13,8 @@
 /* How long a launch may take before what it copies is ordered, ns. */
 enum { ORDER_NS = 2200000 };
 
-/* What is in host memory one thread copies far more slowly than a launch that
- * only waits for its turn. */
+/* The same of host memory, which one thread copies far more slowly than a
+ * launch that only waits for its turn. */
 enum { HOST_ORDER_NS = 100000000 };
 
 enum { FLAGGED = 1 };
@@ -38,7 +38,7 @@ void mgds_carry_begin(struct mgds_carry *carry)
     mgds_work_add(&carry->watch, MGDS_WORK_DELIVERED);
 }
 
-/* What is copied is there: so says a unit of the carry's own. */
+/* A unit of the carry's own says that the bytes are there. */
 static void set_line(struct mgds_carry *carry, uint64_t *line)
 {
     carry->line = line;
@@ -101,19 +101,24 @@ static int launch(struct mgds_carry *carry)
 
 /* All of the following under the engine's lock, but what says otherwise. */
 
+static bool is_flagged(const struct mgds_carry *carry)
+{
+    return __atomic_load_n(flag_of(carry), __ATOMIC_ACQUIRE) == FLAGGED;
+}
+
 /* All of its launches are through, or there is none. A launch that was not
  * begun is not made once somebody else has copied. */
 static bool is_quiet(struct mgds_carry *carry)
 {
     if (carry->outcome == MGDS_CARRY_LAUNCHED)
-        return __atomic_load_n(flag_of(carry), __ATOMIC_ACQUIRE) == FLAGGED;
+        return is_flagged(carry);
     if (carry->outcome == MGDS_CARRY_PENDING && carry->told &&
         mgds_work_cancel(&carry->launch))
         carry->outcome = MGDS_CARRY_UNNEEDED;
     return carry->outcome != MGDS_CARRY_PENDING;
 }
 
-/* What was launched is then still to come to that. */
+/* A kernel that was launched is then still to come to that. */
 void mgds_carry_tell(struct mgds_carry *carry, int error)
 {
     if (carry->told)
@@ -290,7 +295,7 @@ static void drop_launch(struct mgds_work *work)
 static bool is_named(const struct mgds_carry *carry)
 {
     if (carry->outcome == MGDS_CARRY_LAUNCHED)
-        return __atomic_load_n(flag_of(carry), __ATOMIC_ACQUIRE) != FLAGGED;
+        return !is_flagged(carry);
     return carry->mail.count > 0;
 }
 

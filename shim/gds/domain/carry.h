@@ -109,7 +109,7 @@ void mgds_carry_begin(struct mgds_carry *carry);
  * many. stalled: nothing that is launched comes through, as far as is known. */
 void mgds_carry_bytes(struct mgds_carry *carry, void *to, const void *from,
                       size_t bytes, bool stalled);
-/* It is over, by what its owner knows. */
+/* The owner knows that the copy is over, or that nobody makes it. */
 void mgds_carry_tell(struct mgds_carry *carry, int error);
 /* Could a kernel by order still copy it? */
 static inline bool mgds_carry_is_ordered(const struct mgds_carry *carry)

@@ -7,7 +7,6 @@
 #include "shim/base/alloc.h"
 #include "shim/base/clock.h"
 #include "shim/base/fault.h"
-#include "shim/base/log.h"
 #include "shim/ctx.h"
 #include "shim/gds/domain/group.h"
 #include "shim/gds/domain/op.h"
