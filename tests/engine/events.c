@@ -1,7 +1,6 @@
 /* Which events may come next, and what each of them does; see events.h. */
 #include "tests/engine/events.h"
 
-#include "shim/gds/domain/credit.h"
 #include "shim/gds/domain/line.h"
 #include "shim/gds/domain/lines.h"
 #include "shim/gds/domain/quit.h"
@@ -76,8 +75,8 @@ void events_open(struct events_state *state, struct world *world,
 
 static bool is_round_due(void)
 {
-    return mgds_lines_due() || mgds_credits_due() || mgds_works_due() ||
-           mgds_lines_doomed() || mgds_reap_due();
+    return mgds_lines_due() || mgds_works_due() || mgds_lines_doomed() ||
+           mgds_reap_due();
 }
 
 static bool is_any(const struct mgds_work *work, const void *arg)

@@ -237,6 +237,21 @@ static void rounds_run_what_is_late_and_not_before(void **state)
     assert_false(mgds_works_due());
 }
 
+static void those_of_a_kind_are_run_before_they_are_due(void **state)
+{
+    static const unsigned expected[] = {0, 1};
+
+    (void)state;
+    items[0].laps = 2; /* again is not now */
+    add(0, MGDS_WORK_LATE_SEND);
+    add(1, MGDS_WORK_LATE_SEND);
+    mgds_engine_enter();
+    mgds_works_run_now(MGDS_WORK_LATE_SEND);
+    mgds_engine_leave();
+    assert_order(2, expected);
+    assert_int_equal(held, 1);
+}
+
 static void work(void)
 {
     mgds_works_run(MGDS_WORK_BY_WORKER);
@@ -334,6 +349,8 @@ int main(void)
             the_wires_thread_runs_what_needs_no_driver, begin, end),
         cmocka_unit_test_setup_teardown(rounds_run_what_is_late_and_not_before,
                                         begin, end),
+        cmocka_unit_test_setup_teardown(
+            those_of_a_kind_are_run_before_they_are_due, begin, end),
         cmocka_unit_test_setup_teardown(
             the_worker_runs_what_no_call_came_by_for, begin, end),
         cmocka_unit_test_setup_teardown(the_worker_runs_what_a_call_leaves,

@@ -2,48 +2,20 @@
 #include "shim/gds/domain/credit.h"
 
 #include <stdlib.h>
-#include <sys/queue.h>
 
 #include "shim/base/alloc.h"
-#include "shim/base/clock.h"
+#include "shim/base/container.h"
 #include "shim/gds/domain/domain_state.h"
 #include "shim/gds/msg/am.h"
-
-/* As long as the thread of the wire spins when nothing happens. */
-enum { KEPT_NS = 20000 };
+#include "shim/gds/msg/work.h"
 
 /* Of a rank that is to be told. */
 struct mgds_credit {
     struct mgds_taken taken;
     struct mgds_domain *domain;
     unsigned rank;
-    TAILQ_ENTRY(mgds_credit) link; /* while there is something */
+    struct mgds_work work; /* while there is something */
 };
-
-/* Those with something, of all domains; under the engine's lock. */
-static TAILQ_HEAD(, mgds_credit) kept = TAILQ_HEAD_INITIALIZER(kept);
-static uint64_t since; /* when the first of them came, 0: none; atomic */
-static uint64_t steps; /* ranks looked at; under the engine's lock */
-
-static void forget(struct mgds_credit *credit)
-{
-    TAILQ_REMOVE(&kept, credit, link);
-    if (!TAILQ_EMPTY(&kept))
-        return;
-    __atomic_store_n(&since, 0, __ATOMIC_RELAXED);
-    mgds_wire_release();
-}
-
-static void remember(struct mgds_credit *credit)
-{
-    bool first = TAILQ_EMPTY(&kept);
-
-    TAILQ_INSERT_TAIL(&kept, credit, link);
-    if (!first)
-        return;
-    __atomic_store_n(&since, mgds_clock_ns(), __ATOMIC_RELAXED);
-    mgds_wire_hold();
-}
 
 static void post(const struct mgds_domain *domain, unsigned rank,
                  const struct mgds_taken *taken)
@@ -58,10 +30,9 @@ static void post(const struct mgds_domain *domain, unsigned rank,
 
 static void tell(struct mgds_credit *credit)
 {
-    steps++;
+    mgds_work_cancel(&credit->work);
     post(credit->domain, credit->rank, &credit->taken);
     credit->taken.count = 0;
-    forget(credit);
 }
 
 /* Without memory for more, one by one. */
@@ -83,7 +54,7 @@ void mgds_credit_add(struct mgds_domain *domain, unsigned rank, uint64_t cookie)
     credit->taken.rank = domain->rank;
     credit->taken.cookie[credit->taken.count++] = cookie;
     if (credit->taken.count == 1)
-        remember(credit);
+        mgds_work_add(&credit->work, MGDS_WORK_CREDIT);
     if (credit->taken.count == MGDS_TAKEN_MOST)
         tell(credit);
 }
@@ -99,20 +70,31 @@ void mgds_credit_end(struct mgds_domain *domain)
     }
 }
 
-bool mgds_credits_due(void)
-{
-    uint64_t first = __atomic_load_n(&since, __ATOMIC_RELAXED);
-
-    return first && mgds_clock_ns() - first > KEPT_NS;
-}
-
 void mgds_credits_tell(void)
 {
-    while (!TAILQ_EMPTY(&kept))
-        tell(TAILQ_FIRST(&kept));
+    mgds_works_run_now(MGDS_WORK_CREDIT);
 }
 
-uint64_t mgds_credit_steps(void)
+static bool run(struct mgds_work *work, enum mgds_work_by by)
 {
-    return steps;
+    struct mgds_credit *credit =
+        MGDS_CONTAINER_OF(work, struct mgds_credit, work);
+
+    (void)by;
+    mgds_work_done(work);
+    tell(credit);
+    return true;
+}
+
+/* The record is its domain's. */
+static void drop(struct mgds_work *work)
+{
+    (void)work;
+}
+
+void mgds_credits_init(void)
+{
+    static const struct mgds_work_handler handler = {run, drop};
+
+    mgds_work_handle(MGDS_WORK_CREDIT, &handler);
 }

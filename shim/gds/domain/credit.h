@@ -2,15 +2,14 @@
  * What a receiver tells a sender of messages that its stream has taken out of a
  * ring: that their places are free, and their records not needed. One envelope
  * is for several of them, since an envelope a message would be half of all that
- * there are; but none is kept back for long, nor while the thread of the wire
- * sleeps.
+ * there are; but none is kept back for long: each rank that is to be told is a
+ * work item (msg/work.h).
  *
- * All functions are called under the engine's lock, but mgds_credits_due.
+ * All functions are called under the engine's lock, but mgds_credits_init.
  */
 #ifndef MGDS_DOMAIN_CREDIT_H
 #define MGDS_DOMAIN_CREDIT_H
 
-#include <stdbool.h>
 #include <stdint.h>
 
 struct mgds_domain;
@@ -22,13 +21,10 @@ void mgds_credit_add(struct mgds_domain *domain, unsigned rank,
 /* Tells all that is kept back, of one domain: it goes. */
 void mgds_credit_end(struct mgds_domain *domain);
 
-/* Whether something has been kept back for long enough. Any thread. */
-bool mgds_credits_due(void);
-
-/* Tells all that is kept back. */
+/* Tells all that is kept back, and looks at no other ranks. */
 void mgds_credits_tell(void);
 
-/* Ranks looked at so far: those that were told, and no others. */
-uint64_t mgds_credit_steps(void);
+/* Registers the handler, before the wire is opened. */
+void mgds_credits_init(void);
 
 #endif

@@ -40,9 +40,8 @@ static int look_at_streams(void *arg)
 
     (void)arg;
     /* most rounds find nothing: they leave the lock to those who call */
-    if (!mgds_lines_due() && !mgds_credits_due() && !mgds_works_due() &&
-        !mgds_quitting_due() && !mgds_stands_due() && !mgds_lines_doomed() &&
-        !mgds_reap_due())
+    if (!mgds_lines_due() && !mgds_works_due() && !mgds_quitting_due() &&
+        !mgds_stands_due() && !mgds_lines_doomed() && !mgds_reap_due())
         return 0;
     mgds_engine_enter();
     any = mgds_lines_poll();
@@ -51,8 +50,6 @@ static int look_at_streams(void *arg)
         mgds_watch_look();
         mgds_expire_look();
     }
-    if (mgds_credits_due())
-        mgds_credits_tell();
     mgds_works_run_locked();
     mgds_quitting_look();
     if (mgds_lines_doomed())
@@ -114,6 +111,7 @@ static int open_once(void)
 {
     int rc;
 
+    mgds_credits_init();
     mgds_exchange_init();
     mgds_arrive_init();
     mgds_memory_init();

@@ -160,6 +160,13 @@ static bool is_due(uint64_t due)
     return due != UINT64_MAX && mgds_clock_ns() >= due;
 }
 
+/* The item is the caller's. */
+static void take(struct mgds_work *work)
+{
+    work->state = MGDS_WORK_RUNNING;
+    set_times(&queues[work->kind]);
+}
+
 /* Under the lock: the first item, if it is due, is the caller's. */
 static struct mgds_work *begin(enum mgds_work_kind kind, enum mgds_work_by by)
 {
@@ -168,8 +175,7 @@ static struct mgds_work *begin(enum mgds_work_kind kind, enum mgds_work_by by)
     if (!is_due(due_of(kind, by)))
         return NULL;
     work = first_queued(&queues[kind]);
-    work->state = MGDS_WORK_RUNNING;
-    set_times(&queues[kind]);
+    take(work);
     return work;
 }
 
@@ -198,6 +204,18 @@ void mgds_works_run_locked(void)
     for (unsigned kind = 0; kind < MGDS_WORK_KINDS; kind++)
         if (rows[kind].needs == LOCK)
             run_locked((enum mgds_work_kind)kind);
+}
+
+void mgds_works_run_now(enum mgds_work_kind kind)
+{
+    unsigned left = queues[kind].length;
+    struct mgds_work *work;
+
+    while (left-- > 0 && (work = first_queued(&queues[kind])) != NULL) {
+        take(work);
+        if (!handler_of(kind)->run(work, MGDS_WORK_BY_HOST))
+            return;
+    }
 }
 
 /* The next item for who asks; *left counts down from the queue's length. */

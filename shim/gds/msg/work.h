@@ -94,6 +94,8 @@ unsigned mgds_works_count(enum mgds_work_kind kind,
 /* LOCK kinds: whether one is due, any thread; a pass, under the lock. */
 bool mgds_works_due(void);
 void mgds_works_run_locked(void);
+/* All of a LOCK kind, due or not, under the lock. */
+void mgds_works_run_now(enum mgds_work_kind kind);
 
 /* A pass over the other kinds, or over one of them, without the lock. Costs
  * some loads if nothing is due. */
