@@ -3,7 +3,6 @@
 
 #include "shim/gds/domain/line.h"
 #include "shim/gds/domain/lines.h"
-#include "shim/gds/domain/quit.h"
 #include "shim/gds/domain/reap.h"
 #include "shim/gds/domain/stand.h"
 #include "shim/gds/msg/work.h"
@@ -75,8 +74,7 @@ void events_open(struct events_state *state, struct world *world,
 
 static bool is_round_due(void)
 {
-    return mgds_lines_due() || mgds_works_due() || mgds_lines_doomed() ||
-           mgds_reap_due();
+    return mgds_lines_due() || mgds_works_due() || mgds_reap_due();
 }
 
 static bool is_any(const struct mgds_work *work, const void *arg)
@@ -206,9 +204,7 @@ static void list_round(const struct events_state *state, struct list *list)
 {
     bool due = is_round_due();
 
-    /* kernels that give up say so to who looks */
-    if (due || (state->looks_due && mgds_quitting_due()) ||
-        (is_timed(state) && mgds_stands_due()))
+    if (due || (is_timed(state) && mgds_stands_due()))
         add(list, (struct event){.kind = EVENT_ROUND,
                                  .what = due ? 0 : ONLY_LOOKS,
                                  .name = "round"});
@@ -393,10 +389,8 @@ static void make_call(struct events_state *state, unsigned caller)
     state->putting &= ~queue;
     for (unsigned i = 0; made && i < PROGRAM_CALLERS; i++)
         world->attempts[i] = 0;
-    if (made) {
+    if (made)
         state->quiet = 0;
-        state->looks_due = true;
-    }
 }
 
 /* Of one rank: its stream of that number. */
@@ -478,9 +472,6 @@ void events_do(struct events_state *state, const struct event *event)
                 world->attempts[i] = events_attempts - 1;
     }
     state->chores_due = event->kind != EVENT_CHORE;
-    state->looks_due = event->kind != EVENT_ROUND &&
-                       (state->looks_due ||
-                        (event->kind != EVENT_CALL && !may_be_in_vain(event)));
     switch (event->kind) {
     case EVENT_CALL:
         make_call(state, event->who);

@@ -62,7 +62,6 @@ extern unsigned events_attempts;
 struct events_state {
     struct world *world;
     bool chores_due; /* something has happened that chores may find */
-    bool looks_due;  /* or rounds, without a word to anybody */
     bool worker_called;
     unsigned ticks, gaps; /* left */
     unsigned calling;     /* a bit for each caller that is in a call */

@@ -40,8 +40,8 @@ static int look_at_streams(void *arg)
 
     (void)arg;
     /* most rounds find nothing: they leave the lock to those who call */
-    if (!mgds_lines_due() && !mgds_works_due() && !mgds_quitting_due() &&
-        !mgds_stands_due() && !mgds_lines_doomed() && !mgds_reap_due())
+    if (!mgds_lines_due() && !mgds_works_due() && !mgds_stands_due() &&
+        !mgds_reap_due())
         return 0;
     mgds_engine_enter();
     any = mgds_lines_poll();
@@ -51,9 +51,6 @@ static int look_at_streams(void *arg)
         mgds_expire_look();
     }
     mgds_works_run_locked();
-    mgds_quitting_look();
-    if (mgds_lines_doomed())
-        mgds_ruins_look();
     mgds_engine_leave();
     mgds_lines_reap();
     return any;
@@ -122,6 +119,7 @@ static int open_once(void)
     mgds_quit_init();
     mgds_expire_init();
     mgds_lost_init();
+    mgds_ruin_init();
     mgds_wildcards_init();
     mgds_worker_init(do_late_work);
     mgds_wire_chore(chores);
@@ -191,7 +189,6 @@ void mgds_domains_fini(void)
     close_wire();
     mgds_worker_fini();
     mgds_works_fini();
-    mgds_quitting_fini();
     mgds_memory_fini();
     give_up();
     mgds_ops_forget();

@@ -54,7 +54,7 @@ void mgds_line_destroy(struct mgds_line *line)
 
 static int error_of(const struct mgds_line *line)
 {
-    return __atomic_load_n(&line->ruined, __ATOMIC_RELAXED);
+    return __atomic_load_n(&line->ruin.ruined, __ATOMIC_RELAXED);
 }
 
 int mgds_line_of(struct mgds_line **out, struct mgds_gstream *stream)

@@ -29,6 +29,7 @@
 #include <sys/queue.h>
 
 #include "shim/gds/domain/debt.h"
+#include "shim/gds/domain/ruin.h"
 #include "shim/gds/domain/signals.h"
 #include "shim/gds/domain/stand.h"
 #include "shim/gds/msg/engine.h"
@@ -86,9 +87,7 @@ struct mgds_line {
     struct mgds_stand stand;
     struct mgds_debt owed;
     uint64_t check; /* ruin.c: when its context is looked at, ns */
-    int doomed;     /* lines.c: the error with which it is to be ruined, or 0 */
-    int ruined;     /* ruin.c: the error with which all on it ends, for ever, or
-                       0; atomic */
+    struct mgds_ruin ruin;
     struct mgds_line *next_spent; /* lines.c */
     TAILQ_ENTRY(mgds_line) watch; /* line.c: while it is held */
 };

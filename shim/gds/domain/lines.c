@@ -5,7 +5,6 @@
 #include "shim/base/tls.h"
 #include "shim/gds/domain/op.h"
 #include "shim/gds/queue/gstream.h"
-#include "shim/gds/wire/wire.h"
 
 enum { LINE = 64, SEATS = 8 };
 
@@ -109,7 +108,8 @@ struct mgds_line *mgds_lines_take_any(void)
 static bool is_spent(const struct mgds_line *line)
 {
     return !line->first && !line->first_wait &&
-           mgds_signals_is_answered(&line->signals);
+           mgds_signals_is_answered(&line->signals) &&
+           !mgds_work_is_listed(&line->ruin.work);
 }
 
 bool mgds_lines_take_out_spent(void)
@@ -146,23 +146,10 @@ struct mgds_line *mgds_lines_take_spent(bool *some)
     return gone;
 }
 
-static bool doomed; /* some line is; atomic: read without the lock, too */
-
 void mgds_line_doom(struct mgds_line *line, int error)
 {
-    if (line->doomed)
+    if (line->ruin.doomed)
         return;
-    line->doomed = error;
-    __atomic_store_n(&doomed, true, __ATOMIC_RELAXED);
-    mgds_wire_kick();
-}
-
-bool mgds_lines_doomed(void)
-{
-    return __atomic_load_n(&doomed, __ATOMIC_RELAXED);
-}
-
-void mgds_lines_doomed_seen(void)
-{
-    __atomic_store_n(&doomed, false, __ATOMIC_RELAXED);
+    line->ruin.doomed = error;
+    mgds_work_add(&line->ruin.work, MGDS_WORK_RUIN);
 }

@@ -3,11 +3,12 @@
  * stream any more and the stream is known to have passed all that was put on
  * it. Then nothing touches its words again, nor its memory on the GPU.
  *
- *   listed    put in by mgds_lines_add
- *   alone     the timeline has the stream's last reference (gstream.h): the
- * program has freed it, and no communicator or operation has it spent alone, no
- * fences or waits are left, no query stands: out of the list freed     nobody
- * reads the list who began before that
+ *   listed  put in by mgds_lines_add
+ *   alone   the timeline has the stream's last reference (gstream.h): the
+ *           program has freed it, and no communicator or operation has it
+ *   spent   alone, no fences or waits are left, no query stands: out of the
+ *           list
+ *   freed   nobody reads the list who began before that
  *
  * Written under the engine's lock, and read under it, or between begin and end,
  * at each poll of the wire's thread, which must not wait for who calls.
@@ -38,9 +39,6 @@ struct mgds_line *mgds_lines_take_spent(bool *some);
 
 /* The stream cannot be saved: it is ruined soon (ruin.h). Under the lock. */
 void mgds_line_doom(struct mgds_line *line, int error);
-/* Whether some are doomed since they were seen; any thread. */
-bool mgds_lines_doomed(void);
-void mgds_lines_doomed_seen(void);
 
 /* At the end: takes one out, or NULL. Nobody else is there. */
 struct mgds_line *mgds_lines_take_any(void);

@@ -137,8 +137,7 @@ struct mgds_op_quit {
     struct mgds_quit *record; /* what tells it; or NULL */
     int error;                /* with which it ends then */
     int told;                 /* with which it has, and that was told */
-    bool listed;              /* nobody knows yet whether it has */
-    LIST_ENTRY(mgds_op) link;
+    struct mgds_work work;    /* until the stream has passed: has a reference */
 };
 
 /* What an operation that was enqueued has of its stream. */

@@ -5,28 +5,22 @@
  * that it has given it up, or when the stream has passed it without that: then
  * it has come after all.
  *
- * All under the engine's lock, but mgds_quitting_due.
+ * An operation that is being given up is a work item, which has a reference to
+ * it: GIVE_UP until a kernel has said so; then QUERY until the stream has
+ * passed, which it may not say unless it is asked (signals.h).
+ *
+ * All under the engine's lock.
  */
 #include "shim/gds/domain/quit.h"
 
+#include "shim/base/container.h"
 #include "shim/gds/domain/domain_state.h"
 #include "shim/gds/domain/fetch.h"
 #include "shim/gds/domain/lines.h"
 #include "shim/gds/domain/op.h"
 #include "shim/gds/domain/report.h"
-#include "shim/gds/msg/work.h"
 #include "shim/gds/queue/gstream.h"
 #include "shim/gds/queue/quits.h"
-
-/* Operations of which nobody knows yet whether their kernels have given up. */
-static LIST_HEAD(, mgds_op) quitting = LIST_HEAD_INITIALIZER(quitting);
-static unsigned count; /* how many; atomic: threads without the lock read it */
-
-/* How many operations were given up whose streams may not say that they have
- * passed them unless they are asked (signals.h); and the item that has them
- * asked. */
-static unsigned unsettled;
-static struct mgds_work query;
 
 static struct mgds_gstream *stream_of(const struct mgds_op *op)
 {
@@ -55,15 +49,14 @@ static struct mgds_quit *name(const struct mgds_op *op)
 /* False: no record is free that could tell the kernel. */
 static bool begin(struct mgds_op *op, int error)
 {
-    if (op->queued->quit.record || op->waited->stood->ruined)
+    if (op->queued->quit.record || op->waited->stood->ruin.ruined)
         return true;
     op->queued->quit.record = name(op);
     if (!op->queued->quit.record)
         return false;
     op->queued->quit.error = error;
-    LIST_INSERT_HEAD(&quitting, op, queued->quit.link);
-    op->queued->quit.listed = true;
-    __atomic_fetch_add(&count, 1, __ATOMIC_RELAXED);
+    mgds_op_get(op);
+    mgds_work_add(&op->queued->quit.work, MGDS_WORK_GIVE_UP);
     return true;
 }
 
@@ -78,15 +71,16 @@ bool mgds_quit_release(struct mgds_op *op)
     return begin(op, 0);
 }
 
-/* False: the operation was not in the list. */
-static bool unlist(struct mgds_op *op)
+/* Who is at the item finds that there is no record any more. */
+static void end(struct mgds_op *op)
 {
-    if (!op->queued->quit.listed)
-        return false;
-    op->queued->quit.listed = false;
-    LIST_REMOVE(op, queued->quit.link);
-    __atomic_fetch_sub(&count, 1, __ATOMIC_RELAXED);
-    return true;
+    struct mgds_work *work = &op->queued->quit.work;
+
+    mgds_quits_forget(mgds_gstream_quits(stream_of(op)),
+                      op->queued->quit.record);
+    op->queued->quit.record = NULL;
+    if (mgds_work_is_listed(work) && mgds_work_cancel(work))
+        mgds_op_put_later(op);
 }
 
 void mgds_quit_tell(struct mgds_op *op, int error)
@@ -107,80 +101,80 @@ int mgds_quit_settle(struct mgds_op *op)
     if (op->recv && op->recv->fetch)
         mgds_fetch_settle(op);
     if (op->queued->quit.record) {
-        if (!unlist(op))
-            unsettled--;
         if (mgds_quit_is_gone(op->queued->quit.record))
             mgds_quit_tell(op, op->queued->quit.error);
-        mgds_quits_forget(mgds_gstream_quits(stream_of(op)),
-                          op->queued->quit.record);
-        op->queued->quit.record = NULL;
+        end(op);
     }
     /* nobody knows whether a kernel has had the message */
-    if (line->ruined)
-        mgds_quit_tell(op, line->ruined);
+    if (line->ruin.ruined)
+        mgds_quit_tell(op, line->ruin.ruined);
     return op->queued->quit.told;
 }
 
-bool mgds_quitting_due(void)
+static struct mgds_op *op_of(struct mgds_work *work)
 {
-    return __atomic_load_n(&count, __ATOMIC_RELAXED) > 0;
+    return MGDS_CONTAINER_OF(work, struct mgds_op_queued, quit.work)->op;
+}
+
+/* The stream has passed: the item's reference goes, too. */
+static void drop_reference(struct mgds_work *work)
+{
+    mgds_work_done(work);
+    mgds_op_put_later(op_of(work));
 }
 
 /* The record stays until the stream has passed: other threads of the kernel
  * have still to find it. */
-void mgds_quitting_look(void)
+static void await_kernel(struct mgds_work *work)
 {
-    struct mgds_op *next;
+    struct mgds_op *op = op_of(work);
 
-    for (struct mgds_op *op = LIST_FIRST(&quitting); op; op = next) {
-        next = LIST_NEXT(op, queued->quit.link);
-
-        if (mgds_quit_is_gone(op->queued->quit.record)) {
-            unlist(op);
-            unsettled++;
-            if (!mgds_work_is_listed(&query))
-                mgds_work_add(&query, MGDS_WORK_QUERY);
-            mgds_quit_tell(op, op->queued->quit.error);
-        }
+    if (!op->queued->quit.record) {
+        drop_reference(work);
+    } else if (mgds_quit_is_gone(op->queued->quit.record)) {
+        mgds_work_done(work);
+        mgds_work_add(work, MGDS_WORK_QUERY);
+        mgds_quit_tell(op, op->queued->quit.error);
+    } else {
+        mgds_work_again(work);
     }
 }
 
-/* The caller has no lock. Whoever does work that needs the driver asks all
- * streams in the same pass (dispatch.c): the item is only to bring somebody. */
-static bool run(struct mgds_work *work, enum mgds_work_by by)
+static bool run_give_up(struct mgds_work *work, enum mgds_work_by by)
 {
     (void)by;
     mgds_engine_enter();
-    if (unsettled > 0)
-        mgds_work_again(work);
-    else
-        mgds_work_done(work);
+    await_kernel(work);
     mgds_engine_leave();
     return true;
 }
 
-/* Records that stand are forgotten with their operations. */
+/* Whoever does work that needs the driver asks all streams in the same pass
+ * (dispatch.c): the item is only to bring somebody. */
+static bool run_query(struct mgds_work *work, enum mgds_work_by by)
+{
+    (void)by;
+    mgds_engine_enter();
+    if (op_of(work)->queued->quit.record)
+        mgds_work_again(work);
+    else
+        drop_reference(work);
+    mgds_engine_leave();
+    return true;
+}
+
+/* A record that stands is forgotten with its operation, which is given up by
+ * all. */
 static void drop(struct mgds_work *work)
 {
     (void)work;
-    mgds_engine_enter();
-    unsettled = 0;
-    mgds_engine_leave();
 }
 
 void mgds_quit_init(void)
 {
-    static const struct mgds_work_handler handler = {run, drop};
+    static const struct mgds_work_handler gives_up = {run_give_up, drop};
+    static const struct mgds_work_handler query = {run_query, drop};
 
-    mgds_work_handle(MGDS_WORK_QUERY, &handler);
-}
-
-void mgds_quitting_fini(void)
-{
-    struct mgds_op *op;
-
-    mgds_engine_enter();
-    while ((op = LIST_FIRST(&quitting)) != NULL)
-        unlist(op);
-    mgds_engine_leave();
+    mgds_work_handle(MGDS_WORK_GIVE_UP, &gives_up);
+    mgds_work_handle(MGDS_WORK_QUERY, &query);
 }

@@ -1,5 +1,5 @@
 /* Waits that are given up while a kernel stands for them; see quit.c. Under the
- * engine's lock, but init, due and fini. */
+ * engine's lock, but init. */
 #ifndef MGDS_DOMAIN_QUIT_H
 #define MGDS_DOMAIN_QUIT_H
 
@@ -21,12 +21,7 @@ void mgds_quit_tell(struct mgds_op *op, int error);
 /* The stream has passed the wait: 0, or the error with which a kernel has given
  * it up. */
 int mgds_quit_settle(struct mgds_op *op);
-/* Whether there is anything to look for, and the look: what kernels have given
- * up is told. */
-bool mgds_quitting_due(void);
-void mgds_quitting_look(void);
-/* Registers the handler, before the wire is opened. */
+/* Registers the handlers, before the wire is opened. */
 void mgds_quit_init(void);
-void mgds_quitting_fini(void);
 
 #endif

@@ -4,6 +4,7 @@
 #include <errno.h>
 
 #include "shim/base/clock.h"
+#include "shim/base/container.h"
 #include "shim/base/log.h"
 #include "shim/gds/domain/debt.h"
 #include "shim/gds/domain/domain_state.h"
@@ -19,12 +20,12 @@ enum { CHECK_NS = 10000000 };
 
 static void ruin(struct mgds_line *line, int error)
 {
-    if (line->ruined)
+    if (line->ruin.ruined)
         return;
     errno = -error;
     mgds_warn("a stream of an MPIX_Stream cannot go on: all that is under way "
               "on it, and every later operation, fails: %m");
-    __atomic_store_n(&line->ruined, error, __ATOMIC_RELAXED);
+    __atomic_store_n(&line->ruin.ruined, error, __ATOMIC_RELAXED);
     mgds_gstream_fail(line->stream, error);
     mgds_debt_add(&line->owed, error, 0, NULL);
     mgds_gstream_abort(line->stream);
@@ -33,7 +34,7 @@ static void ruin(struct mgds_line *line, int error)
 
 static bool is_to_check(const struct mgds_line *line, uint64_t now)
 {
-    return line->first && !line->ruined && now >= line->check;
+    return line->first && !line->ruin.ruined && now >= line->check;
 }
 
 static struct mgds_line *find_to_check(void)
@@ -117,10 +118,28 @@ void mgds_lines_check(void)
     mgds_gstream_release(stream);
 }
 
-void mgds_ruins_look(void)
+/* In the next round, since whoever dooms a stream is in the midst of what is on
+ * it. */
+static bool run(struct mgds_work *work, enum mgds_work_by by)
 {
-    mgds_lines_doomed_seen();
-    for (struct mgds_line *line = mgds_lines_first(); line; line = line->next)
-        if (line->doomed)
-            ruin(line, line->doomed);
+    struct mgds_line *line =
+        MGDS_CONTAINER_OF(work, struct mgds_line, ruin.work);
+
+    (void)by;
+    mgds_work_done(work);
+    ruin(line, line->ruin.doomed);
+    return true;
+}
+
+/* Its operations are given up with it. */
+static void drop(struct mgds_work *work)
+{
+    (void)work;
+}
+
+void mgds_ruin_init(void)
+{
+    static const struct mgds_work_handler handler = {run, drop};
+
+    mgds_work_handle(MGDS_WORK_RUIN, &handler);
 }

@@ -8,8 +8,19 @@
 
 #include <stdbool.h>
 
-/* Ruins streams that are doomed (mgds_line_doom). Under the engine's lock. */
-void mgds_ruins_look(void);
+#include "shim/gds/msg/work.h"
+
+/* Of a timeline. Written under the engine's lock. */
+struct mgds_ruin {
+    struct mgds_work work; /* while it is doomed, and not ruined yet */
+    int doomed; /* the error with which it is to be ruined, or 0: lines.c's */
+    int ruined; /* the error with which all on it ends, for ever, or 0; atomic
+                 */
+};
+
+/* Registers the handler that ruins streams that are doomed (mgds_line_doom),
+ * before the wire is opened. */
+void mgds_ruin_init(void);
 
 /* Looks whether contexts of streams that do not move are still good; else the
  * streams are ruined. Without the lock, by a host call or the worker: a CUDA
