@@ -9,10 +9,6 @@
 #include "shim/gds/domain/line.h"
 #include "shim/gds/queue/gstream.h"
 
-/* One fence of so many of a stream is signalled at least, and one for every
- * such part of a ring. */
-enum { MOST = 16 };
-
 /* How far behind a fence the fence of a send may be that covers it. */
 enum { CLOSE = 2 };
 
@@ -28,11 +24,19 @@ void mgds_signals_init(struct mgds_signals *signals, uint64_t *told,
     *answer = MGDS_COUNT_FROM;
 }
 
+/* The next fence, behind a TAKE of so many bytes, is one that is signalled. */
+static bool is_next_signalled(const struct mgds_signals *signals, size_t bytes)
+{
+    const struct mgds_config *config = &mgds_ctx()->config;
+
+    return signals->count + 1 >= config->signal_every ||
+           signals->bytes + bytes > config->ring / config->signal_every;
+}
+
 bool mgds_signals_defer(struct mgds_signals *signals,
                         const struct mgds_gstream *stream, size_t bytes)
 {
-    if (!mgds_gstream_can_be_quiet(stream) || signals->count >= MOST ||
-        signals->bytes + bytes > mgds_ctx()->config.ring / MOST)
+    if (!mgds_gstream_can_be_quiet(stream) || is_next_signalled(signals, bytes))
         return false;
     signals->count++;
     signals->bytes += bytes;

@@ -11,9 +11,13 @@
  * Where that kernel cannot be launched, or the stream's context is gone, the
  * CPU writes both, under no lock: a query is its asker's until it is answered.
  *
- * Nothing waits for a deferred signal but slots in rings, receive records, and
- * calls that drain: a signalled fence, which covers the deferred ones ahead of
- * it, comes by itself with every send, and with every so many receives.
+ * The rule. Of every k receives in a row that end with a TAKE one is signalled,
+ * and one for every k-th part of a ring that they take (MPIX_GDS_SIGNAL_EVERY);
+ * a signalled fence covers the deferred ones ahead of it. Who must know sooner
+ * asks. So nothing may wait for such a receive but slots in rings, receive
+ * records, and calls that ask. Where others wait the rule is not asked: fences
+ * of sends are signalled, and those of long messages whose sender's CPU waits
+ * (put.c).
  *
  * All functions are called under the engine's lock that do not say otherwise.
  */
