@@ -14,6 +14,7 @@
 #include "shim/gds/domain/exchange.h"
 #include "shim/gds/domain/op.h"
 #include "shim/gds/domain/wait.h"
+#include "shim/gds/queue/step_row.h"
 
 static void clear(struct mgds_put *put)
 {
@@ -365,19 +366,17 @@ void mgds_put_close(struct mgds_put *put)
         add_wait(put, put->wait);
 }
 
-static bool stands(const struct mgds_step *step)
-{
-    return step->kind == MGDS_STEP_TAKE || step->kind == MGDS_STEP_AWAIT;
-}
-
 /* Those that were put will be passed, and counted then. */
 static void count_put(const struct mgds_put *put, struct mgds_wait *wait)
 {
     wait->takes = 0;
     for (unsigned i = 0; i < put->n; i++) {
-        wait->takes += put->step[i].put && stands(&put->step[i]);
-        if (put->step[i].kind == MGDS_STEP_WAIT)
-            wait->put = put->step[i].put;
+        const struct mgds_step *step = &put->step[i];
+
+        wait->takes +=
+            step->put && mgds_step_row(step)->blocks == MGDS_BLOCKS_PEER;
+        if (step->kind == MGDS_STEP_WAIT)
+            wait->put = step->put;
     }
 }
 

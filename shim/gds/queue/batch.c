@@ -6,6 +6,7 @@
 #include "device/abi.h"
 #include "shim/base/stats.h"
 #include "shim/gds/queue/step.h"
+#include "shim/gds/queue/step_row.h"
 #include "shim/gds/mem/pack.h"
 #include "shim/gds/mem/bounce_state.h"
 
@@ -63,15 +64,12 @@ struct batch {
     bool flag; /* goes with it */
 };
 
-static struct batch batch_of(const struct mgds_steps_to *to,
-                             const struct mgds_step *first)
-{
-    if (is_await(to, first))
-        return (struct batch){is_await, 1, MGDS_AWAIT_MOST, true};
-    if (is_take(to, first))
-        return (struct batch){is_take, 2, MGDS_TAKES_MOST, true};
-    return (struct batch){is_dense_unpack, 2, MGDS_COPIES_MOST, false};
-}
+/* By `fused` of the kind's row. */
+static const struct batch batches[] = {
+    [MGDS_FUSED_COPIES] = {is_dense_unpack, 2, MGDS_COPIES_MOST, false},
+    [MGDS_FUSED_TAKES] = {is_take, 2, MGDS_TAKES_MOST, true},
+    [MGDS_FUSED_AWAITS] = {is_await, 1, MGDS_AWAIT_MOST, true},
+};
 
 /* A send that its stream waits for at once: its POST and the FLAG of that. */
 static unsigned posted(const struct mgds_step *steps, unsigned count)
@@ -87,15 +85,18 @@ unsigned mgds_batch_count(const struct mgds_steps_to *to,
                           const struct mgds_step *steps, unsigned count)
 {
     unsigned ahead = posted(steps, count), n;
-    struct batch batch = batch_of(to, steps + ahead);
+    const struct batch *batch;
 
     steps += ahead;
     count -= ahead;
-    n = run_of(to, steps, count < batch.most ? count : batch.most, batch.is);
-    if (n < batch.least)
+    batch = &batches[mgds_step_row(steps)->fused];
+    if (!batch->is)
+        return 0;
+    n = run_of(to, steps, count < batch->most ? count : batch->most, batch->is);
+    if (n < batch->least)
         return 0;
     return ahead + n +
-           (batch.flag && n < count && steps[n].kind == MGDS_STEP_FLAG);
+           (batch->flag && n < count && steps[n].kind == MGDS_STEP_FLAG);
 }
 
 static unsigned warps_for(uint64_t work)

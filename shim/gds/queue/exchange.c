@@ -4,6 +4,7 @@
 #include "device/abi.h"
 #include "shim/base/stats.h"
 #include "shim/gds/queue/step.h"
+#include "shim/gds/queue/step_row.h"
 
 /* The most threads of a block, and blocks of a push; how many words of a long
  * message a thread copies, two loads of 16 bytes. */
@@ -22,21 +23,13 @@ struct run {
     bool end; /* a FLAG behind all */
 };
 
-/* Kinds of steps, a bit each. */
-enum {
-    SEND = 1u << MGDS_STEP_PUSH | 1u << MGDS_STEP_POST,
-    TAKE = 1u << MGDS_STEP_TAKE,
-    AWAIT = 1u << MGDS_STEP_AWAIT,
-    FLAG = 1u << MGDS_STEP_FLAG
-};
-
-/* The next steps of these kinds, at most so many. */
+/* The next steps that are of that part, at most so many. */
 static unsigned run_of(const struct mgds_step *steps, unsigned count,
-                       unsigned most, unsigned kinds)
+                       unsigned most, enum mgds_step_part part)
 {
     unsigned n = 0;
 
-    while (n < count && n < most && 1u << steps[n].kind & kinds)
+    while (n < count && n < most && mgds_step_row(&steps[n])->part == part)
         n++;
     return n;
 }
@@ -72,20 +65,20 @@ static struct run next_run(const struct mgds_step *steps, unsigned count)
     unsigned left = MGDS_EXCHANGE_MOST, at;
     struct run run = {0};
 
-    run.sends = run_of(steps, count, left, SEND);
-    run.flag = run_of(steps + run.sends, count - run.sends, 1, FLAG);
+    run.sends = run_of(steps, count, left, MGDS_PART_SENDS);
+    run.flag = run_of(steps + run.sends, count - run.sends, 1, MGDS_PART_FLAG);
     left -= run.sends;
     at = steps_of(&run);
-    run.takes = run_of(steps + at, count - at, left, TAKE);
+    run.takes = run_of(steps + at, count - at, left, MGDS_PART_TAKES);
     if (is_long_row(steps + at, run.takes)) {
         run.takes = 0;
         return run;
     }
     left -= run.takes;
     at += run.takes;
-    run.awaits = run_of(steps + at, count - at, left, AWAIT);
+    run.awaits = run_of(steps + at, count - at, left, MGDS_PART_AWAITS);
     at += run.awaits;
-    run.end = run_of(steps + at, count - at, 1, FLAG);
+    run.end = run_of(steps + at, count - at, 1, MGDS_PART_FLAG);
     return run;
 }
 

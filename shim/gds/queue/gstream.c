@@ -23,6 +23,7 @@
 #include "shim/gds/queue/own.h"
 #include "shim/gds/queue/reach.h"
 #include "shim/gds/queue/step.h"
+#include "shim/gds/queue/step_row.h"
 #include "shim/gds/queue/steps.h"
 #include "shim/gds/mem/bounce_state.h"
 
@@ -369,19 +370,14 @@ uint64_t mgds_gstream_ticket(struct mgds_gstream *stream)
     return __atomic_fetch_add(&stream->ticket, 1, __ATOMIC_RELAXED);
 }
 
-static bool stands(const struct mgds_step *step)
-{
-    return step->kind == MGDS_STEP_WAIT || step->kind == MGDS_STEP_TAKE ||
-           step->kind == MGDS_STEP_AWAIT;
-}
-
 static unsigned count_waits(const struct mgds_step *steps, unsigned count,
                             bool put)
 {
     unsigned waits = 0;
 
     for (unsigned i = 0; i < count; i++)
-        waits += stands(&steps[i]) && steps[i].put == put;
+        waits += mgds_step_row(&steps[i])->blocks != MGDS_BLOCKS_NEVER &&
+                 steps[i].put == put;
     return waits;
 }
 

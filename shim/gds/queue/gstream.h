@@ -17,7 +17,8 @@
  * The last four are kernels, and a FLAG behind one goes with it in one launch,
  * and a quiet one ahead of a TAKE. TAKEs of short messages that follow each
  * other in a list are one launch together, and so are AWAITs, and UNPACKs of
- * buffers without gaps (batch.h).
+ * buffers without gaps (batch.h). step_kinds.def has a row for each kind: what
+ * it may be fused with, and whether the stream may stand at it.
  *
  * A message on a stream: send  PACK, FLAG;  receive  FLAG;
  * wait for a receive  WAIT, UNPACK, FLAG. One that the receiver copies out of
@@ -87,14 +88,9 @@ struct mgds_claim;
 struct mgds_gstream;
 
 enum mgds_step_kind {
-    MGDS_STEP_PACK,
-    MGDS_STEP_UNPACK,
-    MGDS_STEP_FLAG,
-    MGDS_STEP_WAIT,
-    MGDS_STEP_PUSH,
-    MGDS_STEP_TAKE,
-    MGDS_STEP_POST,
-    MGDS_STEP_AWAIT,
+#define MGDS_STEP(name, blocks, part, fused, alone) MGDS_STEP_##name,
+#include "shim/gds/queue/step_kinds.def"
+    MGDS_STEP_KINDS
 };
 
 struct mgds_step {

@@ -11,6 +11,7 @@
 #include "shim/gds/queue/exchange.h"
 #include "shim/gds/queue/reach.h"
 #include "shim/gds/queue/step.h"
+#include "shim/gds/queue/step_row.h"
 #include "shim/gds/mem/pack.h"
 #include "shim/gds/mem/bounce_state.h"
 #include "shim/gds/mem/transfer.h"
@@ -28,7 +29,7 @@ enum { PULL_THREADS = 1024, PULL_EACH = 2 };
 
 static bool is_word(const struct mgds_step *step)
 {
-    return step->kind == MGDS_STEP_FLAG || step->kind == MGDS_STEP_WAIT;
+    return mgds_step_row(step)->alone == MGDS_ALONE_WORD;
 }
 
 static bool is_kernel(const struct mgds_steps_to *to,
@@ -360,8 +361,8 @@ static int queue_message(const struct mgds_steps_to *to,
 
 static bool is_message(const struct mgds_step *steps, unsigned count)
 {
-    return steps->kind == MGDS_STEP_PUSH || steps->kind == MGDS_STEP_TAKE ||
-           steps->kind == MGDS_STEP_POST || is_call(steps, count);
+    return mgds_step_row(steps)->alone == MGDS_ALONE_LAUNCH ||
+           is_call(steps, count);
 }
 
 static int queue_some(const struct mgds_steps_to *to, struct mgds_step *steps,
