@@ -18,6 +18,7 @@ enum { MOST = 256 };
 struct order {
     const struct program_set *set;
     const char *only;
+    bool whole; /* it fails unless there are no other orders */
     struct explore_rule rule;
 };
 
@@ -75,6 +76,7 @@ static int run_all(const struct order *order)
         if (order->only && strcmp(order->only, name) != 0)
             continue;
         failed += run_program(order, i) != 0;
+        failed += order->whole && !result->whole;
         printf("%-32s %8u orders, %8u cut, %4u events%s\n", name, result->runs,
                result->cut, result->deep, result->whole ? "" : ", not all");
         fflush(stdout);
@@ -105,6 +107,8 @@ static void take_option(struct order *order, const char *name,
         order->rule.seed = number;
     else if (!strcmp(name, "--attempts"))
         events_attempts = number;
+    else if (!strcmp(name, "--whole"))
+        order->whole = number > 0;
     else if (!strcmp(name, "--plain"))
         order->rule.plain = number > 0;
     else
