@@ -1,7 +1,8 @@
-"""Names and includes: prefixes, no struct typedefs, include order.
+"""Names and includes: prefixes, objects, no struct typedefs, include order.
 
 Functions that other files can see are mgds_*, MPI's own names in shim/pmpi,
-or mpix_gds_* in device/. Includes come in three groups: own header, what is
+or mpix_gds_* in device/; the engine's other functions have names of two words
+at least, since a verb alone does not say of what. Includes come in three groups: own header, what is
 installed (<...>), the project's ("...").
 """
 import os
@@ -17,12 +18,14 @@ PREFIXES = [
     (r"shim/", r"mgds_|main$"),
     (r"device/", r"mgds_|mpix_gds_|main$"),
 ]
+# Where a name says what the function is about.
+OBJECTS = re.compile(
+    r"shim/gds/(cuda|domain|match|mem|msg|proto|queue|ring|transport|wire)/")
 RECORD_TYPEDEF = re.compile(r"\btypedef\s+(const\s+)?(struct|union)\b")
 # Types that a foreign interface names, where we restate it.
 FOREIGN_TYPE = re.compile(r"CU|MPI")
 OWN, INSTALLED, PROJECT = range(3)
 GROUP_NAMES = ["own header", "<installed>", "project"]
-
 
 
 def check_prefixes(report, path, masked):
@@ -37,6 +40,16 @@ def check_prefixes(report, path, masked):
                            f"{names.replace('|main$', '')} (or make it "
                            "static)")
         return
+
+
+def check_objects(report, path, masked):
+    if not OBJECTS.match(path):
+        return
+    for function in csource.functions(masked):
+        if function.is_static and "_" not in function.name:
+            report.add("object", path, function.line,
+                       f"{function.name}: verb and object, or adjective and "
+                       "noun: two words at least")
 
 
 def check_typedefs(report, path, masked):
@@ -107,6 +120,7 @@ def check():
     for path in paths:
         masked = csource.mask(lintlib.read(args.root, path))
         check_prefixes(report, path, masked)
+        check_objects(report, path, masked)
         check_order(report, path, masked)
         if not path.startswith("include/"):
             check_typedefs(report, path, masked)

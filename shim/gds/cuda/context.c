@@ -53,7 +53,7 @@ static struct mgds_context *find_locked(const struct identity *want,
 }
 
 /* Made outside the lock, put in if nobody else was faster. */
-static int add(struct mgds_context **out, const struct identity *want)
+static int add_context(struct mgds_context **out, const struct identity *want)
 {
     struct mgds_context *gone = NULL, *found;
     struct mgds_context *fresh =
@@ -81,7 +81,7 @@ static int add(struct mgds_context **out, const struct identity *want)
     return 0;
 }
 
-static int get(struct mgds_context **out, const struct identity *want)
+static int get_context(struct mgds_context **out, const struct identity *want)
 {
     struct mgds_context *gone = NULL, *found;
 
@@ -91,18 +91,18 @@ static int get(struct mgds_context **out, const struct identity *want)
     if (gone)
         mgds_context_put(gone);
     if (!found)
-        return add(out, want);
+        return add_context(out, want);
     *out = found;
     return 0;
 }
 
-static int enter(const struct mgds_driver *driver, CUcontext handle)
+static int push_context(const struct mgds_driver *driver, CUcontext handle)
 {
     return mgds_cu(driver->cuCtxPushCurrent(handle));
 }
 
 /* Fails only if somebody popped ours, and then there is nothing to put back. */
-static void leave(const struct mgds_driver *driver)
+static void pop_context(const struct mgds_driver *driver)
 {
     CUcontext ours;
 
@@ -113,12 +113,12 @@ static void leave(const struct mgds_driver *driver)
 static int device_of(const struct mgds_driver *driver, CUcontext handle,
                      int *device)
 {
-    int rc = enter(driver, handle);
+    int rc = push_context(driver, handle);
 
     if (rc < 0)
         return rc;
     rc = mgds_cu(driver->cuCtxGetDevice(device));
-    leave(driver);
+    pop_context(driver);
     return rc;
 }
 
@@ -134,7 +134,7 @@ static int get_by_handle(struct mgds_context **out,
     if (rc < 0)
         return rc;
     want.id = id;
-    return get(out, &want);
+    return get_context(out, &want);
 }
 
 /*
@@ -215,7 +215,7 @@ int mgds_context_of_ptr(struct mgds_context **out, const struct mgds_ptr *ptr)
     if (ptr->kind == MGDS_PTR_IMPORTED)
         return get_by_handle(out, driver, ptr->ctx);
     if (ptr->ctx)
-        return get(out, &want);
+        return get_context(out, &want);
     return get_by_device(out, driver, ptr->device);
 }
 
@@ -275,7 +275,7 @@ int mgds_context_enter(const struct mgds_context *ctx)
 
     if (!mgds_context_lives(ctx))
         return -ESHUTDOWN;
-    rc = enter(mgds_driver(), ctx->handle);
+    rc = push_context(mgds_driver(), ctx->handle);
     if (rc == 0)
         mgds_capture_ignore();
     return rc;
@@ -284,7 +284,7 @@ int mgds_context_enter(const struct mgds_context *ctx)
 void mgds_context_leave(void)
 {
     mgds_capture_heed();
-    leave(mgds_driver());
+    pop_context(mgds_driver());
 }
 
 void mgds_context_fini(void)

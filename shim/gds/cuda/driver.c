@@ -57,7 +57,7 @@ static const struct row rows[] = {
 #define OUT_OF_THE_WAY                                                         \
     "take it out of LD_LIBRARY_PATH and LD_PRELOAD, or install the driver"
 
-static void find(struct attempt *try, const char *symbol, void *pointer)
+static void find_symbol(struct attempt *try, const char *symbol, void *pointer)
 {
     void *found = dlsym(try->library, symbol);
 
@@ -108,13 +108,13 @@ static int find_entry(struct attempt *try)
 {
     CUresult result;
 
-    find(try, "cuDriverGetVersion", &try->get_version);
+    find_symbol(try, "cuDriverGetVersion", &try->get_version);
     if (!try->get_version)
         return refuse_foreign(try, "cuDriverGetVersion");
     result = try->get_version(&try->table.version);
     if (result != CUDA_SUCCESS)
         return refuse_answer(try, result);
-    find(try, "cuGetProcAddress_v2", &try->get_address);
+    find_symbol(try, "cuGetProcAddress_v2", &try->get_address);
     if (!try->get_address && try->table.version >= MGDS_DRIVER_LEAST)
         return refuse_foreign(try, "cuGetProcAddress_v2");
     if (!try->get_address)
@@ -139,7 +139,7 @@ static int find_row(struct attempt *try, const struct row *row)
     return 0;
 }
 
-static int fill(struct attempt *try)
+static int fill_table(struct attempt *try)
 {
     int rc = find_entry(try);
 
@@ -149,7 +149,7 @@ static int fill(struct attempt *try)
 }
 
 /* True for the one thread whose attempt counts. */
-static bool publish(const struct attempt *try, enum state outcome)
+static bool publish_state(const struct attempt *try, enum state outcome)
 {
     bool first;
 
@@ -164,7 +164,7 @@ static bool publish(const struct attempt *try, enum state outcome)
     return first;
 }
 
-static void load(void)
+static void load_driver(void)
 {
     struct attempt try = {.library = NULL};
 
@@ -175,32 +175,32 @@ static void load(void)
     try.library = dlopen(mgds_presence_library(), RTLD_NOLOAD | RTLD_LAZY);
     if (!try.library)
         return;
-    if (fill(&try) == 0)
-        publish(&try, READY);
-    else if (publish(&try, REFUSED))
+    if (fill_table(&try) == 0)
+        publish_state(&try, READY);
+    else if (publish_state(&try, REFUSED))
         mgds_warn("%s; GPU buffers are not recognised", try.why);
 }
 
-static enum state look(void)
+static enum state read_state(void)
 {
     return __atomic_load_n(&state, __ATOMIC_ACQUIRE);
 }
 
 const struct mgds_driver *mgds_driver_found(void)
 {
-    return look() == READY ? &table : NULL;
+    return read_state() == READY ? &table : NULL;
 }
 
 const struct mgds_driver *mgds_driver(void)
 {
-    if (look() == UNTRIED)
-        load();
+    if (read_state() == UNTRIED)
+        load_driver();
     return mgds_driver_found();
 }
 
 static int no_driver(void)
 {
-    if (look() == REFUSED)
+    if (read_state() == REFUSED)
         return -ENOTSUP;
     mgds_warn_once("no CUDA in this process: the program has not loaded "
                    "libcuda.so.1 (is the NVIDIA driver installed?)");

@@ -34,7 +34,7 @@ static pthread_once_t found_once = PTHREAD_ONCE_INIT;
 
 static MGDS_TLS struct range stack;
 
-static bool contains(const struct range *range, uintptr_t addr)
+static bool range_contains(const struct range *range, uintptr_t addr)
 {
     return addr - range->start < range->end - range->start;
 }
@@ -123,7 +123,7 @@ static bool in_stack(uintptr_t addr)
 {
     if (stack.end == 0)
         find_stack();
-    return contains(&stack, addr);
+    return range_contains(&stack, addr);
 }
 
 /* Where the C library has the heap's end. sbrk(0) would say the same, but UCX
@@ -140,7 +140,7 @@ static bool in_heap(uintptr_t addr)
 static bool in_image(uintptr_t addr)
 {
     for (unsigned i = 0; i < segments_used; i++) {
-        if (contains(&segments[i], addr))
+        if (range_contains(&segments[i], addr))
             return true;
     }
     return false;

@@ -34,8 +34,8 @@ static int load_module(CUmodule *module, const void *image)
     return rc == 0 || rc == -ENOMEM || rc == -ESHUTDOWN ? rc : -ENOTSUP;
 }
 
-static int load(struct mgds_kernel_handle *kernel, const void *image,
-                const char *name)
+static int load_kernel(struct mgds_kernel_handle *kernel, const void *image,
+                       const char *name)
 {
     int rc = mgds_context_enter(kernel->ctx);
 
@@ -52,7 +52,8 @@ static int load(struct mgds_kernel_handle *kernel, const void *image,
     return rc;
 }
 
-static int attribute(const struct mgds_context *ctx, CUdevice_attribute which)
+static int attribute_of(const struct mgds_context *ctx,
+                        CUdevice_attribute which)
 {
     int value = 0;
 
@@ -62,7 +63,7 @@ static int attribute(const struct mgds_context *ctx, CUdevice_attribute which)
 
 unsigned mgds_kernel_processors(const struct mgds_context *ctx)
 {
-    int count = attribute(ctx, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT);
+    int count = attribute_of(ctx, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT);
 
     return count > 0 ? (unsigned)count : 0;
 }
@@ -70,7 +71,7 @@ unsigned mgds_kernel_processors(const struct mgds_context *ctx)
 /* Older ones know no launch ahead of the kernel before. */
 static bool launches_early(const struct mgds_context *ctx)
 {
-    return attribute(ctx, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR) >= 9;
+    return attribute_of(ctx, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR) >= 9;
 }
 
 int mgds_kernel_load(struct mgds_kernel_handle **out, struct mgds_context *ctx,
@@ -86,7 +87,7 @@ int mgds_kernel_load(struct mgds_kernel_handle **out, struct mgds_context *ctx,
         return -ENOMEM;
     kernel->ctx = mgds_context_get(ctx);
     kernel->attributes = launches_early(ctx);
-    rc = load(kernel, image, name);
+    rc = load_kernel(kernel, image, name);
     if (rc < 0) {
         mgds_context_put(ctx);
         free(kernel);
@@ -96,7 +97,7 @@ int mgds_kernel_load(struct mgds_kernel_handle **out, struct mgds_context *ctx,
     return 0;
 }
 
-static void unload(struct mgds_deferred *item)
+static void unload_module(struct mgds_deferred *item)
 {
     struct mgds_kernel_handle *kernel =
         MGDS_CONTAINER_OF(item, struct mgds_kernel_handle, deferred);
@@ -112,7 +113,7 @@ static void unload(struct mgds_deferred *item)
 
 void mgds_kernel_unload(struct mgds_kernel_handle *kernel)
 {
-    kernel->deferred.run = unload;
+    kernel->deferred.run = unload_module;
     mgds_defer(&kernel->deferred);
 }
 

@@ -24,7 +24,7 @@ static uint64_t buffer_id(const void *addr)
     return id;
 }
 
-static int pin(void *addr, const struct mgds_context *ctx, size_t bytes)
+static int pin_memory(void *addr, const struct mgds_context *ctx, size_t bytes)
 {
     char text[MGDS_CU_TEXT];
     int rc = mgds_context_enter(ctx);
@@ -73,7 +73,7 @@ static int alloc_pinned(void **out, const struct mgds_context *ctx,
 
     if (!addr)
         return -ENOMEM;
-    rc = pin(addr, ctx, bytes);
+    rc = pin_memory(addr, ctx, bytes);
     if (rc < 0)
         munmap(addr, bytes);
     else
@@ -159,7 +159,7 @@ void mgds_pinned_destroy(struct mgds_pinned *pinned)
     mgds_defer(&pinned->deferred);
 }
 
-static CUdeviceptr address(const void *addr)
+static CUdeviceptr address_of(const void *addr)
 {
     return (CUdeviceptr)(uintptr_t)addr;
 }
@@ -168,17 +168,17 @@ static int copy_line(const struct mgds_copy *copy, size_t bytes,
                      CUstream stream)
 {
     return mgds_cu(mgds_driver()->cuMemcpyAsync(
-        address(copy->dst), address(copy->src), bytes, stream));
+        address_of(copy->dst), address_of(copy->src), bytes, stream));
 }
 
 static int copy_plane(const struct mgds_copy *copy, CUstream stream)
 {
     const CUDA_MEMCPY2D plane = {
         .srcMemoryType = CU_MEMORYTYPE_UNIFIED,
-        .srcDevice = address(copy->src),
+        .srcDevice = address_of(copy->src),
         .srcPitch = copy->src_pitch,
         .dstMemoryType = CU_MEMORYTYPE_UNIFIED,
-        .dstDevice = address(copy->dst),
+        .dstDevice = address_of(copy->dst),
         .dstPitch = copy->dst_pitch,
         .WidthInBytes = copy->width,
         .Height = copy->rows,
@@ -192,11 +192,11 @@ static int copy_planes(const struct mgds_copy *copy, CUstream stream)
 {
     const CUDA_MEMCPY3D cube = {
         .srcMemoryType = CU_MEMORYTYPE_UNIFIED,
-        .srcDevice = address(copy->src),
+        .srcDevice = address_of(copy->src),
         .srcPitch = copy->src_pitch,
         .srcHeight = copy->src_slice / copy->src_pitch,
         .dstMemoryType = CU_MEMORYTYPE_UNIFIED,
-        .dstDevice = address(copy->dst),
+        .dstDevice = address_of(copy->dst),
         .dstPitch = copy->dst_pitch,
         .dstHeight = copy->dst_slice / copy->dst_pitch,
         .WidthInBytes = copy->width,
@@ -214,7 +214,7 @@ static bool slice_fits(size_t slice, size_t pitch, size_t rows)
 
 /* Folds rows into the width, and planes into rows, where there is one only or
  * nothing lies between them on either side: fewer dimensions copy faster. */
-static void fold(struct mgds_copy *copy)
+static void fold_rows(struct mgds_copy *copy)
 {
     if (copy->rows > 1 &&
         (copy->dst_pitch != copy->width || copy->src_pitch != copy->width))
@@ -232,8 +232,8 @@ int mgds_copy_async(const struct mgds_copy *copy, void *stream)
 
     if (shape.width == 0 || shape.rows == 0 || shape.planes == 0)
         return 0;
-    fold(&shape);
-    fold(&shape);
+    fold_rows(&shape);
+    fold_rows(&shape);
     if (shape.rows == 1 && shape.planes == 1)
         return copy_line(&shape, shape.width, stream);
     if (shape.dst_pitch < shape.width || shape.src_pitch < shape.width)

@@ -54,12 +54,12 @@ static int scan_object(struct dl_phdr_info *info, size_t size, void *arg)
  * Pins the object of that name. The handle is kept: an object that was once
  * last in the list stays loaded. NULL if it was unloaded meanwhile.
  */
-static struct link_map *pin(const char *name)
+static struct link_map *pin_object(const char *name)
 {
     return dlopen(name, RTLD_LAZY | RTLD_NOLOAD);
 }
 
-static void settle(const char *name)
+static void settle_library(const char *name)
 {
     strcpy(library, name);
     /* Sequentially consistent for the shortcuts' sake (shim/pmpi/frame.c). */
@@ -85,10 +85,10 @@ static bool scan_once(void)
     mgds_count(libraries_changed);
     mgds_trace_libraries_changed(scan.objects);
     if (scan.cuda[0] != '\0') {
-        settle(scan.cuda);
+        settle_library(scan.cuda);
         return true;
     }
-    last = pin(scan.last);
+    last = pin_object(scan.last);
     if (!last)
         return false;
     __atomic_store_n(&mgds_presence_anchor, last, __ATOMIC_RELEASE);

@@ -36,8 +36,8 @@ struct answer {
     uint64_t value[COUNT];
 };
 
-static int ask(const struct mgds_driver *driver, struct answer *answer,
-               uintptr_t addr)
+static int ask_driver(const struct mgds_driver *driver, struct answer *answer,
+                      uintptr_t addr)
 {
     CUpointer_attribute attributes[COUNT] = {
 #define X(name, attribute) attribute,
@@ -73,7 +73,7 @@ static enum mgds_ptr_kind kind_of(const struct answer *answer)
 
 /* The range of VMM memory is the whole reservation, gaps included (H100, driver
  * 580): there the mapping is what one can rely on. */
-static void describe(struct mgds_ptr *out, const struct answer *answer)
+static void describe_ptr(struct mgds_ptr *out, const struct answer *answer)
 {
     const uint64_t *value = answer->value;
     enum mgds_ptr_kind kind = kind_of(answer);
@@ -151,10 +151,10 @@ static int check_mappings(const struct mgds_driver *driver,
     int rc;
 
     for (; at < end; at = next.base + next.size) {
-        rc = ask(driver, &answer, at);
+        rc = ask_driver(driver, &answer, at);
         if (rc < 0)
             return rc;
-        describe(&next, &answer);
+        describe_ptr(&next, &answer);
         if (next.kind != MGDS_PTR_VMM || next.device != first->device ||
             next.base != at || next.size == 0)
             return -EFAULT;
@@ -180,14 +180,14 @@ static int check_span(const struct mgds_driver *driver, struct mgds_ptr *ptr,
 }
 
 /* By the long way. rc 1: ptr is CUDA's. */
-static int look(const struct mgds_driver *driver, struct mgds_ptr *ptr,
-                uintptr_t addr, bool seen)
+static int look_up(const struct mgds_driver *driver, struct mgds_ptr *ptr,
+                   uintptr_t addr, bool seen)
 {
     struct answer answer;
-    int rc = ask(driver, &answer, addr);
+    int rc = ask_driver(driver, &answer, addr);
 
     if (rc == 0)
-        describe(ptr, &answer);
+        describe_ptr(ptr, &answer);
     if (rc < 0 || ptr->kind == MGDS_PTR_HOST)
         return say_unknown(ptr, rc, addr, seen);
     rc = set_ctx_id(driver, ptr);
@@ -212,7 +212,7 @@ int mgds_ptr_find(struct mgds_ptr *out, const void *addr, size_t bytes)
         return say_host(out);
     seen = mgds_ptrcache_get(&ptr, at);
     if (!seen || !still_lives(driver, &ptr, at))
-        rc = look(driver, &ptr, at, seen);
+        rc = look_up(driver, &ptr, at, seen);
     if (rc == 1)
         rc = check_span(driver, &ptr, at, bytes);
     if (rc == 0)

@@ -29,7 +29,7 @@ static uint64_t pack_traits(const struct mgds_ptr *ptr)
            (uint64_t)ptr->handle_types << (KIND_BITS + DEVICE_BITS);
 }
 
-static void unpack(struct mgds_ptr *out, const uint64_t words[WORDS])
+static void unpack_ptr(struct mgds_ptr *out, const uint64_t words[WORDS])
 {
     uint64_t traits = words[TRAITS];
 
@@ -67,7 +67,7 @@ static bool read_entry(struct entry *entry, uint64_t words[WORDS])
     return atomic_load_explicit(&entry->seq, memory_order_relaxed) == seq;
 }
 
-static bool covers(const uint64_t words[WORDS], uintptr_t addr)
+static bool words_cover(const uint64_t words[WORDS], uintptr_t addr)
 {
     return addr - words[BASE] < words[SIZE];
 }
@@ -78,8 +78,8 @@ bool mgds_ptrcache_get(struct mgds_ptr *out, uintptr_t addr)
     uint64_t words[WORDS];
 
     for (int way = 0; way < WAYS; way++) {
-        if (read_entry(&set[way], words) && covers(words, addr)) {
-            unpack(out, words);
+        if (read_entry(&set[way], words) && words_cover(words, addr)) {
+            unpack_ptr(out, words);
             return true;
         }
     }
@@ -88,14 +88,14 @@ bool mgds_ptrcache_get(struct mgds_ptr *out, uintptr_t addr)
 
 /* The entry that knows addr by another name, else an empty one, else one that
  * the id picks: ids count up, so the ways take turns. */
-static struct entry *pick(struct entry *set, const struct mgds_ptr *ptr,
-                          uintptr_t addr)
+static struct entry *pick_entry(struct entry *set, const struct mgds_ptr *ptr,
+                                uintptr_t addr)
 {
     struct entry *empty = NULL;
     uint64_t words[WORDS];
 
     for (int way = 0; way < WAYS; way++) {
-        if (read_entry(&set[way], words) && covers(words, addr))
+        if (read_entry(&set[way], words) && words_cover(words, addr))
             return &set[way];
         if (atomic_load_explicit(&set[way].seq, memory_order_relaxed) == 0)
             empty = &set[way];
@@ -125,7 +125,7 @@ void mgds_ptrcache_put(const struct mgds_ptr *ptr, uintptr_t addr)
         [CTX_ID] = ptr->ctx_id, [TRAITS] = pack_traits(ptr),
     };
 
-    write_entry(pick(set_of(addr), ptr, addr), words);
+    write_entry(pick_entry(set_of(addr), ptr, addr), words);
 }
 
 void mgds_ptrcache_drop(uintptr_t addr)
@@ -135,7 +135,7 @@ void mgds_ptrcache_drop(uintptr_t addr)
     uint64_t words[WORDS];
 
     for (int way = 0; way < WAYS; way++) {
-        if (read_entry(&set[way], words) && covers(words, addr))
+        if (read_entry(&set[way], words) && words_cover(words, addr))
             write_entry(&set[way], nothing);
     }
 }

@@ -8,7 +8,7 @@
 #include "shim/gds/cuda/driver.h"
 #include "shim/gds/cuda/result.h"
 
-static int create(CUstream *out, const struct mgds_context *ctx)
+static int create_stream(CUstream *out, const struct mgds_context *ctx)
 {
     int rc = mgds_context_enter(ctx);
 
@@ -22,7 +22,7 @@ static int create(CUstream *out, const struct mgds_context *ctx)
 int mgds_stream_create(void **out, const struct mgds_context *ctx)
 {
     CUstream stream;
-    int rc = create(&stream, ctx);
+    int rc = create_stream(&stream, ctx);
 
     if (rc == 0)
         *out = stream;
@@ -42,7 +42,7 @@ int mgds_stream_own(void **out, struct mgds_context *ctx)
     int rc;
 
     if (!stream) {
-        rc = create(&stream, ctx);
+        rc = create_stream(&stream, ctx);
         if (rc < 0)
             return rc;
         if (!__atomic_compare_exchange_n(&ctx->stream, &first, stream, false,

@@ -4,8 +4,8 @@
 #include "shim/gds/domain/domain_state.h"
 #include "shim/gds/domain/op.h"
 
-static bool knows(const struct mgds_domain *domain,
-                  const struct mgds_envelope_ends *ends)
+static bool domain_has(const struct mgds_domain *domain,
+                       const struct mgds_envelope_ends *ends)
 {
     unsigned streams = domain->streams ? domain->streams : 1;
 
@@ -24,7 +24,7 @@ static const char *reason_against(const struct mgds_domain *domain,
                                   const struct mgds_envelope_ends *ends,
                                   uint64_t from)
 {
-    if (!knows(domain, ends))
+    if (!domain_has(domain, ends))
         return "its communicator has no such rank or streams";
     return mgds_admit_rank(domain, ends->rank, from)
                ? NULL

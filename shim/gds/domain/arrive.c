@@ -178,7 +178,7 @@ static enum mgds_am_verdict on_taken(const struct mgds_am *am)
     return MGDS_AM_DONE;
 }
 
-static void landed(void *arg, int rc)
+static void body_landed(void *arg, int rc)
 {
     struct mgds_landing *landing = (struct mgds_landing *)arg;
 
@@ -229,7 +229,7 @@ static bool begin_landing(struct mgds_op *op, const struct mgds_data *data,
 }
 
 /* Parts as long as the sender says fit into fragments. */
-static bool fits(const struct mgds_op *op, const struct mgds_data *data)
+static bool data_fits(const struct mgds_op *op, const struct mgds_data *data)
 {
     return data->first > 0 && data->first <= mgds_flow_fragment(op);
 }
@@ -244,7 +244,7 @@ static bool begin_flow(struct mgds_op *op, const struct mgds_data *data,
     bool lean = mgds_op_is_lean(op);
 
     if (op->state != MGDS_OP_PULLED || !carried || !data->part ||
-        lean != (body_bytes == 0) || (lean && !fits(op, data)))
+        lean != (body_bytes == 0) || (lean && !data_fits(op, data)))
         return false;
     mgds_op_step(op, MGDS_OP_ON_FLOW);
     if (lean)
@@ -319,7 +319,7 @@ static enum mgds_am_verdict on_grant(const struct mgds_am *am)
 
 void mgds_arrive_init(void)
 {
-    const struct mgds_wire_handler data = {take_data, landed, NULL};
+    const struct mgds_wire_handler data = {take_data, body_landed, NULL};
 
     mgds_wire_handle(MGDS_ENVELOPE_DATA, &data);
     mgds_am_handle(MGDS_ENVELOPE_RTS, on_rts);

@@ -24,7 +24,7 @@ static bool needs_lift(const struct mgds_op *op)
 }
 
 /* Its error is for nobody but the domain. */
-static void owe(const struct mgds_op *op)
+static void owe_error(const struct mgds_op *op)
 {
     if (op->error)
         mgds_report_debt(mgds_domain_debt(op->domain), op->error, op);
@@ -36,7 +36,7 @@ bool mgds_caller_orphans(struct mgds_op *op)
         return false;
     if (!needs_lift(op)) {
         if (mgds_op_is_done(op))
-            owe(op);
+            owe_error(op);
         return false;
     }
     op->caller->asking = MGDS_OP_ORPHANED;
@@ -47,7 +47,7 @@ bool mgds_caller_orphans(struct mgds_op *op)
 
 void mgds_caller_done(struct mgds_op *op)
 {
-    owe(op);
+    owe_error(op);
     if (op->caller->asking == MGDS_OP_ORPHANED)
         mgds_work_add(&op->copying, MGDS_WORK_COPY_OUT);
 }

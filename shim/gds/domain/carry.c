@@ -87,7 +87,7 @@ static int make_line(struct mgds_carry *carry)
     return 0;
 }
 
-static int launch(struct mgds_carry *carry)
+static int launch_kernel(struct mgds_carry *carry)
 {
     int rc = make_line(carry);
 
@@ -197,7 +197,7 @@ static bool run_launch(struct mgds_work *work, enum mgds_work_by by)
 {
     struct mgds_carry *carry =
         MGDS_CONTAINER_OF(work, struct mgds_carry, launch);
-    int rc = launch(carry);
+    int rc = launch_kernel(carry);
 
     if (carry->take.source)
         mgds_count(pull_fetches);
@@ -222,13 +222,13 @@ static int error_of(const struct mgds_carry *carry)
 }
 
 /* An order that a kernel may have begun stands for ever, with what it names. */
-static bool stands(const struct mgds_carry *carry)
+static bool stream_stands(const struct mgds_carry *carry)
 {
     return carry->outcome == MGDS_CARRY_FAILED && carry->mail.count > 0;
 }
 
 /* Without the lock; the watch is this thread's. */
-static void settle(struct mgds_carry *carry)
+static void settle_claim(struct mgds_carry *carry)
 {
     if (carry->owner->settle)
         carry->owner->settle(carry);
@@ -236,7 +236,7 @@ static void settle(struct mgds_carry *carry)
 
 static void end_served(struct mgds_carry *carry)
 {
-    settle(carry);
+    settle_claim(carry);
     mgds_engine_enter();
     carry->served = true;
     mgds_carry_tell(carry, 0);
@@ -244,17 +244,17 @@ static void end_served(struct mgds_carry *carry)
 }
 
 /* told: before now. */
-static void end(struct mgds_carry *carry, bool told)
+static void end_carry(struct mgds_carry *carry, bool told)
 {
     int error = error_of(carry);
     bool stays;
 
     if (!told && error == 0)
-        settle(carry);
+        settle_claim(carry);
     mgds_engine_enter();
     mgds_work_done(&carry->watch);
     mgds_carry_tell(carry, error);
-    stays = stands(carry);
+    stays = stream_stands(carry);
     if (!stays)
         give_back(carry);
     mgds_engine_leave();
@@ -281,7 +281,7 @@ static bool run_watch(struct mgds_work *work, enum mgds_work_by by)
         mgds_work_again(work);
     mgds_engine_leave();
     if (quiet)
-        end(carry, told);
+        end_carry(carry, told);
     return true;
 }
 

@@ -17,7 +17,7 @@ static int make_ready(struct mgds_cookies *cookies)
 }
 
 /* The next one that is not in the table. */
-static uint64_t draw(struct mgds_cookies *cookies)
+static uint64_t draw_cookie(struct mgds_cookies *cookies)
 {
     uint64_t cookie;
 
@@ -36,7 +36,7 @@ int mgds_cookies_put(struct mgds_cookies *cookies, void *record,
 
     if (rc < 0)
         return rc;
-    *cookie = draw(cookies);
+    *cookie = draw_cookie(cookies);
     return mgds_hash_put(&cookies->records, *cookie, record);
 }
 

@@ -17,8 +17,8 @@ struct mgds_credit {
     struct mgds_work work; /* while there is something */
 };
 
-static void post(const struct mgds_domain *domain, unsigned rank,
-                 const struct mgds_taken *taken)
+static void post_taken(const struct mgds_domain *domain, unsigned rank,
+                       const struct mgds_taken *taken)
 {
     size_t bytes = offsetof(struct mgds_taken, cookie) +
                    taken->count * sizeof(taken->cookie[0]);
@@ -28,10 +28,10 @@ static void post(const struct mgds_domain *domain, unsigned rank,
                      bytes);
 }
 
-static void tell(struct mgds_credit *credit)
+static void tell_rank(struct mgds_credit *credit)
 {
     mgds_work_cancel(&credit->work);
-    post(credit->domain, credit->rank, &credit->taken);
+    post_taken(credit->domain, credit->rank, &credit->taken);
     credit->taken.count = 0;
 }
 
@@ -46,7 +46,7 @@ void mgds_credit_add(struct mgds_domain *domain, unsigned rank, uint64_t cookie)
         credit = domain->member[rank].credit =
             (struct mgds_credit *)mgds_calloc(1, sizeof(*credit));
     if (!credit) {
-        post(domain, rank, &alone);
+        post_taken(domain, rank, &alone);
         return;
     }
     credit->domain = domain;
@@ -56,7 +56,7 @@ void mgds_credit_add(struct mgds_domain *domain, unsigned rank, uint64_t cookie)
     if (credit->taken.count == 1)
         mgds_work_add(&credit->work, MGDS_WORK_CREDIT);
     if (credit->taken.count == MGDS_TAKEN_MOST)
-        tell(credit);
+        tell_rank(credit);
 }
 
 void mgds_credit_end(struct mgds_domain *domain)
@@ -65,7 +65,7 @@ void mgds_credit_end(struct mgds_domain *domain)
         struct mgds_credit *credit = domain->member[i].credit;
 
         if (credit && credit->taken.count > 0)
-            tell(credit);
+            tell_rank(credit);
         free(credit);
     }
 }
@@ -75,26 +75,26 @@ void mgds_credits_tell(void)
     mgds_works_run_now(MGDS_WORK_CREDIT);
 }
 
-static bool run(struct mgds_work *work, enum mgds_work_by by)
+static bool run_credit(struct mgds_work *work, enum mgds_work_by by)
 {
     struct mgds_credit *credit =
         MGDS_CONTAINER_OF(work, struct mgds_credit, work);
 
     (void)by;
     mgds_work_done(work);
-    tell(credit);
+    tell_rank(credit);
     return true;
 }
 
 /* The record is its domain's. */
-static void drop(struct mgds_work *work)
+static void drop_credit(struct mgds_work *work)
 {
     (void)work;
 }
 
 void mgds_credits_init(void)
 {
-    static const struct mgds_work_handler handler = {run, drop};
+    static const struct mgds_work_handler handler = {run_credit, drop_credit};
 
     mgds_work_handle(MGDS_WORK_CREDIT, &handler);
 }

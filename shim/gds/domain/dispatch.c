@@ -87,7 +87,7 @@ void mgds_op_progress(void)
 }
 
 /* By the wire's thread. */
-static void chores(void)
+static void do_chores(void)
 {
     mgds_works_run(MGDS_WORK_BY_WIRE);
     mgds_watch_speak();
@@ -122,7 +122,7 @@ static int open_once(void)
     mgds_ruin_init();
     mgds_wildcards_init();
     mgds_worker_init(do_late_work);
-    mgds_wire_chore(chores);
+    mgds_wire_chore(do_chores);
     rc = mgds_wire_open(&mgds_ctx()->config);
     if (rc < 0)
         return rc;

@@ -56,7 +56,7 @@ const struct mgds_domains *mgds_domains_all(void)
 }
 
 /* The domain is gone; without memory nobody remembers that. */
-static void remember(const struct mgds_domain *domain)
+static void remember_id(const struct mgds_domain *domain)
 {
     mgds_hash_put(&gone, domain->id, &gone);
 }
@@ -130,7 +130,7 @@ void mgds_domain_list(struct mgds_domain *domain)
     domain->listed = true;
 }
 
-static bool unlist(struct mgds_domain *domain)
+static bool unlist_domain(struct mgds_domain *domain)
 {
     if (!domain->listed)
         return false;
@@ -145,8 +145,8 @@ void mgds_domain_release(struct mgds_domain *domain)
     if (__atomic_sub_fetch(&domain->refs, 1, __ATOMIC_ACQ_REL) != 0)
         return;
     mgds_engine_enter();
-    if (unlist(domain))
-        remember(domain);
+    if (unlist_domain(domain))
+        remember_id(domain);
     mgds_work_cancel(&domain->wildcards.greeting);
     mgds_watched_forget(domain);
     if (domain->member)
@@ -184,7 +184,7 @@ void mgds_domain_go_astray(struct mgds_domain *domain)
     mgds_engine_leave();
 }
 
-static int pay(struct mgds_debt *debt, struct mgds_failure *out)
+static int pay_debt(struct mgds_debt *debt, struct mgds_failure *out)
 {
     int error;
 
@@ -198,12 +198,12 @@ static int pay(struct mgds_debt *debt, struct mgds_failure *out)
 
 int mgds_domains_take_error(struct mgds_failure *out)
 {
-    return pay(&stray, out);
+    return pay_debt(&stray, out);
 }
 
 int mgds_domain_take_error(struct mgds_domain *domain, struct mgds_failure *out)
 {
-    return pay(&domain->owed, out);
+    return pay_debt(&domain->owed, out);
 }
 
 void mgds_domains_forget(void)
@@ -211,7 +211,7 @@ void mgds_domains_forget(void)
     struct mgds_domain *domain;
 
     while ((domain = LIST_FIRST(&domains)) != NULL) {
-        remember(domain);
-        unlist(domain);
+        remember_id(domain);
+        unlist_domain(domain);
     }
 }

@@ -11,7 +11,7 @@
 #include "shim/gds/msg/am.h"
 #include "shim/gds/queue/gstream.h"
 
-static int allocate(struct mgds_domain *domain)
+static int allocate_members(struct mgds_domain *domain)
 {
     size_t own = domain->streams ? domain->streams : 1;
 
@@ -48,7 +48,8 @@ static int set_base(struct mgds_domain *domain,
     return 0;
 }
 
-static int fill(struct mgds_domain *domain, const struct mgds_domain_spec *spec)
+static int fill_domain(struct mgds_domain *domain,
+                       const struct mgds_domain_spec *spec)
 {
     unsigned own = domain->streams ? domain->streams : 1;
     int rc = mgds_fifos_init(&domain->pulls);
@@ -56,7 +57,7 @@ static int fill(struct mgds_domain *domain, const struct mgds_domain_spec *spec)
     if (rc == 0)
         rc = set_base(domain, spec);
     if (rc == 0)
-        rc = allocate(domain);
+        rc = allocate_members(domain);
     for (unsigned i = 0; rc == 0 && i < domain->streams; i++)
         if (spec->streams[i])
             domain->stream[i] = mgds_gstream_get(spec->streams[i]);
@@ -93,7 +94,7 @@ int mgds_domain_create(struct mgds_domain **out,
     LIST_INIT(&domain->ops);
     if (spec->channels)
         mgds_channels_get(spec->channels);
-    rc = fill(domain, spec);
+    rc = fill_domain(domain, spec);
     if (rc < 0) {
         mgds_domain_destroy(domain);
         return rc;

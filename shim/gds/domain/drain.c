@@ -21,7 +21,7 @@
 
 enum { NAMED = 16 };
 
-static double now(void)
+static double now_in_seconds(void)
 {
     return 1e-9 * (double)mgds_clock_ns();
 }
@@ -34,7 +34,7 @@ struct scope {
 
 /* Of those that the engine has. A send that is done may still wait for its
  * receiver: the stream is not held by that, the communicator is. */
-static bool concerns(const struct mgds_op *op, const struct scope *scope)
+static bool op_concerns(const struct mgds_op *op, const struct scope *scope)
 {
     if (scope->domain)
         return op->domain == scope->domain;
@@ -43,14 +43,14 @@ static bool concerns(const struct mgds_op *op, const struct scope *scope)
 }
 
 /* In streams. */
-static unsigned pending(const struct scope *scope)
+static unsigned pending_waits(const struct scope *scope)
 {
     if (scope->domain)
         return __atomic_load_n(&scope->domain->waited, __ATOMIC_ACQUIRE);
     return mgds_lines_pending(scope->stream);
 }
 
-static void name(const struct mgds_op *op, const struct mgds_waiter *waiter)
+static void name_op(const struct mgds_op *op, const struct mgds_waiter *waiter)
 {
     char text[MGDS_REPORT_BYTES];
 
@@ -78,12 +78,12 @@ static struct left count_ops(const struct scope *scope,
 
         for (struct mgds_op *op = LIST_FIRST(&domain->ops); op; op = next) {
             next = LIST_NEXT(op, link);
-            if (!concerns(op, scope))
+            if (!op_concerns(op, scope))
                 continue;
             mgds_exchange_demand(op);
             mgds_watch_op(op);
             if (waiter && named++ < NAMED)
-                name(op, waiter);
+                name_op(op, waiter);
             left.count++;
             left.hope = left.hope || op->send || op->recv->message;
         }
@@ -101,19 +101,19 @@ static void watch_streams(const struct scope *scope)
             mgds_watch_streams(line, mgds_lines_pending(line->stream));
 }
 
-static struct left count(const struct scope *scope,
-                         const struct mgds_waiter *waiter)
+static struct left count_left(const struct scope *scope,
+                              const struct mgds_waiter *waiter)
 {
     struct left left = count_ops(scope, waiter);
 
     if (left.count == 0)
         watch_streams(scope);
-    left.count += pending(scope);
+    left.count += pending_waits(scope);
     return left;
 }
 
-static struct left look(const struct scope *scope,
-                        const struct mgds_waiter *waiter)
+static struct left look_for_left(const struct scope *scope,
+                                 const struct mgds_waiter *waiter)
 {
     struct left left;
     unsigned orphans;
@@ -121,7 +121,7 @@ static struct left look(const struct scope *scope,
     mgds_op_progress();
     mgds_engine_enter();
     mgds_credits_tell();
-    left = count(scope, waiter);
+    left = count_left(scope, waiter);
     mgds_engine_leave();
     orphans = mgds_orphans(scope->stream, scope->domain);
     left.count += orphans;
@@ -133,15 +133,15 @@ static int drain_scope(const struct scope *scope,
 {
     const struct mgds_waiter waiter = {.call = rule->call,
                                        .since = mgds_clock_ns()};
-    double end = now() + rule->timeout;
+    double end = now_in_seconds() + rule->timeout;
     struct left rest;
 
-    while ((rest = look(scope, NULL)).count > 0) {
+    while ((rest = look_for_left(scope, NULL)).count > 0) {
         *left = rest.count;
         if (rule->patient && rest.hope)
-            end = now() + rule->timeout;
-        if (rule->timeout > 0 && now() > end) {
-            look(scope, &waiter);
+            end = now_in_seconds() + rule->timeout;
+        if (rule->timeout > 0 && now_in_seconds() > end) {
+            look_for_left(scope, &waiter);
             return -ETIMEDOUT;
         }
         if (rule->idle)
@@ -152,8 +152,8 @@ static int drain_scope(const struct scope *scope,
 }
 
 /* Says meanwhile whose call it is. */
-static int drain(const struct scope *scope, const struct mgds_drain_rule *rule,
-                 unsigned *left)
+static int drain_named(const struct scope *scope,
+                       const struct mgds_drain_rule *rule, unsigned *left)
 {
     int rc;
 
@@ -171,7 +171,7 @@ int mgds_op_drain(struct mgds_gstream *stream,
     mgds_groups_flush();
     if (stream && mgds_gstream_capturing(stream) == 0)
         mgds_wait_signal(stream);
-    return drain(&scope, rule, left);
+    return drain_named(&scope, rule, left);
 }
 
 int mgds_domain_drain(struct mgds_domain *domain,
@@ -180,7 +180,7 @@ int mgds_domain_drain(struct mgds_domain *domain,
     const struct scope scope = {.domain = domain};
 
     mgds_groups_flush();
-    return drain(&scope, rule, left);
+    return drain_named(&scope, rule, left);
 }
 
 void mgds_domains_let_go(void)

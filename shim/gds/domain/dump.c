@@ -29,7 +29,7 @@ struct lines {
 };
 
 /* Where the next one goes, or NULL. */
-static char *add(struct lines *lines)
+static char *add_room(struct lines *lines)
 {
     unsigned room = lines->room ? 2 * lines->room : 16;
     void *more;
@@ -49,7 +49,7 @@ static char *add(struct lines *lines)
 static void add_op(struct lines *lines, const struct mgds_waiter *waiter,
                    const struct mgds_op *op)
 {
-    char *text = add(lines);
+    char *text = add_room(lines);
 
     if (text)
         mgds_report_op(text, waiter, op);
@@ -59,7 +59,7 @@ static void add_ahead(struct lines *lines, const struct mgds_line *line)
 {
     struct mgds_waiter waiter = {.line = line};
     unsigned ahead = mgds_lines_pending(line->stream);
-    char *text = ahead > 0 ? add(lines) : NULL;
+    char *text = ahead > 0 ? add_room(lines) : NULL;
 
     if (text)
         mgds_report_stream(text, &waiter, ahead);
@@ -111,13 +111,14 @@ static void add_probes(struct lines *lines)
         char *text = NULL;
 
         if (probe->domain && mgds_watched_is_asked(&probe->watched))
-            text = add(lines);
+            text = add_room(lines);
         if (text)
             mgds_report_probe(text, &waiter, probe->domain, &probe->probe);
     }
 }
 
-static void collect(struct lines *lines, const struct mgds_gstream *stream)
+static void collect_lines(struct lines *lines,
+                          const struct mgds_gstream *stream)
 {
     for (struct mgds_line *line = mgds_lines_first(); line; line = line->next)
         if (!stream || line->stream == stream)
@@ -165,7 +166,7 @@ int mgds_dump(const struct mgds_gstream *stream, int fd)
                                "stream communicators and has not let go of "
                                "them: ask again");
     mgds_stands_look();
-    collect(&lines, stream);
+    collect_lines(&lines, stream);
     mgds_engine_leave();
     rc = write_lines(&lines, fd);
     free(lines.text);
@@ -178,7 +179,7 @@ static bool wanted; /* atomic */
 static int number;  /* that a handler was set for, or 0 */
 static struct sigaction before;
 
-static void chain(int sig, siginfo_t *info, void *context)
+static void call_older_handler(int sig, siginfo_t *info, void *context)
 {
     if (before.sa_flags & SA_SIGINFO)
         before.sa_sigaction(sig, info, context);
@@ -198,7 +199,7 @@ static void on_signal(int sig, siginfo_t *info, void *context)
                         "communicator\n");
     }
     errno = saved;
-    chain(sig, info, context);
+    call_older_handler(sig, info, context);
 }
 
 void mgds_dump_begin(void)

@@ -90,8 +90,9 @@ static bool is_memory(const struct mgds_export_handle *handle)
 }
 
 /* What must be true of the values by themselves, and whose they are. */
-static const char *judge(enum mgds_envelope kind,
-                         const union mgds_envelope_head *head, uint32_t *rank)
+static const char *judge_head(enum mgds_envelope kind,
+                              const union mgds_envelope_head *head,
+                              uint32_t *rank)
 {
     switch (kind) {
     case MGDS_ENVELOPE_RTS:
@@ -130,7 +131,7 @@ int mgds_envelope_open(union mgds_envelope_head *out, enum mgds_envelope kind,
     memcpy(out, head, head_bytes);
     if (kind == MGDS_ENVELOPE_RTS && head_bytes < sizeof(out->rts))
         out->rts.address = out->rts.export = 0;
-    why = judge(kind, out, &rank);
+    why = judge_head(kind, out, &rank);
     if (!why)
         return 0;
     mgds_envelope_refuse(kind, rank, why);

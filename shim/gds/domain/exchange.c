@@ -52,7 +52,7 @@ static struct mgds_wire_peer *peer_of(const struct mgds_op *op)
 }
 
 /* One that nobody will copy is over. */
-static void answer(struct mgds_op *op)
+static void answer_pull(struct mgds_op *op)
 {
     op->send->protocol->answer(op);
     if (op->error && op->state == MGDS_OP_READY)
@@ -73,7 +73,7 @@ static void try_answer(struct mgds_op *op)
     if (op->state == MGDS_OP_ASKED && must_be_staged(op))
         mgds_op_step(op, MGDS_OP_ON_REFUSE);
     if (op->state == MGDS_OP_ASKED)
-        answer(op);
+        answer_pull(op);
     if (op->state == MGDS_OP_REFUSED && !mgds_work_is_listed(&op->copying)) {
         mgds_op_get(op);
         mgds_work_add(&op->copying, MGDS_WORK_COPY_IN);
@@ -192,7 +192,7 @@ static int post_pull(struct mgds_op *op)
                                  MGDS_ENVELOPE_PULL, &head, sizeof(head));
 }
 
-static void pull(struct mgds_op *op, size_t bytes)
+static void pull_bytes(struct mgds_op *op, size_t bytes)
 {
     int rc;
 
@@ -218,7 +218,7 @@ static void try_pull(struct mgds_op *op)
     if (op->state != MGDS_OP_WANTED || op->recv->fetch ||
         (needs_stream(op) && !mgds_op_is_reached(op)))
         return;
-    pull(op, mgds_op_fitting(op));
+    pull_bytes(op, mgds_op_fitting(op));
 }
 
 /* Its bytes have come to ordinary memory. */
@@ -275,7 +275,7 @@ void mgds_exchange_recv_lost(struct mgds_op *op, int error)
     recv_over(op, MGDS_OP_ON_LOSE, error);
 }
 
-static void want(struct mgds_op *op)
+static void want_message(struct mgds_op *op)
 {
     mgds_op_step(op, MGDS_OP_ON_WANT);
     try_pull(op);
@@ -294,7 +294,7 @@ void mgds_exchange_matched(struct mgds_op *op)
     if (may_be_taken(op))
         mgds_op_step(op, MGDS_OP_ON_HOLD);
     else
-        want(op);
+        want_message(op);
     if (op->state == MGDS_OP_HELD && op->waiting == MGDS_OP_TAKING)
         mgds_exchange_take(op);
     mgds_rget_consider(op);
@@ -317,7 +317,7 @@ void mgds_exchange_demand(struct mgds_op *op)
         return;
     op->recv->demanded = true;
     if (op->state == MGDS_OP_HELD)
-        want(op);
+        want_message(op);
 }
 
 void mgds_exchange_end(struct mgds_wire_peer *peer,
@@ -339,7 +339,7 @@ void mgds_exchange_unread(const struct mgds_op *op, int error)
 }
 
 /* Once. */
-static void credit(struct mgds_op *op)
+static void credit_sender(struct mgds_op *op)
 {
     if (!op->recv->credited)
         mgds_credit_add(op->domain, op->recv->message->rank,
@@ -351,7 +351,7 @@ static void credit(struct mgds_op *op)
 void mgds_exchange_taken(struct mgds_op *op, bool given_up)
 {
     if (!given_up)
-        credit(op);
+        credit_sender(op);
     else if (!op->recv->credited)
         mgds_exchange_unread(op, op->queued->quit.told);
     mgds_op_step(op, MGDS_OP_ON_PASS);
@@ -370,7 +370,7 @@ static void fail_awaited(struct mgds_op *op, int error)
     if (!op->error)
         op->error = error;
     if (op->state == MGDS_OP_ASKED)
-        answer(op);
+        answer_pull(op);
     else
         mgds_exchange_send_moved(op, MGDS_OP_ON_FAIL, error);
 }
@@ -419,21 +419,21 @@ void mgds_exchange_readable(struct mgds_op *op)
 void mgds_exchange_fetched(struct mgds_op *op, int error)
 {
     if (error == 0 || error == -EFAULT) /* thrown away */
-        credit(op);
+        credit_sender(op);
     if (mgds_op_is_moved(op)) /* its mark ends it, or it has failed */
         return;
     mgds_exchange_recv_moved(op, error);
 }
 
 /* Of one that has failed the sender hears nothing else. */
-static void got(struct mgds_op *op, int error)
+static void got_bytes(struct mgds_op *op, int error)
 {
     if (error && error != -EFAULT)
         mgds_exchange_unread(op, error);
     mgds_exchange_fetched(op, error);
 }
 
-static void filled(struct mgds_op *op, int error)
+static void recv_filled(struct mgds_op *op, int error)
 {
     mgds_exchange_unread(op, error);
     mgds_exchange_recv_moved(op, error);
@@ -448,7 +448,7 @@ static void tell_broken(const struct mgds_op *op, int error)
     mgds_am_tell(peer_of(op), MGDS_ENVELOPE_DATA, &head, sizeof(head));
 }
 
-static void sent(struct mgds_op *op, int error)
+static void send_sent(struct mgds_op *op, int error)
 {
     if (error && !mgds_op_is_lost(op))
         tell_broken(op, error);
@@ -499,7 +499,8 @@ void mgds_exchange_init(void)
 {
     static const struct mgds_fetch_ends ends = {
         mgds_exchange_fetched, mgds_exchange_withdrawn, mgds_exchange_unread};
-    static const struct mgds_flow_ends flows = {sent, filled, got};
+    static const struct mgds_flow_ends flows = {send_sent, recv_filled,
+                                                got_bytes};
 
     mgds_fetch_init(&ends);
     mgds_flow_init(&flows);

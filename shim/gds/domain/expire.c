@@ -50,7 +50,7 @@ static bool is_over(uint64_t since, uint64_t now)
     return now > begin && now - begin >= mgds_ctx()->config.timeout * SECOND_NS;
 }
 
-static int revoke(struct mgds_op *op)
+static int revoke_send(struct mgds_op *op)
 {
     const struct mgds_domain *domain = op->domain;
     const struct mgds_revoke head = {{domain->id, op->call->number,
@@ -66,7 +66,7 @@ static int revoke(struct mgds_op *op)
 }
 
 /* The wire tells when it is, and ends what it has of it. */
-static void lose(const struct mgds_op *op)
+static void lose_peer(const struct mgds_op *op)
 {
     if (mgds_wire_peer_give_up(op->domain->member[op->call->rank].peer))
         mgds_warn("rank %d has not answered for %u s (MPIX_GDS_TIMEOUT): it "
@@ -74,8 +74,8 @@ static void lose(const struct mgds_op *op)
                   op->call->rank, (unsigned)mgds_ctx()->config.timeout);
 }
 
-static void set(struct mgds_op *op, enum mgds_op_revoking revoking,
-                uint64_t now)
+static void set_revoking(struct mgds_op *op, enum mgds_op_revoking revoking,
+                         uint64_t now)
 {
     op->send->revoking = revoking;
     op->send->since = now;
@@ -87,13 +87,13 @@ static void expire_send(struct mgds_op *op, uint64_t now)
 
     if (op->send->revoking == MGDS_OP_REVOKED) {
         if (late)
-            lose(op);
+            lose_peer(op);
         return;
     }
     if (op->send->revoking == MGDS_OP_SPARED && !late)
         return;
-    if (revoke(op) == 0)
-        set(op, MGDS_OP_REVOKED, now);
+    if (revoke_send(op) == 0)
+        set_revoking(op, MGDS_OP_REVOKED, now);
 }
 
 /* What the wire, or a kernel of ours, is at ends by itself; so does what its
@@ -114,7 +114,7 @@ static void expire_recv(struct mgds_op *op)
 }
 
 /* A TAKE that is on the stream already has to be kept from it. */
-static void withdraw(struct mgds_op *op)
+static void withdraw_recv(struct mgds_op *op)
 {
     const struct mgds_message *message = op->recv->message;
 
@@ -146,7 +146,7 @@ static void withdraw_matched(const struct mgds_domain *domain, int source,
             break;
     }
     if (op)
-        withdraw(op);
+        withdraw_recv(op);
 }
 
 /* Of a communicator that is gone here: nobody will match it. */
@@ -216,7 +216,7 @@ static bool has_expired(const struct mgds_op *op, const struct mgds_line *line,
 
 /* From the last one on: so no receive that is to fail gets the message of
  * another. */
-static void expire(struct mgds_wait *wait, uint64_t now)
+static void expire_wait(struct mgds_wait *wait, uint64_t now)
 {
     bool misses = mgds_wait_misses(wait);
 
@@ -247,16 +247,17 @@ void mgds_expire_look(void)
         uint64_t since = mgds_line_stands(line, &wait);
 
         if (since && is_over(since, now))
-            expire(wait, now);
+            expire_wait(wait, now);
     }
 }
 
-static void end(struct mgds_op *op, int error)
+static void end_revoking(struct mgds_op *op, int error)
 {
     if (mgds_op_is_lost(op) ||
         !mgds_op_may(op, MGDS_OP_ON_LOSE)) /* known already */
         return;
-    set(op, error < 0 ? MGDS_OP_ENDED : MGDS_OP_SPARED, mgds_clock_ns());
+    set_revoking(op, error < 0 ? MGDS_OP_ENDED : MGDS_OP_SPARED,
+                 mgds_clock_ns());
     if (error < 0)
         mgds_op_fail(op, error, nobody_receives);
 }
@@ -269,7 +270,7 @@ static enum mgds_am_verdict on_ended(const struct mgds_am *am)
 
     if (op && op->send && op->call->rank == (int)ended->rank &&
         mgds_admit_rank(op->domain, ended->rank, am->from))
-        end(op, ended->error);
+        end_revoking(op, ended->error);
     return MGDS_AM_DONE;
 }
 

@@ -40,7 +40,7 @@ static void fail_standing(struct mgds_op *op, int error)
 }
 
 /* An operation whose bytes the wire is at work on ends by itself. */
-static void fail(struct mgds_op *op, int error)
+static void fail_op(struct mgds_op *op, int error)
 {
     if (is_standing(op))
         fail_standing(op, error);
@@ -75,7 +75,7 @@ void mgds_op_fail_marked(struct mgds_op *op, int error, const char *why)
         op->fail->why = why;
         mgds_report_lost(op);
     }
-    fail(op, error);
+    fail_op(op, error);
     mgds_op_put_later(op);
 }
 

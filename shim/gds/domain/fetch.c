@@ -66,7 +66,7 @@ static bool has_won(const struct mgds_fetch *fetch)
 
 /* A TAKE that is on the stream, or a kernel by order, may copy the message:
  * nobody hears that it was not read. */
-static void fail(const struct mgds_fetch *fetch, int error)
+static void fail_fetch(const struct mgds_fetch *fetch, int error)
 {
     const struct mgds_op *op = fetch->op;
 
@@ -78,7 +78,7 @@ static void fail(const struct mgds_fetch *fetch, int error)
 }
 
 /* Once, as soon as somebody has copied it, or nobody will. */
-static void over(struct mgds_carry *carry, int error)
+static void end_fetch(struct mgds_carry *carry, int error)
 {
     struct mgds_fetch *fetch = fetch_of(carry);
 
@@ -88,7 +88,7 @@ static void over(struct mgds_carry *carry, int error)
     else
         ends->fetched(fetch->op, error);
     if (carry->outcome == MGDS_CARRY_FAILED)
-        fail(fetch, error);
+        fail_fetch(fetch, error);
 }
 
 static bool is_shared(const struct mgds_carry *carry)
@@ -97,7 +97,7 @@ static bool is_shared(const struct mgds_carry *carry)
 }
 
 /* Without the lock. */
-static void gone(struct mgds_carry *carry)
+static void free_fetch(struct mgds_carry *carry)
 {
     struct mgds_fetch *fetch = fetch_of(carry);
 
@@ -109,10 +109,10 @@ static void gone(struct mgds_carry *carry)
     free(fetch);
 }
 
-static struct mgds_fetch *create(struct mgds_op *op)
+static struct mgds_fetch *create_fetch(struct mgds_op *op)
 {
     static const struct mgds_carry_owner owner = {
-        .over = over, .is_shared = is_shared, .gone = gone};
+        .over = end_fetch, .is_shared = is_shared, .gone = free_fetch};
     struct mgds_fetch *fetch =
         (struct mgds_fetch *)mgds_calloc(1, sizeof(*fetch));
 
@@ -135,7 +135,7 @@ void mgds_fetch_add(struct mgds_op *op)
     if (op->recv->fetch || op->recv->credited)
         return;
     op->recv->got = mgds_op_fitting(op);
-    fetch = create(op);
+    fetch = create_fetch(op);
     if (fetch) {
         mgds_carry_begin(&fetch->carry);
         return;
@@ -150,7 +150,7 @@ void mgds_fetch_withdraw(struct mgds_op *op, const char *why)
 {
     struct mgds_words *words = mgds_gstream_words(stream_of(op));
     uint64_t *line = mgds_words_take_idle(words);
-    struct mgds_fetch *fetch = line ? create(op) : NULL;
+    struct mgds_fetch *fetch = line ? create_fetch(op) : NULL;
 
     if (!fetch) {
         if (line)

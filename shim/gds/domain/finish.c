@@ -31,7 +31,7 @@ void mgds_op_keep_error(struct mgds_op *op, struct mgds_line *line)
 }
 
 /* The bytes of a receive, for who wants them. */
-static void deliver(const struct mgds_op *op)
+static void deliver_bytes(const struct mgds_op *op)
 {
     const struct mgds_op_receiver *recv = op->recv;
 
@@ -43,7 +43,7 @@ static void deliver(const struct mgds_op *op)
 }
 
 /* Those who wait for it are told. */
-static void tell(struct mgds_op *op)
+static void tell_waiting(struct mgds_op *op)
 {
     const struct mgds_op_waited *waited = op->waited;
 
@@ -64,8 +64,8 @@ void mgds_op_finish(struct mgds_op *op, int error)
     op->status.bytes = op->send ? 0 : op->recv->got;
     mgds_note_done(op);
     if (op->recv)
-        deliver(op);
+        deliver_bytes(op);
     if (op->caller->asking >= MGDS_OP_DROPPED)
         mgds_caller_done(op);
-    tell(op);
+    tell_waiting(op);
 }

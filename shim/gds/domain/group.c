@@ -35,7 +35,7 @@ struct mgds_group *mgds_group_search(const struct mgds_gstream *stream)
     return group;
 }
 
-static void destroy(struct mgds_group *group)
+static void destroy_group(struct mgds_group *group)
 {
     if (!group)
         return;
@@ -44,7 +44,7 @@ static void destroy(struct mgds_group *group)
 }
 
 /* Puts what was collected. */
-static int flush(struct mgds_group *group)
+static int flush_group(struct mgds_group *group)
 {
     if (mgds_put_is_empty(&group->put))
         return 0;
@@ -54,7 +54,7 @@ static int flush(struct mgds_group *group)
     return mgds_put_all(&group->put);
 }
 
-static void drop(struct mgds_group *group, int error)
+static void drop_group(struct mgds_group *group, int error)
 {
     mgds_engine_enter();
     mgds_put_close(&group->put);
@@ -85,7 +85,7 @@ static void close_group(struct keep *keep, struct mgds_group *group)
     take_out(keep, group);
     if (group->stream)
         mgds_gstream_release(group->stream);
-    destroy(keep->idle);
+    destroy_group(keep->idle);
     keep->idle = group;
 }
 
@@ -95,8 +95,8 @@ static int flush_or_drop(struct mgds_group *group)
 {
     if (mgds_put_is_empty(&group->put) ||
         mgds_gstream_capturing(group->stream) == 0)
-        return flush(group);
-    drop(group, -ECANCELED);
+        return flush_group(group);
+    drop_group(group, -ECANCELED);
     return -ECANCELED;
 }
 
@@ -118,7 +118,7 @@ static void end_open(struct mgds_group *group, const char *who)
 }
 
 /* The thread ends. */
-static void leave(void *block)
+static void leave_groups(void *block)
 {
     struct keep *keep = (struct keep *)block;
 
@@ -129,14 +129,14 @@ static void leave(void *block)
             end_open(group, "a thread ends");
         close_group(keep, group);
     }
-    destroy(keep->idle);
+    destroy_group(keep->idle);
     keep->idle = NULL;
     mgds_perthread_put(block);
 }
 
 static void make_keeps(void)
 {
-    int rc = mgds_perthread_init(&keeps, sizeof(struct keep), leave);
+    int rc = mgds_perthread_init(&keeps, sizeof(struct keep), leave_groups);
 
     __atomic_store_n(&keeps_made, rc == 0, __ATOMIC_RELEASE);
 }
@@ -153,7 +153,7 @@ static struct keep *own_keep(void)
     return any_keeps() ? (struct keep *)mgds_perthread_get(&keeps) : NULL;
 }
 
-static struct mgds_group *create(struct keep *keep)
+static struct mgds_group *create_group(struct keep *keep)
 {
     struct mgds_group *group = keep->idle;
 
@@ -175,7 +175,7 @@ static int open_group(struct mgds_group **out, struct mgds_gstream *stream)
 
     if (rc < 0)
         return rc;
-    group = keep ? create(keep) : NULL;
+    group = keep ? create_group(keep) : NULL;
     if (!group)
         return -ENOMEM;
     group->stream = mgds_gstream_get(stream);
@@ -210,7 +210,7 @@ int mgds_group_end(struct mgds_gstream *stream, bool strict)
     group->strict -= strict;
     if (--group->depth > 0)
         return 0;
-    rc = flush(group);
+    rc = flush_group(group);
     close_group(own_keep(), group);
     return rc;
 }
@@ -238,7 +238,7 @@ void mgds_groups_flush(void)
          group = group->next)
         if (!mgds_put_is_empty(&group->put) &&
             mgds_gstream_capturing(group->stream) == 0)
-            flush(group);
+            flush_group(group);
 }
 
 void mgds_groups_relieve(void)
@@ -246,7 +246,7 @@ void mgds_groups_relieve(void)
     for (struct mgds_group *group = mgds_groups_open; group;
          group = group->next)
         if (group->strict == 0)
-            flush(group);
+            flush_group(group);
 }
 
 /* Of another thread, which may not call MPI any more, and finds that its group
@@ -348,8 +348,8 @@ static bool has_slot(const struct mgds_mark *mark,
     return op->ring && op->ring->channel == channel;
 }
 
-static unsigned hold(const struct mgds_group *group,
-                     const struct mgds_channel *channel)
+static unsigned held_slots(const struct mgds_group *group,
+                           const struct mgds_channel *channel)
 {
     const struct mgds_mark *mark = group->put.first;
     unsigned held = 0;
@@ -366,6 +366,6 @@ unsigned mgds_groups_hold(const struct mgds_channel *channel)
     for (const struct mgds_group *group = mgds_groups_open; group;
          group = group->next)
         if (group->strict > 0)
-            held += hold(group, channel);
+            held += held_slots(group, channel);
     return held;
 }

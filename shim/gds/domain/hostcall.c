@@ -18,7 +18,7 @@ static bool is_over(struct mgds_op *op)
     return over;
 }
 
-static void demand(struct mgds_op *op)
+static void demand_op(struct mgds_op *op)
 {
     mgds_engine_enter();
     mgds_exchange_demand(op);
@@ -29,7 +29,7 @@ static void demand(struct mgds_op *op)
 
 int mgds_op_test(struct mgds_op *op)
 {
-    demand(op);
+    demand_op(op);
     mgds_op_progress();
     if (!mgds_op_lift(op) || !is_over(op) || !mgds_op_lift(op))
         return 0;

@@ -19,7 +19,7 @@
 /* Protocols, section 9. */
 #define RELEASED 0x40000000u
 
-static int create(struct mgds_line **out, struct mgds_gstream *stream)
+static int create_line(struct mgds_line **out, struct mgds_gstream *stream)
 {
     struct mgds_line *line = (struct mgds_line *)mgds_calloc(1, sizeof(*line));
     int rc;
@@ -65,7 +65,7 @@ int mgds_line_of(struct mgds_line **out, struct mgds_gstream *stream)
     *out = mgds_lines_find(stream);
     if (*out)
         return error_of(*out);
-    rc = create(&fresh, stream);
+    rc = create_line(&fresh, stream);
     if (rc < 0)
         return rc;
     mgds_engine_enter();
@@ -85,7 +85,7 @@ int mgds_line_of(struct mgds_line **out, struct mgds_gstream *stream)
 static TAILQ_HEAD(, mgds_line) watched = TAILQ_HEAD_INITIALIZER(watched);
 static unsigned watches;
 
-static void watch(struct mgds_line *line)
+static void watch_line(struct mgds_line *line)
 {
     line->held = true;
     TAILQ_INSERT_TAIL(&watched, line, watch);
@@ -93,7 +93,7 @@ static void watch(struct mgds_line *line)
     mgds_wire_hold();
 }
 
-static void unwatch(struct mgds_line *line)
+static void unwatch_line(struct mgds_line *line)
 {
     line->held = false;
     TAILQ_REMOVE(&watched, line, watch);
@@ -110,9 +110,9 @@ static void look_again(struct mgds_line *line)
     __atomic_store_n(&line->awaited, any ? line->first->number + 1 : 0,
                      __ATOMIC_RELAXED);
     if (any && !line->held)
-        watch(line);
+        watch_line(line);
     if (!any && line->held)
-        unwatch(line);
+        unwatch_line(line);
 }
 
 /* A fence that rides on none was reached before it was made. */
@@ -200,7 +200,7 @@ static bool has_come(const struct mgds_line *line, uint64_t number)
     return mgds_signals_is_told(&line->signals, number);
 }
 
-static bool poll(struct mgds_line *line)
+static bool poll_line(struct mgds_line *line)
 {
     struct mgds_mark *mark;
     bool any = false;
@@ -242,7 +242,7 @@ bool mgds_lines_poll(void)
 
         TAILQ_REMOVE(&watched, line, watch);
         TAILQ_INSERT_TAIL(&watched, line, watch);
-        any |= poll(line);
+        any |= poll_line(line);
     }
     return any;
 }
@@ -364,7 +364,7 @@ void mgds_line_break(struct mgds_line *line, struct mgds_mark *mark)
 static bool is_abandoned(struct mgds_line *line)
 {
     if (line->held)
-        unwatch(line);
+        unwatch_line(line);
     return line->first != NULL;
 }
 

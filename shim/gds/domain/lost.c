@@ -26,7 +26,7 @@ struct doom {
     const struct mgds_line *line;
 };
 
-static bool concerns(const struct doom *doom, const struct mgds_op *op)
+static bool doom_concerns(const struct doom *doom, const struct mgds_op *op)
 {
     int rank = mgds_op_peer(op);
 
@@ -48,7 +48,7 @@ static bool mark_all(struct lost_list *out, const struct mgds_domain *domain,
     STAILQ_INIT(out);
     LIST_FOREACH(op, &domain->ops, link)
     {
-        if (mgds_op_is_lost(op) || !concerns(doom, op))
+        if (mgds_op_is_lost(op) || !doom_concerns(doom, op))
             continue;
         mgds_op_mark_lost(op);
         STAILQ_INSERT_TAIL(out, op, fail->link);
@@ -72,7 +72,7 @@ static void fail_all(const struct mgds_domain *domain, const struct doom *doom,
         }
 }
 
-static void lose(struct mgds_domain *domain, unsigned rank)
+static void lose_rank(struct mgds_domain *domain, unsigned rank)
 {
     struct doom doom = {.rank = (int)rank};
 
@@ -101,7 +101,7 @@ static void lose_peer(const struct mgds_wire_peer *peer)
     {
         for (unsigned i = 0; i < domain->peers; i++)
             if (domain->member[i].peer == peer)
-                lose(domain, i);
+                lose_rank(domain, i);
     }
 }
 

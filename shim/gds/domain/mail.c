@@ -4,7 +4,8 @@
 #include "shim/gds/domain/lines.h"
 #include "shim/gds/queue/gstream.h"
 
-static bool has(const struct mgds_mail *mail, const struct mgds_gstream *stream)
+static bool has_stream(const struct mgds_mail *mail,
+                       const struct mgds_gstream *stream)
 {
     unsigned i = 0;
 
@@ -13,12 +14,12 @@ static bool has(const struct mgds_mail *mail, const struct mgds_gstream *stream)
     return i < mail->count;
 }
 
-static void give(struct mgds_mail *mail, struct mgds_gstream *stream,
-                 const struct mgds_step *take)
+static void give_order(struct mgds_mail *mail, struct mgds_gstream *stream,
+                       const struct mgds_step *take)
 {
     uint64_t order;
 
-    if (mail->count == MGDS_MAIL_MOST || has(mail, stream))
+    if (mail->count == MGDS_MAIL_MOST || has_stream(mail, stream))
         return;
     order = mgds_gstream_order(stream, take);
     if (!order)
@@ -32,10 +33,10 @@ bool mgds_mail_send(struct mgds_mail *mail, struct mgds_gstream *own,
 {
     unsigned before = mail->count;
 
-    give(mail, own, take);
+    give_order(mail, own, take);
     for (struct mgds_line *line = mgds_lines_first(); line; line = line->next)
         if (mgds_gstream_context(line->stream) == mgds_gstream_context(own))
-            give(mail, line->stream, take);
+            give_order(mail, line->stream, take);
     return before == 0 && mail->count > 0;
 }
 

@@ -13,7 +13,7 @@ static struct mgds_mapping *unlink_at(struct mgds_mapping **at)
     return item;
 }
 
-static void push(struct mgds_mappings *list, struct mgds_mapping *item)
+static void push_mapping(struct mgds_mappings *list, struct mgds_mapping *item)
 {
     item->next = list->first;
     list->first = item;
@@ -27,7 +27,7 @@ struct mgds_mapping *mgds_mapping_find(struct mgds_mappings *list, uint64_t id)
         at = &(*at)->next;
     if (!*at)
         return NULL;
-    push(list, unlink_at(at));
+    push_mapping(list, unlink_at(at));
     return list->first;
 }
 
@@ -41,7 +41,7 @@ struct mgds_mapping *mgds_mapping_add(struct mgds_mappings *list,
         return NULL;
     item->id = handle->id;
     item->handle = *handle;
-    push(list, item);
+    push_mapping(list, item);
     return item;
 }
 

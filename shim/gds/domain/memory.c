@@ -38,8 +38,8 @@ static struct mgds_channel *channel_of(const struct ends *ends)
                                ends->index);
 }
 
-static void tell(const struct ends *ends,
-                 const struct mgds_export_handle *handle, bool gone)
+static void tell_exported(const struct ends *ends,
+                          const struct mgds_export_handle *handle, bool gone)
 {
     struct mgds_domain *domain = ends->domain;
     const struct mgds_exported head = {.domain = domain->id,
@@ -69,7 +69,7 @@ static void tell_gone(const struct ends *ends, struct mgds_mappings *ours)
         if (item->state != MGDS_MAPPING_TOLD &&
             mgds_export_is_stale(item->id)) {
             if (item->state == MGDS_MAPPING_READY)
-                tell(ends, &item->handle, true);
+                tell_exported(ends, &item->handle, true);
             mgds_mapping_drop(ours, item);
         }
         item = next;
@@ -123,7 +123,7 @@ enum mgds_exposure mgds_memory_expose(const struct mgds_exposing *exposing)
         return MGDS_EXPOSURE_REFUSED;
     item->state = MGDS_MAPPING_TOLD;
     item->since = mgds_clock_ns();
-    tell(&ends, handle, false);
+    tell_exported(&ends, handle, false);
     return MGDS_EXPOSURE_SOON;
 }
 
@@ -172,7 +172,7 @@ struct job {
     struct mgds_export_handle handle;
 };
 
-static void answer(const struct ends *ends, uint64_t id, int error)
+static void answer_exported(const struct ends *ends, uint64_t id, int error)
 {
     struct mgds_domain *domain = ends->domain;
     const struct mgds_imported head = {.domain = domain->id,
@@ -193,7 +193,7 @@ static void add_job(const struct ends *ends,
     struct job *job = (struct job *)mgds_calloc(1, sizeof(*job));
 
     if (!job) {
-        answer(ends, handle->id, -EBUSY);
+        answer_exported(ends, handle->id, -EBUSY);
         return;
     }
     *job = (struct job){.ends = *ends, .handle = *handle};
@@ -214,7 +214,7 @@ static void take_exported(struct mgds_domain *domain,
 
     if (!mgds_channel_can_get(channel) ||
         !mgds_channels_can_take(domain->channels, exported->to_index)) {
-        answer(&ends, exported->handle.id, -EXDEV);
+        answer_exported(&ends, exported->handle.id, -EXDEV);
         return;
     }
     theirs = mgds_channel_theirs(channel);
@@ -236,9 +236,9 @@ static enum mgds_am_verdict on_exported(const struct mgds_am *am)
 }
 
 /* Under the lock: the import is the channel's. */
-static int keep(struct mgds_channel *channel,
-                const struct mgds_export_handle *handle,
-                struct mgds_import *import)
+static int keep_import(struct mgds_channel *channel,
+                       const struct mgds_export_handle *handle,
+                       struct mgds_import *import)
 {
     struct mgds_mappings *theirs = mgds_channel_theirs(channel);
     struct mgds_mapping *item = mgds_mapping_find(theirs, handle->id);
@@ -287,8 +287,8 @@ static bool run_job(struct mgds_work *work, enum mgds_work_by by)
     (void)by;
     mgds_engine_enter();
     if (rc == 0)
-        rc = keep(channel_of(&job->ends), &job->handle, import);
-    answer(&job->ends, job->handle.id, rc);
+        rc = keep_import(channel_of(&job->ends), &job->handle, import);
+    answer_exported(&job->ends, job->handle.id, rc);
     mgds_work_done(work);
     mgds_engine_leave();
     drop_job(work);

@@ -63,7 +63,7 @@ void mgds_op_give_means(struct mgds_op *op)
     free(op->flow);
 }
 
-static void destroy(struct mgds_op *op)
+static void destroy_op(struct mgds_op *op)
 {
     struct mgds_domain *domain = op->domain;
 
@@ -77,28 +77,28 @@ static void destroy(struct mgds_op *op)
     mgds_domain_release(domain);
 }
 
-static void end(struct mgds_ending *ending)
+static void end_op(struct mgds_ending *ending)
 {
-    destroy(MGDS_CONTAINER_OF(ending, struct mgds_op, ending));
+    destroy_op(MGDS_CONTAINER_OF(ending, struct mgds_op, ending));
 }
 
-static bool drop(struct mgds_op *op)
+static bool drop_reference(struct mgds_op *op)
 {
     return __atomic_sub_fetch(&op->refs, 1, __ATOMIC_ACQ_REL) == 0;
 }
 
 void mgds_op_put_later(struct mgds_op *op)
 {
-    if (!drop(op))
+    if (!drop_reference(op))
         return;
-    op->ending.end = end;
+    op->ending.end = end_op;
     mgds_engine_end_later(&op->ending);
 }
 
 void mgds_op_release(struct mgds_op *op)
 {
-    if (drop(op))
-        destroy(op);
+    if (drop_reference(op))
+        destroy_op(op);
 }
 
 uint64_t mgds_op_units(const struct mgds_op *op)

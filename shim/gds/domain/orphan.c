@@ -22,7 +22,7 @@ static bool claims_lift(struct mgds_op *op)
     return mine;
 }
 
-static void fail(struct mgds_op *op, int rc)
+static void fail_op(struct mgds_op *op, int rc)
 {
     mgds_engine_enter();
     if (!op->error)
@@ -41,7 +41,7 @@ int mgds_op_lift(struct mgds_op *op)
     if (rc > 0 && op->caller->lifting)
         rc = mgds_bounce_poll(op->bounce);
     if (rc < 0) {
-        fail(op, rc);
+        fail_op(op, rc);
         return 1;
     }
     return rc;
@@ -74,7 +74,7 @@ unsigned mgds_orphans(const struct mgds_gstream *stream,
 }
 
 /* Nobody else copies it out: the last reference of a caller is the item's. */
-static bool run(struct mgds_work *work, enum mgds_work_by by)
+static bool run_copy_out(struct mgds_work *work, enum mgds_work_by by)
 {
     struct mgds_op *op = mgds_copying_op(work);
     bool over = mgds_op_lift(op) != 0;
@@ -90,7 +90,8 @@ static bool run(struct mgds_work *work, enum mgds_work_by by)
 
 void mgds_orphan_init(void)
 {
-    static const struct mgds_work_handler handler = {run, mgds_copying_drop};
+    static const struct mgds_work_handler handler = {run_copy_out,
+                                                     mgds_copying_drop};
 
     mgds_work_handle(MGDS_WORK_COPY_OUT, &handler);
 }

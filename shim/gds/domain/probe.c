@@ -12,8 +12,8 @@ static int source_of(const struct mgds_domain *domain,
     return mgds_domain_source(domain, (unsigned)probe->peer, probe->from_index);
 }
 
-static void describe(const struct mgds_message *message,
-                     struct mgds_op_status *status)
+static void describe_message(const struct mgds_message *message,
+                             struct mgds_op_status *status)
 {
     *status = (struct mgds_op_status){.source = (int)message->rank,
                                       .tag = message->match.tag,
@@ -23,8 +23,8 @@ static void describe(const struct mgds_message *message,
 
 /* 1, 0 there is none, or the error that ended the peer. Under the engine's
  * lock. */
-static int look(struct mgds_message **out, struct mgds_domain *domain,
-                const struct mgds_probe *probe)
+static int find_message(struct mgds_message **out, struct mgds_domain *domain,
+                        const struct mgds_probe *probe)
 {
     int rc = mgds_domain_lost(domain, probe->peer);
 
@@ -46,8 +46,8 @@ static int no_process(struct mgds_op_status *status)
 
 /* The message leaves the lists, with a reference to its domain. Under the
  * engine's lock. */
-static void take(struct mgds_message **out, struct mgds_message *message,
-                 unsigned to_index)
+static void take_message(struct mgds_message **out,
+                         struct mgds_message *message, unsigned to_index)
 {
     struct mgds_domain *domain = message->domain;
 
@@ -57,8 +57,9 @@ static void take(struct mgds_message **out, struct mgds_message *message,
 }
 
 /* out NULL: the message stays where it is. */
-static int search(struct mgds_message **out, struct mgds_domain *domain,
-                  const struct mgds_probe *probe, struct mgds_op_status *status)
+static int search_sources(struct mgds_message **out, struct mgds_domain *domain,
+                          const struct mgds_probe *probe,
+                          struct mgds_op_status *status)
 {
     struct mgds_message *message;
     int rc;
@@ -68,13 +69,13 @@ static int search(struct mgds_message **out, struct mgds_domain *domain,
     mgds_groups_flush();
     mgds_op_progress();
     mgds_engine_enter();
-    rc = look(&message, domain, probe);
+    rc = find_message(&message, domain, probe);
     if (message)
-        describe(message, status);
+        describe_message(message, status);
     else if (rc == 0)
         mgds_watch_probe(domain, probe);
     if (message && out)
-        take(out, message, probe->to_index);
+        take_message(out, message, probe->to_index);
     mgds_engine_leave();
     return rc;
 }
@@ -83,7 +84,7 @@ int mgds_domain_probe(struct mgds_domain *domain,
                       const struct mgds_probe *probe,
                       struct mgds_op_status *status)
 {
-    return search(NULL, domain, probe, status);
+    return search_sources(NULL, domain, probe, status);
 }
 
 int mgds_domain_mprobe(struct mgds_message **out, struct mgds_domain *domain,
@@ -91,5 +92,5 @@ int mgds_domain_mprobe(struct mgds_message **out, struct mgds_domain *domain,
                        struct mgds_op_status *status)
 {
     *out = NULL;
-    return search(out, domain, probe, status);
+    return search_sources(out, domain, probe, status);
 }

@@ -16,7 +16,7 @@
 #include "shim/gds/domain/wait.h"
 #include "shim/gds/queue/step_row.h"
 
-static void clear(struct mgds_put *put)
+static void clear_put(struct mgds_put *put)
 {
     put->first = NULL;
     put->last = &put->first;
@@ -27,7 +27,7 @@ static void clear(struct mgds_put *put)
 
 void mgds_put_begin(struct mgds_put *put, struct mgds_line *line)
 {
-    clear(put);
+    clear_put(put);
     put->line = line;
     put->late = false;
     put->room = sizeof(put->own) / sizeof(put->own[0]);
@@ -40,14 +40,14 @@ void mgds_put_fini(struct mgds_put *put)
         free(put->step);
 }
 
-static unsigned needs(const struct mgds_put *put)
+static unsigned steps_needed(const struct mgds_put *put)
 {
     return put->ops + (put->wait ? put->wait->count : 0) + MGDS_PUT_MORE;
 }
 
 int mgds_put_widen(struct mgds_put *put, unsigned more)
 {
-    unsigned least = needs(put) + more;
+    unsigned least = steps_needed(put) + more;
     struct mgds_step *step;
 
     if (least <= put->room)
@@ -79,7 +79,7 @@ bool mgds_put_is_empty(const struct mgds_put *put)
     return put->ops == 0 && !put->wait;
 }
 
-static void add(struct mgds_put *put, struct mgds_step step)
+static void add_step(struct mgds_put *put, struct mgds_step step)
 {
     /* the turn is taken with the first step */
     if (put->n == 0)
@@ -90,9 +90,9 @@ static void add(struct mgds_put *put, struct mgds_step step)
 
 static unsigned add_flag(struct mgds_put *put, uint64_t number)
 {
-    add(put, (struct mgds_step){.kind = MGDS_STEP_FLAG,
-                                .word = put->line->reach,
-                                .value = number});
+    add_step(put, (struct mgds_step){.kind = MGDS_STEP_FLAG,
+                                     .word = put->line->reach,
+                                     .value = number});
     return put->n - 1;
 }
 
@@ -128,7 +128,7 @@ static void add_commands(struct mgds_put *put, bool slotted)
 
         if (op->send && op->send->protocol->slotted == slotted &&
             op->send->protocol->command(op, &step))
-            add(put, step);
+            add_step(put, step);
     }
 }
 
@@ -179,7 +179,7 @@ static void add_unpacks(struct mgds_put *put, const struct mgds_wait *wait,
 
         if (is_copied_up(op) &&
             mgds_layout_is_dense(op->call->user.layout) == dense)
-            add(put, unpack_of(op));
+            add_step(put, unpack_of(op));
     }
 }
 
@@ -221,12 +221,12 @@ static unsigned add_awaits(struct mgds_put *put, const struct mgds_wait *wait)
 
         if (op->waiting != MGDS_OP_AWAITING)
             continue;
-        add(put,
-            (struct mgds_step){.kind = MGDS_STEP_AWAIT,
-                               .stand = wait->number,
-                               .word = mgds_channel_done_here(
-                                   op->ring->words_of, op->ring->done_word),
-                               .value = op->ring->slot.serial});
+        add_step(put, (struct mgds_step){
+                          .kind = MGDS_STEP_AWAIT,
+                          .stand = wait->number,
+                          .word = mgds_channel_done_here(op->ring->words_of,
+                                                         op->ring->done_word),
+                          .value = op->ring->slot.serial});
         n++;
     }
     return n;
@@ -267,7 +267,7 @@ static size_t bytes_taken(const struct mgds_wait *wait)
 }
 
 /* Where the last step is a TAKE its flag can be quiet. */
-static void end(struct mgds_put *put, const struct mgds_wait *wait)
+static void end_wait(struct mgds_put *put, const struct mgds_wait *wait)
 {
     struct mgds_step *flag = &put->step[put->wait_flag];
 
@@ -289,10 +289,10 @@ static void add_go(struct mgds_put *put, struct mgds_wait *wait)
 
     if (ahead && ahead->kind == MGDS_STEP_FLAG && !ahead->quiet)
         wait->behind = ahead->value;
-    add(put, (struct mgds_step){.kind = MGDS_STEP_WAIT,
-                                .word = put->line->go,
-                                .value = wait->number,
-                                .stand = wait->number});
+    add_step(put, (struct mgds_step){.kind = MGDS_STEP_WAIT,
+                                     .word = put->line->go,
+                                     .value = wait->number,
+                                     .stand = wait->number});
 }
 
 /* That the stream has come to a receive matters while it is not known where the
@@ -315,7 +315,7 @@ static unsigned add_takes(struct mgds_put *put, const struct mgds_wait *wait)
         const struct mgds_op *op = wait->op[i];
 
         if (mgds_op_waiting_takes(op->waiting))
-            add(put, take_of(put, op));
+            add_step(put, take_of(put, op));
         else if (op->waiting == MGDS_OP_AWAITING)
             others |= AWAITS;
         else if (is_copied_up(op))
@@ -352,7 +352,7 @@ static void add_wait(struct mgds_put *put, struct mgds_wait *wait)
     mgds_line_mark(put->line, &wait->mark);
     put->wait_mark = wait->mark.number;
     put->wait_flag = add_flag(put, wait->mark.number);
-    end(put, wait);
+    end_wait(put, wait);
 }
 
 void mgds_put_close(struct mgds_put *put)
@@ -403,8 +403,8 @@ static void fail_wait(struct mgds_wait *wait)
     mgds_line_break(wait->line, &wait->mark);
 }
 
-static void owe(const struct mgds_put *put, uint64_t id, uint64_t name,
-                int error)
+static void owe_error(const struct mgds_put *put, uint64_t id, uint64_t name,
+                      int error)
 {
     struct mgds_domain *domain = mgds_domain_find(id);
 
@@ -422,18 +422,18 @@ static void fail_ops(const struct mgds_put *put, int error)
         if (!mark || mark->of_wait) /* a later fence was reached */
             continue;
         op_of(mark)->error = error;
-        owe(put, op_of(mark)->domain->id, op_of(mark)->call->name, error);
+        owe_error(put, op_of(mark)->domain->id, op_of(mark)->call->name, error);
         mgds_line_break(put->line, mark);
     }
 }
 
-static void fail(const struct mgds_put *put, int error)
+static void fail_put(const struct mgds_put *put, int error)
 {
     struct mgds_wait *wait = NULL;
     struct mgds_mark *mark;
 
     mgds_engine_enter();
-    owe(put, put->domain, put->name, error);
+    owe_error(put, put->domain, put->name, error);
     if (put->ops > 0 && !put->step[put->op_flag].put)
         fail_ops(put, error);
     if (put->wait && !put->step[put->wait_flag].put) {
@@ -454,8 +454,8 @@ int mgds_put_all(struct mgds_put *put)
                         : 0;
 
     if (rc < 0)
-        fail(put, rc);
-    clear(put);
+        fail_put(put, rc);
+    clear_put(put);
     return rc;
 }
 
@@ -465,7 +465,7 @@ void mgds_put_drop(struct mgds_put *put, int error)
         for (unsigned i = 0; i < put->n; i++)
             put->step[i].put = false;
         mgds_gstream_put(put->line->stream, put->ticket, NULL, 0);
-        fail(put, error);
+        fail_put(put, error);
     }
-    clear(put);
+    clear_put(put);
 }

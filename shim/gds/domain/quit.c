@@ -29,7 +29,7 @@ static struct mgds_gstream *stream_of(const struct mgds_op *op)
 
 /* The record names the word that the kernel looks at, and the value that it
  * would find there. */
-static struct mgds_quit *name(const struct mgds_op *op)
+static struct mgds_quit *name_wait(const struct mgds_op *op)
 {
     struct mgds_gstream *stream = stream_of(op);
     uint64_t at, serial;
@@ -47,11 +47,11 @@ static struct mgds_quit *name(const struct mgds_op *op)
 }
 
 /* False: no record is free that could tell the kernel. */
-static bool begin(struct mgds_op *op, int error)
+static bool begin_quit(struct mgds_op *op, int error)
 {
     if (op->queued->quit.record || op->waited->stood->ruin.ruined)
         return true;
-    op->queued->quit.record = name(op);
+    op->queued->quit.record = name_wait(op);
     if (!op->queued->quit.record)
         return false;
     op->queued->quit.error = error;
@@ -62,17 +62,17 @@ static bool begin(struct mgds_op *op, int error)
 
 void mgds_quit_begin(struct mgds_op *op, int error)
 {
-    if (!begin(op, error))
+    if (!begin_quit(op, error))
         mgds_line_doom(op->waited->stood, error);
 }
 
 bool mgds_quit_release(struct mgds_op *op)
 {
-    return begin(op, 0);
+    return begin_quit(op, 0);
 }
 
 /* Who is at the item finds that there is no record any more. */
-static void end(struct mgds_op *op)
+static void end_quit(struct mgds_op *op)
 {
     struct mgds_work *work = &op->queued->quit.work;
 
@@ -103,7 +103,7 @@ int mgds_quit_settle(struct mgds_op *op)
     if (op->queued->quit.record) {
         if (mgds_quit_is_gone(op->queued->quit.record))
             mgds_quit_tell(op, op->queued->quit.error);
-        end(op);
+        end_quit(op);
     }
     /* nobody knows whether a kernel has had the message */
     if (line->ruin.ruined)
@@ -165,15 +165,15 @@ static bool run_query(struct mgds_work *work, enum mgds_work_by by)
 
 /* A record that stands is forgotten with its operation, which is given up by
  * all. */
-static void drop(struct mgds_work *work)
+static void drop_quit(struct mgds_work *work)
 {
     (void)work;
 }
 
 void mgds_quit_init(void)
 {
-    static const struct mgds_work_handler gives_up = {run_give_up, drop};
-    static const struct mgds_work_handler query = {run_query, drop};
+    static const struct mgds_work_handler gives_up = {run_give_up, drop_quit};
+    static const struct mgds_work_handler query = {run_query, drop_quit};
 
     mgds_work_handle(MGDS_WORK_GIVE_UP, &gives_up);
     mgds_work_handle(MGDS_WORK_QUERY, &query);

@@ -45,7 +45,7 @@ static const struct mgds_hindrance
 /* Of the thread's last call that was refused. */
 static MGDS_TLS struct mgds_way refusal;
 
-static bool allows(enum mgds_path path)
+static bool allows_path(enum mgds_path path)
 {
     unsigned set = mgds_ctx()->config.require;
 
@@ -54,7 +54,7 @@ static bool allows(enum mgds_path path)
     return set == 0 || set & 1u << path;
 }
 
-static bool concerns(const struct mgds_op *op, const struct mgds_xfer *xfer)
+static bool concerns_op(const struct mgds_op *op, const struct mgds_xfer *xfer)
 {
     return mgds_ctx()->config.require != 0 && xfer->enqueued && xfer->gpu &&
            op->call->bytes > 0 && xfer->peer != MGDS_PROC_NULL;
@@ -62,12 +62,12 @@ static bool concerns(const struct mgds_op *op, const struct mgds_xfer *xfer)
 
 bool mgds_require_direct(const struct mgds_op *op, const struct mgds_xfer *xfer)
 {
-    return concerns(op, xfer) && !allows(MGDS_PATH_HOST);
+    return concerns_op(op, xfer) && !allows_path(MGDS_PATH_HOST);
 }
 
 bool mgds_require_forbids_host(const struct mgds_op *op)
 {
-    return op->line && op->call->bytes > 0 && !allows(MGDS_PATH_HOST);
+    return op->line && op->call->bytes > 0 && !allows_path(MGDS_PATH_HOST);
 }
 
 /* The two ends, as channels have them; of an operation whose peer is known. */
@@ -138,9 +138,9 @@ static enum mgds_path path_of(const struct mgds_channel *channel)
 {
     if (channel)
         return mgds_channel_transport(channel)->path;
-    if (allows(MGDS_PATH_SELF))
+    if (allows_path(MGDS_PATH_SELF))
         return MGDS_PATH_SELF;
-    return allows(MGDS_PATH_HOST) ? MGDS_PATH_HOST : MGDS_PATH_P2P;
+    return allows_path(MGDS_PATH_HOST) ? MGDS_PATH_HOST : MGDS_PATH_P2P;
 }
 
 bool mgds_require_refuses(const struct mgds_op *op,
@@ -150,7 +150,7 @@ bool mgds_require_refuses(const struct mgds_op *op,
     const struct mgds_channel *channel;
     enum mgds_path path = MGDS_PATH_HOST;
 
-    if (!concerns(op, xfer) || mgds_domain_lost(op->domain, xfer->peer) < 0)
+    if (!concerns_op(op, xfer) || mgds_domain_lost(op->domain, xfer->peer) < 0)
         return false;
     channel = channel_of(op);
     why = why_staged(op, channel);
@@ -159,7 +159,7 @@ bool mgds_require_refuses(const struct mgds_op *op,
         why = &left_out;
     }
     refusal = (struct mgds_way){mgds_path_names[path], *why};
-    return !allows(path);
+    return !allows_path(path);
 }
 
 struct mgds_way mgds_require_reason(void)

@@ -18,7 +18,7 @@
  */
 enum { CHECK_NS = 10000000 };
 
-static void ruin(struct mgds_line *line, int error)
+static void ruin_line(struct mgds_line *line, int error)
 {
     if (line->ruin.ruined)
         return;
@@ -91,7 +91,7 @@ static bool has_work(const struct mgds_line *line)
 static void give_up(struct mgds_line *line, int error)
 {
     if (error != -ESHUTDOWN || has_work(line))
-        ruin(line, error);
+        ruin_line(line, error);
     mgds_signals_tell(&line->signals, line->marks);
 }
 
@@ -120,26 +120,26 @@ void mgds_lines_check(void)
 
 /* In the next round, since whoever dooms a stream is in the midst of what is on
  * it. */
-static bool run(struct mgds_work *work, enum mgds_work_by by)
+static bool run_ruin(struct mgds_work *work, enum mgds_work_by by)
 {
     struct mgds_line *line =
         MGDS_CONTAINER_OF(work, struct mgds_line, ruin.work);
 
     (void)by;
     mgds_work_done(work);
-    ruin(line, line->ruin.doomed);
+    ruin_line(line, line->ruin.doomed);
     return true;
 }
 
 /* Its operations are given up with it. */
-static void drop(struct mgds_work *work)
+static void drop_ruin(struct mgds_work *work)
 {
     (void)work;
 }
 
 void mgds_ruin_init(void)
 {
-    static const struct mgds_work_handler handler = {run, drop};
+    static const struct mgds_work_handler handler = {run_ruin, drop_ruin};
 
     mgds_work_handle(MGDS_WORK_RUIN, &handler);
 }

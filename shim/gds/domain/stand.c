@@ -22,7 +22,8 @@ static bool is_same(uint64_t a, uint64_t b)
 }
 
 /* Of all that the stream is not known to have passed. */
-static struct mgds_wait *find(const struct mgds_line *line, uint64_t number)
+static struct mgds_wait *find_wait(const struct mgds_line *line,
+                                   uint64_t number)
 {
     for (struct mgds_mark *mark = line->first; mark; mark = mark->next) {
         struct mgds_wait *wait = mgds_wait_of(mark);
@@ -52,7 +53,7 @@ static bool is_held(const struct mgds_wait *wait)
     return wait->put && wait->missing > 0;
 }
 
-static void see(struct mgds_stand *stand, const struct mgds_wait *wait)
+static void see_wait(struct mgds_stand *stand, const struct mgds_wait *wait)
 {
     if (stand->number != wait->number)
         stand->since = mgds_clock_ns();
@@ -61,11 +62,11 @@ static void see(struct mgds_stand *stand, const struct mgds_wait *wait)
     stand->fresh = true;
 }
 
-static void look(struct mgds_line *line)
+static void look_at_line(struct mgds_line *line)
 {
     struct mgds_stands said = mgds_gstream_stands(line->stream);
     struct mgds_stand *stand = &line->stand;
-    struct mgds_wait *wait = find(line, said.stand);
+    struct mgds_wait *wait = find_wait(line, said.stand);
     bool beats = said.beat != stand->beat;
 
     stand->beat = said.beat;
@@ -73,7 +74,7 @@ static void look(struct mgds_line *line)
     if (!wait || !said.stand || (!beats && !is_held(wait)))
         wait = find_come(line);
     if (wait)
-        see(stand, wait);
+        see_wait(stand, wait);
 }
 
 bool mgds_stands_due(void)
@@ -85,14 +86,14 @@ void mgds_stands_look(void)
 {
     __atomic_store_n(&due, mgds_clock_ns() + LOOK_NS, __ATOMIC_RELAXED);
     for (struct mgds_line *line = mgds_lines_first(); line; line = line->next)
-        look(line);
+        look_at_line(line);
 }
 
 uint64_t mgds_line_stands(const struct mgds_line *line, struct mgds_wait **wait)
 {
     if (!line->stand.fresh)
         return 0;
-    *wait = find(line, line->stand.number);
+    *wait = find_wait(line, line->stand.number);
     return *wait ? line->stand.since : 0;
 }
 
@@ -100,7 +101,7 @@ uint64_t mgds_line_stood(const struct mgds_line *line, struct mgds_wait **wait)
 {
     if (mgds_clock_ns() - line->stand.seen > SECOND_NS)
         return 0;
-    *wait = find(line, line->stand.number);
+    *wait = find_wait(line, line->stand.number);
     return *wait ? line->stand.since : 0;
 }
 

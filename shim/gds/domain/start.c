@@ -26,7 +26,8 @@ static unsigned attributes_of(const struct mgds_xfer *xfer)
 }
 
 /* -EOVERFLOW: no buffer is as long. */
-static int describe(struct mgds_op_call *call, const struct mgds_xfer *xfer)
+static int describe_call(struct mgds_op_call *call,
+                         const struct mgds_xfer *xfer)
 {
     call->is = attributes_of(xfer);
     call->name = xfer->name;
@@ -53,8 +54,8 @@ static int find_line(struct mgds_op *op, const struct mgds_domain *domain,
 }
 
 /* What it needs, of ours. */
-static int equip(struct mgds_op *op, struct mgds_domain *domain,
-                 const struct mgds_xfer *xfer)
+static int equip_op(struct mgds_op *op, struct mgds_domain *domain,
+                    const struct mgds_xfer *xfer)
 {
     int rc = xfer->enqueued ? find_line(op, domain, xfer) : 0;
 
@@ -63,8 +64,8 @@ static int equip(struct mgds_op *op, struct mgds_domain *domain,
     return rc;
 }
 
-static int create(struct mgds_op **out, struct mgds_domain *domain,
-                  const struct mgds_xfer *xfer, bool send)
+static int create_op(struct mgds_op **out, struct mgds_domain *domain,
+                     const struct mgds_xfer *xfer, bool send)
 {
     struct mgds_op *op = mgds_op_alloc(send, xfer->enqueued);
     int rc;
@@ -80,9 +81,9 @@ static int create(struct mgds_op **out, struct mgds_domain *domain,
     op->refs = 1;
     op->status =
         (struct mgds_op_status){MGDS_ANY_SOURCE, MGDS_ANY_TAG, 0, 0, 0, false};
-    rc = describe(op->call, xfer);
+    rc = describe_call(op->call, xfer);
     if (rc == 0)
-        rc = equip(op, domain, xfer);
+        rc = equip_op(op, domain, xfer);
     if (rc < 0) {
         mgds_means_cancel(op);
         mgds_op_give_means(op);
@@ -105,7 +106,7 @@ static void enter_engine(struct mgds_op *op)
 }
 
 /* The stream came to the operation. */
-static void came(struct mgds_mark *mark)
+static void reach_op(struct mgds_mark *mark)
 {
     struct mgds_op *op =
         MGDS_CONTAINER_OF(mark, struct mgds_op_queued, mark)->op;
@@ -117,9 +118,9 @@ static void came(struct mgds_mark *mark)
 }
 
 /* Numbered when it is put. */
-static void mark(struct mgds_op *op)
+static void mark_op(struct mgds_op *op)
 {
-    op->queued->mark.passed = came;
+    op->queued->mark.passed = reach_op;
     mgds_op_get(op);
 }
 
@@ -178,10 +179,10 @@ static int prepare_plain(struct mgds_op *op)
     return rc < 0 ? rc : mgds_bounce_wait(op->bounce, NULL);
 }
 
-static int make(struct mgds_op **out, struct mgds_domain *domain,
-                const struct mgds_xfer *xfer, bool send)
+static int make_op(struct mgds_op **out, struct mgds_domain *domain,
+                   const struct mgds_xfer *xfer, bool send)
 {
-    int rc = create(out, domain, xfer, send);
+    int rc = create_op(out, domain, xfer, send);
 
     if (rc < 0)
         return rc;
@@ -223,11 +224,11 @@ static void leave_uncalled(struct mgds_op *op) MGDS_RELEASE(mgds_engine_lock)
 }
 
 /* Takes its number. Under the engine's lock. */
-static void call(struct mgds_op *op, const struct mgds_xfer *xfer)
+static void call_op(struct mgds_op *op, const struct mgds_xfer *xfer)
 {
     mgds_note_called(op);
     if (op->line)
-        mark(op);
+        mark_op(op);
     (op->send ? call_send : call_recv)(op, xfer);
 }
 
@@ -239,7 +240,7 @@ static int call_now(struct mgds_op *op, const struct mgds_xfer *xfer)
         leave_uncalled(op);
         return rc;
     }
-    call(op, xfer);
+    call_op(op, xfer);
     mgds_engine_leave();
     return 0;
 }
@@ -259,7 +260,7 @@ static int call_on_stream(struct mgds_op *op, const struct mgds_xfer *xfer)
         mgds_group_undo(put, &own);
         return rc;
     }
-    call(op, xfer);
+    call_op(op, xfer);
     mgds_group_op(put, &own, op);
     mgds_group_close(put, &own);
     mgds_engine_leave();
@@ -267,11 +268,11 @@ static int call_on_stream(struct mgds_op *op, const struct mgds_xfer *xfer)
     return 0;
 }
 
-static int start(struct mgds_op **out, struct mgds_domain *domain,
-                 const struct mgds_xfer *xfer, bool send)
+static int start_op(struct mgds_op **out, struct mgds_domain *domain,
+                    const struct mgds_xfer *xfer, bool send)
 {
     struct mgds_op *op;
-    int rc = make(&op, domain, xfer, send);
+    int rc = make_op(&op, domain, xfer, send);
 
     if (rc < 0)
         return rc;
@@ -291,7 +292,7 @@ static int make_to_run(struct mgds_op **out, struct mgds_domain *domain,
     struct mgds_xfer standing = *xfer;
 
     standing.stands = !mgds_group_of(domain->stream[index]);
-    return make(out, domain, &standing, send);
+    return make_op(out, domain, &standing, send);
 }
 
 int mgds_op_run(struct mgds_domain *domain, const struct mgds_xfer *xfer,
@@ -315,7 +316,7 @@ int mgds_op_run(struct mgds_domain *domain, const struct mgds_xfer *xfer,
         return rc;
     }
     if (xfer->peer != MGDS_PROC_NULL) {
-        call(op, xfer);
+        call_op(op, xfer);
         mgds_group_op(put, &own, op);
     }
     mgds_group_wait(put, 1, &op, sink);
@@ -349,7 +350,7 @@ int mgds_op_mrecv(struct mgds_op **out, struct mgds_message *message,
     plain.to_index = message->to_index;
     plain.peer = (int)message->rank;
     plain.tag = message->match.tag;
-    rc = create(&op, domain, &plain, false);
+    rc = create_op(&op, domain, &plain, false);
     if (rc < 0)
         return rc;
     rc = enter_to_call(op, &plain);
@@ -367,11 +368,11 @@ int mgds_op_mrecv(struct mgds_op **out, struct mgds_message *message,
 int mgds_op_send(struct mgds_op **out, struct mgds_domain *domain,
                  const struct mgds_xfer *xfer)
 {
-    return start(out, domain, xfer, true);
+    return start_op(out, domain, xfer, true);
 }
 
 int mgds_op_recv(struct mgds_op **out, struct mgds_domain *domain,
                  const struct mgds_xfer *xfer)
 {
-    return start(out, domain, xfer, false);
+    return start_op(out, domain, xfer, false);
 }

@@ -71,7 +71,7 @@ void mgds_wait_hold(struct mgds_wait *wait, unsigned count,
     }
 }
 
-static void end(struct mgds_ending *ending)
+static void end_wait(struct mgds_ending *ending)
 {
     mgds_wait_free(MGDS_CONTAINER_OF(ending, struct mgds_wait, ending));
 }
@@ -83,13 +83,13 @@ void mgds_wait_put(struct mgds_wait *wait)
         return;
     for (unsigned i = 0; i < wait->count; i++)
         mgds_op_put_later(wait->op[i]);
-    wait->ending.end = end;
+    wait->ending.end = end_wait;
     mgds_engine_end_later(&wait->ending);
 }
 
 /* Each word comes after statuses, and bytes in the bounce: whichever the stream
  * acquires. */
-static void tell(uint64_t *record, unsigned word, uint64_t value)
+static void store_word(uint64_t *record, unsigned word, uint64_t value)
 {
     __atomic_store_n(&record[word], value, __ATOMIC_RELEASE);
 }
@@ -132,13 +132,13 @@ static void tell_take(const struct mgds_wait *wait, const struct mgds_op *op)
         record = bounce_record(op);
     if (record.form == MGDS_TAKE_PULL) {
         record.form = pull_form(wait, op);
-        tell(op->recv->words, MGDS_RECORD_SOURCE, record.source);
-        tell(op->recv->words, MGDS_RECORD_DONE, record.done);
+        store_word(op->recv->words, MGDS_RECORD_SOURCE, record.source);
+        store_word(op->recv->words, MGDS_RECORD_DONE, record.done);
     }
-    tell(op->recv->words, MGDS_RECORD_SERIAL, record.serial);
-    tell(op->recv->words, MGDS_RECORD_ADDRESS, record.address);
-    tell(op->recv->words, MGDS_RECORD_LENGTH, record.length + 1);
-    tell(op->recv->words, MGDS_RECORD_FORM, record.form + 1);
+    store_word(op->recv->words, MGDS_RECORD_SERIAL, record.serial);
+    store_word(op->recv->words, MGDS_RECORD_ADDRESS, record.address);
+    store_word(op->recv->words, MGDS_RECORD_LENGTH, record.length + 1);
+    store_word(op->recv->words, MGDS_RECORD_FORM, record.form + 1);
 }
 
 void mgds_wait_store(const struct mgds_wait *wait)

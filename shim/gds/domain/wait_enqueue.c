@@ -16,7 +16,7 @@ static void settle_lifts(struct mgds_op *const ops[], unsigned count)
 }
 
 /* Copies up need a bounce, and a way for the stream to the buffer. */
-static int check(const struct mgds_op *op, const struct mgds_line *line)
+static int check_op(const struct mgds_op *op, const struct mgds_line *line)
 {
     if (op->send || !op->bounce || op->line == line || op->caller->lifting)
         return 0;
@@ -72,7 +72,7 @@ int mgds_op_wait_enqueue(struct mgds_gstream *stream, unsigned count,
     int rc = mgds_line_of(&line, stream);
 
     for (unsigned i = 0; i < count && rc == 0; i++)
-        rc = check(ops[i], line);
+        rc = check_op(ops[i], line);
     if (rc < 0)
         return rc;
     put = mgds_group_put(&own, line, 0, count);

@@ -7,7 +7,7 @@
 #include "shim/gds/domain/wait.h"
 #include "shim/gds/queue/gstream.h"
 
-static void settle(struct mgds_op *op, const struct mgds_wait *wait)
+static void settle_op(struct mgds_op *op, const struct mgds_wait *wait)
 {
     bool takes = op->state == MGDS_OP_TAKEN;
     bool awaits = op->waiting == MGDS_OP_AWAITING;
@@ -27,13 +27,13 @@ static void tell_over(const struct mgds_op *op)
 }
 
 /* The stream has passed the wait and the copies behind it. */
-static void passed(struct mgds_mark *mark)
+static void pass_wait(struct mgds_mark *mark)
 {
     struct mgds_wait *wait = (struct mgds_wait *)(void *)mark;
 
     mgds_gstream_passed(wait->line->stream, wait->takes);
     for (unsigned i = 0; i < wait->count; i++) {
-        settle(wait->op[i], wait);
+        settle_op(wait->op[i], wait);
         tell_over(wait->op[i]);
     }
     mgds_wait_put(wait);
@@ -60,7 +60,7 @@ static bool can_await(const struct mgds_op *op, const struct mgds_line *line)
 }
 
 /* How it will end is known, or finish tells. */
-static void miss(struct mgds_op *op, struct mgds_wait *wait)
+static void miss_op(struct mgds_op *op, struct mgds_wait *wait)
 {
     op->waited->wait = wait;
     wait->missing++;
@@ -78,25 +78,25 @@ static void take_message(struct mgds_op *op, struct mgds_wait *wait)
     bool known = op->state == MGDS_OP_HELD;
 
     mgds_op_wait_step(op, known ? MGDS_OP_WAIT_ON_KNOW : MGDS_OP_WAIT_ON_TAKE);
-    miss(op, wait);
+    miss_op(op, wait);
     if (known)
         mgds_exchange_take(op);
 }
 
 /* The CPU lets the stream pass. */
-static void hold(struct mgds_op *op, struct mgds_wait *wait)
+static void hold_op(struct mgds_op *op, struct mgds_wait *wait)
 {
     mgds_op_wait_step(op, MGDS_OP_WAIT_ON_HOLD);
     if (mgds_op_is_done(op)) {
         mgds_op_keep_error(op, wait->line);
     } else if (!is_in_order(op, wait->line)) {
         mgds_exchange_demand(op);
-        miss(op, wait);
+        miss_op(op, wait);
         wait->put = true;
     }
 }
 
-static void take(struct mgds_op *op, struct mgds_wait *wait)
+static void take_op(struct mgds_op *op, struct mgds_wait *wait)
 {
     struct mgds_op_waited *waited = op->waited;
 
@@ -109,16 +109,16 @@ static void take(struct mgds_op *op, struct mgds_wait *wait)
     else if (!mgds_op_is_done(op) && can_await(op, wait->line))
         mgds_op_wait_step(op, MGDS_OP_WAIT_ON_AWAIT);
     else
-        hold(op, wait);
+        hold_op(op, wait);
 }
 
 void mgds_wait_fill(struct mgds_wait *wait, struct mgds_line *line)
 {
     wait->line = line;
-    wait->mark.passed = passed;
+    wait->mark.passed = pass_wait;
     wait->mark.of_wait = true;
     for (unsigned i = 0; i < wait->count; i++)
-        take(wait->op[i], wait);
+        take_op(wait->op[i], wait);
     wait->put = wait->put && wait->missing > 0;
     wait->refs++;
     mgds_line_wait(line, wait);

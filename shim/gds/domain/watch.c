@@ -101,7 +101,7 @@ void mgds_watch_call(const char *call)
 }
 
 /* Whether the line of what is asked for is due. */
-static bool ask(struct mgds_watched *watched)
+static bool ask_quota(struct mgds_watched *watched)
 {
     if (!here.call)
         return false;
@@ -127,7 +127,7 @@ void mgds_watch_op(struct mgds_op *op)
     struct mgds_waiter waiter;
     char *text;
 
-    if (!ask(&op->caller->watched))
+    if (!ask_quota(&op->caller->watched))
         return;
     waiter = waiter_of(&op->caller->watched);
     text = next_line(&op->caller->watched);
@@ -163,7 +163,7 @@ void mgds_watch_probe(const struct mgds_domain *domain,
     mine = probe_here();
     mine->domain = domain;
     mine->probe = *probe;
-    if (!ask(&mine->watched))
+    if (!ask_quota(&mine->watched))
         return;
     waiter = waiter_of(&mine->watched);
     text = next_line(&mine->watched);
@@ -176,7 +176,7 @@ void mgds_watch_streams(const struct mgds_line *line, unsigned ahead)
     struct mgds_waiter waiter;
     char *text;
 
-    if (!ask(&drained))
+    if (!ask_quota(&drained))
         return;
     waiter = waiter_of(&drained);
     waiter.line = line;
@@ -247,7 +247,7 @@ static void take_out(struct spoken *out)
     __atomic_store_n(&pending, period.total != 0, __ATOMIC_RELAXED);
 }
 
-static struct mgds_quota quota(void)
+static struct mgds_quota quota_of_host(void)
 {
     return (struct mgds_quota){.key = __atomic_load_n(&key, __ATOMIC_RELAXED),
                                .period = period_ns(),
@@ -258,15 +258,15 @@ static struct mgds_quota quota(void)
  * to look when the period is over. */
 static void leave_to_host(unsigned left)
 {
-    struct mgds_quota shared = quota();
+    struct mgds_quota shared = quota_of_host();
 
     mgds_quota_leave(&shared, left);
     __atomic_store_n(&owed_since, mgds_clock_ns(), __ATOMIC_RELAXED);
 }
 
-static void say(const struct spoken *spoken)
+static void say_spoken(const struct spoken *spoken)
 {
-    struct mgds_quota shared = quota();
+    struct mgds_quota shared = quota_of_host();
     unsigned lines =
         spoken->lines > 0 ? mgds_quota_take(&shared, spoken->lines) : 0;
 
@@ -281,7 +281,7 @@ static void say(const struct spoken *spoken)
 static void say_owed(void)
 {
     uint64_t since = __atomic_load_n(&owed_since, __ATOMIC_RELAXED);
-    struct mgds_quota shared = quota();
+    struct mgds_quota shared = quota_of_host();
     unsigned left;
 
     if (!since || mgds_clock_ns() - since < period_ns() ||
@@ -303,5 +303,5 @@ void mgds_watch_speak(void)
         return;
     take_out(&spoken);
     mgds_engine_leave();
-    say(&spoken);
+    say_spoken(&spoken);
 }

@@ -10,7 +10,7 @@
 enum { GREETED_MOST = 8 };
 
 /* A post that fails leaves the member to its next RTS, or to a greeting. */
-static void subscribe(struct mgds_domain *domain, unsigned rank)
+static void subscribe_at(struct mgds_domain *domain, unsigned rank)
 {
     struct mgds_domain_member *member = &domain->member[rank];
     const struct mgds_tell head = {.domain = domain->id, .rank = domain->rank};
@@ -30,14 +30,14 @@ static void subscribe_connected(struct mgds_domain *domain)
 {
     for (unsigned i = 0; i < domain->peers; i++)
         if (mgds_wire_peer_is_connected(domain->member[i].peer))
-            subscribe(domain, i);
+            subscribe_at(domain, i);
 }
 
 static void subscribe_heard(struct mgds_domain *domain)
 {
     for (unsigned i = 0; i < domain->peers; i++)
         if (domain->member[i].subscription == MGDS_SUBSCRIPTION_HEARD)
-            subscribe(domain, i);
+            subscribe_at(domain, i);
 }
 
 static void subscribe_silent(struct mgds_domain *domain)
@@ -47,10 +47,10 @@ static void subscribe_silent(struct mgds_domain *domain)
     for (unsigned i = 0; i < domain->peers && wildcards->living < GREETED_MOST;
          i++)
         if (mgds_domain_is_other(domain, i))
-            subscribe(domain, i);
+            subscribe_at(domain, i);
 }
 
-static void greet(struct mgds_domain *domain)
+static void greet_members(struct mgds_domain *domain)
 {
     subscribe_connected(domain);
     if (domain->wildcards.living == 0)
@@ -73,7 +73,7 @@ static bool is_alone(const struct mgds_domain *domain)
     return domain->wildcards.living == 0 && domain->others > 0;
 }
 
-static void begin(struct mgds_domain *domain)
+static void begin_subscribing(struct mgds_domain *domain)
 {
     if (domain->wildcards.called)
         return;
@@ -92,7 +92,7 @@ static void expect_greeting(struct mgds_domain *domain)
 
 void mgds_wildcards_receive(struct mgds_domain *domain)
 {
-    begin(domain);
+    begin_subscribing(domain);
     expect_greeting(domain);
 }
 
@@ -100,10 +100,10 @@ void mgds_wildcards_probe(struct mgds_domain *domain,
                           const struct mgds_probe *probe)
 {
     if (probe->peer >= 0) {
-        subscribe(domain, (unsigned)probe->peer);
+        subscribe_at(domain, (unsigned)probe->peer);
         return;
     }
-    begin(domain);
+    begin_subscribing(domain);
     if (!probe->waits)
         return;
     domain->wildcards.probed = true;
@@ -113,7 +113,7 @@ void mgds_wildcards_probe(struct mgds_domain *domain,
 void mgds_wildcards_hear(struct mgds_domain *domain, unsigned rank)
 {
     if (domain->wildcards.called)
-        subscribe(domain, rank);
+        subscribe_at(domain, rank);
     else if (domain->member[rank].subscription == MGDS_SUBSCRIPTION_SILENT)
         domain->member[rank].subscription = MGDS_SUBSCRIPTION_HEARD;
 }
@@ -124,7 +124,7 @@ void mgds_wildcards_lose(struct mgds_domain *domain)
 {
     if (is_alone(domain) && any_receive_stands(domain) &&
         !mgds_work_is_listed(&domain->wildcards.greeting))
-        greet(domain);
+        greet_members(domain);
 }
 
 static bool run_greeting(struct mgds_work *work, enum mgds_work_by by)
@@ -137,19 +137,20 @@ static bool run_greeting(struct mgds_work *work, enum mgds_work_by by)
     mgds_work_done(work);
     domain->wildcards.probed = false;
     if (stands && is_alone(domain))
-        greet(domain);
+        greet_members(domain);
     return true;
 }
 
 /* Its domain has a reference of its own. */
-static void drop(struct mgds_work *work)
+static void drop_greeting(struct mgds_work *work)
 {
     (void)work;
 }
 
 void mgds_wildcards_init(void)
 {
-    static const struct mgds_work_handler greetings = {run_greeting, drop};
+    static const struct mgds_work_handler greetings = {run_greeting,
+                                                       drop_greeting};
 
     mgds_work_handle(MGDS_WORK_GREETING, &greetings);
 }

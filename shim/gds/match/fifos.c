@@ -72,7 +72,7 @@ static void move_all(struct mgds_fifos *fifos,
 
 /* At most an eighth as many queues as buckets: chains are hardly ever longer
  * than one. */
-static void grow(struct mgds_fifos *fifos)
+static void grow_table(struct mgds_fifos *fifos)
 {
     struct mgds_fifo_node **old = fifos->bucket, **bucket;
     unsigned bits = fifos->bits;
@@ -91,7 +91,7 @@ static void grow(struct mgds_fifos *fifos)
 
 /* Others of its bucket count as looked at, for they are what a table that
  * scatters badly would cost. */
-static struct mgds_fifo_node *find(struct mgds_fifos *fifos, uint64_t key)
+static struct mgds_fifo_node *find_node(struct mgds_fifos *fifos, uint64_t key)
 {
     struct mgds_fifo_node *node = *bucket_of(fifos, key);
 
@@ -102,7 +102,7 @@ static struct mgds_fifo_node *find(struct mgds_fifos *fifos, uint64_t key)
 
 struct mgds_fifo_node *mgds_fifos_first(struct mgds_fifos *fifos, uint64_t key)
 {
-    struct mgds_fifo_node *node = find(fifos, key);
+    struct mgds_fifo_node *node = find_node(fifos, key);
 
     fifos->looks += node != NULL;
     return node;
@@ -110,7 +110,7 @@ struct mgds_fifo_node *mgds_fifos_first(struct mgds_fifos *fifos, uint64_t key)
 
 struct mgds_fifo_node *mgds_fifos_last(struct mgds_fifos *fifos, uint64_t key)
 {
-    struct mgds_fifo_node *node = find(fifos, key);
+    struct mgds_fifo_node *node = find_node(fifos, key);
 
     return node ? node->prev : NULL;
 }
@@ -118,7 +118,7 @@ struct mgds_fifo_node *mgds_fifos_last(struct mgds_fifos *fifos, uint64_t key)
 void mgds_fifos_append(struct mgds_fifos *fifos, uint64_t key,
                        struct mgds_fifo_node *node)
 {
-    struct mgds_fifo_node *first = find(fifos, key);
+    struct mgds_fifo_node *first = find_node(fifos, key);
 
     *node = (struct mgds_fifo_node){.key = key, .prev = node};
     if (first) {
@@ -127,7 +127,7 @@ void mgds_fifos_append(struct mgds_fifos *fifos, uint64_t key,
         first->prev = node;
         return;
     }
-    grow(fifos);
+    grow_table(fifos);
     link_first(bucket_of(fifos, key), node);
     fifos->queues++;
 }
@@ -152,7 +152,7 @@ static void remove_later(struct mgds_fifos *fifos, struct mgds_fifo_node *node)
     struct mgds_fifo_node *next = node->next;
 
     if (!next)
-        next = find(fifos, node->key);
+        next = find_node(fifos, node->key);
     next->prev = node->prev;
     node->prev->next = node->next;
 }

@@ -3,7 +3,8 @@
 
 #include <stddef.h>
 
-static void push(struct mgds_heap_node *parent, struct mgds_heap_node *node)
+static void push_child(struct mgds_heap_node *parent,
+                       struct mgds_heap_node *node)
 {
     node->prev = parent;
     node->next = parent->child;
@@ -12,7 +13,7 @@ static void push(struct mgds_heap_node *parent, struct mgds_heap_node *node)
     parent->child = node;
 }
 
-static void cut(struct mgds_heap_node *node)
+static void cut_node(struct mgds_heap_node *node)
 {
     struct mgds_heap_node *prev = node->prev;
 
@@ -23,19 +24,19 @@ static void cut(struct mgds_heap_node *node)
 }
 
 /* Two trees in no list become one. */
-static struct mgds_heap_node *join(struct mgds_heap_node *a,
-                                   struct mgds_heap_node *b, uint64_t *looks)
+static struct mgds_heap_node *
+join_heaps(struct mgds_heap_node *a, struct mgds_heap_node *b, uint64_t *looks)
 {
     ++*looks;
     if (b->rank < a->rank) {
-        push(b, a);
+        push_child(b, a);
         return b;
     }
-    push(a, b);
+    push_child(a, b);
     return a;
 }
 
-static struct mgds_heap_node *pop(struct mgds_heap_node **list)
+static struct mgds_heap_node *pop_list(struct mgds_heap_node **list)
 {
     struct mgds_heap_node *node = *list;
 
@@ -54,17 +55,17 @@ static struct mgds_heap_node *join_children(struct mgds_heap_node *node,
     struct mgds_heap_node *list = node->child, *pairs = NULL, *all, *tree;
 
     node->child = NULL;
-    while ((tree = pop(&list)) != NULL) {
-        struct mgds_heap_node *other = pop(&list);
+    while ((tree = pop_list(&list)) != NULL) {
+        struct mgds_heap_node *other = pop_list(&list);
 
         if (other)
-            tree = join(tree, other, looks);
+            tree = join_heaps(tree, other, looks);
         tree->next = pairs;
         pairs = tree;
     }
-    all = pop(&pairs);
-    while ((tree = pop(&pairs)) != NULL)
-        all = join(all, tree, looks);
+    all = pop_list(&pairs);
+    while ((tree = pop_list(&pairs)) != NULL)
+        all = join_heaps(all, tree, looks);
     return all;
 }
 
@@ -73,7 +74,7 @@ void mgds_heap_add(struct mgds_heap_node *heap, uint64_t rank,
 {
     node->rank = rank;
     node->child = NULL;
-    push(heap, node);
+    push_child(heap, node);
 }
 
 void mgds_heap_remove(struct mgds_heap_node *node, uint64_t *looks)
@@ -91,7 +92,7 @@ void mgds_heap_remove(struct mgds_heap_node *node, uint64_t *looks)
         *(prev->child == node ? &prev->child : &prev->next) = tree;
         node->next = node->prev = NULL;
     } else {
-        cut(node);
+        cut_node(node);
     }
 }
 
@@ -101,10 +102,10 @@ static struct mgds_heap_node *take_any(struct mgds_heap_node *heap)
 
     if (!node)
         return NULL;
-    cut(node);
+    cut_node(node);
     while ((child = node->child) != NULL) {
-        cut(child);
-        push(heap, child);
+        cut_node(child);
+        push_child(heap, child);
     }
     return node;
 }
@@ -120,7 +121,7 @@ struct mgds_heap_node *mgds_heap_take(struct mgds_heap_node *heap,
     if (!lowest)
         return NULL;
     if (lowest->rank >= limit) {
-        push(heap, lowest);
+        push_child(heap, lowest);
         return NULL;
     }
     heap->child = lowest->child;

@@ -133,8 +133,8 @@ static void release_held(struct mgds_match *match, struct mgds_match_recv *recv,
 }
 
 /* The queue is past the receive, up to the next one. */
-static void pass(struct mgds_match *match, struct mgds_match_recv *recv,
-                 struct mgds_match_recv *next)
+static void pass_recv(struct mgds_match *match, struct mgds_match_recv *recv,
+                      struct mgds_match_recv *next)
 {
     release_behind(match, recv);
     release_held(match, recv, next ? next->stamp : UINT64_MAX);
@@ -159,7 +159,7 @@ void mgds_posted_remove(struct mgds_match *match, struct mgds_match_recv *recv)
     recv->posted = false;
     match->all[kind_of(recv->source, recv->tag)]--;
     if (first)
-        pass(match, recv, next);
+        pass_recv(match, recv, next);
     else
         mgds_link_move(&prev->behind, &recv->behind);
 }

@@ -22,9 +22,9 @@
 #include "shim/gds/match/posted.h"
 #include "shim/gds/match/unexpected.h"
 
-static struct mgds_match_recv *pair(struct mgds_match *match,
-                                    struct mgds_match_recv *recv,
-                                    struct mgds_match_send *send)
+static struct mgds_match_recv *pair_up(struct mgds_match *match,
+                                       struct mgds_match_recv *recv,
+                                       struct mgds_match_send *send)
 {
     mgds_posted_remove(match, recv);
     mgds_unexpected_remove(match, send);
@@ -32,8 +32,8 @@ static struct mgds_match_recv *pair(struct mgds_match *match,
     return recv;
 }
 
-static struct mgds_match_recv *earlier(struct mgds_match_recv *a,
-                                       struct mgds_match_recv *b)
+static struct mgds_match_recv *earlier_of(struct mgds_match_recv *a,
+                                          struct mgds_match_recv *b)
 {
     if (!a || !b)
         return a ? a : b;
@@ -42,8 +42,8 @@ static struct mgds_match_recv *earlier(struct mgds_match_recv *a,
 
 /* The send is looked at again when the queue of that receive is past the stamp.
  */
-static void hold(struct mgds_match *match, struct mgds_match_recv *by,
-                 struct mgds_match_send *send, uint64_t stamp)
+static void hold_send(struct mgds_match *match, struct mgds_match_recv *by,
+                      struct mgds_match_send *send, uint64_t stamp)
 {
     mgds_unexpected_unset_ready(match, send);
     mgds_posted_hold(by, send, stamp);
@@ -61,8 +61,8 @@ static struct mgds_match_recv *examine_coming(struct mgds_match *match,
         return NULL;
     any_source = mgds_posted_first_free(match, MGDS_ANY_SOURCE, send->tag);
     if (!any_source || any_source->stamp > any_tag->stamp)
-        return pair(match, any_tag, send);
-    hold(match, any_source, send, any_tag->stamp);
+        return pair_up(match, any_tag, send);
+    hold_send(match, any_source, send, any_tag->stamp);
     return NULL;
 }
 
@@ -72,13 +72,13 @@ static struct mgds_match_recv *examine_leader(struct mgds_match *match,
                                               struct mgds_match_send *send)
 {
     struct mgds_match_recv *first =
-        earlier(mgds_posted_first_free(match, send->source, MGDS_ANY_TAG),
-                mgds_posted_first_free(match, MGDS_ANY_SOURCE, send->tag));
+        earlier_of(mgds_posted_first_free(match, send->source, MGDS_ANY_TAG),
+                   mgds_posted_first_free(match, MGDS_ANY_SOURCE, send->tag));
 
     if (!first)
         first = mgds_posted_first(match, MGDS_ANY_SOURCE, MGDS_ANY_TAG);
     if (first)
-        return pair(match, first, send);
+        return pair_up(match, first, send);
     mgds_unexpected_set_ready(match, send);
     return NULL;
 }
@@ -98,16 +98,16 @@ static struct mgds_match_recv *examine_follower(struct mgds_match *match,
     }
     any_tag = mgds_posted_first_free(match, send->source, MGDS_ANY_TAG);
     if (!any_tag || any_tag->stamp > any_source->stamp)
-        return pair(match, any_source, send);
-    hold(match, any_tag, send, any_source->stamp);
+        return pair_up(match, any_source, send);
+    hold_send(match, any_tag, send, any_source->stamp);
     return NULL;
 }
 
 /* The send, first of its source and tag, is matched if it can be: with what is
  * returned. No receive with just its source and tag is free: others are ahead
  * of those. */
-static struct mgds_match_recv *examine(struct mgds_match *match,
-                                       struct mgds_match_send *send)
+static struct mgds_match_recv *examine_send(struct mgds_match *match,
+                                            struct mgds_match_send *send)
 {
     mgds_heap_remove(&send->held, &match->looks);
     if (!mgds_unexpected_leads(send))
@@ -123,7 +123,7 @@ static struct mgds_match_recv *examine_all(struct mgds_match *match,
     struct mgds_match_recv *own =
         mgds_posted_first_free(match, send->source, send->tag);
 
-    return own ? pair(match, own, send) : examine(match, send);
+    return own ? pair_up(match, own, send) : examine_send(match, send);
 }
 
 /* What is ready is matched, or held, so that it is not any more: for as long as
@@ -140,7 +140,7 @@ static void serve_any_source(struct mgds_match *match,
 }
 
 /* A receive that is free, and first of its queue. */
-static void serve(struct mgds_match *match, struct mgds_match_recv *recv)
+static void serve_recv(struct mgds_match *match, struct mgds_match_recv *recv)
 {
     struct mgds_match_send *send;
 
@@ -152,7 +152,7 @@ static void serve(struct mgds_match *match, struct mgds_match_recv *recv)
     if (send && recv->tag == MGDS_ANY_TAG)
         examine_all(match, send);
     else if (send)
-        pair(match, recv, send);
+        pair_up(match, recv, send);
 }
 
 static bool settle_recv(struct mgds_match *match)
@@ -160,7 +160,7 @@ static bool settle_recv(struct mgds_match *match)
     struct mgds_match_recv *recv = mgds_due_take_recv(match);
 
     if (recv)
-        serve(match, recv);
+        serve_recv(match, recv);
     return recv;
 }
 
@@ -169,7 +169,7 @@ static bool settle_send(struct mgds_match *match)
     struct mgds_match_send *send = mgds_due_take_send(match);
 
     if (send)
-        examine(match, send);
+        examine_send(match, send);
     return send;
 }
 
@@ -217,7 +217,7 @@ static struct mgds_match_send *probe_ready(struct mgds_match *match, int tag)
         any_tag = mgds_posted_first(match, send->source, MGDS_ANY_TAG);
         if (!any_tag)
             break;
-        hold(match, any_tag, send, match->stamp);
+        hold_send(match, any_tag, send, match->stamp);
     }
     return send;
 }

@@ -82,8 +82,9 @@ static void follow_of_tag(struct mgds_match *match,
 
 /* One send has gone, and these come first in its queues now, or NULL. Receives
  * with any tag may have the one that leads the source. */
-static void follow(struct mgds_match *match, struct mgds_match_send *of_tag,
-                   struct mgds_match_send *of_source)
+static void follow_sends(struct mgds_match *match,
+                         struct mgds_match_send *of_tag,
+                         struct mgds_match_send *of_source)
 {
     if (of_tag && of_tag != of_source)
         follow_of_tag(match, of_tag);
@@ -109,7 +110,7 @@ void mgds_unexpected_remove(struct mgds_match *match,
     mgds_fifos_remove(&match->unexpected, &send->of_tag);
     mgds_fifos_remove(&match->unexpected, &send->of_source);
     match->sends--;
-    follow(match, of_tag, of_source);
+    follow_sends(match, of_tag, of_source);
 }
 
 struct mgds_match_send *mgds_unexpected_first(struct mgds_match *match,

@@ -124,8 +124,9 @@ void mgds_bounce_drop_room(struct mgds_bounce *bounce)
     bounce->base = (char *)&bounce->flat;
 }
 
-static int fill(struct mgds_bounce *bounce, const struct mgds_buffer *user,
-                enum mgds_bounce_form form)
+static int fill_bounce(struct mgds_bounce *bounce,
+                       const struct mgds_buffer *user,
+                       enum mgds_bounce_form form)
 {
     struct mgds_piece *piece;
     int rc;
@@ -167,7 +168,7 @@ int mgds_bounce_create(struct mgds_bounce **out, const struct mgds_buffer *user,
         return -ENOMEM;
     }
     bounce->queue = queue;
-    rc = fill(bounce, user, form);
+    rc = fill_bounce(bounce, user, form);
     if (rc < 0)
         mgds_bounce_destroy(bounce);
     else
@@ -253,7 +254,8 @@ static int queue_copy(struct mgds_bounce *bounce, bool up, size_t first,
 }
 
 /* How many of the bytes there are. */
-static size_t cut(const struct mgds_bounce *bounce, size_t first, size_t bytes)
+static size_t cut_bytes(const struct mgds_bounce *bounce, size_t first,
+                        size_t bytes)
 {
     size_t size = bounce->layout->size;
 
@@ -266,7 +268,7 @@ int mgds_bounce_down(struct mgds_bounce *bounce, size_t first, size_t bytes)
 {
     int rc;
 
-    bytes = cut(bounce, first, bytes);
+    bytes = cut_bytes(bounce, first, bytes);
     if (bytes == 0)
         return 0;
     rc = queue_copy(bounce, false, first, bytes);
@@ -279,7 +281,7 @@ int mgds_bounce_up(struct mgds_bounce *bounce, size_t first, size_t bytes)
 {
     int rc;
 
-    bytes = cut(bounce, first, bytes);
+    bytes = cut_bytes(bounce, first, bytes);
     if (bytes == 0)
         return 0;
     rc = queue_copy(bounce, true, first, bytes);

@@ -18,7 +18,7 @@ static void copy_row(const struct copy *copy, ptrdiff_t at, size_t packed,
         memcpy(copy->row + packed, copy->user + at, width);
 }
 
-static int visit(void *arg, const struct mgds_span *span, size_t packed)
+static int copy_span(void *arg, const struct mgds_span *span, size_t packed)
 {
     const struct copy *copy = (const struct copy *)arg;
 
@@ -34,15 +34,15 @@ static int visit(void *arg, const struct mgds_span *span, size_t packed)
 }
 
 /* Element by element: no layout of all of them need be made. */
-static void walk(struct copy *copy, const struct mgds_buffer *user,
-                 size_t bytes)
+static void walk_buffer(struct copy *copy, const struct mgds_buffer *user,
+                        size_t bytes)
 {
     size_t size = user->layout->size;
 
     for (size_t i = 0; i < user->count && bytes > 0; i++) {
         size_t now = bytes < size ? bytes : size;
 
-        mgds_layout_walk(user->layout, 0, now, visit, copy);
+        mgds_layout_walk(user->layout, 0, now, copy_span, copy);
         copy->user += user->layout->extent;
         copy->row += now;
         bytes -= now;
@@ -53,7 +53,7 @@ void mgds_host_pack(char *row, const struct mgds_buffer *user, size_t bytes)
 {
     struct copy copy = {(char *)user->addr, row, false};
 
-    walk(&copy, user, bytes);
+    walk_buffer(&copy, user, bytes);
 }
 
 void mgds_host_unpack(const struct mgds_buffer *user, const char *row,
@@ -61,5 +61,5 @@ void mgds_host_unpack(const struct mgds_buffer *user, const char *row,
 {
     struct copy copy = {(char *)user->addr, (char *)(uintptr_t)row, true};
 
-    walk(&copy, user, bytes);
+    walk_buffer(&copy, user, bytes);
 }

@@ -17,7 +17,7 @@ void mgds_parts_destroy(struct mgds_part *part, size_t count)
     free(part);
 }
 
-static void destroy(struct mgds_layout *layout)
+static void destroy_layout(struct mgds_layout *layout)
 {
     if (layout->kind == MGDS_LAYOUT_LIST && !layout->child)
         mgds_parts_destroy(layout->part, layout->count);
@@ -29,5 +29,5 @@ static void destroy(struct mgds_layout *layout)
 void mgds_layout_count_less(struct mgds_layout *layout)
 {
     if (__atomic_sub_fetch(&layout->refs, 1, __ATOMIC_ACQ_REL) == 0)
-        destroy(layout);
+        destroy_layout(layout);
 }

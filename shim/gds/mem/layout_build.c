@@ -20,8 +20,8 @@ struct bounds {
     __int128 low, high; /* of the data */
 };
 
-static void widen(__int128 *low, __int128 *high, __int128 from, __int128 to,
-                  bool first)
+static void widen_bounds(__int128 *low, __int128 *high, __int128 from,
+                         __int128 to, bool first)
 {
     *low = first || from < *low ? from : *low;
     *high = first || to > *high ? to : *high;
@@ -38,7 +38,7 @@ static size_t common_divisor(size_t a, size_t b)
     return a;
 }
 
-static __int128 lesser(__int128 a, __int128 b)
+static __int128 lesser_of(__int128 a, __int128 b)
 {
     return a < b ? a : b;
 }
@@ -49,8 +49,8 @@ static int add_bounds(struct bounds *bounds, const struct mgds_layout *member,
                       size_t count, __int128 stride, ptrdiff_t offset)
 {
     __int128 last = stride * ((__int128)count - 1);
-    __int128 from = offset + lesser(0, last);
-    __int128 to = offset + last - lesser(0, last);
+    __int128 from = offset + lesser_of(0, last);
+    __int128 to = offset + last - lesser_of(0, last);
     size_t size;
 
     if (count == 0 || (member->size == 0 && !member->marked))
@@ -60,34 +60,35 @@ static int add_bounds(struct bounds *bounds, const struct mgds_layout *member,
         bounds->size > PTRDIFF_MAX)
         return -EOVERFLOW;
     if (member->size > 0) {
-        widen(&bounds->low, &bounds->high, from + member->true_lb,
-              to + member->true_lb + member->true_extent, !bounds->data);
+        widen_bounds(&bounds->low, &bounds->high, from + member->true_lb,
+                     to + member->true_lb + member->true_extent, !bounds->data);
         bounds->data = true;
         bounds->unit = common_divisor(bounds->unit, member->unit);
     }
     if (bounds->marked && !member->marked)
         return 0;
-    widen(&bounds->lb, &bounds->ub, from + member->lb,
-          to + member->lb + member->extent,
-          !bounds->any || bounds->marked != member->marked);
+    widen_bounds(&bounds->lb, &bounds->ub, from + member->lb,
+                 to + member->lb + member->extent,
+                 !bounds->any || bounds->marked != member->marked);
     bounds->any = true;
     bounds->marked = member->marked;
     return 0;
 }
 
-static bool fits(__int128 value)
+static bool fits_in_64(__int128 value)
 {
     return value >= PTRDIFF_MIN && value <= PTRDIFF_MAX;
 }
 
-static int create(struct mgds_layout **out, enum mgds_layout_kind kind,
-                  const struct bounds *bounds)
+static int create_layout(struct mgds_layout **out, enum mgds_layout_kind kind,
+                         const struct bounds *bounds)
 {
     struct mgds_layout *layout;
 
-    if (!fits(bounds->lb) || !fits(bounds->ub) || !fits(bounds->low) ||
-        !fits(bounds->high) || !fits(bounds->ub - bounds->lb) ||
-        !fits(bounds->high - bounds->low))
+    if (!fits_in_64(bounds->lb) || !fits_in_64(bounds->ub) ||
+        !fits_in_64(bounds->low) || !fits_in_64(bounds->high) ||
+        !fits_in_64(bounds->ub - bounds->lb) ||
+        !fits_in_64(bounds->high - bounds->low))
         return -EOVERFLOW;
     layout = (struct mgds_layout *)mgds_calloc(1, sizeof(*layout));
     if (!layout)
@@ -108,7 +109,7 @@ static int create(struct mgds_layout **out, enum mgds_layout_kind kind,
 static int create_span(struct mgds_layout **out, const struct bounds *bounds,
                        const struct mgds_span *span)
 {
-    int rc = create(out, MGDS_LAYOUT_SPAN, bounds);
+    int rc = create_layout(out, MGDS_LAYOUT_SPAN, bounds);
 
     if (rc < 0)
         return rc;
@@ -126,7 +127,7 @@ int mgds_layout_bytes(struct mgds_layout **out, size_t size, size_t extent)
     const struct mgds_span span = {.width = size, .rows = 1, .planes = 1};
 
     if (size == 0)
-        return create(out, MGDS_LAYOUT_EMPTY, &bounds);
+        return create_layout(out, MGDS_LAYOUT_EMPTY, &bounds);
     return create_span(out, &bounds, &span);
 }
 
@@ -138,11 +139,11 @@ static int create_list(struct mgds_layout **out, const struct bounds *bounds,
 
     mgds_list_finish(list);
     if (list->count == 0)
-        rc = create(out, MGDS_LAYOUT_EMPTY, bounds);
+        rc = create_layout(out, MGDS_LAYOUT_EMPTY, bounds);
     else if (list->count == 1 && !list->part->layout)
         rc = create_span(out, bounds, &list->part->span);
     else
-        rc = create(out, MGDS_LAYOUT_LIST, bounds);
+        rc = create_layout(out, MGDS_LAYOUT_LIST, bounds);
     if (rc < 0 || (*out)->kind != MGDS_LAYOUT_LIST) {
         mgds_list_fini(list);
         return rc;
@@ -158,7 +159,7 @@ static int create_repeat(struct mgds_layout **out, const struct bounds *bounds,
                          ptrdiff_t stride)
 {
     ptrdiff_t whole;
-    int rc = create(out, MGDS_LAYOUT_REPEAT, bounds);
+    int rc = create_layout(out, MGDS_LAYOUT_REPEAT, bounds);
 
     if (rc < 0)
         return rc;
@@ -193,8 +194,8 @@ static int spell_out(struct mgds_layout **out, const struct bounds *bounds,
 }
 
 /* count of child, a stride apart. */
-static int repeat(struct mgds_layout **out, struct mgds_layout *child,
-                  size_t count, ptrdiff_t stride)
+static int repeat_layout(struct mgds_layout **out, struct mgds_layout *child,
+                         size_t count, ptrdiff_t stride)
 {
     struct bounds bounds = {0};
     struct mgds_span span = child->span;
@@ -207,7 +208,7 @@ static int repeat(struct mgds_layout **out, struct mgds_layout *child,
         return 0;
     }
     if (bounds.size == 0)
-        return create(out, MGDS_LAYOUT_EMPTY, &bounds);
+        return create_layout(out, MGDS_LAYOUT_EMPTY, &bounds);
     if (child->kind == MGDS_LAYOUT_SPAN &&
         mgds_span_repeat(&span, count, stride))
         return create_span(out, &bounds, &span);
@@ -220,13 +221,13 @@ static int repeat(struct mgds_layout **out, struct mgds_layout *child,
 int mgds_layout_contiguous(struct mgds_layout **out, struct mgds_layout *child,
                            size_t count)
 {
-    return repeat(out, child, count, child->extent);
+    return repeat_layout(out, child, count, child->extent);
 }
 
 int mgds_layout_repeat(struct mgds_layout **out, struct mgds_layout *layout,
                        size_t count)
 {
-    return repeat(out, layout, count, layout->extent);
+    return repeat_layout(out, layout, count, layout->extent);
 }
 
 int mgds_layout_hvector(struct mgds_layout **out, struct mgds_layout *child,
@@ -237,7 +238,7 @@ int mgds_layout_hvector(struct mgds_layout **out, struct mgds_layout *child,
 
     if (rc < 0)
         return rc;
-    rc = repeat(out, block, count, stride);
+    rc = repeat_layout(out, block, count, stride);
     mgds_layout_put(block);
     return rc;
 }

@@ -13,7 +13,7 @@ static bool is_flat(const struct mgds_span *span)
 }
 
 /* Whether stride == count * step. */
-static bool continues(ptrdiff_t stride, size_t count, ptrdiff_t step)
+static bool part_continues(ptrdiff_t stride, size_t count, ptrdiff_t step)
 {
     ptrdiff_t whole;
 
@@ -28,12 +28,12 @@ bool mgds_span_repeat(struct mgds_span *span, size_t count, ptrdiff_t stride)
         span->rows = count;
         span->pitch = stride;
     } else if (span->planes == 1 &&
-               continues(stride, span->rows, span->pitch)) {
+               part_continues(stride, span->rows, span->pitch)) {
         span->rows *= count;
     } else if (span->planes == 1) {
         span->planes = count;
         span->slice = stride;
-    } else if (continues(stride, span->planes, span->slice)) {
+    } else if (part_continues(stride, span->planes, span->slice)) {
         span->planes *= count;
     } else {
         return false;
@@ -41,7 +41,7 @@ bool mgds_span_repeat(struct mgds_span *span, size_t count, ptrdiff_t stride)
     return true;
 }
 
-static int append(struct mgds_list *list, const struct mgds_part *part)
+static int append_part(struct mgds_list *list, const struct mgds_part *part)
 {
     if (!list->part || list->count == list->room) {
         size_t room = list->room ? 2 * list->room : MGDS_LIST_SHORT;
@@ -74,14 +74,14 @@ static int add_span(struct mgds_list *list, struct mgds_span span,
         last->span.width += span.width;
         return 0;
     }
-    return append(list, &(struct mgds_part){.span = span});
+    return append_part(list, &(struct mgds_part){.span = span});
 }
 
 static int add_nested(struct mgds_list *list, struct mgds_layout *layout,
                       ptrdiff_t offset)
 {
     const struct mgds_part part = {.span.offset = offset, .layout = layout};
-    int rc = append(list, &part);
+    int rc = append_part(list, &part);
 
     if (rc == 0)
         mgds_layout_get(layout);
@@ -165,7 +165,7 @@ static size_t best_run(const struct mgds_list *list, size_t i, bool flat,
 }
 
 /* Flat ones become rows; the others, rows already, planes. */
-static void join(struct mgds_list *list, bool flat)
+static void join_parts(struct mgds_list *list, bool flat)
 {
     size_t kept = 0;
     ptrdiff_t step;
@@ -191,8 +191,8 @@ void mgds_list_finish(struct mgds_list *list)
 {
     size_t before = 0;
 
-    join(list, true);
-    join(list, false);
+    join_parts(list, true);
+    join_parts(list, false);
     list->spans = 0;
     for (size_t i = 0; i < list->count; i++) {
         struct mgds_part *part = &list->part[i];

@@ -59,14 +59,15 @@ unsigned mgds_pack_blocks(uint64_t units)
     return blocks < MOST_BLOCKS ? (unsigned)blocks : MOST_BLOCKS;
 }
 
-static int launch(void *kernel, void *stream, const struct mgds_pack_args *args)
+static int launch_pack(void *kernel, void *stream,
+                       const struct mgds_pack_args *args)
 {
     return door->launch(kernel, stream,
                         mgds_pack_blocks(args->bytes / args->unit),
                         MGDS_PACK_THREADS, args, sizeof(*args));
 }
 
-static int load(void **kernel, struct mgds_context *ctx, void *stream)
+static int load_pack(void **kernel, struct mgds_context *ctx, void *stream)
 {
     const struct mgds_pack_args nothing = {.unit = 1};
     int rc = door->load(kernel, ctx, mgds_kernel_image, "mgds_pack_kernel");
@@ -75,7 +76,7 @@ static int load(void **kernel, struct mgds_context *ctx, void *stream)
         return rc;
     rc = mgds_context_enter(ctx);
     if (rc == 0) {
-        rc = launch(*kernel, stream, &nothing);
+        rc = launch_pack(*kernel, stream, &nothing);
         mgds_context_leave();
     }
     if (rc < 0)
@@ -85,7 +86,7 @@ static int load(void **kernel, struct mgds_context *ctx, void *stream)
 
 void mgds_pack_load(void **kernel, struct mgds_context *ctx, void *stream)
 {
-    int rc = door ? load(kernel, ctx, stream) : -ENOTSUP;
+    int rc = door ? load_pack(kernel, ctx, stream) : -ENOTSUP;
 
     if (rc == 0)
         return;
@@ -135,7 +136,7 @@ int mgds_pack_queue(const struct mgds_bounce *bounce, void *kernel,
     struct mgds_pack_args args = args_of(bounce, up, 0, bounce->layout->size);
 
     args.limit = (uintptr_t)limit;
-    return launch(kernel, stream, &args);
+    return launch_pack(kernel, stream, &args);
 }
 
 int mgds_pack_launch(struct mgds_bounce *bounce, bool up, size_t first,
@@ -144,5 +145,5 @@ int mgds_pack_launch(struct mgds_bounce *bounce, bool up, size_t first,
     const struct mgds_pack_args args = args_of(bounce, up, first, bytes);
 
     mgds_count(stage_launches);
-    return launch(bounce->queue->kernel, bounce->queue->stream, &args);
+    return launch_pack(bounce->queue->kernel, bounce->queue->stream, &args);
 }

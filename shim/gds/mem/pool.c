@@ -262,7 +262,7 @@ static struct entry *pop_locked(struct mgds_pool *pool, unsigned class)
     return entry;
 }
 
-static bool reserve(struct mgds_pool *pool, size_t bytes)
+static bool reserve_bytes(struct mgds_pool *pool, size_t bytes)
 {
     bool fits;
 
@@ -274,7 +274,7 @@ static bool reserve(struct mgds_pool *pool, size_t bytes)
     return fits;
 }
 
-static void unreserve(struct mgds_pool *pool, size_t bytes)
+static void unreserve_bytes(struct mgds_pool *pool, size_t bytes)
 {
     mgds_lock_acquire(&pool->lock);
     pool->pinned -= bytes;
@@ -315,16 +315,17 @@ static int create_slab(struct slab **out, struct mgds_pool *pool,
 }
 
 /* A piece of a slab that is pinned for it, if the budget allows. */
-static struct entry *grow(struct mgds_pool *pool, unsigned class, size_t size)
+static struct entry *grow_class(struct mgds_pool *pool, unsigned class,
+                                size_t size)
 {
     size_t bytes = size <= SMALL ? SLAB : size;
     struct entry *entry;
     struct slab *slab;
 
-    if (!reserve(pool, bytes))
+    if (!reserve_bytes(pool, bytes))
         return NULL;
     if (create_slab(&slab, pool, class, size) < 0) {
-        unreserve(pool, bytes);
+        unreserve_bytes(pool, bytes);
         return NULL;
     }
     mgds_count(stage_slabs_made);
@@ -349,7 +350,7 @@ static struct entry *pop_larger(struct mgds_pool *pool, unsigned class)
     return entry;
 }
 
-static struct entry *ordinary(struct mgds_pool *pool, size_t bytes)
+static struct entry *ordinary_memory(struct mgds_pool *pool, size_t bytes)
 {
     struct entry *entry =
         (struct entry *)mgds_malloc(sizeof(*entry) + ALIGNMENT + bytes);
@@ -376,7 +377,7 @@ static void look_for_idle(struct mgds_pool *pool, uint64_t takes)
 }
 
 /* What came back before this is idle, even if memory is short. */
-static uint64_t recent(struct mgds_pool *pool)
+static uint64_t recent_use(struct mgds_pool *pool)
 {
     uint64_t takes;
 
@@ -387,10 +388,10 @@ static uint64_t recent(struct mgds_pool *pool)
 }
 
 /* Beyond the budget idle slabs make room for what comes later. */
-static struct entry *beyond(struct mgds_pool *pool, size_t bytes)
+static struct entry *ordinary_beyond(struct mgds_pool *pool, size_t bytes)
 {
-    give_up_idle(pool, recent(pool));
-    return ordinary(pool, bytes);
+    give_up_idle(pool, recent_use(pool));
+    return ordinary_memory(pool, bytes);
 }
 
 static bool fits_locked(const struct mgds_pool *pool, size_t bytes,
@@ -450,7 +451,7 @@ static struct entry *pop_fitting(struct mgds_pool *pool, unsigned class,
 static struct entry *find_other(struct mgds_pool *pool, unsigned class,
                                 size_t size, enum mgds_pool_use use)
 {
-    struct entry *entry = grow(pool, class, size);
+    struct entry *entry = grow_class(pool, class, size);
 
     if (!entry && use != MGDS_POOL_SPARE)
         entry = pop_larger(pool, class);
@@ -480,7 +481,7 @@ int mgds_pool_take(struct mgds_piece **out, struct mgds_pool *pool,
     else if (fits)
         entry = find_other(pool, class, size, use);
     if (!entry && use == MGDS_POOL_ANY)
-        entry = beyond(pool, bytes);
+        entry = ordinary_beyond(pool, bytes);
     if (!entry)
         return -ENOMEM;
     *out = &entry->piece;

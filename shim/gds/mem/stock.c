@@ -34,7 +34,7 @@ static void end_waiting(struct mgds_stock *stock,
 
 /* Whoever gets one may give one back, or want some, meanwhile: each of these
  * serves, too, and the list is looked at afresh. */
-static void serve(struct mgds_stock *stock)
+static void serve_waiters(struct mgds_stock *stock)
 {
     struct mgds_stock_waiter *first;
 
@@ -53,7 +53,7 @@ void mgds_stock_want(struct mgds_stock *stock, struct mgds_stock_waiter *waiter)
         return;
     TAILQ_INSERT_TAIL(&stock->waiting, waiter, link);
     waiter->waits = true;
-    serve(stock);
+    serve_waiters(stock);
 }
 
 void mgds_stock_leave(struct mgds_stock *stock,
@@ -66,5 +66,5 @@ void mgds_stock_leave(struct mgds_stock *stock,
 void mgds_stock_give(struct mgds_stock *stock, struct mgds_piece *fragment)
 {
     stock->idle[stock->idles++] = fragment;
-    serve(stock);
+    serve_waiters(stock);
 }

@@ -22,7 +22,7 @@ struct place {
     size_t index;
 };
 
-static int compare(const void *a, const void *b)
+static int compare_nodes(const void *a, const void *b)
 {
     uintptr_t left = (uintptr_t)((const struct place *)a)->what;
     uintptr_t right = (uintptr_t)((const struct place *)b)->what;
@@ -34,7 +34,7 @@ static int compare(const void *a, const void *b)
 static int find_place(struct maker *maker, const void *what, size_t *index)
 {
     struct place key = {what, maker->table ? maker->table->nodes : 0}, *fresh;
-    void *found = tfind(&key, &maker->places, compare);
+    void *found = tfind(&key, &maker->places, compare_nodes);
 
     if (found) {
         *index = (*(struct place **)found)->index;
@@ -44,7 +44,7 @@ static int find_place(struct maker *maker, const void *what, size_t *index)
     if (!fresh)
         return -ENOMEM;
     *fresh = key;
-    if (!tsearch(fresh, &maker->places, compare)) {
+    if (!tsearch(fresh, &maker->places, compare_nodes)) {
         free(fresh);
         return -ENOMEM;
     }
@@ -52,7 +52,7 @@ static int find_place(struct maker *maker, const void *what, size_t *index)
     return 0;
 }
 
-static int append(struct maker *maker, size_t nodes)
+static int append_nodes(struct maker *maker, size_t nodes)
 {
     size_t used = maker->table ? maker->table->nodes : 0;
     size_t room = maker->room ? maker->room : 8;
@@ -76,8 +76,8 @@ static int append(struct maker *maker, size_t nodes)
     return 0;
 }
 
-static void set(struct maker *maker, size_t index,
-                const struct mgds_pack_node *node)
+static void set_node(struct maker *maker, size_t index,
+                     const struct mgds_pack_node *node)
 {
     uint64_t grain = (uint64_t)node->offset;
 
@@ -96,7 +96,7 @@ static void set_span(struct maker *maker, size_t index,
     node.rows = span->rows;
     node.pitch = span->rows > 1 ? span->pitch : 0;
     node.slice = span->planes > 1 ? span->slice : 0;
-    set(maker, index, &node);
+    set_node(maker, index, &node);
 }
 
 /* Where a layout's bytes begin, and ahead of which they come. */
@@ -111,7 +111,7 @@ static int write_parts(struct maker *maker, const struct mgds_layout *list,
 
     if (rc != 0)
         return rc < 0 ? rc : 0;
-    rc = append(maker, list->count);
+    rc = append_nodes(maker, list->count);
     for (size_t i = 0; i < list->count && rc == 0; i++) {
         const struct mgds_part *part = &list->part[i];
         struct mgds_pack_node node = {.before = part->before};
@@ -134,7 +134,7 @@ static int write_child(struct maker *maker, const struct mgds_layout *child,
 
     if (rc != 0)
         return rc < 0 ? rc : 0;
-    rc = append(maker, 1);
+    rc = append_nodes(maker, 1);
     return rc < 0 ? rc : write_at(maker, *index, child, node);
 }
 
@@ -162,15 +162,15 @@ static int write_at(struct maker *maker, size_t index,
     if (rc < 0)
         return rc;
     node.link = (int64_t)to - (int64_t)index;
-    set(maker, index, &node);
+    set_node(maker, index, &node);
     return 0;
 }
 
-static int make(struct mgds_table **out, const struct mgds_layout *layout)
+static int make_table(struct mgds_table **out, const struct mgds_layout *layout)
 {
     const struct mgds_pack_node node = {0};
     struct maker maker = {0};
-    int rc = append(&maker, 1);
+    int rc = append_nodes(&maker, 1);
 
     if (rc == 0)
         rc = write_at(&maker, 0, layout, node);
@@ -191,7 +191,7 @@ int mgds_table_of(const struct mgds_table **out, struct mgds_layout *layout)
     int rc;
 
     if (!table) {
-        rc = make(&table, layout);
+        rc = make_table(&table, layout);
         if (rc < 0)
             return rc;
         if (!__atomic_compare_exchange_n(&layout->table, &first, table, false,

@@ -46,7 +46,7 @@ struct traits {
     bool copyable, narrow;
 };
 
-static int look(void *arg, const struct mgds_span *span, size_t packed)
+static int look_at_span(void *arg, const struct mgds_span *span, size_t packed)
 {
     struct traits *traits = (struct traits *)arg;
 
@@ -74,7 +74,7 @@ static enum mgds_way way_of_spans(const struct mgds_bounce *bounce, bool pinned)
         pinned && bounce->queue->kernel && mgds_transfer_inside(bounce);
 
     if (few)
-        mgds_layout_walk(bounce->layout, 0, SIZE_MAX, look, &traits);
+        mgds_layout_walk(bounce->layout, 0, SIZE_MAX, look_at_span, &traits);
     if (few && traits.copyable && !(kernel && traits.narrow))
         return MGDS_WAY_COPIES;
     return kernel ? MGDS_WAY_KERNEL : MGDS_WAY_SPLIT;
@@ -112,7 +112,7 @@ static bool is_small_upload(const struct transfer *transfer,
            shape->width > 1 && shape->width <= MGDS_UPLOADS_SMALL;
 }
 
-static int upload(struct transfer *transfer, const struct mgds_copy *shape)
+static int upload_rows(struct transfer *transfer, const struct mgds_copy *shape)
 {
     struct mgds_copyqueue *queue = transfer->bounce->queue;
 
@@ -125,10 +125,10 @@ static int upload(struct transfer *transfer, const struct mgds_copy *shape)
     return mgds_copy_async(shape, queue->stream);
 }
 
-static int copy(struct transfer *transfer, const struct mgds_copy *shape)
+static int copy_shape(struct transfer *transfer, const struct mgds_copy *shape)
 {
     int rc = is_small_upload(transfer, shape)
-                 ? upload(transfer, shape)
+                 ? upload_rows(transfer, shape)
                  : mgds_copy_async(shape, transfer->bounce->queue->stream);
 
     if (rc < 0)
@@ -168,7 +168,7 @@ static int copy_flat(struct transfer *transfer, ptrdiff_t offset, size_t bytes,
         .offset = offset, .width = bytes, .rows = 1, .planes = 1};
     const struct mgds_copy shape = shape_of(transfer, &flat, packed);
 
-    return copy(transfer, &shape);
+    return copy_shape(transfer, &shape);
 }
 
 /* Bytes of absolute addresses: what lies side by side there may be of several
@@ -237,7 +237,7 @@ static int copy_span(void *arg, const struct mgds_span *span, size_t packed)
     if (!is_copyable(span) || !is_whole(transfer, span))
         return copy_rows(transfer, span, packed);
     shape = shape_of(transfer, span, packed);
-    return copy(transfer, &shape);
+    return copy_shape(transfer, &shape);
 }
 
 static const char *why_split(const struct mgds_bounce *bounce)

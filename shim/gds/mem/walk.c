@@ -15,12 +15,12 @@ struct reach {
     size_t from, to;
 };
 
-static size_t least(size_t a, size_t b)
+static size_t least_of(size_t a, size_t b)
 {
     return a < b ? a : b;
 }
 
-static size_t less(size_t a, size_t b)
+static size_t difference_of(size_t a, size_t b)
 {
     return a > b ? a - b : 0;
 }
@@ -30,14 +30,15 @@ static size_t less(size_t a, size_t b)
 static struct reach reach_in(const struct reach *reach, ptrdiff_t offset,
                              size_t before, size_t bytes)
 {
-    return (struct reach){.offset = reach->offset + offset,
-                          .packed = reach->packed + before,
-                          .from = less(reach->from, before),
-                          .to = least(less(reach->to, before), bytes)};
+    return (struct reach){
+        .offset = reach->offset + offset,
+        .packed = reach->packed + before,
+        .from = difference_of(reach->from, before),
+        .to = least_of(difference_of(reach->to, before), bytes)};
 }
 
-static int visit(const struct walk *walk, struct mgds_span span,
-                 const struct reach *reach)
+static int visit_element(const struct walk *walk, struct mgds_span span,
+                         const struct reach *reach)
 {
     span.offset += reach->offset;
     return walk->visit(walk->arg, &span, reach->packed);
@@ -68,7 +69,7 @@ static struct cut cut_at(const struct reach *reach, size_t unit)
     size_t whole = head + (reach->from % unit != 0);
 
     return (struct cut){
-        .head = head, .whole = least(whole, tail), .tail = tail};
+        .head = head, .whole = least_of(whole, tail), .tail = tail};
 }
 
 /* The outer dimension of a span, cut; what is left of an element goes on with
@@ -93,7 +94,7 @@ static int walk_cut(const struct walk *walk, const struct mgds_span *span,
     if (rc == 0 && cut.tail > cut.whole) {
         in = reach_in(reach, (ptrdiff_t)cut.whole * step, cut.whole * unit,
                       (cut.tail - cut.whole) * unit);
-        rc = visit(walk, some, &in);
+        rc = visit_element(walk, some, &in);
     }
     if (rc == 0 && cut.tail > cut.head && reach->to % unit) {
         in = reach_in(reach, (ptrdiff_t)cut.tail * step, cut.tail * unit, unit);
@@ -106,7 +107,7 @@ static int walk_span(const struct walk *walk, const struct mgds_span *span,
                      const struct reach *reach)
 {
     if (reach->from == 0 && reach->to == mgds_span_bytes(span))
-        return visit(walk, *span, reach);
+        return visit_element(walk, *span, reach);
     if (span->rows > 1 || span->planes > 1)
         return walk_cut(walk, span, reach);
     return walk_flat(walk, span, reach);
@@ -201,12 +202,12 @@ int mgds_layout_walk(const struct mgds_layout *layout, size_t first,
 
     reach.to = first > layout->size
                    ? first
-                   : first + least(bytes, layout->size - first);
+                   : first + least_of(bytes, layout->size - first);
     return reach.from < reach.to ? walk_layout(&walk, layout, &reach) : 0;
 }
 
-static void stretch(ptrdiff_t *from, ptrdiff_t *to, size_t count,
-                    ptrdiff_t step)
+static void stretch_reach(ptrdiff_t *from, ptrdiff_t *to, size_t count,
+                          ptrdiff_t step)
 {
     ptrdiff_t last = (ptrdiff_t)(count - 1) * step;
 
@@ -223,6 +224,6 @@ void mgds_span_range(const struct mgds_span *span, ptrdiff_t *from,
 {
     *from = span->offset;
     *to = span->offset + (ptrdiff_t)span->width;
-    stretch(from, to, span->rows, span->pitch);
-    stretch(from, to, span->planes, span->slice);
+    stretch_reach(from, to, span->rows, span->pitch);
+    stretch_reach(from, to, span->planes, span->slice);
 }

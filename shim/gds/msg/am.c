@@ -23,7 +23,7 @@ static struct early_list kept = STAILQ_HEAD_INITIALIZER(kept);
 /* Written before the wire is open. */
 static mgds_am_handler *handlers[MGDS_ENVELOPES];
 
-static void keep(const struct mgds_am *am)
+static void keep_early(const struct mgds_am *am)
 {
     struct early *item = (struct early *)mgds_calloc(1, sizeof(*item));
 
@@ -50,11 +50,11 @@ static bool any_waits_for(const struct mgds_rts *rts)
 }
 
 /* True if a replay is due. */
-static bool handle(const struct mgds_am *am)
+static bool handle_am(const struct mgds_am *am)
 {
     if (handlers[am->kind](am) == MGDS_AM_DONE)
         return am->kind == MGDS_ENVELOPE_RTS && any_waits_for(&am->head.rts);
-    keep(am);
+    keep_early(am);
     return false;
 }
 
@@ -67,7 +67,7 @@ static bool replay_once(void)
     STAILQ_CONCAT(&items, &kept);
     while ((item = STAILQ_FIRST(&items)) != NULL) {
         STAILQ_REMOVE_HEAD(&items, link);
-        again |= handle(&item->am);
+        again |= handle_am(&item->am);
         free(item);
     }
     return again;
@@ -93,7 +93,7 @@ void mgds_am_forget(void)
     }
 }
 
-static int take(void *ctx, struct mgds_wire_arrival *arrival)
+static int take_arrival(void *ctx, struct mgds_wire_arrival *arrival)
 {
     struct mgds_am am = {.kind = (enum mgds_envelope)(uintptr_t)ctx,
                          .from = arrival->from};
@@ -102,7 +102,7 @@ static int take(void *ctx, struct mgds_wire_arrival *arrival)
                            arrival->head_bytes, arrival->body_bytes) < 0)
         return -EPROTO;
     mgds_engine_enter();
-    if (handle(&am))
+    if (handle_am(&am))
         mgds_am_replay();
     mgds_engine_leave();
     return -ENOSYS; /* no body is due */
@@ -110,14 +110,15 @@ static int take(void *ctx, struct mgds_wire_arrival *arrival)
 
 void mgds_am_handle(enum mgds_envelope kind, mgds_am_handler *handler)
 {
-    const struct mgds_wire_handler row = {take, NULL, (void *)(uintptr_t)kind};
+    const struct mgds_wire_handler row = {take_arrival, NULL,
+                                          (void *)(uintptr_t)kind};
 
     handlers[kind] = handler;
     mgds_wire_handle(kind, &row);
 }
 
 /* Lost peers, and the wire's end, are told otherwise. */
-static void posted(void *arg, int rc)
+static void end_of_post(void *arg, int rc)
 {
     struct mgds_wire_peer *peer = (struct mgds_wire_peer *)arg;
 
@@ -132,7 +133,7 @@ int mgds_am_post(struct mgds_wire_peer *peer,
     int rc;
 
     if (!told.done) {
-        told.done = posted;
+        told.done = end_of_post;
         told.arg = peer;
     }
     rc = mgds_wire_post(peer, &told);

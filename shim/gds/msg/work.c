@@ -69,7 +69,7 @@ static void set_times(struct queue *queue)
                      __ATOMIC_RELAXED);
 }
 
-static void append(struct mgds_work *work, uint64_t host, uint64_t late)
+static void append_item(struct mgds_work *work, uint64_t host, uint64_t late)
 {
     struct queue *queue = &queues[work->kind];
     uint64_t now = mgds_clock_ns();
@@ -95,7 +95,7 @@ static void take_out(struct mgds_work *work)
 void mgds_work_add(struct mgds_work *work, enum mgds_work_kind kind)
 {
     work->kind = kind;
-    append(work, rows[kind].host, rows[kind].late);
+    append_item(work, rows[kind].host, rows[kind].late);
     mgds_wire_hold();
 }
 
@@ -104,7 +104,7 @@ void mgds_work_again(struct mgds_work *work)
     uint64_t again = rows[work->kind].again, late = rows[work->kind].late;
 
     take_out(work);
-    append(work, again, late > again ? late : again);
+    append_item(work, again, late > again ? late : again);
 }
 
 void mgds_work_done(struct mgds_work *work)
@@ -161,21 +161,22 @@ static bool is_due(uint64_t due)
 }
 
 /* The item is the caller's. */
-static void take(struct mgds_work *work)
+static void take_item(struct mgds_work *work)
 {
     work->state = MGDS_WORK_RUNNING;
     set_times(&queues[work->kind]);
 }
 
 /* Under the lock: the first item, if it is due, is the caller's. */
-static struct mgds_work *begin(enum mgds_work_kind kind, enum mgds_work_by by)
+static struct mgds_work *begin_item(enum mgds_work_kind kind,
+                                    enum mgds_work_by by)
 {
     struct mgds_work *work;
 
     if (!is_due(due_of(kind, by)))
         return NULL;
     work = first_queued(&queues[kind]);
-    take(work);
+    take_item(work);
     return work;
 }
 
@@ -185,7 +186,7 @@ static void run_locked(enum mgds_work_kind kind)
     unsigned left = queues[kind].length;
     struct mgds_work *work;
 
-    while (left-- > 0 && (work = begin(kind, MGDS_WORK_BY_HOST)) != NULL)
+    while (left-- > 0 && (work = begin_item(kind, MGDS_WORK_BY_HOST)) != NULL)
         if (!handler_of(kind)->run(work, MGDS_WORK_BY_HOST))
             return;
 }
@@ -212,15 +213,15 @@ void mgds_works_run_now(enum mgds_work_kind kind)
     struct mgds_work *work;
 
     while (left-- > 0 && (work = first_queued(&queues[kind])) != NULL) {
-        take(work);
+        take_item(work);
         if (!handler_of(kind)->run(work, MGDS_WORK_BY_HOST))
             return;
     }
 }
 
 /* The next item for who asks; *left counts down from the queue's length. */
-static struct mgds_work *next(enum mgds_work_kind kind, enum mgds_work_by by,
-                              unsigned *left)
+static struct mgds_work *next_item(enum mgds_work_kind kind,
+                                   enum mgds_work_by by, unsigned *left)
 {
     struct mgds_work *work = NULL;
 
@@ -230,7 +231,7 @@ static struct mgds_work *next(enum mgds_work_kind kind, enum mgds_work_by by,
     if (*left > queues[kind].length)
         *left = queues[kind].length;
     if (*left > 0)
-        work = begin(kind, by);
+        work = begin_item(kind, by);
     mgds_engine_leave();
     (*left)--;
     return work;
@@ -241,7 +242,7 @@ void mgds_works_run_kind(enum mgds_work_kind kind, enum mgds_work_by by)
     unsigned left = UINT32_MAX;
     struct mgds_work *work;
 
-    while ((work = next(kind, by, &left)) != NULL)
+    while ((work = next_item(kind, by, &left)) != NULL)
         if (!handler_of(kind)->run(work, by))
             return;
 }

@@ -32,7 +32,7 @@ static bool await_call(void)
     return goes_on;
 }
 
-static void *run(void *arg)
+static void *run_worker(void *arg)
 {
     (void)arg;
     prctl(PR_SET_NAME, "mpix-gds-work");
@@ -57,7 +57,7 @@ bool mgds_worker_call(void)
         pthread_cond_signal(&called);
     due = true;
     if (!made)
-        rc = mgds_thread_start(&thread, run);
+        rc = mgds_thread_start(&thread, run_worker);
     made = rc == 0;
     mgds_lock_release(&lock);
     if (rc == 0)

@@ -4,7 +4,7 @@
 #include "shim/gds/proto/slot.h"
 #include "shim/gds/queue/gstream.h"
 
-static bool command(const struct mgds_op *op, struct mgds_step *step)
+static bool eager_command(const struct mgds_op *op, struct mgds_step *step)
 {
     *step = (struct mgds_step){.kind = MGDS_STEP_PUSH,
                                .user = mgds_op_user(op),
@@ -15,12 +15,13 @@ static bool command(const struct mgds_op *op, struct mgds_step *step)
 }
 
 /* Who takes it sees it in the slot. */
-static void reached(struct mgds_op *op)
+static void eager_reached(struct mgds_op *op)
 {
     (void)op;
 }
 
-static int accept(struct mgds_message *message, const struct mgds_rts *rts)
+static int eager_accept(struct mgds_message *message,
+                        const struct mgds_rts *rts)
 {
     return mgds_slot_accept(message, rts, rts->bytes);
 }
@@ -30,9 +31,9 @@ const struct mgds_protocol mgds_eager = {
     .slotted = true,
     .buffered = true,
     .describe = mgds_slot_describe,
-    .command = command,
-    .reached = reached,
+    .command = eager_command,
+    .reached = eager_reached,
     .answer = mgds_slot_answer,
-    .accept = accept,
+    .accept = eager_accept,
     .record = mgds_slot_record,
 };

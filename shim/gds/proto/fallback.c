@@ -13,7 +13,7 @@
 #include "shim/gds/msg/work.h"
 
 /* The program may have used its buffer again. */
-static void fail(struct mgds_op *op, int reason)
+static void fail_send(struct mgds_op *op, int reason)
 {
     if (!op->error)
         op->error = reason;
@@ -22,7 +22,7 @@ static void fail(struct mgds_op *op, int reason)
 void mgds_fallback_refused(struct mgds_op *op, int reason)
 {
     if (op->send->protocol->buffered) {
-        fail(op, reason);
+        fail_send(op, reason);
         return;
     }
     mgds_warn_once("rank %d cannot read memory of a GPU of this process (errno "
@@ -65,7 +65,7 @@ static int begin_copy(struct mgds_op *op)
 }
 
 /* 1: all bytes are in the bounce; 0: not yet; or negative errno. */
-static int copy(struct mgds_op *op)
+static int copy_in(struct mgds_op *op)
 {
     int rc = 0;
 
@@ -103,10 +103,10 @@ static bool end_copy(struct mgds_op *op, int rc)
     return true;
 }
 
-static bool run(struct mgds_work *work, enum mgds_work_by by)
+static bool run_copy_in(struct mgds_work *work, enum mgds_work_by by)
 {
     struct mgds_op *op = mgds_copying_op(work);
-    int rc = copy(op);
+    int rc = copy_in(op);
 
     (void)by;
     mgds_engine_enter();
@@ -117,7 +117,8 @@ static bool run(struct mgds_work *work, enum mgds_work_by by)
 
 void mgds_fallback_init(void)
 {
-    static const struct mgds_work_handler handler = {run, mgds_copying_drop};
+    static const struct mgds_work_handler handler = {run_copy_in,
+                                                     mgds_copying_drop};
 
     mgds_work_handle(MGDS_WORK_COPY_IN, &handler);
 }

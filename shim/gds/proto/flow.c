@@ -49,7 +49,7 @@ static void put_part(struct mgds_flow_part *part)
 }
 
 /* Its fragment may be another one's from here on. */
-static void drop(struct mgds_flow_part *part)
+static void drop_part(struct mgds_flow_part *part)
 {
     struct mgds_piece *fragment = part->fragment;
     struct mgds_flow *flow = part->flow;
@@ -61,7 +61,7 @@ static void drop(struct mgds_flow_part *part)
         mgds_stock_give(flow->stock, fragment);
 }
 
-static void end(struct mgds_flow *flow)
+static void end_flow(struct mgds_flow *flow)
 {
     flow->over = true;
     flow->way->over(flow->op, flow->error);
@@ -72,7 +72,7 @@ static void try_end(struct mgds_flow *flow)
 {
     if (!flow->over && flow->busy == 0 &&
         (flow->error || flow->moved == flow->bytes))
-        end(flow);
+        end_flow(flow);
 }
 
 void mgds_flow_stop(struct mgds_flow *flow, int error)
@@ -87,12 +87,12 @@ void mgds_flow_stop(struct mgds_flow *flow, int error)
     for (part = LIST_FIRST(&flow->parts); part; part = next) {
         next = LIST_NEXT(part, link);
         if (part->state == MGDS_FLOW_PART_DUE)
-            drop(part);
+            drop_part(part);
     }
     try_end(flow);
 }
 
-static bool wants(const struct mgds_flow *flow)
+static bool wants_fragment(const struct mgds_flow *flow)
 {
     return !flow->error && flow->begun < flow->granted;
 }
@@ -130,7 +130,8 @@ static struct mgds_flow_part *next_part(struct mgds_flow *flow)
     return part;
 }
 
-static bool got(struct mgds_stock_waiter *waiter, struct mgds_piece *fragment)
+static bool got_fragment(struct mgds_stock_waiter *waiter,
+                         struct mgds_piece *fragment)
 {
     struct mgds_flow *flow =
         MGDS_CONTAINER_OF(waiter, struct mgds_flow, waiter);
@@ -144,7 +145,7 @@ static bool got(struct mgds_stock_waiter *waiter, struct mgds_piece *fragment)
     mgds_count(fragments_used);
     part->fragment = fragment;
     flow->way->begin(part);
-    return wants(flow);
+    return wants_fragment(flow);
 }
 
 void mgds_flow_go_on(struct mgds_flow *flow)
@@ -152,11 +153,11 @@ void mgds_flow_go_on(struct mgds_flow *flow)
     struct mgds_flow_part *part;
 
     if (flow->stock) {
-        if (wants(flow))
+        if (wants_fragment(flow))
             mgds_stock_want(flow->stock, &flow->waiter);
         return;
     }
-    while (wants(flow)) {
+    while (wants_fragment(flow)) {
         part = next_part(flow);
         if (part)
             flow->way->begin(part);
@@ -172,7 +173,7 @@ void mgds_flow_part_end(struct mgds_flow_part *part, int error)
     flow->busy--;
     if (!error)
         flow->moved += part->bytes;
-    drop(part);
+    drop_part(part);
     if (error)
         mgds_flow_stop(flow, error);
     if (flow->way->alone && flow->moved == flow->granted)
@@ -250,7 +251,7 @@ struct mgds_flow *mgds_flow_create(struct mgds_op *op,
     flow->stock = way->through ? stock_of(op) : NULL;
     flow->bytes = bytes;
     flow->size = size;
-    flow->waiter.got = got;
+    flow->waiter.got = got_fragment;
     op->flow = flow;
     return flow;
 }

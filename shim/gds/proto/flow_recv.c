@@ -38,7 +38,7 @@ static void begin_land(struct mgds_flow_part *part)
 }
 
 /* Without the lock. */
-static void empty(struct mgds_carry *carry)
+static void empty_fragment(struct mgds_carry *carry)
 {
     const struct mgds_flow_part *part = mgds_flow_part_of(carry);
 
@@ -49,8 +49,9 @@ static void empty(struct mgds_carry *carry)
 /* Units hold 8 bytes each; the last part has all that are left. */
 static void begin_get(struct mgds_flow_part *part)
 {
-    static const struct mgds_carry_owner owner = {
-        .settle = empty, .over = carry_over, .gone = mgds_flow_part_gone};
+    static const struct mgds_carry_owner owner = {.settle = empty_fragment,
+                                                  .over = carry_over,
+                                                  .gone = mgds_flow_part_gone};
     const struct mgds_op *op = part->flow->op;
     const struct mgds_message *from = op->recv->message;
     struct mgds_step *take = &part->carry.take;
@@ -144,7 +145,7 @@ static void carry_up(struct mgds_flow_part *part)
                          part->fragment->addr);
 }
 
-static void landed(struct mgds_landing *landing, int error)
+static void part_landed(struct mgds_landing *landing, int error)
 {
     struct mgds_flow_part *part =
         MGDS_CONTAINER_OF(landing, struct mgds_flow_part, landing);
@@ -171,7 +172,7 @@ bool mgds_flow_take(struct mgds_op *op, uint64_t first,
     mgds_flow_part_begin(part);
     arrival->where = part->fragment ? part->fragment->addr
                                     : (char *)mgds_op_place(op) + part->first;
-    part->landing.landed = landed;
+    part->landing.landed = part_landed;
     arrival->arg = &part->landing;
     return true;
 }

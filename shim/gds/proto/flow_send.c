@@ -6,7 +6,7 @@
 #include "shim/gds/msg/am.h"
 #include "shim/gds/proto/flow_state.h"
 
-static void posted(void *arg, int rc)
+static void part_posted(void *arg, int rc)
 {
     mgds_engine_enter();
     mgds_flow_part_end((struct mgds_flow_part *)arg, rc);
@@ -29,17 +29,19 @@ static int post_data(const struct mgds_op *op, size_t first,
                                      &message);
 }
 
-static void post(struct mgds_flow_part *part, const void *bytes)
+static void post_part(struct mgds_flow_part *part, const void *bytes)
 {
-    const struct mgds_wire_message body = {
-        .body = bytes, .body_bytes = part->bytes, .done = posted, .arg = part};
+    const struct mgds_wire_message body = {.body = bytes,
+                                           .body_bytes = part->bytes,
+                                           .done = part_posted,
+                                           .arg = part};
     int rc = post_data(part->flow->op, part->first, &body);
 
     if (rc < 0)
         mgds_flow_part_end(part, rc);
 }
 
-static void poured(struct mgds_carry *carry, int error)
+static void part_poured(struct mgds_carry *carry, int error)
 {
     struct mgds_flow_part *part = mgds_flow_part_of(carry);
 
@@ -47,12 +49,12 @@ static void poured(struct mgds_carry *carry, int error)
     if (error)
         mgds_flow_part_end(part, error);
     else
-        post(part, part->fragment->addr);
+        post_part(part, part->fragment->addr);
 }
 
 static void begin_pour(struct mgds_flow_part *part)
 {
-    static const struct mgds_carry_owner owner = {.over = poured,
+    static const struct mgds_carry_owner owner = {.over = part_poured,
                                                   .gone = mgds_flow_part_gone};
 
     mgds_flow_part_begin(part);
@@ -63,7 +65,7 @@ static void begin_pour(struct mgds_flow_part *part)
 static void begin_post(struct mgds_flow_part *part)
 {
     mgds_flow_part_begin(part);
-    post(part, (const char *)mgds_op_place(part->flow->op) + part->first);
+    post_part(part, (const char *)mgds_op_place(part->flow->op) + part->first);
 }
 
 static const struct mgds_flow_way pour = {
@@ -79,7 +81,7 @@ static int post_ready(const struct mgds_op *op, size_t size)
     return post_data(op, size, &none);
 }
 
-static size_t least(size_t a, size_t b)
+static size_t least_of(size_t a, size_t b)
 {
     return a < b ? a : b;
 }
@@ -92,7 +94,7 @@ void mgds_flow_send(struct mgds_op *op, size_t most)
     int rc;
 
     if (most > 0)
-        size = least(size, most);
+        size = least_of(size, most);
     flow =
         mgds_flow_create(op, lean ? &pour : &post_all, op->send->wanted, size);
     if (!flow)

@@ -8,20 +8,20 @@
 #include "shim/gds/queue/gstream.h"
 
 /* The common part says all. */
-static void describe(const struct mgds_op *op, struct mgds_rts *rts)
+static void fragments_describe(const struct mgds_op *op, struct mgds_rts *rts)
 {
     (void)op;
     (void)rts;
 }
 
-static bool command(const struct mgds_op *op, struct mgds_step *step)
+static bool fragments_command(const struct mgds_op *op, struct mgds_step *step)
 {
     *step = (struct mgds_step){.kind = MGDS_STEP_PACK, .bounce = op->bounce};
     return op->bounce != NULL && !mgds_op_is_lean(op);
 }
 
 /* The answer waits for the PULL, too. */
-static void reached(struct mgds_op *op)
+static void fragments_reached(struct mgds_op *op)
 {
     (void)op;
 }
@@ -75,7 +75,8 @@ void mgds_fragments_answer(struct mgds_op *op)
     }
 }
 
-static int accept(struct mgds_message *message, const struct mgds_rts *rts)
+static int fragments_accept(struct mgds_message *message,
+                            const struct mgds_rts *rts)
 {
     (void)message;
     (void)rts;
@@ -85,9 +86,9 @@ static int accept(struct mgds_message *message, const struct mgds_rts *rts)
 const struct mgds_protocol mgds_fragments = {
     .id = MGDS_PROTOCOL_FRAGMENTS,
     .carried = true,
-    .describe = describe,
-    .command = command,
-    .reached = reached,
+    .describe = fragments_describe,
+    .command = fragments_command,
+    .reached = fragments_reached,
     .answer = mgds_fragments_answer,
-    .accept = accept,
+    .accept = fragments_accept,
 };

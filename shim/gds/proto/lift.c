@@ -8,7 +8,7 @@
 
 /* 1: they are there; 0: not yet; or negative errno. The bounce is the item's
  * alone. */
-static int copy(struct mgds_op *op)
+static int copy_up(struct mgds_op *op)
 {
     int rc = 0;
 
@@ -18,10 +18,10 @@ static int copy(struct mgds_op *op)
     return rc < 0 ? rc : mgds_bounce_poll(op->bounce);
 }
 
-static bool run(struct mgds_work *work, enum mgds_work_by by)
+static bool run_copy_up(struct mgds_work *work, enum mgds_work_by by)
 {
     struct mgds_op *op = mgds_copying_op(work);
-    int rc = copy(op);
+    int rc = copy_up(op);
 
     (void)by;
     mgds_engine_enter();
@@ -34,7 +34,8 @@ static bool run(struct mgds_work *work, enum mgds_work_by by)
 
 void mgds_lift_init(void)
 {
-    static const struct mgds_work_handler handler = {run, mgds_copying_drop};
+    static const struct mgds_work_handler handler = {run_copy_up,
+                                                     mgds_copying_drop};
 
     mgds_work_handle(MGDS_WORK_COPY_UP, &handler);
 }

@@ -41,7 +41,7 @@ enter_with_exposure(const struct mgds_transport *transport,
     return exposure;
 }
 
-static bool reserve(struct mgds_op *op, struct mgds_channel *channel)
+static bool reserve_words(struct mgds_op *op, struct mgds_channel *channel)
 {
     if (!mgds_channel_reserve(channel, &op->ring->slot, &op->ring->done_word))
         return false;
@@ -71,7 +71,7 @@ bool mgds_rget_try(struct mgds_op *op, struct mgds_domain *domain,
     exposure = enter_with_exposure(transport, &exposing);
     may = exposure != MGDS_EXPOSURE_REFUSED;
     if (exposure == MGDS_EXPOSURE_KNOWN)
-        may = reserve(op, exposing.channel);
+        may = reserve_words(op, exposing.channel);
     mgds_engine_leave();
     return may;
 }
@@ -116,7 +116,7 @@ void mgds_rget_release(struct mgds_op *op)
     op->ring->words_of = NULL;
 }
 
-static void describe(const struct mgds_op *op, struct mgds_rts *rts)
+static void rget_describe(const struct mgds_op *op, struct mgds_rts *rts)
 {
     mgds_slot_describe(op, rts);
     rts->address = (uintptr_t)mgds_op_user(op);
@@ -140,7 +140,7 @@ static uint64_t source_of(const struct mgds_message *message,
     return *done ? mgds_channel_transport(channel)->reach(channel, rts) : 0;
 }
 
-static int accept(struct mgds_message *message, const struct mgds_rts *rts)
+static int rget_accept(struct mgds_message *message, const struct mgds_rts *rts)
 {
     uint64_t done = 0, source = source_of(message, rts, &done);
     int rc = source ? mgds_slot_accept(message, rts, 0) : -EFAULT;
@@ -159,7 +159,7 @@ static int accept(struct mgds_message *message, const struct mgds_rts *rts)
 }
 
 /* Who may come to copy it is told some time later. */
-static void reached(struct mgds_op *op)
+static void rget_reached(struct mgds_op *op)
 {
     if (!mgds_op_is_moved(op) && !op->error && !op->send->told &&
         !mgds_work_is_listed(&op->queued->late.work))
@@ -207,7 +207,7 @@ void mgds_rget_consider(struct mgds_op *op)
 }
 
 /* Its receiver may copy it from here on. */
-static bool command(const struct mgds_op *op, struct mgds_step *step)
+static bool rget_command(const struct mgds_op *op, struct mgds_step *step)
 {
     struct mgds_unit *unit = (struct mgds_unit *)op->ring->slot.address;
 
@@ -217,7 +217,8 @@ static bool command(const struct mgds_op *op, struct mgds_step *step)
     return true;
 }
 
-static void record(const struct mgds_op *op, struct mgds_take_record *record)
+static void rget_record(const struct mgds_op *op,
+                        struct mgds_take_record *record)
 {
     mgds_slot_record(op, record);
     record->form = MGDS_TAKE_PULL;
@@ -229,10 +230,10 @@ const struct mgds_protocol mgds_rget = {
     .id = MGDS_PROTOCOL_RGET,
     .slotted = true,
     .copied = true,
-    .describe = describe,
-    .command = command,
-    .reached = reached,
+    .describe = rget_describe,
+    .command = rget_command,
+    .reached = rget_reached,
     .answer = mgds_slot_answer,
-    .accept = accept,
-    .record = record,
+    .accept = rget_accept,
+    .record = rget_record,
 };

@@ -72,7 +72,7 @@ static const struct batch batches[] = {
 };
 
 /* A send that its stream waits for at once: its POST and the FLAG of that. */
-static unsigned posted(const struct mgds_step *steps, unsigned count)
+static unsigned posts_ahead(const struct mgds_step *steps, unsigned count)
 {
     return count > 2 && steps[0].kind == MGDS_STEP_POST &&
                    steps[1].kind == MGDS_STEP_FLAG &&
@@ -84,7 +84,7 @@ static unsigned posted(const struct mgds_step *steps, unsigned count)
 unsigned mgds_batch_count(const struct mgds_steps_to *to,
                           const struct mgds_step *steps, unsigned count)
 {
-    unsigned ahead = posted(steps, count), n;
+    unsigned ahead = posts_ahead(steps, count), n;
     const struct batch *batch;
 
     steps += ahead;
@@ -108,7 +108,7 @@ static unsigned warps_for(uint64_t work)
     return threads;
 }
 
-static void mark(struct mgds_step *steps, unsigned count)
+static void mark_put(struct mgds_step *steps, unsigned count)
 {
     for (unsigned i = 0; i < count; i++)
         steps[i].put = true;
@@ -118,7 +118,7 @@ static int queue_awaits(const struct mgds_steps_to *to, struct mgds_step *steps,
                         unsigned count)
 {
     struct mgds_kernel_handle *kernel = to->depot->awaits.many;
-    unsigned ahead = posted(steps, count);
+    unsigned ahead = posts_ahead(steps, count);
     struct mgds_await_args args = {
         .head = {.abort = (uintptr_t)to->desk, .stand = steps[ahead].stand}};
     int rc;
@@ -140,7 +140,7 @@ static int queue_awaits(const struct mgds_steps_to *to, struct mgds_step *steps,
                             &args);
     if (rc < 0)
         return rc;
-    mark(steps, count);
+    mark_put(steps, count);
     mgds_count(queue_launches);
     return 0;
 }
@@ -199,7 +199,7 @@ static int queue_takes(const struct mgds_steps_to *to, struct mgds_step *steps,
     rc = mgds_kernel_launch(kernel, to->stream, 1, threads_for(&args), &args);
     if (rc < 0)
         return rc;
-    mark(steps, count);
+    mark_put(steps, count);
     mgds_count(queue_launches);
     return lost;
 }
@@ -262,7 +262,7 @@ static int queue_copies(const struct mgds_steps_to *to, struct mgds_step *steps,
 int mgds_batch_queue(const struct mgds_steps_to *to, struct mgds_step *steps,
                      unsigned count)
 {
-    if (is_await(to, steps) || posted(steps, count) > 0)
+    if (is_await(to, steps) || posts_ahead(steps, count) > 0)
         return queue_awaits(to, steps, count);
     return is_take(to, steps) ? queue_takes(to, steps, count)
                               : queue_copies(to, steps, count);

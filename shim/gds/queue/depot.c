@@ -19,7 +19,7 @@
 static struct mgds_lock depots_lock = MGDS_LOCK_INIT(MGDS_LOCK_REGISTRY);
 static struct mgds_depot *depots; /* under depots_lock */
 
-static void destroy(struct mgds_depot *depot)
+static void destroy_depot(struct mgds_depot *depot)
 {
     struct mgds_kernel_handle *const kernels[] = {
         depot->exchange.few, depot->exchange.many, depot->awaits.few,
@@ -46,7 +46,7 @@ static void destroy(struct mgds_depot *depot)
 void mgds_depot_put(struct mgds_depot *depot)
 {
     if (__atomic_sub_fetch(&depot->refs, 1, __ATOMIC_ACQ_REL) == 0)
-        destroy(depot);
+        destroy_depot(depot);
 }
 
 static int refuse_kernels(int rc)
@@ -57,7 +57,7 @@ static int refuse_kernels(int rc)
     return -ENOTSUP;
 }
 
-static int load(struct mgds_depot *depot)
+static int load_kernels(struct mgds_depot *depot)
 {
     const struct {
         struct mgds_kernel_handle **out;
@@ -173,7 +173,7 @@ static int make_event(struct mgds_depot *depot)
     return rc;
 }
 
-static int warm(struct mgds_depot *depot)
+static int warm_kernels(struct mgds_depot *depot)
 {
     int rc = mgds_context_enter(depot->ctx);
 
@@ -201,22 +201,22 @@ static void fill_stocks(struct mgds_depot *depot)
     mgds_stock_fill(&depot->out, pool, bytes, count);
 }
 
-static int fill(struct mgds_depot *depot)
+static int fill_depot(struct mgds_depot *depot)
 {
     int rc = mgds_copyqueue_of_context(&depot->copyqueue, depot->ctx);
 
     if (rc == 0)
-        rc = load(depot);
+        rc = load_kernels(depot);
     if (rc == 0)
         rc = mgds_words_create(&depot->words, depot->ctx);
     if (rc == 0)
         rc = mgds_words_take(&depot->trial, depot->words);
     if (rc == 0)
         fill_stocks(depot);
-    return rc < 0 ? rc : warm(depot);
+    return rc < 0 ? rc : warm_kernels(depot);
 }
 
-static int create(struct mgds_depot **out, struct mgds_context *ctx)
+static int create_depot(struct mgds_depot **out, struct mgds_context *ctx)
 {
     struct mgds_depot *depot =
         (struct mgds_depot *)mgds_calloc(1, sizeof(*depot));
@@ -226,9 +226,9 @@ static int create(struct mgds_depot **out, struct mgds_context *ctx)
         return -ENOMEM;
     depot->ctx = mgds_context_get(ctx);
     depot->refs = 1;
-    rc = fill(depot);
+    rc = fill_depot(depot);
     if (rc < 0)
-        destroy(depot);
+        destroy_depot(depot);
     else
         *out = depot;
     return rc;
@@ -246,7 +246,7 @@ static struct mgds_depot *find_locked(const struct mgds_context *ctx)
 }
 
 /* Takes the caller's reference over; the one that is in the list, with one. */
-static struct mgds_depot *insert(struct mgds_depot *fresh)
+static struct mgds_depot *insert_depot(struct mgds_depot *fresh)
 {
     struct mgds_depot *found;
 
@@ -275,15 +275,16 @@ int mgds_depot_of(struct mgds_depot **out, struct mgds_context *ctx)
         *out = depot;
         return 0;
     }
-    rc = create(&depot, ctx);
+    rc = create_depot(&depot, ctx);
     if (rc == 0)
-        *out = insert(depot);
+        *out = insert_depot(depot);
     return rc;
 }
 
 /* Not while a stream of either GPU stands in a wait of ours: nobody says that
  * enabling does not wait for the device. The next stream made tries again. */
-static void allow(struct mgds_depot *depot, const struct mgds_context *ctx)
+static void allow_access(struct mgds_depot *depot,
+                         const struct mgds_context *ctx)
 {
     uint64_t *peer = &depot->peer[ctx->device];
     int rc;
@@ -302,14 +303,14 @@ static void allow(struct mgds_depot *depot, const struct mgds_context *ctx)
                depot->ctx->device, ctx->device);
 }
 
-static void meet(struct mgds_depot *depot, struct mgds_context *ctx)
+static void meet_context(struct mgds_depot *depot, struct mgds_context *ctx)
 {
     struct mgds_depot *other;
 
     if (mgds_depot_of(&other, ctx) != 0)
         return;
-    allow(depot, ctx);
-    allow(other, depot->ctx);
+    allow_access(depot, ctx);
+    allow_access(other, depot->ctx);
     mgds_depot_put(other);
 }
 
@@ -323,7 +324,7 @@ void mgds_depot_meet(struct mgds_depot *depot)
         rc = device == own ? -ENODEV : mgds_context_of_device(&ctx, device);
         if (rc < 0)
             continue;
-        meet(depot, ctx);
+        meet_context(depot, ctx);
         mgds_context_put(ctx);
     }
 }

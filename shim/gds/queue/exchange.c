@@ -48,14 +48,14 @@ static bool is_long_row(const struct mgds_step *takes, unsigned count)
     return longs > LONG_MOST || bytes > LONG_BYTES;
 }
 
-static unsigned messages(const struct run *run)
+static unsigned count_messages(const struct run *run)
 {
     return run->sends + run->takes + run->awaits;
 }
 
 static unsigned steps_of(const struct run *run)
 {
-    return messages(run) + run->flag + run->end;
+    return count_messages(run) + run->flag + run->end;
 }
 
 /* A launch that is full, or ahead of a long row, ends with what it has: the
@@ -91,7 +91,7 @@ unsigned mgds_exchange_count(const struct mgds_steps_to *to,
     if (!to->cells || count < 2 || steps->joins)
         return 0;
     run = next_run(steps, count);
-    return messages(&run) < 2 ? 0 : steps_of(&run);
+    return count_messages(&run) < 2 ? 0 : steps_of(&run);
 }
 
 /* What the launch carries, and how its blocks are dealt out. */
@@ -255,8 +255,8 @@ static void fill_head(struct launch *launch, const struct mgds_step *steps,
     }
 }
 
-static void fill(struct launch *launch, const struct mgds_step *steps,
-                 const struct run *run)
+static void fill_launch(struct launch *launch, const struct mgds_step *steps,
+                        const struct run *run)
 {
     const struct mgds_step *takes = steps + run->sends + run->flag;
 
@@ -271,11 +271,12 @@ static void fill(struct launch *launch, const struct mgds_step *steps,
 /* Its args are 0 where nothing is: the software GPU takes any address in there
  * for one that the kernel touches. *lost: -EFAULT if a TAKE's memory is gone.
  */
-static int start(struct launch launch, const struct mgds_step *steps,
-                 const struct run *run, struct mgds_kernel_handle *kernel,
-                 const void *args, int *lost)
+static int start_launch(struct launch launch, const struct mgds_step *steps,
+                        const struct run *run,
+                        struct mgds_kernel_handle *kernel, const void *args,
+                        int *lost)
 {
-    fill(&launch, steps, run);
+    fill_launch(&launch, steps, run);
     *lost = launch.lost;
     return mgds_kernel_launch(kernel, launch.to->stream, launch.blocks,
                               launch.threads, args);
@@ -289,7 +290,8 @@ static int launch_few(const struct mgds_steps_to *to,
     const struct launch launch = {
         .to = to, .head = &args.head, .item = args.item};
 
-    return start(launch, steps, run, to->depot->exchange.few, &args, lost);
+    return start_launch(launch, steps, run, to->depot->exchange.few, &args,
+                        lost);
 }
 
 static int launch_many(const struct mgds_steps_to *to,
@@ -300,7 +302,8 @@ static int launch_many(const struct mgds_steps_to *to,
     const struct launch launch = {
         .to = to, .head = &args.head, .item = args.item};
 
-    return start(launch, steps, run, to->depot->exchange.many, &args, lost);
+    return start_launch(launch, steps, run, to->depot->exchange.many, &args,
+                        lost);
 }
 
 int mgds_exchange_queue(const struct mgds_steps_to *to, struct mgds_step *steps,
@@ -308,7 +311,7 @@ int mgds_exchange_queue(const struct mgds_steps_to *to, struct mgds_step *steps,
 {
     const struct run run = next_run(steps, count);
     int lost = 0;
-    int rc = messages(&run) <= MGDS_EXCHANGE_FEW
+    int rc = count_messages(&run) <= MGDS_EXCHANGE_FEW
                  ? launch_few(to, steps, &run, &lost)
                  : launch_many(to, steps, &run, &lost);
 

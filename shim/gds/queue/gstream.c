@@ -52,7 +52,7 @@ static unsigned grant_blocks(const struct mgds_context *ctx)
 
 /* Without memory of its own a stream tells all in host memory, and each of its
  * kernels is one block. */
-static void equip(struct mgds_gstream *stream)
+static void equip_stream(struct mgds_gstream *stream)
 {
     struct mgds_context *ctx = stream->depot->ctx;
     int rc;
@@ -72,7 +72,7 @@ static void equip(struct mgds_gstream *stream)
     mgds_debug("a stream has no memory of its own on the GPU: %m");
 }
 
-static int init(struct mgds_gstream *stream, void *native)
+static int init_stream(struct mgds_gstream *stream, void *native)
 {
     struct mgds_context *ctx;
     int rc = mgds_context_of_stream(&ctx, native);
@@ -101,7 +101,7 @@ static int init(struct mgds_gstream *stream, void *native)
     stream->native = native;
     stream->maker = pthread_self();
     stream->refs = 1;
-    equip(stream);
+    equip_stream(stream);
     return 0;
 fini_lock:
     mgds_lock_fini(&stream->launch);
@@ -124,7 +124,7 @@ int mgds_gstream_create(struct mgds_gstream **out, void *native)
     stream = (struct mgds_gstream *)mgds_calloc(1, sizeof(*stream));
     if (!stream)
         return -ENOMEM;
-    rc = init(stream, native);
+    rc = init_stream(stream, native);
     if (rc < 0) {
         free(stream);
         return rc;

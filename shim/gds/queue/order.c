@@ -33,7 +33,7 @@ void mgds_orders_fini(struct mgds_orders *orders, struct mgds_words *words)
 
 /* Each behind the 0 that took the last order back: who reads a word of the next
  * one finds that the last is not given any more. */
-static void tell(uint64_t *word, uint64_t value)
+static void store_word(uint64_t *word, uint64_t value)
 {
     __atomic_store_n(word, value, __ATOMIC_RELEASE);
 }
@@ -41,15 +41,15 @@ static void tell(uint64_t *word, uint64_t value)
 static void write_record(struct mgds_order *record,
                          const struct mgds_step *take)
 {
-    tell(&record->dst, (uintptr_t)take->user);
-    tell(&record->bytes,
-         take->length < take->bytes ? take->length : take->bytes);
-    tell(&record->unit, (uintptr_t)take->units);
-    tell(&record->serial, take->serial);
-    tell(&record->source, take->source);
-    tell(&record->done, take->done);
-    tell(&record->claim, (uintptr_t)take->claim);
-    tell(&record->gen, take->gen);
+    store_word(&record->dst, (uintptr_t)take->user);
+    store_word(&record->bytes,
+               take->length < take->bytes ? take->length : take->bytes);
+    store_word(&record->unit, (uintptr_t)take->units);
+    store_word(&record->serial, take->serial);
+    store_word(&record->source, take->source);
+    store_word(&record->done, take->done);
+    store_word(&record->claim, (uintptr_t)take->claim);
+    store_word(&record->gen, take->gen);
 }
 
 uint64_t mgds_orders_give(struct mgds_orders *orders,
@@ -58,13 +58,13 @@ uint64_t mgds_orders_give(struct mgds_orders *orders,
     if (__atomic_load_n(&orders->desk->order, __ATOMIC_RELAXED))
         return 0;
     write_record(orders->record, take);
-    tell(&orders->desk->order, ++orders->last);
+    store_word(&orders->desk->order, ++orders->last);
     return orders->last;
 }
 
 void mgds_orders_take_back(struct mgds_orders *orders)
 {
-    tell(&orders->desk->order, 0);
+    store_word(&orders->desk->order, 0);
 }
 
 bool mgds_orders_served(const struct mgds_orders *orders, uint64_t number)

@@ -5,7 +5,7 @@
 
 static struct mgds_lock owns_lock = MGDS_LOCK_INIT(MGDS_LOCK_LEAF);
 
-static struct mgds_shared *take(struct mgds_depot *depot)
+static struct mgds_shared *take_memory(struct mgds_depot *depot)
 {
     struct mgds_shared *own = NULL;
 
@@ -18,7 +18,7 @@ static struct mgds_shared *take(struct mgds_depot *depot)
 
 int mgds_own_create(struct mgds_shared **out, struct mgds_depot *depot)
 {
-    struct mgds_shared *own = take(depot);
+    struct mgds_shared *own = take_memory(depot);
     int rc;
 
     if (!own)

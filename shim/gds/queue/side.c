@@ -8,8 +8,8 @@
 #include "shim/base/container.h"
 #include "shim/gds/cuda/stream.h"
 
-static int init(struct mgds_side *side, struct mgds_context *from,
-                struct mgds_context *to)
+static int init_side(struct mgds_side *side, struct mgds_context *from,
+                     struct mgds_context *to)
 {
     int rc = mgds_depot_of(&side->depot, to);
 
@@ -42,7 +42,7 @@ int mgds_side_create(struct mgds_side **out, struct mgds_context *from,
 
     if (!side)
         return -ENOMEM;
-    rc = init(side, from, to);
+    rc = init_side(side, from, to);
     if (rc < 0) {
         free(side);
         return rc;

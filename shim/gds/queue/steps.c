@@ -51,7 +51,7 @@ static unsigned count_memops(const struct mgds_steps_to *to,
     return words;
 }
 
-static void mark(struct mgds_step *steps, unsigned count)
+static void mark_put(struct mgds_step *steps, unsigned count)
 {
     for (unsigned i = 0; i < count; i++)
         steps[i].put = true;
@@ -65,8 +65,8 @@ static bool must_say(const struct mgds_step *steps, unsigned i)
            (i == 0 || steps[i - 1].kind != MGDS_STEP_FLAG);
 }
 
-static struct mgds_memop say(const struct mgds_steps_to *to,
-                             const struct mgds_step *step)
+static struct mgds_memop memop_of_stand(const struct mgds_steps_to *to,
+                                        const struct mgds_step *step)
 {
     return (struct mgds_memop){.word = &to->desk->stands, .value = step->stand};
 }
@@ -80,7 +80,7 @@ static int queue_memops(const struct mgds_steps_to *to, struct mgds_step *steps,
 
     for (unsigned i = 0; i < count; i++) {
         if (must_say(steps, i))
-            ops[n++] = say(to, &steps[i]);
+            ops[n++] = memop_of_stand(to, &steps[i]);
         ops[n++] = (struct mgds_memop){.wait = steps[i].kind == MGDS_STEP_WAIT,
                                        .word = steps[i].word,
                                        .value = steps[i].value};
@@ -88,7 +88,7 @@ static int queue_memops(const struct mgds_steps_to *to, struct mgds_step *steps,
     rc = mgds_memop_queue(to->stream, to->depot->width, ops, n);
     if (rc < 0)
         return rc;
-    mark(steps, count);
+    mark_put(steps, count);
     mgds_count(queue_batches);
     return 0;
 }
@@ -112,7 +112,7 @@ static int queue_flag(const struct mgds_steps_to *to, struct mgds_step *step)
     rc = mgds_kernel_launch(to->depot->flag, to->stream, 1, 1, &args);
     if (rc < 0)
         return rc;
-    mark(step, 1);
+    mark_put(step, 1);
     mgds_count(queue_launches);
     return 0;
 }
@@ -208,7 +208,7 @@ static int queue_copy(const struct mgds_steps_to *to, struct mgds_step *step)
     if (rc == 0 && bounce->layout->size > 0)
         rc = queue_somewhere(to, step);
     if (rc == 0)
-        mark(step, 1);
+        mark_put(step, 1);
     return rc;
 }
 
@@ -354,7 +354,7 @@ static int queue_message(const struct mgds_steps_to *to,
     *done = at + 1 + flagged;
     if (rc < 0 && rc != -EFAULT)
         return rc;
-    mark(steps, *done);
+    mark_put(steps, *done);
     mgds_count(queue_launches);
     return rc;
 }

@@ -53,7 +53,7 @@ static void add_slab(struct mgds_words *words, struct slab *slab)
 }
 
 /* Two threads may grow at the same time: then there are two slabs more. */
-static int grow(struct mgds_words *words)
+static int grow_slabs(struct mgds_words *words)
 {
     struct slab *slab = (struct slab *)mgds_calloc(1, sizeof(*slab));
     int rc;
@@ -83,7 +83,7 @@ int mgds_words_create(struct mgds_words **out, struct mgds_context *ctx)
         return rc;
     }
     words->ctx = mgds_context_get(ctx);
-    rc = grow(words);
+    rc = grow_slabs(words);
     if (rc < 0)
         mgds_words_destroy(words);
     else
@@ -126,7 +126,7 @@ int mgds_words_take(uint64_t **line, struct mgds_words *words)
     int rc = 0;
 
     while ((*line = mgds_words_take_idle(words)) == NULL && rc == 0)
-        rc = grow(words);
+        rc = grow_slabs(words);
     return rc;
 }
 

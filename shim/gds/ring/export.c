@@ -120,7 +120,7 @@ static void insert_locked(struct exports *gone, struct export *fresh)
 }
 
 /* Unless another thread was faster: then that one stays. */
-static void add(struct export *fresh)
+static void add_export(struct export *fresh)
 {
     struct exports gone = LIST_HEAD_INITIALIZER(gone);
 
@@ -134,7 +134,7 @@ static void add(struct export *fresh)
 }
 
 /* 1: it is not known. */
-static int recall(struct mgds_export_handle *out, uint64_t id)
+static int recall_handle(struct mgds_export_handle *out, uint64_t id)
 {
     struct export *export;
     int rc = 1;
@@ -160,7 +160,8 @@ static bool is_final(int rc)
     return rc != -ENOMEM && rc != -EFAULT;
 }
 
-static int ask(struct mgds_export_handle *out, const struct mgds_ptr *ptr)
+static int ask_driver(struct mgds_export_handle *out,
+                      const struct mgds_ptr *ptr)
 {
     struct export *fresh = (struct export *)mgds_calloc(1, sizeof(*fresh));
     int rc;
@@ -174,7 +175,7 @@ static int ask(struct mgds_export_handle *out, const struct mgds_ptr *ptr)
     if (rc == 0)
         *out = fresh->handle;
     if (is_final(rc))
-        add(fresh);
+        add_export(fresh);
     else
         free(fresh);
     return rc;
@@ -186,11 +187,11 @@ int mgds_export_of(struct mgds_export_handle *out, const struct mgds_ptr *ptr)
 
     if (ptr->kind != MGDS_PTR_DEVICE || ptr->id == 0 || ptr->size == 0)
         return -ENOTSUP;
-    rc = recall(out, ptr->id);
+    rc = recall_handle(out, ptr->id);
     if (rc <= 0)
         return rc;
     mgds_exports_sweep(SWEPT);
-    return ask(out, ptr);
+    return ask_driver(out, ptr);
 }
 
 bool mgds_export_is_stale(uint64_t id)
@@ -209,7 +210,7 @@ uint64_t mgds_exports_stale(void)
 }
 
 /* The one whose turn it is, or false: there is none. */
-static bool pick(struct mgds_export_handle *out)
+static bool pick_turn(struct mgds_export_handle *out)
 {
     bool any;
 
@@ -223,7 +224,7 @@ static bool pick(struct mgds_export_handle *out)
     return any;
 }
 
-static void drop(uint64_t id)
+static void drop_by_id(uint64_t id)
 {
     struct exports gone = LIST_HEAD_INITIALIZER(gone);
     struct export *export;
@@ -240,9 +241,9 @@ void mgds_exports_sweep(unsigned turns)
 {
     struct mgds_export_handle handle;
 
-    for (; turns > 0 && pick(&handle); turns--) {
+    for (; turns > 0 && pick_turn(&handle); turns--) {
         if (!mgds_memory_lives(handle.id, handle.base))
-            drop(handle.id);
+            drop_by_id(handle.id);
     }
 }
 

@@ -132,8 +132,8 @@ static int open_import(struct mgds_import *import)
     return rc;
 }
 
-static struct mgds_import *make(struct mgds_context *ctx,
-                                const struct mgds_export_handle *handle)
+static struct mgds_import *make_import(struct mgds_context *ctx,
+                                       const struct mgds_export_handle *handle)
 {
     struct mgds_import *import =
         (struct mgds_import *)mgds_calloc(1, sizeof(*import));
@@ -150,7 +150,7 @@ static struct mgds_import *make(struct mgds_context *ctx,
 int mgds_import_create(struct mgds_import **out, struct mgds_context *ctx,
                        const struct mgds_export_handle *handle)
 {
-    struct mgds_import *fresh = make(ctx, handle), *import = NULL;
+    struct mgds_import *fresh = make_import(ctx, handle), *import = NULL;
     int rc;
 
     if (!fresh)

@@ -25,8 +25,8 @@ void mgds_places_fini(struct mgds_places *places)
     places->out = NULL;
 }
 
-static struct mgds_place *find(const struct mgds_places *places,
-                               uint64_t serial)
+static struct mgds_place *find_place(const struct mgds_places *places,
+                                     uint64_t serial)
 {
     return &places->out[serial & (places->capacity - 1)];
 }
@@ -37,7 +37,7 @@ uint64_t mgds_places_out(const struct mgds_places *places)
 }
 
 /* Twice as many; each stays where its serial says. */
-static int grow(struct mgds_places *places)
+static int grow_book(struct mgds_places *places)
 {
     struct mgds_place *old = places->out;
     struct mgds_places larger = *places;
@@ -48,7 +48,7 @@ static int grow(struct mgds_places *places)
     if (!larger.out)
         return -ENOMEM;
     for (uint64_t s = places->oldest; s < places->next; s++)
-        *find(&larger, s) = *find(places, s);
+        *find_place(&larger, s) = *find_place(places, s);
     places->out = larger.out;
     places->capacity = larger.capacity;
     free(old);
@@ -57,10 +57,11 @@ static int grow(struct mgds_places *places)
 
 /* Where so many units fit, or -ENOSPC. What is out lies from the oldest place
  * to the end, perhaps around the region's. */
-static int fit(uint32_t *at, const struct mgds_places *places, uint32_t units)
+static int fit_units(uint32_t *at, const struct mgds_places *places,
+                     uint32_t units)
 {
     bool empty = mgds_places_out(places) == 0;
-    uint32_t oldest = empty ? 0 : find(places, places->oldest)->at;
+    uint32_t oldest = empty ? 0 : find_place(places, places->oldest)->at;
     uint32_t end = empty ? 0 : places->end;
     bool around = !empty && end <= oldest;
 
@@ -74,14 +75,14 @@ static int fit(uint32_t *at, const struct mgds_places *places, uint32_t units)
 int mgds_places_take(struct mgds_places *places, uint32_t units, uint32_t *at,
                      uint64_t *serial)
 {
-    int rc = fit(at, places, units);
+    int rc = fit_units(at, places, units);
 
     if (rc == 0 && mgds_places_out(places) == places->capacity)
-        rc = grow(places);
+        rc = grow_book(places);
     if (rc < 0)
         return rc;
     *serial = places->next++;
-    *find(places, *serial) = (struct mgds_place){.at = *at};
+    *find_place(places, *serial) = (struct mgds_place){.at = *at};
     places->end = *at + units;
     return 0;
 }
@@ -89,15 +90,16 @@ int mgds_places_take(struct mgds_places *places, uint32_t units, uint32_t *at,
 static bool is_out(const struct mgds_places *places, uint64_t serial)
 {
     return serial >= places->oldest && serial < places->next &&
-           !find(places, serial)->back;
+           !find_place(places, serial)->back;
 }
 
 int mgds_places_give(struct mgds_places *places, uint64_t serial)
 {
     if (!is_out(places, serial))
         return -EINVAL;
-    find(places, serial)->back = true;
-    while (places->oldest < places->next && find(places, places->oldest)->back)
+    find_place(places, serial)->back = true;
+    while (places->oldest < places->next &&
+           find_place(places, places->oldest)->back)
         places->oldest++;
     return 0;
 }

@@ -28,7 +28,8 @@ static uint64_t key_of(const struct mgds_op *op)
     return op->call->user.ptr.id;
 }
 
-static uint64_t reach(struct mgds_channel *channel, const struct mgds_rts *rts)
+static uint64_t p2p_reach(struct mgds_channel *channel,
+                          const struct mgds_rts *rts)
 {
     const struct mgds_mapping *memory =
         rts->export
@@ -46,7 +47,8 @@ static uint64_t reach(struct mgds_channel *channel, const struct mgds_rts *rts)
            (rts->address - handle->base);
 }
 
-static void unreachable(struct mgds_channel *channel, const struct mgds_op *op)
+static void p2p_unreachable(struct mgds_channel *channel,
+                            const struct mgds_op *op)
 {
     struct mgds_mapping *memory =
         mgds_mapping_find(mgds_channel_ours(channel), op->call->user.ptr.id);
@@ -60,7 +62,7 @@ const struct mgds_transport mgds_p2p = {
     .name_memory = name_memory,
     .expose = mgds_memory_expose,
     .key_of = key_of,
-    .reach = reach,
-    .unreachable = unreachable,
+    .reach = p2p_reach,
+    .unreachable = p2p_unreachable,
     .post = mgds_am_post,
 };

@@ -16,7 +16,7 @@ static bool name_memory(struct mgds_exposing *exposing,
 }
 
 /* Where no kernel may wait nobody would copy it. */
-static enum mgds_exposure expose(const struct mgds_exposing *exposing)
+static enum mgds_exposure self_expose(const struct mgds_exposing *exposing)
 {
     return mgds_channels_can_take(exposing->domain->channels,
                                   exposing->xfer->to_index)
@@ -31,7 +31,8 @@ static uint64_t key_of(const struct mgds_op *op)
 }
 
 /* Of a send that is here: what the RTS says is what the send says itself. */
-static uint64_t reach(struct mgds_channel *channel, const struct mgds_rts *rts)
+static uint64_t self_reach(struct mgds_channel *channel,
+                           const struct mgds_rts *rts)
 {
     const struct mgds_op *op = mgds_op_find(rts->cookie);
 
@@ -44,7 +45,8 @@ static uint64_t reach(struct mgds_channel *channel, const struct mgds_rts *rts)
 }
 
 /* What is said of sends is checked anew for each. */
-static void unreachable(struct mgds_channel *channel, const struct mgds_op *op)
+static void self_unreachable(struct mgds_channel *channel,
+                             const struct mgds_op *op)
 {
     (void)channel;
     (void)op;
@@ -54,9 +56,9 @@ const struct mgds_transport mgds_self = {
     .path = MGDS_PATH_SELF,
     .one_process = true,
     .name_memory = name_memory,
-    .expose = expose,
+    .expose = self_expose,
     .key_of = key_of,
-    .reach = reach,
-    .unreachable = unreachable,
+    .reach = self_reach,
+    .unreachable = self_unreachable,
     .post = mgds_am_post,
 };

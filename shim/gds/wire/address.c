@@ -57,7 +57,7 @@ void mgds_wire_address_write(void *out, const struct mgds_wire_identity *who)
     memcpy(out, &start, sizeof(start));
 }
 
-static int refuse(int rc, const char *why)
+static int refuse_address(int rc, const char *why)
 {
     mgds_warn("the address of another process cannot be used: %s: do all "
               "processes of the job load the same libmpix_gds.so?",
@@ -95,13 +95,13 @@ int mgds_wire_address_read(struct mgds_wire_identity *out, const void *address,
     if (address && bytes >= sizeof(start))
         memcpy(&start, address, sizeof(start));
     if (start.magic != MAGIC)
-        return refuse(-EINVAL, "it is none");
+        return refuse_address(-EINVAL, "it is none");
     if (start.version != MGDS_WIRE_VERSION)
-        return refuse(-EPROTO, "it is of another version");
+        return refuse_address(-EPROTO, "it is of another version");
     if (start.process == 0 ||
         !find_workers(out, &start, (const char *)address + sizeof(start),
                       bytes - sizeof(start)))
-        return refuse(-EINVAL, "it is broken");
+        return refuse_address(-EINVAL, "it is broken");
     out->process = start.process;
     out->key = start.key;
     return 0;

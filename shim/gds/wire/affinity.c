@@ -16,7 +16,7 @@ static bool is_inside(const cpu_set_t *some, const cpu_set_t *all)
     return CPU_EQUAL(&both, some);
 }
 
-static void fill(cpu_set_t *set)
+static void fill_cpus(cpu_set_t *set)
 {
     CPU_ZERO(set);
     for (int i = 0; i < CPU_SETSIZE; i++)
@@ -32,7 +32,7 @@ bool mgds_affinity_choose(cpu_set_t *out, enum mgds_affinity how,
     if (how == MGDS_AFFINITY_INHERIT || (how == MGDS_AFFINITY_AUTO && !one))
         return false;
     if (how == MGDS_AFFINITY_ALL || CPU_COUNT(node) == 0)
-        fill(out);
+        fill_cpus(out);
     else
         *out = *node;
     return true;

@@ -68,7 +68,7 @@ static void on_error(void *arg, ucp_ep_h endpoint, ucs_status_t status)
 }
 
 /* The connection is no more. */
-static void closed(struct mgds_wire_peer *peer)
+static void peer_closed(struct mgds_wire_peer *peer)
 {
     bool was_lost = peer->stage == MGDS_WIRE_LOST;
 
@@ -108,7 +108,7 @@ static int fail_connect(struct mgds_wire_peer *peer, int rc)
 {
     atomic_store(&peer->error, rc);
     peer->stage = MGDS_WIRE_LOST;
-    closed(peer);
+    peer_closed(peer);
     return rc;
 }
 
@@ -135,7 +135,7 @@ static void on_closed(void *request, ucs_status_t status, void *arg)
     (void)status;
     mgds_net.ucx->ucp_request_free(request);
     closing--;
-    closed(arg);
+    peer_closed(arg);
 }
 
 static void close_endpoint(struct mgds_wire_peer *peer, bool force)
@@ -152,7 +152,7 @@ static void close_endpoint(struct mgds_wire_peer *peer, bool force)
     if (UCS_PTR_IS_PTR(request))
         closing++;
     else
-        closed(peer);
+        peer_closed(peer);
 }
 
 /* A ring is given back at once. */
@@ -163,7 +163,7 @@ static void close_connection(struct mgds_wire_peer *peer, bool force)
         return;
     }
     mgds_near_disconnect(peer);
-    closed(peer);
+    peer_closed(peer);
 }
 
 int mgds_wire_bury(void)

@@ -12,7 +12,7 @@ static struct mgds_wire_handler handlers[MGDS_WIRE_KINDS];
 static struct mgds_senders senders;
 
 /* Counted, and said: once, since who is not of the job shall not fill logs. */
-static void refuse(int rc)
+static void say_refusal(int rc)
 {
     if (rc == -EALREADY) {
         mgds_count(frames_replayed);
@@ -55,7 +55,7 @@ bool mgds_wire_deliver(const void *header, size_t bytes, size_t body_bytes,
                                 bytes, body_bytes);
 
     if (rc < 0) {
-        refuse(rc);
+        say_refusal(rc);
         return false;
     }
     handler = handler_of(mgds_wire_kind(&frame));

@@ -70,14 +70,14 @@ struct mgds_outbox {
     uint64_t head; /* bytes written */
 };
 
-static uint64_t units(uint64_t bytes)
+static uint64_t units_of(uint64_t bytes)
 {
     return (bytes + UNIT - 1) / UNIT * UNIT;
 }
 
-static uint64_t whole(const struct mgds_inbox_record *record)
+static uint64_t whole_of(const struct mgds_inbox_record *record)
 {
-    return sizeof(*record) + units(record->bytes);
+    return sizeof(*record) + units_of(record->bytes);
 }
 
 /* A ring's bytes at a count, which may go over its end. */
@@ -127,7 +127,7 @@ static int make_memory(void)
     return fd;
 }
 
-static int map(void **out, int fd, off_t offset, size_t bytes)
+static int map_file(void **out, int fd, off_t offset, size_t bytes)
 {
     void *at = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
                     MAP_SHARED | MAP_NORESERVE, fd, offset);
@@ -150,7 +150,7 @@ static int find_inodes(struct mgds_inbox_place *place)
 }
 
 /* What was opened is -1 or not, and closed by destroy. */
-static int fill(struct mgds_inbox *inbox)
+static int fill_inbox(struct mgds_inbox *inbox)
 {
     int ends[2];
     void *house = NULL;
@@ -163,7 +163,7 @@ static int fill(struct mgds_inbox *inbox)
         return -errno;
     inbox->bell_read = ends[0];
     inbox->place.bell = ends[1];
-    rc = map(&house, inbox->place.memory, 0, sizeof(struct house));
+    rc = map_file(&house, inbox->place.memory, 0, sizeof(struct house));
     if (rc < 0)
         return rc;
     inbox->house = (struct house *)house;
@@ -183,7 +183,7 @@ int mgds_inbox_create(struct mgds_inbox **out, uint64_t process, uint64_t host)
                                              .memory = -1,
                                              .bell = -1,
                                              .version = VERSION};
-    rc = fill(inbox);
+    rc = fill_inbox(inbox);
     if (rc < 0) {
         mgds_inbox_destroy(inbox);
         return rc;
@@ -296,7 +296,7 @@ int mgds_inbox_next(const struct mgds_inbox *inbox, unsigned ring,
     if (head - tail > MGDS_INBOX_RING_BYTES || head - tail < sizeof(*record))
         return -EPROTO;
     copy_out(it, tail, record, sizeof(*record));
-    if (record->bytes > MGDS_INBOX_MOST || whole(record) > head - tail)
+    if (record->bytes > MGDS_INBOX_MOST || whole_of(record) > head - tail)
         return -EPROTO;
     return 1;
 }
@@ -317,7 +317,7 @@ void mgds_inbox_pop(struct mgds_inbox *inbox, unsigned ring,
     uint64_t tail = atomic_load_explicit(&it->tail, memory_order_relaxed);
 
     /* all that was read of it must have been: the writer overwrites it */
-    atomic_store_explicit(&it->tail, tail + whole(record),
+    atomic_store_explicit(&it->tail, tail + whole_of(record),
                           memory_order_release);
 }
 
@@ -441,7 +441,7 @@ static int map_ring(struct mgds_outbox *outbox, int fd,
                     const struct mgds_inbox *mine)
 {
     void *at = NULL;
-    int rc = map(&at, fd, 0, sizeof(struct front));
+    int rc = map_file(&at, fd, 0, sizeof(struct front));
 
     if (rc < 0)
         return rc;
@@ -450,10 +450,10 @@ static int map_ring(struct mgds_outbox *outbox, int fd,
     if (rc < 0)
         return rc;
     outbox->index = (unsigned)rc;
-    rc = map(&at, fd,
-             (off_t)(offsetof(struct house, ring) +
-                     outbox->index * sizeof(struct ring)),
-             sizeof(struct ring));
+    rc = map_file(&at, fd,
+                  (off_t)(offsetof(struct house, ring) +
+                          outbox->index * sizeof(struct ring)),
+                  sizeof(struct ring));
     if (rc < 0)
         return rc;
     outbox->ring = (struct ring *)at;
@@ -542,7 +542,7 @@ void mgds_outbox_put(struct mgds_outbox *outbox,
 
     copy_in(ring, outbox->head, record, sizeof(*record));
     copy_in(ring, outbox->head + sizeof(*record), bytes, record->bytes);
-    outbox->head += whole(record);
+    outbox->head += whole_of(record);
     /* the record must be visible, whole: the owner reads up to head */
     atomic_store_explicit(&ring->head, outbox->head, memory_order_release);
     wake_owner(outbox);

@@ -11,15 +11,16 @@
 #include "shim/gds/wire/seal.h"
 #include "shim/gds/wire/state.h"
 
-static bool sendable(const struct mgds_wire_message *message)
+static bool is_sendable(const struct mgds_wire_message *message)
 {
     return message->kind < MGDS_WIRE_KINDS &&
            message->head_bytes <= MGDS_WIRE_HEAD_BYTES &&
            message->body_bytes <= MGDS_WIRE_MOST_BODY;
 }
 
-static void fill(struct mgds_wire_flight *flight, struct mgds_wire_peer *peer,
-                 const struct mgds_wire_message *message)
+static void fill_flight(struct mgds_wire_flight *flight,
+                        struct mgds_wire_peer *peer,
+                        const struct mgds_wire_message *message)
 {
     flight->peer = peer;
     flight->body = message->body;
@@ -38,13 +39,13 @@ int mgds_wire_post(struct mgds_wire_peer *peer,
     struct mgds_wire_flight *flight;
     int rc = 0;
 
-    if (!peer || !sendable(message))
+    if (!peer || !is_sendable(message))
         return -EINVAL;
     mgds_lock_acquire(&mgds_wire.leaf);
     flight = mgds_wire.accepting ? mgds_flight_take() : NULL;
     if (flight) {
         atomic_store_explicit(&peer->posted, true, memory_order_relaxed);
-        fill(flight, peer, message);
+        fill_flight(flight, peer, message);
         mgds_flight_post(flight);
     } else {
         rc = mgds_wire.accepting ? -ENOMEM : -ENOTCONN;
@@ -63,7 +64,7 @@ static void on_sent(void *request, ucs_status_t status, void *arg)
 
 /* WIRE held. A number that is not sent after all is missing for ever, which the
  * receiver bears. */
-static void seal(struct mgds_wire_flight *flight)
+static void seal_flight(struct mgds_wire_flight *flight)
 {
     struct mgds_wire_peer *peer = flight->peer;
 
@@ -86,7 +87,7 @@ static void hand_over(struct mgds_wire_flight *flight)
     };
     void *request;
 
-    seal(flight);
+    seal_flight(flight);
     mgds_flight_begin(flight);
     if (flight->peer->near) {
         mgds_near_send(flight);

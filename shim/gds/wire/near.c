@@ -185,7 +185,7 @@ static bool put_piece(struct mgds_near *link, int room)
     return true;
 }
 
-static int pump(struct mgds_near *link)
+static int pump_link(struct mgds_near *link)
 {
     bool any = true;
     int did = 0;
@@ -208,7 +208,7 @@ void mgds_near_send(struct mgds_wire_flight *flight)
     struct mgds_near *link = flight->peer->way;
 
     TAILQ_INSERT_TAIL(&link->frames, flight, turn);
-    pump(link);
+    pump_link(link);
 }
 
 static int pump_all(void)
@@ -217,7 +217,7 @@ static int pump_all(void)
     int did = 0;
 
     TAILQ_FOREACH(link, &near.links, link)
-    did += pump(link);
+    did += pump_link(link);
     return did;
 }
 
@@ -347,7 +347,7 @@ static int take_some(unsigned ring, unsigned most)
 }
 
 /* Nothing more comes in this ring: another may have it. */
-static void retire(unsigned ring)
+static void retire_ring(unsigned ring)
 {
     while (near.sender[ring] && !near.sender[ring]->broken &&
            take_some(ring, BURST) > 0)
@@ -369,7 +369,7 @@ static int take_all(void)
             break;
         did += take_some((unsigned)ring, BURST);
         if (mgds_inbox_over(near.inbox, (unsigned)ring, false))
-            retire((unsigned)ring);
+            retire_ring((unsigned)ring);
     }
     return did;
 }
@@ -378,11 +378,11 @@ static void look_at_writers(void)
 {
     for (unsigned i = 0; i < MGDS_INBOX_RINGS; i++)
         if (near.sender[i] && mgds_inbox_over(near.inbox, i, true))
-            retire(i);
+            retire_ring(i);
 }
 
 /* Writers that are no peers of ours are of no interest but for their rings. */
-static void look(void)
+static void look_at_rings(void)
 {
     uint64_t now = mgds_clock_ns();
     struct mgds_near *link;
@@ -403,7 +403,7 @@ int mgds_near_round(void)
 {
     if (!near.inbox)
         return 0;
-    look();
+    look_at_rings();
     return take_all() + pump_all();
 }
 
@@ -411,7 +411,7 @@ static void retire_all_of(uint64_t process)
 {
     for (unsigned i = 0; i < MGDS_INBOX_RINGS; i++)
         if (mgds_inbox_writer(near.inbox, i) == process && sender_of(i))
-            retire(i);
+            retire_ring(i);
 }
 
 void mgds_near_disconnect(struct mgds_wire_peer *peer)

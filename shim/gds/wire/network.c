@@ -17,7 +17,7 @@ enum { NET = MGDS_WIRE_WORKER_NET, LAST_BLOCKING = 13 };
 struct mgds_net mgds_net = {.event = -1};
 
 /* What UCX was asked for and refused. */
-static int refuse(const char *what, ucs_status_t status)
+static int say_refusal(const char *what, ucs_status_t status)
 {
     mgds_warn("UCX: %s failed: %s: stream communicators cannot be used; check "
               "the MPIX_GDS_UCX_* settings",
@@ -35,7 +35,7 @@ static int make_context(const ucp_config_t *settings)
     ucs_status_t status = mgds_net.ucx->ucp_init_version(
         UCP_API_MAJOR, UCP_API_MINOR, &params, settings, &mgds_net.context);
 
-    return status == UCS_OK ? 0 : refuse("ucp_init", status);
+    return status == UCS_OK ? 0 : say_refusal("ucp_init", status);
 }
 
 /* UCX has no way to ask for a value but to print all. To be freed. */
@@ -112,7 +112,7 @@ static int open_context(void)
     int rc;
 
     if (status != UCS_OK)
-        return refuse("ucp_config_read", status);
+        return say_refusal("ucp_config_read", status);
     avoid_zero_copy(settings);
     avoid_blocking_connect(settings);
     rc = make_context(settings);
@@ -133,10 +133,10 @@ static int open_worker(void)
         ucx->ucp_worker_create(mgds_net.context, &params, &mgds_net.worker);
 
     if (status != UCS_OK)
-        return refuse("ucp_worker_create", status);
+        return say_refusal("ucp_worker_create", status);
     status = ucx->ucp_worker_get_efd(mgds_net.worker, &mgds_net.event);
     if (status != UCS_OK)
-        return refuse("ucp_worker_get_efd", status);
+        return say_refusal("ucp_worker_get_efd", status);
     return 0;
 }
 
@@ -148,7 +148,7 @@ static int find_address(void)
         mgds_net.worker, &address, &where->bytes);
 
     if (status != UCS_OK)
-        return refuse("ucp_worker_get_address", status);
+        return say_refusal("ucp_worker_get_address", status);
     where->address = address;
     return 0;
 }

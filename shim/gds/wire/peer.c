@@ -39,8 +39,8 @@ struct mgds_wire_peer *mgds_wire_peer_look(uint64_t process)
     return NULL;
 }
 
-static struct mgds_wire_peer *make(const struct mgds_wire_identity *who,
-                                   bool near)
+static struct mgds_wire_peer *make_peer(const struct mgds_wire_identity *who,
+                                        bool near)
 {
     size_t bytes = mgds_wire_address_bytes(who);
     struct mgds_wire_peer *peer = mgds_calloc(1, sizeof(*peer) + bytes);
@@ -74,7 +74,7 @@ int mgds_wire_peer_take(struct mgds_wire_peer **out,
     if (peer && !same_key(&peer->who, who))
         return -EINVAL;
     if (!peer) {
-        peer = make(who, near);
+        peer = make_peer(who, near);
         if (!peer)
             return -ENOMEM;
         LIST_INSERT_HEAD(bucket_of(who->process), peer, link);
@@ -186,7 +186,7 @@ struct mgds_wire_peer *mgds_wire_take_lost(void)
 }
 
 /* Leaf lock held. */
-static void forget(struct mgds_wire_peer *peer)
+static void forget_peer(struct mgds_wire_peer *peer)
 {
     LIST_REMOVE(peer, link);
     peer->listed = false;
@@ -206,7 +206,7 @@ void mgds_wire_forget_peers(void)
     for (unsigned i = 0; i < BUCKETS; i++) {
         while ((peer = LIST_FIRST(&peers.bucket[i])) != NULL)
             /* NOLINTNEXTLINE(clang-analyzer-unix.Malloc) */
-            forget(peer);
+            forget_peer(peer);
     }
     mgds_lock_release(&mgds_wire.leaf);
 }

@@ -115,7 +115,7 @@ struct sleep {
 };
 
 /* False: something has come meanwhile, or a nap has been made instead. */
-static bool arm(struct sleep *out)
+static bool arm_sleep(struct sleep *out)
 {
     int rc;
 
@@ -138,7 +138,7 @@ static void sleep_long(void)
     struct sleep until;
 
     if (mgds_bell_doze() && !mgds_bell_is_busy() && atomic_load(&thread.runs) &&
-        arm(&until)) {
+        arm_sleep(&until)) {
         mgds_bell_sleep(until.network, until.near, until.ns);
         mgds_near_wake();
     }
@@ -150,7 +150,7 @@ void mgds_wire_chore(void (*work)(void))
     thread.chore = work;
 }
 
-static void *run(void *arg)
+static void *run_progress(void *arg)
 {
     uint64_t active = mgds_clock_ns(); /* when something was done last */
 
@@ -182,7 +182,7 @@ int mgds_wire_thread_start(uint64_t nap_ns, enum mgds_affinity affinity)
     thread.nap_ns = nap_ns;
     thread.affinity = affinity;
     atomic_store(&thread.runs, true);
-    rc = mgds_thread_start(&thread.id, run);
+    rc = mgds_thread_start(&thread.id, run_progress);
     if (rc < 0) {
         atomic_store(&thread.runs, false);
         mgds_bell_close();

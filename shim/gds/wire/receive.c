@@ -15,8 +15,8 @@ static void on_received(void *request, ucs_status_t status, size_t bytes,
 }
 
 /* UCX fetches the body; data is its descriptor of it. */
-static ucs_status_t fetch(const struct mgds_wire_landing *landing, void *data,
-                          size_t bytes)
+static ucs_status_t fetch_body(const struct mgds_wire_landing *landing,
+                               void *data, size_t bytes)
 {
     ucp_request_param_t param = {
         .op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK |
@@ -55,7 +55,7 @@ ucs_status_t mgds_wire_arrive(const void *header, size_t bytes, void *data,
     if (!mgds_wire_deliver(header, bytes, data_bytes, &landing))
         return UCS_OK;
     if (!fetched)
-        return fetch(&landing, data, data_bytes);
+        return fetch_body(&landing, data, data_bytes);
     memcpy(landing.where, data, data_bytes);
     landing.body(landing.arg, 0);
     return UCS_OK;

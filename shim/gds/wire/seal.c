@@ -45,7 +45,8 @@ static struct mgds_sender **bucket_of(struct mgds_senders *senders,
     return &senders->bucket[process % MGDS_SENDER_BUCKETS];
 }
 
-static struct mgds_sender *find(struct mgds_senders *senders, uint64_t process)
+static struct mgds_sender *find_sender(struct mgds_senders *senders,
+                                       uint64_t process)
 {
     struct mgds_sender *sender = *bucket_of(senders, process);
 
@@ -54,8 +55,9 @@ static struct mgds_sender *find(struct mgds_senders *senders, uint64_t process)
     return sender;
 }
 
-static struct mgds_sender *add(struct mgds_senders *senders, uint64_t process,
-                               const struct mgds_siphash *begun)
+static struct mgds_sender *add_sender(struct mgds_senders *senders,
+                                      uint64_t process,
+                                      const struct mgds_siphash *begun)
 {
     struct mgds_sender **bucket = bucket_of(senders, process);
     struct mgds_sender *sender =
@@ -91,13 +93,13 @@ int mgds_senders_admit(struct mgds_senders *senders,
 
     if (rc < 0)
         return rc;
-    sender = find(senders, frame->from);
+    sender = find_sender(senders, frame->from);
     begun = sender ? sender->begun
                    : mgds_seal_begin(&self->key, frame->from, self->process);
     if (mgds_seal_tag(&begun, frame, bytes) != frame->tag)
         return -EBADMSG;
     if (!sender)
-        sender = add(senders, frame->from, &begun);
+        sender = add_sender(senders, frame->from, &begun);
     return sender ? mgds_window_take(&sender->window, frame->number) : -ENOMEM;
 }
 

@@ -62,7 +62,7 @@ static bool new_enough(void)
     return false;
 }
 
-static void load(void)
+static void load_ucx(void)
 {
     void *library = dlopen(LIBRARY, RTLD_NOW | RTLD_LOCAL);
 
@@ -77,7 +77,7 @@ static void load(void)
 
 const struct mgds_ucx *mgds_ucx(void)
 {
-    pthread_once(&once, load);
+    pthread_once(&once, load_ucx);
     return usable ? &table : NULL;
 }
 

@@ -12,7 +12,7 @@ static struct mgds_gap *gaps_of(struct mgds_window *window)
     return window->more ? window->more : window->own;
 }
 
-static int grow(struct mgds_window *window)
+static int grow_gaps(struct mgds_window *window)
 {
     unsigned room = window->more ? window->room : MGDS_WINDOW_OWN_GAPS;
     struct mgds_gap *more;
@@ -30,9 +30,10 @@ static int grow(struct mgds_window *window)
     return 0;
 }
 
-static int insert(struct mgds_window *window, unsigned at, struct mgds_gap gap)
+static int insert_gap(struct mgds_window *window, unsigned at,
+                      struct mgds_gap gap)
 {
-    int rc = grow(window);
+    int rc = grow_gaps(window);
     struct mgds_gap *gaps = gaps_of(window);
 
     if (rc < 0)
@@ -43,7 +44,7 @@ static int insert(struct mgds_window *window, unsigned at, struct mgds_gap gap)
     return 0;
 }
 
-static void drop(struct mgds_window *window, unsigned at)
+static void drop_gap(struct mgds_window *window, unsigned at)
 {
     struct mgds_gap *gaps = gaps_of(window);
 
@@ -52,7 +53,7 @@ static void drop(struct mgds_window *window, unsigned at)
 }
 
 /* The first gap that does not end below the number; gaps: there is none. */
-static unsigned find(struct mgds_window *window, uint64_t number)
+static unsigned find_gap(struct mgds_window *window, uint64_t number)
 {
     const struct mgds_gap *gaps = gaps_of(window);
     unsigned low = 0;
@@ -69,9 +70,9 @@ static unsigned find(struct mgds_window *window, uint64_t number)
     return low;
 }
 
-static int fill(struct mgds_window *window, uint64_t number)
+static int fill_gap(struct mgds_window *window, uint64_t number)
 {
-    unsigned at = find(window, number);
+    unsigned at = find_gap(window, number);
     struct mgds_gap *gap = &gaps_of(window)[at];
     struct mgds_gap below;
     int rc;
@@ -79,14 +80,14 @@ static int fill(struct mgds_window *window, uint64_t number)
     if (at == window->gaps || gap->first > number)
         return -EALREADY;
     if (gap->first == gap->last) {
-        drop(window, at);
+        drop_gap(window, at);
     } else if (gap->first == number) {
         gap->first++;
     } else if (gap->last == number) {
         gap->last--;
     } else {
         below = (struct mgds_gap){gap->first, number - 1};
-        rc = insert(window, at, below);
+        rc = insert_gap(window, at, below);
         if (rc < 0)
             return rc;
         gaps_of(window)[at + 1].first = number + 1;
@@ -100,9 +101,9 @@ int mgds_window_take(struct mgds_window *window, uint64_t number)
     int rc = 0;
 
     if (number <= window->top)
-        return fill(window, number);
+        return fill_gap(window, number);
     if (number > window->top + 1)
-        rc = insert(window, window->gaps, gap);
+        rc = insert_gap(window, window->gaps, gap);
     if (rc == 0)
         window->top = number;
     return rc;

@@ -50,7 +50,7 @@ static int make_address(void)
 }
 
 /* Nobody finds the key in what is left. */
-static void forget(struct address *old)
+static void forget_address(struct address *old)
 {
     if (old->bytes)
         explicit_bzero(old->bytes, old->length);
@@ -76,8 +76,8 @@ static void shut_down(void)
     mgds_wire.open = false;
     mgds_near_close();
     mgds_net_close();
-    forget(&told);
-    forget(&told_before);
+    forget_address(&told);
+    forget_address(&told_before);
     explicit_bzero(&mgds_wire.self, sizeof(mgds_wire.self));
 }
 
@@ -214,7 +214,7 @@ static bool rounds_until(bool (*over)(void), uint64_t deadline)
 }
 
 /* WIRE held. */
-static void drain(void)
+static void drain_wire(void)
 {
     uint64_t deadline = mgds_clock_ns() + close_ns;
     bool over = rounds_until(flights_over, deadline);
@@ -233,7 +233,7 @@ static void close_all(void)
     accept_posts(false);
     mgds_wire_thread_stop();
     mgds_lock_acquire(&mgds_wire.lock);
-    drain();
+    drain_wire();
     shut_down();
     mgds_flights_cancel();
     mgds_wire_forget_closes();

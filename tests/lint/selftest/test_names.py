@@ -34,6 +34,12 @@ class Names(LintCase):
                     ["shim/gds/qp.c:1 prefix", "shim/gds/mr.c:1 prefix",
                      "device/ring.h:1 prefix"])
 
+    def test_function_without_object(self):
+        self.refuse({"shim/gds/wire/bell.c": "static void look(void)\n{\n}\n"
+                     "static void look_at_bell(void)\n{\n}\n",
+                     "shim/base/log.c": "static void look(void)\n{\n}\n"},
+                    ["shim/gds/wire/bell.c:1 object"])
+
     def test_struct_typedef(self):
         self.refuse({"a.h": "typedef struct { int x; } pair;\n"
                             "typedef struct q q;\n"
