@@ -29,3 +29,10 @@ elseif(MGDS_SANITIZE)
 endif()
 target_compile_options(mgds_build INTERFACE ${MGDS_SANITIZE_FLAGS})
 target_link_options(mgds_build INTERFACE ${MGDS_SANITIZE_FLAGS})
+
+# Objects have ordinary code, too: that is what programs here are linked from,
+# each in no time, and what lints read.
+if(MGDS_LTO)
+  set(MGDS_LTO_FLAGS -flto=auto)
+  add_link_options($<$<STREQUAL:$<TARGET_PROPERTY:TYPE>,EXECUTABLE>:-fno-lto>)
+endif()
