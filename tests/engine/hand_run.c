@@ -289,7 +289,9 @@ static void flag(const struct hand_command *command)
 
     if (command->after_take)
         hand_release(&command->stream->cell.passed, step->value);
-    if (!step->quiet && !command->hushed)
+    if (step->asked)
+        hand_release(&command->stream->came, step->value);
+    else if (!step->quiet && !command->hushed)
         hand_release(step->word, step->value);
 }
 

@@ -65,7 +65,8 @@ struct mgds_gstream {
     pthread_mutex_t launch;
     pthread_cond_t turned;
     uint64_t ticket, turn;
-    int waits, error;           /* waits: atomic */
+    uint64_t came;    /* atomic: value of the last asked FLAG that it came to */
+    int waits, error; /* waits: atomic */
     struct mgds_line *timeline; /* atomic */
 };
 

@@ -494,6 +494,13 @@ void mgds_gstream_passed(struct mgds_gstream *stream, unsigned count)
     __atomic_fetch_sub(&stream->waits, (int)count, __ATOMIC_RELAXED);
 }
 
+uint64_t mgds_gstream_come(struct mgds_gstream *stream, uint64_t from)
+{
+    uint64_t came = hand_acquire(&stream->came);
+
+    return came >= from ? came : 0;
+}
+
 int mgds_gstream_tell(struct mgds_gstream *stream, uint64_t *to, uint64_t *done,
                       uint64_t number)
 {

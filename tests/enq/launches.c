@@ -8,7 +8,7 @@
 
 #include "tests/enq/enq.h"
 
-enum { MOST = 250, CARRIED = 100, COPIES = 126, ROOM = 512 };
+enum { MOST = 250, CARRIED = 100, COPIES = 126, ROOM = 512, EVENTS = 128 };
 
 static uint64_t (*launched)(void);
 static uint64_t (*called)(void);
@@ -79,6 +79,17 @@ static bool is_few(uint64_t launches, int n)
     return launches <= want + parts(n, COPIES) + kernels;
 }
 
+/* Of the fences of receives that a stream takes as many are events as there are
+ * at a time (queue/events.h); others are launches where kernels wait. */
+static bool fences_fit(uint64_t launches, int n)
+{
+    int more = n > EVENTS ? n - EVENTS : 0;
+
+    if (!takes || enq_split())
+        return launches == (uint64_t)(kernels ? n : 0);
+    return launches <= (uint64_t)(kernels ? more : 0);
+}
+
 static void receive(const struct enq_lane *lane, int n)
 {
     struct cost before = now(), cost;
@@ -87,7 +98,7 @@ static void receive(const struct enq_lane *lane, int n)
         enq_irecv(lane, &all[i], 0, i, &request[i]);
     cost = since(before);
     say("Irecv", n, cost);
-    CHECK(cost.launches == (uint64_t)(kernels ? n : 0));
+    CHECK(fences_fit(cost.launches, n));
     before = now();
     enq_waitall(n, request);
     cost = since(before);
@@ -284,7 +295,7 @@ static void step_plain(struct step *s)
 
     for (int i = 0; i < SIDES; i++) {
         enq_irecv(&s->lane, &s->in[i], 1 - enq.rank, i, &s->request[i]);
-        costs("Irecv_enqueue", &at, kernels);
+        costs("Irecv_enqueue", &at, 0);
     }
     for (int i = 0; i < SIDES; i++) {
         enq_isend(&s->lane, &s->out[i], 1 - enq.rank, i,

@@ -6,9 +6,9 @@
 #include "shim/gds/cuda/driver.h"
 #include "shim/gds/cuda/result.h"
 
-int mgds_event_init(struct mgds_event *event, struct mgds_context *ctx)
+static int init(struct mgds_event *event, struct mgds_context *ctx,
+                unsigned flags)
 {
-    unsigned flags = CU_EVENT_DISABLE_TIMING | CU_EVENT_BLOCKING_SYNC;
     CUevent handle;
     int rc = mgds_context_enter(ctx);
 
@@ -20,6 +20,16 @@ int mgds_event_init(struct mgds_event *event, struct mgds_context *ctx)
         return rc;
     *event = (struct mgds_event){handle, mgds_context_get(ctx)};
     return 0;
+}
+
+int mgds_event_init(struct mgds_event *event, struct mgds_context *ctx)
+{
+    return init(event, ctx, CU_EVENT_DISABLE_TIMING | CU_EVENT_BLOCKING_SYNC);
+}
+
+int mgds_event_init_asked(struct mgds_event *event, struct mgds_context *ctx)
+{
+    return init(event, ctx, CU_EVENT_DISABLE_TIMING);
 }
 
 /* A context takes its events with it. */

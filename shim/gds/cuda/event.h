@@ -1,5 +1,4 @@
-/* Events: how far a stream has come, asked by the CPU. Without times, and a
- * thread that waits for one sleeps. */
+/* Events: how far a stream has come, asked by the CPU. Without times. */
 #ifndef MGDS_CUDA_EVENT_H
 #define MGDS_CUDA_EVENT_H
 
@@ -14,6 +13,8 @@ struct mgds_event {
  * of need, never where a wait stands. Takes a reference to ctx. -ENOMEM,
  * -ESHUTDOWN or what else the driver says. */
 int mgds_event_init(struct mgds_event *event, struct mgds_context *ctx);
+/* One that no thread waits for: the GPU need not interrupt the CPU for it. */
+int mgds_event_init_asked(struct mgds_event *event, struct mgds_context *ctx);
 
 /* Allowed at any time, also after the context is gone; does not block. */
 void mgds_event_fini(struct mgds_event *event);
@@ -30,7 +31,8 @@ int mgds_event_hold(const struct mgds_event *event, void *stream);
 /* 1 if what was recorded last has come, or nothing ever was; 0 if not yet. */
 int mgds_event_query(struct mgds_event *event);
 
-/* Sleeps until it has. The error of the work if that failed. */
+/* Sleeps until it has, if it is not one for asking. The error of the work if
+ * that failed. */
 int mgds_event_synchronize(struct mgds_event *event);
 
 #endif

@@ -5,6 +5,7 @@
 #include "shim/base/lock.h"
 #include "shim/ctx.h"
 #include "shim/gds/domain/arrive.h"
+#include "shim/gds/domain/asked.h"
 #include "shim/gds/domain/credit.h"
 #include "shim/gds/domain/dump.h"
 #include "shim/gds/domain/exchange.h"
@@ -56,14 +57,20 @@ static int look_at_streams(void *arg)
     return any;
 }
 
+/* A host call has left it to the worker to ask the streams. Atomic: the call
+ * sets it ahead of mgds_worker_call, the worker clears it ahead of asking. */
+static bool left_to_ask;
+
 /* Streams are asked, and work is done, by this call or by the worker. False:
  * there is no worker. */
 static bool leave_to_worker(void)
 {
     bool left = mgds_works_leave();
 
-    if (left && (mgds_lines_to_query() || mgds_lines_to_check()))
+    if (left && (mgds_lines_to_query() || mgds_lines_to_check())) {
+        __atomic_store_n(&left_to_ask, true, __ATOMIC_RELEASE);
         left = mgds_worker_call();
+    }
     return left;
 }
 
@@ -80,6 +87,7 @@ void mgds_op_progress(void)
         mgds_lines_query();
         mgds_lines_check();
     }
+    mgds_lines_ask();
     look_at_streams(NULL);
     if (drives)
         mgds_works_run(MGDS_WORK_BY_HOST);
@@ -100,6 +108,8 @@ static void do_chores(void)
 static void do_late_work(void)
 {
     mgds_works_run(MGDS_WORK_BY_WORKER);
+    if (!__atomic_exchange_n(&left_to_ask, false, __ATOMIC_ACQUIRE))
+        return;
     mgds_lines_query();
     mgds_lines_check();
 }
@@ -120,6 +130,7 @@ static int open_once(void)
     mgds_expire_init();
     mgds_lost_init();
     mgds_ruin_init();
+    mgds_asked_init();
     mgds_wildcards_init();
     mgds_worker_init(do_late_work);
     mgds_wire_chore(do_chores);

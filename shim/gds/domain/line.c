@@ -197,7 +197,8 @@ static bool has_come(const struct mgds_line *line, uint64_t number)
     if (line->narrow ? (int32_t)((uint32_t)reach - (uint32_t)number) >= 0
                      : reach >= number)
         return true;
-    return mgds_signals_is_told(&line->signals, number);
+    return mgds_asked_is_seen(&line->asked, number) ||
+           mgds_signals_is_told(&line->signals, number);
 }
 
 static bool poll_line(struct mgds_line *line)

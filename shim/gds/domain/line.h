@@ -9,7 +9,8 @@
  *           it may pass. Before it is raised: statuses are stored, the bytes
  *           and counts of the receives waited for are in their bounces.
  *
- * and told and answer, of fences whose signal is deferred (signals.h).
+ * and told and answer, of fences whose signal is deferred (signals.h). Fences
+ * for which the stream stores nothing are asked about (asked.h).
  *
  * Each only grows, since a stream does its work in the order in which numbers
  * were given out; so one word each serves any number of operations. Numbers
@@ -28,6 +29,7 @@
 #include <stdint.h>
 #include <sys/queue.h>
 
+#include "shim/gds/domain/asked.h"
 #include "shim/gds/domain/debt.h"
 #include "shim/gds/domain/ruin.h"
 #include "shim/gds/domain/signals.h"
@@ -80,6 +82,7 @@ struct mgds_line {
     bool held;     /* it is watched: the wire's thread is kept awake */
     bool released; /* all waits may pass, for ever */
     struct mgds_signals signals;
+    struct mgds_asked asked;
     uint64_t marks, waits; /* numbers given out */
     uint64_t passes;       /* counts fences that were reached */
     struct mgds_mark *first, **last;

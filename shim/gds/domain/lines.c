@@ -109,7 +109,8 @@ static bool is_spent(const struct mgds_line *line)
 {
     return !line->first && !line->first_wait &&
            mgds_signals_is_answered(&line->signals) &&
-           !mgds_work_is_listed(&line->ruin.work);
+           !mgds_work_is_listed(&line->ruin.work) &&
+           !mgds_work_is_listed(&line->asked.work);
 }
 
 bool mgds_lines_take_out_spent(void)

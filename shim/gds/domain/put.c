@@ -132,6 +132,38 @@ static void add_commands(struct mgds_put *put, bool slotted)
     }
 }
 
+/* Its message comes by a channel, if nothing is in the way, and then the stream
+ * takes it: the CPU hardly needs to know that it has come to the receive. */
+static bool is_taken_here(const struct mgds_op *op)
+{
+    const struct mgds_op_call *call = op->call;
+
+    return mgds_op_can_take(op) && call->rank >= 0 &&
+           mgds_domain_channel(op->domain, call->index, (unsigned)call->rank,
+                               call->from_index);
+}
+
+static bool are_taken_here(const struct mgds_put *put)
+{
+    struct mgds_mark *mark = put->first;
+    bool all = true;
+
+    for (unsigned i = 0; i < put->ops && all; i++, mark = mark->next)
+        all = !op_of(mark)->send && is_taken_here(op_of(mark));
+    return all;
+}
+
+/* What goes on the stream is a FLAG alone. */
+static void ask_if_alone(struct mgds_put *put)
+{
+    struct mgds_step *flag = &put->step[put->op_flag];
+
+    if (put->wait || put->n > 1 || !are_taken_here(put))
+        return;
+    flag->asked = true;
+    mgds_asked_add(put->line, flag->value);
+}
+
 static void add_ops(struct mgds_put *put)
 {
     struct mgds_mark *mark = put->first, *last = mark;
@@ -152,6 +184,7 @@ static void add_ops(struct mgds_put *put)
         mgds_signals_send(&put->line->signals, last);
     put->domain = op_of(last)->domain->id;
     put->name = op_of(last)->call->name;
+    ask_if_alone(put);
 }
 
 /* What the stream copies up behind the wait: as many bytes as came. */
@@ -281,6 +314,17 @@ static void end_wait(struct mgds_put *put, const struct mgds_wait *wait)
         mgds_count(pull_quiet);
 }
 
+/* Whoever lets the stream pass may have to know that it has come to receives
+ * ahead, and asks no more seldom than it stands. */
+static void cover_asked(struct mgds_put *put)
+{
+    const struct mgds_line *line = put->line;
+
+    if (put->ops == 0 && line->first &&
+        mgds_asked_any(&line->asked, line->first->number))
+        add_flag(put, line->marks);
+}
+
 /* Who looks for where the stream stands finds the wait by its number, or by the
  * flag just ahead of it. */
 static void add_go(struct mgds_put *put, struct mgds_wait *wait)
@@ -336,8 +380,10 @@ static void add_wait(struct mgds_put *put, struct mgds_wait *wait)
     wait->takes = put->n - before;
     if (is_told_by_take(put, wait))
         put->step[put->op_flag].quiet = true;
-    if (wait->put)
+    if (wait->put) {
+        cover_asked(put);
         add_go(put, wait);
+    }
     if (others & COPIES) {
         add_unpacks(put, wait, true);
         add_unpacks(put, wait, false);

@@ -217,6 +217,7 @@ void mgds_gstream_release(struct mgds_gstream *stream)
     if (stream->own)
         mgds_own_give(stream->own, stream->depot);
     end_sides(stream->sides);
+    mgds_events_fini(&stream->events);
     pthread_cond_destroy(&stream->turned);
     mgds_lock_fini(&stream->launch);
     mgds_orders_fini(&stream->orders, stream->depot->words);
@@ -402,6 +403,7 @@ static int queue_steps(struct mgds_gstream *stream, struct mgds_step *steps,
         .blocks = blocks < BLOCKS ? blocks : BLOCKS,
         .longs = blocks,
         .turn = &stream->take,
+        .events = &stream->events,
         /* somebody may order what they are of */
         .serves = mgds_claims_any(&stream->claims)};
     int rc = mgds_context_enter(mgds_gstream_context(stream));
@@ -452,6 +454,11 @@ int mgds_gstream_put(struct mgds_gstream *stream, uint64_t ticket,
     if (rc < 0)
         mgds_gstream_fail(stream, rc);
     return rc;
+}
+
+uint64_t mgds_gstream_come(struct mgds_gstream *stream, uint64_t from)
+{
+    return mgds_events_come(&stream->events, from);
 }
 
 bool mgds_gstream_can_be_quiet(const struct mgds_gstream *stream)

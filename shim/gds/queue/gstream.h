@@ -104,6 +104,8 @@ struct mgds_step {
     bool quiet;     /* a FLAG, in one launch with the TAKE that it is ahead of:
                        stored only if that finds its record empty; or behind:
                        for the stream's own memory (mgds_gstream_tell) */
+    bool asked;     /* a FLAG, alone: it need not be stored if mgds_gstream_come
+                       says that the stream has come to it */
     struct mgds_bounce *bounce; /* PACK, UNPACK: of mgds_gstream_bounce; stays
                                    as it is until the stream is through */
     /* PUSH, TAKE, POST: as in device/abi.h; memory of the program's that
@@ -220,6 +222,11 @@ struct mgds_stands {
     uint64_t stand, beat;
 };
 struct mgds_stands mgds_gstream_stands(const struct mgds_gstream *stream);
+
+/* The greatest value of an asked FLAG, from that one on, to which the stream is
+ * known to have come; 0: none. Any thread; calls of the driver's, which do not
+ * block. */
+uint64_t mgds_gstream_come(struct mgds_gstream *stream, uint64_t from);
 
 /* Are there FLAGs that are quiet on this stream? They cost the stream less. */
 bool mgds_gstream_can_be_quiet(const struct mgds_gstream *stream);

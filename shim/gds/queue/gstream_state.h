@@ -12,6 +12,7 @@
 #include "shim/gds/cuda/ipc.h"
 #include "shim/gds/queue/claims.h"
 #include "shim/gds/queue/depot.h"
+#include "shim/gds/queue/events.h"
 #include "shim/gds/queue/gstream.h"
 #include "shim/gds/queue/order.h"
 #include "shim/gds/queue/own.h"
@@ -28,6 +29,7 @@ struct mgds_gstream {
     struct mgds_shared *own; /* GPU memory: a struct mgds_own; or NULL */
     unsigned blocks;         /* granted to kernels that wait; 0: one each */
     uint64_t *line;          /* a struct mgds_desk */
+    struct mgds_events events;
     struct mgds_orders orders;
     struct mgds_quits quits;
     uint64_t beside;  /* atomic: devices of its sides, a bit each */

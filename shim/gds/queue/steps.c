@@ -93,6 +93,27 @@ static int queue_memops(const struct mgds_steps_to *to, struct mgds_step *steps,
     return 0;
 }
 
+/* What the word says is known to have come; of words of 32 bits nothing is. */
+static uint64_t past_of(const struct mgds_steps_to *to,
+                        const struct mgds_step *flag)
+{
+    return to->depot->width == 32
+               ? 0
+               : __atomic_load_n(flag->word, __ATOMIC_RELAXED);
+}
+
+/* False: no event is to be had. */
+static bool queue_event(const struct mgds_steps_to *to, struct mgds_step *flag)
+{
+    if (!to->events ||
+        mgds_events_record(to->events, to->depot->ctx, to->stream, flag->value,
+                           past_of(to, flag)) < 0)
+        return false;
+    mark(flag, 1);
+    mgds_count(queue_events);
+    return true;
+}
+
 /* A wait and the flag behind it are two launches: one that gives up stores
  * nothing, but the flag must come. */
 static int queue_flag(const struct mgds_steps_to *to, struct mgds_step *step)
@@ -380,6 +401,8 @@ static int queue_some(const struct mgds_steps_to *to, struct mgds_step *steps,
         return queue_message(to, steps, count, done);
     if (!is_word(steps))
         return queue_copy(to, steps);
+    if (steps->asked && queue_event(to, steps))
+        return 0;
     if (is_kernel(to, steps))
         return queue_flag(to, steps);
     *done = count_memops(to, steps, count);

@@ -4,6 +4,7 @@
 
 #include "device/abi.h"
 #include "shim/gds/queue/depot.h"
+#include "shim/gds/queue/events.h"
 #include "shim/gds/queue/gstream.h"
 #include "shim/gds/queue/side.h"
 
@@ -18,6 +19,7 @@ struct mgds_steps_to {
     unsigned blocks;                   /* at most, for one that waits */
     unsigned longs;                    /* the same, if what it takes is long */
     uint64_t *turn;                    /* of the last TAKE */
+    struct mgds_events *events;        /* for FLAGs that are asked, or NULL */
     bool serves; /* WAITs are kernels: while the program sits in a
                     call of the driver only they can take a message
                     that was ordered */
