@@ -149,11 +149,10 @@ static bool run_give_up(struct mgds_work *work, enum mgds_work_by by)
     return true;
 }
 
-/* Whoever does work that needs the driver asks all streams in the same pass
- * (dispatch.c): the item is only to bring somebody. */
 static bool run_query(struct mgds_work *work, enum mgds_work_by by)
 {
     (void)by;
+    mgds_lines_query();
     mgds_engine_enter();
     if (op_of(work)->queued->quit.record)
         mgds_work_again(work);
