@@ -61,3 +61,16 @@ uint32_t wqe_compare(const struct wqe *wqe, const struct mlx5dv_qp *ring,
     return blocks +
            (uint32_t)(wqe->bytes + MGDS_WQE_BLOCK - 1) / MGDS_WQE_BLOCK;
 }
+
+void wqe_compare_built(const struct wqe *wqe, struct mgds_wqe built,
+                       const struct mlx5dv_qp *ring, uint32_t blocks,
+                       const char *name)
+{
+    struct wqe copy = *wqe;
+    size_t units = (wqe->bytes + MGDS_WQE_UNIT - 1) / MGDS_WQE_UNIT;
+
+    assert_int_equal(built.bytes, units * MGDS_WQE_UNIT);
+    mgds_wqe_stamp(&built.ctrl, (uint16_t)blocks);
+    memcpy(copy.at, built.at, wqe->bytes);
+    wqe_compare(&copy, ring, blocks, name);
+}

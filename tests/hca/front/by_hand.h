@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "device/abi_wqe.h"
+#include "device/impl/wqe.h"
 
 enum { WQE_MAX = 256 };
 
@@ -34,5 +34,10 @@ void wqe_end(struct wqe *wqe, struct mgds_wqe_ctrl ctrl, uint32_t qpn);
  * end. The name is for who reads of a difference. */
 uint32_t wqe_compare(const struct wqe *wqe, const struct mlx5dv_qp *ring,
                      uint32_t blocks, const char *name);
+
+/* The same of what a builder has made; by hand it was *wqe. */
+void wqe_compare_built(const struct wqe *wqe, struct mgds_wqe built,
+                       const struct mlx5dv_qp *ring, uint32_t blocks,
+                       const char *name);
 
 #endif

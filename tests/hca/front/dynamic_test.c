@@ -1,6 +1,6 @@
 /* Dynamic connections through libmlx5: what it writes for each operation of a
- * DCI, beside the same WQE written by hand with device/abi_wqe.h; and what DCI
- * and DCT are told. */
+ * DCI, beside the same WQE written by hand with device/abi_wqe.h, and by its
+ * builder in device/impl/wqe.h; and what DCI and DCT are told. */
 #include <errno.h>
 #include <string.h>
 
@@ -178,14 +178,14 @@ static uint64_t remote_address(const struct place *place)
     return (uintptr_t)place->b.memory + REMOTE;
 }
 
-static void append_av(struct wqe *wqe, const struct place *place)
+static struct mgds_wqe_av av_of(const struct place *place)
 {
     struct mgds_wqe_av av;
 
     memcpy(&av, place->av.av, sizeof(av));
     av.key.dc_key = mgds_to_be64(dc_key);
     av.qpn = mgds_to_be32(MGDS_AV_FULL | place->dct->qp_num);
-    wqe_append(wqe, &av, sizeof(av));
+    return av;
 }
 
 static void append_data(struct wqe *wqe, const struct place *place,
@@ -216,8 +216,9 @@ static struct wqe by_hand(const struct place *place, const struct operation *it)
         .address = mgds_to_be64(remote_address(place)),
         .rkey = mgds_to_be32(place->b.mr->rkey),
     };
+    struct mgds_wqe_av av = av_of(place);
 
-    append_av(&wqe, place);
+    wqe_append(&wqe, &av, sizeof(av));
     if (!is_send(it))
         wqe_append(&wqe, &raddr, sizeof(raddr));
     if (it->opcode == MGDS_WQE_ATOMIC_CS || it->opcode == MGDS_WQE_ATOMIC_FA)
@@ -225,6 +226,37 @@ static struct wqe by_hand(const struct place *place, const struct operation *it)
     append_data(&wqe, place, it);
     wqe_end(&wqe, ctrl, place->dci->qp_num);
     return wqe;
+}
+
+/* Of SEND_IMM there is no builder. */
+static struct mgds_wqe build(const struct place *place,
+                             const struct operation *it)
+{
+    const struct mgds_wqe_av av = av_of(place);
+    const struct mgds_wqe_path path = {place->dci->qp_num, &av};
+    const struct mgds_wqe_remote remote = {remote_address(place),
+                                           place->b.mr->rkey};
+    const struct mgds_wqe_local local = {(uintptr_t)place->a.memory, it->bytes,
+                                         place->a.mr->lkey};
+    const struct mgds_wqe_swap swap = {7, 42};
+    const unsigned flags = MGDS_WQE_CE_ALWAYS;
+
+    switch (it->opcode) {
+    case MGDS_WQE_RDMA_WRITE:
+        return it->in_line ? mgds_wqe_write_inline(path, flags, remote,
+                                                   place->a.memory, it->bytes)
+                           : mgds_wqe_write(path, flags, remote, local);
+    case MGDS_WQE_RDMA_WRITE_IMM:
+        return mgds_wqe_write_imm(path, flags, remote, local, immediate);
+    case MGDS_WQE_RDMA_READ:
+        return mgds_wqe_read(path, flags, remote, local);
+    case MGDS_WQE_ATOMIC_FA:
+        return mgds_wqe_fetch_add(path, flags, remote, 42, local);
+    case MGDS_WQE_ATOMIC_CS:
+        return mgds_wqe_compare_swap(path, flags, remote, swap, local);
+    default:
+        return mgds_wqe_send(path, flags, local);
+    }
 }
 
 static void start(struct ibv_qp_ex *qp, const struct operation *it,
@@ -324,6 +356,9 @@ static void run(struct place *place, const struct operation *it)
     if (receives)
         post_receive(place);
     by_verbs(place, it, dc_key);
+    if (it->opcode != MGDS_WQE_SEND_IMM)
+        wqe_compare_built(&wqe, build(place, it), &place->sq, place->blocks,
+                          "DCI, built");
     place->blocks = wqe_compare(&wqe, &place->sq, place->blocks, "DCI");
     wc = verbs_wait(place->a.cq);
     assert_int_equal(wc.status, IBV_WC_SUCCESS);

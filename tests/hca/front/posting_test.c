@@ -1,5 +1,6 @@
 /* What libmlx5 writes for each operation, beside the same WQE written by hand
- * with device/abi_wqe.h: bit for bit; and what the device makes of it. */
+ * with device/abi_wqe.h, and by its builder in device/impl/wqe.h: bit for bit;
+ * and what the device makes of it. */
 #include <string.h>
 
 #include "tests/hca/front/by_hand.h"
@@ -159,6 +160,55 @@ static struct wqe by_hand(const struct place *place, const struct operation *it)
     return wqe;
 }
 
+/* Builders make WQEs of one element, for the operations of the transports. */
+static bool has_builder(const struct operation *it)
+{
+    if (is_send(it))
+        return it->opcode == MGDS_WQE_SEND && it->elements == 1 &&
+               !(it->flags & IBV_SEND_INLINE);
+    return it->elements <= 1;
+}
+
+static struct mgds_wqe build_inline(const struct place *place,
+                                    const struct operation *it)
+{
+    const struct mgds_wqe_path path = {.qpn = place->pair.a.qp->qp_num};
+    const struct mgds_wqe_remote remote = {remote_address(place),
+                                           place->pair.b.mr->rkey};
+
+    return mgds_wqe_write_inline(path, control_bits(it->flags), remote,
+                                 place->pair.a.memory, it->bytes);
+}
+
+static struct mgds_wqe build(const struct place *place,
+                             const struct operation *it)
+{
+    const struct mgds_wqe_path path = {.qpn = place->pair.a.qp->qp_num};
+    const struct mgds_wqe_remote remote = {remote_address(place),
+                                           place->pair.b.mr->rkey};
+    const struct mgds_wqe_local local = {(uintptr_t)place->pair.a.memory,
+                                         it->bytes, place->pair.a.mr->lkey};
+    const struct mgds_wqe_swap swap = {compare_with(place), 42};
+    unsigned flags = control_bits(it->flags);
+
+    switch (it->opcode) {
+    case MGDS_WQE_SEND:
+        return mgds_wqe_send(path, flags, local);
+    case MGDS_WQE_RDMA_READ:
+        return mgds_wqe_read(path, flags, remote, local);
+    case MGDS_WQE_RDMA_WRITE_IMM:
+        return mgds_wqe_write_imm(path, flags, remote, local, immediate);
+    case MGDS_WQE_ATOMIC_FA:
+        return mgds_wqe_fetch_add(path, flags, remote, 42, local);
+    case MGDS_WQE_ATOMIC_CS:
+        return mgds_wqe_compare_swap(path, flags, remote, swap, local);
+    default:
+        return it->flags & IBV_SEND_INLINE
+                   ? build_inline(place, it)
+                   : mgds_wqe_write(path, flags, remote, local);
+    }
+}
+
 static void by_verbs(const struct place *place, const struct operation *it)
 {
     struct ibv_sge list[4];
@@ -188,9 +238,12 @@ static void by_verbs(const struct place *place, const struct operation *it)
     assert_int_equal(ibv_post_send(place->pair.a.qp, &wr, &bad), 0);
 }
 
+/* What was to be built must be known before memory changes. */
 static void assert_same(struct place *place, const struct operation *it,
-                        const struct wqe *wqe)
+                        const struct wqe *wqe, const struct mgds_wqe *built)
 {
+    if (has_builder(it))
+        wqe_compare_built(wqe, *built, &place->sq, place->blocks, it->name);
     place->blocks = wqe_compare(wqe, &place->sq, place->blocks, it->name);
     place->index = (uint16_t)place->blocks;
 }
@@ -249,6 +302,7 @@ static void run(struct place *place, const struct operation *it)
 {
     static uint8_t a[PAIR_MEMORY], b[PAIR_MEMORY];
     struct wqe wqe = by_hand(place, it);
+    struct mgds_wqe built = build(place, it);
     bool receives = is_send(it) || has_immediate(it);
     uint16_t index = place->index;
     struct ibv_wc wc;
@@ -257,7 +311,7 @@ static void run(struct place *place, const struct operation *it)
     if (receives)
         post_receive(&place->pair.b);
     by_verbs(place, it);
-    assert_same(place, it, &wqe);
+    assert_same(place, it, &wqe, &built);
     wc = verbs_wait(place->pair.a.cq);
     assert_int_equal(wc.status, IBV_WC_SUCCESS);
     assert_int_equal(wc.wr_id, index);
@@ -288,14 +342,16 @@ static void unsignalled_ones_complete_in_silence(void **state)
     static const struct operation silent = {
         "silent write", IBV_WR_RDMA_WRITE, MGDS_WQE_RDMA_WRITE, 0, 1, 64};
     struct place place;
+    struct mgds_wqe built;
     struct wqe wqe;
     struct ibv_wc wc;
 
     (void)state;
     place_open(&place);
     wqe = by_hand(&place, &silent);
+    built = build(&place, &silent);
     by_verbs(&place, &silent);
-    assert_same(&place, &silent, &wqe);
+    assert_same(&place, &silent, &wqe, &built);
     run(&place, &operations[0]);
     assert_int_equal(ibv_poll_cq(place.pair.a.cq, 1, &wc), 0);
     assert_memory_equal(place.pair.b.memory + REMOTE, place.pair.a.memory, 64);
