@@ -24,11 +24,12 @@ list(GET mpich_includes 0 MGDS_MPI_INCLUDE_DIR)
 # Headers only: libucp is opened at run time.
 find_path(MGDS_UCX_INCLUDE ucp/api/ucp.h REQUIRED)
 
-# Headers only: of the software HCA's front, and of its tests.
+# Headers only: libibverbs and libmlx5 are opened at run time. Of the software
+# HCA's front, too, and of its tests.
 find_path(MGDS_VERBS_INCLUDE infiniband/mlx5dv.h)
 if(NOT MGDS_VERBS_INCLUDE)
-  message(WARNING "no infiniband/mlx5dv.h: there will be no software HCA "
-    "(mpix-gds-run --sim=hca); install libibverbs-dev for it")
+  message(WARNING "no infiniband/mlx5dv.h: there will be neither InfiniBand nor "
+    "a software HCA (mpix-gds-run --sim=hca); install libibverbs-dev for them")
 endif()
 
 # JSON of benchmarks and doctor; static, so that programs travel.
