@@ -67,6 +67,13 @@ MGDS_FN void mgds_fence_sc(void)
     asm volatile("fence.sc.sys;" ::: "memory");
 }
 
+/* What was stored before, anywhere, is there for a device before what is stored
+ * behind it, in memory or in a register of the device. */
+MGDS_FN void mgds_fence_device(void)
+{
+    mgds_fence_sys();
+}
+
 /* What follows sees everything that was released with the value read. */
 MGDS_FN uint32_t mgds_load_acquire32(const uint32_t *p)
 {
@@ -384,6 +391,19 @@ MGDS_FN void mgds_fence_sc(void)
     __atomic_fetch_add(&all, 1, __ATOMIC_SEQ_CST);
 #else
     __atomic_thread_fence(__ATOMIC_SEQ_CST);
+#endif
+}
+
+/* Registers may be write-combining memory, to which fences between threads do
+ * not reach. */
+MGDS_FN void mgds_fence_device(void)
+{
+#if defined(__x86_64__)
+    __asm__ volatile("sfence" ::: "memory");
+#elif defined(__aarch64__)
+    __asm__ volatile("dsb st" ::: "memory");
+#else
+    __sync_synchronize();
 #endif
 }
 

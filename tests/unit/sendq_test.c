@@ -1,0 +1,201 @@
+/* A send queue in ordinary memory, whose HCA is the test: what it finds there,
+ * and what is made of what it writes. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <errno.h>
+#include <stdbool.h>
+#include <string.h>
+
+#include "shim/gds/hca/sendq.h"
+
+enum { BLOCKS = 8, ENTRIES = 16, QPN = 0xfedcba };
+
+struct place {
+    uint8_t ring[BLOCKS * MGDS_WQE_BLOCK];
+    uint8_t cqes[ENTRIES * MGDS_CQE_BYTES];
+    uint32_t record;
+    uint64_t doorbell;
+    struct mgds_sendq queue;
+    uint32_t written; /* CQEs */
+};
+
+static void open_place(struct place *place, uint32_t begin)
+{
+    memset(place, 0, sizeof(*place));
+    for (unsigned i = 0; i < ENTRIES; i++)
+        place->cqes[i * MGDS_CQE_BYTES + 63] = MGDS_CQE_UNUSED;
+    place->queue = (struct mgds_sendq){.qpn = QPN,
+                                       .blocks = BLOCKS,
+                                       .ring = place->ring,
+                                       .record = &place->record,
+                                       .doorbell = &place->doorbell,
+                                       .cqes = place->cqes,
+                                       .entries = ENTRIES,
+                                       .posted = begin,
+                                       .rung = begin,
+                                       .done = begin};
+}
+
+/* The HCA's: the WQE at an index is through. */
+static void complete(struct place *place, unsigned opcode, uint32_t index,
+                     uint8_t syndrome)
+{
+    uint8_t *cqe =
+        place->cqes + place->written % ENTRIES * (size_t)MGDS_CQE_BYTES;
+
+    cqe[54] = 0x88;
+    cqe[55] = syndrome;
+    cqe[60] = (uint8_t)(index >> 8);
+    cqe[61] = (uint8_t)index;
+    cqe[63] = (uint8_t)(opcode << 4 | (place->written / ENTRIES & 1));
+    place->written++;
+}
+
+static uint32_t put(struct place *place, unsigned flags)
+{
+    struct mgds_wqe wqe = mgds_wqe_nop(QPN, flags);
+    uint32_t index;
+
+    assert_int_equal(mgds_sendq_put(&place->queue, &wqe, &index), 0);
+    return index;
+}
+
+static const uint8_t *block_at(const struct place *place, uint32_t index)
+{
+    return place->ring + index % BLOCKS * (size_t)MGDS_WQE_BLOCK;
+}
+
+static bool is_signalled(const struct place *place, uint32_t index)
+{
+    return (block_at(place, index)[11] & MGDS_WQE_CE_ALWAYS) != 0;
+}
+
+static void a_wqe_is_stamped_where_it_is(void **state)
+{
+    struct place place;
+    uint32_t index;
+
+    (void)state;
+    open_place(&place, 0x1fffe);
+    for (uint32_t i = 0x1fffe; i < 0x20002; i++) {
+        index = put(&place, 0);
+        assert_int_equal(index, i);
+        assert_int_equal(block_at(&place, i)[1], i >> 8 & 0xff);
+        assert_int_equal(block_at(&place, i)[2], i & 0xff);
+    }
+}
+
+/* Nothing is told before it is rung; then record and register say the same. */
+static void a_ring_tells_all_that_was_put(void **state)
+{
+    static const uint8_t record[] = {0, 0, 0, 1};
+    static const uint8_t doorbell[] = {0, 0, 1, 0, 0xfe, 0xdc, 0xba, 0};
+    struct place place;
+
+    (void)state;
+    open_place(&place, 0xffff);
+    mgds_sendq_ring(&place.queue);
+    assert_int_equal(place.doorbell, 0); /* there is nothing to ring for */
+    put(&place, 0);
+    put(&place, 0);
+    assert_int_equal(place.record, 0);
+    assert_int_equal(place.doorbell, 0);
+    mgds_sendq_ring(&place.queue);
+    assert_memory_equal(&place.record, record, sizeof(record));
+    assert_memory_equal(&place.doorbell, doorbell, sizeof(doorbell));
+    place.doorbell = 0;
+    mgds_sendq_ring(&place.queue);
+    assert_int_equal(place.doorbell, 0); /* nor once more */
+}
+
+static void a_full_ring_takes_nothing(void **state)
+{
+    struct mgds_wqe wqe = mgds_wqe_nop(QPN, 0);
+    struct mgds_completion completion;
+    struct place place;
+    uint32_t index;
+
+    (void)state;
+    open_place(&place, 0xfffffffa); /* 32 bits end on the way */
+    for (unsigned i = 0; i < BLOCKS; i++)
+        put(&place, 0);
+    assert_int_equal(mgds_sendq_put(&place.queue, &wqe, &index), -EAGAIN);
+    complete(&place, MGDS_CQE_REQUEST, 0xfffffffc, 0);
+    assert_int_equal(mgds_sendq_poll(&place.queue, &completion), 1);
+    assert_int_equal(completion.index, 0xfffffffc);
+    for (unsigned i = 0; i < 3; i++)
+        put(&place, 0);
+    assert_int_equal(mgds_sendq_put(&place.queue, &wqe, &index), -EAGAIN);
+}
+
+/* Every fourth of silent ones, counted from the last that was to be heard. */
+static void half_a_ring_is_not_silent(void **state)
+{
+    struct place place;
+
+    (void)state;
+    open_place(&place, 0);
+    for (unsigned i = 0; i < BLOCKS; i++)
+        put(&place, i == 1 ? MGDS_WQE_CE_ALWAYS : 0);
+    for (uint32_t i = 0; i < BLOCKS; i++)
+        assert_int_equal(is_signalled(&place, i), i == 1 || i == 5);
+}
+
+static void completions_come_in_their_laps(void **state)
+{
+    struct mgds_completion completion;
+    struct place place;
+
+    (void)state;
+    open_place(&place, 0);
+    for (unsigned lap = 0; lap < 5 * ENTRIES; lap++) {
+        uint32_t index = put(&place, MGDS_WQE_CE_ALWAYS);
+
+        assert_int_equal(mgds_sendq_poll(&place.queue, &completion), 0);
+        complete(&place, MGDS_CQE_REQUEST, index, 0);
+        assert_int_equal(mgds_sendq_poll(&place.queue, &completion), 1);
+        assert_int_equal(completion.state, MGDS_CQE_DONE);
+        assert_int_equal(completion.index, index);
+        assert_int_equal(completion.syndrome, 0);
+    }
+}
+
+/* An error of the lap is there as any other CQE; one of the lap before is not.
+ */
+static void errors_are_read_as_errors(void **state)
+{
+    struct mgds_completion completion;
+    struct place place;
+
+    (void)state;
+    open_place(&place, 0);
+    for (unsigned i = 0; i < 2 * ENTRIES; i++) {
+        uint32_t index = put(&place, 0);
+
+        complete(&place, MGDS_CQE_REQUEST_ERROR, index,
+                 MGDS_SYNDROME_REMOTE_ACCESS);
+        assert_int_equal(mgds_sendq_poll(&place.queue, &completion), 1);
+        assert_int_equal(completion.state, MGDS_CQE_FAILED);
+        assert_int_equal(completion.index, index);
+        assert_int_equal(completion.syndrome, MGDS_SYNDROME_REMOTE_ACCESS);
+        assert_int_equal(completion.vendor_syndrome, 0x88);
+        assert_int_equal(mgds_sendq_poll(&place.queue, &completion), 0);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_wqe_is_stamped_where_it_is),
+        cmocka_unit_test(a_ring_tells_all_that_was_put),
+        cmocka_unit_test(a_full_ring_takes_nothing),
+        cmocka_unit_test(half_a_ring_is_not_silent),
+        cmocka_unit_test(completions_come_in_their_laps),
+        cmocka_unit_test(errors_are_read_as_errors),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
