@@ -13,7 +13,7 @@ target_link_options(mpix_gds INTERFACE
 # Builds what a user gets, without the tests; ./demo needs no more.
 add_custom_target(shipped)
 add_dependencies(shipped mpix_gds mpix_sim_mpi mgds_sim_cuda
-  mpix-gds-run mpix-gds-doctor mpix-gds-probe)
+  mpix-gds-run mpix-gds-doctor mpix-gds-probe mpix-gds-verify-hca)
 if(MGDS_BENCHMARKS)
   add_dependencies(shipped mpix-gds-bench ${MGDS_OSU_PROGRAMS})
 endif()

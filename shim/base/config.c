@@ -21,6 +21,9 @@ const char *const mgds_staging_names[] = {"auto", "always", "never", NULL};
 const char *const mgds_upload_names[] = {"auto", "plain", "rows", NULL};
 const char *const mgds_affinity_names[] = {"auto", "inherit", "all", NULL};
 const char *const mgds_trigger_names[] = {"auto", "kernel", "memop", NULL};
+const char *const mgds_gid_type_names[] = {"auto", "v1", "v2", NULL};
+const char *const mgds_ib_mtu_names[] = {"auto", "256",  "512", "1024",
+                                         "2048", "4096", NULL};
 const char *const mgds_path_names[] = {"self", "p2p", "ib-gpu", "ib-cpu",
                                        "host", "ucx", NULL};
 
@@ -530,6 +533,13 @@ const char *mgds_config_sim_host(void)
     const char *text = getenv("MPIX_SIM_HOST");
 
     return text && text[0] ? text : NULL;
+}
+
+const char *mgds_config_net_devices(void)
+{
+    const char *ours = getenv("MPIX_GDS_UCX_NET_DEVICES");
+
+    return ours ? ours : getenv("UCX_NET_DEVICES");
 }
 
 int mgds_config_connections(void)

@@ -152,6 +152,21 @@ enum mgds_trigger {
 };
 extern const char *const mgds_trigger_names[];
 
+/* Which GIDs of a RoCE port are meant; auto is v2. */
+enum mgds_gid_type { MGDS_GID_AUTO, MGDS_GID_V1, MGDS_GID_V2 };
+extern const char *const mgds_gid_type_names[];
+
+/* Bytes of payload in a packet. */
+enum mgds_ib_mtu {
+    MGDS_IB_MTU_AUTO,
+    MGDS_IB_MTU_256,
+    MGDS_IB_MTU_512,
+    MGDS_IB_MTU_1024,
+    MGDS_IB_MTU_2048,
+    MGDS_IB_MTU_4096
+};
+extern const char *const mgds_ib_mtu_names[];
+
 /* Ways of data between two processes; sets of them have bit 1u << path. */
 enum mgds_path {
     MGDS_PATH_SELF,
@@ -186,6 +201,10 @@ int mgds_config_launcher_rank(void);
 
 /* MPIX_SIM_HOST: what a simulation calls this host; NULL if it is not set. */
 const char *mgds_config_sim_host(void);
+
+/* The ports that UCX may use, as MPIX_GDS_UCX_NET_DEVICES says, else
+ * UCX_NET_DEVICES; NULL if neither is set. Borrowed from the environment. */
+const char *mgds_config_net_devices(void);
 
 /* CUDA_DEVICE_MAX_CONNECTIONS: 1 to 32, or 0 if it is not set to a number. */
 int mgds_config_connections(void);

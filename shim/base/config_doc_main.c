@@ -20,6 +20,9 @@ int main(void)
            "is not opened before there is one: none of these\n"
            "is about processes of one host, whose messages go through memory. "
            "Over tcp it always connects without blocking.\n"
+           "`MPIX_GDS_IB_*` are for queue pairs over InfiniBand and RoCE, "
+           "which `mpix-gds-doctor --verify-hca` makes; no transport\n"
+           "makes any in this version.\n"
            "`mpix-gds-doctor --env` shows the values in effect.\n\n");
     mgds_config_table_markdown(&mgds_config_table, stdout);
     return fflush(stdout) == 0 ? 0 : 1;

@@ -89,7 +89,7 @@ LAYERS = [
     ("sim", r"sim/",
      ["sim-hooks", "sim-handler", "settings", "base", "device",
       "driver-abi"]),
-    ("tools", r"tools/", ["include", "settings", "cuda", "driver-abi"]),
+    ("tools", r"tools/", ["include", "settings", "cuda", "hca", "driver-abi"]),
     ("bench", r"osu-extensions/",
      ["include", "settings", "device", "driver-abi"]),
     ("tests", r"tests/", None),

@@ -78,6 +78,7 @@ class Install(setup_case.SetupCase):
         self.assertEqual(named, {
             "mpix-gds-bench", "mpix-gds-cc", "mpix-gds-doctor",
             "mpix-gds-plot", "mpix-gds-probe", "mpix-gds-run", "mpix-gds-trace",
+            "mpix-gds-verify-hca",
             "libmpix_gds.so",
             "libmpix_gds.so." + VERSION.rpartition(".")[0],
             "libmpix_gds.so." + VERSION, "cmake", "mpix-gds", "pkgconfig"})

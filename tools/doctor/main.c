@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "shim/base/config.h"
 #include "tools/common/place.h"
@@ -94,6 +95,27 @@ static int examine(const struct mgds_doctor_options *options,
     return status;
 }
 
+/* The process becomes that program, under the simulation if one is asked for.
+ */
+static int verify_hca(const struct mgds_doctor_options *options,
+                      const struct mgds_place *place)
+{
+    char run[PATH_MAX], verify[PATH_MAX], sim[64], message[PATH_MAX + 64];
+    char *words[] = {run, sim, verify, NULL};
+    char **word = options->sim ? words : words + 2;
+    int rc = mgds_place_join(run, place->bin, "mpix-gds-run");
+
+    if (rc == 0)
+        rc = mgds_place_join(verify, place->bin, "mpix-gds-verify-hca");
+    if (rc < 0)
+        return refuse(strerror(-rc));
+    snprintf(sim, sizeof(sim), "--sim=%s",
+             options->sim && options->sim[0] ? options->sim : "hca");
+    execv(word[0], word);
+    snprintf(message, sizeof(message), "%s: %s", word[0], strerror(errno));
+    return refuse(message);
+}
+
 int main(int argc, char **argv)
 {
     struct mgds_doctor_options options;
@@ -116,5 +138,7 @@ int main(int argc, char **argv)
                  "/proc/self/exe: %s: is /proc mounted?", strerror(-rc));
         return refuse(message);
     }
+    if (options.action == MGDS_DOCTOR_VERIFY_HCA)
+        return verify_hca(&options, &place);
     return examine(&options, &place, argc, argv);
 }

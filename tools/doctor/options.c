@@ -16,6 +16,7 @@ enum {
     OPT_READ,
     OPT_JSON,
     OPT_ENV,
+    OPT_VERIFY_HCA,
     OPT_VERSION,
     OPT_HELP
 };
@@ -34,6 +35,7 @@ static const struct option long_options[] = {
     {"read", required_argument, NULL, OPT_READ},
     {"json", no_argument, NULL, OPT_JSON},
     {"env", no_argument, NULL, OPT_ENV},
+    {"verify-hca", no_argument, NULL, OPT_VERIFY_HCA},
     {"version", no_argument, NULL, OPT_VERSION},
     {"help", no_argument, NULL, OPT_HELP},
     {NULL, 0, NULL, 0},
@@ -57,6 +59,9 @@ const char mgds_doctor_usage[] =
     "                      job; - is standard input\n"
     "  --json              report as JSON (tools/doctor.schema.json)\n"
     "  --env               print the settings, MPIX_GDS_*, and their values\n"
+    "  --verify-hca        start no ranks: try on each port of a ConnectX here "
+    "what\n"
+    "                      messages over it rely on (mpix-gds-verify-hca)\n"
     "  --version, --help   print that, and exit\n"
     "Exit status: 0 all well, 1 works with a named fallback, 2 broken.\n";
 
@@ -111,6 +116,8 @@ static struct mgds_complaint take(void *arg, int option)
         return (struct mgds_complaint){0};
     case OPT_ENV:
         return take_action(options, MGDS_DOCTOR_ENV);
+    case OPT_VERIFY_HCA:
+        return take_action(options, MGDS_DOCTOR_VERIFY_HCA);
     case OPT_VERSION:
         return take_action(options, MGDS_DOCTOR_VERSION);
     default:

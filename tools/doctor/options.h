@@ -8,6 +8,7 @@
 enum mgds_doctor_action {
     MGDS_DOCTOR_EXAMINE,
     MGDS_DOCTOR_ENV,
+    MGDS_DOCTOR_VERIFY_HCA,
     MGDS_DOCTOR_HELP,
     MGDS_DOCTOR_VERSION
 };

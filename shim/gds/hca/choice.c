@@ -88,6 +88,12 @@ static void sort(struct mgds_port *ports, unsigned count,
             swap(&ports[k], &ports[k - 1]);
 }
 
+static int refuse(struct mgds_refusal *refusal, enum mgds_refusal_reason reason)
+{
+    (void)mgds_refuse(refusal, reason, 0);
+    return -ENODEV;
+}
+
 int mgds_choose_ports(struct mgds_port *ports, unsigned count,
                       const struct mgds_choice *choice,
                       struct mgds_refusal *refusal)
@@ -95,11 +101,11 @@ int mgds_choose_ports(struct mgds_port *ports, unsigned count,
     unsigned chosen = 1;
 
     if (count == 0)
-        return mgds_refuse(refusal, MGDS_REFUSAL_NO_DEVICE, ENODEV);
+        return refuse(refusal, MGDS_REFUSAL_NO_DEVICE);
     for (unsigned i = 0; i < sizeof(filters) / sizeof(filters[0]); i++) {
         count = keep(ports, count, filters[i].keeps, choice);
         if (count == 0)
-            return mgds_refuse(refusal, filters[i].reason, ENODEV);
+            return refuse(refusal, filters[i].reason);
     }
     sort(ports, count, choice);
     while (chosen < count && chosen < choice->most &&

@@ -1,14 +1,11 @@
-/* What users may set of how queue pairs are connected. */
+/* What users may set of how ports are chosen and queue pairs are connected:
+ * MPIX_GDS_IB_* of shim/base/config.def. */
 #ifndef MGDS_HCA_SETTINGS_H
 #define MGDS_HCA_SETTINGS_H
 
-enum mgds_gid_type {
-    MGDS_GID_AUTO, /* RoCE v2; of InfiniBand its only one */
-    MGDS_GID_V1,
-    MGDS_GID_V2
-};
+#include "shim/base/config.h"
 
-enum { MGDS_GID_ANY = 256 }; /* for gid_index: the first row of that type */
+enum { MGDS_GID_ANY = 256 }; /* for gid_index: the first row of the type */
 
 struct mgds_rail_settings {
     unsigned pkey; /* 0: the first of the port that is a full member's */
@@ -21,5 +18,8 @@ struct mgds_rail_settings {
     unsigned rnr_retries; /* 7: for ever */
     unsigned mtu;         /* bytes; 0: as the port has it */
 };
+
+void mgds_rail_settings_take(struct mgds_rail_settings *out,
+                             const struct mgds_config *config);
 
 #endif
