@@ -76,6 +76,20 @@ class Boundaries(LintCase):
                     'const char *n = "libmlx5.so.1";\n',
                     "1 hca-door", "2 hca-door", "3 hca-door")
 
+    def test_what_is_never_done_with_an_hca(self):
+        self.broken("shim/gds/hca/qp.c", "void f(void) {\n"
+                    "ibv_post_send(q, w, b);\nibv_wr_start(q);\n"
+                    "ibv_poll_cq(c, 1, w);\n"
+                    "int a = IBV_ACCESS_RELAXED_ORDERING;\n"
+                    "int b = MLX5DV_QP_CREATE_OOO_DP;\n}\n",
+                    "2 hca-never", "3 hca-never", "4 hca-never",
+                    "5 hca-never", "6 hca-never")
+        self.broken("shim/gds/hca/qp.c",
+                    'const char *n = "MLX5_POST_SEND_PREFER_BF=0";\n',
+                    "1 hca-never")
+        self.accept({**CLEAN, "shim/gds/hca/qp.c":
+                     "int f(void) { return IBV_ACCESS_LOCAL_WRITE; }\n"})
+
     def test_ucx_outside_wire(self):
         self.broken("shim/gds/wire_util.c", "#include <ucp/api/ucp.h>\n"
                     "ucp_worker_h w;\n", "1 ucx-door", "2 ucx-door")
