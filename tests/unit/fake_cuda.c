@@ -259,10 +259,32 @@ static CUresult cuMemFree(CUdeviceptr ptr)
 
 static CUresult cuMemHostRegister(void *ptr, size_t bytes, unsigned flags)
 {
-    (void)ptr;
-    (void)bytes;
+    fake_script.page = ptr;
+    fake_script.page_bytes = bytes;
+    return flags & CU_MEMHOSTREGISTER_IOMEMORY ? fake_script.io_result
+                                               : fake_script.alloc_result;
+}
+
+/* A GPU calls host memory by other names here. */
+static CUresult cuMemHostGetDevicePointer(CUdeviceptr *at, void *ptr,
+                                          unsigned flags)
+{
     (void)flags;
-    return fake_script.alloc_result;
+    *at = (uintptr_t)ptr + FAKE_FAR;
+    return fake_script.far_result;
+}
+
+static CUresult cuMemGetHandleForAddressRange(void *handle, CUdeviceptr ptr,
+                                              size_t bytes,
+                                              CUmemRangeHandleType type,
+                                              unsigned long long flags)
+{
+    (void)type;
+    (void)flags;
+    fake_script.page = (void *)(uintptr_t)ptr;
+    fake_script.page_bytes = bytes;
+    *(int *)handle = 77;
+    return fake_script.export_result;
 }
 
 static CUresult cuMemHostUnregister(void *ptr)

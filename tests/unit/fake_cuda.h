@@ -8,6 +8,7 @@
 #include "shim/gds/cuda/driver_abi.h"
 
 enum { FAKE_BLOCKS = 16, FAKE_CONTEXTS = 4 };
+#define FAKE_FAR UINT64_C(0x10000000000)
 
 /* A piece of memory, as cuPointerGetAttributes tells of it. size 0: none. */
 struct fake_block {
@@ -40,6 +41,9 @@ struct fake_cuda {
     CUcontext primary; /* of each device; NULL: not active */
     CUresult event_result;
     CUresult tell_result, open_result; /* of IPC handles */
+    CUresult io_result, far_result;    /* of host memory: as registers of a
+                                          device; its name for a GPU */
+    CUresult export_result;            /* of dma-bufs */
     bool names_repeat;  /* a handle does not tell of the allocation's id */
     uintptr_t opens_at; /* what handles are opened at; 0: they are invalid */
     /* in the calls that open and close one, if set */
@@ -58,6 +62,9 @@ struct fake_cuda {
     CUDA_MEMCPY2D plane;
     CUDA_MEMCPY3D cube;
     size_t line;
+    /* the last memory of the host that was registered, or that was exported */
+    void *page;
+    size_t page_bytes;
     /* asked of cuGetProcAddress_v2 */
     bool other_version; /* some function with another one than in the table */
     bool asked_for_init;

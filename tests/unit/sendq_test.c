@@ -111,6 +111,25 @@ static void a_ring_tells_all_that_was_put(void **state)
     assert_int_equal(place.doorbell, 0); /* nor once more */
 }
 
+/* Somebody else stores what the queue would have stored. */
+static void a_lent_bell_is_the_queues_own(void **state)
+{
+    struct mgds_sendq_bell bell;
+    struct place lent, rung;
+
+    (void)state;
+    open_place(&lent, 0xffff);
+    open_place(&rung, 0xffff);
+    put(&lent, 0);
+    put(&rung, 0);
+    bell = mgds_sendq_lend(&lent.queue);
+    mgds_sendq_ring(&rung.queue);
+    assert_int_equal(bell.record, rung.record);
+    assert_int_equal(bell.doorbell, rung.doorbell);
+    mgds_sendq_ring(&lent.queue);
+    assert_int_equal(lent.doorbell, 0); /* it counts as rung */
+}
+
 static void a_full_ring_takes_nothing(void **state)
 {
     struct mgds_wqe wqe = mgds_wqe_nop(QPN, 0);
@@ -191,6 +210,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_wqe_is_stamped_where_it_is),
         cmocka_unit_test(a_ring_tells_all_that_was_put),
+        cmocka_unit_test(a_lent_bell_is_the_queues_own),
         cmocka_unit_test(a_full_ring_takes_nothing),
         cmocka_unit_test(half_a_ring_is_not_silent),
         cmocka_unit_test(completions_come_in_their_laps),

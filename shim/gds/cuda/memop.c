@@ -47,3 +47,25 @@ int mgds_memop_queue(void *stream, unsigned width, const struct mgds_memop *ops,
     }
     return mgds_cu(mgds_driver()->cuStreamBatchMemOp(stream, count, params, 0));
 }
+
+static CUstreamBatchMemOpParams store_of(unsigned width, uint64_t address,
+                                         uint64_t value)
+{
+    CUstreamBatchMemOpParams store = {0};
+
+    store.waitValue.operation = type_of(false, width);
+    store.waitValue.address = address;
+    store.waitValue.value64 = value;
+    return store;
+}
+
+/* Each write has a barrier before it: the record is there before the doorbell,
+ * and before both whatever the stream did. */
+int mgds_memop_ring(void *stream, const struct mgds_memop_bell *bell)
+{
+    CUstreamBatchMemOpParams stores[] = {
+        store_of(32, bell->record, bell->record_value),
+        store_of(64, bell->doorbell, bell->doorbell_value)};
+
+    return mgds_cu(mgds_driver()->cuStreamBatchMemOp(stream, 2, stores, 0));
+}

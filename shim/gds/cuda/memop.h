@@ -28,4 +28,17 @@ unsigned mgds_memop_width(const struct mgds_context *ctx);
 int mgds_memop_queue(void *stream, unsigned width, const struct mgds_memop *ops,
                      unsigned count);
 
+/* Two stores of a stream, in this order: what a device wants of one that rings
+ * it. Addresses as the GPU has them (hostmap.h). */
+struct mgds_memop_bell {
+    uint64_t record; /* of 32 bits */
+    uint64_t doorbell;
+    uint32_t record_value;
+    uint64_t doorbell_value;
+};
+
+/* After all before it on the stream, for the whole system; else as
+ * mgds_memop_queue, of a device whose width is 64. */
+int mgds_memop_ring(void *stream, const struct mgds_memop_bell *bell);
+
 #endif

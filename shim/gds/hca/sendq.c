@@ -46,24 +46,31 @@ int mgds_sendq_put(struct mgds_sendq *queue, const struct mgds_wqe *wqe,
     return 0;
 }
 
+struct mgds_sendq_bell mgds_sendq_lend(struct mgds_sendq *queue)
+{
+    queue->rung = queue->posted;
+    return (struct mgds_sendq_bell){
+        .record = mgds_dbrec_of(queue->posted),
+        .doorbell = mgds_doorbell_of(queue->qpn, queue->posted)};
+}
+
 void mgds_sendq_ring(struct mgds_sendq *queue)
 {
+    struct mgds_sendq_bell bell;
+
     if (queue->rung == queue->posted)
         return;
+    bell = mgds_sendq_lend(queue);
     /* The HCA reads WQEs up to the record's index: they, and the payload that
      * they name, are in memory before the record is. */
     mgds_fence_device();
-    __atomic_store_n(queue->record, mgds_dbrec_of(queue->posted),
-                     __ATOMIC_RELEASE);
+    __atomic_store_n(queue->record, bell.record, __ATOMIC_RELEASE);
     /* The HCA may read the record when it is rung, or much later, when a
      * doorbell was lost: the record comes before the doorbell. */
     mgds_fence_device();
-    __atomic_store_n(queue->doorbell,
-                     mgds_doorbell_of(queue->qpn, queue->posted),
-                     __ATOMIC_RELEASE);
+    __atomic_store_n(queue->doorbell, bell.doorbell, __ATOMIC_RELEASE);
     /* The register is write-combining: the store leaves the core now. */
     mgds_fence_device();
-    queue->rung = queue->posted;
 }
 
 static const struct mgds_cqe *next_cqe(const struct mgds_sendq *queue)

@@ -58,6 +58,15 @@ int mgds_sendq_put(struct mgds_sendq *queue, const struct mgds_wqe *wqe,
 /* Rings for all that was put. */
 void mgds_sendq_ring(struct mgds_sendq *queue);
 
+/* What rings for all that was put, for somebody else to store: the record's
+ * value first, then the doorbell's. They count as rung from now on, and are
+ * stored in the order in which they were lent. */
+struct mgds_sendq_bell {
+    uint32_t record;
+    uint64_t doorbell;
+};
+struct mgds_sendq_bell mgds_sendq_lend(struct mgds_sendq *queue);
+
 /* The next completion, in the order of posting: 1; 0: there is none yet. */
 int mgds_sendq_poll(struct mgds_sendq *queue, struct mgds_completion *out);
 
