@@ -110,7 +110,7 @@ static int verify_hca(const struct mgds_doctor_options *options,
     if (rc < 0)
         return refuse(strerror(-rc));
     snprintf(sim, sizeof(sim), "--sim=%s",
-             options->sim && options->sim[0] ? options->sim : "hca");
+             options->sim && options->sim[0] ? options->sim : "gpu,hca");
     execv(word[0], word);
     snprintf(message, sizeof(message), "%s: %s", word[0], strerror(errno));
     return refuse(message);

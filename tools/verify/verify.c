@@ -10,9 +10,12 @@
 #include "shim/gds/hca/rail.h"
 #include "shim/gds/hca/selftest.h"
 #include "shim/gds/hca/settings.h"
+#include "tools/verify/gpu.h"
 
-/* What came of the ports so far. */
-struct count {
+/* How ports are tried, and what came of those so far. */
+struct trial {
+    struct mgds_rail_settings settings;
+    struct mgds_verify_gpu *gpu; /* or NULL */
     unsigned tried;
     unsigned failures;
 };
@@ -54,28 +57,38 @@ static void print_address(const struct mgds_rail *rail)
     printf("\n");
 }
 
-static void try_port(const struct mgds_port *port,
-                     const struct mgds_rail_settings *settings,
-                     struct count *count)
+static void try_gpu(struct trial *trial, const struct mgds_port *port,
+                    struct mgds_rail *rail)
+{
+    const struct mgds_pci *gpu;
+
+    if (!trial->gpu)
+        return;
+    gpu = mgds_verify_gpu_pci(trial->gpu);
+    printf("ok        way     distance to GPU 0: %s\n",
+           mgds_distance_name(mgds_pci_distance(gpu, &port->pci)));
+    trial->failures += mgds_verify_gpu_run(trial->gpu, rail, print_test, NULL);
+}
+
+static void try_port(struct trial *trial, const struct mgds_port *port)
 {
     struct mgds_refusal refusal;
     struct mgds_rail *rail;
 
-    count->tried++;
-    if (mgds_rail_open(&rail, port, settings, &refusal) < 0) {
+    trial->tried++;
+    if (mgds_rail_open(&rail, port, &trial->settings, &refusal) < 0) {
         print_refusal("broken", &refusal);
-        count->failures++;
+        trial->failures++;
         return;
     }
     print_address(rail);
-    count->failures += mgds_selftest_run(rail, print_test, NULL);
+    trial->failures += mgds_selftest_run(rail, print_test, NULL);
+    try_gpu(trial, port, rail);
     mgds_rail_close(rail);
 }
 
 /* By itself, so that each port that is not tried gets its own reason. */
-static void consider_port(struct mgds_port port,
-                          const struct mgds_rail_settings *settings,
-                          struct count *count)
+static void consider_port(struct trial *trial, struct mgds_port port)
 {
     const struct mgds_choice choice = {.allowed = mgds_config_net_devices(),
                                        .most = 1};
@@ -86,12 +99,25 @@ static void consider_port(struct mgds_port port,
     if (mgds_choose_ports(&port, 1, &choice, &refusal) < 0)
         print_refusal("not used", &refusal);
     else
-        try_port(&port, settings, count);
+        try_port(trial, &port);
 }
 
-static int consider_ports(const struct mgds_rail_settings *settings)
+static int status_of(const struct trial *trial)
 {
-    struct count count = {.tried = 0};
+    if (trial->tried == 0) {
+        puts("there is no port to try");
+        return MGDS_VERIFY_NOTHING;
+    }
+    if (trial->failures > 0) {
+        printf("%u failures\n", trial->failures);
+        return MGDS_VERIFY_BROKEN;
+    }
+    puts(trial->gpu ? "all well" : "all well, without a GPU");
+    return MGDS_VERIFY_WELL;
+}
+
+static int consider_ports(struct trial *trial)
+{
     struct mgds_port *ports;
     int found = mgds_ports_list(&ports, "/sys");
 
@@ -100,22 +126,14 @@ static int consider_ports(const struct mgds_rail_settings *settings)
         return MGDS_VERIFY_BROKEN;
     }
     for (int i = 0; i < found; i++)
-        consider_port(ports[i], settings, &count);
+        consider_port(trial, ports[i]);
     free(ports);
-    if (count.tried == 0)
-        puts("there is no port to try");
-    else if (count.failures > 0)
-        printf("%u failures\n", count.failures);
-    else
-        puts("all well");
-    if (count.failures > 0)
-        return MGDS_VERIFY_BROKEN;
-    return count.tried > 0 ? MGDS_VERIFY_WELL : MGDS_VERIFY_NOTHING;
+    return status_of(trial);
 }
 
 int mgds_verify_hca(void)
 {
-    struct mgds_rail_settings settings;
+    struct trial trial = {.tried = 0};
     struct mgds_config config;
     int status, bad = mgds_config_load(&config);
 
@@ -124,8 +142,10 @@ int mgds_verify_hca(void)
         return MGDS_VERIFY_BROKEN;
     }
     mgds_config_table_warn(&mgds_config_table);
-    mgds_rail_settings_take(&settings, &config);
-    status = consider_ports(&settings);
+    mgds_rail_settings_take(&trial.settings, &config);
+    trial.gpu = mgds_verify_gpu_open();
+    status = consider_ports(&trial);
+    mgds_verify_gpu_close(trial.gpu);
     mgds_config_fini(&config);
     return status;
 }

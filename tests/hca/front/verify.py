@@ -44,42 +44,51 @@ def check(done, status, *expected):
 def ports_are_well(doctor):
     done = verify(doctor, ["--sim=hca:2"], {})
     check(done, 0, "^mlx5_0:1  InfiniBand", "(?m)^mlx5_1:1  InfiniBand",
-          "all well")
+          "all well, without a GPU")
     assert len(re.findall("(?m)^ok ", done.stdout)) == 2 * len(TESTS), done
     assert list(states(done.stdout)) == TESTS, done.stdout
+
+
+def a_gpu_is_tried_too(doctor):
+    done = verify(doctor, ["--sim"], {"MPIX_SIM_HCA_GPU_DISTANCE": "pix"})
+    check(done, 0, "all well$", "way .*GPU 0: PIX")
+    assert list(states(done.stdout)) == TESTS + ["way", "gpu", "bell"], done
+    done = verify(doctor, ["--sim"], {"MPIX_SIM_WIDE_MEMOPS": "no"})
+    check(done, 2, r"broken +bell .*\n.*no memory operations of 64 bits",
+          "ok +gpu", "GPU 0: SYS", "1 failures")
 
 
 def they_are_those_that_are_named(doctor):
     done = verify(doctor, ["--sim=hca:2"], {"UCX_NET_DEVICES": "mlx5_1:1"})
     check(done, 0, r"mlx5_0:1.*\nnot used  UCX_NET_DEVICES names none",
           r"mlx5_1:1.*\nok ")
-    done = verify(doctor, ["--sim"], {"UCX_NET_DEVICES": "eth0"})
+    done = verify(doctor, ["--sim=hca"], {"UCX_NET_DEVICES": "eth0"})
     check(done, 1, "not used", "there is no port to try")
-    done = verify(doctor, ["--sim"], {"UCX_NET_DEVICES": "eth0",
+    done = verify(doctor, ["--sim=hca"], {"UCX_NET_DEVICES": "eth0",
                                       "MPIX_GDS_UCX_NET_DEVICES": "mlx5_0:1"})
     check(done, 0, "all well")
 
 
 def settings_have_their_effect(doctor):
-    done = verify(doctor, ["--sim"], {"MPIX_GDS_IB_MTU": "1024"})
+    done = verify(doctor, ["--sim=hca"], {"MPIX_GDS_IB_MTU": "1024"})
     check(done, 0, "MTU 1024,")
-    done = verify(doctor, ["--sim"], {"MPIX_GDS_IB_PKEY": "5"})
+    done = verify(doctor, ["--sim=hca"], {"MPIX_GDS_IB_PKEY": "5"})
     check(done, 2, "(?m)^broken .*partition key.*MPIX_GDS_IB_PKEY")
     gids = {**ROCE, "MPIX_SIM_HCA_GIDS": "::ffff:192.168.0.0,fd00::"}
-    done = verify(doctor, ["--sim"], {**gids, "MPIX_GDS_IB_GID_INDEX": "2"})
+    done = verify(doctor, ["--sim=hca"], {**gids, "MPIX_GDS_IB_GID_INDEX": "2"})
     check(done, 0, "RoCE", "GID fd00:")
-    done = verify(doctor, ["--sim"], {**gids, "MPIX_GDS_IB_GID_TYPE": "v1"})
+    done = verify(doctor, ["--sim=hca"], {**gids, "MPIX_GDS_IB_GID_TYPE": "v1"})
     check(done, 2, "(?m)^broken .*no such GID.*MPIX_GDS_IB_GID_TYPE")
 
 
 def old_kernels_have_registers_too(doctor):
-    done = verify(doctor, ["--sim"], {"MPIX_SIM_HCA_IOCTL": "no"})
+    done = verify(doctor, ["--sim=hca"], {"MPIX_SIM_HCA_IOCTL": "no"})
     check(done, 0, "all well")
 
 
 def data_behind_the_word_is_found(doctor):
     """Late enough for a crowded machine to see one of many."""
-    done = verify(doctor, ["--sim"], {**PACKETS,
+    done = verify(doctor, ["--sim=hca"], {**PACKETS,
                                       "MPIX_SIM_HCA_FAULTS": "place=500us"})
     check(done, 2, "the word was there before the data", "1 failures")
     broken = [name for name, state in states(done.stdout).items()
@@ -88,10 +97,10 @@ def data_behind_the_word_is_found(doctor):
 
 
 def errors_are_told(doctor):
-    done = verify(doctor, ["--sim"], {**PACKETS,
+    done = verify(doctor, ["--sim=hca"], {**PACKETS,
                                       "MPIX_SIM_HCA_FAULTS": "key=100%"})
     check(done, 2, r"broken +write .*\n.*remote access error.*\(0x13")
-    done = verify(doctor, ["--sim"], {**PACKETS,
+    done = verify(doctor, ["--sim=hca"], {**PACKETS,
                                       "MPIX_SIM_HCA_FAULTS": "drop=100%"})
     check(done, 2, r"broken +swap .*\n.*retry exceeded.*\(0x15")
 
@@ -102,7 +111,8 @@ def without_a_device_there_is_nothing_to_try(doctor):
 
 
 def main():
-    for test in (ports_are_well, they_are_those_that_are_named,
+    for test in (ports_are_well, a_gpu_is_tried_too,
+                 they_are_those_that_are_named,
                  settings_have_their_effect,
                  old_kernels_have_registers_too,
                  data_behind_the_word_is_found, errors_are_told,
