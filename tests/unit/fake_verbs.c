@@ -3,6 +3,7 @@
 
 #include <endian.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <string.h>
 
 struct fake_verbs fake_verbs;
@@ -178,7 +179,6 @@ static struct ibv_qp *create_qp(struct ibv_context *it,
     (void)it;
     (void)attr;
     (void)mlx5;
-    qp.qp_num = 0x77;
     return (struct ibv_qp *)make("mlx5dv_create_qp", &qp);
 }
 
@@ -238,6 +238,31 @@ static int dereg_mr(struct ibv_mr *it)
     return unmake();
 }
 
+static bool is_of_port(enum ibv_event_type type)
+{
+    return type == IBV_EVENT_PORT_ERR || type == IBV_EVENT_PORT_ACTIVE;
+}
+
+static int get_async_event(struct ibv_context *it,
+                           struct ibv_async_event *event)
+{
+    (void)it;
+    if (fake_verbs.events_told == fake_verbs.event_count)
+        return -1;
+    event->event_type = fake_verbs.events[fake_verbs.events_told++];
+    if (is_of_port(event->event_type))
+        event->element.port_num = fake_verbs.event_port;
+    else
+        event->element.qp = &qp;
+    return 0;
+}
+
+static void ack_async_event(struct ibv_async_event *event)
+{
+    (void)event;
+    fake_verbs.events_acked++;
+}
+
 const struct mgds_verbs fake_verbs_table = {
     .ibv_get_device_list = get_device_list,
     .ibv_free_device_list = free_device_list,
@@ -245,6 +270,8 @@ const struct mgds_verbs fake_verbs_table = {
     .ibv_open_device = open_device,
     .ibv_close_device = close_device,
     .mlx5dv_is_supported = is_supported,
+    .ibv_get_async_event = get_async_event,
+    .ibv_ack_async_event = ack_async_event,
     .ibv_query_pkey = query_pkey,
     ._ibv_query_gid_ex = query_gid,
     .ibv_alloc_pd = alloc_pd,
@@ -274,8 +301,13 @@ static uint8_t ring[FAKE_BLOCKS * 64], cqes[FAKE_BLOCKS * 64];
 
 static void reset_context(void)
 {
+    static int quiet = -1;
+
+    if (quiet < 0)
+        quiet = open("/dev/null", O_RDONLY | O_CLOEXEC);
     memset(&context, 0, sizeof(context));
     context.context.abi_compat = __VERBS_ABI_IS_EXTENDED;
+    context.context.async_fd = quiet;
     context.sz = sizeof(context);
     context.query_port = query_port;
     context.alloc_td = alloc_td;
@@ -286,8 +318,10 @@ static void reset_context(void)
 void fake_verbs_reset(void)
 {
     reset_context();
+    qp.qp_num = FAKE_QPN;
     fake_verbs = (struct fake_verbs){
         .port = port,
+        .event_port = 1,
         .pkeys = {0x7fff, 0xffff, 0x8005},
         .gids = {{.gid = {.raw = {0xfe, 0x80, [15] = 1}}, .port_num = 1}},
         .queue = {.dbrec = records,

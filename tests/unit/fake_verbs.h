@@ -8,7 +8,14 @@
 #include "shim/gds/hca/port.h"
 #include "shim/gds/hca/rail_state.h"
 
-enum { FAKE_GIDS = 4, FAKE_PKEYS = 3, FAKE_STATES = 3, FAKE_BLOCKS = 64 };
+enum {
+    FAKE_GIDS = 4,
+    FAKE_PKEYS = 3,
+    FAKE_STATES = 3,
+    FAKE_BLOCKS = 64,
+    FAKE_EVENTS = 8,
+    FAKE_QPN = 0x77
+};
 
 struct fake_verbs {
     const char *fails; /* the function that fails; NULL: none */
@@ -22,6 +29,11 @@ struct fake_verbs {
     /* what mlx5dv_init_obj tells */
     struct mlx5dv_qp queue;
     struct mlx5dv_cq cq;
+
+    /* events that come, one after the other, of port or QP 0x77 */
+    enum ibv_event_type events[FAKE_EVENTS];
+    unsigned event_count, events_told, events_acked;
+    uint8_t event_port;
 
     /* what was asked for */
     unsigned live; /* objects that are there */

@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "shim/gds/hca/news.h"
 #include "tests/unit/fake_verbs.h"
 
 static int set_up(void **state)
@@ -154,6 +155,70 @@ static void a_gid_is_of_the_type_or_of_the_row(void **state)
     assert_refused(&settings, MGDS_REFUSAL_GID, -ENOTSUP);
 }
 
+static struct mgds_rail *open_with_events(const enum ibv_event_type *events,
+                                          unsigned count)
+{
+    struct mgds_refusal refusal;
+    struct mgds_rail *rail;
+
+    assert_int_equal(mgds_rail_open_by(&rail, &fake_verbs_table, &fake_port,
+                                       &fake_settings, &refusal),
+                     0);
+    memcpy(fake_verbs.events, events, count * sizeof(*events));
+    fake_verbs.event_count = count;
+    return rail;
+}
+
+static void events_have_kinds(void **state)
+{
+    static const struct {
+        enum ibv_event_type event;
+        enum mgds_news_kind kind;
+        uint32_t qpn;
+    } rows[] = {
+        {IBV_EVENT_PORT_ERR, MGDS_NEWS_PORT_DOWN, 0},
+        {IBV_EVENT_PORT_ACTIVE, MGDS_NEWS_PORT_UP, 0},
+        {IBV_EVENT_QP_FATAL, MGDS_NEWS_QUEUE, FAKE_QPN},
+        {IBV_EVENT_QP_ACCESS_ERR, MGDS_NEWS_QUEUE, FAKE_QPN},
+        {IBV_EVENT_CQ_ERR, MGDS_NEWS_QUEUE, 0},
+        {IBV_EVENT_DEVICE_FATAL, MGDS_NEWS_DEVICE, 0},
+        {IBV_EVENT_LID_CHANGE, MGDS_NEWS_OTHER, 0},
+    };
+    enum { ROWS = sizeof(rows) / sizeof(rows[0]) };
+    enum ibv_event_type events[ROWS];
+    struct mgds_rail *rail;
+    struct mgds_news news;
+
+    (void)state;
+    for (unsigned i = 0; i < ROWS; i++)
+        events[i] = rows[i].event;
+    rail = open_with_events(events, ROWS);
+    for (unsigned i = 0; i < ROWS; i++) {
+        assert_int_equal(mgds_rail_hear(rail, &news), 1);
+        assert_int_equal(news.kind, rows[i].kind);
+        assert_int_equal(news.qpn, rows[i].qpn);
+        assert_int_equal(fake_verbs.events_acked, i + 1);
+    }
+    assert_int_equal(mgds_rail_hear(rail, &news), 0);
+    mgds_rail_close(rail);
+}
+
+static void the_other_port_is_none_of_ours(void **state)
+{
+    static const enum ibv_event_type events[] = {IBV_EVENT_PORT_ERR,
+                                                 IBV_EVENT_QP_FATAL};
+    struct mgds_rail *rail;
+    struct mgds_news news;
+
+    (void)state;
+    rail = open_with_events(events, 2);
+    fake_verbs.event_port = 2;
+    assert_int_equal(mgds_rail_hear(rail, &news), 1);
+    assert_int_equal(news.kind, MGDS_NEWS_QUEUE);
+    assert_int_equal(fake_verbs.events_acked, 2);
+    mgds_rail_close(rail);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -164,6 +229,8 @@ int main(void)
         cmocka_unit_test_setup(the_mtu_is_the_smaller_one, set_up),
         cmocka_unit_test_setup(a_partition_may_be_set, set_up),
         cmocka_unit_test_setup(a_gid_is_of_the_type_or_of_the_row, set_up),
+        cmocka_unit_test_setup(events_have_kinds, set_up),
+        cmocka_unit_test_setup(the_other_port_is_none_of_ours, set_up),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

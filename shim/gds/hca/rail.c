@@ -2,6 +2,7 @@
 #include "shim/gds/hca/rail.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <string.h>
 
 #include "shim/base/alloc.h"
@@ -22,6 +23,15 @@ static struct ibv_device *find_device(const struct mgds_verbs *verbs,
     return NULL;
 }
 
+/* They are looked for between other things (news.h). */
+static bool never_wait_for_events(const struct ibv_context *context)
+{
+    int flags = fcntl(context->async_fd, F_GETFL);
+
+    return flags >= 0 &&
+           fcntl(context->async_fd, F_SETFL, flags | O_NONBLOCK) == 0;
+}
+
 static int open_found(struct mgds_rail *rail, struct ibv_device *device,
                       struct mgds_refusal *refusal)
 {
@@ -30,7 +40,9 @@ static int open_found(struct mgds_rail *rail, struct ibv_device *device,
     if (!rail->verbs->mlx5dv_is_supported(device))
         return mgds_refuse(refusal, MGDS_REFUSAL_NO_CONNECTX, ENODEV);
     rail->context = rail->verbs->ibv_open_device(device);
-    return rail->context ? 0 : mgds_refuse(refusal, MGDS_REFUSAL_OPEN, errno);
+    if (!rail->context || !never_wait_for_events(rail->context))
+        return mgds_refuse(refusal, MGDS_REFUSAL_OPEN, errno);
+    return 0;
 }
 
 static int open_device(struct mgds_rail *rail, const char *name,

@@ -10,6 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "shim/gds/hca/news.h"
 #include "tests/hca/front/rail_side.h"
 #include "tests/lib/sanitized.h"
 
@@ -190,6 +191,71 @@ static void a_dead_peer_is_an_error(void **state)
     close(fd);
 }
 
+/* Tells what it hears of its port, then takes and sends a message. */
+static void peer_listens(void **state)
+{
+    struct rail_side side;
+    struct side_memory there;
+    struct mgds_news news;
+
+    (void)state;
+    meet(&side, &there, peer_socket);
+    for (unsigned i = 0; i < 2; i++) {
+        side_await_news(&side, &news);
+        tell(peer_socket, &news.kind, sizeof(news.kind));
+    }
+    take(&side, 1);
+    push(&side, there, 1);
+    side_close(&side);
+}
+
+/* As a whole, since it may be read at any time. */
+static void set_control(const char *path, const char *text)
+{
+    char other[128];
+    FILE *file;
+
+    snprintf(other, sizeof(other), "%s.new", path);
+    file = fopen(other, "w");
+    assert_non_null(file);
+    assert_true(fputs(text, file) >= 0);
+    assert_int_equal(fclose(file), 0);
+    assert_int_equal(rename(other, path), 0);
+}
+
+static void expect_news(int fd, enum mgds_news_kind kind)
+{
+    enum mgds_news_kind heard;
+
+    hear(fd, &heard, sizeof(heard));
+    assert_int_equal(heard, kind);
+}
+
+static void a_link_goes_and_comes(void **state)
+{
+    char path[64], setting[128];
+    struct rail_side side;
+    struct side_memory there;
+    pid_t pid;
+    int fd;
+
+    (void)state;
+    snprintf(path, sizeof(path), "/tmp/mpix-gds-rail-peers.%d", getpid());
+    snprintf(setting, sizeof(setting), "MPIX_SIM_HCA_CONTROL=%s", path);
+    pid = start_peer(&fd, "listens", setting);
+    meet(&side, &there, fd);
+    set_control(path, "link=0\n");
+    expect_news(fd, MGDS_NEWS_PORT_DOWN);
+    set_control(path, "link=1\n");
+    expect_news(fd, MGDS_NEWS_PORT_UP);
+    push(&side, there, 1);
+    take(&side, 1);
+    assert_int_equal(end_of(pid), 0);
+    assert_int_equal(unlink(path), 0);
+    side_close(&side);
+    close(fd);
+}
+
 /* Both ends find the same reason in the other one's frame. */
 static void disagree(int fd)
 {
@@ -231,15 +297,22 @@ static void infiniband_and_roce_do_not_meet(void **state)
 
 static int run_peer(const char *test)
 {
-    const struct CMUnitTest answers[] = {cmocka_unit_test(peer_answers)};
-    const struct CMUnitTest dies[] = {cmocka_unit_test(peer_dies)};
-    const struct CMUnitTest disagrees[] = {cmocka_unit_test(peer_disagrees)};
+    static const struct {
+        const char *name;
+        CMUnitTestFunction run;
+    } rows[] = {{"answers", peer_answers},
+                {"dies", peer_dies},
+                {"listens", peer_listens},
+                {"disagrees", peer_disagrees}};
 
-    if (strcmp(test, "answers") == 0)
-        return cmocka_run_group_tests(answers, NULL, NULL);
-    if (strcmp(test, "dies") == 0)
-        return cmocka_run_group_tests(dies, NULL, NULL);
-    return cmocka_run_group_tests(disagrees, NULL, NULL);
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        const struct CMUnitTest tests[] = {
+            {.name = rows[i].name, .test_func = rows[i].run}};
+
+        if (strcmp(test, rows[i].name) == 0)
+            return cmocka_run_group_tests(tests, NULL, NULL);
+    }
+    return 127;
 }
 
 int main(int argc, char **argv)
@@ -249,6 +322,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(so_do_processes_of_two_hosts),
         cmocka_unit_test(the_peer_may_have_another_model),
         cmocka_unit_test(a_dead_peer_is_an_error),
+        cmocka_unit_test(a_link_goes_and_comes),
         cmocka_unit_test(infiniband_and_roce_do_not_meet),
     };
 

@@ -1,12 +1,14 @@
 /* Opening, connecting, waiting; see rail_side.h. */
 #include "tests/hca/front/rail_side.h"
 
+#include <poll.h>
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
 #include "shim/gds/hca/choice.h"
+#include "shim/gds/hca/news.h"
 
 enum { SECONDS = 60 }; /* until it is lost */
 
@@ -124,6 +126,15 @@ void side_expect(struct rail_side *side, uint32_t index)
 
     assert_int_equal(completion.state, MGDS_CQE_DONE);
     assert_int_equal(completion.index, index);
+}
+
+void side_await_news(const struct rail_side *side, struct mgds_news *news)
+{
+    struct pollfd events = {.fd = mgds_rail_news_fd(side->rail),
+                            .events = POLLIN};
+
+    assert_int_equal(poll(&events, 1, SECONDS * 1000), 1);
+    assert_int_equal(mgds_rail_hear(side->rail, news), 1);
 }
 
 void side_await(const uint64_t *word, uint64_t value)

@@ -50,6 +50,10 @@ struct mgds_completion side_wait(struct rail_side *side);
 /* The same; it is a success. */
 void side_expect(struct rail_side *side, uint32_t index);
 
+/* The next event of the rail, which comes. */
+struct mgds_news;
+void side_await_news(const struct rail_side *side, struct mgds_news *news);
+
 /* Waits for the word, which comes. */
 void side_await(const uint64_t *word, uint64_t value);
 

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "shim/gds/hca/news.h"
 #include "shim/gds/hca/syndrome.h"
 #include "tests/hca/front/rail_side.h"
 #include "tests/lib/sanitized.h"
@@ -252,6 +253,28 @@ static void a_broken_key_is_an_error_and_no_delay(void **state)
     close_place(&place);
 }
 
+/* The end that refused hears of it, though it has posted nothing. */
+static void the_other_end_hears_of_a_wrong_key(void **state)
+{
+    struct place place;
+    struct mgds_wqe_remote wrong;
+    struct mgds_news news;
+
+    (void)state;
+    open_place(&place);
+    assert_int_equal(mgds_rail_hear(place.b.rail, &news), 0);
+    wrong = side_remote(place.at_b, 0);
+    wrong.rkey ^= 0x5a00;
+    side_put(&place.a, mgds_wqe_write(side_path(&place.a), 0, wrong,
+                                      side_local(&place.a, 0, DATA)));
+    mgds_sendq_ring(place.a.sendq);
+    assert_failed(&place.a, 0, MGDS_SYNDROME_REMOTE_ACCESS);
+    side_await_news(&place.b, &news);
+    assert_int_equal(news.kind, MGDS_NEWS_QUEUE);
+    assert_int_equal(news.qpn, place.b.sendq->qpn);
+    close_place(&place);
+}
+
 static void a_broken_qp_flushes(void **state)
 {
     struct place place;
@@ -276,6 +299,7 @@ int main(void)
         cmocka_unit_test(a_full_ring_comes_free_again),
         cmocka_unit_test(a_wqe_of_two_blocks_does_not_go),
         cmocka_unit_test(a_broken_key_is_an_error_and_no_delay),
+        cmocka_unit_test(the_other_end_hears_of_a_wrong_key),
         cmocka_unit_test(a_broken_qp_flushes),
     };
 
