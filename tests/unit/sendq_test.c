@@ -29,6 +29,7 @@ static void open_place(struct place *place, uint32_t begin)
         place->cqes[i * MGDS_CQE_BYTES + 63] = MGDS_CQE_UNUSED;
     place->queue = (struct mgds_sendq){.qpn = QPN,
                                        .blocks = BLOCKS,
+                                       .slot = 1,
                                        .ring = place->ring,
                                        .record = &place->record,
                                        .doorbell = &place->doorbell,
@@ -205,6 +206,63 @@ static void errors_are_read_as_errors(void **state)
     }
 }
 
+static struct mgds_wqe of_two_blocks(void)
+{
+    struct mgds_wqe wqe = mgds_wqe_nop(QPN, 0);
+
+    wqe.bytes = 96; /* units that say nothing */
+    wqe.ctrl.qpn_ds = mgds_to_be32((uint32_t)QPN << 8 | 6);
+    return wqe;
+}
+
+/* Slots of two blocks: a short WQE has a NOP behind it, which is not free
+ * before something behind it is done. */
+static void slots_of_two_are_filled_up(void **state)
+{
+    struct mgds_wqe wide = of_two_blocks(), nop = mgds_wqe_nop(QPN, 0);
+    struct mgds_completion completion;
+    struct place place;
+    uint32_t index;
+
+    (void)state;
+    open_place(&place, 0);
+    place.queue.slot = 2;
+    assert_int_equal(mgds_sendq_put(&place.queue, &wide, &index), 0);
+    assert_int_equal(put(&place, 0), 2);
+    assert_int_equal(block_at(&place, 3)[3], MGDS_WQE_NOP);
+    assert_int_equal(block_at(&place, 3)[2], 3);
+    assert_int_equal(put(&place, 0), 4);
+    assert_int_equal(put(&place, 0), 6);
+    assert_int_equal(mgds_sendq_put(&place.queue, &nop, &index), -EAGAIN);
+    complete(&place, MGDS_CQE_REQUEST, 2, 0);
+    assert_int_equal(mgds_sendq_poll(&place.queue, &completion), 1);
+    assert_int_equal(put(&place, 0), 8); /* where the first one was */
+    assert_int_equal(mgds_sendq_put(&place.queue, &nop, &index), -EAGAIN);
+    complete(&place, MGDS_CQE_REQUEST, 4, 0);
+    assert_int_equal(mgds_sendq_poll(&place.queue, &completion), 1);
+    assert_int_equal(put(&place, 0), 10);
+}
+
+static void what_fills_a_slot_is_not_heard(void **state)
+{
+    struct mgds_completion completion;
+    struct place place;
+
+    (void)state;
+    open_place(&place, 0);
+    place.queue.slot = 2;
+    put(&place, 0);
+    put(&place, 0);
+    for (uint32_t block = 0; block < 4; block++)
+        complete(&place, MGDS_CQE_REQUEST_ERROR, block, MGDS_SYNDROME_FLUSHED);
+    assert_int_equal(mgds_sendq_poll(&place.queue, &completion), 1);
+    assert_int_equal(completion.index, 0);
+    assert_int_equal(mgds_sendq_poll(&place.queue, &completion), 1);
+    assert_int_equal(completion.index, 2);
+    assert_int_equal(mgds_sendq_poll(&place.queue, &completion), 0);
+    assert_int_equal(place.queue.done, 4);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -215,6 +273,8 @@ int main(void)
         cmocka_unit_test(half_a_ring_is_not_silent),
         cmocka_unit_test(completions_come_in_their_laps),
         cmocka_unit_test(errors_are_read_as_errors),
+        cmocka_unit_test(slots_of_two_are_filled_up),
+        cmocka_unit_test(what_fills_a_slot_is_not_heard),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -6,13 +6,14 @@
 
 #include "shim/base/alloc.h"
 #include "shim/base/random.h"
+#include "shim/gds/hca/path.h"
 #include "shim/gds/hca/rail_state.h"
 
 enum {
     PSN_MASK = 0xffffff,
     READS = 16, /* READs and atomics under way: as many as a ConnectX takes */
-    RNR_TIMER = 12, /* 0.64 ms */
-    HOPS = 255
+    RNR_TIMER = 12,    /* 0.64 ms */
+    DYNAMIC_BLOCKS = 2 /* of a WQE with an address vector */
 };
 
 struct mgds_qp {
@@ -22,6 +23,7 @@ struct mgds_qp {
     struct ibv_cq *cq;
     struct ibv_qp *qp;
     uint32_t psn;
+    bool dynamic; /* a DCI */
     struct mgds_sendq sendq;
 };
 
@@ -61,6 +63,11 @@ static int create_cq(struct mgds_qp *qp, uint32_t blocks,
     return 0;
 }
 
+static uint32_t slot_of(const struct mgds_qp *qp)
+{
+    return qp->dynamic ? DYNAMIC_BLOCKS : 1;
+}
+
 /* Results go to memory, never into a CQE: nobody would copy them out. */
 static int create_qp(struct mgds_qp *qp, uint32_t blocks,
                      struct mgds_refusal *refusal)
@@ -68,8 +75,8 @@ static int create_qp(struct mgds_qp *qp, uint32_t blocks,
     struct ibv_qp_init_attr_ex attr = {
         .send_cq = qp->cq,
         .recv_cq = qp->cq,
-        .cap = {.max_send_wr = blocks, .max_send_sge = 1},
-        .qp_type = IBV_QPT_RC,
+        .cap = {.max_send_wr = blocks / slot_of(qp), .max_send_sge = 1},
+        .qp_type = qp->dynamic ? IBV_QPT_DRIVER : IBV_QPT_RC,
         .comp_mask = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_SEND_OPS_FLAGS,
         .pd = qp->domain,
         .send_ops_flags = IBV_QP_EX_WITH_RDMA_WRITE | IBV_QP_EX_WITH_RDMA_READ |
@@ -79,8 +86,11 @@ static int create_qp(struct mgds_qp *qp, uint32_t blocks,
     struct mlx5dv_qp_init_attr mlx5 = {
         .comp_mask = MLX5DV_QP_INIT_ATTR_MASK_QP_CREATE_FLAGS,
         .create_flags = MLX5DV_QP_CREATE_DISABLE_SCATTER_TO_CQE,
+        .dc_init_attr = {.dc_type = MLX5DV_DCTYPE_DCI},
     };
 
+    if (qp->dynamic)
+        mlx5.comp_mask |= MLX5DV_QP_INIT_ATTR_MASK_DC;
     qp->qp = qp->rail->verbs->mlx5dv_create_qp(qp->rail->context, &attr, &mlx5);
     return qp->qp ? 0 : mgds_refuse(refusal, MGDS_REFUSAL_QUEUE, errno);
 }
@@ -115,6 +125,7 @@ static int find_queues(struct mgds_qp *qp, struct mgds_refusal *refusal)
     qp->sendq = (struct mgds_sendq){
         .qpn = qp->qp->qp_num,
         .blocks = queue.sq.wqe_cnt,
+        .slot = slot_of(qp),
         .ring = (uint8_t *)queue.sq.buf,
         .record = (uint32_t *)&queue.dbrec[MGDS_DBREC_SEND],
         .doorbell = (uint64_t *)queue.bf.reg,
@@ -133,16 +144,12 @@ static int draw_psn(struct mgds_qp *qp, struct mgds_refusal *refusal)
     return rc == 0 ? 0 : mgds_refuse(refusal, MGDS_REFUSAL_QUEUE, -rc);
 }
 
-int mgds_qp_create(struct mgds_qp **out, struct mgds_rail *rail,
-                   uint32_t blocks, struct mgds_refusal *refusal)
+/* What is made then, or nothing. */
+static int create_parts(struct mgds_qp *qp, uint32_t blocks,
+                        struct mgds_refusal *refusal)
 {
-    struct mgds_qp *qp = (struct mgds_qp *)mgds_calloc(1, sizeof(*qp));
-    int rc;
+    int rc = draw_psn(qp, refusal);
 
-    if (!qp)
-        return mgds_refuse(refusal, MGDS_REFUSAL_QUEUE, ENOMEM);
-    qp->rail = rail;
-    rc = draw_psn(qp, refusal);
     if (rc == 0)
         rc = create_domain(qp, refusal);
     if (rc == 0)
@@ -151,12 +158,32 @@ int mgds_qp_create(struct mgds_qp **out, struct mgds_rail *rail,
         rc = create_qp(qp, blocks, refusal);
     if (rc == 0)
         rc = find_queues(qp, refusal);
+    return rc;
+}
+
+static int create(struct mgds_qp **out, struct mgds_rail *rail, uint32_t blocks,
+                  bool dynamic, struct mgds_refusal *refusal)
+{
+    struct mgds_qp *qp = (struct mgds_qp *)mgds_calloc(1, sizeof(*qp));
+    int rc;
+
+    if (!qp)
+        return mgds_refuse(refusal, MGDS_REFUSAL_QUEUE, ENOMEM);
+    qp->rail = rail;
+    qp->dynamic = dynamic;
+    rc = create_parts(qp, blocks, refusal);
     if (rc < 0) {
         mgds_qp_destroy(qp);
         return rc;
     }
     *out = qp;
     return 0;
+}
+
+int mgds_qp_create(struct mgds_qp **out, struct mgds_rail *rail,
+                   uint32_t blocks, struct mgds_refusal *refusal)
+{
+    return create(out, rail, blocks, false, refusal);
 }
 
 void mgds_qp_destroy(struct mgds_qp *qp)
@@ -208,39 +235,12 @@ static int to_init(struct mgds_qp *qp, struct mgds_refusal *refusal)
                   refusal);
 }
 
-/* RoCE, another subnet, or a port without a LID. */
-static bool needs_gid(const struct mgds_rail *rail,
-                      const struct mgds_end_rail *peer)
-{
-    return peer->link == MGDS_LINK_ETHERNET || peer->lid == 0 ||
-           memcmp(rail->address.gid, peer->gid, sizeof(peer->gid) / 2) != 0;
-}
-
-static struct ibv_ah_attr path_to(const struct mgds_rail *rail,
-                                  const struct mgds_end_rail *peer)
-{
-    struct ibv_ah_attr path = {
-        .dlid = peer->lid,
-        .sl = (uint8_t)rail->settings.service_level,
-        .port_num = rail->port,
-        .is_global = needs_gid(rail, peer),
-    };
-
-    if (!path.is_global)
-        return path;
-    memcpy(path.grh.dgid.raw, peer->gid, sizeof(peer->gid));
-    path.grh.sgid_index = rail->gid_index;
-    path.grh.hop_limit = HOPS;
-    path.grh.traffic_class = (uint8_t)rail->settings.traffic_class;
-    return path;
-}
-
 static int to_rtr(struct mgds_qp *qp, const struct mgds_end_rail *peer,
                   uint8_t mtu, struct mgds_refusal *refusal)
 {
     struct ibv_qp_attr attr = {
         .qp_state = IBV_QPS_RTR,
-        .ah_attr = path_to(qp->rail, peer),
+        .ah_attr = mgds_path_to(qp->rail, peer),
         .path_mtu = (enum ibv_mtu)mtu,
         .dest_qp_num = peer->qpn,
         .rq_psn = peer->psn,
@@ -284,6 +284,41 @@ int mgds_qp_connect(struct mgds_qp *qp, const struct mgds_end_rail *peer,
     if (rc == 0)
         rc = to_rts(qp, refusal);
     return rc;
+}
+
+/* There is no peer to tell anything of. */
+static int start_dynamic(struct mgds_qp *qp, struct mgds_refusal *refusal)
+{
+    struct ibv_qp_attr init = {.qp_state = IBV_QPS_INIT,
+                               .pkey_index = qp->rail->pkey_index,
+                               .port_num = qp->rail->port};
+    struct ibv_qp_attr rtr = {.qp_state = IBV_QPS_RTR,
+                              .path_mtu = (enum ibv_mtu)qp->rail->address.mtu};
+    int rc = modify(qp, &init, IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT,
+                    refusal);
+
+    if (rc == 0)
+        rc = modify(qp, &rtr, IBV_QP_STATE | IBV_QP_PATH_MTU, refusal);
+    if (rc == 0)
+        rc = to_rts(qp, refusal);
+    return rc;
+}
+
+int mgds_qp_create_dynamic(struct mgds_qp **out, struct mgds_rail *rail,
+                           uint32_t blocks, struct mgds_refusal *refusal)
+{
+    struct mgds_qp *qp;
+    int rc = create(&qp, rail, blocks, true, refusal);
+
+    if (rc < 0)
+        return rc;
+    rc = start_dynamic(qp, refusal);
+    if (rc < 0) {
+        mgds_qp_destroy(qp);
+        return rc;
+    }
+    *out = qp;
+    return 0;
 }
 
 void mgds_qp_break(struct mgds_qp *qp)

@@ -12,7 +12,7 @@ static bool must_be_heard(struct mgds_sendq *queue, const struct mgds_wqe *wqe)
 {
     bool asks = (wqe->ctrl.fm_ce_se & MGDS_WQE_CE_MASK) >= MGDS_WQE_CE_ALWAYS;
 
-    queue->silent = asks ? 0 : queue->silent + 1;
+    queue->silent = asks ? 0 : queue->silent + queue->slot;
     if (queue->silent < queue->blocks / 2)
         return false;
     queue->silent = 0;
@@ -24,24 +24,41 @@ static uint8_t *block_at(const struct mgds_sendq *queue, uint32_t index)
     return queue->ring + (size_t)(index & (queue->blocks - 1)) * MGDS_WQE_BLOCK;
 }
 
+/* A WQE that is complete but for its index. */
+static void store(const struct mgds_sendq *queue, const struct mgds_wqe *wqe,
+                  struct mgds_wqe_ctrl ctrl, uint32_t index)
+{
+    uint8_t *block = block_at(queue, index);
+
+    mgds_wqe_stamp(&ctrl, (uint16_t)index);
+    memcpy(block, &ctrl, sizeof(ctrl));
+    memcpy(block + sizeof(ctrl), wqe->at + sizeof(ctrl),
+           wqe->bytes - sizeof(ctrl));
+}
+
+static void fill_slot(const struct mgds_sendq *queue, uint32_t index)
+{
+    struct mgds_wqe nop = mgds_wqe_nop(queue->qpn, 0);
+
+    store(queue, &nop, nop.ctrl, index);
+}
+
 int mgds_sendq_put(struct mgds_sendq *queue, const struct mgds_wqe *wqe,
                    uint32_t *index)
 {
     uint32_t at = queue->posted;
-    uint8_t *block = block_at(queue, at);
     struct mgds_wqe_ctrl ctrl = wqe->ctrl;
 
-    if (wqe->bytes > MGDS_WQE_BLOCK)
+    if (mgds_wqe_blocks(wqe) > queue->slot)
         return -EMSGSIZE;
-    if (at - queue->done == queue->blocks)
+    if (at + queue->slot - queue->done > queue->blocks)
         return -EAGAIN;
     if (must_be_heard(queue, wqe))
         ctrl.fm_ce_se |= MGDS_WQE_CE_ALWAYS;
-    mgds_wqe_stamp(&ctrl, (uint16_t)at);
-    memcpy(block, &ctrl, sizeof(ctrl));
-    memcpy(block + sizeof(ctrl), wqe->at + sizeof(ctrl),
-           wqe->bytes - sizeof(ctrl));
-    queue->posted = at + 1;
+    store(queue, wqe, ctrl, at);
+    if (mgds_wqe_blocks(wqe) < queue->slot)
+        fill_slot(queue, at + 1);
+    queue->posted = at + queue->slot;
     *index = at;
     return 0;
 }
@@ -90,7 +107,8 @@ static void read_error(const struct mgds_cqe *cqe, struct mgds_completion *out)
     out->vendor_syndrome = error->vendor_syndrome;
 }
 
-int mgds_sendq_poll(struct mgds_sendq *queue, struct mgds_completion *out)
+/* The CQE of the next WQE, whatever that is. */
+static int poll_one(struct mgds_sendq *queue, struct mgds_completion *out)
 {
     const struct mgds_cqe *cqe = next_cqe(queue);
     /* Acquire: the HCA has stored the rest of the CQE, and what a READ or an
@@ -106,7 +124,30 @@ int mgds_sendq_poll(struct mgds_sendq *queue, struct mgds_completion *out)
     if (found.state == MGDS_CQE_FAILED)
         read_error(cqe, &found);
     queue->consumed++;
-    queue->done = found.index + 1;
     *out = found;
     return 1;
+}
+
+/* Of the WQE that begins there, as it stands in the ring. */
+static uint32_t blocks_of(const struct mgds_sendq *queue, uint32_t index)
+{
+    struct mgds_wqe_ctrl ctrl;
+
+    memcpy(&ctrl, block_at(queue, index), sizeof(ctrl));
+    return ((mgds_from_be32(ctrl.qpn_ds) & MGDS_WQE_MAX_UNITS) +
+            MGDS_WQE_BLOCK_UNITS - 1) /
+           MGDS_WQE_BLOCK_UNITS;
+}
+
+/* A NOP that fills a slot is done when something behind it is: till then the
+ * HCA may not have read it. It is flushed as any other WQE, but nobody asked
+ * for it. */
+int mgds_sendq_poll(struct mgds_sendq *queue, struct mgds_completion *out)
+{
+    while (poll_one(queue, out) == 1) {
+        queue->done = out->index + blocks_of(queue, out->index);
+        if ((out->index & (queue->slot - 1)) == 0)
+            return 1;
+    }
+    return 0;
 }

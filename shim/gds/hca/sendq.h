@@ -9,8 +9,9 @@
  *   free  | the HCA's     | in the ring,  | free
  *         |               | not rung      |
  *
- * WQEs are of one block, so none goes on where the ring ends. One thread posts,
- * rings and polls: which one, the owner says.
+ * All WQEs have a slot of one block, or of two, which a NOP fills where the WQE
+ * does not: so none goes on where the ring ends, and what is done follows from
+ * an index. One thread posts, rings and polls: which one, the owner says.
  *
  * CQs ignore overruns, and their consumer index is never told: entries are as
  * many as blocks at least, so the HCA does not write an entry again that is not
@@ -27,6 +28,7 @@ struct mgds_sendq {
     /* constant */
     uint32_t qpn;
     uint32_t blocks; /* a power of two, 32768 at most */
+    uint32_t slot;   /* blocks of a WQE: 1 or 2 */
     uint8_t *ring;
     uint32_t *record; /* its send word */
     uint64_t *doorbell;
@@ -36,7 +38,7 @@ struct mgds_sendq {
     uint32_t posted;
     uint32_t rung;
     uint32_t done;
-    uint32_t silent;   /* posted since the last WQE that completes visibly */
+    uint32_t silent;   /* blocks since the last WQE that completes visibly */
     uint32_t consumed; /* CQEs, of all laps */
 };
 
@@ -50,7 +52,7 @@ struct mgds_completion {
 
 /* Puts the WQE into the ring, stamped; the HCA does not see it before it is
  * rung. *index tells it from others. -EAGAIN: the ring is full until more has
- * completed; -EMSGSIZE: it is longer than a block. Now and then a WQE completes
+ * completed; -EMSGSIZE: it is longer than a slot. Now and then a WQE completes
  * visibly though it was not to, so that the ring comes free again. */
 int mgds_sendq_put(struct mgds_sendq *queue, const struct mgds_wqe *wqe,
                    uint32_t *index);
