@@ -1,0 +1,275 @@
+/* Memory that says how far messages are; see board.h. */
+#include "shim/gds/direct/board.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "shim/base/alloc.h"
+
+enum { STATE_BITS = 3, PATH_BYTES = 64, LINE = 64 };
+
+struct sample {
+    _Atomic uint32_t ready;
+    struct mgds_shared_name name; /* constant once it is ready */
+};
+
+/* A line of the cache each: senders poll theirs. */
+struct slot {
+    _Alignas(LINE) _Atomic uint64_t word; /* serial and state; 0: FREE */
+};
+
+struct shared {
+    struct sample sample[MGDS_BOARD_DEVICES];
+    struct slot slot[MGDS_BOARD_SLOTS];
+    _Atomic uint32_t maps[]; /* a bit for each device */
+};
+
+struct mgds_board {
+    struct shared *shared;
+    size_t bytes;
+    unsigned ranks;
+    struct mgds_board_place place;
+    _Atomic uint64_t serial; /* the last that was given */
+};
+
+static uint64_t word_of(uint64_t serial, enum mgds_slot_state state)
+{
+    return serial << STATE_BITS | (uint64_t)state;
+}
+
+static size_t bytes_of(unsigned ranks)
+{
+    return sizeof(struct shared) + ranks * sizeof(uint32_t);
+}
+
+static int map(struct mgds_board *board, int fd)
+{
+    void *at =
+        mmap(NULL, board->bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+
+    if (at == MAP_FAILED)
+        return -errno;
+    board->shared = (struct shared *)at;
+    return 0;
+}
+
+/* Nobody else may open it, by whatever way, nor make it shorter under us. */
+static int make_memory(size_t bytes)
+{
+    int fd = memfd_create("mpix-gds-board", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+
+    if (fd < 0)
+        return -errno;
+    if (fchmod(fd, S_IRUSR | S_IWUSR) < 0 || ftruncate(fd, (off_t)bytes) < 0 ||
+        fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) < 0) {
+        int rc = -errno;
+
+        close(fd);
+        return rc;
+    }
+    return fd;
+}
+
+static int fill(struct mgds_board *board, int fd)
+{
+    struct stat status;
+
+    if (fstat(fd, &status) < 0)
+        return -errno;
+    board->place = (struct mgds_board_place){
+        .inode = status.st_ino, .pid = (int32_t)getpid(), .memory = fd};
+    return map(board, fd);
+}
+
+static struct mgds_board *new_board(unsigned ranks)
+{
+    struct mgds_board *board =
+        (struct mgds_board *)mgds_calloc(1, sizeof(*board));
+
+    if (!board)
+        return NULL;
+    board->ranks = ranks;
+    board->bytes = bytes_of(ranks);
+    board->place.memory = -1;
+    return board;
+}
+
+int mgds_board_create(struct mgds_board **out, unsigned ranks)
+{
+    struct mgds_board *board = new_board(ranks);
+    int fd, rc;
+
+    if (!board)
+        return -ENOMEM;
+    fd = make_memory(board->bytes);
+    rc = fd < 0 ? fd : fill(board, fd);
+    if (rc == 0) {
+        *out = board;
+        return 0;
+    }
+    if (fd >= 0)
+        close(fd);
+    free(board);
+    return rc;
+}
+
+struct mgds_board_place mgds_board_place(const struct mgds_board *board)
+{
+    return board->place;
+}
+
+/* A descriptor of the process as one of ours, if it is that very memory. */
+static int open_memory(const struct mgds_board_place *place, size_t bytes)
+{
+    char path[PATH_BYTES];
+    struct stat status;
+    int fd;
+
+    if (place->inode == 0)
+        return -ESRCH;
+    snprintf(path, sizeof(path), "/proc/%d/fd/%d", place->pid, place->memory);
+    fd = open(path, O_RDWR | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    if (fd < 0)
+        return -errno;
+    if (fstat(fd, &status) < 0 || status.st_ino != place->inode ||
+        status.st_size != (off_t)bytes) {
+        close(fd);
+        return -ESRCH;
+    }
+    return fd;
+}
+
+int mgds_board_open(struct mgds_board **out,
+                    const struct mgds_board_place *place, unsigned ranks)
+{
+    struct mgds_board *board = new_board(ranks);
+    int fd, rc;
+
+    if (!board)
+        return -ENOMEM;
+    fd = open_memory(place, board->bytes);
+    rc = fd < 0 ? fd : map(board, fd);
+    if (fd >= 0)
+        close(fd);
+    if (rc == 0)
+        *out = board;
+    else
+        free(board);
+    return rc;
+}
+
+void mgds_board_close(struct mgds_board *board)
+{
+    if (!board)
+        return;
+    munmap(board->shared, board->bytes);
+    if (board->place.memory >= 0)
+        close(board->place.memory);
+    free(board);
+}
+
+void mgds_board_post_sample(struct mgds_board *board, unsigned device,
+                            const struct mgds_shared_name *name)
+{
+    struct sample *sample;
+
+    if (device >= MGDS_BOARD_DEVICES)
+        return;
+    sample = &board->shared->sample[device];
+    sample->name = *name;
+    /* the name is there before the sample is ready */
+    atomic_store_explicit(&sample->ready, 1, memory_order_release);
+}
+
+bool mgds_board_find_sample(const struct mgds_board *board, unsigned device,
+                            struct mgds_shared_name *out)
+{
+    const struct sample *sample;
+
+    if (device >= MGDS_BOARD_DEVICES)
+        return false;
+    sample = &board->shared->sample[device];
+    if (!atomic_load_explicit(&sample->ready, memory_order_acquire))
+        return false;
+    *out = sample->name;
+    return true;
+}
+
+void mgds_board_show_mapped(struct mgds_board *board, unsigned rank,
+                            unsigned device)
+{
+    /* what the rank needs for a header of the device stands before */
+    if (rank < board->ranks && device < MGDS_BOARD_DEVICES)
+        atomic_fetch_or_explicit(&board->shared->maps[rank], 1u << device,
+                                 memory_order_release);
+}
+
+bool mgds_board_is_mapped(const struct mgds_board *board, unsigned rank,
+                          unsigned device)
+{
+    uint32_t maps;
+
+    if (rank >= board->ranks || device >= MGDS_BOARD_DEVICES)
+        return false;
+    maps =
+        atomic_load_explicit(&board->shared->maps[rank], memory_order_acquire);
+    return (maps >> device & 1) != 0;
+}
+
+int mgds_board_offer(struct mgds_board *board, uint64_t *serial)
+{
+    uint64_t next = atomic_fetch_add(&board->serial, 1) + 1;
+
+    for (unsigned i = 0; i < MGDS_BOARD_SLOTS; i++) {
+        unsigned slot = (unsigned)((next + i) % MGDS_BOARD_SLOTS);
+        uint64_t empty = 0;
+
+        /* The sender's memory is the receiver's to read from here on, once it
+         * is told the serial, by the header, which is sent after this. */
+        if (atomic_compare_exchange_strong(&board->shared->slot[slot].word,
+                                           &empty,
+                                           word_of(next, MGDS_SLOT_OFFERED))) {
+            *serial = next;
+            return (int)slot;
+        }
+    }
+    return -ENOSPC;
+}
+
+enum mgds_slot_state mgds_board_state(const struct mgds_board *board,
+                                      unsigned slot, uint64_t serial)
+{
+    uint64_t word;
+
+    if (slot >= MGDS_BOARD_SLOTS)
+        return MGDS_SLOT_FREE;
+    word = atomic_load_explicit(&board->shared->slot[slot].word,
+                                memory_order_acquire);
+    if (word >> STATE_BITS != serial)
+        return MGDS_SLOT_FREE;
+    return (enum mgds_slot_state)(word & ((1u << STATE_BITS) - 1));
+}
+
+bool mgds_board_move(struct mgds_board *board, unsigned slot, uint64_t serial,
+                     enum mgds_slot_state from, enum mgds_slot_state to)
+{
+    uint64_t word = word_of(serial, from);
+
+    /* Sequentially consistent: what the mover did to the sender's memory, or
+     * to its copy of it, is over before the other end sees the new state. */
+    return slot < MGDS_BOARD_SLOTS &&
+           atomic_compare_exchange_strong(&board->shared->slot[slot].word,
+                                          &word, word_of(serial, to));
+}
+
+void mgds_board_free(struct mgds_board *board, unsigned slot)
+{
+    /* the owner has seen the end of the slot's use before */
+    atomic_store_explicit(&board->shared->slot[slot].word, 0,
+                          memory_order_release);
+}

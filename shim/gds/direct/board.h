@@ -1,0 +1,94 @@
+/*
+ * The board of a process: memory that the processes of its host share with it,
+ * in which it and its receivers say how far messages are that travel by header
+ * (docs/header-rendezvous.md).
+ *
+ *   sample[device]  how a little memory of that device of the owner is mapped
+ *   maps[rank]      the devices whose samples that rank has mapped
+ *   slot[i]         serial and state of one message
+ *
+ *   FREE -> OFFERED -> TAKEN -> DONE or FAILED -> FREE
+ *           OFFERED -> WITHDRAWN -> FETCHED    -> FREE
+ *
+ * The owner moves a slot to OFFERED, WITHDRAWN and FREE, the receiver to the
+ * others. Who moves it out of OFFERED does so by compare-and-swap, so that the
+ * receiver has the sender's memory, or the owner has it back, and never both.
+ *
+ * Any thread; no lock.
+ */
+#ifndef MGDS_DIRECT_BOARD_H
+#define MGDS_DIRECT_BOARD_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "shim/gds/cuda/ipc.h"
+
+enum {
+    MGDS_BOARD_SLOTS = 256,
+    MGDS_BOARD_DEVICES = 32,
+};
+
+enum mgds_slot_state {
+    MGDS_SLOT_FREE, /* or another message's */
+    MGDS_SLOT_OFFERED,
+    MGDS_SLOT_TAKEN,
+    MGDS_SLOT_DONE,
+    MGDS_SLOT_FAILED,
+    MGDS_SLOT_WITHDRAWN,
+    MGDS_SLOT_FETCHED,
+};
+
+struct mgds_board;
+
+/* Where a board is: plain, for other processes of the host. All 0: nowhere. */
+struct mgds_board_place {
+    uint64_t inode;
+    int32_t pid;
+    int32_t memory; /* a descriptor of that process */
+};
+
+/* One of our own, for a job of so many ranks: 0 or negative errno. */
+int mgds_board_create(struct mgds_board **out, unsigned ranks);
+
+struct mgds_board_place mgds_board_place(const struct mgds_board *board);
+
+/* That of another process of the same job. Negative errno: it is not there, or
+ * cannot be seen from here. */
+int mgds_board_open(struct mgds_board **out,
+                    const struct mgds_board_place *place, unsigned ranks);
+
+/* NULL is allowed. Who has it mapped keeps it. */
+void mgds_board_close(struct mgds_board *board);
+
+/* The owner: once for each device. */
+void mgds_board_post_sample(struct mgds_board *board, unsigned device,
+                            const struct mgds_shared_name *name);
+
+/* False: there is none. */
+bool mgds_board_find_sample(const struct mgds_board *board, unsigned device,
+                            struct mgds_shared_name *out);
+
+/* A rank has mapped the sample of the device: whatever it must be able to do
+ * with a header stands. */
+void mgds_board_show_mapped(struct mgds_board *board, unsigned rank,
+                            unsigned device);
+bool mgds_board_is_mapped(const struct mgds_board *board, unsigned rank,
+                          unsigned device);
+
+/* The owner: a slot, OFFERED, and the serial of its use; -ENOSPC: all are in
+ * use. */
+int mgds_board_offer(struct mgds_board *board, uint64_t *serial);
+
+/* Acquire: what was stored before the state was moved there is seen. */
+enum mgds_slot_state mgds_board_state(const struct mgds_board *board,
+                                      unsigned slot, uint64_t serial);
+
+/* Moves a slot from one state to another: false if it is in no such state. */
+bool mgds_board_move(struct mgds_board *board, unsigned slot, uint64_t serial,
+                     enum mgds_slot_state from, enum mgds_slot_state to);
+
+/* The owner: nobody looks at it any more. */
+void mgds_board_free(struct mgds_board *board, unsigned slot);
+
+#endif
