@@ -132,6 +132,10 @@ extern const char *const mgds_summary_names[];
 enum mgds_staging { MGDS_STAGE_AUTO, MGDS_STAGE_ALWAYS, MGDS_STAGE_NEVER };
 extern const char *const mgds_staging_names[];
 
+/* Who MPI_Init agrees with on messages between GPUs. */
+enum mgds_peers { MGDS_PEERS_ALL, MGDS_PEERS_NONE };
+extern const char *const mgds_peers_names[];
+
 /* How small uploads are made. */
 enum mgds_upload { MGDS_UPLOAD_AUTO, MGDS_UPLOAD_PLAIN, MGDS_UPLOAD_ROWS };
 extern const char *const mgds_upload_names[];

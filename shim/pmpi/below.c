@@ -2,6 +2,7 @@
 #include "shim/pmpi/below.h"
 
 #include <pthread.h>
+#include <stdint.h>
 #include <string.h>
 
 #include "shim/base/fault.h"
@@ -68,6 +69,14 @@ MPI_Count mgds_below_bytes(const MPI_Status *status)
 
     mgds_below()->Get_elements_x(status, MPI_BYTE, &bytes);
     return bytes > 0 ? bytes : 0;
+}
+
+/* MPICH's layout of a count: the low word, then the high one above the bit of
+ * cancellation. */
+void mgds_below_set_bytes(MPI_Status *status, MPI_Count bytes)
+{
+    status->count_lo = (int)(uint32_t)bytes;
+    status->count_hi_and_cancelled = (int)((uint32_t)(bytes >> 32) << 1);
 }
 
 bool mgds_below_has_data(int error)

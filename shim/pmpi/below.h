@@ -29,6 +29,9 @@
     X(int, Group_free, (MPI_Group * group))                                    \
     X(int, Group_incl,                                                         \
       (MPI_Group group, int count, const int ranks[], MPI_Group *out))         \
+    X(int, Group_translate_ranks,                                              \
+      (MPI_Group group, int count, const int ranks[], MPI_Group other,         \
+       int others[]))                                                          \
     X(int, Pack_size,                                                          \
       (int count, MPI_Datatype type, MPI_Comm comm, int *bytes))               \
     X(int, Type_free, (MPI_Datatype * type))                                   \
@@ -77,6 +80,9 @@ void mgds_below_progress_on(MPI_Comm comm);
 
 /* Bytes that a status says were received. */
 MPI_Count mgds_below_bytes(const MPI_Status *status);
+
+/* Makes it say so many, of a message that we have received. */
+void mgds_below_set_bytes(MPI_Status *status, MPI_Count bytes);
 
 bool mgds_below_was_cancelled(const MPI_Status *status);
 

@@ -71,6 +71,18 @@ static inline int mgds_call_serves_streams(enum mgds_call call)
              row->family == MGDS_FAMILY_COMPLETION));
 }
 
+/* May it receive, find or complete a message that is a header (direct.h)? */
+static inline int mgds_call_meets_headers(enum mgds_call call)
+{
+    const struct mgds_call_row *row = &mgds_call_rows[call];
+
+    return row->family == MGDS_FAMILY_PROBE ||
+           (row->mode == MGDS_MODE_GPU &&
+            (row->family == MGDS_FAMILY_P2P ||
+             row->family == MGDS_FAMILY_PART ||
+             row->family == MGDS_FAMILY_COMPLETION));
+}
+
 /* The title of a family, as the standard's chapters call it. */
 const char *mgds_family_title(enum mgds_family family);
 

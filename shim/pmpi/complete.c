@@ -321,6 +321,8 @@ static int peek(struct mgds_request *request, int *flag, MPI_Status *status)
         rc = request->ops->poll(request);
     if (rc < 0)
         return mgds_mpi_error(request->comm, rc);
+    if (request->state == MGDS_REQUEST_COPYING && request->ops->correct)
+        request->ops->correct(request, status);
     *flag = request->state != MGDS_REQUEST_COPYING || rc == 1;
     return MPI_SUCCESS;
 }

@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "shim/gds/cuda/presence.h"
+#include "shim/pmpi/direct.h"
 #include "shim/pmpi/next.h"
 #include "shim/pmpi/own.h"
 #include "shim/pmpi/process.h"
@@ -28,6 +29,8 @@ static mgds_next_fn *body_in_use(enum mgds_call call)
     if (!mgds_process()->active)
         return NULL;
     if (mgds_call_serves_streams(call) && mgds_scomms_used())
+        return own_bodies[call];
+    if (mgds_direct_armed() && mgds_call_meets_headers(call))
         return own_bodies[call];
     if (mgds_call_rows[call].mode == MGDS_MODE_STREAM)
         return NULL;

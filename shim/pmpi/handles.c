@@ -9,7 +9,7 @@
 enum {
     PLACE_BITS = 18,
     PLACE_MASK = (1 << PLACE_BITS) - 1,
-    GENERATIONS = 256,
+    GENERATIONS = 128,
     FIRST_ROOM = 64,
 };
 

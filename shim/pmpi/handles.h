@@ -4,7 +4,8 @@
  * that no object of the MPI below has the same number and one that reaches it
  * is refused.
  *
- *   kind (6 bits) | generation (8) | place (18); place 0 is the NULL handle
+ *   kind (6 bits) | which of two tables of a kind (1) | generation (7)
+ *   | place (18); place 0 is the NULL handle
  *
  * Concurrency. A table is under its own lock (LEAF). Objects are counted by
  * their owners: find takes a reference under the lock by the table's get, which
@@ -33,6 +34,9 @@ struct mgds_handles {
     unsigned room;
     unsigned first_free; /* 0: none */
 };
+
+/* In the kind of the second table of a kind. */
+#define MGDS_HANDLES_SECOND (UINT32_C(1) << 25)
 
 #define MGDS_HANDLES_INIT(handle_kind, handle_get)                             \
     {                                                                          \

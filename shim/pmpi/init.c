@@ -16,9 +16,11 @@
 #include "shim/gds/domain/dump.h"
 #include "shim/pmpi/below.h"
 #include "shim/gds/queue/gate.h"
+#include "shim/pmpi/direct.h"
 #include "shim/pmpi/errmap.h"
 #include "shim/pmpi/errtext.h"
 #include "shim/pmpi/frame.h"
+#include "shim/pmpi/kept.h"
 #include "shim/pmpi/next.h"
 #include "shim/pmpi/own.h"
 #include "shim/pmpi/process.h"
@@ -113,6 +115,7 @@ static mgds_word world_begun(mgds_word result)
     mgds_below_set_world(true);
     learn_rank();
     begin();
+    mgds_direct_init();
     return (mgds_word)hold_to_require(MPI_COMM_WORLD);
 }
 
@@ -133,6 +136,8 @@ mgds_word mgds_own_Finalize(void)
 {
     int owed = end();
 
+    mgds_kept_fini();
+    mgds_direct_fini();
     mgds_self_fini();
     mgds_below_set_world(false);
     return ended(owed, MGDS_FORWARD(0)());

@@ -7,8 +7,15 @@
 
 #include <mpi.h>
 
+#include "shim/base/alloc.h"
 #include "shim/pmpi/call.h"
+#include "shim/pmpi/direct.h"
+#include "shim/pmpi/direct_post.h"
+#include "shim/pmpi/direct_recv.h"
+#include "shim/pmpi/direct_send.h"
 #include "shim/pmpi/errmap.h"
+#include "shim/pmpi/kept.h"
+#include "shim/pmpi/next.h"
 #include "shim/pmpi/own.h"
 #include "shim/pmpi/request_orphan.h"
 #include "shim/pmpi/stream_p2p.h"
@@ -41,6 +48,8 @@ static mgds_word send(struct mgds_call_words *call)
 
     if (scomm)
         return mgds_stream_p2p_send(call, scomm);
+    if (mgds_direct_send(&result, call))
+        return result;
     rc = mgds_p2p_side(&side, call, 0, call->word[3], MGDS_SIDE_SEND);
     mgds_request_orphans_poll();
     if (rc < 0)
@@ -63,13 +72,10 @@ MGDS_CALL_BODIES(Ssend, 6, send)
 MGDS_CALL_BODIES(Rsend, 6, send)
 MGDS_CALL_BODIES(Bsend, 6, send)
 
-/* The call below, then what it brought into side; status is at word at. */
-static mgds_word receive_into(struct mgds_call_words *call, unsigned at,
-                              struct mgds_side *side, MPI_Comm comm)
+/* What a receive that ended with result brought into side. */
+static mgds_word received(struct mgds_side *side, MPI_Status *status,
+                          MPI_Comm comm, mgds_word result)
 {
-    MPI_Status spare;
-    MPI_Status *status = mgds_call_status(call, at, &spare);
-    mgds_word result = mgds_call_forward(call);
     int rc = mgds_side_up(side, status, (int)result);
 
     mgds_side_fini(side);
@@ -78,29 +84,49 @@ static mgds_word receive_into(struct mgds_call_words *call, unsigned at,
     return result;
 }
 
-/* addr, count, type, then peer, tag, comm, status or message, status */
-static mgds_word receive(struct mgds_call_words *call, unsigned status,
-                         MPI_Comm comm, mgds_word peer)
+/* The call below, then what it brought into side; status is at word at. */
+static mgds_word receive_into(struct mgds_call_words *call, unsigned at,
+                              struct mgds_side *side, MPI_Comm comm)
 {
-    struct mgds_side side;
-    int rc = mgds_p2p_side(&side, call, 0, peer, MGDS_SIDE_RECV);
+    MPI_Status spare;
+    MPI_Status *status = mgds_call_status(call, at, &spare);
 
-    mgds_request_orphans_poll();
-    if (rc < 0)
-        return fail(comm, rc);
-    if (rc == 0)
-        return mgds_call_forward(call);
-    mgds_call_put(call, 0, &side);
-    return receive_into(call, status, &side, comm);
+    return received(side, status, comm, mgds_call_forward(call));
+}
+
+/* addr, count, type, source, tag, comm, status, on an armed rank */
+static mgds_word receive_watched(struct mgds_call_words *call,
+                                 struct mgds_side *side)
+{
+    const struct mgds_direct_match match = {.comm = (MPI_Comm)call->word[5],
+                                            .source = (int)call->word[3],
+                                            .tag = (int)call->word[4]};
+    MPI_Status spare;
+    MPI_Status *status = mgds_call_status(call, 6, &spare);
+
+    return received(side, status, match.comm,
+                    (mgds_word)mgds_direct_receive(side, &match, status));
 }
 
 static mgds_word recv(struct mgds_call_words *call)
 {
     struct mgds_scomm *scomm = mgds_scomm_of(call->word[5]);
+    MPI_Comm comm = (MPI_Comm)call->word[5];
+    struct mgds_side side;
+    int rc;
 
     if (scomm)
         return mgds_stream_p2p_recv(call, scomm);
-    return receive(call, 6, (MPI_Comm)call->word[5], call->word[3]);
+    rc = mgds_p2p_side(&side, call, 0, call->word[3], MGDS_SIDE_RECV);
+    mgds_request_orphans_poll();
+    if (rc < 0)
+        return fail(comm, rc);
+    if (rc == 0)
+        return mgds_call_forward(call);
+    if (side.direct)
+        return receive_watched(call, &side);
+    mgds_call_put(call, 0, &side);
+    return receive_into(call, 6, &side, comm);
 }
 
 MGDS_CALL_BODIES(Recv, 7, recv)
@@ -114,14 +140,52 @@ mgds_word mgds_p2p_message_peer(const struct mgds_call_words *call)
                : (mgds_word)MPI_ANY_SOURCE;
 }
 
-/* A message does not say its communicator. */
+bool mgds_p2p_kept_message(struct mgds_p2p_message *out,
+                           struct mgds_call_words *call, struct mgds_side *side)
+{
+    MPI_Message *message = (MPI_Message *)call->word[3];
+    struct mgds_kept *kept =
+        side->direct && message ? mgds_kept_take_message(*message) : NULL;
+
+    *out = (struct mgds_p2p_message){MPI_COMM_NULL, MPI_MESSAGE_NULL};
+    if (!kept)
+        return false;
+    *message = MPI_MESSAGE_NULL;
+    out->comm = kept->comm;
+    out->below = kept->message;
+    call->word[3] = (mgds_word)&out->below;
+    if (kept->message == MPI_MESSAGE_NULL) {
+        mgds_direct_recv_give(side->direct, kept);
+        return true;
+    }
+    free(kept);
+    return false;
+}
+
+/* addr, count, type, message, status. A message does not say its communicator.
+ */
 static mgds_word mrecv(struct mgds_call_words *call)
 {
+    struct mgds_p2p_message message;
+    struct mgds_side side;
+    MPI_Status spare;
     mgds_word result;
+    int rc;
 
     if (mgds_stream_p2p_mrecv(&result, call, true))
         return result;
-    return receive(call, 4, MPI_COMM_NULL, mgds_p2p_message_peer(call));
+    rc = mgds_p2p_side(&side, call, 0, mgds_p2p_message_peer(call),
+                       MGDS_SIDE_RECV);
+    mgds_request_orphans_poll();
+    if (rc < 0)
+        return fail(MPI_COMM_NULL, rc);
+    if (rc == 0)
+        return mgds_call_forward(call);
+    if (mgds_p2p_kept_message(&message, call, &side))
+        return received(&side, mgds_call_status(call, 4, &spare), message.comm,
+                        MPI_SUCCESS);
+    mgds_call_put(call, 0, &side);
+    return receive_into(call, 4, &side, message.comm);
 }
 
 MGDS_CALL_BODIES(Mrecv, 5, mrecv)
@@ -149,6 +213,54 @@ int mgds_p2p_pair(struct mgds_pair *pair, const struct mgds_call_words *call)
     return received;
 }
 
+/* The words of a Sendrecv besides its buffers. */
+struct exchange {
+    struct mgds_direct_match from;
+    mgds_word dest, tag;
+};
+
+static int start_send(const struct mgds_side *side,
+                      const struct exchange *exchange, MPI_Request *request)
+{
+    return (int)MGDS_NEXT(Isend_c, 7)(
+        (mgds_word)side->addr, (mgds_word)side->count, (mgds_word)side->type,
+        exchange->dest, exchange->tag, (mgds_word)exchange->from.comm,
+        (mgds_word)request);
+}
+
+/* The receive first, for a message of this process to itself. */
+static int run_exchange(const struct mgds_pair *pair,
+                        const struct exchange *exchange, MPI_Status *status)
+{
+    MPI_Request sent = MPI_REQUEST_NULL, came = MPI_REQUEST_NULL;
+    int rc = mgds_direct_post(&pair->recv, &exchange->from, &came);
+    int late = MPI_SUCCESS;
+
+    if (rc != MPI_SUCCESS)
+        return rc;
+    rc = start_send(&pair->send, exchange, &sent);
+    if (rc != MPI_SUCCESS && came != MPI_REQUEST_NULL)
+        MGDS_NEXT(Cancel, 1)((mgds_word)&came);
+    late = (int)MGDS_NEXT(Wait, 2)((mgds_word)&came, (mgds_word)status);
+    if (rc == MPI_SUCCESS)
+        rc = (int)MGDS_NEXT(Wait, 2)((mgds_word)&sent,
+                                     (mgds_word)MPI_STATUS_IGNORE);
+    return rc == MPI_SUCCESS ? late : rc;
+}
+
+/* Sendrecv and Sendrecv_replace of an armed rank; status is at word at. */
+static mgds_word exchange_watched(struct mgds_call_words *call, unsigned at,
+                                  struct mgds_pair *pair,
+                                  const struct exchange *exchange)
+{
+    MPI_Status spare;
+    MPI_Status *status = mgds_call_status(call, at, &spare);
+    mgds_word result = (mgds_word)run_exchange(pair, exchange, status);
+
+    mgds_side_fini(&pair->send);
+    return received(&pair->recv, status, exchange->from.comm, result);
+}
+
 /* sent: addr, count, type, dest, tag; received: the same from 5; comm, status
  */
 static mgds_word sendrecv(struct mgds_call_words *call)
@@ -166,6 +278,14 @@ static mgds_word sendrecv(struct mgds_call_words *call)
         return fail(comm, rc);
     if (rc == 0)
         return mgds_call_forward(call);
+    if (pair.recv.direct) {
+        const struct exchange exchange = {
+            .from = {comm, (int)call->word[8], (int)call->word[9]},
+            .dest = call->word[3],
+            .tag = call->word[4]};
+
+        return exchange_watched(call, 11, &pair, &exchange);
+    }
     mgds_call_put(call, 0, &pair.send);
     mgds_call_put(call, 5, &pair.recv);
     result = receive_into(call, 11, &pair.recv, comm);
@@ -174,6 +294,39 @@ static mgds_word sendrecv(struct mgds_call_words *call)
 }
 
 MGDS_CALL_BODIES(Sendrecv, 12, sendrecv)
+
+int mgds_p2p_replace_pair(struct mgds_pair *pair,
+                          const struct mgds_call_words *call)
+{
+    int rc = mgds_p2p_side(&pair->send, call, 0, call->word[3], MGDS_SIDE_SEND);
+
+    if (rc < 0)
+        return rc;
+    rc = mgds_side_down(&pair->send);
+    if (rc == 0)
+        rc =
+            mgds_p2p_side(&pair->recv, call, 0, call->word[5], MGDS_SIDE_APART);
+    if (rc <= 0)
+        mgds_side_fini(&pair->send);
+    return rc;
+}
+
+/* addr, count, type, dest, tag, source, tag, comm, status: on an armed rank */
+static mgds_word replace_watched(struct mgds_call_words *call)
+{
+    MPI_Comm comm = (MPI_Comm)call->word[7];
+    const struct exchange exchange = {
+        .from = {comm, (int)call->word[5], (int)call->word[6]},
+        .dest = call->word[3],
+        .tag = call->word[4]};
+    struct mgds_pair pair;
+    int rc = mgds_p2p_replace_pair(&pair, call);
+
+    if (rc < 0)
+        return fail(comm, rc);
+    return rc == 0 ? mgds_call_forward(call)
+                   : exchange_watched(call, 8, &pair, &exchange);
+}
 
 /* addr, count, type, dest, tag, source, tag, comm, status */
 static mgds_word sendrecv_replace(struct mgds_call_words *call)
@@ -187,6 +340,8 @@ static mgds_word sendrecv_replace(struct mgds_call_words *call)
 
     if (scomm)
         return mgds_stream_p2p_replace(call, scomm, true);
+    if (receives && mgds_direct_armed())
+        return replace_watched(call);
     rc = sends || receives ? mgds_call_side(&side, call, 0, MGDS_SIDE_SEND) : 0;
     if (rc < 0)
         return fail(comm, rc);

@@ -21,4 +21,24 @@ struct mgds_pair {
  * then both must be finished; 0; or negative errno. */
 int mgds_p2p_pair(struct mgds_pair *pair, const struct mgds_call_words *call);
 
+/* Those of Sendrecv_replace, on an armed rank, where something is received: 1:
+ * the receive is watched, both are to be finished; 0: the call is for the MPI
+ * below, to refuse; or negative errno. */
+int mgds_p2p_replace_pair(struct mgds_pair *pair,
+                          const struct mgds_call_words *call);
+
+/* What Mrecv and Imrecv know of a message that a probe of ours has taken out.
+ */
+struct mgds_p2p_message {
+    MPI_Comm comm; /* MPI_COMM_NULL: it is none of ours */
+    MPI_Message below;
+};
+
+/* Takes it from the program, and puts that of the MPI below in its place in the
+ * call, where out is to stay for that. True: there is none, the probe has
+ * received the message, and it is the side's. */
+bool mgds_p2p_kept_message(struct mgds_p2p_message *out,
+                           struct mgds_call_words *call,
+                           struct mgds_side *side);
+
 #endif

@@ -8,6 +8,9 @@
 #include <stddef.h>
 
 #include "shim/pmpi/call.h"
+#include "shim/pmpi/direct.h"
+#include "shim/pmpi/direct_post.h"
+#include "shim/pmpi/direct_send.h"
 #include "shim/pmpi/errmap.h"
 #include "shim/pmpi/grequest.h"
 #include "shim/pmpi/next.h"
@@ -61,10 +64,13 @@ static mgds_word isend(struct mgds_call_words *call)
     MPI_Comm comm = (MPI_Comm)call->word[5];
     struct mgds_side side;
     struct sent *sent = NULL;
+    mgds_word result;
     int rc;
 
     if (scomm)
         return mgds_stream_p2p_isend(call, scomm);
+    if (mgds_direct_isend(&result, call))
+        return result;
     rc = mgds_p2p_side(&side, call, 0, call->word[3], MGDS_SIDE_SEND);
     mgds_request_orphans_poll();
     if (rc == 0)
@@ -145,26 +151,10 @@ static int received_create(struct received **out, struct mgds_pair *pair,
     return mgds_grequest_start(&received->request);
 }
 
-/* addr, count, type, then peer, tag, comm, request or message, request */
-static mgds_word start_receive(struct mgds_call_words *call, unsigned request,
-                               MPI_Comm comm, mgds_word peer)
+/* The record of a receive, and below the call has begun with this result. */
+static mgds_word begun(struct received *received, MPI_Request *user,
+                       mgds_word result)
 {
-    MPI_Request *user = (MPI_Request *)call->word[request];
-    struct mgds_pair pair = {.send = mgds_side_passing(NULL, 0, MPI_BYTE)};
-    struct received *received;
-    mgds_word result;
-    int rc = mgds_p2p_side(&pair.recv, call, 0, peer, MGDS_SIDE_RECV);
-
-    mgds_request_orphans_poll();
-    if (rc == 0)
-        return mgds_call_forward(call);
-    if (rc == 1)
-        rc = received_create(&received, &pair, comm);
-    if (rc != 0)
-        return fail(comm, rc);
-    mgds_call_put(call, 0, &pair.recv);
-    call->word[request] = (mgds_word)&received->request.below;
-    result = mgds_call_forward(call);
     if ((int)result == MPI_SUCCESS)
         mgds_grequest_begin(&received->request, user);
     else
@@ -172,24 +162,85 @@ static mgds_word start_receive(struct mgds_call_words *call, unsigned request,
     return result;
 }
 
+/* addr, count, type, peer, ...: 1: there is a record; 0; or negative errno */
+static int record(struct received **out, struct mgds_call_words *call,
+                  mgds_word peer, MPI_Comm comm)
+{
+    struct mgds_pair pair = {.send = mgds_side_passing(NULL, 0, MPI_BYTE)};
+    int rc = mgds_p2p_side(&pair.recv, call, 0, peer, MGDS_SIDE_RECV);
+
+    mgds_request_orphans_poll();
+    if (rc != 1)
+        return rc;
+    rc = received_create(out, &pair, comm);
+    return rc < 0 ? rc : 1;
+}
+
+/* addr, count, type, source, tag, comm, request, on an armed rank */
+static mgds_word start_watched(struct mgds_call_words *call,
+                               struct received *received)
+{
+    const struct mgds_direct_match match = {.comm = (MPI_Comm)call->word[5],
+                                            .source = (int)call->word[3],
+                                            .tag = (int)call->word[4]};
+    int rc =
+        mgds_direct_post(&received->side, &match, &received->request.below);
+
+    return begun(received, (MPI_Request *)call->word[6], (mgds_word)rc);
+}
+
+/* Below, with its request where the record looks for it. */
+static mgds_word start_below(struct mgds_call_words *call, unsigned request,
+                             struct received *received)
+{
+    MPI_Request *user = (MPI_Request *)call->word[request];
+
+    mgds_call_put(call, 0, &received->side);
+    call->word[request] = (mgds_word)&received->request.below;
+    return begun(received, user, mgds_call_forward(call));
+}
+
 static mgds_word irecv(struct mgds_call_words *call)
 {
     struct mgds_scomm *scomm = mgds_scomm_of(call->word[5]);
+    MPI_Comm comm = (MPI_Comm)call->word[5];
+    struct received *received;
+    int rc;
 
     if (scomm)
         return mgds_stream_p2p_irecv(call, scomm);
-    return start_receive(call, 6, (MPI_Comm)call->word[5], call->word[3]);
+    rc = record(&received, call, call->word[3], comm);
+    if (rc == 0)
+        return mgds_call_forward(call);
+    if (rc < 0)
+        return fail(comm, rc);
+    return received->side.direct ? start_watched(call, received)
+                                 : start_below(call, 6, received);
 }
 
 MGDS_CALL_BODIES(Irecv, 7, irecv)
 
+/* addr, count, type, message, request */
 static mgds_word imrecv(struct mgds_call_words *call)
 {
+    struct mgds_p2p_message message;
+    struct received *received;
     mgds_word result;
+    bool came;
+    int rc;
 
     if (mgds_stream_p2p_mrecv(&result, call, false))
         return result;
-    return start_receive(call, 4, MPI_COMM_NULL, mgds_p2p_message_peer(call));
+    rc = record(&received, call, mgds_p2p_message_peer(call), MPI_COMM_NULL);
+    if (rc == 0)
+        return mgds_call_forward(call);
+    if (rc < 0)
+        return fail(MPI_COMM_NULL, rc);
+    came = mgds_p2p_kept_message(&message, call, &received->side);
+    received->request.comm = message.comm;
+    if (came)
+        return begun(received, (MPI_Request *)call->word[4], MPI_SUCCESS);
+    return start_below(call, 4, received);
 }
 
 MGDS_CALL_BODIES(Imrecv, 5, imrecv)
@@ -213,6 +264,14 @@ static int start_half(const struct half *half, MPI_Comm comm)
                       (mgds_word)comm, (mgds_word)half->request);
 }
 
+static int post_watched(const struct half *half, MPI_Comm comm)
+{
+    const struct mgds_direct_match match = {
+        .comm = comm, .source = (int)half->peer, .tag = (int)half->tag};
+
+    return mgds_direct_post(half->side, &match, half->request);
+}
+
 /* The send could not be posted: then there was no receive either. */
 static void take_back(MPI_Request *request)
 {
@@ -223,12 +282,13 @@ static void take_back(MPI_Request *request)
 static int start_halves(const struct half *recv, const struct half *send,
                         MPI_Comm comm)
 {
-    int rc = start_half(recv, comm);
+    int rc =
+        recv->side->direct ? post_watched(recv, comm) : start_half(recv, comm);
 
     if (rc != MPI_SUCCESS)
         return rc;
     rc = start_half(send, comm);
-    if (rc != MPI_SUCCESS)
+    if (rc != MPI_SUCCESS && *recv->request != MPI_REQUEST_NULL)
         take_back(recv->request);
     return rc;
 }
@@ -280,6 +340,22 @@ static mgds_word isendrecv(struct mgds_call_words *call)
 
 MGDS_CALL_BODIES(Isendrecv, 12, isendrecv)
 
+/* The one buffer of the call, as two: 1, 0 or negative errno. */
+static int look_at_both(struct mgds_pair *pair,
+                        const struct mgds_call_words *call)
+{
+    int rc = mgds_call_side(&pair->send, call, 0, MGDS_SIDE_SEND);
+
+    if (rc <= 0)
+        return rc;
+    rc = mgds_side_down(&pair->send);
+    if (rc == 0)
+        rc = mgds_call_side(&pair->recv, call, 0, MGDS_SIDE_RECV);
+    if (rc < 0)
+        mgds_side_fini(&pair->send);
+    return rc < 0 ? rc : 1;
+}
+
 /* addr, count, type, dest, tag, source, tag, comm, request */
 static mgds_word isendrecv_replace(struct mgds_call_words *call)
 {
@@ -290,19 +366,13 @@ static mgds_word isendrecv_replace(struct mgds_call_words *call)
 
     if (scomm)
         return mgds_stream_p2p_replace(call, scomm, false);
-    rc = mgds_call_side(&pair.send, call, 0, MGDS_SIDE_SEND);
-    if (rc == 0)
-        return mgds_call_forward(call);
+    if (mgds_direct_armed() && (int)call->word[at.source] != MPI_PROC_NULL)
+        rc = mgds_p2p_replace_pair(&pair, call);
+    else
+        rc = look_at_both(&pair, call);
     if (rc < 0)
         return fail((MPI_Comm)call->word[at.comm], rc);
-    rc = mgds_side_down(&pair.send);
-    if (rc == 0)
-        rc = mgds_call_side(&pair.recv, call, 0, MGDS_SIDE_RECV);
-    if (rc < 0) {
-        mgds_side_fini(&pair.send);
-        return fail((MPI_Comm)call->word[at.comm], rc);
-    }
-    return start_pair(call, &pair, &at);
+    return rc == 0 ? mgds_call_forward(call) : start_pair(call, &pair, &at);
 }
 
 MGDS_CALL_BODIES(Isendrecv_replace, 9, isendrecv_replace)

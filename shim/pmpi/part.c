@@ -65,7 +65,7 @@ static int look(struct mgds_side *side, const struct making *making)
     return mgds_side_init(
         side, (const void *)making->word[0], all, (MPI_Datatype)making->word[3],
         making->way == MGDS_PERSIST_PART_SEND ? MGDS_SIDE_SEND
-                                              : MGDS_SIDE_RECV);
+                                              : MGDS_SIDE_PARTS);
 }
 
 static mgds_word forward(const mgds_word *w)

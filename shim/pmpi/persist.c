@@ -12,8 +12,11 @@
 #include "shim/base/alloc.h"
 #include "shim/pmpi/below.h"
 #include "shim/pmpi/call.h"
+#include "shim/pmpi/direct.h"
+#include "shim/pmpi/direct_recv.h"
 #include "shim/pmpi/errmap.h"
 #include "shim/pmpi/frame.h"
+#include "shim/pmpi/kept.h"
 #include "shim/pmpi/own.h"
 #include "shim/pmpi/p2p.h"
 #include "shim/pmpi/part.h"
@@ -54,6 +57,14 @@ static int poll(struct mgds_request *request)
     return mgds_side_poll(&persist_of(request)->side);
 }
 
+static void correct(const struct mgds_request *request, MPI_Status *status)
+{
+    const struct mgds_persist *persist = (const struct mgds_persist *)request;
+
+    if (persist->side.direct)
+        mgds_direct_recv_correct(persist->side.direct, status);
+}
+
 static void release(struct mgds_request *request)
 {
     struct mgds_persist *persist = persist_of(request);
@@ -68,6 +79,7 @@ static const struct mgds_request_ops persist_ops = {
     .start = start,
     .landed = landed,
     .poll = poll,
+    .correct = correct,
     .release = release,
 };
 
@@ -129,6 +141,8 @@ static mgds_word make(struct mgds_call_words *call, enum mgds_persist_way way)
         rc = mgds_persist_create(&persist, &side, comm, way, 0);
     if (rc != 0)
         return (mgds_word)mgds_mpi_error(comm, rc);
+    persist->from = (struct mgds_direct_match){
+        .comm = comm, .source = (int)call->word[3], .tag = (int)call->word[4]};
     mgds_call_put(call, 0, &side);
     return mgds_request_made(&persist->request, (MPI_Request *)call->word[6],
                              mgds_call_forward(call));
@@ -184,6 +198,48 @@ static int prepare(const MPI_Request *requests, int count)
                              : rc;
 }
 
+/* A message that a probe has kept would be a persistent receive's, which can
+ * have one from below alone. */
+static bool is_kept_for(MPI_Request handle)
+{
+    const struct mgds_persist *persist = mgds_persist_find(handle);
+
+    return persist && persist->way == MGDS_PERSIST_RECV &&
+           persist->side.direct &&
+           mgds_kept_look(persist->from.comm, persist->from.source,
+                          persist->from.tag);
+}
+
+/* Below, between enter and leave of what probes keep where they may. call:
+ * Start, or Startall. */
+static mgds_word forward_start(mgds_word (*call)(mgds_word, MPI_Request *),
+                               mgds_word count, MPI_Request *requests)
+{
+    mgds_word result = MPI_SUCCESS;
+    bool kept = false;
+
+    if (!mgds_direct_armed())
+        return call(count, requests);
+    mgds_kept_enter();
+    for (int i = 0; i < (int)count && !kept; i++)
+        kept = is_kept_for(requests[i]);
+    if (!kept)
+        result = call(count, requests);
+    mgds_kept_leave();
+    return kept ? (mgds_word)mgds_mpi_error(MPI_COMM_WORLD, -ENOTUNIQ) : result;
+}
+
+static mgds_word start_one(mgds_word count, MPI_Request *requests)
+{
+    (void)count;
+    return MGDS_FORWARD(1)((mgds_word)requests);
+}
+
+static mgds_word start_all(mgds_word count, MPI_Request *requests)
+{
+    return MGDS_FORWARD(2)(count, (mgds_word)requests);
+}
+
 static mgds_word started(const MPI_Request *requests, int count,
                          mgds_word result)
 {
@@ -209,7 +265,7 @@ mgds_word mgds_own_Start(mgds_word request)
     rc = prepare(requests, 1);
     if (rc != MPI_SUCCESS)
         return (mgds_word)rc;
-    return started(requests, 1, MGDS_FORWARD(1)(request));
+    return started(requests, 1, forward_start(start_one, 1, requests));
 }
 
 static mgds_word start_below(mgds_word count, MPI_Request *requests)
@@ -219,7 +275,7 @@ static mgds_word start_below(mgds_word count, MPI_Request *requests)
     if (rc != MPI_SUCCESS)
         return (mgds_word)rc;
     return started(requests, (int)count,
-                   MGDS_FORWARD(2)(count, (mgds_word)requests));
+                   forward_start(start_all, count, requests));
 }
 
 /* Some are of stream communicators: those are checked first, and started last.

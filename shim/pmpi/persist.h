@@ -3,6 +3,7 @@
 #define MGDS_PMPI_PERSIST_H
 
 #include "shim/base/lock.h"
+#include "shim/pmpi/direct_post.h"
 #include "shim/pmpi/request.h"
 #include "shim/pmpi/side.h"
 
@@ -17,6 +18,7 @@ struct mgds_persist {
     struct mgds_request request; /* first */
     struct mgds_side side;
     enum mgds_persist_way way;
+    struct mgds_direct_match from; /* RECV: what it receives */
     /* Partitioned only. Threads may be in Pready and Parrived at a time: the
      * lock (LAUNCH, held across the driver) guards the bounce and arrived. */
     struct mgds_lock lock;

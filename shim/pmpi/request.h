@@ -62,6 +62,9 @@ struct mgds_request_ops {
     /* The queued copies (and whatever else must be): 1 done, 0 not yet, or
      * negative errno, and all is over. */
     int (*poll)(struct mgds_request *request);
+    /* PERSISTENT: makes the status of the operation below, which was landed
+     * before, say what landed has made of the first one. Or NULL. */
+    void (*correct)(const struct mgds_request *request, MPI_Status *status);
     /* Gives back what is behind it, but not the record. Once; perhaps without
      * landed, or after less. */
     void (*release)(struct mgds_request *request);
@@ -70,7 +73,8 @@ struct mgds_request_ops {
      * *error: 0 or the negative errno of the operation, which the
      * communicator's error handler is told of by the completion call. */
     int (*test)(struct mgds_request *request, MPI_Status *status, int *error);
-    /* With test: the program cancels it. Inside MPI: calls no MPI. */
+    /* The program cancels it. Inside MPI: calls no MPI. NULL: the request below
+     * is cancelled. */
     void (*cancel)(struct mgds_request *request);
     /* With test: whose error handler hears of it now. */
     MPI_Comm (*teller)(const struct mgds_request *request);

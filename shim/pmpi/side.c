@@ -2,10 +2,13 @@
 #include "shim/pmpi/side.h"
 
 #include <errno.h>
+#include <sched.h>
 #include <stddef.h>
 
 #include "shim/pmpi/below.h"
 #include "shim/pmpi/buffer.h"
+#include "shim/pmpi/direct.h"
+#include "shim/pmpi/direct_recv.h"
 #include "shim/pmpi/request_table.h"
 #include "shim/pmpi/types.h"
 
@@ -85,6 +88,49 @@ static int stage(struct mgds_side *side, const struct mgds_buffer *buffer,
     return 1;
 }
 
+static int watch_buffer(struct mgds_side *side,
+                        const struct mgds_buffer *buffer, bool apart)
+{
+    struct mgds_direct_words words = {side->addr, side->count, side->type};
+    int rc = mgds_direct_recv_create(&side->direct, buffer, side->bounce,
+                                     &words, apart);
+
+    if (rc < 0)
+        return rc;
+    side->addr = words.addr;
+    side->count = words.count;
+    side->type = words.type;
+    return 1;
+}
+
+/* A receive of an armed rank: what the MPI below would refuse passes, for it to
+ * do so. The GPU memory that it would take is staged all the same, for a header
+ * has to be looked at. */
+static int watch(struct mgds_side *side, const void *addr, MPI_Count count,
+                 MPI_Datatype type, enum mgds_side_way way)
+{
+    struct mgds_buffer buffer;
+    int rc;
+
+    if (count < 0 || (!addr && count > 0 && mgds_type_is_basic(type)) ||
+        !mgds_type_committed(type))
+        return 0;
+    rc = mgds_buffer_find(&buffer, addr, count, type);
+    if (rc < 0)
+        return rc == -EINVAL ? 0 : rc;
+    if (rc == 1 && !side->bounce)
+        rc = stage(side, &buffer, MGDS_SIDE_RECV);
+    if (rc >= 0)
+        rc = watch_buffer(side, &buffer, way == MGDS_SIDE_APART);
+    mgds_buffer_put(&buffer);
+    return rc;
+}
+
+static bool meets_headers(enum mgds_side_way way)
+{
+    return way == MGDS_SIDE_RECV || way == MGDS_SIDE_APART;
+}
+
 int mgds_side_init(struct mgds_side *side, const void *addr, MPI_Count count,
                    MPI_Datatype type, enum mgds_side_way way)
 {
@@ -92,15 +138,23 @@ int mgds_side_init(struct mgds_side *side, const void *addr, MPI_Count count,
     int rc = mgds_buffer_look(&buffer, addr, count, type);
 
     *side = mgds_side_passing(addr, count, type);
-    if (rc <= 0)
+    if (rc < 0)
         return rc;
-    rc = stage(side, &buffer, way);
-    mgds_buffer_put(&buffer);
+    if (rc == 1) {
+        rc = stage(side, &buffer, way);
+        mgds_buffer_put(&buffer);
+    }
+    if (rc < 0 || !meets_headers(way) || !mgds_direct_armed())
+        return rc;
+    rc = watch(side, addr, count, type, way);
+    if (rc < 0)
+        mgds_side_fini(side);
     return rc;
 }
 
 void mgds_side_fini(struct mgds_side *side)
 {
+    mgds_direct_recv_destroy(side->direct);
     mgds_bounce_destroy(side->bounce);
 }
 
@@ -124,20 +178,35 @@ static int queue_up(struct mgds_side *side, const MPI_Status *status)
     return mgds_bounce_up(side->bounce, 0, bytes);
 }
 
-int mgds_side_land(struct mgds_side *side, const MPI_Status *status)
+int mgds_side_land(struct mgds_side *side, MPI_Status *status)
 {
+    if (side->direct)
+        return mgds_direct_recv_land(side->direct, status);
     return side->bounce ? queue_up(side, status) : 0;
 }
 
 int mgds_side_poll(struct mgds_side *side)
 {
+    if (side->direct)
+        return mgds_direct_recv_poll(side->direct);
     return side->bounce ? mgds_bounce_poll(side->bounce) : 1;
 }
 
-int mgds_side_up(struct mgds_side *side, const MPI_Status *status, int rc)
+static int wait_direct(struct mgds_side *side)
 {
-    if (!side->bounce || !mgds_below_has_data(rc))
+    int rc;
+
+    while ((rc = mgds_direct_recv_poll(side->direct)) == 0)
+        sched_yield();
+    return rc < 0 ? rc : 0;
+}
+
+int mgds_side_up(struct mgds_side *side, MPI_Status *status, int rc)
+{
+    if ((!side->bounce && !side->direct) || !mgds_below_has_data(rc))
         return 0;
-    rc = queue_up(side, status);
+    rc = mgds_side_land(side, status);
+    if (side->direct)
+        return wait_direct(side);
     return rc < 0 ? rc : mgds_bounce_wait(side->bounce, NULL);
 }

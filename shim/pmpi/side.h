@@ -11,12 +11,22 @@
 
 #include "shim/gds/mem/bounce.h"
 
-/* What the call does with the buffer; SEND if both. */
-enum mgds_side_way { MGDS_SIDE_RECV, MGDS_SIDE_SEND };
+/* What the call does with the buffer; SEND if both. APART: it is received into,
+ * and the program's memory may not be touched before the end. PARTS: likewise
+ * received, by what meets no header. */
+enum mgds_side_way {
+    MGDS_SIDE_RECV,
+    MGDS_SIDE_SEND,
+    MGDS_SIDE_APART,
+    MGDS_SIDE_PARTS
+};
+
+struct mgds_direct_recv;
 
 struct mgds_side {
-    struct mgds_bounce *bounce; /* NULL: the buffer passes as it is */
-    void *addr;                 /* what goes down */
+    struct mgds_bounce *bounce;      /* NULL: the buffer passes as it is */
+    struct mgds_direct_recv *direct; /* of a receive of an armed rank */
+    void *addr;                      /* what goes down */
     MPI_Count count;
     MPI_Datatype type;
 };
@@ -26,8 +36,8 @@ struct mgds_side {
 struct mgds_side mgds_side_passing(const void *addr, MPI_Count count,
                                    MPI_Datatype type);
 
-/* 1: staged, fini must follow; 0: it passes, perhaps for the MPI below to
- * refuse; or negative errno. */
+/* 1: staged, or watched for a header (direct_recv.h), fini must follow; 0: it
+ * passes, perhaps for the MPI below to refuse; or negative errno. */
 int mgds_side_init(struct mgds_side *side, const void *addr, MPI_Count count,
                    MPI_Datatype type, enum mgds_side_way way);
 
@@ -38,14 +48,15 @@ void mgds_side_fini(struct mgds_side *side);
  * a side that passes; likewise below. */
 int mgds_side_down(struct mgds_side *side);
 
-/* Queues what a message with this status brought. */
-int mgds_side_land(struct mgds_side *side, const MPI_Status *status);
+/* Queues what a message with this status brought; the status may be corrected.
+ */
+int mgds_side_land(struct mgds_side *side, MPI_Status *status);
 
 /* The queued copies: 1 done, 0 not yet, or negative errno. */
 int mgds_side_poll(struct mgds_side *side);
 
 /* What a receive that ended with rc (MPI's) and this status brought, until it
  * is there. */
-int mgds_side_up(struct mgds_side *side, const MPI_Status *status, int rc);
+int mgds_side_up(struct mgds_side *side, MPI_Status *status, int rc);
 
 #endif

@@ -7,9 +7,11 @@
 #include "shim/base/alloc.h"
 #include "shim/gds/domain/domain.h"
 #include "shim/pmpi/below.h"
+#include "shim/pmpi/direct.h"
 #include "shim/pmpi/errmap.h"
 #include "shim/pmpi/frame.h"
 #include "shim/pmpi/handles.h"
+#include "shim/pmpi/kept.h"
 #include "shim/pmpi/own.h"
 #include "shim/pmpi/stream_call.h"
 #include "shim/pmpi/stream_comm.h"
@@ -150,11 +152,42 @@ static mgds_word ask(struct probe *probe, mgds_word source, mgds_word tag,
     return end(probe, rc);
 }
 
+/* On other communicators of an armed rank: a probe may find a header. */
+
+static mgds_word ask_kept(const struct probe *probe, const mgds_word *words,
+                          int *flag)
+{
+    if (!flag || (probe->takes && !probe->message) || !probe->status)
+        return (mgds_word)mgds_mpi_refuse_null(
+            (MPI_Comm)words[2], flag ? "message or status" : "flag");
+    return (mgds_word)mgds_kept_probe((MPI_Comm)words[2], (int)words[0],
+                                      (int)words[1], flag, probe->message,
+                                      probe->status);
+}
+
+static mgds_word wait_for_kept(const struct probe *probe,
+                               const mgds_word *words)
+{
+    mgds_word rc = MPI_SUCCESS;
+    int flag = 0;
+
+    mgds_watched_begin("MPI_Probe");
+    while ((int)rc == MPI_SUCCESS && !flag) {
+        rc = ask_kept(probe, words, &flag);
+        if (!flag)
+            sched_yield();
+    }
+    mgds_watched_end();
+    return rc;
+}
+
 /* source, tag, comm, status */
 mgds_word mgds_own_Probe(MGDS_PARAMS_4)
 {
     struct probe probe = {.scomm = mgds_scomm_of(c), .status = (MPI_Status *)d};
 
+    if (!probe.scomm && mgds_direct_armed())
+        return wait_for_kept(&probe, (mgds_word[]){a, b, c});
     if (!probe.scomm)
         return MGDS_FORWARD(4)(MGDS_ARGS_4);
     return wait_for(&probe, a, b);
@@ -168,6 +201,8 @@ mgds_word mgds_own_Mprobe(MGDS_PARAMS_5)
                           .message = (MPI_Message *)d,
                           .status = (MPI_Status *)e};
 
+    if (!probe.scomm && mgds_direct_armed())
+        return wait_for_kept(&probe, (mgds_word[]){a, b, c});
     if (!probe.scomm)
         return MGDS_FORWARD(5)(MGDS_ARGS_5);
     return wait_for(&probe, a, b);
@@ -178,6 +213,8 @@ mgds_word mgds_own_Iprobe(MGDS_PARAMS_5)
 {
     struct probe probe = {.scomm = mgds_scomm_of(c), .status = (MPI_Status *)e};
 
+    if (!probe.scomm && mgds_direct_armed())
+        return ask_kept(&probe, (mgds_word[]){a, b, c}, (int *)d);
     if (!probe.scomm)
         return MGDS_FORWARD(5)(MGDS_ARGS_5);
     return ask(&probe, a, b, (int *)d);
@@ -191,6 +228,8 @@ mgds_word mgds_own_Improbe(MGDS_PARAMS_6)
                           .message = (MPI_Message *)e,
                           .status = (MPI_Status *)f};
 
+    if (!probe.scomm && mgds_direct_armed())
+        return ask_kept(&probe, (mgds_word[]){a, b, c}, (int *)d);
     if (!probe.scomm)
         return MGDS_FORWARD(6)(MGDS_ARGS_6);
     return ask(&probe, a, b, (int *)d);

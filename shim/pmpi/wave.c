@@ -309,6 +309,10 @@ static int land(struct mgds_wave *wave, int index, MPI_Status *status,
         drop->seen.request->state == MGDS_REQUEST_ACTIVE)
         return mgds_request_land(drop->seen.request, status,
                                  mgds_below_has_data(error));
+    if (drop->seen.kind == MGDS_REQUEST_IS_PERSISTENT &&
+        drop->seen.request->state == MGDS_REQUEST_COPYING &&
+        drop->seen.request->ops->correct)
+        drop->seen.request->ops->correct(drop->seen.request, status);
     return 0;
 }
 

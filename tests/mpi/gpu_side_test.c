@@ -15,6 +15,10 @@
 #include "shim/gds/mem/layout.h"
 #include "shim/pmpi/aware.h"
 #include "shim/pmpi/below.h"
+#include "shim/pmpi/direct.h"
+#include "shim/pmpi/direct_post.h"
+#include "shim/pmpi/direct_recv.h"
+#include "shim/pmpi/direct_send.h"
 #include "shim/pmpi/errmap.h"
 #include "shim/pmpi/frame.h"
 #include "shim/pmpi/next.h"
@@ -208,7 +212,55 @@ NOT_HERE(mgds_word, mgds_stream_p2p_replace,
 NOT_HERE(bool, mgds_stream_p2p_mrecv,
          (mgds_word * result, const struct mgds_call_words *words,
           bool blocking))
+NOT_HERE(int, mgds_direct_post,
+         (const struct mgds_side *side, const struct mgds_direct_match *match,
+          MPI_Request *request))
+NOT_HERE(int, mgds_direct_receive,
+         (const struct mgds_side *side, const struct mgds_direct_match *match,
+          MPI_Status *status))
+NOT_HERE(bool, mgds_direct_send,
+         (mgds_word * result, const struct mgds_call_words *call))
+NOT_HERE(int, mgds_direct_recv_land,
+         (struct mgds_direct_recv * recv, MPI_Status *status))
+NOT_HERE(int, mgds_direct_recv_poll, (struct mgds_direct_recv * recv))
+NOT_HERE(struct mgds_kept *, mgds_kept_take_message, (MPI_Message handle))
 #pragma GCC diagnostic pop
+
+void mgds_direct_recv_give(struct mgds_direct_recv *recv,
+                           struct mgds_kept *kept)
+{
+    (void)recv;
+    (void)kept;
+    fail();
+}
+
+bool mgds_direct_is_armed;
+
+/* What is watched for a header. */
+static struct {
+    unsigned alive;
+    bool apart;
+    struct mgds_bounce *bounce;
+} watched;
+
+int mgds_direct_recv_create(struct mgds_direct_recv **out,
+                            const struct mgds_buffer *buffer,
+                            struct mgds_bounce *bounce,
+                            struct mgds_direct_words *words, bool apart)
+{
+    assert_non_null(buffer->layout);
+    watched.alive++;
+    watched.apart = apart;
+    watched.bounce = bounce;
+    words->addr = &watched;
+    *out = (struct mgds_direct_recv *)&watched;
+    return 0;
+}
+
+void mgds_direct_recv_destroy(struct mgds_direct_recv *recv)
+{
+    watched.alive -= recv != NULL;
+}
 
 unsigned mgds_requests_alive;
 unsigned mgds_scomms_alive;
@@ -316,6 +368,55 @@ static void basic_datatypes_are_decided_alike(void **state)
     letters[TYPE] = "d";
     each(0);
     letters[TYPE] = all;
+}
+
+/* What becomes of a buffer on an armed rank: 2: it is watched for a header. */
+static const struct {
+    const char *when;
+    enum mgds_side_way way;
+    int then;
+} armed_rows[] = {
+    {"r+bdhsy", MGDS_SIDE_RECV, 2},       {"r+bdhsy", MGDS_SIDE_APART, 2},
+    {"r+bdhsy", MGDS_SIDE_SEND, 0},       {"r+bdhsy", MGDS_SIDE_PARTS, 0},
+    {"r+bshsy", MGDS_SIDE_RECV, 2},       {"r0bdhsy", MGDS_SIDE_RECV, 2},
+    {"r+bdgsy", MGDS_SIDE_RECV, 2},       {"r+bdgpy", MGDS_SIDE_RECV, 2},
+    {"r+bdgsy", MGDS_SIDE_PARTS, 1},      {"r+bdgsy", MGDS_SIDE_SEND, 1},
+    {"n+bdhsy", MGDS_SIDE_RECV, 0},       {"r-bdhsy", MGDS_SIDE_RECV, 0},
+    {"r+buhsy", MGDS_SIDE_RECV, 0},       {"r+bxhsy", MGDS_SIDE_RECV, 0},
+    {"r+bdfsy", MGDS_SIDE_RECV, -EFAULT}, {"r+bdgsn", MGDS_SIDE_RECV, -ENOMEM},
+};
+
+static void receives_of_an_armed_rank_are_watched(void **state)
+{
+    (void)state;
+    type_now = DERIVED_TYPE;
+    mgds_direct_is_armed = true;
+    for (size_t i = 0; i < sizeof(armed_rows) / sizeof(*armed_rows); i++) {
+        mgds_word peer =
+            armed_rows[i].when[PEER] == 'n' ? (mgds_word)MPI_PROC_NULL : 0;
+        int then = armed_rows[i].then;
+        struct mgds_call_words call;
+        struct mgds_side side;
+
+        strcpy(now.letter, armed_rows[i].when);
+        call = call_now();
+        now.bounces = 0;
+        assert_int_equal(
+            mgds_p2p_side(&side, &call, 0, peer, armed_rows[i].way),
+            then == 2 ? 1 : then);
+        assert_int_equal(watched.alive, then == 2);
+        if (then == 2) {
+            assert_ptr_equal(side.addr, &watched);
+            assert_ptr_equal(side.bounce, watched.bounce);
+            assert_int_equal(watched.apart,
+                             armed_rows[i].way == MGDS_SIDE_APART);
+        }
+        if (then >= 0)
+            mgds_side_fini(&side);
+        assert_int_equal(watched.alive, 0);
+        assert_int_equal(now.bounces, 0);
+    }
+    mgds_direct_is_armed = false;
 }
 
 static void host_memory_of_a_basic_datatype_needs_no_layout(void **state)
@@ -448,6 +549,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_combination_is_decided_as_the_table_says),
         cmocka_unit_test(basic_datatypes_are_decided_alike),
+        cmocka_unit_test(receives_of_an_armed_rank_are_watched),
         cmocka_unit_test(host_memory_of_a_basic_datatype_needs_no_layout),
         cmocka_unit_test(mixed_datatypes_are_sent_as_they_are),
         cmocka_unit_test(every_row_of_the_table_is_met),

@@ -2,7 +2,7 @@
 add_library(gpu_case STATIC gpu/gpu_case.c)
 target_link_libraries(gpu_case PUBLIC mgds_test_gpu mpich::c)
 foreach(program requests errors datatypes threads queries scarce sessions
-    sessions_window mixed counts capture jump handler windows freed t1_handles)
+    sessions_window mixed direct counts capture jump handler windows freed t1_handles)
   mgds_program(gpu_${program} SOURCES gpu/${program}.c
     LIBS gpu_case Threads::Threads)
 endforeach()
@@ -24,6 +24,13 @@ mgds_unit_test(p2p_side SOURCES gpu_side_test.c
   ${pmpi}/buffer.c ${pmpi}/call.c ${pmpi}/p2p.c ${pmpi}/side.c
   LIBS mgds_mem mpich::headers
   ENV "ASAN_OPTIONS=detect_leaks=1:abort_on_error=0:exitcode=66")
+
+# Messages by header: which they are, and which kept one a receive gets.
+foreach(object direct_choice kept_list)
+  mgds_unit_test(${object} SOURCES ${object}_test.c ${pmpi}/${object}.c
+    LIBS mgds_test mpich::headers
+    ENV "ASAN_OPTIONS=detect_leaks=1:abort_on_error=0:exitcode=66")
+endforeach()
 
 # T1: what a completion call does to the table of requests.
 mgds_unit_test(t1_wave SOURCES t1_wave_test.c
@@ -63,6 +70,44 @@ mgds_mpi_test(gpu_errors_late PROGRAM gpu_errors RANKS 1 ENV ${soft} ${late}
   EXPECT "errors: all well")
 mgds_mpi_test(gpu_datatypes PROGRAM gpu_datatypes RANKS 1 ENV ${soft}
   EXPECT "datatypes: all well")
+# The same by header, wherever that is shorter than the message, and everything
+# that can meet one, in plans drawn from a seed: seed, laps, threads.
+set(direct ENV ${soft} MPIX_GDS_DIRECT=1 MPIX_GDS_SUMMARY=all)
+foreach(ranks 2 3)
+  mgds_mpi_test(gpu_direct_requests_${ranks} PROGRAM gpu_requests
+    RANKS ${ranks} ${direct} ${late} MPIX_SIM_SEED=${ranks}
+    EXPECT "requests: all well" "direct_pulls [1-9]")
+endforeach()
+mgds_release_only(mpi/gpu_direct_requests_3)
+mgds_mpi_test(gpu_direct_errors PROGRAM gpu_errors RANKS 1 ${direct}
+  EXPECT "errors: all well" "buffer in GPU memory was freed")
+mgds_mpi_test(gpu_direct_threads PROGRAM gpu_threads RANKS 2
+  ENV ${soft} MPIX_GDS_DIRECT=1 MPIX_SIM_DELAY=50
+  EXPECT "threads: all well")
+mgds_mpi_test(gpu_direct_mixed PROGRAM gpu_mixed ${direct}
+  EXPECT "mixed: all well")
+mgds_mpi_test(gpu_direct_everyday PROGRAM everyday ${direct}
+  EXPECT "everyday: all well")
+set(direct_laps 200)
+if(MGDS_SANITIZE)
+  set(direct_laps 50)
+endif()
+foreach(ranks 2 3)
+  foreach(threads single multiple)
+    mgds_mpi_test(gpu_direct_${threads}_${ranks} PROGRAM gpu_direct
+      RANKS ${ranks} ARGS ${ranks} ${direct_laps} ${threads} ${direct}
+      EXPECT "direct: all well" "direct_pulls [1-9]" "direct_alike [1-9]")
+    mgds_mpi_test(gpu_direct_late_${threads}_${ranks} PROGRAM gpu_direct
+      RANKS ${ranks} ARGS 1${ranks} ${direct_laps} ${threads} ${direct} ${late}
+      EXPECT "direct: all well" "direct_pulls [1-9]")
+  endforeach()
+endforeach()
+mgds_mpi_test(gpu_direct_staged PROGRAM gpu_direct RANKS 3
+  ARGS 4 ${direct_laps} multiple ENV ${soft} MPIX_GDS_SUMMARY=all
+  EXPECT "direct: all well" REFUSE "direct_")
+mgds_mpi_test(gpu_direct_long PROGRAM gpu_direct RANKS 3
+  ARGS 5 20000 multiple LABEL long TIMEOUT 1800 ${direct} MPIX_SIM_DELAY=20
+  EXPECT "direct: all well")
 foreach(ranks 1 2)
   mgds_mpi_test(gpu_threads_${ranks} PROGRAM gpu_threads RANKS ${ranks}
     ENV ${soft} MPIX_SIM_DELAY=50 EXPECT "threads: all well")

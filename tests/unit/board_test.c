@@ -125,7 +125,9 @@ static void samples_are_found_and_shown_mapped(void **state)
     (void)state;
     memset(&name, 0x17, sizeof(name));
     assert_false(mgds_board_find_sample(two.theirs, 3, &found));
+    assert_int_equal(mgds_board_samples(two.theirs), 0);
     mgds_board_post_sample(two.own, 3, &name);
+    assert_int_equal(mgds_board_samples(two.theirs), 1u << 3);
     assert_true(mgds_board_find_sample(two.theirs, 3, &found));
     assert_memory_equal(&found, &name, sizeof(name));
     assert_false(

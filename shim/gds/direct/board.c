@@ -13,18 +13,14 @@
 
 enum { STATE_BITS = 3, PATH_BYTES = 64, LINE = 64 };
 
-struct sample {
-    _Atomic uint32_t ready;
-    struct mgds_shared_name name; /* constant once it is ready */
-};
-
 /* A line of the cache each: senders poll theirs. */
 struct slot {
     _Alignas(LINE) _Atomic uint64_t word; /* serial and state; 0: FREE */
 };
 
 struct shared {
-    struct sample sample[MGDS_BOARD_DEVICES];
+    _Atomic uint32_t samples; /* a bit for each device: its name is there */
+    struct mgds_shared_name name[MGDS_BOARD_DEVICES];
     struct slot slot[MGDS_BOARD_SLOTS];
     _Atomic uint32_t maps[]; /* a bit for each device */
 };
@@ -176,27 +172,26 @@ void mgds_board_close(struct mgds_board *board)
 void mgds_board_post_sample(struct mgds_board *board, unsigned device,
                             const struct mgds_shared_name *name)
 {
-    struct sample *sample;
-
     if (device >= MGDS_BOARD_DEVICES)
         return;
-    sample = &board->shared->sample[device];
-    sample->name = *name;
-    /* the name is there before the sample is ready */
-    atomic_store_explicit(&sample->ready, 1, memory_order_release);
+    board->shared->name[device] = *name;
+    /* the name is there before its bit */
+    atomic_fetch_or_explicit(&board->shared->samples, 1u << device,
+                             memory_order_release);
+}
+
+uint32_t mgds_board_samples(const struct mgds_board *board)
+{
+    return atomic_load_explicit(&board->shared->samples, memory_order_acquire);
 }
 
 bool mgds_board_find_sample(const struct mgds_board *board, unsigned device,
                             struct mgds_shared_name *out)
 {
-    const struct sample *sample;
-
-    if (device >= MGDS_BOARD_DEVICES)
+    if (device >= MGDS_BOARD_DEVICES ||
+        (mgds_board_samples(board) >> device & 1) == 0)
         return false;
-    sample = &board->shared->sample[device];
-    if (!atomic_load_explicit(&sample->ready, memory_order_acquire))
-        return false;
-    *out = sample->name;
+    *out = board->shared->name[device];
     return true;
 }
 

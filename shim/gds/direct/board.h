@@ -65,6 +65,9 @@ void mgds_board_close(struct mgds_board *board);
 void mgds_board_post_sample(struct mgds_board *board, unsigned device,
                             const struct mgds_shared_name *name);
 
+/* The devices that there is one of, a bit each: one load. */
+uint32_t mgds_board_samples(const struct mgds_board *board);
+
 /* False: there is none. */
 bool mgds_board_find_sample(const struct mgds_board *board, unsigned device,
                             struct mgds_shared_name *out);

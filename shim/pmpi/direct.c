@@ -1,0 +1,411 @@
+/* What ranks agree on about headers; see direct.h. */
+#include "shim/pmpi/direct.h"
+
+#include <errno.h>
+#include <sched.h>
+#include <stdatomic.h>
+#include <string.h>
+
+#include "shim/base/alloc.h"
+#include "shim/base/clock.h"
+#include "shim/base/host.h"
+#include "shim/base/log.h"
+#include "shim/base/random.h"
+#include "shim/base/stats.h"
+#include "shim/ctx.h"
+#include "shim/gds/cuda/ipc.h"
+#include "shim/pmpi/below.h"
+#include "shim/pmpi/frame.h"
+#include "shim/pmpi/next.h"
+
+#define MAGIC UINT64_C(0x3164616568736764) /* dgshead1 */
+
+enum { WAIT_SECONDS = 10, SAMPLE_BYTES = 4096 };
+
+/* What each rank tells all. */
+struct facts {
+    uint64_t magic; /* 0: this rank takes no part */
+    uint64_t host;
+    struct mgds_board_place place;
+    struct mgds_header_secret secret; /* rank 0's holds */
+};
+
+/* A rank of this host. */
+struct peer {
+    struct mgds_board *board;
+    _Atomic uint32_t tried; /* a bit for each device */
+    struct mgds_mapped *_Atomic mapped[MGDS_BOARD_DEVICES];
+};
+
+static struct {
+    int rank, size;
+    bool shared;
+    struct mgds_board *board;
+    struct peer **peers; /* by rank; NULL: of another host, or ourselves */
+    struct mgds_header_secret secret;
+    MPI_Comm comm;
+    MPI_Group world;
+    struct mgds_shared *_Atomic sample[MGDS_BOARD_DEVICES];
+    atomic_uint
+        asked; /* a bit for each device: a sample was tried to be made */
+} direct;
+
+bool mgds_direct_is_armed;
+
+static bool is_wanted(void)
+{
+    const struct mgds_config *config = &mgds_ctx()->config;
+
+    return config->direct > 0 && config->peers == MGDS_PEERS_ALL;
+}
+
+size_t mgds_direct_from(void)
+{
+    return mgds_ctx()->config.direct;
+}
+
+static void learn_world(void)
+{
+    int level = MPI_THREAD_SINGLE;
+
+    MGDS_NEXT(Comm_rank, 2)
+    ((mgds_word)MPI_COMM_WORLD, (mgds_word)&direct.rank);
+    MGDS_NEXT(Comm_size, 2)
+    ((mgds_word)MPI_COMM_WORLD, (mgds_word)&direct.size);
+    MGDS_NEXT(Query_thread, 1)((mgds_word)&level);
+    direct.shared = level == MPI_THREAD_MULTIPLE;
+}
+
+static void fill_facts(struct facts *facts)
+{
+    memset(facts, 0, sizeof(*facts));
+    facts->host = mgds_host_number();
+    if (mgds_random(&facts->secret, sizeof(facts->secret)) < 0 ||
+        mgds_board_create(&direct.board, (unsigned)direct.size) < 0)
+        return;
+    facts->magic = MAGIC;
+    facts->place = mgds_board_place(direct.board);
+}
+
+/* A rank without the library is not here, and never will be. */
+static void warn_once_late(uint64_t begun, bool *warned)
+{
+    if (*warned ||
+        mgds_clock_ns() - begun < WAIT_SECONDS * UINT64_C(1000000000))
+        return;
+    *warned = true;
+    if (direct.rank == 0)
+        mgds_warn("MPI_Init waits for ranks that have not preloaded this "
+                  "library, or that have another MPIX_GDS_DIRECT: preload it "
+                  "into all of them, or set MPIX_GDS_PEERS=none");
+}
+
+/* Of all ranks, or NULL. */
+static struct facts *gather(const struct facts *mine)
+{
+    struct facts *all = mgds_calloc((size_t)direct.size, sizeof(*all));
+    MPI_Request request = MPI_REQUEST_NULL;
+    uint64_t begun = mgds_clock_ns();
+    bool warned = false;
+    int done = 0;
+    int rc;
+
+    if (!all)
+        return NULL;
+    rc = (int)MGDS_NEXT(Iallgather,
+                        8)((mgds_word)mine, sizeof(*mine), (mgds_word)MPI_BYTE,
+                           (mgds_word)all, sizeof(*all), (mgds_word)MPI_BYTE,
+                           (mgds_word)MPI_COMM_WORLD, (mgds_word)&request);
+    while (rc == MPI_SUCCESS && !done) {
+        rc = (int)MGDS_NEXT(Test, 3)((mgds_word)&request, (mgds_word)&done,
+                                     (mgds_word)MPI_STATUS_IGNORE);
+        warn_once_late(begun, &warned);
+        sched_yield();
+    }
+    if (rc == MPI_SUCCESS)
+        return all;
+    free(all);
+    return NULL;
+}
+
+static bool all_take_part(const struct facts *all)
+{
+    for (int i = 0; i < direct.size; i++)
+        if (all[i].magic != MAGIC)
+            return false;
+    return true;
+}
+
+/* Whose board cannot be seen is as if on another host: it is sent no header
+ * from here, and those of its headers that come are none, since it sends none
+ * to who has not mapped its sample. */
+static struct peer *meet(const struct facts *theirs)
+{
+    struct peer *peer = mgds_calloc(1, sizeof(*peer));
+
+    if (peer && mgds_board_open(&peer->board, &theirs->place,
+                                (unsigned)direct.size) == 0)
+        return peer;
+    free(peer);
+    return NULL;
+}
+
+static bool meet_all(const struct facts *all)
+{
+    direct.peers = mgds_calloc((size_t)direct.size, sizeof(*direct.peers));
+    for (int i = 0; direct.peers && i < direct.size; i++)
+        if (i != direct.rank && all[i].host == all[direct.rank].host &&
+            all[i].host != 0)
+            direct.peers[i] = meet(&all[i]);
+    return direct.peers != NULL;
+}
+
+static bool make_comm(void)
+{
+    return (int)MGDS_NEXT(Comm_dup, 2)((mgds_word)MPI_COMM_WORLD,
+                                       (mgds_word)&direct.comm) ==
+               MPI_SUCCESS &&
+           (int)MGDS_NEXT(Comm_group, 2)((mgds_word)MPI_COMM_WORLD,
+                                         (mgds_word)&direct.world) ==
+               MPI_SUCCESS;
+}
+
+/* All ranks come to the same answer, unless memory is out. */
+static bool agree(void)
+{
+    struct facts mine, *all;
+    bool agreed;
+
+    fill_facts(&mine);
+    all = gather(&mine);
+    agreed = all && all_take_part(all) && make_comm() && meet_all(all);
+    if (agreed)
+        direct.secret = all[0].secret;
+    free(all);
+    return agreed;
+}
+
+static void let_peer_go(struct peer *peer)
+{
+    if (!peer)
+        return;
+    for (unsigned i = 0; i < MGDS_BOARD_DEVICES; i++)
+        if (peer->mapped[i])
+            mgds_mapped_destroy(peer->mapped[i]);
+    mgds_board_close(peer->board);
+    free(peer);
+}
+
+/* MPI's objects are there if the ranks have agreed. */
+static void let_go(void)
+{
+    for (int i = 0; direct.peers && i < direct.size; i++)
+        let_peer_go(direct.peers[i]);
+    free(direct.peers);
+    for (unsigned i = 0; i < MGDS_BOARD_DEVICES; i++)
+        if (direct.sample[i])
+            mgds_shared_destroy(direct.sample[i]);
+    mgds_board_close(direct.board);
+    memset(&direct, 0, sizeof(direct));
+}
+
+/* Whoever sees that we are armed sees what was agreed. */
+void mgds_direct_init(void)
+{
+    if (!is_wanted())
+        return;
+    learn_world();
+    if (!agree()) {
+        let_go();
+        return;
+    }
+    __atomic_store_n(&mgds_direct_is_armed, true, __ATOMIC_SEQ_CST);
+    mgds_frame_close_shortcuts();
+    mgds_frame_close_for_streams();
+}
+
+void mgds_direct_fini(void)
+{
+    if (!mgds_direct_armed())
+        return;
+    __atomic_store_n(&mgds_direct_is_armed, false, __ATOMIC_SEQ_CST);
+    MGDS_NEXT(Comm_free, 1)((mgds_word)&direct.comm);
+    mgds_below()->Group_free(&direct.world);
+    let_go();
+}
+
+static int translate(MPI_Comm comm, int rank)
+{
+    MPI_Group group;
+    int found = MPI_UNDEFINED;
+
+    if ((int)MGDS_NEXT(Comm_group, 2)((mgds_word)comm, (mgds_word)&group) !=
+        MPI_SUCCESS)
+        return -1;
+    mgds_below()->Group_translate_ranks(group, 1, &rank, direct.world, &found);
+    mgds_below()->Group_free(&group);
+    return found == MPI_UNDEFINED ? -1 : found;
+}
+
+int mgds_direct_world_rank(MPI_Comm comm, int rank)
+{
+    int between = 1, size = 0;
+
+    if (comm == MPI_COMM_WORLD)
+        return rank < direct.size ? rank : -1;
+    MGDS_NEXT(Comm_test_inter, 2)((mgds_word)comm, (mgds_word)&between);
+    if (between)
+        return -1;
+    MGDS_NEXT(Comm_size, 2)((mgds_word)comm, (mgds_word)&size);
+    return rank >= 0 && rank < size ? translate(comm, rank) : -1;
+}
+
+enum mgds_direct_peer mgds_direct_peer(int rank, int device)
+{
+    if (rank < 0 || device < 0 || !direct.peers[rank])
+        return MGDS_DIRECT_PEER_FAR;
+    return mgds_board_is_mapped(direct.board, (unsigned)rank, (unsigned)device)
+               ? MGDS_DIRECT_PEER_PROVEN
+               : MGDS_DIRECT_PEER_NEAR;
+}
+
+static int make_sample(struct mgds_shared **out, const struct mgds_ptr *ptr)
+{
+    struct mgds_shared_name name;
+    struct mgds_context *ctx;
+    int rc = mgds_context_of_ptr(&ctx, ptr);
+
+    if (rc < 0)
+        return rc;
+    rc = mgds_shared_create(out, ctx, SAMPLE_BYTES);
+    mgds_context_put(ctx);
+    if (rc < 0)
+        return rc;
+    rc = mgds_shared_tell(*out, &name);
+    if (rc == 0)
+        mgds_board_post_sample(direct.board, (unsigned)ptr->device, &name);
+    else
+        mgds_shared_destroy(*out);
+    return rc;
+}
+
+void mgds_direct_post_sample(const struct mgds_ptr *ptr)
+{
+    unsigned device = (unsigned)ptr->device;
+    struct mgds_shared *sample;
+
+    if (device >= MGDS_BOARD_DEVICES ||
+        (atomic_fetch_or(&direct.asked, 1u << device) >> device & 1) != 0)
+        return;
+    if (make_sample(&sample, ptr) == 0)
+        direct.sample[device] = sample;
+}
+
+/* The mapping stands for as long as the job: its context is where headers of
+ * that device are served. */
+static void try_sample(struct peer *peer, unsigned device,
+                       struct mgds_context *ctx)
+{
+    struct mgds_shared_name name;
+    struct mgds_mapped *mapped;
+
+    if ((atomic_fetch_or(&peer->tried, 1u << device) >> device & 1) != 0 ||
+        !mgds_board_find_sample(peer->board, device, &name) ||
+        mgds_mapped_create(&mapped, ctx, &name) < 0)
+        return;
+    atomic_store(&peer->mapped[device], mapped);
+    mgds_board_show_mapped(peer->board, (unsigned)direct.rank, device);
+}
+
+static void try_new(struct peer *peer, const struct mgds_ptr *ptr)
+{
+    uint32_t fresh = mgds_board_samples(peer->board) &
+                     ~atomic_load_explicit(&peer->tried, memory_order_relaxed);
+    struct mgds_context *ctx;
+
+    if (fresh == 0 || mgds_context_of_ptr(&ctx, ptr) < 0)
+        return;
+    for (unsigned device = 0; device < MGDS_BOARD_DEVICES; device++)
+        if (fresh >> device & 1)
+            try_sample(peer, device, ctx);
+    mgds_context_put(ctx);
+}
+
+void mgds_direct_try_samples(const struct mgds_ptr *ptr)
+{
+    for (int i = 0; i < direct.size; i++)
+        if (direct.peers[i])
+            try_new(direct.peers[i], ptr);
+}
+
+void mgds_direct_encode(unsigned char out[MGDS_HEADER_BYTES],
+                        struct mgds_header *header, int receiver)
+{
+    header->sender = direct.rank;
+    header->receiver = receiver;
+    mgds_header_encode(out, header, &direct.secret);
+}
+
+static struct peer *sender_of(const struct mgds_header *header)
+{
+    return header->sender >= 0 && header->sender < direct.size
+               ? direct.peers[header->sender]
+               : NULL;
+}
+
+static bool is_under_way(const struct mgds_header *header,
+                         const struct peer *peer)
+{
+    enum mgds_slot_state state =
+        mgds_board_state(peer->board, header->slot, header->serial);
+
+    return state == MGDS_SLOT_OFFERED || state == MGDS_SLOT_WITHDRAWN;
+}
+
+bool mgds_direct_decode(struct mgds_header *out, const void *in,
+                        MPI_Count bytes, const MPI_Status *status)
+{
+    const struct peer *peer;
+
+    if (bytes != MGDS_HEADER_BYTES)
+        return false;
+    if (mgds_header_decode(out, in, &direct.secret) &&
+        out->receiver == direct.rank && out->source == status->MPI_SOURCE &&
+        out->tag == status->MPI_TAG) {
+        peer = sender_of(out);
+        if (peer && is_under_way(out, peer))
+            return true;
+    }
+    mgds_count(direct_alike);
+    return false;
+}
+
+struct mgds_board *mgds_direct_own_board(void)
+{
+    return direct.board;
+}
+
+struct mgds_board *mgds_direct_board_of(const struct mgds_header *header)
+{
+    return sender_of(header)->board;
+}
+
+struct mgds_context *mgds_direct_context(const struct mgds_header *header)
+{
+    const struct mgds_mapped *mapped;
+
+    if (header->device >= MGDS_BOARD_DEVICES)
+        return NULL;
+    mapped = atomic_load(&sender_of(header)->mapped[header->device]);
+    return mapped ? mapped->ctx : NULL;
+}
+
+MPI_Comm mgds_direct_comm(void)
+{
+    return direct.comm;
+}
+
+bool mgds_direct_is_shared(void)
+{
+    return direct.shared;
+}

@@ -1,0 +1,78 @@
+/*
+ * Messages that go from GPU to GPU by a header (docs/header-rendezvous.md):
+ * what the ranks of the job agree on in MPI_Init, and what is known of those of
+ * this host.
+ *
+ * A rank is *armed* from MPI_Init to MPI_Finalize if MPIX_GDS_DIRECT says so:
+ * it looks for headers in whatever it receives. Any thread; between init and
+ * fini what is here is constant, or atomic.
+ */
+#ifndef MGDS_PMPI_DIRECT_H
+#define MGDS_PMPI_DIRECT_H
+
+#include <mpi.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "shim/gds/cuda/context.h"
+#include "shim/gds/direct/board.h"
+#include "shim/gds/direct/header.h"
+#include "shim/pmpi/direct_choice.h"
+
+extern bool mgds_direct_is_armed; /* atomic */
+
+static inline bool mgds_direct_armed(void)
+{
+    return __atomic_load_n(&mgds_direct_is_armed, __ATOMIC_ACQUIRE);
+}
+
+/* At the end of MPI_Init: collective, and nothing at all, where the settings
+ * ask for it. */
+void mgds_direct_init(void);
+
+/* In MPI_Finalize, before the MPI below ends and after the requests have. */
+void mgds_direct_fini(void);
+
+/* MPIX_GDS_DIRECT. */
+size_t mgds_direct_from(void);
+
+/* A rank of a communicator in MPI_COMM_WORLD; -1: it has none, or the
+ * communicator is one between groups. */
+int mgds_direct_world_rank(MPI_Comm comm, int rank);
+
+/* How far the rank is known, of MPI_COMM_WORLD or -1, for memory of a device of
+ * ours. */
+enum mgds_direct_peer mgds_direct_peer(int rank, int device);
+
+/* A peer has had no sample of this memory's device: posts one, once. Makes GPU
+ * memory: in a call that starts something. */
+void mgds_direct_post_sample(const struct mgds_ptr *ptr);
+
+/* Bytes have come into this memory: tries to map samples that were posted since
+ * the last time, in its context. */
+void mgds_direct_try_samples(const struct mgds_ptr *ptr);
+
+/* The header's sender and receiver are filled in. */
+void mgds_direct_encode(unsigned char out[MGDS_HEADER_BYTES],
+                        struct mgds_header *header, int receiver);
+
+/* Whether so many bytes at in, which came with this status, are a header for
+ * this process that was not consumed before. */
+bool mgds_direct_decode(struct mgds_header *out, const void *in,
+                        MPI_Count bytes, const MPI_Status *status);
+
+/* Our own board; that of the sender of a header. */
+struct mgds_board *mgds_direct_own_board(void);
+struct mgds_board *mgds_direct_board_of(const struct mgds_header *header);
+
+/* The context in which the sample of the header's device was mapped, borrowed;
+ * NULL: none was. */
+struct mgds_context *mgds_direct_context(const struct mgds_header *header);
+
+/* A communicator of all ranks, for bytes that went staged after all. */
+MPI_Comm mgds_direct_comm(void);
+
+/* Whether several threads may call MPI. */
+bool mgds_direct_is_shared(void);
+
+#endif

@@ -1,0 +1,75 @@
+/* How a receive of an armed rank is posted. */
+#include "shim/pmpi/direct_post.h"
+
+#include "shim/base/alloc.h"
+#include "shim/pmpi/direct.h"
+#include "shim/pmpi/direct_recv.h"
+#include "shim/pmpi/kept.h"
+#include "shim/pmpi/next.h"
+
+static int post_below(const struct mgds_side *side,
+                      const struct mgds_direct_match *match,
+                      MPI_Request *request)
+{
+    return (int)MGDS_NEXT(Irecv_c, 7)(
+        (mgds_word)side->addr, (mgds_word)side->count, (mgds_word)side->type,
+        (mgds_word)match->source, (mgds_word)match->tag, (mgds_word)match->comm,
+        (mgds_word)request);
+}
+
+/* A message that was kept because it is ahead of another is still to be
+ * received. */
+static int post_kept(const struct mgds_side *side, struct mgds_kept *kept,
+                     MPI_Request *request)
+{
+    MPI_Message message = kept->message;
+
+    *request = MPI_REQUEST_NULL;
+    if (message == MPI_MESSAGE_NULL) {
+        mgds_direct_recv_give(side->direct, kept);
+        return MPI_SUCCESS;
+    }
+    free(kept);
+    return (int)MGDS_NEXT(Imrecv_c, 5)(
+        (mgds_word)side->addr, (mgds_word)side->count, (mgds_word)side->type,
+        (mgds_word)&message, (mgds_word)request);
+}
+
+int mgds_direct_post(const struct mgds_side *side,
+                     const struct mgds_direct_match *match,
+                     MPI_Request *request)
+{
+    struct mgds_kept *kept;
+    int rc;
+
+    mgds_kept_enter();
+    kept = mgds_kept_take(match->comm, match->source, match->tag);
+    rc = kept ? post_kept(side, kept, request)
+              : post_below(side, match, request);
+    mgds_kept_leave();
+    return rc;
+}
+
+/* Where one thread calls MPI nobody probes meanwhile. */
+static bool is_alone(void)
+{
+    return !mgds_direct_is_shared() && !mgds_kept_any();
+}
+
+int mgds_direct_receive(const struct mgds_side *side,
+                        const struct mgds_direct_match *match,
+                        MPI_Status *status)
+{
+    MPI_Request request;
+    int rc;
+
+    if (is_alone())
+        return (int)MGDS_NEXT(Recv_c, 7)(
+            (mgds_word)side->addr, (mgds_word)side->count,
+            (mgds_word)side->type, (mgds_word)match->source,
+            (mgds_word)match->tag, (mgds_word)match->comm, (mgds_word)status);
+    rc = mgds_direct_post(side, match, &request);
+    return rc == MPI_SUCCESS
+               ? (int)MGDS_NEXT(Wait, 2)((mgds_word)&request, (mgds_word)status)
+               : rc;
+}

@@ -1,0 +1,355 @@
+/* Receives that know headers; see direct_recv.h. */
+#include "shim/pmpi/direct_recv.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "shim/base/alloc.h"
+#include "shim/base/log.h"
+#include "shim/base/stats.h"
+#include "shim/gds/direct/pull.h"
+#include "shim/gds/domain/domain.h"
+#include "shim/gds/mem/hostcopy.h"
+#include "shim/pmpi/below.h"
+#include "shim/pmpi/direct.h"
+#include "shim/pmpi/next.h"
+#include "shim/pmpi/stream_comm.h"
+
+enum stage { WAITING, PULLING, FETCHING, COPYING, OVER };
+
+struct mgds_direct_recv {
+    struct mgds_buffer buffer;
+    struct mgds_bounce *bounce; /* NULL: host memory */
+    size_t capacity;            /* bytes that were posted */
+    char *row;              /* of ours, below in place of the buffer; or NULL */
+    struct mgds_kept *kept; /* that is to be delivered; or NULL */
+    enum stage stage;
+    int error;      /* negative errno, that poll ends with */
+    MPI_Status end; /* what the program sees, from land on */
+    struct mgds_header header;
+    struct mgds_pull *pull;
+    char *data; /* FETCHING */
+    MPI_Request request;
+};
+
+static bool is_dense(const struct mgds_direct_recv *recv)
+{
+    return mgds_layout_is_dense(recv->buffer.layout);
+}
+
+/* Where packed bytes land: a row of ours, the bounce, or, of dense host memory,
+ * the program's own. */
+static char *landing_of(const struct mgds_direct_recv *recv)
+{
+    if (recv->row)
+        return recv->row;
+    return recv->bounce ? mgds_bounce_base(recv->bounce)
+                        : (char *)recv->buffer.addr;
+}
+
+/* A row for what is shorter than a header, for what is not in one piece in host
+ * memory, and for who must not touch the program's memory yet. */
+static bool needs_row(const struct mgds_direct_recv *recv, bool apart)
+{
+    return recv->capacity < MGDS_HEADER_BYTES ||
+           (!recv->bounce && (apart || !is_dense(recv)));
+}
+
+static int add_row(struct mgds_direct_recv *recv,
+                   struct mgds_direct_words *words)
+{
+    size_t bytes =
+        recv->capacity < MGDS_HEADER_BYTES ? MGDS_HEADER_BYTES : recv->capacity;
+
+    recv->row = mgds_malloc(bytes);
+    if (!recv->row)
+        return -ENOMEM;
+    *words = (struct mgds_direct_words){recv->row, (MPI_Count)bytes, MPI_BYTE};
+    return 0;
+}
+
+int mgds_direct_recv_create(struct mgds_direct_recv **out,
+                            const struct mgds_buffer *buffer,
+                            struct mgds_bounce *bounce,
+                            struct mgds_direct_words *words, bool apart)
+{
+    struct mgds_direct_recv *recv = mgds_calloc(1, sizeof(*recv));
+
+    if (!recv)
+        return -ENOMEM;
+    recv->buffer = *buffer;
+    mgds_layout_get(recv->buffer.layout);
+    recv->bounce = bounce;
+    recv->capacity = buffer->layout->size * buffer->count;
+    if (needs_row(recv, apart) && add_row(recv, words) < 0) {
+        mgds_direct_recv_destroy(recv);
+        return -ENOMEM;
+    }
+    *out = recv;
+    return 0;
+}
+
+void mgds_direct_recv_destroy(struct mgds_direct_recv *recv)
+{
+    if (!recv)
+        return;
+    mgds_pull_destroy(recv->pull);
+    mgds_layout_put(recv->buffer.layout);
+    free(recv->kept);
+    free(recv->data);
+    free(recv->row);
+    free(recv);
+}
+
+void mgds_direct_recv_give(struct mgds_direct_recv *recv,
+                           struct mgds_kept *kept)
+{
+    free(recv->kept);
+    recv->kept = kept;
+}
+
+/* An error does not hinder the bytes that fit. */
+static void note(struct mgds_direct_recv *recv, int error)
+{
+    if (recv->error == 0)
+        recv->error = error;
+}
+
+/* How many of a message's bytes are to be delivered. */
+static size_t fit(struct mgds_direct_recv *recv, size_t bytes)
+{
+    if (bytes > recv->capacity) {
+        note(recv, -EMSGSIZE);
+        bytes = recv->capacity;
+    }
+    if (mgds_layout_tears(recv->buffer.layout, bytes))
+        note(recv, -EBADMSG);
+    mgds_below_set_bytes(&recv->end, (MPI_Count)bytes);
+    return bytes;
+}
+
+/* The first bytes are at from, in host memory, packed: brings them to the
+ * program's. Parts of elements are not. */
+static void deliver(struct mgds_direct_recv *recv, const char *from,
+                    size_t bytes)
+{
+    int rc;
+
+    recv->stage = OVER;
+    if (recv->error == -EBADMSG || bytes == 0)
+        return;
+    if (!recv->bounce) {
+        if (from != (const char *)recv->buffer.addr)
+            mgds_host_unpack(&recv->buffer, from, bytes);
+        return;
+    }
+    if (from != (char *)mgds_bounce_base(recv->bounce))
+        memcpy(mgds_bounce_base(recv->bounce), from, bytes);
+    rc = mgds_bounce_up(recv->bounce, 0, bytes);
+    if (rc < 0)
+        note(recv, rc);
+    else
+        recv->stage = COPYING;
+}
+
+/* What came is a message as any other. */
+static void land_plain(struct mgds_direct_recv *recv, size_t bytes)
+{
+    char *landing = landing_of(recv);
+
+    if (recv->kept)
+        memcpy(landing, recv->kept->bytes, bytes);
+    if (recv->bounce && bytes >= mgds_direct_from())
+        mgds_direct_try_samples(&recv->buffer.ptr);
+    deliver(recv, landing, fit(recv, bytes));
+}
+
+/* Whose memory it is never hears of us again. */
+static void tell(const struct mgds_direct_recv *recv, enum mgds_slot_state how)
+{
+    mgds_board_move(mgds_direct_board_of(&recv->header), recv->header.slot,
+                    recv->header.serial, MGDS_SLOT_TAKEN, how);
+}
+
+static void fail_pull(struct mgds_direct_recv *recv, int rc)
+{
+    mgds_warn_once("a message in the GPU memory of another process cannot be "
+                   "copied (error %d): set MPIX_GDS_PEERS=none",
+                   -rc);
+    note(recv, rc == -EBUSY ? -EIO : rc);
+    tell(recv, MGDS_SLOT_FAILED);
+    recv->stage = OVER;
+}
+
+/* Where a pull may go at once. */
+static char *target_of(const struct mgds_direct_recv *recv)
+{
+    return recv->bounce && is_dense(recv) ? (char *)recv->buffer.addr
+                                          : landing_of(recv);
+}
+
+static int start_pull(struct mgds_direct_recv *recv, size_t bytes)
+{
+    struct mgds_context *ctx = mgds_direct_context(&recv->header);
+    int rc;
+
+    if (!ctx)
+        return -ENODEV;
+    rc = mgds_pull_create(&recv->pull, ctx, &recv->header, target_of(recv),
+                          bytes);
+    if (rc != -EBUSY || mgds_scomms_used())
+        return rc;
+    /* no wait of ours can stand: what nobody uses may be closed */
+    mgds_domains_safe_point();
+    return mgds_pull_create(&recv->pull, ctx, &recv->header, target_of(recv),
+                            bytes);
+}
+
+static void pull(struct mgds_direct_recv *recv)
+{
+    size_t bytes = fit(recv, recv->header.bytes);
+    int rc;
+
+    recv->stage = PULLING;
+    if (recv->error == -EBADMSG || bytes == 0) {
+        tell(recv, MGDS_SLOT_DONE);
+        recv->stage = OVER;
+        return;
+    }
+    rc = start_pull(recv, bytes);
+    if (rc < 0)
+        fail_pull(recv, rc);
+}
+
+static void poll_pull(struct mgds_direct_recv *recv)
+{
+    size_t bytes = (size_t)mgds_below_bytes(&recv->end);
+    int rc = mgds_pull_poll(recv->pull);
+
+    if (rc == 0)
+        return;
+    if (rc < 0) {
+        fail_pull(recv, rc);
+    } else {
+        /* the copy is over: the sender's memory is its own again */
+        tell(recv, MGDS_SLOT_DONE);
+        recv->stage = OVER;
+        if (target_of(recv) != (char *)recv->buffer.addr)
+            deliver(recv, landing_of(recv), bytes);
+    }
+    mgds_pull_destroy(recv->pull);
+    recv->pull = NULL;
+}
+
+/* The sender sends them on a communicator of ours, under the slot's number. */
+static void fetch(struct mgds_direct_recv *recv)
+{
+    const struct mgds_header *header = &recv->header;
+    int rc;
+
+    mgds_count(direct_fetches);
+    fit(recv, header->bytes);
+    recv->data = mgds_malloc(header->bytes);
+    rc = recv->data
+             ? (int)MGDS_NEXT(Irecv_c, 7)(
+                   (mgds_word)recv->data, (mgds_word)header->bytes,
+                   (mgds_word)MPI_BYTE, (mgds_word)header->sender,
+                   (mgds_word)header->slot, (mgds_word)mgds_direct_comm(),
+                   (mgds_word)&recv->request)
+             : MPI_ERR_NO_MEM;
+    recv->stage = rc == MPI_SUCCESS ? FETCHING : OVER;
+    if (rc != MPI_SUCCESS)
+        note(recv, recv->data ? -EIO : -ENOMEM);
+}
+
+static void poll_fetch(struct mgds_direct_recv *recv)
+{
+    int flag = 0;
+
+    if ((int)MGDS_NEXT(Test, 3)((mgds_word)&recv->request, (mgds_word)&flag,
+                                (mgds_word)MPI_STATUS_IGNORE) != MPI_SUCCESS) {
+        note(recv, -EIO);
+        recv->stage = OVER;
+    } else if (flag) {
+        deliver(recv, recv->data, (size_t)mgds_below_bytes(&recv->end));
+    }
+    if (recv->stage == FETCHING)
+        return;
+    free(recv->data);
+    recv->data = NULL;
+}
+
+/* By whoever comes first, the receiver or the sender, its slot is moved out of
+ * OFFERED. False: it was no header of a message under way. */
+static bool take(struct mgds_direct_recv *recv)
+{
+    struct mgds_board *board = mgds_direct_board_of(&recv->header);
+    unsigned slot = recv->header.slot;
+    uint64_t serial = recv->header.serial;
+
+    if (mgds_board_move(board, slot, serial, MGDS_SLOT_OFFERED,
+                        MGDS_SLOT_TAKEN)) {
+        pull(recv);
+        return true;
+    }
+    if (mgds_board_move(board, slot, serial, MGDS_SLOT_WITHDRAWN,
+                        MGDS_SLOT_FETCHED)) {
+        fetch(recv);
+        return true;
+    }
+    return false;
+}
+
+static void begin(struct mgds_direct_recv *recv, const MPI_Status *status)
+{
+    recv->stage = WAITING;
+    recv->error = 0;
+    recv->end = recv->kept ? recv->kept->status : *status;
+}
+
+int mgds_direct_recv_land(struct mgds_direct_recv *recv, MPI_Status *status)
+{
+    MPI_Count bytes = recv->kept ? MGDS_HEADER_BYTES : mgds_below_bytes(status);
+    const void *at = recv->kept ? recv->kept->bytes : (void *)landing_of(recv);
+
+    begin(recv, status);
+    if (!mgds_direct_decode(&recv->header, at, bytes, &recv->end) ||
+        !take(recv))
+        land_plain(recv, (size_t)bytes);
+    mgds_direct_recv_correct(recv, status);
+    free(recv->kept);
+    recv->kept = NULL;
+    return recv->error;
+}
+
+int mgds_direct_recv_poll(struct mgds_direct_recv *recv)
+{
+    int rc;
+
+    if (recv->stage == PULLING)
+        poll_pull(recv);
+    if (recv->stage == FETCHING)
+        poll_fetch(recv);
+    if (recv->stage == COPYING) {
+        rc = mgds_bounce_poll(recv->bounce);
+        if (rc == 0)
+            return 0;
+        if (rc < 0)
+            note(recv, rc);
+        recv->stage = OVER;
+    }
+    if (recv->stage == PULLING || recv->stage == FETCHING)
+        return 0;
+    rc = recv->error < 0 ? recv->error : 1;
+    recv->error = 0;
+    return rc;
+}
+
+void mgds_direct_recv_correct(const struct mgds_direct_recv *recv,
+                              MPI_Status *status)
+{
+    int error = status->MPI_ERROR;
+
+    *status = recv->end;
+    status->MPI_ERROR = error;
+}

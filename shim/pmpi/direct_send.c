@@ -1,0 +1,350 @@
+/* Sends by header; see direct_send.h. */
+#include "shim/pmpi/direct_send.h"
+
+#include <errno.h>
+#include <sched.h>
+
+#include "shim/base/clock.h"
+#include "shim/base/stats.h"
+#include "shim/pmpi/below.h"
+#include "shim/pmpi/buffer.h"
+#include "shim/pmpi/direct.h"
+#include "shim/pmpi/errmap.h"
+#include "shim/pmpi/grequest.h"
+#include "shim/pmpi/next.h"
+#include "shim/pmpi/request_orphan.h"
+#include "shim/pmpi/request_table.h"
+#include "shim/pmpi/types.h"
+
+/* How long a header that was matched is left to the receiver: many times what
+ * begins a copy, and less than what a program notices that sits elsewhere. */
+#define PATIENCE_NS UINT64_C(1000000)
+
+/* A message whose header is under way. */
+struct offer {
+    struct mgds_buffer buffer; /* with a reference to its layout */
+    unsigned char header[MGDS_HEADER_BYTES];
+    int peer;      /* in MPI_COMM_WORLD */
+    unsigned slot; /* ours while open */
+    bool open;
+    uint64_t serial;
+    uint64_t due;               /* from when on it is withdrawn; 0: unmatched */
+    struct mgds_bounce *bounce; /* bringing */
+};
+
+static void offer_fini(struct offer *offer)
+{
+    if (offer->open)
+        mgds_board_free(mgds_direct_own_board(), offer->slot);
+    mgds_bounce_destroy(offer->bounce);
+    mgds_buffer_put(&offer->buffer);
+}
+
+/* Bytes that go below after all. The program has its send back; the slot is the
+ * tag, so it stays until they were received. */
+struct withdrawn {
+    struct mgds_request request; /* first */
+    struct mgds_bounce *bounce;
+    unsigned slot;
+};
+
+static void withdrawn_release(struct mgds_request *request)
+{
+    struct withdrawn *withdrawn = (struct withdrawn *)request;
+
+    mgds_bounce_destroy(withdrawn->bounce);
+    mgds_board_free(mgds_direct_own_board(), withdrawn->slot);
+}
+
+static const struct mgds_request_ops withdrawn_ops = {
+    .kind = MGDS_REQUEST_IS_SEND, .release = withdrawn_release};
+
+/* From here on it is an orphan, which later calls and MPI_Finalize look at. */
+static int send_below(struct withdrawn *withdrawn, const struct offer *offer)
+{
+    int rc = (int)MGDS_NEXT(Issend_c, 7)(
+        (mgds_word)mgds_bounce_base(withdrawn->bounce),
+        (mgds_word)mgds_bounce_bytes(withdrawn->bounce), (mgds_word)MPI_BYTE,
+        (mgds_word)offer->peer, (mgds_word)withdrawn->slot,
+        (mgds_word)mgds_direct_comm(), (mgds_word)&withdrawn->request.handle);
+
+    if (rc != MPI_SUCCESS) {
+        mgds_request_put(&withdrawn->request);
+        return -EIO;
+    }
+    mgds_count(direct_withdrawn);
+    mgds_request_step(&withdrawn->request, MGDS_REQUEST_ON_BEGIN);
+    mgds_requests_add_orphan(&withdrawn->request);
+    return 1;
+}
+
+static bool move_own(const struct offer *offer, enum mgds_slot_state to)
+{
+    return mgds_board_move(mgds_direct_own_board(), offer->slot, offer->serial,
+                           MGDS_SLOT_OFFERED, to);
+}
+
+/* The bytes are in the bounce: 1, or 0 if the receiver was first. */
+static int withdraw(struct offer *offer)
+{
+    struct withdrawn *withdrawn = mgds_request_new(
+        sizeof(*withdrawn), &withdrawn_ops, mgds_direct_comm());
+
+    if (!withdrawn)
+        return 0;
+    withdrawn->slot = offer->slot;
+    withdrawn->bounce = offer->bounce;
+    if (!move_own(offer, MGDS_SLOT_WITHDRAWN)) {
+        withdrawn->request.released = true;
+        mgds_request_put(&withdrawn->request);
+        return 0;
+    }
+    offer->bounce = NULL;
+    offer->open = false;
+    return send_below(withdrawn, offer);
+}
+
+/* Without memory, or if the copy fails, the receiver is waited for on. */
+static void bring(struct offer *offer)
+{
+    if (mgds_buffer_find_again(&offer->buffer) != 1 ||
+        mgds_buffer_stage(&offer->bounce, &offer->buffer, MGDS_BOUNCE_PACKED) <
+            0) {
+        offer->due = UINT64_MAX;
+        return;
+    }
+    if (mgds_bounce_down(offer->bounce, 0, SIZE_MAX) < 0) {
+        mgds_bounce_destroy(offer->bounce);
+        offer->bounce = NULL;
+        offer->due = UINT64_MAX;
+    }
+}
+
+static int poll_offered(struct offer *offer)
+{
+    int rc;
+
+    if (offer->due == 0)
+        offer->due = mgds_clock_ns() + PATIENCE_NS;
+    if (!offer->bounce) {
+        if (mgds_clock_ns() >= offer->due)
+            bring(offer);
+        return 0;
+    }
+    rc = mgds_bounce_poll(offer->bounce);
+    return rc == 1 ? withdraw(offer) : rc;
+}
+
+/* The header was matched: 1 if the send is over, 0 not yet, or negative errno.
+ */
+static int poll_offer(struct offer *offer)
+{
+    switch (
+        mgds_board_state(mgds_direct_own_board(), offer->slot, offer->serial)) {
+    case MGDS_SLOT_OFFERED:
+        return poll_offered(offer);
+    case MGDS_SLOT_TAKEN:
+        return 0;
+    default: /* the receiver has said its last word */
+        return 1;
+    }
+}
+
+/* Which message a call sends, and how it could go. */
+static bool is_buffered(const struct mgds_call_words *call)
+{
+    return call->twin == MGDS_CALL_Bsend_c || call->twin == MGDS_CALL_Ibsend_c;
+}
+
+/* Most messages are told to be short without a look at their memory. */
+static bool is_short(const struct mgds_call_words *call, MPI_Count count)
+{
+    size_t size = mgds_type_basic_size((MPI_Datatype)call->word[2]);
+
+    return size > 0 && (size_t)count < (mgds_direct_from() + size - 1) / size;
+}
+
+/* 1: the memory is GPU memory, and buffer has a reference to its layout. */
+static int look(struct mgds_buffer *buffer, const struct mgds_call_words *call)
+{
+    MPI_Count count = mgds_call_count(call, 1);
+    MPI_Datatype type = (MPI_Datatype)call->word[2];
+    int rc;
+
+    if (is_buffered(call) || (int)call->word[3] < 0 || count <= 0 ||
+        is_short(call, count) || !mgds_type_committed(type))
+        return 0;
+    rc = mgds_buffer_find(buffer, (const void *)call->word[0], count, type);
+    if (rc == 0)
+        mgds_buffer_put(buffer);
+    return rc == 1;
+}
+
+static enum mgds_direct_choice choose(const struct mgds_buffer *buffer,
+                                      int peer)
+{
+    const struct mgds_direct_message message = {
+        .exportable = buffer->ptr.kind == MGDS_PTR_DEVICE,
+        .dense = mgds_layout_is_dense(buffer->layout),
+        .bytes = buffer->layout->size * buffer->count};
+
+    return mgds_direct_choose(&message,
+                              mgds_direct_peer(peer, buffer->ptr.device),
+                              mgds_direct_from());
+}
+
+/* 1: a slot was taken, and the header is written; 0: without one. */
+static int write_header(struct offer *offer, const struct mgds_call_words *call)
+{
+    const struct mgds_buffer *buffer = &offer->buffer;
+    struct mgds_header header = {.tag = (int)call->word[4],
+                                 .bytes = buffer->layout->size * buffer->count,
+                                 .address = (uintptr_t)buffer->addr,
+                                 .device = (uint32_t)buffer->ptr.device};
+    int slot;
+
+    if (mgds_export_of(&header.memory, &buffer->ptr) < 0)
+        return 0;
+    MGDS_NEXT(Comm_rank, 2)(call->word[5], (mgds_word)&header.source);
+    slot = mgds_board_offer(mgds_direct_own_board(), &header.serial);
+    if (slot < 0)
+        return 0;
+    header.slot = offer->slot = (unsigned)slot;
+    offer->serial = header.serial;
+    offer->open = true;
+    mgds_direct_encode(offer->header, &header, offer->peer);
+    return 1;
+}
+
+/* 1: the call goes by header, and offer is to be finished; 0: it does not. */
+static int prepare(struct offer *offer, const struct mgds_call_words *call)
+{
+    int rc = 0;
+
+    *offer = (struct offer){.peer = -1};
+    if (!look(&offer->buffer, call))
+        return 0;
+    offer->peer =
+        mgds_direct_world_rank((MPI_Comm)call->word[5], (int)call->word[3]);
+    switch (choose(&offer->buffer, offer->peer)) {
+    case MGDS_DIRECT_HEADER:
+        rc = write_header(offer, call);
+        break;
+    case MGDS_DIRECT_SAMPLE:
+        mgds_direct_post_sample(&offer->buffer.ptr);
+        break;
+    default:
+        break;
+    }
+    if (rc == 0)
+        offer_fini(offer);
+    return rc;
+}
+
+static int send_header(const struct offer *offer,
+                       const struct mgds_call_words *call, MPI_Request *request)
+{
+    mgds_count(direct_sends);
+    return (int)MGDS_NEXT(Issend, 7)(
+        (mgds_word)offer->header, MGDS_HEADER_BYTES, (mgds_word)MPI_BYTE,
+        call->word[3], call->word[4], call->word[5], (mgds_word)request);
+}
+
+static int wait_offer(struct offer *offer)
+{
+    int rc;
+
+    while ((rc = poll_offer(offer)) == 0) {
+        mgds_below_progress();
+        sched_yield();
+    }
+    return rc < 0 ? rc : 0;
+}
+
+bool mgds_direct_send(mgds_word *result, const struct mgds_call_words *call)
+{
+    struct offer offer;
+    MPI_Request request;
+    int rc, met = 0;
+
+    if (!mgds_direct_armed() || !prepare(&offer, call))
+        return false;
+    mgds_request_orphans_poll();
+    rc = send_header(&offer, call, &request);
+    if (rc == MPI_SUCCESS)
+        rc = (int)MGDS_NEXT(Wait, 2)((mgds_word)&request,
+                                     (mgds_word)MPI_STATUS_IGNORE);
+    if (rc == MPI_SUCCESS)
+        met = wait_offer(&offer);
+    offer_fini(&offer);
+    *result = (mgds_word)(rc == MPI_SUCCESS
+                              ? mgds_mpi_error((MPI_Comm)call->word[5], met)
+                              : rc);
+    return true;
+}
+
+/* A nonblocking one: the request below is the header's. */
+struct offered {
+    struct mgds_request request; /* first */
+    struct offer offer;
+};
+
+static int offered_poll(struct mgds_request *request)
+{
+    return poll_offer(&((struct offered *)request)->offer);
+}
+
+static void offered_release(struct mgds_request *request)
+{
+    offer_fini(&((struct offered *)request)->offer);
+}
+
+/* Its bytes may be under way already, and nobody else's would be. */
+static void offered_cancel(struct mgds_request *request)
+{
+    (void)request;
+}
+
+static const struct mgds_request_ops offered_ops = {
+    .kind = MGDS_REQUEST_IS_GENERALIZED,
+    .poll = offered_poll,
+    .cancel = offered_cancel,
+    .release = offered_release};
+
+/* 1: a record with the header; 0: the call does not go by header, or there is
+ * no memory to let it. */
+static int offered_create(struct offered **out,
+                          const struct mgds_call_words *call)
+{
+    struct offer offer;
+    struct offered *offered;
+
+    if (!prepare(&offer, call))
+        return 0;
+    offered = mgds_request_new(sizeof(*offered), &offered_ops,
+                               (MPI_Comm)call->word[5]);
+    if (!offered) {
+        offer_fini(&offer);
+        return 0;
+    }
+    offered->offer = offer;
+    *out = offered;
+    return mgds_grequest_start(&offered->request) == 0;
+}
+
+bool mgds_direct_isend(mgds_word *result, const struct mgds_call_words *call)
+{
+    struct offered *offered;
+    int rc;
+
+    if (!mgds_direct_armed() || !offered_create(&offered, call))
+        return false;
+    mgds_request_orphans_poll();
+    rc = send_header(&offered->offer, call, &offered->request.below);
+    if (rc == MPI_SUCCESS)
+        mgds_grequest_begin(&offered->request, (MPI_Request *)call->word[6]);
+    else
+        mgds_grequest_drop(&offered->request);
+    *result = (mgds_word)rc;
+    return true;
+}

@@ -1,0 +1,25 @@
+/*
+ * Sends by header (docs/header-rendezvous.md), of which the sender alone
+ * decides:
+ *
+ *   below      the header is sent in synchronous mode
+ *   matched    a receive, or a probe, has it: its slot is OFFERED
+ *   bringing   nobody came for a while: the bytes are on their way to host
+ *              memory, from which they go below if they are there first
+ *   over       copied by the receiver, or withdrawn
+ */
+#ifndef MGDS_PMPI_DIRECT_SEND_H
+#define MGDS_PMPI_DIRECT_SEND_H
+
+#include <stdbool.h>
+
+#include "shim/pmpi/call.h"
+
+/* addr, count, type, peer, tag, comm: the whole call. False: it is not one that
+ * goes by header, and nothing was done. */
+bool mgds_direct_send(mgds_word *result, const struct mgds_call_words *call);
+
+/* The same with a request behind. */
+bool mgds_direct_isend(mgds_word *result, const struct mgds_call_words *call);
+
+#endif

@@ -1,0 +1,250 @@
+/* What probes take out; see kept.h. */
+#include "shim/pmpi/kept.h"
+
+#include <errno.h>
+
+#include "shim/base/alloc.h"
+#include "shim/base/lock.h"
+#include "shim/pmpi/below.h"
+#include "shim/pmpi/direct.h"
+#include "shim/pmpi/errmap.h"
+#include "shim/pmpi/handles.h"
+#include "shim/pmpi/next.h"
+
+static struct mgds_lock kept_lock = MGDS_LOCK_INIT(MGDS_LOCK_KEPT);
+static struct mgds_kept_list list = TAILQ_HEAD_INITIALIZER(list);
+static unsigned kept_count; /* written under the lock; atomic */
+
+static struct mgds_handles messages =
+    MGDS_HANDLES_INIT((uint32_t)MPI_MESSAGE_NULL | MGDS_HANDLES_SECOND, NULL);
+
+void mgds_kept_enter(void)
+{
+    mgds_lock_acquire(&kept_lock);
+}
+
+void mgds_kept_leave(void)
+{
+    mgds_lock_release(&kept_lock);
+}
+
+bool mgds_kept_any(void)
+{
+    return __atomic_load_n(&kept_count, __ATOMIC_ACQUIRE) != 0;
+}
+
+struct mgds_kept *mgds_kept_look(MPI_Comm comm, int source, int tag)
+{
+    return mgds_kept_any() ? mgds_kept_find(&list, comm, source, tag) : NULL;
+}
+
+static void count(unsigned by)
+{
+    __atomic_fetch_add(&kept_count, by, __ATOMIC_RELEASE);
+}
+
+struct mgds_kept *mgds_kept_take(MPI_Comm comm, int source, int tag)
+{
+    struct mgds_kept *kept = mgds_kept_look(comm, source, tag);
+
+    if (!kept)
+        return NULL;
+    TAILQ_REMOVE(&list, kept, link);
+    count(-1u);
+    return kept;
+}
+
+struct mgds_kept *mgds_kept_take_message(MPI_Message handle)
+{
+    return handle == MPI_MESSAGE_NULL ? NULL
+                                      : mgds_handles_remove(&messages, handle);
+}
+
+/* It is as long as a header: what its status says to the program follows from
+ * whether it is one. */
+static int receive(struct mgds_kept *kept)
+{
+    MPI_Status status;
+    struct mgds_header header;
+    int rc = (int)MGDS_NEXT(Mrecv, 5)(
+        (mgds_word)kept->bytes, MGDS_HEADER_BYTES, (mgds_word)MPI_BYTE,
+        (mgds_word)&kept->message, (mgds_word)&status);
+
+    if (rc == MPI_SUCCESS &&
+        mgds_direct_decode(&header, kept->bytes, MGDS_HEADER_BYTES,
+                           &kept->status))
+        mgds_below_set_bytes(&kept->status, (MPI_Count)header.bytes);
+    return rc;
+}
+
+static void keep(struct mgds_kept *kept)
+{
+    TAILQ_INSERT_TAIL(&list, kept, link);
+    count(1);
+}
+
+/* The next of the source, which is there. *tag: its. */
+static int extract(MPI_Comm comm, int source, int *tag)
+{
+    struct mgds_kept *kept = mgds_calloc(1, sizeof(*kept));
+    int flag = 0;
+    int rc;
+
+    if (!kept)
+        return mgds_mpi_error(comm, -ENOMEM);
+    kept->comm = comm;
+    rc = (int)MGDS_NEXT(Improbe, 6)(
+        (mgds_word)source, (mgds_word)MPI_ANY_TAG, (mgds_word)comm,
+        (mgds_word)&flag, (mgds_word)&kept->message, (mgds_word)&kept->status);
+    if (rc == MPI_SUCCESS && flag &&
+        mgds_below_bytes(&kept->status) == MGDS_HEADER_BYTES)
+        rc = receive(kept);
+    if (rc != MPI_SUCCESS || !flag) {
+        free(kept);
+        return rc;
+    }
+    *tag = kept->status.MPI_TAG;
+    keep(kept);
+    return MPI_SUCCESS;
+}
+
+/* A message with this status waits below: it, and what is ahead of it. */
+static int keep_up_to(MPI_Comm comm, const MPI_Status *status)
+{
+    int tag = MPI_ANY_TAG;
+    int rc = MPI_SUCCESS;
+
+    while (rc == MPI_SUCCESS && tag != status->MPI_TAG)
+        rc = extract(comm, status->MPI_SOURCE, &tag);
+    return rc;
+}
+
+/* A handle of ours for one that is off the list: it is the message's from here
+ * on. What has no sender is as it is below. */
+static int give(struct mgds_kept *kept, MPI_Message *message)
+{
+    int rc;
+
+    if (kept->message != MPI_MESSAGE_NO_PROC) {
+        rc = mgds_handles_add(message, &messages, kept);
+        return rc < 0 ? rc : 1;
+    }
+    *message = kept->message;
+    free(kept);
+    return 1;
+}
+
+/* MPI_ERROR is left as it was, as MPI leaves it. */
+static void tell(MPI_Status *status, const MPI_Status *found)
+{
+    int error;
+
+    if (status == MPI_STATUS_IGNORE)
+        return;
+    error = status->MPI_ERROR;
+    *status = *found;
+    status->MPI_ERROR = error;
+}
+
+struct probe {
+    MPI_Comm comm;
+    int source, tag;
+    MPI_Message *message;
+    MPI_Status *status;
+};
+
+/* 1: the list has it; 0; or negative errno. */
+static int probe_list(const struct probe *probe)
+{
+    struct mgds_kept *kept =
+        mgds_kept_look(probe->comm, probe->source, probe->tag);
+    int rc;
+
+    if (!kept)
+        return 0;
+    tell(probe->status, &kept->status);
+    if (!probe->message)
+        return 1;
+    TAILQ_REMOVE(&list, kept, link);
+    rc = give(kept, probe->message);
+    if (rc < 0)
+        TAILQ_INSERT_HEAD(&list, kept, link);
+    else
+        count(-1u);
+    return rc;
+}
+
+/* The message that has this status can be no header. */
+static int take_below(const struct probe *probe, const MPI_Status *status,
+                      int *listed)
+{
+    struct mgds_kept *kept;
+    int flag, rc;
+
+    tell(probe->status, status);
+    if (!probe->message)
+        return MPI_SUCCESS;
+    kept = mgds_calloc(1, sizeof(*kept));
+    if (!kept)
+        return mgds_mpi_error(probe->comm, -ENOMEM);
+    kept->comm = probe->comm;
+    rc = (int)MGDS_NEXT(Improbe, 6)(
+        (mgds_word)status->MPI_SOURCE, (mgds_word)status->MPI_TAG,
+        (mgds_word)probe->comm, (mgds_word)&flag, (mgds_word)&kept->message,
+        (mgds_word)&kept->status);
+    *listed = rc == MPI_SUCCESS ? give(kept, probe->message) : 0;
+    if (*listed <= 0)
+        free(kept);
+    return rc;
+}
+
+/* MPI's code; *flag as a probe's. */
+static int probe_below(const struct probe *probe, int *flag, int *listed)
+{
+    MPI_Status status;
+    int rc;
+
+    status.MPI_ERROR = MPI_SUCCESS;
+    rc = (int)MGDS_NEXT(Iprobe, 5)(
+        (mgds_word)probe->source, (mgds_word)probe->tag, (mgds_word)probe->comm,
+        (mgds_word)flag, (mgds_word)&status);
+    if (rc != MPI_SUCCESS || !*flag)
+        return rc;
+    if (mgds_below_bytes(&status) != MGDS_HEADER_BYTES)
+        return take_below(probe, &status, listed);
+    rc = keep_up_to(probe->comm, &status);
+    if (rc == MPI_SUCCESS)
+        *listed = probe_list(probe);
+    *flag = *listed == 1;
+    return rc;
+}
+
+int mgds_kept_probe(MPI_Comm comm, int source, int tag, int *flag,
+                    MPI_Message *message, MPI_Status *status)
+{
+    const struct probe probe = {comm, source, tag, message, status};
+    int rc = MPI_SUCCESS;
+    int listed;
+
+    mgds_kept_enter();
+    listed = probe_list(&probe);
+    *flag = listed == 1;
+    if (listed == 0)
+        rc = probe_below(&probe, flag, &listed);
+    mgds_kept_leave();
+    return listed < 0 ? mgds_mpi_error(comm, listed) : rc;
+}
+
+/* A message that nobody has received below has no owner who could be told. */
+void mgds_kept_fini(void)
+{
+    struct mgds_kept *kept;
+
+    mgds_kept_enter();
+    while ((kept = TAILQ_FIRST(&list)) != NULL) {
+        TAILQ_REMOVE(&list, kept, link);
+        count(-1u);
+        free(kept);
+    }
+    mgds_kept_leave();
+}
