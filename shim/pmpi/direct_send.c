@@ -9,6 +9,7 @@
 #include "shim/pmpi/below.h"
 #include "shim/pmpi/buffer.h"
 #include "shim/pmpi/direct.h"
+#include "shim/pmpi/direct_open.h"
 #include "shim/pmpi/errmap.h"
 #include "shim/pmpi/grequest.h"
 #include "shim/pmpi/next.h"
@@ -250,12 +251,29 @@ static int send_header(const struct offer *offer,
         call->word[3], call->word[4], call->word[5], (mgds_word)request);
 }
 
+/* Until the header was matched: MPI's code. */
+static int wait_match(MPI_Request *request)
+{
+    int flag = 0;
+    int rc = MPI_SUCCESS;
+
+    while (rc == MPI_SUCCESS && !flag) {
+        rc = (int)MGDS_NEXT(Test, 3)((mgds_word)request, (mgds_word)&flag,
+                                     (mgds_word)MPI_STATUS_IGNORE);
+        mgds_direct_open_step(0);
+        if (!flag)
+            sched_yield();
+    }
+    return rc;
+}
+
 static int wait_offer(struct offer *offer)
 {
     int rc;
 
     while ((rc = poll_offer(offer)) == 0) {
         mgds_below_progress();
+        mgds_direct_open_step(0);
         sched_yield();
     }
     return rc < 0 ? rc : 0;
@@ -272,8 +290,7 @@ bool mgds_direct_send(mgds_word *result, const struct mgds_call_words *call)
     mgds_request_orphans_poll();
     rc = send_header(&offer, call, &request);
     if (rc == MPI_SUCCESS)
-        rc = (int)MGDS_NEXT(Wait, 2)((mgds_word)&request,
-                                     (mgds_word)MPI_STATUS_IGNORE);
+        rc = wait_match(&request);
     if (rc == MPI_SUCCESS)
         met = wait_offer(&offer);
     offer_fini(&offer);

@@ -42,11 +42,16 @@ static int land(struct mgds_request *request)
 }
 
 /* Completion is recorded and handed to MPI here. From then on MPI may give the
- * status to any thread, and free the request. */
+ * status to any thread, and free the request. Release, for see_complete: MPI
+ * orders it as well, but says so to nobody. */
 static void complete(struct mgds_request *request,
                      enum mgds_request_event event)
 {
+    const void *claimed = __atomic_load_n(&request->claimed, __ATOMIC_RELAXED);
+
     mgds_request_step(request, event);
+    __atomic_compare_exchange_n(&request->claimed, &claimed, claimed, false,
+                                __ATOMIC_RELEASE, __ATOMIC_RELAXED);
     MGDS_NEXT(Grequest_complete, 1)((mgds_word)request->handle);
 }
 
@@ -255,10 +260,17 @@ bool mgds_grequest_poll(struct mgds_request *request)
 
 /* MPI's callbacks. */
 
+/* What another thread has done before it completed the request is seen. */
+static void see_complete(const struct mgds_request *request)
+{
+    (void)__atomic_load_n(&request->claimed, __ATOMIC_ACQUIRE);
+}
+
 static int query(void *state, MPI_Status *status)
 {
     struct mgds_request *request = state;
 
+    see_complete(request);
     *status = request->status;
     status->MPI_ERROR = request->error;
     return watch.watching ? MPI_SUCCESS : request->error;
@@ -279,6 +291,7 @@ static int give_up(void *state)
 {
     struct mgds_request *request = state;
 
+    see_complete(request);
     if (request->state == MGDS_REQUEST_DROPPED) {
         mgds_request_put(request);
         return MPI_SUCCESS;

@@ -9,6 +9,7 @@
 
 #include "shim/pmpi/call.h"
 #include "shim/pmpi/direct.h"
+#include "shim/pmpi/direct_open.h"
 #include "shim/pmpi/direct_post.h"
 #include "shim/pmpi/direct_send.h"
 #include "shim/pmpi/errmap.h"
@@ -122,6 +123,8 @@ static int received_poll(struct mgds_request *request)
 
 static void received_release(struct mgds_request *request)
 {
+    if (received_of(request)->side.direct)
+        mgds_direct_open_remove(request);
     mgds_side_fini(&received_of(request)->side);
     mgds_side_fini(&received_of(request)->sent);
 }
@@ -155,10 +158,13 @@ static int received_create(struct received **out, struct mgds_pair *pair,
 static mgds_word begun(struct received *received, MPI_Request *user,
                        mgds_word result)
 {
-    if ((int)result == MPI_SUCCESS)
-        mgds_grequest_begin(&received->request, user);
-    else
+    if ((int)result != MPI_SUCCESS) {
         mgds_grequest_drop(&received->request);
+        return result;
+    }
+    mgds_grequest_begin(&received->request, user);
+    if (received->side.direct)
+        mgds_direct_open_add(&received->request);
     return result;
 }
 
@@ -314,12 +320,8 @@ static mgds_word start_pair(const struct mgds_call_words *call,
     recv.request = &received->request.below;
     send.request = &received->sent_request;
     rc = start_halves(&recv, &send, comm);
-    if (rc == MPI_SUCCESS)
-        mgds_grequest_begin(&received->request,
-                            (MPI_Request *)call->word[at->request]);
-    else
-        mgds_grequest_drop(&received->request);
-    return (mgds_word)rc;
+    return begun(received, (MPI_Request *)call->word[at->request],
+                 (mgds_word)rc);
 }
 
 /* As Sendrecv, with a request at the end. */

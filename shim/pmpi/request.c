@@ -29,6 +29,17 @@ void mgds_request_get(struct mgds_request *request)
     __atomic_fetch_add(&request->refs, 1, __ATOMIC_RELAXED);
 }
 
+bool mgds_request_try_get(struct mgds_request *request)
+{
+    unsigned refs = __atomic_load_n(&request->refs, __ATOMIC_RELAXED);
+
+    while (refs > 0 &&
+           !__atomic_compare_exchange_n(&request->refs, &refs, refs + 1, false,
+                                        __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
+        ;
+    return refs > 0;
+}
+
 void mgds_request_release(struct mgds_request *request)
 {
     if (!request->released)

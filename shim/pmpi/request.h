@@ -122,6 +122,10 @@ void *mgds_request_new(size_t size, const struct mgds_request_ops *ops,
 void mgds_request_get(struct mgds_request *request);
 void mgds_request_put(struct mgds_request *request);
 
+/* The same of one that may have no reference any more, while its record is
+ * there: false then. */
+bool mgds_request_try_get(struct mgds_request *request);
+
 /* Gives back what is behind it, if that is still there. */
 void mgds_request_release(struct mgds_request *request);
 

@@ -9,6 +9,7 @@
 #include "shim/base/alloc.h"
 #include "shim/gds/domain/domain.h"
 #include "shim/pmpi/below.h"
+#include "shim/pmpi/direct_open.h"
 #include "shim/pmpi/errmap.h"
 #include "shim/pmpi/grequest.h"
 #include "shim/pmpi/request_orphan.h"
@@ -247,6 +248,8 @@ static bool step(struct mgds_wave *wave, bool *tested)
     done = mgds_grequest_pass_end(&pass);
     *tested = pass.tested;
     look_at_persists(wave);
+    if (!done)
+        mgds_direct_open_step(wave->generalized);
     if (wave->generalized > 0)
         look_again(wave);
     return done && wave->held == 0;

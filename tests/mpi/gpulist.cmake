@@ -2,7 +2,8 @@
 add_library(gpu_case STATIC gpu/gpu_case.c)
 target_link_libraries(gpu_case PUBLIC mgds_test_gpu mpich::c)
 foreach(program requests errors datatypes threads queries scarce sessions
-    sessions_window mixed direct counts capture jump handler windows freed t1_handles)
+    sessions_window mixed direct direct_progress counts capture jump handler
+    windows freed t1_handles)
   mgds_program(gpu_${program} SOURCES gpu/${program}.c
     LIBS gpu_case Threads::Threads)
 endforeach()
@@ -102,6 +103,19 @@ foreach(ranks 2 3)
       EXPECT "direct: all well" "direct_pulls [1-9]")
   endforeach()
 endforeach()
+foreach(way alone elsewhere both cancel again)
+  mgds_mpi_test(gpu_direct_${way} PROGRAM gpu_direct_progress ARGS ${way}
+    ${direct} EXPECT "progress: all well" "direct_pulls [1-9]")
+endforeach()
+# A rank that sits in another call is not waited for.
+mgds_mpi_test(gpu_direct_elsewhere_late PROGRAM gpu_direct_progress
+  ARGS elsewhere ${direct} ${late}
+  EXPECT "progress: all well" "rank 0.* direct_withdrawn [3-9]"
+    "rank 1.* direct_fetches [3-9]")
+# Nothing is agreed, and everything staged.
+mgds_mpi_test(gpu_direct_no_peers PROGRAM gpu_direct RANKS 2
+  ARGS 6 ${direct_laps} single ${direct} MPIX_GDS_PEERS=none
+  EXPECT "direct: all well" REFUSE "direct_")
 mgds_mpi_test(gpu_direct_staged PROGRAM gpu_direct RANKS 3
   ARGS 4 ${direct_laps} multiple ENV ${soft} MPIX_GDS_SUMMARY=all
   EXPECT "direct: all well" REFUSE "direct_")

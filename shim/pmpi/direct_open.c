@@ -1,0 +1,71 @@
+/* Receives of an armed rank that are under way. */
+#include "shim/pmpi/direct_open.h"
+
+#include "shim/base/lock.h"
+#include "shim/pmpi/grequest.h"
+
+enum { MOST = 256 };
+
+static struct mgds_lock open_lock = MGDS_LOCK_INIT(MGDS_LOCK_SHORT);
+static struct {
+    struct mgds_request *request;
+    const void *owner; /* the thread that has begun it */
+} open_ones[MOST];     /* the first open_count */
+static int open_count; /* atomic; written under lock */
+
+/* Tells threads apart: each has its own. */
+static _Thread_local char mark;
+
+void mgds_direct_open_add(struct mgds_request *request)
+{
+    mgds_lock_acquire(&open_lock);
+    if (open_count < MOST) {
+        open_ones[open_count].request = request;
+        open_ones[open_count].owner = &mark;
+        __atomic_store_n(&open_count, open_count + 1, __ATOMIC_RELAXED);
+    }
+    mgds_lock_release(&open_lock);
+}
+
+void mgds_direct_open_remove(struct mgds_request *request)
+{
+    mgds_lock_acquire(&open_lock);
+    for (int i = 0; i < open_count; i++)
+        if (open_ones[i].request == request) {
+            open_ones[i] = open_ones[open_count - 1];
+            __atomic_store_n(&open_count, open_count - 1, __ATOMIC_RELAXED);
+            break;
+        }
+    mgds_lock_release(&open_lock);
+}
+
+/* With a reference; NULL: none of this thread's is there, or it is about to go.
+ */
+static struct mgds_request *get_at(int i)
+{
+    struct mgds_request *request = NULL;
+
+    mgds_lock_acquire(&open_lock);
+    if (i < open_count && open_ones[i].owner == &mark &&
+        mgds_request_try_get(open_ones[i].request))
+        request = open_ones[i].request;
+    mgds_lock_release(&open_lock);
+    return request;
+}
+
+/* From the last on: one that ends takes itself off, and the last its place. */
+void mgds_direct_open_step(int more_than)
+{
+    int count = __atomic_load_n(&open_count, __ATOMIC_RELAXED);
+
+    if (count <= more_than)
+        return;
+    for (int i = count - 1; i >= 0; i--) {
+        struct mgds_request *request = get_at(i);
+
+        if (!request)
+            continue;
+        mgds_grequest_poll(request);
+        mgds_request_put(request);
+    }
+}

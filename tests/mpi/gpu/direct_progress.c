@@ -1,0 +1,202 @@
+/*
+ * Who must call what for a message that goes by header (MPIX_GDS_DIRECT): by
+ * argument,
+ *   alone     the receive ends though its sender makes no call of MPI's
+ *   elsewhere the send ends though its receiver sits in another call
+ *   both      two that send and receive serve each other
+ *   cancel    a send is not cancelled, and arrives
+ *   again     memory that was freed and allocated again
+ * Two ranks. Messages before the first headers show that they can be.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "tests/mpi/gpu/gpu_case.h"
+
+enum { BYTES = 300000, TAG = 9, ROUNDS = 20 };
+
+static char *in, *out;
+static int other;
+
+/* From here on both ranks have shown each other that they map. */
+static void meet(void)
+{
+    for (int i = 0; i < 2; i++)
+        MPI_Sendrecv(out, BYTES, MPI_BYTE, other, TAG, in, BYTES, MPI_BYTE,
+                     other, TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    for (int i = 0; i < 2; i++) {
+        MPI_Request request;
+
+        MPI_Irecv(in, BYTES, MPI_BYTE, other, TAG, MPI_COMM_WORLD, &request);
+        MPI_Send(out, BYTES, MPI_BYTE, other, TAG, MPI_COMM_WORLD);
+        MPI_Wait(&request, MPI_STATUS_IGNORE);
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+}
+
+/* A byte from one rank to the other past MPI. */
+static const char *pipe_name(void)
+{
+    static char name[64];
+    int pid = (int)getppid();
+
+    MPI_Bcast(&pid, 1, MPI_INT, 0, MPI_COMM_WORLD);
+    snprintf(name, sizeof(name), "/tmp/mpix-gds-direct.%d", pid);
+    if (gpu_rank == 0)
+        CHECK(mkfifo(name, 0600) == 0 || errno == EEXIST);
+    MPI_Barrier(MPI_COMM_WORLD);
+    return name;
+}
+
+static void alone(void)
+{
+    const char *name = pipe_name();
+    MPI_Request request;
+    char byte = 1;
+    int fd;
+
+    if (gpu_rank == 0) {
+        fd = open(name, O_RDWR);
+        CHECK(fd >= 0);
+        MPI_Barrier(MPI_COMM_WORLD);
+        MPI_Isend(out, BYTES, MPI_BYTE, 1, TAG, MPI_COMM_WORLD, &request);
+        CHECK(read(fd, &byte, 1) == 1); /* no MPI until the other has it */
+        MPI_Wait(&request, MPI_STATUS_IGNORE);
+        unlink(name);
+    } else {
+        MPI_Barrier(MPI_COMM_WORLD);
+        fd = open(name, O_WRONLY);
+        CHECK(fd >= 0);
+        gpu_fill(in, BYTES, -1);
+        MPI_Recv(in, BYTES, MPI_BYTE, 0, TAG, MPI_COMM_WORLD,
+                 MPI_STATUS_IGNORE);
+        CHECK(gpu_holds(in, 0, BYTES, 0));
+        CHECK(write(fd, &byte, 1) == 1);
+    }
+    close(fd);
+}
+
+static void send_of(int way)
+{
+    MPI_Request request;
+
+    if (way == 0)
+        MPI_Send(out, BYTES, MPI_BYTE, 1, TAG, MPI_COMM_WORLD);
+    if (way == 1)
+        MPI_Ssend(out, BYTES, MPI_BYTE, 1, TAG, MPI_COMM_WORLD);
+    if (way == 2) {
+        MPI_Isend(out, BYTES, MPI_BYTE, 1, TAG, MPI_COMM_WORLD, &request);
+        MPI_Wait(&request, MPI_STATUS_IGNORE);
+    }
+}
+
+static void elsewhere(void)
+{
+    MPI_Request request = MPI_REQUEST_NULL;
+
+    for (int way = 0; way < 3; way++) {
+        gpu_fill(in, BYTES, -1);
+        if (gpu_rank == 1)
+            MPI_Irecv(in, BYTES, MPI_BYTE, 0, TAG, MPI_COMM_WORLD, &request);
+        MPI_Barrier(MPI_COMM_WORLD);
+        if (gpu_rank == 0)
+            send_of(way);
+        MPI_Barrier(MPI_COMM_WORLD); /* where the receiver waits for that */
+        MPI_Wait(&request, MPI_STATUS_IGNORE);
+        if (gpu_rank == 1)
+            CHECK(gpu_holds(in, 0, BYTES, 0));
+    }
+}
+
+static void both(void)
+{
+    for (int round = 0; round < ROUNDS; round++) {
+        MPI_Request requests[2];
+
+        gpu_fill(in, BYTES, -1);
+        MPI_Irecv(in, BYTES, MPI_BYTE, other, TAG, MPI_COMM_WORLD,
+                  &requests[0]);
+        if (round % 2) {
+            MPI_Send(out, BYTES, MPI_BYTE, other, TAG, MPI_COMM_WORLD);
+        } else {
+            MPI_Isend(out, BYTES, MPI_BYTE, other, TAG, MPI_COMM_WORLD,
+                      &requests[1]);
+            MPI_Wait(&requests[1], MPI_STATUS_IGNORE);
+        }
+        MPI_Wait(&requests[0], MPI_STATUS_IGNORE);
+        CHECK(gpu_holds(in, 0, BYTES, other));
+    }
+}
+
+static void cancel(void)
+{
+    MPI_Request request;
+    MPI_Status status;
+    int flag = 1;
+
+    if (gpu_rank == 0) {
+        MPI_Isend(out, BYTES, MPI_BYTE, 1, TAG, MPI_COMM_WORLD, &request);
+        MPI_Cancel(&request);
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (gpu_rank == 0) {
+        MPI_Wait(&request, &status);
+        MPI_Test_cancelled(&status, &flag);
+        CHECK(!flag);
+    } else {
+        MPI_Recv(in, BYTES, MPI_BYTE, 0, TAG, MPI_COMM_WORLD,
+                 MPI_STATUS_IGNORE);
+        CHECK(gpu_holds(in, 0, BYTES, 0));
+    }
+}
+
+static void again(void)
+{
+    for (int round = 0; round < ROUNDS; round++) {
+        size_t bytes = BYTES + (size_t)(round % 3) * 4096;
+
+        if (gpu_rank == 0) {
+            char *mine = gpu_new(bytes, round);
+
+            MPI_Send(mine, (int)bytes, MPI_BYTE, 1, TAG, MPI_COMM_WORLD);
+            gpu_delete(mine);
+        } else {
+            char *mine = gpu_new(bytes, -1);
+
+            MPI_Recv(mine, (int)bytes, MPI_BYTE, 0, TAG, MPI_COMM_WORLD,
+                     MPI_STATUS_IGNORE);
+            CHECK(gpu_holds(mine, 0, bytes, round));
+            gpu_delete(mine);
+        }
+    }
+}
+
+int main(int argc, char **argv)
+{
+    static const struct {
+        const char *name;
+        void (*run)(void);
+    } ways[] = {{"alone", alone},
+                {"elsewhere", elsewhere},
+                {"both", both},
+                {"cancel", cancel},
+                {"again", again}};
+
+    gpu_begin_at(&argc, &argv, MPI_THREAD_SINGLE);
+    CHECK(argc == 2 && gpu_size == 2);
+    other = 1 - gpu_rank;
+    in = gpu_new(BYTES, -1);
+    out = gpu_new(BYTES, gpu_rank);
+    meet();
+    for (size_t i = 0; i < sizeof(ways) / sizeof(*ways); i++)
+        if (!strcmp(ways[i].name, argv[1]))
+            ways[i].run();
+    MPI_Barrier(MPI_COMM_WORLD);
+    gpu_delete(in);
+    gpu_delete(out);
+    gpu_end("progress");
+    return 0;
+}
