@@ -30,10 +30,10 @@ struct facts {
     struct mgds_header_secret secret; /* rank 0's holds */
 };
 
-/* A rank of this host. */
+/* Another rank. */
 struct peer {
-    struct mgds_board *board;
-    _Atomic uint32_t tried; /* a bit for each device */
+    struct mgds_board *board; /* NULL: of another host, or ourselves */
+    _Atomic uint32_t tried;   /* a bit for each device */
     struct mgds_mapped *_Atomic mapped[MGDS_BOARD_DEVICES];
 };
 
@@ -41,7 +41,7 @@ static struct {
     int rank, size;
     bool shared;
     struct mgds_board *board;
-    struct peer **peers; /* by rank; NULL: of another host, or ourselves */
+    struct peer *peers; /* by rank */
     struct mgds_header_secret secret;
     MPI_Comm comm;
     MPI_Group world;
@@ -139,15 +139,12 @@ static bool all_take_part(const struct facts *all)
 /* Whose board cannot be seen is as if on another host: it is sent no header
  * from here, and those of its headers that come are none, since it sends none
  * to who has not mapped its sample. */
-static struct peer *meet(const struct facts *theirs)
+static void meet(struct peer *peer, const struct facts *theirs)
 {
-    struct peer *peer = mgds_calloc(1, sizeof(*peer));
+    struct mgds_board *board;
 
-    if (peer && mgds_board_open(&peer->board, &theirs->place,
-                                (unsigned)direct.size) == 0)
-        return peer;
-    free(peer);
-    return NULL;
+    if (mgds_board_open(&board, &theirs->place, (unsigned)direct.size) == 0)
+        peer->board = board;
 }
 
 static bool meet_all(const struct facts *all)
@@ -156,7 +153,7 @@ static bool meet_all(const struct facts *all)
     for (int i = 0; direct.peers && i < direct.size; i++)
         if (i != direct.rank && all[i].host == all[direct.rank].host &&
             all[i].host != 0)
-            direct.peers[i] = meet(&all[i]);
+            meet(&direct.peers[i], &all[i]);
     return direct.peers != NULL;
 }
 
@@ -187,20 +184,17 @@ static bool agree(void)
 
 static void let_peer_go(struct peer *peer)
 {
-    if (!peer)
-        return;
     for (unsigned i = 0; i < MGDS_BOARD_DEVICES; i++)
         if (peer->mapped[i])
             mgds_mapped_destroy(peer->mapped[i]);
     mgds_board_close(peer->board);
-    free(peer);
 }
 
 /* MPI's objects are there if the ranks have agreed. */
 static void let_go(void)
 {
     for (int i = 0; direct.peers && i < direct.size; i++)
-        let_peer_go(direct.peers[i]);
+        let_peer_go(&direct.peers[i]);
     free(direct.peers);
     for (unsigned i = 0; i < MGDS_BOARD_DEVICES; i++)
         if (direct.sample[i])
@@ -262,7 +256,7 @@ int mgds_direct_world_rank(MPI_Comm comm, int rank)
 
 enum mgds_direct_peer mgds_direct_peer(int rank, int device)
 {
-    if (rank < 0 || device < 0 || !direct.peers[rank])
+    if (rank < 0 || device < 0 || !direct.peers[rank].board)
         return MGDS_DIRECT_PEER_FAR;
     return mgds_board_is_mapped(direct.board, (unsigned)rank, (unsigned)device)
                ? MGDS_DIRECT_PEER_PROVEN
@@ -334,8 +328,8 @@ static void try_new(struct peer *peer, const struct mgds_ptr *ptr)
 void mgds_direct_try_samples(const struct mgds_ptr *ptr)
 {
     for (int i = 0; i < direct.size; i++)
-        if (direct.peers[i])
-            try_new(direct.peers[i], ptr);
+        if (direct.peers[i].board)
+            try_new(&direct.peers[i], ptr);
 }
 
 void mgds_direct_encode(unsigned char out[MGDS_HEADER_BYTES],
@@ -348,9 +342,12 @@ void mgds_direct_encode(unsigned char out[MGDS_HEADER_BYTES],
 
 static struct peer *sender_of(const struct mgds_header *header)
 {
-    return header->sender >= 0 && header->sender < direct.size
-               ? direct.peers[header->sender]
-               : NULL;
+    struct peer *peer;
+
+    if (header->sender < 0 || header->sender >= direct.size)
+        return NULL;
+    peer = &direct.peers[header->sender];
+    return peer->board ? peer : NULL;
 }
 
 static bool is_under_way(const struct mgds_header *header,

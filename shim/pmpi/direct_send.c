@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <sched.h>
 
+#include "shim/base/alloc.h"
 #include "shim/base/clock.h"
 #include "shim/base/stats.h"
 #include "shim/pmpi/below.h"
@@ -22,7 +23,7 @@
 #define PATIENCE_NS UINT64_C(1000000)
 
 /* A message whose header is under way. */
-struct offer {
+struct mgds_direct_offer {
     struct mgds_buffer buffer; /* with a reference to its layout */
     unsigned char header[MGDS_HEADER_BYTES];
     int peer;      /* in MPI_COMM_WORLD */
@@ -31,9 +32,10 @@ struct offer {
     uint64_t serial;
     uint64_t due;               /* from when on it is withdrawn; 0: unmatched */
     struct mgds_bounce *bounce; /* bringing */
+    MPI_Request request;        /* the header's, unless a record has it */
 };
 
-static void offer_fini(struct offer *offer)
+static void offer_fini(struct mgds_direct_offer *offer)
 {
     if (offer->open)
         mgds_board_free(mgds_direct_own_board(), offer->slot);
@@ -61,7 +63,8 @@ static const struct mgds_request_ops withdrawn_ops = {
     .kind = MGDS_REQUEST_IS_SEND, .release = withdrawn_release};
 
 /* From here on it is an orphan, which later calls and MPI_Finalize look at. */
-static int send_below(struct withdrawn *withdrawn, const struct offer *offer)
+static int send_below(struct withdrawn *withdrawn,
+                      const struct mgds_direct_offer *offer)
 {
     int rc = (int)MGDS_NEXT(Issend_c, 7)(
         (mgds_word)mgds_bounce_base(withdrawn->bounce),
@@ -79,14 +82,15 @@ static int send_below(struct withdrawn *withdrawn, const struct offer *offer)
     return 1;
 }
 
-static bool move_own(const struct offer *offer, enum mgds_slot_state to)
+static bool move_own(const struct mgds_direct_offer *offer,
+                     enum mgds_slot_state to)
 {
     return mgds_board_move(mgds_direct_own_board(), offer->slot, offer->serial,
                            MGDS_SLOT_OFFERED, to);
 }
 
 /* The bytes are in the bounce: 1, or 0 if the receiver was first. */
-static int withdraw(struct offer *offer)
+static int withdraw(struct mgds_direct_offer *offer)
 {
     struct withdrawn *withdrawn = mgds_request_new(
         sizeof(*withdrawn), &withdrawn_ops, mgds_direct_comm());
@@ -106,7 +110,7 @@ static int withdraw(struct offer *offer)
 }
 
 /* Without memory, or if the copy fails, the receiver is waited for on. */
-static void bring(struct offer *offer)
+static void bring(struct mgds_direct_offer *offer)
 {
     if (mgds_buffer_find_again(&offer->buffer) != 1 ||
         mgds_buffer_stage(&offer->bounce, &offer->buffer, MGDS_BOUNCE_PACKED) <
@@ -121,7 +125,7 @@ static void bring(struct offer *offer)
     }
 }
 
-static int poll_offered(struct offer *offer)
+static int poll_offered(struct mgds_direct_offer *offer)
 {
     int rc;
 
@@ -138,7 +142,7 @@ static int poll_offered(struct offer *offer)
 
 /* The header was matched: 1 if the send is over, 0 not yet, or negative errno.
  */
-static int poll_offer(struct offer *offer)
+static int poll_offer(struct mgds_direct_offer *offer)
 {
     switch (
         mgds_board_state(mgds_direct_own_board(), offer->slot, offer->serial)) {
@@ -195,7 +199,8 @@ static enum mgds_direct_choice choose(const struct mgds_buffer *buffer,
 }
 
 /* 1: a slot was taken, and the header is written; 0: without one. */
-static int write_header(struct offer *offer, const struct mgds_call_words *call)
+static int write_header(struct mgds_direct_offer *offer,
+                        const struct mgds_call_words *call)
 {
     const struct mgds_buffer *buffer = &offer->buffer;
     struct mgds_header header = {.tag = (int)call->word[4],
@@ -218,11 +223,13 @@ static int write_header(struct offer *offer, const struct mgds_call_words *call)
 }
 
 /* 1: the call goes by header, and offer is to be finished; 0: it does not. */
-static int prepare(struct offer *offer, const struct mgds_call_words *call)
+static int prepare(struct mgds_direct_offer *offer,
+                   const struct mgds_call_words *call)
 {
     int rc = 0;
 
-    *offer = (struct offer){.peer = -1};
+    *offer =
+        (struct mgds_direct_offer){.peer = -1, .request = MPI_REQUEST_NULL};
     if (!look(&offer->buffer, call))
         return 0;
     offer->peer =
@@ -242,7 +249,7 @@ static int prepare(struct offer *offer, const struct mgds_call_words *call)
     return rc;
 }
 
-static int send_header(const struct offer *offer,
+static int send_header(const struct mgds_direct_offer *offer,
                        const struct mgds_call_words *call, MPI_Request *request)
 {
     mgds_count(direct_sends);
@@ -251,48 +258,78 @@ static int send_header(const struct offer *offer,
         call->word[3], call->word[4], call->word[5], (mgds_word)request);
 }
 
-/* Until the header was matched: MPI's code. */
-static int wait_match(MPI_Request *request)
+int mgds_direct_offer_poll(struct mgds_direct_offer *offer, int *error)
 {
-    int flag = 0;
-    int rc = MPI_SUCCESS;
-
-    while (rc == MPI_SUCCESS && !flag) {
-        rc = (int)MGDS_NEXT(Test, 3)((mgds_word)request, (mgds_word)&flag,
-                                     (mgds_word)MPI_STATUS_IGNORE);
-        mgds_direct_open_step(0);
-        if (!flag)
-            sched_yield();
-    }
-    return rc;
-}
-
-static int wait_offer(struct offer *offer)
-{
+    int flag = 1;
     int rc;
 
-    while ((rc = poll_offer(offer)) == 0) {
-        mgds_below_progress();
+    *error = MPI_SUCCESS;
+    if (offer->request != MPI_REQUEST_NULL)
+        *error = (int)MGDS_NEXT(Test, 3)((mgds_word)&offer->request,
+                                         (mgds_word)&flag,
+                                         (mgds_word)MPI_STATUS_IGNORE);
+    if (*error != MPI_SUCCESS || !flag)
+        return *error != MPI_SUCCESS;
+    rc = poll_offer(offer);
+    return rc < 0 ? rc : rc == 1;
+}
+
+int mgds_direct_offer_start(struct mgds_direct_offer *offer,
+                            const struct mgds_call_words *call)
+{
+    return send_header(offer, call, &offer->request);
+}
+
+int mgds_direct_offer_create(struct mgds_direct_offer **out,
+                             const struct mgds_call_words *call)
+{
+    struct mgds_direct_offer *offer;
+
+    if (!mgds_direct_armed())
+        return 0;
+    offer = mgds_malloc(sizeof(*offer));
+    if (!offer || !prepare(offer, call)) {
+        free(offer);
+        return 0;
+    }
+    *out = offer;
+    return 1;
+}
+
+void mgds_direct_offer_destroy(struct mgds_direct_offer *offer)
+{
+    if (!offer)
+        return;
+    offer_fini(offer);
+    free(offer);
+}
+
+/* MPI's code of what the header met; *met: negative errno of the message. */
+static int wait_offer(struct mgds_direct_offer *offer, int *met)
+{
+    int error, rc;
+
+    while ((rc = mgds_direct_offer_poll(offer, &error)) == 0) {
+        if (offer->request == MPI_REQUEST_NULL)
+            mgds_below_progress();
         mgds_direct_open_step(0);
         sched_yield();
     }
-    return rc < 0 ? rc : 0;
+    *met = rc < 0 ? rc : 0;
+    return error;
 }
 
 bool mgds_direct_send(mgds_word *result, const struct mgds_call_words *call)
 {
-    struct offer offer;
-    MPI_Request request;
+    struct mgds_direct_offer offer;
     int rc, met = 0;
 
     if (!mgds_direct_armed() || !prepare(&offer, call))
         return false;
     mgds_request_orphans_poll();
-    rc = send_header(&offer, call, &request);
+    rc = mgds_direct_offer_start(&offer, call);
     if (rc == MPI_SUCCESS)
-        rc = wait_match(&request);
-    if (rc == MPI_SUCCESS)
-        met = wait_offer(&offer);
+        rc = wait_offer(&offer, &met);
     offer_fini(&offer);
     *result = (mgds_word)(rc == MPI_SUCCESS
                               ? mgds_mpi_error((MPI_Comm)call->word[5], met)
@@ -303,7 +340,7 @@ bool mgds_direct_send(mgds_word *result, const struct mgds_call_words *call)
 /* A nonblocking one: the request below is the header's. */
 struct offered {
     struct mgds_request request; /* first */
-    struct offer offer;
+    struct mgds_direct_offer offer;
 };
 
 static int offered_poll(struct mgds_request *request)
@@ -333,7 +370,7 @@ static const struct mgds_request_ops offered_ops = {
 static int offered_create(struct offered **out,
                           const struct mgds_call_words *call)
 {
-    struct offer offer;
+    struct mgds_direct_offer offer;
     struct offered *offered;
 
     if (!prepare(&offer, call))

@@ -10,12 +10,12 @@
 #include "shim/base/alloc.h"
 #include "shim/pmpi/call.h"
 #include "shim/pmpi/direct.h"
+#include "shim/pmpi/direct_exchange.h"
 #include "shim/pmpi/direct_post.h"
 #include "shim/pmpi/direct_recv.h"
 #include "shim/pmpi/direct_send.h"
 #include "shim/pmpi/errmap.h"
 #include "shim/pmpi/kept.h"
-#include "shim/pmpi/next.h"
 #include "shim/pmpi/own.h"
 #include "shim/pmpi/request_orphan.h"
 #include "shim/pmpi/stream_p2p.h"
@@ -213,52 +213,58 @@ int mgds_p2p_pair(struct mgds_pair *pair, const struct mgds_call_words *call)
     return received;
 }
 
-/* The words of a Sendrecv besides its buffers. */
-struct exchange {
-    struct mgds_direct_match from;
-    mgds_word dest, tag;
-};
-
-static int start_send(const struct mgds_side *side,
-                      const struct exchange *exchange, MPI_Request *request)
-{
-    return (int)MGDS_NEXT(Isend_c, 7)(
-        (mgds_word)side->addr, (mgds_word)side->count, (mgds_word)side->type,
-        exchange->dest, exchange->tag, (mgds_word)exchange->from.comm,
-        (mgds_word)request);
-}
-
-/* The receive first, for a message of this process to itself. */
-static int run_exchange(const struct mgds_pair *pair,
-                        const struct exchange *exchange, MPI_Status *status)
-{
-    MPI_Request sent = MPI_REQUEST_NULL, came = MPI_REQUEST_NULL;
-    int rc = mgds_direct_post(&pair->recv, &exchange->from, &came);
-    int late = MPI_SUCCESS;
-
-    if (rc != MPI_SUCCESS)
-        return rc;
-    rc = start_send(&pair->send, exchange, &sent);
-    if (rc != MPI_SUCCESS && came != MPI_REQUEST_NULL)
-        MGDS_NEXT(Cancel, 1)((mgds_word)&came);
-    late = (int)MGDS_NEXT(Wait, 2)((mgds_word)&came, (mgds_word)status);
-    if (rc == MPI_SUCCESS)
-        rc = (int)MGDS_NEXT(Wait, 2)((mgds_word)&sent,
-                                     (mgds_word)MPI_STATUS_IGNORE);
-    return rc == MPI_SUCCESS ? late : rc;
-}
-
 /* Sendrecv and Sendrecv_replace of an armed rank; status is at word at. */
 static mgds_word exchange_watched(struct mgds_call_words *call, unsigned at,
-                                  struct mgds_pair *pair,
-                                  const struct exchange *exchange)
+                                  struct mgds_direct_exchange *exchange)
 {
     MPI_Status spare;
-    MPI_Status *status = mgds_call_status(call, at, &spare);
-    mgds_word result = (mgds_word)run_exchange(pair, exchange, status);
+    int rc =
+        mgds_direct_exchange_run(exchange, mgds_call_status(call, at, &spare));
 
-    mgds_side_fini(&pair->send);
-    return received(&pair->recv, status, exchange->from.comm, result);
+    mgds_side_fini(&exchange->send);
+    mgds_side_fini(&exchange->recv);
+    return (mgds_word)rc;
+}
+
+/* As mgds_p2p_pair, for an armed rank: what goes by header is not staged. */
+static int look_at_exchange(struct mgds_direct_exchange *exchange,
+                            const struct mgds_call_words *call)
+{
+    struct mgds_call_words send = *call;
+    struct mgds_pair pair;
+    int rc;
+
+    send.twin = MGDS_CALL_Send_c;
+    send.word[5] = call->word[10];
+    if (mgds_direct_offer_create(&exchange->offer, &send) == 0) {
+        rc = mgds_p2p_pair(&pair, call);
+        exchange->send = pair.send;
+        exchange->recv = pair.recv;
+        return rc;
+    }
+    exchange->send =
+        mgds_side_passing((const void *)call->word[0], mgds_call_count(call, 1),
+                          (MPI_Datatype)call->word[2]);
+    rc = mgds_p2p_side(&exchange->recv, call, 5, call->word[8], MGDS_SIDE_RECV);
+    if (rc < 0)
+        mgds_direct_offer_destroy(exchange->offer);
+    return rc < 0 ? rc : 1;
+}
+
+/* On an armed rank. */
+static mgds_word sendrecv_watched(struct mgds_call_words *call)
+{
+    MPI_Comm comm = (MPI_Comm)call->word[10];
+    struct mgds_direct_exchange exchange = {
+        .from = {comm, (int)call->word[8], (int)call->word[9]},
+        .dest = (int)call->word[3],
+        .tag = (int)call->word[4]};
+    int rc = look_at_exchange(&exchange, call);
+
+    if (rc < 0)
+        return fail(comm, rc);
+    return rc == 0 ? mgds_call_forward(call)
+                   : exchange_watched(call, 11, &exchange);
 }
 
 /* sent: addr, count, type, dest, tag; received: the same from 5; comm, status
@@ -273,19 +279,13 @@ static mgds_word sendrecv(struct mgds_call_words *call)
 
     if (scomm)
         return mgds_stream_p2p_sendrecv(call, scomm);
+    if (mgds_direct_armed())
+        return sendrecv_watched(call);
     rc = mgds_p2p_pair(&pair, call);
     if (rc < 0)
         return fail(comm, rc);
     if (rc == 0)
         return mgds_call_forward(call);
-    if (pair.recv.direct) {
-        const struct exchange exchange = {
-            .from = {comm, (int)call->word[8], (int)call->word[9]},
-            .dest = call->word[3],
-            .tag = call->word[4]};
-
-        return exchange_watched(call, 11, &pair, &exchange);
-    }
     mgds_call_put(call, 0, &pair.send);
     mgds_call_put(call, 5, &pair.recv);
     result = receive_into(call, 11, &pair.recv, comm);
@@ -315,17 +315,19 @@ int mgds_p2p_replace_pair(struct mgds_pair *pair,
 static mgds_word replace_watched(struct mgds_call_words *call)
 {
     MPI_Comm comm = (MPI_Comm)call->word[7];
-    const struct exchange exchange = {
+    struct mgds_direct_exchange exchange = {
         .from = {comm, (int)call->word[5], (int)call->word[6]},
-        .dest = call->word[3],
-        .tag = call->word[4]};
+        .dest = (int)call->word[3],
+        .tag = (int)call->word[4]};
     struct mgds_pair pair;
     int rc = mgds_p2p_replace_pair(&pair, call);
 
     if (rc < 0)
         return fail(comm, rc);
+    exchange.send = pair.send;
+    exchange.recv = pair.recv;
     return rc == 0 ? mgds_call_forward(call)
-                   : exchange_watched(call, 8, &pair, &exchange);
+                   : exchange_watched(call, 8, &exchange);
 }
 
 /* addr, count, type, dest, tag, source, tag, comm, status */

@@ -176,7 +176,7 @@ static int record(struct received **out, struct mgds_call_words *call,
     int rc = mgds_p2p_side(&pair.recv, call, 0, peer, MGDS_SIDE_RECV);
 
     mgds_request_orphans_poll();
-    if (rc != 1)
+    if (rc <= 0)
         return rc;
     rc = received_create(out, &pair, comm);
     return rc < 0 ? rc : 1;

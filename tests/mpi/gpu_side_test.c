@@ -16,7 +16,7 @@
 #include "shim/pmpi/aware.h"
 #include "shim/pmpi/below.h"
 #include "shim/pmpi/direct.h"
-#include "shim/pmpi/direct_post.h"
+#include "shim/pmpi/direct_exchange.h"
 #include "shim/pmpi/direct_recv.h"
 #include "shim/pmpi/direct_send.h"
 #include "shim/pmpi/errmap.h"
@@ -212,9 +212,10 @@ NOT_HERE(mgds_word, mgds_stream_p2p_replace,
 NOT_HERE(bool, mgds_stream_p2p_mrecv,
          (mgds_word * result, const struct mgds_call_words *words,
           bool blocking))
-NOT_HERE(int, mgds_direct_post,
-         (const struct mgds_side *side, const struct mgds_direct_match *match,
-          MPI_Request *request))
+NOT_HERE(int, mgds_direct_exchange_run,
+         (struct mgds_direct_exchange * exchange, MPI_Status *status))
+NOT_HERE(int, mgds_direct_offer_create,
+         (struct mgds_direct_offer * *out, const struct mgds_call_words *call))
 NOT_HERE(int, mgds_direct_receive,
          (const struct mgds_side *side, const struct mgds_direct_match *match,
           MPI_Status *status))
@@ -225,6 +226,12 @@ NOT_HERE(int, mgds_direct_recv_land,
 NOT_HERE(int, mgds_direct_recv_poll, (struct mgds_direct_recv * recv))
 NOT_HERE(struct mgds_kept *, mgds_kept_take_message, (MPI_Message handle))
 #pragma GCC diagnostic pop
+
+void mgds_direct_offer_destroy(struct mgds_direct_offer *offer)
+{
+    (void)offer;
+    fail();
+}
 
 void mgds_direct_recv_give(struct mgds_direct_recv *recv,
                            struct mgds_kept *kept)

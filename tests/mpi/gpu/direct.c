@@ -322,7 +322,7 @@ static void post(struct receive *receive)
 static void look(const struct receive *receive)
 {
     const struct plan *plan = receive->plan;
-    MPI_Status status;
+    MPI_Status status = receive->status;
     int flag = 0;
 
     if (plan->probe == NO_PROBE)
@@ -576,7 +576,7 @@ int main(int argc, char **argv)
     level = argv[3][0] == 'm' ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE;
     gpu_begin_at(&argc, &argv, level);
     state = strtoull(argv[1], NULL, 10) * 7919 + 1;
-    laps = atoi(argv[2]);
+    laps = (int)strtol(argv[2], NULL, 10);
     make_comms();
     MPI_Buffer_attach(attached, sizeof(attached));
     for (int lap = 0; lap < laps; lap++) {

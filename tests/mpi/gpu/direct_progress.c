@@ -4,6 +4,7 @@
  *   alone     the receive ends though its sender makes no call of MPI's
  *   elsewhere the send ends though its receiver sits in another call
  *   both      two that send and receive serve each other
+ *   exchange  the same by MPI_Sendrecv and its kin
  *   cancel    a send is not cancelled, and arrives
  *   again     memory that was freed and allocated again
  * Two ranks. Messages before the first headers show that they can be.
@@ -131,6 +132,39 @@ static void both(void)
     }
 }
 
+static void exchange(void)
+{
+    for (int round = 0; round < 4 * ROUNDS; round++) {
+        MPI_Request request;
+        MPI_Status status;
+        char *got = round % 2 ? out : in;
+
+        gpu_fill(in, BYTES, -1);
+        gpu_fill(out, BYTES, gpu_rank + round);
+        switch (round % 4) {
+        case 0:
+            MPI_Sendrecv(out, BYTES, MPI_BYTE, other, TAG, in, BYTES, MPI_BYTE,
+                         other, TAG, MPI_COMM_WORLD, &status);
+            break;
+        case 1:
+            MPI_Sendrecv_replace(out, BYTES, MPI_BYTE, other, TAG, other, TAG,
+                                 MPI_COMM_WORLD, &status);
+            break;
+        case 2:
+            MPI_Isendrecv(out, BYTES, MPI_BYTE, other, TAG, in, BYTES, MPI_BYTE,
+                          other, TAG, MPI_COMM_WORLD, &request);
+            MPI_Wait(&request, &status);
+            break;
+        default:
+            MPI_Isendrecv_replace(out, BYTES, MPI_BYTE, other, TAG, other, TAG,
+                                  MPI_COMM_WORLD, &request);
+            MPI_Wait(&request, &status);
+        }
+        CHECK(gpu_bytes(&status) == BYTES && status.MPI_SOURCE == other);
+        CHECK(gpu_holds(got, 0, BYTES, other + round));
+    }
+}
+
 static void cancel(void)
 {
     MPI_Request request;
@@ -179,11 +213,9 @@ int main(int argc, char **argv)
     static const struct {
         const char *name;
         void (*run)(void);
-    } ways[] = {{"alone", alone},
-                {"elsewhere", elsewhere},
-                {"both", both},
-                {"cancel", cancel},
-                {"again", again}};
+    } ways[] = {{"alone", alone},   {"elsewhere", elsewhere},
+                {"both", both},     {"exchange", exchange},
+                {"cancel", cancel}, {"again", again}};
 
     gpu_begin_at(&argc, &argv, MPI_THREAD_SINGLE);
     CHECK(argc == 2 && gpu_size == 2);
