@@ -39,7 +39,9 @@ struct peer {
 
 static struct {
     int rank, size;
-    bool shared;
+    bool shared; /* several threads may call MPI */
+    bool agreed; /* with all ranks */
+    bool met;    /* any */
     struct mgds_board *board;
     struct peer *peers; /* by rank */
     struct mgds_header_secret secret;
@@ -143,8 +145,10 @@ static void meet(struct peer *peer, const struct facts *theirs)
 {
     struct mgds_board *board;
 
-    if (mgds_board_open(&board, &theirs->place, (unsigned)direct.size) == 0)
-        peer->board = board;
+    if (mgds_board_open(&board, &theirs->place, (unsigned)direct.size) < 0)
+        return;
+    peer->board = board;
+    direct.met = true;
 }
 
 static bool meet_all(const struct facts *all)
@@ -203,16 +207,18 @@ static void let_go(void)
     memset(&direct, 0, sizeof(direct));
 }
 
-/* Whoever sees that we are armed sees what was agreed. */
+/* Whoever sees that we are armed sees what was agreed. Whom nobody can send a
+ * header need not look for one. */
 void mgds_direct_init(void)
 {
     if (!is_wanted())
         return;
     learn_world();
-    if (!agree()) {
+    direct.agreed = agree();
+    if (!direct.agreed)
         let_go();
+    if (!direct.met)
         return;
-    }
     __atomic_store_n(&mgds_direct_is_armed, true, __ATOMIC_SEQ_CST);
     mgds_frame_close_shortcuts();
     mgds_frame_close_for_streams();
@@ -220,7 +226,7 @@ void mgds_direct_init(void)
 
 void mgds_direct_fini(void)
 {
-    if (!mgds_direct_armed())
+    if (!direct.agreed)
         return;
     __atomic_store_n(&mgds_direct_is_armed, false, __ATOMIC_SEQ_CST);
     MGDS_NEXT(Comm_free, 1)((mgds_word)&direct.comm);
@@ -395,6 +401,12 @@ struct mgds_context *mgds_direct_context(const struct mgds_header *header)
         return NULL;
     mapped = atomic_load(&sender_of(header)->mapped[header->device]);
     return mapped ? mapped->ctx : NULL;
+}
+
+void mgds_direct_give_up(const struct mgds_header *header)
+{
+    mgds_board_hide_mapped(sender_of(header)->board, (unsigned)direct.rank,
+                           header->device);
 }
 
 MPI_Comm mgds_direct_comm(void)

@@ -26,8 +26,8 @@ static inline bool mgds_direct_armed(void)
     return __atomic_load_n(&mgds_direct_is_armed, __ATOMIC_ACQUIRE);
 }
 
-/* At the end of MPI_Init: collective, and nothing at all, where the settings
- * ask for it. */
+/* At the end of MPI_Init: collective where the settings ask for it, else
+ * nothing at all. A rank that shares memory with no other is not armed. */
 void mgds_direct_init(void);
 
 /* In MPI_Finalize, before the MPI below ends and after the requests have. */
@@ -68,6 +68,9 @@ struct mgds_board *mgds_direct_board_of(const struct mgds_header *header);
 /* The context in which the sample of the header's device was mapped, borrowed;
  * NULL: none was. */
 struct mgds_context *mgds_direct_context(const struct mgds_header *header);
+
+/* Headers of that device cannot be served any more: the sender is to stage. */
+void mgds_direct_give_up(const struct mgds_header *header);
 
 /* A communicator of all ranks, for bytes that went staged after all. */
 MPI_Comm mgds_direct_comm(void);

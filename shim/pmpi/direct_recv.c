@@ -177,6 +177,7 @@ static void fail_pull(struct mgds_direct_recv *recv, int rc)
                    "copied (error %d): set MPIX_GDS_PEERS=none",
                    -rc);
     note(recv, rc == -EBUSY ? -EIO : rc);
+    mgds_direct_give_up(&recv->header);
     tell(recv, MGDS_SLOT_FAILED);
     recv->stage = OVER;
 }
@@ -188,21 +189,36 @@ static char *target_of(const struct mgds_direct_recv *recv)
                                           : landing_of(recv);
 }
 
-static int start_pull(struct mgds_direct_recv *recv, size_t bytes)
+static int pull_in(struct mgds_direct_recv *recv, struct mgds_context *ctx,
+                   size_t bytes)
 {
-    struct mgds_context *ctx = mgds_direct_context(&recv->header);
-    int rc;
+    int rc = mgds_pull_create(&recv->pull, ctx, &recv->header, target_of(recv),
+                              bytes);
 
-    if (!ctx)
-        return -ENODEV;
-    rc = mgds_pull_create(&recv->pull, ctx, &recv->header, target_of(recv),
-                          bytes);
     if (rc != -EBUSY || mgds_scomms_used())
         return rc;
     /* no wait of ours can stand: what nobody uses may be closed */
     mgds_domains_safe_point();
     return mgds_pull_create(&recv->pull, ctx, &recv->header, target_of(recv),
                             bytes);
+}
+
+/* The context that has mapped the sample may be gone, where the program has
+ * reset its device: that of the memory is there. */
+static int start_pull(struct mgds_direct_recv *recv, size_t bytes)
+{
+    struct mgds_context *ctx = mgds_direct_context(&recv->header);
+    int rc = ctx ? pull_in(recv, ctx, bytes) : -ENODEV;
+    int other;
+
+    if (rc == 0 || !recv->bounce)
+        return rc;
+    other = mgds_context_of_ptr(&ctx, &recv->buffer.ptr);
+    if (other < 0)
+        return rc;
+    rc = pull_in(recv, ctx, bytes);
+    mgds_context_put(ctx);
+    return rc;
 }
 
 static void pull(struct mgds_direct_recv *recv)

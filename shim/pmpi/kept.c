@@ -18,14 +18,18 @@ static unsigned kept_count; /* written under the lock; atomic */
 static struct mgds_handles messages =
     MGDS_HANDLES_INIT((uint32_t)MPI_MESSAGE_NULL | MGDS_HANDLES_SECOND, NULL);
 
-void mgds_kept_enter(void)
+/* Where one thread calls MPI an error handler of the program's, which MPI runs
+ * in between, may receive. */
+MGDS_UNCHECKED void mgds_kept_enter(void)
 {
-    mgds_lock_acquire(&kept_lock);
+    if (mgds_direct_is_shared())
+        mgds_lock_acquire(&kept_lock);
 }
 
-void mgds_kept_leave(void)
+MGDS_UNCHECKED void mgds_kept_leave(void)
 {
-    mgds_lock_release(&kept_lock);
+    if (mgds_direct_is_shared())
+        mgds_lock_release(&kept_lock);
 }
 
 bool mgds_kept_any(void)
@@ -77,10 +81,64 @@ static int receive(struct mgds_kept *kept)
     return rc;
 }
 
+/* Those of one communicator, or all. A message that nobody has received has no
+ * owner who could be told. */
+static void forget(const MPI_Comm *comm)
+{
+    struct mgds_kept *kept, *next;
+
+    mgds_kept_enter();
+    for (kept = TAILQ_FIRST(&list); kept; kept = next) {
+        next = TAILQ_NEXT(kept, link);
+        if (comm && kept->comm != *comm)
+            continue;
+        TAILQ_REMOVE(&list, kept, link);
+        count(-1u);
+        free(kept);
+    }
+    mgds_kept_leave();
+}
+
+/* MPI deletes our attribute before the handle may mean another communicator. */
+static int comm_goes(MPI_Comm comm, int key, void *value, void *extra)
+{
+    (void)key;
+    (void)value;
+    (void)extra;
+    forget(&comm);
+    return MPI_SUCCESS;
+}
+
+static int keyval = MPI_KEYVAL_INVALID; /* under the lock */
+
+static bool is_followed(MPI_Comm comm)
+{
+    void *value;
+    int flag = 0;
+
+    MGDS_NEXT(Comm_get_attr, 4)
+    ((mgds_word)comm, (mgds_word)keyval, (mgds_word)&value, (mgds_word)&flag);
+    return flag;
+}
+
+/* Sees to it that nothing of the communicator is kept for longer than it. Set
+ * once: MPI would delete an older attribute. */
+static void follow(MPI_Comm comm)
+{
+    if (keyval == MPI_KEYVAL_INVALID &&
+        (int)MGDS_NEXT(Comm_create_keyval, 4)(
+            (mgds_word)MPI_COMM_NULL_COPY_FN, (mgds_word)comm_goes,
+            (mgds_word)&keyval, 0) != MPI_SUCCESS)
+        return;
+    if (!is_followed(comm))
+        MGDS_NEXT(Comm_set_attr, 3)((mgds_word)comm, (mgds_word)keyval, 0);
+}
+
 static void keep(struct mgds_kept *kept)
 {
     TAILQ_INSERT_TAIL(&list, kept, link);
     count(1);
+    follow(kept->comm);
 }
 
 /* The next of the source, which is there. *tag: its. */
@@ -235,16 +293,9 @@ int mgds_kept_probe(MPI_Comm comm, int source, int tag, int *flag,
     return listed < 0 ? mgds_mpi_error(comm, listed) : rc;
 }
 
-/* A message that nobody has received below has no owner who could be told. */
 void mgds_kept_fini(void)
 {
-    struct mgds_kept *kept;
-
-    mgds_kept_enter();
-    while ((kept = TAILQ_FIRST(&list)) != NULL) {
-        TAILQ_REMOVE(&list, kept, link);
-        count(-1u);
-        free(kept);
-    }
-    mgds_kept_leave();
+    forget(NULL);
+    if (keyval != MPI_KEYVAL_INVALID)
+        MGDS_NEXT(Comm_free_keyval, 1)((mgds_word)&keyval);
 }

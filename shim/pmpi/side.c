@@ -103,26 +103,33 @@ static int watch_buffer(struct mgds_side *side,
     return 1;
 }
 
-/* A receive of an armed rank: what the MPI below would refuse passes, for it to
- * do so. The GPU memory that it would take is staged all the same, for a header
- * has to be looked at. */
-static int watch(struct mgds_side *side, const void *addr, MPI_Count count,
-                 MPI_Datatype type, enum mgds_side_way way)
+/* Whether the MPI below refuses it, whatever is in the memory. */
+static bool is_refused(const void *addr, MPI_Count count, MPI_Datatype type)
+{
+    return count < 0 || addr == MPI_IN_PLACE ||
+           (!addr && count > 0 && mgds_type_is_basic(type)) ||
+           !mgds_type_committed(type);
+}
+
+/* A receive of an armed rank. The GPU memory that the MPI below would take is
+ * staged all the same, for a header has to be looked at. */
+static int watch(struct mgds_side *side, enum mgds_side_way way)
 {
     struct mgds_buffer buffer;
     int rc;
 
-    if (count < 0 || (!addr && count > 0 && mgds_type_is_basic(type)) ||
-        !mgds_type_committed(type))
+    if (is_refused(side->addr, side->count, side->type))
         return 0;
-    rc = mgds_buffer_find(&buffer, addr, count, type);
+    rc = mgds_buffer_find(&buffer, side->addr, side->count, side->type);
     if (rc < 0)
         return rc == -EINVAL ? 0 : rc;
-    if (rc == 1 && !side->bounce)
+    if (rc == 1)
         rc = stage(side, &buffer, MGDS_SIDE_RECV);
     if (rc >= 0)
         rc = watch_buffer(side, &buffer, way == MGDS_SIDE_APART);
     mgds_buffer_put(&buffer);
+    if (rc < 0)
+        mgds_side_fini(side);
     return rc;
 }
 
@@ -135,20 +142,16 @@ int mgds_side_init(struct mgds_side *side, const void *addr, MPI_Count count,
                    MPI_Datatype type, enum mgds_side_way way)
 {
     struct mgds_buffer buffer;
-    int rc = mgds_buffer_look(&buffer, addr, count, type);
+    int rc;
 
     *side = mgds_side_passing(addr, count, type);
-    if (rc < 0)
+    if (mgds_direct_armed() && meets_headers(way))
+        return watch(side, way);
+    rc = mgds_buffer_look(&buffer, addr, count, type);
+    if (rc <= 0)
         return rc;
-    if (rc == 1) {
-        rc = stage(side, &buffer, way);
-        mgds_buffer_put(&buffer);
-    }
-    if (rc < 0 || !meets_headers(way) || !mgds_direct_armed())
-        return rc;
-    rc = watch(side, addr, count, type, way);
-    if (rc < 0)
-        mgds_side_fini(side);
+    rc = stage(side, &buffer, way);
+    mgds_buffer_put(&buffer);
     return rc;
 }
 

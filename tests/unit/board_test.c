@@ -136,6 +136,10 @@ static void samples_are_found_and_shown_mapped(void **state)
     assert_true(mgds_board_is_mapped(two.own, 4, 3));
     assert_false(mgds_board_is_mapped(two.own, 4, 2));
     assert_false(mgds_board_is_mapped(two.own, 3, 3));
+    mgds_board_hide_mapped(two.theirs, 4, 2);
+    assert_true(mgds_board_is_mapped(two.own, 4, 3));
+    mgds_board_hide_mapped(two.theirs, 4, 3);
+    assert_false(mgds_board_is_mapped(two.own, 4, 3));
     mgds_board_show_mapped(two.theirs, RANKS, 3);
     assert_false(mgds_board_is_mapped(two.own, RANKS, 3));
 }

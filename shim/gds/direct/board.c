@@ -204,6 +204,14 @@ void mgds_board_show_mapped(struct mgds_board *board, unsigned rank,
                                  memory_order_release);
 }
 
+void mgds_board_hide_mapped(struct mgds_board *board, unsigned rank,
+                            unsigned device)
+{
+    if (rank < board->ranks && device < MGDS_BOARD_DEVICES)
+        atomic_fetch_and_explicit(&board->shared->maps[rank], ~(1u << device),
+                                  memory_order_relaxed);
+}
+
 bool mgds_board_is_mapped(const struct mgds_board *board, unsigned rank,
                           unsigned device)
 {

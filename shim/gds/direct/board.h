@@ -76,6 +76,9 @@ bool mgds_board_find_sample(const struct mgds_board *board, unsigned device,
  * with a header stands. */
 void mgds_board_show_mapped(struct mgds_board *board, unsigned rank,
                             unsigned device);
+/* It cannot any more: what is sent from now on is no header. */
+void mgds_board_hide_mapped(struct mgds_board *board, unsigned rank,
+                            unsigned device);
 bool mgds_board_is_mapped(const struct mgds_board *board, unsigned rank,
                           unsigned device);
 

@@ -7,6 +7,7 @@
  *   exchange  the same by MPI_Sendrecv and its kin
  *   cancel    a send is not cancelled, and arrives
  *   again     memory that was freed and allocated again
+ *   gone      a communicator goes with a message that only a probe has seen
  * Two ranks. Messages before the first headers show that they can be.
  */
 #include <errno.h>
@@ -208,6 +209,32 @@ static void again(void)
     }
 }
 
+/* As long as a header, so that the probe must receive it. */
+static void gone(void)
+{
+    enum { HEADER = 160 };
+
+    for (int round = 0; round < ROUNDS; round++) {
+        char bytes[HEADER];
+        MPI_Status status;
+        MPI_Comm comm;
+
+        memset(bytes, gpu_rank ? 0 : round, HEADER);
+        MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+        if (gpu_rank == 0) {
+            MPI_Send(bytes, HEADER, MPI_BYTE, 1, TAG, comm);
+        } else {
+            MPI_Probe(0, MPI_ANY_TAG, comm, &status);
+            CHECK(gpu_bytes(&status) == HEADER);
+        }
+        if (round % 2 && gpu_rank == 1) {
+            MPI_Recv(bytes, HEADER, MPI_BYTE, 0, MPI_ANY_TAG, comm, &status);
+            CHECK(bytes[0] == round && bytes[HEADER - 1] == round);
+        }
+        MPI_Comm_free(&comm);
+    }
+}
+
 int main(int argc, char **argv)
 {
     static const struct {
@@ -215,7 +242,8 @@ int main(int argc, char **argv)
         void (*run)(void);
     } ways[] = {{"alone", alone},   {"elsewhere", elsewhere},
                 {"both", both},     {"exchange", exchange},
-                {"cancel", cancel}, {"again", again}};
+                {"cancel", cancel}, {"again", again},
+                {"gone", gone}};
 
     gpu_begin_at(&argc, &argv, MPI_THREAD_SINGLE);
     CHECK(argc == 2 && gpu_size == 2);
