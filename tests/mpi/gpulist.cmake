@@ -8,6 +8,8 @@ foreach(program requests errors datatypes threads queries scarce sessions
     LIBS gpu_case Threads::Threads)
 endforeach()
 
+target_sources(gpu_direct PRIVATE gpu/direct_plan.c)
+
 mgds_program(gpu_d10_sessions SOURCES gpu/d10_sessions.c
   LIBS gpu_case mpix_gds)
 
@@ -103,6 +105,10 @@ foreach(ranks 2 3)
       EXPECT "direct: all well" "direct_pulls [1-9]")
   endforeach()
 endforeach()
+mgds_mpi_test(gpu_direct_far_3 PROGRAM gpu_direct RANKS 3
+  ARGS 7 ${direct_laps} far ${direct} EXPECT "direct: all well"
+    "rank 0.* direct_pulls [1-9]" "rank 2.* direct_pulls [1-9]"
+  REFUSE "rank 1.* direct_sends" "rank 1.* direct_pulls")
 foreach(way alone elsewhere both exchange cancel again gone)
   mgds_mpi_test(gpu_direct_${way} PROGRAM gpu_direct_progress ARGS ${way}
     ${direct} EXPECT "progress: all well" "direct_pulls [1-9]")

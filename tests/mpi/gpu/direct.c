@@ -6,145 +6,13 @@
  */
 #include <string.h>
 
-#include "tests/mpi/gpu/gpu_case.h"
+#include "tests/mpi/gpu/direct_plan.h"
 
-enum { MOST = 4, GUARD = 64, HEADER = 160, LONGEST = 300000 };
+enum { GUARD = 64 };
 
-enum send_form {
-    SEND,
-    SSEND,
-    RSEND, /* if its receive stands */
-    BSEND,
-    ISEND,
-    ISSEND,
-    SEND_INIT,
-    SENDRECV_TO,
-    SEND_FORMS
-};
-
-enum recv_form {
-    RECV,
-    IRECV_WAIT,
-    IRECV_TEST,
-    IRECV_WAITANY,
-    IRECV_TESTANY,
-    IRECV_WAITALL,
-    IRECV_TESTALL,
-    IRECV_WAITSOME,
-    IRECV_TESTSOME,
-    IRECV_STATUS,
-    RECV_INIT,
-    SENDRECV_FROM,
-    ISENDRECV_FROM,
-    REPLACE,
-    IREPLACE,
-    MRECV,
-    IMRECV,
-    RECV_FORMS
-};
-
-enum probe_form { NO_PROBE, PROBE, IPROBE, PROBE_FORMS };
-
-/* Bytes in a row; four-byte elements; four bytes of every eight. */
-enum shape { BYTES, INTS, GAPS, SHAPES };
-
-struct plan {
-    enum send_form send;
-    enum recv_form recv;
-    enum probe_form probe;
-    enum mgds_test_kind out_kind, in_kind;
-    enum shape out_shape, in_shape;
-    size_t sent, posted; /* bytes of data */
-    int tag, seed;
-    int any_source, any_tag;
-};
-
-struct batch {
-    int from, to, count;
-    int posted_first; /* receives are posted before anything is sent */
-    int comm;
-    int tag; /* of this lap: its messages have this one and the next */
-    struct plan plan[MOST];
-};
-
-static unsigned long long state;
 static MPI_Comm comms[3];
 static MPI_Datatype gaps;
 static char attached[MOST * (LONGEST + 1000)];
-
-static unsigned draw(unsigned below)
-{
-    state = state * 6364136223846793005ull + 1442695040888963407ull;
-    return (unsigned)(state >> 33) % below;
-}
-
-static size_t draw_length(void)
-{
-    static const size_t lengths[] = {0,    4,    156,  HEADER, HEADER, 164,
-                                     4096, 5000, 5000, 70000,  LONGEST};
-
-    return lengths[draw(sizeof(lengths) / sizeof(*lengths))];
-}
-
-/* Host memory gets half of it. */
-static enum mgds_test_kind draw_kind(void)
-{
-    return draw(2) ? MGDS_TEST_DEVICE
-                   : (enum mgds_test_kind)draw(MGDS_TEST_KINDS);
-}
-
-static size_t draw_posted(size_t sent)
-{
-    switch (draw(4)) {
-    case 0:
-        return sent + 400;
-    case 1:
-        return sent / 8 * 4;
-    default:
-        return sent;
-    }
-}
-
-static int is_immediate(enum recv_form form)
-{
-    return form >= IRECV_WAIT && form <= RECV_INIT;
-}
-
-static void draw_plan(struct plan *plan, const struct batch *batch)
-{
-    plan->send = (enum send_form)draw(SEND_FORMS);
-    plan->recv = (enum recv_form)draw(RECV_FORMS);
-    plan->probe = (enum probe_form)draw(PROBE_FORMS);
-    plan->out_kind = draw_kind();
-    plan->in_kind = draw_kind();
-    plan->out_shape = draw(3) ? BYTES : (enum shape)draw(SHAPES);
-    plan->in_shape = draw(3) ? BYTES : (enum shape)draw(SHAPES);
-    plan->sent = draw_length();
-    plan->posted = draw_posted(plan->sent);
-    plan->tag = batch->tag + (int)draw(2);
-    plan->seed = (int)draw(250);
-    plan->any_source = !draw(3);
-    plan->any_tag = !plan->any_source && !draw(4);
-    if (batch->posted_first && !is_immediate(plan->recv))
-        plan->recv = IRECV_WAIT;
-    if (plan->send == RSEND && !batch->posted_first)
-        plan->send = SEND;
-    /* a persistent receive must not meet what a probe has kept */
-    if (plan->recv == RECV_INIT || batch->posted_first)
-        plan->probe = NO_PROBE;
-}
-
-static void draw_batch(struct batch *batch, int lap)
-{
-    batch->tag = 2 * lap;
-    batch->from = (int)draw((unsigned)gpu_size);
-    batch->to = (int)draw((unsigned)gpu_size);
-    batch->count = 1 + (int)draw(MOST);
-    batch->posted_first = !draw(3);
-    batch->comm = (int)draw(3);
-    for (int i = 0; i < batch->count; i++)
-        draw_plan(&batch->plan[i], batch);
-}
 
 /* A buffer of a plan: data bytes 4 by 4, with gaps or without. */
 struct buffer {
@@ -157,6 +25,14 @@ struct buffer {
 static size_t place_of(const struct buffer *buffer, size_t i)
 {
     return buffer->shape == GAPS ? i / 4 * 8 + i % 4 : i;
+}
+
+/* What is allocated next is on this device, if it is there. */
+static void use(int device)
+{
+    char why[256];
+
+    CHECK(mgds_test_gpu_open(device, why) >= 0);
 }
 
 static void make(struct buffer *buffer, enum mgds_test_kind kind,
@@ -267,6 +143,7 @@ static void send_all(const struct batch *batch)
         const struct plan *plan = &batch->plan[i];
 
         requests[i] = MPI_REQUEST_NULL;
+        use(plan->out_device);
         make(&out[i], plan->out_kind, plan->out_shape, plan->sent);
         fill(&out[i], plan->seed);
         send_one(plan, &out[i], batch->to, comms[batch->comm], &requests[i]);
@@ -505,6 +382,7 @@ static void prepare(struct receive *receive, const struct batch *batch, int i)
                          .comm = comms[batch->comm],
                          .from = batch->from,
                          .request = {MPI_REQUEST_NULL, MPI_REQUEST_NULL}};
+    use(receive->plan->in_device);
     make(&receive->in, receive->plan->in_kind, receive->plan->in_shape,
          receive->plan->posted);
     put(&receive->in);
@@ -519,9 +397,9 @@ static void receive_all(const struct batch *batch, struct receive *receives)
         struct receive *receive = &receives[i];
 
         look(receive);
-        if (is_immediate(receive->plan->recv) && !batch->posted_first)
+        if (plan_is_immediate(receive->plan->recv) && !batch->posted_first)
             post(receive);
-        receive->rc = is_immediate(receive->plan->recv)
+        receive->rc = plan_is_immediate(receive->plan->recv)
                           ? complete(receive)
                           : receive_whole(receive);
         end(receive);
@@ -569,18 +447,21 @@ static void make_comms(void)
 
 int main(int argc, char **argv)
 {
+    const char *rank = getenv("PMI_RANK");
     struct batch batch;
     int laps, level;
 
     CHECK(argc == 4);
     level = argv[3][0] == 'm' ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE;
+    if (argv[3][0] == 'f') /* every other rank is far */
+        CHECK(setenv("MPIX_SIM_HOST", rank && rank[0] % 2 ? "b" : "a", 1) == 0);
     gpu_begin_at(&argc, &argv, level);
-    state = strtoull(argv[1], NULL, 10) * 7919 + 1;
+    plan_seed(strtoull(argv[1], NULL, 10));
     laps = (int)strtol(argv[2], NULL, 10);
     make_comms();
     MPI_Buffer_attach(attached, sizeof(attached));
     for (int lap = 0; lap < laps; lap++) {
-        draw_batch(&batch, lap);
+        plan_draw(&batch, lap);
         if (may_run(&batch))
             run(&batch);
         if (lap % 16 == 15)
