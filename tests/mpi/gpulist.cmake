@@ -109,6 +109,14 @@ mgds_mpi_test(gpu_direct_far_3 PROGRAM gpu_direct RANKS 3
   ARGS 7 ${direct_laps} far ${direct} EXPECT "direct: all well"
     "rank 0.* direct_pulls [1-9]" "rank 2.* direct_pulls [1-9]"
   REFUSE "rank 1.* direct_sends" "rank 1.* direct_pulls")
+# GPUs that do not reach each other, and few mappings at a time: what nobody
+# uses is closed.
+mgds_mpi_test(gpu_direct_apart PROGRAM gpu_direct RANKS 2
+  ARGS 8 ${direct_laps} single ${direct} MPIX_SIM_PEERS=no
+  EXPECT "direct: all well")
+mgds_mpi_test(gpu_direct_few_mappings PROGRAM gpu_direct_progress ARGS again
+  ${direct} MPIX_SIM_MAPPINGS=3
+  EXPECT "progress: all well" "rank 1.* direct_pulls [1-9][0-9]")
 foreach(way alone elsewhere both exchange cancel again gone)
   mgds_mpi_test(gpu_direct_${way} PROGRAM gpu_direct_progress ARGS ${way}
     ${direct} EXPECT "progress: all well" "direct_pulls [1-9]")
