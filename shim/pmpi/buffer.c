@@ -133,6 +133,11 @@ static void count_buffer(enum mgds_stat first, const struct mgds_buffer *buffer)
     mgds_stats_add_sized(first, buffer->layout->size * buffer->count);
 }
 
+void mgds_buffer_count_staged(const struct mgds_buffer *buffer)
+{
+    count_buffer(MGDS_STAT_buffer_staged_1k, buffer);
+}
+
 int mgds_buffer_stage(struct mgds_bounce **out,
                       const struct mgds_buffer *buffer,
                       enum mgds_bounce_form form)
@@ -140,7 +145,7 @@ int mgds_buffer_stage(struct mgds_bounce **out,
     int rc = mgds_bounce_create(out, buffer, form);
 
     if (rc == 0)
-        count_buffer(MGDS_STAT_buffer_staged_1k, buffer);
+        mgds_buffer_count_staged(buffer);
     return rc;
 }
 

@@ -42,6 +42,9 @@ int mgds_buffer_stage(struct mgds_bounce **out,
                       const struct mgds_buffer *buffer,
                       enum mgds_bounce_form form);
 
+/* The count alone, for who makes a bounce before it is known to be needed. */
+void mgds_buffer_count_staged(const struct mgds_buffer *buffer);
+
 /* Gives back what a look that returned 1 holds. A bounce made from the buffer
  * keeps a reference of its own. */
 void mgds_buffer_put(struct mgds_buffer *buffer);

@@ -30,10 +30,10 @@ struct facts {
     struct mgds_header_secret secret; /* rank 0's holds */
 };
 
-/* Another rank. */
+/* Another rank of this host. */
 struct peer {
-    struct mgds_board *board; /* NULL: of another host, or ourselves */
-    _Atomic uint32_t tried;   /* a bit for each device */
+    struct mgds_board *board;
+    _Atomic uint32_t tried; /* a bit for each device */
     struct mgds_mapped *_Atomic mapped[MGDS_BOARD_DEVICES];
 };
 
@@ -41,9 +41,10 @@ static struct {
     int rank, size;
     bool shared; /* several threads may call MPI */
     bool agreed; /* with all ranks */
-    bool met;    /* any */
     struct mgds_board *board;
-    struct peer *peers; /* by rank */
+    struct peer *peers; /* near of them */
+    int near;
+    int *place; /* among them, by rank, from 1 on; 0: it is none of them */
     struct mgds_header_secret secret;
     MPI_Comm comm;
     MPI_Group world;
@@ -141,24 +142,45 @@ static bool all_take_part(const struct facts *all)
 /* Whose board cannot be seen is as if on another host: it is sent no header
  * from here, and those of its headers that come are none, since it sends none
  * to who has not mapped its sample. */
-static void meet(struct peer *peer, const struct facts *theirs)
+static void meet(int rank, const struct facts *theirs)
 {
-    struct mgds_board *board;
+    struct peer *peer = &direct.peers[direct.near];
 
-    if (mgds_board_open(&board, &theirs->place, (unsigned)direct.size) < 0)
+    if (mgds_board_open(&peer->board, &theirs->place, (unsigned)direct.size) <
+        0)
         return;
-    peer->board = board;
-    direct.met = true;
+    direct.near++;
+    direct.place[rank] = direct.near;
+}
+
+static bool is_near(const struct facts *all, int rank)
+{
+    return rank != direct.rank && all[rank].host != 0 &&
+           all[rank].host == all[direct.rank].host;
 }
 
 static bool meet_all(const struct facts *all)
 {
-    direct.peers = mgds_calloc((size_t)direct.size, sizeof(*direct.peers));
-    for (int i = 0; direct.peers && i < direct.size; i++)
-        if (i != direct.rank && all[i].host == all[direct.rank].host &&
-            all[i].host != 0)
-            meet(&direct.peers[i], &all[i]);
-    return direct.peers != NULL;
+    size_t most = 1;
+
+    for (int i = 0; i < direct.size; i++)
+        most += is_near(all, i);
+    direct.peers = mgds_calloc(most, sizeof(*direct.peers));
+    direct.place = mgds_calloc((size_t)direct.size, sizeof(*direct.place));
+    if (!direct.peers || !direct.place)
+        return false;
+    for (int i = 0; i < direct.size; i++)
+        if (is_near(all, i))
+            meet(i, &all[i]);
+    return true;
+}
+
+/* NULL: it is not of this host, or no rank. */
+static struct peer *peer_of(int rank)
+{
+    int place = rank >= 0 && rank < direct.size ? direct.place[rank] : 0;
+
+    return place > 0 ? &direct.peers[place - 1] : NULL;
 }
 
 static bool make_comm(void)
@@ -197,9 +219,10 @@ static void let_peer_go(struct peer *peer)
 /* MPI's objects are there if the ranks have agreed. */
 static void let_go(void)
 {
-    for (int i = 0; direct.peers && i < direct.size; i++)
+    for (int i = 0; i < direct.near; i++)
         let_peer_go(&direct.peers[i]);
     free(direct.peers);
+    free(direct.place);
     for (unsigned i = 0; i < MGDS_BOARD_DEVICES; i++)
         if (direct.sample[i])
             mgds_shared_destroy(direct.sample[i]);
@@ -217,7 +240,7 @@ void mgds_direct_init(void)
     direct.agreed = agree();
     if (!direct.agreed)
         let_go();
-    if (!direct.met)
+    if (direct.near == 0)
         return;
     __atomic_store_n(&mgds_direct_is_armed, true, __ATOMIC_SEQ_CST);
     mgds_frame_close_shortcuts();
@@ -262,7 +285,7 @@ int mgds_direct_world_rank(MPI_Comm comm, int rank)
 
 enum mgds_direct_peer mgds_direct_peer(int rank, int device)
 {
-    if (rank < 0 || device < 0 || !direct.peers[rank].board)
+    if (device < 0 || !peer_of(rank))
         return MGDS_DIRECT_PEER_FAR;
     return mgds_board_is_mapped(direct.board, (unsigned)rank, (unsigned)device)
                ? MGDS_DIRECT_PEER_PROVEN
@@ -333,9 +356,8 @@ static void try_new(struct peer *peer, const struct mgds_ptr *ptr)
 
 void mgds_direct_try_samples(const struct mgds_ptr *ptr)
 {
-    for (int i = 0; i < direct.size; i++)
-        if (direct.peers[i].board)
-            try_new(&direct.peers[i], ptr);
+    for (int i = 0; i < direct.near; i++)
+        try_new(&direct.peers[i], ptr);
 }
 
 void mgds_direct_encode(unsigned char out[MGDS_HEADER_BYTES],
@@ -344,16 +366,6 @@ void mgds_direct_encode(unsigned char out[MGDS_HEADER_BYTES],
     header->sender = direct.rank;
     header->receiver = receiver;
     mgds_header_encode(out, header, &direct.secret);
-}
-
-static struct peer *sender_of(const struct mgds_header *header)
-{
-    struct peer *peer;
-
-    if (header->sender < 0 || header->sender >= direct.size)
-        return NULL;
-    peer = &direct.peers[header->sender];
-    return peer->board ? peer : NULL;
 }
 
 static bool is_under_way(const struct mgds_header *header,
@@ -375,7 +387,7 @@ bool mgds_direct_decode(struct mgds_header *out, const void *in,
     if (mgds_header_decode(out, in, &direct.secret) &&
         out->receiver == direct.rank && out->source == status->MPI_SOURCE &&
         out->tag == status->MPI_TAG) {
-        peer = sender_of(out);
+        peer = peer_of(out->sender);
         if (peer && is_under_way(out, peer))
             return true;
     }
@@ -390,7 +402,7 @@ struct mgds_board *mgds_direct_own_board(void)
 
 struct mgds_board *mgds_direct_board_of(const struct mgds_header *header)
 {
-    return sender_of(header)->board;
+    return peer_of(header->sender)->board;
 }
 
 struct mgds_context *mgds_direct_context(const struct mgds_header *header)
@@ -399,14 +411,14 @@ struct mgds_context *mgds_direct_context(const struct mgds_header *header)
 
     if (header->device >= MGDS_BOARD_DEVICES)
         return NULL;
-    mapped = atomic_load(&sender_of(header)->mapped[header->device]);
+    mapped = atomic_load(&peer_of(header->sender)->mapped[header->device]);
     return mapped ? mapped->ctx : NULL;
 }
 
 void mgds_direct_give_up(const struct mgds_header *header)
 {
-    mgds_board_hide_mapped(sender_of(header)->board, (unsigned)direct.rank,
-                           header->device);
+    mgds_board_hide_mapped(peer_of(header->sender)->board,
+                           (unsigned)direct.rank, header->device);
 }
 
 MPI_Comm mgds_direct_comm(void)

@@ -11,6 +11,7 @@
 #include "shim/gds/domain/domain.h"
 #include "shim/gds/mem/hostcopy.h"
 #include "shim/pmpi/below.h"
+#include "shim/pmpi/buffer.h"
 #include "shim/pmpi/direct.h"
 #include "shim/pmpi/next.h"
 #include "shim/pmpi/stream_comm.h"
@@ -143,6 +144,7 @@ static void deliver(struct mgds_direct_recv *recv, const char *from,
             mgds_host_unpack(&recv->buffer, from, bytes);
         return;
     }
+    mgds_buffer_count_staged(&recv->buffer);
     if (from != (char *)mgds_bounce_base(recv->bounce))
         memcpy(mgds_bounce_base(recv->bounce), from, bytes);
     rc = mgds_bounce_up(recv->bounce, 0, bytes);

@@ -62,6 +62,18 @@ static enum mgds_bounce_form form_of(const struct mgds_buffer *buffer,
                : MGDS_BOUNCE_PACKED;
 }
 
+/* The bounce goes down in the place of the buffer. */
+static void put_bounce(struct mgds_side *side, const struct mgds_buffer *buffer,
+                       struct mgds_bounce *bounce, enum mgds_bounce_form form)
+{
+    side->bounce = bounce;
+    side->addr = mgds_bounce_base(bounce);
+    if (form == MGDS_BOUNCE_PACKED && !mgds_layout_is_dense(buffer->layout)) {
+        side->count = (MPI_Count)mgds_bounce_bytes(bounce);
+        side->type = MPI_BYTE;
+    }
+}
+
 /* As bytes nobody below would see that the datatype was not committed: the
  * call goes down as it came, and is refused. */
 static int stage(struct mgds_side *side, const struct mgds_buffer *buffer,
@@ -79,13 +91,20 @@ static int stage(struct mgds_side *side, const struct mgds_buffer *buffer,
     rc = mgds_buffer_stage(&bounce, buffer, form);
     if (rc < 0)
         return rc;
-    side->bounce = bounce;
-    side->addr = mgds_bounce_base(bounce);
-    if (!dense && form == MGDS_BOUNCE_PACKED) {
-        side->count = (MPI_Count)mgds_bounce_bytes(bounce);
-        side->type = MPI_BYTE;
-    }
+    put_bounce(side, buffer, bounce, form);
     return 1;
+}
+
+/* The bounce of a receive that may turn out to be a pull. */
+static int stage_watched(struct mgds_side *side,
+                         const struct mgds_buffer *buffer)
+{
+    struct mgds_bounce *bounce;
+    int rc = mgds_bounce_create(&bounce, buffer, MGDS_BOUNCE_PACKED);
+
+    if (rc == 0)
+        put_bounce(side, buffer, bounce, MGDS_BOUNCE_PACKED);
+    return rc;
 }
 
 static int watch_buffer(struct mgds_side *side,
@@ -124,7 +143,7 @@ static int watch(struct mgds_side *side, enum mgds_side_way way)
     if (rc < 0)
         return rc == -EINVAL ? 0 : rc;
     if (rc == 1)
-        rc = stage(side, &buffer, MGDS_SIDE_RECV);
+        rc = stage_watched(side, &buffer);
     if (rc >= 0)
         rc = watch_buffer(side, &buffer, way == MGDS_SIDE_APART);
     mgds_buffer_put(&buffer);
