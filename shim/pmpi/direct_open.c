@@ -39,14 +39,22 @@ void mgds_direct_open_remove(struct mgds_request *request)
     mgds_lock_release(&open_lock);
 }
 
-/* With a reference; NULL: none of this thread's is there, or it is about to go.
- */
+/* Nobody makes a step of it: this thread neither, further up the stack, where
+ * an error handler of the program's has called MPI from inside of that step. */
+static bool is_idle(const struct mgds_request *request)
+{
+    return !__atomic_load_n(&request->claimed, __ATOMIC_RELAXED);
+}
+
+/* With a reference; NULL: none of this thread's is there, or it has its step,
+ * or is about to go. */
 static struct mgds_request *get_at(int i)
 {
     struct mgds_request *request = NULL;
 
     mgds_lock_acquire(&open_lock);
     if (i < open_count && open_ones[i].owner == &mark &&
+        is_idle(open_ones[i].request) &&
         mgds_request_try_get(open_ones[i].request))
         request = open_ones[i].request;
     mgds_lock_release(&open_lock);

@@ -82,11 +82,16 @@ foreach(ranks 2 3)
     EXPECT "requests: all well" "direct_pulls [1-9]")
 endforeach()
 mgds_release_only(mpi/gpu_direct_requests_3)
-mgds_mpi_test(gpu_direct_errors PROGRAM gpu_errors RANKS 1 ${direct}
-  EXPECT "errors: all well" "buffer in GPU memory was freed")
 mgds_mpi_test(gpu_direct_threads PROGRAM gpu_threads RANKS 2
   ENV ${soft} MPIX_GDS_DIRECT=1 MPIX_SIM_DELAY=50
   EXPECT "threads: all well")
+# Each rank by itself, but armed.
+mgds_mpi_test(gpu_direct_handler PROGRAM gpu_handler RANKS 2 ${direct}
+  MPIX_SIM_DELAY=20 EXPECT "handler: all well")
+mgds_mpi_test(gpu_direct_errors PROGRAM gpu_errors RANKS 2 ${direct}
+  EXPECT "errors: all well" "buffer in GPU memory was freed")
+mgds_mpi_test(gpu_direct_jump PROGRAM gpu_jump RANKS 2 TIMEOUT 40 ${direct}
+  ${late} EXPECT "jump: all well")
 mgds_mpi_test(gpu_direct_mixed PROGRAM gpu_mixed ${direct}
   EXPECT "mixed: all well")
 mgds_mpi_test(gpu_direct_everyday PROGRAM everyday ${direct}
