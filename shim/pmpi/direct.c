@@ -14,6 +14,7 @@
 #include "shim/base/stats.h"
 #include "shim/ctx.h"
 #include "shim/gds/cuda/ipc.h"
+#include "shim/pmpi/aware.h"
 #include "shim/pmpi/below.h"
 #include "shim/pmpi/frame.h"
 #include "shim/pmpi/next.h"
@@ -55,11 +56,20 @@ static struct {
 
 bool mgds_direct_is_armed;
 
+/* GPU memory that the MPI below takes is left to it; a header must not land in
+ * there. */
+static bool is_left_below(enum mgds_staging stage)
+{
+    return stage == MGDS_STAGE_NEVER ||
+           (stage == MGDS_STAGE_AUTO && mgds_aware_cuda_below());
+}
+
 static bool is_wanted(void)
 {
     const struct mgds_config *config = &mgds_ctx()->config;
 
-    return config->direct > 0 && config->peers == MGDS_PEERS_ALL;
+    return config->direct > 0 && config->peers == MGDS_PEERS_ALL &&
+           !is_left_below(config->stage);
 }
 
 size_t mgds_direct_from(void)

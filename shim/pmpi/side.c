@@ -130,6 +130,13 @@ static bool is_refused(const void *addr, MPI_Count count, MPI_Datatype type)
            !mgds_type_committed(type);
 }
 
+/* MPICH takes no NULL for an address but where a datatype has all of it. */
+static bool is_nowhere(const struct mgds_buffer *buffer)
+{
+    return !buffer->addr && buffer->count > 0 && buffer->layout->size > 0 &&
+           buffer->layout->true_lb == 0;
+}
+
 /* A receive of an armed rank. The GPU memory that the MPI below would take is
  * staged all the same, for a header has to be looked at. */
 static int watch(struct mgds_side *side, enum mgds_side_way way)
@@ -142,6 +149,10 @@ static int watch(struct mgds_side *side, enum mgds_side_way way)
     rc = mgds_buffer_find(&buffer, side->addr, side->count, side->type);
     if (rc < 0)
         return rc == -EINVAL ? 0 : rc;
+    if (is_nowhere(&buffer)) {
+        mgds_buffer_put(&buffer);
+        return 0;
+    }
     if (rc == 1)
         rc = stage_watched(side, &buffer);
     if (rc >= 0)

@@ -390,7 +390,8 @@ static const struct {
     {"r+bdgsy", MGDS_SIDE_PARTS, 1},      {"r+bdgsy", MGDS_SIDE_SEND, 1},
     {"n+bdhsy", MGDS_SIDE_RECV, 0},       {"r-bdhsy", MGDS_SIDE_RECV, 0},
     {"r+buhsy", MGDS_SIDE_RECV, 0},       {"r+bxhsy", MGDS_SIDE_RECV, 0},
-    {"r+bdfsy", MGDS_SIDE_RECV, -EFAULT}, {"r+bdgsn", MGDS_SIDE_RECV, -ENOMEM},
+    {"r+idhsy", MGDS_SIDE_RECV, 0},       {"r+bdfsy", MGDS_SIDE_RECV, -EFAULT},
+    {"r+bdgsn", MGDS_SIDE_RECV, -ENOMEM},
 };
 
 static void receives_of_an_armed_rank_are_watched(void **state)

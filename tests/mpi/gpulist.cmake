@@ -122,6 +122,9 @@ mgds_mpi_test(gpu_direct_apart PROGRAM gpu_direct RANKS 2
 mgds_mpi_test(gpu_direct_few_mappings PROGRAM gpu_direct_progress ARGS again
   ${direct} MPIX_SIM_MAPPINGS=3
   EXPECT "progress: all well" "rank 1.* direct_pulls [1-9][0-9]")
+# Memory that the MPI below may have is left to it.
+mgds_mpi_test(gpu_direct_stage_never PROGRAM everyday ${direct}
+  MPIX_GDS_STAGE=never EXPECT "everyday: all well" REFUSE "direct_")
 foreach(way alone elsewhere both exchange cancel again gone)
   mgds_mpi_test(gpu_direct_${way} PROGRAM gpu_direct_progress ARGS ${way}
     ${direct} EXPECT "progress: all well" "direct_pulls [1-9]")
