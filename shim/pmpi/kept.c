@@ -7,9 +7,11 @@
 #include "shim/base/lock.h"
 #include "shim/pmpi/below.h"
 #include "shim/pmpi/direct.h"
+#include "shim/pmpi/direct_open.h"
 #include "shim/pmpi/errmap.h"
 #include "shim/pmpi/handles.h"
 #include "shim/pmpi/next.h"
+#include "shim/pmpi/request_orphan.h"
 
 static struct mgds_lock kept_lock = MGDS_LOCK_INIT(MGDS_LOCK_KEPT);
 static struct mgds_kept_list list = TAILQ_HEAD_INITIALIZER(list);
@@ -284,6 +286,8 @@ int mgds_kept_probe(MPI_Comm comm, int source, int tag, int *flag,
     int rc = MPI_SUCCESS;
     int listed;
 
+    mgds_request_orphans_poll();
+    mgds_direct_open_step(0);
     mgds_kept_enter();
     listed = probe_list(&probe);
     *flag = listed == 1;

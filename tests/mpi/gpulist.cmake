@@ -125,7 +125,7 @@ mgds_mpi_test(gpu_direct_few_mappings PROGRAM gpu_direct_progress ARGS again
 # Memory that the MPI below may have is left to it.
 mgds_mpi_test(gpu_direct_stage_never PROGRAM everyday ${direct}
   MPIX_GDS_STAGE=never EXPECT "everyday: all well" REFUSE "direct_")
-foreach(way alone elsewhere both exchange cancel again gone)
+foreach(way alone elsewhere both exchange cancel again freed gone)
   mgds_mpi_test(gpu_direct_${way} PROGRAM gpu_direct_progress ARGS ${way}
     ${direct} EXPECT "progress: all well" "direct_pulls [1-9]")
 endforeach()

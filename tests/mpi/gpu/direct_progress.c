@@ -7,6 +7,7 @@
  *   exchange  the same by MPI_Sendrecv and its kin
  *   cancel    a send is not cancelled, and arrives
  *   again     memory that was freed and allocated again
+ *   freed     a freed receive ends in whatever calls follow, probes too
  *   gone      a communicator goes with a message that only a probe has seen
  * Two ranks. Messages before the first headers show that they can be.
  */
@@ -209,6 +210,24 @@ static void again(void)
     }
 }
 
+static void freed(void)
+{
+    static volatile char got[BYTES];
+    MPI_Request request;
+    int flag;
+
+    if (gpu_rank == 1) {
+        MPI_Irecv((void *)got, BYTES, MPI_BYTE, 0, TAG, MPI_COMM_WORLD,
+                  &request);
+        MPI_Request_free(&request);
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (gpu_rank == 0)
+        MPI_Send(out, BYTES, MPI_BYTE, 1, TAG, MPI_COMM_WORLD);
+    while (gpu_rank == 1 && got[BYTES - 1] != (char)((BYTES - 1) * 7))
+        MPI_Iprobe(0, TAG + 1, MPI_COMM_WORLD, &flag, MPI_STATUS_IGNORE);
+}
+
 /* As long as a header, so that the probe must receive it. */
 static void gone(void)
 {
@@ -243,7 +262,7 @@ int main(int argc, char **argv)
     } ways[] = {{"alone", alone},   {"elsewhere", elsewhere},
                 {"both", both},     {"exchange", exchange},
                 {"cancel", cancel}, {"again", again},
-                {"gone", gone}};
+                {"freed", freed},   {"gone", gone}};
 
     gpu_begin_at(&argc, &argv, MPI_THREAD_SINGLE);
     CHECK(argc == 2 && gpu_size == 2);
