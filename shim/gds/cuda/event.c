@@ -6,8 +6,8 @@
 #include "shim/gds/cuda/driver.h"
 #include "shim/gds/cuda/result.h"
 
-static int init(struct mgds_event *event, struct mgds_context *ctx,
-                unsigned flags)
+static int init_event(struct mgds_event *event, struct mgds_context *ctx,
+                      unsigned flags)
 {
     CUevent handle;
     int rc = mgds_context_enter(ctx);
@@ -24,12 +24,13 @@ static int init(struct mgds_event *event, struct mgds_context *ctx,
 
 int mgds_event_init(struct mgds_event *event, struct mgds_context *ctx)
 {
-    return init(event, ctx, CU_EVENT_DISABLE_TIMING | CU_EVENT_BLOCKING_SYNC);
+    return init_event(event, ctx,
+                      CU_EVENT_DISABLE_TIMING | CU_EVENT_BLOCKING_SYNC);
 }
 
 int mgds_event_init_asked(struct mgds_event *event, struct mgds_context *ctx)
 {
-    return init(event, ctx, CU_EVENT_DISABLE_TIMING);
+    return init_event(event, ctx, CU_EVENT_DISABLE_TIMING);
 }
 
 /* A context takes its events with it. */

@@ -23,7 +23,7 @@ static uint64_t first_of(const struct mgds_line *line)
 }
 
 /* Others may have asked later, and been told sooner. */
-static void see(struct mgds_asked *asked, uint64_t number)
+static void raise_seen(struct mgds_asked *asked, uint64_t number)
 {
     uint64_t seen = __atomic_load_n(&asked->seen, __ATOMIC_RELAXED);
 
@@ -34,30 +34,30 @@ static void see(struct mgds_asked *asked, uint64_t number)
         ;
 }
 
-static void ask(struct mgds_line *line)
+static void ask_line(struct mgds_line *line)
 {
     uint64_t first = first_of(line);
 
     if (first && !mgds_asked_is_seen(&line->asked, first))
-        see(&line->asked, mgds_gstream_come(line->stream, first));
+        raise_seen(&line->asked, mgds_gstream_come(line->stream, first));
 }
 
 void mgds_lines_ask(void)
 {
     for (struct mgds_line *line = mgds_lines_begin_to_read(); line;
          line = mgds_lines_read_on(line))
-        ask(line);
+        ask_line(line);
     mgds_lines_end_to_read();
 }
 
 /* What has come is found by the next round. */
-static bool run(struct mgds_work *work, enum mgds_work_by by)
+static bool run_ask(struct mgds_work *work, enum mgds_work_by by)
 {
     struct mgds_line *line =
         MGDS_CONTAINER_OF(work, struct mgds_line, asked.work);
 
     (void)by;
-    ask(line);
+    ask_line(line);
     mgds_engine_enter();
     if (first_of(line))
         mgds_work_again(work);
@@ -68,14 +68,14 @@ static bool run(struct mgds_work *work, enum mgds_work_by by)
 }
 
 /* Its operations are given up with it. */
-static void drop(struct mgds_work *work)
+static void drop_ask(struct mgds_work *work)
 {
     (void)work;
 }
 
 void mgds_asked_init(void)
 {
-    static const struct mgds_work_handler handler = {run, drop};
+    static const struct mgds_work_handler handler = {run_ask, drop_ask};
 
     mgds_work_handle(MGDS_WORK_ASK, &handler);
 }

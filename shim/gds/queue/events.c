@@ -24,7 +24,7 @@ static uint64_t value_of(const struct mgds_events *events, unsigned i)
 }
 
 /* One more, the last; negative: it cannot be had. */
-static int make(struct mgds_events *events, struct mgds_context *ctx)
+static int make_event(struct mgds_events *events, struct mgds_context *ctx)
 {
     unsigned i = events->made;
     int rc;
@@ -55,13 +55,13 @@ static bool may_be_used(struct mgds_events *events, unsigned i, uint64_t past)
 }
 
 /* The one that was used longest ago, or one more. */
-static int take(struct mgds_events *events, struct mgds_context *ctx,
-                uint64_t past)
+static int take_event(struct mgds_events *events, struct mgds_context *ctx,
+                      uint64_t past)
 {
     unsigned i = events->next;
 
     if (events->made == 0 || !may_be_used(events, i, past))
-        return make(events, ctx);
+        return make_event(events, ctx);
     events->next = (i + 1) % events->made;
     return (int)i;
 }
@@ -69,7 +69,7 @@ static int take(struct mgds_events *events, struct mgds_context *ctx,
 int mgds_events_record(struct mgds_events *events, struct mgds_context *ctx,
                        void *stream, uint64_t value, uint64_t past)
 {
-    int i = take(events, ctx, past);
+    int i = take_event(events, ctx, past);
     int rc = i < 0 ? i : mgds_event_record(&events->event[i], stream);
 
     if (rc == 0)
@@ -83,7 +83,7 @@ struct found {
     int least, most;
 };
 
-static struct found search(const struct mgds_events *events, uint64_t from)
+static struct found search_from(const struct mgds_events *events, uint64_t from)
 {
     unsigned made = __atomic_load_n(&events->made, __ATOMIC_ACQUIRE);
     uint64_t least = UINT64_MAX, most = 0;
@@ -108,26 +108,26 @@ static struct found search(const struct mgds_events *events, uint64_t from)
 
 /* Its value, if it has come; else 0. The event may be recorded anew meanwhile,
  * which comes later. */
-static uint64_t come(struct mgds_events *events, int i)
+static uint64_t ask_event(struct mgds_events *events, int i)
 {
     uint64_t value = i < 0 ? 0 : value_of(events, (unsigned)i);
 
     return value && has_come(&events->event[i]) ? value : 0;
 }
 
-static uint64_t ask(struct mgds_events *events, uint64_t from)
+static uint64_t ask_some(struct mgds_events *events, uint64_t from)
 {
-    struct found found = search(events, from);
-    uint64_t most = come(events, found.most), next;
+    struct found found = search_from(events, from);
+    uint64_t most = ask_event(events, found.most), next;
 
     if (most || found.least == found.most)
         return most;
     for (int i = 0; i < STEPS; i++) {
-        next = come(events, found.least);
+        next = ask_event(events, found.least);
         if (!next)
             break;
         most = next;
-        found = search(events, next + 1);
+        found = search_from(events, next + 1);
     }
     return most;
 }
@@ -137,7 +137,7 @@ uint64_t mgds_events_come(struct mgds_events *events, uint64_t from)
     uint64_t come = __atomic_load_n(&events->come, __ATOMIC_ACQUIRE), most;
 
     mgds_capture_ignore();
-    most = ask(events, from);
+    most = ask_some(events, from);
     mgds_capture_heed();
     return most < come && come >= from ? come : most;
 }

@@ -109,7 +109,7 @@ static bool queue_event(const struct mgds_steps_to *to, struct mgds_step *flag)
         mgds_events_record(to->events, to->depot->ctx, to->stream, flag->value,
                            past_of(to, flag)) < 0)
         return false;
-    mark(flag, 1);
+    mark_put(flag, 1);
     mgds_count(queue_events);
     return true;
 }
