@@ -1,15 +1,25 @@
 /* Requests of ours by handle, and those that the program has freed. */
 #include "shim/pmpi/request_table.h"
 
+#include <stdlib.h>
+
+#include "shim/base/alloc.h"
 #include "shim/base/fault.h"
 #include "shim/base/lock.h"
 
-enum { BUCKETS = 256 };
+/* Buckets, as powers of two; and how many requests for each at most. */
+enum { FIRST_BITS = 8, MOST_BITS = 24, LONGEST = 2 };
 
 unsigned mgds_requests_alive;
 
 static struct mgds_lock table_lock = MGDS_LOCK_INIT(MGDS_LOCK_SHORT);
-static struct mgds_request *buckets[BUCKETS] MGDS_GUARDED_BY(table_lock);
+static struct mgds_request *first_buckets[1 << FIRST_BITS];
+static struct mgds_request **
+    buckets MGDS_GUARDED_BY(table_lock) = first_buckets;
+static unsigned bits MGDS_GUARDED_BY(table_lock) = FIRST_BITS;
+static unsigned held MGDS_GUARDED_BY(table_lock);   /* in the table */
+static unsigned first MGDS_GUARDED_BY(table_lock);  /* none is in front */
+static uint64_t passed MGDS_GUARDED_BY(table_lock); /* on the way to others */
 static struct mgds_request *orphans MGDS_GUARDED_BY(table_lock);
 static uint64_t last_serial MGDS_GUARDED_BY(table_lock);
 static unsigned orphan_count; /* atomic */
@@ -24,17 +34,73 @@ static struct mgds_request **place_of(MPI_Request handle)
     MGDS_REQUIRES(table_lock)
 {
     uint32_t mixed = (uint32_t)handle * 2654435761u;
-    struct mgds_request **place = &buckets[mixed >> 24];
+    struct mgds_request **place = &buckets[mixed >> (32 - bits)];
 
-    while (*place && (*place)->handle != handle)
-        place = &(*place)->next;
+    for (; *place && (*place)->handle != handle; place = &(*place)->next)
+        passed++;
     return place;
+}
+
+uint64_t mgds_requests_passed(void)
+{
+    uint64_t so_far;
+
+    mgds_lock_acquire(&table_lock);
+    so_far = passed;
+    mgds_lock_release(&table_lock);
+    return so_far;
+}
+
+static void move_all(struct mgds_request **old, unsigned old_bits)
+    MGDS_REQUIRES(table_lock)
+{
+    for (unsigned i = 0; i < 1u << old_bits; i++) {
+        struct mgds_request *request = old[i];
+
+        while (request) {
+            struct mgds_request *next = request->next;
+            struct mgds_request **place = place_of(request->handle);
+
+            request->next = NULL; /* no other has its handle: at the end */
+            *place = request;
+            request = next;
+        }
+    }
+}
+
+static bool is_crowded(void) MGDS_REQUIRES(table_lock)
+{
+    return held > (unsigned)LONGEST << bits && bits < MOST_BITS;
+}
+
+/* Four times as many buckets; without memory chains get longer. Memory is taken
+ * and given back without the lock: either may call whom the program has put
+ * there. */
+static void grow(unsigned old_bits)
+{
+    unsigned fresh_bits = old_bits + 2;
+    struct mgds_request **fresh = (struct mgds_request **)mgds_calloc(
+        (size_t)1 << fresh_bits, sizeof(struct mgds_request *));
+    struct mgds_request **gone = fresh;
+
+    mgds_lock_acquire(&table_lock);
+    if (fresh && bits == old_bits) {
+        gone = buckets;
+        buckets = fresh;
+        bits = fresh_bits;
+        first = 0;
+        move_all(gone, old_bits);
+    }
+    mgds_lock_release(&table_lock);
+    if (gone != first_buckets)
+        free(gone);
 }
 
 struct mgds_request *mgds_requests_insert(struct mgds_request *request)
 {
     struct mgds_request **place;
     struct mgds_request *old;
+    unsigned crowded;
 
     mgds_lock_acquire(&table_lock);
     place = place_of(request->handle);
@@ -42,7 +108,12 @@ struct mgds_request *mgds_requests_insert(struct mgds_request *request)
     request->next = old ? old->next : NULL;
     request->serial = MGDS_COUNT_FROM + ++last_serial;
     *place = request;
+    held += !old;
+    first = 0;
+    crowded = is_crowded() ? bits : 0;
     mgds_lock_release(&table_lock);
+    if (crowded)
+        grow(crowded);
     mgds_requests_added++;
     if (!old)
         count(1);
@@ -101,10 +172,12 @@ struct mgds_request *mgds_requests_take_send(MPI_Request handle,
     place = place_of(handle);
     request = *place;
     if (request && request->serial == serial &&
-        request->ops->kind == MGDS_REQUEST_IS_SEND)
+        request->ops->kind == MGDS_REQUEST_IS_SEND) {
         *place = request->next;
-    else
+        held--;
+    } else {
         request = NULL;
+    }
     mgds_lock_release(&table_lock);
     if (request)
         count(-1);
@@ -119,8 +192,10 @@ void mgds_requests_remove(struct mgds_request *request)
     mgds_lock_acquire(&table_lock);
     place = place_of(request->handle);
     there = *place == request;
-    if (there)
+    if (there) {
         *place = request->next;
+        held--;
+    }
     mgds_lock_release(&table_lock);
     if (there)
         count(-1);
@@ -131,10 +206,12 @@ struct mgds_request *mgds_requests_take_any(void)
     struct mgds_request *request = NULL;
 
     mgds_lock_acquire(&table_lock);
-    for (unsigned i = 0; i < BUCKETS && !request; i++) {
-        request = buckets[i];
-        if (request)
-            buckets[i] = request->next;
+    while (held > 0 && !buckets[first])
+        first++;
+    if (held > 0) {
+        request = buckets[first];
+        buckets[first] = request->next;
+        held--;
     }
     mgds_lock_release(&table_lock);
     if (request)

@@ -47,6 +47,11 @@ mgds_unit_test(request_state SOURCES request_state_test.c
   ${pmpi}/request_state.c LIBS mgds_test
   ENV "ASAN_OPTIONS=detect_leaks=1:abort_on_error=0:exitcode=66")
 
+# The table of requests: what a search costs.
+mgds_unit_test(request_table SOURCES request_table_test.c
+  ${pmpi}/request_table.c LIBS mgds_base mgds_test mpich::headers
+  ENV "ASAN_OPTIONS=detect_leaks=1:abort_on_error=0:exitcode=66")
+
 set(soft LD_LIBRARY_PATH=${MGDS_SIM_OUTPUT_DIRECTORY} MPIX_SIM_GPUS=2)
 set(late MPIX_SIM_DELAY=300)
 
