@@ -116,7 +116,7 @@ foreach(ranks 2 3)
   endforeach()
 endforeach()
 mgds_mpi_test(gpu_direct_far_3 PROGRAM gpu_direct RANKS 3
-  ARGS 7 ${direct_laps} far ${direct} EXPECT "direct: all well"
+  ARGS 7 200 far ${direct} EXPECT "direct: all well"
     "rank 0.* direct_pulls [1-9]" "rank 2.* direct_pulls [1-9]"
   REFUSE "rank 1.* direct_sends" "rank 1.* direct_pulls")
 # GPUs that do not reach each other, and few mappings at a time: what nobody
