@@ -4,14 +4,14 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdatomic.h>
-#include <stdio.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "shim/base/alloc.h"
+#include "shim/base/shm.h"
 
-enum { STATE_BITS = 3, PATH_BYTES = 64, LINE = 64 };
+enum { STATE_BITS = 3, LINE = 64 };
 
 /* A line of the cache each: senders poll theirs. */
 struct slot {
@@ -43,35 +43,16 @@ static size_t bytes_of(unsigned ranks)
     return sizeof(struct shared) + ranks * sizeof(uint32_t);
 }
 
-static int map(struct mgds_board *board, int fd)
+static int map_board(struct mgds_board *board, int fd)
 {
-    void *at =
-        mmap(NULL, board->bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    void *at = NULL;
+    int rc = mgds_shm_map(&at, fd, 0, board->bytes);
 
-    if (at == MAP_FAILED)
-        return -errno;
     board->shared = (struct shared *)at;
-    return 0;
+    return rc;
 }
 
-/* Nobody else may open it, by whatever way, nor make it shorter under us. */
-static int make_memory(size_t bytes)
-{
-    int fd = memfd_create("mpix-gds-board", MFD_CLOEXEC | MFD_ALLOW_SEALING);
-
-    if (fd < 0)
-        return -errno;
-    if (fchmod(fd, S_IRUSR | S_IWUSR) < 0 || ftruncate(fd, (off_t)bytes) < 0 ||
-        fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) < 0) {
-        int rc = -errno;
-
-        close(fd);
-        return rc;
-    }
-    return fd;
-}
-
-static int fill(struct mgds_board *board, int fd)
+static int fill_board(struct mgds_board *board, int fd)
 {
     struct stat status;
 
@@ -79,7 +60,7 @@ static int fill(struct mgds_board *board, int fd)
         return -errno;
     board->place = (struct mgds_board_place){
         .inode = status.st_ino, .pid = (int32_t)getpid(), .memory = fd};
-    return map(board, fd);
+    return map_board(board, fd);
 }
 
 static struct mgds_board *new_board(unsigned ranks)
@@ -102,8 +83,8 @@ int mgds_board_create(struct mgds_board **out, unsigned ranks)
 
     if (!board)
         return -ENOMEM;
-    fd = make_memory(board->bytes);
-    rc = fd < 0 ? fd : fill(board, fd);
+    fd = mgds_shm_create("mpix-gds-board", board->bytes);
+    rc = fd < 0 ? fd : fill_board(board, fd);
     if (rc == 0) {
         *out = board;
         return 0;
@@ -119,21 +100,18 @@ struct mgds_board_place mgds_board_place(const struct mgds_board *board)
     return board->place;
 }
 
-/* A descriptor of the process as one of ours, if it is that very memory. */
+/* As one of ours, if it is that very memory. */
 static int open_memory(const struct mgds_board_place *place, size_t bytes)
 {
-    char path[PATH_BYTES];
     struct stat status;
     int fd;
 
     if (place->inode == 0)
         return -ESRCH;
-    snprintf(path, sizeof(path), "/proc/%d/fd/%d", place->pid, place->memory);
-    fd = open(path, O_RDWR | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    fd = mgds_shm_open(place->pid, place->memory, place->inode, O_RDWR);
     if (fd < 0)
-        return -errno;
-    if (fstat(fd, &status) < 0 || status.st_ino != place->inode ||
-        status.st_size != (off_t)bytes) {
+        return fd;
+    if (fstat(fd, &status) < 0 || status.st_size != (off_t)bytes) {
         close(fd);
         return -ESRCH;
     }
@@ -149,7 +127,7 @@ int mgds_board_open(struct mgds_board **out,
     if (!board)
         return -ENOMEM;
     fd = open_memory(place, board->bytes);
-    rc = fd < 0 ? fd : map(board, fd);
+    rc = fd < 0 ? fd : map_board(board, fd);
     if (fd >= 0)
         close(fd);
     if (rc == 0)

@@ -12,6 +12,7 @@
 
 #include "shim/base/alloc.h"
 #include "shim/base/log.h"
+#include "shim/base/shm.h"
 
 #define MAGIC UINT64_C(0x786f626e6973676d) /* mgsinbox */
 
@@ -109,35 +110,6 @@ static void copy_out(const struct ring *ring, uint64_t at, void *to,
         memcpy((char *)to + first, ring->data, bytes - first);
 }
 
-/* Nobody else may open it, by whatever way, nor make it shorter under us. */
-static int make_memory(void)
-{
-    int fd = memfd_create("mpix-gds-inbox", MFD_CLOEXEC | MFD_ALLOW_SEALING);
-
-    if (fd < 0)
-        return -errno;
-    if (fchmod(fd, S_IRUSR | S_IWUSR) < 0 ||
-        ftruncate(fd, (off_t)sizeof(struct house)) < 0 ||
-        fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) < 0) {
-        int rc = -errno;
-
-        close(fd);
-        return rc;
-    }
-    return fd;
-}
-
-static int map_file(void **out, int fd, off_t offset, size_t bytes)
-{
-    void *at = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
-                    MAP_SHARED | MAP_NORESERVE, fd, offset);
-
-    if (at == MAP_FAILED)
-        return -errno;
-    *out = at;
-    return 0;
-}
-
 static int find_inodes(struct mgds_inbox_place *place)
 {
     struct stat memory, bell;
@@ -154,7 +126,7 @@ static int fill_inbox(struct mgds_inbox *inbox)
 {
     int ends[2];
     void *house = NULL;
-    int rc = make_memory();
+    int rc = mgds_shm_create("mpix-gds-inbox", sizeof(struct house));
 
     if (rc < 0)
         return rc;
@@ -163,7 +135,7 @@ static int fill_inbox(struct mgds_inbox *inbox)
         return -errno;
     inbox->bell_read = ends[0];
     inbox->place.bell = ends[1];
-    rc = map_file(&house, inbox->place.memory, 0, sizeof(struct house));
+    rc = mgds_shm_map(&house, inbox->place.memory, 0, sizeof(struct house));
     if (rc < 0)
         return rc;
     inbox->house = (struct house *)house;
@@ -370,24 +342,6 @@ void mgds_inbox_free(struct mgds_inbox *inbox, unsigned ring)
     atomic_store(&writer->process, 0);
 }
 
-/* A descriptor of the process as one of ours, if it is the inode. */
-static int open_of(int pid, int theirs, uint64_t inode, int flags)
-{
-    char path[PATH_BYTES];
-    struct stat status;
-    int fd;
-
-    snprintf(path, sizeof(path), "/proc/%d/fd/%d", pid, theirs);
-    fd = open(path, flags | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-    if (fd < 0)
-        return errno == ENOENT ? -ESRCH : -errno;
-    if (fstat(fd, &status) < 0 || status.st_ino != inode) {
-        close(fd);
-        return -ESRCH;
-    }
-    return fd;
-}
-
 static int open_memory(const struct mgds_inbox_place *place, uint64_t process)
 {
     uint64_t found[2] = {0, 0}; /* what a front begins with */
@@ -395,7 +349,7 @@ static int open_memory(const struct mgds_inbox_place *place, uint64_t process)
 
     if (place->version != VERSION)
         return -EPROTO;
-    fd = open_of(place->pid, place->memory, place->memory_inode, O_RDWR);
+    fd = mgds_shm_open(place->pid, place->memory, place->memory_inode, O_RDWR);
     if (fd < 0)
         return fd;
     if (pread(fd, found, sizeof(found), 0) != (ssize_t)sizeof(found) ||
@@ -441,7 +395,7 @@ static int map_ring(struct mgds_outbox *outbox, int fd,
                     const struct mgds_inbox *mine)
 {
     void *at = NULL;
-    int rc = map_file(&at, fd, 0, sizeof(struct front));
+    int rc = mgds_shm_map(&at, fd, 0, sizeof(struct front));
 
     if (rc < 0)
         return rc;
@@ -450,10 +404,10 @@ static int map_ring(struct mgds_outbox *outbox, int fd,
     if (rc < 0)
         return rc;
     outbox->index = (unsigned)rc;
-    rc = map_file(&at, fd,
-                  (off_t)(offsetof(struct house, ring) +
-                          outbox->index * sizeof(struct ring)),
-                  sizeof(struct ring));
+    rc = mgds_shm_map(&at, fd,
+                      (off_t)(offsetof(struct house, ring) +
+                              outbox->index * sizeof(struct ring)),
+                      sizeof(struct ring));
     if (rc < 0)
         return rc;
     outbox->ring = (struct ring *)at;
@@ -480,7 +434,7 @@ int mgds_outbox_open(struct mgds_outbox **out,
     /* For reading too: so writing never meets a pipe that nobody reads. */
     if (rc == 0)
         rc = outbox->bell =
-            open_of(place->pid, place->bell, place->bell_inode, O_RDWR);
+            mgds_shm_open(place->pid, place->bell, place->bell_inode, O_RDWR);
     if (rc < 0) {
         mgds_outbox_close(outbox);
         return rc;
