@@ -335,6 +335,19 @@ static void are_dropped_at_the_end(void **state)
     assert_int_equal(ran, 0);
 }
 
+/* The record is somebody else's, who finds that the item is over. */
+static void nothing_is_given_up_where_nobody_says_what(void **state)
+{
+    static const struct mgds_work_handler handler = {.run = run};
+
+    (void)state;
+    mgds_work_handle(MGDS_WORK_ASK, &handler);
+    add(0, MGDS_WORK_ASK);
+    mgds_works_fini();
+    assert_false(mgds_work_is_listed(&items[0].work));
+    assert_int_equal(ran, 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -358,6 +371,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(are_run_by_one_thread_at_a_time, begin,
                                         end),
         cmocka_unit_test_setup_teardown(are_dropped_at_the_end, begin, end),
+        cmocka_unit_test_setup_teardown(
+            nothing_is_given_up_where_nobody_says_what, begin, end),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -67,15 +67,9 @@ static bool run_ask(struct mgds_work *work, enum mgds_work_by by)
     return true;
 }
 
-/* Its operations are given up with it. */
-static void drop_ask(struct mgds_work *work)
-{
-    (void)work;
-}
-
 void mgds_asked_init(void)
 {
-    static const struct mgds_work_handler handler = {run_ask, drop_ask};
+    static const struct mgds_work_handler handler = {.run = run_ask};
 
     mgds_work_handle(MGDS_WORK_ASK, &handler);
 }

@@ -285,12 +285,6 @@ static bool run_watch(struct mgds_work *work, enum mgds_work_by by)
     return true;
 }
 
-/* The record is the watch's. */
-static void drop_launch(struct mgds_work *work)
-{
-    (void)work;
-}
-
 /* By a kernel that may still write to what it was given. */
 static bool is_named(const struct mgds_carry *carry)
 {
@@ -316,7 +310,7 @@ static void drop_watch(struct mgds_work *work)
 
 void mgds_carry_init(void)
 {
-    static const struct mgds_work_handler launches = {run_launch, drop_launch};
+    static const struct mgds_work_handler launches = {.run = run_launch};
     static const struct mgds_work_handler watches = {run_watch, drop_watch};
 
     mgds_work_handle(MGDS_WORK_DELIVERY, &launches);

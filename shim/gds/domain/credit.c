@@ -86,15 +86,9 @@ static bool run_credit(struct mgds_work *work, enum mgds_work_by by)
     return true;
 }
 
-/* The record is its domain's. */
-static void drop_credit(struct mgds_work *work)
-{
-    (void)work;
-}
-
 void mgds_credits_init(void)
 {
-    static const struct mgds_work_handler handler = {run_credit, drop_credit};
+    static const struct mgds_work_handler handler = {.run = run_credit};
 
     mgds_work_handle(MGDS_WORK_CREDIT, &handler);
 }

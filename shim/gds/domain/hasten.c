@@ -39,16 +39,10 @@ static bool hasten_recv(struct mgds_work *work, enum mgds_work_by by)
     return true;
 }
 
-/* Its operation has a reference of its own. */
-static void drop_item(struct mgds_work *work)
-{
-    (void)work;
-}
-
 void mgds_hasten_init(void)
 {
-    static const struct mgds_work_handler sends = {hasten_send, drop_item};
-    static const struct mgds_work_handler receives = {hasten_recv, drop_item};
+    static const struct mgds_work_handler sends = {.run = hasten_send};
+    static const struct mgds_work_handler receives = {.run = hasten_recv};
 
     mgds_work_handle(MGDS_WORK_LATE_SEND, &sends);
     mgds_work_handle(MGDS_WORK_LATE_RECV, &receives);

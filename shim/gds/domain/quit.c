@@ -162,17 +162,10 @@ static bool run_query(struct mgds_work *work, enum mgds_work_by by)
     return true;
 }
 
-/* A record that stands is forgotten with its operation, which is given up by
- * all. */
-static void drop_quit(struct mgds_work *work)
-{
-    (void)work;
-}
-
 void mgds_quit_init(void)
 {
-    static const struct mgds_work_handler gives_up = {run_give_up, drop_quit};
-    static const struct mgds_work_handler query = {run_query, drop_quit};
+    static const struct mgds_work_handler gives_up = {.run = run_give_up};
+    static const struct mgds_work_handler query = {.run = run_query};
 
     mgds_work_handle(MGDS_WORK_GIVE_UP, &gives_up);
     mgds_work_handle(MGDS_WORK_QUERY, &query);

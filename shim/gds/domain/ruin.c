@@ -131,15 +131,9 @@ static bool run_ruin(struct mgds_work *work, enum mgds_work_by by)
     return true;
 }
 
-/* Its operations are given up with it. */
-static void drop_ruin(struct mgds_work *work)
-{
-    (void)work;
-}
-
 void mgds_ruin_init(void)
 {
-    static const struct mgds_work_handler handler = {run_ruin, drop_ruin};
+    static const struct mgds_work_handler handler = {.run = run_ruin};
 
     mgds_work_handle(MGDS_WORK_RUIN, &handler);
 }

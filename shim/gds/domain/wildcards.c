@@ -141,16 +141,9 @@ static bool run_greeting(struct mgds_work *work, enum mgds_work_by by)
     return true;
 }
 
-/* Its domain has a reference of its own. */
-static void drop_greeting(struct mgds_work *work)
-{
-    (void)work;
-}
-
 void mgds_wildcards_init(void)
 {
-    static const struct mgds_work_handler greetings = {run_greeting,
-                                                       drop_greeting};
+    static const struct mgds_work_handler greetings = {.run = run_greeting};
 
     mgds_work_handle(MGDS_WORK_GREETING, &greetings);
 }

@@ -299,12 +299,19 @@ static struct mgds_work *take_any(struct queue *queue)
     return work;
 }
 
+static void drop_item(const struct mgds_work_handler *handler,
+                      struct mgds_work *work)
+{
+    if (handler->drop)
+        handler->drop(work);
+}
+
 void mgds_works_fini(void)
 {
     for (unsigned kind = 0; kind < MGDS_WORK_KINDS; kind++) {
         struct mgds_work *work;
 
         while ((work = take_any(&queues[kind])) != NULL)
-            handler_of((enum mgds_work_kind)kind)->drop(work);
+            drop_item(handler_of((enum mgds_work_kind)kind), work);
     }
 }

@@ -67,7 +67,7 @@ struct mgds_work_handler {
      * False: what it lacks others of the kind lack, too, in this pass. */
     bool (*run)(struct mgds_work *work, enum mgds_work_by by);
     /* The engine ends, the item is NONE: gives up what it was for. Without the
-     * lock. */
+     * lock. NULL: nothing is to be given up, for others have the record. */
     void (*drop)(struct mgds_work *work);
 };
 
