@@ -342,8 +342,11 @@ static void nothing_is_given_up_where_nobody_says_what(void **state)
 
     (void)state;
     mgds_work_handle(MGDS_WORK_ASK, &handler);
+    assert_false(mgds_works_any(MGDS_WORK_ASK));
     add(0, MGDS_WORK_ASK);
+    assert_true(mgds_works_any(MGDS_WORK_ASK)); /* though it is not due */
     mgds_works_fini();
+    assert_false(mgds_works_any(MGDS_WORK_ASK));
     assert_false(mgds_work_is_listed(&items[0].work));
     assert_int_equal(ran, 0);
 }

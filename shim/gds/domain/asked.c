@@ -42,8 +42,12 @@ static void ask_line(struct mgds_line *line)
         raise_seen(&line->asked, mgds_gstream_come(line->stream, first));
 }
 
+/* Each timeline that has such fences has an item, unless that is being done:
+ * then it is asked for. */
 void mgds_lines_ask(void)
 {
+    if (!mgds_works_any(MGDS_WORK_ASK))
+        return;
     for (struct mgds_line *line = mgds_lines_begin_to_read(); line;
          line = mgds_lines_read_on(line))
         ask_line(line);

@@ -155,6 +155,11 @@ static uint64_t due_of(enum mgds_work_kind kind, enum mgds_work_by by)
     return __atomic_load_n(&queue->host, __ATOMIC_RELAXED);
 }
 
+bool mgds_works_any(enum mgds_work_kind kind)
+{
+    return due_of(kind, MGDS_WORK_BY_HOST) != UINT64_MAX;
+}
+
 static bool is_due(uint64_t due)
 {
     return due != UINT64_MAX && mgds_clock_ns() >= due;

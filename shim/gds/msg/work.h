@@ -91,6 +91,9 @@ unsigned mgds_works_count(enum mgds_work_kind kind,
                                        const void *arg),
                           const void *arg);
 
+/* Whether an item of the kind waits to be done, due or not. Any thread. */
+bool mgds_works_any(enum mgds_work_kind kind);
+
 /* LOCK kinds: whether one is due, any thread; a pass, under the lock. */
 bool mgds_works_due(void);
 void mgds_works_run_locked(void);
