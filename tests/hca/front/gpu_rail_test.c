@@ -79,29 +79,42 @@ static struct mgds_region_memory part_of(const struct place *place)
                                        .dmabuf = -1};
 }
 
+/* Registers the memory with the rail of the other side, which must succeed. */
+static void open_region(struct mgds_region *region, const struct place *place,
+                        const struct mgds_region_memory *memory)
+{
+    struct mgds_refusal refusal;
+
+    assert_int_equal(
+        mgds_region_init(region, place->other.rail, memory, &refusal), 0);
+}
+
+/* Messages go there and back, and all is given back. */
+static void exercise_and_close(struct place *place, struct mgds_region *region)
+{
+    exercise(place, region);
+    mgds_region_fini(region);
+    close_place(place);
+}
+
 static void by_address(void **state)
 {
     struct mgds_region_memory memory;
-    struct mgds_refusal refusal;
     struct mgds_region region;
     struct place place;
 
     (void)state;
     open_place(&place);
     memory = part_of(&place);
-    assert_int_equal(
-        mgds_region_init(&region, place.other.rail, &memory, &refusal), 0);
+    open_region(&region, &place, &memory);
     assert_int_equal(region.way, MGDS_REGION_PEERMEM);
-    exercise(&place, &region);
-    mgds_region_fini(&region);
-    close_place(&place);
+    exercise_and_close(&place, &region);
 }
 
 /* The second page of a buffer: an offset in it, and in the region none. */
 static void as_a_dmabuf(void **state)
 {
     struct mgds_region_memory memory;
-    struct mgds_refusal refusal;
     struct mgds_region region;
     struct place place;
 
@@ -111,20 +124,16 @@ static void as_a_dmabuf(void **state)
     memory.offset = OFFSET;
     CU(cuMemGetHandleForAddressRange(&memory.dmabuf, place.gpu, GPU_BYTES,
                                      CU_MEM_RANGE_HANDLE_TYPE_DMA_BUF_FD, 0));
-    assert_int_equal(
-        mgds_region_init(&region, place.other.rail, &memory, &refusal), 0);
+    open_region(&region, &place, &memory);
     close(memory.dmabuf);
     assert_int_equal(region.way, MGDS_REGION_DMABUF);
-    exercise(&place, &region);
-    mgds_region_fini(&region);
-    close_place(&place);
+    exercise_and_close(&place, &region);
 }
 
 /* What is no dma-buf: by address then, and why. */
 static void by_address_if_it_is_no_dmabuf(void **state)
 {
     struct mgds_region_memory memory;
-    struct mgds_refusal refusal;
     struct mgds_region region;
     struct place place;
 
@@ -132,14 +141,11 @@ static void by_address_if_it_is_no_dmabuf(void **state)
     open_place(&place);
     memory = part_of(&place);
     memory.dmabuf = 10000; /* no descriptor */
-    assert_int_equal(
-        mgds_region_init(&region, place.other.rail, &memory, &refusal), 0);
+    open_region(&region, &place, &memory);
     assert_int_equal(region.way, MGDS_REGION_PEERMEM);
     assert_int_equal(region.passed.reason, MGDS_REFUSAL_DMABUF);
     assert_int_equal(region.passed.error, EBADF);
-    exercise(&place, &region);
-    mgds_region_fini(&region);
-    close_place(&place);
+    exercise_and_close(&place, &region);
 }
 
 static void memory_that_is_gone_is_refused(void **state)
@@ -165,15 +171,13 @@ static void memory_that_is_freed_is_an_error(void **state)
 {
     struct mgds_region_memory memory;
     struct mgds_completion completion;
-    struct mgds_refusal refusal;
     struct mgds_region region;
     struct place place;
 
     (void)state;
     open_place(&place);
     memory = part_of(&place);
-    assert_int_equal(
-        mgds_region_init(&region, place.other.rail, &memory, &refusal), 0);
+    open_region(&region, &place, &memory);
     CU(cuMemFree_v2(place.gpu));
     side_put(&place.side, mgds_wqe_write(side_path(&place.side), 0,
                                          (struct mgds_wqe_remote){
