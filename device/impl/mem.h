@@ -67,7 +67,7 @@ MGDS_FN void mgds_fence_sc(void)
     asm volatile("fence.sc.sys;" ::: "memory");
 }
 
-/* What was stored before, anywhere, is there for a device before what is stored
+/* A device finds all stores ahead of the fence, anywhere, before it finds one
  * behind it, in memory or in a register of the device. */
 MGDS_FN void mgds_fence_device(void)
 {

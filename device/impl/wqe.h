@@ -266,8 +266,9 @@ MGDS_WQE_FN void mgds_wqe_stamp(struct mgds_wqe_ctrl *ctrl, uint16_t index)
     ctrl->opmod_idx_opcode = mgds_to_be32(others | (uint32_t)index << 8);
 }
 
-/* What rings for everything before the block `next`, made up: it is the same
- * for each WQE there, so it can be known before there is one. In one store. */
+/* The doorbell for everything before the block `next`: its value is the same
+ * for each WQE there, so it can be known before there is one. The caller makes
+ * one store of it. */
 MGDS_WQE_FN uint64_t mgds_doorbell_of(uint32_t qpn, uint32_t next)
 {
     uint64_t low = mgds_to_be32((next & 0xffff) << 8).raw;

@@ -136,7 +136,7 @@ static void receive_all(void)
     tell("received", start, count);
 }
 
-/* Those that wait are of other tags. */
+/* The messages that wait have other tags. */
 static void receive_beside(void)
 {
     struct times start;

@@ -132,7 +132,7 @@ extern const char *const mgds_summary_names[];
 enum mgds_staging { MGDS_STAGE_AUTO, MGDS_STAGE_ALWAYS, MGDS_STAGE_NEVER };
 extern const char *const mgds_staging_names[];
 
-/* Who MPI_Init agrees with on messages between GPUs. */
+/* MPI_Init agrees with these ranks on messages between GPUs. */
 enum mgds_peers { MGDS_PEERS_ALL, MGDS_PEERS_NONE };
 extern const char *const mgds_peers_names[];
 

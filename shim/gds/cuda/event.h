@@ -13,7 +13,7 @@ struct mgds_event {
  * of need, never where a wait stands. Takes a reference to ctx. -ENOMEM,
  * -ESHUTDOWN or what else the driver says. */
 int mgds_event_init(struct mgds_event *event, struct mgds_context *ctx);
-/* One that no thread waits for: the GPU need not interrupt the CPU for it. */
+/* An event that no thread waits for, so the GPU need not interrupt the CPU. */
 int mgds_event_init_asked(struct mgds_event *event, struct mgds_context *ctx);
 
 /* Allowed at any time, also after the context is gone; does not block. */
