@@ -77,29 +77,11 @@ static bool is_round_due(void)
     return mgds_lines_due() || mgds_works_due() || mgds_reap_due();
 }
 
-static bool is_any(const struct mgds_work *work, const void *arg)
+/* For the wire's thread, or for the worker, whom that thread calls. */
+static bool is_chore_due(void)
 {
-    (void)work;
-    (void)arg;
-    return true;
-}
-
-/* Of the kinds that are no round's. */
-static bool is_any_work(void)
-{
-    enum needs { LOCK, CPU, DRIVER };
-    static const enum needs needs[] = {
-#define MGDS_WORK(name, needs_what, host, late, again) needs_what,
-#include "shim/gds/msg/work_kinds.def"
-    };
-    unsigned count = 0;
-
-    mgds_engine_enter();
-    for (unsigned kind = 0; kind < MGDS_WORK_KINDS; kind++)
-        if (needs[kind] != LOCK)
-            count += mgds_works_count((enum mgds_work_kind)kind, is_any, NULL);
-    mgds_engine_leave();
-    return count > 0;
+    return mgds_works_due_by(MGDS_WORK_BY_WIRE) ||
+           mgds_works_due_by(MGDS_WORK_BY_WORKER);
 }
 
 struct list {
@@ -278,7 +260,7 @@ unsigned events_list(struct events_state *state, struct event out[EVENTS_MOST])
     list_round(state, &list);
     list_losses(state, &list);
     list_posts(state, &list);
-    if (state->chores_due && is_any_work())
+    if (state->chores_due && is_chore_due())
         add(&list, (struct event){.kind = EVENT_CHORE, .name = "chores"});
     if (state->worker_called)
         add(&list, (struct event){.kind = EVENT_WORKER, .name = "worker"});

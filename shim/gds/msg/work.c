@@ -252,10 +252,11 @@ void mgds_works_run_kind(enum mgds_work_kind kind, enum mgds_work_by by)
             return;
 }
 
-static bool is_any_late(void)
+bool mgds_works_due_by(enum mgds_work_by by)
 {
     for (unsigned kind = 0; kind < MGDS_WORK_KINDS; kind++)
-        if (is_due(due_of((enum mgds_work_kind)kind, MGDS_WORK_BY_WORKER)))
+        if (rows[kind].needs != LOCK &&
+            is_due(due_of((enum mgds_work_kind)kind, by)))
             return true;
     return false;
 }
@@ -271,22 +272,14 @@ void mgds_works_run(enum mgds_work_by by)
     for (unsigned kind = 0; kind < MGDS_WORK_KINDS; kind++)
         if (rows[kind].needs != LOCK)
             mgds_works_run_kind((enum mgds_work_kind)kind, by);
-    if (by == MGDS_WORK_BY_WIRE && is_any_late())
+    if (by == MGDS_WORK_BY_WIRE && mgds_works_due_by(MGDS_WORK_BY_WORKER))
         mgds_worker_call();
-}
-
-static bool is_any_for_driver(void)
-{
-    for (unsigned kind = 0; kind < MGDS_WORK_KINDS; kind++)
-        if (is_due(due_of((enum mgds_work_kind)kind, MGDS_WORK_BY_HURRIED)))
-            return true;
-    return false;
 }
 
 bool mgds_works_leave(void)
 {
     mgds_works_run(MGDS_WORK_BY_WIRE);
-    if (!is_any_for_driver())
+    if (!mgds_works_due_by(MGDS_WORK_BY_HURRIED))
         return true;
     __atomic_store_n(&hurried, true, __ATOMIC_RELAXED);
     return mgds_worker_call();

@@ -104,6 +104,8 @@ void mgds_works_run_now(enum mgds_work_kind kind);
  * some loads if nothing is due. */
 void mgds_works_run(enum mgds_work_by by);
 void mgds_works_run_kind(enum mgds_work_kind kind, enum mgds_work_by by);
+/* Whether a pass would find anything. Any thread. */
+bool mgds_works_due_by(enum mgds_work_by by);
 
 /* A pass of a call of the program's that must not wait for the driver. False:
  * there is DRIVER work that it may do, and no worker. */
