@@ -40,7 +40,9 @@ def tidy(args, path):
         [args.clang_tidy, "--quiet", "-p", args.build,
          "--warnings-as-errors=*",
          f"--header-filter=^{re.escape(args.root)}/(?!build)",
-         "--extra-arg=-Wno-unknown-warning-option", *budget(args)]
+         # flags of the compiler that builds, which may not be Clang
+         "--extra-arg=-Wno-unknown-warning-option",
+         "--extra-arg=-Wno-ignored-optimization-argument", *budget(args)]
         + ([f"--checks={','.join(off)}"] if off else [])
         + [os.path.join(args.root, path)],
         capture_output=True, text=True, cwd=args.root)
