@@ -8,7 +8,7 @@
 #include "shim/base/log.h"
 #include "shim/base/stats.h"
 #include "shim/gds/direct/pull.h"
-#include "shim/gds/domain/domain.h"
+#include "shim/gds/comm/comm.h"
 #include "shim/gds/mem/hostcopy.h"
 #include "shim/pmpi/below.h"
 #include "shim/pmpi/buffer.h"

@@ -9,8 +9,8 @@
 
 #include "shim/base/alloc.h"
 #include "shim/base/log.h"
-#include "shim/gds/domain/domain.h"
-#include "shim/gds/queue/gstream.h"
+#include "shim/gds/comm/comm.h"
+#include "shim/gds/stream/gstream.h"
 #include "shim/pmpi/errmap.h"
 #include "shim/pmpi/mpix.h"
 #include "shim/pmpi/next.h"

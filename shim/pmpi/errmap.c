@@ -9,7 +9,7 @@
 
 #include "shim/base/log.h"
 #include "shim/base/trace_file.h"
-#include "shim/gds/domain/domain.h"
+#include "shim/gds/comm/comm.h"
 #include "shim/pmpi/below.h"
 #include "shim/pmpi/errtext.h"
 #include "shim/pmpi/frame.h"

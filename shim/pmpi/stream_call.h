@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "shim/gds/domain/domain.h"
+#include "shim/gds/comm/comm.h"
 #include "shim/pmpi/side.h"
 #include "shim/pmpi/stream_comm.h"
 

@@ -17,7 +17,7 @@
 #include "shim/base/alloc.h"
 #include "shim/base/host.h"
 #include "shim/base/log.h"
-#include "shim/gds/domain/domain.h"
+#include "shim/gds/comm/comm.h"
 #include "shim/pmpi/errmap.h"
 #include "shim/pmpi/mpix.h"
 #include "shim/pmpi/next.h"

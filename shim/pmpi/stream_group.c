@@ -1,7 +1,7 @@
 /* Groups of enqueued calls: start and end. */
 #include <errno.h>
 
-#include "shim/gds/domain/domain.h"
+#include "shim/gds/comm/comm.h"
 #include "shim/pmpi/enqueue.h"
 #include "shim/pmpi/errmap.h"
 #include "shim/pmpi/mpix.h"

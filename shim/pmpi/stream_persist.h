@@ -25,7 +25,7 @@
 #include <mpi.h>
 #include <stdbool.h>
 
-#include "shim/gds/domain/domain.h"
+#include "shim/gds/comm/comm.h"
 #include "shim/pmpi/request.h"
 #include "shim/pmpi/stream_call.h"
 

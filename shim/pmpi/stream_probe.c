@@ -5,7 +5,7 @@
 #include <stddef.h>
 
 #include "shim/base/alloc.h"
-#include "shim/gds/domain/domain.h"
+#include "shim/gds/comm/comm.h"
 #include "shim/pmpi/below.h"
 #include "shim/pmpi/direct.h"
 #include "shim/pmpi/errmap.h"

@@ -4,7 +4,7 @@
 
 #include <sched.h>
 
-#include "shim/gds/domain/domain.h"
+#include "shim/gds/comm/comm.h"
 #include "shim/pmpi/below.h"
 #include "shim/pmpi/enqueue.h"
 #include "shim/pmpi/errmap.h"

@@ -1,12 +1,12 @@
 /*
  * Calls of the program's that wait in our own bodies, for the watchdog
- * (gds/domain/watch.h): between begin and end what they ask for is watched.
+ * (gds/comm/watch.h): between begin and end what they ask for is watched.
  * What waits in the MPI below is not.
  */
 #ifndef MGDS_PMPI_WATCHED_H
 #define MGDS_PMPI_WATCHED_H
 
-#include "shim/gds/domain/watch.h"
+#include "shim/gds/comm/watch.h"
 #include "shim/pmpi/frame.h"
 
 /* name: of a call that has no frame. */

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "shim/base/alloc.h"
-#include "shim/gds/domain/domain.h"
+#include "shim/gds/comm/comm.h"
 #include "shim/pmpi/below.h"
 #include "shim/pmpi/direct_open.h"
 #include "shim/pmpi/errmap.h"

@@ -1,10 +1,10 @@
 /* Which events may come next, and what each of them does; see events.h. */
 #include "tests/engine/events.h"
 
-#include "shim/gds/domain/line.h"
-#include "shim/gds/domain/lines.h"
-#include "shim/gds/domain/reap.h"
-#include "shim/gds/domain/stand.h"
+#include "shim/gds/msg/timeline.h"
+#include "shim/gds/msg/timelines.h"
+#include "shim/gds/msg/reap.h"
+#include "shim/gds/msg/stand.h"
 #include "shim/gds/msg/work.h"
 #include "shim/gds/msg/worker.h"
 #include "tests/engine/loop_wire.h"

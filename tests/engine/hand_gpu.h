@@ -25,7 +25,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "shim/gds/queue/gstream.h"
+#include "shim/gds/stream/gstream.h"
 
 enum {
     HAND_GPUS = 2,
@@ -68,7 +68,7 @@ struct hand_next {
 };
 
 /* The next step of a queue's first command; and of the help that it gives while
- * it stands, to a message that the engine has ordered (queue/order.h). */
+ * it stands, to a message that the engine has ordered (stream/order.h). */
 struct hand_next hand_next(unsigned queue);
 struct hand_next hand_help(unsigned queue);
 void hand_step(unsigned queue);

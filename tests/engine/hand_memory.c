@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "shim/gds/ring/import.h"
-#include "shim/gds/ring/ring.h"
+#include "shim/gds/mem/import.h"
+#include "shim/gds/proto/ring.h"
 #include "shim/gds/mem/copyqueue.h"
 #include "shim/gds/mem/stock.h"
 #include "tests/engine/hand_state.h"

@@ -7,9 +7,9 @@
 #include "device/abi.h"
 #include "device/impl/mem.h"
 #include "shim/gds/cuda/context.h"
-#include "shim/gds/queue/claims.h"
-#include "shim/gds/queue/order.h"
-#include "shim/gds/queue/quits.h"
+#include "shim/gds/stream/claims.h"
+#include "shim/gds/stream/order.h"
+#include "shim/gds/stream/quits.h"
 #include "tests/engine/hand_gpu.h"
 
 enum { HAND_DEEP = 64 };

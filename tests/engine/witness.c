@@ -6,8 +6,8 @@
 #include <stdio.h>
 
 #include "shim/base/log.h"
-#include "shim/gds/domain/op.h"
-#include "shim/gds/ring/place.h"
+#include "shim/gds/msg/op.h"
+#include "shim/gds/proto/place.h"
 #include "tests/engine/hand_gpu.h"
 #include "tests/unit/fake_wire.h"
 

@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "shim/gds/domain/domain.h"
+#include "shim/gds/comm/comm.h"
 #include "tests/engine/hand_gpu.h"
 #include "tests/engine/program.h"
 

@@ -80,7 +80,7 @@ static bool is_few(uint64_t launches, int n)
 }
 
 /* Of the fences of receives that a stream takes as many are events as there are
- * at a time (queue/events.h); others are launches where kernels wait. */
+ * at a time (stream/events.h); others are launches where kernels wait. */
 static bool fences_fit(uint64_t launches, int n)
 {
     int more = n > EVENTS ? n - EVENTS : 0;

@@ -5,7 +5,7 @@
 
 #include <stddef.h>
 
-#include "shim/gds/domain/envelope.h"
+#include "shim/gds/msg/envelope.h"
 
 /* One of that kind, from that rank; its length, and that of the body that it
  * says. */

@@ -9,8 +9,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "shim/gds/domain/domain.h"
-#include "shim/gds/domain/envelope.h"
+#include "shim/gds/comm/comm.h"
+#include "shim/gds/msg/envelope.h"
 #include "shim/gds/wire/frame.h"
 
 enum { WORLD_SELF, WORLD_OTHER, WORLD_THIRD, WORLD_RANKS, WORLD_WORKS = 24 };

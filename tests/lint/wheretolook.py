@@ -4,7 +4,7 @@ are there.
 A row is a behaviour, the file that has it, and one or more functions of that
 file at which reading begins:
 
-    | a peer's death ends its operations | `shim/gds/domain/lost.c` | `lose` |
+    | a peer's death ends its operations | `shim/gds/comm/lost.c` | `lose` |
 
 Who moves or renames a function moves it here, too.
 """

@@ -8,8 +8,8 @@
 #include <errno.h>
 
 #include "shim/gds/cuda/driver.h"
-#include "shim/gds/domain/op.h"
-#include "shim/gds/queue/gstream.h"
+#include "shim/gds/msg/op.h"
+#include "shim/gds/stream/gstream.h"
 #include "tests/soft/gpu_env.h"
 
 static const struct mgds_op_sink none = {.store = NULL};

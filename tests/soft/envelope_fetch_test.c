@@ -9,9 +9,9 @@
 #include <sched.h>
 
 #include "shim/base/stats.h"
-#include "shim/gds/domain/op.h"
+#include "shim/gds/msg/op.h"
 #include "shim/gds/msg/work.h"
-#include "shim/gds/queue/gstream_state.h"
+#include "shim/gds/stream/gstream_state.h"
 #include "tests/soft/gpu_env.h"
 
 /* Launches of fetches, which the linker leads here: so many find no memory, and

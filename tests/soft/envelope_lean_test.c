@@ -7,7 +7,7 @@
 #include <cmocka.h>
 #include <errno.h>
 
-#include "shim/gds/domain/op.h"
+#include "shim/gds/msg/op.h"
 #include "tests/soft/gpu_env.h"
 
 enum { MOST = 16 };

@@ -8,7 +8,7 @@
 #include <errno.h>
 
 #include "shim/base/stats.h"
-#include "shim/gds/domain/op.h"
+#include "shim/gds/msg/op.h"
 #include "tests/soft/gpu_env.h"
 
 static const struct mgds_op_sink none = {.store = NULL};

@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "device/impl/mem.h"
-#include "shim/gds/domain/op.h"
+#include "shim/gds/msg/op.h"
 #include "tests/lib/fault_sweep.h"
 #include "tests/soft/gpu_env.h"
 

@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "shim/base/stats.h"
-#include "shim/gds/ring/ring.h"
+#include "shim/gds/proto/ring.h"
 
 static void hear_all(struct gpu_env *place)
 {

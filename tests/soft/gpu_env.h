@@ -9,7 +9,7 @@
 #include <stdint.h>
 #include <time.h>
 
-#include "shim/gds/domain/domain.h"
+#include "shim/gds/comm/comm.h"
 #include "tests/soft/queue_place.h"
 #include "tests/unit/wire_come.h"
 

@@ -11,7 +11,7 @@
 #include <cmocka.h>
 
 #include "shim/base/stats.h"
-#include "shim/gds/queue/gate.h"
+#include "shim/gds/stream/hwqueue.h"
 #include "tests/lib/capture.h"
 #include "tests/lib/fault_sweep.h"
 #include "tests/soft/queue_place.h"

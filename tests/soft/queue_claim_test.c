@@ -10,7 +10,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "shim/gds/queue/gate.h"
+#include "shim/gds/stream/hwqueue.h"
 #include "tests/soft/queue_pull.h"
 
 static struct queue_stream out, in;

@@ -7,7 +7,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "shim/gds/queue/events.h"
+#include "shim/gds/stream/events.h"
 #include "tests/soft/queue_place.h"
 
 enum { FIRST = 100, GATE = 1 };

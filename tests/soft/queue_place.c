@@ -10,7 +10,7 @@
 #include <cmocka.h>
 
 #include "shim/gds/cuda/defer.h"
-#include "shim/gds/queue/depot.h"
+#include "shim/gds/stream/gpu.h"
 #include "shim/gds/mem/copyqueue.h"
 
 enum { PATIENCE_S = 60 };

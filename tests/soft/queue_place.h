@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "shim/gds/queue/gstream.h"
+#include "shim/gds/stream/gstream.h"
 #include "tests/soft/stage_place.h"
 
 /* Forgets depots and stages, for cmocka. */

@@ -10,7 +10,7 @@
 #include <cmocka.h>
 
 #include "shim/base/stats.h"
-#include "shim/gds/queue/gate.h"
+#include "shim/gds/stream/hwqueue.h"
 #include "tests/soft/queue_pull.h"
 
 /* One sends, one receives. */

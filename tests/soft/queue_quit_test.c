@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "shim/gds/queue/quits.h"
+#include "shim/gds/stream/quits.h"
 #include "tests/soft/queue_pull.h"
 
 /* Messages of one list at most. */

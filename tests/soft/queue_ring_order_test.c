@@ -11,7 +11,7 @@
 
 #include "shim/base/stats.h"
 #include "shim/ctx.h"
-#include "shim/gds/queue/gate.h"
+#include "shim/gds/stream/hwqueue.h"
 #include "tests/soft/queue_ring.h"
 
 static struct queue_stream out, in;

@@ -15,7 +15,7 @@
 #include <cmocka.h>
 
 #include "shim/gds/cuda/defer.h"
-#include "shim/gds/ring/import.h"
+#include "shim/gds/mem/import.h"
 #include "tests/soft/stage_place.h"
 
 struct mgds_context *ring_context[2];

@@ -5,7 +5,7 @@
 #include <stdint.h>
 
 #include "device/impl/mem.h"
-#include "shim/gds/ring/ring.h"
+#include "shim/gds/proto/ring.h"
 #include "tests/soft/soft_cuda.h"
 
 /* A context of the driver's, as the library has it: a reference. */

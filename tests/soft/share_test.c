@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "shim/gds/cuda/defer.h"
-#include "shim/gds/ring/import.h"
+#include "shim/gds/mem/import.h"
 #include "tests/soft/ring_pair.h"
 #include "tests/soft/stage_place.h"
 

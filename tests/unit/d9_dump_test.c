@@ -11,8 +11,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "shim/gds/domain/dump.h"
-#include "shim/gds/domain/op.h"
+#include "shim/gds/comm/dump.h"
+#include "shim/gds/msg/op.h"
 #include "tests/unit/envelope_place.h"
 
 /* Dumps to fd, in a thread of its own. */

@@ -7,8 +7,8 @@
 #include <cmocka.h>
 #include <stdlib.h>
 
-#include "shim/gds/domain/credit.h"
-#include "shim/gds/domain/op.h"
+#include "shim/gds/proto/credit.h"
+#include "shim/gds/msg/op.h"
 #include "shim/gds/msg/work.h"
 #include "tests/unit/fake_wire.h"
 

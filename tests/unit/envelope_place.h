@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "shim/gds/domain/domain.h"
+#include "shim/gds/comm/comm.h"
 #include "tests/unit/wire_come.h"
 
 /* This is rank 0; OTHER has two streams, THIRD none. */

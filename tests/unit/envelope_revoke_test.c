@@ -1,5 +1,5 @@
 /* Messages that their senders take back, since a wait for them took too long,
- * and what their receivers answer (D9, domain/expire.h). */
+ * and what their receivers answer (D9, comm/expire.h). */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>

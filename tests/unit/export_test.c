@@ -1,4 +1,4 @@
-/* Tests of shim/gds/ring/export.c: what is told of an allocation, when the
+/* Tests of shim/gds/mem/export.c: what is told of an allocation, when the
  * driver is asked, and when one is known to be gone. */
 #include <stdarg.h>
 #include <stddef.h>
@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "shim/gds/cuda/context.h"
-#include "shim/gds/ring/export.h"
+#include "shim/gds/mem/export.h"
 #include "tests/lib/fault_sweep.h"
 #include "tests/unit/fake_cuda.h"
 

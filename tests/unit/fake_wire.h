@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "shim/gds/domain/envelope.h"
+#include "shim/gds/msg/envelope.h"
 #include "shim/gds/wire/wire.h"
 
 enum { WIRE_PEERS = 24 };

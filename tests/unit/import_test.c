@@ -1,4 +1,4 @@
-/* Tests of shim/gds/ring/import.c: how often memory of others is mapped, when
+/* Tests of shim/gds/mem/import.c: how often memory of others is mapped, when
  * it is let go of, and what happens in between. */
 #include <stdarg.h>
 #include <stddef.h>
@@ -13,7 +13,7 @@
 
 #include "shim/base/lock.h"
 #include "shim/gds/cuda/defer.h"
-#include "shim/gds/ring/import.h"
+#include "shim/gds/mem/import.h"
 #include "tests/lib/fault_sweep.h"
 #include "tests/unit/fake_cuda.h"
 

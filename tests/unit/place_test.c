@@ -8,7 +8,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "shim/gds/ring/place.h"
+#include "shim/gds/proto/place.h"
 #include "tests/lib/fault_sweep.h"
 
 enum { UNITS = 64, STEPS = 4000, MOST = 1 << 18 };

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 
 #include "shim/base/clock.h"
-#include "shim/gds/domain/cookies.h"
-#include "shim/gds/domain/envelope.h"
+#include "shim/gds/msg/request_ids.h"
+#include "shim/gds/msg/envelope.h"
 #include "shim/gds/wire/seal.h"
 
 enum { TURNS = 1000, RUNS = 400 };

@@ -1,4 +1,4 @@
-/* Tests of shim/gds/domain/signals.c: which fences are signalled, with
+/* Tests of shim/gds/msg/signals.c: which fences are signalled, with
  * MPIX_GDS_SIGNAL_EVERY and MPIX_GDS_RING as the environment of each run has
  * them. */
 #include <stdarg.h>
@@ -9,7 +9,7 @@
 #include <stdbool.h>
 
 #include "shim/ctx.h"
-#include "shim/gds/domain/line.h"
+#include "shim/gds/msg/timeline.h"
 
 enum { LAPS = 5 };
 

@@ -1,4 +1,4 @@
-/* At which members a communicator subscribes, and when (domain/wildcards.h). */
+/* At which members a communicator subscribes, and when (comm/wildcards.h). */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>

@@ -16,7 +16,7 @@
 #include <stdint.h>
 
 #include "shim/base/siphash.h"
-#include "shim/gds/ring/export.h"
+#include "shim/gds/mem/export.h"
 
 /* A multiple of 16, so that basic types do not straddle its end. */
 enum { MGDS_HEADER_BYTES = 160 };

@@ -7,7 +7,7 @@
 #include "shim/base/stats.h"
 #include "shim/gds/cuda/mem.h"
 #include "shim/gds/mem/copyqueue.h"
-#include "shim/gds/ring/import.h"
+#include "shim/gds/mem/import.h"
 
 struct mgds_pull {
     struct mgds_import *import;

@@ -1,6 +1,6 @@
 /*
  * A copy out of another process's GPU memory, as its header names it, on a
- * stream of ours: the registration cache (ring/import.h) maps the allocation, a
+ * stream of ours: the registration cache (mem/import.h) maps the allocation, a
  * copy engine copies.
  */
 #ifndef MGDS_DIRECT_PULL_H

@@ -1,6 +1,6 @@
 /*
  * Active messages: the engine's way in and out of the wire. Each kind of
- * envelope (domain/envelope.h) has one handler, which the file that the kind
+ * envelope (msg/envelope.h) has one handler, which the file that the kind
  * belongs to registers when the wire is first opened.
  *
  *   wire -> am: length and values are looked at (mgds_envelope_open)
@@ -16,7 +16,7 @@
 #ifndef MGDS_MSG_AM_H
 #define MGDS_MSG_AM_H
 
-#include "shim/gds/domain/envelope.h"
+#include "shim/gds/msg/envelope.h"
 #include "shim/gds/wire/wire.h"
 
 /* An envelope as it came: of that process, by its seal (wire/seal.h). */

@@ -1,8 +1,8 @@
 /* Messages in slots of their receivers' rings; see protocol.h. */
-#include "shim/gds/domain/envelope.h"
-#include "shim/gds/domain/op.h"
+#include "shim/gds/msg/envelope.h"
+#include "shim/gds/msg/op.h"
 #include "shim/gds/proto/slot.h"
-#include "shim/gds/queue/gstream.h"
+#include "shim/gds/stream/gstream.h"
 
 static bool eager_command(const struct mgds_op *op, struct mgds_step *step)
 {

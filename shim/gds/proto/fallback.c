@@ -5,11 +5,11 @@
 
 #include "shim/base/log.h"
 #include "shim/base/stats.h"
-#include "shim/gds/domain/copying.h"
-#include "shim/gds/domain/exchange.h"
-#include "shim/gds/domain/op.h"
-#include "shim/gds/domain/quit.h"
-#include "shim/gds/domain/require.h"
+#include "shim/gds/msg/copying.h"
+#include "shim/gds/comm/exchange.h"
+#include "shim/gds/msg/op.h"
+#include "shim/gds/msg/quit.h"
+#include "shim/gds/comm/require.h"
 #include "shim/gds/msg/work.h"
 
 /* The program may have used its buffer again. */

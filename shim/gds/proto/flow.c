@@ -7,9 +7,9 @@
 #include "shim/base/alloc.h"
 #include "shim/base/container.h"
 #include "shim/base/stats.h"
-#include "shim/gds/domain/domain_state.h"
+#include "shim/gds/comm/comm_state.h"
 #include "shim/gds/proto/flow_state.h"
-#include "shim/gds/queue/gstream.h"
+#include "shim/gds/stream/gstream.h"
 
 /* Written before the wire is open. */
 static const struct mgds_flow_ends *ends;

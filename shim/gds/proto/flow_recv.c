@@ -4,7 +4,7 @@
 #include "device/abi.h"
 #include "device/impl/mem.h"
 #include "shim/base/container.h"
-#include "shim/gds/domain/domain_state.h"
+#include "shim/gds/comm/comm_state.h"
 #include "shim/gds/msg/am.h"
 #include "shim/gds/proto/flow_state.h"
 

@@ -2,7 +2,7 @@
 #include <errno.h>
 
 #include "shim/base/container.h"
-#include "shim/gds/domain/domain_state.h"
+#include "shim/gds/comm/comm_state.h"
 #include "shim/gds/msg/am.h"
 #include "shim/gds/proto/flow_state.h"
 

@@ -8,8 +8,8 @@
 #include <stdint.h>
 #include <sys/queue.h>
 
-#include "shim/gds/domain/carry.h"
-#include "shim/gds/domain/op.h"
+#include "shim/gds/proto/carry.h"
+#include "shim/gds/msg/op.h"
 #include "shim/gds/mem/stock.h"
 #include "shim/gds/proto/flow.h"
 

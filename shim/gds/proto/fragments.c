@@ -1,11 +1,11 @@
 /* Messages whose bytes the CPUs move; see protocol.h. */
 #include "shim/gds/proto/fragments.h"
 
-#include "shim/gds/domain/domain_state.h"
-#include "shim/gds/domain/exchange.h"
-#include "shim/gds/domain/op.h"
+#include "shim/gds/comm/comm_state.h"
+#include "shim/gds/comm/exchange.h"
+#include "shim/gds/msg/op.h"
 #include "shim/gds/proto/flow.h"
-#include "shim/gds/queue/gstream.h"
+#include "shim/gds/stream/gstream.h"
 
 /* The common part says all. */
 static void fragments_describe(const struct mgds_op *op, struct mgds_rts *rts)

@@ -1,9 +1,9 @@
 /* Bytes out of ordinary memory; see lift.h. */
 #include "shim/gds/proto/lift.h"
 
-#include "shim/gds/domain/copying.h"
-#include "shim/gds/domain/exchange.h"
-#include "shim/gds/domain/op.h"
+#include "shim/gds/msg/copying.h"
+#include "shim/gds/comm/exchange.h"
+#include "shim/gds/msg/op.h"
 #include "shim/gds/msg/work.h"
 
 /* 1: they are there; 0: not yet; or negative errno. The bounce is the item's

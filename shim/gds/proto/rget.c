@@ -10,12 +10,12 @@
 #include "shim/base/log.h"
 #include "shim/base/stats.h"
 #include "shim/ctx.h"
-#include "shim/gds/domain/fetch.h"
-#include "shim/gds/domain/means.h"
-#include "shim/gds/domain/op.h"
+#include "shim/gds/proto/fetch.h"
+#include "shim/gds/comm/means.h"
+#include "shim/gds/msg/op.h"
 #include "shim/gds/msg/am.h"
 #include "shim/gds/proto/slot.h"
-#include "shim/gds/queue/gstream.h"
+#include "shim/gds/stream/gstream.h"
 #include "shim/gds/wire/wire.h"
 
 /* Sends. */

@@ -32,7 +32,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "shim/gds/domain/envelope.h"
+#include "shim/gds/msg/envelope.h"
 
 struct mgds_domain;
 struct mgds_message;

@@ -4,8 +4,8 @@
 #include <errno.h>
 
 #include "device/abi.h"
-#include "shim/gds/domain/envelope.h"
-#include "shim/gds/domain/op.h"
+#include "shim/gds/msg/envelope.h"
+#include "shim/gds/msg/op.h"
 #include "shim/gds/msg/am.h"
 
 void mgds_slot_describe(const struct mgds_op *op, struct mgds_rts *rts)

@@ -10,9 +10,9 @@
 #include "shim/base/alloc.h"
 #include "shim/base/log.h"
 #include "shim/base/stats.h"
-#include "shim/gds/domain/mapping.h"
-#include "shim/gds/ring/place.h"
-#include "shim/gds/ring/ring.h"
+#include "shim/gds/proto/mapping.h"
+#include "shim/gds/proto/place.h"
+#include "shim/gds/proto/ring.h"
 
 /* Words at the end of a region, that say what was copied. */
 enum { DONES = 256 };

@@ -1,9 +1,9 @@
 /*
  * A channel: the way from one stream of this process to one of a member, where
- * kernels reach the member's ring (ring/ring.h). It has the region of that ring
- * that is for this stream, mapped here, and the book of its slots; the words by
- * which long messages are said to be copied; and what the two ends know of each
- * other's memory (mapping.h).
+ * kernels reach the member's ring (proto/ring.h). It has the region of that
+ * ring that is for this stream, mapped here, and the book of its slots; the
+ * words by which long messages are said to be copied; and what the two ends
+ * know of each other's memory (mapping.h).
  *
  *   written by        what                          read by
  *   the sender's      units of a slot that it has   the receiver's stream,
@@ -11,7 +11,7 @@
  *   who copies a      the done word, in the ring    the sender's stream (AWAIT)
  *   long message      of its sender
  *
- * A message takes a slot when it is called (ring/place.h), and gives it back
+ * A message takes a slot when it is called (proto/place.h), and gives it back
  * when its receiver says that it was taken, or took it otherwise. Without a
  * slot it is staged as every message can be: nothing depends on one. A call
  * waits for a slot a little, since staging is slow, and a caller who is far

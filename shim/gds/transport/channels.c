@@ -4,8 +4,8 @@
 #include <stdlib.h>
 
 #include "device/impl/mem.h"
-#include "shim/gds/domain/domain.h"
-#include "shim/gds/ring/ring.h"
+#include "shim/gds/comm/comm.h"
+#include "shim/gds/proto/ring.h"
 #include "shim/gds/transport/channel.h"
 #include "shim/gds/transport/channels_state.h"
 

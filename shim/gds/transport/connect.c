@@ -1,5 +1,5 @@
 /* The channels of a member are made: own rings, and channels to the rings that
- * other members describe; see channels.h and domain.h. */
+ * other members describe; see channels.h and comm.h. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,9 +8,9 @@
 #include "shim/base/alloc.h"
 #include "shim/base/log.h"
 #include "shim/ctx.h"
-#include "shim/gds/domain/domain.h"
-#include "shim/gds/queue/gstream.h"
-#include "shim/gds/ring/ring.h"
+#include "shim/gds/comm/comm.h"
+#include "shim/gds/stream/gstream.h"
+#include "shim/gds/proto/ring.h"
 #include "shim/gds/transport/channel.h"
 #include "shim/gds/transport/channels_state.h"
 

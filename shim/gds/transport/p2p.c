@@ -1,9 +1,9 @@
 /* p2p: kernels reach memory of another process of this host, on the same GPU or
  * on one that is a peer, once it is mapped (memory.h); see transport.h. */
-#include "shim/gds/domain/envelope.h"
-#include "shim/gds/domain/mapping.h"
-#include "shim/gds/domain/memory.h"
-#include "shim/gds/domain/op.h"
+#include "shim/gds/msg/envelope.h"
+#include "shim/gds/proto/mapping.h"
+#include "shim/gds/proto/memory.h"
+#include "shim/gds/msg/op.h"
 #include "shim/gds/msg/am.h"
 #include "shim/gds/transport/channel.h"
 

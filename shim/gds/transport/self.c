@@ -1,8 +1,8 @@
 /* self: both ends are streams of one context of this process, so that memory
  * needs neither a key nor a mapping; see transport.h. */
-#include "shim/gds/domain/domain_state.h"
-#include "shim/gds/domain/envelope.h"
-#include "shim/gds/domain/op.h"
+#include "shim/gds/comm/comm_state.h"
+#include "shim/gds/msg/envelope.h"
+#include "shim/gds/msg/op.h"
 #include "shim/gds/msg/am.h"
 #include "shim/gds/transport/channels.h"
 #include "shim/gds/transport/transport.h"

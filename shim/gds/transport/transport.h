@@ -25,7 +25,7 @@
 #include <stdint.h>
 
 #include "shim/base/config.h"
-#include "shim/gds/ring/export.h"
+#include "shim/gds/mem/export.h"
 #include "shim/gds/wire/wire.h"
 
 struct mgds_channel;

@@ -1,0 +1,281 @@
+/* Waits on streams that take too long; see expire.h. */
+#include "shim/gds/comm/expire.h"
+
+#include <errno.h>
+
+#include "shim/base/clock.h"
+#include "shim/base/log.h"
+#include "shim/base/stats.h"
+#include "shim/ctx.h"
+#include "shim/gds/comm/admit.h"
+#include "shim/gds/comm/comm_state.h"
+#include "shim/gds/comm/exchange.h"
+#include "shim/gds/comm/fail.h"
+#include "shim/gds/proto/fetch.h"
+#include "shim/gds/msg/timelines.h"
+#include "shim/gds/msg/op.h"
+#include "shim/gds/msg/quit.h"
+#include "shim/gds/proto/flow.h"
+
+#define SECOND_NS 1000000000u
+
+static const char nothing_came[] =
+    "its stream has stood there for as long as MPIX_GDS_TIMEOUT says, and "
+    "nothing came";
+static const char stands_elsewhere[] =
+    "its sender's stream has stood there for as long as MPIX_GDS_TIMEOUT says, "
+    "and the receive's own stream had not come to it";
+static const char nobody_receives[] =
+    "nobody receives it: its receive has failed, or none was called before "
+    "MPIX_GDS_TIMEOUT was over";
+
+/* Since when there were looks, without a second in which this process, or the
+ * thread that looks, did not run: what has come meanwhile is not known before
+ * the wire has had its turn. */
+static uint64_t awake;
+
+static void stay_awake(uint64_t now)
+{
+    static uint64_t last;
+
+    if (now - last > SECOND_NS)
+        awake = now;
+    last = now;
+}
+
+static bool is_over(uint64_t since, uint64_t now)
+{
+    uint64_t begin = since > awake ? since : awake;
+
+    return now > begin && now - begin >= mgds_ctx()->config.timeout * SECOND_NS;
+}
+
+static int revoke_send(struct mgds_op *op)
+{
+    const struct mgds_domain *domain = op->domain;
+    const struct mgds_revoke head = {{domain->id, op->call->number,
+                                      domain->rank, op->call->from_index,
+                                      op->call->index, 0},
+                                     op->cookie,
+                                     (uint32_t)op->call->rank,
+                                     0};
+
+    mgds_count(sends_revoked);
+    return mgds_am_tell(domain->member[op->call->rank].peer,
+                        MGDS_ENVELOPE_REVOKE, &head, sizeof(head));
+}
+
+/* The wire tells when it is, and ends what it has of it. */
+static void lose_peer(const struct mgds_op *op)
+{
+    if (mgds_wire_peer_give_up(op->domain->member[op->call->rank].peer))
+        mgds_warn("rank %d has not answered for %u s (MPIX_GDS_TIMEOUT): it "
+                  "is taken for dead",
+                  op->call->rank, (unsigned)mgds_ctx()->config.timeout);
+}
+
+static void set_revoking(struct mgds_op *op, enum mgds_op_revoking revoking,
+                         uint64_t now)
+{
+    op->send->revoking = revoking;
+    op->send->since = now;
+}
+
+static void expire_send(struct mgds_op *op, uint64_t now)
+{
+    bool late = is_over(op->send->since, now);
+
+    if (op->send->revoking == MGDS_OP_REVOKED) {
+        if (late)
+            lose_peer(op);
+        return;
+    }
+    if (op->send->revoking == MGDS_OP_SPARED && !late)
+        return;
+    if (revoke_send(op) == 0)
+        set_revoking(op, MGDS_OP_REVOKED, now);
+}
+
+/* What the wire, or a kernel of ours, is at ends by itself; so does what its
+ * own stream has only to come to. */
+static void expire_recv(struct mgds_op *op)
+{
+    if (op->state == MGDS_OP_LANDING || mgds_flow_is_on(op) ||
+        op->recv->fetch || mgds_op_is_quit(op))
+        return;
+    if (!mgds_op_is_taken(op)) {
+        mgds_count(receives_expired);
+        mgds_op_fail(op, -ETIMEDOUT, nothing_came);
+    } else if (!op->recv->message->match.reached) {
+        mgds_count(receives_expired);
+        op->fail->why = nothing_came;
+        mgds_quit_begin(op, -ETIMEDOUT);
+    }
+}
+
+/* A TAKE that is on the stream already has to be kept from it. */
+static void withdraw_recv(struct mgds_op *op)
+{
+    const struct mgds_message *message = op->recv->message;
+
+    if (mgds_op_is_lost(op) || mgds_op_is_reached(op) || op->recv->fetch ||
+        mgds_op_is_quit(op))
+        return;
+    if (op->state == MGDS_OP_HELD || op->state == MGDS_OP_WANTED) {
+        mgds_count(receives_expired);
+        mgds_op_fail(op, -ETIMEDOUT, stands_elsewhere);
+    } else if (op->state == MGDS_OP_TAKEN && message->protocol->copied &&
+               message->match.reached && !op->recv->credited) {
+        mgds_fetch_withdraw(op, stands_elsewhere);
+    }
+}
+
+/* Here, at the receiver, the message is matched; its receive, which may be over
+ * or be the program's own, fails if it can. */
+static void withdraw_matched(const struct mgds_domain *domain, int source,
+                             const struct mgds_tell *tell)
+{
+    struct mgds_op *op;
+
+    LIST_FOREACH(op, &domain->ops, link)
+    {
+        const struct mgds_message *message = mgds_op_message(op);
+
+        if (message &&
+            mgds_message_is(message, source, tell->to_index, tell->number))
+            break;
+    }
+    if (op)
+        withdraw_recv(op);
+}
+
+/* Of a communicator that is gone here: nobody will match it. */
+static void answer_stray(const struct mgds_am *am)
+{
+    const struct mgds_revoke *revoke = &am->head.revoke;
+    const struct mgds_ended ended = {revoke->cookie, -ETIMEDOUT,
+                                     revoke->receiver};
+    struct mgds_wire_peer *peer = mgds_wire_peer_find(am->from);
+
+    if (!peer)
+        return;
+    mgds_exchange_end(peer, &ended);
+    mgds_wire_peer_put(peer);
+}
+
+static enum mgds_am_verdict take_revoke(const struct mgds_domain *domain,
+                                        const struct mgds_revoke *revoke)
+{
+    const struct mgds_tell *tell = &revoke->message;
+    struct mgds_match *match = domain->match[tell->to_index];
+    struct mgds_ended ended = {.cookie = revoke->cookie, .rank = domain->rank};
+    struct mgds_match_send *send;
+    enum mgds_match_where where;
+    int source = mgds_domain_source(domain, tell->rank, tell->index);
+
+    where = mgds_match_look(match, source, tell->number, &send);
+    if (where == MGDS_MATCH_COMING)
+        return MGDS_AM_EARLY;
+    if (where == MGDS_MATCH_WAITING) {
+        mgds_match_withdraw(match, send);
+        mgds_message_drop((struct mgds_message *)(void *)send);
+    }
+    ended.error = where == MGDS_MATCH_WAITING ? -ETIMEDOUT : 0;
+    mgds_exchange_end(domain->member[tell->rank].peer, &ended);
+    /* how that ends is told when it is known: an answer, before, it has */
+    if (ended.error == 0)
+        withdraw_matched(domain, source, tell);
+    return MGDS_AM_DONE;
+}
+
+static enum mgds_am_verdict on_revoke(const struct mgds_am *am)
+{
+    const struct mgds_revoke *revoke = &am->head.revoke;
+    enum mgds_am_verdict verdict;
+    const struct mgds_domain *domain = mgds_admit(am, &verdict);
+
+    if (domain)
+        return domain->member[revoke->message.rank].lost
+                   ? MGDS_AM_DONE
+                   : take_revoke(domain, revoke);
+    if (mgds_domain_is_gone(revoke->message.domain))
+        answer_stray(am);
+    return verdict;
+}
+
+/* What the program has put ahead of the operation, on a stream of its own, is
+ * not what takes too long. */
+static bool has_expired(const struct mgds_op *op, const struct mgds_line *line,
+                        uint64_t now)
+{
+    if (mgds_op_is_lost(op) || (mgds_op_is_moved(op) && !mgds_op_is_taken(op)))
+        return false;
+    return !op->line || op->line == line ||
+           (mgds_op_is_reached(op) && is_over(op->queued->came, now));
+}
+
+/* From the last one on: so no receive that is to fail gets the message of
+ * another. */
+static void expire_wait(struct mgds_wait *wait, uint64_t now)
+{
+    bool misses = mgds_wait_misses(wait);
+
+    for (unsigned i = wait->count; i-- > 0;) {
+        struct mgds_op *op = wait->op[i];
+
+        if (!mgds_wait_stands_at(wait, i, misses) ||
+            !has_expired(op, wait->line, now))
+            continue;
+        if (op->send)
+            expire_send(op, now);
+        else
+            expire_recv(op);
+    }
+}
+
+/* Waits, and operations, are freed when the lock is. */
+void mgds_expire_look(void)
+{
+    uint64_t now = mgds_clock_ns();
+
+    if (mgds_ctx()->config.timeout == 0)
+        return;
+    stay_awake(now);
+    for (const struct mgds_line *line = mgds_lines_first(); line;
+         line = line->next) {
+        struct mgds_wait *wait = NULL;
+        uint64_t since = mgds_line_stands(line, &wait);
+
+        if (since && is_over(since, now))
+            expire_wait(wait, now);
+    }
+}
+
+static void end_revoking(struct mgds_op *op, int error)
+{
+    if (mgds_op_is_lost(op) ||
+        !mgds_op_may(op, MGDS_OP_ON_LOSE)) /* known already */
+        return;
+    set_revoking(op, error < 0 ? MGDS_OP_ENDED : MGDS_OP_SPARED,
+                 mgds_clock_ns());
+    if (error < 0)
+        mgds_op_fail(op, error, nobody_receives);
+}
+
+/* The send may be over: nothing is wrong with that. */
+static enum mgds_am_verdict on_ended(const struct mgds_am *am)
+{
+    const struct mgds_ended *ended = &am->head.ended;
+    struct mgds_op *op = mgds_op_find(ended->cookie);
+
+    if (op && op->send && op->call->rank == (int)ended->rank &&
+        mgds_admit_rank(op->domain, ended->rank, am->from))
+        end_revoking(op, ended->error);
+    return MGDS_AM_DONE;
+}
+
+void mgds_expire_init(void)
+{
+    mgds_am_handle(MGDS_ENVELOPE_REVOKE, on_revoke);
+    mgds_am_handle(MGDS_ENVELOPE_ENDED, on_ended);
+}

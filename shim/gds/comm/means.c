@@ -1,0 +1,345 @@
+/* What operations need; see means.h. */
+#include "shim/gds/comm/means.h"
+
+#include <errno.h>
+#include <sched.h>
+
+#include "shim/base/alloc.h"
+#include "shim/base/clock.h"
+#include "shim/base/fault.h"
+#include "shim/ctx.h"
+#include "shim/gds/comm/group.h"
+#include "shim/gds/msg/op.h"
+#include "shim/gds/proto/rget.h"
+#include "shim/gds/proto/select.h"
+#include "shim/gds/comm/require.h"
+#include "shim/gds/stream/claims.h"
+#include "shim/gds/mem/stock.h"
+#include "shim/gds/stream/gstream.h"
+#include "shim/gds/wire/wire.h"
+
+/* A send of host memory up to this is copied: it ends without its receiver. */
+#define SHORT ((size_t)64 << 10)
+
+/* How long a send waits for room in a full ring: what its receiver needs for
+ * many messages, staged ones too that are ahead of those in the ring. Else one
+ * that is staged makes the next one miss its place, for ever (measured). */
+enum { PATIENCE_NS = 2000000 };
+
+/* How long a call waits for what a long message needs, which a caller that is
+ * ahead of its stream gets when the stream goes on. Long messages take longer
+ * than short ones, and longer still where they are staged. */
+enum { LONG_PATIENCE_NS = 10000000 };
+
+/* Host memory goes through a copy of ours if it is not in one piece, and when a
+ * send is short, or buffered, so that it need not wait for its receiver. */
+static bool needs_copy(const struct mgds_op *op, const struct mgds_xfer *xfer)
+{
+    if (op->call->bytes == 0)
+        return false;
+    return !mgds_layout_is_dense(op->call->user.layout) ||
+           (op->send && (op->call->bytes <= SHORT || xfer->buffered));
+}
+
+/* What a long message needs may come back meanwhile: true if this has lasted
+ * too long. begin: 0 the first time. */
+static bool has_waited(uint64_t *begin)
+{
+    if (*begin == 0)
+        *begin = mgds_clock_ns();
+    mgds_groups_relieve();
+    mgds_op_progress();
+    sched_yield();
+    return mgds_clock_ns() - *begin > LONG_PATIENCE_NS;
+}
+
+/* What lets a stream of its own and somebody else take a message, one of them.
+ * The generation is later than that of whoever had the claim before. */
+static bool make_claim(struct mgds_op *op)
+{
+    struct mgds_gstream *stream = op->line->stream;
+    uint64_t begin = 0;
+
+    while (!(op->recv->claim = mgds_gstream_claim(stream)) &&
+           mgds_gstream_may_claim(stream))
+        if (has_waited(&begin))
+            mgds_gstream_despair(stream);
+    op->recv->gen = mgds_claims_generation();
+    return op->recv->claim != NULL;
+}
+
+/* Long messages are copied so, and without it only by somebody else. */
+static bool may_be_long(const struct mgds_op *op)
+{
+    uint64_t least = mgds_ctx()->config.pull;
+
+    return mgds_op_can_take(op) && least != 0 && op->call->bytes >= least;
+}
+
+/* Kernels copy between it and fragments, of which there are some. */
+static bool may_flow(const struct mgds_op *op, struct mgds_gstream *stream)
+{
+    return mgds_gstream_stock(stream, op->send != NULL)->bytes > 0 &&
+           mgds_gstream_has_kernels(stream) &&
+           mgds_gstream_takes(stream, &op->call->user);
+}
+
+/* What its stream stands in serves orders as long as there is a claim. */
+static void make_serving(struct mgds_op *op)
+{
+    if (op->send)
+        op->send->claim = mgds_gstream_claim(op->line->stream);
+    else if (op->line && !op->recv->claim)
+        make_claim(op);
+}
+
+/* Its bytes go in parts if that turns out to be needed (proto/flow.h). If they
+ * cannot, they are staged in ordinary memory: of a send when it is asked for
+ * (proto/fallback.h), of a receive at once (proto/lift.h). */
+static int make_lean(struct mgds_op *op, struct mgds_gstream *stream)
+{
+    const struct mgds_buffer *user = &op->call->user;
+    int rc = 0;
+
+    if (op->recv && !may_flow(op, stream)) {
+        op->call->is |= MGDS_OP_LIFTED;
+        return mgds_bounce_create(&op->bounce, user, MGDS_BOUNCE_PACKED);
+    }
+    if (may_flow(op, stream))
+        rc = mgds_gstream_bounce_later(&op->bounce, stream, user);
+    if (rc < 0 || (op->bounce && !mgds_bounce_needs_room(op->bounce)))
+        return rc;
+    op->call->is |= MGDS_OP_LEAN;
+    if (op->bounce)
+        make_serving(op);
+    return 0;
+}
+
+/* Memory for all of it, if there is some at hand. One that its stream takes may
+ * never need it. */
+static int make_stream_bounce(struct mgds_op *op, struct mgds_gstream *stream)
+{
+    int rc = -ENOMEM;
+
+    if (!mgds_op_can_take(op) || !may_flow(op, stream))
+        rc = mgds_gstream_bounce(&op->bounce, stream, &op->call->user);
+    return rc == -ENOMEM ? make_lean(op, stream) : rc;
+}
+
+/* For the stream, if it is enqueued or a receive that the stream could be made
+ * to wait for; if the buffer is not for it, for host calls alone. */
+static int make_bounce(struct mgds_op *op, struct mgds_gstream *stream)
+{
+    int rc = -EXDEV;
+
+    if (stream)
+        rc = make_stream_bounce(op, stream);
+    if (rc == 0)
+        op->stream = mgds_gstream_get(stream);
+    if (rc == 0 || op->line)
+        return rc;
+    return mgds_bounce_create(&op->bounce, &op->call->user, MGDS_BOUNCE_PACKED);
+}
+
+/* A record and a count for the stream. */
+static int make_words(struct mgds_op *op)
+{
+    if (op->send || !op->stream)
+        return 0;
+    return mgds_words_take(&op->recv->words, mgds_gstream_words(op->stream));
+}
+
+static int make_room(struct mgds_op *op, const struct mgds_xfer *xfer,
+                     struct mgds_gstream *stream)
+{
+    bool gpu = xfer->gpu;
+
+    if (op->send && op->send->protocol->slotted)
+        return 0;
+    if (op->call->bytes == 0 && mgds_op_can_take(op))
+        op->stream = mgds_gstream_get(stream);
+    if (gpu && op->call->bytes > 0)
+        return make_bounce(op, stream);
+    if (gpu || !needs_copy(op, xfer))
+        return 0;
+    op->copy = (char *)mgds_malloc(op->call->bytes);
+    return op->copy ? 0 : -ENOMEM;
+}
+
+/* Kernels of the stream read or write all of the buffer, in a row. */
+static bool is_reached(const struct mgds_op *op, const struct mgds_xfer *xfer,
+                       const struct mgds_gstream *stream)
+{
+    return op->call->bytes == 0 ||
+           (xfer->gpu && mgds_gstream_takes(stream, &op->call->user));
+}
+
+bool mgds_means_fit(const struct mgds_op *op, const struct mgds_xfer *xfer)
+{
+    return op->line && is_reached(op, xfer, op->line->stream);
+}
+
+/* That it is enqueued on, or that could be made to wait for it. */
+static struct mgds_gstream *stream_of(const struct mgds_op *op,
+                                      const struct mgds_domain *domain,
+                                      const struct mgds_xfer *xfer)
+{
+    if (op->line)
+        return op->line->stream;
+    return op->send || domain->streams == 0 ? NULL
+                                            : domain->stream[xfer->to_index];
+}
+
+static unsigned select_for(const struct mgds_op *op,
+                           const struct mgds_domain *domain,
+                           const struct mgds_xfer *xfer)
+{
+    const struct mgds_config *config = &mgds_ctx()->config;
+    const struct mgds_channel *channel = mgds_domain_channel(
+        domain, xfer->from_index, (unsigned)xfer->peer, xfer->to_index);
+    const struct mgds_select_facts facts = {
+        .bytes = op->call->bytes,
+        .eager_most = config->eager,
+        .rget_least = xfer->buffered ? 0 : config->pull,
+        .fits = mgds_means_fit(op, xfer),
+        .sync = xfer->sync,
+        .stands_for_itself = xfer->stands && xfer->peer == (int)domain->rank &&
+                             xfer->from_index == xfer->to_index,
+        .slots = channel != NULL,
+        .words = mgds_channel_can_get(channel)};
+
+    return mgds_select(&facts);
+}
+
+/* All that may come back is what this thread's own group has collected. */
+static bool is_own_alone(const struct mgds_channel *channel)
+{
+    return mgds_channel_out(channel) <= mgds_groups_hold(channel);
+}
+
+/* True if it may help to try again to get a slot in the receiver's ring. */
+static bool try_slot(struct mgds_op *op, const struct mgds_domain *domain,
+                     const struct mgds_xfer *xfer, bool late)
+{
+    struct mgds_channel *channel = mgds_domain_channel(
+        domain, xfer->from_index, (unsigned)xfer->peer, xfer->to_index);
+    bool full;
+
+    if (mgds_channel_take_slot(channel, op->call->bytes, &op->ring->slot)) {
+        op->send->protocol = &mgds_eager;
+        op->send->transport = mgds_channel_transport(channel);
+        op->ring->channel = channel;
+        return false;
+    }
+    full = mgds_channel_is_full(channel, op->call->bytes,
+                                mgds_require_direct(op, xfer)) &&
+           !is_own_alone(channel);
+    if (full && late)
+        mgds_channel_despair(channel);
+    return full && !late;
+}
+
+/* The same of the words for a message that its receiver copies. */
+static bool may_get_words(const struct mgds_domain *domain,
+                          const struct mgds_xfer *xfer, bool late)
+{
+    struct mgds_channel *channel = mgds_domain_channel(
+        domain, xfer->from_index, (unsigned)xfer->peer, xfer->to_index);
+    bool spent;
+
+    mgds_engine_enter();
+    spent = mgds_domain_lost(domain, xfer->peer) == 0 &&
+            mgds_channel_is_spent(channel) && !is_own_alone(channel);
+    if (spent && late)
+        mgds_channel_despair(channel);
+    mgds_engine_leave();
+    return spent && !late;
+}
+
+/* What the sender of a long message needs, or the message goes another way. */
+static void take_words(struct mgds_op *op, struct mgds_domain *domain,
+                       const struct mgds_xfer *xfer)
+{
+    uint64_t begin = 0;
+    bool late = false;
+
+    while (!mgds_rget_try(op, domain, xfer)) {
+        if (!may_get_words(domain, xfer, late)) {
+            op->send->may &= ~(1u << MGDS_PROTOCOL_RGET);
+            return;
+        }
+        late = has_waited(&begin);
+    }
+}
+
+/* A slot in the receiver's ring, if there is one. */
+static void take_slot(struct mgds_op *op, const struct mgds_domain *domain,
+                      const struct mgds_xfer *xfer)
+{
+    uint64_t patience =
+        mgds_require_direct(op, xfer) ? MGDS_MEANS_INSIST_NS : PATIENCE_NS;
+    uint64_t begin = 0;
+    bool late = false;
+
+    mgds_engine_enter();
+    while (mgds_domain_lost(domain, xfer->peer) == 0 &&
+           try_slot(op, domain, xfer, late)) {
+        mgds_engine_leave();
+        if (begin == 0)
+            begin = mgds_clock_ns();
+        mgds_groups_relieve();
+        mgds_wire_progress();
+        if (patience > PATIENCE_NS && xfer->idle)
+            xfer->idle();
+        late = mgds_clock_ns() - begin > patience;
+        mgds_engine_enter();
+    }
+    mgds_engine_leave();
+}
+
+void mgds_means_cancel(struct mgds_op *op)
+{
+    if (!op->ring || !op->ring->channel)
+        return;
+    mgds_engine_enter();
+    mgds_channel_give_slot(op->ring->channel, &op->ring->slot);
+    mgds_rget_cancel(op);
+    mgds_engine_leave();
+}
+
+/* Whether kernels of the stream that its messages come to may put them in
+ * place. */
+static bool is_near(const struct mgds_op *op, const struct mgds_domain *domain,
+                    const struct mgds_xfer *xfer,
+                    const struct mgds_gstream *stream)
+{
+    return !op->send && stream &&
+           mgds_channels_can_take(domain->channels, xfer->to_index) &&
+           is_reached(op, xfer, stream);
+}
+
+int mgds_means_make(struct mgds_op *op, struct mgds_domain *domain,
+                    const struct mgds_xfer *xfer)
+{
+    struct mgds_gstream *stream = stream_of(op, domain, xfer);
+    int rc;
+
+    if (op->send)
+        op->send->may = select_for(op, domain, xfer);
+    if (mgds_op_might(op, MGDS_PROTOCOL_RGET))
+        take_words(op, domain, xfer);
+    if (is_near(op, domain, xfer, stream))
+        op->call->is |= MGDS_OP_NEAR;
+    if (may_be_long(op))
+        make_claim(op);
+    if (mgds_op_might(op, MGDS_PROTOCOL_RGET) && !op->send->protocol->copied &&
+        op->call->bytes > mgds_ctx()->config.eager &&
+        mgds_require_direct(op, xfer))
+        mgds_rget_insist(op, domain, xfer);
+    if (mgds_op_might(op, MGDS_PROTOCOL_EAGER) && !op->send->protocol->slotted)
+        take_slot(op, domain, xfer);
+    rc = make_room(op, xfer, stream);
+    if (mgds_pools_short())
+        mgds_domains_safe_point(); /* for what comes later */
+    return rc == 0 ? make_words(op) : rc;
+}

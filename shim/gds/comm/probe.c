@@ -1,0 +1,96 @@
+/* Probes, matched ones too, as host calls make them; see comm.h. */
+#include "shim/gds/comm/comm_state.h"
+#include "shim/gds/msg/op.h"
+#include "shim/gds/comm/watch.h"
+#include "shim/gds/comm/wildcards.h"
+
+static int source_of(const struct mgds_domain *domain,
+                     const struct mgds_probe *probe)
+{
+    if (probe->peer == MGDS_ANY_SOURCE)
+        return MGDS_ANY_SOURCE;
+    return mgds_domain_source(domain, (unsigned)probe->peer, probe->from_index);
+}
+
+static void describe_message(const struct mgds_message *message,
+                             struct mgds_op_status *status)
+{
+    *status = (struct mgds_op_status){.source = (int)message->rank,
+                                      .tag = message->match.tag,
+                                      .index = (int)message->index,
+                                      .bytes = message->bytes};
+}
+
+/* 1, 0 there is none, or the error that ended the peer. Under the engine's
+ * lock. */
+static int find_message(struct mgds_message **out, struct mgds_domain *domain,
+                        const struct mgds_probe *probe)
+{
+    int rc = mgds_domain_lost(domain, probe->peer);
+
+    *out = NULL;
+    if (rc < 0 && probe->peer >= 0)
+        return rc;
+    mgds_wildcards_probe(domain, probe);
+    *out = (struct mgds_message *)(void *)mgds_match_probe(
+        domain->match[probe->to_index], source_of(domain, probe), probe->tag);
+    return *out ? 1 : rc;
+}
+
+static int no_process(struct mgds_op_status *status)
+{
+    *status =
+        (struct mgds_op_status){.source = MGDS_PROC_NULL, .tag = MGDS_ANY_TAG};
+    return 1;
+}
+
+/* The message leaves the lists, with a reference to its domain. Under the
+ * engine's lock. */
+static void take_message(struct mgds_message **out,
+                         struct mgds_message *message, unsigned to_index)
+{
+    struct mgds_domain *domain = message->domain;
+
+    mgds_match_take(domain->match[to_index], &message->match);
+    mgds_domain_get(domain);
+    *out = message;
+}
+
+/* out NULL: the message stays where it is. */
+static int search_sources(struct mgds_message **out, struct mgds_domain *domain,
+                          const struct mgds_probe *probe,
+                          struct mgds_op_status *status)
+{
+    struct mgds_message *message;
+    int rc;
+
+    if (probe->peer == MGDS_PROC_NULL)
+        return no_process(status);
+    mgds_groups_flush();
+    mgds_op_progress();
+    mgds_engine_enter();
+    rc = find_message(&message, domain, probe);
+    if (message)
+        describe_message(message, status);
+    else if (rc == 0)
+        mgds_watch_probe(domain, probe);
+    if (message && out)
+        take_message(out, message, probe->to_index);
+    mgds_engine_leave();
+    return rc;
+}
+
+int mgds_domain_probe(struct mgds_domain *domain,
+                      const struct mgds_probe *probe,
+                      struct mgds_op_status *status)
+{
+    return search_sources(NULL, domain, probe, status);
+}
+
+int mgds_domain_mprobe(struct mgds_message **out, struct mgds_domain *domain,
+                       const struct mgds_probe *probe,
+                       struct mgds_op_status *status)
+{
+    *out = NULL;
+    return search_sources(out, domain, probe, status);
+}

@@ -1,9 +1,0 @@
-/* The rows of kinds of steps; see step_row.h. */
-#include "shim/gds/queue/step_row.h"
-
-const struct mgds_step_row mgds_step_rows[MGDS_STEP_KINDS] = {
-#define MGDS_STEP(name, blocks, part, fused, alone)                            \
-    [MGDS_STEP_##name] = {MGDS_BLOCKS_##blocks, MGDS_PART_##part,              \
-                          MGDS_FUSED_##fused, MGDS_ALONE_##alone},
-#include "shim/gds/queue/step_kinds.def"
-};

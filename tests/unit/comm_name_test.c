@@ -1,0 +1,46 @@
+/* The name of a domain: what lines about its operations can print. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <string.h>
+
+#include "shim/gds/msg/op.h"
+#include "tests/unit/envelope_place.h"
+
+static void named(struct env_place *place, const char *name, const char *kept)
+{
+    mgds_domain_set_name(place->domain, name);
+    assert_string_equal(place->domain->name, kept);
+}
+
+static void a_name_is_kept_as_one_short_line(void **state)
+{
+    char most[MGDS_DOMAIN_NAME], more[2 * MGDS_DOMAIN_NAME];
+    struct env_place place;
+
+    (void)state;
+    memset(more, 'x', sizeof(more));
+    more[sizeof(more) - 1] = '\0';
+    memcpy(most, more, sizeof(most));
+    most[sizeof(most) - 1] = '\0';
+    env_open(&place);
+    assert_string_equal(place.domain->name, "");
+    named(&place, "halo", "halo");
+    named(&place, most, most);
+    named(&place, more, most);
+    named(&place, "two\nlines\t", "two?lines?");
+    named(&place, "gr\xc3\xbc\xc3\x9f", "gr\xc3\xbc\xc3\x9f");
+    named(&place, "", "");
+    env_close(&place);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_name_is_kept_as_one_short_line),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
