@@ -15,7 +15,7 @@ enum { MGDS_LINE_UNITS = 4 };
 enum { MGDS_LINE_READERS = MGDS_LINE_UNITS };
 
 /* The word of the reader of that number, for all readers of the line. */
-MGDS_FN uint64_t mgds_line_word_of(uint64_t word, unsigned reader)
+MGDS_FN uint64_t mgds_timeline_word_of(uint64_t word, unsigned reader)
 {
     unsigned first = threadIdx.x % 32 / MGDS_LINE_READERS * MGDS_LINE_READERS;
     unsigned readers = ((1u << MGDS_LINE_READERS) - 1) << first;
@@ -33,21 +33,21 @@ MGDS_FN void mgds_load_line(const struct mgds_unit *line,
         mgds_load_unit(line + threadIdx.x % MGDS_LINE_READERS);
 
     for (unsigned k = 0; k < MGDS_LINE_UNITS; k++) {
-        v[k].data = mgds_line_word_of(mine.data, k);
-        v[k].word = mgds_line_word_of(mine.word, k);
+        v[k].data = mgds_timeline_word_of(mine.data, k);
+        v[k].word = mgds_timeline_word_of(mine.word, k);
     }
 }
 
 /* This thread is the first of the line's readers. */
-MGDS_FN int mgds_line_leads(void)
+MGDS_FN int mgds_timeline_leads(void)
 {
     return threadIdx.x % MGDS_LINE_READERS == 0;
 }
 
 /* All readers of the line get what the first one says. */
-MGDS_FN int mgds_line_agree(int said)
+MGDS_FN int mgds_timeline_agree(int said)
 {
-    return (int)mgds_line_word_of((uint64_t)said, 0);
+    return (int)mgds_timeline_word_of((uint64_t)said, 0);
 }
 
 #else
@@ -61,12 +61,12 @@ MGDS_FN void mgds_load_line(const struct mgds_unit *line,
         v[k] = mgds_load_unit(line + k);
 }
 
-MGDS_FN int mgds_line_leads(void)
+MGDS_FN int mgds_timeline_leads(void)
 {
     return 1;
 }
 
-MGDS_FN int mgds_line_agree(int said)
+MGDS_FN int mgds_timeline_agree(int said)
 {
     return said;
 }

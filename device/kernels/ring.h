@@ -127,9 +127,9 @@ MGDS_FN int mgds_take_stand_together(const struct mgds_self *self,
 {
     int stands = 1;
 
-    if (mgds_line_leads())
+    if (mgds_timeline_leads())
         stands = mgds_take_stands(self, abort, stand, polls);
-    return mgds_line_agree(stands);
+    return mgds_timeline_agree(stands);
 }
 
 /* Where the message is. */

@@ -200,7 +200,7 @@ static int pull_in(struct mgds_direct_recv *recv, struct mgds_context *ctx,
     if (rc != -EBUSY || mgds_scomms_used())
         return rc;
     /* no wait of ours can stand: what nobody uses may be closed */
-    mgds_domains_safe_point();
+    mgds_comms_safe_point();
     return mgds_pull_create(&recv->pull, ctx, &recv->header, target_of(recv),
                             bytes);
 }

@@ -121,14 +121,14 @@ static mgds_word world_begun(mgds_word result)
 
 mgds_word mgds_own_Init(mgds_word argc, mgds_word argv)
 {
-    mgds_gate_prepare();
+    mgds_hwqueue_prepare();
     return world_begun(MGDS_FORWARD(2)(argc, argv));
 }
 
 mgds_word mgds_own_Init_thread(mgds_word argc, mgds_word argv,
                                mgds_word required, mgds_word provided)
 {
-    mgds_gate_prepare();
+    mgds_hwqueue_prepare();
     return world_begun(MGDS_FORWARD(4)(argc, argv, required, provided));
 }
 
@@ -148,7 +148,7 @@ mgds_word mgds_own_Session_init(mgds_word info, mgds_word errhandler,
 {
     mgds_word result;
 
-    mgds_gate_prepare();
+    mgds_hwqueue_prepare();
     result = MGDS_FORWARD(3)(info, errhandler, session);
     if ((int)result != MPI_SUCCESS)
         return result;

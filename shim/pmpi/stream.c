@@ -173,8 +173,8 @@ int mgds_mpix_Stream_create(MPI_Info info, MPIX_Stream *handle)
 
     if (!handle)
         return mgds_mpi_refuse_null(MPI_COMM_NULL, "stream");
-    mgds_domains_let_go();
-    mgds_domains_safe_point();
+    mgds_comms_let_go();
+    mgds_comms_safe_point();
     rc = read_info(&native, &gpu, info);
     if (rc == MPI_SUCCESS)
         rc = create(&stream, native, gpu);
@@ -201,8 +201,8 @@ int mgds_mpix_Stream_free(MPIX_Stream *handle)
     /* the program's reference, and then find's */
     __atomic_fetch_sub(&stream->refs, 1, __ATOMIC_RELAXED);
     mgds_stream_put(stream);
-    mgds_domains_let_go();
-    mgds_domains_safe_point();
+    mgds_comms_let_go();
+    mgds_comms_safe_point();
     *handle = MPIX_STREAM_NULL;
     return MPI_SUCCESS;
 }

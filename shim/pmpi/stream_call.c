@@ -217,7 +217,7 @@ int mgds_stream_call_prepare(struct mgds_xfer *xfer,
 int mgds_stream_call_start(struct mgds_op **out,
                            const struct mgds_stream_call *call, uint64_t name)
 {
-    struct mgds_domain *domain = call->scomm->domain;
+    struct mgds_comm *domain = call->scomm->domain;
     struct mgds_xfer xfer;
     int rc = mgds_stream_call_prepare(&xfer, call);
 

@@ -140,7 +140,7 @@ void mgds_scomm_put(struct mgds_scomm *scomm)
 {
     if (!scomm || __atomic_sub_fetch(&scomm->refs, 1, __ATOMIC_ACQ_REL) > 0)
         return;
-    mgds_domain_put(scomm->domain);
+    mgds_comm_put(scomm->domain);
     for (unsigned i = 0; i < scomm->stream_count; i++)
         mgds_stream_put(scomm->streams[i]);
     mgds_roll_put(scomm->roll);
@@ -165,7 +165,7 @@ static void raise_strays(void)
 {
     struct mgds_failure failure;
 
-    while (mgds_domains_take_error(&failure) < 0)
+    while (mgds_comms_take_error(&failure) < 0)
         owe(&owed, mgds_mpi_raise_failure(MPI_COMM_NULL, &failure));
 }
 
@@ -173,7 +173,7 @@ void mgds_scomm_raise(struct mgds_scomm *scomm)
 {
     struct mgds_failure failure;
 
-    while (mgds_domain_take_error(scomm->domain, &failure) < 0)
+    while (mgds_comm_take_error(scomm->domain, &failure) < 0)
         owe(&scomm->owed,
             mgds_mpi_raise_failure(mgds_scomm_teller(scomm), &failure));
     raise_strays();
@@ -186,7 +186,7 @@ static void release(struct mgds_scomm *scomm)
     mgds_scomm_raise(scomm);
     owe(&owed, pay(&scomm->owed));
     __atomic_store_n(&scomm->freed, true, __ATOMIC_RELEASE);
-    mgds_domain_go_astray(scomm->domain);
+    mgds_comm_go_astray(scomm->domain);
     mgds_scomm_put(scomm);
 }
 
@@ -243,7 +243,7 @@ static int mark_below(MPI_Comm handle)
 static int domain_of(struct mgds_scomm *scomm, struct mgds_gstream *gpu[])
 {
     const struct mgds_scomm_roll *roll = scomm->roll;
-    struct mgds_domain_spec spec = {
+    struct mgds_comm_spec spec = {
         .id = scomm->id,
         .rank = (unsigned)roll->rank,
         .size = (unsigned)roll->size,
@@ -258,7 +258,7 @@ static int domain_of(struct mgds_scomm *scomm, struct mgds_gstream *gpu[])
 
     for (unsigned i = 0; i < scomm->stream_count; i++)
         gpu[i] = scomm->streams[i] ? scomm->streams[i]->gpu : NULL;
-    return mgds_domain_create(&scomm->domain, &spec);
+    return mgds_comm_create(&scomm->domain, &spec);
 }
 
 static void take_streams(struct mgds_scomm *scomm,
@@ -326,7 +326,7 @@ mgds_word mgds_own_Comm_set_name(mgds_word comm, mgds_word name)
         (int)result == MPI_SUCCESS && name ? mgds_scomm_of(comm) : NULL;
 
     if (scomm)
-        mgds_domain_set_name(scomm->domain, (const char *)name);
+        mgds_comm_set_name(scomm->domain, (const char *)name);
     mgds_scomm_put(scomm);
     return result;
 }
@@ -341,7 +341,7 @@ static int wait_for_all(struct mgds_scomm *scomm)
                                          .patient = true,
                                          .idle = mgds_below_progress};
     unsigned left = 0;
-    int rc = mgds_domain_drain(scomm->domain, &rule, &left);
+    int rc = mgds_comm_drain(scomm->domain, &rule, &left);
 
     if (rc < 0)
         mgds_warn("MPI_Comm_disconnect: %u operations are not complete after "
@@ -487,10 +487,10 @@ int mgds_scomms_fini(void)
         release(scomm);
     forget_keyval();
     mgds_self_fini();
-    mgds_domains_fini();
+    mgds_comms_fini();
     drained = rc == 0;
     if (drained)
-        mgds_domains_safe_point();
+        mgds_comms_safe_point();
     return class;
 }
 
@@ -498,6 +498,6 @@ void mgds_scomms_gone(void)
 {
     if (!mgds_scomms_used() || !drained)
         return;
-    mgds_domains_gone();
-    mgds_domains_safe_point();
+    mgds_comms_gone();
+    mgds_comms_safe_point();
 }

@@ -22,14 +22,14 @@
 #include "shim/pmpi/stream.h"
 #include "shim/pmpi/words.h"
 
-struct mgds_domain;
+struct mgds_comm;
 struct mgds_scomm_roll;
 
 struct mgds_scomm {
     unsigned refs; /* atomic */
     bool freed;    /* atomic: the handle may mean another one */
     MPI_Comm handle;
-    struct mgds_domain *domain;
+    struct mgds_comm *domain;
     struct mgds_stream **streams; /* entries NULL: MPIX_STREAM_NULL */
     unsigned stream_count;        /* at least 1 */
     struct mgds_scomm_roll *roll; /* who is in it, shared by duplicates */

@@ -104,8 +104,8 @@ static bool has_gpu(const struct making *making)
 
 static int find_address(struct making *making, bool network)
 {
-    int rc = mgds_domains_open(network, &making->mine.address,
-                               &making->mine.address_bytes);
+    int rc = mgds_comms_open(network, &making->mine.address,
+                             &making->mine.address_bytes);
 
     making->mine.process = process_id();
     making->mine.streams = making->count;
@@ -160,7 +160,7 @@ static int call_roll(struct making *making, int found, uint64_t *id)
 static uint64_t any_far(const struct mgds_scomm_roll *roll)
 {
     for (int i = 0; i < roll->peers; i++)
-        if (!mgds_domains_near(&roll->members[i]))
+        if (!mgds_comms_near(&roll->members[i]))
             return 1;
     return 0;
 }

@@ -83,14 +83,14 @@ static int begin(struct probe *probe, mgds_word source, mgds_word tag,
 static int look(struct probe *probe)
 {
     struct mgds_stream_message message = {.scomm = probe->scomm};
-    struct mgds_domain *domain = probe->scomm->domain;
+    struct mgds_comm *domain = probe->scomm->domain;
     struct mgds_op_status status;
     int rc;
 
     if (probe->takes && probe->what.peer != MPI_PROC_NULL)
-        rc = mgds_domain_mprobe(&message.engine, domain, &probe->what, &status);
+        rc = mgds_comm_mprobe(&message.engine, domain, &probe->what, &status);
     else
-        rc = mgds_domain_probe(domain, &probe->what, &status);
+        rc = mgds_comm_probe(domain, &probe->what, &status);
     if (rc != 1)
         return rc;
     if (probe->status != MPI_STATUS_IGNORE)

@@ -204,11 +204,11 @@ static int exchange(struct mgds_scomm_roll *roll, MPI_Comm comm, size_t bytes)
 int mgds_roll_share(struct mgds_scomm_roll *roll, MPI_Comm comm,
                     struct mgds_gstream **streams, unsigned count)
 {
-    const struct mgds_domain_spec spec = {.rank = (unsigned)roll->rank,
-                                          .size = (unsigned)roll->size,
-                                          .streams = streams,
-                                          .stream_count = count,
-                                          .members = roll->members};
+    const struct mgds_comm_spec spec = {.rank = (unsigned)roll->rank,
+                                        .size = (unsigned)roll->size,
+                                        .streams = streams,
+                                        .stream_count = count,
+                                        .members = roll->members};
     unsigned most = most_streams(roll);
     int rc;
 

@@ -40,7 +40,7 @@ void mgds_event_put(struct mgds_gpu_event *event)
     if (--event->refs)
         return;
     if (event->mark)
-        mgds_mark_put(event->mark);
+        mgds_fence_put(event->mark);
     if (event->page)
         munmap(event->page, sizeof(*event->page));
     if (event->fd >= 0)
@@ -49,7 +49,7 @@ void mgds_event_put(struct mgds_gpu_event *event)
     free(event);
 }
 
-void mgds_mark_put(struct mgds_gpu_mark *mark)
+void mgds_fence_put(struct mgds_gpu_mark *mark)
 {
     if (--mark->refs)
         return;
@@ -73,7 +73,7 @@ static struct mgds_gpu_mark *event_remark(struct mgds_gpu_event *event)
     struct mgds_gpu_mark *mark = mark_new();
 
     if (event->mark)
-        mgds_mark_put(event->mark);
+        mgds_fence_put(event->mark);
     event->mark = mark;
     mark->refs++;
     return mark;
@@ -169,7 +169,7 @@ static void await_mark(struct mgds_gpu_mark *mark)
     mark->refs++;
     while (!mark->done)
         pthread_cond_wait(&mark->reached, &mgds_gpu.lock);
-    mgds_mark_put(mark);
+    mgds_fence_put(mark);
 }
 
 CUresult mgds_await_run(struct mgds_gpu_op *op)

@@ -47,7 +47,7 @@ struct mgds_gpu_event *mgds_event_new(struct mgds_gpu_ctx *ctx, unsigned flags);
 /* References: the last one back frees the event, or the mark. */
 void mgds_event_get(struct mgds_gpu_event *event);
 void mgds_event_put(struct mgds_gpu_event *event);
-void mgds_mark_put(struct mgds_gpu_mark *mark);
+void mgds_fence_put(struct mgds_gpu_mark *mark);
 
 /* A record, called now: the mark (a reference) and number to reach. The event
  * is the caller's to hold. */

@@ -301,7 +301,7 @@ static void take_records(const struct mgds_gpu_op *op)
 
         if (node->kind != MGDS_OP_RECORD)
             continue;
-        mgds_mark_put(node->u.event.mark);
+        mgds_fence_put(node->u.event.mark);
         node->u.event.mark = NULL;
     }
 }

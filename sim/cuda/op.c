@@ -62,7 +62,7 @@ struct mgds_gpu_op *mgds_op_clone(const struct mgds_gpu_op *op)
 static void put_event(struct mgds_op_event *event)
 {
     if (event->mark)
-        mgds_mark_put(event->mark);
+        mgds_fence_put(event->mark);
     if (event->event)
         mgds_event_put(event->event);
 }

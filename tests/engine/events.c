@@ -74,7 +74,7 @@ void events_open(struct events_state *state, struct world *world,
 
 static bool is_round_due(void)
 {
-    return mgds_lines_due() || mgds_works_due() || mgds_reap_due();
+    return mgds_timelines_due() || mgds_works_due() || mgds_reap_due();
 }
 
 /* For the wire's thread, or for the worker, whom that thread calls. */
@@ -227,7 +227,7 @@ static void list_losses(const struct events_state *state, struct list *list)
     bool any = (state->begun && !is_timed(state)) ||
                (is_timed(state) && wire_any_given_up());
 
-    for (unsigned i = 0; any && i < state->world->domains; i++)
+    for (unsigned i = 0; any && i < state->world->comms; i++)
         if (!(state->lost & 1u << i) && !(state->stopped && i > 0))
             add(list, (struct event){.kind = EVENT_LOSE,
                                      .who = i,
@@ -380,7 +380,7 @@ static void freeze(const struct events_state *state, unsigned rank)
 {
     unsigned queues = 0;
 
-    if (state->world->domains == 1) {
+    if (state->world->comms == 1) {
         hand_freeze(1u << rank);
         return;
     }
@@ -409,7 +409,7 @@ static void lose(struct events_state *state, unsigned rank)
 {
     state->begun = true;
     state->lost |= 1u << rank;
-    loop_lose(rank, state->world->domains > 1 ? !rank : rank);
+    loop_lose(rank, state->world->comms > 1 ? !rank : rank);
 }
 
 static uint64_t tick_of(const struct events_state *state)
@@ -501,7 +501,7 @@ void events_do(struct events_state *state, const struct event *event)
 
 void events_end(struct events_state *state)
 {
-    for (unsigned i = 0; is_timed(state) && i < state->world->domains; i++)
+    for (unsigned i = 0; is_timed(state) && i < state->world->comms; i++)
         if (!(state->lost & 1u << i))
             lose(state, i);
 }

@@ -100,7 +100,7 @@ unsigned hand_copies_to(const void *addr);
 /* What goes wrong, from hand_gpu_open on. */
 struct hand_trouble {
     bool unreadable; /* imports are of no address */
-    bool wordless;   /* no line of words is idle (mgds_words_take_idle) */
+    bool wordless;   /* no line of words is idle (mgds_syncwords_take_idle) */
     bool deaf;       /* no kernel that stands serves an order */
     bool stalled;    /* nothing of ours runs while a stream stands */
 };

@@ -151,7 +151,7 @@ void hand_copy(void *to, const void *from, size_t bytes)
 
 /* Words. */
 
-int mgds_words_take(uint64_t **line, struct mgds_words *words)
+int mgds_syncwords_take(uint64_t **line, struct mgds_syncwords *words)
 {
     (void)words;
     *line = (uint64_t *)memory_of(LINE);
@@ -160,16 +160,16 @@ int mgds_words_take(uint64_t **line, struct mgds_words *words)
     return 0;
 }
 
-uint64_t *mgds_words_take_idle(struct mgds_words *words)
+uint64_t *mgds_syncwords_take_idle(struct mgds_syncwords *words)
 {
     uint64_t *line = NULL;
 
     if (!hand_troubles.wordless)
-        mgds_words_take(&line, words);
+        mgds_syncwords_take(&line, words);
     return line;
 }
 
-void mgds_words_give(struct mgds_words *words, uint64_t *line)
+void mgds_syncwords_give(struct mgds_syncwords *words, uint64_t *line)
 {
     (void)words;
     if (hand_names(line, LINE))

@@ -94,7 +94,7 @@ static bool is_claimed(const struct hand_command *command)
 /* False: the record is not complete. */
 static bool glance(struct hand_command *command)
 {
-    const struct mgds_step *step = &command->step;
+    const struct mgds_command *step = &command->step;
     const uint64_t *record = step->record;
 
     if (!record) {
@@ -258,7 +258,7 @@ static enum hand_touch take_next(struct hand_command *command)
 
 static void push(const struct hand_command *command)
 {
-    const struct mgds_step *step = &command->step;
+    const struct mgds_command *step = &command->step;
     struct mgds_unit *unit = (struct mgds_unit *)step->units;
 
     for (uint64_t i = 0; i < units_of(step->bytes); i++) {
@@ -274,7 +274,7 @@ static void push(const struct hand_command *command)
 
 static void unpack(const struct hand_command *command)
 {
-    const struct mgds_step *step = &command->step;
+    const struct mgds_command *step = &command->step;
     size_t bytes = step->bounce->bytes;
     size_t most = step->word ? hand_acquire(step->word) : bytes;
 
@@ -285,7 +285,7 @@ static void unpack(const struct hand_command *command)
 /* Only that all was read is known behind a TAKE, unless it is loud. */
 static void flag(const struct hand_command *command)
 {
-    const struct mgds_step *step = &command->step;
+    const struct mgds_command *step = &command->step;
 
     if (command->after_take)
         hand_release(&command->stream->cell.passed, step->value);
@@ -297,25 +297,25 @@ static void flag(const struct hand_command *command)
 
 static void run_step(const struct hand_command *command)
 {
-    const struct mgds_step *step = &command->step;
+    const struct mgds_command *step = &command->step;
 
     switch (step->kind) {
-    case MGDS_STEP_PACK:
+    case MGDS_COMMAND_PACK:
         hand_pack(step->bounce);
         break;
-    case MGDS_STEP_UNPACK:
+    case MGDS_COMMAND_UNPACK:
         unpack(command);
         break;
-    case MGDS_STEP_FLAG:
+    case MGDS_COMMAND_FLAG:
         flag(command);
         break;
-    case MGDS_STEP_PUSH:
+    case MGDS_COMMAND_PUSH:
         push(command);
         break;
-    case MGDS_STEP_POST:
+    case MGDS_COMMAND_POST:
         hand_release((uint64_t *)step->units, step->serial);
         break;
-    case MGDS_STEP_AWAIT:
+    case MGDS_COMMAND_AWAIT:
         if (hand_acquire(step->word) != step->value)
             quit(command, (uintptr_t)step->word, step->value);
         break;
@@ -348,12 +348,13 @@ static void run(const struct hand_command *command)
 
 static bool is_take(const struct hand_command *command)
 {
-    return command->kind == HAND_STEP && command->step.kind == MGDS_STEP_TAKE;
+    return command->kind == HAND_STEP &&
+           command->step.kind == MGDS_COMMAND_TAKE;
 }
 
 static enum hand_touch await_next(const struct hand_command *command)
 {
-    const struct mgds_step *step = &command->step;
+    const struct mgds_command *step = &command->step;
 
     return hand_acquire(step->word) == step->value
                ? HAND_MOVES
@@ -362,7 +363,7 @@ static enum hand_touch await_next(const struct hand_command *command)
 
 static enum hand_touch wait_next(const struct hand_command *command)
 {
-    const struct mgds_step *step = &command->step;
+    const struct mgds_command *step = &command->step;
 
     return (int64_t)(hand_acquire(step->word) - step->value) >= 0
                ? HAND_PASSES
@@ -372,16 +373,16 @@ static enum hand_touch wait_next(const struct hand_command *command)
 static enum hand_touch step_next(struct hand_command *command)
 {
     switch (command->step.kind) {
-    case MGDS_STEP_TAKE:
+    case MGDS_COMMAND_TAKE:
         return take_next(command);
-    case MGDS_STEP_AWAIT:
+    case MGDS_COMMAND_AWAIT:
         return await_next(command);
-    case MGDS_STEP_WAIT:
+    case MGDS_COMMAND_WAIT:
         return wait_next(command);
-    case MGDS_STEP_PACK:
-    case MGDS_STEP_UNPACK:
+    case MGDS_COMMAND_PACK:
+    case MGDS_COMMAND_UNPACK:
         return HAND_COPIES;
-    case MGDS_STEP_FLAG:
+    case MGDS_COMMAND_FLAG:
         return command->step.quiet || command->hushed ? HAND_MOVES : HAND_TELLS;
     default:
         return HAND_MOVES;
@@ -410,8 +411,8 @@ bool hand_stands(const struct hand_command *command)
 {
     if (command->kind != HAND_STEP)
         return false;
-    return command->step.kind == MGDS_STEP_WAIT ||
-           command->step.kind == MGDS_STEP_AWAIT ||
+    return command->step.kind == MGDS_COMMAND_WAIT ||
+           command->step.kind == MGDS_COMMAND_AWAIT ||
            (is_take(command) && command->phase != TAKE_BEGINS);
 }
 
@@ -490,9 +491,10 @@ void (*hand_on_tell)(unsigned queue);
  * host call, or by a receiver that gives the place in its ring back. */
 static bool tells(const struct hand_command *command)
 {
-    return command->kind != HAND_STEP || command->step.kind == MGDS_STEP_FLAG ||
-           command->step.kind == MGDS_STEP_PUSH ||
-           command->step.kind == MGDS_STEP_POST;
+    return command->kind != HAND_STEP ||
+           command->step.kind == MGDS_COMMAND_FLAG ||
+           command->step.kind == MGDS_COMMAND_PUSH ||
+           command->step.kind == MGDS_COMMAND_POST;
 }
 
 uint64_t hand_trace(unsigned queue)

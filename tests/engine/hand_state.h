@@ -21,7 +21,7 @@ struct hand_command {
     enum hand_kind kind;
     unsigned phase;
     unsigned serial;
-    struct mgds_step step;
+    struct mgds_command step;
     struct mgds_gstream *stream; /* whose desk and cell it has */
     uint64_t *came;              /* TAKE: stored if the record is empty */
     uint64_t came_value;
@@ -54,7 +54,7 @@ struct mgds_gstream {
     unsigned number, refs;
     struct mgds_context *context;
     struct hand_queue *queue, *ours;
-    struct mgds_words *words;
+    struct mgds_syncwords *words;
     struct mgds_desk *desk;
     struct mgds_orders orders;
     struct mgds_quits quits;
@@ -67,7 +67,7 @@ struct mgds_gstream {
     uint64_t ticket, turn;
     uint64_t came;    /* atomic: value of the last asked FLAG that it came to */
     int waits, error; /* waits: atomic */
-    struct mgds_line *timeline; /* atomic */
+    struct mgds_timeline *timeline; /* atomic */
 };
 
 struct mgds_bounce {

@@ -100,7 +100,7 @@ struct mgds_gstream *hand_stream(unsigned gpu)
 
     if (!stream)
         abort();
-    mgds_words_take(&desk, NULL);
+    mgds_syncwords_take(&desk, NULL);
     stream->desk = (struct mgds_desk *)(void *)desk;
     mgds_quits_init(&stream->quits, desk);
     mgds_orders_init(&stream->orders, NULL, desk);
@@ -130,7 +130,7 @@ static void destroy(struct mgds_gstream *stream)
     mgds_quits_fini(&stream->quits, NULL);
     mgds_orders_fini(&stream->orders, NULL);
     hand_streams[stream->number] = NULL;
-    mgds_words_give(NULL, (uint64_t *)(void *)stream->desk);
+    mgds_syncwords_give(NULL, (uint64_t *)(void *)stream->desk);
     pthread_mutex_destroy(&stream->launch);
     pthread_cond_destroy(&stream->turned);
     free(stream);
@@ -153,12 +153,12 @@ void mgds_gstream_release(struct mgds_gstream *stream)
 }
 
 void mgds_gstream_set_timeline(struct mgds_gstream *stream,
-                               struct mgds_line *timeline)
+                               struct mgds_timeline *timeline)
 {
     __atomic_store_n(&stream->timeline, timeline, __ATOMIC_RELEASE);
 }
 
-struct mgds_line *mgds_gstream_timeline(const struct mgds_gstream *stream)
+struct mgds_timeline *mgds_gstream_timeline(const struct mgds_gstream *stream)
 {
     return __atomic_load_n(&stream->timeline, __ATOMIC_ACQUIRE);
 }
@@ -183,7 +183,7 @@ struct mgds_context *mgds_gstream_context(const struct mgds_gstream *stream)
     return stream->context;
 }
 
-struct mgds_words *mgds_gstream_words(struct mgds_gstream *stream)
+struct mgds_syncwords *mgds_gstream_words(struct mgds_gstream *stream)
 {
     return stream->words;
 }
@@ -317,7 +317,7 @@ static bool is_in(const void *at, const void *from, size_t bytes)
 /* Somebody else has copied its message: it will not look at it. */
 static bool is_over(const struct hand_command *command)
 {
-    const struct mgds_step *step = &command->step;
+    const struct mgds_command *step = &command->step;
 
     return step->claim &&
            __atomic_load_n(&step->claim->over, __ATOMIC_ACQUIRE) >= step->gen;
@@ -333,7 +333,7 @@ static uint64_t record_of(const struct hand_command *command, unsigned word)
 static bool names(const struct hand_command *command, const void *from,
                   size_t bytes)
 {
-    const struct mgds_step *step = &command->step;
+    const struct mgds_command *step = &command->step;
     bool over = is_over(command);
     const void *const at[] = {
         step->word,
@@ -434,27 +434,28 @@ uint64_t mgds_gstream_ticket(struct mgds_gstream *stream)
     return __atomic_fetch_add(&stream->ticket, 1, __ATOMIC_RELAXED);
 }
 
-static bool waits(const struct mgds_step *step)
+static bool waits(const struct mgds_command *step)
 {
-    return step->kind == MGDS_STEP_WAIT || step->kind == MGDS_STEP_TAKE ||
-           step->kind == MGDS_STEP_AWAIT;
+    return step->kind == MGDS_COMMAND_WAIT || step->kind == MGDS_COMMAND_TAKE ||
+           step->kind == MGDS_COMMAND_AWAIT;
 }
 
-static bool is_take(const struct mgds_step *steps, unsigned i, unsigned count)
+static bool is_take(const struct mgds_command *steps, unsigned i,
+                    unsigned count)
 {
-    return i < count && steps[i].kind == MGDS_STEP_TAKE;
+    return i < count && steps[i].kind == MGDS_COMMAND_TAKE;
 }
 
 /* A quiet FLAG ahead of a TAKE is the TAKE's; one behind a TAKE is of its
  * launch. */
-static void put_steps(struct mgds_gstream *stream, struct mgds_step *steps,
+static void put_steps(struct mgds_gstream *stream, struct mgds_command *steps,
                       unsigned count)
 {
     for (unsigned i = 0; i < count; i++) {
         struct hand_command command = {.stream = stream};
 
         steps[i].put = true;
-        if (steps[i].kind == MGDS_STEP_FLAG && steps[i].quiet &&
+        if (steps[i].kind == MGDS_COMMAND_FLAG && steps[i].quiet &&
             is_take(steps, i + 1, count)) {
             command.came = steps[i].word;
             command.came_value = steps[i].value;
@@ -463,8 +464,8 @@ static void put_steps(struct mgds_gstream *stream, struct mgds_step *steps,
         if (waits(&steps[i]))
             __atomic_fetch_add(&stream->waits, 1, __ATOMIC_RELAXED);
         command.step = steps[i];
-        command.after_take = steps[i].kind == MGDS_STEP_FLAG && i > 0 &&
-                             steps[i - 1].kind == MGDS_STEP_TAKE;
+        command.after_take = steps[i].kind == MGDS_COMMAND_FLAG && i > 0 &&
+                             steps[i - 1].kind == MGDS_COMMAND_TAKE;
         if (steps[i].quiet && !command.after_take)
             hand_fault("a FLAG is quiet, but with no TAKE");
         hand_put(stream->queue, &command);
@@ -474,7 +475,7 @@ static void put_steps(struct mgds_gstream *stream, struct mgds_step *steps,
 void (*hand_on_put)(struct mgds_gstream *stream);
 
 int mgds_gstream_put(struct mgds_gstream *stream, uint64_t ticket,
-                     struct mgds_step *steps, unsigned count)
+                     struct mgds_command *steps, unsigned count)
 {
     if (hand_on_put)
         hand_on_put(stream);
@@ -515,13 +516,13 @@ int mgds_gstream_tell(struct mgds_gstream *stream, uint64_t *to, uint64_t *done,
 }
 
 int mgds_gstream_fetch(struct mgds_gstream *stream,
-                       const struct mgds_step *take, uint64_t *flag,
+                       const struct mgds_command *take, uint64_t *flag,
                        uint64_t value)
 {
     struct hand_command command = {.stream = stream, .step = *take};
     const struct hand_command told = {
         .stream = stream,
-        .step = {.kind = MGDS_STEP_FLAG, .word = flag, .value = value}};
+        .step = {.kind = MGDS_COMMAND_FLAG, .word = flag, .value = value}};
 
     if (!take->serial || take->record)
         return -EINVAL;
@@ -532,7 +533,7 @@ int mgds_gstream_fetch(struct mgds_gstream *stream,
 }
 
 uint64_t mgds_gstream_order(struct mgds_gstream *stream,
-                            const struct mgds_step *take)
+                            const struct mgds_command *take)
 {
     if (!take->claim || !take->serial || take->record ||
         __atomic_load_n(&stream->waits, __ATOMIC_RELAXED) <= 0)

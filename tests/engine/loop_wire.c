@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
-uint64_t loop_domain[WIRE_PEERS];
+uint64_t loop_comm[WIRE_PEERS];
 
 /* Nobody waits to hear that it was read. */
 static bool is_whole(const struct wire_post *post)
@@ -31,7 +31,7 @@ unsigned loop_parts(const struct wire_post *post)
 {
     unsigned parts = 0;
 
-    if (loop_domain[post->peer] == 0 || is_deaf(post))
+    if (loop_comm[post->peer] == 0 || is_deaf(post))
         return 0;
     if (!post->headed)
         parts |= 1u << LOOP_HEAD;
@@ -51,7 +51,7 @@ static void come(struct wire_post *post)
     int rc;
 
     if (!names_operations(post))
-        memcpy(&head, &loop_domain[post->peer], sizeof(uint64_t));
+        memcpy(&head, &loop_comm[post->peer], sizeof(uint64_t));
     post->headed = true;
     rc = wire_head(kind, &head, post->head_bytes, post->body_bytes, &landing);
     post->lands = rc == 0 && post->body_bytes > 0;

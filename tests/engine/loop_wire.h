@@ -17,7 +17,7 @@ enum loop_part { LOOP_HEAD, LOOP_READ, LOOP_LAND };
 unsigned loop_parts(const struct wire_post *post);
 
 /* The id of the communicator of each rank; 0: none, its posts stay. */
-extern uint64_t loop_domain[WIRE_PEERS];
+extern uint64_t loop_comm[WIRE_PEERS];
 
 /* Lets it happen. The post goes with its last part. */
 void loop_do(struct wire_post *post, enum loop_part part);

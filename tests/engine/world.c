@@ -34,15 +34,15 @@ static struct mgds_xfer xfer_of(const struct world_op *op)
 {
     const struct program_op *spec = op->spec;
     const struct world *world = op->world;
-    unsigned domain = world->domains > 1 ? spec->caller : 0;
+    unsigned comm = world->comms > 1 ? spec->caller : 0;
     struct mgds_xfer xfer = {
         .buffer = {.addr = op->memory,
                    .count = spec->vector ? 1 : spec->bytes,
                    .layout = op->layout},
         .gpu = !spec->host,
-        .peer = spec->any            ? MGDS_ANY_SOURCE
-                : world->domains > 1 ? !domain
-                                     : 0,
+        .peer = spec->any          ? MGDS_ANY_SOURCE
+                : world->comms > 1 ? !comm
+                                   : 0,
         .tag = spec->any ? MGDS_ANY_TAG
                          : PROGRAM_TAG +
                                (int)(spec->send ? world_number(op) : spec->of),
@@ -54,21 +54,21 @@ static struct mgds_xfer xfer_of(const struct world_op *op)
 
     if (!spec->host)
         hand_memory(&xfer.buffer.ptr, op->memory, BUFFER_BYTES,
-                    world->domains > 1 ? spec->caller : 0);
+                    world->comms > 1 ? spec->caller : 0);
     return xfer;
 }
 
-static struct mgds_domain *domain_of(const struct world_op *op)
+static struct mgds_comm *comm_of(const struct world_op *op)
 {
     const struct world *world = op->world;
 
-    return world->domain[world->domains > 1 ? op->spec->caller : 0];
+    return world->comm[world->comms > 1 ? op->spec->caller : 0];
 }
 
 static struct mgds_gstream *stream_of(const struct world *world,
                                       unsigned caller, unsigned index)
 {
-    return world->stream[world->domains > 1 ? caller : 0][index];
+    return world->stream[world->comms > 1 ? caller : 0][index];
 }
 
 static void store_status(void *arg, const struct mgds_op_status *status)
@@ -100,8 +100,8 @@ static bool succeeds(struct world_op *op, int rc, const char *what)
 static void start(struct world_op *op)
 {
     const struct mgds_xfer xfer = xfer_of(op);
-    int rc = (op->spec->send ? mgds_op_send
-                             : mgds_op_recv)(&op->op, domain_of(op), &xfer);
+    int rc = (op->spec->send ? mgds_op_send : mgds_op_recv)(&op->op,
+                                                            comm_of(op), &xfer);
 
     op->started = true;
     succeeds(op, rc, "a call that starts an operation");
@@ -139,7 +139,7 @@ static void run(struct world_op *op, struct mgds_gstream *stream)
     const struct mgds_op_sink sink = {.store = store_status, .arg = op};
 
     op->started = true;
-    if (succeeds(op, mgds_op_run(domain_of(op), &xfer, op->spec->send, &sink),
+    if (succeeds(op, mgds_op_run(comm_of(op), &xfer, op->spec->send, &sink),
                  "a call that runs an operation"))
         put_use(op, stream);
 }
@@ -198,7 +198,7 @@ static bool probe(const struct world_op *op)
     const struct mgds_probe what = probe_of(op);
     struct mgds_op_status status;
 
-    return mgds_domain_probe(domain_of(op), &what, &status) == 1;
+    return mgds_comm_probe(comm_of(op), &what, &status) == 1;
 }
 
 static bool receive_probed(struct world_op *op)
@@ -208,7 +208,7 @@ static bool receive_probed(struct world_op *op)
     struct mgds_message *message;
     struct mgds_op_status status;
 
-    if (mgds_domain_mprobe(&message, domain_of(op), &what, &status) != 1)
+    if (mgds_comm_mprobe(&message, comm_of(op), &what, &status) != 1)
         return false;
     op->started = true;
     succeeds(op, mgds_op_mrecv(&op->op, message, &xfer), "Mrecv");
@@ -234,7 +234,7 @@ int world_queue(const struct world *world, unsigned caller)
     index = call->act == PROGRAM_START || call->act == PROGRAM_RUN
                 ? world->program->op[call->op].stream
                 : call->stream;
-    return (int)((world->domains > 1 ? STREAMS * caller : 0) + index);
+    return (int)((world->comms > 1 ? STREAMS * caller : 0) + index);
 }
 
 static bool make(struct world *world, unsigned caller,
@@ -296,21 +296,21 @@ bool world_call(struct world *world, unsigned caller)
 
 /* Made, and ended. */
 
-static struct mgds_domain_spec spec_of(struct world *world, unsigned rank)
+static struct mgds_comm_spec spec_of(struct world *world, unsigned rank)
 {
-    return (struct mgds_domain_spec){.id = ids + rank,
-                                     .rank = rank,
-                                     .size = world->domains,
-                                     .members = world->member,
-                                     .streams = world->stream[rank],
-                                     .stream_count = STREAMS,
-                                     .channels = world->channels[rank]};
+    return (struct mgds_comm_spec){.id = ids + rank,
+                                   .rank = rank,
+                                   .size = world->comms,
+                                   .members = world->member,
+                                   .streams = world->stream[rank],
+                                   .stream_count = STREAMS,
+                                   .channels = world->channels[rank]};
 }
 
 /* Each has its rings before any hears of them. */
 static void make_channels(struct world *world, unsigned rank)
 {
-    const struct mgds_domain_spec spec = spec_of(world, rank);
+    const struct mgds_comm_spec spec = spec_of(world, rank);
 
     expect(mgds_channels_create(&world->channels[rank], &spec),
            "mgds_channels_create");
@@ -327,15 +327,14 @@ static void hear(struct world *world, unsigned rank, unsigned other)
     free(text);
 }
 
-static void make_domain(struct world *world, unsigned rank)
+static void make_comm(struct world *world, unsigned rank)
 {
-    const struct mgds_domain_spec spec = spec_of(world, rank);
+    const struct mgds_comm_spec spec = spec_of(world, rank);
 
-    for (unsigned i = 0; i < world->domains; i++)
+    for (unsigned i = 0; i < world->comms; i++)
         hear(world, rank, i);
-    expect(mgds_domain_create(&world->domain[rank], &spec),
-           "mgds_domain_create");
-    loop_domain[rank] = spec.id;
+    expect(mgds_comm_create(&world->comm[rank], &spec), "mgds_domain_create");
+    loop_comm[rank] = spec.id;
 }
 
 static void make_trouble(const struct program *program)
@@ -362,8 +361,7 @@ void world_open(struct world *world, const struct program *program)
     const void *address;
     size_t bytes;
 
-    *world =
-        (struct world){.program = program, .domains = program->pair ? 2 : 1};
+    *world = (struct world){.program = program, .comms = program->pair ? 2 : 1};
     buffers_open();
     hand_gpu_open();
     witness_open(&rule);
@@ -371,20 +369,20 @@ void world_open(struct world *world, const struct program *program)
     for (unsigned i = 0; i < WORLD_COUNTS; i++)
         world->counted[i] = world_count(world, i);
     ids += 2;
-    expect(mgds_domains_open(false, &address, &bytes), "mgds_domains_open");
-    for (unsigned i = 0; i < world->domains; i++)
+    expect(mgds_comms_open(false, &address, &bytes), "mgds_domains_open");
+    for (unsigned i = 0; i < world->comms; i++)
         for (unsigned k = 0; k < STREAMS; k++)
             world->stream[i][k] = hand_stream(i);
-    for (unsigned i = 0; i < world->domains; i++)
+    for (unsigned i = 0; i < world->comms; i++)
         world->member[i] = (struct mgds_member){.address = &wire_address[i],
                                                 .address_bytes = 1,
                                                 .process = i + 1,
                                                 .streams = STREAMS,
                                                 .host = 1};
-    for (unsigned i = 0; i < world->domains; i++)
+    for (unsigned i = 0; i < world->comms; i++)
         make_channels(world, i);
-    for (unsigned i = 0; i < world->domains; i++)
-        make_domain(world, i);
+    for (unsigned i = 0; i < world->comms; i++)
+        make_comm(world, i);
     for (unsigned i = 0; i < PROGRAM_OPS; i++)
         if (is_used(&program->op[i]))
             buffer_make(world, i);
@@ -392,13 +390,13 @@ void world_open(struct world *world, const struct program *program)
 
 /* Of one communicator, as MPI_Comm_disconnect, or of all streams (NULL), as
  * MPI_Finalize. Nothing takes so long, whatever else the machine does. */
-static void await_over(struct mgds_domain *domain, void (*drain)(void))
+static void await_over(struct mgds_comm *comm, void (*drain)(void))
 {
     const struct mgds_drain_rule rule = {
         .call = "the end of a test", .timeout = 30, .idle = drain};
     unsigned left = 0;
-    int rc = domain ? mgds_domain_drain(domain, &rule, &left)
-                    : mgds_op_drain(NULL, &rule, &left);
+    int rc = comm ? mgds_comm_drain(comm, &rule, &left)
+                  : mgds_op_drain(NULL, &rule, &left);
 
     if (rc < 0)
         hand_fault("%u operations are not over at the end: %d", left, rc);
@@ -408,25 +406,25 @@ void world_close(struct world *world, void (*drain)(void), void (*stop)(void))
 {
     for (unsigned i = 0; i < PROGRAM_OPS; i++)
         mgds_op_put(world->op[i].op);
-    for (unsigned i = 0; i < world->domains; i++)
-        await_over(world->domain[i], drain);
+    for (unsigned i = 0; i < world->comms; i++)
+        await_over(world->comm[i], drain);
     /* a send whose request was freed may be read before its stream is known to
      * have come to it: its fence, which holds it, is of no communicator */
     await_over(NULL, drain);
     drain();
     world_check_end(world);
-    for (unsigned i = 0; i < world->domains; i++) {
-        mgds_domain_put(world->domain[i]);
+    for (unsigned i = 0; i < world->comms; i++) {
+        mgds_comm_put(world->comm[i]);
         mgds_channels_put(world->channels[i]);
     }
     drain();
     stop();
-    memset(loop_domain, 0, sizeof(loop_domain));
-    mgds_domains_fini();
-    for (unsigned i = 0; i < world->domains; i++)
+    memset(loop_comm, 0, sizeof(loop_comm));
+    mgds_comms_fini();
+    for (unsigned i = 0; i < world->comms; i++)
         for (unsigned k = 0; k < STREAMS; k++)
             mgds_gstream_release(world->stream[i][k]);
-    mgds_domains_gone();
+    mgds_comms_gone();
     if (wire_held() != 0)
         hand_fault("the wire is held %d times", wire_held());
     witness_close();

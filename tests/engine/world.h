@@ -33,8 +33,8 @@ struct world_op {
 
 struct world {
     const struct program *program;
-    unsigned domains;
-    struct mgds_domain *domain[PROGRAM_CALLERS];
+    unsigned comms;
+    struct mgds_comm *comm[PROGRAM_CALLERS];
     struct mgds_channels *channels[PROGRAM_CALLERS];
     struct mgds_member member[PROGRAM_CALLERS];
     struct mgds_gstream *stream[PROGRAM_CALLERS][WORLD_STREAMS];

@@ -8,7 +8,7 @@ unsigned world_rank_of_queue(const struct world *world, unsigned queue)
 {
     if (queue >= HAND_STREAMS)
         return queue - HAND_STREAMS;
-    return world->domains > 1 ? queue / WORLD_STREAMS : 0;
+    return world->comms > 1 ? queue / WORLD_STREAMS : 0;
 }
 
 uint64_t world_count(const struct world *world, unsigned number)
@@ -35,7 +35,7 @@ static void check_message(const struct world_op *op)
     const struct program_op *send = &op->world->program->op[from % PROGRAM_OPS];
     size_t due = send->bytes < op->spec->bytes ? send->bytes : op->spec->bytes;
     int error = send->bytes > op->spec->bytes ? -EMSGSIZE : 0;
-    int source = op->world->domains > 1 ? !op->spec->caller : 0;
+    int source = op->world->comms > 1 ? !op->spec->caller : 0;
 
     if (from >= PROGRAM_OPS || status->error != error ||
         status->source != source || status->index != send->stream ||
@@ -130,8 +130,8 @@ static void check_debts(const struct world *world)
 {
     struct debts debts = {{0}};
 
-    for (unsigned i = 0; i < world->domains; i++) {
-        int error = mgds_domain_take_error(world->domain[i], NULL);
+    for (unsigned i = 0; i < world->comms; i++) {
+        int error = mgds_comm_take_error(world->comm[i], NULL);
 
         debts.error[i] = error;
         if (error && error != -EMSGSIZE &&

@@ -27,9 +27,9 @@ static uint32_t some_protocol(const struct mgds_rts *rts)
 static size_t fill_rts(union mgds_envelope_head *head, unsigned sender)
 {
     head->rts = (struct mgds_rts){
-        .domain = some_id(),
+        .comm = some_id(),
         .number = world_number(sender),
-        .cookie = world_draw(UINT64_MAX),
+        .request_id = world_draw(UINT64_MAX),
         .bytes = world_bytes(),
         .tag = (int32_t)world_draw(3),
         .rank = some_rank(sender),
@@ -52,8 +52,8 @@ static size_t fill_taken(union mgds_envelope_head *head, unsigned sender)
     head->taken.count = (uint32_t)world_draw(MGDS_TAKEN_MOST + 2);
     head->taken.rank = some_rank(sender);
     for (unsigned i = 0; i < MGDS_TAKEN_MOST; i++)
-        head->taken.cookie[i] = world_cookie(&bytes);
-    return offsetof(struct mgds_taken, cookie) +
+        head->taken.request_id[i] = world_request_id(&bytes);
+    return offsetof(struct mgds_taken, request_id) +
            world_draw(MGDS_TAKEN_MOST + 1) * sizeof(uint64_t);
 }
 
@@ -62,14 +62,14 @@ static size_t fill_memory(union mgds_envelope_head *head, unsigned kind,
 {
     if (kind == MGDS_ENVELOPE_IMPORTED) {
         head->imported =
-            (struct mgds_imported){.domain = some_id(),
+            (struct mgds_imported){.comm = some_id(),
                                    .export = world_draw(4),
                                    .rank = some_rank(sender),
                                    .error = -(int32_t)world_draw(40)};
         return sizeof(head->imported);
     }
     head->exported = (struct mgds_exported){
-        .domain = some_id(),
+        .comm = some_id(),
         .rank = some_rank(sender),
         .gone = (uint32_t)world_draw(2),
         .handle = {.id = world_draw(4), .base = 4096, .size = 8}};
@@ -79,17 +79,17 @@ static size_t fill_memory(union mgds_envelope_head *head, unsigned kind,
 static size_t fill_end(union mgds_envelope_head *head, unsigned kind,
                        unsigned sender)
 {
-    uint64_t bytes = 0, cookie = world_cookie(&bytes);
+    uint64_t bytes = 0, request_id = world_request_id(&bytes);
 
     if (kind == MGDS_ENVELOPE_ENDED) {
-        head->ended = (struct mgds_ended){cookie, -(int32_t)world_draw(200),
+        head->ended = (struct mgds_ended){request_id, -(int32_t)world_draw(200),
                                           some_rank(sender)};
         return sizeof(head->ended);
     }
-    head->revoke = (struct mgds_revoke){.message = {.domain = some_id(),
+    head->revoke = (struct mgds_revoke){.message = {.comm = some_id(),
                                                     .number = world_draw(20),
                                                     .rank = some_rank(sender)},
-                                        .cookie = cookie};
+                                        .request_id = request_id};
     return sizeof(head->revoke);
 }
 
@@ -98,7 +98,7 @@ static size_t fill_pull(union mgds_envelope_head *head, unsigned sender)
 {
     uint64_t bytes = 0;
 
-    head->pull = (struct mgds_pull){.cookie = world_cookie(&bytes),
+    head->pull = (struct mgds_pull){.request_id = world_request_id(&bytes),
                                     .answer = world_draw(UINT64_MAX),
                                     .rank = some_rank(sender)};
     head->pull.bytes =
@@ -112,7 +112,7 @@ static size_t fill_data(union mgds_envelope_head *head, unsigned sender,
 {
     uint64_t bytes = 0;
 
-    head->data = (struct mgds_data){.answer = world_cookie(&bytes),
+    head->data = (struct mgds_data){.answer = world_request_id(&bytes),
                                     .rank = some_rank(sender)};
     head->data.error = world_draw(12) ? 0 : -(int32_t)world_draw(200);
     head->data.part = world_draw(8) == 0;
@@ -128,7 +128,7 @@ static size_t fill_grant(union mgds_envelope_head *head, unsigned sender)
 {
     uint64_t bytes = 0;
 
-    head->grant = (struct mgds_grant){.cookie = world_cookie(&bytes),
+    head->grant = (struct mgds_grant){.request_id = world_request_id(&bytes),
                                       .rank = some_rank(sender)};
     head->grant.bytes = world_draw(8) ? world_draw(bytes + 1)
                                       : world_draw((uint64_t)2 * WORLD_LONG);
@@ -157,7 +157,7 @@ size_t heads_draw(union mgds_envelope_head *head, unsigned kind,
     case MGDS_ENVELOPE_IMPORTED:
         return fill_memory(head, kind, sender);
     default:
-        head->tell = (struct mgds_tell){.domain = some_id(),
+        head->tell = (struct mgds_tell){.comm = some_id(),
                                         .number = world_draw(20),
                                         .rank = some_rank(sender)};
         return sizeof(head->tell);

@@ -35,7 +35,7 @@ struct work {
 
 /* What was posted: names that a member may know. */
 struct seen {
-    uint64_t cookie, bytes;
+    uint64_t request_id, bytes;
 };
 
 /* A body that UCX is at. */
@@ -49,7 +49,7 @@ struct landing {
 /* Memory that does not count for digests. */
 static struct world {
     uint64_t seed, random;
-    struct mgds_domain *domain;
+    struct mgds_comm *comm;
     struct mgds_layout *layout;
     struct mgds_wire_identity member[WORLD_RANKS];
     struct mgds_siphash_key wrong;
@@ -162,9 +162,9 @@ void __wrap_mgds_wire_close(void)
     mgds_lock_release(&mgds_wire.lock);
 }
 
-static void see(uint64_t cookie, uint64_t bytes)
+static void see(uint64_t request_id, uint64_t bytes)
 {
-    world->seen[world->seens++ % SEEN] = (struct seen){cookie, bytes};
+    world->seen[world->seens++ % SEEN] = (struct seen){request_id, bytes};
 }
 
 static void look_at(const struct mgds_wire_flight *post)
@@ -174,7 +174,7 @@ static void look_at(const struct mgds_wire_flight *post)
     memcpy(&head, post->frame.head, sizeof(head));
     switch (mgds_wire_kind(&post->frame)) {
     case MGDS_ENVELOPE_RTS:
-        see(head.rts.cookie, head.rts.bytes);
+        see(head.rts.request_id, head.rts.bytes);
         break;
     case MGDS_ENVELOPE_PULL:
         see(head.pull.answer, head.pull.bytes);
@@ -239,8 +239,8 @@ static void call(bool send)
     xfer.buffer = (struct mgds_buffer){.addr = work->memory + MARGIN,
                                        .count = work->bytes,
                                        .layout = world->layout};
-    rc = send ? mgds_op_send(&work->op, world->domain, &xfer)
-              : mgds_op_recv(&work->op, world->domain, &xfer);
+    rc = send ? mgds_op_send(&work->op, world->comm, &xfer)
+              : mgds_op_recv(&work->op, world->comm, &xfer);
     CHECK(rc == 0);
 }
 
@@ -311,7 +311,7 @@ static void probe(void)
                                    .tag = MGDS_ANY_TAG};
     struct mgds_op_status status;
 
-    mgds_domain_probe(world->domain, &any, &status);
+    mgds_comm_probe(world->comm, &any, &status);
 }
 
 void world_step(void)
@@ -350,12 +350,12 @@ void world_step(void)
 
 /* Frames. */
 
-uint64_t world_cookie(uint64_t *bytes)
+uint64_t world_request_id(uint64_t *bytes)
 {
     const struct seen *seen = &world->seen[world_draw(SEEN)];
 
     *bytes = seen->bytes;
-    return world_draw(8) == 0 ? world_draw(UINT64_MAX) : seen->cookie;
+    return world_draw(8) == 0 ? world_draw(UINT64_MAX) : seen->request_id;
 }
 
 /* Of the sender's next message, or of a later one. */
@@ -434,12 +434,12 @@ void world_frame_come(const struct world_frame *frame)
 
 /* Rounds. */
 
-static void make_domain(void)
+static void make_comm(void)
 {
     static const char nowhere[] = "nowhere";
     struct mgds_member members[WORLD_RANKS];
     char *address[WORLD_RANKS];
-    struct mgds_domain_spec spec = {
+    struct mgds_comm_spec spec = {
         .id = 77, .rank = WORLD_SELF, .size = WORLD_RANKS, .members = members};
     const void *own;
     size_t bytes;
@@ -457,8 +457,8 @@ static void make_domain(void)
         mgds_wire_address_write(address[i], &world->member[i]);
         members[i].address = address[i];
     }
-    CHECK(mgds_domains_open(false, &own, &bytes) == 0);
-    CHECK(mgds_domain_create(&world->domain, &spec) == 0);
+    CHECK(mgds_comms_open(false, &own, &bytes) == 0);
+    CHECK(mgds_comm_create(&world->comm, &spec) == 0);
     for (unsigned i = 0; i < WORLD_RANKS; i++)
         free(address[i]);
 }
@@ -476,7 +476,7 @@ void world_open(uint64_t seed)
     world->stray = stranger.process;
     world->wrong = stranger.key;
     CHECK(mgds_layout_bytes(&world->layout, 1, 1) == 0);
-    make_domain();
+    make_comm();
 }
 
 static void lose(struct mgds_wire_peer *peer, void *arg)
@@ -508,8 +508,8 @@ void world_close(void)
         if (work->op)
             end(work);
     }
-    mgds_domain_put(world->domain);
-    mgds_domains_fini();
+    mgds_comm_put(world->comm);
+    mgds_comms_fini();
     mgds_layout_put(world->layout);
     for (unsigned i = 0; i < world->lefts; i++) {
         check_memory(world->left[i], world->left_bytes[i], world->left_send[i]);

@@ -1,7 +1,7 @@
 /* Where the wire is fuzzed: a stream communicator of host memory in this
- * process, whose other members exist only as keys and cookies that were seen.
- * All of the wire is there but UCX and its thread: what is posted is looked at
- * and done, frames come by a call. One thread. */
+ * process, whose other members exist only as keys and request IDs that were
+ * seen. All of the wire is there but UCX and its thread: what is posted is
+ * looked at and done, frames come by a call. One thread. */
 #ifndef MGDS_TEST_WORLD_H
 #define MGDS_TEST_WORLD_H
 
@@ -26,13 +26,13 @@ _Noreturn void world_fail(const char *what, const char *file, int line);
 uint64_t world_draw(uint64_t below);
 
 /* Of an operation that was seen, and its bytes; or any number. */
-uint64_t world_cookie(uint64_t *bytes);
+uint64_t world_request_id(uint64_t *bytes);
 /* How long a message is. */
 size_t world_bytes(void);
 /* Of the next message of a member's, or of a later one. */
 uint64_t world_number(unsigned sender);
 
-/* A round: from its seed everything follows but keys and cookies. */
+/* A round: from its seed everything follows but keys and request IDs. */
 void world_open(uint64_t seed);
 /* All peers are lost, so all operations end; all memory is looked at. */
 void world_close(void);

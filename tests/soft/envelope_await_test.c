@@ -54,10 +54,10 @@ static void send_whose_wait_failed_is_there_for_its_receiver(void **state)
     gpu_env_open(&place);
     send = gpu_env_send_to_self(&place, LONG, &rts);
     wait_in_vain(&place, send);
-    wire_come_pull(rts.cookie, LONG, SELF);
+    wire_come_pull(rts.request_id, LONG, SELF);
     assert_int_equal(gpu_env_refused(&place), 0);
     assert_int_equal(gpu_env_await(MGDS_ENVELOPE_DATA)->head.data.error, 0);
-    wire_come_taken(rts.cookie, SELF);
+    wire_come_taken(rts.request_id, SELF);
     assert_int_equal(gpu_env_refused(&place), 0);
     gpu_env_close(&place);
 }
@@ -67,8 +67,8 @@ static bool is_known(const struct mgds_rts *rts)
     bool known;
 
     mgds_engine_enter();
-    mgds_lines_poll();
-    known = mgds_op_find(rts->cookie) != NULL;
+    mgds_timelines_poll();
+    known = mgds_op_find(rts->request_id) != NULL;
     mgds_engine_leave();
     return known;
 }
@@ -77,10 +77,11 @@ static bool is_known(const struct mgds_rts *rts)
 static void say_copied(const struct mgds_op *send)
 {
     struct queue_stream receiver;
-    struct mgds_step step = {.kind = MGDS_STEP_POST,
-                             .units = mgds_channel_done_here(
-                                 send->ring->words_of, send->ring->done_word),
-                             .serial = send->ring->slot.serial};
+    struct mgds_command step = {
+        .kind = MGDS_COMMAND_POST,
+        .units =
+            mgds_channel_done_here(send->ring->words_of, send->ring->done_word),
+        .serial = send->ring->slot.serial};
 
     queue_open(&receiver, CU_STREAM_NON_BLOCKING);
     queue_put(receiver.gstream, &step, 1);
@@ -101,18 +102,19 @@ static void send_that_was_asked_for_copied_and_lost_ends(void **state)
     gpu_env_open(&place);
     queue_open(&other, CU_STREAM_NON_BLOCKING);
     assert_int_equal(
-        mgds_words_take(&gate, mgds_gstream_words(place.stream.gstream)), 0);
+        mgds_syncwords_take(&gate, mgds_gstream_words(place.stream.gstream)),
+        0);
     queue_hold(place.stream.native, gate);
     send = gpu_env_send_to_self(&place, LONG, &rts);
     wait_on(&other, send);
-    wire_come_pull(rts.cookie, LONG, SELF);
+    wire_come_pull(rts.request_id, LONG, SELF);
     say_copied(send);
     OK(cu.cuStreamSynchronize(other.native));
-    wire_come_ended(rts.cookie, -ETIMEDOUT, SELF);
+    wire_come_ended(rts.request_id, -ETIMEDOUT, SELF);
     assert_false(is_known(&rts));
     queue_write(gate, 1);
     gpu_env_finish(&place);
-    mgds_words_give(mgds_gstream_words(place.stream.gstream), gate);
+    mgds_syncwords_give(mgds_gstream_words(place.stream.gstream), gate);
     queue_close(&other);
     gpu_env_close(&place);
 }

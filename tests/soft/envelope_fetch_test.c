@@ -24,14 +24,14 @@ static unsigned left_without_memory(void)
 }
 
 int __real_mgds_gstream_fetch(struct mgds_gstream *stream,
-                              const struct mgds_step *take, uint64_t *flag,
+                              const struct mgds_command *take, uint64_t *flag,
                               uint64_t value);
 int __wrap_mgds_gstream_fetch(struct mgds_gstream *stream,
-                              const struct mgds_step *take, uint64_t *flag,
+                              const struct mgds_command *take, uint64_t *flag,
                               uint64_t value);
 
 int __wrap_mgds_gstream_fetch(struct mgds_gstream *stream,
-                              const struct mgds_step *take, uint64_t *flag,
+                              const struct mgds_command *take, uint64_t *flag,
                               uint64_t value)
 {
     time_t end = gpu_env_seconds() + PATIENCE_S;
@@ -64,7 +64,7 @@ static void end_short(struct gpu_env *place)
 static void come_reached(const struct mgds_rts *rts)
 {
     const struct mgds_tell reached = {
-        .domain = ID, .number = rts->number, .rank = SELF};
+        .comm = ID, .number = rts->number, .rank = SELF};
 
     wire_come_rts(rts);
     assert_int_equal(
@@ -77,7 +77,7 @@ static struct mgds_op *recv_from_self(struct gpu_env *place)
     const struct mgds_xfer xfer = gpu_env_xfer_of(place, place->to, LONG, SELF);
     struct mgds_op *op = NULL;
 
-    assert_int_equal(mgds_op_recv(&op, place->domain, &xfer), 0);
+    assert_int_equal(mgds_op_recv(&op, place->comm, &xfer), 0);
     return op;
 }
 
@@ -104,8 +104,8 @@ static void what_a_stream_was_told_to_copy_does_not_fail(void **state)
     }
     assert_int_equal(gpu_env_outcome(recv), 0);
     gpu_env_assert_gpu(place.to, 0x33, LONG);
-    wire_come_taken(gpu_env_await(MGDS_ENVELOPE_TAKEN)->head.taken.cookie[0],
-                    SELF);
+    wire_come_taken(
+        gpu_env_await(MGDS_ENVELOPE_TAKEN)->head.taken.request_id[0], SELF);
     assert_int_equal(gpu_env_outcome(send), 0);
     end_short(&place);
     gpu_env_close(&place);
@@ -120,8 +120,8 @@ static int ended_with(void)
 static void come_revoke(const struct mgds_rts *rts)
 {
     const struct mgds_revoke revoke = {
-        .message = {.domain = ID, .number = rts->number, .rank = SELF},
-        .cookie = rts->cookie,
+        .message = {.comm = ID, .number = rts->number, .rank = SELF},
+        .request_id = rts->request_id,
         .receiver = SELF};
 
     assert_int_equal(
@@ -133,7 +133,7 @@ static void come_revoke(const struct mgds_rts *rts)
 /* By who does not look at its end; until it is through. */
 static void fetch_late(const struct gpu_env *place)
 {
-    CUstream beside = place->stream.gstream->depot->copyqueue->stream;
+    CUstream beside = place->stream.gstream->gpu->copyqueue->stream;
     uint64_t before = mgds_stats_value(MGDS_STAT_pull_late);
     time_t end = gpu_env_seconds() + PATIENCE_S;
 
@@ -147,7 +147,7 @@ static void fetch_late(const struct gpu_env *place)
 static void poll_marks(void)
 {
     mgds_engine_enter();
-    mgds_lines_poll();
+    mgds_timelines_poll();
     mgds_engine_leave();
 }
 
@@ -160,13 +160,13 @@ static void what_was_withdrawn_is_not_said_to_be_taken(void **state)
     struct mgds_op *send;
     struct mgds_rts rts;
     struct gpu_env place;
-    struct mgds_words *words;
+    struct mgds_syncwords *words;
     uint64_t *gate;
 
     (void)state;
     gpu_env_open(&place);
     words = mgds_gstream_words(place.stream.gstream);
-    assert_int_equal(mgds_words_take(&gate, words), 0);
+    assert_int_equal(mgds_syncwords_take(&gate, words), 0);
     send = gpu_env_send_to_self(&place, LONG, &rts);
     queue_hold(place.stream.native, gate);
     gpu_env_recv_on_stream(&place, LONG, SELF, &none);
@@ -181,10 +181,10 @@ static void what_was_withdrawn_is_not_said_to_be_taken(void **state)
     assert_int_equal(mgds_gstream_take_error(place.stream.gstream, &failure),
                      -ETIMEDOUT);
     gpu_env_assert_gpu(place.to, 0, 0);
-    wire_come_ended(rts.cookie, -ETIMEDOUT, SELF);
+    wire_come_ended(rts.request_id, -ETIMEDOUT, SELF);
     assert_int_equal(gpu_env_outcome(send), -ETIMEDOUT);
     assert_int_equal(wire_posts(MGDS_ENVELOPE_TAKEN), 0);
-    mgds_words_give(words, gate);
+    mgds_syncwords_give(words, gate);
     gpu_env_close(&place);
 }
 

@@ -18,7 +18,7 @@ static struct mgds_op *receive(struct gpu_env *place)
         gpu_env_xfer_of(place, place->to, LONG, OTHER);
     struct mgds_op *op = NULL;
 
-    assert_int_equal(mgds_op_recv(&op, place->domain, &xfer), 0);
+    assert_int_equal(mgds_op_recv(&op, place->comm, &xfer), 0);
     return op;
 }
 

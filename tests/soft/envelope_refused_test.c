@@ -15,7 +15,7 @@ static const struct mgds_op_sink none = {.store = NULL};
 
 static void come_refusal(const struct mgds_rts *rts, uint64_t bytes)
 {
-    const struct mgds_pull pull = {.cookie = rts->cookie,
+    const struct mgds_pull pull = {.request_id = rts->request_id,
                                    .answer = 99,
                                    .bytes = bytes,
                                    .rank = SELF,
@@ -52,7 +52,7 @@ static void its_bytes_are_sent_once(void **state)
     assert_data(LONG);
     assert_int_equal(mgds_stats_value(MGDS_STAT_pull_refused), before + 1);
     come_refusal(&rts, LONG); /* is over */
-    wire_come_taken(rts.cookie, SELF);
+    wire_come_taken(rts.request_id, SELF);
     assert_int_equal(gpu_env_refused(&place), 2);
     assert_int_equal(wire_posts(MGDS_ENVELOPE_DATA), 0);
     assert_int_equal(gpu_env_outcome(send), 0);
@@ -148,7 +148,7 @@ static void what_fails_meanwhile_is_not_sent(void **state)
     gate = gpu_env_hold(&place);
     send = gpu_env_send_to_self(&place, LONG, &rts);
     come_refusal(&rts, LONG);
-    wire_come_ended(rts.cookie, -ETIMEDOUT, SELF);
+    wire_come_ended(rts.request_id, -ETIMEDOUT, SELF);
     gpu_env_let_go(&place, gate);
     assert_int_equal(gpu_env_outcome(send), -ETIMEDOUT);
     assert_int_equal(wire_posts(MGDS_ENVELOPE_DATA), 0);
@@ -191,7 +191,7 @@ static void an_eager_message_fails(void **state)
     assert_int_equal(gpu_env_await(MGDS_ENVELOPE_DATA)->head.data.error,
                      -EFAULT);
     gpu_env_outcome(send);
-    wire_come_taken(rts.cookie, SELF); /* it is gone */
+    wire_come_taken(rts.request_id, SELF); /* it is gone */
     assert_int_equal(gpu_env_refused(&place), 1);
     gpu_env_close(&place);
 }

@@ -1,6 +1,6 @@
-/* Envelopes that name places of a ring, or memory: against a domain that has a
- * ring in GPU memory, on a wire that goes nowhere. This process is SELF; what
- * the others say is made up here. */
+/* Envelopes that name places of a ring, or memory: against a communicator that
+ * has a ring in GPU memory, on a wire that goes nowhere. This process is SELF;
+ * what the others say is made up here. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -127,7 +127,7 @@ static void put_units(CUdeviceptr at, const struct mgds_rts *rts)
     OK(cu.cuStreamSynchronize(NULL));
 }
 
-/* Small cookies are all that there are. */
+/* Small request IDs are all that there are. */
 static void data_for_a_message_in_the_ring_lands_nowhere(void **state)
 {
     enum { COOKIES = 64 };
@@ -140,7 +140,7 @@ static void data_for_a_message_in_the_ring_lands_nowhere(void **state)
     (void)state;
     gpu_env_open(&place);
     xfer = gpu_env_xfer_of(&place, place.to, SHORT, OTHER);
-    assert_int_equal(mgds_op_recv(&op, place.domain, &xfer), 0);
+    assert_int_equal(mgds_op_recv(&op, place.comm, &xfer), 0);
     wire_come_rts(&rts);
     for (uint64_t i = 0; i <= COOKIES; i++)
         assert_int_equal(wire_come_data(i, SHORT, OTHER), -ECANCELED);
@@ -169,7 +169,7 @@ static void data_lands_once(void **state)
     *gate = 0;
     queue_hold(place.stream.native, gate);
     xfer = gpu_env_xfer_of(&place, place.to, SHORT, OTHER);
-    assert_int_equal(mgds_op_recv(&op, place.domain, &xfer), 0);
+    assert_int_equal(mgds_op_recv(&op, place.comm, &xfer), 0);
     rts.protocol = MGDS_PROTOCOL_FRAGMENTS;
     wire_come_rts(&rts);
     answer = gpu_env_await(MGDS_ENVELOPE_PULL)->head.pull.answer;
@@ -198,7 +198,7 @@ static void deliver_to_self(struct gpu_env *place, size_t bytes)
     struct mgds_op *op = gpu_env_send_to_self(place, bytes, &rts);
 
     gpu_env_recv_on_stream(place, bytes, SELF, &sink);
-    wire_come_taken(rts.cookie, OTHER); /* not whom it is for */
+    wire_come_taken(rts.request_id, OTHER); /* not whom it is for */
     assert_int_equal(gpu_env_refused(place), 1);
     wire_come_rts(&rts);
     gpu_env_finish(place);
@@ -206,10 +206,10 @@ static void deliver_to_self(struct gpu_env *place, size_t bytes)
     gpu_env_assert_gpu(place->to, 0x33, bytes);
     taken = gpu_env_await(MGDS_ENVELOPE_TAKEN)->head.taken;
     assert_int_equal(taken.count, 1);
-    assert_int_equal(taken.cookie[0], rts.cookie);
-    wire_come_taken(taken.cookie[0], taken.rank);
+    assert_int_equal(taken.request_id[0], rts.request_id);
+    wire_come_taken(taken.request_id[0], taken.rank);
     assert_int_equal(gpu_env_refused(place), 0);
-    wire_come_taken(taken.cookie[0], taken.rank); /* it is gone */
+    wire_come_taken(taken.request_id[0], taken.rank); /* it is gone */
     assert_int_equal(gpu_env_refused(place), 1);
     assert_int_equal(mgds_op_test(op), 1);
     mgds_op_put(op);
@@ -241,14 +241,14 @@ static void what_was_asked_for_is_not_taken(void **state)
     (void)state;
     gpu_env_open(&place);
     op = gpu_env_send_to_self(&place, SHORT, &rts);
-    pull.cookie = rts.cookie;
+    pull.request_id = rts.request_id;
     assert_int_equal(
         wire_come(MGDS_ENVELOPE_PULL, &pull, sizeof(pull), NULL, 0), HEARD);
-    wire_come_taken(rts.cookie, SELF);
+    wire_come_taken(rts.request_id, SELF);
     assert_int_equal(gpu_env_refused(&place), 1);
     gpu_env_finish(&place);
     assert_int_equal(gpu_env_await(MGDS_ENVELOPE_DATA)->body_bytes, 0);
-    wire_come_taken(rts.cookie, SELF);
+    wire_come_taken(rts.request_id, SELF);
     assert_int_equal(gpu_env_refused(&place), 0);
     assert_int_equal(mgds_op_test(op), 1);
     mgds_op_put(op);
@@ -273,7 +273,7 @@ static void own_memory_is_that_of_the_send(void **state)
         send = gpu_env_send_to_self(&place, LONG, &rts);
         assert_true(rts.address != 0 && rts.export == 0);
         said = rts;
-        said.cookie += lie == COOKIE;
+        said.request_id += lie == COOKIE;
         said.address = lie == ADDRESS ? place.to : rts.address;
         said.bytes -= lie == SIZE;
         said.serial = lie == NO_SERIAL ? 0 : rts.serial;
@@ -281,18 +281,19 @@ static void own_memory_is_that_of_the_send(void **state)
         said.units = lie == NO_PLACE ? place.room : rts.units;
         xfer = gpu_env_xfer_of(&place, place.to, LONG, SELF);
         xfer.enqueued = false;
-        assert_int_equal(mgds_op_recv(&recv, place.domain, &xfer), 0);
+        assert_int_equal(mgds_op_recv(&recv, place.comm, &xfer), 0);
         wire_come_rts(&said);
         assert_int_equal(gpu_env_refused(&place),
                          lie == NO_PLACE || lie == NO_SERIAL);
         pull = wire_posted(MGDS_ENVELOPE_PULL)->head.pull;
         assert_true(pull.refused < 0);
-        assert_true(pull.cookie == said.cookie && pull.bytes == said.bytes);
+        assert_true(pull.request_id == said.request_id &&
+                    pull.bytes == said.bytes);
         assert_int_equal(wire_come_data(pull.answer, pull.bytes, SELF), 0);
         assert_int_equal(gpu_env_outcome(recv), 0);
         gpu_env_assert_gpu(place.to, 0x11, said.bytes);
         gpu_env_finish(&place);
-        wire_come_taken(rts.cookie, SELF); /* so that it ends */
+        wire_come_taken(rts.request_id, SELF); /* so that it ends */
         mgds_op_put(send);
         gpu_env_close(&place);
     }
@@ -307,14 +308,15 @@ static int run_both(void *arg)
     const struct mgds_xfer send =
         gpu_env_xfer_of(place, place->from, SHORT, SELF);
     const struct mgds_op_sink none = {.store = NULL};
-    int rc = mgds_op_run(place->domain, &send, true, &none);
+    int rc = mgds_op_run(place->comm, &send, true, &none);
 
     if (rc < 0) {
         assert_int_equal(rc, -ENOMEM);
         return rc;
     }
     gpu_env_finish(place);
-    wire_come_taken(gpu_env_await(MGDS_ENVELOPE_RTS)->head.rts.cookie, SELF);
+    wire_come_taken(gpu_env_await(MGDS_ENVELOPE_RTS)->head.rts.request_id,
+                    SELF);
     gpu_env_finish(place);
     return 0;
 }

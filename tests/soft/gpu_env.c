@@ -1,4 +1,4 @@
-/* The domain, operations and envelopes of gpu_env.h. */
+/* The communicator, operations and envelopes of gpu_env.h. */
 #include "tests/soft/gpu_env.h"
 
 #include <stdarg.h>
@@ -27,19 +27,19 @@ static void hear_all(struct gpu_env *place)
     mgds_channels_connect(place->channels, FAR, (char *)&none);
 }
 
-static void open_domain(struct gpu_env *place)
+static void open_comm(struct gpu_env *place)
 {
     struct mgds_member members[RANKS];
-    struct mgds_domain_spec spec = {.id = ID,
-                                    .rank = SELF,
-                                    .size = RANKS,
-                                    .streams = &place->stream.gstream,
-                                    .stream_count = 1,
-                                    .members = members};
+    struct mgds_comm_spec spec = {.id = ID,
+                                  .rank = SELF,
+                                  .size = RANKS,
+                                  .streams = &place->stream.gstream,
+                                  .stream_count = 1,
+                                  .members = members};
     const void *address;
     size_t bytes;
 
-    assert_int_equal(mgds_domains_open(false, &address, &bytes), 0);
+    assert_int_equal(mgds_comms_open(false, &address, &bytes), 0);
     for (unsigned i = 0; i < RANKS; i++)
         members[i] = (struct mgds_member){.address = &wire_address[i],
                                           .address_bytes = 1,
@@ -49,7 +49,7 @@ static void open_domain(struct gpu_env *place)
     assert_int_equal(mgds_channels_create(&place->channels, &spec), 0);
     hear_all(place);
     spec.channels = place->channels;
-    assert_int_equal(mgds_domain_create(&place->domain, &spec), 0);
+    assert_int_equal(mgds_comm_create(&place->comm, &spec), 0);
 }
 
 void gpu_env_open(struct gpu_env *place)
@@ -62,7 +62,7 @@ void gpu_env_open(struct gpu_env *place)
     OK(cu.cuMemsetD8_v2(place->from, 0x33, LONG));
     OK(cu.cuMemsetD8_v2(place->to, 0xee, LONG));
     OK(cu.cuStreamSynchronize(NULL));
-    open_domain(place);
+    open_comm(place);
     place->refused = mgds_stats_value(MGDS_STAT_envelopes_refused);
 }
 
@@ -105,7 +105,8 @@ uint64_t *gpu_env_hold(struct gpu_env *place)
     uint64_t *gate;
 
     assert_int_equal(
-        mgds_words_take(&gate, mgds_gstream_words(place->stream.gstream)), 0);
+        mgds_syncwords_take(&gate, mgds_gstream_words(place->stream.gstream)),
+        0);
     queue_hold(place->stream.native, gate);
     return gate;
 }
@@ -114,7 +115,7 @@ void gpu_env_let_go(struct gpu_env *place, uint64_t *gate)
 {
     queue_write(gate, 1);
     gpu_env_finish(place);
-    mgds_words_give(mgds_gstream_words(place->stream.gstream), gate);
+    mgds_syncwords_give(mgds_gstream_words(place->stream.gstream), gate);
 }
 
 /* What the stream has passed is asked for, where nothing tells of it. */
@@ -124,16 +125,16 @@ static void drain(struct gpu_env *place)
                                          .timeout = PATIENCE_S};
     unsigned left = 0;
 
-    assert_int_equal(mgds_domain_drain(place->domain, &rule, &left), 0);
+    assert_int_equal(mgds_comm_drain(place->comm, &rule, &left), 0);
 }
 
 void gpu_env_close(struct gpu_env *place)
 {
     gpu_env_finish(place);
     drain(place);
-    mgds_domain_put(place->domain);
+    mgds_comm_put(place->comm);
     mgds_channels_put(place->channels);
-    mgds_domains_fini();
+    mgds_comms_fini();
     mgds_layout_put(place->layout);
     OK(cu.cuMemFree_v2(place->from));
     OK(cu.cuMemFree_v2(place->to));
@@ -173,9 +174,9 @@ struct mgds_xfer gpu_env_xfer_of(const struct gpu_env *place, CUdeviceptr at,
 
 struct mgds_rts gpu_env_rts_of(uint32_t rank, uint64_t number, size_t bytes)
 {
-    return (struct mgds_rts){.domain = ID,
+    return (struct mgds_rts){.comm = ID,
                              .number = number,
-                             .cookie = 4711,
+                             .request_id = 4711,
                              .bytes = bytes,
                              .tag = TAG,
                              .rank = rank,
@@ -202,7 +203,7 @@ struct mgds_op *gpu_env_send_to_self(struct gpu_env *place, size_t bytes,
         gpu_env_xfer_of(place, place->from, bytes, SELF);
     struct mgds_op *op = NULL;
 
-    assert_int_equal(mgds_op_send(&op, place->domain, &xfer), 0);
+    assert_int_equal(mgds_op_send(&op, place->comm, &xfer), 0);
     *rts = gpu_env_await(MGDS_ENVELOPE_RTS)->head.rts;
     assert_true(rts->serial != 0);
     return op;
@@ -214,7 +215,7 @@ void gpu_env_recv_on_stream(struct gpu_env *place, size_t bytes, int peer,
     const struct mgds_xfer xfer =
         gpu_env_xfer_of(place, place->to, bytes, peer);
 
-    assert_int_equal(mgds_op_run(place->domain, &xfer, false, sink), 0);
+    assert_int_equal(mgds_op_run(place->comm, &xfer, false, sink), 0);
 }
 
 void gpu_env_keep_status(void *arg, const struct mgds_op_status *status)

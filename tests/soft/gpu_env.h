@@ -1,6 +1,6 @@
-/* Where tests of envelopes run that name places of a ring, or memory: a domain
- * that has a ring in GPU memory, on a wire that goes nowhere. This process is
- * SELF; what the others say is made up by the test. */
+/* Where tests of envelopes run that name places of a ring, or memory: a
+ * communicator that has a ring in GPU memory, on a wire that goes nowhere. This
+ * process is SELF; what the others say is made up by the test. */
 #ifndef MGDS_TEST_GPU_ENV_H
 #define MGDS_TEST_GPU_ENV_H
 
@@ -20,7 +20,7 @@ enum { PATIENCE_S = 60 };
 
 struct gpu_env {
     struct queue_stream stream;
-    struct mgds_domain *domain;
+    struct mgds_comm *comm;
     struct mgds_channels *channels;
     struct mgds_layout *layout; /* a byte */
     CUdeviceptr from, to;       /* LONG bytes each */

@@ -71,8 +71,8 @@ static void free_memory(CUdeviceptr gpu)
 
 static void start_pack(struct job *job)
 {
-    struct mgds_step steps[] = {queue_pack(job->bounce),
-                                queue_flag(&job->line[PASSED], 1)};
+    struct mgds_command steps[] = {queue_pack(job->bounce),
+                                   queue_flag(&job->line[PASSED], 1)};
 
     memset(mgds_bounce_base(job->bounce), 0, BYTES);
     queue_write(&job->line[PASSED], 0);
@@ -203,7 +203,7 @@ static void streams_do_not_wait_for_each_other_aside(void **state)
 static void a_stream_that_waits_counts_where_its_side_is(void **state)
 {
     struct queue_stream stream;
-    struct mgds_step steps[2];
+    struct mgds_command steps[2];
     struct job job;
 
     (void)state;
@@ -213,13 +213,13 @@ static void a_stream_that_waits_counts_where_its_side_is(void **state)
     steps[1] = queue_unpack(job.bounce, NULL);
     memset(mgds_bounce_base(job.bounce), 8, BYTES);
     queue_put(stream.gstream, steps, 2);
-    assert_int_equal(mgds_gate_count(0), 1);
-    assert_int_equal(mgds_gate_count(1), !peers);
+    assert_int_equal(mgds_hwqueue_count(0), 1);
+    assert_int_equal(mgds_hwqueue_count(1), !peers);
     queue_write(&job.line[GO], 1);
     OK(cu.cuStreamSynchronize(stream.native));
     mgds_gstream_passed(stream.gstream, 1);
-    assert_int_equal(mgds_gate_count(0), 0);
-    assert_int_equal(mgds_gate_count(1), 0);
+    assert_int_equal(mgds_hwqueue_count(0), 0);
+    assert_int_equal(mgds_hwqueue_count(1), 0);
     start_pack(&job);
     end_pack(&job, 8);
     free_memory(job.gpu);
@@ -341,7 +341,7 @@ static void expect_both(struct queue_stream *stream,
 {
     uint64_t *line = queue_take(stream->gstream);
     struct mgds_bounce *bounce;
-    struct mgds_step steps[2];
+    struct mgds_command steps[2];
     const unsigned char *got;
 
     assert_int_equal(mgds_gstream_bounce(&bounce, stream->gstream, buffer), 0);
@@ -391,7 +391,7 @@ static int pack_by(struct mgds_gstream *stream, const struct sweep *sweep)
 {
     struct mgds_buffer buffer = stage_buffer_at(sweep->gpu, sweep->layout, 1);
     struct mgds_bounce *bounce;
-    struct mgds_step step;
+    struct mgds_command step;
     int rc = mgds_gstream_bounce(&bounce, stream, &buffer);
 
     if (rc < 0)

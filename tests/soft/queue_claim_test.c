@@ -23,13 +23,13 @@ enum { LONG = 200001, LAPS = 40 };
 static const struct pull_message whole = {
     .from = 21, .to = 500, .bytes = LONG, .posted = LONG, .unit = 5};
 
-static struct mgds_step expect(const struct pull_message *message)
+static struct mgds_command expect(const struct pull_message *message)
 {
     pull_expect(&place, message);
     return pull_claimed(&place, pull_take(&place, message), claim);
 }
 
-static void fetch(const struct mgds_step *take)
+static void fetch(const struct mgds_command *take)
 {
     assert_int_equal(mgds_gstream_fetch(in.gstream, take,
                                         &place.line[PULL_FETCHED],
@@ -96,7 +96,7 @@ static void a_fetch_brings_what_is_ready(void **state)
     (void)state;
     for (unsigned lap = 0; lap < LAPS; lap++) {
         struct pull_message message = message_of(lap);
-        struct mgds_step take = expect(&message);
+        struct mgds_command take = expect(&message);
 
         if (lap % 2)
             take.claim = NULL;
@@ -115,7 +115,7 @@ static void a_fetch_brings_what_is_ready(void **state)
 /* Its place is used again, as one may be when its message was copied. */
 static void post_another(const struct pull_message *message)
 {
-    struct mgds_step post = pull_post(&place, message);
+    struct mgds_command post = pull_post(&place, message);
 
     post.serial += 1ULL << 62;
     pull_put(out.gstream, post, &place.line[PULL_GATE], post.serial);
@@ -129,7 +129,7 @@ static void a_take_passes_behind_a_fetch(void **state)
     (void)state;
     for (unsigned lap = 0; lap < LAPS; lap++) {
         struct pull_message message = message_of(lap);
-        struct mgds_step take = expect(&message);
+        struct mgds_command take = expect(&message);
 
         pull_put_post(&place, &message);
         queue_await(&place.line[PULL_SENT], place.serial);
@@ -154,7 +154,7 @@ static void a_fetch_passes_behind_a_take(void **state)
     (void)state;
     for (unsigned lap = 0; lap < LAPS; lap++) {
         struct pull_message message = message_of(lap);
-        struct mgds_step take = expect(&message);
+        struct mgds_command take = expect(&message);
 
         pull_put_post(&place, &message);
         pull_put_take(&place, take);
@@ -175,7 +175,7 @@ static void a_fetch_passes_behind_a_take(void **state)
 static void check_both(unsigned lap)
 {
     struct pull_message message = message_of(lap);
-    struct mgds_step take = expect(&message);
+    struct mgds_command take = expect(&message);
 
     pull_put_post(&place, &message);
     queue_await(&place.line[PULL_SENT], place.serial);
@@ -220,7 +220,7 @@ static void a_take_and_a_fetch_at_once_copy_once(void **state)
 static void check_standing(unsigned lap)
 {
     struct pull_message message = message_of(lap);
-    struct mgds_step known = expect(&message), take = known;
+    struct mgds_command known = expect(&message), take = known;
 
     if (lap % 2) {
         take = pull_recorded(&place, known);
@@ -257,10 +257,10 @@ static void a_fetch_may_race_with_a_take_that_stands(void **state)
 /* A fetch that finds all that it needs, but other bytes. It has a unit and a
  * word of its own: what it does beside the take shows. */
 static struct pull_message put_other(const struct pull_message *message,
-                                     struct mgds_step *take)
+                                     struct mgds_command *take)
 {
     struct pull_message other = *message;
-    struct mgds_step known;
+    struct mgds_command known;
 
     other.unit = 1000;
     other.from++;
@@ -289,7 +289,7 @@ static void a_take_that_stands_owns_its_message(void **state)
     (void)state;
     for (unsigned lap = 0; lap < 20; lap++) {
         struct pull_message message = message_of(lap), other;
-        struct mgds_step take = expect(&message), late = take;
+        struct mgds_command take = expect(&message), late = take;
 
         pull_put_take(&place, take);
         copy_behind(&message);
@@ -319,7 +319,7 @@ static void a_take_that_stands_sees_who_has_copied(void **state)
     (void)state;
     for (unsigned lap = 0; lap < 20; lap++) {
         struct pull_message message = message_of(lap);
-        struct mgds_step known = expect(&message);
+        struct mgds_command known = expect(&message);
 
         pull_put_take(&place, pull_recorded(&place, known));
         copy_behind(&message);
@@ -349,7 +349,7 @@ static void who_comes_second_waits_until_all_is_there(void **state)
     (void)state;
     for (unsigned lap = 0; lap < 5; lap++) {
         struct pull_message message = message_of(lap);
-        struct mgds_step take = expect(&message);
+        struct mgds_command take = expect(&message);
 
         pull_put_post(&place, &message);
         pull_set(&out, owner, take.gen);
@@ -386,7 +386,7 @@ static void a_fetch_runs_beside_a_stream_that_stands(void **state)
     (void)state;
     for (unsigned lap = 0; lap < 20; lap++) {
         struct pull_message message = message_of(lap);
-        struct mgds_step stands, take;
+        struct mgds_command stands, take;
         uint64_t serial;
 
         pull_expect(&place, &other);
@@ -414,7 +414,7 @@ static void a_fetch_runs_beside_a_stream_that_stands(void **state)
 
 static void a_fetch_throws_away_what_has_no_buffer(void **state)
 {
-    struct mgds_step take = expect(&whole);
+    struct mgds_command take = expect(&whole);
     struct queue_freed freed;
 
     (void)state;
@@ -439,8 +439,8 @@ static void a_fetch_throws_away_what_has_no_buffer(void **state)
 
 static void only_what_is_known_is_fetched(void **state)
 {
-    struct mgds_step known = pull_take(&place, &whole);
-    struct mgds_step take = pull_recorded(&place, known);
+    struct mgds_command known = pull_take(&place, &whole);
+    struct mgds_command take = pull_recorded(&place, known);
 
     (void)state;
     assert_int_equal(
@@ -458,7 +458,7 @@ static void a_fetch_can_be_given_up(void **state)
     struct queue_stream given_up;
     struct pull_message message = whole;
     struct mgds_claim *own;
-    struct mgds_step take;
+    struct mgds_command take;
 
     (void)state;
     message.unit = 1001;
@@ -486,7 +486,7 @@ static void a_fetch_is_given_up_with_the_take_that_owns(void **state)
     struct queue_stream given_up;
     struct pull_message message = whole, other;
     struct mgds_claim *own;
-    struct mgds_step take, late;
+    struct mgds_command take, late;
 
     (void)state;
     message.unit = 1002;

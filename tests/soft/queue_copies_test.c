@@ -20,7 +20,7 @@ static uint64_t lap;
 
 static struct mgds_bounce *bounce[MOST];
 static struct mgds_layout *layout[MOST];
-static struct mgds_step steps[MOST + 2];
+static struct mgds_command steps[MOST + 2];
 static size_t from[MOST], end; /* of the last buffer */
 static unsigned count;
 
@@ -154,7 +154,7 @@ static void what_is_copied_whole_needs_no_limit(void **state)
 static void freed_memory_is_left_out(void **state)
 {
     struct queue_freed freed;
-    struct mgds_step with[8];
+    struct mgds_command with[8];
 
     (void)state;
     queue_freed_open(&freed, stream.gstream, 64);

@@ -31,8 +31,8 @@ static unsigned char *packed(const struct job *job)
 
 static void check_pack(struct job *job)
 {
-    struct mgds_step steps[] = {queue_pack(job->bounce),
-                                queue_flag(&job->line[PASSED], 1)};
+    struct mgds_command steps[] = {queue_pack(job->bounce),
+                                   queue_flag(&job->line[PASSED], 1)};
 
     for (size_t i = 0; i < job->size; i++)
         packed(job)[i] = 0xee;
@@ -47,9 +47,9 @@ static void check_pack(struct job *job)
 /* The data and the limit come after the put, as those of a message do. */
 static void check_unpack(struct job *job, uint64_t limit, unsigned char with)
 {
-    struct mgds_step steps[] = {queue_wait(&job->line[GO], 1),
-                                queue_unpack(job->bounce, &job->line[LIMIT]),
-                                queue_flag(&job->line[PASSED], 2)};
+    struct mgds_command steps[] = {queue_wait(&job->line[GO], 1),
+                                   queue_unpack(job->bounce, &job->line[LIMIT]),
+                                   queue_flag(&job->line[PASSED], 2)};
 
     queue_write(&job->line[GO], 0);
     queue_write(&job->line[LIMIT], UINT64_MAX);
@@ -155,7 +155,7 @@ static void an_unpack_without_a_limit_is_whole(void **state)
 {
     struct mgds_layout *layout = stage_bytes_of(8);
     struct job job = {.origin = ORIGIN};
-    struct mgds_step step;
+    struct mgds_command step;
 
     (void)state;
     open_job(&job, layout, 100);
@@ -173,7 +173,7 @@ static void buffers_without_bytes_do_nothing(void **state)
 {
     struct mgds_layout *layout = stage_bytes_of(8);
     struct job job = {.origin = ORIGIN};
-    struct mgds_step steps[2];
+    struct mgds_command steps[2];
 
     (void)state;
     open_job(&job, layout, 0);

@@ -38,9 +38,9 @@ static struct ring_message message_of(unsigned lap)
 }
 
 /* The message is in the ring; what delivers it. */
-static struct mgds_step sent(const struct ring_message *message)
+static struct mgds_command sent(const struct ring_message *message)
 {
-    struct mgds_step steps[2], take;
+    struct mgds_command steps[2], take;
 
     ring_expect(&place, message);
     steps[0] = ring_push(&place, message);
@@ -54,7 +54,7 @@ static struct mgds_step sent(const struct ring_message *message)
     return take;
 }
 
-static void launch(const struct mgds_step *take)
+static void launch(const struct mgds_command *take)
 {
     queue_write(&flags[0], 0);
     assert_int_equal(mgds_gstream_fetch(in.gstream, take, &flags[0], 1), 0);
@@ -70,7 +70,7 @@ static void a_launch_delivers(void **state)
     (void)state;
     for (unsigned lap = 0; lap < SIZES * SIZES; lap++) {
         const struct ring_message message = message_of(lap);
-        struct mgds_step take = sent(&message);
+        struct mgds_command take = sent(&message);
 
         if (lap % 3 == 0)
             take.claim = NULL;
@@ -90,7 +90,7 @@ static void a_launch_that_is_late_leaves_all_alone(void **state)
     (void)state;
     for (unsigned lap = 0; lap < LAPS; lap++) {
         struct ring_message message = message_of(lap), next = message;
-        struct mgds_step late = sent(&message), take;
+        struct mgds_command late = sent(&message), take;
 
         launch(&late);
         await_launch();
@@ -110,8 +110,8 @@ static void stand_up(void)
 {
     stood++;
     for (unsigned i = 0; i < STANDS; i++) {
-        struct mgds_step steps[2] = {
-            {.kind = MGDS_STEP_TAKE, .record = records[i]},
+        struct mgds_command steps[2] = {
+            {.kind = MGDS_COMMAND_TAKE, .record = records[i]},
             queue_flag(&flags[1 + i], stood)};
 
         memset(records[i], 0, MGDS_WORDS_LINE * sizeof(*records[i]));
@@ -140,7 +140,7 @@ static void an_order_delivers(void **state)
     for (unsigned lap = 0; lap < 2 * SIZES * SIZES; lap++) {
         const struct queue_stream *by = stand[lap % STANDS];
         const struct ring_message message = message_of(lap / STANDS);
-        const struct mgds_step take = sent(&message);
+        const struct mgds_command take = sent(&message);
         uint64_t order = mgds_gstream_order(by->gstream, &take);
 
         assert_true(order > 0);
@@ -161,7 +161,7 @@ static void launches_and_orders_may_race(void **state)
     stand_up();
     for (unsigned lap = 0; lap < 8 * LAPS; lap++) {
         const struct ring_message message = message_of(lap);
-        const struct mgds_step take = sent(&message);
+        const struct mgds_command take = sent(&message);
         uint64_t order[STANDS];
 
         for (unsigned i = 0; i < STANDS; i++)

@@ -17,7 +17,7 @@ enum { GO = 0, PASSED = 1, BYTES = 256 };
 
 static void a_stream_may_be_destroyed_with_work_pending(void **state)
 {
-    struct mgds_step steps[2];
+    struct mgds_command steps[2];
     struct queue_stream stream;
     uint64_t *line;
 
@@ -38,7 +38,7 @@ static void a_stream_may_be_destroyed_with_work_pending(void **state)
 
 static void waits_compare_in_a_circle(void **state)
 {
-    struct mgds_step steps[3];
+    struct mgds_command steps[3];
     struct queue_stream stream;
     uint64_t *line;
 
@@ -65,7 +65,7 @@ static void the_current_context_stays(void **state)
     (void)state;
     OK(cu.cuStreamCreate(&stream.native, CU_STREAM_NON_BLOCKING));
     for (int i = 0; i < 2; i++) {
-        struct mgds_step step;
+        struct mgds_command step;
         CUcontext now = stage_primary[0];
 
         OK(cu.cuCtxSetCurrent(all[i]));
@@ -158,7 +158,7 @@ static struct mgds_buffer far_buffer(CUdeviceptr look,
 static void a_buffer_may_lie_in_several_allocations(void **state)
 {
     struct mgds_layout *layout;
-    struct mgds_step steps[2];
+    struct mgds_command steps[2];
     struct queue_stream stream;
     struct mgds_buffer buffer;
     struct mgds_bounce *bounce;
@@ -202,7 +202,7 @@ static void a_buffer_that_was_freed_ends_the_put(void **state)
 {
     struct queue_stream stream;
     struct queue_freed freed;
-    struct mgds_step steps[4];
+    struct mgds_command steps[4];
     uint64_t *line;
 
     (void)state;
@@ -234,7 +234,7 @@ static void a_buffer_that_was_freed_ends_the_put(void **state)
 static void a_ticket_without_steps_gives_its_turn_on(void **state)
 {
     struct queue_stream stream;
-    struct mgds_step step;
+    struct mgds_command step;
     uint64_t *line;
 
     (void)state;
@@ -254,7 +254,7 @@ static void a_ticket_without_steps_gives_its_turn_on(void **state)
 static void waits_that_are_kernels_can_be_given_up(void **state)
 {
     struct queue_stream stream;
-    struct mgds_step steps[2];
+    struct mgds_command steps[2];
     uint64_t *line;
 
     (void)state;
@@ -306,7 +306,7 @@ static void words_are_lines_of_their_own(void **state)
 static void lists_may_be_long(void **state)
 {
     enum { STEPS = 200 };
-    struct mgds_step steps[STEPS];
+    struct mgds_command steps[STEPS];
     struct queue_stream stream;
     uint64_t *line;
 

@@ -35,7 +35,7 @@ static void close_place(struct place *place)
 
 static void put(struct place *place, uint64_t value)
 {
-    struct mgds_step flag = queue_flag(place->line, value);
+    struct mgds_command flag = queue_flag(place->line, value);
 
     flag.asked = true;
     queue_put(place->stream.gstream, &flag, 1);
@@ -114,7 +114,7 @@ static void what_a_word_covers_is_used_again(void **state)
     open_place(&place);
     queue_write(&place.line[GATE], 1);
     for (unsigned i = 0; i < 3 * MGDS_EVENTS; i++) {
-        struct mgds_step flag = queue_flag(place.line, FIRST + 2 * i + 1);
+        struct mgds_command flag = queue_flag(place.line, FIRST + 2 * i + 1);
 
         put(&place, FIRST + 2 * i);
         queue_put(place.stream.gstream, &flag, 1);

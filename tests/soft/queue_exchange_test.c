@@ -26,7 +26,7 @@ enum {
 struct item {
     struct ring_message brief;
     struct pull_message large;
-    struct mgds_step send, known, take, await;
+    struct mgds_command send, known, take, await;
     uint64_t *record;
     uint64_t serial;
 };
@@ -40,12 +40,12 @@ static struct item items[ALL];
 static unsigned shorts, longs, lap;
 static uint64_t gate;
 
-static struct mgds_step sent(void)
+static struct mgds_command sent(void)
 {
     return queue_flag(&larges.line[PULL_SENT], ++gate);
 }
 
-static struct mgds_step over(void)
+static struct mgds_command over(void)
 {
     return queue_flag(&larges.line[PULL_TOOK], ++gate);
 }
@@ -129,7 +129,7 @@ static void tell_all(void)
 }
 
 /* Of items [from, to). */
-static unsigned add_sends(struct mgds_step *steps, unsigned n, unsigned from,
+static unsigned add_sends(struct mgds_command *steps, unsigned n, unsigned from,
                           unsigned to)
 {
     for (unsigned i = from; i < to; i++)
@@ -137,7 +137,7 @@ static unsigned add_sends(struct mgds_step *steps, unsigned n, unsigned from,
     return n;
 }
 
-static unsigned add_takes(struct mgds_step *steps, unsigned n, unsigned from,
+static unsigned add_takes(struct mgds_command *steps, unsigned n, unsigned from,
                           unsigned to)
 {
     for (unsigned i = from; i < to; i++)
@@ -145,8 +145,8 @@ static unsigned add_takes(struct mgds_step *steps, unsigned n, unsigned from,
     return n;
 }
 
-static unsigned add_awaits(struct mgds_step *steps, unsigned n, unsigned from,
-                           unsigned to)
+static unsigned add_awaits(struct mgds_command *steps, unsigned n,
+                           unsigned from, unsigned to)
 {
     for (unsigned i = from; i < to; i++)
         if (items[i].await.word)
@@ -161,8 +161,8 @@ static uint64_t launches(void)
 }
 
 /* How many calls of the driver the list was. */
-static uint64_t put(const struct queue_stream *stream, struct mgds_step *steps,
-                    unsigned count)
+static uint64_t put(const struct queue_stream *stream,
+                    struct mgds_command *steps, unsigned count)
 {
     uint64_t before = launches();
 
@@ -185,7 +185,7 @@ static void check(void)
 /* A send and a receive of each message, all in one stream. */
 static void sends_and_takes_of_a_list_are_one_launch(void **state)
 {
-    struct mgds_step steps[STEPS];
+    struct mgds_command steps[STEPS];
 
     (void)state;
     for (unsigned i = 0; i < 60; i++) {
@@ -212,7 +212,7 @@ static void sends_and_takes_of_a_list_are_one_launch(void **state)
  * first stands, and has sent all the same. */
 static void streams_that_cross_end(void **state)
 {
-    struct mgds_step one[STEPS], two[STEPS];
+    struct mgds_command one[STEPS], two[STEPS];
 
     (void)state;
     for (unsigned i = 0; i < 40; i++) {
@@ -249,7 +249,7 @@ static void streams_that_cross_end(void **state)
 /* The flag ahead of takes is stored if one of them has to be told, else not. */
 static void a_quiet_flag_comes_where_a_record_is_empty(void **state)
 {
-    struct mgds_step steps[STEPS];
+    struct mgds_command steps[STEPS];
 
     (void)state;
     for (unsigned i = 0; i < 12; i++) {
@@ -280,7 +280,7 @@ static void a_quiet_flag_comes_where_a_record_is_empty(void **state)
 /* What a record says of bytes in host memory, or that nothing comes. */
 static void records_may_tell_of_host_memory_or_nothing(void **state)
 {
-    struct mgds_step steps[4];
+    struct mgds_command steps[4];
 
     (void)state;
     make(3, 0, 1);
@@ -309,7 +309,7 @@ static void more_than_one_launch_carries_are_several(void **state)
     static const unsigned rows[][2] = {{25, 1}, {26, 2}, {50, 2}, {60, 3}};
     const struct ring_message message = {
         .from = 8, .to = 16, .bytes = 24, .posted = 24, .unit = 500};
-    struct mgds_step steps[2 * 60 + 2];
+    struct mgds_command steps[2 * 60 + 2];
 
     (void)state;
     shorts = longs = 0;
@@ -335,7 +335,7 @@ static void more_than_one_launch_carries_are_several(void **state)
 /* A message for freed memory is thrown away; the others come. */
 static void freed_memory_is_left_out(void **state)
 {
-    struct mgds_step steps[8];
+    struct mgds_command steps[8];
     struct queue_freed freed;
     unsigned n;
 
@@ -362,7 +362,7 @@ static void an_exchange_can_be_given_up(void **state)
 {
     (void)state;
     for (unsigned lost = 0; lost < 3; lost++) {
-        struct mgds_step steps[STEPS];
+        struct mgds_command steps[STEPS];
         struct queue_stream given_up;
         unsigned n;
 

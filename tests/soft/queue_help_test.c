@@ -24,7 +24,7 @@ static uint64_t stood; /* the last value that a stream stood for */
 
 struct kind {
     const char *name;
-    struct mgds_step (*step)(unsigned i);
+    struct mgds_command (*step)(unsigned i);
     unsigned count;
     void (*end)(void);
 };
@@ -39,10 +39,10 @@ static CUdeviceptr word_at(unsigned i)
     return unit_at(i) + offsetof(struct mgds_unit, word);
 }
 
-static struct mgds_step short_take(unsigned i)
+static struct mgds_command short_take(unsigned i)
 {
-    return (struct mgds_step){
-        .kind = MGDS_STEP_TAKE,
+    return (struct mgds_command){
+        .kind = MGDS_COMMAND_TAKE,
         .user = (char *)(uintptr_t)(unit_at(MANY) + (size_t)SHORT * i),
         .bytes = SHORT,
         .units = (void *)(uintptr_t)unit_at(i),
@@ -50,9 +50,9 @@ static struct mgds_step short_take(unsigned i)
         .length = SHORT};
 }
 
-static struct mgds_step unknown_take(unsigned i)
+static struct mgds_command unknown_take(unsigned i)
 {
-    struct mgds_step step = short_take(i);
+    struct mgds_command step = short_take(i);
 
     step.units = NULL;
     step.serial = 0;
@@ -62,9 +62,9 @@ static struct mgds_step unknown_take(unsigned i)
     return step;
 }
 
-static struct mgds_step long_take(unsigned i)
+static struct mgds_command long_take(unsigned i)
 {
-    struct mgds_step step = short_take(i);
+    struct mgds_command step = short_take(i);
 
     step.source = unit_at(MANY) + (uint64_t)SHORT * MANY;
     step.claim = other;
@@ -72,14 +72,14 @@ static struct mgds_step long_take(unsigned i)
     return step;
 }
 
-static struct mgds_step await_one(unsigned i)
+static struct mgds_command await_one(unsigned i)
 {
-    return (struct mgds_step){.kind = MGDS_STEP_AWAIT,
-                              .word = (uint64_t *)(uintptr_t)word_at(i),
-                              .value = stood};
+    return (struct mgds_command){.kind = MGDS_COMMAND_AWAIT,
+                                 .word = (uint64_t *)(uintptr_t)word_at(i),
+                                 .value = stood};
 }
 
-static struct mgds_step wait_one(unsigned i)
+static struct mgds_command wait_one(unsigned i)
 {
     (void)i;
     return queue_wait(&words[1], stood);
@@ -120,7 +120,7 @@ enum { KINDS = sizeof(kinds) / sizeof(kinds[0]) };
 /* All that a list waits for is there but the last. */
 static void stand(const struct kind *kind, struct mgds_gstream *stream)
 {
-    struct mgds_step steps[MANY + 1];
+    struct mgds_command steps[MANY + 1];
 
     stood++;
     for (unsigned i = 0; i < kind->count; i++) {
@@ -156,9 +156,9 @@ static struct pull_message message_of(unsigned lap)
                                  .unit = lap};
 }
 
-static struct mgds_step post(const struct pull_message *message)
+static struct mgds_command post(const struct pull_message *message)
 {
-    struct mgds_step take;
+    struct mgds_command take;
 
     pull_expect(&place, message);
     take = pull_claimed(&place, pull_take(&place, message), claim);
@@ -199,7 +199,7 @@ static void assert_stands(void)
 static void check_served(const struct kind *kind, unsigned lap)
 {
     struct pull_message message = message_of(lap);
-    struct mgds_step take;
+    struct mgds_command take;
     uint64_t order;
 
     stand(kind, in.gstream);
@@ -239,7 +239,7 @@ static void a_kernel_serves_one_order_after_the_other(void **state)
     stand(kind, in.gstream);
     for (unsigned lap = 0; lap < 3 * LAPS; lap++) {
         struct pull_message message = message_of(lap);
-        struct mgds_step take = post(&message);
+        struct mgds_command take = post(&message);
         uint64_t order = mgds_gstream_order(in.gstream, &take);
 
         assert_true(order > 0);
@@ -259,7 +259,7 @@ static void check_lost(const struct kind *kind, unsigned lap)
 {
     struct pull_message message = message_of(lap);
     CUdeviceptr owner = (CUdeviceptr)(uintptr_t)claim;
-    struct mgds_step take;
+    struct mgds_command take;
     uint64_t order;
 
     stand(kind, in.gstream);
@@ -294,10 +294,10 @@ static void an_order_loses_to_its_own_and_later_generations(void **state)
 /* A fetch is launched while the order is looked at, or about to be; whoever
  * comes first copies, and both see it. The sender takes its bytes away. Who
  * stands may still try to claim it, so kernels look at the claim here. */
-static struct mgds_step check_race(unsigned lap)
+static struct mgds_command check_race(unsigned lap)
 {
     struct pull_message message = message_of(lap);
-    struct mgds_step take = post(&message);
+    struct mgds_command take = post(&message);
     uint64_t order;
 
     put_overwrite(&message);
@@ -323,7 +323,7 @@ static void orders_and_fetches_may_race(void **state)
 {
     (void)state;
     for (unsigned i = 0; i < KINDS; i++) {
-        struct mgds_step last;
+        struct mgds_command last;
 
         if (!looks(&kinds[i]))
             continue;
@@ -344,7 +344,7 @@ static void a_take_passes_behind_an_order(void **state)
     for (unsigned lap = 0; lap < LAPS; lap++) {
         struct pull_message message = message_of(lap);
         const struct kind *kind = &kinds[lap % 2 ? 4 : 0];
-        struct mgds_step take;
+        struct mgds_command take;
         uint64_t order;
 
         stand(kind, in.gstream);
@@ -373,7 +373,7 @@ static void who_gives_up_serves_nothing(void **state)
         struct pull_message message = message_of(1);
         struct queue_stream gone;
         struct mgds_claim *own;
-        struct mgds_step take;
+        struct mgds_command take;
         uint64_t order;
 
         if (!looks(&kinds[i]))
@@ -405,7 +405,7 @@ static void who_gives_up_serves_nothing(void **state)
 static void not_all_is_ordered(void **state)
 {
     const struct pull_message message = message_of(1);
-    struct mgds_step take = post(&message), bad = take;
+    struct mgds_command take = post(&message), bad = take;
     uint64_t order;
 
     (void)state;

@@ -61,17 +61,17 @@ static void assert_gpu(CUdeviceptr gpu, unsigned char value)
 
 static void put_send(struct job *job, uint64_t value)
 {
-    struct mgds_step steps[] = {queue_pack(job->bounce),
-                                queue_flag(&job->line[REACH], value)};
+    struct mgds_command steps[] = {queue_pack(job->bounce),
+                                   queue_flag(&job->line[REACH], value)};
 
     queue_put(job->stream, steps, 2);
 }
 
 static void put_receive(struct job *job)
 {
-    struct mgds_step steps[] = {queue_wait(&job->line[GO], 1),
-                                queue_unpack(job->bounce, &job->line[COUNT]),
-                                queue_flag(&job->line[PASSED], 1)};
+    struct mgds_command steps[] = {queue_wait(&job->line[GO], 1),
+                                   queue_unpack(job->bounce, &job->line[COUNT]),
+                                   queue_flag(&job->line[PASSED], 1)};
 
     queue_put(job->stream, steps, 3);
 }
@@ -183,8 +183,8 @@ struct chain {
 static void *put_link(void *arg)
 {
     struct chain *link = (struct chain *)arg;
-    struct mgds_step steps[] = {queue_wait(link->word, link->place),
-                                queue_flag(link->word, link->place + 1)};
+    struct mgds_command steps[] = {queue_wait(link->word, link->place),
+                                   queue_flag(link->word, link->place + 1)};
 
     assert_int_equal(mgds_gstream_put(link->stream, link->ticket, steps, 2), 0);
     mgds_gstream_passed(link->stream, 1);

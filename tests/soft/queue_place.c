@@ -18,7 +18,7 @@ enum { PATIENCE_S = 60 };
 int queue_finish(void **state)
 {
     (void)state;
-    mgds_depot_fini();
+    mgds_gpu_fini();
     mgds_copyqueues_fini();
     mgds_defer_drain();
     return 0;
@@ -75,14 +75,14 @@ uint64_t *queue_take(struct mgds_gstream *stream)
 {
     uint64_t *line = NULL;
 
-    assert_int_equal(mgds_words_take(&line, mgds_gstream_words(stream)), 0);
+    assert_int_equal(mgds_syncwords_take(&line, mgds_gstream_words(stream)), 0);
     assert_non_null(line);
     return line;
 }
 
 void queue_give(struct mgds_gstream *stream, uint64_t *line)
 {
-    mgds_words_give(mgds_gstream_words(stream), line);
+    mgds_syncwords_give(mgds_gstream_words(stream), line);
 }
 
 void queue_claim(struct mgds_gstream *stream, struct mgds_claim **claims,
@@ -140,7 +140,7 @@ uint64_t queue_get(CUdeviceptr word)
     return value;
 }
 
-void queue_assert_claimed(const struct mgds_step *take)
+void queue_assert_claimed(const struct mgds_command *take)
 {
     CUdeviceptr at = (CUdeviceptr)(uintptr_t)take->claim;
 
@@ -158,30 +158,30 @@ void queue_await_served(struct mgds_gstream *stream, uint64_t order)
     }
 }
 
-struct mgds_step queue_pack(struct mgds_bounce *bounce)
+struct mgds_command queue_pack(struct mgds_bounce *bounce)
 {
-    return (struct mgds_step){.kind = MGDS_STEP_PACK, .bounce = bounce};
+    return (struct mgds_command){.kind = MGDS_COMMAND_PACK, .bounce = bounce};
 }
 
-struct mgds_step queue_unpack(struct mgds_bounce *bounce, uint64_t *limit)
+struct mgds_command queue_unpack(struct mgds_bounce *bounce, uint64_t *limit)
 {
-    return (struct mgds_step){
-        .kind = MGDS_STEP_UNPACK, .bounce = bounce, .word = limit};
+    return (struct mgds_command){
+        .kind = MGDS_COMMAND_UNPACK, .bounce = bounce, .word = limit};
 }
 
-struct mgds_step queue_flag(uint64_t *word, uint64_t value)
+struct mgds_command queue_flag(uint64_t *word, uint64_t value)
 {
-    return (struct mgds_step){
-        .kind = MGDS_STEP_FLAG, .word = word, .value = value};
+    return (struct mgds_command){
+        .kind = MGDS_COMMAND_FLAG, .word = word, .value = value};
 }
 
-struct mgds_step queue_wait(uint64_t *word, uint64_t value)
+struct mgds_command queue_wait(uint64_t *word, uint64_t value)
 {
-    return (struct mgds_step){
-        .kind = MGDS_STEP_WAIT, .word = word, .value = value};
+    return (struct mgds_command){
+        .kind = MGDS_COMMAND_WAIT, .word = word, .value = value};
 }
 
-void queue_put(struct mgds_gstream *stream, struct mgds_step *steps,
+void queue_put(struct mgds_gstream *stream, struct mgds_command *steps,
                unsigned count)
 {
     uint64_t ticket = mgds_gstream_ticket(stream);
@@ -209,7 +209,8 @@ void queue_freed_close(struct queue_freed *freed)
     mgds_layout_put(freed->layout);
 }
 
-void queue_freed_take(const struct queue_freed *freed, struct mgds_step *take)
+void queue_freed_take(const struct queue_freed *freed,
+                      struct mgds_command *take)
 {
     take->user = (char *)(uintptr_t)freed->gpu;
     take->bounce = freed->bounce;

@@ -55,19 +55,19 @@ void queue_await(const uint64_t *word, uint64_t value);
 uint64_t queue_get(CUdeviceptr word);
 
 /* The claim of the take is for its message, which somebody has copied. */
-void queue_assert_claimed(const struct mgds_step *take);
+void queue_assert_claimed(const struct mgds_command *take);
 
 /* Waits until a kernel on the stream has served the order; the test fails after
  * a minute. */
 void queue_await_served(struct mgds_gstream *stream, uint64_t order);
 
-struct mgds_step queue_pack(struct mgds_bounce *bounce);
-struct mgds_step queue_unpack(struct mgds_bounce *bounce, uint64_t *limit);
-struct mgds_step queue_flag(uint64_t *word, uint64_t value);
-struct mgds_step queue_wait(uint64_t *word, uint64_t value);
+struct mgds_command queue_pack(struct mgds_bounce *bounce);
+struct mgds_command queue_unpack(struct mgds_bounce *bounce, uint64_t *limit);
+struct mgds_command queue_flag(uint64_t *word, uint64_t value);
+struct mgds_command queue_wait(uint64_t *word, uint64_t value);
 
 /* Takes a ticket and puts: all steps are on the stream. */
-void queue_put(struct mgds_gstream *stream, struct mgds_step *steps,
+void queue_put(struct mgds_gstream *stream, struct mgds_command *steps,
                unsigned count);
 
 /* GPU memory that the program freed, of a bounce that is still there. */
@@ -81,7 +81,8 @@ void queue_freed_open(struct queue_freed *freed, struct mgds_gstream *stream,
 void queue_freed_close(struct queue_freed *freed);
 
 /* The take is for that memory. */
-void queue_freed_take(const struct queue_freed *freed, struct mgds_step *take);
+void queue_freed_take(const struct queue_freed *freed,
+                      struct mgds_command *take);
 
 /* Lets a stream of the program's wait until the gate's word is 1, by the
  * program's own means. */

@@ -96,29 +96,30 @@ static void *at(CUdeviceptr addr)
     return (void *)(uintptr_t)addr;
 }
 
-struct mgds_step pull_post(const struct pull_place *place,
-                           const struct pull_message *message)
+struct mgds_command pull_post(const struct pull_place *place,
+                              const struct pull_message *message)
 {
     CUdeviceptr word =
         unit_of(place, message) + offsetof(struct mgds_unit, word);
 
-    return (struct mgds_step){
-        .kind = MGDS_STEP_POST, .units = at(word), .serial = place->serial};
+    return (struct mgds_command){
+        .kind = MGDS_COMMAND_POST, .units = at(word), .serial = place->serial};
 }
 
-struct mgds_step pull_await(const struct pull_place *place,
-                            const struct pull_message *message)
+struct mgds_command pull_await(const struct pull_place *place,
+                               const struct pull_message *message)
 {
-    return (struct mgds_step){.kind = MGDS_STEP_AWAIT,
-                              .word = (uint64_t *)at(done_of(place, message)),
-                              .value = place->serial};
+    return (struct mgds_command){.kind = MGDS_COMMAND_AWAIT,
+                                 .word =
+                                     (uint64_t *)at(done_of(place, message)),
+                                 .value = place->serial};
 }
 
-struct mgds_step pull_take(const struct pull_place *place,
-                           const struct pull_message *message)
+struct mgds_command pull_take(const struct pull_place *place,
+                              const struct pull_message *message)
 {
-    return (struct mgds_step){
-        .kind = MGDS_STEP_TAKE,
+    return (struct mgds_command){
+        .kind = MGDS_COMMAND_TAKE,
         .user = (char *)at(place->dst + message->to),
         .bytes = message->posted,
         .units = at(unit_of(place, message)),
@@ -129,16 +130,17 @@ struct mgds_step pull_take(const struct pull_place *place,
     };
 }
 
-struct mgds_step pull_claimed(struct pull_place *place, struct mgds_step take,
-                              struct mgds_claim *claim)
+struct mgds_command pull_claimed(struct pull_place *place,
+                                 struct mgds_command take,
+                                 struct mgds_claim *claim)
 {
     take.claim = claim;
     take.gen = ++place->gen;
     return take;
 }
 
-struct mgds_step pull_recorded(const struct pull_place *place,
-                               struct mgds_step take)
+struct mgds_command pull_recorded(const struct pull_place *place,
+                                  struct mgds_command take)
 {
     take.units = NULL;
     take.serial = take.source = take.done = 0;
@@ -148,7 +150,7 @@ struct mgds_step pull_recorded(const struct pull_place *place,
     return take;
 }
 
-void pull_tell(const struct pull_place *place, const struct mgds_step *take,
+void pull_tell(const struct pull_place *place, const struct mgds_command *take,
                unsigned first)
 {
     uint64_t words[MGDS_WORDS_LINE] = {
@@ -169,18 +171,18 @@ void pull_tell(const struct pull_place *place, const struct mgds_step *take,
     }
 }
 
-void pull_put(struct mgds_gstream *stream, struct mgds_step step,
+void pull_put(struct mgds_gstream *stream, struct mgds_command step,
               uint64_t *word, uint64_t value)
 {
-    struct mgds_step steps[] = {step, queue_flag(word, value)};
+    struct mgds_command steps[] = {step, queue_flag(word, value)};
 
     queue_put(stream, steps, 2);
 }
 
 void pull_set(const struct queue_stream *by, CUdeviceptr word, uint64_t value)
 {
-    struct mgds_step post = {
-        .kind = MGDS_STEP_POST, .units = at(word), .serial = value};
+    struct mgds_command post = {
+        .kind = MGDS_COMMAND_POST, .units = at(word), .serial = value};
 
     queue_put(by->gstream, &post, 1);
     OK(cu.cuStreamSynchronize(by->native));
@@ -211,7 +213,7 @@ void pull_await_read(const struct pull_place *place,
     mgds_gstream_passed(place->out->gstream, 1);
 }
 
-void pull_put_take(const struct pull_place *place, struct mgds_step take)
+void pull_put_take(const struct pull_place *place, struct mgds_command take)
 {
     pull_put(place->in->gstream, take, &place->line[PULL_TOOK], place->serial);
 }
@@ -225,8 +227,8 @@ void pull_await_taken(const struct pull_place *place)
 static void await_word(const struct pull_place *place, uint64_t *word,
                        uint64_t value)
 {
-    const struct mgds_step await = {
-        .kind = MGDS_STEP_AWAIT, .word = word, .value = value};
+    const struct mgds_command await = {
+        .kind = MGDS_COMMAND_AWAIT, .word = word, .value = value};
 
     queue_write(&place->line[PULL_AWAITED], 0);
     pull_put(place->out->gstream, await, &place->line[PULL_AWAITED], 1);
@@ -235,13 +237,13 @@ static void await_word(const struct pull_place *place, uint64_t *word,
 }
 
 void pull_await_owned(const struct pull_place *place,
-                      const struct mgds_step *take)
+                      const struct mgds_command *take)
 {
     await_word(place, &take->claim->owner, take->gen);
 }
 
 void pull_await_claimed(const struct pull_place *place,
-                        const struct mgds_step *take)
+                        const struct mgds_command *take)
 {
     pull_await_owned(place, take);
     await_word(place, &take->claim->over, take->gen);

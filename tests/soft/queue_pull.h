@@ -48,28 +48,29 @@ void pull_close(struct pull_place *place);
 void pull_expect(struct pull_place *place, const struct pull_message *message);
 
 /* Steps of the message with the last serial. */
-struct mgds_step pull_post(const struct pull_place *place,
-                           const struct pull_message *message);
-struct mgds_step pull_await(const struct pull_place *place,
-                            const struct pull_message *message);
-struct mgds_step pull_take(const struct pull_place *place,
-                           const struct pull_message *message);
+struct mgds_command pull_post(const struct pull_place *place,
+                              const struct pull_message *message);
+struct mgds_command pull_await(const struct pull_place *place,
+                               const struct pull_message *message);
+struct mgds_command pull_take(const struct pull_place *place,
+                              const struct pull_message *message);
 
 /* The same take with the next generation of a claim. */
-struct mgds_step pull_claimed(struct pull_place *place, struct mgds_step take,
-                              struct mgds_claim *claim);
+struct mgds_command pull_claimed(struct pull_place *place,
+                                 struct mgds_command take,
+                                 struct mgds_claim *claim);
 
 /* The same take, as the record will say, which says nothing yet. */
-struct mgds_step pull_recorded(const struct pull_place *place,
-                               struct mgds_step take);
+struct mgds_command pull_recorded(const struct pull_place *place,
+                                  struct mgds_command take);
 
 /* Tells the record what a take knows that was made without it; `first` of its
  * words first. A quiet one is of form QUIET. */
-void pull_tell(const struct pull_place *place, const struct mgds_step *take,
+void pull_tell(const struct pull_place *place, const struct mgds_command *take,
                unsigned first);
 
 /* A step, and the flag behind it, on a stream. */
-void pull_put(struct mgds_gstream *stream, struct mgds_step step,
+void pull_put(struct mgds_gstream *stream, struct mgds_command step,
               uint64_t *word, uint64_t value);
 
 /* The sender posts the message with the last serial, and waits until it was
@@ -78,7 +79,7 @@ void pull_put_post(const struct pull_place *place,
                    const struct pull_message *message);
 void pull_await_read(const struct pull_place *place,
                      const struct pull_message *message);
-void pull_put_take(const struct pull_place *place, struct mgds_step take);
+void pull_put_take(const struct pull_place *place, struct mgds_command take);
 void pull_await_taken(const struct pull_place *place);
 
 /* Both streams are through, and all is as expected. */
@@ -90,9 +91,9 @@ uint64_t pull_done(const struct pull_place *place,
 /* Until a take owns its message, or somebody has copied it, too; the sender's
  * stream waits for that. */
 void pull_await_owned(const struct pull_place *place,
-                      const struct mgds_step *take);
+                      const struct mgds_command *take);
 void pull_await_claimed(const struct pull_place *place,
-                        const struct mgds_step *take);
+                        const struct mgds_command *take);
 
 /* Stores a word that kernels look at, by a stream where nothing stands. */
 void pull_set(const struct queue_stream *by, CUdeviceptr word, uint64_t value);

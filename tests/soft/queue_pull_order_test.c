@@ -23,7 +23,7 @@ static void the_source_is_read_between_post_and_await(void **state)
 {
     struct pull_message message = {
         .from = 3, .to = 9, .bytes = 300000, .posted = 300000};
-    struct mgds_step steps[4];
+    struct mgds_command steps[4];
 
     (void)state;
     for (unsigned i = 0; i < 20; i++) {
@@ -106,7 +106,7 @@ static void a_flag_behind_a_post_comes_behind_it(void **state)
 static void a_post_and_its_await_are_one_launch(void **state)
 {
     const struct pull_message message = {.bytes = 64, .posted = 64, .unit = 7};
-    struct mgds_step steps[4], take;
+    struct mgds_command steps[4], take;
     uint64_t before;
 
     (void)state;
@@ -133,16 +133,16 @@ static void a_post_and_its_await_are_one_launch(void **state)
 /* Words that are posted into, each its own value, the last one late. */
 static void check_awaits(unsigned count, unsigned late, unsigned number)
 {
-    struct mgds_step *steps =
-        (struct mgds_step *)calloc(count + 1, sizeof(*steps));
+    struct mgds_command *steps =
+        (struct mgds_command *)calloc(count + 1, sizeof(*steps));
     uint64_t base = place.serial, before;
     CUdeviceptr word = place.dones;
 
     assert_non_null(steps);
     for (unsigned i = 0; i < count; i++)
-        steps[i] = (struct mgds_step){.kind = MGDS_STEP_AWAIT,
-                                      .word = (uint64_t *)(word + 8ULL * i),
-                                      .value = base + i};
+        steps[i] = (struct mgds_command){.kind = MGDS_COMMAND_AWAIT,
+                                         .word = (uint64_t *)(word + 8ULL * i),
+                                         .value = base + i};
     place.serial += count;
     steps[count] = queue_flag(&place.line[PULL_READ], place.serial);
     for (unsigned i = 0; i < count; i += 3)
@@ -187,7 +187,7 @@ static void lists_may_mix_all_steps(void **state)
         .from = 5, .to = 70000, .bytes = 60000, .posted = 60000, .unit = 1};
     struct pull_message second = {
         .from = 9, .to = 5, .bytes = 50000, .posted = 50001, .unit = 2};
-    struct mgds_step steps[9];
+    struct mgds_command steps[9];
 
     (void)state;
     queue_write(&place.line[PULL_GATE], 0);
@@ -215,7 +215,7 @@ static void quiet_flags_are_as_of_other_takes(void **state)
 {
     const struct pull_message message = {.bytes = 70000, .posted = 70000};
     struct mgds_claim *claim = mgds_gstream_claim(in.gstream);
-    struct mgds_step steps[3], known;
+    struct mgds_command steps[3], known;
 
     (void)state;
     for (uint64_t i = 1; i <= 10; i++) {
@@ -254,7 +254,7 @@ static void records_say_that_flags_are_not_needed(void **state)
 {
     const struct pull_message message = {.bytes = 70000, .posted = 70000};
     struct mgds_claim *claim = mgds_gstream_claim(in.gstream);
-    struct mgds_step known, take;
+    struct mgds_command known, take;
 
     (void)state;
     for (uint64_t i = 1; i <= 10; i++) {
@@ -281,7 +281,7 @@ static void records_say_that_flags_are_not_needed(void **state)
 static void freed_memory_is_left_out(void **state)
 {
     const struct pull_message message = {.bytes = 70000, .posted = 70000};
-    struct mgds_step steps[2];
+    struct mgds_command steps[2];
     struct queue_freed freed;
 
     (void)state;
@@ -302,7 +302,7 @@ static void freed_memory_is_left_out(void **state)
 }
 
 /* The flag of one that gives up comes as well, and no byte. */
-static void check_abort(struct mgds_step step)
+static void check_abort(struct mgds_command step)
 {
     struct queue_stream given_up;
 
@@ -323,16 +323,16 @@ static void whatever_stands_can_be_given_up(void **state)
     const struct pull_message message = {
         .bytes = PULL_MANY, .posted = PULL_MANY, .unit = 900};
     struct mgds_claim *claim = mgds_gstream_claim(in.gstream);
-    struct mgds_step take = pull_take(&place, &message);
+    struct mgds_command take = pull_take(&place, &message);
 
     (void)state;
     take.serial = 1;
     check_abort(take);
     check_abort(pull_claimed(&place, take, claim));
     check_abort(pull_claimed(&place, pull_recorded(&place, take), claim));
-    check_abort((struct mgds_step){.kind = MGDS_STEP_AWAIT,
-                                   .word = (uint64_t *)(place.dones + 7200),
-                                   .value = 1});
+    check_abort((struct mgds_command){.kind = MGDS_COMMAND_AWAIT,
+                                      .word = (uint64_t *)(place.dones + 7200),
+                                      .value = 1});
     /* somebody has begun to copy, and does not end */
     take = pull_claimed(&place, take, claim);
     pull_set(&out, (CUdeviceptr)(uintptr_t)&claim->owner, take.gen);
@@ -348,14 +348,14 @@ static void awaits_are_counted_as_waits(void **state)
 
     (void)state;
     place.serial++;
-    assert_int_equal(mgds_gate_count(0), 0);
+    assert_int_equal(mgds_hwqueue_count(0), 0);
     pull_put(out.gstream, pull_await(&place, &message), &place.line[PULL_READ],
              place.serial);
-    assert_int_equal(mgds_gate_count(0), 1);
+    assert_int_equal(mgds_hwqueue_count(0), 1);
     pull_set(&in, place.dones + 33 * sizeof(uint64_t), place.serial);
     queue_await(&place.line[PULL_READ], place.serial);
     mgds_gstream_passed(out.gstream, 1);
-    assert_int_equal(mgds_gate_count(0), 0);
+    assert_int_equal(mgds_hwqueue_count(0), 0);
     pull_finish(&place);
 }
 
@@ -405,23 +405,23 @@ static void blocks_are_granted_while_there_are_some(void **state)
     struct queue_stream third, fourth;
 
     (void)state;
-    assert_int_equal(mgds_gate_grant(0, 3, 132), 0);
-    assert_int_equal(mgds_gate_grant(0, 2, 132), 2);
-    mgds_gate_return(0, 2);
+    assert_int_equal(mgds_hwqueue_grant(0, 3, 132), 0);
+    assert_int_equal(mgds_hwqueue_grant(0, 2, 132), 2);
+    mgds_hwqueue_return(0, 2);
     queue_open(&third, CU_STREAM_NON_BLOCKING);
-    assert_int_equal(mgds_gate_grant(0, 2, 132), 2);
-    mgds_gate_return(0, 2);
+    assert_int_equal(mgds_hwqueue_grant(0, 2, 132), 2);
+    mgds_hwqueue_return(0, 2);
     queue_close(&third);
     queue_close(&out);
     queue_open(&third, CU_STREAM_NON_BLOCKING);
-    assert_int_equal(mgds_gate_grant(0, 3, 132), 0);
+    assert_int_equal(mgds_hwqueue_grant(0, 3, 132), 0);
     queue_close(&third);
-    assert_int_equal(mgds_gate_grant(0, 20, 132), 20);
+    assert_int_equal(mgds_hwqueue_grant(0, 20, 132), 20);
     queue_open(&third, CU_STREAM_NON_BLOCKING);
-    assert_int_equal(mgds_gate_grant(0, 7, 132), 0);
+    assert_int_equal(mgds_hwqueue_grant(0, 7, 132), 0);
     queue_open(&fourth, CU_STREAM_NON_BLOCKING);
-    assert_int_equal(mgds_gate_grant(0, 6, 132), 6);
-    mgds_gate_return(0, 26);
+    assert_int_equal(mgds_hwqueue_grant(0, 6, 132), 6);
+    mgds_hwqueue_return(0, 26);
     queue_close(&fourth);
     queue_close(&third);
     queue_open(&out, CU_STREAM_NON_BLOCKING);
@@ -430,9 +430,9 @@ static void blocks_are_granted_while_there_are_some(void **state)
 static void kernels_are_refused_where_none_may_stand(void **state)
 {
     const struct pull_message message = {.bytes = 8, .posted = 8};
-    struct mgds_step take = pull_take(&place, &message);
-    struct mgds_step refused[] = {pull_post(&place, &message),
-                                  pull_await(&place, &message), take};
+    struct mgds_command take = pull_take(&place, &message);
+    struct mgds_command refused[] = {pull_post(&place, &message),
+                                     pull_await(&place, &message), take};
 
     (void)state;
     assert_false(mgds_gstream_has_kernels(in.gstream));
@@ -447,7 +447,7 @@ static void kernels_are_refused_where_none_may_stand(void **state)
     assert_int_equal(
         mgds_gstream_fetch(in.gstream, &take, &place.line[PULL_FETCHED], 1),
         -ENOTSUP);
-    assert_int_equal(mgds_gate_count(0), 0);
+    assert_int_equal(mgds_hwqueue_count(0), 0);
     pull_finish(&place);
 }
 

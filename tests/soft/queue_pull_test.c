@@ -119,7 +119,7 @@ static void a_record_may_tell_where_it_is(void **state)
                                        .bytes = i % 4 ? 1000 + i : 90000,
                                        .posted = i % 4 ? 1003 : 90001,
                                        .unit = i};
-        struct mgds_step known, take;
+        struct mgds_command known, take;
 
         pull_expect(&place, &message);
         known = pull_take(&place, &message);
@@ -158,7 +158,7 @@ static void a_record_may_tell_of_a_ring(void **state)
     struct pull_message message = {
         .from = 7, .to = 3, .bytes = 20000, .posted = 20001};
     struct mgds_claim *claim = mgds_gstream_claim(in.gstream);
-    struct mgds_step push, take;
+    struct mgds_command push, take;
     CUdeviceptr units;
 
     (void)state;
@@ -170,11 +170,11 @@ static void a_record_may_tell_of_a_ring(void **state)
         pull_expect(&place, &message);
         take = pull_claimed(
             &place, pull_recorded(&place, pull_take(&place, &message)), claim);
-        push = (struct mgds_step){.kind = MGDS_STEP_PUSH,
-                                  .user = (char *)(place.src + message.from),
-                                  .bytes = message.bytes,
-                                  .units = (void *)(uintptr_t)units,
-                                  .serial = place.serial};
+        push = (struct mgds_command){.kind = MGDS_COMMAND_PUSH,
+                                     .user = (char *)(place.src + message.from),
+                                     .bytes = message.bytes,
+                                     .units = (void *)(uintptr_t)units,
+                                     .serial = place.serial};
         if (i % 2)
             pull_put_take(&place, take);
         pull_put(out.gstream, push, &place.line[PULL_SENT], place.serial);
@@ -199,7 +199,7 @@ static void a_record_may_tell_of_plain_bytes(void **state)
     (void)state;
     OK(cu.cuMemHostAlloc((void **)&plain, message.bytes, 0));
     for (unsigned i = 0; i < 8; i++) {
-        struct mgds_step take;
+        struct mgds_command take;
 
         pull_expect(&place, &message);
         take = pull_claimed(
@@ -225,7 +225,7 @@ static void a_record_may_tell_of_nothing(void **state)
 
     (void)state;
     for (unsigned i = 0; i < 6; i++) {
-        struct mgds_step take;
+        struct mgds_command take;
 
         place.serial++;
         take = pull_claimed(

@@ -32,7 +32,7 @@ static void forget(struct mgds_quit *quit)
 }
 
 struct kind {
-    struct mgds_step (*step)(unsigned i);
+    struct mgds_command (*step)(unsigned i);
     unsigned count;
     bool takes;
 };
@@ -57,14 +57,14 @@ static CUdeviceptr user_at(unsigned i)
     return source_at(MANY + i);
 }
 
-static struct mgds_step short_take(unsigned i)
+static struct mgds_command short_take(unsigned i)
 {
-    return (struct mgds_step){.kind = MGDS_STEP_TAKE,
-                              .user = (char *)(uintptr_t)user_at(i),
-                              .bytes = SHORT,
-                              .units = (void *)(uintptr_t)unit_at(i),
-                              .serial = serial,
-                              .length = SHORT};
+    return (struct mgds_command){.kind = MGDS_COMMAND_TAKE,
+                                 .user = (char *)(uintptr_t)user_at(i),
+                                 .bytes = SHORT,
+                                 .units = (void *)(uintptr_t)unit_at(i),
+                                 .serial = serial,
+                                 .length = SHORT};
 }
 
 static void tell(uint64_t address)
@@ -75,9 +75,9 @@ static void tell(uint64_t address)
     queue_write(&record[MGDS_RECORD_SERIAL], serial);
 }
 
-static struct mgds_step recorded_take(unsigned i)
+static struct mgds_command recorded_take(unsigned i)
 {
-    struct mgds_step step = short_take(i);
+    struct mgds_command step = short_take(i);
 
     tell(unit_at(i));
     step.units = NULL;
@@ -87,28 +87,28 @@ static struct mgds_step recorded_take(unsigned i)
     return step;
 }
 
-static struct mgds_step long_take(unsigned i)
+static struct mgds_command long_take(unsigned i)
 {
-    struct mgds_step step = short_take(i);
+    struct mgds_command step = short_take(i);
 
     step.source = source_at(i);
     return step;
 }
 
-static struct mgds_step claimed_take(unsigned i)
+static struct mgds_command claimed_take(unsigned i)
 {
-    struct mgds_step step = long_take(i);
+    struct mgds_command step = long_take(i);
 
     step.claim = claim;
     step.gen = ++gen;
     return step;
 }
 
-static struct mgds_step await_one(unsigned i)
+static struct mgds_command await_one(unsigned i)
 {
-    return (struct mgds_step){.kind = MGDS_STEP_AWAIT,
-                              .word = (uint64_t *)(uintptr_t)word_at(i),
-                              .value = serial};
+    return (struct mgds_command){.kind = MGDS_COMMAND_AWAIT,
+                                 .word = (uint64_t *)(uintptr_t)word_at(i),
+                                 .value = serial};
 }
 
 static const struct kind kinds[] = {
@@ -129,7 +129,7 @@ static uint64_t data_of(unsigned i)
 
 static void put(const struct kind *kind)
 {
-    struct mgds_step steps[MANY + 1];
+    struct mgds_command steps[MANY + 1];
 
     serial++;
     OK(cu.cuMemsetD8_v2(user_at(0), 0, (size_t)SHORT * MANY));
@@ -260,7 +260,7 @@ static void all_are_given_up(void **state)
 
 static void a_wait_for_the_cpu_is_none(void **state)
 {
-    struct mgds_step steps[2];
+    struct mgds_command steps[2];
     struct mgds_quit *quit;
 
     (void)state;

@@ -118,11 +118,11 @@ static void *unit_of(const struct ring_place *place,
     return at(place->units + message->unit * sizeof(struct mgds_unit));
 }
 
-struct mgds_step ring_push(const struct ring_place *place,
-                           const struct ring_message *message)
+struct mgds_command ring_push(const struct ring_place *place,
+                              const struct ring_message *message)
 {
-    return (struct mgds_step){
-        .kind = MGDS_STEP_PUSH,
+    return (struct mgds_command){
+        .kind = MGDS_COMMAND_PUSH,
         .user = (char *)at(place->src + message->from),
         .bytes = message->bytes,
         .units = unit_of(place, message),
@@ -130,11 +130,11 @@ struct mgds_step ring_push(const struct ring_place *place,
     };
 }
 
-struct mgds_step ring_take(const struct ring_place *place,
-                           const struct ring_message *message)
+struct mgds_command ring_take(const struct ring_place *place,
+                              const struct ring_message *message)
 {
-    return (struct mgds_step){
-        .kind = MGDS_STEP_TAKE,
+    return (struct mgds_command){
+        .kind = MGDS_COMMAND_TAKE,
         .user = (char *)at(place->dst + message->to),
         .bytes = message->posted,
         .units = unit_of(place, message),
@@ -143,10 +143,10 @@ struct mgds_step ring_take(const struct ring_place *place,
     };
 }
 
-struct mgds_step ring_take_record(const struct ring_place *place,
-                                  const struct ring_message *message)
+struct mgds_command ring_take_record(const struct ring_place *place,
+                                     const struct ring_message *message)
 {
-    struct mgds_step step = ring_take(place, message);
+    struct mgds_command step = ring_take(place, message);
 
     step.units = NULL;
     step.serial = 0;
@@ -166,7 +166,7 @@ void ring_tell(const struct ring_place *place, uint64_t serial,
 }
 
 void ring_tell_units(const struct ring_place *place,
-                     const struct mgds_step *push)
+                     const struct mgds_command *push)
 {
     ring_tell(place, push->serial, (uintptr_t)push->units, push->bytes,
               MGDS_TAKE_UNITS);

@@ -52,14 +52,14 @@ void ring_expect_dst(struct ring_place *place,
                      const struct ring_message *message);
 
 /* Steps of the message with the last serial. */
-struct mgds_step ring_push(const struct ring_place *place,
-                           const struct ring_message *message);
-struct mgds_step ring_take(const struct ring_place *place,
-                           const struct ring_message *message);
+struct mgds_command ring_push(const struct ring_place *place,
+                              const struct ring_message *message);
+struct mgds_command ring_take(const struct ring_place *place,
+                              const struct ring_message *message);
 
 /* A take that looks into the record. */
-struct mgds_step ring_take_record(const struct ring_place *place,
-                                  const struct ring_message *message);
+struct mgds_command ring_take_record(const struct ring_place *place,
+                                     const struct ring_message *message);
 
 /* Tells the record, as the receiver's CPU does when it matches. */
 void ring_tell(const struct ring_place *place, uint64_t serial,
@@ -67,7 +67,7 @@ void ring_tell(const struct ring_place *place, uint64_t serial,
 
 /* The same of what a push brings. */
 void ring_tell_units(const struct ring_place *place,
-                     const struct mgds_step *push);
+                     const struct mgds_command *push);
 
 /* Every byte of all memory is as expected; no stream writes any more. */
 void ring_assert(const struct ring_place *place);

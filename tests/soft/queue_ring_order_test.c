@@ -22,12 +22,12 @@ enum { GATE = 2, LATER = 3, BYTES = 1000 };
 static const struct ring_message message = {
     .from = 11, .to = 33, .bytes = BYTES, .posted = BYTES, .unit = 4};
 
-static struct mgds_step sent(void)
+static struct mgds_command sent(void)
 {
     return queue_flag(&place.line[RING_SENT], place.serial);
 }
 
-static struct mgds_step took(void)
+static struct mgds_command took(void)
 {
     return queue_flag(&place.line[RING_TOOK], place.serial);
 }
@@ -48,7 +48,7 @@ static void upload(CUstream stream, size_t from)
 /* Before the push the source is something else, and behind it again. */
 static void a_push_sees_what_was_queued_before_and_not_after(void **state)
 {
-    struct mgds_step steps[2];
+    struct mgds_command steps[2];
 
     (void)state;
     queue_write(&place.line[GATE], 0);
@@ -76,7 +76,7 @@ static void a_push_sees_what_was_queued_before_and_not_after(void **state)
 /* Another stream may write the source when the flag is there. */
 static void the_source_is_free_when_a_push_has_told(void **state)
 {
-    struct mgds_step steps[2];
+    struct mgds_command steps[2];
 
     (void)state;
     for (int i = 0; i < 50; i++) {
@@ -101,7 +101,7 @@ static void the_source_is_free_when_a_push_has_told(void **state)
 static void work_around_a_take_keeps_its_order(void **state)
 {
     unsigned char got[BYTES];
-    struct mgds_step steps[2];
+    struct mgds_command steps[2];
     CUdeviceptr before, behind, dst = place.dst + message.to;
 
     (void)state;
@@ -141,7 +141,7 @@ static void a_flag_goes_with_what_it_is_behind(void **state)
 {
     uint64_t calls = mgds_gstream_has_kernels(in.gstream) ? 1 : 2;
     uint64_t before = driver_calls();
-    struct mgds_step steps[4];
+    struct mgds_command steps[4];
 
     (void)state;
     ring_expect(&place, &message);
@@ -162,7 +162,7 @@ static void lists_may_mix_all_steps(void **state)
 {
     const struct ring_message second = {
         .from = 4000, .to = 5000, .bytes = 64, .posted = 100, .unit = 300};
-    struct mgds_step steps[9];
+    struct mgds_command steps[9];
 
     (void)state;
     queue_write(&place.line[LATER], 0);
@@ -192,7 +192,7 @@ static void a_flag_ahead_of_a_take_tells_what_was_before(void **state)
     struct mgds_layout *layout = stage_bytes_of(BYTES);
     struct mgds_buffer buffer = stage_buffer_at(place.src, layout, 1);
     struct mgds_bounce *bounce;
-    struct mgds_step steps[4];
+    struct mgds_command steps[4];
     uint64_t before;
 
     (void)state;
@@ -230,7 +230,7 @@ static void flags_between_takes_come_once_and_in_order(void **state)
 {
     const struct ring_message second = {
         .from = 4000, .to = 5000, .bytes = 64, .posted = 100, .unit = 300};
-    struct mgds_step steps[6], push[2];
+    struct mgds_command steps[6], push[2];
 
     (void)state;
     queue_write(&place.line[GATE], 0);
@@ -263,7 +263,7 @@ static void flags_between_takes_come_once_and_in_order(void **state)
  * only then. */
 static void a_quiet_flag_ahead_calls_for_the_record(void **state)
 {
-    struct mgds_step steps[3], push;
+    struct mgds_command steps[3], push;
 
     (void)state;
     for (uint64_t i = 1; i <= 20; i++) {
@@ -302,7 +302,7 @@ static void ask(uint64_t number)
 static void a_quiet_flag_behind_is_told_when_asked(void **state)
 {
     bool kernels = mgds_gstream_has_kernels(in.gstream);
-    struct mgds_step steps[2], push;
+    struct mgds_command steps[2], push;
 
     (void)state;
     assert_int_equal(mgds_gstream_can_be_quiet(in.gstream), kernels);
@@ -333,7 +333,7 @@ static void a_quiet_flag_behind_is_told_when_asked(void **state)
 static void freed_memory_is_left_out(void **state)
 {
     struct queue_freed freed;
-    struct mgds_step steps[5];
+    struct mgds_command steps[5];
 
     (void)state;
     queue_freed_open(&freed, in.gstream, BYTES);
@@ -360,13 +360,13 @@ static void freed_memory_is_left_out(void **state)
 static void takes_are_counted_as_waits(void **state)
 {
     struct queue_freed freed;
-    struct mgds_step steps[4];
+    struct mgds_command steps[4];
     struct queue_stream stream;
 
     (void)state;
     queue_open(&stream, CU_STREAM_NON_BLOCKING);
     queue_freed_open(&freed, stream.gstream, BYTES);
-    assert_int_equal(mgds_gate_count(0), 0);
+    assert_int_equal(mgds_hwqueue_count(0), 0);
     ring_expect(&place, &message);
     steps[0] = ring_take(&place, &message);
     steps[1] = took();
@@ -378,12 +378,12 @@ static void takes_are_counted_as_waits(void **state)
                      -EFAULT);
     assert_true(steps[0].put && steps[1].put);
     assert_false(steps[2].put || steps[3].put);
-    assert_int_equal(mgds_gate_count(0), 1);
+    assert_int_equal(mgds_hwqueue_count(0), 1);
     steps[0] = ring_push(&place, &message);
     queue_put(out.gstream, steps, 1);
     queue_await(&place.line[RING_TOOK], place.serial);
     mgds_gstream_passed(stream.gstream, 1);
-    assert_int_equal(mgds_gate_count(0), 0);
+    assert_int_equal(mgds_hwqueue_count(0), 0);
     queue_freed_close(&freed);
     queue_close(&stream);
     finish_streams();
@@ -488,10 +488,10 @@ static size_t take_place(const struct flow *flow, struct sender *sender,
     return at;
 }
 
-static void put_one(struct queue_stream *stream, struct mgds_step first,
+static void put_one(struct queue_stream *stream, struct mgds_command first,
                     uint64_t *word, uint64_t value)
 {
-    struct mgds_step steps[] = {first, queue_flag(word, value)};
+    struct mgds_command steps[] = {first, queue_flag(word, value)};
 
     queue_put(stream->gstream, steps, word ? 2 : 1);
 }
@@ -503,17 +503,17 @@ static void send_one(struct flow *flow, struct sender *sender)
     size_t offset = (number - 1) * SLOT;
     size_t at = take_place(flow, sender, ring_units_of(bytes));
     void *units = (void *)(uintptr_t)(sender->units + 16 * at);
-    struct mgds_step push = {.kind = MGDS_STEP_PUSH,
-                             .user = (char *)(flow->src + offset),
-                             .bytes = bytes,
-                             .units = units,
-                             .serial = number};
-    struct mgds_step take = {.kind = MGDS_STEP_TAKE,
-                             .user = (char *)(flow->dst + offset + shift),
-                             .bytes = SLOT - shift,
-                             .length = bytes,
-                             .units = units,
-                             .serial = number};
+    struct mgds_command push = {.kind = MGDS_COMMAND_PUSH,
+                                .user = (char *)(flow->src + offset),
+                                .bytes = bytes,
+                                .units = units,
+                                .serial = number};
+    struct mgds_command take = {.kind = MGDS_COMMAND_TAKE,
+                                .user = (char *)(flow->dst + offset + shift),
+                                .bytes = SLOT - shift,
+                                .length = bytes,
+                                .units = units,
+                                .serial = number};
 
     memcpy(flow->want + offset + shift, flow->in + offset, bytes);
     sender->at[sender->next] = at;

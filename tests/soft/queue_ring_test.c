@@ -26,7 +26,7 @@ static void await_taken(void)
 
 static void put_push(const struct ring_message *message)
 {
-    struct mgds_step steps[] = {
+    struct mgds_command steps[] = {
         ring_push(&place, message),
         queue_flag(&place.line[RING_SENT], place.serial),
     };
@@ -34,9 +34,9 @@ static void put_push(const struct ring_message *message)
     queue_put(out.gstream, steps, 2);
 }
 
-static void put_step(struct mgds_step take)
+static void put_step(struct mgds_command take)
 {
-    struct mgds_step steps[] = {
+    struct mgds_command steps[] = {
         take,
         queue_flag(&place.line[RING_TOOK], place.serial),
     };
@@ -160,7 +160,7 @@ static void assert_stands(void)
 
     place.serial = serial << 16;
     for (int i = 0; i < 50; i++) {
-        struct mgds_step steps[2];
+        struct mgds_command steps[2];
 
         ring_expect(&place, &other);
         steps[0] = ring_push(&place, &other);
@@ -239,7 +239,7 @@ static void a_serial_in_the_data_is_data(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof(serials) / sizeof(serials[0]); i++) {
         uint64_t data[8];
-        struct mgds_step steps[4];
+        struct mgds_command steps[4];
 
         place.serial = serials[i];
         for (int k = 0; k < 8; k++)
@@ -275,7 +275,7 @@ static void tell(const struct ring_message *message, uint64_t form)
 static void check_record(const struct ring_message *message, uint64_t form,
                          bool early)
 {
-    struct mgds_step take;
+    struct mgds_command take;
 
     ring_expect(&place, message);
     take = ring_take_record(&place, message);
@@ -335,7 +335,7 @@ static void plain_bytes_may_lie_anywhere(void **state)
                                        .to = 300 + shift / 8,
                                        .bytes = 90 + shift % 5,
                                        .posted = 4096};
-        struct mgds_step take;
+        struct mgds_command take;
 
         place.serial++;
         take = ring_take_record(&place, &message);
@@ -358,7 +358,7 @@ static void a_record_may_tell_of_nothing(void **state)
 
     (void)state;
     for (int early = 0; early < 2; early++) {
-        struct mgds_step take = ring_take_record(&place, &message);
+        struct mgds_command take = ring_take_record(&place, &message);
 
         place.serial++;
         if (early)
@@ -375,7 +375,7 @@ static void a_record_may_tell_of_nothing(void **state)
 static void a_take_of_nothing_passes(void **state)
 {
     struct ring_message message = {.posted = 4096};
-    struct mgds_step take;
+    struct mgds_command take;
 
     (void)state;
     take = ring_take(&place, &message);
@@ -393,7 +393,7 @@ static void takes_can_be_given_up(void **state)
     struct ring_message there = {
         .from = 9, .to = 40, .bytes = 100, .posted = 100, .unit = 30};
     struct queue_stream given_up;
-    struct mgds_step steps[6];
+    struct mgds_command steps[6];
 
     (void)state;
     queue_open(&given_up, CU_STREAM_NON_BLOCKING);

@@ -25,10 +25,10 @@ enum fetched { NEVER, BEFORE, MEANWHILE };
 struct row {
     unsigned count;
     struct pull_message message[MOST];
-    struct mgds_step known[MOST];     /* what a fetch would do */
-    struct mgds_step steps[MOST + 2]; /* the takes, a flag, a post */
-    unsigned order[MOST];             /* in which they come */
-    unsigned number;                  /* of the row: all are different */
+    struct mgds_command known[MOST];     /* what a fetch would do */
+    struct mgds_command steps[MOST + 2]; /* the takes, a flag, a post */
+    unsigned order[MOST];                /* in which they come */
+    unsigned number;                     /* of the row: all are different */
 };
 
 static struct queue_stream out, in;
@@ -107,7 +107,7 @@ static void fetch(struct row *row, unsigned i)
 /* Behind it are a flag, a kernel and a copy. */
 static void put(struct row *row)
 {
-    struct mgds_step *behind = &row->steps[row->count];
+    struct mgds_command *behind = &row->steps[row->count];
     const struct pull_message last = {.unit = PULL_UNITS - 1};
 
     behind[0] = queue_flag(&place.line[PULL_TOOK], place.serial);
@@ -133,7 +133,7 @@ static void assert_stands(void)
 /* The sender is told of each, and may write there then. */
 static void put_overwrite(const struct row *row)
 {
-    struct mgds_step steps[MOST + 1];
+    struct mgds_command steps[MOST + 1];
 
     for (unsigned i = 0; i < row->count; i++) {
         steps[i] = pull_await(&place, &row->message[i]);
@@ -266,7 +266,7 @@ static void only_neighbours_of_one_put_join(void **state)
 {
     enum { ROWS = 3, EACH_ROW = ONE_LAUNCH + 1, ALL = ROWS * EACH_ROW };
     struct pull_message message[ALL];
-    struct mgds_step steps[ALL + ROWS];
+    struct mgds_command steps[ALL + ROWS];
     unsigned count = 0;
 
     (void)state;
@@ -288,7 +288,7 @@ static void only_neighbours_of_one_put_join(void **state)
         steps[count++] = queue_flag(&place.line[PULL_TOOK], place.serial);
         queue_put(in.gstream, steps, count);
         for (unsigned k = 0, i = 0; k < count; k++)
-            if (steps[k].kind == MGDS_STEP_TAKE)
+            if (steps[k].kind == MGDS_COMMAND_TAKE)
                 assert_int_equal(steps[k].joins, i++ % EACH_ROW > 0);
         queue_await(&place.line[PULL_TOOK], place.serial);
         mgds_gstream_passed(in.gstream, ALL);
@@ -302,7 +302,7 @@ static void a_row_can_be_given_up(void **state)
 {
     for (unsigned lost = 0; lost < 4; lost++) {
         struct queue_stream given_up;
-        struct mgds_step steps[5];
+        struct mgds_command steps[5];
 
         (void)state;
         queue_open(&given_up, CU_STREAM_NON_BLOCKING);
@@ -334,7 +334,7 @@ enum { THREADS = 3, EACH = 20, MESSAGES = THREADS * EACH, SLOT = 30000 };
 
 struct fetcher {
     pthread_t thread;
-    const struct mgds_step *take; /* EACH of them, THREADS apart */
+    const struct mgds_command *take; /* EACH of them, THREADS apart */
     uint64_t *line;
     int rc;
 };
@@ -361,7 +361,7 @@ static void put_posts(const struct pull_message *message, uint64_t serial)
 
 static void many_threads_may_fetch(void **state)
 {
-    struct mgds_step take[MESSAGES];
+    struct mgds_command take[MESSAGES];
     struct pull_message message[MESSAGES];
     struct mgds_claim *own[MESSAGES];
     struct fetcher fetcher[THREADS];

@@ -17,7 +17,7 @@ enum how { KNOWN, OF_UNITS, OF_BYTES, NOTHING };
 
 struct item {
     struct ring_message message;
-    struct mgds_step push, take;
+    struct mgds_command push, take;
     uint64_t serial;
     enum how how;
     bool pushed, told;
@@ -82,8 +82,8 @@ static void expect(const struct item *item)
 
 static void push(struct item *item)
 {
-    struct mgds_step steps[] = {item->push,
-                                queue_flag(&place.line[RING_SENT], ++sends)};
+    struct mgds_command steps[] = {item->push,
+                                   queue_flag(&place.line[RING_SENT], ++sends)};
 
     if (item->pushed || item->how == NOTHING)
         return;
@@ -93,7 +93,7 @@ static void push(struct item *item)
 
 static void await_sent(void)
 {
-    struct mgds_step flag = queue_flag(&place.line[RING_SENT], ++sends);
+    struct mgds_command flag = queue_flag(&place.line[RING_SENT], ++sends);
 
     queue_put(out.gstream, &flag, 1);
     queue_await(&place.line[RING_SENT], sends);
@@ -124,12 +124,12 @@ static uint64_t launches(void)
     return mgds_stats_value(MGDS_STAT_queue_launches);
 }
 
-static struct mgds_step took(void)
+static struct mgds_command took(void)
 {
     return queue_flag(&place.line[RING_TOOK], place.serial);
 }
 
-static unsigned list(struct mgds_step *steps)
+static unsigned list(struct mgds_command *steps)
 {
     for (unsigned i = 0; i < count; i++)
         steps[i] = items[i].take;
@@ -139,7 +139,7 @@ static unsigned list(struct mgds_step *steps)
 
 static void put_takes(void)
 {
-    struct mgds_step steps[MOST + 1];
+    struct mgds_command steps[MOST + 1];
     unsigned n = list(steps);
 
     queue_put(in.gstream, steps, n);
@@ -330,7 +330,7 @@ static void the_launch_stands_until_the_last_is_told(void **state)
 /* The sender may be the same stream: what it pushed is there. */
 static void a_stream_may_take_what_it_pushed(void **state)
 {
-    struct mgds_step steps[2 * MOST + 1];
+    struct mgds_command steps[2 * MOST + 1];
     unsigned n = 0;
 
     (void)state;
@@ -349,7 +349,7 @@ static void a_stream_may_take_what_it_pushed(void **state)
  * pushes from the GPU. */
 static void two_streams_may_take_from_each_other(void **state)
 {
-    struct mgds_step steps[MOST + 1];
+    struct mgds_command steps[MOST + 1];
     unsigned half;
 
     (void)state;
@@ -412,7 +412,7 @@ static void work_around_takes_keeps_its_order(void **state)
 /* Messages whose memory is gone are thrown away, others are not. */
 static void freed_memory_is_left_out(void **state)
 {
-    struct mgds_step steps[MOST + 1];
+    struct mgds_command steps[MOST + 1];
     struct queue_freed freed;
     unsigned n;
 
@@ -445,7 +445,7 @@ static void freed_memory_is_left_out(void **state)
 static void takes_can_be_given_up(void **state)
 {
     struct queue_stream given_up;
-    struct mgds_step steps[MOST + 1];
+    struct mgds_command steps[MOST + 1];
     unsigned n;
 
     (void)state;

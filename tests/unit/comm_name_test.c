@@ -1,4 +1,4 @@
-/* The name of a domain: what lines about its operations can print. */
+/* The name of a communicator: what lines about its operations can print. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -11,13 +11,13 @@
 
 static void named(struct env_place *place, const char *name, const char *kept)
 {
-    mgds_domain_set_name(place->domain, name);
-    assert_string_equal(place->domain->name, kept);
+    mgds_comm_set_name(place->comm, name);
+    assert_string_equal(place->comm->name, kept);
 }
 
 static void a_name_is_kept_as_one_short_line(void **state)
 {
-    char most[MGDS_DOMAIN_NAME], more[2 * MGDS_DOMAIN_NAME];
+    char most[MGDS_COMM_NAME], more[2 * MGDS_COMM_NAME];
     struct env_place place;
 
     (void)state;
@@ -26,7 +26,7 @@ static void a_name_is_kept_as_one_short_line(void **state)
     memcpy(most, more, sizeof(most));
     most[sizeof(most) - 1] = '\0';
     env_open(&place);
-    assert_string_equal(place.domain->name, "");
+    assert_string_equal(place.comm->name, "");
     named(&place, "halo", "halo");
     named(&place, most, most);
     named(&place, more, most);

@@ -14,26 +14,26 @@
 
 enum { DOMAINS = 1500, PEERS = 2000, FEW = 4 };
 
-static struct mgds_domain *open_domain(uint64_t id, unsigned peers)
+static struct mgds_comm *open_comm(uint64_t id, unsigned peers)
 {
     struct mgds_member *members =
         (struct mgds_member *)calloc(peers, sizeof(*members));
-    const struct mgds_domain_spec spec = {
+    const struct mgds_comm_spec spec = {
         .id = id, .rank = 0, .size = peers, .members = members};
-    struct mgds_domain *domain = NULL;
+    struct mgds_comm *comm = NULL;
     const void *address;
     size_t bytes;
 
     assert_non_null(members);
-    assert_int_equal(mgds_domains_open(false, &address, &bytes), 0);
+    assert_int_equal(mgds_comms_open(false, &address, &bytes), 0);
     for (unsigned i = 0; i < peers; i++)
         members[i] =
             (struct mgds_member){.address = &wire_address[i % WIRE_PEERS],
                                  .address_bytes = 1,
                                  .process = i + 1};
-    assert_int_equal(mgds_domain_create(&domain, &spec), 0);
+    assert_int_equal(mgds_comm_create(&comm, &spec), 0);
     free(members);
-    return domain;
+    return comm;
 }
 
 static uint64_t id_of(unsigned i, bool drawn)
@@ -41,38 +41,38 @@ static uint64_t id_of(unsigned i, bool drawn)
     return drawn ? (i + 1) * UINT64_C(0xd1342543de82ef95) : i + 1;
 }
 
-static void assert_found(struct mgds_domain *const domains[], bool drawn)
+static void assert_found(struct mgds_comm *const comms[], bool drawn)
 {
     uint64_t begin;
 
     mgds_engine_enter();
-    begin = mgds_domain_steps();
+    begin = mgds_comm_steps();
     for (unsigned i = 0; i < DOMAINS; i++)
-        assert_ptr_equal(mgds_domain_find(id_of(i, drawn)), domains[i]);
-    assert_null(mgds_domain_find(id_of(DOMAINS, drawn)));
-    assert_true(mgds_domain_steps() - begin < (uint64_t)FEW * DOMAINS);
+        assert_ptr_equal(mgds_comm_find(id_of(i, drawn)), comms[i]);
+    assert_null(mgds_comm_find(id_of(DOMAINS, drawn)));
+    assert_true(mgds_comm_steps() - begin < (uint64_t)FEW * DOMAINS);
     mgds_engine_leave();
 }
 
 /* Ids that follow one another, and drawn ones. */
-static void a_domain_is_found_among_many(void **state)
+static void a_comm_is_found_among_many(void **state)
 {
-    static struct mgds_domain *domains[DOMAINS];
+    static struct mgds_comm *comms[DOMAINS];
 
     (void)state;
     for (int drawn = 0; drawn < 2; drawn++) {
         for (unsigned i = 0; i < DOMAINS; i++)
-            domains[i] = open_domain(id_of(i, drawn), 1);
-        assert_found(domains, drawn);
+            comms[i] = open_comm(id_of(i, drawn), 1);
+        assert_found(comms, drawn);
         for (unsigned i = 0; i < DOMAINS; i++) {
-            mgds_domain_put(domains[i]);
-            domains[i] = NULL;
+            mgds_comm_put(comms[i]);
+            comms[i] = NULL;
         }
         mgds_engine_enter();
-        assert_null(mgds_domain_find(id_of(7, drawn)));
+        assert_null(mgds_comm_find(id_of(7, drawn)));
         mgds_engine_leave();
     }
-    mgds_domains_fini();
+    mgds_comms_fini();
 }
 
 static bool is_any(const struct mgds_work *work, const void *arg)
@@ -87,14 +87,14 @@ static void ranks_with_credit_are_told_once(void **state)
 {
     static const unsigned ranks[] = {0, 1, PEERS / 2, PEERS - 1};
     enum { RANKS = sizeof(ranks) / sizeof(ranks[0]) };
-    struct mgds_domain *domain = open_domain(1, PEERS);
-    struct mgds_domain *other = open_domain(2, PEERS);
+    struct mgds_comm *comm = open_comm(1, PEERS);
+    struct mgds_comm *other = open_comm(2, PEERS);
 
     (void)state;
     mgds_engine_enter();
     for (unsigned i = 0; i < RANKS; i++) {
-        mgds_credit_add(domain, ranks[i], i);
-        mgds_credit_add(domain, ranks[i], i + RANKS);
+        mgds_credit_add(comm, ranks[i], i);
+        mgds_credit_add(comm, ranks[i], i + RANKS);
         mgds_credit_add(other, ranks[i], i);
     }
     assert_int_equal(wire_posts(MGDS_ENVELOPE_TAKEN), 0);
@@ -103,18 +103,18 @@ static void ranks_with_credit_are_told_once(void **state)
     mgds_credits_tell();
     assert_int_equal(wire_posts(MGDS_ENVELOPE_TAKEN), 2 * RANKS);
     assert_int_equal(mgds_works_count(MGDS_WORK_CREDIT, is_any, NULL), 0);
-    mgds_credit_add(domain, 5, 1); /* told when the domain goes */
+    mgds_credit_add(comm, 5, 1); /* told when the communicator goes */
     mgds_engine_leave();
-    mgds_domain_put(domain);
+    mgds_comm_put(comm);
     assert_int_equal(wire_posts(MGDS_ENVELOPE_TAKEN), 2 * RANKS + 1);
-    mgds_domain_put(other);
-    mgds_domains_fini();
+    mgds_comm_put(other);
+    mgds_comms_fini();
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_domain_is_found_among_many),
+        cmocka_unit_test(a_comm_is_found_among_many),
         cmocka_unit_test(ranks_with_credit_are_told_once),
     };
 

@@ -16,7 +16,7 @@ static struct mgds_op *recv_of(const struct env_place *place, int peer, int tag)
 
     xfer.peer = peer;
     xfer.tag = tag;
-    assert_int_equal(mgds_op_recv(&op, place->domain, &xfer), 0);
+    assert_int_equal(mgds_op_recv(&op, place->comm, &xfer), 0);
     return op;
 }
 
@@ -127,13 +127,13 @@ static int probe(const struct env_place *place, unsigned to_index)
         .peer = OTHER, .tag = TAG, .to_index = to_index};
     struct mgds_op_status status;
 
-    return mgds_domain_probe(place->domain, &probe, &status);
+    return mgds_comm_probe(place->comm, &probe, &status);
 }
 
 static void come_reached(unsigned to_index)
 {
     const struct mgds_tell reached = {
-        .domain = ID, .rank = OTHER, .to_index = to_index};
+        .comm = ID, .rank = OTHER, .to_index = to_index};
 
     assert_int_equal(
         wire_come(MGDS_ENVELOPE_REACHED, &reached, sizeof(reached), NULL, 0),

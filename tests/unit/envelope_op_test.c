@@ -1,5 +1,5 @@
-/* What other processes say of operations: cookies that were made up or are of
- * what is over, ranks and lengths that do not fit. What is refused changes
+/* What other processes say of operations: request IDs that were made up or are
+ * of what is over, ranks and lengths that do not fit. What is refused changes
  * nothing but an operation whose answer it was; those that are true still do
  * what they should. */
 #include <stdarg.h>
@@ -14,9 +14,10 @@
 #include "tests/lib/fault_sweep.h"
 #include "tests/unit/envelope_place.h"
 
-/* Cookies. */
+/* Request IDs. */
 
-/* In a domain with operations of every state none of these is one of them. */
+/* In a communicator with operations of every state none of these is one of
+ * them. */
 static const uint64_t made_up[] = {0,
                                    UINT32_MAX,
                                    UINT64_MAX,
@@ -25,7 +26,7 @@ static const uint64_t made_up[] = {0,
                                    1000,
                                    UINT64_C(0xdeadbeefdeadbee0)};
 
-static void cookies_that_were_made_up_name_nothing(void **state)
+static void request_ids_that_were_made_up_name_nothing(void **state)
 {
     struct mgds_op *send, *recv;
     struct env_place place;
@@ -35,20 +36,20 @@ static void cookies_that_were_made_up_name_nothing(void **state)
     env_open(&place);
     send = env_send_to_other(&place, LONG_BYTES);
     recv = env_recv_from_other(&place, BYTES);
-    address = (uintptr_t)send; /* what a cookie was before */
+    address = (uintptr_t)send; /* what a request ID was before */
     for (unsigned i = 0; i <= sizeof(made_up) / sizeof(made_up[0]); i++) {
         bool last = i == sizeof(made_up) / sizeof(made_up[0]);
-        uint64_t cookie = last ? address : made_up[i];
+        uint64_t request_id = last ? address : made_up[i];
 
-        wire_come_pull(cookie, 1, OTHER);
-        wire_come_taken(cookie, OTHER);
-        assert_int_equal(wire_come_data(cookie, 8, OTHER), -ECANCELED);
-        assert_int_equal(wire_come_data(cookie, 0, OTHER), -ECANCELED);
+        wire_come_pull(request_id, 1, OTHER);
+        wire_come_taken(request_id, OTHER);
+        assert_int_equal(wire_come_data(request_id, 8, OTHER), -ECANCELED);
+        assert_int_equal(wire_come_data(request_id, 0, OTHER), -ECANCELED);
         assert_int_equal(env_refused(&place), 4);
     }
     assert_int_equal(wire_posts(MGDS_ENVELOPE_DATA), 0);
     assert_int_equal(mgds_op_test(send), 0);
-    wire_come_pull(env_cookie_of_send(), LONG_BYTES, OTHER);
+    wire_come_pull(env_request_id_of_send(), LONG_BYTES, OTHER);
     assert_non_null(wire_posted(MGDS_ENVELOPE_DATA));
     assert_int_equal(env_ends(send), 0);
     assert_int_equal(mgds_op_cancel(recv), 1);
@@ -61,23 +62,23 @@ static void a_send_is_asked_for_once_by_its_receiver(void **state)
     const struct wire_post *post;
     struct mgds_op *op;
     struct env_place place;
-    uint64_t cookie;
+    uint64_t request_id;
 
     (void)state;
     env_open(&place);
     op = env_send_to_other(&place, LONG_BYTES);
-    cookie = env_cookie_of_send();
-    wire_come_pull(cookie, LONG_BYTES, THIRD); /* not whom it is for */
-    wire_come_pull(cookie, LONG_BYTES, SELF);
-    wire_come_pull(cookie, LONG_BYTES, UINT32_MAX);
-    assert_int_equal(wire_come_data(cookie, LONG_BYTES, OTHER), -ECANCELED);
-    wire_come_taken(cookie, OTHER); /* it is in no ring */
+    request_id = env_request_id_of_send();
+    wire_come_pull(request_id, LONG_BYTES, THIRD); /* not whom it is for */
+    wire_come_pull(request_id, LONG_BYTES, SELF);
+    wire_come_pull(request_id, LONG_BYTES, UINT32_MAX);
+    assert_int_equal(wire_come_data(request_id, LONG_BYTES, OTHER), -ECANCELED);
+    wire_come_taken(request_id, OTHER); /* it is in no ring */
     assert_int_equal(env_refused(&place), 5);
     assert_int_equal(wire_posts(MGDS_ENVELOPE_DATA), 0);
-    wire_come_pull(cookie, LONG_BYTES, OTHER);
+    wire_come_pull(request_id, LONG_BYTES, OTHER);
     assert_int_equal(env_refused(&place), 0);
-    wire_come_pull(cookie, LONG_BYTES, OTHER);
-    wire_come_taken(cookie, OTHER); /* its bytes are under way */
+    wire_come_pull(request_id, LONG_BYTES, OTHER);
+    wire_come_taken(request_id, OTHER); /* its bytes are under way */
     assert_int_equal(env_refused(&place), 2);
     assert_int_equal(wire_posts(MGDS_ENVELOPE_DATA), 1);
     post = wire_posted(MGDS_ENVELOPE_DATA);
@@ -88,51 +89,51 @@ static void a_send_is_asked_for_once_by_its_receiver(void **state)
     env_close(&place);
 }
 
-static void cookies_of_what_is_over_name_nothing(void **state)
+static void request_ids_of_what_is_over_name_nothing(void **state)
 {
     struct mgds_op *op;
     struct env_place place;
-    uint64_t first = 0, cookie;
+    uint64_t first = 0, request_id;
 
     (void)state;
     env_open(&place);
     for (int i = 0; i < 3; i++) { /* each in the place of the one before */
         op = env_send_to_other(&place, LONG_BYTES);
-        cookie = env_cookie_of_send();
-        assert_true(cookie != first);
+        request_id = env_request_id_of_send();
+        assert_true(request_id != first);
         if (i == 0)
-            first = cookie;
+            first = request_id;
         else
             wire_come_pull(first, LONG_BYTES, OTHER);
         assert_int_equal(env_refused(&place), i > 0);
-        wire_come_pull(cookie, 10, OTHER);
+        wire_come_pull(request_id, 10, OTHER);
         assert_int_equal(wire_posted(MGDS_ENVELOPE_DATA)->body_bytes, 10);
         assert_int_equal(env_ends(op), 0);
-        wire_come_pull(cookie, LONG_BYTES, OTHER);
-        wire_come_taken(cookie, OTHER);
-        assert_int_equal(wire_come_data(cookie, 8, OTHER), -ECANCELED);
+        wire_come_pull(request_id, LONG_BYTES, OTHER);
+        wire_come_taken(request_id, OTHER);
+        assert_int_equal(wire_come_data(request_id, 8, OTHER), -ECANCELED);
         assert_int_equal(env_refused(&place), 3);
     }
     env_close(&place);
 }
 
-/* Who knows a cookie, and a rank that it fits, is not that rank. */
-static void cookies_are_for_the_process_of_their_rank(void **state)
+/* Who knows a request ID, and a rank that it fits, is not that rank. */
+static void request_ids_are_for_the_process_of_their_rank(void **state)
 {
     struct mgds_op *send, *recv;
     struct env_place place;
-    uint64_t cookie, answer;
+    uint64_t request_id, answer;
 
     (void)state;
     env_open(&place);
     answer = env_asked(&place, &recv, BYTES, BYTES);
     send = env_send_to_other(&place, LONG_BYTES);
-    cookie = env_cookie_of_send();
+    request_id = env_request_id_of_send();
     for (wire_author = SELF + 1; wire_author <= WIRE_PEERS; wire_author++) {
         if (wire_author == OTHER + 1)
             continue;
-        wire_come_pull(cookie, LONG_BYTES, OTHER);
-        wire_come_taken(cookie, OTHER);
+        wire_come_pull(request_id, LONG_BYTES, OTHER);
+        wire_come_taken(request_id, OTHER);
         assert_int_equal(wire_come_data(answer, BYTES, OTHER), -ECANCELED);
         assert_int_equal(env_refused(&place), 3);
     }
@@ -140,7 +141,7 @@ static void cookies_are_for_the_process_of_their_rank(void **state)
     assert_int_equal(wire_posts(MGDS_ENVELOPE_DATA), 0);
     env_assert_landed(&place, 0);
     assert_int_equal(wire_come_data(answer, BYTES, OTHER), 0);
-    wire_come_pull(cookie, LONG_BYTES, OTHER);
+    wire_come_pull(request_id, LONG_BYTES, OTHER);
     assert_int_equal(env_refused(&place), 0);
     assert_int_equal(env_ends(recv), 0);
     assert_non_null(wire_posted(MGDS_ENVELOPE_DATA));
@@ -157,7 +158,7 @@ static void a_send_gives_no_more_than_it_has(void **state)
     (void)state;
     env_open(&place);
     op = env_send_to_other(&place, LONG_BYTES);
-    wire_come_pull(env_cookie_of_send(), LONG_BYTES + 1, OTHER);
+    wire_come_pull(env_request_id_of_send(), LONG_BYTES + 1, OTHER);
     assert_int_equal(env_refused(&place), 1);
     post = wire_posted(MGDS_ENVELOPE_DATA); /* that it fails */
     assert_non_null(post);
@@ -169,7 +170,7 @@ static void a_send_gives_no_more_than_it_has(void **state)
 
 /* Receives. */
 
-/* Small cookies were all that there were. */
+/* Small request IDs were all that there were. */
 static void data_that_nobody_asked_for_lands_nowhere(void **state)
 {
     enum { COOKIES = 64 };
@@ -311,7 +312,7 @@ static int call_many(void *arg)
     int n = 0, rc = 0;
 
     while (n < MANY && rc == 0) {
-        rc = mgds_op_recv(&op[n], place->domain, &xfer);
+        rc = mgds_op_recv(&op[n], place->comm, &xfer);
         n += rc == 0;
     }
     for (int i = 0; i < n; i++) {
@@ -348,10 +349,10 @@ static void a_call_without_memory_leaves_nothing(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(cookies_that_were_made_up_name_nothing),
+        cmocka_unit_test(request_ids_that_were_made_up_name_nothing),
         cmocka_unit_test(a_send_is_asked_for_once_by_its_receiver),
-        cmocka_unit_test(cookies_of_what_is_over_name_nothing),
-        cmocka_unit_test(cookies_are_for_the_process_of_their_rank),
+        cmocka_unit_test(request_ids_of_what_is_over_name_nothing),
+        cmocka_unit_test(request_ids_are_for_the_process_of_their_rank),
         cmocka_unit_test(a_send_gives_no_more_than_it_has),
         cmocka_unit_test(data_that_nobody_asked_for_lands_nowhere),
         cmocka_unit_test(data_lands_once_and_from_its_sender),

@@ -109,9 +109,9 @@ static void a_part_that_is_landing_is_waited_for(void **state)
     env_close(&place);
 }
 
-static void ask_in_parts(uint64_t cookie, uint32_t part)
+static void ask_in_parts(uint64_t request_id, uint32_t part)
 {
-    const struct mgds_pull pull = {.cookie = cookie,
+    const struct mgds_pull pull = {.request_id = request_id,
                                    .answer = 99,
                                    .bytes = LONG_BYTES,
                                    .rank = OTHER,
@@ -120,9 +120,9 @@ static void ask_in_parts(uint64_t cookie, uint32_t part)
     wire_come(MGDS_ENVELOPE_PULL, &pull, sizeof(pull), NULL, 0);
 }
 
-static void grant(uint64_t cookie, uint64_t bytes, uint32_t rank)
+static void grant(uint64_t request_id, uint64_t bytes, uint32_t rank)
 {
-    const struct mgds_grant head = {cookie, bytes, rank, 0};
+    const struct mgds_grant head = {request_id, bytes, rank, 0};
 
     wire_come(MGDS_ENVELOPE_GRANT, &head, sizeof(head), NULL, 0);
 }
@@ -145,27 +145,27 @@ static void a_send_gives_what_is_granted(void **state)
 {
     struct mgds_op *op;
     struct env_place place;
-    uint64_t cookie;
+    uint64_t request_id;
 
     (void)state;
     env_open(&place);
     op = env_send_to_other(&place, LONG_BYTES);
-    cookie = env_cookie_of_send();
-    ask_in_parts(cookie, PART);
+    request_id = env_request_id_of_send();
+    ask_in_parts(request_id, PART);
     assert_sends(PART, 0);
     assert_int_equal(wire_posts(MGDS_ENVELOPE_DATA), 0);
-    grant(cookie, TWO, OTHER);
-    grant(cookie, PART, OTHER);
+    grant(request_id, TWO, OTHER);
+    grant(request_id, PART, OTHER);
     assert_int_equal(wire_posts(MGDS_ENVELOPE_DATA), 2);
     assert_sends(0, PART);
     assert_sends(PART, PART);
-    grant(cookie, LONG_BYTES, THIRD); /* not whom it is for */
+    grant(request_id, LONG_BYTES, THIRD); /* not whom it is for */
     assert_int_equal(wire_posts(MGDS_ENVELOPE_DATA), 0);
-    grant(cookie, LONG_BYTES, OTHER);
+    grant(request_id, LONG_BYTES, OTHER);
     assert_sends(TWO, PART);
     assert_int_equal(mgds_op_test(op), 0);
     assert_sends(THREE, LONG_BYTES - THREE);
-    grant(cookie, THREE, OTHER);
+    grant(request_id, THREE, OTHER);
     assert_int_equal(env_refused(&place), 0);
     assert_int_equal(env_ends(op), 0);
     env_close(&place);
@@ -175,16 +175,16 @@ static void more_than_there_is_fails_the_send(void **state)
 {
     struct mgds_op *op;
     struct env_place place;
-    uint64_t cookie;
+    uint64_t request_id;
 
     (void)state;
     env_open(&place);
     op = env_send_to_other(&place, LONG_BYTES);
-    cookie = env_cookie_of_send();
-    grant(cookie, PART, OTHER); /* nobody has asked for it */
-    ask_in_parts(cookie, PART);
+    request_id = env_request_id_of_send();
+    grant(request_id, PART, OTHER); /* nobody has asked for it */
+    ask_in_parts(request_id, PART);
     assert_sends(PART, 0);
-    grant(cookie, LONG_BYTES + 1, OTHER);
+    grant(request_id, LONG_BYTES + 1, OTHER);
     assert_int_equal(wire_posted(MGDS_ENVELOPE_DATA)->head.data.error, -EIO);
     assert_int_equal(env_ends(op), -EIO);
     env_close(&place);
@@ -197,16 +197,16 @@ static void a_receiver_that_fails_ends_the_send(void **state)
     for (int posted = 0; posted < 2; posted++) {
         struct mgds_op *op;
         struct env_place place;
-        uint64_t cookie;
+        uint64_t request_id;
 
         env_open(&place);
         op = env_send_to_other(&place, LONG_BYTES);
-        cookie = env_cookie_of_send();
-        ask_in_parts(cookie, PART);
+        request_id = env_request_id_of_send();
+        ask_in_parts(request_id, PART);
         assert_sends(PART, 0);
         if (posted)
-            grant(cookie, PART, OTHER);
-        wire_come_ended(cookie, -ETIMEDOUT, OTHER);
+            grant(request_id, PART, OTHER);
+        wire_come_ended(request_id, -ETIMEDOUT, OTHER);
         if (posted) {
             assert_int_equal(mgds_op_test(op), 0);
             assert_sends(0, PART);

@@ -1,4 +1,4 @@
-/* The domain, operations and envelopes of envelope_place.h. */
+/* The communicator, operations and envelopes of envelope_place.h. */
 #include "tests/unit/envelope_place.h"
 
 #include <stdarg.h>
@@ -16,9 +16,9 @@ void env_open_early(struct env_place *place)
     const void *address;
     size_t bytes;
 
-    *place = (struct env_place){.domain = NULL};
+    *place = (struct env_place){.comm = NULL};
     assert_int_equal(mgds_layout_bytes(&place->layout, 1, 1), 0);
-    assert_int_equal(mgds_domains_open(true, &address, &bytes), 0);
+    assert_int_equal(mgds_comms_open(true, &address, &bytes), 0);
     place->memory = (unsigned char *)malloc((size_t)2 * LONG_BYTES);
     assert_non_null(place->memory);
     memset(place->memory, 0xee, (size_t)2 * LONG_BYTES);
@@ -35,16 +35,16 @@ static void make(struct env_place *place, uint64_t id, unsigned streams)
          .process = 2,
          .streams = OTHER_STREAMS},
         {.address = &wire_address[THIRD], .address_bytes = 1, .process = 3}};
-    struct mgds_domain_spec spec = {.id = id,
-                                    .rank = SELF,
-                                    .size = RANKS,
-                                    .members = members,
-                                    .streams = none,
-                                    .stream_count = streams};
+    struct mgds_comm_spec spec = {.id = id,
+                                  .rank = SELF,
+                                  .size = RANKS,
+                                  .members = members,
+                                  .streams = none,
+                                  .stream_count = streams};
 
     /* as every communicator has one: without a stream it has no ring */
     assert_int_equal(mgds_channels_create(&spec.channels, &spec), 0);
-    assert_int_equal(mgds_domain_create(&place->domain, &spec), 0);
+    assert_int_equal(mgds_comm_create(&place->comm, &spec), 0);
     mgds_channels_put(spec.channels);
 }
 
@@ -66,8 +66,8 @@ void env_open_with(struct env_place *place, unsigned streams)
 
 void env_close(struct env_place *place)
 {
-    mgds_domain_put(place->domain);
-    mgds_domains_fini();
+    mgds_comm_put(place->comm);
+    mgds_comms_fini();
     mgds_layout_put(place->layout);
     free(place->memory);
 }
@@ -97,7 +97,7 @@ struct mgds_op *env_send_to_other(struct env_place *place, size_t bytes)
     const struct mgds_xfer xfer = env_xfer_of(place, bytes);
     struct mgds_op *op = NULL;
 
-    assert_int_equal(mgds_op_send(&op, place->domain, &xfer), 0);
+    assert_int_equal(mgds_op_send(&op, place->comm, &xfer), 0);
     return op;
 }
 
@@ -106,15 +106,15 @@ struct mgds_op *env_recv_from_other(struct env_place *place, size_t bytes)
     const struct mgds_xfer xfer = env_xfer_of(place, bytes);
     struct mgds_op *op = NULL;
 
-    assert_int_equal(mgds_op_recv(&op, place->domain, &xfer), 0);
+    assert_int_equal(mgds_op_recv(&op, place->comm, &xfer), 0);
     return op;
 }
 
 struct mgds_rts env_rts_of(uint64_t number, size_t bytes)
 {
-    return (struct mgds_rts){.domain = ID,
+    return (struct mgds_rts){.comm = ID,
                              .number = number,
-                             .cookie = 4711,
+                             .request_id = 4711,
                              .bytes = bytes,
                              .tag = TAG,
                              .rank = OTHER,
@@ -131,18 +131,18 @@ uint64_t env_asked(struct env_place *place, struct mgds_op **op, size_t bytes,
     wire_come_rts(&rts);
     post = wire_posted(MGDS_ENVELOPE_PULL);
     assert_non_null(post);
-    assert_int_equal(post->head.pull.cookie, 4711);
+    assert_int_equal(post->head.pull.request_id, 4711);
     assert_int_equal(post->head.pull.rank, SELF);
     assert_int_equal(post->head.pull.bytes, sent < bytes ? sent : bytes);
     return post->head.pull.answer;
 }
 
-uint64_t env_cookie_of_send(void)
+uint64_t env_request_id_of_send(void)
 {
     const struct wire_post *post = wire_posted(MGDS_ENVELOPE_RTS);
 
     assert_non_null(post);
-    return post->head.rts.cookie;
+    return post->head.rts.request_id;
 }
 
 int env_ends(struct mgds_op *op)

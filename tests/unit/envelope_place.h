@@ -1,5 +1,6 @@
-/* Where tests of envelopes run: a domain of host memory on a wire that goes
- * nowhere (fake_wire.h), operations of it, and envelopes of other ranks. */
+/* Where tests of envelopes run: a communicator of host memory on a wire that
+ * goes nowhere (fake_wire.h), operations of it, and envelopes of other ranks.
+ */
 #ifndef MGDS_TEST_ENVELOPE_PLACE_H
 #define MGDS_TEST_ENVELOPE_PLACE_H
 
@@ -14,7 +15,7 @@ enum { SELF, OTHER, THIRD, RANKS, OTHER_STREAMS = 2, OWN_STREAMS = 2 };
 enum { BYTES = 100, LONG_BYTES = 100000 };
 
 struct env_place {
-    struct mgds_domain *domain;
+    struct mgds_comm *comm;
     struct mgds_layout *layout; /* a byte */
     unsigned char *memory;      /* LONG_BYTES and a margin */
     uint64_t refused;           /* before */
@@ -23,7 +24,7 @@ struct env_place {
 void env_open(struct env_place *place);
 /* With so many streams of our own, the CPU's; members do not know of them. */
 void env_open_with(struct env_place *place, unsigned streams);
-/* The same in two steps: with a wire; then the domain, with that id. */
+/* The same in two steps: with a wire; then the communicator, with that id. */
 void env_open_early(struct env_place *place);
 void env_make(struct env_place *place, uint64_t id);
 void env_close(struct env_place *place);
@@ -40,12 +41,12 @@ struct mgds_op *env_recv_from_other(struct env_place *place, size_t bytes);
 /* A well-formed one. */
 struct mgds_rts env_rts_of(uint64_t number, size_t bytes);
 
-/* A receive of which the bytes were asked for; its cookie. */
+/* A receive of which the bytes were asked for; its request ID. */
 uint64_t env_asked(struct env_place *place, struct mgds_op **op, size_t bytes,
                    size_t sent);
 
 /* Of the send that was called last. */
-uint64_t env_cookie_of_send(void);
+uint64_t env_request_id_of_send(void);
 
 /* It is over now, and goes: its error. */
 int env_ends(struct mgds_op *op);

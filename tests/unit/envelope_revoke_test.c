@@ -10,11 +10,11 @@
 
 enum { COOKIE = 0x5eed, NEW = ID + 1 };
 
-static void come_revoke_of(uint64_t domain, uint64_t number)
+static void come_revoke_of(uint64_t comm, uint64_t number)
 {
     const struct mgds_revoke revoke = {
-        .message = {.domain = domain, .number = number, .rank = OTHER},
-        .cookie = COOKIE,
+        .message = {.comm = comm, .number = number, .rank = OTHER},
+        .request_id = COOKIE,
         .receiver = SELF};
 
     assert_int_equal(
@@ -34,7 +34,7 @@ static void assert_answered(int error)
 
     assert_int_equal(wire_posts(MGDS_ENVELOPE_ENDED), 1);
     ended = wire_posted(MGDS_ENVELOPE_ENDED)->head.ended;
-    assert_int_equal(ended.cookie, COOKIE);
+    assert_int_equal(ended.request_id, COOKIE);
     assert_int_equal(ended.error, error);
     assert_int_equal(ended.rank, SELF);
 }
@@ -87,7 +87,7 @@ static void what_is_early_for_what_is_early_is_heard(void **state)
     struct env_place place;
 
     (void)state;
-    rts.domain = NEW;
+    rts.comm = NEW;
     env_open_early(&place);
     come_revoke_of(NEW, 0);
     wire_come_rts(&rts);
@@ -120,7 +120,7 @@ static void what_is_for_a_freed_communicator_is_answered(void **state)
     (void)state;
     env_open(&place);
     come_number(0);
-    mgds_domain_put(place.domain);
+    mgds_comm_put(place.comm);
     come_revoke(0);
     assert_answered(-ETIMEDOUT);
     come_revoke(1);
@@ -134,20 +134,20 @@ static void a_send_that_is_ended_fails_once(void **state)
 {
     struct env_place place;
     struct mgds_op *op;
-    uint64_t cookie;
+    uint64_t request_id;
 
     (void)state;
     env_open(&place);
     op = env_send_to_other(&place, LONG_BYTES);
-    cookie = env_cookie_of_send();
-    wire_come_ended(cookie, 0, OTHER);
+    request_id = env_request_id_of_send();
+    wire_come_ended(request_id, 0, OTHER);
     assert_int_equal(mgds_op_test(op), 0);
-    wire_come_ended(cookie, -ETIMEDOUT, OTHER);
-    wire_come_ended(cookie, 0, OTHER);
-    wire_come_pull(cookie, LONG_BYTES, OTHER);
+    wire_come_ended(request_id, -ETIMEDOUT, OTHER);
+    wire_come_ended(request_id, 0, OTHER);
+    wire_come_pull(request_id, LONG_BYTES, OTHER);
     assert_int_equal(wire_posts(MGDS_ENVELOPE_DATA), 0);
     assert_int_equal(env_ends(op), -ETIMEDOUT);
-    wire_come_ended(cookie, -ETIMEDOUT, OTHER);
+    wire_come_ended(request_id, -ETIMEDOUT, OTHER);
     assert_int_equal(env_refused(&place), 0);
     env_close(&place);
 }
@@ -163,7 +163,7 @@ static void a_send_is_ended_by_its_receiver_alone(void **state)
     (void)state;
     env_open(&place);
     op = env_send_to_other(&place, LONG_BYTES);
-    forged.cookie = env_cookie_of_send();
+    forged.request_id = env_request_id_of_send();
     wire_author = THIRD + 1;
     wire_come(MGDS_ENVELOPE_ENDED, &forged, sizeof(forged), NULL, 0);
     wire_author = 0;

@@ -67,7 +67,7 @@ static void heads_of_another_length_are_refused(void **state)
 
 static void what_a_short_rts_leaves_out_is_0(void **state)
 {
-    struct mgds_rts rts = {.domain = 1, .address = 2, .export = 3};
+    struct mgds_rts rts = {.comm = 1, .address = 2, .export = 3};
     union mgds_envelope_head head;
 
     (void)state;
@@ -75,7 +75,7 @@ static void what_a_short_rts_leaves_out_is_0(void **state)
     assert_int_equal(mgds_rts_bytes(&rts), sizeof(rts));
     assert_int_equal(
         mgds_envelope_open(&head, MGDS_ENVELOPE_RTS, &rts, SHORT_RTS, 0), 0);
-    assert_int_equal(head.rts.domain, 1);
+    assert_int_equal(head.rts.comm, 1);
     assert_int_equal(head.rts.address, 0);
     assert_int_equal(head.rts.export, 0);
     assert_int_equal(mgds_rts_bytes(&head.rts), SHORT_RTS);
@@ -90,8 +90,8 @@ static void counts_of_taken_fit_its_length(void **state)
     env_open(&place);
     for (uint32_t count = 0; count < 2 * MGDS_TAKEN_MOST; count++)
         for (size_t room = 0; room <= MGDS_TAKEN_MOST; room++) {
-            size_t bytes = offsetof(struct mgds_taken, cookie) +
-                           room * sizeof(taken.cookie[0]);
+            size_t bytes = offsetof(struct mgds_taken, request_id) +
+                           room * sizeof(taken.request_id[0]);
             bool fits = count == room && count > 0;
 
             taken.count = count;
@@ -144,22 +144,22 @@ static const struct ends nobody[] = {
 
 static void come_from(unsigned kind, const struct ends *from)
 {
-    const struct mgds_rts rts = {.domain = ID,
+    const struct mgds_rts rts = {.comm = ID,
                                  .bytes = BYTES,
                                  .tag = TAG,
                                  .rank = from->rank,
                                  .index = from->index,
                                  .to_index = from->to_index};
-    const struct mgds_tell tell = {.domain = ID,
+    const struct mgds_tell tell = {.comm = ID,
                                    .rank = from->rank,
                                    .index = from->index,
                                    .to_index = from->to_index};
-    const struct mgds_exported exported = {.domain = ID,
+    const struct mgds_exported exported = {.comm = ID,
                                            .rank = from->rank,
                                            .index = from->index,
                                            .to_index = from->to_index,
                                            .handle = {.id = 3, .size = 8}};
-    const struct mgds_imported imported = {.domain = ID,
+    const struct mgds_imported imported = {.comm = ID,
                                            .export = 3,
                                            .rank = from->rank,
                                            .index = from->index,
@@ -190,7 +190,7 @@ static void envelopes_of_nobody_are_refused(void **state)
             come_from(kinds[k], &nobody[i]);
             assert_int_equal(env_refused(&place), 1);
         }
-    assert_int_equal(mgds_domain_probe(place.domain, &any, &status), 0);
+    assert_int_equal(mgds_comm_probe(place.comm, &any, &status), 0);
     env_close(&place);
 }
 
@@ -216,7 +216,7 @@ static void ranks_are_those_of_their_processes(void **state)
             assert_int_equal(env_refused(&place), 1);
         }
     wire_author = 0;
-    assert_int_equal(mgds_domain_probe(place.domain, &any, &status), 0);
+    assert_int_equal(mgds_comm_probe(place.comm, &any, &status), 0);
     env_close(&place);
 }
 
@@ -232,14 +232,13 @@ static void what_came_early_keeps_its_process(void **state)
     (void)state;
     for (unsigned genuine = 0; genuine < 2; genuine++) {
         env_open_early(&place);
-        rts.domain = ID + 1 + genuine;
+        rts.comm = ID + 1 + genuine;
         wire_author = genuine ? 0 : THIRD + 1;
         wire_come_rts(&rts);
         wire_author = 0;
-        env_make(&place, rts.domain);
+        env_make(&place, rts.comm);
         assert_int_equal(env_refused(&place), !genuine);
-        assert_int_equal(mgds_domain_probe(place.domain, &any, &status),
-                         genuine);
+        assert_int_equal(mgds_comm_probe(place.comm, &any, &status), genuine);
         env_close(&place);
     }
 }
@@ -307,7 +306,7 @@ static void a_message_of_no_protocol_is_refused(void **state)
         wire_come_rts(&wrong[i]);
         assert_int_equal(env_refused(&place), 1);
     }
-    assert_int_equal(mgds_domain_probe(place.domain, &any, &status), 0);
+    assert_int_equal(mgds_comm_probe(place.comm, &any, &status), 0);
     env_close(&place);
 }
 
@@ -337,8 +336,8 @@ static void a_message_in_unknown_memory_is_asked_for(void **state)
 static void memory_is_answered_only_if_told(void **state)
 {
     struct mgds_exported exported = {
-        .domain = ID, .rank = OTHER, .handle = {.size = 8}};
-    struct mgds_imported imported = {.domain = ID, .export = 3, .rank = OTHER};
+        .comm = ID, .rank = OTHER, .handle = {.size = 8}};
+    struct mgds_imported imported = {.comm = ID, .export = 3, .rank = OTHER};
     struct env_place place;
 
     (void)state;
@@ -376,26 +375,26 @@ static void what_a_lost_peer_still_says_is_no_refusal(void **state)
 {
     struct mgds_op *send, *recv;
     struct env_place place;
-    uint64_t cookie, answer;
+    uint64_t request_id, answer;
     char *said;
 
     (void)state;
     env_open(&place);
     answer = env_asked(&place, &recv, BYTES, BYTES);
     send = env_send_to_other(&place, LONG_BYTES);
-    cookie = env_cookie_of_send();
+    request_id = env_request_id_of_send();
     mgds_capture_start(MGDS_LOG_WARN); /* each is named */
     wire_lose(OTHER);
     said = mgds_capture_stop();
     assert_int_equal(mgds_count_lines(said), 2);
     free(said);
-    wire_come_pull(cookie, LONG_BYTES, OTHER);
-    wire_come_taken(cookie, OTHER);
+    wire_come_pull(request_id, LONG_BYTES, OTHER);
+    wire_come_taken(request_id, OTHER);
     assert_int_equal(wire_come_data(answer, BYTES, OTHER), -ECANCELED);
     assert_int_equal(env_refused(&place), 0);
     assert_int_equal(env_ends(send), -ENOTCONN);
     assert_int_equal(env_ends(recv), -ENOTCONN);
-    wire_come_pull(cookie, LONG_BYTES, OTHER); /* nor when they are gone */
+    wire_come_pull(request_id, LONG_BYTES, OTHER); /* nor when they are gone */
     assert_int_equal(wire_come_data(answer, BYTES, OTHER), -ECANCELED);
     assert_int_equal(env_refused(&place), 0);
     env_assert_landed(&place, 0);

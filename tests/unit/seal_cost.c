@@ -52,23 +52,24 @@ static double cost(struct ends *ends, size_t head_bytes, bool heard)
 
 static double cost_of_name(void)
 {
-    struct mgds_cookies cookies = {.serial = 0};
+    struct mgds_request_ids request_ids = {.serial = 0};
     uint64_t least = UINT64_MAX;
 
     for (unsigned run = 0; run < RUNS; run++) {
         uint64_t begin = mgds_clock_ns();
-        uint64_t cookie, took;
+        uint64_t request_id, took;
 
         for (unsigned i = 0; i < TURNS; i++) {
-            if (mgds_cookies_put(&cookies, &cookies, &cookie) < 0 ||
-                !mgds_cookies_find(&cookies, cookie))
+            if (mgds_request_ids_put(&request_ids, &request_ids, &request_id) <
+                    0 ||
+                !mgds_request_ids_find(&request_ids, request_id))
                 abort();
-            mgds_cookies_remove(&cookies, cookie, &cookies);
+            mgds_request_ids_remove(&request_ids, request_id, &request_ids);
         }
         took = mgds_clock_ns() - begin;
         least = took < least ? took : least;
     }
-    mgds_cookies_fini(&cookies);
+    mgds_request_ids_fini(&request_ids);
     return (double)least / TURNS;
 }
 

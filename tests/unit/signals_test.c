@@ -74,7 +74,7 @@ static void every_kth_part_of_a_ring_is_signalled(void **state)
 /* It covers those ahead of it: the next row begins behind it. */
 static void a_sends_fence_begins_a_new_row(void **state)
 {
-    struct mgds_mark fence = {.number = 7};
+    struct mgds_fence fence = {.number = 7};
 
     (void)state;
     if (every() < 2)

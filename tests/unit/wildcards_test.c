@@ -19,17 +19,17 @@ static void open_wide(struct env_place *place)
 {
     struct mgds_gstream *none = NULL;
     struct mgds_member members[MEMBERS];
-    const struct mgds_domain_spec spec = {.id = ID,
-                                          .rank = SELF,
-                                          .size = MEMBERS,
-                                          .members = members,
-                                          .streams = &none};
+    const struct mgds_comm_spec spec = {.id = ID,
+                                        .rank = SELF,
+                                        .size = MEMBERS,
+                                        .members = members,
+                                        .streams = &none};
 
     for (unsigned i = 0; i < MEMBERS; i++)
         members[i] = (struct mgds_member){
             .address = &wire_address[i], .address_bytes = 1, .process = i + 1};
     env_open_early(place);
-    assert_int_equal(mgds_domain_create(&place->domain, &spec), 0);
+    assert_int_equal(mgds_comm_create(&place->comm, &spec), 0);
 }
 
 static struct mgds_op *recv_from(const struct env_place *place, int peer)
@@ -38,7 +38,7 @@ static struct mgds_op *recv_from(const struct env_place *place, int peer)
     struct mgds_op *op = NULL;
 
     xfer.peer = peer;
-    assert_int_equal(mgds_op_recv(&op, place->domain, &xfer), 0);
+    assert_int_equal(mgds_op_recv(&op, place->comm, &xfer), 0);
     return op;
 }
 
@@ -59,7 +59,7 @@ static int probe(const struct env_place *place, int peer, bool waits)
         .peer = peer, .tag = MGDS_ANY_TAG, .waits = waits};
     struct mgds_op_status status;
 
-    return mgds_domain_probe(place->domain, &what, &status);
+    return mgds_comm_probe(place->comm, &what, &status);
 }
 
 static void come(unsigned rank, uint64_t number, bool reached)
@@ -73,8 +73,7 @@ static void come(unsigned rank, uint64_t number, bool reached)
 
 static void come_reached(unsigned rank, uint64_t number)
 {
-    const struct mgds_tell tell = {
-        .domain = ID, .number = number, .rank = rank};
+    const struct mgds_tell tell = {.comm = ID, .number = number, .rank = rank};
 
     assert_int_equal(
         wire_come(MGDS_ENVELOPE_REACHED, &tell, sizeof(tell), NULL, 0), HEARD);
@@ -92,7 +91,7 @@ static void assert_subscribed_at(unsigned rank)
 
     assert_non_null(post);
     assert_int_equal(post->peer, rank);
-    assert_int_equal(post->head.tell.domain, ID);
+    assert_int_equal(post->head.tell.comm, ID);
     assert_int_equal(post->head.tell.rank, SELF);
     assert_nothing_posted();
 }
@@ -106,9 +105,9 @@ static void assert_subscribed_from(unsigned first, unsigned count)
 }
 
 /* OTHER receives it. */
-static void end_send(struct mgds_op *op, uint64_t cookie)
+static void end_send(struct mgds_op *op, uint64_t request_id)
 {
-    wire_come_pull(cookie, BYTES, OTHER);
+    wire_come_pull(request_id, BYTES, OTHER);
     assert_non_null(wire_posted(MGDS_ENVELOPE_DATA));
     assert_int_equal(env_ends(op), 0);
 }
@@ -173,19 +172,19 @@ static void who_has_a_connection_is_subscribed_at(void **state)
 {
     struct mgds_op *send, *op;
     struct env_place place;
-    uint64_t cookie;
+    uint64_t request_id;
 
     (void)state;
     open_wide(&place);
     send = env_send_to_other(&place, BYTES);
-    cookie = env_cookie_of_send();
+    request_id = env_request_id_of_send();
     op = recv_any(&place);
     assert_subscribed_at(OTHER);
     assert_int_equal(wire_held(), 0);
     pass(10 * SECOND);
     assert_nothing_posted();
     cancel(op);
-    end_send(send, cookie);
+    end_send(send, request_id);
     env_close(&place);
 }
 
@@ -206,24 +205,24 @@ static void a_probe_of_a_rank_subscribes_there(void **state)
 
 static void a_send_of_the_host_is_told_by_its_rts(void **state)
 {
-    const struct mgds_tell tell = {.domain = ID, .rank = OTHER};
+    const struct mgds_tell tell = {.comm = ID, .rank = OTHER};
     struct mgds_op *before, *after;
     struct env_place place;
-    uint64_t cookie;
+    uint64_t request_id;
 
     (void)state;
     open_wide(&place);
     before = env_send_to_other(&place, BYTES);
-    cookie = env_cookie_of_send();
+    request_id = env_request_id_of_send();
     assert_int_equal(
         wire_come(MGDS_ENVELOPE_SUBSCRIBE, &tell, sizeof(tell), NULL, 0),
         HEARD);
     assert_nothing_posted();
-    end_send(before, cookie);
+    end_send(before, request_id);
     after = env_send_to_other(&place, BYTES);
-    cookie = env_cookie_of_send();
+    request_id = env_request_id_of_send();
     assert_nothing_posted();
-    end_send(after, cookie);
+    end_send(after, request_id);
     env_close(&place);
 }
 
@@ -371,11 +370,11 @@ static void a_communicator_goes_before_its_greeting(void **state)
     open_wide(&place);
     cancel(recv_any(&place));
     assert_int_equal(wire_held(), 1);
-    mgds_domain_put(place.domain);
-    place.domain = NULL;
+    mgds_comm_put(place.comm);
+    place.comm = NULL;
     assert_int_equal(wire_held(), 0);
     pass(2 * SECOND);
-    mgds_domains_fini();
+    mgds_comms_fini();
     mgds_layout_put(place.layout);
     free(place.memory);
 }

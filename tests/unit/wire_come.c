@@ -15,29 +15,30 @@ void wire_come_rts(const struct mgds_rts *rts)
                      HEARD);
 }
 
-void wire_come_taken(uint64_t cookie, uint32_t rank)
+void wire_come_taken(uint64_t request_id, uint32_t rank)
 {
     const struct mgds_taken taken = {
-        .count = 1, .rank = rank, .cookie = {cookie}};
+        .count = 1, .rank = rank, .request_id = {request_id}};
 
     assert_int_equal(wire_come(MGDS_ENVELOPE_TAKEN, &taken,
-                               offsetof(struct mgds_taken, cookie[1]), NULL, 0),
+                               offsetof(struct mgds_taken, request_id[1]), NULL,
+                               0),
                      HEARD);
 }
 
-void wire_come_pull(uint64_t cookie, uint64_t bytes, uint32_t rank)
+void wire_come_pull(uint64_t request_id, uint64_t bytes, uint32_t rank)
 {
     const struct mgds_pull pull = {
-        .cookie = cookie, .answer = 99, .bytes = bytes, .rank = rank};
+        .request_id = request_id, .answer = 99, .bytes = bytes, .rank = rank};
 
     assert_int_equal(
         wire_come(MGDS_ENVELOPE_PULL, &pull, sizeof(pull), NULL, 0), HEARD);
 }
 
-void wire_come_ended(uint64_t cookie, int error, uint32_t rank)
+void wire_come_ended(uint64_t request_id, int error, uint32_t rank)
 {
     const struct mgds_ended ended = {
-        .cookie = cookie, .error = error, .rank = rank};
+        .request_id = request_id, .error = error, .rank = rank};
 
     assert_int_equal(
         wire_come(MGDS_ENVELOPE_ENDED, &ended, sizeof(ended), NULL, 0), HEARD);

@@ -4,62 +4,60 @@
 #include "shim/gds/comm/comm_state.h"
 #include "shim/gds/msg/op.h"
 
-static bool domain_has(const struct mgds_domain *domain,
-                       const struct mgds_envelope_ends *ends)
+static bool comm_has(const struct mgds_comm *comm,
+                     const struct mgds_envelope_ends *ends)
 {
-    unsigned streams = domain->streams ? domain->streams : 1;
+    unsigned streams = comm->streams ? comm->streams : 1;
 
-    return ends->rank < domain->peers && ends->to_index < streams &&
-           ends->index <
-               domain->base[ends->rank + 1] - domain->base[ends->rank];
+    return ends->rank < comm->peers && ends->to_index < streams &&
+           ends->index < comm->base[ends->rank + 1] - comm->base[ends->rank];
 }
 
-bool mgds_admit_rank(const struct mgds_domain *domain, uint32_t rank,
-                     uint64_t from)
+bool mgds_admit_rank(const struct mgds_comm *comm, uint32_t rank, uint64_t from)
 {
-    return mgds_wire_peer_process(domain->member[rank].peer) == from;
+    return mgds_wire_peer_process(comm->member[rank].peer) == from;
 }
 
-static const char *reason_against(const struct mgds_domain *domain,
+static const char *reason_against(const struct mgds_comm *comm,
                                   const struct mgds_envelope_ends *ends,
                                   uint64_t from)
 {
-    if (!domain_has(domain, ends))
+    if (!comm_has(comm, ends))
         return "its communicator has no such rank or streams";
-    return mgds_admit_rank(domain, ends->rank, from)
+    return mgds_admit_rank(comm, ends->rank, from)
                ? NULL
                : "another process has sent it";
 }
 
-struct mgds_domain *mgds_admit(const struct mgds_am *am,
-                               enum mgds_am_verdict *verdict)
+struct mgds_comm *mgds_admit(const struct mgds_am *am,
+                             enum mgds_am_verdict *verdict)
 {
-    const uint64_t id = mgds_envelope_domain(am->kind, &am->head);
+    const uint64_t id = mgds_envelope_comm(am->kind, &am->head);
     const struct mgds_envelope_ends ends =
         mgds_envelope_ends(am->kind, &am->head);
-    struct mgds_domain *domain = mgds_domain_find(id);
+    struct mgds_comm *comm = mgds_comm_find(id);
     const char *why;
 
-    *verdict = domain || mgds_domain_is_gone(id) ? MGDS_AM_DONE : MGDS_AM_EARLY;
-    if (!domain)
+    *verdict = comm || mgds_comm_is_gone(id) ? MGDS_AM_DONE : MGDS_AM_EARLY;
+    if (!comm)
         return NULL;
-    why = reason_against(domain, &ends, am->from);
+    why = reason_against(comm, &ends, am->from);
     if (!why)
-        return domain;
+        return comm;
     mgds_envelope_refuse(am->kind, ends.rank, why);
     return NULL;
 }
 
-struct mgds_op *mgds_admit_send(const struct mgds_am *am, uint64_t cookie,
+struct mgds_op *mgds_admit_send(const struct mgds_am *am, uint64_t request_id,
                                 uint32_t rank)
 {
-    struct mgds_op *op = mgds_op_find(cookie);
+    struct mgds_op *op = mgds_op_find(request_id);
     bool its = op && op->send && op->call->rank == (int)rank &&
-               mgds_admit_rank(op->domain, rank, am->from);
+               mgds_admit_rank(op->comm, rank, am->from);
 
     if (its && !mgds_op_is_lost(op))
         return op;
-    if (!its && !mgds_op_was_lost(cookie))
+    if (!its && !mgds_op_was_lost(request_id))
         mgds_envelope_refuse(am->kind, rank,
                              "it names no send to that rank that is under way");
     return NULL;
@@ -77,7 +75,7 @@ struct mgds_op *mgds_admit_recv(const struct mgds_data *data, uint64_t from)
     struct mgds_op *op = mgds_op_find(data->answer);
     bool its = op && !op->send && op->recv->message &&
                op->recv->message->rank == data->rank &&
-               mgds_admit_rank(op->domain, data->rank, from);
+               mgds_admit_rank(op->comm, data->rank, from);
 
     if (its && !mgds_op_is_lost(op) && is_due(op))
         return op;

@@ -23,11 +23,11 @@ static bool needs_lift(const struct mgds_op *op)
            op->state != MGDS_OP_CANCELLED && !op->recv->direct && !op->error;
 }
 
-/* Its error is for nobody but the domain. */
+/* Its error is for nobody but the communicator. */
 static void owe_error(const struct mgds_op *op)
 {
     if (op->error)
-        mgds_report_debt(mgds_domain_debt(op->domain), op->error, op);
+        mgds_report_debt(mgds_comm_debt(op->comm), op->error, op);
 }
 
 bool mgds_caller_orphans(struct mgds_op *op)

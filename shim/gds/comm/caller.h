@@ -6,9 +6,9 @@
  *                                    -> DROPPED  the request was freed before,
  *                                                or the wait that has it could
  *                                                not be put
- *   DROPPED   an error is the domain's -> ORPHANED  it has bytes that only a
- *                                                   work item copies out: that
- *                                                   has the caller's reference
+ *   DROPPED   the communicator has   -> ORPHANED it has bytes that only a work
+ *             its error                          item copies out: that has the
+ *                                                caller's reference
  *
  * All but sees are called under the engine's lock.
  */

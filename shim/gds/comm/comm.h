@@ -2,10 +2,10 @@
  * The engine behind stream communicators, as pmpi/ sees it: plain values, no
  * type of mpi.h.
  *
- *   domain   one stream communicator in one process: its members, its streams
+ *   comm     one stream communicator in one process: its members, its streams
  *            and the matching between them
- *   op       one send or receive of a domain, from the call until both its
- *            owner and its stream are done with it
+ *   op       one send or receive of it, from the call until both its owner and
+ *            its stream are done with it
  *   message  a send that a matched probe took out of the lists
  *
  * Errors are negative errno, met before anything was put on a stream or sent:
@@ -28,7 +28,7 @@
 
 #include "shim/gds/mem/bounce.h"
 
-struct mgds_domain;
+struct mgds_comm;
 struct mgds_gstream;  /* gds/stream/gstream.h */
 struct mgds_channels; /* gds/transport/channels.h */
 struct mgds_message;
@@ -51,48 +51,47 @@ struct mgds_member {
 };
 
 /* Everything in it is borrowed for the call. */
-struct mgds_domain_spec {
+struct mgds_comm_spec {
     uint64_t id; /* the same at all members, never used again in the job */
     unsigned rank, size;
     unsigned remote_size; /* inter: of the group that peers are ranks of */
     bool inter;
-    /* By index; NULL: the CPU. The domain takes references of its own. */
+    /* By index; NULL: the CPU. The communicator takes references of its own. */
     struct mgds_gstream **streams;
     unsigned stream_count;             /* may be 0 */
     const struct mgds_member *members; /* size, or remote_size, of them */
     struct mgds_channels *channels; /* of the communicator and its duplicates;
-                                     NULL: no rings */
+                                       NULL: no rings */
     int tag_ub;
 };
 
 /*
- * Makes this process's part; the wire is open (mgds_domains_open). Messages of
+ * Makes this process's part; the wire is open (mgds_comms_open). Messages of
  * members that were faster may be there already: they are kept by id until now.
  * Local: another member's failure is the caller's to agree on, who puts the
- * domain then.
+ * communicator then.
  */
-int mgds_domain_create(struct mgds_domain **out,
-                       const struct mgds_domain_spec *spec);
+int mgds_comm_create(struct mgds_comm **out, const struct mgds_comm_spec *spec);
 
 /* The communicator is freed: at once; what is under way goes on, and the
  * records go once all of it is done. NULL is allowed. */
-void mgds_domain_put(struct mgds_domain *domain);
+void mgds_comm_put(struct mgds_comm *comm);
 
 /* The name that lines about its operations give, MPI_Comm_set_name's; "" until
- * then, for duplicates too. Kept: the first MGDS_DOMAIN_NAME - 1 characters,
+ * then, for duplicates too. Kept: the first MGDS_COMM_NAME - 1 characters,
  * with '?' for what would break a line. */
-enum { MGDS_DOMAIN_NAME = 64 };
-void mgds_domain_set_name(struct mgds_domain *domain, const char *name);
+enum { MGDS_COMM_NAME = 64 };
+void mgds_comm_set_name(struct mgds_comm *comm, const char *name);
 
 /*
  * The channels of a new communicator and all its duplicates to come: made with
- * what the domain will be made with, host of the members included. Then each
- * member describes its rings to the others, in so many bytes for the most
+ * what the communicator will be made with, host of the members included. Then
+ * each member describes its rings to the others, in so many bytes for the most
  * streams that one has, and connects to what they describe. Counted; only for
  * communicators of one group. -ENOMEM.
  */
 int mgds_channels_create(struct mgds_channels **out,
-                         const struct mgds_domain_spec *spec);
+                         const struct mgds_comm_spec *spec);
 size_t mgds_channels_description(unsigned streams);
 void mgds_channels_describe(const struct mgds_channels *channels, char *out);
 void mgds_channels_connect(struct mgds_channels *channels, unsigned rank,
@@ -101,13 +100,13 @@ void mgds_channels_get(struct mgds_channels *channels);
 void mgds_channels_put(struct mgds_channels *channels); /* NULL is allowed */
 
 /* Where this process can be reached: opens the wire, and keeps messages for
- * domains that do not exist here yet. network: from other hosts, too. The
- * address is valid until mgds_domains_fini. */
-int mgds_domains_open(bool network, const void **address, size_t *bytes);
+ * communicators that do not exist here yet. network: from other hosts, too. The
+ * address is valid until mgds_comms_fini. */
+int mgds_comms_open(bool network, const void **address, size_t *bytes);
 
 /* Whether the member is reached without the network, so far as this process is
  * concerned: through memory of the host that both are on. */
-bool mgds_domains_near(const struct mgds_member *member);
+bool mgds_comms_near(const struct mgds_member *member);
 
 struct mgds_xfer {
     struct mgds_buffer buffer; /* layout is never NULL; ptr is set if gpu. The
@@ -135,9 +134,9 @@ struct mgds_xfer {
  * out what it would take, and nothing was put (mgds_require_reason). The user's
  * memory is used until the op is done; for host memory by any thread of ours.
  */
-int mgds_op_send(struct mgds_op **out, struct mgds_domain *domain,
+int mgds_op_send(struct mgds_op **out, struct mgds_comm *comm,
                  const struct mgds_xfer *xfer);
-int mgds_op_recv(struct mgds_op **out, struct mgds_domain *domain,
+int mgds_op_recv(struct mgds_op **out, struct mgds_comm *comm,
                  const struct mgds_xfer *xfer);
 
 /* The reason that keeps a message from a better transport, and what the user
@@ -188,17 +187,17 @@ struct mgds_op_sink {
 
 /*
  * Lets the stream wait for all of them, in whatever order they get done. The
- * ops may be of any stream or domain, or not enqueued at all. On success the
- * caller's references are the stream's; on error nothing was put and they are
- * still the caller's. An op is given to one wait at most. Puts.
+ * ops may be of any stream or communicator, or not enqueued at all. On success
+ * the caller's references are the stream's; on error nothing was put and they
+ * are still the caller's. An op is given to one wait at most. Puts.
  */
 int mgds_op_wait_enqueue(struct mgds_gstream *stream, unsigned count,
                          struct mgds_op *const ops[],
                          const struct mgds_op_sink sinks[]);
 
 /* Both at once: an enqueued operation, and its stream's wait for it. Puts. */
-int mgds_op_run(struct mgds_domain *domain, const struct mgds_xfer *xfer,
-                bool send, const struct mgds_op_sink *sink);
+int mgds_op_run(struct mgds_comm *comm, const struct mgds_xfer *xfer, bool send,
+                const struct mgds_op_sink *sink);
 
 /*
  * Groups: what the calling thread enqueues on the stream from start to end, of
@@ -207,7 +206,7 @@ int mgds_op_run(struct mgds_domain *domain, const struct mgds_xfer *xfer,
  * where a call waits for what that gives back. -ENOMEM, or the error of a
  * stream that is ruined. End puts: -ENOENT: there is none of that kind;
  * else 0, or why not all could be put, which the operations' ends, streams and
- * domains say as well.
+ * communicators say as well.
  */
 int mgds_group_start(struct mgds_gstream *stream, bool strict);
 int mgds_group_end(struct mgds_gstream *stream, bool strict);
@@ -240,7 +239,8 @@ void mgds_op_status(const struct mgds_op *op, struct mgds_op_status *out);
 int mgds_op_cancel(struct mgds_op *op);
 
 /* Gives the reference back; the operation goes on if it is not done. An error
- * that nobody has seen is then the domain's (take_error). NULL is allowed. */
+ * that nobody has seen is then the communicator's (take_error). NULL is
+ * allowed. */
 void mgds_op_put(struct mgds_op *op);
 
 /* What a probe looks for. */
@@ -251,14 +251,13 @@ struct mgds_probe {
 };
 
 /* Makes progress, then: 1 and the status, 0 nothing there, negative errno. */
-int mgds_domain_probe(struct mgds_domain *domain,
-                      const struct mgds_probe *probe,
-                      struct mgds_op_status *status);
+int mgds_comm_probe(struct mgds_comm *comm, const struct mgds_probe *probe,
+                    struct mgds_op_status *status);
 
 /* Likewise, and takes the send out of the lists: 1 and *out. */
-int mgds_domain_mprobe(struct mgds_message **out, struct mgds_domain *domain,
-                       const struct mgds_probe *probe,
-                       struct mgds_op_status *status);
+int mgds_comm_mprobe(struct mgds_message **out, struct mgds_comm *comm,
+                     const struct mgds_probe *probe,
+                     struct mgds_op_status *status);
 
 /* Receives it: as mgds_op_recv, of which buffer, gpu and name count. On
  * success the message is gone, else it is still the caller's. */
@@ -278,27 +277,26 @@ struct mgds_failure {
 
 /* Each once: its errno, and *out, which may be NULL; 0: none (and then it costs
  * a load). */
-int mgds_domain_take_error(struct mgds_domain *domain,
-                           struct mgds_failure *out);
+int mgds_comm_take_error(struct mgds_comm *comm, struct mgds_failure *out);
 
 /* The communicator is about to be freed: errors that come later, or were not
  * taken, are the process's. The same rules. */
-void mgds_domain_go_astray(struct mgds_domain *domain);
-int mgds_domains_take_error(struct mgds_failure *out);
+void mgds_comm_go_astray(struct mgds_comm *comm);
+int mgds_comms_take_error(struct mgds_failure *out);
 
 /* The first of them on this stream since the last call; 0: none. Does not take
- * it from the domain. */
+ * it from the communicator. */
 int mgds_gstream_take_error(struct mgds_gstream *stream,
                             struct mgds_failure *out);
 
 /* Lets go of streams that the program has freed and that have passed all that
  * was put on them: the GPU is asked, for ten milliseconds at most. In a call
  * that makes or frees streams. */
-void mgds_domains_let_go(void);
+void mgds_comms_let_go(void);
 
 /* Memory that was given up goes back now if nothing of ours is on any stream
  * (cuda/defer.h). In a call of the program's that may wait for the device. */
-void mgds_domains_safe_point(void);
+void mgds_comms_safe_point(void);
 
 struct mgds_drain_rule {
     const char *call; /* of the program's that waits: constant text */
@@ -310,26 +308,27 @@ struct mgds_drain_rule {
 };
 
 /*
- * Waits until every operation enqueued on the stream so far, or of all domains
- * if NULL, is done and its memory may be used again. 0; -ETIMEDOUT: *left of
- * them are not, and one line each names them (16 at most). Watched (watch.h).
+ * Waits until every operation enqueued on the stream so far, or of all
+ * communicators if NULL, is done and its memory may be used again. 0;
+ * -ETIMEDOUT: *left of them are not, and one line each names them (16 at most).
+ * Watched (watch.h).
  */
 int mgds_op_drain(struct mgds_gstream *stream,
                   const struct mgds_drain_rule *rule, unsigned *left);
 
 /* The same of one communicator: what was called on it and is not complete, in
  * whatever stream waits for it, or in nobody's hands any more. */
-int mgds_domain_drain(struct mgds_domain *domain,
-                      const struct mgds_drain_rule *rule, unsigned *left);
+int mgds_comm_drain(struct mgds_comm *comm, const struct mgds_drain_rule *rule,
+                    unsigned *left);
 
 /* The end of the last epoch, after a drain: what is still under way is given up
- * (domains that requests of the program still hold, too), waits that stand are
- * released with an error, the wire is closed, and so is, at the next safe
- * point, what other processes' memory was mapped. */
-void mgds_domains_fini(void);
+ * (communicators that requests of the program still hold, too), waits that
+ * stand are released with an error, the wire is closed, and so is, at the next
+ * safe point, what other processes' memory was mapped. */
+void mgds_comms_fini(void);
 
 /* Behind that, when no other process has ours mapped: gives memory back that
  * was. At the next safe point, too. */
-void mgds_domains_gone(void);
+void mgds_comms_gone(void);
 
 #endif

@@ -41,11 +41,11 @@ static int look_at_streams(void *arg)
 
     (void)arg;
     /* most rounds find nothing: they leave the lock to those who call */
-    if (!mgds_lines_due() && !mgds_works_due() && !mgds_stands_due() &&
+    if (!mgds_timelines_due() && !mgds_works_due() && !mgds_stands_due() &&
         !mgds_reap_due())
         return 0;
     mgds_engine_enter();
-    any = mgds_lines_poll();
+    any = mgds_timelines_poll();
     if (mgds_stands_due()) {
         mgds_stands_look();
         mgds_watch_look();
@@ -53,7 +53,7 @@ static int look_at_streams(void *arg)
     }
     mgds_works_run_locked();
     mgds_engine_leave();
-    mgds_lines_reap();
+    mgds_timelines_reap();
     return any;
 }
 
@@ -67,7 +67,7 @@ static bool leave_to_worker(void)
 {
     bool left = mgds_works_leave();
 
-    if (left && (mgds_lines_to_query() || mgds_lines_to_check())) {
+    if (left && (mgds_timelines_to_query() || mgds_timelines_to_check())) {
         __atomic_store_n(&left_to_ask, true, __ATOMIC_RELEASE);
         left = mgds_worker_call();
     }
@@ -82,12 +82,12 @@ void mgds_op_progress(void)
     bool drives;
 
     mgds_wire_progress();
-    drives = !mgds_gate_any() || !leave_to_worker();
+    drives = !mgds_hwqueue_any() || !leave_to_worker();
     if (drives) {
-        mgds_lines_query();
-        mgds_lines_check();
+        mgds_timelines_query();
+        mgds_timelines_check();
     }
-    mgds_lines_ask();
+    mgds_timelines_ask();
     look_at_streams(NULL);
     if (drives)
         mgds_works_run(MGDS_WORK_BY_HOST);
@@ -110,8 +110,8 @@ static void do_late_work(void)
     mgds_works_run(MGDS_WORK_BY_WORKER);
     if (!__atomic_exchange_n(&left_to_ask, false, __ATOMIC_ACQUIRE))
         return;
-    mgds_lines_query();
-    mgds_lines_check();
+    mgds_timelines_query();
+    mgds_timelines_check();
 }
 
 static int open_once(void)
@@ -166,7 +166,7 @@ static void close_wire(void)
     mgds_lock_release(&open_lock);
 }
 
-int mgds_domains_open(bool network, const void **address, size_t *bytes)
+int mgds_comms_open(bool network, const void **address, size_t *bytes)
 {
     int rc = open_wire();
 
@@ -175,7 +175,7 @@ int mgds_domains_open(bool network, const void **address, size_t *bytes)
     return rc < 0 ? rc : mgds_wire_address(address, bytes);
 }
 
-bool mgds_domains_near(const struct mgds_member *member)
+bool mgds_comms_near(const struct mgds_member *member)
 {
     return mgds_wire_near(member->address, member->address_bytes);
 }
@@ -186,15 +186,15 @@ bool mgds_domains_near(const struct mgds_member *member)
 static void give_up(void)
 {
     mgds_engine_enter();
-    mgds_domains_forget();
+    mgds_comms_forget();
     mgds_am_forget();
     mgds_engine_leave();
 }
 
-void mgds_domains_fini(void)
+void mgds_comms_fini(void)
 {
     mgds_engine_enter();
-    mgds_lines_release();
+    mgds_timelines_release();
     mgds_credits_tell();
     mgds_engine_leave();
     close_wire();
@@ -203,14 +203,14 @@ void mgds_domains_fini(void)
     mgds_memory_fini();
     give_up();
     mgds_ops_forget();
-    mgds_lines_fini();
+    mgds_timelines_fini();
     mgds_ring_views_fini();
     mgds_op_spares_clear();
     mgds_spares_clear(&mgds_wait_spares);
     mgds_spares_clear(&mgds_message_spares);
 }
 
-void mgds_domains_gone(void)
+void mgds_comms_gone(void)
 {
     mgds_rings_fini();
 }

@@ -26,28 +26,28 @@ static double now_in_seconds(void)
     return 1e-9 * (double)mgds_clock_ns();
 }
 
-/* Which operations: of a stream, of a domain, or all. */
+/* Which operations: of a stream, of a communicator, or all. */
 struct scope {
     const struct mgds_gstream *stream; /* or NULL */
-    const struct mgds_domain *domain;  /* or NULL */
+    const struct mgds_comm *comm;      /* or NULL */
 };
 
 /* Of those that the engine has. A send that is done may still wait for its
  * receiver: the stream is not held by that, the communicator is. */
 static bool op_concerns(const struct mgds_op *op, const struct scope *scope)
 {
-    if (scope->domain)
-        return op->domain == scope->domain;
-    return !scope->stream || (!mgds_op_is_done(op) && op->line &&
-                              op->line->stream == scope->stream);
+    if (scope->comm)
+        return op->comm == scope->comm;
+    return !scope->stream || (!mgds_op_is_done(op) && op->timeline &&
+                              op->timeline->stream == scope->stream);
 }
 
 /* In streams. */
 static unsigned pending_waits(const struct scope *scope)
 {
-    if (scope->domain)
-        return __atomic_load_n(&scope->domain->waited, __ATOMIC_ACQUIRE);
-    return mgds_lines_pending(scope->stream);
+    if (scope->comm)
+        return __atomic_load_n(&scope->comm->waited, __ATOMIC_ACQUIRE);
+    return mgds_timelines_pending(scope->stream);
 }
 
 static void name_op(const struct mgds_op *op, const struct mgds_waiter *waiter)
@@ -68,15 +68,15 @@ struct left {
 static struct left count_ops(const struct scope *scope,
                              const struct mgds_waiter *waiter)
 {
-    const struct mgds_domain *domain;
+    const struct mgds_comm *comm;
     struct left left = {.count = 0};
     unsigned named = 0;
 
-    LIST_FOREACH(domain, mgds_domains_all(), link)
+    LIST_FOREACH(comm, mgds_comms_all(), link)
     {
         struct mgds_op *next;
 
-        for (struct mgds_op *op = LIST_FIRST(&domain->ops); op; op = next) {
+        for (struct mgds_op *op = LIST_FIRST(&comm->ops); op; op = next) {
             next = LIST_NEXT(op, link);
             if (!op_concerns(op, scope))
                 continue;
@@ -94,11 +94,14 @@ static struct left count_ops(const struct scope *scope,
 /* Nothing is left but what streams have not come to. */
 static void watch_streams(const struct scope *scope)
 {
-    if (scope->domain)
+    if (scope->comm)
         return;
-    for (struct mgds_line *line = mgds_lines_first(); line; line = line->next)
-        if (line->first && (!scope->stream || line->stream == scope->stream))
-            mgds_watch_streams(line, mgds_lines_pending(line->stream));
+    for (struct mgds_timeline *timeline = mgds_timelines_first(); timeline;
+         timeline = timeline->next)
+        if (timeline->first &&
+            (!scope->stream || timeline->stream == scope->stream))
+            mgds_watch_streams(timeline,
+                               mgds_timelines_pending(timeline->stream));
 }
 
 static struct left count_left(const struct scope *scope,
@@ -123,7 +126,7 @@ static struct left look_for_left(const struct scope *scope,
     mgds_credits_tell();
     left = count_left(scope, waiter);
     mgds_engine_leave();
-    orphans = mgds_orphans(scope->stream, scope->domain);
+    orphans = mgds_orphans(scope->stream, scope->comm);
     left.count += orphans;
     return left;
 }
@@ -174,30 +177,30 @@ int mgds_op_drain(struct mgds_gstream *stream,
     return drain_named(&scope, rule, left);
 }
 
-int mgds_domain_drain(struct mgds_domain *domain,
-                      const struct mgds_drain_rule *rule, unsigned *left)
+int mgds_comm_drain(struct mgds_comm *comm, const struct mgds_drain_rule *rule,
+                    unsigned *left)
 {
-    const struct scope scope = {.domain = domain};
+    const struct scope scope = {.comm = comm};
 
     mgds_groups_flush();
     return drain_named(&scope, rule, left);
 }
 
-void mgds_domains_let_go(void)
+void mgds_comms_let_go(void)
 {
-    mgds_lines_recall();
+    mgds_timelines_recall();
 }
 
-void mgds_domains_safe_point(void)
+void mgds_comms_safe_point(void)
 {
     unsigned pending;
 
-    mgds_lines_reap();
+    mgds_timelines_reap();
     if (!mgds_defer_pending() && !mgds_pools_short())
         return;
     mgds_engine_enter();
-    mgds_lines_poll();
-    pending = mgds_lines_pending(NULL);
+    mgds_timelines_poll();
+    pending = mgds_timelines_pending(NULL);
     mgds_engine_leave();
     if (pending > 0)
         return;

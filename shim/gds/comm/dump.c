@@ -55,25 +55,25 @@ static void add_op(struct lines *lines, const struct mgds_waiter *waiter,
         mgds_report_op(text, waiter, op);
 }
 
-static void add_ahead(struct lines *lines, const struct mgds_line *line)
+static void add_ahead(struct lines *lines, const struct mgds_timeline *timeline)
 {
-    struct mgds_waiter waiter = {.line = line};
-    unsigned ahead = mgds_lines_pending(line->stream);
+    struct mgds_waiter waiter = {.timeline = timeline};
+    unsigned ahead = mgds_timelines_pending(timeline->stream);
     char *text = ahead > 0 ? add_room(lines) : NULL;
 
     if (text)
         mgds_report_stream(text, &waiter, ahead);
 }
 
-static void add_line(struct lines *lines, const struct mgds_line *line)
+static void add_line(struct lines *lines, const struct mgds_timeline *timeline)
 {
-    struct mgds_waiter waiter = {.line = line};
+    struct mgds_waiter waiter = {.timeline = timeline};
     struct mgds_wait *wait;
     bool misses;
 
-    waiter.since = mgds_line_stood(line, &wait);
+    waiter.since = mgds_timeline_stood(timeline, &wait);
     if (!waiter.since) {
-        add_ahead(lines, line);
+        add_ahead(lines, timeline);
         return;
     }
     misses = mgds_wait_misses(wait);
@@ -84,18 +84,18 @@ static void add_line(struct lines *lines, const struct mgds_line *line)
 
 static void add_asked(struct lines *lines, const struct mgds_gstream *stream)
 {
-    const struct mgds_domain *domain;
+    const struct mgds_comm *comm;
     const struct mgds_op *op;
 
-    LIST_FOREACH(domain, mgds_domains_all(), link)
+    LIST_FOREACH(comm, mgds_comms_all(), link)
     {
-        LIST_FOREACH(op, &domain->ops, link)
+        LIST_FOREACH(op, &comm->ops, link)
         {
             const struct mgds_waiter waiter = {.call = op->caller->watched.call,
                                                .since =
                                                    op->caller->watched.since};
 
-            if ((!stream || (op->line && op->line->stream == stream)) &&
+            if ((!stream || (op->timeline && op->timeline->stream == stream)) &&
                 mgds_watched_is_asked(&op->caller->watched))
                 add_op(lines, &waiter, op);
         }
@@ -110,19 +110,20 @@ static void add_probes(struct lines *lines)
                                            .since = probe->watched.since};
         char *text = NULL;
 
-        if (probe->domain && mgds_watched_is_asked(&probe->watched))
+        if (probe->comm && mgds_watched_is_asked(&probe->watched))
             text = add_room(lines);
         if (text)
-            mgds_report_probe(text, &waiter, probe->domain, &probe->probe);
+            mgds_report_probe(text, &waiter, probe->comm, &probe->probe);
     }
 }
 
 static void collect_lines(struct lines *lines,
                           const struct mgds_gstream *stream)
 {
-    for (struct mgds_line *line = mgds_lines_first(); line; line = line->next)
-        if (!stream || line->stream == stream)
-            add_line(lines, line);
+    for (struct mgds_timeline *timeline = mgds_timelines_first(); timeline;
+         timeline = timeline->next)
+        if (!stream || timeline->stream == stream)
+            add_line(lines, timeline);
     add_asked(lines, stream);
     if (!stream)
         add_probes(lines);

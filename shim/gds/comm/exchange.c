@@ -22,13 +22,13 @@
 
 void mgds_exchange_called(struct mgds_op *op, bool reached)
 {
-    const struct mgds_domain *domain = op->domain;
-    struct mgds_rts head = {.domain = domain->id,
+    const struct mgds_comm *comm = op->comm;
+    struct mgds_rts head = {.comm = comm->id,
                             .number = op->call->number,
-                            .cookie = op->cookie,
+                            .request_id = op->request_id,
                             .bytes = op->call->bytes,
                             .tag = op->call->tag,
-                            .rank = domain->rank,
+                            .rank = comm->rank,
                             .index = op->call->from_index,
                             .to_index = op->call->index,
                             .reached = reached,
@@ -39,7 +39,7 @@ void mgds_exchange_called(struct mgds_op *op, bool reached)
     mgds_op_step(op, MGDS_OP_ON_CALL);
     op->send->told = reached; /* by the RTS */
     op->send->protocol->describe(op, &head);
-    rc = mgds_am_tell(domain->member[op->call->rank].peer, MGDS_ENVELOPE_RTS,
+    rc = mgds_am_tell(comm->member[op->call->rank].peer, MGDS_ENVELOPE_RTS,
                       &head, mgds_rts_bytes(&head));
     if (rc < 0)
         mgds_exchange_send_moved(op, MGDS_OP_ON_FAIL, rc);
@@ -47,8 +47,7 @@ void mgds_exchange_called(struct mgds_op *op, bool reached)
 
 static struct mgds_wire_peer *peer_of(const struct mgds_op *op)
 {
-    return op->domain->member[op->send ? op->call->rank : op->status.source]
-        .peer;
+    return op->comm->member[op->send ? op->call->rank : op->status.source].peer;
 }
 
 /* One that nobody will copy is over. */
@@ -111,13 +110,13 @@ static void give_place(struct mgds_op *op)
 /* Those who subscribed are told at once, while it can still matter. */
 void mgds_exchange_tell(struct mgds_op *op, bool anyway)
 {
-    struct mgds_domain *domain = op->domain;
-    const struct mgds_tell head = {domain->id,      op->call->number,
-                                   domain->rank,    op->call->from_index,
+    struct mgds_comm *comm = op->comm;
+    const struct mgds_tell head = {comm->id,        op->call->number,
+                                   comm->rank,      op->call->from_index,
                                    op->call->index, 0};
 
     if (op->state != MGDS_OP_CALLED || op->send->told ||
-        !(anyway || domain->member[op->call->rank].subscribes))
+        !(anyway || comm->member[op->call->rank].subscribes))
         return;
     op->send->told = true;
     mgds_am_tell(peer_of(op), MGDS_ENVELOPE_REACHED, &head, sizeof(head));
@@ -160,7 +159,7 @@ void mgds_exchange_send_moved(struct mgds_op *op, enum mgds_op_event event,
         op->error = error;
     if (error &&
         mgds_op_is_done(op)) /* as far as anybody was told, it went well */
-        mgds_op_keep_error(op, op->line);
+        mgds_op_keep_error(op, op->timeline);
     mgds_rget_release(op);
     try_finish_send(op);
     mgds_op_leave_engine(op);
@@ -179,16 +178,16 @@ static size_t part_of(const struct mgds_op *op)
 static int post_pull(struct mgds_op *op)
 {
     const struct mgds_message *from = op->recv->message;
-    struct mgds_pull head = {.cookie = from->cookie,
+    struct mgds_pull head = {.request_id = from->request_id,
                              .bytes = op->recv->got,
-                             .rank = op->domain->rank,
+                             .rank = op->comm->rank,
                              .refused = from->refused,
                              .part = (uint32_t)part_of(op)};
     int rc = mgds_op_tell_name(op);
 
-    head.answer = op->cookie;
+    head.answer = op->request_id;
     return rc < 0 ? rc
-                  : mgds_am_tell(op->domain->member[from->rank].peer,
+                  : mgds_am_tell(op->comm->member[from->rank].peer,
                                  MGDS_ENVELOPE_PULL, &head, sizeof(head));
 }
 
@@ -328,22 +327,22 @@ void mgds_exchange_end(struct mgds_wire_peer *peer,
 
 void mgds_exchange_unread(const struct mgds_op *op, int error)
 {
-    const struct mgds_domain *domain = op->domain;
-    struct mgds_ended ended = {.error = error, .rank = domain->rank};
+    const struct mgds_comm *comm = op->comm;
+    struct mgds_ended ended = {.error = error, .rank = comm->rank};
 
     if (!op->recv->message || !error ||
-        domain->member[op->recv->message->rank].lost)
+        comm->member[op->recv->message->rank].lost)
         return;
-    ended.cookie = op->recv->message->cookie;
-    mgds_exchange_end(domain->member[op->recv->message->rank].peer, &ended);
+    ended.request_id = op->recv->message->request_id;
+    mgds_exchange_end(comm->member[op->recv->message->rank].peer, &ended);
 }
 
 /* Once. */
 static void credit_sender(struct mgds_op *op)
 {
     if (!op->recv->credited)
-        mgds_credit_add(op->domain, op->recv->message->rank,
-                        op->recv->message->cookie);
+        mgds_credit_add(op->comm, op->recv->message->rank,
+                        op->recv->message->request_id);
     op->recv->credited = true;
 }
 
@@ -420,7 +419,7 @@ void mgds_exchange_fetched(struct mgds_op *op, int error)
 {
     if (error == 0 || error == -EFAULT) /* thrown away */
         credit_sender(op);
-    if (mgds_op_is_moved(op)) /* its mark ends it, or it has failed */
+    if (mgds_op_is_moved(op)) /* its fence ends it, or it has failed */
         return;
     mgds_exchange_recv_moved(op, error);
 }
@@ -443,7 +442,7 @@ static void recv_filled(struct mgds_op *op, int error)
 static void tell_broken(const struct mgds_op *op, int error)
 {
     const struct mgds_data head = {
-        .answer = op->send->answer, .error = error, .rank = op->domain->rank};
+        .answer = op->send->answer, .error = error, .rank = op->comm->rank};
 
     mgds_am_tell(peer_of(op), MGDS_ENVELOPE_DATA, &head, sizeof(head));
 }
@@ -484,14 +483,14 @@ void mgds_exchange_reached(struct mgds_op *op)
         recv_reached(op);
 }
 
-void mgds_exchange_meet(struct mgds_domain *domain, unsigned rank)
+void mgds_exchange_meet(struct mgds_comm *comm, unsigned rank)
 {
-    const struct mgds_tell head = {.domain = domain->id, .rank = domain->rank};
+    const struct mgds_tell head = {.comm = comm->id, .rank = comm->rank};
 
-    if (domain->member[rank].met)
+    if (comm->member[rank].met)
         return;
-    domain->member[rank].met = true;
-    mgds_am_tell(domain->member[rank].peer, MGDS_ENVELOPE_HELLO, &head,
+    comm->member[rank].met = true;
+    mgds_am_tell(comm->member[rank].peer, MGDS_ENVELOPE_HELLO, &head,
                  sizeof(head));
 }
 

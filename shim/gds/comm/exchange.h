@@ -8,7 +8,7 @@
 #include "shim/gds/msg/envelope.h"
 #include "shim/gds/msg/op_state.h"
 
-struct mgds_domain;
+struct mgds_comm;
 struct mgds_op;
 struct mgds_wire_peer;
 
@@ -63,6 +63,6 @@ void mgds_exchange_end(struct mgds_wire_peer *peer,
 void mgds_exchange_unread(const struct mgds_op *op, int error);
 /* Before a receive from the rank: has a connection to it, so that its end is
  * seen. */
-void mgds_exchange_meet(struct mgds_domain *domain, unsigned rank);
+void mgds_exchange_meet(struct mgds_comm *comm, unsigned rank);
 
 #endif

@@ -52,23 +52,22 @@ static bool is_over(uint64_t since, uint64_t now)
 
 static int revoke_send(struct mgds_op *op)
 {
-    const struct mgds_domain *domain = op->domain;
-    const struct mgds_revoke head = {{domain->id, op->call->number,
-                                      domain->rank, op->call->from_index,
-                                      op->call->index, 0},
-                                     op->cookie,
+    const struct mgds_comm *comm = op->comm;
+    const struct mgds_revoke head = {{comm->id, op->call->number, comm->rank,
+                                      op->call->from_index, op->call->index, 0},
+                                     op->request_id,
                                      (uint32_t)op->call->rank,
                                      0};
 
     mgds_count(sends_revoked);
-    return mgds_am_tell(domain->member[op->call->rank].peer,
-                        MGDS_ENVELOPE_REVOKE, &head, sizeof(head));
+    return mgds_am_tell(comm->member[op->call->rank].peer, MGDS_ENVELOPE_REVOKE,
+                        &head, sizeof(head));
 }
 
 /* The wire tells when it is, and ends what it has of it. */
 static void lose_peer(const struct mgds_op *op)
 {
-    if (mgds_wire_peer_give_up(op->domain->member[op->call->rank].peer))
+    if (mgds_wire_peer_give_up(op->comm->member[op->call->rank].peer))
         mgds_warn("rank %d has not answered for %u s (MPIX_GDS_TIMEOUT): it "
                   "is taken for dead",
                   op->call->rank, (unsigned)mgds_ctx()->config.timeout);
@@ -132,12 +131,12 @@ static void withdraw_recv(struct mgds_op *op)
 
 /* Here, at the receiver, the message is matched; its receive, which may be over
  * or be the program's own, fails if it can. */
-static void withdraw_matched(const struct mgds_domain *domain, int source,
+static void withdraw_matched(const struct mgds_comm *comm, int source,
                              const struct mgds_tell *tell)
 {
     struct mgds_op *op;
 
-    LIST_FOREACH(op, &domain->ops, link)
+    LIST_FOREACH(op, &comm->ops, link)
     {
         const struct mgds_message *message = mgds_op_message(op);
 
@@ -153,7 +152,7 @@ static void withdraw_matched(const struct mgds_domain *domain, int source,
 static void answer_stray(const struct mgds_am *am)
 {
     const struct mgds_revoke *revoke = &am->head.revoke;
-    const struct mgds_ended ended = {revoke->cookie, -ETIMEDOUT,
+    const struct mgds_ended ended = {revoke->request_id, -ETIMEDOUT,
                                      revoke->receiver};
     struct mgds_wire_peer *peer = mgds_wire_peer_find(am->from);
 
@@ -163,15 +162,16 @@ static void answer_stray(const struct mgds_am *am)
     mgds_wire_peer_put(peer);
 }
 
-static enum mgds_am_verdict take_revoke(const struct mgds_domain *domain,
+static enum mgds_am_verdict take_revoke(const struct mgds_comm *comm,
                                         const struct mgds_revoke *revoke)
 {
     const struct mgds_tell *tell = &revoke->message;
-    struct mgds_match *match = domain->match[tell->to_index];
-    struct mgds_ended ended = {.cookie = revoke->cookie, .rank = domain->rank};
+    struct mgds_match *match = comm->match[tell->to_index];
+    struct mgds_ended ended = {.request_id = revoke->request_id,
+                               .rank = comm->rank};
     struct mgds_match_send *send;
     enum mgds_match_where where;
-    int source = mgds_domain_source(domain, tell->rank, tell->index);
+    int source = mgds_comm_source(comm, tell->rank, tell->index);
 
     where = mgds_match_look(match, source, tell->number, &send);
     if (where == MGDS_MATCH_COMING)
@@ -181,10 +181,10 @@ static enum mgds_am_verdict take_revoke(const struct mgds_domain *domain,
         mgds_message_drop((struct mgds_message *)(void *)send);
     }
     ended.error = where == MGDS_MATCH_WAITING ? -ETIMEDOUT : 0;
-    mgds_exchange_end(domain->member[tell->rank].peer, &ended);
+    mgds_exchange_end(comm->member[tell->rank].peer, &ended);
     /* how that ends is told when it is known: an answer, before, it has */
     if (ended.error == 0)
-        withdraw_matched(domain, source, tell);
+        withdraw_matched(comm, source, tell);
     return MGDS_AM_DONE;
 }
 
@@ -192,25 +192,25 @@ static enum mgds_am_verdict on_revoke(const struct mgds_am *am)
 {
     const struct mgds_revoke *revoke = &am->head.revoke;
     enum mgds_am_verdict verdict;
-    const struct mgds_domain *domain = mgds_admit(am, &verdict);
+    const struct mgds_comm *comm = mgds_admit(am, &verdict);
 
-    if (domain)
-        return domain->member[revoke->message.rank].lost
+    if (comm)
+        return comm->member[revoke->message.rank].lost
                    ? MGDS_AM_DONE
-                   : take_revoke(domain, revoke);
-    if (mgds_domain_is_gone(revoke->message.domain))
+                   : take_revoke(comm, revoke);
+    if (mgds_comm_is_gone(revoke->message.comm))
         answer_stray(am);
     return verdict;
 }
 
 /* What the program has put ahead of the operation, on a stream of its own, is
  * not what takes too long. */
-static bool has_expired(const struct mgds_op *op, const struct mgds_line *line,
-                        uint64_t now)
+static bool has_expired(const struct mgds_op *op,
+                        const struct mgds_timeline *timeline, uint64_t now)
 {
     if (mgds_op_is_lost(op) || (mgds_op_is_moved(op) && !mgds_op_is_taken(op)))
         return false;
-    return !op->line || op->line == line ||
+    return !op->timeline || op->timeline == timeline ||
            (mgds_op_is_reached(op) && is_over(op->queued->came, now));
 }
 
@@ -224,7 +224,7 @@ static void expire_wait(struct mgds_wait *wait, uint64_t now)
         struct mgds_op *op = wait->op[i];
 
         if (!mgds_wait_stands_at(wait, i, misses) ||
-            !has_expired(op, wait->line, now))
+            !has_expired(op, wait->timeline, now))
             continue;
         if (op->send)
             expire_send(op, now);
@@ -241,10 +241,10 @@ void mgds_expire_look(void)
     if (mgds_ctx()->config.timeout == 0)
         return;
     stay_awake(now);
-    for (const struct mgds_line *line = mgds_lines_first(); line;
-         line = line->next) {
+    for (const struct mgds_timeline *timeline = mgds_timelines_first();
+         timeline; timeline = timeline->next) {
         struct mgds_wait *wait = NULL;
-        uint64_t since = mgds_line_stands(line, &wait);
+        uint64_t since = mgds_timeline_stands(timeline, &wait);
 
         if (since && is_over(since, now))
             expire_wait(wait, now);
@@ -266,10 +266,10 @@ static void end_revoking(struct mgds_op *op, int error)
 static enum mgds_am_verdict on_ended(const struct mgds_am *am)
 {
     const struct mgds_ended *ended = &am->head.ended;
-    struct mgds_op *op = mgds_op_find(ended->cookie);
+    struct mgds_op *op = mgds_op_find(ended->request_id);
 
     if (op && op->send && op->call->rank == (int)ended->rank &&
-        mgds_admit_rank(op->domain, ended->rank, am->from))
+        mgds_admit_rank(op->comm, ended->rank, am->from))
         end_revoking(op, ended->error);
     return MGDS_AM_DONE;
 }

@@ -12,7 +12,7 @@
 static void fail_recv(struct mgds_op *op, int error)
 {
     if (op->recv->match.posted)
-        mgds_match_cancel(op->domain->match[op->call->index], &op->recv->match);
+        mgds_match_cancel(op->comm->match[op->call->index], &op->recv->match);
     mgds_exchange_unread(op, error);
     mgds_exchange_recv_lost(op, error);
 }
@@ -89,7 +89,7 @@ void mgds_op_fail(struct mgds_op *op, int error, const char *why)
 
 bool mgds_op_fail_if_lost(struct mgds_op *op)
 {
-    if (mgds_domain_lost(op->domain, mgds_op_peer(op)) == 0)
+    if (mgds_comm_lost(op->comm, mgds_op_peer(op)) == 0)
         return false;
     mgds_op_fail(op, -ENOTCONN, mgds_op_why_lost(op));
     return true;

@@ -14,7 +14,7 @@ void mgds_op_fail(struct mgds_op *op, int error, const char *why);
 bool mgds_op_fail_if_lost(struct mgds_op *op);
 
 /* Several: all are marked before the first of them fails, since an end lets the
- * matcher go on. A mark has a reference. why NULL: no line says so. */
+ * matcher go on. A fence has a reference. why NULL: no line says so. */
 void mgds_op_mark_lost(struct mgds_op *op);
 void mgds_op_fail_marked(struct mgds_op *op, int error, const char *why);
 

@@ -170,8 +170,8 @@ static int open_group(struct mgds_group **out, struct mgds_gstream *stream)
 {
     struct keep *keep = own_keep();
     struct mgds_group *group;
-    struct mgds_line *line;
-    int rc = mgds_line_of(&line, stream);
+    struct mgds_timeline *timeline;
+    int rc = mgds_timeline_of(&timeline, stream);
 
     if (rc < 0)
         return rc;
@@ -180,7 +180,7 @@ static int open_group(struct mgds_group **out, struct mgds_gstream *stream)
         return -ENOMEM;
     group->stream = mgds_gstream_get(stream);
     group->depth = group->strict = 0;
-    group->put.line = line;
+    group->put.timeline = timeline;
     group->put.late = true;
     group->next = mgds_groups_open;
     set_open(keep, group);
@@ -277,14 +277,15 @@ void mgds_groups_fini(void)
         take_over(__atomic_load_n(&keep->open, __ATOMIC_ACQUIRE));
 }
 
-struct mgds_put *mgds_group_put(struct mgds_put *own, struct mgds_line *line,
-                                unsigned ops, unsigned waits)
+struct mgds_put *mgds_group_put(struct mgds_put *own,
+                                struct mgds_timeline *timeline, unsigned ops,
+                                unsigned waits)
 {
-    struct mgds_group *group = mgds_group_of(line->stream);
+    struct mgds_group *group = mgds_group_of(timeline->stream);
     struct mgds_put *put = group ? &group->put : own;
 
     if (!group)
-        mgds_put_begin(own, line);
+        mgds_put_begin(own, timeline);
     if (mgds_put_widen(put, ops + waits) == 0 &&
         (waits == 0 || mgds_wait_widen(&put->wait, waits) == 0))
         return put;
@@ -306,7 +307,8 @@ void mgds_group_op(struct mgds_put *put, const struct mgds_put *own,
                    struct mgds_op *op)
 {
     if (put != own)
-        op->queued->mark.group = MGDS_CONTAINER_OF(put, struct mgds_group, put);
+        op->queued->fence.group =
+            MGDS_CONTAINER_OF(put, struct mgds_group, put);
     mgds_put_op(put, op);
 }
 
@@ -334,16 +336,17 @@ void mgds_group_queue(struct mgds_put *put, const struct mgds_put *own)
 bool mgds_group_is_elsewhere(const struct mgds_op *op,
                              const struct mgds_gstream *stream)
 {
-    const struct mgds_group *group = op->queued ? op->queued->mark.group : NULL;
+    const struct mgds_group *group =
+        op->queued ? op->queued->fence.group : NULL;
 
     return group && group->stream == stream && group != mgds_group_of(stream);
 }
 
-static bool has_slot(const struct mgds_mark *mark,
+static bool has_slot(const struct mgds_fence *fence,
                      const struct mgds_channel *channel)
 {
     const struct mgds_op *op =
-        MGDS_CONTAINER_OF(mark, const struct mgds_op_queued, mark)->op;
+        MGDS_CONTAINER_OF(fence, const struct mgds_op_queued, fence)->op;
 
     return op->ring && op->ring->channel == channel;
 }
@@ -351,11 +354,11 @@ static bool has_slot(const struct mgds_mark *mark,
 static unsigned held_slots(const struct mgds_group *group,
                            const struct mgds_channel *channel)
 {
-    const struct mgds_mark *mark = group->put.first;
+    const struct mgds_fence *fence = group->put.first;
     unsigned held = 0;
 
-    for (unsigned i = 0; i < group->put.ops; i++, mark = mark->next)
-        held += has_slot(mark, channel);
+    for (unsigned i = 0; i < group->put.ops; i++, fence = fence->next)
+        held += has_slot(fence, channel);
     return held;
 }
 

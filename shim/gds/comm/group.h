@@ -1,6 +1,6 @@
 /*
  * Groups: what a thread enqueues on a stream between the start and the end of
- * one is collected, and put on the stream at the end, as one list of steps
+ * one is collected, and put on the stream at the end, as one list of commands
  * (put.h). Messages are called at once, so that they match in the order of
  * calls; what stands at the stream has its number at the end, since other
  * threads may put something on it meanwhile. All waits of a group are one.
@@ -44,10 +44,12 @@ mgds_group_of(const struct mgds_gstream *stream)
     return mgds_groups_open ? mgds_group_search(stream) : NULL;
 }
 
-/* Where a call puts what it enqueues on the line: the thread's group, or own.
- * With room for so many operations and waits for so many; NULL: no memory. */
-struct mgds_put *mgds_group_put(struct mgds_put *own, struct mgds_line *line,
-                                unsigned ops, unsigned waits);
+/* Where a call puts what it enqueues on the timeline: the thread's group, or
+ * own. With room for so many operations and waits for so many; NULL: no memory.
+ */
+struct mgds_put *mgds_group_put(struct mgds_put *own,
+                                struct mgds_timeline *timeline, unsigned ops,
+                                unsigned waits);
 /* The call adds nothing after all. */
 void mgds_group_undo(struct mgds_put *put, const struct mgds_put *own);
 /* The call adds an operation, and waits for so many operations. */

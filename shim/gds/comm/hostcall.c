@@ -50,7 +50,7 @@ int mgds_op_cancel(struct mgds_op *op)
         return 0;
     mgds_engine_enter();
     if (!mgds_op_is_done(op) && op->recv->match.posted)
-        taken = mgds_match_cancel(op->domain->match[op->call->index],
+        taken = mgds_match_cancel(op->comm->match[op->call->index],
                                   &op->recv->match);
     if (taken) {
         mgds_op_step(op, MGDS_OP_ON_CANCEL);
@@ -62,7 +62,7 @@ int mgds_op_cancel(struct mgds_op *op)
     return taken;
 }
 
-/* An error that nobody asked for is told by the domain. */
+/* An error that nobody asked for is told by the communicator. */
 void mgds_op_put(struct mgds_op *op)
 {
     if (!op)

@@ -57,7 +57,7 @@ static bool has_waited(uint64_t *begin)
  * The generation is later than that of whoever had the claim before. */
 static bool make_claim(struct mgds_op *op)
 {
-    struct mgds_gstream *stream = op->line->stream;
+    struct mgds_gstream *stream = op->timeline->stream;
     uint64_t begin = 0;
 
     while (!(op->recv->claim = mgds_gstream_claim(stream)) &&
@@ -88,8 +88,8 @@ static bool may_flow(const struct mgds_op *op, struct mgds_gstream *stream)
 static void make_serving(struct mgds_op *op)
 {
     if (op->send)
-        op->send->claim = mgds_gstream_claim(op->line->stream);
-    else if (op->line && !op->recv->claim)
+        op->send->claim = mgds_gstream_claim(op->timeline->stream);
+    else if (op->timeline && !op->recv->claim)
         make_claim(op);
 }
 
@@ -136,7 +136,7 @@ static int make_bounce(struct mgds_op *op, struct mgds_gstream *stream)
         rc = make_stream_bounce(op, stream);
     if (rc == 0)
         op->stream = mgds_gstream_get(stream);
-    if (rc == 0 || op->line)
+    if (rc == 0 || op->timeline)
         return rc;
     return mgds_bounce_create(&op->bounce, &op->call->user, MGDS_BOUNCE_PACKED);
 }
@@ -146,7 +146,8 @@ static int make_words(struct mgds_op *op)
 {
     if (op->send || !op->stream)
         return 0;
-    return mgds_words_take(&op->recv->words, mgds_gstream_words(op->stream));
+    return mgds_syncwords_take(&op->recv->words,
+                               mgds_gstream_words(op->stream));
 }
 
 static int make_room(struct mgds_op *op, const struct mgds_xfer *xfer,
@@ -176,34 +177,33 @@ static bool is_reached(const struct mgds_op *op, const struct mgds_xfer *xfer,
 
 bool mgds_means_fit(const struct mgds_op *op, const struct mgds_xfer *xfer)
 {
-    return op->line && is_reached(op, xfer, op->line->stream);
+    return op->timeline && is_reached(op, xfer, op->timeline->stream);
 }
 
 /* That it is enqueued on, or that could be made to wait for it. */
 static struct mgds_gstream *stream_of(const struct mgds_op *op,
-                                      const struct mgds_domain *domain,
+                                      const struct mgds_comm *comm,
                                       const struct mgds_xfer *xfer)
 {
-    if (op->line)
-        return op->line->stream;
-    return op->send || domain->streams == 0 ? NULL
-                                            : domain->stream[xfer->to_index];
+    if (op->timeline)
+        return op->timeline->stream;
+    return op->send || comm->streams == 0 ? NULL : comm->stream[xfer->to_index];
 }
 
 static unsigned select_for(const struct mgds_op *op,
-                           const struct mgds_domain *domain,
+                           const struct mgds_comm *comm,
                            const struct mgds_xfer *xfer)
 {
     const struct mgds_config *config = &mgds_ctx()->config;
-    const struct mgds_channel *channel = mgds_domain_channel(
-        domain, xfer->from_index, (unsigned)xfer->peer, xfer->to_index);
+    const struct mgds_channel *channel = mgds_comm_channel(
+        comm, xfer->from_index, (unsigned)xfer->peer, xfer->to_index);
     const struct mgds_select_facts facts = {
         .bytes = op->call->bytes,
         .eager_most = config->eager,
         .rget_least = xfer->buffered ? 0 : config->pull,
         .fits = mgds_means_fit(op, xfer),
         .sync = xfer->sync,
-        .stands_for_itself = xfer->stands && xfer->peer == (int)domain->rank &&
+        .stands_for_itself = xfer->stands && xfer->peer == (int)comm->rank &&
                              xfer->from_index == xfer->to_index,
         .slots = channel != NULL,
         .words = mgds_channel_can_get(channel)};
@@ -218,11 +218,11 @@ static bool is_own_alone(const struct mgds_channel *channel)
 }
 
 /* True if it may help to try again to get a slot in the receiver's ring. */
-static bool try_slot(struct mgds_op *op, const struct mgds_domain *domain,
+static bool try_slot(struct mgds_op *op, const struct mgds_comm *comm,
                      const struct mgds_xfer *xfer, bool late)
 {
-    struct mgds_channel *channel = mgds_domain_channel(
-        domain, xfer->from_index, (unsigned)xfer->peer, xfer->to_index);
+    struct mgds_channel *channel = mgds_comm_channel(
+        comm, xfer->from_index, (unsigned)xfer->peer, xfer->to_index);
     bool full;
 
     if (mgds_channel_take_slot(channel, op->call->bytes, &op->ring->slot)) {
@@ -240,15 +240,15 @@ static bool try_slot(struct mgds_op *op, const struct mgds_domain *domain,
 }
 
 /* The same of the words for a message that its receiver copies. */
-static bool may_get_words(const struct mgds_domain *domain,
+static bool may_get_words(const struct mgds_comm *comm,
                           const struct mgds_xfer *xfer, bool late)
 {
-    struct mgds_channel *channel = mgds_domain_channel(
-        domain, xfer->from_index, (unsigned)xfer->peer, xfer->to_index);
+    struct mgds_channel *channel = mgds_comm_channel(
+        comm, xfer->from_index, (unsigned)xfer->peer, xfer->to_index);
     bool spent;
 
     mgds_engine_enter();
-    spent = mgds_domain_lost(domain, xfer->peer) == 0 &&
+    spent = mgds_comm_lost(comm, xfer->peer) == 0 &&
             mgds_channel_is_spent(channel) && !is_own_alone(channel);
     if (spent && late)
         mgds_channel_despair(channel);
@@ -257,14 +257,14 @@ static bool may_get_words(const struct mgds_domain *domain,
 }
 
 /* What the sender of a long message needs, or the message goes another way. */
-static void take_words(struct mgds_op *op, struct mgds_domain *domain,
+static void take_words(struct mgds_op *op, struct mgds_comm *comm,
                        const struct mgds_xfer *xfer)
 {
     uint64_t begin = 0;
     bool late = false;
 
-    while (!mgds_rget_try(op, domain, xfer)) {
-        if (!may_get_words(domain, xfer, late)) {
+    while (!mgds_rget_try(op, comm, xfer)) {
+        if (!may_get_words(comm, xfer, late)) {
             op->send->may &= ~(1u << MGDS_PROTOCOL_RGET);
             return;
         }
@@ -273,7 +273,7 @@ static void take_words(struct mgds_op *op, struct mgds_domain *domain,
 }
 
 /* A slot in the receiver's ring, if there is one. */
-static void take_slot(struct mgds_op *op, const struct mgds_domain *domain,
+static void take_slot(struct mgds_op *op, const struct mgds_comm *comm,
                       const struct mgds_xfer *xfer)
 {
     uint64_t patience =
@@ -282,8 +282,8 @@ static void take_slot(struct mgds_op *op, const struct mgds_domain *domain,
     bool late = false;
 
     mgds_engine_enter();
-    while (mgds_domain_lost(domain, xfer->peer) == 0 &&
-           try_slot(op, domain, xfer, late)) {
+    while (mgds_comm_lost(comm, xfer->peer) == 0 &&
+           try_slot(op, comm, xfer, late)) {
         mgds_engine_leave();
         if (begin == 0)
             begin = mgds_clock_ns();
@@ -309,37 +309,37 @@ void mgds_means_cancel(struct mgds_op *op)
 
 /* Whether kernels of the stream that its messages come to may put them in
  * place. */
-static bool is_near(const struct mgds_op *op, const struct mgds_domain *domain,
+static bool is_near(const struct mgds_op *op, const struct mgds_comm *comm,
                     const struct mgds_xfer *xfer,
                     const struct mgds_gstream *stream)
 {
     return !op->send && stream &&
-           mgds_channels_can_take(domain->channels, xfer->to_index) &&
+           mgds_channels_can_take(comm->channels, xfer->to_index) &&
            is_reached(op, xfer, stream);
 }
 
-int mgds_means_make(struct mgds_op *op, struct mgds_domain *domain,
+int mgds_means_make(struct mgds_op *op, struct mgds_comm *comm,
                     const struct mgds_xfer *xfer)
 {
-    struct mgds_gstream *stream = stream_of(op, domain, xfer);
+    struct mgds_gstream *stream = stream_of(op, comm, xfer);
     int rc;
 
     if (op->send)
-        op->send->may = select_for(op, domain, xfer);
+        op->send->may = select_for(op, comm, xfer);
     if (mgds_op_might(op, MGDS_PROTOCOL_RGET))
-        take_words(op, domain, xfer);
-    if (is_near(op, domain, xfer, stream))
+        take_words(op, comm, xfer);
+    if (is_near(op, comm, xfer, stream))
         op->call->is |= MGDS_OP_NEAR;
     if (may_be_long(op))
         make_claim(op);
     if (mgds_op_might(op, MGDS_PROTOCOL_RGET) && !op->send->protocol->copied &&
         op->call->bytes > mgds_ctx()->config.eager &&
         mgds_require_direct(op, xfer))
-        mgds_rget_insist(op, domain, xfer);
+        mgds_rget_insist(op, comm, xfer);
     if (mgds_op_might(op, MGDS_PROTOCOL_EAGER) && !op->send->protocol->slotted)
-        take_slot(op, domain, xfer);
+        take_slot(op, comm, xfer);
     rc = make_room(op, xfer, stream);
     if (mgds_pools_short())
-        mgds_domains_safe_point(); /* for what comes later */
+        mgds_comms_safe_point(); /* for what comes later */
     return rc == 0 ? make_words(op) : rc;
 }

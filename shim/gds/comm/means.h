@@ -9,7 +9,7 @@
 
 #include <stdbool.h>
 
-struct mgds_domain;
+struct mgds_comm;
 struct mgds_op;
 struct mgds_xfer;
 
@@ -20,7 +20,7 @@ struct mgds_xfer;
  * where pools are cold, may wait some milliseconds for the receiver to map the
  * memory. -ENOMEM, -EXDEV, or what the driver says: mgds_op_give_means takes
  * back what there is. */
-int mgds_means_make(struct mgds_op *op, struct mgds_domain *domain,
+int mgds_means_make(struct mgds_op *op, struct mgds_comm *comm,
                     const struct mgds_xfer *xfer);
 
 /* It was not called: slots go back. Without the lock. */

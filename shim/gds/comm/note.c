@@ -19,28 +19,29 @@ static_assert(MGDS_STAT_recv_host_large - MGDS_STAT_send_self_1k + 1 ==
 /* Of a receive its peer may never hear. */
 static int64_t id_of(const struct mgds_op *op)
 {
-    return (int64_t)(op->send ? op->cookie : op->call->number);
+    return (int64_t)(op->send ? op->request_id : op->call->number);
 }
 
 void mgds_note_called(const struct mgds_op *op)
 {
     const int64_t op_id = id_of(op), bytes = (int64_t)op->call->bytes;
-    const int64_t comm = (int64_t)op->domain->id;
+    const int64_t comm_id = (int64_t)op->comm->id;
 
     if (op->send)
         mgds_trace_send_called(op_id, op_id, op->call->rank, op->call->tag,
-                               bytes, comm);
+                               bytes, comm_id);
     else
         mgds_trace_recv_called(op_id, op->call->rank, op->call->tag, bytes,
-                               comm);
+                               comm_id);
 }
 
 void mgds_note_matched(const struct mgds_op *op)
 {
     const struct mgds_message *message = op->recv->message;
 
-    mgds_trace_recv_matched(id_of(op), (int64_t)message->cookie, message->rank,
-                            message->match.tag, (int64_t)message->bytes);
+    mgds_trace_recv_matched(id_of(op), (int64_t)message->request_id,
+                            message->rank, message->match.tag,
+                            (int64_t)message->bytes);
 }
 
 /* A send whose bytes lie in a ring may have ended before: its end is the last
@@ -53,7 +54,7 @@ void mgds_note_asked(const struct mgds_op *op)
 
 void mgds_note_reached(const struct mgds_op *op)
 {
-    if (op->line)
+    if (op->timeline)
         mgds_trace_op_reached(id_of(op));
 }
 
@@ -69,7 +70,7 @@ static bool is_own(const struct mgds_op *op)
     unsigned rank =
         op->send ? (unsigned)op->call->rank : op->recv->message->rank;
 
-    return !op->domain->inter && rank == op->domain->rank;
+    return !op->comm->inter && rank == op->comm->rank;
 }
 
 static enum mgds_path path_of(const struct mgds_op *op)
@@ -101,7 +102,7 @@ void mgds_note_over(const struct mgds_op *op)
     if (!op->send)
         mgds_trace_recv_done(id_of(op), (int64_t)op->recv->got,
                              (int64_t)path_of(op), error_of(op));
-    if (!op->line || error_of(op) || op->state == MGDS_OP_CANCELLED)
+    if (!op->timeline || error_of(op) || op->state == MGDS_OP_CANCELLED)
         return;
     row = (op->send ? 0 : TRANSPORTS) + place[path_of(op)];
     mgds_stats_add_sized(MGDS_STAT_send_self_1k + row * MGDS_SIZES,

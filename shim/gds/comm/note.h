@@ -8,7 +8,7 @@
 
 struct mgds_op;
 
-/* It has a cookie, and will be known to its peer. */
+/* It has a request ID, and will be known to its peer. */
 void mgds_note_called(const struct mgds_op *op);
 /* A receive has its message. */
 void mgds_note_matched(const struct mgds_op *op);

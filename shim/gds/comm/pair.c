@@ -17,14 +17,14 @@ static int error_of(const struct mgds_op *op,
                                                                     : 0;
 }
 
-void mgds_paired(void *domain, struct mgds_match_recv *recv,
+void mgds_paired(void *comm, struct mgds_match_recv *recv,
                  struct mgds_match_send *send)
 {
     struct mgds_op *op = ((struct mgds_op_receiver *)(void *)recv)->op;
     struct mgds_message *message = (struct mgds_message *)(void *)send;
     const int error = error_of(op, message);
 
-    (void)domain;
+    (void)comm;
     op->recv->message = message;
     message->op = op;
     op->status.source = (int)message->rank;

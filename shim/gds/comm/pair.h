@@ -6,7 +6,7 @@
 
 /* For mgds_match_create, and for what a probe took: the first members of an
  * operation and a message. Under the engine's lock. */
-void mgds_paired(void *domain, struct mgds_match_recv *recv,
+void mgds_paired(void *comm, struct mgds_match_recv *recv,
                  struct mgds_match_send *send);
 
 #endif

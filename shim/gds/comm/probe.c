@@ -4,12 +4,12 @@
 #include "shim/gds/comm/watch.h"
 #include "shim/gds/comm/wildcards.h"
 
-static int source_of(const struct mgds_domain *domain,
+static int source_of(const struct mgds_comm *comm,
                      const struct mgds_probe *probe)
 {
     if (probe->peer == MGDS_ANY_SOURCE)
         return MGDS_ANY_SOURCE;
-    return mgds_domain_source(domain, (unsigned)probe->peer, probe->from_index);
+    return mgds_comm_source(comm, (unsigned)probe->peer, probe->from_index);
 }
 
 static void describe_message(const struct mgds_message *message,
@@ -23,17 +23,17 @@ static void describe_message(const struct mgds_message *message,
 
 /* 1, 0 there is none, or the error that ended the peer. Under the engine's
  * lock. */
-static int find_message(struct mgds_message **out, struct mgds_domain *domain,
+static int find_message(struct mgds_message **out, struct mgds_comm *comm,
                         const struct mgds_probe *probe)
 {
-    int rc = mgds_domain_lost(domain, probe->peer);
+    int rc = mgds_comm_lost(comm, probe->peer);
 
     *out = NULL;
     if (rc < 0 && probe->peer >= 0)
         return rc;
-    mgds_wildcards_probe(domain, probe);
+    mgds_wildcards_probe(comm, probe);
     *out = (struct mgds_message *)(void *)mgds_match_probe(
-        domain->match[probe->to_index], source_of(domain, probe), probe->tag);
+        comm->match[probe->to_index], source_of(comm, probe), probe->tag);
     return *out ? 1 : rc;
 }
 
@@ -44,20 +44,20 @@ static int no_process(struct mgds_op_status *status)
     return 1;
 }
 
-/* The message leaves the lists, with a reference to its domain. Under the
+/* The message leaves the lists, with a reference to its communicator. Under the
  * engine's lock. */
 static void take_message(struct mgds_message **out,
                          struct mgds_message *message, unsigned to_index)
 {
-    struct mgds_domain *domain = message->domain;
+    struct mgds_comm *comm = message->comm;
 
-    mgds_match_take(domain->match[to_index], &message->match);
-    mgds_domain_get(domain);
+    mgds_match_take(comm->match[to_index], &message->match);
+    mgds_comm_get(comm);
     *out = message;
 }
 
 /* out NULL: the message stays where it is. */
-static int search_sources(struct mgds_message **out, struct mgds_domain *domain,
+static int search_sources(struct mgds_message **out, struct mgds_comm *comm,
                           const struct mgds_probe *probe,
                           struct mgds_op_status *status)
 {
@@ -69,28 +69,27 @@ static int search_sources(struct mgds_message **out, struct mgds_domain *domain,
     mgds_groups_flush();
     mgds_op_progress();
     mgds_engine_enter();
-    rc = find_message(&message, domain, probe);
+    rc = find_message(&message, comm, probe);
     if (message)
         describe_message(message, status);
     else if (rc == 0)
-        mgds_watch_probe(domain, probe);
+        mgds_watch_probe(comm, probe);
     if (message && out)
         take_message(out, message, probe->to_index);
     mgds_engine_leave();
     return rc;
 }
 
-int mgds_domain_probe(struct mgds_domain *domain,
-                      const struct mgds_probe *probe,
-                      struct mgds_op_status *status)
+int mgds_comm_probe(struct mgds_comm *comm, const struct mgds_probe *probe,
+                    struct mgds_op_status *status)
 {
-    return search_sources(NULL, domain, probe, status);
+    return search_sources(NULL, comm, probe, status);
 }
 
-int mgds_domain_mprobe(struct mgds_message **out, struct mgds_domain *domain,
-                       const struct mgds_probe *probe,
-                       struct mgds_op_status *status)
+int mgds_comm_mprobe(struct mgds_message **out, struct mgds_comm *comm,
+                     const struct mgds_probe *probe,
+                     struct mgds_op_status *status)
 {
     *out = NULL;
-    return search_sources(out, domain, probe, status);
+    return search_sources(out, comm, probe, status);
 }

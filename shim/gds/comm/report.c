@@ -31,10 +31,10 @@ static void add_tag(struct mgds_text *text, int tag)
         mgds_text_add(text, ", tag %d", tag);
 }
 
-static void add_domain(struct mgds_text *text, const struct mgds_domain *domain)
+static void add_comm(struct mgds_text *text, const struct mgds_comm *comm)
 {
-    if (domain->name[0])
-        mgds_text_add(text, ", communicator \"%s\"", domain->name);
+    if (comm->name[0])
+        mgds_text_add(text, ", communicator \"%s\"", comm->name);
     else
         mgds_text_add(text, ", communicator without a name");
 }
@@ -45,9 +45,9 @@ static void add_waiter(struct mgds_text *text, const struct mgds_waiter *waiter)
     double seconds =
         now > waiter->since ? 1e-9 * (double)(now - waiter->since) : 0;
 
-    if (waiter->line)
+    if (waiter->timeline)
         mgds_text_add(text, "stream 0x%" PRIx64,
-                      mgds_gstream_name(waiter->line->stream));
+                      mgds_gstream_name(waiter->timeline->stream));
     else
         mgds_text_add(text, "%s", waiter->call);
     mgds_text_add(text, " stands for %.1f s at ", seconds);
@@ -58,17 +58,18 @@ static void add_waiter(struct mgds_text *text, const struct mgds_waiter *waiter)
 static bool say_not_reached(struct mgds_text *text, const struct mgds_op *op,
                             const struct mgds_waiter *waiter)
 {
-    if (!op->line || mgds_op_is_reached(op) || op->line == waiter->line)
+    if (!op->timeline || mgds_op_is_reached(op) ||
+        op->timeline == waiter->timeline)
         return false;
     mgds_text_add(
         text, "the stream of the %s, 0x%" PRIx64 ", has not come to it",
-        op->send ? "send" : "receive", mgds_gstream_name(op->line->stream));
+        op->send ? "send" : "receive", mgds_gstream_name(op->timeline->stream));
     return true;
 }
 
 static bool say_lost(struct mgds_text *text, const struct mgds_op *op, int rank)
 {
-    if (mgds_domain_lost(op->domain, rank) == 0)
+    if (mgds_comm_lost(op->comm, rank) == 0)
         return false;
     mgds_text_add(text, "the process of rank %d has ended", rank);
     return true;
@@ -132,7 +133,7 @@ static void add_op(struct mgds_text *text, const struct mgds_op *op)
     add_rank(text, op->call->rank);
     add_tag(text, op->call->tag);
     mgds_text_add(text, ", %zu bytes", op->call->bytes);
-    add_domain(text, op->domain);
+    add_comm(text, op->comm);
 }
 
 void mgds_report_op(char line[MGDS_REPORT_BYTES],
@@ -215,7 +216,7 @@ void mgds_report_debt(struct mgds_debt *debt, int error,
 
 void mgds_report_probe(char line[MGDS_REPORT_BYTES],
                        const struct mgds_waiter *waiter,
-                       const struct mgds_domain *domain,
+                       const struct mgds_comm *comm,
                        const struct mgds_probe *probe)
 {
     struct mgds_text text;
@@ -225,7 +226,7 @@ void mgds_report_probe(char line[MGDS_REPORT_BYTES],
     mgds_text_add(&text, "a probe of ");
     add_rank(&text, probe->peer);
     add_tag(&text, probe->tag);
-    add_domain(&text, domain);
+    add_comm(&text, comm);
     mgds_text_add(&text, ": ");
     say_no_message(&text, probe->peer);
 }
@@ -242,7 +243,7 @@ void mgds_report_stream(char line[MGDS_REPORT_BYTES],
     mgds_text_add(&text,
                   "stream 0x%" PRIx64 "%s has not come to %u steps of ours, "
                   "and stands at no wait: other work is ahead of them",
-                  mgds_gstream_name(waiter->line->stream),
+                  mgds_gstream_name(waiter->timeline->stream),
                   waiter->call ? ", which" : "", ahead);
 }
 

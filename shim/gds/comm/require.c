@@ -67,7 +67,7 @@ bool mgds_require_direct(const struct mgds_op *op, const struct mgds_xfer *xfer)
 
 bool mgds_require_forbids_host(const struct mgds_op *op)
 {
-    return op->line && op->call->bytes > 0 && !allows_path(MGDS_PATH_HOST);
+    return op->timeline && op->call->bytes > 0 && !allows_path(MGDS_PATH_HOST);
 }
 
 /* The two ends, as channels have them; of an operation whose peer is known. */
@@ -77,7 +77,7 @@ struct ends {
 
 static struct ends ends_of(const struct mgds_op *op)
 {
-    unsigned base = op->domain->base[op->call->rank];
+    unsigned base = op->comm->base[op->call->rank];
 
     if (op->send)
         return (struct ends){op->call->from_index, base + op->call->index};
@@ -97,14 +97,14 @@ static struct mgds_channel *channel_of(const struct mgds_op *op)
     if (op->call->rank < 0)
         return NULL;
     ends = ends_of(op);
-    return mgds_channels_find(op->domain->channels, ends.mine, ends.theirs);
+    return mgds_channels_find(op->comm->channels, ends.mine, ends.theirs);
 }
 
 static const struct mgds_hindrance *why_no_channel(const struct mgds_op *op)
 {
     struct ends ends = ends_of(op);
 
-    return mgds_channels_why(op->domain->channels, ends.mine, ends.theirs);
+    return mgds_channels_why(op->comm->channels, ends.mine, ends.theirs);
 }
 
 static const struct mgds_hindrance *
@@ -122,13 +122,13 @@ why_no_place(const struct mgds_op *op, const struct mgds_channel *channel)
 static const struct mgds_hindrance *
 why_staged(const struct mgds_op *op, const struct mgds_channel *channel)
 {
-    if (!mgds_gstream_takes(op->line->stream, &op->call->user))
+    if (!mgds_gstream_takes(op->timeline->stream, &op->call->user))
         return &no_take;
     if (!channel && op->call->rank >= 0)
         return why_no_channel(op);
     if (mgds_op_is_direct(op))
         return NULL;
-    if (mgds_channels_share_gpu(op->domain->channels, own_index(op)))
+    if (mgds_channels_share_gpu(op->comm->channels, own_index(op)))
         return &shared;
     return op->send ? why_no_place(op, channel) : &no_ring;
 }
@@ -150,7 +150,7 @@ bool mgds_require_refuses(const struct mgds_op *op,
     const struct mgds_channel *channel;
     enum mgds_path path = MGDS_PATH_HOST;
 
-    if (!concerns_op(op, xfer) || mgds_domain_lost(op->domain, xfer->peer) < 0)
+    if (!concerns_op(op, xfer) || mgds_comm_lost(op->comm, xfer->peer) < 0)
         return false;
     channel = channel_of(op);
     why = why_staged(op, channel);
@@ -171,7 +171,7 @@ static const struct mgds_hindrance *why_host(const struct mgds_op *op)
 {
     if (!mgds_ptr_is_gpu(&op->call->user.ptr))
         return &in_host_memory;
-    return op->line ? why_staged(op, channel_of(op)) : &not_enqueued;
+    return op->timeline ? why_staged(op, channel_of(op)) : &not_enqueued;
 }
 
 /* What is constant from the call on is enough. */

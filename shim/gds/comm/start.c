@@ -42,35 +42,35 @@ static int describe_call(struct mgds_op_call *call,
                : 0;
 }
 
-static int find_line(struct mgds_op *op, const struct mgds_domain *domain,
-                     const struct mgds_xfer *xfer)
+static int find_timeline(struct mgds_op *op, const struct mgds_comm *comm,
+                         const struct mgds_xfer *xfer)
 {
     unsigned index = op->send ? xfer->from_index : xfer->to_index;
-    int rc = mgds_line_of(&op->line, domain->stream[index]);
+    int rc = mgds_timeline_of(&op->timeline, comm->stream[index]);
 
-    if (op->line)
-        op->waited->at = mgds_gstream_name(op->line->stream);
+    if (op->timeline)
+        op->waited->at = mgds_gstream_name(op->timeline->stream);
     return rc;
 }
 
 /* What it needs, of ours. */
-static int equip_op(struct mgds_op *op, struct mgds_domain *domain,
+static int equip_op(struct mgds_op *op, struct mgds_comm *comm,
                     const struct mgds_xfer *xfer)
 {
-    int rc = xfer->enqueued ? find_line(op, domain, xfer) : 0;
+    int rc = xfer->enqueued ? find_timeline(op, comm, xfer) : 0;
 
     if (rc == 0 && xfer->peer != MGDS_PROC_NULL)
-        rc = mgds_means_make(op, domain, xfer);
+        rc = mgds_means_make(op, comm, xfer);
     return rc;
 }
 
-static int create_op(struct mgds_op **out, struct mgds_domain *domain,
+static int create_op(struct mgds_op **out, struct mgds_comm *comm,
                      const struct mgds_xfer *xfer, bool send)
 {
     struct mgds_op *op = mgds_op_alloc(send, xfer->enqueued);
     int rc;
 
-    if (xfer->enqueued || !mgds_gate_any()) /* it may wait for the driver */
+    if (xfer->enqueued || !mgds_hwqueue_any()) /* it may wait for the driver */
         mgds_works_run_kind(MGDS_WORK_IMPORT, MGDS_WORK_BY_HOST);
     if (!op)
         return -ENOMEM;
@@ -83,7 +83,7 @@ static int create_op(struct mgds_op **out, struct mgds_domain *domain,
         (struct mgds_op_status){MGDS_ANY_SOURCE, MGDS_ANY_TAG, 0, 0, 0, false};
     rc = describe_call(op->call, xfer);
     if (rc == 0)
-        rc = equip_op(op, domain, xfer);
+        rc = equip_op(op, comm, xfer);
     if (rc < 0) {
         mgds_means_cancel(op);
         mgds_op_give_means(op);
@@ -91,8 +91,8 @@ static int create_op(struct mgds_op **out, struct mgds_domain *domain,
         return rc;
     }
     mgds_layout_get(op->call->user.layout);
-    mgds_domain_get(domain);
-    op->domain = domain;
+    mgds_comm_get(comm);
+    op->comm = comm;
     *out = op;
     return 0;
 }
@@ -102,66 +102,66 @@ static int create_op(struct mgds_op **out, struct mgds_domain *domain,
 static void enter_engine(struct mgds_op *op)
 {
     mgds_op_get(op);
-    LIST_INSERT_HEAD(&op->domain->ops, op, link);
+    LIST_INSERT_HEAD(&op->comm->ops, op, link);
 }
 
 /* The stream came to the operation. */
-static void reach_op(struct mgds_mark *mark)
+static void reach_op(struct mgds_fence *fence)
 {
     struct mgds_op *op =
-        MGDS_CONTAINER_OF(mark, struct mgds_op_queued, mark)->op;
+        MGDS_CONTAINER_OF(fence, struct mgds_op_queued, fence)->op;
 
     if (op->send && op->copy)
         mgds_host_pack(op->copy, &op->call->user, op->call->bytes);
     mgds_exchange_reached(op);
-    mgds_op_put_later(op); /* the mark's */
+    mgds_op_put_later(op); /* the fence's */
 }
 
 /* Numbered when it is put. */
-static void mark_op(struct mgds_op *op)
+static void fence_op(struct mgds_op *op)
 {
-    op->queued->mark.passed = reach_op;
+    op->queued->fence.passed = reach_op;
     mgds_op_get(op);
 }
 
 static void call_send(struct mgds_op *op, const struct mgds_xfer *xfer)
 {
-    struct mgds_domain *domain = op->domain;
-    unsigned to = domain->base[op->call->rank] + xfer->to_index;
+    struct mgds_comm *comm = op->comm;
+    unsigned to = comm->base[op->call->rank] + xfer->to_index;
 
-    op->call->number = domain->sent[xfer->from_index * domain->sources + to]++;
+    op->call->number = comm->sent[xfer->from_index * comm->sources + to]++;
     enter_engine(op);
-    mgds_exchange_called(op, !op->line);
+    mgds_exchange_called(op, !op->timeline);
     mgds_op_fail_if_lost(op);
-    if (!op->line)
+    if (!op->timeline)
         mgds_exchange_reached(op);
 }
 
 static void meet_source(struct mgds_op *op, unsigned from_index)
 {
-    struct mgds_domain *domain = op->domain;
+    struct mgds_comm *comm = op->comm;
 
     op->recv->match.source = op->call->rank;
     if (op->call->rank < 0) {
-        mgds_wildcards_receive(domain);
+        mgds_wildcards_receive(comm);
         return;
     }
     op->recv->match.source =
-        mgds_domain_source(domain, (unsigned)op->call->rank, from_index);
-    mgds_exchange_meet(domain, (unsigned)op->call->rank);
+        mgds_comm_source(comm, (unsigned)op->call->rank, from_index);
+    mgds_exchange_meet(comm, (unsigned)op->call->rank);
 }
 
 static void call_recv(struct mgds_op *op, const struct mgds_xfer *xfer)
 {
-    struct mgds_domain *domain = op->domain;
+    struct mgds_comm *comm = op->comm;
 
     meet_source(op, xfer->from_index);
     op->recv->match.tag = op->call->tag;
-    if (!op->line)
+    if (!op->timeline)
         op->latches |= MGDS_OP_REACHED;
     enter_engine(op);
     mgds_op_step(op, MGDS_OP_ON_POST);
-    mgds_match_post(domain->match[xfer->to_index], &op->recv->match);
+    mgds_match_post(comm->match[xfer->to_index], &op->recv->match);
     mgds_op_fail_if_lost(op);
 }
 
@@ -169,7 +169,7 @@ static int prepare_plain(struct mgds_op *op)
 {
     int rc;
 
-    if (!op->send || op->line)
+    if (!op->send || op->timeline)
         return 0;
     if (op->copy)
         mgds_host_pack(op->copy, &op->call->user, op->call->bytes);
@@ -179,10 +179,10 @@ static int prepare_plain(struct mgds_op *op)
     return rc < 0 ? rc : mgds_bounce_wait(op->bounce, NULL);
 }
 
-static int make_op(struct mgds_op **out, struct mgds_domain *domain,
+static int make_op(struct mgds_op **out, struct mgds_comm *comm,
                    const struct mgds_xfer *xfer, bool send)
 {
-    int rc = create_op(out, domain, xfer, send);
+    int rc = create_op(out, comm, xfer, send);
 
     if (rc < 0)
         return rc;
@@ -197,8 +197,8 @@ static int make_op(struct mgds_op **out, struct mgds_domain *domain,
     return rc;
 }
 
-/* Takes the lock, and a cookie. -ENOMEM: it cannot be called; -EPROTONOSUPPORT:
- * it may not. */
+/* Takes the lock, and a request ID. -ENOMEM: it cannot be called;
+ * -EPROTONOSUPPORT: it may not. */
 static int enter_to_call(struct mgds_op *op, const struct mgds_xfer *xfer)
     MGDS_ACQUIRE(mgds_engine_lock)
 {
@@ -227,8 +227,8 @@ static void leave_uncalled(struct mgds_op *op) MGDS_RELEASE(mgds_engine_lock)
 static void call_op(struct mgds_op *op, const struct mgds_xfer *xfer)
 {
     mgds_note_called(op);
-    if (op->line)
-        mark_op(op);
+    if (op->timeline)
+        fence_op(op);
     (op->send ? call_send : call_recv)(op, xfer);
 }
 
@@ -247,7 +247,7 @@ static int call_now(struct mgds_op *op, const struct mgds_xfer *xfer)
 
 static int call_on_stream(struct mgds_op *op, const struct mgds_xfer *xfer)
 {
-    struct mgds_put own, *put = mgds_group_put(&own, op->line, 1, 0);
+    struct mgds_put own, *put = mgds_group_put(&own, op->timeline, 1, 0);
     int rc;
 
     if (!put) {
@@ -268,16 +268,16 @@ static int call_on_stream(struct mgds_op *op, const struct mgds_xfer *xfer)
     return 0;
 }
 
-static int start_op(struct mgds_op **out, struct mgds_domain *domain,
+static int start_op(struct mgds_op **out, struct mgds_comm *comm,
                     const struct mgds_xfer *xfer, bool send)
 {
     struct mgds_op *op;
-    int rc = make_op(&op, domain, xfer, send);
+    int rc = make_op(&op, comm, xfer, send);
 
     if (rc < 0)
         return rc;
     if (xfer->peer != MGDS_PROC_NULL)
-        rc = op->line ? call_on_stream(op, xfer) : call_now(op, xfer);
+        rc = op->timeline ? call_on_stream(op, xfer) : call_now(op, xfer);
     if (rc == 0)
         *out = op;
     return rc;
@@ -285,26 +285,26 @@ static int start_op(struct mgds_op **out, struct mgds_domain *domain,
 
 /* A stream that stands at an operation comes to nothing behind it. In a group
  * all operations are ahead of where it stands. */
-static int make_to_run(struct mgds_op **out, struct mgds_domain *domain,
+static int make_to_run(struct mgds_op **out, struct mgds_comm *comm,
                        const struct mgds_xfer *xfer, bool send)
 {
     unsigned index = send ? xfer->from_index : xfer->to_index;
     struct mgds_xfer standing = *xfer;
 
-    standing.stands = !mgds_group_of(domain->stream[index]);
-    return make_op(out, domain, &standing, send);
+    standing.stands = !mgds_group_of(comm->stream[index]);
+    return make_op(out, comm, &standing, send);
 }
 
-int mgds_op_run(struct mgds_domain *domain, const struct mgds_xfer *xfer,
-                bool send, const struct mgds_op_sink *sink)
+int mgds_op_run(struct mgds_comm *comm, const struct mgds_xfer *xfer, bool send,
+                const struct mgds_op_sink *sink)
 {
     struct mgds_put own, *put;
     struct mgds_op *op;
-    int rc = make_to_run(&op, domain, xfer, send);
+    int rc = make_to_run(&op, comm, xfer, send);
 
     if (rc < 0)
         return rc;
-    put = mgds_group_put(&own, op->line, 1, 1);
+    put = mgds_group_put(&own, op->timeline, 1, 1);
     if (!put) {
         drop_uncalled(op);
         return -ENOMEM;
@@ -334,14 +334,14 @@ static void call_taken(struct mgds_op *op, struct mgds_message *message)
     mgds_note_called(op);
     enter_engine(op);
     mgds_op_step(op, MGDS_OP_ON_POST);
-    mgds_paired(op->domain, &op->recv->match, &message->match);
+    mgds_paired(op->comm, &op->recv->match, &message->match);
     mgds_op_fail_if_lost(op);
 }
 
 int mgds_op_mrecv(struct mgds_op **out, struct mgds_message *message,
                   const struct mgds_xfer *xfer)
 {
-    struct mgds_domain *domain = message->domain;
+    struct mgds_comm *comm = message->comm;
     struct mgds_xfer plain = *xfer;
     struct mgds_op *op;
     int rc;
@@ -350,7 +350,7 @@ int mgds_op_mrecv(struct mgds_op **out, struct mgds_message *message,
     plain.to_index = message->to_index;
     plain.peer = (int)message->rank;
     plain.tag = message->match.tag;
-    rc = create_op(&op, domain, &plain, false);
+    rc = create_op(&op, comm, &plain, false);
     if (rc < 0)
         return rc;
     rc = enter_to_call(op, &plain);
@@ -360,19 +360,19 @@ int mgds_op_mrecv(struct mgds_op **out, struct mgds_message *message,
     }
     call_taken(op, message);
     mgds_engine_leave();
-    mgds_domain_release(domain); /* the message's */
+    mgds_comm_release(comm); /* the message's */
     *out = op;
     return 0;
 }
 
-int mgds_op_send(struct mgds_op **out, struct mgds_domain *domain,
+int mgds_op_send(struct mgds_op **out, struct mgds_comm *comm,
                  const struct mgds_xfer *xfer)
 {
-    return start_op(out, domain, xfer, true);
+    return start_op(out, comm, xfer, true);
 }
 
-int mgds_op_recv(struct mgds_op **out, struct mgds_domain *domain,
+int mgds_op_recv(struct mgds_op **out, struct mgds_comm *comm,
                  const struct mgds_xfer *xfer)
 {
-    return start_op(out, domain, xfer, false);
+    return start_op(out, comm, xfer, false);
 }

@@ -151,7 +151,7 @@ static struct mgds_watched_probe *probe_here(void)
     return oldest;
 }
 
-void mgds_watch_probe(const struct mgds_domain *domain,
+void mgds_watch_probe(const struct mgds_comm *comm,
                       const struct mgds_probe *probe)
 {
     struct mgds_watched_probe *mine;
@@ -161,17 +161,17 @@ void mgds_watch_probe(const struct mgds_domain *domain,
     if (!here.call)
         return;
     mine = probe_here();
-    mine->domain = domain;
+    mine->comm = comm;
     mine->probe = *probe;
     if (!ask_quota(&mine->watched))
         return;
     waiter = waiter_of(&mine->watched);
     text = next_line(&mine->watched);
     if (text)
-        mgds_report_probe(text, &waiter, domain, probe);
+        mgds_report_probe(text, &waiter, comm, probe);
 }
 
-void mgds_watch_streams(const struct mgds_line *line, unsigned ahead)
+void mgds_watch_streams(const struct mgds_timeline *timeline, unsigned ahead)
 {
     struct mgds_waiter waiter;
     char *text;
@@ -179,7 +179,7 @@ void mgds_watch_streams(const struct mgds_line *line, unsigned ahead)
     if (!ask_quota(&drained))
         return;
     waiter = waiter_of(&drained);
-    waiter.line = line;
+    waiter.timeline = timeline;
     text = next_line(&drained);
     if (text)
         mgds_report_stream(text, &waiter, ahead);
@@ -204,17 +204,18 @@ static void watch_wait(const struct mgds_waiter *waiter,
 
 void mgds_watch_look(void)
 {
-    for (struct mgds_line *line = mgds_lines_first(); line; line = line->next) {
-        struct mgds_waiter waiter = {.line = line};
+    for (struct mgds_timeline *timeline = mgds_timelines_first(); timeline;
+         timeline = timeline->next) {
+        struct mgds_waiter waiter = {.timeline = timeline};
         struct mgds_wait *wait;
 
-        waiter.since = mgds_line_stands(line, &wait);
+        waiter.since = mgds_timeline_stands(timeline, &wait);
         if (waiter.since)
             watch_wait(&waiter, wait, mgds_clock_ns());
     }
 }
 
-void mgds_watch_meet(const struct mgds_domain_spec *spec)
+void mgds_watch_meet(const struct mgds_comm_spec *spec)
 {
     unsigned members = spec->inter ? spec->remote_size : spec->size;
     uint64_t least = __atomic_load_n(&key, __ATOMIC_RELAXED);

@@ -22,7 +22,7 @@
 
 #include "shim/gds/comm/comm.h"
 
-struct mgds_line;
+struct mgds_timeline;
 struct mgds_op;
 
 /* The calling thread begins to wait in that call of the program's, or NULL: it
@@ -33,16 +33,16 @@ void mgds_watch_call(const char *call);
 
 /* A host call has asked in vain. */
 void mgds_watch_op(struct mgds_op *op);
-void mgds_watch_probe(const struct mgds_domain *domain,
+void mgds_watch_probe(const struct mgds_comm *comm,
                       const struct mgds_probe *probe);
-/* One that drains has, for marks of a stream alone: so many. */
-void mgds_watch_streams(const struct mgds_line *line, unsigned ahead);
+/* One that drains has, for fences of a stream alone: so many. */
+void mgds_watch_streams(const struct mgds_timeline *timeline, unsigned ahead);
 
 /* Some have been seen to stand by mgds_stands_look. */
 void mgds_watch_look(void);
 
-/* A domain is made: its members' lines are counted with ours. */
-void mgds_watch_meet(const struct mgds_domain_spec *spec);
+/* A communicator is made: its members' lines are counted with ours. */
+void mgds_watch_meet(const struct mgds_comm_spec *spec);
 
 /* Writes what there is to be written. No lock is held. */
 void mgds_watch_speak(void);

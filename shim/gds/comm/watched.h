@@ -25,13 +25,13 @@ bool mgds_watched_is_asked(const struct mgds_watched *watched);
 /* The probes that host calls wait in; more than these are not watched. */
 struct mgds_watched_probe {
     struct mgds_watched watched;
-    const struct mgds_domain *domain; /* NULL: it is none */
+    const struct mgds_comm *comm; /* NULL: it is none */
     struct mgds_probe probe;
 };
 enum { MGDS_WATCH_PROBES = 8 };
 extern struct mgds_watched_probe mgds_watched_probes[MGDS_WATCH_PROBES];
 
-/* The domain goes. */
-void mgds_watched_forget(const struct mgds_domain *domain);
+/* The communicator goes. */
+void mgds_watched_forget(const struct mgds_comm *comm);
 
 #endif

@@ -10,134 +10,134 @@
 enum { GREETED_MOST = 8 };
 
 /* A post that fails leaves the member to its next RTS, or to a greeting. */
-static void subscribe_at(struct mgds_domain *domain, unsigned rank)
+static void subscribe_at(struct mgds_comm *comm, unsigned rank)
 {
-    struct mgds_domain_member *member = &domain->member[rank];
-    const struct mgds_tell head = {.domain = domain->id, .rank = domain->rank};
+    struct mgds_comm_member *member = &comm->member[rank];
+    const struct mgds_tell head = {.comm = comm->id, .rank = comm->rank};
 
     if (member->subscription == MGDS_SUBSCRIPTION_SUBSCRIBED || member->lost ||
         mgds_am_tell(member->peer, MGDS_ENVELOPE_SUBSCRIBE, &head,
                      sizeof(head)) < 0)
         return;
     member->subscription = MGDS_SUBSCRIPTION_SUBSCRIBED;
-    if (!mgds_domain_is_other(domain, rank))
+    if (!mgds_comm_is_other(comm, rank))
         return;
-    domain->wildcards.living++;
-    mgds_work_cancel(&domain->wildcards.greeting);
+    comm->wildcards.living++;
+    mgds_work_cancel(&comm->wildcards.greeting);
 }
 
-static void subscribe_connected(struct mgds_domain *domain)
+static void subscribe_connected(struct mgds_comm *comm)
 {
-    for (unsigned i = 0; i < domain->peers; i++)
-        if (mgds_wire_peer_is_connected(domain->member[i].peer))
-            subscribe_at(domain, i);
+    for (unsigned i = 0; i < comm->peers; i++)
+        if (mgds_wire_peer_is_connected(comm->member[i].peer))
+            subscribe_at(comm, i);
 }
 
-static void subscribe_heard(struct mgds_domain *domain)
+static void subscribe_heard(struct mgds_comm *comm)
 {
-    for (unsigned i = 0; i < domain->peers; i++)
-        if (domain->member[i].subscription == MGDS_SUBSCRIPTION_HEARD)
-            subscribe_at(domain, i);
+    for (unsigned i = 0; i < comm->peers; i++)
+        if (comm->member[i].subscription == MGDS_SUBSCRIPTION_HEARD)
+            subscribe_at(comm, i);
 }
 
-static void subscribe_silent(struct mgds_domain *domain)
+static void subscribe_silent(struct mgds_comm *comm)
 {
-    const struct mgds_wildcards *wildcards = &domain->wildcards;
+    const struct mgds_wildcards *wildcards = &comm->wildcards;
 
-    for (unsigned i = 0; i < domain->peers && wildcards->living < GREETED_MOST;
+    for (unsigned i = 0; i < comm->peers && wildcards->living < GREETED_MOST;
          i++)
-        if (mgds_domain_is_other(domain, i))
-            subscribe_at(domain, i);
+        if (mgds_comm_is_other(comm, i))
+            subscribe_at(comm, i);
 }
 
-static void greet_members(struct mgds_domain *domain)
+static void greet_members(struct mgds_comm *comm)
 {
-    subscribe_connected(domain);
-    if (domain->wildcards.living == 0)
-        subscribe_silent(domain);
+    subscribe_connected(comm);
+    if (comm->wildcards.living == 0)
+        subscribe_silent(comm);
 }
 
-static bool any_receive_stands(const struct mgds_domain *domain)
+static bool any_receive_stands(const struct mgds_comm *comm)
 {
-    const unsigned own = domain->streams ? domain->streams : 1;
+    const unsigned own = comm->streams ? comm->streams : 1;
     size_t count = 0;
 
     for (unsigned i = 0; i < own; i++)
-        count += mgds_match_wild(domain->match[i]);
+        count += mgds_match_wild(comm->match[i]);
     return count > 0;
 }
 
 /* True: nobody's end would be seen, and there is somebody. */
-static bool is_alone(const struct mgds_domain *domain)
+static bool is_alone(const struct mgds_comm *comm)
 {
-    return domain->wildcards.living == 0 && domain->others > 0;
+    return comm->wildcards.living == 0 && comm->others > 0;
 }
 
-static void begin_subscribing(struct mgds_domain *domain)
+static void begin_subscribing(struct mgds_comm *comm)
 {
-    if (domain->wildcards.called)
+    if (comm->wildcards.called)
         return;
-    domain->wildcards.called = true;
-    subscribe_heard(domain);
-    subscribe_connected(domain);
+    comm->wildcards.called = true;
+    subscribe_heard(comm);
+    subscribe_connected(comm);
 }
 
-static void expect_greeting(struct mgds_domain *domain)
+static void expect_greeting(struct mgds_comm *comm)
 {
-    struct mgds_work *greeting = &domain->wildcards.greeting;
+    struct mgds_work *greeting = &comm->wildcards.greeting;
 
-    if (is_alone(domain) && !mgds_work_is_listed(greeting))
+    if (is_alone(comm) && !mgds_work_is_listed(greeting))
         mgds_work_add(greeting, MGDS_WORK_GREETING);
 }
 
-void mgds_wildcards_receive(struct mgds_domain *domain)
+void mgds_wildcards_receive(struct mgds_comm *comm)
 {
-    begin_subscribing(domain);
-    expect_greeting(domain);
+    begin_subscribing(comm);
+    expect_greeting(comm);
 }
 
-void mgds_wildcards_probe(struct mgds_domain *domain,
+void mgds_wildcards_probe(struct mgds_comm *comm,
                           const struct mgds_probe *probe)
 {
     if (probe->peer >= 0) {
-        subscribe_at(domain, (unsigned)probe->peer);
+        subscribe_at(comm, (unsigned)probe->peer);
         return;
     }
-    begin_subscribing(domain);
+    begin_subscribing(comm);
     if (!probe->waits)
         return;
-    domain->wildcards.probed = true;
-    expect_greeting(domain);
+    comm->wildcards.probed = true;
+    expect_greeting(comm);
 }
 
-void mgds_wildcards_hear(struct mgds_domain *domain, unsigned rank)
+void mgds_wildcards_hear(struct mgds_comm *comm, unsigned rank)
 {
-    if (domain->wildcards.called)
-        subscribe_at(domain, rank);
-    else if (domain->member[rank].subscription == MGDS_SUBSCRIPTION_SILENT)
-        domain->member[rank].subscription = MGDS_SUBSCRIPTION_HEARD;
+    if (comm->wildcards.called)
+        subscribe_at(comm, rank);
+    else if (comm->member[rank].subscription == MGDS_SUBSCRIPTION_SILENT)
+        comm->member[rank].subscription = MGDS_SUBSCRIPTION_HEARD;
 }
 
 /* One that stands has waited for those that are gone now. A probe looks for
  * itself. */
-void mgds_wildcards_lose(struct mgds_domain *domain)
+void mgds_wildcards_lose(struct mgds_comm *comm)
 {
-    if (is_alone(domain) && any_receive_stands(domain) &&
-        !mgds_work_is_listed(&domain->wildcards.greeting))
-        greet_members(domain);
+    if (is_alone(comm) && any_receive_stands(comm) &&
+        !mgds_work_is_listed(&comm->wildcards.greeting))
+        greet_members(comm);
 }
 
 static bool run_greeting(struct mgds_work *work, enum mgds_work_by by)
 {
-    struct mgds_domain *domain =
-        MGDS_CONTAINER_OF(work, struct mgds_domain, wildcards.greeting);
-    bool stands = domain->wildcards.probed || any_receive_stands(domain);
+    struct mgds_comm *comm =
+        MGDS_CONTAINER_OF(work, struct mgds_comm, wildcards.greeting);
+    bool stands = comm->wildcards.probed || any_receive_stands(comm);
 
     (void)by;
     mgds_work_done(work);
-    domain->wildcards.probed = false;
-    if (stands && is_alone(domain))
-        greet_members(domain);
+    comm->wildcards.probed = false;
+    if (stands && is_alone(comm))
+        greet_members(comm);
     return true;
 }
 

@@ -31,7 +31,7 @@
 
 #include "shim/gds/msg/work.h"
 
-struct mgds_domain;
+struct mgds_comm;
 struct mgds_probe;
 
 /* Of a member. */
@@ -41,7 +41,7 @@ enum mgds_subscription {
     MGDS_SUBSCRIPTION_SUBSCRIBED,
 };
 
-/* Of a domain. */
+/* Of a communicator. */
 struct mgds_wildcards {
     bool called;     /* a receive or probe of any source was */
     bool probed;     /* by a call that waits, since the last greeting */
@@ -53,13 +53,13 @@ struct mgds_wildcards {
 void mgds_wildcards_init(void);
 
 /* A receive from any source is called. */
-void mgds_wildcards_receive(struct mgds_domain *domain);
+void mgds_wildcards_receive(struct mgds_comm *comm);
 /* A probe looks for a message. */
-void mgds_wildcards_probe(struct mgds_domain *domain,
+void mgds_wildcards_probe(struct mgds_comm *comm,
                           const struct mgds_probe *probe);
 /* An RTS of the rank has come, which nothing was decided on yet. */
-void mgds_wildcards_hear(struct mgds_domain *domain, unsigned rank);
+void mgds_wildcards_hear(struct mgds_comm *comm, unsigned rank);
 /* A rank was lost, and what had to fail has. */
-void mgds_wildcards_lose(struct mgds_domain *domain);
+void mgds_wildcards_lose(struct mgds_comm *comm);
 
 #endif

@@ -43,7 +43,7 @@ static bool any_waits_for(const struct mgds_rts *rts)
     STAILQ_FOREACH(item, &kept, link)
     {
         if (mgds_envelope_needs_rts(item->am.kind) &&
-            mgds_envelope_domain(item->am.kind, &item->am.head) == rts->domain)
+            mgds_envelope_comm(item->am.kind, &item->am.head) == rts->comm)
             return true;
     }
     return false;

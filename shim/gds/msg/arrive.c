@@ -28,7 +28,7 @@ static const struct mgds_protocol *protocol_of(const struct mgds_rts *rts)
     return NULL;
 }
 
-static void take_rts(struct mgds_domain *domain, const struct mgds_rts *rts)
+static void take_rts(struct mgds_comm *comm, const struct mgds_rts *rts)
 {
     const struct mgds_protocol *protocol = protocol_of(rts);
     struct mgds_message *message;
@@ -36,7 +36,7 @@ static void take_rts(struct mgds_domain *domain, const struct mgds_rts *rts)
 
     if (!protocol)
         return;
-    mgds_wildcards_hear(domain, rts->rank);
+    mgds_wildcards_hear(comm, rts->rank);
     message = (struct mgds_message *)mgds_spares_take(&mgds_message_spares);
     if (!message) {
         mgds_warn("no memory for a message that came: it is lost, and its "
@@ -44,21 +44,21 @@ static void take_rts(struct mgds_domain *domain, const struct mgds_rts *rts)
         return;
     }
     *message = (struct mgds_message){
-        .match = {.source = mgds_domain_source(domain, rts->rank, rts->index),
+        .match = {.source = mgds_comm_source(comm, rts->rank, rts->index),
                   .tag = rts->tag,
                   .number = rts->number,
                   .reached = rts->reached},
         .to_index = rts->to_index,
-        .domain = domain,
+        .comm = comm,
         .rank = rts->rank,
         .index = rts->index,
-        .cookie = rts->cookie,
+        .request_id = rts->request_id,
         .bytes = rts->bytes,
         .sync = rts->sync};
     error = protocol->accept(message, rts);
     message->protocol = error ? &mgds_fragments : protocol;
     message->refused = error;
-    if (mgds_match_arrive(domain->match[rts->to_index], &message->match) < 0) {
+    if (mgds_match_arrive(comm->match[rts->to_index], &message->match) < 0) {
         mgds_envelope_refuse(MGDS_ENVELOPE_RTS, rts->rank,
                              "its message has come before");
         mgds_message_drop(message);
@@ -69,10 +69,10 @@ static enum mgds_am_verdict on_rts(const struct mgds_am *am)
 {
     const struct mgds_rts *rts = &am->head.rts;
     enum mgds_am_verdict verdict;
-    struct mgds_domain *domain = mgds_admit(am, &verdict);
+    struct mgds_comm *comm = mgds_admit(am, &verdict);
 
-    if (domain && !domain->member[rts->rank].lost)
-        take_rts(domain, rts);
+    if (comm && !comm->member[rts->rank].lost)
+        take_rts(comm, rts);
     return verdict;
 }
 
@@ -81,16 +81,15 @@ static enum mgds_am_verdict on_reached(const struct mgds_am *am)
 {
     const struct mgds_tell *tell = &am->head.tell;
     enum mgds_am_verdict verdict;
-    struct mgds_domain *domain = mgds_admit(am, &verdict);
+    struct mgds_comm *comm = mgds_admit(am, &verdict);
     int source;
 
-    if (!domain || domain->member[tell->rank].lost)
+    if (!comm || comm->member[tell->rank].lost)
         return verdict;
-    source = mgds_domain_source(domain, tell->rank, tell->index);
-    if (!mgds_match_reached(domain->match[tell->to_index], source,
-                            tell->number))
+    source = mgds_comm_source(comm, tell->rank, tell->index);
+    if (!mgds_match_reached(comm->match[tell->to_index], source, tell->number))
         return MGDS_AM_EARLY;
-    mgds_rget_reached(domain, source, tell->to_index, tell->number);
+    mgds_rget_reached(comm, source, tell->to_index, tell->number);
     return MGDS_AM_DONE;
 }
 
@@ -99,13 +98,13 @@ static enum mgds_am_verdict on_subscribe(const struct mgds_am *am)
 {
     const uint32_t rank = am->head.tell.rank;
     enum mgds_am_verdict verdict;
-    const struct mgds_domain *domain = mgds_admit(am, &verdict);
+    const struct mgds_comm *comm = mgds_admit(am, &verdict);
     struct mgds_op *op;
 
-    if (!domain || domain->member[rank].subscribes)
+    if (!comm || comm->member[rank].subscribes)
         return verdict;
-    domain->member[rank].subscribes = true;
-    LIST_FOREACH(op, &domain->ops, link)
+    comm->member[rank].subscribes = true;
+    LIST_FOREACH(op, &comm->ops, link)
     {
         if (op->send && mgds_op_is_reached(op) && op->call->rank == (int)rank)
             mgds_exchange_tell(op, false);
@@ -123,7 +122,7 @@ static enum mgds_am_verdict on_hello(const struct mgds_am *am)
 static enum mgds_am_verdict on_pull(const struct mgds_am *am)
 {
     const struct mgds_pull *pull = &am->head.pull;
-    struct mgds_op *op = mgds_admit_send(am, pull->cookie, pull->rank);
+    struct mgds_op *op = mgds_admit_send(am, pull->request_id, pull->rank);
 
     if (!op)
         return MGDS_AM_DONE;
@@ -155,9 +154,9 @@ static enum mgds_am_verdict on_pull(const struct mgds_am *am)
 
 /* So the stream came to it, even if we do not see that yet. Unless it was asked
  * for: then it comes staged, or, if its receiver copies it, may be copied. */
-static void take_back(const struct mgds_am *am, uint64_t cookie)
+static void take_back(const struct mgds_am *am, uint64_t request_id)
 {
-    struct mgds_op *op = mgds_admit_send(am, cookie, am->head.taken.rank);
+    struct mgds_op *op = mgds_admit_send(am, request_id, am->head.taken.rank);
 
     if (!op)
         return;
@@ -174,7 +173,7 @@ static void take_back(const struct mgds_am *am, uint64_t cookie)
 static enum mgds_am_verdict on_taken(const struct mgds_am *am)
 {
     for (uint32_t i = 0; i < am->head.taken.count; i++)
-        take_back(am, am->head.taken.cookie[i]);
+        take_back(am, am->head.taken.request_id[i]);
     return MGDS_AM_DONE;
 }
 
@@ -307,11 +306,11 @@ static int take_data(void *ctx, struct mgds_wire_arrival *arrival)
 static enum mgds_am_verdict on_grant(const struct mgds_am *am)
 {
     const struct mgds_grant *grant = &am->head.grant;
-    struct mgds_op *op = mgds_op_find(grant->cookie);
+    struct mgds_op *op = mgds_op_find(grant->request_id);
 
     /* overtaken by the last one, it may come when the send is over */
     if (op && op->send && op->call->rank == (int)grant->rank &&
-        mgds_admit_rank(op->domain, grant->rank, am->from) &&
+        mgds_admit_rank(op->comm, grant->rank, am->from) &&
         !mgds_op_is_lost(op))
         mgds_flow_grant(op, grant->bytes);
     return MGDS_AM_DONE;

@@ -6,20 +6,21 @@
 #include "shim/gds/msg/timelines.h"
 #include "shim/gds/stream/gstream.h"
 
-void mgds_asked_add(struct mgds_line *line, uint64_t number)
+void mgds_asked_add(struct mgds_timeline *timeline, uint64_t number)
 {
-    __atomic_store_n(&line->asked.last, number, __ATOMIC_RELAXED);
-    if (!mgds_work_is_listed(&line->asked.work))
-        mgds_work_add(&line->asked.work, MGDS_WORK_ASK);
+    __atomic_store_n(&timeline->asked.last, number, __ATOMIC_RELAXED);
+    if (!mgds_work_is_listed(&timeline->asked.work))
+        mgds_work_add(&timeline->asked.work, MGDS_WORK_ASK);
 }
 
 /* The first fence that was not reached, if it may be one to ask for; else 0. */
-static uint64_t first_of(const struct mgds_line *line)
+static uint64_t first_of(const struct mgds_timeline *timeline)
 {
-    uint64_t awaited = __atomic_load_n(&line->awaited, __ATOMIC_RELAXED);
+    uint64_t awaited = __atomic_load_n(&timeline->awaited, __ATOMIC_RELAXED);
 
-    return awaited && mgds_asked_any(&line->asked, awaited - 1) ? awaited - 1
-                                                                : 0;
+    return awaited && mgds_asked_any(&timeline->asked, awaited - 1)
+               ? awaited - 1
+               : 0;
 }
 
 /* Others may have asked later, and been told sooner. */
@@ -34,36 +35,37 @@ static void raise_seen(struct mgds_asked *asked, uint64_t number)
         ;
 }
 
-static void ask_line(struct mgds_line *line)
+static void ask_timeline(struct mgds_timeline *timeline)
 {
-    uint64_t first = first_of(line);
+    uint64_t first = first_of(timeline);
 
-    if (first && !mgds_asked_is_seen(&line->asked, first))
-        raise_seen(&line->asked, mgds_gstream_come(line->stream, first));
+    if (first && !mgds_asked_is_seen(&timeline->asked, first))
+        raise_seen(&timeline->asked,
+                   mgds_gstream_come(timeline->stream, first));
 }
 
 /* Each timeline that has such fences has an item, unless that is being done:
  * then it is asked for. */
-void mgds_lines_ask(void)
+void mgds_timelines_ask(void)
 {
     if (!mgds_works_any(MGDS_WORK_ASK))
         return;
-    for (struct mgds_line *line = mgds_lines_begin_to_read(); line;
-         line = mgds_lines_read_on(line))
-        ask_line(line);
-    mgds_lines_end_to_read();
+    for (struct mgds_timeline *timeline = mgds_timelines_begin_to_read();
+         timeline; timeline = mgds_timelines_read_on(timeline))
+        ask_timeline(timeline);
+    mgds_timelines_end_to_read();
 }
 
 /* What has come is found by the next round. */
 static bool run_ask(struct mgds_work *work, enum mgds_work_by by)
 {
-    struct mgds_line *line =
-        MGDS_CONTAINER_OF(work, struct mgds_line, asked.work);
+    struct mgds_timeline *timeline =
+        MGDS_CONTAINER_OF(work, struct mgds_timeline, asked.work);
 
     (void)by;
-    ask_line(line);
+    ask_timeline(timeline);
     mgds_engine_enter();
-    if (first_of(line))
+    if (first_of(timeline))
         mgds_work_again(work);
     else
         mgds_work_done(work);

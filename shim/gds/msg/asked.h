@@ -18,7 +18,7 @@
 
 #include "shim/gds/msg/work.h"
 
-struct mgds_line;
+struct mgds_timeline;
 
 /* Of a timeline. */
 struct mgds_asked {
@@ -30,7 +30,7 @@ struct mgds_asked {
 void mgds_asked_init(void);
 
 /* The timeline's fence of that number is one. Under the engine's lock. */
-void mgds_asked_add(struct mgds_line *line, uint64_t number);
+void mgds_asked_add(struct mgds_timeline *timeline, uint64_t number);
 
 /* Whether fences from that number on may be such. */
 static inline bool mgds_asked_any(const struct mgds_asked *asked, uint64_t from)
@@ -47,6 +47,6 @@ static inline bool mgds_asked_is_seen(const struct mgds_asked *asked,
 
 /* Asks for those of all timelines that are not known to be reached: calls of
  * the driver's, which do not block. Any thread, without the engine's lock. */
-void mgds_lines_ask(void);
+void mgds_timelines_ask(void);
 
 #endif

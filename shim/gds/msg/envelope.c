@@ -24,7 +24,7 @@ static const struct form {
     [MGDS_ENVELOPE_DATA] = {"DATA", sizeof(struct mgds_data)},
     [MGDS_ENVELOPE_REACHED] = {"REACHED", sizeof(struct mgds_tell)},
     [MGDS_ENVELOPE_SUBSCRIBE] = {"SUBSCRIBE", sizeof(struct mgds_tell)},
-    [MGDS_ENVELOPE_TAKEN] = {"TAKEN", offsetof(struct mgds_taken, cookie)},
+    [MGDS_ENVELOPE_TAKEN] = {"TAKEN", offsetof(struct mgds_taken, request_id)},
     [MGDS_ENVELOPE_HELLO] = {"HELLO", sizeof(struct mgds_tell)},
     [MGDS_ENVELOPE_EXPORT] = {"EXPORT", sizeof(struct mgds_exported)},
     [MGDS_ENVELOPE_IMPORTED] = {"IMPORTED", sizeof(struct mgds_imported)},
@@ -76,7 +76,7 @@ static bool has_length(enum mgds_envelope kind, const void *head, size_t bytes)
         return bytes == least;
     memcpy(&taken, head, least);
     return taken.count > 0 && taken.count <= MGDS_TAKEN_MOST &&
-           bytes == least + taken.count * sizeof(taken.cookie[0]);
+           bytes == least + taken.count * sizeof(taken.request_id[0]);
 }
 
 static bool is_errno(int32_t error)
@@ -159,10 +159,10 @@ mgds_envelope_ends(enum mgds_envelope kind,
 }
 
 /* The first word of all that have one. */
-uint64_t mgds_envelope_domain(enum mgds_envelope kind,
-                              const union mgds_envelope_head *head)
+uint64_t mgds_envelope_comm(enum mgds_envelope kind,
+                            const union mgds_envelope_head *head)
 {
-    return kind == MGDS_ENVELOPE_RTS ? head->rts.domain : head->tell.domain;
+    return kind == MGDS_ENVELOPE_RTS ? head->rts.comm : head->tell.comm;
 }
 
 bool mgds_envelope_needs_rts(enum mgds_envelope kind)

@@ -1,8 +1,8 @@
 /*
- * What domains say to each other over the wire. Both ends are of one job and
- * one build: plain structs. Cookies (request_ids.h) name operations of their
- * owner, from the call until its last step; what names one must be of its kind,
- * from its peer, and due.
+ * What communicators say to each other over the wire. Both ends are of one job
+ * and one build: plain structs. Request IDs (request_ids.h) name operations of
+ * their owner, from the call until its last step; what names one must be of its
+ * kind, from its peer, and due.
  *
  *   sender                          receiver
  *   RTS (number, tag, bytes)  ---->  matches
@@ -87,12 +87,12 @@ enum mgds_envelope {
 /* rank, index: of the sender, in the group that the receiver knows it by.
  * to_index: the receiver's stream index. */
 struct mgds_rts {
-    uint64_t domain, number, cookie, bytes;
+    uint64_t comm, number, request_id, bytes;
     int32_t tag;
     uint32_t rank, index, to_index;
     uint32_t done : 27; /* from the sender's region for this receiver's stream
                            on, in units: the word that says that it was copied
-                         */
+                           */
     uint32_t protocol : 2; /* enum mgds_protocol_id */
     uint32_t reached : 1;
     uint32_t sync : 1;   /* it is done when the receive's stream is there */
@@ -116,8 +116,8 @@ static inline size_t mgds_rts_bytes(const struct mgds_rts *rts)
 }
 
 struct mgds_pull {
-    uint64_t cookie; /* the send's */
-    uint64_t answer; /* the receive's cookie */
+    uint64_t request_id; /* the send's */
+    uint64_t answer;     /* the receive's request ID */
     uint64_t bytes;
     uint32_t rank;   /* of who asks */
     int32_t refused; /* negative errno: the receiver was to copy the message and
@@ -143,12 +143,12 @@ enum { MGDS_TAKEN_MOST = 16 };
  * as its count says. */
 struct mgds_taken {
     uint32_t count;
-    uint32_t rank;                    /* of who took them */
-    uint64_t cookie[MGDS_TAKEN_MOST]; /* of sends */
+    uint32_t rank;                        /* of who took them */
+    uint64_t request_id[MGDS_TAKEN_MOST]; /* of sends */
 };
 
 struct mgds_tell {
-    uint64_t domain, number;
+    uint64_t comm, number;
     uint32_t rank, index, to_index;
     uint32_t reserved;
 };
@@ -156,7 +156,7 @@ struct mgds_tell {
 /* Memory of the process of rank, which its messages are in. The same way as
  * theirs: rank, index of the sender. */
 struct mgds_exported {
-    uint64_t domain;
+    uint64_t comm;
     uint32_t rank, index, to_index;
     uint32_t gone; /* it is not used any more */
     struct mgds_export_handle handle;
@@ -164,7 +164,7 @@ struct mgds_exported {
 
 /* The answer: rank, index of who answers, to_index of who exports. */
 struct mgds_imported {
-    uint64_t domain, export;
+    uint64_t comm, export;
     uint32_t rank, index, to_index;
     int32_t error; /* negative errno: it cannot be mapped */
 };
@@ -172,7 +172,7 @@ struct mgds_imported {
 /* Nobody is to receive that message of the sender's (expire.h). */
 struct mgds_revoke {
     struct mgds_tell message; /* first */
-    uint64_t cookie;          /* the send's */
+    uint64_t request_id;      /* the send's */
     uint32_t receiver;        /* the rank that it is for */
     uint32_t reserved;
 };
@@ -180,14 +180,14 @@ struct mgds_revoke {
 /* Nobody reads that send's bytes any more: it ends with the error; or it is 0:
  * the message was matched, and will be received. */
 struct mgds_ended {
-    uint64_t cookie;
+    uint64_t request_id;
     int32_t error;
     uint32_t rank; /* of the receiver */
 };
 
 /* There is memory for so many bytes, from the first one on. */
 struct mgds_grant {
-    uint64_t cookie; /* the send's */
+    uint64_t request_id; /* the send's */
     uint64_t bytes;
     uint32_t rank; /* of the receiver */
     uint32_t reserved;
@@ -215,8 +215,8 @@ mgds_envelope_ends(enum mgds_envelope kind,
                    const union mgds_envelope_head *head);
 
 /* The communicator that it is of; kinds that name operations have none. */
-uint64_t mgds_envelope_domain(enum mgds_envelope kind,
-                              const union mgds_envelope_head *head);
+uint64_t mgds_envelope_comm(enum mgds_envelope kind,
+                            const union mgds_envelope_head *head);
 
 /* Whether it speaks of a message, whose RTS it may overtake. */
 bool mgds_envelope_needs_rts(enum mgds_envelope kind);

@@ -20,14 +20,14 @@ void mgds_op_leave_engine(struct mgds_op *op)
 }
 
 /* What a stream will pass, or a freed request left, no host call was told of:
- * the domain keeps it until one is. */
-void mgds_op_keep_error(struct mgds_op *op, struct mgds_line *line)
+ * the communicator keeps it until one is. */
+void mgds_op_keep_error(struct mgds_op *op, struct mgds_timeline *timeline)
 {
     if (!op->error)
         return;
-    mgds_report_debt(mgds_domain_debt(op->domain), op->error, op);
-    if (line)
-        mgds_report_debt(&line->owed, op->error, op);
+    mgds_report_debt(mgds_comm_debt(op->comm), op->error, op);
+    if (timeline)
+        mgds_report_debt(&timeline->owed, op->error, op);
 }
 
 /* The bytes of a receive, for who wants them. */
@@ -48,7 +48,7 @@ static void tell_waiting(struct mgds_op *op)
     const struct mgds_op_waited *waited = op->waited;
 
     if (waited->wait) {
-        mgds_op_keep_error(op, waited->wait->line);
+        mgds_op_keep_error(op, waited->wait->timeline);
         mgds_wait_less(waited->wait);
     } else if (op->waiting != MGDS_OP_FREE && waited->stood &&
                !mgds_op_quit_error(op)) { /* its stream waits for nothing */

@@ -25,10 +25,10 @@ static bool hasten_send(struct mgds_work *work, enum mgds_work_by by)
 static bool hasten_recv(struct mgds_work *work, enum mgds_work_by by)
 {
     struct mgds_op *op = op_of(work);
-    bool moves = op->queued->late.passes != op->line->passes;
+    bool moves = op->queued->late.passes != op->timeline->passes;
 
     (void)by;
-    op->queued->late.passes = op->line->passes;
+    op->queued->late.passes = op->timeline->passes;
     if (moves && mgds_rget_may_be_fetched(op)) {
         mgds_work_again(work);
         return true;

@@ -15,7 +15,7 @@ static bool has_stream(const struct mgds_mail *mail,
 }
 
 static void give_order(struct mgds_mail *mail, struct mgds_gstream *stream,
-                       const struct mgds_step *take)
+                       const struct mgds_command *take)
 {
     uint64_t order;
 
@@ -29,14 +29,15 @@ static void give_order(struct mgds_mail *mail, struct mgds_gstream *stream,
 }
 
 bool mgds_mail_send(struct mgds_mail *mail, struct mgds_gstream *own,
-                    const struct mgds_step *take)
+                    const struct mgds_command *take)
 {
     unsigned before = mail->count;
 
     give_order(mail, own, take);
-    for (struct mgds_line *line = mgds_lines_first(); line; line = line->next)
-        if (mgds_gstream_context(line->stream) == mgds_gstream_context(own))
-            give_order(mail, line->stream, take);
+    for (struct mgds_timeline *timeline = mgds_timelines_first(); timeline;
+         timeline = timeline->next)
+        if (mgds_gstream_context(timeline->stream) == mgds_gstream_context(own))
+            give_order(mail, timeline->stream, take);
     return before == 0 && mail->count > 0;
 }
 

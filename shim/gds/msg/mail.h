@@ -13,7 +13,7 @@
 #include <stdint.h>
 
 struct mgds_gstream;
-struct mgds_step;
+struct mgds_command;
 
 enum { MGDS_MAIL_MOST = 8 };
 
@@ -27,7 +27,7 @@ struct mgds_mail {
 
 /* Gives orders to those that have none of it yet. True: the first ones. */
 bool mgds_mail_send(struct mgds_mail *mail, struct mgds_gstream *own,
-                    const struct mgds_step *take);
+                    const struct mgds_command *take);
 /* Was it copied by order? */
 bool mgds_mail_is_served(const struct mgds_mail *mail);
 /* It was copied, by whomever: the orders are taken back. */

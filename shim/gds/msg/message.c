@@ -20,7 +20,7 @@ static uint64_t key_of(int source, uint64_t number)
 
 void mgds_message_link(struct mgds_message *message)
 {
-    mgds_fifos_append(&message->domain->pulls,
+    mgds_fifos_append(&message->comm->pulls,
                       key_of(message->match.source, message->match.number),
                       &message->pull);
 }
@@ -28,14 +28,14 @@ void mgds_message_link(struct mgds_message *message)
 void mgds_message_unlink(struct mgds_message *message)
 {
     if (message)
-        mgds_fifos_remove(&message->domain->pulls, &message->pull);
+        mgds_fifos_remove(&message->comm->pulls, &message->pull);
 }
 
-struct mgds_message *mgds_message_find(struct mgds_domain *domain, int source,
+struct mgds_message *mgds_message_find(struct mgds_comm *comm, int source,
                                        unsigned to_index, uint64_t number)
 {
     struct mgds_fifo_node *node =
-        mgds_fifos_first(&domain->pulls, key_of(source, number));
+        mgds_fifos_first(&comm->pulls, key_of(source, number));
 
     for (; node; node = node->next) {
         struct mgds_message *message =

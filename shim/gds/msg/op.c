@@ -45,9 +45,9 @@ static void give_delivery(const struct mgds_op *op)
     const struct mgds_op_receiver *recv = op->recv;
 
     if (recv->words)
-        mgds_words_give(mgds_gstream_words(op->stream), recv->words);
+        mgds_syncwords_give(mgds_gstream_words(op->stream), recv->words);
     if (recv->claim)
-        mgds_gstream_unclaim(op->line->stream, recv->claim);
+        mgds_gstream_unclaim(op->timeline->stream, recv->claim);
 }
 
 void mgds_op_give_means(struct mgds_op *op)
@@ -56,7 +56,7 @@ void mgds_op_give_means(struct mgds_op *op)
     if (op->recv)
         give_delivery(op);
     else if (op->send->claim)
-        mgds_gstream_unclaim(op->line->stream, op->send->claim);
+        mgds_gstream_unclaim(op->timeline->stream, op->send->claim);
     if (op->stream)
         mgds_gstream_release(op->stream);
     free(op->copy);
@@ -65,16 +65,16 @@ void mgds_op_give_means(struct mgds_op *op)
 
 static void destroy_op(struct mgds_op *op)
 {
-    struct mgds_domain *domain = op->domain;
+    struct mgds_comm *comm = op->comm;
 
     /* release: what the stream did for it is over */
     if (op->waiting != MGDS_OP_FREE)
-        __atomic_fetch_sub(&domain->waited, 1, __ATOMIC_RELEASE);
+        __atomic_fetch_sub(&comm->waited, 1, __ATOMIC_RELEASE);
     mgds_op_give_means(op);
     mgds_layout_put(op->call->user.layout);
     mgds_spares_give(&mgds_message_spares, mgds_op_message(op));
     mgds_op_free(op);
-    mgds_domain_release(domain);
+    mgds_comm_release(comm);
 }
 
 static void end_op(struct mgds_ending *ending)
@@ -103,7 +103,7 @@ void mgds_op_release(struct mgds_op *op)
 
 uint64_t mgds_op_units(const struct mgds_op *op)
 {
-    return mgds_channels_units(op->domain->channels, op->call->index,
+    return mgds_channels_units(op->comm->channels, op->call->index,
                                (unsigned)op->recv->message->match.source,
                                op->recv->message->units);
 }
@@ -123,10 +123,10 @@ void *mgds_op_place(struct mgds_op *op)
     return mgds_op_user(op);
 }
 
-/* By cookie: operations whose reference the engine has, or lost.c. Under the
- * engine's lock. */
-static struct mgds_cookies known;
-static struct mgds_hash lost; /* cookies of such, and no more */
+/* By request ID: operations whose reference the engine has, or lost.c. Under
+ * the engine's lock. */
+static struct mgds_request_ids known;
+static struct mgds_hash lost; /* request IDs of such, and no more */
 
 static uint64_t receives; /* how many were named */
 
@@ -140,32 +140,33 @@ int mgds_op_name(struct mgds_op *op)
 
 int mgds_op_tell_name(struct mgds_op *op)
 {
-    return op->cookie ? 0 : mgds_cookies_put(&known, op, &op->cookie);
+    return op->request_id ? 0
+                          : mgds_request_ids_put(&known, op, &op->request_id);
 }
 
-struct mgds_op *mgds_op_find(uint64_t cookie)
+struct mgds_op *mgds_op_find(uint64_t request_id)
 {
-    return (struct mgds_op *)mgds_cookies_find(&known, cookie);
+    return (struct mgds_op *)mgds_request_ids_find(&known, request_id);
 }
 
-bool mgds_op_was_lost(uint64_t cookie)
+bool mgds_op_was_lost(uint64_t request_id)
 {
-    return mgds_hash_find(&lost, cookie) != NULL;
+    return mgds_hash_find(&lost, request_id) != NULL;
 }
 
 void mgds_ops_forget(void)
 {
     mgds_engine_enter();
-    mgds_cookies_fini(&known);
+    mgds_request_ids_fini(&known);
     mgds_hash_fini(&lost);
     mgds_engine_leave();
 }
 
 void mgds_op_forget(struct mgds_op *op)
 {
-    if (op->cookie == 0)
+    if (op->request_id == 0)
         return;
-    mgds_cookies_remove(&known, op->cookie, op);
+    mgds_request_ids_remove(&known, op->request_id, op);
     if (mgds_op_is_lost(op)) /* without memory it is not remembered */
-        mgds_hash_put(&lost, op->cookie, &lost);
+        mgds_hash_put(&lost, op->request_id, &lost);
 }

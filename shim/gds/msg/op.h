@@ -32,10 +32,10 @@
  * where it stands, but what the wire is at work on: that ends by itself.
  *
  * References of an operation: one of the caller (its request, or the wait that
- * took it over), one of the engine until the last step, one of a mark that its
- * stream has not passed. Its cookie is known as long as the engine has one, and
- * that it was one for ever if it was lost: what its peer still says of it is no
- * reason for a line.
+ * took it over), one of the engine until the last step, one of a fence that its
+ * stream has not passed. Its request ID is known as long as the engine has one,
+ * and that it was one for ever if it was lost: what its peer still says of it
+ * is no reason for a line.
  */
 #ifndef MGDS_MSG_OP_H
 #define MGDS_MSG_OP_H
@@ -63,9 +63,9 @@
 struct mgds_message {
     struct mgds_match_send match; /* first */
     unsigned to_index;            /* of the receiver's stream */
-    struct mgds_domain *domain;   /* a reference */
+    struct mgds_comm *comm;       /* a reference */
     unsigned rank, index;         /* of the sender */
-    uint64_t cookie;              /* of the send, there */
+    uint64_t request_id;          /* of the send, there */
     size_t bytes;
     const struct mgds_protocol *protocol;
     int refused;     /* negative errno: why it is not of the protocol that its
@@ -75,14 +75,15 @@ struct mgds_message {
     bool sync; /* asked for when the receive's stream is there */
     /* of rget */
     bool stands;
-    uint64_t source, done;      /* addresses, as mapped here */
-    struct mgds_op *op;         /* that it was paired with */
-    struct mgds_fifo_node pull; /* among those of the domain that we copy */
+    uint64_t source, done; /* addresses, as mapped here */
+    struct mgds_op *op;    /* that it was paired with */
+    struct mgds_fifo_node
+        pull; /* among those of the communicator that we copy */
 };
 
-/* Of those that the domain copies, the one that the source has sent to that
- * stream with that number, or NULL. */
-struct mgds_message *mgds_message_find(struct mgds_domain *domain, int source,
+/* Of those that the communicator copies, the one that the source has sent to
+ * that stream with that number, or NULL. */
+struct mgds_message *mgds_message_find(struct mgds_comm *comm, int source,
                                        unsigned to_index, uint64_t number);
 
 /* Is it the one that the source has sent to that stream with that number?
@@ -90,7 +91,7 @@ struct mgds_message *mgds_message_find(struct mgds_domain *domain, int source,
 bool mgds_message_is(const struct mgds_message *message, int source,
                      unsigned to_index, uint64_t number);
 
-/* It is among those of its domain that we copy; or not any more: NULL is
+/* It is among those of its communicator that we copy; or not any more: NULL is
  * allowed. */
 void mgds_message_link(struct mgds_message *message);
 void mgds_message_unlink(struct mgds_message *message);
@@ -111,25 +112,25 @@ struct mgds_op {
     enum mgds_op_waiting waiting; /* destroy reads it without the lock */
     unsigned latches;             /* of mgds_op_latch */
     int error;                    /* negative errno: the first one */
-    struct mgds_domain *domain;   /* constant: a reference */
+    struct mgds_comm *comm;       /* constant: a reference */
     struct mgds_ending ending;    /* the engine's, after the last reference */
     LIST_ENTRY(mgds_op)
-    link;            /* among the domain's, while the engine has
-                        its reference */
-    uint64_t cookie; /* what its peer names it by; 0: the peer was not told of
-                        it */
+    link;                /* among the communicator's, while the engine has
+                            its reference */
+    uint64_t request_id; /* what its peer names it by; 0: the peer was not told
+                            of it */
     /* where its bytes lie */
-    struct mgds_bounce *bounce;   /* GPU memory; NULL: directly. Set with the
-                                     call, or by fallback.c */
-    struct mgds_flow *flow;       /* flow.c's, once there is one; goes with the
-                                     operation */
-    char *copy;                   /* constant: host memory of ours, or NULL */
-    struct mgds_gstream *stream;  /* constant: whose bounce and words it has: a
-                                     reference, or NULL */
-    struct mgds_work copying;     /* out of its bounce (orphan.h), or into it
-                                     (fallback.h): has a reference */
-    struct mgds_line *line;       /* constant: that it was enqueued on; NULL: it
-                                     was called at once */
+    struct mgds_bounce *bounce;  /* GPU memory; NULL: directly. Set with the
+                                    call, or by fallback.c */
+    struct mgds_flow *flow;      /* flow.c's, once there is one; goes with the
+                                    operation */
+    char *copy;                  /* constant: host memory of ours, or NULL */
+    struct mgds_gstream *stream; /* constant: whose bounce and words it has: a
+                                    reference, or NULL */
+    struct mgds_work copying;    /* out of its bounce (orphan.h), or into it
+                                    (fallback.h): has a reference */
+    struct mgds_timeline *timeline; /* constant: that it was enqueued on; NULL:
+                                       it was called at once */
     struct mgds_op_status status; /* when it is done: the caller's, who reads it
                                      without the lock */
     /* Its parts (op_parts.h). Constant; a send and a receive are told apart by
@@ -202,7 +203,7 @@ static inline bool mgds_op_might(const struct mgds_op *op,
 /* Could a receive's stream take its message? Constant. */
 static inline bool mgds_op_can_take(const struct mgds_op *op)
 {
-    return op->line && mgds_op_is_near(op);
+    return op->timeline && mgds_op_is_near(op);
 }
 
 /* Called with a way from GPU to GPU: constant from then on. */
@@ -301,20 +302,20 @@ void *mgds_op_place(struct mgds_op *op);
 enum { MGDS_OP_COUNT = 4 }; /* where the bytes are in op->recv->words */
 /* What it has of ours for its bytes, and the words, goes back. */
 void mgds_op_give_means(struct mgds_op *op);
-/* Gives a send its cookie, a receive a number. Under the lock. -ENOMEM, or what
- * getrandom failed with. */
+/* Gives a send its request ID, a receive a number. Under the lock. -ENOMEM, or
+ * what getrandom failed with. */
 int mgds_op_name(struct mgds_op *op);
-/* Its peer is told of it: gives it a cookie, if it has none. As above. */
+/* Its peer is told of it: gives it a request ID, if it has none. As above. */
 int mgds_op_tell_name(struct mgds_op *op);
-/* What a peer names by a cookie, without a reference; NULL: nothing that is
+/* What a peer names by a request ID, without a reference; NULL: nothing that is
  * under way, or was lost. Under the lock. */
-struct mgds_op *mgds_op_find(uint64_t cookie);
-/* It has left the engine: its cookie finds nothing any more. */
+struct mgds_op *mgds_op_find(uint64_t request_id);
+/* It has left the engine: its request ID finds nothing any more. */
 void mgds_op_forget(struct mgds_op *op);
 /* Whether nothing is under way by that name any more, but was, and was lost.
  * Under the lock. */
-bool mgds_op_was_lost(uint64_t cookie);
-/* No cookie finds anything any more. */
+bool mgds_op_was_lost(uint64_t request_id);
+/* No request ID finds anything any more. */
 void mgds_ops_forget(void);
 
 #endif

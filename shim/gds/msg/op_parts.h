@@ -82,7 +82,7 @@ struct mgds_op_sender {
     unsigned may;    /* the protocols that it might have (proto/select.h); rget
                         not if its memory will never be mapped */
     bool told;       /* REACHED was posted */
-    uint64_t answer; /* from the PULL on: the receive's cookie, */
+    uint64_t answer; /* from the PULL on: the receive's request ID, */
     size_t wanted;   /* and how many bytes that asks for, */
     size_t part;     /* and of how many in a part; 0: all at once */
     struct mgds_claim *claim; /* constant: so that what its stream stands in
@@ -129,7 +129,7 @@ struct mgds_op_ring {
 /* Nobody may come to copy its message: hasten.c's. */
 struct mgds_op_late {
     struct mgds_work work;
-    uint64_t passes; /* of its line when it was added */
+    uint64_t passes; /* of its timeline when it was added */
 };
 
 /* A kernel stands for it that is told not to: quit.c's. */
@@ -142,11 +142,11 @@ struct mgds_op_quit {
 
 /* What an operation that was enqueued has of its stream. */
 struct mgds_op_queued {
-    struct mgds_mark mark; /* where it stands in its stream; its members are
-                              the timeline's */
-    struct mgds_op *op;    /* constant: that it is a part of */
-    uint64_t came;         /* when its stream came to it, ns; 0: it has not, or
-                              nothing is timed */
+    struct mgds_fence fence; /* where it stands in its stream; its members are
+                                the timeline's */
+    struct mgds_op *op;      /* constant: that it is a part of */
+    uint64_t came; /* when its stream came to it, ns; 0: it has not, or
+                      nothing is timed */
     struct mgds_op_late late;
     struct mgds_op_quit quit;
 };
@@ -154,19 +154,19 @@ struct mgds_op_queued {
 /* The wait in a stream that has taken it over: wait_fill.c's, and put.c's if it
  * could not be put. */
 struct mgds_op_waited {
-    struct mgds_wait *wait;   /* that misses it, or NULL */
-    struct mgds_line *stood;  /* that passes it, or whose kernels wait for it
-                                 (TAKING, KNOWN, AWAITING); NULL: none */
-    struct mgds_op_sink sink; /* wait.c's */
+    struct mgds_wait *wait;      /* that misses it, or NULL */
+    struct mgds_timeline *stood; /* that passes it, or whose kernels wait for it
+                                    (TAKING, KNOWN, AWAITING); NULL: none */
+    struct mgds_op_sink sink;    /* wait.c's */
     uint64_t at; /* for errors: the name of its stream, or, of a host call's, of
                     the one that waits for it; or 0 */
 };
 
 /* Whether a host call still asks for it. */
 enum mgds_op_asking {
-    MGDS_OP_OWNED,    /* a program has its request, or a wait has it */
-    MGDS_OP_SEEN,     /* and knows that it is done */
-    MGDS_OP_DROPPED,  /* nobody will ask: an error of it is the domain's */
+    MGDS_OP_OWNED,   /* a program has its request, or a wait has it */
+    MGDS_OP_SEEN,    /* and knows that it is done */
+    MGDS_OP_DROPPED, /* nobody will ask: an error of it is the communicator's */
     MGDS_OP_ORPHANED, /* and it has bytes that are to be copied out (orphan.h)
                        */
 };

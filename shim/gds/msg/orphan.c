@@ -49,7 +49,7 @@ int mgds_op_lift(struct mgds_op *op)
 
 struct scope {
     const struct mgds_gstream *stream;
-    const struct mgds_domain *domain;
+    const struct mgds_comm *comm;
 };
 
 static bool is_in(const struct mgds_work *work, const void *arg)
@@ -57,14 +57,15 @@ static bool is_in(const struct mgds_work *work, const void *arg)
     const struct scope *scope = (const struct scope *)arg;
     const struct mgds_op *op = mgds_copying_op(work);
 
-    return (!scope->domain || op->domain == scope->domain) &&
-           (!scope->stream || (op->line && op->line->stream == scope->stream));
+    return (!scope->comm || op->comm == scope->comm) &&
+           (!scope->stream ||
+            (op->timeline && op->timeline->stream == scope->stream));
 }
 
 unsigned mgds_orphans(const struct mgds_gstream *stream,
-                      const struct mgds_domain *domain)
+                      const struct mgds_comm *comm)
 {
-    const struct scope scope = {stream, domain};
+    const struct scope scope = {stream, comm};
     unsigned count;
 
     mgds_engine_enter();
@@ -82,7 +83,7 @@ static bool run_copy_out(struct mgds_work *work, enum mgds_work_by by)
     (void)by;
     mgds_engine_enter();
     if (over && op->error)
-        mgds_report_debt(mgds_domain_debt(op->domain), op->error, op);
+        mgds_report_debt(mgds_comm_debt(op->comm), op->error, op);
     mgds_copying_end(op, over);
     mgds_engine_leave();
     return true;

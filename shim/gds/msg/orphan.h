@@ -14,8 +14,8 @@ int mgds_op_lift(struct mgds_op *op);
 void mgds_orphan_init(void);
 
 /* How many of the latter have come and are to be copied out: of a stream or of
- * all (NULL), of a domain or of all. */
+ * all (NULL), of a communicator or of all. */
 unsigned mgds_orphans(const struct mgds_gstream *stream,
-                      const struct mgds_domain *domain);
+                      const struct mgds_comm *comm);
 
 #endif

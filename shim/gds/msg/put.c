@@ -1,4 +1,4 @@
-/* Steps of operations and waits; see put.h. */
+/* Commands of operations and waits; see put.h. */
 #include "shim/gds/msg/put.h"
 
 #include <errno.h>
@@ -25,47 +25,48 @@ static void clear_put(struct mgds_put *put)
     put->n = 0;
 }
 
-void mgds_put_begin(struct mgds_put *put, struct mgds_line *line)
+void mgds_put_begin(struct mgds_put *put, struct mgds_timeline *timeline)
 {
     clear_put(put);
-    put->line = line;
+    put->timeline = timeline;
     put->late = false;
     put->room = sizeof(put->own) / sizeof(put->own[0]);
-    put->step = put->own;
+    put->command = put->own;
 }
 
 void mgds_put_fini(struct mgds_put *put)
 {
-    if (put->step != put->own)
-        free(put->step);
+    if (put->command != put->own)
+        free(put->command);
 }
 
-static unsigned steps_needed(const struct mgds_put *put)
+static unsigned commands_needed(const struct mgds_put *put)
 {
     return put->ops + (put->wait ? put->wait->count : 0) + MGDS_PUT_MORE;
 }
 
 int mgds_put_widen(struct mgds_put *put, unsigned more)
 {
-    unsigned least = steps_needed(put) + more;
-    struct mgds_step *step;
+    unsigned least = commands_needed(put) + more;
+    struct mgds_command *command;
 
     if (least <= put->room)
         return 0;
-    step = (struct mgds_step *)mgds_malloc((size_t)2 * least * sizeof(*step));
-    if (!step)
+    command = (struct mgds_command *)mgds_malloc((size_t)2 * least *
+                                                 sizeof(*command));
+    if (!command)
         return -ENOMEM;
     mgds_put_fini(put);
-    put->step = step;
+    put->command = command;
     put->room = 2 * least;
     return 0;
 }
 
 void mgds_put_op(struct mgds_put *put, struct mgds_op *op)
 {
-    op->queued->mark.next = NULL;
-    *put->last = &op->queued->mark;
-    put->last = &op->queued->mark.next;
+    op->queued->fence.next = NULL;
+    *put->last = &op->queued->fence;
+    put->last = &op->queued->fence.next;
     put->ops++;
 }
 
@@ -79,56 +80,56 @@ bool mgds_put_is_empty(const struct mgds_put *put)
     return put->ops == 0 && !put->wait;
 }
 
-static void add_step(struct mgds_put *put, struct mgds_step step)
+static void add_command(struct mgds_put *put, struct mgds_command command)
 {
-    /* the turn is taken with the first step */
+    /* the turn is taken with the first command */
     if (put->n == 0)
-        put->ticket = mgds_gstream_ticket(put->line->stream);
+        put->ticket = mgds_gstream_ticket(put->timeline->stream);
     /* NOLINTNEXTLINE(clang-analyzer-core.NullDereference) */
-    put->step[put->n++] = step;
+    put->command[put->n++] = command;
 }
 
 static unsigned add_flag(struct mgds_put *put, uint64_t number)
 {
-    add_step(put, (struct mgds_step){.kind = MGDS_STEP_FLAG,
-                                     .word = put->line->reach,
-                                     .value = number});
+    add_command(put, (struct mgds_command){.kind = MGDS_COMMAND_FLAG,
+                                           .word = put->timeline->reach,
+                                           .value = number});
     return put->n - 1;
 }
 
-static struct mgds_op *op_of(struct mgds_mark *mark)
+static struct mgds_op *op_of(struct mgds_fence *fence)
 {
-    return MGDS_CONTAINER_OF(mark, struct mgds_op_queued, mark)->op;
+    return MGDS_CONTAINER_OF(fence, struct mgds_op_queued, fence)->op;
 }
 
 /* The timeline has them one behind the other from here on. */
 static void number_ops(struct mgds_put *put)
 {
-    struct mgds_mark *mark = put->first;
+    struct mgds_fence *fence = put->first;
 
     for (unsigned i = 0; i < put->ops; i++) {
-        struct mgds_mark *next = mark->next;
+        struct mgds_fence *next = fence->next;
 
-        mark->group = NULL;
-        mgds_line_mark(put->line, mark);
-        mark = next;
+        fence->group = NULL;
+        mgds_timeline_fence(put->timeline, fence);
+        fence = next;
     }
     if (put->ops > 0)
-        put->op_mark = put->first->number;
+        put->op_fence = put->first->number;
 }
 
 /* What sends have put in place: ahead of what others can read it in. */
 static void add_commands(struct mgds_put *put, bool slotted)
 {
-    struct mgds_mark *mark = put->first;
+    struct mgds_fence *fence = put->first;
 
-    for (unsigned i = 0; i < put->ops; i++, mark = mark->next) {
-        const struct mgds_op *op = op_of(mark);
-        struct mgds_step step;
+    for (unsigned i = 0; i < put->ops; i++, fence = fence->next) {
+        const struct mgds_op *op = op_of(fence);
+        struct mgds_command command;
 
         if (op->send && op->send->protocol->slotted == slotted &&
-            op->send->protocol->command(op, &step))
-            add_step(put, step);
+            op->send->protocol->command(op, &command))
+            add_command(put, command);
     }
 }
 
@@ -139,40 +140,40 @@ static bool is_taken_here(const struct mgds_op *op)
     const struct mgds_op_call *call = op->call;
 
     return mgds_op_can_take(op) && call->rank >= 0 &&
-           mgds_domain_channel(op->domain, call->index, (unsigned)call->rank,
-                               call->from_index);
+           mgds_comm_channel(op->comm, call->index, (unsigned)call->rank,
+                             call->from_index);
 }
 
 static bool are_taken_here(const struct mgds_put *put)
 {
-    struct mgds_mark *mark = put->first;
+    struct mgds_fence *fence = put->first;
     bool all = true;
 
-    for (unsigned i = 0; i < put->ops && all; i++, mark = mark->next)
-        all = !op_of(mark)->send && is_taken_here(op_of(mark));
+    for (unsigned i = 0; i < put->ops && all; i++, fence = fence->next)
+        all = !op_of(fence)->send && is_taken_here(op_of(fence));
     return all;
 }
 
 /* What goes on the stream is a FLAG alone. */
 static void ask_if_alone(struct mgds_put *put)
 {
-    struct mgds_step *flag = &put->step[put->op_flag];
+    struct mgds_command *flag = &put->command[put->op_flag];
 
     if (put->wait || put->n > 1 || !are_taken_here(put))
         return;
     flag->asked = true;
-    mgds_asked_add(put->line, flag->value);
+    mgds_asked_add(put->timeline, flag->value);
 }
 
 static void add_ops(struct mgds_put *put)
 {
-    struct mgds_mark *mark = put->first, *last = mark;
+    struct mgds_fence *fence = put->first, *last = fence;
     unsigned sends[] = {0, 0}; /* without a slot, with one */
 
-    for (unsigned i = 0; i < put->ops; i++, mark = mark->next) {
-        const struct mgds_op *op = op_of(mark);
+    for (unsigned i = 0; i < put->ops; i++, fence = fence->next) {
+        const struct mgds_op *op = op_of(fence);
 
-        last = mark;
+        last = fence;
         if (op->send)
             sends[op->send->protocol->slotted]++;
     }
@@ -181,8 +182,8 @@ static void add_ops(struct mgds_put *put)
             add_commands(put, slotted);
     put->op_flag = add_flag(put, last->number);
     if (sends[0] + sends[1] > 0)
-        mgds_signals_send(&put->line->signals, last);
-    put->domain = op_of(last)->domain->id;
+        mgds_signals_send(&put->timeline->signals, last);
+    put->comm = op_of(last)->comm->id;
     put->name = op_of(last)->call->name;
     ask_if_alone(put);
 }
@@ -196,11 +197,11 @@ static bool is_copied_up(const struct mgds_op *op)
            !op->recv->direct;
 }
 
-static struct mgds_step unpack_of(const struct mgds_op *op)
+static struct mgds_command unpack_of(const struct mgds_op *op)
 {
-    return (struct mgds_step){.kind = MGDS_STEP_UNPACK,
-                              .bounce = op->bounce,
-                              .word = op->recv->words + MGDS_OP_COUNT};
+    return (struct mgds_command){.kind = MGDS_COMMAND_UNPACK,
+                                 .bounce = op->bounce,
+                                 .word = op->recv->words + MGDS_OP_COUNT};
 }
 
 /* Those without gaps one behind the other: they go in one launch. */
@@ -212,36 +213,36 @@ static void add_unpacks(struct mgds_put *put, const struct mgds_wait *wait,
 
         if (is_copied_up(op) &&
             mgds_layout_is_dense(op->call->user.layout) == dense)
-            add_step(put, unpack_of(op));
+            add_command(put, unpack_of(op));
     }
 }
 
 /* Where the message is, if that is known, else where it will be said. */
-static struct mgds_step take_of(const struct mgds_put *put,
-                                const struct mgds_op *op)
+static struct mgds_command take_of(const struct mgds_put *put,
+                                   const struct mgds_op *op)
 {
-    struct mgds_step step = {.kind = MGDS_STEP_TAKE,
-                             .stand = put->wait->number,
-                             .user = mgds_op_user(op),
-                             .bytes = op->call->bytes,
-                             .record = op->recv->words,
-                             .claim = op->recv->claim,
-                             .gen = op->recv->gen};
+    struct mgds_command command = {.kind = MGDS_COMMAND_TAKE,
+                                   .stand = put->wait->number,
+                                   .user = mgds_op_user(op),
+                                   .bytes = op->call->bytes,
+                                   .record = op->recv->words,
+                                   .claim = op->recv->claim,
+                                   .gen = op->recv->gen};
     struct mgds_take_record record;
 
     /* a buffer of an earlier call is looked at again */
-    if (put->late || put->first != &op->queued->mark)
-        step.bounce = op->bounce;
+    if (put->late || put->first != &op->queued->fence)
+        command.bounce = op->bounce;
     if (op->waiting == MGDS_OP_KNOWN) {
         op->recv->message->protocol->record(op, &record);
-        step.record = NULL;
-        step.serial = record.serial;
-        step.units = (void *)(uintptr_t)record.address;
-        step.length = record.length;
-        step.source = record.source;
-        step.done = record.done;
+        command.record = NULL;
+        command.serial = record.serial;
+        command.units = (void *)(uintptr_t)record.address;
+        command.length = record.length;
+        command.source = record.source;
+        command.done = record.done;
     }
-    return step;
+    return command;
 }
 
 /* Sends that wait until they were copied. */
@@ -254,12 +255,12 @@ static unsigned add_awaits(struct mgds_put *put, const struct mgds_wait *wait)
 
         if (op->waiting != MGDS_OP_AWAITING)
             continue;
-        add_step(put, (struct mgds_step){
-                          .kind = MGDS_STEP_AWAIT,
-                          .stand = wait->number,
-                          .word = mgds_channel_done_here(op->ring->words_of,
-                                                         op->ring->done_word),
-                          .value = op->ring->slot.serial});
+        add_command(put, (struct mgds_command){
+                             .kind = MGDS_COMMAND_AWAIT,
+                             .stand = wait->number,
+                             .word = mgds_channel_done_here(
+                                 op->ring->words_of, op->ring->done_word),
+                             .value = op->ring->slot.serial});
         n++;
     }
     return n;
@@ -272,7 +273,7 @@ static bool is_urgent(const struct mgds_put *put, const struct mgds_op *op)
 {
     return mgds_op_waiting_takes(op->waiting) && op->recv->claim &&
            (op->waiting == MGDS_OP_TAKING || !op->recv->message->stands ||
-            mgds_signals_any_deferred(&put->line->signals));
+            mgds_signals_any_deferred(&put->timeline->signals));
 }
 
 static bool is_any_urgent(const struct mgds_put *put,
@@ -299,17 +300,17 @@ static size_t bytes_taken(const struct mgds_wait *wait)
     return 2 * bytes;
 }
 
-/* Where the last step is a TAKE its flag can be quiet. */
+/* Where the last command is a TAKE its flag can be quiet. */
 static void end_wait(struct mgds_put *put, const struct mgds_wait *wait)
 {
-    struct mgds_step *flag = &put->step[put->wait_flag];
+    struct mgds_command *flag = &put->command[put->wait_flag];
 
-    flag->quiet = put->n > 1 && flag[-1].kind == MGDS_STEP_TAKE &&
+    flag->quiet = put->n > 1 && flag[-1].kind == MGDS_COMMAND_TAKE &&
                   !is_any_urgent(put, wait) &&
-                  mgds_signals_defer(&put->line->signals, put->line->stream,
-                                     bytes_taken(wait));
+                  mgds_signals_defer(&put->timeline->signals,
+                                     put->timeline->stream, bytes_taken(wait));
     if (!flag->quiet)
-        mgds_signals_cover(&put->line->signals);
+        mgds_signals_cover(&put->timeline->signals);
     else if (flag[-1].claim)
         mgds_count(pull_quiet);
 }
@@ -318,25 +319,26 @@ static void end_wait(struct mgds_put *put, const struct mgds_wait *wait)
  * ahead, and asks no more seldom than it stands. */
 static void cover_asked(struct mgds_put *put)
 {
-    const struct mgds_line *line = put->line;
+    const struct mgds_timeline *timeline = put->timeline;
 
-    if (put->ops == 0 && line->first &&
-        mgds_asked_any(&line->asked, line->first->number))
-        add_flag(put, line->marks);
+    if (put->ops == 0 && timeline->first &&
+        mgds_asked_any(&timeline->asked, timeline->first->number))
+        add_flag(put, timeline->fences);
 }
 
 /* Who looks for where the stream stands finds the wait by its number, or by the
  * flag just ahead of it. */
 static void add_go(struct mgds_put *put, struct mgds_wait *wait)
 {
-    const struct mgds_step *ahead = put->n ? &put->step[put->n - 1] : NULL;
+    const struct mgds_command *ahead =
+        put->n ? &put->command[put->n - 1] : NULL;
 
-    if (ahead && ahead->kind == MGDS_STEP_FLAG && !ahead->quiet)
+    if (ahead && ahead->kind == MGDS_COMMAND_FLAG && !ahead->quiet)
         wait->behind = ahead->value;
-    add_step(put, (struct mgds_step){.kind = MGDS_STEP_WAIT,
-                                     .word = put->line->go,
-                                     .value = wait->number,
-                                     .stand = wait->number});
+    add_command(put, (struct mgds_command){.kind = MGDS_COMMAND_WAIT,
+                                           .word = put->timeline->go,
+                                           .value = wait->number,
+                                           .stand = wait->number});
 }
 
 /* That the stream has come to a receive matters while it is not known where the
@@ -345,7 +347,7 @@ static bool is_told_by_take(const struct mgds_put *put,
                             const struct mgds_wait *wait)
 {
     return put->ops == 1 && wait->count == 1 && wait->takes == 1 &&
-           put->first == &wait->op[0]->queued->mark;
+           put->first == &wait->op[0]->queued->fence;
 }
 
 /* What a wait puts for operations of which it takes no message. */
@@ -359,7 +361,7 @@ static unsigned add_takes(struct mgds_put *put, const struct mgds_wait *wait)
         const struct mgds_op *op = wait->op[i];
 
         if (mgds_op_waiting_takes(op->waiting))
-            add_step(put, take_of(put, op));
+            add_command(put, take_of(put, op));
         else if (op->waiting == MGDS_OP_AWAITING)
             others |= AWAITS;
         else if (is_copied_up(op))
@@ -375,11 +377,11 @@ static void add_wait(struct mgds_put *put, struct mgds_wait *wait)
     unsigned before = put->n, others;
 
     if (wait->count > 0)
-        put->domain = wait->op[0]->domain->id;
+        put->comm = wait->op[0]->comm->id;
     others = add_takes(put, wait);
     wait->takes = put->n - before;
     if (is_told_by_take(put, wait))
-        put->step[put->op_flag].quiet = true;
+        put->command[put->op_flag].quiet = true;
     if (wait->put) {
         cover_asked(put);
         add_go(put, wait);
@@ -391,13 +393,13 @@ static void add_wait(struct mgds_put *put, struct mgds_wait *wait)
     if (others & AWAITS)
         wait->takes += add_awaits(put, wait);
     if (put->n == before && !wait->signalled) {
-        mgds_line_ride(put->line, &wait->mark);
+        mgds_timeline_ride(put->timeline, &wait->fence);
         put->wait = NULL;
         return;
     }
-    mgds_line_mark(put->line, &wait->mark);
-    put->wait_mark = wait->mark.number;
-    put->wait_flag = add_flag(put, wait->mark.number);
+    mgds_timeline_fence(put->timeline, &wait->fence);
+    put->wait_fence = wait->fence.number;
+    put->wait_flag = add_flag(put, wait->fence.number);
     end_wait(put, wait);
 }
 
@@ -405,7 +407,7 @@ void mgds_put_close(struct mgds_put *put)
 {
     number_ops(put);
     if (put->wait)
-        mgds_wait_fill(put->wait, put->line);
+        mgds_wait_fill(put->wait, put->timeline);
     if (put->ops > 0)
         add_ops(put);
     if (put->wait)
@@ -417,12 +419,12 @@ static void count_put(const struct mgds_put *put, struct mgds_wait *wait)
 {
     wait->takes = 0;
     for (unsigned i = 0; i < put->n; i++) {
-        const struct mgds_step *step = &put->step[i];
+        const struct mgds_command *command = &put->command[i];
 
-        wait->takes +=
-            step->put && mgds_step_row(step)->blocks == MGDS_BLOCKS_PEER;
-        if (step->kind == MGDS_STEP_WAIT)
-            wait->put = step->put;
+        wait->takes += command->put &&
+                       mgds_command_row(command)->blocks == MGDS_BLOCKS_PEER;
+        if (command->kind == MGDS_COMMAND_WAIT)
+            wait->put = command->put;
     }
 }
 
@@ -445,46 +447,47 @@ static void fail_wait(struct mgds_wait *wait)
     }
     wait->missing = 0;
     wait->broken = true;
-    mgds_line_go(wait->line);
-    mgds_line_break(wait->line, &wait->mark);
+    mgds_timeline_go(wait->timeline);
+    mgds_timeline_break(wait->timeline, &wait->fence);
 }
 
 static void owe_error(const struct mgds_put *put, uint64_t id, uint64_t name,
                       int error)
 {
-    struct mgds_domain *domain = mgds_domain_find(id);
+    struct mgds_comm *comm = mgds_comm_find(id);
 
-    mgds_debt_add(&put->line->owed, error, name, NULL);
-    if (domain)
-        mgds_debt_add(mgds_domain_debt(domain), error, name, NULL);
+    mgds_debt_add(&put->timeline->owed, error, name, NULL);
+    if (comm)
+        mgds_debt_add(mgds_comm_debt(comm), error, name, NULL);
 }
 
 /* Those of which the stream does not say that it came there. */
 static void fail_ops(const struct mgds_put *put, int error)
 {
     for (unsigned i = 0; i < put->ops; i++) {
-        struct mgds_mark *mark = mgds_line_mark_of(put->line, put->op_mark + i);
+        struct mgds_fence *fence =
+            mgds_timeline_fence_of(put->timeline, put->op_fence + i);
 
-        if (!mark || mark->of_wait) /* a later fence was reached */
+        if (!fence || fence->of_wait) /* a later fence was reached */
             continue;
-        op_of(mark)->error = error;
-        owe_error(put, op_of(mark)->domain->id, op_of(mark)->call->name, error);
-        mgds_line_break(put->line, mark);
+        op_of(fence)->error = error;
+        owe_error(put, op_of(fence)->comm->id, op_of(fence)->call->name, error);
+        mgds_timeline_break(put->timeline, fence);
     }
 }
 
 static void fail_put(const struct mgds_put *put, int error)
 {
     struct mgds_wait *wait = NULL;
-    struct mgds_mark *mark;
+    struct mgds_fence *fence;
 
     mgds_engine_enter();
-    owe_error(put, put->domain, put->name, error);
-    if (put->ops > 0 && !put->step[put->op_flag].put)
+    owe_error(put, put->comm, put->name, error);
+    if (put->ops > 0 && !put->command[put->op_flag].put)
         fail_ops(put, error);
-    if (put->wait && !put->step[put->wait_flag].put) {
-        mark = mgds_line_mark_of(put->line, put->wait_mark);
-        wait = mark ? mgds_wait_of(mark) : NULL;
+    if (put->wait && !put->command[put->wait_flag].put) {
+        fence = mgds_timeline_fence_of(put->timeline, put->wait_fence);
+        wait = fence ? mgds_wait_of(fence) : NULL;
     }
     if (wait) {
         count_put(put, wait);
@@ -495,8 +498,8 @@ static void fail_put(const struct mgds_put *put, int error)
 
 int mgds_put_all(struct mgds_put *put)
 {
-    int rc = put->n > 0 ? mgds_gstream_put(put->line->stream, put->ticket,
-                                           put->step, put->n)
+    int rc = put->n > 0 ? mgds_gstream_put(put->timeline->stream, put->ticket,
+                                           put->command, put->n)
                         : 0;
 
     if (rc < 0)
@@ -509,8 +512,8 @@ void mgds_put_drop(struct mgds_put *put, int error)
 {
     if (put->n > 0) {
         for (unsigned i = 0; i < put->n; i++)
-            put->step[i].put = false;
-        mgds_gstream_put(put->line->stream, put->ticket, NULL, 0);
+            put->command[i].put = false;
+        mgds_gstream_put(put->timeline->stream, put->ticket, NULL, 0);
         fail_put(put, error);
     }
     clear_put(put);

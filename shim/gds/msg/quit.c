@@ -63,7 +63,7 @@ static bool begin_quit(struct mgds_op *op, int error)
 void mgds_quit_begin(struct mgds_op *op, int error)
 {
     if (!begin_quit(op, error))
-        mgds_line_doom(op->waited->stood, error);
+        mgds_timeline_doom(op->waited->stood, error);
 }
 
 bool mgds_quit_release(struct mgds_op *op)
@@ -90,13 +90,13 @@ void mgds_quit_tell(struct mgds_op *op, int error)
     op->queued->quit.told = error;
     if (op->fail->why)
         mgds_report_lost(op);
-    mgds_report_debt(mgds_domain_debt(op->domain), error, op);
+    mgds_report_debt(mgds_comm_debt(op->comm), error, op);
     mgds_report_debt(&op->waited->stood->owed, error, op);
 }
 
 int mgds_quit_settle(struct mgds_op *op)
 {
-    const struct mgds_line *line = op->waited->stood;
+    const struct mgds_timeline *timeline = op->waited->stood;
 
     if (op->recv && op->recv->fetch)
         mgds_fetch_settle(op);
@@ -106,8 +106,8 @@ int mgds_quit_settle(struct mgds_op *op)
         end_quit(op);
     }
     /* nobody knows whether a kernel has had the message */
-    if (line->ruin.ruined)
-        mgds_quit_tell(op, line->ruin.ruined);
+    if (timeline->ruin.ruined)
+        mgds_quit_tell(op, timeline->ruin.ruined);
     return op->queued->quit.told;
 }
 
@@ -152,7 +152,7 @@ static bool run_give_up(struct mgds_work *work, enum mgds_work_by by)
 static bool run_query(struct mgds_work *work, enum mgds_work_by by)
 {
     (void)by;
-    mgds_lines_query();
+    mgds_timelines_query();
     mgds_engine_enter();
     if (op_of(work)->queued->quit.record)
         mgds_work_again(work);

@@ -27,24 +27,24 @@ static bool any_left(void)
     return __atomic_load_n(&left, __ATOMIC_RELAXED) || mgds_reap_due();
 }
 
-void mgds_lines_reap(void)
+void mgds_timelines_reap(void)
 {
     unsigned now = mgds_gstreams_alone();
-    struct mgds_line *gone;
+    struct mgds_timeline *gone;
     bool some, read;
 
     if (!any_left())
         return;
     mgds_engine_enter();
-    some = mgds_lines_take_out_spent();
-    gone = mgds_lines_take_spent(&read);
+    some = mgds_timelines_take_out_spent();
+    gone = mgds_timelines_take_spent(&read);
     __atomic_store_n(&alone, now, __ATOMIC_RELAXED);
     __atomic_store_n(&left, some || read, __ATOMIC_RELAXED);
     mgds_engine_leave();
     while (gone) {
-        struct mgds_line *next = gone->next_spent;
+        struct mgds_timeline *next = gone->next_spent;
 
-        mgds_line_destroy(gone);
+        mgds_timeline_destroy(gone);
         gone = next;
     }
 }
@@ -55,9 +55,9 @@ static bool any_query(void)
     bool any = false;
 
     mgds_engine_enter();
-    for (const struct mgds_line *line = mgds_lines_first(); line && !any;
-         line = line->next)
-        any = !mgds_signals_is_answered(&line->signals);
+    for (const struct mgds_timeline *timeline = mgds_timelines_first();
+         timeline && !any; timeline = timeline->next)
+        any = !mgds_signals_is_answered(&timeline->signals);
     mgds_engine_leave();
     return any;
 }
@@ -65,24 +65,24 @@ static bool any_query(void)
 /* A freed stream whose receives have deferred signals is not alone yet: they
  * have it, and their communicator, until it is known that it passed them. The
  * answer comes soon, wherever the stream stands. */
-void mgds_lines_recall(void)
+void mgds_timelines_recall(void)
 {
     uint64_t end;
 
-    mgds_lines_query();
+    mgds_timelines_query();
     end = mgds_clock_ns() + PATIENCE;
     while (any_query() && mgds_clock_ns() < end)
         sched_yield();
     mgds_engine_enter();
-    mgds_lines_poll();
+    mgds_timelines_poll();
     mgds_engine_leave();
-    mgds_lines_reap();
+    mgds_timelines_reap();
 }
 
-void mgds_domain_put(struct mgds_domain *domain)
+void mgds_comm_put(struct mgds_comm *comm)
 {
-    if (!domain)
+    if (!comm)
         return;
-    mgds_domain_release(domain);
-    mgds_lines_reap();
+    mgds_comm_release(comm);
+    mgds_timelines_reap();
 }

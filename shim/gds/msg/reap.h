@@ -11,9 +11,9 @@ bool mgds_reap_due(void);
 
 /* Those that are known to have reached all their fences. Costs two loads if
  * there are none. */
-void mgds_lines_reap(void);
+void mgds_timelines_reap(void);
 /* The same in a host call, where the GPU can be queried for deferred signals:
  * CUDA calls that return at once. */
-void mgds_lines_recall(void);
+void mgds_timelines_recall(void);
 
 #endif

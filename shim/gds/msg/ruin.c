@@ -18,36 +18,36 @@
  */
 enum { CHECK_NS = 10000000 };
 
-static void ruin_line(struct mgds_line *line, int error)
+static void ruin_timeline(struct mgds_timeline *timeline, int error)
 {
-    if (line->ruin.ruined)
+    if (timeline->ruin.ruined)
         return;
     errno = -error;
     mgds_warn("a stream of an MPIX_Stream cannot go on: all that is under way "
               "on it, and every later operation, fails: %m");
-    __atomic_store_n(&line->ruin.ruined, error, __ATOMIC_RELAXED);
-    mgds_gstream_fail(line->stream, error);
-    mgds_debt_add(&line->owed, error, 0, NULL);
-    mgds_gstream_abort(line->stream);
-    mgds_lost_line(line, error);
+    __atomic_store_n(&timeline->ruin.ruined, error, __ATOMIC_RELAXED);
+    mgds_gstream_fail(timeline->stream, error);
+    mgds_debt_add(&timeline->owed, error, 0, NULL);
+    mgds_gstream_abort(timeline->stream);
+    mgds_lost_timeline(timeline, error);
 }
 
-static bool is_to_check(const struct mgds_line *line, uint64_t now)
+static bool is_to_check(const struct mgds_timeline *timeline, uint64_t now)
 {
-    return line->first && !line->ruin.ruined && now >= line->check;
+    return timeline->first && !timeline->ruin.ruined && now >= timeline->check;
 }
 
-static struct mgds_line *find_to_check(void)
+static struct mgds_timeline *find_to_check(void)
 {
     uint64_t now = mgds_clock_ns();
-    struct mgds_line *line = mgds_lines_first();
+    struct mgds_timeline *timeline = mgds_timelines_first();
 
-    while (line && !is_to_check(line, now))
-        line = line->next;
-    return line;
+    while (timeline && !is_to_check(timeline, now))
+        timeline = timeline->next;
+    return timeline;
 }
 
-bool mgds_lines_to_check(void)
+bool mgds_timelines_to_check(void)
 {
     bool any;
 
@@ -60,25 +60,25 @@ bool mgds_lines_to_check(void)
 /* The stream of one that was not checked lately, with a reference; or NULL. */
 static struct mgds_gstream *take_to_check(void)
 {
-    struct mgds_line *line = find_to_check();
+    struct mgds_timeline *timeline = find_to_check();
 
-    if (!line)
+    if (!timeline)
         return NULL;
-    line->check = mgds_clock_ns() + CHECK_NS;
-    return mgds_gstream_get(line->stream);
+    timeline->check = mgds_clock_ns() + CHECK_NS;
+    return mgds_gstream_get(timeline->stream);
 }
 
 /* Whether something enqueued there has not ended for whoever called it. */
-static bool has_work(const struct mgds_line *line)
+static bool has_work(const struct mgds_timeline *timeline)
 {
-    const struct mgds_domain *domain;
+    const struct mgds_comm *comm;
     const struct mgds_op *op;
 
-    LIST_FOREACH(domain, mgds_domains_all(), link)
+    LIST_FOREACH(comm, mgds_comms_all(), link)
     {
-        LIST_FOREACH(op, &domain->ops, link)
+        LIST_FOREACH(op, &comm->ops, link)
         {
-            if (op->line == line && !mgds_op_is_done(op))
+            if (op->timeline == timeline && !mgds_op_is_done(op))
                 return true;
         }
     }
@@ -88,18 +88,18 @@ static bool has_work(const struct mgds_line *line)
 /* Nothing of a context that is broken comes to anything any more, whatever was
  * put there: as if its stream had come to all of it. A program may destroy its
  * context when all that it waited for is there. */
-static void give_up(struct mgds_line *line, int error)
+static void give_up(struct mgds_timeline *timeline, int error)
 {
-    if (error != -ESHUTDOWN || has_work(line))
-        ruin_line(line, error);
-    mgds_signals_tell(&line->signals, line->marks);
+    if (error != -ESHUTDOWN || has_work(timeline))
+        ruin_timeline(timeline, error);
+    mgds_signals_tell(&timeline->signals, timeline->fences);
 }
 
 /* One at most: those who wait come again. */
-void mgds_lines_check(void)
+void mgds_timelines_check(void)
 {
     struct mgds_gstream *stream;
-    struct mgds_line *line;
+    struct mgds_timeline *timeline;
     int rc;
 
     mgds_engine_enter();
@@ -110,9 +110,9 @@ void mgds_lines_check(void)
     rc = mgds_gstream_check(stream);
     if (rc < 0) {
         mgds_engine_enter();
-        line = mgds_lines_find(stream);
-        if (line)
-            give_up(line, rc);
+        timeline = mgds_timelines_find(stream);
+        if (timeline)
+            give_up(timeline, rc);
         mgds_engine_leave();
     }
     mgds_gstream_release(stream);
@@ -122,12 +122,12 @@ void mgds_lines_check(void)
  * it. */
 static bool run_ruin(struct mgds_work *work, enum mgds_work_by by)
 {
-    struct mgds_line *line =
-        MGDS_CONTAINER_OF(work, struct mgds_line, ruin.work);
+    struct mgds_timeline *timeline =
+        MGDS_CONTAINER_OF(work, struct mgds_timeline, ruin.work);
 
     (void)by;
     mgds_work_done(work);
-    ruin_line(line, line->ruin.doomed);
+    ruin_timeline(timeline, timeline->ruin.doomed);
     return true;
 }
 

@@ -19,14 +19,14 @@ struct mgds_ruin {
                  */
 };
 
-/* Registers the handler that ruins streams that are doomed (mgds_line_doom),
- * before the wire is opened. */
+/* Registers the handler that ruins streams that are doomed
+ * (mgds_timeline_doom), before the wire is opened. */
 void mgds_ruin_init(void);
 
 /* Looks whether contexts of streams that do not move are still good; else the
  * streams are ruined. Without the lock, by a host call or the worker: a CUDA
  * call. And whether there is anything to look at now. */
-void mgds_lines_check(void);
-bool mgds_lines_to_check(void);
+void mgds_timelines_check(void);
+bool mgds_timelines_to_check(void);
 
 #endif

@@ -50,14 +50,14 @@ void mgds_signals_cover(struct mgds_signals *signals)
     signals->bytes = 0;
 }
 
-void mgds_signals_send(struct mgds_signals *signals, struct mgds_mark *fence)
+void mgds_signals_send(struct mgds_signals *signals, struct mgds_fence *fence)
 {
     mgds_signals_cover(signals);
     fence->of_send = true;
     signals->send = fence->number;
 }
 
-static bool is_covered(const struct mgds_mark *fence)
+static bool is_covered(const struct mgds_fence *fence)
 {
     for (int i = 0; i < CLOSE && fence->next; i++) {
         fence = fence->next;
@@ -78,7 +78,7 @@ static bool is_last_between_sends(const struct mgds_signals *signals,
 
 bool mgds_signals_defer_late(struct mgds_signals *signals,
                              const struct mgds_gstream *stream,
-                             const struct mgds_mark *fence, uint64_t last)
+                             const struct mgds_fence *fence, uint64_t last)
 {
     if (!mgds_gstream_can_be_quiet(stream))
         return false;

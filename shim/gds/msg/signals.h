@@ -29,7 +29,7 @@
 #include <stdint.h>
 
 struct mgds_gstream;
-struct mgds_mark;
+struct mgds_fence;
 
 /* The deferred signals of a timeline. All but the words are written under the
  * engine's lock. */
@@ -57,14 +57,14 @@ bool mgds_signals_defer(struct mgds_signals *signals,
 /* The last fence is signalled, or one that covers it was put behind it. */
 void mgds_signals_cover(struct mgds_signals *signals);
 /* The last fence, which is this one, is a send's: signalled in any case. */
-void mgds_signals_send(struct mgds_signals *signals, struct mgds_mark *fence);
+void mgds_signals_send(struct mgds_signals *signals, struct mgds_fence *fence);
 /* Whether a fence, of no slot in a ring, is deferred after all, although it was
  * put as one that is signalled: a send's fence is close behind it, or may be
  * soon.
  * last: the number of the timeline's last fence. */
 bool mgds_signals_defer_late(struct mgds_signals *signals,
                              const struct mgds_gstream *stream,
-                             const struct mgds_mark *fence, uint64_t last);
+                             const struct mgds_fence *fence, uint64_t last);
 
 /* Whether the last fence is deferred. */
 static inline bool mgds_signals_any_deferred(const struct mgds_signals *signals)

@@ -22,11 +22,12 @@ static bool is_same(uint64_t a, uint64_t b)
 }
 
 /* Of all that the stream is not known to have passed. */
-static struct mgds_wait *find_wait(const struct mgds_line *line,
+static struct mgds_wait *find_wait(const struct mgds_timeline *timeline,
                                    uint64_t number)
 {
-    for (struct mgds_mark *mark = line->first; mark; mark = mark->next) {
-        struct mgds_wait *wait = mgds_wait_of(mark);
+    for (struct mgds_fence *fence = timeline->first; fence;
+         fence = fence->next) {
+        struct mgds_wait *wait = mgds_wait_of(fence);
 
         if (wait && is_same(wait->number, number))
             return wait;
@@ -36,13 +37,14 @@ static struct mgds_wait *find_wait(const struct mgds_line *line,
 
 /* The stream has come to the first wait that the CPU has not let pass: what is
  * just ahead of its WAIT was done. */
-static struct mgds_wait *find_come(const struct mgds_line *line)
+static struct mgds_wait *find_come(const struct mgds_timeline *timeline)
 {
-    struct mgds_wait *wait = line->first_wait;
+    struct mgds_wait *wait = timeline->first_wait;
 
     while (wait && !wait->put)
         wait = wait->next;
-    return wait && wait->behind && mgds_line_has_passed(line, wait->behind)
+    return wait && wait->behind &&
+                   mgds_timeline_has_passed(timeline, wait->behind)
                ? wait
                : NULL;
 }
@@ -62,17 +64,17 @@ static void see_wait(struct mgds_stand *stand, const struct mgds_wait *wait)
     stand->fresh = true;
 }
 
-static void look_at_line(struct mgds_line *line)
+static void look_at_timeline(struct mgds_timeline *timeline)
 {
-    struct mgds_stands said = mgds_gstream_stands(line->stream);
-    struct mgds_stand *stand = &line->stand;
-    struct mgds_wait *wait = find_wait(line, said.stand);
+    struct mgds_stands said = mgds_gstream_stands(timeline->stream);
+    struct mgds_stand *stand = &timeline->stand;
+    struct mgds_wait *wait = find_wait(timeline, said.stand);
     bool beats = said.beat != stand->beat;
 
     stand->beat = said.beat;
     stand->fresh = false;
     if (!wait || !said.stand || (!beats && !is_held(wait)))
-        wait = find_come(line);
+        wait = find_come(timeline);
     if (wait)
         see_wait(stand, wait);
 }
@@ -85,24 +87,27 @@ bool mgds_stands_due(void)
 void mgds_stands_look(void)
 {
     __atomic_store_n(&due, mgds_clock_ns() + LOOK_NS, __ATOMIC_RELAXED);
-    for (struct mgds_line *line = mgds_lines_first(); line; line = line->next)
-        look_at_line(line);
+    for (struct mgds_timeline *timeline = mgds_timelines_first(); timeline;
+         timeline = timeline->next)
+        look_at_timeline(timeline);
 }
 
-uint64_t mgds_line_stands(const struct mgds_line *line, struct mgds_wait **wait)
+uint64_t mgds_timeline_stands(const struct mgds_timeline *timeline,
+                              struct mgds_wait **wait)
 {
-    if (!line->stand.fresh)
+    if (!timeline->stand.fresh)
         return 0;
-    *wait = find_wait(line, line->stand.number);
-    return *wait ? line->stand.since : 0;
+    *wait = find_wait(timeline, timeline->stand.number);
+    return *wait ? timeline->stand.since : 0;
 }
 
-uint64_t mgds_line_stood(const struct mgds_line *line, struct mgds_wait **wait)
+uint64_t mgds_timeline_stood(const struct mgds_timeline *timeline,
+                             struct mgds_wait **wait)
 {
-    if (mgds_clock_ns() - line->stand.seen > SECOND_NS)
+    if (mgds_clock_ns() - timeline->stand.seen > SECOND_NS)
         return 0;
-    *wait = find_wait(line, line->stand.number);
-    return *wait ? line->stand.since : 0;
+    *wait = find_wait(timeline, timeline->stand.number);
+    return *wait ? timeline->stand.since : 0;
 }
 
 static bool is_missing(const struct mgds_wait *wait, const struct mgds_op *op)

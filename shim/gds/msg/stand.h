@@ -22,10 +22,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-struct mgds_line;
+struct mgds_timeline;
 struct mgds_wait;
 
-/* Of a line; mgds_stands_look writes it. */
+/* Of a timeline; mgds_stands_look writes it. */
 struct mgds_stand {
     uint64_t number; /* of the wait; 0: none */
     uint64_t beat;   /* the last that was seen */
@@ -43,10 +43,11 @@ void mgds_stands_look(void);
 /* Since when the stream stands at a wait of ours, in ns of mgds_clock_ns, and
  * at which; 0 if it was not seen to stand in the last look. Then it may have
  * gone on, or only not have said so again yet: another look will show. */
-uint64_t mgds_line_stands(const struct mgds_line *line,
-                          struct mgds_wait **wait);
+uint64_t mgds_timeline_stands(const struct mgds_timeline *timeline,
+                              struct mgds_wait **wait);
 /* The same, of a look in the last second. */
-uint64_t mgds_line_stood(const struct mgds_line *line, struct mgds_wait **wait);
+uint64_t mgds_timeline_stood(const struct mgds_timeline *timeline,
+                             struct mgds_wait **wait);
 
 /* Of a wait that a stream stands at: whether some of its operations are known
  * not to be done, and whether that is what the stream waits for, as far as it

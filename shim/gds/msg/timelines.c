@@ -10,10 +10,10 @@ enum { LINE = 64, SEATS = 8 };
 
 /* Hardly ever written. */
 static struct {
-    _Alignas(LINE) struct mgds_line *first; /* atomic, as their `next` */
-    struct mgds_line *spent;                /* taken out, by next_spent */
-    unsigned listed;                        /* how many */
-} lines;
+    _Alignas(LINE) struct mgds_timeline *first; /* atomic, as their `next` */
+    struct mgds_timeline *spent;                /* taken out, by next_spent */
+    unsigned listed;                            /* how many */
+} timelines;
 
 /* What was taken out is freed when each seat was empty since: readers are
  * counted in theirs before they read the first link, and all of these are
@@ -44,113 +44,115 @@ static bool any_reads(void)
     return any;
 }
 
-static struct mgds_line *next_of(struct mgds_line *const *at)
+static struct mgds_timeline *next_of(struct mgds_timeline *const *at)
 {
     return __atomic_load_n(at, __ATOMIC_SEQ_CST);
 }
 
-struct mgds_line *mgds_lines_first(void)
+struct mgds_timeline *mgds_timelines_first(void)
 {
-    return lines.first;
+    return timelines.first;
 }
 
-struct mgds_line *mgds_lines_begin_to_read(void)
+struct mgds_timeline *mgds_timelines_begin_to_read(void)
 {
     __atomic_fetch_add(seat_of_thread(), 1, __ATOMIC_SEQ_CST);
-    return next_of(&lines.first);
+    return next_of(&timelines.first);
 }
 
-struct mgds_line *mgds_lines_read_on(const struct mgds_line *line)
+struct mgds_timeline *
+mgds_timelines_read_on(const struct mgds_timeline *timeline)
 {
-    return next_of(&line->next);
+    return next_of(&timeline->next);
 }
 
-void mgds_lines_end_to_read(void)
+void mgds_timelines_end_to_read(void)
 {
     __atomic_fetch_sub(seat_of_thread(), 1, __ATOMIC_SEQ_CST);
 }
 
-void mgds_lines_add(struct mgds_line *line)
+void mgds_timelines_add(struct mgds_timeline *timeline)
 {
     static unsigned most;
 
-    line->next = lines.first;
-    /* the line, for who finds it without the lock */
-    __atomic_store_n(&lines.first, line, __ATOMIC_SEQ_CST);
-    mgds_gstream_set_timeline(line->stream, line);
+    timeline->next = timelines.first;
+    /* the timeline, for who finds it without the lock */
+    __atomic_store_n(&timelines.first, timeline, __ATOMIC_SEQ_CST);
+    mgds_gstream_set_timeline(timeline->stream, timeline);
     mgds_count(streams_used);
-    if (++lines.listed <= most)
+    if (++timelines.listed <= most)
         return;
-    most = lines.listed;
+    most = timelines.listed;
     mgds_count(streams_most);
 }
 
-struct mgds_line *mgds_lines_find(const struct mgds_gstream *stream)
+struct mgds_timeline *mgds_timelines_find(const struct mgds_gstream *stream)
 {
     return mgds_gstream_timeline(stream);
 }
 
-struct mgds_line *mgds_lines_take_any(void)
+struct mgds_timeline *mgds_timelines_take_any(void)
 {
-    struct mgds_line *line = lines.spent ? lines.spent : lines.first;
+    struct mgds_timeline *timeline =
+        timelines.spent ? timelines.spent : timelines.first;
 
-    if (line && line == lines.spent) {
-        lines.spent = line->next_spent;
-    } else if (line) {
-        lines.first = line->next;
-        lines.listed--;
-        mgds_gstream_set_timeline(line->stream, NULL);
+    if (timeline && timeline == timelines.spent) {
+        timelines.spent = timeline->next_spent;
+    } else if (timeline) {
+        timelines.first = timeline->next;
+        timelines.listed--;
+        mgds_gstream_set_timeline(timeline->stream, NULL);
     }
-    return line;
+    return timeline;
 }
 
 /* The stream will not touch a word of it any more, and nobody comes back. */
-static bool is_spent(const struct mgds_line *line)
+static bool is_spent(const struct mgds_timeline *timeline)
 {
-    return !line->first && !line->first_wait &&
-           mgds_signals_is_answered(&line->signals) &&
-           !mgds_work_is_listed(&line->ruin.work) &&
-           !mgds_work_is_listed(&line->asked.work);
+    return !timeline->first && !timeline->first_wait &&
+           mgds_signals_is_answered(&timeline->signals) &&
+           !mgds_work_is_listed(&timeline->ruin.work) &&
+           !mgds_work_is_listed(&timeline->asked.work);
 }
 
-bool mgds_lines_take_out_spent(void)
+bool mgds_timelines_take_out_spent(void)
 {
-    struct mgds_line **at = &lines.first, *line;
+    struct mgds_timeline **at = &timelines.first, *timeline;
     bool some = false;
 
-    while ((line = *at) != NULL) {
-        bool is_alone = mgds_gstream_is_alone(line->stream);
+    while ((timeline = *at) != NULL) {
+        bool is_alone = mgds_gstream_is_alone(timeline->stream);
 
-        if (!is_alone || !is_spent(line)) {
+        if (!is_alone || !is_spent(timeline)) {
             some |= is_alone;
-            at = &line->next;
+            at = &timeline->next;
             continue;
         }
-        __atomic_store_n(at, line->next, __ATOMIC_SEQ_CST);
-        mgds_gstream_set_timeline(line->stream, NULL);
-        line->next_spent = lines.spent;
-        lines.spent = line;
-        lines.listed--;
+        __atomic_store_n(at, timeline->next, __ATOMIC_SEQ_CST);
+        mgds_gstream_set_timeline(timeline->stream, NULL);
+        timeline->next_spent = timelines.spent;
+        timelines.spent = timeline;
+        timelines.listed--;
         mgds_count(streams_given_back);
     }
     return some;
 }
 
-struct mgds_line *mgds_lines_take_spent(bool *some)
+struct mgds_timeline *mgds_timelines_take_spent(bool *some)
 {
-    struct mgds_line *gone = lines.spent;
+    struct mgds_timeline *gone = timelines.spent;
 
     *some = gone && any_reads();
     if (*some)
         return NULL;
-    lines.spent = NULL;
+    timelines.spent = NULL;
     return gone;
 }
 
-void mgds_line_doom(struct mgds_line *line, int error)
+void mgds_timeline_doom(struct mgds_timeline *timeline, int error)
 {
-    if (line->ruin.doomed)
+    if (timeline->ruin.doomed)
         return;
-    line->ruin.doomed = error;
-    mgds_work_add(&line->ruin.work, MGDS_WORK_RUIN);
+    timeline->ruin.doomed = error;
+    mgds_work_add(&timeline->ruin.work, MGDS_WORK_RUIN);
 }

@@ -3,7 +3,7 @@
  * stream any more and the stream is known to have passed all that was put on
  * it. Then nothing touches its words again, nor its memory on the GPU.
  *
- *   listed  put in by mgds_lines_add
+ *   listed  put in by mgds_timelines_add
  *   alone   the timeline has the stream's last reference (gstream.h): the
  *           program has freed it, and no communicator or operation has it
  *   spent   alone, no fences or waits are left, no query stands: out of the
@@ -19,32 +19,33 @@
 #include "shim/gds/msg/timeline.h"
 
 /* Under the lock; chained by next. */
-struct mgds_line *mgds_lines_first(void);
-void mgds_lines_add(struct mgds_line *line);
+struct mgds_timeline *mgds_timelines_first(void);
+void mgds_timelines_add(struct mgds_timeline *timeline);
 
 /* Without it. What is read stays until end. */
-struct mgds_line *mgds_lines_begin_to_read(void);
-struct mgds_line *mgds_lines_read_on(const struct mgds_line *line);
-void mgds_lines_end_to_read(void);
+struct mgds_timeline *mgds_timelines_begin_to_read(void);
+struct mgds_timeline *
+mgds_timelines_read_on(const struct mgds_timeline *timeline);
+void mgds_timelines_end_to_read(void);
 
 /* The timeline of a stream, or NULL. Who asks has the stream, so what is found
  * stays. With the lock or without. */
-struct mgds_line *mgds_lines_find(const struct mgds_gstream *stream);
+struct mgds_timeline *mgds_timelines_find(const struct mgds_gstream *stream);
 
 /* For reap.c, under the lock. Takes out what is spent: true if some that are
  * alone stay. Then what was taken out is the caller's, chained by next_spent;
  * NULL and some: others read it still. */
-bool mgds_lines_take_out_spent(void);
-struct mgds_line *mgds_lines_take_spent(bool *some);
+bool mgds_timelines_take_out_spent(void);
+struct mgds_timeline *mgds_timelines_take_spent(bool *some);
 
 /* The stream cannot be saved: it is ruined soon (ruin.h). Under the lock. */
-void mgds_line_doom(struct mgds_line *line, int error);
+void mgds_timeline_doom(struct mgds_timeline *timeline, int error);
 
 /* At the end: takes one out, or NULL. Nobody else is there. */
-struct mgds_line *mgds_lines_take_any(void);
+struct mgds_timeline *mgds_timelines_take_any(void);
 
 /* timeline.c. Nobody has it, and its stream is done with it. Without the lock.
  */
-void mgds_line_destroy(struct mgds_line *line);
+void mgds_timeline_destroy(struct mgds_timeline *timeline);
 
 #endif

@@ -94,13 +94,14 @@ static void store_word(uint64_t *record, unsigned word, uint64_t value)
     __atomic_store_n(&record[word], value, __ATOMIC_RELEASE);
 }
 
-/* The mark of a wait for several is behind the last of them. */
+/* The fence of a wait for several is behind the last of them. */
 static uint64_t pull_form(const struct mgds_wait *wait,
                           const struct mgds_op *op)
 {
     if (wait->count > 1 || !op->recv->message->stands ||
-        !mgds_signals_defer_late(&wait->line->signals, wait->line->stream,
-                                 &wait->mark, wait->line->marks))
+        !mgds_signals_defer_late(&wait->timeline->signals,
+                                 wait->timeline->stream, &wait->fence,
+                                 wait->timeline->fences))
         return MGDS_TAKE_PULL;
     mgds_count(pull_quiet);
     return MGDS_TAKE_QUIET;

@@ -28,19 +28,19 @@ int mgds_wait_widen(struct mgds_wait **wait, unsigned more);
 void mgds_wait_hold(struct mgds_wait *wait, unsigned count,
                     struct mgds_op *const ops[],
                     const struct mgds_op_sink sinks[]);
-void mgds_wait_fill(struct mgds_wait *wait, struct mgds_line *line);
+void mgds_wait_fill(struct mgds_wait *wait, struct mgds_timeline *timeline);
 /* It may pass: its statuses; then what takes that stand are to take. */
 void mgds_wait_store(const struct mgds_wait *wait);
 void mgds_wait_publish(const struct mgds_wait *wait);
-/* Nobody hears of it any more; puts the line's reference. */
+/* Nobody hears of it any more; puts the timeline's reference. */
 void mgds_wait_leave(struct mgds_wait *wait);
 /* Has the stream store how far it has come, if that is deferred: puts, so
  * without the lock, in a call that the program makes with the stream. */
 void mgds_wait_signal(struct mgds_gstream *stream);
 /* That the fence is of, or NULL: it is of an operation. */
-static inline struct mgds_wait *mgds_wait_of(struct mgds_mark *mark)
+static inline struct mgds_wait *mgds_wait_of(struct mgds_fence *fence)
 {
-    return mark->of_wait ? (struct mgds_wait *)(void *)mark : NULL;
+    return fence->of_wait ? (struct mgds_wait *)(void *)fence : NULL;
 }
 
 #endif

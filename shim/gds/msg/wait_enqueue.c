@@ -16,49 +16,51 @@ static void settle_lifts(struct mgds_op *const ops[], unsigned count)
 }
 
 /* Copies up need a bounce, and a way for the stream to the buffer. */
-static int check_op(const struct mgds_op *op, const struct mgds_line *line)
+static int check_op(const struct mgds_op *op,
+                    const struct mgds_timeline *timeline)
 {
-    if (op->send || !op->bounce || op->line == line || op->caller->lifting)
+    if (op->send || !op->bounce || op->timeline == timeline ||
+        op->caller->lifting)
         return 0;
     if (!op->recv->words)
         return -EXDEV;
     if (mgds_op_is_lean(op) || mgds_op_is_lifted(op))
         return 0;
-    return mgds_gstream_adopt(line->stream, op->bounce);
+    return mgds_gstream_adopt(timeline->stream, op->bounce);
 }
 
 /* A wait for nothing, but its fence is signalled. */
 void mgds_wait_signal(struct mgds_gstream *stream)
 {
     struct mgds_wait *wait = mgds_wait_create(0);
-    struct mgds_line *line;
+    struct mgds_timeline *timeline;
     struct mgds_put put;
 
     if (!wait)
         return;
     mgds_engine_enter();
-    line = mgds_line_find_deferred(stream);
-    if (line) {
+    timeline = mgds_timeline_find_deferred(stream);
+    if (timeline) {
         wait->signalled = true;
-        mgds_put_begin(&put, line);
+        mgds_put_begin(&put, timeline);
         mgds_put_wait(&put, wait);
         mgds_put_close(&put);
     }
     mgds_engine_leave();
-    if (line)
+    if (timeline)
         mgds_put_all(&put);
     else
         mgds_wait_free(wait);
 }
 
 /* Takes the lock. -EBUSY: what is waited for comes behind the wait. */
-static int enter_to_wait(const struct mgds_line *line, unsigned count,
+static int enter_to_wait(const struct mgds_timeline *timeline, unsigned count,
                          struct mgds_op *const ops[])
     MGDS_ACQUIRE(mgds_engine_lock)
 {
     mgds_engine_enter();
     for (unsigned i = 0; i < count; i++)
-        if (mgds_group_is_elsewhere(ops[i], line->stream))
+        if (mgds_group_is_elsewhere(ops[i], timeline->stream))
             return -EBUSY;
     return 0;
 }
@@ -68,18 +70,18 @@ int mgds_op_wait_enqueue(struct mgds_gstream *stream, unsigned count,
                          const struct mgds_op_sink sinks[])
 {
     struct mgds_put own, *put;
-    struct mgds_line *line;
-    int rc = mgds_line_of(&line, stream);
+    struct mgds_timeline *timeline;
+    int rc = mgds_timeline_of(&timeline, stream);
 
     for (unsigned i = 0; i < count && rc == 0; i++)
-        rc = check_op(ops[i], line);
+        rc = check_op(ops[i], timeline);
     if (rc < 0)
         return rc;
-    put = mgds_group_put(&own, line, 0, count);
+    put = mgds_group_put(&own, timeline, 0, count);
     if (!put)
         return -ENOMEM;
     settle_lifts(ops, count);
-    rc = enter_to_wait(line, count, ops);
+    rc = enter_to_wait(timeline, count, ops);
     if (rc == 0) {
         mgds_group_wait(put, count, ops, sinks);
         mgds_group_close(put, &own);

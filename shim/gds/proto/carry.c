@@ -39,57 +39,59 @@ void mgds_carry_begin(struct mgds_carry *carry)
 }
 
 /* A unit of the carry's own says that the bytes are there. */
-static void set_line(struct mgds_carry *carry, uint64_t *line)
+static void set_timeline(struct mgds_carry *carry, uint64_t *timeline)
 {
-    carry->line = line;
-    if (!line || carry->take.units)
+    carry->timeline = timeline;
+    if (!timeline || carry->take.units)
         return;
-    line[MGDS_CARRY_SERIAL] = 1;
-    carry->take.done = (uintptr_t)&line[MGDS_CARRY_DONE];
-    carry->take.units = line;
+    timeline[MGDS_CARRY_SERIAL] = 1;
+    carry->take.done = (uintptr_t)&timeline[MGDS_CARRY_DONE];
+    carry->take.units = timeline;
 }
 
 void mgds_carry_bytes(struct mgds_carry *carry, void *to, const void *from,
                       size_t bytes, bool stalled)
 {
-    struct mgds_step *take = &carry->take;
+    struct mgds_command *take = &carry->take;
 
-    take->kind = MGDS_STEP_TAKE;
+    take->kind = MGDS_COMMAND_TAKE;
     take->user = (char *)to;
     take->bytes = take->length = bytes;
     take->serial = 1;
     take->delivers = true;
     take->source = (uintptr_t)from;
     carry->patience = stalled ? 0 : HOST_ORDER_NS;
-    set_line(carry, mgds_words_take_idle(mgds_gstream_words(carry->stream)));
+    set_timeline(carry,
+                 mgds_syncwords_take_idle(mgds_gstream_words(carry->stream)));
     mgds_carry_begin(carry);
 }
 
 static uint64_t *flag_of(const struct mgds_carry *carry)
 {
-    return &carry->line[MGDS_CARRY_FLAG];
+    return &carry->timeline[MGDS_CARRY_FLAG];
 }
 
-/* Without the lock, as the launch: the line is its own, if there was none. */
-static int make_line(struct mgds_carry *carry)
+/* Without the lock, as the launch: the timeline is its own, if there was none.
+ */
+static int make_timeline(struct mgds_carry *carry)
 {
-    uint64_t *line;
+    uint64_t *timeline;
     int rc;
 
-    if (carry->line)
+    if (carry->timeline)
         return 0;
-    rc = mgds_words_take(&line, mgds_gstream_words(carry->stream));
+    rc = mgds_syncwords_take(&timeline, mgds_gstream_words(carry->stream));
     if (rc < 0)
         return rc;
     mgds_engine_enter();
-    set_line(carry, line);
+    set_timeline(carry, timeline);
     mgds_engine_leave();
     return 0;
 }
 
 static int launch_kernel(struct mgds_carry *carry)
 {
-    int rc = make_line(carry);
+    int rc = make_timeline(carry);
 
     if (rc < 0)
         return rc;
@@ -155,9 +157,9 @@ static bool look_at_orders(struct mgds_carry *carry)
 /* Nobody stores to its words any more. */
 static void give_back(struct mgds_carry *carry)
 {
-    if (carry->line)
-        mgds_words_give(mgds_gstream_words(carry->stream), carry->line);
-    carry->line = NULL;
+    if (carry->timeline)
+        mgds_syncwords_give(mgds_gstream_words(carry->stream), carry->timeline);
+    carry->timeline = NULL;
     if (carry->claim)
         mgds_gstream_unclaim(carry->stream, carry->claim);
     carry->claim = NULL;

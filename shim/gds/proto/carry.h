@@ -76,11 +76,11 @@ struct mgds_carry {
     const struct mgds_carry_owner *owner; /* constant */
     struct mgds_gstream *stream; /* constant: whose kernels copy; held by the
                                     owner until it is gone */
-    struct mgds_step take;       /* constant, but the words of its own */
+    struct mgds_command take;    /* constant, but the words of its own */
     enum mgds_carry_outcome outcome;
     uint64_t since;           /* ns: when it was last due */
     uint64_t patience;        /* constant: ns from its launch to an order */
-    uint64_t *line;           /* words of its own, or NULL */
+    uint64_t *timeline;       /* words of its own, or NULL */
     struct mgds_claim *claim; /* its own, or NULL */
     struct mgds_mail mail;    /* the orders that were given */
     bool told;                /* that it is over */

@@ -12,57 +12,57 @@
 /* Of a rank that is to be told. */
 struct mgds_credit {
     struct mgds_taken taken;
-    struct mgds_domain *domain;
+    struct mgds_comm *comm;
     unsigned rank;
     struct mgds_work work; /* while there is something */
 };
 
-static void post_taken(const struct mgds_domain *domain, unsigned rank,
+static void post_taken(const struct mgds_comm *comm, unsigned rank,
                        const struct mgds_taken *taken)
 {
-    size_t bytes = offsetof(struct mgds_taken, cookie) +
-                   taken->count * sizeof(taken->cookie[0]);
+    size_t bytes = offsetof(struct mgds_taken, request_id) +
+                   taken->count * sizeof(taken->request_id[0]);
 
-    if (!domain->member[rank].lost)
-        mgds_am_tell(domain->member[rank].peer, MGDS_ENVELOPE_TAKEN, taken,
+    if (!comm->member[rank].lost)
+        mgds_am_tell(comm->member[rank].peer, MGDS_ENVELOPE_TAKEN, taken,
                      bytes);
 }
 
 static void tell_rank(struct mgds_credit *credit)
 {
     mgds_work_cancel(&credit->work);
-    post_taken(credit->domain, credit->rank, &credit->taken);
+    post_taken(credit->comm, credit->rank, &credit->taken);
     credit->taken.count = 0;
 }
 
 /* Without memory for more, one by one. */
-void mgds_credit_add(struct mgds_domain *domain, unsigned rank, uint64_t cookie)
+void mgds_credit_add(struct mgds_comm *comm, unsigned rank, uint64_t request_id)
 {
     struct mgds_taken alone = {
-        .count = 1, .rank = domain->rank, .cookie = {cookie}};
-    struct mgds_credit *credit = domain->member[rank].credit;
+        .count = 1, .rank = comm->rank, .request_id = {request_id}};
+    struct mgds_credit *credit = comm->member[rank].credit;
 
     if (!credit)
-        credit = domain->member[rank].credit =
+        credit = comm->member[rank].credit =
             (struct mgds_credit *)mgds_calloc(1, sizeof(*credit));
     if (!credit) {
-        post_taken(domain, rank, &alone);
+        post_taken(comm, rank, &alone);
         return;
     }
-    credit->domain = domain;
+    credit->comm = comm;
     credit->rank = rank;
-    credit->taken.rank = domain->rank;
-    credit->taken.cookie[credit->taken.count++] = cookie;
+    credit->taken.rank = comm->rank;
+    credit->taken.request_id[credit->taken.count++] = request_id;
     if (credit->taken.count == 1)
         mgds_work_add(&credit->work, MGDS_WORK_CREDIT);
     if (credit->taken.count == MGDS_TAKEN_MOST)
         tell_rank(credit);
 }
 
-void mgds_credit_end(struct mgds_domain *domain)
+void mgds_credit_end(struct mgds_comm *comm)
 {
-    for (unsigned i = 0; i < domain->peers; i++) {
-        struct mgds_credit *credit = domain->member[i].credit;
+    for (unsigned i = 0; i < comm->peers; i++) {
+        struct mgds_credit *credit = comm->member[i].credit;
 
         if (credit && credit->taken.count > 0)
             tell_rank(credit);

@@ -12,14 +12,14 @@
 
 #include <stdint.h>
 
-struct mgds_domain;
+struct mgds_comm;
 
-/* The send with that cookie, of the rank, was taken. */
-void mgds_credit_add(struct mgds_domain *domain, unsigned rank,
-                     uint64_t cookie);
+/* The send with that request ID, of the rank, was taken. */
+void mgds_credit_add(struct mgds_comm *comm, unsigned rank,
+                     uint64_t request_id);
 
-/* Tells all that is kept back, of one domain: it goes. */
-void mgds_credit_end(struct mgds_domain *domain);
+/* Tells all that is kept back, of one communicator: it goes. */
+void mgds_credit_end(struct mgds_comm *comm);
 
 /* Tells all that is kept back, and looks at no other ranks. */
 void mgds_credits_tell(void);

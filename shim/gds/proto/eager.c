@@ -4,13 +4,14 @@
 #include "shim/gds/proto/slot.h"
 #include "shim/gds/stream/gstream.h"
 
-static bool eager_command(const struct mgds_op *op, struct mgds_step *step)
+static bool eager_command(const struct mgds_op *op,
+                          struct mgds_command *command)
 {
-    *step = (struct mgds_step){.kind = MGDS_STEP_PUSH,
-                               .user = mgds_op_user(op),
-                               .bytes = op->call->bytes,
-                               .units = op->ring->slot.address,
-                               .serial = op->ring->slot.serial};
+    *command = (struct mgds_command){.kind = MGDS_COMMAND_PUSH,
+                                     .user = mgds_op_user(op),
+                                     .bytes = op->call->bytes,
+                                     .units = op->ring->slot.address,
+                                     .serial = op->ring->slot.serial};
     return true;
 }
 

@@ -29,7 +29,7 @@ static struct mgds_fetch *fetch_of(const struct mgds_carry *carry)
 
 static struct mgds_gstream *stream_of(const struct mgds_op *op)
 {
-    return op->domain->stream[op->call->index];
+    return op->comm->stream[op->call->index];
 }
 
 /* Where a kernel can put it: what is not the program's own place is copied
@@ -41,20 +41,20 @@ static char *place_of(const struct mgds_op *op)
     return (char *)mgds_bounce_base(op->bounce);
 }
 
-static struct mgds_step take_of(const struct mgds_op *op)
+static struct mgds_command take_of(const struct mgds_op *op)
 {
-    return (struct mgds_step){.kind = MGDS_STEP_TAKE,
-                              .user = place_of(op),
-                              .bounce = op->recv->direct ? op->bounce : NULL,
-                              .bytes = op->recv->got,
-                              .units = (void *)(uintptr_t)mgds_op_units(op),
-                              .serial = op->recv->message->serial,
-                              .length = op->recv->message->bytes,
-                              .claim = op->recv->claim,
-                              .gen = op->recv->gen,
-                              .delivers = true,
-                              .source = op->recv->message->source,
-                              .done = op->recv->message->done};
+    return (struct mgds_command){.kind = MGDS_COMMAND_TAKE,
+                                 .user = place_of(op),
+                                 .bounce = op->recv->direct ? op->bounce : NULL,
+                                 .bytes = op->recv->got,
+                                 .units = (void *)(uintptr_t)mgds_op_units(op),
+                                 .serial = op->recv->message->serial,
+                                 .length = op->recv->message->bytes,
+                                 .claim = op->recv->claim,
+                                 .gen = op->recv->gen,
+                                 .delivers = true,
+                                 .source = op->recv->message->source,
+                                 .done = op->recv->message->done};
 }
 
 static bool has_won(const struct mgds_fetch *fetch)
@@ -148,17 +148,17 @@ void mgds_fetch_add(struct mgds_op *op)
  * stream's TAKE: that is told here, and not to the sender. */
 void mgds_fetch_withdraw(struct mgds_op *op, const char *why)
 {
-    struct mgds_words *words = mgds_gstream_words(stream_of(op));
-    uint64_t *line = mgds_words_take_idle(words);
-    struct mgds_fetch *fetch = line ? create_fetch(op) : NULL;
+    struct mgds_syncwords *words = mgds_gstream_words(stream_of(op));
+    uint64_t *timeline = mgds_syncwords_take_idle(words);
+    struct mgds_fetch *fetch = timeline ? create_fetch(op) : NULL;
 
     if (!fetch) {
-        if (line)
-            mgds_words_give(words, line);
+        if (timeline)
+            mgds_syncwords_give(words, timeline);
         return;
     }
-    fetch->carry.line = line;
-    fetch->won = &line[MGDS_CARRY_WON];
+    fetch->carry.timeline = timeline;
+    fetch->won = &timeline[MGDS_CARRY_WON];
     fetch->why = why;
     fetch->carry.take.bytes = fetch->carry.take.length = 0;
     fetch->carry.take.done = (uintptr_t)fetch->won;

@@ -17,7 +17,7 @@ static const struct mgds_flow_ends *ends;
 /* Whose fragments and kernels it has. */
 static struct mgds_gstream *stream_of(const struct mgds_op *op)
 {
-    return op->send ? op->line->stream : op->domain->stream[op->call->index];
+    return op->send ? op->timeline->stream : op->comm->stream[op->call->index];
 }
 
 static struct mgds_stock *stock_of(const struct mgds_op *op)

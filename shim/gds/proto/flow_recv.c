@@ -18,9 +18,10 @@ static void post_grant(struct mgds_flow *flow)
 {
     const struct mgds_op *op = flow->op;
     const struct mgds_message *from = op->recv->message;
-    const struct mgds_grant head = {
-        .cookie = from->cookie, .bytes = flow->begun, .rank = op->domain->rank};
-    int rc = mgds_am_tell(op->domain->member[from->rank].peer,
+    const struct mgds_grant head = {.request_id = from->request_id,
+                                    .bytes = flow->begun,
+                                    .rank = op->comm->rank};
+    int rc = mgds_am_tell(op->comm->member[from->rank].peer,
                           MGDS_ENVELOPE_GRANT, &head, sizeof(head));
 
     if (rc < 0)
@@ -54,7 +55,7 @@ static void begin_get(struct mgds_flow_part *part)
                                                   .gone = mgds_flow_part_gone};
     const struct mgds_op *op = part->flow->op;
     const struct mgds_message *from = op->recv->message;
-    struct mgds_step *take = &part->carry.take;
+    struct mgds_command *take = &part->carry.take;
     bool last = part->flow->begun == part->flow->bytes;
     uint64_t units = mgds_op_units(op);
 
@@ -62,13 +63,13 @@ static void begin_get(struct mgds_flow_part *part)
     mgds_flow_part_prepare(part, &owner);
     if (!from->source)
         units += part->first / 8 * sizeof(struct mgds_unit);
-    *take = (struct mgds_step){.kind = MGDS_STEP_TAKE,
-                               .user = (char *)part->fragment->addr,
-                               .bytes = part->bytes,
-                               .units = (void *)(uintptr_t)units,
-                               .serial = from->serial,
-                               .length = part->bytes,
-                               .delivers = true};
+    *take = (struct mgds_command){.kind = MGDS_COMMAND_TAKE,
+                                  .user = (char *)part->fragment->addr,
+                                  .bytes = part->bytes,
+                                  .units = (void *)(uintptr_t)units,
+                                  .serial = from->serial,
+                                  .length = part->bytes,
+                                  .delivers = true};
     if (last)
         take->length = from->bytes - part->first;
     if (from->source)

@@ -17,7 +17,7 @@ static int post_data(const struct mgds_op *op, size_t first,
                      const struct mgds_wire_message *body)
 {
     const struct mgds_data head = {.answer = op->send->answer,
-                                   .rank = op->domain->rank,
+                                   .rank = op->comm->rank,
                                    .first = first,
                                    .part = 1};
     struct mgds_wire_message message = *body;
@@ -25,7 +25,7 @@ static int post_data(const struct mgds_op *op, size_t first,
     message.kind = MGDS_ENVELOPE_DATA;
     message.head = &head;
     message.head_bytes = sizeof(head);
-    return op->send->transport->post(op->domain->member[op->call->rank].peer,
+    return op->send->transport->post(op->comm->member[op->call->rank].peer,
                                      &message);
 }
 

@@ -14,9 +14,11 @@ static void fragments_describe(const struct mgds_op *op, struct mgds_rts *rts)
     (void)rts;
 }
 
-static bool fragments_command(const struct mgds_op *op, struct mgds_step *step)
+static bool fragments_command(const struct mgds_op *op,
+                              struct mgds_command *command)
 {
-    *step = (struct mgds_step){.kind = MGDS_STEP_PACK, .bounce = op->bounce};
+    *command =
+        (struct mgds_command){.kind = MGDS_COMMAND_PACK, .bounce = op->bounce};
     return op->bounce != NULL && !mgds_op_is_lean(op);
 }
 
@@ -44,9 +46,8 @@ static bool is_flow(const struct mgds_op *op)
 
 static void send_all(struct mgds_op *op)
 {
-    const struct mgds_data head = {.answer = op->send->answer,
-                                   .error = op->error,
-                                   .rank = op->domain->rank};
+    const struct mgds_data head = {
+        .answer = op->send->answer, .error = op->error, .rank = op->comm->rank};
     struct mgds_wire_message message = {.kind = MGDS_ENVELOPE_DATA,
                                         .head = &head,
                                         .head_bytes = sizeof(head),
@@ -59,7 +60,7 @@ static void send_all(struct mgds_op *op)
         message.body = mgds_op_place(op);
         message.body_bytes = op->send->wanted;
     }
-    rc = op->send->transport->post(op->domain->member[op->call->rank].peer,
+    rc = op->send->transport->post(op->comm->member[op->call->rank].peer,
                                    &message);
     if (rc < 0)
         mgds_exchange_send_moved(op, MGDS_OP_ON_FAIL, rc);

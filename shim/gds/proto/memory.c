@@ -27,31 +27,31 @@ enum { AGAIN_NS = 10000000 };
 
 /* Both ends of a channel, as this one sees it. */
 struct ends {
-    struct mgds_domain *domain;
+    struct mgds_comm *comm;
     unsigned rank, index; /* of the other */
     unsigned own_index;
 };
 
 static struct mgds_channel *channel_of(const struct ends *ends)
 {
-    return mgds_domain_channel(ends->domain, ends->own_index, ends->rank,
-                               ends->index);
+    return mgds_comm_channel(ends->comm, ends->own_index, ends->rank,
+                             ends->index);
 }
 
 static void tell_exported(const struct ends *ends,
                           const struct mgds_export_handle *handle, bool gone)
 {
-    struct mgds_domain *domain = ends->domain;
-    const struct mgds_exported head = {.domain = domain->id,
-                                       .rank = domain->rank,
+    struct mgds_comm *comm = ends->comm;
+    const struct mgds_exported head = {.comm = comm->id,
+                                       .rank = comm->rank,
                                        .index = ends->own_index,
                                        .to_index = ends->index,
                                        .gone = gone,
                                        .handle = *handle};
 
-    if (!domain->member[ends->rank].lost)
-        mgds_am_tell(domain->member[ends->rank].peer, MGDS_ENVELOPE_EXPORT,
-                     &head, sizeof(head));
+    if (!comm->member[ends->rank].lost)
+        mgds_am_tell(comm->member[ends->rank].peer, MGDS_ENVELOPE_EXPORT, &head,
+                     sizeof(head));
 }
 
 /* It is not told twice: what the other end has not answered yet waits. */
@@ -103,15 +103,15 @@ static bool is_to_be_told_again(const struct mgds_mapping *item)
 
 enum mgds_exposure mgds_memory_expose(const struct mgds_exposing *exposing)
 {
-    struct mgds_domain *domain = exposing->domain;
+    struct mgds_comm *comm = exposing->comm;
     const struct mgds_xfer *xfer = exposing->xfer;
     const struct mgds_export_handle *handle = &exposing->handle;
-    const struct ends ends = {domain, (unsigned)xfer->peer, xfer->to_index,
+    const struct ends ends = {comm, (unsigned)xfer->peer, xfer->to_index,
                               xfer->from_index};
     struct mgds_mappings *ours = mgds_channel_ours(exposing->channel);
     struct mgds_mapping *item;
 
-    if (domain->member[xfer->peer].lost)
+    if (comm->member[xfer->peer].lost)
         return MGDS_EXPOSURE_REFUSED;
     tell_gone(&ends, ours);
     item = mgds_mapping_find(ours, handle->id);
@@ -134,10 +134,10 @@ static enum mgds_mapping_state state_for(int error)
     return error ? MGDS_MAPPING_REFUSED : MGDS_MAPPING_READY;
 }
 
-static void take_imported(struct mgds_domain *domain,
+static void take_imported(struct mgds_comm *comm,
                           const struct mgds_imported *imported)
 {
-    const struct ends ends = {domain, imported->rank, imported->index,
+    const struct ends ends = {comm, imported->rank, imported->index,
                               imported->to_index};
     struct mgds_channel *channel = channel_of(&ends);
     struct mgds_mappings *ours = channel ? mgds_channel_ours(channel) : NULL;
@@ -157,10 +157,10 @@ static void take_imported(struct mgds_domain *domain,
 static enum mgds_am_verdict on_imported(const struct mgds_am *am)
 {
     enum mgds_am_verdict verdict;
-    struct mgds_domain *domain = mgds_admit(am, &verdict);
+    struct mgds_comm *comm = mgds_admit(am, &verdict);
 
-    if (domain)
-        take_imported(domain, &am->head.imported);
+    if (comm)
+        take_imported(comm, &am->head.imported);
     return verdict;
 }
 
@@ -168,22 +168,22 @@ static enum mgds_am_verdict on_imported(const struct mgds_am *am)
 
 struct job {
     struct mgds_work work;
-    struct ends ends; /* with a reference to the domain */
+    struct ends ends; /* with a reference to the communicator */
     struct mgds_export_handle handle;
 };
 
 static void answer_exported(const struct ends *ends, uint64_t id, int error)
 {
-    struct mgds_domain *domain = ends->domain;
-    const struct mgds_imported head = {.domain = domain->id,
+    struct mgds_comm *comm = ends->comm;
+    const struct mgds_imported head = {.comm = comm->id,
                                        .export = id,
-                                       .rank = domain->rank,
+                                       .rank = comm->rank,
                                        .index = ends->own_index,
                                        .to_index = ends->index,
                                        .error = error};
 
-    if (!domain->member[ends->rank].lost)
-        mgds_am_tell(domain->member[ends->rank].peer, MGDS_ENVELOPE_IMPORTED,
+    if (!comm->member[ends->rank].lost)
+        mgds_am_tell(comm->member[ends->rank].peer, MGDS_ENVELOPE_IMPORTED,
                      &head, sizeof(head));
 }
 
@@ -197,23 +197,23 @@ static void add_job(const struct ends *ends,
         return;
     }
     *job = (struct job){.ends = *ends, .handle = *handle};
-    mgds_domain_get(ends->domain);
+    mgds_comm_get(ends->comm);
     mgds_work_add(&job->work, MGDS_WORK_IMPORT);
 }
 
 /* Where no kernel of the stream's may stand nothing could take a message while
  * the program sits in a call of the driver. */
-static void take_exported(struct mgds_domain *domain,
+static void take_exported(struct mgds_comm *comm,
                           const struct mgds_exported *exported)
 {
-    const struct ends ends = {domain, exported->rank, exported->index,
+    const struct ends ends = {comm, exported->rank, exported->index,
                               exported->to_index};
     struct mgds_channel *channel = channel_of(&ends);
     struct mgds_mappings *theirs;
     struct mgds_mapping *item;
 
     if (!mgds_channel_can_get(channel) ||
-        !mgds_channels_can_take(domain->channels, exported->to_index)) {
+        !mgds_channels_can_take(comm->channels, exported->to_index)) {
         answer_exported(&ends, exported->handle.id, -EXDEV);
         return;
     }
@@ -228,10 +228,10 @@ static void take_exported(struct mgds_domain *domain,
 static enum mgds_am_verdict on_exported(const struct mgds_am *am)
 {
     enum mgds_am_verdict verdict;
-    struct mgds_domain *domain = mgds_admit(am, &verdict);
+    struct mgds_comm *comm = mgds_admit(am, &verdict);
 
-    if (domain)
-        take_exported(domain, &am->head.exported);
+    if (comm)
+        take_exported(comm, &am->head.exported);
     return verdict;
 }
 
@@ -257,7 +257,7 @@ static int keep_import(struct mgds_channel *channel,
 static int import_memory(const struct job *job, struct mgds_import **out)
 {
     const struct ends *ends = &job->ends;
-    const struct mgds_gstream *stream = ends->domain->stream[ends->own_index];
+    const struct mgds_gstream *stream = ends->comm->stream[ends->own_index];
     int rc =
         mgds_import_create(out, mgds_gstream_context(stream), &job->handle);
 
@@ -274,7 +274,7 @@ static void drop_job(struct mgds_work *work)
 {
     struct job *job = MGDS_CONTAINER_OF(work, struct job, work);
 
-    mgds_domain_release(job->ends.domain);
+    mgds_comm_release(job->ends.comm);
     free(job);
 }
 

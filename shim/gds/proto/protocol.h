@@ -26,7 +26,7 @@
 struct mgds_message;
 struct mgds_op;
 struct mgds_rts;
-struct mgds_step;
+struct mgds_command;
 
 /* As RTSs have them. */
 enum mgds_protocol_id {
@@ -55,7 +55,7 @@ struct mgds_protocol {
     /* A send is called: what its RTS says beside the common part. */
     void (*describe)(const struct mgds_op *op, struct mgds_rts *rts);
     /* What its stream does where the send stands; false: nothing. */
-    bool (*command)(const struct mgds_op *op, struct mgds_step *step);
+    bool (*command)(const struct mgds_op *op, struct mgds_command *command);
     /* Its stream has done that. */
     void (*reached)(struct mgds_op *op);
     /* And it was asked for (ASKED). */

@@ -52,13 +52,13 @@ static bool reserve_words(struct mgds_op *op, struct mgds_channel *channel)
     return true;
 }
 
-bool mgds_rget_try(struct mgds_op *op, struct mgds_domain *domain,
+bool mgds_rget_try(struct mgds_op *op, struct mgds_comm *comm,
                    const struct mgds_xfer *xfer)
 {
     struct mgds_exposing exposing = {
-        .domain = domain,
-        .channel = mgds_domain_channel(domain, xfer->from_index,
-                                       (unsigned)xfer->peer, xfer->to_index),
+        .comm = comm,
+        .channel = mgds_comm_channel(comm, xfer->from_index,
+                                     (unsigned)xfer->peer, xfer->to_index),
         .xfer = xfer,
         .bytes = op->call->bytes};
     const struct mgds_transport *transport =
@@ -76,7 +76,7 @@ bool mgds_rget_try(struct mgds_op *op, struct mgds_domain *domain,
     return may;
 }
 
-int mgds_rget_insist(struct mgds_op *op, struct mgds_domain *domain,
+int mgds_rget_insist(struct mgds_op *op, struct mgds_comm *comm,
                      const struct mgds_xfer *xfer)
 {
     uint64_t end = mgds_clock_ns() + MGDS_MEANS_INSIST_NS;
@@ -86,7 +86,7 @@ int mgds_rget_insist(struct mgds_op *op, struct mgds_domain *domain,
         mgds_works_run_kind(MGDS_WORK_IMPORT, MGDS_WORK_BY_HOST);
         if (xfer->idle)
             xfer->idle();
-        if (!mgds_rget_try(op, domain, xfer))
+        if (!mgds_rget_try(op, comm, xfer))
             break;
         sched_yield();
     }
@@ -131,7 +131,7 @@ static uint64_t source_of(const struct mgds_message *message,
                           const struct mgds_rts *rts, uint64_t *done)
 {
     struct mgds_channel *channel =
-        mgds_channels_find(message->domain->channels, rts->to_index,
+        mgds_channels_find(message->comm->channels, rts->to_index,
                            (unsigned)message->match.source);
 
     if (!mgds_channel_can_get(channel))
@@ -166,11 +166,11 @@ static void rget_reached(struct mgds_op *op)
         mgds_work_add(&op->queued->late.work, MGDS_WORK_LATE_SEND);
 }
 
-void mgds_rget_reached(struct mgds_domain *domain, int source,
-                       unsigned to_index, uint64_t number)
+void mgds_rget_reached(struct mgds_comm *comm, int source, unsigned to_index,
+                       uint64_t number)
 {
     struct mgds_message *message =
-        mgds_message_find(domain, source, to_index, number);
+        mgds_message_find(comm, source, to_index, number);
 
     if (!message)
         return;
@@ -199,7 +199,7 @@ void mgds_rget_consider(struct mgds_op *op)
     if (!mgds_rget_may_be_fetched(op) ||
         mgds_work_is_listed(&op->queued->late.work))
         return;
-    op->queued->late.passes = op->line->passes;
+    op->queued->late.passes = op->timeline->passes;
     if (mgds_op_waiting_takes(op->waiting))
         mgds_work_add(&op->queued->late.work, MGDS_WORK_LATE_RECV);
     else
@@ -207,13 +207,13 @@ void mgds_rget_consider(struct mgds_op *op)
 }
 
 /* Its receiver may copy it from here on. */
-static bool rget_command(const struct mgds_op *op, struct mgds_step *step)
+static bool rget_command(const struct mgds_op *op, struct mgds_command *command)
 {
     struct mgds_unit *unit = (struct mgds_unit *)op->ring->slot.address;
 
-    *step = (struct mgds_step){.kind = MGDS_STEP_POST,
-                               .units = &unit->word,
-                               .serial = op->ring->slot.serial};
+    *command = (struct mgds_command){.kind = MGDS_COMMAND_POST,
+                                     .units = &unit->word,
+                                     .serial = op->ring->slot.serial};
     return true;
 }
 

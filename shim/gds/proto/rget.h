@@ -34,7 +34,7 @@
 
 #include "shim/gds/msg/envelope.h"
 
-struct mgds_domain;
+struct mgds_comm;
 struct mgds_message;
 struct mgds_op;
 struct mgds_xfer;
@@ -43,11 +43,11 @@ struct mgds_xfer;
  * reserves what it needs, if its receiver has mapped its memory. False: nor
  * will it later. Without the lock: may ask the driver, and wait some
  * milliseconds. */
-bool mgds_rget_try(struct mgds_op *op, struct mgds_domain *domain,
+bool mgds_rget_try(struct mgds_op *op, struct mgds_comm *comm,
                    const struct mgds_xfer *xfer);
 /* The same of one for which there is no other way: waits for some seconds until
  * the receiver has mapped the memory. -ENOMEM: in vain. */
-int mgds_rget_insist(struct mgds_op *op, struct mgds_domain *domain,
+int mgds_rget_insist(struct mgds_op *op, struct mgds_comm *comm,
                      const struct mgds_xfer *xfer);
 /* It was not made: the word goes back, if it has one. */
 void mgds_rget_cancel(struct mgds_op *op);
@@ -55,8 +55,8 @@ void mgds_rget_cancel(struct mgds_op *op);
 void mgds_rget_release(struct mgds_op *op);
 
 /* The sender's stream has come to that message. */
-void mgds_rget_reached(struct mgds_domain *domain, int source,
-                       unsigned to_index, uint64_t number);
+void mgds_rget_reached(struct mgds_comm *comm, int source, unsigned to_index,
+                       uint64_t number);
 /* A receive has changed: is it to be fetched? */
 void mgds_rget_consider(struct mgds_op *op);
 /* Whether nobody but a fetch has still to do something for it. */

@@ -18,7 +18,7 @@ int mgds_slot_accept(struct mgds_message *message, const struct mgds_rts *rts,
                      size_t bytes)
 {
     if (rts->serial == 0 ||
-        !mgds_channels_hold(message->domain->channels, rts->to_index,
+        !mgds_channels_hold(message->comm->channels, rts->to_index,
                             (unsigned)message->match.source, rts->units,
                             bytes)) {
         mgds_envelope_refuse(MGDS_ENVELOPE_RTS, rts->rank,
@@ -32,12 +32,11 @@ int mgds_slot_accept(struct mgds_message *message, const struct mgds_rts *rts,
 
 void mgds_slot_answer(struct mgds_op *op)
 {
-    const struct mgds_data head = {.answer = op->send->answer,
-                                   .error = op->error,
-                                   .rank = op->domain->rank};
+    const struct mgds_data head = {
+        .answer = op->send->answer, .error = op->error, .rank = op->comm->rank};
 
     mgds_op_step(op, MGDS_OP_ON_ANSWER);
-    mgds_am_tell(op->domain->member[op->call->rank].peer, MGDS_ENVELOPE_DATA,
+    mgds_am_tell(op->comm->member[op->call->rank].peer, MGDS_ENVELOPE_DATA,
                  &head, sizeof(head));
 }
 

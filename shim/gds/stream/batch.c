@@ -1,4 +1,4 @@
-/* Many steps in one launch; see batch.h. */
+/* Many commands in one launch; see batch.h. */
 #include "shim/gds/stream/batch.h"
 
 #include <errno.h>
@@ -17,43 +17,44 @@ enum {
 };
 
 /* A longer one has blocks of its own. */
-static bool is_take(const struct mgds_steps_to *to,
-                    const struct mgds_step *step)
+static bool is_take(const struct mgds_commands_to *to,
+                    const struct mgds_command *command)
 {
     (void)to;
-    return step->kind == MGDS_STEP_TAKE && !mgds_step_is_long(step) &&
-           mgds_step_length(step) <= SHORT;
+    return command->kind == MGDS_COMMAND_TAKE &&
+           !mgds_command_is_long(command) &&
+           mgds_command_length(command) <= SHORT;
 }
 
-static bool is_await(const struct mgds_steps_to *to,
-                     const struct mgds_step *step)
+static bool is_await(const struct mgds_commands_to *to,
+                     const struct mgds_command *command)
 {
     (void)to;
-    return step->kind == MGDS_STEP_AWAIT;
+    return command->kind == MGDS_COMMAND_AWAIT;
 }
 
 /* Into memory of the stream's own context: that of others may be reached in
  * another way. */
-static bool is_dense_unpack(const struct mgds_steps_to *to,
-                            const struct mgds_step *step)
+static bool is_dense_unpack(const struct mgds_commands_to *to,
+                            const struct mgds_command *command)
 {
-    const struct mgds_bounce *bounce = step->bounce;
+    const struct mgds_bounce *bounce = command->bounce;
 
-    return step->kind == MGDS_STEP_UNPACK && bounce->layout->size > 0 &&
+    return command->kind == MGDS_COMMAND_UNPACK && bounce->layout->size > 0 &&
            bounce->layout == &bounce->flat &&
-           bounce->queue->ctx == to->depot->ctx;
+           bounce->queue->ctx == to->gpu->ctx;
 }
 
-typedef bool is_of_batch(const struct mgds_steps_to *to,
-                         const struct mgds_step *step);
+typedef bool is_of_batch(const struct mgds_commands_to *to,
+                         const struct mgds_command *command);
 
-static unsigned run_of(const struct mgds_steps_to *to,
-                       const struct mgds_step *steps, unsigned count,
+static unsigned run_of(const struct mgds_commands_to *to,
+                       const struct mgds_command *commands, unsigned count,
                        is_of_batch *is)
 {
     unsigned n = 0;
 
-    while (n < count && is(to, &steps[n]))
+    while (n < count && is(to, &commands[n]))
         n++;
     return n;
 }
@@ -72,75 +73,76 @@ static const struct batch batches[] = {
 };
 
 /* A send that its stream waits for at once: its POST and the FLAG of that. */
-static unsigned posts_ahead(const struct mgds_step *steps, unsigned count)
+static unsigned posts_ahead(const struct mgds_command *commands, unsigned count)
 {
-    return count > 2 && steps[0].kind == MGDS_STEP_POST &&
-                   steps[1].kind == MGDS_STEP_FLAG &&
-                   steps[2].kind == MGDS_STEP_AWAIT
+    return count > 2 && commands[0].kind == MGDS_COMMAND_POST &&
+                   commands[1].kind == MGDS_COMMAND_FLAG &&
+                   commands[2].kind == MGDS_COMMAND_AWAIT
                ? 2
                : 0;
 }
 
-unsigned mgds_batch_count(const struct mgds_steps_to *to,
-                          const struct mgds_step *steps, unsigned count)
+unsigned mgds_batch_count(const struct mgds_commands_to *to,
+                          const struct mgds_command *commands, unsigned count)
 {
-    unsigned ahead = posts_ahead(steps, count), n;
+    unsigned ahead = posts_ahead(commands, count), n;
     const struct batch *batch;
 
-    steps += ahead;
+    commands += ahead;
     count -= ahead;
-    batch = &batches[mgds_step_row(steps)->fused];
+    batch = &batches[mgds_command_row(commands)->fused];
     if (!batch->is)
         return 0;
-    n = run_of(to, steps, count < batch->most ? count : batch->most, batch->is);
+    n = run_of(to, commands, count < batch->most ? count : batch->most,
+               batch->is);
     if (n < batch->least)
         return 0;
     return ahead + n +
-           (batch->flag && n < count && steps[n].kind == MGDS_STEP_FLAG);
+           (batch->flag && n < count && commands[n].kind == MGDS_COMMAND_FLAG);
 }
 
 static unsigned warps_for(uint64_t work)
 {
-    unsigned threads = MGDS_STEP_WARP;
+    unsigned threads = MGDS_COMMAND_WARP;
 
     while (threads < work && threads < MGDS_TAKE_THREADS)
         threads *= 2;
     return threads;
 }
 
-static void mark_put(struct mgds_step *steps, unsigned count)
+static void mark_put(struct mgds_command *commands, unsigned count)
 {
     for (unsigned i = 0; i < count; i++)
-        steps[i].put = true;
+        commands[i].put = true;
 }
 
-static int queue_awaits(const struct mgds_steps_to *to, struct mgds_step *steps,
-                        unsigned count)
+static int queue_awaits(const struct mgds_commands_to *to,
+                        struct mgds_command *commands, unsigned count)
 {
-    struct mgds_kernel_handle *kernel = to->depot->awaits.many;
-    unsigned ahead = posts_ahead(steps, count);
+    struct mgds_kernel_handle *kernel = to->gpu->awaits.many;
+    unsigned ahead = posts_ahead(commands, count);
     struct mgds_await_args args = {
-        .head = {.abort = (uintptr_t)to->desk, .stand = steps[ahead].stand}};
+        .head = {.abort = (uintptr_t)to->desk, .stand = commands[ahead].stand}};
     int rc;
 
     if (ahead > 0)
-        args.head.post = mgds_step_post(&steps[0], &steps[1]);
+        args.head.post = mgds_command_post(&commands[0], &commands[1]);
     for (unsigned i = ahead; i < count; i++) {
-        if (is_await(to, &steps[i])) {
+        if (is_await(to, &commands[i])) {
             args.item[args.head.count++] = (struct mgds_await_item){
-                (uintptr_t)steps[i].word, steps[i].value};
+                (uintptr_t)commands[i].word, commands[i].value};
         } else {
-            args.head.flag = (uintptr_t)steps[i].word;
-            args.head.value = steps[i].value;
+            args.head.flag = (uintptr_t)commands[i].word;
+            args.head.value = commands[i].value;
         }
     }
     if (args.head.count <= MGDS_AWAIT_FEW)
-        kernel = to->depot->awaits.few;
+        kernel = to->gpu->awaits.few;
     rc = mgds_kernel_launch(kernel, to->stream, 1, warps_for(args.head.count),
                             &args);
     if (rc < 0)
         return rc;
-    mark_put(steps, count);
+    mark_put(commands, count);
     mgds_count(queue_launches);
     return 0;
 }
@@ -159,61 +161,63 @@ static unsigned threads_for(const struct mgds_takes_args *args)
 }
 
 /* A message whose memory the program has freed is thrown away. */
-static int add_take(struct mgds_takes_args *args, const struct mgds_step *step)
+static int add_take(struct mgds_takes_args *args,
+                    const struct mgds_command *command)
 {
-    int lost = mgds_step_check(step);
+    int lost = mgds_command_check(command);
     struct mgds_takes_item *item = &args->item[args->head.count++];
 
-    *item = (struct mgds_takes_item){.dst = (uintptr_t)step->user,
-                                     .bytes = lost < 0 ? 0 : step->bytes,
-                                     .units = (uintptr_t)step->record,
-                                     .length = step->length};
-    if (!step->record) {
-        item->units = (uintptr_t)step->units;
-        item->serial = step->serial;
+    *item = (struct mgds_takes_item){.dst = (uintptr_t)command->user,
+                                     .bytes = lost < 0 ? 0 : command->bytes,
+                                     .units = (uintptr_t)command->record,
+                                     .length = command->length};
+    if (!command->record) {
+        item->units = (uintptr_t)command->units;
+        item->serial = command->serial;
     }
     return lost;
 }
 
-static int queue_takes(const struct mgds_steps_to *to, struct mgds_step *steps,
-                       unsigned count)
+static int queue_takes(const struct mgds_commands_to *to,
+                       struct mgds_command *commands, unsigned count)
 {
-    struct mgds_kernel_handle *kernel = to->depot->takes.many;
+    struct mgds_kernel_handle *kernel = to->gpu->takes.many;
     struct mgds_takes_args args = {.head = {.abort = (uintptr_t)to->desk,
                                             .cell = (uintptr_t)to->cell,
-                                            .stand = steps[0].stand}};
+                                            .stand = commands[0].stand}};
     int lost = 0;
     int rc;
 
     for (unsigned i = 0; i < count; i++) {
-        if (is_take(to, &steps[i])) {
-            rc = add_take(&args, &steps[i]);
+        if (is_take(to, &commands[i])) {
+            rc = add_take(&args, &commands[i]);
             lost = rc < 0 ? rc : lost;
         } else {
-            args.head.flag = steps[i].quiet ? 0 : (uintptr_t)steps[i].word;
-            args.head.value = steps[i].value;
+            args.head.flag =
+                commands[i].quiet ? 0 : (uintptr_t)commands[i].word;
+            args.head.value = commands[i].value;
         }
     }
     if (args.head.count <= MGDS_TAKES_FEW)
-        kernel = to->depot->takes.few;
+        kernel = to->gpu->takes.few;
     rc = mgds_kernel_launch(kernel, to->stream, 1, threads_for(&args), &args);
     if (rc < 0)
         return rc;
-    mark_put(steps, count);
+    mark_put(commands, count);
     mgds_count(queue_launches);
     return lost;
 }
 
 static void add_copy(struct mgds_copies_args *args,
-                     const struct mgds_step *step)
+                     const struct mgds_command *command)
 {
-    const struct mgds_bounce *bounce = step->bounce;
+    const struct mgds_bounce *bounce = command->bounce;
 
     args->item[args->count++] =
         (struct mgds_copies_item){.dst = (uintptr_t)bounce->user,
                                   .src = (uintptr_t)bounce->base,
                                   .bytes = bounce->layout->size,
-                                  .limit = (uintptr_t)step->word};
+                                  .limit = (uintptr_t)command->word};
 }
 
 /* Each has as many as the longest needs. */
@@ -231,39 +235,39 @@ static unsigned blocks_for(const struct mgds_copies_args *args)
     return count * (each < most ? each : most);
 }
 
-static int queue_copies(const struct mgds_steps_to *to, struct mgds_step *steps,
-                        unsigned count)
+static int queue_copies(const struct mgds_commands_to *to,
+                        struct mgds_command *commands, unsigned count)
 {
     struct mgds_copies_args args = {.count = 0};
     int lost = 0;
     int rc = 0;
 
     for (unsigned i = 0; i < count; i++) {
-        rc = mgds_bounce_check(steps[i].bounce);
-        steps[i].put = rc == 0;
+        rc = mgds_bounce_check(commands[i].bounce);
+        commands[i].put = rc == 0;
         if (rc == 0)
-            add_copy(&args, &steps[i]);
+            add_copy(&args, &commands[i]);
         else
             lost = rc;
     }
     if (args.count == 0)
         return lost;
-    rc = mgds_kernel_launch(to->depot->copies, to->stream, blocks_for(&args),
+    rc = mgds_kernel_launch(to->gpu->copies, to->stream, blocks_for(&args),
                             MGDS_PACK_THREADS, &args);
     if (rc < 0) {
         for (unsigned i = 0; i < count; i++)
-            steps[i].put = false;
+            commands[i].put = false;
         return rc;
     }
     mgds_count(queue_launches);
     return lost;
 }
 
-int mgds_batch_queue(const struct mgds_steps_to *to, struct mgds_step *steps,
-                     unsigned count)
+int mgds_batch_queue(const struct mgds_commands_to *to,
+                     struct mgds_command *commands, unsigned count)
 {
-    if (is_await(to, steps) || posts_ahead(steps, count) > 0)
-        return queue_awaits(to, steps, count);
-    return is_take(to, steps) ? queue_takes(to, steps, count)
-                              : queue_copies(to, steps, count);
+    if (is_await(to, commands) || posts_ahead(commands, count) > 0)
+        return queue_awaits(to, commands, count);
+    return is_take(to, commands) ? queue_takes(to, commands, count)
+                                 : queue_copies(to, commands, count);
 }

@@ -21,17 +21,17 @@ struct mgds_stands mgds_gstream_stands(const struct mgds_gstream *stream)
 int mgds_gstream_tell(struct mgds_gstream *stream, uint64_t *to, uint64_t *done,
                       uint64_t number)
 {
-    const struct mgds_depot *depot = stream->depot;
+    const struct mgds_gpu *gpu = stream->gpu;
     const uint64_t *passed = &mgds_gstream_own(stream)->stream.passed;
     const struct mgds_tell_args args = {.from = (uintptr_t)passed,
                                         .to = (uintptr_t)to,
                                         .done = (uintptr_t)done,
                                         .number = number};
-    int rc = mgds_context_enter(depot->ctx);
+    int rc = mgds_context_enter(gpu->ctx);
 
     if (rc < 0)
         return rc;
-    rc = mgds_kernel_launch(depot->tell, depot->copyqueue->stream, 1, 1, &args);
+    rc = mgds_kernel_launch(gpu->tell, gpu->copyqueue->stream, 1, 1, &args);
     mgds_context_leave();
     return rc;
 }
@@ -62,19 +62,20 @@ void mgds_gstream_despair(struct mgds_gstream *stream)
 }
 
 int mgds_gstream_fetch(struct mgds_gstream *stream,
-                       const struct mgds_step *take, uint64_t *flag,
+                       const struct mgds_command *take, uint64_t *flag,
                        uint64_t value)
 {
     struct mgds_own *own = mgds_gstream_own(stream);
     uint64_t turn = __atomic_fetch_add(&stream->fetched, 1, __ATOMIC_RELAXED);
-    const struct mgds_steps_to to = {.depot = stream->depot,
-                                     .stream = stream->depot->copyqueue->stream,
-                                     .desk = mgds_gstream_desk(stream),
-                                     .cell = own ? &own->fetches : NULL,
-                                     .longs = own ? MGDS_GSTREAM_LONG : 1,
-                                     .turn = &turn};
-    const struct mgds_step told = {
-        .kind = MGDS_STEP_FLAG, .word = flag, .value = value};
+    const struct mgds_commands_to to = {.gpu = stream->gpu,
+                                        .stream =
+                                            stream->gpu->copyqueue->stream,
+                                        .desk = mgds_gstream_desk(stream),
+                                        .cell = own ? &own->fetches : NULL,
+                                        .longs = own ? MGDS_GSTREAM_LONG : 1,
+                                        .turn = &turn};
+    const struct mgds_command told = {
+        .kind = MGDS_COMMAND_FLAG, .word = flag, .value = value};
     int rc = mgds_gstream_has_kernels(stream) ? 0 : -ENOTSUP;
 
     if (rc == 0 && (!take->serial || take->record))
@@ -83,14 +84,14 @@ int mgds_gstream_fetch(struct mgds_gstream *stream,
         rc = mgds_context_enter(mgds_gstream_context(stream));
     if (rc < 0)
         return rc;
-    rc = mgds_steps_fetch(&to, take, &told);
+    rc = mgds_commands_fetch(&to, take, &told);
     mgds_context_leave();
     return rc;
 }
 
 /* Where nothing waits, or by the CPU's words alone, nobody would look. */
 uint64_t mgds_gstream_order(struct mgds_gstream *stream,
-                            const struct mgds_step *take)
+                            const struct mgds_command *take)
 {
     if (!take->claim || !take->serial || take->record ||
         !mgds_gstream_has_kernels(stream) ||
@@ -111,12 +112,12 @@ bool mgds_gstream_served(const struct mgds_gstream *stream, uint64_t order)
 
 int mgds_gstream_check(const struct mgds_gstream *stream)
 {
-    const struct mgds_depot *depot = stream->depot;
-    int rc = mgds_context_enter(depot->ctx);
+    const struct mgds_gpu *gpu = stream->gpu;
+    int rc = mgds_context_enter(gpu->ctx);
 
     if (rc < 0)
         return rc;
-    rc = mgds_stream_query(depot->copyqueue->stream);
+    rc = mgds_stream_query(gpu->copyqueue->stream);
     mgds_context_leave();
     return rc == -EIO || rc == -ESHUTDOWN ? rc : 0;
 }

@@ -1,10 +1,10 @@
-/* Single steps; see command.h. */
+/* Single commands; see command.h. */
 #include "shim/gds/stream/command.h"
 
 #include "shim/gds/mem/bounce_state.h"
 
-struct mgds_post_args mgds_step_post(const struct mgds_step *post,
-                                     const struct mgds_step *flag)
+struct mgds_post_args mgds_command_post(const struct mgds_command *post,
+                                        const struct mgds_command *flag)
 {
     return (struct mgds_post_args){.ready = (uintptr_t)post->units,
                                    .serial = post->serial,
@@ -12,26 +12,27 @@ struct mgds_post_args mgds_step_post(const struct mgds_step *post,
                                    .value = flag->value};
 }
 
-bool mgds_step_is_long(const struct mgds_step *step)
+bool mgds_command_is_long(const struct mgds_command *command)
 {
-    return step->kind == MGDS_STEP_TAKE && (step->claim || step->source);
+    return command->kind == MGDS_COMMAND_TAKE &&
+           (command->claim || command->source);
 }
 
-size_t mgds_step_length(const struct mgds_step *take)
+size_t mgds_command_length(const struct mgds_command *take)
 {
     return take->record ? take->bytes : take->length;
 }
 
-int mgds_step_check(const struct mgds_step *take)
+int mgds_command_check(const struct mgds_command *take)
 {
     return take->bounce ? mgds_bounce_check(take->bounce) : 0;
 }
 
-struct mgds_step_shape
-mgds_step_shape(size_t bytes, struct mgds_step_shape most, unsigned each)
+struct mgds_command_shape
+mgds_command_shape(size_t bytes, struct mgds_command_shape most, unsigned each)
 {
     size_t units = (bytes + sizeof(uint64_t) - 1) / sizeof(uint64_t);
-    struct mgds_step_shape shape = {1, MGDS_STEP_WARP};
+    struct mgds_command_shape shape = {1, MGDS_COMMAND_WARP};
 
     while ((size_t)shape.threads * each < units && shape.threads < most.threads)
         shape.threads *= 2;

@@ -1,4 +1,4 @@
-/* Steps into driver calls, for gstream.c. */
+/* Commands into driver calls, for gstream.c. */
 #ifndef MGDS_STREAM_COMMANDS_H
 #define MGDS_STREAM_COMMANDS_H
 
@@ -8,9 +8,9 @@
 #include "shim/gds/stream/gstream.h"
 #include "shim/gds/stream/side.h"
 
-/* Where steps go. */
-struct mgds_steps_to {
-    const struct mgds_depot *depot;
+/* Where commands go. */
+struct mgds_commands_to {
+    const struct mgds_gpu *gpu;
     void *stream;            /* of the depot's context, which is current */
     struct mgds_desk *desk;  /* of the stream: for waits */
     struct mgds_side *sides; /* where copies go that it cannot do itself */
@@ -31,13 +31,13 @@ enum { MGDS_TAKE_THREADS = 128 };
 
 /* Queues them in order, neighbours that can be in one call; sets put of each
  * that is queued. The first error ends it. */
-int mgds_steps_queue(const struct mgds_steps_to *to, struct mgds_step *steps,
-                     unsigned count);
+int mgds_commands_queue(const struct mgds_commands_to *to,
+                        struct mgds_command *commands, unsigned count);
 
 /* Queues a long TAKE with a flag behind it. -EFAULT: it is queued, and throws
  * the message away; any other error: it is not. */
-int mgds_steps_fetch(const struct mgds_steps_to *to,
-                     const struct mgds_step *take,
-                     const struct mgds_step *flag);
+int mgds_commands_fetch(const struct mgds_commands_to *to,
+                        const struct mgds_command *take,
+                        const struct mgds_command *flag);
 
 #endif

@@ -15,7 +15,7 @@ enum { THREADS = 512, PUSHERS = 16, LONG_EACH = 4 };
  * blocks of one launch that stands do not. */
 enum { LONG_MOST = 6, LONG_BYTES = 2 << 20 };
 
-/* The steps of a launch, in their order. */
+/* The commands of a launch, in their order. */
 struct run {
     unsigned sends;
     bool flag; /* behind the sends: they, and what is ahead, were reached */
@@ -23,24 +23,25 @@ struct run {
     bool end; /* a FLAG behind all */
 };
 
-/* The next steps that are of that part, at most so many. */
-static unsigned run_of(const struct mgds_step *steps, unsigned count,
-                       unsigned most, enum mgds_step_part part)
+/* The next commands that are of that part, at most so many. */
+static unsigned run_of(const struct mgds_command *commands, unsigned count,
+                       unsigned most, enum mgds_command_part part)
 {
     unsigned n = 0;
 
-    while (n < count && n < most && mgds_step_row(&steps[n])->part == part)
+    while (n < count && n < most &&
+           mgds_command_row(&commands[n])->part == part)
         n++;
     return n;
 }
 
-static bool is_long_row(const struct mgds_step *takes, unsigned count)
+static bool is_long_row(const struct mgds_command *takes, unsigned count)
 {
     unsigned longs = 0;
     size_t bytes = 0;
 
     for (unsigned i = 0; i < count; i++) {
-        if (!mgds_step_is_long(&takes[i]))
+        if (!mgds_command_is_long(&takes[i]))
             continue;
         longs++;
         bytes += takes[i].bytes;
@@ -53,50 +54,52 @@ static unsigned count_messages(const struct run *run)
     return run->sends + run->takes + run->awaits;
 }
 
-static unsigned steps_of(const struct run *run)
+static unsigned commands_of(const struct run *run)
 {
     return count_messages(run) + run->flag + run->end;
 }
 
 /* A launch that is full, or ahead of a long row, ends with what it has: the
  * flag is behind the next. */
-static struct run next_run(const struct mgds_step *steps, unsigned count)
+static struct run next_run(const struct mgds_command *commands, unsigned count)
 {
     unsigned left = MGDS_EXCHANGE_MOST, at;
     struct run run = {0};
 
-    run.sends = run_of(steps, count, left, MGDS_PART_SENDS);
-    run.flag = run_of(steps + run.sends, count - run.sends, 1, MGDS_PART_FLAG);
+    run.sends = run_of(commands, count, left, MGDS_PART_SENDS);
+    run.flag =
+        run_of(commands + run.sends, count - run.sends, 1, MGDS_PART_FLAG);
     left -= run.sends;
-    at = steps_of(&run);
-    run.takes = run_of(steps + at, count - at, left, MGDS_PART_TAKES);
-    if (is_long_row(steps + at, run.takes)) {
+    at = commands_of(&run);
+    run.takes = run_of(commands + at, count - at, left, MGDS_PART_TAKES);
+    if (is_long_row(commands + at, run.takes)) {
         run.takes = 0;
         return run;
     }
     left -= run.takes;
     at += run.takes;
-    run.awaits = run_of(steps + at, count - at, left, MGDS_PART_AWAITS);
+    run.awaits = run_of(commands + at, count - at, left, MGDS_PART_AWAITS);
     at += run.awaits;
-    run.end = run_of(steps + at, count - at, 1, MGDS_PART_FLAG);
+    run.end = run_of(commands + at, count - at, 1, MGDS_PART_FLAG);
     return run;
 }
 
-unsigned mgds_exchange_count(const struct mgds_steps_to *to,
-                             const struct mgds_step *steps, unsigned count)
+unsigned mgds_exchange_count(const struct mgds_commands_to *to,
+                             const struct mgds_command *commands,
+                             unsigned count)
 {
     struct run run;
 
     /* the rest of a long row joins it */
-    if (!to->cells || count < 2 || steps->joins)
+    if (!to->cells || count < 2 || commands->joins)
         return 0;
-    run = next_run(steps, count);
-    return count_messages(&run) < 2 ? 0 : steps_of(&run);
+    run = next_run(commands, count);
+    return count_messages(&run) < 2 ? 0 : commands_of(&run);
 }
 
 /* What the launch carries, and how its blocks are dealt out. */
 struct launch {
-    const struct mgds_steps_to *to;
+    const struct mgds_commands_to *to;
     struct mgds_exchange_head *head;
     struct mgds_exchange_item *item;
     unsigned count; /* of items */
@@ -106,82 +109,82 @@ struct launch {
     int lost;          /* -EFAULT: a TAKE's memory is gone */
 };
 
-static struct mgds_step_shape shape_of_take(const struct launch *launch,
-                                            const struct mgds_step *take)
+static struct mgds_command_shape shape_of_take(const struct launch *launch,
+                                               const struct mgds_command *take)
 {
-    bool is_long = mgds_step_is_long(take);
-    const struct mgds_step_shape most = {
+    bool is_long = mgds_command_is_long(take);
+    const struct mgds_command_shape most = {
         is_long ? launch->to->longs : launch->to->blocks, launch->threads};
 
-    return mgds_step_shape(mgds_step_length(take), most,
-                           is_long ? LONG_EACH : MGDS_TAKE_AHEAD);
+    return mgds_command_shape(mgds_command_length(take), most,
+                              is_long ? LONG_EACH : MGDS_TAKE_AHEAD);
 }
 
-/* What a step is worth, in blocks of as many threads as the launch has. */
-static struct mgds_step_shape shape_of(const struct launch *launch,
-                                       const struct mgds_step *step)
+/* What a command is worth, in blocks of as many threads as the launch has. */
+static struct mgds_command_shape shape_of(const struct launch *launch,
+                                          const struct mgds_command *command)
 {
-    const struct mgds_step_shape most = {PUSHERS, launch->threads};
+    const struct mgds_command_shape most = {PUSHERS, launch->threads};
 
-    if (step->kind == MGDS_STEP_TAKE)
-        return shape_of_take(launch, step);
-    return step->kind == MGDS_STEP_PUSH
-               ? mgds_step_shape(step->bytes, most, 1)
-               : (struct mgds_step_shape){1, MGDS_STEP_WARP};
+    if (command->kind == MGDS_COMMAND_TAKE)
+        return shape_of_take(launch, command);
+    return command->kind == MGDS_COMMAND_PUSH
+               ? mgds_command_shape(command->bytes, most, 1)
+               : (struct mgds_command_shape){1, MGDS_COMMAND_WARP};
 }
 
 /* As many as the longest message needs: blocks have all the same. */
-static void choose_threads(struct launch *launch, const struct mgds_step *steps,
-                           unsigned count)
+static void choose_threads(struct launch *launch,
+                           const struct mgds_command *commands, unsigned count)
 {
-    unsigned most = MGDS_STEP_WARP;
+    unsigned most = MGDS_COMMAND_WARP;
 
     launch->threads = THREADS;
     for (unsigned i = 0; i < count; i++) {
-        unsigned threads = shape_of(launch, &steps[i]).threads;
+        unsigned threads = shape_of(launch, &commands[i]).threads;
 
         most = threads > most ? threads : most;
     }
     launch->threads = most;
 }
 
-static void add_send(struct launch *launch, const struct mgds_step *step)
+static void add_send(struct launch *launch, const struct mgds_command *command)
 {
-    bool push = step->kind == MGDS_STEP_PUSH;
-    unsigned blocks = shape_of(launch, step).blocks;
+    bool push = command->kind == MGDS_COMMAND_PUSH;
+    unsigned blocks = shape_of(launch, command).blocks;
 
     launch->item[launch->count++] = (struct mgds_exchange_item){
         .kind = push ? MGDS_EXCHANGE_PUSH : MGDS_EXCHANGE_POST,
         .first = (uint16_t)launch->blocks,
         .blocks = (uint16_t)blocks,
-        .buffer = (uintptr_t)step->user,
-        .bytes = step->bytes,
-        .units = (uintptr_t)step->units,
-        .serial = step->serial};
+        .buffer = (uintptr_t)command->user,
+        .bytes = command->bytes,
+        .units = (uintptr_t)command->units,
+        .serial = command->serial};
     launch->blocks += blocks;
 }
 
 /* A message whose memory the program has freed is thrown away. */
-static void add_take(struct launch *launch, const struct mgds_step *step,
+static void add_take(struct launch *launch, const struct mgds_command *command,
                      unsigned first, unsigned blocks)
 {
-    int lost = mgds_step_check(step);
+    int lost = mgds_command_check(command);
     struct mgds_exchange_item *item = &launch->item[launch->count++];
 
     *item = (struct mgds_exchange_item){.kind = MGDS_EXCHANGE_TAKE,
                                         .first = (uint16_t)first,
                                         .blocks = (uint16_t)blocks,
-                                        .buffer = (uintptr_t)step->user,
-                                        .bytes = lost < 0 ? 0 : step->bytes,
-                                        .units = (uintptr_t)step->record,
-                                        .length = step->length,
-                                        .source = step->source,
-                                        .done = step->done,
-                                        .claim = (uintptr_t)step->claim,
-                                        .gen = step->gen};
-    if (!step->record) {
-        item->units = (uintptr_t)step->units;
-        item->serial = step->serial;
+                                        .buffer = (uintptr_t)command->user,
+                                        .bytes = lost < 0 ? 0 : command->bytes,
+                                        .units = (uintptr_t)command->record,
+                                        .length = command->length,
+                                        .source = command->source,
+                                        .done = command->done,
+                                        .claim = (uintptr_t)command->claim,
+                                        .gen = command->gen};
+    if (!command->record) {
+        item->units = (uintptr_t)command->units;
+        item->serial = command->serial;
     }
     if (lost < 0)
         launch->lost = lost;
@@ -189,14 +192,14 @@ static void add_take(struct launch *launch, const struct mgds_step *step,
 
 /* All takes together have no more blocks than a stream's waits may have: what
  * would be more is dealt out by shares, and many takes share blocks. */
-static void add_takes(struct launch *launch, const struct mgds_step *steps,
-                      unsigned count)
+static void add_takes(struct launch *launch,
+                      const struct mgds_command *commands, unsigned count)
 {
     unsigned budget = launch->to->longs, wanted = 0, used = 0;
     unsigned want[MGDS_EXCHANGE_MOST];
 
     for (unsigned i = 0; i < count; i++) {
-        want[i] = shape_of_take(launch, &steps[i]).blocks;
+        want[i] = shape_of_take(launch, &commands[i]).blocks;
         wanted += want[i];
     }
     for (unsigned i = 0; i < count; i++) {
@@ -206,7 +209,7 @@ static void add_takes(struct launch *launch, const struct mgds_step *steps,
             blocks = blocks * budget / wanted;
         if (blocks == 0 || used + blocks > budget)
             blocks = 1;
-        add_take(launch, &steps[i], launch->blocks + used % budget, blocks);
+        add_take(launch, &commands[i], launch->blocks + used % budget, blocks);
         used += blocks;
     }
     launch->standing = used < budget ? used : budget;
@@ -214,23 +217,24 @@ static void add_takes(struct launch *launch, const struct mgds_step *steps,
 }
 
 /* In a block of their own, unless the takes have all. */
-static void add_awaits(struct launch *launch, const struct mgds_step *steps,
-                       unsigned count)
+static void add_awaits(struct launch *launch,
+                       const struct mgds_command *commands, unsigned count)
 {
     for (unsigned i = 0; i < count; i++)
         launch->item[launch->count++] =
             (struct mgds_exchange_item){.kind = MGDS_EXCHANGE_AWAIT,
-                                        .units = (uintptr_t)steps[i].word,
-                                        .serial = steps[i].value};
+                                        .units = (uintptr_t)commands[i].word,
+                                        .serial = commands[i].value};
     if (count > 0 && launch->standing < launch->to->longs)
         launch->blocks++;
 }
 
-static void fill_head(struct launch *launch, const struct mgds_step *steps,
+static void fill_head(struct launch *launch,
+                      const struct mgds_command *commands,
                       const struct run *run)
 {
-    const struct mgds_steps_to *to = launch->to;
-    const struct mgds_step *behind = steps + run->sends + run->flag;
+    const struct mgds_commands_to *to = launch->to;
+    const struct mgds_command *behind = commands + run->sends + run->flag;
     struct mgds_exchange_head *head = launch->head;
 
     *head = (struct mgds_exchange_head){.abort = (uintptr_t)to->desk,
@@ -243,27 +247,28 @@ static void fill_head(struct launch *launch, const struct mgds_step *steps,
     if (run->takes + run->awaits > 0)
         head->stand = behind->stand;
     if (run->flag) {
-        head->came = (uintptr_t)steps[run->sends].word;
-        head->came_value = steps[run->sends].value;
-        head->loud = !steps[run->sends].quiet;
+        head->came = (uintptr_t)commands[run->sends].word;
+        head->came_value = commands[run->sends].value;
+        head->loud = !commands[run->sends].quiet;
     }
     if (run->end) {
-        const struct mgds_step *end = behind + run->takes + run->awaits;
+        const struct mgds_command *end = behind + run->takes + run->awaits;
 
         head->flag = end->quiet ? 0 : (uintptr_t)end->word;
         head->value = end->value;
     }
 }
 
-static void fill_launch(struct launch *launch, const struct mgds_step *steps,
+static void fill_launch(struct launch *launch,
+                        const struct mgds_command *commands,
                         const struct run *run)
 {
-    const struct mgds_step *takes = steps + run->sends + run->flag;
+    const struct mgds_command *takes = commands + run->sends + run->flag;
 
-    choose_threads(launch, steps, steps_of(run));
-    fill_head(launch, steps, run);
+    choose_threads(launch, commands, commands_of(run));
+    fill_head(launch, commands, run);
     for (unsigned i = 0; i < run->sends; i++)
-        add_send(launch, &steps[i]);
+        add_send(launch, &commands[i]);
     add_takes(launch, takes, run->takes);
     add_awaits(launch, takes + run->takes, run->awaits);
 }
@@ -271,54 +276,55 @@ static void fill_launch(struct launch *launch, const struct mgds_step *steps,
 /* Its args are 0 where nothing is: the software GPU takes any address in there
  * for one that the kernel touches. *lost: -EFAULT if a TAKE's memory is gone.
  */
-static int start_launch(struct launch launch, const struct mgds_step *steps,
+static int start_launch(struct launch launch,
+                        const struct mgds_command *commands,
                         const struct run *run,
                         struct mgds_kernel_handle *kernel, const void *args,
                         int *lost)
 {
-    fill_launch(&launch, steps, run);
+    fill_launch(&launch, commands, run);
     *lost = launch.lost;
     return mgds_kernel_launch(kernel, launch.to->stream, launch.blocks,
                               launch.threads, args);
 }
 
-static int launch_few(const struct mgds_steps_to *to,
-                      const struct mgds_step *steps, const struct run *run,
-                      int *lost)
+static int launch_few(const struct mgds_commands_to *to,
+                      const struct mgds_command *commands,
+                      const struct run *run, int *lost)
 {
     struct mgds_few_exchange_args args = {.head = {0}};
     const struct launch launch = {
         .to = to, .head = &args.head, .item = args.item};
 
-    return start_launch(launch, steps, run, to->depot->exchange.few, &args,
+    return start_launch(launch, commands, run, to->gpu->exchange.few, &args,
                         lost);
 }
 
-static int launch_many(const struct mgds_steps_to *to,
-                       const struct mgds_step *steps, const struct run *run,
-                       int *lost)
+static int launch_many(const struct mgds_commands_to *to,
+                       const struct mgds_command *commands,
+                       const struct run *run, int *lost)
 {
     struct mgds_exchange_args args = {.head = {0}};
     const struct launch launch = {
         .to = to, .head = &args.head, .item = args.item};
 
-    return start_launch(launch, steps, run, to->depot->exchange.many, &args,
+    return start_launch(launch, commands, run, to->gpu->exchange.many, &args,
                         lost);
 }
 
-int mgds_exchange_queue(const struct mgds_steps_to *to, struct mgds_step *steps,
-                        unsigned count)
+int mgds_exchange_queue(const struct mgds_commands_to *to,
+                        struct mgds_command *commands, unsigned count)
 {
-    const struct run run = next_run(steps, count);
+    const struct run run = next_run(commands, count);
     int lost = 0;
     int rc = count_messages(&run) <= MGDS_EXCHANGE_FEW
-                 ? launch_few(to, steps, &run, &lost)
-                 : launch_many(to, steps, &run, &lost);
+                 ? launch_few(to, commands, &run, &lost)
+                 : launch_many(to, commands, &run, &lost);
 
     if (rc < 0)
         return rc;
     for (unsigned i = 0; i < count; i++)
-        steps[i].put = true;
+        commands[i].put = true;
     mgds_count(queue_launches);
     return lost;
 }

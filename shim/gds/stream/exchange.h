@@ -1,19 +1,20 @@
-/* Messages that follow each other in a list of steps in one launch: sends,
+/* Messages that follow each other in a list of commands in one launch: sends,
  * takes and awaits, of which none waits for another (device/abi.h). */
 #ifndef MGDS_STREAM_EXCHANGE_H
 #define MGDS_STREAM_EXCHANGE_H
 
 #include "shim/gds/stream/commands.h"
 
-/* How many of the first steps are one launch: at least two messages, with the
- * FLAG behind the sends and the one at the end; else 0. */
-unsigned mgds_exchange_count(const struct mgds_steps_to *to,
-                             const struct mgds_step *steps, unsigned count);
+/* How many of the first commands are one launch: at least two messages, with
+ * the FLAG behind the sends and the one at the end; else 0. */
+unsigned mgds_exchange_count(const struct mgds_commands_to *to,
+                             const struct mgds_command *commands,
+                             unsigned count);
 
-/* Queues so many steps, as the above counted them; sets put of each that is
+/* Queues so many commands, as the above counted them; sets put of each that is
  * queued. 0, -EFAULT if the memory of a TAKE is gone (it throws its message
  * away), or another error: none is queued. */
-int mgds_exchange_queue(const struct mgds_steps_to *to, struct mgds_step *steps,
-                        unsigned count);
+int mgds_exchange_queue(const struct mgds_commands_to *to,
+                        struct mgds_command *commands, unsigned count);
 
 #endif

@@ -33,7 +33,7 @@ enum { BLOCKS = 8, LONG_BLOCKS = MGDS_GSTREAM_LONG };
 
 struct mgds_context *mgds_gstream_context(const struct mgds_gstream *stream)
 {
-    return stream->depot->ctx;
+    return stream->gpu->ctx;
 }
 
 uint64_t mgds_gstream_name(const struct mgds_gstream *stream)
@@ -45,21 +45,22 @@ uint64_t mgds_gstream_name(const struct mgds_gstream *stream)
 static unsigned grant_blocks(const struct mgds_context *ctx)
 {
     unsigned processors = mgds_kernel_processors(ctx);
-    unsigned blocks = mgds_gate_grant(ctx->device, LONG_BLOCKS, processors);
+    unsigned blocks = mgds_hwqueue_grant(ctx->device, LONG_BLOCKS, processors);
 
-    return blocks ? blocks : mgds_gate_grant(ctx->device, BLOCKS, processors);
+    return blocks ? blocks
+                  : mgds_hwqueue_grant(ctx->device, BLOCKS, processors);
 }
 
 /* Without memory of its own a stream tells all in host memory, and each of its
  * kernels is one block. */
 static void equip_stream(struct mgds_gstream *stream)
 {
-    struct mgds_context *ctx = stream->depot->ctx;
+    struct mgds_context *ctx = stream->gpu->ctx;
     int rc;
 
     if (!mgds_gstream_has_kernels(stream))
         return;
-    rc = mgds_own_create(&stream->own, stream->depot);
+    rc = mgds_own_create(&stream->own, stream->gpu);
     if (rc == 0) {
         mgds_orders_cell(&stream->orders,
                          &((struct mgds_own *)stream->own->addr)->stream);
@@ -79,15 +80,15 @@ static int init_stream(struct mgds_gstream *stream, void *native)
 
     if (rc < 0)
         return rc;
-    rc = mgds_depot_of(&stream->depot, ctx);
+    rc = mgds_gpu_of(&stream->gpu, ctx);
     mgds_context_put(ctx);
     if (rc < 0)
         return rc;
-    rc = mgds_words_take(&stream->line, stream->depot->words);
+    rc = mgds_syncwords_take(&stream->line, stream->gpu->words);
     if (rc < 0)
-        goto put_depot;
+        goto put_gpu;
     mgds_quits_init(&stream->quits, stream->line);
-    rc = mgds_orders_init(&stream->orders, stream->depot->words, stream->line);
+    rc = mgds_orders_init(&stream->orders, stream->gpu->words, stream->line);
     if (rc < 0)
         goto give_line;
     rc = mgds_lock_init(&stream->launch, MGDS_LOCK_LAUNCH);
@@ -106,11 +107,11 @@ static int init_stream(struct mgds_gstream *stream, void *native)
 fini_lock:
     mgds_lock_fini(&stream->launch);
 fini_orders:
-    mgds_orders_fini(&stream->orders, stream->depot->words);
+    mgds_orders_fini(&stream->orders, stream->gpu->words);
 give_line:
-    mgds_words_give(stream->depot->words, stream->line);
-put_depot:
-    mgds_depot_put(stream->depot);
+    mgds_syncwords_give(stream->gpu->words, stream->line);
+put_gpu:
+    mgds_gpu_put(stream->gpu);
     return rc;
 }
 
@@ -129,8 +130,8 @@ int mgds_gstream_create(struct mgds_gstream **out, void *native)
         free(stream);
         return rc;
     }
-    mgds_depot_meet(stream->depot);
-    mgds_gate_tell();
+    mgds_gpu_meet(stream->gpu);
+    mgds_hwqueue_tell();
     *out = stream;
     return 0;
 }
@@ -143,12 +144,12 @@ struct mgds_gstream *mgds_gstream_get(struct mgds_gstream *stream)
 
 /* The timeline, for who finds it without the engine's lock. */
 void mgds_gstream_set_timeline(struct mgds_gstream *stream,
-                               struct mgds_line *timeline)
+                               struct mgds_timeline *timeline)
 {
     __atomic_store_n(&stream->timeline, timeline, __ATOMIC_RELEASE);
 }
 
-struct mgds_line *mgds_gstream_timeline(const struct mgds_gstream *stream)
+struct mgds_timeline *mgds_gstream_timeline(const struct mgds_gstream *stream)
 {
     return __atomic_load_n(&stream->timeline, __ATOMIC_ACQUIRE);
 }
@@ -176,8 +177,8 @@ bool mgds_gstream_is_alone(const struct mgds_gstream *stream)
 }
 
 /* Of the stream and its sides. */
-static void tell_gate(const struct mgds_gstream *stream, uint64_t beside,
-                      void (*tell)(int device))
+static void tell_hwqueue(const struct mgds_gstream *stream, uint64_t beside,
+                         void (*tell)(int device))
 {
     tell(mgds_gstream_context(stream)->device);
     for (; beside; beside &= beside - 1)
@@ -193,10 +194,10 @@ static void count_standing(struct mgds_gstream *stream, int more)
 
     if (before <= 0 && before + more > 0) {
         __atomic_store_n(&stream->gated, beside, __ATOMIC_RELAXED);
-        tell_gate(stream, beside, mgds_gate_enter);
+        tell_hwqueue(stream, beside, mgds_hwqueue_enter);
     } else if (before > 0 && before + more <= 0) {
         beside = __atomic_load_n(&stream->gated, __ATOMIC_RELAXED);
-        tell_gate(stream, beside, mgds_gate_leave);
+        tell_hwqueue(stream, beside, mgds_hwqueue_leave);
     }
 }
 
@@ -213,17 +214,17 @@ void mgds_gstream_release(struct mgds_gstream *stream)
     waits = __atomic_load_n(&stream->waits, __ATOMIC_RELAXED);
     if (waits > 0)
         count_standing(stream, -waits);
-    mgds_gate_return(mgds_gstream_context(stream)->device, stream->blocks);
+    mgds_hwqueue_return(mgds_gstream_context(stream)->device, stream->blocks);
     if (stream->own)
-        mgds_own_give(stream->own, stream->depot);
+        mgds_own_give(stream->own, stream->gpu);
     end_sides(stream->sides);
     mgds_events_fini(&stream->events);
     pthread_cond_destroy(&stream->turned);
     mgds_lock_fini(&stream->launch);
-    mgds_orders_fini(&stream->orders, stream->depot->words);
-    mgds_quits_fini(&stream->quits, stream->depot->words);
-    mgds_words_give(stream->depot->words, stream->line);
-    mgds_depot_put(stream->depot);
+    mgds_orders_fini(&stream->orders, stream->gpu->words);
+    mgds_quits_fini(&stream->quits, stream->gpu->words);
+    mgds_syncwords_give(stream->gpu->words, stream->line);
+    mgds_gpu_put(stream->gpu);
     free(stream);
 }
 
@@ -258,9 +259,9 @@ int mgds_gstream_capturing(struct mgds_gstream *stream)
     return rc;
 }
 
-struct mgds_words *mgds_gstream_words(struct mgds_gstream *stream)
+struct mgds_syncwords *mgds_gstream_words(struct mgds_gstream *stream)
 {
-    return stream->depot->words;
+    return stream->gpu->words;
 }
 
 static struct mgds_side *first_side(const struct mgds_gstream *stream)
@@ -272,7 +273,7 @@ static struct mgds_side *first_side(const struct mgds_gstream *stream)
 static struct mgds_side *insert_side(struct mgds_gstream *stream,
                                      struct mgds_side *fresh)
 {
-    const struct mgds_context *ctx = fresh->depot->ctx;
+    const struct mgds_context *ctx = fresh->gpu->ctx;
     struct mgds_side *found;
 
     fresh->next = first_side(stream);
@@ -285,7 +286,7 @@ static struct mgds_side *insert_side(struct mgds_gstream *stream,
     } while (!__atomic_compare_exchange_n(&stream->sides, &fresh->next, fresh,
                                           false, __ATOMIC_ACQ_REL,
                                           __ATOMIC_ACQUIRE));
-    if (ctx->device < MGDS_GATE_DEVICES)
+    if (ctx->device < MGDS_HWQUEUE_DEVICES)
         __atomic_or_fetch(&stream->beside, 1ULL << ctx->device,
                           __ATOMIC_RELAXED);
     return fresh;
@@ -298,20 +299,20 @@ static int adopt_aside(struct mgds_gstream *stream,
 {
     struct mgds_context *ctx = bounce->queue->ctx;
     struct mgds_side *side = mgds_side_find(first_side(stream), ctx);
-    int rc = ctx == stream->depot->ctx ? -EXDEV : 0;
+    int rc = ctx == stream->gpu->ctx ? -EXDEV : 0;
 
     if (rc == 0 && !side) {
-        rc = mgds_side_create(&side, stream->depot->ctx, ctx);
+        rc = mgds_side_create(&side, stream->gpu->ctx, ctx);
         if (rc == 0)
             side = insert_side(stream, side);
     }
-    return rc < 0 ? rc : mgds_reach_check(bounce, side->depot);
+    return rc < 0 ? rc : mgds_reach_check(bounce, side->gpu);
 }
 
 int mgds_gstream_adopt(struct mgds_gstream *stream,
                        const struct mgds_bounce *bounce)
 {
-    int rc = mgds_reach_check(bounce, stream->depot);
+    int rc = mgds_reach_check(bounce, stream->gpu);
 
     if (rc == -EXDEV)
         rc = adopt_aside(stream, bounce);
@@ -320,7 +321,7 @@ int mgds_gstream_adopt(struct mgds_gstream *stream,
                   "was given to a stream of GPU %d: let them access each "
                   "other's memory (cuCtxEnablePeerAccess), or send what lies "
                   "on each in a message of its own",
-                  stream->depot->ctx->device);
+                  stream->gpu->ctx->device);
     return rc;
 }
 
@@ -328,7 +329,7 @@ bool mgds_gstream_takes(const struct mgds_gstream *stream,
                         const struct mgds_buffer *buffer)
 {
     return mgds_layout_is_dense(buffer->layout) &&
-           mgds_reach_ptr(&buffer->ptr, stream->depot) == 0;
+           mgds_reach_ptr(&buffer->ptr, stream->gpu) == 0;
 }
 
 static int make_bounce(struct mgds_bounce **out, struct mgds_gstream *stream,
@@ -363,7 +364,7 @@ int mgds_gstream_bounce_later(struct mgds_bounce **out,
 
 struct mgds_stock *mgds_gstream_stock(struct mgds_gstream *stream, bool out)
 {
-    return out ? &stream->depot->out : &stream->depot->in;
+    return out ? &stream->gpu->out : &stream->gpu->in;
 }
 
 uint64_t mgds_gstream_ticket(struct mgds_gstream *stream)
@@ -371,14 +372,14 @@ uint64_t mgds_gstream_ticket(struct mgds_gstream *stream)
     return __atomic_fetch_add(&stream->ticket, 1, __ATOMIC_RELAXED);
 }
 
-static unsigned count_waits(const struct mgds_step *steps, unsigned count,
+static unsigned count_waits(const struct mgds_command *commands, unsigned count,
                             bool put)
 {
     unsigned waits = 0;
 
     for (unsigned i = 0; i < count; i++)
-        waits += mgds_step_row(&steps[i])->blocks != MGDS_BLOCKS_NEVER &&
-                 steps[i].put == put;
+        waits += mgds_command_row(&commands[i])->blocks != MGDS_BLOCKS_NEVER &&
+                 commands[i].put == put;
     return waits;
 }
 
@@ -388,13 +389,14 @@ void mgds_gstream_passed(struct mgds_gstream *stream, unsigned waits)
         count_standing(stream, -(int)waits);
 }
 
-static int queue_steps(struct mgds_gstream *stream, struct mgds_step *steps,
-                       unsigned count) MGDS_REQUIRES(stream->launch)
+static int queue_commands(struct mgds_gstream *stream,
+                          struct mgds_command *commands, unsigned count)
+    MGDS_REQUIRES(stream->launch)
 {
     struct mgds_own *own = mgds_gstream_own(stream);
     unsigned blocks = stream->blocks ? stream->blocks : 1;
-    const struct mgds_steps_to to = {
-        .depot = stream->depot,
+    const struct mgds_commands_to to = {
+        .gpu = stream->gpu,
         .stream = stream->native,
         .desk = mgds_gstream_desk(stream),
         .sides = first_side(stream),
@@ -410,7 +412,7 @@ static int queue_steps(struct mgds_gstream *stream, struct mgds_step *steps,
 
     if (rc < 0)
         return rc;
-    rc = mgds_steps_queue(&to, steps, count);
+    rc = mgds_commands_queue(&to, commands, count);
     mgds_context_leave();
     return rc;
 }
@@ -423,34 +425,35 @@ static void await_turn(struct mgds_gstream *stream, uint64_t ticket)
 }
 
 /* Kernels that stand where no kernel may. */
-static int check_steps(const struct mgds_gstream *stream,
-                       const struct mgds_step *steps, unsigned count)
+static int check_commands(const struct mgds_gstream *stream,
+                          const struct mgds_command *commands, unsigned count)
 {
     if (mgds_gstream_has_kernels(stream))
         return 0;
     for (unsigned i = 0; i < count; i++)
-        if (steps[i].kind == MGDS_STEP_POST ||
-            steps[i].kind == MGDS_STEP_AWAIT || mgds_step_is_long(&steps[i]))
+        if (commands[i].kind == MGDS_COMMAND_POST ||
+            commands[i].kind == MGDS_COMMAND_AWAIT ||
+            mgds_command_is_long(&commands[i]))
             return -ENOTSUP;
     return 0;
 }
 
 int mgds_gstream_put(struct mgds_gstream *stream, uint64_t ticket,
-                     struct mgds_step *steps, unsigned count)
+                     struct mgds_command *commands, unsigned count)
 {
-    int rc = check_steps(stream, steps, count);
+    int rc = check_commands(stream, commands, count);
 
     for (unsigned i = 0; i < count; i++)
-        steps[i].put = false;
+        commands[i].put = false;
     mgds_lock_acquire(&stream->launch);
     await_turn(stream, ticket);
-    count_standing(stream, (int)count_waits(steps, count, false));
+    count_standing(stream, (int)count_waits(commands, count, false));
     if (count > 0 && rc == 0)
-        rc = queue_steps(stream, steps, count);
+        rc = queue_commands(stream, commands, count);
     stream->turn++;
     pthread_cond_broadcast(&stream->turned);
     mgds_lock_release(&stream->launch);
-    mgds_gstream_passed(stream, count_waits(steps, count, false));
+    mgds_gstream_passed(stream, count_waits(commands, count, false));
     if (rc < 0)
         mgds_gstream_fail(stream, rc);
     return rc;
@@ -497,10 +500,10 @@ bool mgds_gstream_has_kernels(const struct mgds_gstream *stream)
 
 bool mgds_gstream_is_narrow(const struct mgds_gstream *stream)
 {
-    return stream->depot->width == 32;
+    return stream->gpu->width == 32;
 }
 
 bool mgds_gstream_by_memop(const struct mgds_gstream *stream)
 {
-    return stream->depot->width > 0;
+    return stream->gpu->width > 0;
 }

@@ -1,12 +1,12 @@
 /*
- * A CUDA stream of the program, and what the library puts on it: steps, in
+ * A CUDA stream of the program, and what the library puts on it: commands, in
  * lists that stay together. All work of enqueued operations that must happen
- * in stream order is one of eight steps; all else is done by the CPU.
+ * in stream order is one of eight commands; all else is done by the CPU.
  *
  *   PACK      GPU buffer -> pinned memory of its bounce, packed
  *   UNPACK    bounce -> GPU buffer, only packed bytes below *word, a count
- *             that is read when the step runs; what lies above is not touched
- *   FLAG      *word = value, after all before it (release, whole system)
+ *             that is read when the command runs; what lies above is not
+ * touched FLAG      *word = value, after all before it (release, whole system)
  *   WAIT      until *word >= value (cyclic: less than half the range behind)
  *   PUSH      GPU buffer, a few KiB in a row -> places of a ring, and bounce
  *   TAKE      until the message is there: ring, sender's memory, or as a record
@@ -33,15 +33,15 @@
  * that makes the order (COMM; several communicators may share a stream), and
  * puts later, without that lock: puts of a stream happen in the order of their
  * tickets, and one that is early waits for those before it. So every ticket
- * must be put, with no steps if there are none, and between ticket and put its
- * thread takes nothing that another one may hold across its own put. When a
- * put returns the steps are on the stream: what the program queues afterwards
- * comes behind them.
+ * must be put, with no commands if there are none, and between ticket and put
+ * its thread takes nothing that another one may hold across its own put. When a
+ * put returns the commands are on the stream: what the program queues
+ * afterwards comes behind them.
  *
  *   state      written by                                  read by
  *   ticket     mgds_gstream_ticket, any thread, atomic     the same
  *   turn       the put whose ticket it is, when its        puts, under the
- *              steps are queued, under the launch lock     launch lock
+ *              commands are queued, under the launch lock  launch lock
  *   waits      puts add, mgds_gstream_passed takes off;    the same
  *              atomic
  *   sides      bounce and adopt, in front of those that    puts; bounce,
@@ -87,16 +87,16 @@
 struct mgds_claim;
 struct mgds_gstream;
 
-enum mgds_step_kind {
-#define MGDS_STEP(name, blocks, part, fused, alone) MGDS_STEP_##name,
+enum mgds_command_kind {
+#define MGDS_STEP(name, blocks, part, fused, alone) MGDS_COMMAND_##name,
 #include "shim/gds/stream/command_kinds.def"
-    MGDS_STEP_KINDS
+    MGDS_COMMAND_KINDS
 };
 
-struct mgds_step {
-    enum mgds_step_kind kind;
+struct mgds_command {
+    enum mgds_command_kind kind;
     bool put;       /* out: it is on the stream, whatever came after it */
-    uint64_t *word; /* in a line of mgds_words; UNPACK: NULL for all bytes;
+    uint64_t *word; /* in a line of mgds_syncwords; UNPACK: NULL for all bytes;
                        AWAIT: in the memory of the stream's GPU */
     uint64_t value; /* FLAG, WAIT, AWAIT */
     uint64_t stand; /* WAIT, TAKE, AWAIT: what tells mgds_gstream_stands of it,
@@ -115,13 +115,13 @@ struct mgds_step {
     void *units; /* POST: the word of a unit */
     uint64_t serial;
     size_t length;    /* TAKE */
-    uint64_t *record; /* TAKE: a line of mgds_words, or NULL */
+    uint64_t *record; /* TAKE: a line of mgds_syncwords, or NULL */
     /* TAKE: of a long message. Only one with a claim may find a record of form
      * PULL; without a record `source` says that it is one. `units` and `done`
      * are as mapped here, and stay so until the stream is through. */
     struct mgds_claim *claim; /* of mgds_gstream_claim, or NULL */
     uint64_t gen;             /* with claim */
-    bool joins;               /* out: the step ahead is such a TAKE, too */
+    bool joins;               /* out: the command ahead is such a TAKE, too */
     bool delivers;            /* beside the stream: units are claimed, too, if
                                  there is a claim */
     uint64_t source;          /* 0, or where the sender's bytes are */
@@ -144,10 +144,10 @@ uint64_t mgds_gstream_name(const struct mgds_gstream *stream);
 
 /* The timeline of the stream, which the engine keeps with it, or NULL: set
  * under the engine's lock, asked for by any thread. */
-struct mgds_line;
+struct mgds_timeline;
 void mgds_gstream_set_timeline(struct mgds_gstream *stream,
-                               struct mgds_line *timeline);
-struct mgds_line *mgds_gstream_timeline(const struct mgds_gstream *stream);
+                               struct mgds_timeline *timeline);
+struct mgds_timeline *mgds_gstream_timeline(const struct mgds_gstream *stream);
 
 /* Has the stream one reference alone? Then who has that may find out whether to
  * release it; and how often that has come to be, of any stream: tells whether
@@ -164,9 +164,9 @@ int mgds_gstream_capturing(struct mgds_gstream *stream);
 /* Whose memory its kernels work on; of the stream. */
 struct mgds_context *mgds_gstream_context(const struct mgds_gstream *stream);
 
-/* Words for steps; a line is given back when its steps are through, while the
- * taker holds the stream. */
-struct mgds_words *mgds_gstream_words(struct mgds_gstream *stream);
+/* Words for commands; a line is given back when its commands are through, while
+ * the taker holds the stream. */
+struct mgds_syncwords *mgds_gstream_words(struct mgds_gstream *stream);
 
 /* The pinned memory for a GPU buffer's PACK and UNPACK: form STREAM, which
  * mgds_bounce_up and _down may use as well. ptr of the buffer must be the
@@ -199,21 +199,22 @@ struct mgds_stock *mgds_gstream_stock(struct mgds_gstream *stream, bool out);
 /* The next place in the order. Any locks held. */
 uint64_t mgds_gstream_ticket(struct mgds_gstream *stream);
 
-/* Queues the steps in their order, when the ticket's turn has come; gives the
- * turn on whatever happens. No lock of rank LAUNCH or above is held. May block
- * as a CUDA call on a full stream does. 0, or the first error: steps with put
- * set are on the stream, the others never will be. -EFAULT: the program freed a
- * buffer; an UNPACK of it is left out, a TAKE throws its message away. */
+/* Queues the commands in their order, when the ticket's turn has come; gives
+ * the turn on whatever happens. No lock of rank LAUNCH or above is held. May
+ * block as a CUDA call on a full stream does. 0, or the first error: commands
+ * with put set are on the stream, the others never will be. -EFAULT: the
+ * program freed a buffer; an UNPACK of it is left out, a TAKE throws its
+ * message away. */
 int mgds_gstream_put(struct mgds_gstream *stream, uint64_t ticket,
-                     struct mgds_step *steps, unsigned count);
+                     struct mgds_command *commands, unsigned count);
 
 /* So many WAITs, TAKEs and AWAITs that were put are over: their words were set.
  * Each is to be reported once; they are counted to warn before a GPU is full of
  * them. Any thread, no driver call. */
 void mgds_gstream_passed(struct mgds_gstream *stream, unsigned waits);
 
-/* The last step that the stream has said it stands at, by its `stand` of which
- * the low half counts; 0: none. A kernel says so when it has waited for a
+/* The last command that the stream has said it stands at, by its `stand` of
+ * which the low half counts; 0: none. A kernel says so when it has waited for a
  * millisecond, and again each one, always with another beat: without a new beat
  * it may be over. A WAIT that is a memory operation says so once, when the
  * stream has come to it; and not at all just behind a FLAG, which has said it
@@ -232,10 +233,10 @@ uint64_t mgds_gstream_come(struct mgds_gstream *stream, uint64_t from);
 bool mgds_gstream_can_be_quiet(const struct mgds_gstream *stream);
 
 /* Has the GPU store the last quiet FLAG's value that the stream has passed in
- * *to, then the number in *done, both in a line of mgds_words: on a stream of
- * our own, while that of the program goes on. Of such a FLAG is known that its
- * TAKE has read all of its message's place in the ring. A CUDA call: never by
- * the progress thread. -ESHUTDOWN, -EIO. */
+ * *to, then the number in *done, both in a line of mgds_syncwords: on a stream
+ * of our own, while that of the program goes on. Of such a FLAG is known that
+ * its TAKE has read all of its message's place in the ring. A CUDA call: never
+ * by the progress thread. -ESHUTDOWN, -EIO. */
 int mgds_gstream_tell(struct mgds_gstream *stream, uint64_t *to, uint64_t *done,
                       uint64_t number);
 
@@ -257,15 +258,15 @@ void mgds_gstream_despair(struct mgds_gstream *stream);
 enum { MGDS_GSTREAM_CLAIMS = 256 };
 
 /* Launches the TAKE now, on a stream of our own, wherever that of the program
- * stands; then *flag = value, in a line of mgds_words, once the data is there,
- * whoever copied it, or the stream was aborted. Only of a message whose place
- * is known, and when it is known to be there: it must not stand. Any thread, no
- * lock of rank LAUNCH or above is held. A CUDA call. -EFAULT: it is launched,
- * but the program freed the buffer: the message is thrown away. Else 0, or an
- * error, and nothing is launched: -EINVAL if the place is not known,
+ * stands; then *flag = value, in a line of mgds_syncwords, once the data is
+ * there, whoever copied it, or the stream was aborted. Only of a message whose
+ * place is known, and when it is known to be there: it must not stand. Any
+ * thread, no lock of rank LAUNCH or above is held. A CUDA call. -EFAULT: it is
+ * launched, but the program freed the buffer: the message is thrown away. Else
+ * 0, or an error, and nothing is launched: -EINVAL if the place is not known,
  * -ESHUTDOWN, -EIO. */
 int mgds_gstream_fetch(struct mgds_gstream *stream,
-                       const struct mgds_step *take, uint64_t *flag,
+                       const struct mgds_command *take, uint64_t *flag,
                        uint64_t value);
 
 /* Has a kernel that stands on the stream of the program copy the message, if
@@ -276,7 +277,7 @@ int mgds_gstream_fetch(struct mgds_gstream *stream,
  * stays as it is until the message was copied, by whomever; then the order is
  * taken back. One thread at a time calls the two. */
 uint64_t mgds_gstream_order(struct mgds_gstream *stream,
-                            const struct mgds_step *take);
+                            const struct mgds_command *take);
 void mgds_gstream_order_back(struct mgds_gstream *stream);
 
 /* Was it copied for that order? Then the data is there, for the CPU, too. */

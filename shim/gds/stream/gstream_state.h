@@ -25,7 +25,7 @@ enum { MGDS_GSTREAM_LONG = 32 };
 struct mgds_gstream {
     void *native;
     pthread_t maker; /* the thread that a per-thread stream is of */
-    struct mgds_depot *depot;
+    struct mgds_gpu *gpu;
     struct mgds_shared *own; /* GPU memory: a struct mgds_own; or NULL */
     unsigned blocks;         /* granted to kernels that wait; 0: one each */
     uint64_t *line;          /* a struct mgds_desk */
@@ -37,10 +37,10 @@ struct mgds_gstream {
     uint64_t ticket;  /* atomic: the next to be given */
     uint64_t fetched; /* atomic: how often */
     struct mgds_claims claims;
-    unsigned refs;              /* atomic */
-    struct mgds_line *timeline; /* atomic */
-    int waits;                  /* atomic: put, less those passed */
-    int error;                  /* atomic */
+    unsigned refs;                  /* atomic */
+    struct mgds_timeline *timeline; /* atomic */
+    int waits;                      /* atomic: put, less those passed */
+    int error;                      /* atomic */
     struct mgds_lock launch;
     pthread_cond_t turned;
     struct mgds_side *sides; /* atomic; grows in front */

@@ -6,7 +6,7 @@
 #include "shim/gds/cuda/presence.h"
 
 enum {
-    DEVICES = MGDS_GATE_DEVICES,
+    DEVICES = MGDS_HWQUEUE_DEVICES,
     USUAL = 8,
     SPARE = 2, /* queues that must stay free: copies, and the program */
 };
@@ -16,13 +16,13 @@ static int waiting_anywhere; /* of all devices; atomic */
 static int granted[DEVICES]; /* blocks, by device; atomic */
 static int queues = USUAL;   /* as of the last stream that was made; atomic */
 
-void mgds_gate_prepare(void)
+void mgds_hwqueue_prepare(void)
 {
     if (!mgds_presence_scan())
         mgds_config_raise_connections();
 }
 
-void mgds_gate_tell(void)
+void mgds_hwqueue_tell(void)
 {
     static int told; /* atomic */
     int set = mgds_config_connections();
@@ -42,7 +42,7 @@ static int *place_of(int table[], int device)
     return &table[device >= 0 && device < DEVICES ? device : DEVICES - 1];
 }
 
-void mgds_gate_enter(int device)
+void mgds_hwqueue_enter(int device)
 {
     int now =
         __atomic_add_fetch(place_of(waiting, device), 1, __ATOMIC_RELAXED);
@@ -58,23 +58,23 @@ void mgds_gate_enter(int device)
                    most < 32 ? ", or set CUDA_DEVICE_MAX_CONNECTIONS=32" : "");
 }
 
-void mgds_gate_leave(int device)
+void mgds_hwqueue_leave(int device)
 {
     __atomic_sub_fetch(place_of(waiting, device), 1, __ATOMIC_RELAXED);
     __atomic_sub_fetch(&waiting_anywhere, 1, __ATOMIC_RELAXED);
 }
 
-int mgds_gate_count(int device)
+int mgds_hwqueue_count(int device)
 {
     return __atomic_load_n(place_of(waiting, device), __ATOMIC_RELAXED);
 }
 
-bool mgds_gate_any(void)
+bool mgds_hwqueue_any(void)
 {
     return __atomic_load_n(&waiting_anywhere, __ATOMIC_RELAXED) > 0;
 }
 
-unsigned mgds_gate_grant(int device, unsigned wanted, unsigned processors)
+unsigned mgds_hwqueue_grant(int device, unsigned wanted, unsigned processors)
 {
     int *all = place_of(granted, device);
     int now = __atomic_add_fetch(all, (int)wanted, __ATOMIC_RELAXED);
@@ -85,7 +85,7 @@ unsigned mgds_gate_grant(int device, unsigned wanted, unsigned processors)
     return 0;
 }
 
-void mgds_gate_return(int device, unsigned blocks)
+void mgds_hwqueue_return(int device, unsigned blocks)
 {
     __atomic_sub_fetch(place_of(granted, device), (int)blocks,
                        __ATOMIC_RELAXED);

@@ -4,11 +4,11 @@
 #include "shim/base/fault.h"
 #include "shim/gds/stream/gstream.h"
 
-int mgds_orders_init(struct mgds_orders *orders, struct mgds_words *words,
+int mgds_orders_init(struct mgds_orders *orders, struct mgds_syncwords *words,
                      uint64_t *desk)
 {
     uint64_t *record;
-    int rc = mgds_words_take(&record, words);
+    int rc = mgds_syncwords_take(&record, words);
 
     if (rc < 0)
         return rc;
@@ -26,9 +26,9 @@ void mgds_orders_cell(struct mgds_orders *orders, const struct mgds_cell *cell)
                      __ATOMIC_RELAXED);
 }
 
-void mgds_orders_fini(struct mgds_orders *orders, struct mgds_words *words)
+void mgds_orders_fini(struct mgds_orders *orders, struct mgds_syncwords *words)
 {
-    mgds_words_give(words, (uint64_t *)(void *)orders->record);
+    mgds_syncwords_give(words, (uint64_t *)(void *)orders->record);
 }
 
 /* Each behind the 0 that took the last order back: who reads a word of the next
@@ -39,7 +39,7 @@ static void store_word(uint64_t *word, uint64_t value)
 }
 
 static void write_record(struct mgds_order *record,
-                         const struct mgds_step *take)
+                         const struct mgds_command *take)
 {
     store_word(&record->dst, (uintptr_t)take->user);
     store_word(&record->bytes,
@@ -53,7 +53,7 @@ static void write_record(struct mgds_order *record,
 }
 
 uint64_t mgds_orders_give(struct mgds_orders *orders,
-                          const struct mgds_step *take)
+                          const struct mgds_command *take)
 {
     if (__atomic_load_n(&orders->desk->order, __ATOMIC_RELAXED))
         return 0;

@@ -29,7 +29,7 @@
 #include "device/abi.h"
 #include "shim/gds/stream/syncwords.h"
 
-struct mgds_step;
+struct mgds_command;
 
 struct mgds_orders {
     struct mgds_desk *desk;    /* a line of words */
@@ -38,16 +38,16 @@ struct mgds_orders {
 };
 
 /* desk: the stream's. May pin memory. -ENOMEM, -ESHUTDOWN. */
-int mgds_orders_init(struct mgds_orders *orders, struct mgds_words *words,
+int mgds_orders_init(struct mgds_orders *orders, struct mgds_syncwords *words,
                      uint64_t *desk);
 /* The stream's, in GPU memory: before any order. */
 void mgds_orders_cell(struct mgds_orders *orders, const struct mgds_cell *cell);
-void mgds_orders_fini(struct mgds_orders *orders, struct mgds_words *words);
+void mgds_orders_fini(struct mgds_orders *orders, struct mgds_syncwords *words);
 
 /* The number of the order, which is given; 0: another one still is. take: a
  * long one with a claim, as of a fetch. */
 uint64_t mgds_orders_give(struct mgds_orders *orders,
-                          const struct mgds_step *take);
+                          const struct mgds_command *take);
 
 /* Its message was copied, by whomever. */
 void mgds_orders_take_back(struct mgds_orders *orders);

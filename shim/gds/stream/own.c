@@ -5,24 +5,24 @@
 
 static struct mgds_lock owns_lock = MGDS_LOCK_INIT(MGDS_LOCK_LEAF);
 
-static struct mgds_shared *take_memory(struct mgds_depot *depot)
+static struct mgds_shared *take_memory(struct mgds_gpu *gpu)
 {
     struct mgds_shared *own = NULL;
 
     mgds_lock_acquire(&owns_lock);
-    if (depot->owns > 0)
-        own = depot->own[--depot->owns];
+    if (gpu->owns > 0)
+        own = gpu->own[--gpu->owns];
     mgds_lock_release(&owns_lock);
     return own;
 }
 
-int mgds_own_create(struct mgds_shared **out, struct mgds_depot *depot)
+int mgds_own_create(struct mgds_shared **out, struct mgds_gpu *gpu)
 {
-    struct mgds_shared *own = take_memory(depot);
+    struct mgds_shared *own = take_memory(gpu);
     int rc;
 
     if (!own)
-        return mgds_shared_create(out, depot->ctx, sizeof(struct mgds_own));
+        return mgds_shared_create(out, gpu->ctx, sizeof(struct mgds_own));
     rc = mgds_shared_clear(own);
     if (rc < 0)
         mgds_shared_destroy(own);
@@ -31,14 +31,14 @@ int mgds_own_create(struct mgds_shared **out, struct mgds_depot *depot)
     return rc;
 }
 
-void mgds_own_give(struct mgds_shared *own, struct mgds_depot *depot)
+void mgds_own_give(struct mgds_shared *own, struct mgds_gpu *gpu)
 {
     bool kept;
 
     mgds_lock_acquire(&owns_lock);
-    kept = depot->owns < MGDS_DEPOT_OWNS;
+    kept = gpu->owns < MGDS_GPU_OWNS;
     if (kept)
-        depot->own[depot->owns++] = own;
+        gpu->own[gpu->owns++] = own;
     mgds_lock_release(&owns_lock);
     if (!kept)
         mgds_shared_destroy(own);

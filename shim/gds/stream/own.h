@@ -20,9 +20,9 @@ struct mgds_own {
 };
 
 /* As mgds_shared_create. */
-int mgds_own_create(struct mgds_shared **out, struct mgds_depot *depot);
+int mgds_own_create(struct mgds_shared **out, struct mgds_gpu *gpu);
 
 /* No kernel uses it any more. Any thread, any locks held; no driver call. */
-void mgds_own_give(struct mgds_shared *own, struct mgds_depot *depot);
+void mgds_own_give(struct mgds_shared *own, struct mgds_gpu *gpu);
 
 #endif

@@ -28,22 +28,22 @@ void mgds_quits_init(struct mgds_quits *quits, uint64_t *abort)
     *quits = (struct mgds_quits){.abort = abort};
 }
 
-void mgds_quits_fini(struct mgds_quits *quits, struct mgds_words *words)
+void mgds_quits_fini(struct mgds_quits *quits, struct mgds_syncwords *words)
 {
     struct mgds_quit *quit = quits->first;
 
     while (quit) {
         struct mgds_quit *next = next_of(quit);
 
-        mgds_words_give(words, (uint64_t *)(void *)quit);
+        mgds_syncwords_give(words, (uint64_t *)(void *)quit);
         quit = next;
     }
 }
 
 static struct mgds_quit *append_quit(struct mgds_quits *quits,
-                                     struct mgds_words *words)
+                                     struct mgds_syncwords *words)
 {
-    uint64_t *line = mgds_words_take_idle(words);
+    uint64_t *line = mgds_syncwords_take_idle(words);
     struct mgds_quit *quit = (struct mgds_quit *)(void *)line;
 
     if (!quit)
@@ -67,7 +67,7 @@ static struct mgds_quit *find_idle(const struct mgds_quits *quits)
 }
 
 struct mgds_quit *mgds_quits_name(struct mgds_quits *quits,
-                                  struct mgds_words *words, uint64_t at,
+                                  struct mgds_syncwords *words, uint64_t at,
                                   uint64_t serial)
 {
     struct mgds_quit *quit = find_idle(quits);

@@ -36,12 +36,12 @@ struct mgds_quits {
 
 /* abort: the desk's, 0. */
 void mgds_quits_init(struct mgds_quits *quits, uint64_t *abort);
-void mgds_quits_fini(struct mgds_quits *quits, struct mgds_words *words);
+void mgds_quits_fini(struct mgds_quits *quits, struct mgds_syncwords *words);
 
 /* From now on nobody waits for the word to have the serial, which is not 0.
  * NULL: there is no memory for that which would not have to be pinned first. */
 struct mgds_quit *mgds_quits_name(struct mgds_quits *quits,
-                                  struct mgds_words *words, uint64_t at,
+                                  struct mgds_syncwords *words, uint64_t at,
                                   uint64_t serial);
 /* No kernel waits for it any more. */
 void mgds_quits_forget(struct mgds_quits *quits, struct mgds_quit *quit);

@@ -9,7 +9,7 @@
 /* Rows side by side mostly lie in the allocation that was found last. */
 struct search {
     const struct mgds_bounce *bounce;
-    const struct mgds_depot *depot;
+    const struct mgds_gpu *gpu;
     struct mgds_ptr last;
 };
 
@@ -20,11 +20,11 @@ static bool is_own(const struct mgds_ptr *ptr, const struct mgds_context *ctx)
     return ptr->ctx ? ptr->ctx_id == ctx->id : ptr->device == ctx->device;
 }
 
-int mgds_reach_ptr(const struct mgds_ptr *ptr, const struct mgds_depot *depot)
+int mgds_reach_ptr(const struct mgds_ptr *ptr, const struct mgds_gpu *gpu)
 {
     if (!mgds_ptr_is_gpu(ptr))
         return -EFAULT;
-    return is_own(ptr, depot->ctx) || mgds_depot_sees(depot, ptr) ? 0 : -EXDEV;
+    return is_own(ptr, gpu->ctx) || mgds_gpu_sees(gpu, ptr) ? 0 : -EXDEV;
 }
 
 static size_t left_in(const struct mgds_ptr *ptr, uintptr_t at)
@@ -43,7 +43,7 @@ static int check_row(struct search *search, uintptr_t at, size_t bytes)
         if (left == 0) {
             rc = mgds_ptr_find(&search->last, (const void *)at, 1);
             if (rc == 0)
-                rc = mgds_reach_ptr(&search->last, search->depot);
+                rc = mgds_reach_ptr(&search->last, search->gpu);
             if (rc < 0)
                 return rc;
             left = left_in(&search->last, at);
@@ -79,14 +79,14 @@ static int check_span(void *arg, const struct mgds_span *span, size_t packed)
 }
 
 int mgds_reach_check(const struct mgds_bounce *bounce,
-                     const struct mgds_depot *depot)
+                     const struct mgds_gpu *gpu)
 {
-    struct search search = {bounce, depot, bounce->ptr};
+    struct search search = {bounce, gpu, bounce->ptr};
     int rc;
 
     if (bounce->layout->size == 0)
         return 0;
-    rc = mgds_reach_ptr(&bounce->ptr, depot);
+    rc = mgds_reach_ptr(&bounce->ptr, gpu);
     if (rc < 0 || mgds_transfer_inside(bounce))
         return rc;
     return mgds_layout_walk(bounce->layout, 0, SIZE_MAX, check_span, &search);

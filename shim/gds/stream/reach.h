@@ -9,10 +9,10 @@ struct mgds_bounce;
 
 /* This allocation: 0; -EFAULT: it is no GPU memory; -EXDEV: it is of another
  * context, and no peer. */
-int mgds_reach_ptr(const struct mgds_ptr *ptr, const struct mgds_depot *depot);
+int mgds_reach_ptr(const struct mgds_ptr *ptr, const struct mgds_gpu *gpu);
 
 /* The same of all bytes of a bounce's buffer. */
 int mgds_reach_check(const struct mgds_bounce *bounce,
-                     const struct mgds_depot *depot);
+                     const struct mgds_gpu *gpu);
 
 #endif

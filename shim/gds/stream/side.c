@@ -11,13 +11,13 @@
 static int init_side(struct mgds_side *side, struct mgds_context *from,
                      struct mgds_context *to)
 {
-    int rc = mgds_depot_of(&side->depot, to);
+    int rc = mgds_gpu_of(&side->gpu, to);
 
     if (rc < 0)
         return rc;
     rc = mgds_event_init(&side->out, from);
     if (rc < 0)
-        goto put_depot;
+        goto put_gpu;
     rc = mgds_event_init(&side->back, to);
     if (rc < 0)
         goto fini_out;
@@ -29,8 +29,8 @@ fini_back:
     mgds_event_fini(&side->back);
 fini_out:
     mgds_event_fini(&side->out);
-put_depot:
-    mgds_depot_put(side->depot);
+put_gpu:
+    mgds_gpu_put(side->gpu);
     return rc;
 }
 
@@ -64,7 +64,7 @@ static void free_side(struct mgds_deferred *item)
 
 void mgds_side_destroy(struct mgds_side *side)
 {
-    mgds_depot_put(side->depot);
+    mgds_gpu_put(side->gpu);
     side->deferred.run = free_side;
     mgds_defer(&side->deferred);
 }
@@ -72,7 +72,7 @@ void mgds_side_destroy(struct mgds_side *side)
 struct mgds_side *mgds_side_find(struct mgds_side *list,
                                  const struct mgds_context *ctx)
 {
-    while (list && list->depot->ctx != ctx)
+    while (list && list->gpu->ctx != ctx)
         list = list->next;
     return list;
 }
@@ -83,7 +83,7 @@ int mgds_side_begin(struct mgds_side *side, void *stream)
     int rc = mgds_event_record(&side->out, stream);
 
     if (rc == 0)
-        rc = mgds_context_enter(side->depot->ctx);
+        rc = mgds_context_enter(side->gpu->ctx);
     if (rc < 0)
         return rc;
     rc = mgds_event_hold(&side->out, side->stream);

@@ -20,15 +20,15 @@
 #include "shim/gds/stream/gpu.h"
 
 struct mgds_side {
-    struct mgds_side *next;   /* of its owner's */
-    struct mgds_depot *depot; /* of the other context: a reference */
-    void *stream;             /* there */
+    struct mgds_side *next; /* of its owner's */
+    struct mgds_gpu *gpu;   /* of the other context: a reference */
+    void *stream;           /* there */
     struct mgds_event out, back;
     struct mgds_deferred deferred;
 };
 
 /* For a stream of the context from. Where the context to has its depot, nothing
- * of it waits for a device; else as mgds_depot_of. -ENOMEM, -ENOTSUP,
+ * of it waits for a device; else as mgds_gpu_of. -ENOMEM, -ENOTSUP,
  * -ESHUTDOWN. */
 int mgds_side_create(struct mgds_side **out, struct mgds_context *from,
                      struct mgds_context *to);

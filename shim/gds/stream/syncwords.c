@@ -17,7 +17,7 @@ struct slab {
 };
 
 /* An idle line holds the next one in its first word. */
-struct mgds_words {
+struct mgds_syncwords {
     struct mgds_context *ctx;
     struct mgds_lock lock;
     /* under lock */
@@ -25,13 +25,13 @@ struct mgds_words {
     uint64_t *idle;
 };
 
-static void push_locked(struct mgds_words *words, uint64_t *line)
+static void push_locked(struct mgds_syncwords *words, uint64_t *line)
 {
     line[0] = (uintptr_t)words->idle;
     words->idle = line;
 }
 
-static uint64_t *pop_locked(struct mgds_words *words)
+static uint64_t *pop_locked(struct mgds_syncwords *words)
 {
     uint64_t *line = words->idle;
 
@@ -40,7 +40,7 @@ static uint64_t *pop_locked(struct mgds_words *words)
     return line;
 }
 
-static void add_slab(struct mgds_words *words, struct slab *slab)
+static void add_slab(struct mgds_syncwords *words, struct slab *slab)
 {
     char *base = (char *)slab->pinned->addr;
 
@@ -53,7 +53,7 @@ static void add_slab(struct mgds_words *words, struct slab *slab)
 }
 
 /* Two threads may grow at the same time: then there are two slabs more. */
-static int grow_slabs(struct mgds_words *words)
+static int grow_slabs(struct mgds_syncwords *words)
 {
     struct slab *slab = (struct slab *)mgds_calloc(1, sizeof(*slab));
     int rc;
@@ -69,10 +69,10 @@ static int grow_slabs(struct mgds_words *words)
     return 0;
 }
 
-int mgds_words_create(struct mgds_words **out, struct mgds_context *ctx)
+int mgds_syncwords_create(struct mgds_syncwords **out, struct mgds_context *ctx)
 {
-    struct mgds_words *words =
-        (struct mgds_words *)mgds_calloc(1, sizeof(*words));
+    struct mgds_syncwords *words =
+        (struct mgds_syncwords *)mgds_calloc(1, sizeof(*words));
     int rc;
 
     if (!words)
@@ -85,13 +85,13 @@ int mgds_words_create(struct mgds_words **out, struct mgds_context *ctx)
     words->ctx = mgds_context_get(ctx);
     rc = grow_slabs(words);
     if (rc < 0)
-        mgds_words_destroy(words);
+        mgds_syncwords_destroy(words);
     else
         *out = words;
     return rc;
 }
 
-void mgds_words_destroy(struct mgds_words *words)
+void mgds_syncwords_destroy(struct mgds_syncwords *words)
 {
     struct slab *slab = words ? words->slabs : NULL;
 
@@ -109,7 +109,7 @@ void mgds_words_destroy(struct mgds_words *words)
     free(words);
 }
 
-uint64_t *mgds_words_take_idle(struct mgds_words *words)
+uint64_t *mgds_syncwords_take_idle(struct mgds_syncwords *words)
 {
     uint64_t *line;
 
@@ -121,16 +121,16 @@ uint64_t *mgds_words_take_idle(struct mgds_words *words)
     return line;
 }
 
-int mgds_words_take(uint64_t **line, struct mgds_words *words)
+int mgds_syncwords_take(uint64_t **line, struct mgds_syncwords *words)
 {
     int rc = 0;
 
-    while ((*line = mgds_words_take_idle(words)) == NULL && rc == 0)
+    while ((*line = mgds_syncwords_take_idle(words)) == NULL && rc == 0)
         rc = grow_slabs(words);
     return rc;
 }
 
-void mgds_words_give(struct mgds_words *words, uint64_t *line)
+void mgds_syncwords_give(struct mgds_syncwords *words, uint64_t *line)
 {
     mgds_lock_acquire(&words->lock);
     push_locked(words, line);

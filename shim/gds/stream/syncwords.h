@@ -20,26 +20,27 @@
 
 enum { MGDS_WORDS_LINE = 8 };
 
-struct mgds_words;
+struct mgds_syncwords;
 
 /* With one slab. All contexts of the process may use the words. Takes a
  * reference to ctx. -ENOMEM, -ESHUTDOWN. */
-int mgds_words_create(struct mgds_words **out, struct mgds_context *ctx);
+int mgds_syncwords_create(struct mgds_syncwords **out,
+                          struct mgds_context *ctx);
 
 /* The memory goes at the next safe point (defer.h): no stream has a line. NULL
  * is allowed. */
-void mgds_words_destroy(struct mgds_words *words);
+void mgds_syncwords_destroy(struct mgds_syncwords *words);
 
 /* A line of MGDS_WORDS_LINE words, all 0. May pin memory: only in a call that
  * starts something, never where one waits. -ENOMEM, -ESHUTDOWN. */
-int mgds_words_take(uint64_t **line, struct mgds_words *words);
+int mgds_syncwords_take(uint64_t **line, struct mgds_syncwords *words);
 
 /* The same of memory that is pinned already, or NULL. Any thread; no driver
  * call. */
-uint64_t *mgds_words_take_idle(struct mgds_words *words);
+uint64_t *mgds_syncwords_take_idle(struct mgds_syncwords *words);
 
 /* Any thread; no driver call. No stream will read or write the line any
  * more. */
-void mgds_words_give(struct mgds_words *words, uint64_t *line);
+void mgds_syncwords_give(struct mgds_syncwords *words, uint64_t *line);
 
 #endif

@@ -98,7 +98,7 @@ static int make_tables(struct mgds_channels *channels)
 }
 
 int mgds_channels_create(struct mgds_channels **out,
-                         const struct mgds_domain_spec *spec)
+                         const struct mgds_comm_spec *spec)
 {
     struct mgds_channels *channels =
         (struct mgds_channels *)mgds_calloc(1, sizeof(*channels));

@@ -18,7 +18,7 @@ static bool name_memory(struct mgds_exposing *exposing,
 /* Where no kernel may wait nobody would copy it. */
 static enum mgds_exposure self_expose(const struct mgds_exposing *exposing)
 {
-    return mgds_channels_can_take(exposing->domain->channels,
+    return mgds_channels_can_take(exposing->comm->channels,
                                   exposing->xfer->to_index)
                ? MGDS_EXPOSURE_KNOWN
                : MGDS_EXPOSURE_REFUSED;
@@ -34,7 +34,7 @@ static uint64_t key_of(const struct mgds_op *op)
 static uint64_t self_reach(struct mgds_channel *channel,
                            const struct mgds_rts *rts)
 {
-    const struct mgds_op *op = mgds_op_find(rts->cookie);
+    const struct mgds_op *op = mgds_op_find(rts->request_id);
 
     (void)channel;
     return rts->export == 0 && op && op->send && op->send->protocol->copied &&

@@ -29,7 +29,7 @@
 #include "shim/gds/wire/wire.h"
 
 struct mgds_channel;
-struct mgds_domain;
+struct mgds_comm;
 struct mgds_op;
 struct mgds_rts;
 struct mgds_xfer;
@@ -46,7 +46,7 @@ enum mgds_exposure {
 
 /* Memory that a send is to be read from. */
 struct mgds_exposing {
-    struct mgds_domain *domain;
+    struct mgds_comm *comm;
     struct mgds_channel *channel;
     const struct mgds_xfer *xfer;
     size_t bytes;

@@ -234,14 +234,14 @@ static void freed_pool_memory_is_unknown_to_the_driver(void)
 static void pool_memory_is_known_as_soon_as_allocated(void)
 {
     CUstream s = mgds_free_stream();
-    struct mgds_gate gate = mgds_gate_new();
+    struct mgds_hwqueue gate = mgds_hwqueue_new();
     CUdeviceptr at;
 
-    mgds_gate_hold(gate, s);
+    mgds_hwqueue_hold(gate, s);
     OK(cu.MemAllocAsync(&at, 5000, s));
     EXPECT_EQ(CU_MEMORYTYPE_DEVICE, number(at, TYPE, 4));
     OK(cu.MemFreeAsync(at, s));
-    mgds_gate_open(gate);
+    mgds_hwqueue_open(gate);
     OK(cu.StreamSynchronize(s));
 }
 

@@ -20,11 +20,11 @@ static void expect_free(const char *what, void (*call)(void *),
                         struct stuff *stuff)
 {
     CUstream held = mgds_free_stream();
-    struct mgds_gate gate = mgds_gate_new();
+    struct mgds_hwqueue gate = mgds_hwqueue_new();
 
-    mgds_gate_hold(gate, held);
+    mgds_hwqueue_hold(gate, held);
     mgds_expect_returns(gate, what, call, stuff);
-    mgds_gate_open(gate);
+    mgds_hwqueue_open(gate);
     OK(cu.StreamSynchronize(held));
 }
 
@@ -33,9 +33,9 @@ static void expect_waits(const char *what, void (*call)(void *),
                          struct stuff *stuff)
 {
     CUstream held = mgds_free_stream();
-    struct mgds_gate gate = mgds_gate_new();
+    struct mgds_hwqueue gate = mgds_hwqueue_new();
 
-    mgds_gate_hold(gate, held);
+    mgds_hwqueue_hold(gate, held);
     mgds_expect_blocked(gate, what, call, stuff);
     OK(cu.StreamSynchronize(held));
 }
@@ -327,12 +327,12 @@ static bool some_set_is_held_up(struct mgds_task *other, struct stuff *stuff)
 static void set_behind_a_free(struct stuff *stuff, bool held_up)
 {
     CUstream held = mgds_free_stream();
-    struct mgds_gate gate = mgds_gate_new();
+    struct mgds_hwqueue gate = mgds_hwqueue_new();
     struct stuff freed = {0};
     struct mgds_task sitter, other;
 
     OK(cu.MemAlloc(&freed.at, 1 << 20));
-    mgds_gate_hold(gate, held);
+    mgds_hwqueue_hold(gate, held);
     mgds_task_start(&sitter, call_free, &freed);
     EXPECT(!mgds_task_ended_within(&sitter, mgds_blocked_ms));
     if (held_up) {
@@ -341,7 +341,7 @@ static void set_behind_a_free(struct stuff *stuff, bool held_up)
         mgds_task_start_in(&other, call_set, stuff, stuff->ctx);
         EXPECT(mgds_task_ended_within(&other, MGDS_STUCK_MS));
     }
-    mgds_gate_open(gate);
+    mgds_hwqueue_open(gate);
     mgds_task_join(&sitter);
     mgds_task_join(&other);
     OK(cu.StreamSynchronize(held));
@@ -389,12 +389,12 @@ static void fill_queue(void *arg)
 static void enqueuing_waits_when_the_queue_is_full(void)
 {
     struct filler f = {{.at = mgds_zeroed(4), .stream = mgds_free_stream()}, 0};
-    struct mgds_gate gate = mgds_gate_new();
+    struct mgds_hwqueue gate = mgds_hwqueue_new();
     struct mgds_task task;
     unsigned before, now = 0;
     double until = mgds_now_ms() + MGDS_STUCK_MS;
 
-    mgds_gate_hold(gate, f.stuff.stream);
+    mgds_hwqueue_hold(gate, f.stuff.stream);
     mgds_task_start(&task, fill_queue, &f);
     do { /* a thread that stands still may just have no core */
         before = now;
@@ -404,7 +404,7 @@ static void enqueuing_waits_when_the_queue_is_full(void)
     } while (now != before || (now < 500 && mgds_now_ms() < until));
     mgds_case_note("the queue took %u entries", now);
     EXPECT(now >= 500 && now < 5000);
-    mgds_gate_open(gate);
+    mgds_hwqueue_open(gate);
     mgds_task_join(&task);
     OK(cu.StreamSynchronize(f.stuff.stream));
     EXPECT_EQ(4999, mgds_peek(f.stuff.at));
@@ -414,14 +414,14 @@ static void full_queue_does_not_stop_other_streams(void)
 {
     struct filler f = {{.at = mgds_zeroed(4), .stream = mgds_free_stream()}, 0};
     struct stuff other = {.stream = mgds_free_stream(), .at = mgds_zeroed(64)};
-    struct mgds_gate gate = mgds_gate_new();
+    struct mgds_hwqueue gate = mgds_hwqueue_new();
     struct mgds_task task;
 
-    mgds_gate_hold(gate, f.stuff.stream);
+    mgds_hwqueue_hold(gate, f.stuff.stream);
     mgds_task_start(&task, fill_queue, &f);
     EXPECT(!mgds_task_ended_within(&task, 500));
     mgds_expect_returns(gate, "work on another stream", call_memops, &other);
-    mgds_gate_open(gate);
+    mgds_hwqueue_open(gate);
     mgds_task_join(&task);
     OK(cu.StreamSynchronize(f.stuff.stream));
 }

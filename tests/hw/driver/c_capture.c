@@ -434,12 +434,12 @@ static void callback_cannot_be_captured(void)
 static void capture_does_not_wait_for_the_work_before_it(void)
 {
     CUstream s = mgds_free_stream(), other = mgds_free_stream();
-    struct mgds_gate gate = mgds_gate_new();
+    struct mgds_hwqueue gate = mgds_hwqueue_new();
     CUdeviceptr word = mgds_zeroed(4);
     CUgraphExec exec;
     CUgraph graph;
 
-    mgds_gate_hold(gate, s);
+    mgds_hwqueue_hold(gate, s);
     OK(cu.StreamBeginCapture(s, LOCAL));
     OK(cu.MemsetD32Async(word, 5, 1, s));
     OK(cu.StreamEndCapture(s, &graph));
@@ -448,7 +448,7 @@ static void capture_does_not_wait_for_the_work_before_it(void)
     OK(cu.StreamSynchronize(other));
     EXPECT_EQ(5, mgds_peek(word));
     EXPECT_CU(CUDA_ERROR_NOT_READY, cu.StreamQuery(s));
-    mgds_gate_open(gate);
+    mgds_hwqueue_open(gate);
     OK(cu.StreamSynchronize(s));
     OK(cu.GraphExecDestroy(exec));
 }

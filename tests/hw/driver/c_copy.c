@@ -66,15 +66,15 @@ static void copy_of_no_bytes_succeeds(void)
 static void pinned_source_is_read_in_stream_order(void)
 {
     CUstream s = mgds_free_stream();
-    struct mgds_gate gate = mgds_gate_new();
+    struct mgds_hwqueue gate = mgds_hwqueue_new();
     uint32_t *source = mgds_pinned(4);
     CUdeviceptr to = mgds_zeroed(4);
 
     *source = 1;
-    mgds_gate_hold(gate, s);
+    mgds_hwqueue_hold(gate, s);
     OK(cu.MemcpyHtoDAsync(to, source, 4, s));
     *source = 2;
-    mgds_gate_open(gate);
+    mgds_hwqueue_open(gate);
     OK(cu.StreamSynchronize(s));
     EXPECT_EQ(2, mgds_peek(to));
 }
@@ -119,10 +119,10 @@ static void host_task(void *arg)
 static void host_to_host_copy_waits_for_its_stream(void)
 {
     struct host_copy c = {mgds_pinned(8), mgds_free_stream()};
-    struct mgds_gate gate = mgds_gate_new();
+    struct mgds_hwqueue gate = mgds_hwqueue_new();
 
     c.at[0] = 6;
-    mgds_gate_hold(gate, c.stream);
+    mgds_hwqueue_hold(gate, c.stream);
     mgds_expect_blocked(gate, "cuMemcpyAsync from host to host", host_task, &c);
     EXPECT_EQ(6, c.at[1]);
     OK(cu.StreamSynchronize(c.stream));
@@ -133,15 +133,15 @@ static void host_to_host_copy_waits_for_its_stream(void)
 static void small_pageable_source_may_change_after_the_call(void)
 {
     CUstream s = mgds_free_stream();
-    struct mgds_gate gate = mgds_gate_new();
+    struct mgds_hwqueue gate = mgds_hwqueue_new();
     uint32_t word = 1;
     struct copy c = {mgds_zeroed(4), &word, 4, s};
 
-    mgds_gate_hold(gate, s);
+    mgds_hwqueue_hold(gate, s);
     mgds_expect_returns(gate, "cuMemcpyHtoDAsync of 4 pageable bytes", up_task,
                         &c);
     word = 2;
-    mgds_gate_open(gate);
+    mgds_hwqueue_open(gate);
     OK(cu.StreamSynchronize(s));
     EXPECT_EQ(1, mgds_peek(c.device));
 }
@@ -151,10 +151,10 @@ static void large_pageable_source_waits_for_its_stream(void)
 {
     size_t bytes = 64u << 20;
     CUstream s = mgds_free_stream();
-    struct mgds_gate gate = mgds_gate_new();
+    struct mgds_hwqueue gate = mgds_hwqueue_new();
     struct copy c = {mgds_zeroed(bytes), calloc(1, bytes), bytes, s};
 
-    mgds_gate_hold(gate, s);
+    mgds_hwqueue_hold(gate, s);
     mgds_expect_blocked(gate, "cuMemcpyHtoDAsync of 64 MiB pageable", up_task,
                         &c);
     OK(cu.StreamSynchronize(s));
@@ -166,12 +166,12 @@ static void large_pageable_source_waits_for_its_stream(void)
 static void copy_to_pageable_memory_waits_for_its_stream(void)
 {
     CUstream s = mgds_free_stream();
-    struct mgds_gate gate = mgds_gate_new();
+    struct mgds_hwqueue gate = mgds_hwqueue_new();
     uint32_t word = 0;
     struct copy c = {mgds_zeroed(4), &word, 4, s};
 
     mgds_poke(c.device, 8);
-    mgds_gate_hold(gate, s);
+    mgds_hwqueue_hold(gate, s);
     mgds_expect_blocked(gate, "cuMemcpyDtoHAsync to pageable memory", down_task,
                         &c);
     EXPECT_EQ(8, word);

@@ -18,19 +18,19 @@ static void unrecorded_event_is_ready(void)
 static void event_recorded_after_copy_is_not_ready_before_it(void)
 {
     CUstream s = mgds_free_stream();
-    struct mgds_gate gate = mgds_gate_new();
+    struct mgds_hwqueue gate = mgds_hwqueue_new();
     CUevent e = mgds_event(CU_EVENT_DISABLE_TIMING);
     uint32_t *host = mgds_pinned(4);
     CUdeviceptr word = mgds_zeroed(4);
 
     mgds_poke(word, 3);
-    mgds_gate_hold(gate, s);
+    mgds_hwqueue_hold(gate, s);
     OK(cu.MemcpyDtoHAsync(host, word, 4, s));
     OK(cu.EventRecord(e, s));
     mgds_chance();
     EXPECT_CU(CUDA_ERROR_NOT_READY, cu.EventQuery(e));
     EXPECT_EQ(0, *host);
-    mgds_gate_open(gate);
+    mgds_hwqueue_open(gate);
     OK(cu.EventSynchronize(e));
     EXPECT_EQ(3, *host);
     EXPECT_CU(CUDA_SUCCESS, cu.EventQuery(e));
@@ -39,10 +39,10 @@ static void event_recorded_after_copy_is_not_ready_before_it(void)
 static void event_synchronize_waits_for_the_record(void)
 {
     CUstream s = mgds_free_stream();
-    struct mgds_gate gate = mgds_gate_new();
+    struct mgds_hwqueue gate = mgds_hwqueue_new();
     CUevent e = mgds_event(CU_EVENT_DISABLE_TIMING);
 
-    mgds_gate_hold(gate, s);
+    mgds_hwqueue_hold(gate, s);
     OK(cu.EventRecord(e, s));
     mgds_expect_blocked(gate, "cuEventSynchronize", event_sync_task, e);
 }
@@ -50,10 +50,10 @@ static void event_synchronize_waits_for_the_record(void)
 static void blocking_sync_event_waits_too(void)
 {
     CUstream s = mgds_free_stream();
-    struct mgds_gate gate = mgds_gate_new();
+    struct mgds_hwqueue gate = mgds_hwqueue_new();
     CUevent e = mgds_event(CU_EVENT_BLOCKING_SYNC);
 
-    mgds_gate_hold(gate, s);
+    mgds_hwqueue_hold(gate, s);
     OK(cu.EventRecord(e, s));
     mgds_expect_blocked(gate, "cuEventSynchronize", event_sync_task, e);
 }
@@ -62,18 +62,18 @@ static void stream_waits_for_an_event_of_another(void)
 {
     CUstream a = mgds_free_stream();
     CUstream b = mgds_free_stream();
-    struct mgds_gate gate = mgds_gate_new();
+    struct mgds_hwqueue gate = mgds_hwqueue_new();
     CUevent e = mgds_event(CU_EVENT_DISABLE_TIMING);
     CUdeviceptr x = mgds_zeroed(4), y = mgds_zeroed(4);
 
-    mgds_gate_hold(gate, a);
+    mgds_hwqueue_hold(gate, a);
     OK(cu.MemsetD32Async(x, 6, 1, a));
     OK(cu.EventRecord(e, a));
     OK(cu.StreamWaitEvent(b, e, 0));
     OK(cu.MemcpyDtoDAsync(y, x, 4, b));
     mgds_chance();
     EXPECT_CU(CUDA_ERROR_NOT_READY, cu.StreamQuery(b));
-    mgds_gate_open(gate);
+    mgds_hwqueue_open(gate);
     OK(cu.StreamSynchronize(b));
     EXPECT_EQ(6, mgds_peek(y));
     OK(cu.StreamSynchronize(a));
@@ -83,16 +83,16 @@ static void wait_for_an_unrecorded_event_is_none(void)
 {
     CUstream a = mgds_free_stream();
     CUstream b = mgds_free_stream();
-    struct mgds_gate gate = mgds_gate_new();
+    struct mgds_hwqueue gate = mgds_hwqueue_new();
     CUevent e = mgds_event(CU_EVENT_DISABLE_TIMING);
 
     OK(cu.StreamWaitEvent(b, e, 0));
     /* A record after the wait was called does not count for it. */
-    mgds_gate_hold(gate, a);
+    mgds_hwqueue_hold(gate, a);
     OK(cu.EventRecord(e, a));
     OK(cu.StreamSynchronize(b));
     EXPECT_CU(CUDA_ERROR_NOT_READY, cu.EventQuery(e));
-    mgds_gate_open(gate);
+    mgds_hwqueue_open(gate);
     OK(cu.StreamSynchronize(a));
 }
 
@@ -103,37 +103,37 @@ static void wait_uses_the_record_at_its_call(void)
     CUstream a = mgds_free_stream();
     CUstream b = mgds_free_stream();
     CUstream c = mgds_free_stream();
-    struct mgds_gate first = mgds_gate_new(), second = mgds_gate_new();
+    struct mgds_hwqueue first = mgds_hwqueue_new(), second = mgds_hwqueue_new();
     CUevent e = mgds_event(CU_EVENT_DISABLE_TIMING);
 
-    mgds_gate_hold(first, a);
+    mgds_hwqueue_hold(first, a);
     OK(cu.EventRecord(e, a));
     OK(cu.StreamWaitEvent(b, e, 0));
-    mgds_gate_hold(second, c);
+    mgds_hwqueue_hold(second, c);
     OK(cu.EventRecord(e, c));
     mgds_chance();
     EXPECT_CU(CUDA_ERROR_NOT_READY, cu.StreamQuery(b));
-    mgds_gate_open(first);
+    mgds_hwqueue_open(first);
     OK(cu.StreamSynchronize(b));
     EXPECT_CU(CUDA_ERROR_NOT_READY, cu.EventQuery(e));
-    mgds_gate_open(second);
+    mgds_hwqueue_open(second);
     OK(cu.EventSynchronize(e));
 }
 
 static void recorded_again_event_is_not_ready_again(void)
 {
     CUstream s = mgds_free_stream();
-    struct mgds_gate gate = mgds_gate_new();
+    struct mgds_hwqueue gate = mgds_hwqueue_new();
     CUevent e = mgds_event(CU_EVENT_DISABLE_TIMING);
 
     OK(cu.EventRecord(e, s));
     OK(cu.EventSynchronize(e));
-    mgds_gate_hold(gate, s);
+    mgds_hwqueue_hold(gate, s);
     EXPECT_CU(CUDA_SUCCESS, cu.EventQuery(e));
     OK(cu.EventRecord(e, s));
     mgds_chance();
     EXPECT_CU(CUDA_ERROR_NOT_READY, cu.EventQuery(e));
-    mgds_gate_open(gate);
+    mgds_hwqueue_open(gate);
     OK(cu.EventSynchronize(e));
 }
 
@@ -142,17 +142,17 @@ static void destroyed_event_still_orders_its_waits(void)
 {
     CUstream a = mgds_free_stream();
     CUstream b = mgds_free_stream();
-    struct mgds_gate gate = mgds_gate_new();
+    struct mgds_hwqueue gate = mgds_hwqueue_new();
     CUevent e;
 
     OK(cu.EventCreate(&e, CU_EVENT_DISABLE_TIMING));
-    mgds_gate_hold(gate, a);
+    mgds_hwqueue_hold(gate, a);
     OK(cu.EventRecord(e, a));
     OK(cu.StreamWaitEvent(b, e, 0));
     OK(cu.EventDestroy(e));
     mgds_chance();
     EXPECT_CU(CUDA_ERROR_NOT_READY, cu.StreamQuery(b));
-    mgds_gate_open(gate);
+    mgds_hwqueue_open(gate);
     OK(cu.StreamSynchronize(b));
     EXPECT_CU(CUDA_SUCCESS, cu.StreamQuery(a));
 }
@@ -175,15 +175,15 @@ static void elapsed_time_lies_between_its_events(void)
 static void elapsed_time_of_an_unfinished_event_is_not_ready(void)
 {
     CUstream s = mgds_free_stream();
-    struct mgds_gate gate = mgds_gate_new();
+    struct mgds_hwqueue gate = mgds_hwqueue_new();
     CUevent a = mgds_event(CU_EVENT_DEFAULT), b = mgds_event(CU_EVENT_DEFAULT);
     float ms;
 
     OK(cu.EventRecord(a, s));
-    mgds_gate_hold(gate, s);
+    mgds_hwqueue_hold(gate, s);
     OK(cu.EventRecord(b, s));
     EXPECT_CU(CUDA_ERROR_NOT_READY, cu.EventElapsedTime(&ms, a, b));
-    mgds_gate_open(gate);
+    mgds_hwqueue_open(gate);
     OK(cu.StreamSynchronize(s));
     OK(cu.EventElapsedTime(&ms, a, b));
 }
@@ -229,17 +229,17 @@ static void event_and_stream_must_share_a_context(void)
 static void stream_waits_for_an_event_of_another_device(void)
 {
     CUstream a = mgds_free_stream(), b;
-    struct mgds_gate gate = mgds_gate_new();
+    struct mgds_hwqueue gate = mgds_hwqueue_new();
     CUevent e = mgds_event(CU_EVENT_DISABLE_TIMING);
 
-    mgds_gate_hold(gate, a);
+    mgds_hwqueue_hold(gate, a);
     OK(cu.EventRecord(e, a));
     OK(cu.CtxSetCurrent(mgds_env_ctx(1)));
     b = mgds_free_stream();
     OK(cu.StreamWaitEvent(b, e, 0));
     mgds_chance();
     EXPECT_CU(CUDA_ERROR_NOT_READY, cu.StreamQuery(b));
-    mgds_gate_open(gate);
+    mgds_hwqueue_open(gate);
     OK(cu.StreamSynchronize(b));
     EXPECT_CU(CUDA_SUCCESS, cu.EventQuery(e));
 }
@@ -247,11 +247,11 @@ static void stream_waits_for_an_event_of_another_device(void)
 static void many_waits_on_one_event_all_pass(void)
 {
     CUstream a = mgds_free_stream(), s[6];
-    struct mgds_gate gate = mgds_gate_new();
+    struct mgds_hwqueue gate = mgds_hwqueue_new();
     CUevent e = mgds_event(CU_EVENT_DISABLE_TIMING);
     CUdeviceptr words = mgds_zeroed(24);
 
-    mgds_gate_hold(gate, a);
+    mgds_hwqueue_hold(gate, a);
     OK(cu.EventRecord(e, a));
     for (unsigned i = 0; i < 6; i++) {
         s[i] = mgds_free_stream();
@@ -261,7 +261,7 @@ static void many_waits_on_one_event_all_pass(void)
     mgds_chance();
     for (unsigned i = 0; i < 6; i++)
         EXPECT_EQ(0, mgds_peek(words + 4 * (CUdeviceptr)i));
-    mgds_gate_open(gate);
+    mgds_hwqueue_open(gate);
     for (unsigned i = 0; i < 6; i++) {
         OK(cu.StreamSynchronize(s[i]));
         EXPECT_EQ(i + 1, mgds_peek(words + 4 * (CUdeviceptr)i));

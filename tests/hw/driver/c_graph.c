@@ -72,20 +72,20 @@ static void graph_launch_is_in_stream_order(void)
 {
     CUstream s = mgds_free_stream();
     CUdeviceptr word = mgds_zeroed(8);
-    struct mgds_gate gate = mgds_gate_new();
+    struct mgds_hwqueue gate = mgds_hwqueue_new();
     CUgraphExec exec;
 
     OK(cu.StreamBeginCapture(s, LOCAL));
     OK(cu.MemcpyDtoDAsync(word + 4, word, 4, s));
     exec = mgds_graph_captured(s);
-    mgds_gate_hold(gate, s);
+    mgds_hwqueue_hold(gate, s);
     OK(cu.MemsetD32Async(word, 1, 1, s));
     OK(cu.GraphLaunch(exec, s));
     OK(cu.MemsetD32Async(word, 2, 1, s));
     mgds_chance();
     EXPECT_EQ(0, mgds_peek64(word));
     EXPECT_CU(CUDA_ERROR_NOT_READY, cu.StreamQuery(s));
-    mgds_gate_open(gate);
+    mgds_hwqueue_open(gate);
     OK(cu.StreamSynchronize(s));
     EXPECT_EQ(0x100000002, mgds_peek64(word));
     OK(cu.GraphExecDestroy(exec));
@@ -221,18 +221,18 @@ static void destroyed_exec_in_flight_still_does_its_work(void)
 {
     CUstream s = mgds_free_stream();
     CUdeviceptr word = mgds_zeroed(4);
-    struct mgds_gate gate = mgds_gate_new();
+    struct mgds_hwqueue gate = mgds_hwqueue_new();
     CUgraphExec exec;
 
     OK(cu.StreamBeginCapture(s, LOCAL));
     OK(cu.MemsetD32Async(word, 6, 1, s));
     exec = mgds_graph_captured(s);
-    mgds_gate_hold(gate, s);
+    mgds_hwqueue_hold(gate, s);
     OK(cu.GraphLaunch(exec, s));
     OK(cu.GraphExecDestroy(exec));
     mgds_chance();
     EXPECT_EQ(0, mgds_peek(word));
-    mgds_gate_open(gate);
+    mgds_hwqueue_open(gate);
     OK(cu.StreamSynchronize(s));
     EXPECT_EQ(6, mgds_peek(word));
 }
@@ -252,17 +252,17 @@ static void update_in_flight_counts_for_the_next_launch(void)
 {
     CUstream s = mgds_free_stream();
     CUdeviceptr word = mgds_zeroed(4), seen = mgds_zeroed(4);
-    struct mgds_gate gate = mgds_gate_new();
+    struct mgds_hwqueue gate = mgds_hwqueue_new();
     CUgraphExec exec = mgds_graph_exec(memset_graph(s, word, 1));
     CUgraph changed = memset_graph(s, word, 2);
     CUgraphExecUpdateResultInfo info;
 
-    mgds_gate_hold(gate, s);
+    mgds_hwqueue_hold(gate, s);
     OK(cu.GraphLaunch(exec, s));
     OK(cu.MemcpyDtoDAsync(seen, word, 4, s));
     OK(cu.GraphExecUpdate(exec, changed, &info));
     EXPECT_EQ(CU_GRAPH_EXEC_UPDATE_SUCCESS, info.result);
-    mgds_gate_open(gate);
+    mgds_hwqueue_open(gate);
     OK(cu.GraphLaunch(exec, s));
     OK(cu.StreamSynchronize(s));
     EXPECT_EQ(1, mgds_peek(seen));

@@ -22,18 +22,18 @@ static void CUDA_CB take_turn(void *arg)
 static void host_functions_run_in_stream_order(void)
 {
     CUstream s = mgds_free_stream();
-    struct mgds_gate gate = mgds_gate_new();
+    struct mgds_hwqueue gate = mgds_hwqueue_new();
     atomic_int turn = 0;
     struct note notes[8];
 
-    mgds_gate_hold(gate, s);
+    mgds_hwqueue_hold(gate, s);
     for (int i = 0; i < 8; i++) {
         notes[i] = (struct note){.turn = &turn, .saw = -1};
         OK(cu.LaunchHostFunc(s, take_turn, &notes[i]));
     }
     mgds_chance();
     EXPECT_EQ(0, atomic_load(&turn));
-    mgds_gate_open(gate);
+    mgds_hwqueue_open(gate);
     OK(cu.StreamSynchronize(s));
     for (int i = 0; i < 8; i++)
         EXPECT_EQ(i, notes[i].saw);
@@ -129,19 +129,19 @@ static void host_function_orders_across_streams_by_events(void)
 {
     CUstream a = mgds_free_stream(), b = mgds_free_stream();
     CUevent e = mgds_event(CU_EVENT_DISABLE_TIMING);
-    struct mgds_gate gate = mgds_gate_new();
+    struct mgds_hwqueue gate = mgds_hwqueue_new();
     atomic_int turn = 0;
     struct note first = {.turn = &turn, .saw = -1};
     struct note second = {.turn = &turn, .saw = -1};
 
-    mgds_gate_hold(gate, a);
+    mgds_hwqueue_hold(gate, a);
     OK(cu.LaunchHostFunc(a, take_turn, &first));
     OK(cu.EventRecord(e, a));
     OK(cu.StreamWaitEvent(b, e, 0));
     OK(cu.LaunchHostFunc(b, take_turn, &second));
     mgds_chance();
     EXPECT_EQ(0, atomic_load(&turn));
-    mgds_gate_open(gate);
+    mgds_hwqueue_open(gate);
     OK(cu.StreamSynchronize(b));
     EXPECT_EQ(0, first.saw);
     EXPECT_EQ(1, second.saw);
@@ -185,19 +185,19 @@ static void missing_host_function_is_refused(void)
 
 static void CUDA_CB open_gate(void *arg)
 {
-    struct mgds_gate *gate = arg;
+    struct mgds_hwqueue *gate = arg;
 
-    mgds_gate_open(*gate);
+    mgds_hwqueue_open(*gate);
 }
 
 /* The host function of one stream releases another that stands in a wait. */
 static void host_function_may_release_another_stream(void)
 {
     CUstream a = mgds_free_stream(), b = mgds_free_stream();
-    struct mgds_gate gate = mgds_gate_new();
+    struct mgds_hwqueue gate = mgds_hwqueue_new();
     CUdeviceptr word = mgds_zeroed(4);
 
-    mgds_gate_hold(gate, a);
+    mgds_hwqueue_hold(gate, a);
     OK(cu.MemsetD32Async(word, 2, 1, a));
     OK(cu.LaunchHostFunc(b, open_gate, &gate));
     OK(cu.StreamSynchronize(a));

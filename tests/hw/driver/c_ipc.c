@@ -413,14 +413,14 @@ static void close_task(void *arg)
 /* Measured: opening does not wait for the device, closing does. */
 static void waiting_importer(int sock)
 {
-    struct mgds_gate gate;
+    struct mgds_hwqueue gate;
     CUstream held;
 
     mgds_env_start();
     waiting_handle = handle_from(sock);
     held = mgds_free_stream();
-    gate = mgds_gate_new();
-    mgds_gate_hold(gate, held);
+    gate = mgds_hwqueue_new();
+    mgds_hwqueue_hold(gate, held);
     mgds_expect_returns(gate, "cuIpcOpenMemHandle", open_task, NULL);
     mgds_expect_blocked(gate, "cuIpcCloseMemHandle", close_task, NULL);
     OK(cu.StreamSynchronize(held));

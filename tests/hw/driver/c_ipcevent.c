@@ -49,40 +49,40 @@ static void query_importer(int sock)
 static void imported_event_follows_the_exporters_record(void)
 {
     struct mgds_peer peer;
-    struct mgds_gate gate;
+    struct mgds_hwqueue gate;
     CUstream s;
     CUevent e;
 
     mgds_peer_start(&peer, query_importer);
     mgds_env_start();
     s = mgds_free_stream();
-    gate = mgds_gate_new();
+    gate = mgds_hwqueue_new();
     e = export_event(peer.fd);
     mgds_peer_meet(peer.fd);
-    mgds_gate_hold(gate, s);
+    mgds_hwqueue_hold(gate, s);
     OK(cu.EventRecord(e, s));
     mgds_peer_meet(peer.fd);
     mgds_peer_meet(peer.fd);
-    mgds_gate_open(gate);
+    mgds_hwqueue_open(gate);
     OK(cu.StreamSynchronize(s));
     mgds_peer_end(&peer);
 }
 
 static void record_importer(int sock)
 {
-    struct mgds_gate gate;
+    struct mgds_hwqueue gate;
     CUstream s;
     CUevent e;
 
     mgds_env_start();
     e = import_event(sock);
     s = mgds_free_stream();
-    gate = mgds_gate_new();
-    mgds_gate_hold(gate, s);
+    gate = mgds_hwqueue_new();
+    mgds_hwqueue_hold(gate, s);
     OK(cu.EventRecord(e, s));
     mgds_peer_meet(sock); /* recorded */
     mgds_peer_meet(sock); /* the exporter has looked */
-    mgds_gate_open(gate);
+    mgds_hwqueue_open(gate);
     OK(cu.StreamSynchronize(s));
     OK(cu.EventDestroy(e));
 }
@@ -138,7 +138,7 @@ static void data_importer(int sock)
 static void imported_event_orders_the_exporters_data(void)
 {
     struct mgds_peer peer;
-    struct mgds_gate gate;
+    struct mgds_hwqueue gate;
     CUipcMemHandle handle;
     CUdeviceptr at;
     CUstream s;
@@ -151,13 +151,13 @@ static void imported_event_orders_the_exporters_data(void)
     OK(cu.IpcGetMemHandle(&handle, at));
     mgds_peer_send(peer.fd, &handle, sizeof(handle));
     s = mgds_free_stream();
-    gate = mgds_gate_new();
-    mgds_gate_hold(gate, s);
+    gate = mgds_hwqueue_new();
+    mgds_hwqueue_hold(gate, s);
     OK(cu.MemsetD32Async(at, 17, 1, s));
     OK(cu.EventRecord(e, s));
     mgds_peer_meet(peer.fd);
     mgds_peer_meet(peer.fd);
-    mgds_gate_open(gate);
+    mgds_hwqueue_open(gate);
     OK(cu.StreamSynchronize(s));
     mgds_peer_meet(peer.fd);
     mgds_peer_end(&peer);
@@ -174,14 +174,14 @@ static void private_event_is_not_exported(void)
 static void shared_event_works_in_its_own_process(void)
 {
     CUstream s = mgds_free_stream();
-    struct mgds_gate gate = mgds_gate_new();
+    struct mgds_hwqueue gate = mgds_hwqueue_new();
     CUevent e = mgds_event(SHARED);
 
-    mgds_gate_hold(gate, s);
+    mgds_hwqueue_hold(gate, s);
     OK(cu.EventRecord(e, s));
     mgds_chance();
     EXPECT_CU(CUDA_ERROR_NOT_READY, cu.EventQuery(e));
-    mgds_gate_open(gate);
+    mgds_hwqueue_open(gate);
     OK(cu.EventSynchronize(e));
     EXPECT_CU(CUDA_SUCCESS, cu.EventQuery(e));
 }

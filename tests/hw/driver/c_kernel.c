@@ -62,16 +62,16 @@ static void parameters_are_taken_at_the_call(void)
 {
     CUfunction flag = warm_flag();
     CUstream s = mgds_free_stream();
-    struct mgds_gate gate = mgds_gate_new();
+    struct mgds_hwqueue gate = mgds_hwqueue_new();
     CUdeviceptr word = mgds_zeroed(8);
     struct mgds_flag_args args = {.write = word, .write_value = 1};
 
-    mgds_gate_hold(gate, s);
+    mgds_hwqueue_hold(gate, s);
     OK(mgds_kernel_launch(flag, s, &args));
     memset(&args, 0xff, sizeof(args));
     mgds_chance();
     EXPECT_EQ(0, mgds_peek64(word));
-    mgds_gate_open(gate);
+    mgds_hwqueue_open(gate);
     OK(cu.StreamSynchronize(s));
     EXPECT_EQ(1, mgds_peek64(word));
 }
@@ -95,16 +95,16 @@ static void kernel_is_in_stream_order(void)
 {
     CUfunction flag = warm_flag();
     CUstream s = mgds_free_stream();
-    struct mgds_gate gate = mgds_gate_new();
+    struct mgds_hwqueue gate = mgds_hwqueue_new();
     CUdeviceptr words = mgds_zeroed(16);
     struct mgds_flag_args args = {.write = words, .write_value = 3};
 
-    mgds_gate_hold(gate, s);
+    mgds_hwqueue_hold(gate, s);
     OK(cu.MemsetD32Async(words, 1, 2, s));
     OK(mgds_kernel_launch(flag, s, &args));
     OK(cu.MemcpyDtoDAsync(words + 8, words, 8, s));
     OK(cu.MemsetD32Async(words, 0, 2, s));
-    mgds_gate_open(gate);
+    mgds_hwqueue_open(gate);
     OK(cu.StreamSynchronize(s));
     EXPECT_EQ(0, mgds_peek64(words));
     EXPECT_EQ(3, mgds_peek64(words + 8));
@@ -473,12 +473,12 @@ static void launching_a_loaded_kernel_does_not_wait_for_other_streams(void)
                       .stream = mgds_free_stream(),
                       .word = mgds_zeroed(8)};
     CUstream held = mgds_free_stream();
-    struct mgds_gate gate = mgds_gate_new();
+    struct mgds_hwqueue gate = mgds_hwqueue_new();
 
-    mgds_gate_hold(gate, held);
+    mgds_hwqueue_hold(gate, held);
     mgds_expect_returns(gate, "cuLaunchKernel", run_task, &l);
     EXPECT_EQ(1, mgds_peek64(l.word));
-    mgds_gate_open(gate);
+    mgds_hwqueue_open(gate);
     OK(cu.StreamSynchronize(held));
 }
 
@@ -488,16 +488,16 @@ static void loading_a_kernel_waits_for_the_device(void)
 {
     struct store l = {.stream = mgds_free_stream(), .word = mgds_zeroed(8)};
     CUstream held = mgds_free_stream();
-    struct mgds_gate gate = mgds_gate_new();
+    struct mgds_hwqueue gate = mgds_hwqueue_new();
     struct mgds_task task;
 
     (void)warm_flag();
-    mgds_gate_hold(gate, held);
+    mgds_hwqueue_hold(gate, held);
     mgds_task_start(&task, load_and_run_task, &l);
     EXPECT(!mgds_task_ended_within(&task, mgds_blocked_ms));
     mgds_case_note("%s waits for the other stream",
                    store_calls[atomic_load(&l.step)]);
-    mgds_gate_open(gate);
+    mgds_hwqueue_open(gate);
     mgds_task_join(&task);
     OK(cu.StreamSynchronize(held));
     EXPECT_EQ(1, mgds_peek64(l.word));

@@ -21,13 +21,13 @@ static struct words words(void)
 static void expect_ordered(CUstream first, CUstream second)
 {
     struct words w = words();
-    struct mgds_gate gate = mgds_gate_new();
+    struct mgds_hwqueue gate = mgds_hwqueue_new();
 
-    mgds_gate_hold(gate, first);
+    mgds_hwqueue_hold(gate, first);
     OK(cu.MemsetD32Async(w.x, 1, 1, first));
     OK(cu.MemcpyDtoDAsync(w.y, w.x, 4, second));
     mgds_chance();
-    mgds_gate_open(gate);
+    mgds_hwqueue_open(gate);
     OK(cu.StreamSynchronize(second));
     OK(cu.StreamSynchronize(first));
     EXPECT_EQ(1, mgds_peek(w.y));
@@ -48,15 +48,15 @@ static void expect_independent(CUstream first, CUstream second)
 {
     CUevent done = mgds_event(CU_EVENT_DISABLE_TIMING);
     struct words w = words();
-    struct mgds_gate gate = mgds_gate_new();
+    struct mgds_hwqueue gate = mgds_hwqueue_new();
 
-    mgds_gate_hold(gate, first);
+    mgds_hwqueue_hold(gate, first);
     OK(cu.MemsetD32Async(w.x, 1, 1, second));
     /* Not the stream itself: per-thread means another one over there. */
     OK(cu.EventRecord(done, second));
     mgds_expect_returns(gate, "work of the other stream", event_task, done);
     EXPECT_EQ(1, mgds_peek(w.x));
-    mgds_gate_open(gate);
+    mgds_hwqueue_open(gate);
     OK(cu.StreamSynchronize(first));
 }
 
@@ -82,12 +82,12 @@ static void legacy_work_ignores_nonblocking_streams(void)
 
 static void legacy_handle_is_the_null_stream(void)
 {
-    struct mgds_gate gate = mgds_gate_new();
+    struct mgds_hwqueue gate = mgds_hwqueue_new();
 
-    mgds_gate_hold(gate, CU_STREAM_LEGACY);
+    mgds_hwqueue_hold(gate, CU_STREAM_LEGACY);
     mgds_chance();
     EXPECT_CU(CUDA_ERROR_NOT_READY, cu.StreamQuery(NULL));
-    mgds_gate_open(gate);
+    mgds_hwqueue_open(gate);
     OK(cu.StreamSynchronize(CU_STREAM_LEGACY));
     EXPECT_CU(CUDA_SUCCESS, cu.StreamQuery(NULL));
 }
@@ -100,16 +100,16 @@ static void legacy_work_orders_two_blocking_streams(void)
     CUstream b = mgds_stream(CU_STREAM_DEFAULT);
     struct words w = words();
     CUdeviceptr other = mgds_zeroed(4);
-    struct mgds_gate gate = mgds_gate_new();
+    struct mgds_hwqueue gate = mgds_hwqueue_new();
 
-    mgds_gate_hold(gate, a);
+    mgds_hwqueue_hold(gate, a);
     OK(cu.MemsetD32Async(w.x, 1, 1, a));
     OK(cu.MemsetD32Async(other, 2, 1, NULL));
     OK(cu.MemcpyDtoDAsync(w.y, w.x, 4, b));
     mgds_chance();
     EXPECT_EQ(0, mgds_peek(other));
     EXPECT_CU(CUDA_ERROR_NOT_READY, cu.StreamQuery(b));
-    mgds_gate_open(gate);
+    mgds_hwqueue_open(gate);
     OK(cu.StreamSynchronize(b));
     EXPECT_EQ(1, mgds_peek(w.y));
     EXPECT_EQ(2, mgds_peek(other));
@@ -120,16 +120,16 @@ static void event_in_the_legacy_stream_covers_blocking_streams(void)
     CUstream a = mgds_stream(CU_STREAM_DEFAULT), n = mgds_free_stream();
     CUevent e = mgds_event(CU_EVENT_DISABLE_TIMING);
     struct words w = words();
-    struct mgds_gate gate = mgds_gate_new();
+    struct mgds_hwqueue gate = mgds_hwqueue_new();
 
-    mgds_gate_hold(gate, a);
+    mgds_hwqueue_hold(gate, a);
     OK(cu.MemsetD32Async(w.x, 1, 1, a));
     OK(cu.EventRecord(e, NULL));
     OK(cu.StreamWaitEvent(n, e, 0));
     OK(cu.MemcpyDtoDAsync(w.y, w.x, 4, n));
     mgds_chance();
     EXPECT_CU(CUDA_ERROR_NOT_READY, cu.EventQuery(e));
-    mgds_gate_open(gate);
+    mgds_hwqueue_open(gate);
     OK(cu.StreamSynchronize(n));
     EXPECT_EQ(1, mgds_peek(w.y));
 }
@@ -140,9 +140,9 @@ static void event_in_the_legacy_stream_covers_blocking_streams(void)
 static void legacy_synchronize_waits_for_blocking_streams(void)
 {
     CUstream a = mgds_stream(CU_STREAM_DEFAULT);
-    struct mgds_gate gate = mgds_gate_new();
+    struct mgds_hwqueue gate = mgds_hwqueue_new();
 
-    mgds_gate_hold(gate, a);
+    mgds_hwqueue_hold(gate, a);
     mgds_expect_blocked(gate, "cuStreamSynchronize of the legacy stream",
                         sync_task, NULL);
     OK(cu.StreamSynchronize(a));
@@ -151,21 +151,21 @@ static void legacy_synchronize_waits_for_blocking_streams(void)
 static void legacy_query_looks_at_blocking_streams(void)
 {
     CUstream a = mgds_stream(CU_STREAM_DEFAULT);
-    struct mgds_gate gate = mgds_gate_new();
+    struct mgds_hwqueue gate = mgds_hwqueue_new();
 
-    mgds_gate_hold(gate, a);
+    mgds_hwqueue_hold(gate, a);
     mgds_chance();
     EXPECT_CU(CUDA_ERROR_NOT_READY, cu.StreamQuery(NULL));
-    mgds_gate_open(gate);
+    mgds_hwqueue_open(gate);
     OK(cu.StreamSynchronize(a));
     EXPECT_CU(CUDA_SUCCESS, cu.StreamQuery(NULL));
 }
 
 static void legacy_streams_of_two_devices_are_apart(void)
 {
-    struct mgds_gate gate = mgds_gate_new();
+    struct mgds_hwqueue gate = mgds_hwqueue_new();
 
-    mgds_gate_hold(gate, NULL);
+    mgds_hwqueue_hold(gate, NULL);
     OK(cu.CtxSetCurrent(mgds_env_ctx(1)));
     struct words w = words();
     OK(cu.MemsetD32Async(w.x, 4, 1, NULL));
@@ -174,7 +174,7 @@ static void legacy_streams_of_two_devices_are_apart(void)
     EXPECT_CU(CUDA_SUCCESS, cu.StreamQuery(NULL));
     OK(cu.CtxSetCurrent(mgds_env_ctx(0)));
     EXPECT_CU(CUDA_ERROR_NOT_READY, cu.StreamQuery(NULL));
-    mgds_gate_open(gate);
+    mgds_hwqueue_open(gate);
     OK(cu.StreamSynchronize(NULL));
 }
 
@@ -203,15 +203,15 @@ static void own_stream_task(void *arg)
 
 static void threads_have_different_per_thread_streams(void)
 {
-    struct mgds_gate gate = mgds_gate_new();
+    struct mgds_hwqueue gate = mgds_hwqueue_new();
     CUdeviceptr word = mgds_zeroed(4);
 
-    mgds_gate_hold(gate, CU_STREAM_PER_THREAD);
+    mgds_hwqueue_hold(gate, CU_STREAM_PER_THREAD);
     mgds_expect_returns(gate, "another thread's per-thread stream",
                         own_stream_task, &word);
     EXPECT_EQ(8, mgds_peek(word));
     EXPECT_CU(CUDA_ERROR_NOT_READY, cu.StreamQuery(CU_STREAM_PER_THREAD));
-    mgds_gate_open(gate);
+    mgds_hwqueue_open(gate);
     OK(cu.StreamSynchronize(CU_STREAM_PER_THREAD));
 }
 
@@ -220,7 +220,7 @@ static void per_thread_calls_take_null_as_their_own_stream(void)
 {
     PFN_cuStreamQuery_v7000_ptsz query = NULL;
     CUdriverProcAddressQueryResult status;
-    struct mgds_gate gate = mgds_gate_new();
+    struct mgds_hwqueue gate = mgds_hwqueue_new();
     void *found = NULL;
 
     OK(cu.GetProcAddress("cuStreamQuery", &found, 7000,
@@ -228,10 +228,10 @@ static void per_thread_calls_take_null_as_their_own_stream(void)
                          &status));
     MUST(found != NULL);
     memcpy(&query, &found, sizeof(query));
-    mgds_gate_hold(gate, CU_STREAM_PER_THREAD);
+    mgds_hwqueue_hold(gate, CU_STREAM_PER_THREAD);
     mgds_chance();
     EXPECT_CU(CUDA_ERROR_NOT_READY, query(NULL));
-    mgds_gate_open(gate);
+    mgds_hwqueue_open(gate);
     OK(cu.StreamSynchronize(CU_STREAM_PER_THREAD));
     EXPECT_CU(CUDA_SUCCESS, query(NULL));
 }
@@ -251,11 +251,11 @@ static void copy_task(void *arg)
 static void synchronous_copy_waits_for_blocking_streams(void)
 {
     CUstream a = mgds_stream(CU_STREAM_DEFAULT);
-    struct mgds_gate gate = mgds_gate_new();
+    struct mgds_hwqueue gate = mgds_hwqueue_new();
     uint32_t got = 0;
     struct copy c = {&got, mgds_zeroed(4)};
 
-    mgds_gate_hold(gate, a);
+    mgds_hwqueue_hold(gate, a);
     OK(cu.MemsetD32Async(c.device, 3, 1, a));
     mgds_expect_blocked(gate, "cuMemcpyDtoH", copy_task, &c);
     EXPECT_EQ(3, got);
@@ -266,14 +266,14 @@ static void synchronous_copy_waits_for_blocking_streams(void)
 static void synchronous_copy_ignores_nonblocking_streams(void)
 {
     CUstream a = mgds_free_stream();
-    struct mgds_gate gate = mgds_gate_new();
+    struct mgds_hwqueue gate = mgds_hwqueue_new();
     uint32_t got = 9;
     struct copy c = {&got, mgds_zeroed(4)};
 
-    mgds_gate_hold(gate, a);
+    mgds_hwqueue_hold(gate, a);
     mgds_expect_returns(gate, "cuMemcpyDtoH", copy_task, &c);
     EXPECT_EQ(0, got);
-    mgds_gate_open(gate);
+    mgds_hwqueue_open(gate);
     OK(cu.StreamSynchronize(a));
 }
 
@@ -287,13 +287,13 @@ static void memset_task(void *arg)
 static void memset_of_device_memory_does_not_wait_for_the_device(void)
 {
     CUstream a = mgds_stream(CU_STREAM_DEFAULT);
-    struct mgds_gate gate = mgds_gate_new();
+    struct mgds_hwqueue gate = mgds_hwqueue_new();
     CUdeviceptr word = mgds_zeroed(4);
 
-    mgds_gate_hold(gate, a);
+    mgds_hwqueue_hold(gate, a);
     mgds_expect_returns(gate, "cuMemsetD32", memset_task, &word);
     EXPECT_EQ(0, mgds_peek(word));
-    mgds_gate_open(gate);
+    mgds_hwqueue_open(gate);
     OK(cu.StreamSynchronize(NULL));
     EXPECT_EQ(5, mgds_peek(word));
 }
@@ -310,14 +310,14 @@ static void device_copy_task(void *arg)
 static void device_to_device_copy_does_not_wait_for_the_device(void)
 {
     CUstream a = mgds_stream(CU_STREAM_DEFAULT);
-    struct mgds_gate gate = mgds_gate_new();
+    struct mgds_hwqueue gate = mgds_hwqueue_new();
     struct words w = words();
 
-    mgds_gate_hold(gate, a);
+    mgds_hwqueue_hold(gate, a);
     OK(cu.MemsetD32Async(w.x, 5, 1, a));
     mgds_expect_returns(gate, "cuMemcpyDtoD", device_copy_task, &w);
     EXPECT_EQ(0, mgds_peek(w.y));
-    mgds_gate_open(gate);
+    mgds_hwqueue_open(gate);
     OK(cu.StreamSynchronize(NULL));
     EXPECT_EQ(5, mgds_peek(w.y));
 }

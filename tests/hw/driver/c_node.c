@@ -145,7 +145,7 @@ static void external_record_acts_when_the_graph_runs(void)
 {
     CUstream s = mgds_free_stream(), other = mgds_free_stream();
     CUevent e = mgds_event(CU_EVENT_DISABLE_TIMING);
-    struct mgds_gate gate = mgds_gate_new();
+    struct mgds_hwqueue gate = mgds_hwqueue_new();
     CUdeviceptr x = mgds_zeroed(4), y = mgds_zeroed(4);
     CUgraphExec exec;
 
@@ -154,13 +154,13 @@ static void external_record_acts_when_the_graph_runs(void)
     OK(cu.EventRecordWithFlags(e, s, CU_EVENT_RECORD_EXTERNAL));
     exec = mgds_graph_captured(s);
     EXPECT_CU(CUDA_SUCCESS, cu.EventQuery(e));
-    mgds_gate_hold(gate, s);
+    mgds_hwqueue_hold(gate, s);
     OK(cu.GraphLaunch(exec, s));
     OK(cu.StreamWaitEvent(other, e, 0));
     OK(cu.MemcpyDtoDAsync(y, x, 4, other));
     mgds_chance();
     EXPECT_CU(CUDA_ERROR_NOT_READY, cu.EventQuery(e));
-    mgds_gate_open(gate);
+    mgds_hwqueue_open(gate);
     OK(cu.StreamSynchronize(other));
     EXPECT_EQ(4, mgds_peek(y));
     OK(cu.StreamSynchronize(s));
@@ -171,7 +171,7 @@ static void external_wait_acts_when_the_graph_runs(void)
 {
     CUstream s = mgds_free_stream(), other = mgds_free_stream();
     CUevent e = mgds_event(CU_EVENT_DISABLE_TIMING);
-    struct mgds_gate gate = mgds_gate_new();
+    struct mgds_hwqueue gate = mgds_hwqueue_new();
     CUdeviceptr x = mgds_zeroed(4), y = mgds_zeroed(4);
     CUgraphExec exec;
 
@@ -179,13 +179,13 @@ static void external_wait_acts_when_the_graph_runs(void)
     OK(cu.StreamWaitEvent(s, e, CU_EVENT_WAIT_EXTERNAL));
     OK(cu.MemcpyDtoDAsync(y, x, 4, s));
     exec = mgds_graph_captured(s);
-    mgds_gate_hold(gate, other);
+    mgds_hwqueue_hold(gate, other);
     OK(cu.MemsetD32Async(x, 4, 1, other));
     OK(cu.EventRecord(e, other));
     OK(cu.GraphLaunch(exec, s));
     mgds_chance();
     EXPECT_CU(CUDA_ERROR_NOT_READY, cu.StreamQuery(s));
-    mgds_gate_open(gate);
+    mgds_hwqueue_open(gate);
     OK(cu.StreamSynchronize(s));
     EXPECT_EQ(4, mgds_peek(y));
     OK(cu.StreamSynchronize(other));
@@ -234,7 +234,7 @@ static void user_object_outlives_work_in_flight(void)
 {
     static atomic_int drops;
     CUstream s = mgds_free_stream();
-    struct mgds_gate gate = mgds_gate_new();
+    struct mgds_hwqueue gate = mgds_hwqueue_new();
     CUuserObject object;
     CUgraphExec exec;
     CUgraph graph;
@@ -246,12 +246,12 @@ static void user_object_outlives_work_in_flight(void)
                            CU_USER_OBJECT_NO_DESTRUCTOR_SYNC));
     OK(cu.GraphRetainUserObject(graph, object, 1, CU_GRAPH_USER_OBJECT_MOVE));
     exec = mgds_graph_exec(graph);
-    mgds_gate_hold(gate, s);
+    mgds_hwqueue_hold(gate, s);
     OK(cu.GraphLaunch(exec, s));
     OK(cu.GraphExecDestroy(exec));
     mgds_chance();
     EXPECT_EQ(0, atomic_load(&drops));
-    mgds_gate_open(gate);
+    mgds_hwqueue_open(gate);
     OK(cu.StreamSynchronize(s));
     EXPECT(dropped_soon(&drops, 1));
 }

@@ -77,15 +77,15 @@ static void copy_between_devices_is_in_stream_order(void)
 {
     CUdeviceptr near_at = mgds_zeroed(64), far_at = far_word();
     CUstream s = mgds_free_stream();
-    struct mgds_gate gate = mgds_gate_new();
+    struct mgds_hwqueue gate = mgds_hwqueue_new();
 
-    mgds_gate_hold(gate, s);
+    mgds_hwqueue_hold(gate, s);
     OK(cu.MemsetD32Async(near_at, 1, 1, s));
     OK(cu.MemcpyDtoDAsync(far_at, near_at, 4, s));
     OK(cu.MemsetD32Async(near_at, 2, 1, s));
     mgds_chance();
     EXPECT_EQ(0, mgds_peek(far_at));
-    mgds_gate_open(gate);
+    mgds_hwqueue_open(gate);
     OK(cu.StreamSynchronize(s));
     EXPECT_EQ(1, mgds_peek(far_at));
 }
@@ -181,16 +181,16 @@ static void event_orders_copies_of_two_devices(void)
     CUdeviceptr a = mgds_zeroed(64), b = far_word();
     CUstream s = mgds_free_stream(), other = far_stream();
     CUevent e = mgds_event(CU_EVENT_DISABLE_TIMING);
-    struct mgds_gate gate = mgds_gate_new();
+    struct mgds_hwqueue gate = mgds_hwqueue_new();
 
-    mgds_gate_hold(gate, s);
+    mgds_hwqueue_hold(gate, s);
     OK(cu.MemsetD32Async(a, 4, 1, s));
     OK(cu.EventRecord(e, s));
     OK(cu.StreamWaitEvent(other, e, 0));
     OK(cu.MemcpyDtoDAsync(b, a, 4, other));
     mgds_chance();
     EXPECT_EQ(0, mgds_peek(b));
-    mgds_gate_open(gate);
+    mgds_hwqueue_open(gate);
     OK(cu.StreamSynchronize(other));
     EXPECT_EQ(4, mgds_peek(b));
 }

@@ -22,21 +22,21 @@ static void async_memory_is_used_in_its_stream(void)
 static void async_free_waits_for_the_work_before_it(void)
 {
     CUstream s = mgds_free_stream(), other = mgds_free_stream();
-    struct mgds_gate gate = mgds_gate_new();
+    struct mgds_hwqueue gate = mgds_hwqueue_new();
     uint32_t *host = mgds_pinned(4);
     CUdeviceptr at, next;
 
     OK(cu.MemAllocAsync(&at, 4096, s));
     OK(cu.MemsetD32Async(at, 5, 1024, s));
     OK(cu.StreamSynchronize(s));
-    mgds_gate_hold(gate, s);
+    mgds_hwqueue_hold(gate, s);
     OK(cu.MemcpyDtoHAsync(host, at, 4, s));
     OK(cu.MemFreeAsync(at, s));
     OK(cu.MemAllocAsync(&next, 4096, other));
     EXPECT(next != at);
     OK(cu.MemsetD32Async(next, 6, 1024, other));
     OK(cu.StreamSynchronize(other));
-    mgds_gate_open(gate);
+    mgds_hwqueue_open(gate);
     OK(cu.StreamSynchronize(s));
     EXPECT_EQ(5, *host);
     OK(cu.MemFreeAsync(next, other));
@@ -220,11 +220,11 @@ static void freed_memory_is_reused_in_the_same_stream(void)
 {
     CUmemoryPool pool = pool_of_device(0);
     CUstream s = mgds_free_stream();
-    struct mgds_gate gate = mgds_gate_new();
+    struct mgds_hwqueue gate = mgds_hwqueue_new();
     uint32_t *host = mgds_pinned(8);
     CUdeviceptr first, second;
 
-    mgds_gate_hold(gate, s);
+    mgds_hwqueue_hold(gate, s);
     OK(cu.MemAllocFromPoolAsync(&first, 4096, pool, s));
     OK(cu.MemsetD32Async(first, 1, 1024, s));
     OK(cu.MemcpyDtoHAsync(host, first, 4, s));
@@ -234,7 +234,7 @@ static void freed_memory_is_reused_in_the_same_stream(void)
     OK(cu.MemcpyDtoHAsync(host + 1, second, 4, s));
     OK(cu.MemFreeAsync(second, s));
     EXPECT_EQ(first, second);
-    mgds_gate_open(gate);
+    mgds_hwqueue_open(gate);
     OK(cu.StreamSynchronize(s));
     EXPECT_EQ(1, host[0]);
     EXPECT_EQ(2, host[1]);

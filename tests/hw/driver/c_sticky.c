@@ -90,14 +90,14 @@ static void host_function_does_not_run_in_a_lost_context(void)
 {
     static atomic_int calls;
     CUstream s = mgds_free_stream();
-    struct mgds_gate gate = mgds_gate_new();
+    struct mgds_hwqueue gate = mgds_hwqueue_new();
     CUfunction flag = mgds_flag_function();
     struct mgds_flag_args args = {.write = NOWHERE};
 
-    mgds_gate_hold(gate, s);
+    mgds_hwqueue_hold(gate, s);
     OK(mgds_kernel_launch(flag, s, &args));
     OK(cu.LaunchHostFunc(s, count, &calls));
-    mgds_gate_open(gate);
+    mgds_hwqueue_open(gate);
     EXPECT_CU(LOST, cu.StreamSynchronize(s));
     EXPECT_EQ(0, atomic_load(&calls));
 }
@@ -128,14 +128,14 @@ static void callback_is_told_of_the_lost_context(void)
 {
     static struct reply r;
     CUstream s = mgds_free_stream();
-    struct mgds_gate gate = mgds_gate_new();
+    struct mgds_hwqueue gate = mgds_hwqueue_new();
     CUfunction flag = mgds_flag_function();
     struct mgds_flag_args args = {.write = NOWHERE};
 
-    mgds_gate_hold(gate, s);
+    mgds_hwqueue_hold(gate, s);
     OK(mgds_kernel_launch(flag, s, &args));
     OK(cu.StreamAddCallback(s, reply, &r, 0));
-    mgds_gate_open(gate);
+    mgds_hwqueue_open(gate);
     EXPECT_CU(LOST, cu.StreamSynchronize(s));
     EXPECT(called(&r));
     EXPECT_CU(LOST, r.status);
@@ -186,15 +186,15 @@ static void other_process_is_not_lost(void)
 static void event_behind_a_fault_tells_of_it(void)
 {
     CUstream s = mgds_free_stream();
-    struct mgds_gate gate = mgds_gate_new();
+    struct mgds_hwqueue gate = mgds_hwqueue_new();
     CUevent e = mgds_event(CU_EVENT_DISABLE_TIMING);
     CUfunction flag = mgds_flag_function();
     struct mgds_flag_args args = {.write = NOWHERE};
 
-    mgds_gate_hold(gate, s);
+    mgds_hwqueue_hold(gate, s);
     OK(mgds_kernel_launch(flag, s, &args));
     OK(cu.EventRecord(e, s));
-    mgds_gate_open(gate);
+    mgds_hwqueue_open(gate);
     EXPECT_CU(LOST, cu.EventSynchronize(e));
     EXPECT_CU(LOST, cu.EventQuery(e));
 }

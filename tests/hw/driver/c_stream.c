@@ -10,17 +10,17 @@ static void sync_task(void *stream)
 static void work_runs_in_the_order_of_a_stream(void)
 {
     CUstream s = mgds_free_stream();
-    struct mgds_gate gate = mgds_gate_new();
+    struct mgds_hwqueue gate = mgds_hwqueue_new();
     CUdeviceptr a = mgds_zeroed(4), b = mgds_zeroed(8);
 
-    mgds_gate_hold(gate, s);
+    mgds_hwqueue_hold(gate, s);
     OK(cu.MemsetD32Async(a, 1, 1, s));
     OK(cu.MemcpyDtoDAsync(b, a, 4, s));
     OK(cu.MemsetD32Async(a, 2, 1, s));
     OK(cu.MemcpyDtoDAsync(b + 4, a, 4, s));
     mgds_chance();
     EXPECT_EQ(0, mgds_peek64(b));
-    mgds_gate_open(gate);
+    mgds_hwqueue_open(gate);
     OK(cu.StreamSynchronize(s));
     EXPECT_EQ(0x200000001, mgds_peek64(b));
 }
@@ -29,15 +29,15 @@ static void held_stream_does_not_hold_another(void)
 {
     CUstream a = mgds_free_stream();
     CUstream b = mgds_free_stream();
-    struct mgds_gate gate = mgds_gate_new();
+    struct mgds_hwqueue gate = mgds_hwqueue_new();
     CUdeviceptr word = mgds_zeroed(4);
 
-    mgds_gate_hold(gate, a);
+    mgds_hwqueue_hold(gate, a);
     OK(cu.MemsetD32Async(word, 7, 1, b));
     mgds_expect_returns(gate, "synchronize of the other stream", sync_task, b);
     EXPECT_EQ(7, mgds_peek(word));
     EXPECT_CU(CUDA_ERROR_NOT_READY, cu.StreamQuery(a));
-    mgds_gate_open(gate);
+    mgds_hwqueue_open(gate);
     OK(cu.StreamSynchronize(a));
 }
 
@@ -45,13 +45,13 @@ static void blocking_streams_do_not_hold_each_other(void)
 {
     CUstream a = mgds_stream(CU_STREAM_DEFAULT);
     CUstream b = mgds_stream(CU_STREAM_DEFAULT);
-    struct mgds_gate gate = mgds_gate_new();
+    struct mgds_hwqueue gate = mgds_hwqueue_new();
     CUdeviceptr word = mgds_zeroed(4);
 
-    mgds_gate_hold(gate, a);
+    mgds_hwqueue_hold(gate, a);
     OK(cu.MemsetD32Async(word, 7, 1, b));
     mgds_expect_returns(gate, "synchronize of the other stream", sync_task, b);
-    mgds_gate_open(gate);
+    mgds_hwqueue_open(gate);
     OK(cu.StreamSynchronize(a));
     EXPECT_EQ(7, mgds_peek(word));
 }
@@ -59,13 +59,13 @@ static void blocking_streams_do_not_hold_each_other(void)
 static void stream_is_not_ready_while_work_is_left(void)
 {
     CUstream s = mgds_free_stream();
-    struct mgds_gate gate = mgds_gate_new();
+    struct mgds_hwqueue gate = mgds_hwqueue_new();
 
     EXPECT_CU(CUDA_SUCCESS, cu.StreamQuery(s));
-    mgds_gate_hold(gate, s);
+    mgds_hwqueue_hold(gate, s);
     mgds_chance();
     EXPECT_CU(CUDA_ERROR_NOT_READY, cu.StreamQuery(s));
-    mgds_gate_open(gate);
+    mgds_hwqueue_open(gate);
     OK(cu.StreamSynchronize(s));
     EXPECT_CU(CUDA_SUCCESS, cu.StreamQuery(s));
 }
@@ -73,9 +73,9 @@ static void stream_is_not_ready_while_work_is_left(void)
 static void stream_synchronize_waits_for_its_work(void)
 {
     CUstream s = mgds_free_stream();
-    struct mgds_gate gate = mgds_gate_new();
+    struct mgds_hwqueue gate = mgds_hwqueue_new();
 
-    mgds_gate_hold(gate, s);
+    mgds_hwqueue_hold(gate, s);
     mgds_expect_blocked(gate, "cuStreamSynchronize", sync_task, s);
 }
 
@@ -88,9 +88,9 @@ static void ctx_sync_task(void *arg)
 static void context_synchronize_waits_for_every_stream(void)
 {
     CUstream s = mgds_free_stream();
-    struct mgds_gate gate = mgds_gate_new();
+    struct mgds_hwqueue gate = mgds_hwqueue_new();
 
-    mgds_gate_hold(gate, s);
+    mgds_hwqueue_hold(gate, s);
     mgds_expect_blocked(gate, "cuCtxSynchronize", ctx_sync_task, NULL);
 }
 
@@ -105,18 +105,18 @@ static void destroy_task(void *stream)
 static void destroyed_stream_still_does_its_work(void)
 {
     CUstream s;
-    struct mgds_gate gate = mgds_gate_new();
+    struct mgds_hwqueue gate = mgds_hwqueue_new();
     CUdeviceptr word = mgds_zeroed(4);
     CUevent after = mgds_event(CU_EVENT_DISABLE_TIMING);
 
     OK(cu.StreamCreate(&s, CU_STREAM_NON_BLOCKING));
-    mgds_gate_hold(gate, s);
+    mgds_hwqueue_hold(gate, s);
     OK(cu.MemsetD32Async(word, 9, 1, s));
     OK(cu.EventRecord(after, s));
     mgds_expect_returns(gate, "cuStreamDestroy of a busy stream", destroy_task,
                         s);
     EXPECT_EQ(0, mgds_peek(word));
-    mgds_gate_open(gate);
+    mgds_hwqueue_open(gate);
     OK(cu.EventSynchronize(after));
     EXPECT_EQ(9, mgds_peek(word));
 }

@@ -44,7 +44,7 @@ void mgds_env_start(void)
     OK(cu.DeviceGetCount(&device_count));
     MUST(device_count > 0);
     OK(cu.CtxSetCurrent(mgds_env_ctx(0)));
-    mgds_gate_setup();
+    mgds_hwqueue_setup();
     (void)extra(0);
     extra_word = mgds_pinned(sizeof(*extra_word));
     chance_word = mgds_zeroed(sizeof(uint32_t));

@@ -15,39 +15,39 @@ static _Atomic uint32_t *words;
 static bool held[GATES];
 static unsigned used;
 
-void mgds_gate_setup(void)
+void mgds_hwqueue_setup(void)
 {
     words = mgds_pinned(GATES * sizeof(*words));
     used = 0;
 }
 
-struct mgds_gate mgds_gate_new(void)
+struct mgds_hwqueue mgds_hwqueue_new(void)
 {
-    struct mgds_gate gate = {used, 0};
+    struct mgds_hwqueue gate = {used, 0};
 
     MUST(words && used < GATES);
     gate.word = (CUdeviceptr)(uintptr_t)&words[used++];
     return gate;
 }
 
-void mgds_gate_hold(struct mgds_gate gate, CUstream stream)
+void mgds_hwqueue_hold(struct mgds_hwqueue gate, CUstream stream)
 {
     held[gate.slot] = true;
     OK(cu.StreamWaitValue32(stream, gate.word, 1, CU_STREAM_WAIT_VALUE_GEQ));
 }
 
-void mgds_gate_open(struct mgds_gate gate)
+void mgds_hwqueue_open(struct mgds_hwqueue gate)
 {
     atomic_store(&words[gate.slot], 1);
 }
 
-void mgds_gate_open_all(void)
+void mgds_hwqueue_open_all(void)
 {
     for (unsigned i = 0; words && i < GATES; i++)
         atomic_store(&words[i], 1);
 }
 
-int mgds_gate_reset(void)
+int mgds_hwqueue_reset(void)
 {
     int closed = 0;
 

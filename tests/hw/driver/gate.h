@@ -6,27 +6,27 @@
 
 #include "driver.h"
 
-struct mgds_gate {
+struct mgds_hwqueue {
     unsigned slot;
     CUdeviceptr word;
 };
 
 /* Allocates the words; once, from mgds_env_start. */
-void mgds_gate_setup(void);
+void mgds_hwqueue_setup(void);
 
 /* A closed gate; any number of streams may stand in it. */
-struct mgds_gate mgds_gate_new(void);
+struct mgds_hwqueue mgds_hwqueue_new(void);
 
 /* Queues a wait for the gate. */
-void mgds_gate_hold(struct mgds_gate gate, CUstream stream);
+void mgds_hwqueue_hold(struct mgds_hwqueue gate, CUstream stream);
 
 /* Lets every stream that stands in it go on, now and later. */
-void mgds_gate_open(struct mgds_gate gate);
+void mgds_hwqueue_open(struct mgds_hwqueue gate);
 
 /* Async-signal-safe: opens every gate ever made. */
-void mgds_gate_open_all(void);
+void mgds_hwqueue_open_all(void);
 
 /* Gates still closed with a stream held; they are opened and forgotten. */
-int mgds_gate_reset(void);
+int mgds_hwqueue_reset(void);
 
 #endif

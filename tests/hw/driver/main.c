@@ -173,7 +173,7 @@ static void skip_unmet(const struct mgds_options *o, unsigned met,
         if (!(unmet & needs[i].need))
             continue;
         snprintf(text, sizeof(text), "needs %s", needs[i].words);
-        mgds_lines_add(&result->reason, text);
+        mgds_timelines_add(&result->reason, text);
         result->outcome = SKIPPED;
         mgds_result_print(result, o->seeds > 1);
         return;
@@ -242,7 +242,7 @@ static void gather_failed(char **failed, unsigned long seed,
             continue;
         snprintf(text, sizeof(text), "seed %lu: %s: %.*s", seed,
                  result->row->name, (int)strcspn(first, "\n"), first);
-        mgds_lines_add(failed, text);
+        mgds_timelines_add(failed, text);
     }
 }
 

@@ -75,7 +75,7 @@ void mgds_case_abort(const char *file, int line, const char *fmt, ...)
     va_start(args, fmt);
     vsay('F', file, line, fmt, args);
     va_end(args);
-    mgds_gate_open_all();
+    mgds_hwqueue_open_all();
     _exit(1);
 }
 

@@ -39,7 +39,7 @@ struct run {
     struct slot *slots;
 };
 
-void mgds_lines_add(char **lines, const char *line)
+void mgds_timelines_add(char **lines, const char *line)
 {
     size_t old = *lines ? strlen(*lines) : 0;
     size_t more = strlen(line);
@@ -176,11 +176,11 @@ static void take_line(struct run *run, struct slot *slot, char *line)
     struct mgds_result *next;
 
     if (line[0] == 'F')
-        mgds_lines_add(&slot->result->failures, line + 2);
+        mgds_timelines_add(&slot->result->failures, line + 2);
     else if (line[0] == 'N')
-        mgds_lines_add(&slot->result->notes, line + 2);
+        mgds_timelines_add(&slot->result->notes, line + 2);
     else if (line[0] == 'S')
-        mgds_lines_add(&slot->result->reason, line + 2);
+        mgds_timelines_add(&slot->result->reason, line + 2);
     if (line[0] != 'E')
         return;
     slot->ended = mgds_now_ms();
@@ -231,7 +231,7 @@ static void reap(struct run *run, struct slot *slot)
     else if (slot->ended <= 0 && !slot->result->failures)
         snprintf(text, sizeof(text), "the process ended inside the case");
     if (text[0])
-        mgds_lines_add(&slot->result->failures, text);
+        mgds_timelines_add(&slot->result->failures, text);
     finish(run, slot);
     close(slot->report);
     if (slot->order >= 0)
@@ -254,7 +254,7 @@ static void look_at(struct run *run, struct slot *slot, short events)
     ssize_t n;
 
     if (late(slot)) {
-        mgds_lines_add(&slot->result->failures, "timeout: killed");
+        mgds_timelines_add(&slot->result->failures, "timeout: killed");
         slot->limit += 1e9;
         kill(-slot->pid, SIGKILL);
     }

@@ -61,7 +61,7 @@ int mgds_results_write(const char *file, const struct mgds_machine *machine,
                        const struct mgds_result *results, int count);
 
 /* Appends a line to a list of lines. */
-void mgds_lines_add(char **lines, const char *line);
+void mgds_timelines_add(char **lines, const char *line);
 
 #define CASE_SECONDS 30
 

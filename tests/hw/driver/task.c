@@ -101,7 +101,7 @@ void mgds_task_join(struct mgds_task *task)
     pthread_join(task->thread, NULL);
 }
 
-void mgds_expect_blocked(struct mgds_gate gate, const char *what,
+void mgds_expect_blocked(struct mgds_hwqueue gate, const char *what,
                          void (*run)(void *), void *arg)
 {
     struct mgds_task task;
@@ -109,14 +109,14 @@ void mgds_expect_blocked(struct mgds_gate gate, const char *what,
     mgds_task_start(&task, run, arg);
     if (mgds_task_ended_within(&task, mgds_blocked_ms))
         mgds_case_fail(NULL, 0, "%s returned while the wait stood", what);
-    mgds_gate_open(gate);
+    mgds_hwqueue_open(gate);
     if (!mgds_task_ended_within(&task, MGDS_STUCK_MS))
         mgds_case_abort(__FILE__, __LINE__, "%s is still stuck after the wait",
                         what);
     mgds_task_join(&task);
 }
 
-void mgds_expect_returns(struct mgds_gate gate, const char *what,
+void mgds_expect_returns(struct mgds_hwqueue gate, const char *what,
                          void (*run)(void *), void *arg)
 {
     struct mgds_task task;
@@ -124,7 +124,7 @@ void mgds_expect_returns(struct mgds_gate gate, const char *what,
     mgds_task_start(&task, run, arg);
     if (!mgds_task_ended_within(&task, MGDS_STUCK_MS)) {
         mgds_case_fail(NULL, 0, "%s did not return while the wait stood", what);
-        mgds_gate_open(gate);
+        mgds_hwqueue_open(gate);
     }
     mgds_task_join(&task);
 }

@@ -45,12 +45,12 @@ void mgds_task_join(struct mgds_task *task);
 
 /* `run` is called in another thread and must not return before the gate is
  * opened, and must return then. `what` names it in a failure. */
-void mgds_expect_blocked(struct mgds_gate gate, const char *what,
+void mgds_expect_blocked(struct mgds_hwqueue gate, const char *what,
                          void (*run)(void *), void *arg);
 
 /* The opposite: it returns although the gate is closed. Leaves the gate
  * closed if all is well, opens it after a failure. */
-void mgds_expect_returns(struct mgds_gate gate, const char *what,
+void mgds_expect_returns(struct mgds_hwqueue gate, const char *what,
                          void (*run)(void *), void *arg);
 
 /* A process forked before CUDA is initialised (FRESH cases), with a socket

@@ -44,7 +44,7 @@ static void watchdog(int sig)
         return;
     if (rang++)
         _exit(1);
-    mgds_gate_open_all();
+    mgds_hwqueue_open_all();
     if (mgds_clock_busy(setup))
         mgds_case_fail_signal("timeout: CUDA was not set up in time");
     else
@@ -82,7 +82,7 @@ static void start_cuda(const struct mgds_case *row)
 
 static void check_leftovers(const struct mgds_case *row)
 {
-    int closed = mgds_gate_reset();
+    int closed = mgds_hwqueue_reset();
 
     if (closed)
         mgds_case_fail(NULL, 0, "the case left %d gates closed", closed);

@@ -42,10 +42,10 @@ static void leaves_by_exit(void)
 /* The watchdog opens the gate; the case then ends by itself. */
 static void waits_until_the_watchdog(void)
 {
-    struct mgds_gate gate = mgds_gate_new();
+    struct mgds_hwqueue gate = mgds_hwqueue_new();
     _Atomic uint32_t *word = (_Atomic uint32_t *)(uintptr_t)gate.word;
 
-    mgds_gate_hold(gate, NULL);
+    mgds_hwqueue_hold(gate, NULL);
     while (atomic_load(word) == 0)
         sched_yield();
 }
@@ -64,7 +64,7 @@ static void never_ends_and_hears_nothing(void)
 
 static void leaves_a_gate_closed(void)
 {
-    mgds_gate_hold(mgds_gate_new(), NULL);
+    mgds_hwqueue_hold(mgds_hwqueue_new(), NULL);
 }
 
 static void skips(void)
@@ -139,7 +139,7 @@ static void return_task(void *arg)
 
 static void expects_a_call_to_block_that_does_not(void)
 {
-    mgds_expect_blocked(mgds_gate_new(), "nothing", return_task, NULL);
+    mgds_expect_blocked(mgds_hwqueue_new(), "nothing", return_task, NULL);
 }
 
 static void wait_task(void *arg)
@@ -152,7 +152,7 @@ static void wait_task(void *arg)
 
 static void expects_a_call_to_block_that_does(void)
 {
-    struct mgds_gate gate = mgds_gate_new();
+    struct mgds_hwqueue gate = mgds_hwqueue_new();
 
     mgds_expect_blocked(gate, "a wait", wait_task,
                         (void *)(uintptr_t)gate.word);
@@ -160,7 +160,7 @@ static void expects_a_call_to_block_that_does(void)
 
 static void expects_a_call_to_return_that_does_not(void)
 {
-    struct mgds_gate gate = mgds_gate_new();
+    struct mgds_hwqueue gate = mgds_hwqueue_new();
 
     mgds_expect_returns(gate, "a wait", wait_task,
                         (void *)(uintptr_t)gate.word);
