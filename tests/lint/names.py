@@ -20,7 +20,7 @@ PREFIXES = [
 ]
 # Where a name says what the function is about.
 OBJECTS = re.compile(
-    r"shim/gds/(cuda|domain|match|mem|msg|proto|queue|ring|transport|wire)/")
+    r"shim/gds/(comm|cuda|match|mem|msg|proto|stream|transport|wire)/")
 RECORD_TYPEDEF = re.compile(r"\btypedef\s+(const\s+)?(struct|union)\b")
 # Types that a foreign interface names, where we restate it.
 FOREIGN_TYPE = re.compile(r"CU|MPI")

@@ -11,7 +11,7 @@
 /* Where commands go. */
 struct mgds_commands_to {
     const struct mgds_gpu *gpu;
-    void *stream;            /* of the depot's context, which is current */
+    void *stream;            /* of the GPU's context, which is current */
     struct mgds_desk *desk;  /* of the stream: for waits */
     struct mgds_side *sides; /* where copies go that it cannot do itself */
     struct mgds_cell *cell;  /* in GPU memory, or NULL: one block for each */

@@ -1,4 +1,4 @@
-/* Depots: made, found, forgotten; see gpu.h. */
+/* What contexts have: made, found, forgotten; see gpu.h. */
 #include "shim/gds/stream/gpu.h"
 
 #include <errno.h>
@@ -17,7 +17,7 @@
 #include "shim/gds/mem/bounce_state.h"
 
 static struct mgds_lock gpus_lock = MGDS_LOCK_INIT(MGDS_LOCK_REGISTRY);
-static struct mgds_gpu *gpus; /* under depots_lock */
+static struct mgds_gpu *gpus; /* under gpus_lock */
 
 static void destroy_gpu(struct mgds_gpu *gpu)
 {

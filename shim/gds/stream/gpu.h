@@ -3,7 +3,7 @@
  * wait. Made with the first stream, so that nothing has to be made where a
  * wait stands; kept until the context is gone or the engine ends.
  *
- * Concurrency. One list under depots_lock (REGISTRY), never held across a
+ * Concurrency. One list under gpus_lock (REGISTRY), never held across a
  * driver call; it holds a reference. All else is constant, or atomic.
  */
 #ifndef MGDS_STREAM_GPU_H
@@ -44,15 +44,15 @@ struct mgds_gpu {
     struct mgds_gpu *next;
 };
 
-/* The depot of a context, with a reference. -ENOTSUP: no kernels for its
+/* What there is for a context, with a reference. -ENOTSUP: no kernels for its
  * device, or no memory operations though MPIX_GDS_TRIGGER=memop (one line says
  * which). -ENOMEM, -ESHUTDOWN. */
 int mgds_gpu_of(struct mgds_gpu **out, struct mgds_context *ctx);
 void mgds_gpu_put(struct mgds_gpu *gpu);
 
-/* Makes the depots of the other GPUs that the program uses, so that nothing of
- * them has to be made where a wait stands, and asks for peer access, both ways.
- * Without it work on the other's memory goes aside (side.h): no error. */
+/* Makes the same for the other GPUs that the program uses, so that nothing of
+ * theirs has to be made where a wait stands, and asks for peer access, both
+ * ways. Without it work on the other's memory goes aside (side.h): no error. */
 void mgds_gpu_meet(struct mgds_gpu *gpu);
 
 /* May kernels of the context touch that allocation of another one's? */

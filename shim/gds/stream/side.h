@@ -27,8 +27,8 @@ struct mgds_side {
     struct mgds_deferred deferred;
 };
 
-/* For a stream of the context from. Where the context to has its depot, nothing
- * of it waits for a device; else as mgds_gpu_of. -ENOMEM, -ENOTSUP,
+/* For a stream of the context from. Where the library has met the context to,
+ * nothing of it waits for a device; else as mgds_gpu_of. -ENOMEM, -ENOTSUP,
  * -ESHUTDOWN. */
 int mgds_side_create(struct mgds_side **out, struct mgds_context *from,
                      struct mgds_context *to);
