@@ -1,8 +1,9 @@
 """No struct of the library has more than 24 fields or 6 booleans.
 
 A struct that stands by value in another one, defined in the same file, counts
-with its owner; a union counts as its largest member. Of flags in a word, and
-of enums that are used as booleans, a script sees nothing.
+with its owner; a union counts as its largest member. An enum of two values is a
+boolean. A word of flags counts for each of them: its comment begins with "of"
+and the name of their enum, whose values are all powers of two.
 """
 import re
 
@@ -15,6 +16,10 @@ HEAD = re.compile(r"\bstruct\s+(\w+)\s*\{")
 INNER = re.compile(r"(struct|union)\b[^{;]*\{")
 BY_VALUE = re.compile(r"struct (\w+) \w+$")
 BOOLEAN = re.compile(r"(?:const )?(?:bool|atomic_bool)\b")
+ENUM = re.compile(r"\benum\s+(\w+)\s*\{([^{}]*)\}")
+VALUE = re.compile(r"\w+\s*=\s*(?:1u?\s*<<\s*\w+|[1248]|16|32|64|128)u?$")
+OF_ENUM = re.compile(r"(?:const )?enum (\w+) \w+$")
+WORD = re.compile(r"\b(?:unsigned|u?int\w*_t) (\w+);\s*/\* of (\w+)")
 LINK = re.compile(r"(LIST|STAILQ|TAILQ|SLIST)_(ENTRY|HEAD)\([^()]*\)")
 FOREIGN = "shim/gds/cuda/driver_abi.h"  # CUDA's own
 
@@ -48,6 +53,24 @@ def declared(member):
     return count
 
 
+def enums(masked):
+    """name -> how many booleans a word of it is worth, where that is not 0."""
+    found = {}
+    for name, body in ENUM.findall(masked.code):
+        values = [value.strip() for value in body.split(",") if value.strip()]
+        if len(values) > 1 and all(map(VALUE.match, values)):
+            found[name] = len(values)
+        elif len(values) == 2:
+            found[name] = 1
+    return found
+
+
+def flags(masked, known_enums):
+    """name -> booleans, of words of flags."""
+    return {name: known_enums[enum] for name, enum in WORD.findall(masked.text)
+            if known_enums.get(enum, 0) > 1}
+
+
 def size_of_inner(kind, body, known):
     if kind == "struct":
         return size_of(body, known)
@@ -65,7 +88,12 @@ def size_of_member(member, known):
     if by_value and by_value.group(1) in known:
         return known[by_value.group(1)]
     count = declared(member)
-    return count, count if BOOLEAN.match(member) else 0
+    if BOOLEAN.match(member):
+        return count, count
+    of_enum = OF_ENUM.match(member)
+    if of_enum and known["enums"].get(of_enum.group(1)) == 1:
+        return count, count
+    return count, known["flags"].get(member.split(" ")[-1], 0)
 
 
 def size_of(body, known):
@@ -74,9 +102,10 @@ def size_of(body, known):
     return tuple(sum(column) for column in zip(*sizes)) if sizes else (0, 0)
 
 
-def records(masked):
+def records(masked, known_enums):
     """name -> (line, (fields, booleans)) of the structs of a file."""
-    code, found, known = masked.code, {}, {}
+    code, found = masked.code, {}
+    known = {"enums": known_enums, "flags": flags(masked, known_enums)}
     for head in HEAD.finditer(code):
         body = code[head.end():closing(code, head.end() - 1)]
         known[head.group(1)] = size_of(body, known)
@@ -98,11 +127,14 @@ def check_record(report, path, name, line, size):
 def check():
     args = lintlib.parse_arguments(__doc__)
     report = lintlib.Report("records", args.root)
-    checked = 0
-    for path in lintlib.c_files(args.root):
-        if not path.startswith("shim/") or path == FOREIGN:
-            continue
-        found = records(csource.mask(lintlib.read(args.root, path)))
+    checked, known_enums = 0, {}
+    files = {path: csource.mask(lintlib.read(args.root, path))
+             for path in lintlib.c_files(args.root)
+             if path.startswith("shim/") and path != FOREIGN}
+    for masked in files.values():
+        known_enums.update(enums(masked))
+    for path, masked in files.items():
+        found = records(masked, known_enums)
         checked += len(found)
         for name, (line, size) in found.items():
             check_record(report, path, name, line, size)

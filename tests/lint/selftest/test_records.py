@@ -10,8 +10,9 @@ import records  # noqa: E402
 
 
 def measured(text):
-    return {name: size
-            for name, (_, size) in records.records(csource.mask(text)).items()}
+    masked = csource.mask(text)
+    found = records.records(masked, records.enums(masked))
+    return {name: size for name, (_, size) in found.items()}
 
 
 def ints(count):
@@ -55,6 +56,23 @@ class Counting(unittest.TestCase):
                             " } of;\n")), {"a": (2, 1)})
 
 
+    def test_an_enum_of_two_values_is_a_boolean(self):
+        text = ("enum two { HERE, THERE };\nenum three { A, B, C };\n"
+                + record("a", "enum two b; enum three c; int d;\n"))
+        self.assertEqual(measured(text)["a"], (3, 1))
+
+    def test_a_word_of_flags_counts_for_each(self):
+        text = ("enum latch {\n    ONE = 1,\n    TWO = 1 << 1,\n    SIX = 4\n"
+                "};\n" + record("a", "    unsigned b; /* of latch */\n"
+                                "    unsigned c; /* of latches */\n"))
+        self.assertEqual(measured(text)["a"], (2, 3))
+
+    def test_numbers_are_no_flags(self):
+        text = ("enum size { SMALL = 1, MIDDLE = 3, LARGE = 8 };\n"
+                + record("a", "    unsigned b; /* of size */\n"))
+        self.assertEqual(measured(text)["a"], (1, 0))
+
+
 class Limits(LintCase):
     lint = "records"
 
@@ -67,6 +85,12 @@ class Limits(LintCase):
 
     def test_a_boolean_too_many(self):
         self.refuse({"shim/a.h": record("a", "bool b, c, d, e, f, g, h;\n")},
+                    ["shim/a.h:1 size"])
+
+    def test_flags_of_another_file_count(self):
+        self.refuse({"shim/b.h": "enum f { A = 1, B = 2, C = 4, D = 8 };\n",
+                     "shim/a.h": record("a", "    unsigned f; /* of f */\n"
+                                        "bool b, c, d;\n")},
                     ["shim/a.h:1 size"])
 
     def test_no_struct_is_let_off(self):
