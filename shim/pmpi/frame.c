@@ -9,6 +9,7 @@
 #include "shim/pmpi/direct.h"
 #include "shim/pmpi/next.h"
 #include "shim/pmpi/own.h"
+#include "shim/pmpi/plain.h"
 #include "shim/pmpi/process.h"
 #include "shim/pmpi/stream_comm.h"
 
@@ -61,11 +62,15 @@ static void open_shortcut(enum mgds_call call, enum mgds_face face,
         lead(call, face, mgds_long_ways[call][face]);
 }
 
-/* A body that is in use is so for good: any of the two ways leads to it. */
+/* A body that is in use is so for good: any of these ways leads to it. */
 static void lead_to_body(enum mgds_call call, enum mgds_face face)
 {
-    if (mgds_own_ways[call][face] && !mgds_process()->watched)
-        lead(call, face, mgds_own_ways[call][face]);
+    mgds_next_fn *way = mgds_plain_ways[call][face];
+
+    if (!way)
+        way = mgds_own_ways[call][face];
+    if (way && !mgds_process()->watched)
+        lead(call, face, way);
 }
 
 static void close_shortcut(enum mgds_call call)

@@ -11,7 +11,8 @@
  * the first stream communicator, the functions with a body for GPU memory, or
  * for those, are led the long way again. That makes their shortcuts lead the
  * *own way*: to their bodies, which will be in use for good, with nothing to
- * be asked any more but whether the call is nested.
+ * be asked any more but whether the call is nested. Calls that most often have
+ * nothing to do with us have a way before it (plain.h).
  */
 #ifndef MGDS_PMPI_FRAME_H
 #define MGDS_PMPI_FRAME_H

@@ -8,15 +8,9 @@
 #include "shim/gds/cuda/presence.h"
 #include "shim/pmpi/frame.h"
 #include "shim/pmpi/own.h"
+#include "shim/pmpi/tail.h"
 
 #define MGDS_EXPORT __attribute__((visibility("default")))
-
-/* Where it must be said: clang copies arguments on the stack otherwise. */
-#if __has_attribute(musttail)
-#define MGDS_TAIL_RETURN __attribute__((musttail)) return
-#else
-#define MGDS_TAIL_RETURN return
-#endif
 
 #define MGDS_LONG_WAY(name, face, n)                                           \
     static __attribute__((noinline))                                           \

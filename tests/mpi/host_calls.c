@@ -3,7 +3,7 @@
  * has CUDA: host_calls LAPS MEMORY STATE. The counting is done from outside
  * (host_instructions.py), between calls of the phase functions.
  *   MEMORY  stack | mapped (which only the driver can tell from its own)
- *   STATE   none | loaded | begun (cuInit) | context
+ *   STATE   none | loaded | begun (cuInit) | context | gpu (some was sent)
  */
 #include <mpi.h>
 #include <string.h>
@@ -84,6 +84,20 @@ static uintptr_t find(const char *name, int version)
     return (uintptr_t)found;
 }
 
+/* GPU memory is remembered, so that other memory must be told from it. */
+static void send_from_gpu(CUcontext ctx)
+{
+    CUresult (*current)(CUcontext) =
+        (CUresult(*)(CUcontext))find("cuCtxSetCurrent", 4000);
+    CUresult (*alloc)(CUdeviceptr *, size_t) =
+        (CUresult(*)(CUdeviceptr *, size_t))find("cuMemAlloc", 3020);
+    CUdeviceptr gpu;
+
+    CHECK(current(ctx) == CUDA_SUCCESS && alloc(&gpu, 8) == CUDA_SUCCESS);
+    MPI_Sendrecv((void *)(uintptr_t)gpu, 8, MPI_BYTE, 1 - rank, TAG, memory, 8,
+                 MPI_BYTE, 1 - rank, TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+}
+
 static void cuda_as_asked(const char *state)
 {
     CUresult (*retain)(CUcontext *, CUdevice);
@@ -99,8 +113,10 @@ static void cuda_as_asked(const char *state)
         "cuDevicePrimaryCtxRetain", 7000);
     if (strcmp(state, "loaded") != 0)
         CHECK(init(0) == CUDA_SUCCESS);
-    if (strcmp(state, "context") == 0)
+    if (strcmp(state, "context") == 0 || strcmp(state, "gpu") == 0)
         CHECK(retain(&ctx, 0) == CUDA_SUCCESS);
+    if (strcmp(state, "gpu") == 0)
+        send_from_gpu(ctx);
 }
 
 int main(int argc, char **argv)

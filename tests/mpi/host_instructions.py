@@ -17,9 +17,9 @@ LAPS = 100
 PHASES = ("Send", "Recv", "Isend_Wait", "Irecv_Wait")
 # Most instructions of ours a lap of any phase, and calls into the driver: some
 # ten per cent above what was measured, for other compilers.
-LIMITS = {("stack", "none"): (20, 0), ("stack", "context"): (475, 0),
-          ("mapped", "loaded"): (720, 1), ("mapped", "begun"): (720, 1),
-          ("mapped", "context"): (720, 1)}
+LIMITS = {("stack", "none"): (20, 0), ("stack", "context"): (65, 0),
+          ("mapped", "loaded"): (150, 1), ("mapped", "begun"): (150, 1),
+          ("mapped", "context"): (150, 1), ("mapped", "gpu"): (150, 1)}
 
 
 def driver_calls(path):

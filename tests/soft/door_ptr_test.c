@@ -101,6 +101,7 @@ static void device_memory_is_told_with_its_device_and_context(void **state)
         OK(cu.cuCtxSetCurrent(primary[i]));
         OK(cu.cuMemAlloc_v2(&at, KIB));
         OK(cu.cuCtxSetCurrent(primary[!i]));
+        assert_false(mgds_ptr_is_plain((void *)(uintptr_t)at));
         ptr = look(at + 100, KIB - 100);
         assert_is(ptr, MGDS_PTR_DEVICE, i, at);
         assert_ptr_equal(ptr.ctx, primary[i]);
@@ -119,6 +120,7 @@ static void pool_memory_belongs_to_no_context(void **state)
 
     (void)state;
     OK(cu.cuMemAllocAsync(&at, KIB, NULL));
+    assert_false(mgds_ptr_is_plain((void *)(uintptr_t)at));
     ptr = look(at + 8, 8);
     assert_is(ptr, MGDS_PTR_POOL, 0, at);
     assert_null(ptr.ctx);
@@ -133,6 +135,7 @@ static void managed_memory_is_no_gpu_only_memory(void **state)
 
     (void)state;
     OK(cu.cuMemAllocManaged(&at, KIB, CU_MEM_ATTACH_GLOBAL));
+    assert_false(mgds_ptr_is_plain((void *)(uintptr_t)at));
     ptr = look(at, KIB);
     assert_is(ptr, MGDS_PTR_MANAGED, 0, at);
     assert_false(mgds_ptr_is_gpu(&ptr));
@@ -146,6 +149,7 @@ static void pinned_memory_is_told_while_it_is(void **state)
     (void)state;
     OK(cu.cuMemHostAlloc(&host, KIB, CU_MEMHOSTALLOC_PORTABLE));
     assert_int_equal(look((uintptr_t)host, KIB).kind, MGDS_PTR_PINNED);
+    assert_true(mgds_ptr_is_plain(host));
     OK(cu.cuMemFreeHost(host));
     assert_int_equal(look((uintptr_t)map, KIB).kind, MGDS_PTR_HOST);
     OK(cu.cuMemHostRegister_v2(map, CHUNK, CU_MEMHOSTREGISTER_PORTABLE));
@@ -183,6 +187,7 @@ static void mapped_chunks_are_one_buffer_until_a_gap(void **state)
     map_chunk(at);
     map_chunk(at + CHUNK);
     map_chunk(at + 3 * CHUNK);
+    assert_false(mgds_ptr_is_plain((void *)(uintptr_t)at));
     ptr = look(at + 8, 2 * CHUNK - 8);
     assert_is(ptr, MGDS_PTR_VMM, 0, at);
     assert_null(ptr.ctx);

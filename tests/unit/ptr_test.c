@@ -127,6 +127,46 @@ static void driver_that_was_not_started_has_no_gpu_memory(void **state)
     assert_kind(base, 8, MGDS_PTR_HOST);
 }
 
+static bool is_plain(uintptr_t addr)
+{
+    return mgds_ptr_is_plain((const void *)addr);
+}
+
+static void plain_memory_costs_one_question_or_none(void **state)
+{
+    void *heap = sbrk(64);
+    uintptr_t base = fresh_base(); /* nobody has ever seen it */
+
+    (void)state;
+    assert_true(is_plain((uintptr_t)heap));
+    assert_true(is_plain((uintptr_t)__builtin_frame_address(0)));
+    assert_true(is_plain((uintptr_t)&in_data_segment));
+    assert_int_equal(questions(), 0);
+    assert_true(is_plain(base));
+    assert_int_equal(questions(), 1);
+    fake->query_result = CUDA_ERROR_NOT_INITIALIZED;
+    assert_true(is_plain(base));
+    assert_int_equal(questions(), 2);
+}
+
+static void plain_memory_that_becomes_the_gpus_is_plain_no_more(void **state)
+{
+    uintptr_t base = fresh_base();
+
+    (void)state;
+    assert_true(is_plain(base));
+    fake->blocks[0] = device_block(base, 1);
+    assert_false(is_plain(base));
+    fake->blocks[0].size = 0;
+    assert_true(is_plain(base)); /* nobody looked at it as a whole */
+    fake->blocks[0].size = MIB;
+    assert_kind(base, 8, MGDS_PTR_DEVICE);
+    fake->blocks[0].size = 0;
+    fake->asked_one = fake->asked_all = 0;
+    assert_false(is_plain(base));
+    assert_int_equal(questions(), 0);
+}
+
 struct kind_row {
     struct fake_block block;
     enum mgds_ptr_kind kind;
@@ -161,6 +201,8 @@ static void each_kind_is_told_by_one_question(void **state)
         block->size = MIB;
         block->device = 3;
         block->id = 100 + i;
+        assert_int_equal(is_plain(block->base),
+                         rows[i].kind == MGDS_PTR_PINNED);
         fake->asked_one = fake->asked_all = 0;
         assert_int_equal(look(&ptr, block->base + 100, 8), 0);
         assert_int_equal(questions(), 1);
@@ -408,6 +450,9 @@ int main(void)
         cmocka_unit_test_setup(other_host_memory_costs_one_question, reset),
         cmocka_unit_test_setup(driver_that_was_not_started_has_no_gpu_memory,
                                reset),
+        cmocka_unit_test_setup(plain_memory_costs_one_question_or_none, reset),
+        cmocka_unit_test_setup(
+            plain_memory_that_becomes_the_gpus_is_plain_no_more, reset),
         cmocka_unit_test_setup(each_kind_is_told_by_one_question, reset),
         cmocka_unit_test_setup(gpu_memory_seen_before_costs_its_id_only, reset),
         cmocka_unit_test_setup(

@@ -44,7 +44,11 @@ static void entry_comes_back_for_what_it_covers(void **state)
 
     (void)state;
     assert_false(mgds_ptrcache_get(&found, base));
+    assert_false(mgds_ptrcache_covers(base));
     mgds_ptrcache_put(&ptr, base);
+    assert_true(mgds_ptrcache_covers(base + 100));
+    assert_false(mgds_ptrcache_covers(base - 1));
+    assert_false(mgds_ptrcache_covers(base + PAGE + 9));
     assert_true(mgds_ptrcache_get(&found, base + 100));
     assert_true(is_whole(&found));
     assert_int_equal(found.id, 9);
@@ -76,6 +80,7 @@ static void dropped_entry_is_gone(void **state)
     mgds_ptrcache_put(&ptr, base);
     mgds_ptrcache_drop(base + 5);
     assert_false(mgds_ptrcache_get(&found, base));
+    assert_false(mgds_ptrcache_covers(base));
     mgds_ptrcache_drop(base);
 }
 
@@ -106,6 +111,7 @@ static void *read_entries(void *arg)
 
     (void)arg;
     for (unsigned i = 0; i < LAPS; i++) {
+        (void)mgds_ptrcache_covers(place(i));
         if (!mgds_ptrcache_get(&found, place(i)))
             continue;
         atomic_fetch_add(&found_some, 1);

@@ -2,8 +2,9 @@
  * Host addresses known without asking; see hostaddr.h.
  *
  * Concurrency: the ranges of the image and the start of the heap are found
- * once, under pthread_once; the break is read from libc at each call; the
- * bounds of a stack belong to its thread.
+ * once, under pthread_once, and ranges_found says so for less than a call; the
+ * break is read from libc at each call; the bounds of a stack belong to its
+ * thread.
  */
 #include "shim/gds/cuda/hostaddr.h"
 
@@ -18,32 +19,24 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "shim/base/tls.h"
-
 enum { MAX_SEGMENTS = 8 };
 
-struct range {
-    uintptr_t start, end; /* empty if equal */
-};
-
 /* Constant once found. */
-static struct range segments[MAX_SEGMENTS];
+static struct mgds_hostrange segments[MAX_SEGMENTS];
+static struct mgds_hostrange image; /* all of them, and what is between */
 static unsigned segments_used;
-static uintptr_t heap_start; /* 0: unknown, then no address is in the heap */
 static pthread_once_t found_once = PTHREAD_ONCE_INIT;
+static bool ranges_found; /* atomic */
 
-static MGDS_TLS struct range stack;
-
-static bool range_contains(const struct range *range, uintptr_t addr)
-{
-    return addr - range->start < range->end - range->start;
-}
+uintptr_t mgds_hostaddr_no_heap = UINTPTR_MAX;
+MGDS_TLS struct mgds_hostrange mgds_hostaddr_stack;
 
 /* Segments are whole pages, and mostly follow one another: one range then. */
 static void add_segment(uintptr_t start, uintptr_t end)
 {
     uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
-    struct range whole = {start / page * page, (end + page - 1) / page * page};
+    struct mgds_hostrange whole = {start / page * page,
+                                   (end + page - 1) / page * page};
 
     if (segments_used > 0 && segments[segments_used - 1].end == whole.start)
         segments[segments_used - 1].end = whole.end;
@@ -94,10 +87,28 @@ static uintptr_t find_heap_start(void)
     return parse_heap_start(line);
 }
 
-static void find_ranges(void)
+static void find_image(void)
 {
     dl_iterate_phdr(find_segments, NULL);
-    heap_start = find_heap_start();
+    if (segments_used > 0)
+        image = segments[0];
+    for (unsigned i = 1; i < segments_used; i++) {
+        if (segments[i].start < image.start)
+            image.start = segments[i].start;
+        if (segments[i].end > image.end)
+            image.end = segments[i].end;
+    }
+}
+
+static void find_ranges(void)
+{
+    uintptr_t heap = find_heap_start();
+
+    find_image();
+    if (heap != 0 && &mgds_hostaddr_heap_end)
+        __atomic_store_n(&mgds_hostaddr_no_heap, heap - 1, __ATOMIC_RELAXED);
+    /* Release: who sees it set sees the ranges. */
+    __atomic_store_n(&ranges_found, true, __ATOMIC_RELEASE);
 }
 
 /* Of the main thread's stack only the last 8 MiB count: it may be declared
@@ -109,49 +120,43 @@ static void find_stack(void)
     void *start;
     size_t size;
 
-    stack = (struct range){1, 1}; /* empty, but looked for */
+    mgds_hostaddr_stack =
+        (struct mgds_hostrange){1, 1}; /* empty, but looked for */
     if (pthread_getattr_np(pthread_self(), &attr) != 0)
         return;
     if (pthread_attr_getstack(&attr, &start, &size) == 0) {
-        stack.end = (uintptr_t)start + size;
-        stack.start = size > MOST ? stack.end - MOST : (uintptr_t)start;
+        mgds_hostaddr_stack.end = (uintptr_t)start + size;
+        mgds_hostaddr_stack.start =
+            size > MOST ? mgds_hostaddr_stack.end - MOST : (uintptr_t)start;
     }
     pthread_attr_destroy(&attr);
 }
 
-static bool in_stack(uintptr_t addr)
-{
-    if (stack.end == 0)
-        find_stack();
-    return range_contains(&stack, addr);
-}
-
-/* Where the C library has the heap's end. sbrk(0) would say the same, but UCX
- * replaces sbrk, and its own sets the end to what it was a moment before: if
- * another thread has made the heap larger meanwhile, that memory is gone. */
-extern char *heap_end __asm__("__curbrk") __attribute__((weak));
-
-static bool in_heap(uintptr_t addr)
-{
-    return heap_start && &heap_end && addr >= heap_start &&
-           addr < (uintptr_t)__atomic_load_n(&heap_end, __ATOMIC_RELAXED);
-}
-
 static bool in_image(uintptr_t addr)
 {
+    if (!mgds_hostrange_contains(&image, addr))
+        return false;
     for (unsigned i = 0; i < segments_used; i++) {
-        if (range_contains(&segments[i], addr))
+        if (mgds_hostrange_contains(&segments[i], addr))
             return true;
     }
     return false;
 }
 
-bool mgds_hostaddr_known(const void *addr)
+static __attribute__((noinline)) bool find_and_look(const void *addr)
 {
-    uintptr_t at = (uintptr_t)addr;
-
     pthread_once(&found_once, find_ranges);
-    return in_stack(at) || in_heap(at) || in_image(at);
+    if (mgds_hostaddr_stack.end == 0)
+        find_stack();
+    return mgds_hostaddr_near(addr) || in_image((uintptr_t)addr);
+}
+
+bool mgds_hostaddr_far(const void *addr)
+{
+    if (mgds_hostaddr_stack.end == 0 ||
+        !__atomic_load_n(&ranges_found, __ATOMIC_ACQUIRE))
+        return find_and_look(addr);
+    return in_image((uintptr_t)addr);
 }
 
 /* The kernel copies the mask in before it looks at the first argument, which

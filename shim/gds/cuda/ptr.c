@@ -4,7 +4,6 @@
 #include <errno.h>
 
 #include "shim/gds/cuda/driver.h"
-#include "shim/gds/cuda/hostaddr.h"
 #include "shim/gds/cuda/ptrcache.h"
 #include "shim/gds/cuda/result.h"
 
@@ -218,6 +217,31 @@ int mgds_ptr_find(struct mgds_ptr *out, const void *addr, size_t bytes)
     if (rc == 0)
         *out = ptr;
     return rc;
+}
+
+/* What was GPU memory may have been freed since, and what is managed may be too
+ * short: both are looked at as a whole. */
+static bool is_plain_to(const struct mgds_driver *driver, uintptr_t addr)
+{
+    CUpointer_attribute attributes[] = {CU_POINTER_ATTRIBUTE_MEMORY_TYPE,
+                                        CU_POINTER_ATTRIBUTE_IS_MANAGED};
+    uint64_t type = 0, managed = 0;
+    void *places[] = {&type, &managed};
+
+    if (mgds_ptrcache_covers(addr))
+        return false;
+    if (driver->cuPointerGetAttributes(2, attributes, places, addr) !=
+        CUDA_SUCCESS)
+        return true;
+    return type != CU_MEMORYTYPE_DEVICE && !(unsigned char)managed;
+}
+
+bool mgds_ptr_is_plain_far(const void *addr)
+{
+    const struct mgds_driver *driver = mgds_driver();
+
+    return !driver || mgds_hostaddr_far(addr) ||
+           is_plain_to(driver, (uintptr_t)addr);
 }
 
 bool mgds_ptr_lives(const struct mgds_ptr *known, const void *addr)

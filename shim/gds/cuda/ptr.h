@@ -5,9 +5,10 @@
  * What a look costs, and why so:
  *   no libcuda in the process   the caller does not come here (presence.h)
  *   heap, stack, own data       no driver call (hostaddr.h)
- *   other host memory           one driver call; there is no cheaper way that
- *                               stays right, since any mapping may be the
- *                               driver's tomorrow
+ *   other host memory           one driver call, for two attributes if only
+ *                               that is asked (mgds_ptr_is_plain); there is no
+ *                               cheaper way that stays right, since any mapping
+ *                               may be the driver's tomorrow
  *   GPU memory seen before      one driver call for one attribute, the buffer
  *                               id, which no two allocations of a process
  *                               share: if it is still the cached one, so is
@@ -24,6 +25,7 @@
 #include <stdint.h>
 
 #include "shim/gds/cuda/driver_abi.h"
+#include "shim/gds/cuda/hostaddr.h"
 
 enum mgds_ptr_kind {
     MGDS_PTR_HOST,    /* plain, or memory of CUDA's that hostaddr.h knows */
@@ -66,6 +68,17 @@ static inline bool mgds_ptr_is_gpu(const struct mgds_ptr *ptr)
  * Any thread; no lock; never allocates.
  */
 int mgds_ptr_find(struct mgds_ptr *out, const void *addr, size_t bytes);
+
+/* True if mgds_ptr_find would say so of bytes from addr on: memory that the CPU
+ * may touch, and nothing to be said against it. False: that is not known so
+ * cheaply. For who does not need to know what kind of host memory it is. Any
+ * thread; no lock; one driver call at most. */
+bool mgds_ptr_is_plain_far(const void *addr);
+
+static inline bool mgds_ptr_is_plain(const void *addr)
+{
+    return mgds_hostaddr_near(addr) || mgds_ptr_is_plain_far(addr);
+}
 
 /* Whether addr lies in the allocation that `known` is of, by one driver call at
  * most. False: not, or that cannot be told so. Any thread; no lock. */

@@ -18,6 +18,10 @@ struct entry {
 
 static struct entry entries[SETS][WAYS];
 
+/* From the first to behind the last byte of all that was ever put in: most host
+ * memory lies elsewhere. Each word moves one way only. */
+static _Atomic uintptr_t lowest = UINTPTR_MAX, highest;
+
 /* TRAITS: kind, device and handle types are small numbers. */
 enum { KIND_BITS = 8, DEVICE_BITS = 16 };
 
@@ -86,6 +90,28 @@ bool mgds_ptrcache_get(struct mgds_ptr *out, uintptr_t addr)
     return false;
 }
 
+/* An entry in motion may be missed, as get misses it, or be found with the base
+ * of one allocation and the size of another: then get has the last word. */
+bool mgds_ptrcache_covers(uintptr_t addr)
+{
+    struct entry *set;
+
+    if (addr < atomic_load_explicit(&lowest, memory_order_relaxed) ||
+        addr >= atomic_load_explicit(&highest, memory_order_relaxed))
+        return false;
+    set = set_of(addr);
+    for (int way = 0; way < WAYS; way++) {
+        uint64_t base =
+            atomic_load_explicit(&set[way].words[BASE], memory_order_relaxed);
+        uint64_t size =
+            atomic_load_explicit(&set[way].words[SIZE], memory_order_relaxed);
+
+        if (addr - base < size)
+            return true;
+    }
+    return false;
+}
+
 /* The entry that knows addr by another name, else an empty one, else one that
  * the id picks: ids count up, so the ways take turns. */
 static struct entry *pick_entry(struct entry *set, const struct mgds_ptr *ptr,
@@ -117,6 +143,19 @@ static void write_entry(struct entry *entry, const uint64_t words[WORDS])
     atomic_store_explicit(&entry->seq, seq + 2, memory_order_release);
 }
 
+/* Relaxed: as with entries, who must find what another thread has put in has
+ * heard of it from that thread. */
+static void widen_bounds(uintptr_t from, uintptr_t to)
+{
+    uintptr_t low = atomic_load_explicit(&lowest, memory_order_relaxed);
+    uintptr_t high = atomic_load_explicit(&highest, memory_order_relaxed);
+
+    while (from < low && !atomic_compare_exchange_weak(&lowest, &low, from))
+        ;
+    while (to > high && !atomic_compare_exchange_weak(&highest, &high, to))
+        ;
+}
+
 void mgds_ptrcache_put(const struct mgds_ptr *ptr, uintptr_t addr)
 {
     const uint64_t words[WORDS] = {
@@ -125,6 +164,7 @@ void mgds_ptrcache_put(const struct mgds_ptr *ptr, uintptr_t addr)
         [CTX_ID] = ptr->ctx_id, [TRAITS] = pack_traits(ptr),
     };
 
+    widen_bounds(ptr->base, ptr->base + ptr->size);
     write_entry(pick_entry(set_of(addr), ptr, addr), words);
 }
 

@@ -16,7 +16,9 @@
  *
  *   EMPTY (seq 0) -> WRITING (odd) -> FULL (even) -> WRITING -> FULL ...
  *
- * Readers never wait: an entry in motion is a miss.
+ * Readers never wait: an entry in motion is a miss. Beside the entries, two
+ * words bound all that was ever put in; writers move each one way only, by
+ * compare-and-swap, before they write the entry.
  */
 #ifndef MGDS_CUDA_PTRCACHE_H
 #define MGDS_CUDA_PTRCACHE_H
@@ -26,6 +28,9 @@
 /* True if an allocation that covered addr is remembered: what it was when it
  * was put in. Whether it still lives is for the caller to find out. */
 bool mgds_ptrcache_get(struct mgds_ptr *out, uintptr_t addr);
+
+/* Whether get would find something, for less. */
+bool mgds_ptrcache_covers(uintptr_t addr);
 
 /* Remembers ptr for lookups of addr, in place of what was known there. */
 void mgds_ptrcache_put(const struct mgds_ptr *ptr, uintptr_t addr);

@@ -1,0 +1,99 @@
+/* Calls that have nothing to do with us; see plain.h. */
+#include "shim/pmpi/plain.h"
+
+#include <mpi.h>
+#include <stdbool.h>
+
+#include "shim/gds/cuda/ptr.h"
+#include "shim/pmpi/direct.h"
+#include "shim/pmpi/frame.h"
+#include "shim/pmpi/next.h"
+#include "shim/pmpi/request_table.h"
+#include "shim/pmpi/stream_comm.h"
+#include "shim/pmpi/tail.h"
+#include "shim/pmpi/types.h"
+
+/* Nothing of ours is to be looked at but buffers: loads, no calls. */
+static inline bool buffers_alone(void)
+{
+    return !mgds_scomms_any() && !mgds_direct_armed() &&
+           !mgds_requests_have_orphans();
+}
+
+/* A buffer in host memory, of a datatype whose handle says all. The memory of a
+ * message without a partner is not looked at: its body sees to that. */
+static inline bool is_plain(mgds_word addr, MPI_Count count, mgds_word type,
+                            mgds_word peer)
+{
+    return mgds_type_basic_size((MPI_Datatype)type) != 0 &&
+           (int)peer != MPI_PROC_NULL &&
+           (count == 0 || mgds_ptr_is_plain((const void *)addr));
+}
+
+/* A definition that was not found yet is found on the own way. */
+#define PLAIN_WAY(name, face, n, plain)                                        \
+    static mgds_word plain_way_##face##_##name(MGDS_PARAMS_##n)                \
+    {                                                                          \
+        mgds_next_fn *go = NULL;                                               \
+                                                                               \
+        if (__builtin_expect(plain, 1))                                        \
+            go = __atomic_load_n(                                              \
+                &mgds_definitions[MGDS_CALL_##name][MGDS_FACE_##face],         \
+                __ATOMIC_ACQUIRE);                                             \
+        if (!go)                                                               \
+            go = mgds_own_ways[MGDS_CALL_##name][MGDS_FACE_##face];            \
+        MGDS_TAIL_RETURN((MGDS_FN(n) *)go)(MGDS_ARGS_##n);                     \
+    }
+
+/* X(name, words, when it is plain): the first words of a message are addr,
+ * count, type and peer; a count is as wide as the call says. */
+#define ONE(width) (buffers_alone() && is_plain(a, (width)b, c, d))
+#define TWO(width)                                                             \
+    (buffers_alone() && is_plain(a, (width)b, c, d) &&                         \
+     is_plain(f, (width)g, h, i))
+#define REQUESTS (!mgds_requests_any())
+#define PLAIN_CALLS(X)                                                         \
+    X(Send, 6, ONE(int))                                                       \
+    X(Send_c, 6, ONE(MPI_Count))                                               \
+    X(Ssend, 6, ONE(int))                                                      \
+    X(Ssend_c, 6, ONE(MPI_Count))                                              \
+    X(Rsend, 6, ONE(int))                                                      \
+    X(Rsend_c, 6, ONE(MPI_Count))                                              \
+    X(Bsend, 6, ONE(int))                                                      \
+    X(Bsend_c, 6, ONE(MPI_Count))                                              \
+    X(Recv, 7, ONE(int))                                                       \
+    X(Recv_c, 7, ONE(MPI_Count))                                               \
+    X(Isend, 7, ONE(int))                                                      \
+    X(Isend_c, 7, ONE(MPI_Count))                                              \
+    X(Issend, 7, ONE(int))                                                     \
+    X(Issend_c, 7, ONE(MPI_Count))                                             \
+    X(Irsend, 7, ONE(int))                                                     \
+    X(Irsend_c, 7, ONE(MPI_Count))                                             \
+    X(Ibsend, 7, ONE(int))                                                     \
+    X(Ibsend_c, 7, ONE(MPI_Count))                                             \
+    X(Irecv, 7, ONE(int))                                                      \
+    X(Irecv_c, 7, ONE(MPI_Count))                                              \
+    X(Sendrecv, 12, TWO(int))                                                  \
+    X(Sendrecv_c, 12, TWO(MPI_Count))                                          \
+    X(Wait, 2, REQUESTS)                                                       \
+    X(Test, 3, REQUESTS)                                                       \
+    X(Waitall, 3, REQUESTS)                                                    \
+    X(Testall, 4, REQUESTS)                                                    \
+    X(Waitany, 4, REQUESTS)                                                    \
+    X(Testany, 5, REQUESTS)                                                    \
+    X(Waitsome, 5, REQUESTS)                                                   \
+    X(Testsome, 5, REQUESTS)
+
+#define X(name, n, plain)                                                      \
+    PLAIN_WAY(name, MPI, n, plain)                                             \
+    PLAIN_WAY(name, PMPI, n, plain)
+PLAIN_CALLS(X)
+#undef X
+
+mgds_next_fn *const mgds_plain_ways[MGDS_CALLS][MGDS_FACES] = {
+#define X(name, n, plain)                                                      \
+    [MGDS_CALL_##name] = {(mgds_next_fn *)plain_way_MPI_##name,                \
+                          (mgds_next_fn *)plain_way_PMPI_##name},
+    PLAIN_CALLS(X)
+#undef X
+};
