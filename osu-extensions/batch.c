@@ -4,6 +4,7 @@
  */
 #include "osu-extensions/batch.h"
 
+#include "osu-extensions/collective.h"
 #include "osu-extensions/enqueued.h"
 #include "osu-extensions/pattern.h"
 
@@ -72,6 +73,8 @@ int mgds_bench_batch_prepare(struct mgds_bench_end *end,
     size_t bytes = (messages_of(batch) - 1) * plan->send_step + plan->recv_step;
     int rc = 0;
 
+    if (end->program->collective)
+        return mgds_bench_collective_prepare(end, batch);
     if (answers(end))
         rc = answers_prepare(end, batch);
     if (rc == 0 && end->sends) {
@@ -101,10 +104,57 @@ static void start_together(const struct mgds_bench_end *end)
         MPI_Send(NULL, 0, MPI_CHAR, end->peer, TAG_READY, end->comm);
 }
 
+/* Persistent requests stand side by side, both ways of each iteration. */
+static size_t requests_step(const struct mgds_bench_end *end)
+{
+    return end->program->first_make ? 2 : 0;
+}
+
+static void lap_next(const struct mgds_bench_end *end,
+                     struct mgds_bench_lap *lap)
+{
+    size_t step = (size_t)lap->messages;
+
+    lap->send += step * lap->send_step;
+    lap->recv += step * lap->recv_step;
+    lap->answer++;
+    lap->requests += step * requests_step(end);
+}
+
+static int (*make_of(const struct mgds_bench_end *end))(
+    const struct mgds_bench_lap *lap)
+{
+    return end->role == MGDS_BENCH_FIRST ? end->program->first_make
+                                         : end->program->second_make;
+}
+
+/* From here on the batch has its persistent requests. */
+static void requests_make(struct mgds_bench_end *end, struct mgds_bench_lap lap,
+                          size_t laps)
+{
+    if (!make_of(end))
+        return;
+    for (size_t i = 0; i < laps; i++) {
+        end->made = make_of(end)(&lap);
+        lap_next(end, &lap);
+    }
+}
+
+static void requests_free(struct mgds_bench_end *end, struct mgds_bench_lap lap,
+                          size_t laps)
+{
+    if (!make_of(end))
+        return;
+    for (size_t i = 0; i < laps; i++) {
+        for (int r = 0; r < end->made; r++)
+            MPI_Request_free(&lap.requests[r]);
+        lap_next(end, &lap);
+    }
+}
+
 static void laps_first(struct mgds_bench_end *end, struct mgds_bench_lap *lap,
                        size_t laps)
 {
-    size_t step = (size_t)lap->messages;
     double last = MPI_Wtime();
 
     for (size_t i = 0; i < laps; i++) {
@@ -114,22 +164,16 @@ static void laps_first(struct mgds_bench_end *end, struct mgds_bench_lap *lap,
         now = MPI_Wtime();
         end->seconds[i] = now - last;
         last = now;
-        lap->send += step * lap->send_step;
-        lap->recv += step * lap->recv_step;
-        lap->answer++;
+        lap_next(end, lap);
     }
 }
 
 static void laps_second(struct mgds_bench_end *end, struct mgds_bench_lap *lap,
                         size_t laps)
 {
-    size_t step = (size_t)lap->messages;
-
     for (size_t i = 0; i < laps; i++) {
         end->program->second(lap);
-        lap->send += step * lap->send_step;
-        lap->recv += step * lap->recv_step;
-        lap->answer++;
+        lap_next(end, lap);
     }
 }
 
@@ -157,13 +201,19 @@ int mgds_bench_batch_run(struct mgds_bench_end *end,
         .statuses = end->statuses,
     };
 
+    struct mgds_bench_lap begin = lap;
+
+    if (end->program->collective)
+        return mgds_bench_collective_run(end, batch, &lap);
     if (end->way)
         return mgds_bench_enqueued_run(end, batch, &lap);
+    requests_make(end, begin, batch->laps);
     start_together(end);
     if (end->role == MGDS_BENCH_FIRST)
         laps_first(end, &lap, batch->laps);
     else
         laps_second(end, &lap, batch->laps);
+    requests_free(end, begin, batch->laps);
     return 0;
 }
 
@@ -213,7 +263,7 @@ static int messages_check(struct mgds_bench_end *end,
 {
     const struct mgds_bench_plan *plan = batch->plan;
     struct mgds_bench_pattern data = {.seed = seed_of(batch, end->peer)};
-    struct mgds_bench_wrong found = {.answer = false};
+    struct mgds_bench_wrong found = {.from = end->peer};
     int count = 0;
 
     for (size_t m = 0; m < messages_of(batch); m++) {
@@ -245,7 +295,8 @@ static int answers_check(struct mgds_bench_end *end,
 
         if (bad == 0 || count++ > 0)
             continue;
-        *wrong = (struct mgds_bench_wrong){.lap = lap, .answer = true};
+        *wrong = (struct mgds_bench_wrong){
+            .lap = lap, .answer = true, .from = end->peer};
         wrong->offset = (size_t)__builtin_ctzll(bad) / 8;
         wrong->got = (unsigned char)(got[lap] >> 8 * wrong->offset);
         wrong->expected =
@@ -261,6 +312,9 @@ int mgds_bench_batch_check(struct mgds_bench_end *end,
     int count = 0;
     int rc;
 
+    wrong->from = end->peer;
+    if (end->program->collective)
+        return mgds_bench_collective_check(end, batch, wrong);
     if (end->receives) {
         rc = mgds_bench_buffer_fetch(&end->recv, messages_of(batch) *
                                                      batch->plan->recv_step);

@@ -39,7 +39,9 @@ struct mgds_bench_end {
     struct mgds_bench_buffer recv;
     struct mgds_bench_buffer answer; /* one word an iteration of a batch */
     double *seconds;                 /* likewise; of the first rank */
-    MPI_Request *requests;           /* both ways of one iteration */
+    MPI_Request *requests; /* both ways of one iteration; persistent ones: of
+                              all of a batch */
+    int made;              /* persistent requests of an iteration */
     MPI_Status *statuses;
     double *samples; /* one a timed iteration of a row */
     /* Of programs that enqueue; the track in use: */
@@ -69,6 +71,7 @@ struct mgds_bench_wrong {
     size_t message;
     size_t offset; /* in the message, gaps counted */
     bool answer;   /* in the answer to a window */
+    int from;
     unsigned char expected;
     unsigned char got;
 };

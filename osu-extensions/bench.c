@@ -75,6 +75,8 @@ static int ranks_check(const struct bench *b)
     if (ranks < 2)
         return refuse(b, "started with -n %d: %s needs at least 2 ranks", ranks,
                       name);
+    if (b->program->collective)
+        return STATUS_DONE;
     if (b->program->spec.metric == MGDS_BENCH_LATENCY && ranks % 2 != 0)
         return refuse(b, "started with -n %d: %s needs an even number of ranks",
                       ranks, name);
@@ -87,12 +89,11 @@ static int ranks_check(const struct bench *b)
 /* Whether this rank has a buffer in GPU memory, or times copies to it. */
 static bool gpu_wanted(const struct bench *b)
 {
-    int role = mgds_bench_world_role(&b->world, b->pairs);
-
-    if (role < 0)
+    if (mgds_bench_world_role(&b->world, b->pairs) < 0)
         return false;
     return b->program->spec.enqueued ||
-           b->options.kind[role] != MGDS_BENCH_HOST ||
+           mgds_bench_world_kind(&b->world, &b->options, b->pairs) !=
+               MGDS_BENCH_HOST ||
            (b->options.copies && b->world.rank == 0);
 }
 
@@ -414,6 +415,8 @@ int mgds_bench_main(int argc, char **argv,
     mgds_bench_world_init(&b.world, parsed == 0 && b.options.session, &argc,
                           &argv);
     setvbuf(stdout, NULL, _IOLBF, 0); /* whole lines, also through mpiexec */
+    if (program->collective)
+        b.options.pairs = b.world.ranks;
     b.pairs = b.options.pairs > 0 ? b.options.pairs : b.world.ranks / 2;
     b.text = (struct mgds_bench_text){stdout, &program->spec, &b.options, NULL,
                                       b.pairs};

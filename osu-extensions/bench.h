@@ -60,13 +60,22 @@ struct mgds_bench_shape {
 #define MGDS_BENCH_SECOND_SENDS 2u
 #define MGDS_BENCH_BOTH_SEND 3u
 
+struct mgds_bench_collective;
+
 struct mgds_bench_program {
     struct mgds_bench_spec spec;
     unsigned traffic;
     bool two_ranks; /* exactly; else any number of pairs */
-    /* Those of way.h if the program enqueues, else NULL. */
+    /* Those of way.h if the program enqueues, or is a collective that has
+     * rivals, else NULL. */
     const struct mgds_bench_way *const *ways;
+    /* collective.h: what takes the place of first and second, or NULL. */
+    const struct mgds_bench_collective *collective;
     bool by_cpu; /* enqueued: seconds are the caller's CPU time, not time */
+    /* Makes the persistent requests of an iteration, in lap->requests, and
+     * returns how many; ahead of a batch, which frees them. NULL: none. */
+    int (*first_make)(const struct mgds_bench_lap *lap);
+    int (*second_make)(const struct mgds_bench_lap *lap);
     /* One iteration; the first rank's is timed. MPI errors are fatal. */
     void (*first)(const struct mgds_bench_lap *lap);
     void (*second)(const struct mgds_bench_lap *lap);

@@ -7,6 +7,9 @@
 #include <stddef.h>
 
 #define MGDS_BENCH_NCCL_BYTES 0 /* ncclInt8 */
+#define MGDS_BENCH_NCCL_INT 2   /* ncclInt32 */
+#define MGDS_BENCH_NCCL_REAL 7  /* ncclFloat32 */
+#define MGDS_BENCH_NCCL_SUM 0   /* ncclSum */
 
 struct nccl_comm;
 

@@ -210,13 +210,15 @@ static int take_type(struct mgds_bench_parse *p, const char *value)
 {
     struct mgds_bench_options *o = p->out;
 
+    int first = p->spec->numbers ? MGDS_BENCH_INT : MGDS_BENCH_CHAR;
+
     if (strcasecmp(value, "all") == 0) {
-        for (o->types_count = 0; o->types_count < MGDS_BENCH_TYPES;
-             o->types_count++)
-            o->types[o->types_count] = (enum mgds_bench_type)o->types_count;
+        o->types_count = 0;
+        for (int i = first; i < MGDS_BENCH_TYPES; i++)
+            o->types[o->types_count++] = (enum mgds_bench_type)i;
         return 0;
     }
-    for (int i = 0; i < MGDS_BENCH_TYPES; i++) {
+    for (int i = first; i < MGDS_BENCH_TYPES; i++) {
         enum mgds_bench_type type = (enum mgds_bench_type)i;
 
         if (strcasecmp(value, mgds_bench_type_name(type)) != 0)
@@ -226,7 +228,8 @@ static int take_type(struct mgds_bench_parse *p, const char *value)
         return 0;
     }
     return mgds_bench_parse_refuse(
-        p, "option -T %.64s: give all, mpi_char, mpi_int or mpi_float", value);
+        p, "option -T %.64s: give all, %smpi_int or mpi_float", value,
+        p->spec->numbers ? "" : "mpi_char, ");
 }
 
 static int take_ddt(struct mgds_bench_parse *p, const char *value)
@@ -354,7 +357,8 @@ static const struct row rows[] = {
      take_buffers, required_argument, 'b'},
     {"ddt", "cont | vect:STRIDE:LENGTH | indx:FILE  derived datatype", take_ddt,
      required_argument, 'D'},
-    {"type", "all | mpi_char | mpi_int | mpi_float  (default mpi_char)",
+    {"type",
+     "all | mpi_char | mpi_int | mpi_float  (default the first that it takes)",
      take_type, required_argument, 'T'},
     {"session", "start MPI with MPI_Session_init", take_session, no_argument,
      'I'},
@@ -369,9 +373,9 @@ static const struct row rows[] = {
      mgds_bench_take_sync, no_argument, 0},
     {"trigger", "auto | kernel | memop  enqueued: sets MPIX_GDS_TRIGGER",
      mgds_bench_take_trigger, required_argument, 0},
-    {"rivals", "auto | none | copy,nccl,nvshmem  enqueued: columns of these",
+    {"rivals", "auto | none | copy,nccl,nvshmem  columns of these",
      mgds_bench_take_rivals, required_argument, 0},
-    {"rounds", "N  enqueued: medians of N (default 1, with rivals 3)",
+    {"rounds", "N  medians of N (default 1, with rivals 3)",
      mgds_bench_take_rounds, required_argument, 0},
     {"nccl", "PATH  libnccl.so.2, or its folder", mgds_bench_take_nccl,
      required_argument, 0},
@@ -511,9 +515,13 @@ int mgds_bench_options_init(struct mgds_bench_options *options,
         .memory_limit = MEMORY_DEFAULT,
         .types_count = 1,
         .enqueued = spec->enqueued,
+        .collective = spec->collective,
     };
     if (spec->enqueued)
         options->kind[0] = options->kind[1] = MGDS_BENCH_DEVICE;
+    if (spec->numbers)
+        options->types[0] = MGDS_BENCH_INT;
+    options->multiple = spec->collective;
     rc = options_take(&p, argc, argv);
     if (rc == 0 && options->vary_window && p.window_given)
         rc = mgds_bench_parse_refuse(
@@ -534,10 +542,13 @@ void mgds_bench_options_help(FILE *out, const struct mgds_bench_spec *spec)
 {
     fprintf(out,
             "Usage: %s [options] [FIRST SECOND]\n\n"
-            "FIRST and SECOND say where the buffers of the two ranks of a "
-            "pair lie:\nH host, D device, MH or MD managed memory on host or "
-            "device (default %s).\n\nOptions:\n",
-            spec->name, spec->enqueued ? "D D" : "H H");
+            "FIRST and SECOND say where the buffers of %s lie:\n"
+            "H host, D device, MH or MD managed memory on host or device "
+            "(default %s).\n\nOptions:\n",
+            spec->name,
+            spec->collective ? "ranks with an even and an odd number"
+                             : "the two ranks of a pair",
+            spec->enqueued ? "D D" : "H H");
     for (size_t i = 0; i < ROWS; i++) {
         const struct row *row = &rows[i];
 

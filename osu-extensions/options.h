@@ -68,6 +68,8 @@ struct mgds_bench_spec {
     enum mgds_bench_metric metric;
     struct mgds_bench_counts counts;
     bool enqueued; /* in the order of a GPU stream: device memory by default */
+    bool collective; /* of all ranks, not of pairs */
+    bool numbers;    /* what is sent is added up: no characters */
 };
 
 struct mgds_bench_options {
@@ -77,7 +79,7 @@ struct mgds_bench_options {
     struct mgds_bench_counts counts;
     int window;
     bool vary_window;
-    int pairs;           /* 0: half of the ranks */
+    int pairs;           /* 0: half of the ranks; collective: all ranks */
     bool rate;           /* column of message rates */
     bool column;         /* column of validation; it happens in any case */
     int untimed;         /* exchanges ahead of each block; -1: chosen */
@@ -86,6 +88,7 @@ struct mgds_bench_options {
     int gpu;             /* --gpu: the device of each rank; -1: by rank */
     bool copies;         /* --copies: columns of what a copy costs */
     bool enqueued;       /* as the program's spec says */
+    bool collective;     /* likewise */
     bool sync;           /* --sync: the host waits for each iteration */
     const char *trigger; /* --trigger: MPIX_GDS_TRIGGER; NULL: as it is */
     unsigned rivals;     /* --rivals: those of MGDS_BENCH_RIVAL_ */
@@ -95,7 +98,8 @@ struct mgds_bench_options {
     const char *nvshmem;
     bool session;                 /* MPI_Session_init instead of MPI_Init */
     size_t memory_limit;          /* of all buffers of one rank, in bytes */
-    enum mgds_bench_kind kind[2]; /* of the first and the second of a pair */
+    enum mgds_bench_kind kind[2]; /* of the first and the second of a pair; of
+                                     ranks with an even, an odd number */
     enum mgds_bench_type types[MGDS_BENCH_TYPES];
     int types_count;
     struct mgds_bench_ddt ddt;

@@ -1,4 +1,5 @@
 /* Options of the programs that enqueue. */
+#include <errno.h>
 #include <string.h>
 #include <strings.h>
 
@@ -16,6 +17,25 @@ static const struct {
     {"nccl", MGDS_BENCH_RIVAL_NCCL},
     {"nvshmem", MGDS_BENCH_RIVAL_NVSHMEM},
 };
+
+/* Whether the program has rivals, and which; others know no such options. */
+static bool has_rivals(const struct mgds_bench_spec *spec)
+{
+    return spec->enqueued || spec->collective;
+}
+
+static const char *names_of_all(const struct mgds_bench_spec *spec)
+{
+    return spec->collective ? "nccl" : "copy,nccl,nvshmem";
+}
+
+static int of_rivals(struct mgds_bench_parse *p, const char *name)
+{
+    if (has_rivals(p->spec))
+        return 0;
+    return mgds_bench_parse_refuse(p, "option --%s is not one of %s", name,
+                                   p->spec->name);
+}
 
 /* Options of programs that enqueue are not known to the others. */
 static int owned(struct mgds_bench_parse *p, const char *name)
@@ -47,11 +67,14 @@ int mgds_bench_take_trigger(struct mgds_bench_parse *p, const char *value)
     return owned(p, "trigger");
 }
 
-static unsigned rival_find(const char *text, size_t length)
+/* Collectives are compared with NCCL alone. */
+static unsigned rival_find(const struct mgds_bench_spec *spec, const char *text,
+                           size_t length)
 {
     for (size_t i = 0; i < MGDS_BENCH_RIVALS; i++) {
         if (strlen(rivals[i].name) == length &&
-            strncmp(rivals[i].name, text, length) == 0)
+            strncmp(rivals[i].name, text, length) == 0 &&
+            (!spec->collective || rivals[i].bit == MGDS_BENCH_RIVAL_NCCL))
             return rivals[i].bit;
     }
     return 0;
@@ -65,7 +88,7 @@ static int rivals_list(struct mgds_bench_parse *p, const char *value)
     while (bit) {
         size_t length = strcspn(at, ",");
 
-        bit = rival_find(at, length);
+        bit = rival_find(p->spec, at, length);
         p->out->rivals |= bit;
         at += length;
         if (bit && *at == '\0')
@@ -74,20 +97,19 @@ static int rivals_list(struct mgds_bench_parse *p, const char *value)
     }
     return mgds_bench_parse_refuse(p,
                                    "option --rivals %.64s: give auto, none, or "
-                                   "some of copy,nccl,nvshmem",
-                                   value);
+                                   "some of %s",
+                                   value, names_of_all(p->spec));
 }
 
 int mgds_bench_take_rivals(struct mgds_bench_parse *p, const char *value)
 {
     p->out->rivals = 0;
     p->out->rivals_auto = strcmp(value, "auto") == 0;
-    if (!p->spec->enqueued)
-        return owned(p, "rivals");
+    if (!has_rivals(p->spec))
+        return of_rivals(p, "rivals");
     if (strcmp(value, "none") == 0)
         return 0;
-    return p->out->rivals_auto ? rivals_list(p, "copy,nccl,nvshmem")
-                               : rivals_list(p, value);
+    return rivals_list(p, p->out->rivals_auto ? names_of_all(p->spec) : value);
 }
 
 int mgds_bench_take_rounds(struct mgds_bench_parse *p, const char *value)
@@ -99,13 +121,13 @@ int mgds_bench_take_rounds(struct mgds_bench_parse *p, const char *value)
             p, "option --rounds %.64s: give a number from 1 to %d", value,
             MGDS_BENCH_ROUNDS_MAX);
     p->out->rounds = (int)rounds;
-    return owned(p, "rounds");
+    return of_rivals(p, "rounds");
 }
 
 int mgds_bench_take_nccl(struct mgds_bench_parse *p, const char *value)
 {
     p->out->nccl = value;
-    return owned(p, "nccl");
+    return of_rivals(p, "nccl");
 }
 
 int mgds_bench_take_nvshmem(struct mgds_bench_parse *p, const char *value)
@@ -114,9 +136,27 @@ int mgds_bench_take_nvshmem(struct mgds_bench_parse *p, const char *value)
     return owned(p, "nvshmem");
 }
 
+/* A collective's rival takes the same buffers on all ranks. */
+static int collective_settle(struct mgds_bench_parse *p)
+{
+    struct mgds_bench_options *o = p->out;
+
+    if (o->rivals == 0 ||
+        (o->kind[0] == MGDS_BENCH_DEVICE && o->kind[1] == MGDS_BENCH_DEVICE))
+        return 0;
+    if (!o->rivals_auto)
+        return mgds_bench_parse_refuse(
+            p, "option --rivals: NCCL takes device memory: give D D");
+    o->rivals = 0;
+    return 0;
+}
+
 int mgds_bench_rivals_settle(struct mgds_bench_parse *p)
 {
     struct mgds_bench_options *o = p->out;
+
+    if (p->spec->collective && collective_settle(p) < 0)
+        return -EINVAL;
 
     if (o->rounds == 0)
         o->rounds = o->rivals ? ROUNDS_WITH_RIVALS : 1;

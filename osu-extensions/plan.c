@@ -32,6 +32,11 @@ static size_t laps_fit(size_t lap_bytes)
     return laps > 0 ? laps : 1;
 }
 
+static size_t blocks_of(const struct mgds_bench_options *options)
+{
+    return options->collective ? (size_t)options->pairs : 1;
+}
+
 int mgds_bench_plan_init(struct mgds_bench_plan *plan,
                          const struct mgds_bench_options *options,
                          enum mgds_bench_type type, size_t size, int messages)
@@ -47,7 +52,8 @@ int mgds_bench_plan_init(struct mgds_bench_plan *plan,
         return rc;
     plan->iterations = mgds_bench_iterations(options, size);
     plan->warmup = mgds_bench_warmup(options, size);
-    plan->recv_step = line_up(plan->layout.span + MGDS_BENCH_GUARD);
+    plan->recv_step =
+        line_up(plan->layout.span * blocks_of(options) + MGDS_BENCH_GUARD);
     plan->send_step = options->multiple ? plan->recv_step : LINE;
     plan->laps = laps_fit(plan->recv_step * (size_t)messages);
     if (options->enqueued)

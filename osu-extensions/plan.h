@@ -42,7 +42,9 @@ struct mgds_bench_plan {
     size_t recv_bytes;
 };
 
-/* Returns 0, or -ENODATA if the size holds no element (to be left out). */
+/* Of a collective, all that a rank sends in an iteration, and receives, is as
+ * many blocks of that size at most as options->pairs says.
+ * Returns 0, or -ENODATA if the size holds no element (to be left out). */
 int mgds_bench_plan_init(struct mgds_bench_plan *plan,
                          const struct mgds_bench_options *options,
                          enum mgds_bench_type type, size_t size, int messages);

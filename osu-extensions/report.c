@@ -85,14 +85,13 @@ static json_t *rival_of(const struct mgds_bench_row *row, int number)
         mgds_bench_document_reals(rival->rounds, row->rounds_count));
 }
 
-/* What rows of programs that enqueue have more. */
-static int enqueued_add(json_t *line, const struct mgds_bench_end *end,
-                        const struct mgds_bench_row *row)
+/* What rows of programs with rivals have more. */
+static int rivals_add(json_t *line, const struct mgds_bench_end *end,
+                      const struct mgds_bench_row *row)
 {
     json_t *rivals = json_object();
 
     if (mgds_bench_document_set(line, "rivals", rivals) < 0 ||
-        mgds_bench_document_set(line, "held", json_boolean(row->held)) < 0 ||
         mgds_bench_document_set(
             line, "rounds",
             mgds_bench_document_reals(row->rounds, row->rounds_count)) < 0)
@@ -158,7 +157,10 @@ int mgds_bench_report_add(struct mgds_bench_document *document,
          mgds_bench_document_set(line, "h2d_us",
                                  json_real(row->copies.h2d_us)) < 0))
         return -ENOMEM;
-    if (spec->enqueued && enqueued_add(line, end, row) < 0)
+    if (spec->enqueued &&
+        mgds_bench_document_set(line, "held", json_boolean(row->held)) < 0)
+        return -ENOMEM;
+    if ((spec->enqueued || spec->collective) && rivals_add(line, end, row) < 0)
         return -ENOMEM;
     if (options->tails_count > 0 &&
         mgds_bench_document_set(line, "percentiles", tails_of(options, row)) <

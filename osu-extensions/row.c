@@ -34,7 +34,7 @@ static void wrong_print(const struct measure *m,
             m->end->program->spec.name, m->end->rank,
             rival ? m->end->way->title : "", rival ? ": " : "", m->plan->size,
             m->run + wrong->lap, wrong->answer ? "answer" : "message",
-            wrong->message, m->end->peer, wrong->offset, wrong->expected,
+            wrong->message, wrong->from, wrong->offset, wrong->expected,
             wrong->got);
 }
 

@@ -140,7 +140,7 @@ void mgds_bench_text_columns(const struct mgds_bench_text *text,
     char word[32];
 
     fprintf(text->out, "# Datatype: %s.\n", mgds_bench_type_name(type));
-    if (o->cuda)
+    if (o->cuda && !o->collective)
         fprintf(text->out, "# Send Buffer on %s and Receive Buffer on %s\n",
                 mgds_bench_memory_find(o->kind[0])->name,
                 mgds_bench_memory_find(o->kind[1])->name);

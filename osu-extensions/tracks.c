@@ -7,16 +7,21 @@
 #include "osu-extensions/queue.h"
 #include "osu-extensions/way.h"
 
+static int ranks_of(const struct mgds_bench_end *end)
+{
+    return end->program->collective ? end->pairs : 2 * end->pairs;
+}
+
 /* The reason of the lowest rank that failed, on rank 0. True: none did. */
 static bool all_well(const struct mgds_bench_end *end, int rc,
                      struct mgds_bench_track *track)
 {
     char why[sizeof(track->why)];
-    int mine = rc < 0 ? end->rank : 2 * end->pairs;
+    int mine = rc < 0 ? end->rank : ranks_of(end);
     int worst;
 
     MPI_Allreduce(&mine, &worst, 1, MPI_INT, MPI_MIN, end->comm);
-    if (worst == 2 * end->pairs)
+    if (worst == ranks_of(end))
         return true;
     memcpy(why, track->why, sizeof(why));
     MPI_Bcast(why, sizeof(why), MPI_CHAR, worst, end->comm);
@@ -36,7 +41,7 @@ static int lane_open(struct mgds_bench_end *end, struct mgds_bench_track *track,
     struct mgds_bench_site site = {
         .comm = end->comm,
         .rank = end->rank,
-        .ranks = 2 * end->pairs,
+        .ranks = ranks_of(end),
         .peer = end->peer,
         .stream = mgds_bench_queue_stream(end->queue),
         .heap = heap_of(need),
@@ -117,7 +122,8 @@ static void rival_open(struct mgds_bench_end *end,
                        const struct mgds_bench_way *way)
 {
     struct mgds_bench_track *track = &end->tracks[end->tracks_count];
-    const char *reason = unfit(end, options, way);
+    const char *reason =
+        end->program->collective ? NULL : unfit(end, options, way);
     int rc;
 
     if (reason && options->rivals_auto)

@@ -1,15 +1,26 @@
 /* NCCL's send and receive on a stream; libnccl.so.2 is opened if it is here. */
-#include "osu-extensions/way.h"
+#include "osu-extensions/way_nccl.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
 #include "osu-extensions/nccl.h"
+#include "osu-extensions/way.h"
 
 struct mgds_bench_lane {
     struct nccl_comm *comm;
     void *stream;
 };
+
+struct nccl_comm *mgds_bench_nccl_comm(const struct mgds_bench_lane *lane)
+{
+    return lane->comm;
+}
+
+void *mgds_bench_nccl_stream(const struct mgds_bench_lane *lane)
+{
+    return lane->stream;
+}
 
 static int nccl_find(const struct mgds_bench_options *options, char why[256])
 {

@@ -48,6 +48,15 @@ int mgds_bench_world_role(const struct mgds_bench_world *world, int pairs)
     return world->rank >= pairs ? MGDS_BENCH_SECOND : MGDS_BENCH_FIRST;
 }
 
+enum mgds_bench_kind
+mgds_bench_world_kind(const struct mgds_bench_world *world,
+                      const struct mgds_bench_options *options, int pairs)
+{
+    return options
+        ->kind[options->collective ? world->rank % 2
+                                   : mgds_bench_world_role(world, pairs)];
+}
+
 int mgds_bench_world_local_rank(const struct mgds_bench_world *world)
 {
     MPI_Comm node;
@@ -116,6 +125,13 @@ free_send:
     return rc;
 }
 
+/* How often the requests of an iteration stand side by side. */
+static size_t batches_of(const struct mgds_bench_end *end,
+                         const struct mgds_bench_need *need)
+{
+    return end->program->first_make ? need->laps : 1;
+}
+
 static int end_fill(struct mgds_bench_end *end,
                     const struct mgds_bench_memory *memory,
                     const struct mgds_bench_need *need)
@@ -123,7 +139,8 @@ static int end_fill(struct mgds_bench_end *end,
     int rc = -ENOMEM;
 
     end->seconds = calloc(need->laps, sizeof(*end->seconds));
-    end->requests = calloc(2 * need->messages, sizeof(*end->requests));
+    end->requests = calloc(2 * need->messages * batches_of(end, need),
+                           sizeof(*end->requests));
     end->statuses = calloc(2 * need->messages, sizeof(*end->statuses));
     end->samples = calloc(need->iterations, sizeof(*end->samples));
     if (end->seconds && end->requests && end->statuses && end->samples)
@@ -144,7 +161,7 @@ int mgds_bench_end_init(struct mgds_bench_end *end,
                         const struct mgds_bench_need *need)
 {
     int pairs = options->pairs > 0 ? options->pairs : world->ranks / 2;
-    bool idle = world->rank >= 2 * pairs;
+    bool idle = mgds_bench_world_role(world, pairs) < 0;
     int worst;
     int rc = 0;
 
@@ -153,7 +170,9 @@ int mgds_bench_end_init(struct mgds_bench_end *end,
     end->synced = options->sync;
     roles_set(end, world->rank, pairs);
     if (!idle)
-        rc = end_fill(end, mgds_bench_memory_find(options->kind[end->role]),
+        rc = end_fill(end,
+                      mgds_bench_memory_find(
+                          mgds_bench_world_kind(world, options, pairs)),
                       need);
     MPI_Allreduce(&rc, &worst, 1, MPI_INT, MPI_MIN, world->comm);
     if (worst < 0)
@@ -162,7 +181,7 @@ int mgds_bench_end_init(struct mgds_bench_end *end,
                    &end->comm);
     if (idle)
         end->rank = -1;
-    else if (program->spec.enqueued)
+    else if (program->spec.enqueued || options->rivals)
         rc = mgds_bench_tracks_open(end, options, need);
     MPI_Allreduce(&rc, &worst, 1, MPI_INT, MPI_MIN, world->comm);
     if (worst < 0)

@@ -20,6 +20,11 @@ void mgds_bench_world_fini(struct mgds_bench_world *world);
    nothing to do. */
 int mgds_bench_world_role(const struct mgds_bench_world *world, int pairs);
 
+/* Where the buffers of a rank lie that has a role. */
+enum mgds_bench_kind
+mgds_bench_world_kind(const struct mgds_bench_world *world,
+                      const struct mgds_bench_options *options, int pairs);
+
 /* This rank among those that share memory with it. Collective. */
 int mgds_bench_world_local_rank(const struct mgds_bench_world *world);
 

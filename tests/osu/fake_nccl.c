@@ -16,6 +16,9 @@
 #define SLOT_BYTES 65536
 #define GROUP_MAX 256
 #define NCCL_INT8 0
+#define NCCL_INT32 2
+#define NCCL_FLOAT32 7
+#define NCCL_SUM 0
 
 /* From one rank to the other. A stream finds a slot empty, or full, and leaves
  * it the other way: a graph that is launched again finds it as the first time,
@@ -44,6 +47,7 @@ struct work {
     size_t count;
     struct nccl_comm *comm;
     CUstream stream;
+    int peer;
 };
 
 static struct work group[GROUP_MAX];
@@ -149,15 +153,35 @@ static void recv_issue(struct work *w)
     slot_set(w, c->from, slot, 0);
 }
 
+static int is_own(const struct work *w)
+{
+    return w->peer == w->comm->rank;
+}
+
+/* From this rank to itself, in one group: no slot is needed. */
+static void own_issue(struct work *w)
+{
+    for (int i = 0; i < queued; i++) {
+        if (!group[i].is_send && is_own(&group[i])) {
+            stand_in_check(group[i].count == w->count, "another count");
+            done(stand_in.copy(group[i].at, w->at, w->count, w->stream));
+            return;
+        }
+    }
+    stand_in_check(0, "a message to itself that nobody receives");
+}
+
 /* What is grouped runs at once: here, sends first. */
 static void group_issue(void)
 {
     for (int i = 0; i < queued; i++) {
-        if (group[i].is_send)
+        if (group[i].is_send && is_own(&group[i]))
+            own_issue(&group[i]);
+        else if (group[i].is_send)
             send_issue(&group[i]);
     }
     for (int i = 0; i < queued; i++) {
-        if (!group[i].is_send)
+        if (!group[i].is_send && !is_own(&group[i]))
             recv_issue(&group[i]);
     }
     queued = 0;
@@ -183,7 +207,8 @@ EXPORT int ncclGroupEnd(void)
 static int add(struct work work, int type, int peer)
 {
     stand_in_check(type == NCCL_INT8, "not ncclInt8");
-    stand_in_check(peer == 1 - work.comm->rank, "not the peer");
+    stand_in_check(peer == 1 - work.comm->rank || (depth > 0 && is_own(&work)),
+                   "not the peer");
     stand_in_check(work.count > 0 && work.count <= SLOT_BYTES, "count");
     stand_in_check(queued < GROUP_MAX, "group too long");
     stand_in_log("%s %zu", work.is_send ? "send" : "recv", work.count);
@@ -196,11 +221,101 @@ static int add(struct work work, int type, int peer)
 EXPORT int ncclSend(const void *at, size_t count, int type, int peer,
                     struct nccl_comm *comm, void *stream)
 {
-    return add((struct work){1, address(at), count, comm, stream}, type, peer);
+    return add((struct work){1, address(at), count, comm, stream, peer}, type,
+               peer);
 }
 
 EXPORT int ncclRecv(void *at, size_t count, int type, int peer,
                     struct nccl_comm *comm, void *stream)
 {
-    return add((struct work){0, address(at), count, comm, stream}, type, peer);
+    return add((struct work){0, address(at), count, comm, stream, peer}, type,
+               peer);
+}
+
+/* NCCL's own: `what` is the parameter that each has for itself. */
+#define COLLECTIVE(name, what)                                                 \
+    EXPORT int name(const void *send, void *recv, size_t count, int type,      \
+                    what, struct nccl_comm *comm, void *stream)
+
+/* A collective is messages between the two ranks. */
+static void exchange(struct nccl_comm *comm, CUdeviceptr from, CUdeviceptr to,
+                     size_t bytes, CUstream stream)
+{
+    int peer = 1 - comm->rank;
+
+    send_issue(&(struct work){1, from, bytes, comm, stream, peer});
+    recv_issue(&(struct work){0, to, bytes, comm, stream, peer});
+}
+
+static void bytes_check(int type, size_t bytes)
+{
+    stand_in_check(type == NCCL_INT8, "not ncclInt8");
+    stand_in_check(bytes > 0 && bytes <= SLOT_BYTES, "count");
+}
+
+EXPORT int ncclAllGather(const void *send, void *recv, size_t count, int type,
+                         struct nccl_comm *comm, void *stream)
+{
+    size_t own = (size_t)comm->rank * count;
+
+    bytes_check(type, count);
+    stand_in_log("allgather %zu", count);
+    done(stand_in.copy(address(recv) + own, address(send), count, stream));
+    exchange(comm, address(send), address(recv) + (count - own), count, stream);
+    return 0;
+}
+
+COLLECTIVE(ncclBroadcast, int root)
+{
+    struct work work = {1, address(send), count, comm, stream, 1 - comm->rank};
+
+    bytes_check(type, count);
+    stand_in_check(root == 0, "root");
+    stand_in_log("broadcast %zu", count);
+    if (comm->rank == root) {
+        send_issue(&work);
+        return 0;
+    }
+    work.at = address(recv);
+    recv_issue(&work);
+    return 0;
+}
+
+/* Both numbers are small: their sum is exact. */
+static void number_add(int type, char *to, const char *more)
+{
+    float real[2];
+    int whole[2];
+
+    memcpy(&real[0], to, 4);
+    memcpy(&real[1], more, 4);
+    memcpy(&whole[0], to, 4);
+    memcpy(&whole[1], more, 4);
+    real[0] += real[1];
+    whole[0] += whole[1];
+    if (type == NCCL_FLOAT32)
+        memcpy(to, &real[0], 4);
+    else
+        memcpy(to, &whole[0], 4);
+}
+
+/* By the CPU, which waits for the stream: NCCL does not. */
+COLLECTIVE(ncclAllReduce, int operation)
+{
+    static char own[SLOT_BYTES], other[SLOT_BYTES];
+    size_t bytes = 4 * count;
+
+    stand_in_check(type == NCCL_INT32 || type == NCCL_FLOAT32, "type");
+    stand_in_check(operation == NCCL_SUM, "not ncclSum");
+    stand_in_check(bytes > 0 && bytes <= SLOT_BYTES, "count");
+    stand_in_log("allreduce %zu", count);
+    exchange(comm, address(send), address(recv), bytes, stream);
+    done(stand_in.copy(address(own), address(send), bytes, stream));
+    done(stand_in.copy(address(other), address(recv), bytes, stream));
+    done(stand_in.finish(stream));
+    for (size_t at = 0; at < bytes; at += 4)
+        number_add(type, own + at, other + at);
+    done(stand_in.copy(address(recv), address(own), bytes, stream));
+    done(stand_in.finish(stream));
+    return 0;
 }

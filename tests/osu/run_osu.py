@@ -12,6 +12,7 @@ import re
 import sys
 import tempfile
 
+import collective_cases
 import enqueued_cases
 import halo_cases
 from osu_job import (RANKS, Job, checked, finish, load_schema, refused,
@@ -23,6 +24,8 @@ TITLES = {
     "osu_bibw": "OSU MPI Bi-Directional Bandwidth Test",
     "osu_mbw_mr": "OSU MPI Multiple Bandwidth / Message Rate Test",
     "osu_multi_lat": "OSU MPI Multi Latency Test",
+    "osu_latency_persistent": "OSU MPI Persistent Latency Test",
+    "osu_bw_persistent": "OSU MPI Persistent Bandwidth Test",
 }
 COLUMNS = {
     "osu_latency": "# Size       Avg Latency(us)",
@@ -30,9 +33,11 @@ COLUMNS = {
     "osu_bibw": "# Size      Bandwidth (MB/s)",
     "osu_mbw_mr": "# Size                  MB/s        Messages/s",
     "osu_multi_lat": "# Size       Avg Latency(us)",
+    "osu_latency_persistent": "# Size       Avg Latency(us)",
+    "osu_bw_persistent": "# Size      Bandwidth (MB/s)",
 }
 FEW = ["-i", "6", "-x", "2"]
-WINDOWED = {"osu_bw", "osu_bibw", "osu_mbw_mr"}
+WINDOWED = {"osu_bw", "osu_bibw", "osu_mbw_mr", "osu_bw_persistent"}
 
 
 def case_prints(job, program):
@@ -472,7 +477,7 @@ def main():
     parser.add_argument("--runtime", default="", help="sanitizer runtime")
     parser.add_argument("--timeout", type=float, default=60)
     args = parser.parse_args()
-    case = {**globals(), **vars(enqueued_cases),
+    case = {**globals(), **vars(collective_cases), **vars(enqueued_cases),
             **vars(halo_cases)}["case_" + args.case]
     case(Job(args), *args.subject)
 
