@@ -8,6 +8,7 @@
 #include <stddef.h>
 
 #include "shim/pmpi/below.h"
+#include "shim/pmpi/direct.h"
 #include "shim/pmpi/errmap.h"
 #include "shim/pmpi/frame.h"
 #include "shim/pmpi/grequest.h"
@@ -172,6 +173,7 @@ static int wait_any(struct mgds_wave *wave, mgds_word index)
     int rc = MPI_SUCCESS;
 
     mgds_watched_begin("MPI_Waitany");
+    mgds_direct_serve(true);
     while (rc == MPI_SUCCESS && !flag) {
         mgds_wave_step(wave);
         mgds_grequest_watch();
@@ -182,6 +184,7 @@ static int wait_any(struct mgds_wave *wave, mgds_word index)
         if (!flag)
             sched_yield();
     }
+    mgds_direct_serve(false);
     mgds_watched_end();
     return rc;
 }
@@ -253,6 +256,7 @@ static int wait_some(struct mgds_wave *wave, mgds_word outcount,
 
     *(int *)outcount = 0;
     mgds_watched_begin("MPI_Waitsome");
+    mgds_direct_serve(true);
     while (rc == MPI_SUCCESS && *(int *)outcount == 0) {
         mgds_wave_step(wave);
         mgds_grequest_watch();
@@ -264,6 +268,7 @@ static int wait_some(struct mgds_wave *wave, mgds_word outcount,
         if (*(int *)outcount == 0)
             sched_yield();
     }
+    mgds_direct_serve(false);
     mgds_watched_end();
     return rc;
 }

@@ -431,6 +431,28 @@ void mgds_direct_give_up(const struct mgds_header *header)
                            (unsigned)direct.rank, header->device);
 }
 
+static bool serves(void)
+{
+    return mgds_direct_armed() && !direct.shared;
+}
+
+void mgds_direct_serve(bool inside)
+{
+    if (serves())
+        mgds_board_serve(direct.board, inside);
+}
+
+void mgds_direct_pass(void)
+{
+    if (serves())
+        mgds_board_pass(direct.board);
+}
+
+uint64_t mgds_direct_serving(int rank)
+{
+    return mgds_board_serving(peer_of(rank)->board);
+}
+
 MPI_Comm mgds_direct_comm(void)
 {
     return direct.comm;

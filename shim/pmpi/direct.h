@@ -72,6 +72,15 @@ struct mgds_context *mgds_direct_context(const struct mgds_header *header);
 /* Headers of that device cannot be served any more: the sender is to stage. */
 void mgds_direct_give_up(const struct mgds_header *header);
 
+/* This rank is in a call that serves its receives, or has left it; and such a
+ * call has looked at all of them. Nothing where several threads may call MPI,
+ * for a call serves its own thread's, nor where the rank is not armed. */
+void mgds_direct_serve(bool inside);
+void mgds_direct_pass(void);
+
+/* What a rank that headers go to says of that (mgds_board_serving). */
+uint64_t mgds_direct_serving(int rank);
+
 /* A communicator of all ranks, for bytes that went staged after all. */
 MPI_Comm mgds_direct_comm(void);
 

@@ -3,6 +3,11 @@
 
 #include "shim/gds/direct/header.h"
 
+/* Many times what begins a copy, and less than what a program notices that sits
+ * elsewhere; and many times what a scheduler gives to others. */
+#define ELSEWHERE_NS UINT64_C(1000000)
+#define SERVING_NS UINT64_C(50000000)
+
 enum mgds_direct_choice
 mgds_direct_choose(const struct mgds_direct_message *message,
                    enum mgds_direct_peer peer, size_t from)
@@ -13,4 +18,14 @@ mgds_direct_choose(const struct mgds_direct_message *message,
         return MGDS_DIRECT_STAGE;
     return peer == MGDS_DIRECT_PEER_PROVEN ? MGDS_DIRECT_HEADER
                                            : MGDS_DIRECT_SAMPLE;
+}
+
+bool mgds_direct_is_due(const struct mgds_direct_wait *wait, uint64_t now,
+                        uint64_t serving)
+{
+    bool inside = serving & 1;
+
+    if ((serving >> 1) - (wait->served >> 1) >= 2)
+        return true;
+    return now - wait->since >= (inside ? SERVING_NS : ELSEWHERE_NS);
 }

@@ -7,6 +7,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 /* How far a peer of a message is known. */
 enum mgds_direct_peer {
@@ -31,5 +32,23 @@ struct mgds_direct_message {
 enum mgds_direct_choice
 mgds_direct_choose(const struct mgds_direct_message *message,
                    enum mgds_direct_peer peer, size_t from);
+
+/* Since when a header is known to be matched, and what its receiver said of
+ * its service then (mgds_board_serving). */
+struct mgds_direct_wait {
+    uint64_t since; /* ns */
+    uint64_t served;
+};
+
+/*
+ * Whether the sender has waited long enough for the receiver to take a message
+ * whose header was matched. Two passes that the receiver has made since without
+ * taking it: the second began after the header was matched, so it is not to be
+ * taken by that call. While the receiver is in a call that serves, and makes no
+ * passes, it has no core: then a while. Else it computes, or sits in a call of
+ * another kind: less.
+ */
+bool mgds_direct_is_due(const struct mgds_direct_wait *wait, uint64_t now,
+                        uint64_t serving);
 
 #endif

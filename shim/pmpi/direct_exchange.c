@@ -4,6 +4,7 @@
 #include <sched.h>
 
 #include "shim/pmpi/below.h"
+#include "shim/pmpi/direct.h"
 #include "shim/pmpi/direct_open.h"
 #include "shim/pmpi/errmap.h"
 #include "shim/pmpi/next.h"
@@ -129,6 +130,7 @@ static void step_send(struct halves *halves)
 
 static void run(struct halves *halves)
 {
+    mgds_direct_serve(true);
     while (!halves->received || !halves->left) {
         if (!halves->received)
             step_receive(halves);
@@ -139,6 +141,7 @@ static void run(struct halves *halves)
         mgds_direct_open_step(0);
         sched_yield();
     }
+    mgds_direct_serve(false);
 }
 
 int mgds_direct_exchange_run(struct mgds_direct_exchange *exchange,

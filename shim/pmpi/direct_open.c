@@ -2,6 +2,7 @@
 #include "shim/pmpi/direct_open.h"
 
 #include "shim/base/lock.h"
+#include "shim/pmpi/direct.h"
 #include "shim/pmpi/grequest.h"
 
 enum { MOST = 256 };
@@ -22,6 +23,7 @@ void mgds_direct_open_add(struct mgds_request *request)
     if (open_count < MOST) {
         open_ones[open_count].request = request;
         open_ones[open_count].owner = &mark;
+        __atomic_store_n(&request->open, true, __ATOMIC_RELAXED);
         __atomic_store_n(&open_count, open_count + 1, __ATOMIC_RELAXED);
     }
     mgds_lock_release(&open_lock);
@@ -33,6 +35,7 @@ void mgds_direct_open_remove(struct mgds_request *request)
     for (int i = 0; i < open_count; i++)
         if (open_ones[i].request == request) {
             open_ones[i] = open_ones[open_count - 1];
+            __atomic_store_n(&request->open, false, __ATOMIC_RELAXED);
             __atomic_store_n(&open_count, open_count - 1, __ATOMIC_RELAXED);
             break;
         }
@@ -62,12 +65,8 @@ static struct mgds_request *get_at(int i)
 }
 
 /* From the last on: one that ends takes itself off, and the last its place. */
-void mgds_direct_open_step(int more_than)
+static void step_all(int count)
 {
-    int count = __atomic_load_n(&open_count, __ATOMIC_RELAXED);
-
-    if (count <= more_than)
-        return;
     for (int i = count - 1; i >= 0; i--) {
         struct mgds_request *request = get_at(i);
 
@@ -76,4 +75,13 @@ void mgds_direct_open_step(int more_than)
         mgds_grequest_poll(request);
         mgds_request_put(request);
     }
+}
+
+void mgds_direct_open_step(int more_than)
+{
+    int count = __atomic_load_n(&open_count, __ATOMIC_RELAXED);
+
+    if (count > more_than)
+        step_all(count);
+    mgds_direct_pass();
 }

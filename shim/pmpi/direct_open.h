@@ -16,8 +16,9 @@
 void mgds_direct_open_add(struct mgds_request *request);
 void mgds_direct_open_remove(struct mgds_request *request);
 
-/* A step for each that this thread has begun, if there are more than so many in
- * all; in a call of the program's, no lock held. */
+/* A step for each that this thread has begun, if there are more in all than so
+ * many, which the caller has made steps of: with this a pass over all ends. In
+ * a call of the program's, no lock held. */
 void mgds_direct_open_step(int more_than);
 
 #endif

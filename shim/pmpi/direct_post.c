@@ -1,11 +1,15 @@
 /* How a receive of an armed rank is posted. */
 #include "shim/pmpi/direct_post.h"
 
+#include <sched.h>
+
 #include "shim/base/alloc.h"
 #include "shim/pmpi/direct.h"
+#include "shim/pmpi/direct_open.h"
 #include "shim/pmpi/direct_recv.h"
 #include "shim/pmpi/kept.h"
 #include "shim/pmpi/next.h"
+#include "shim/pmpi/request_table.h"
 
 static int post_below(const struct mgds_side *side,
                       const struct mgds_direct_match *match,
@@ -50,10 +54,30 @@ int mgds_direct_post(const struct mgds_side *side,
     return rc;
 }
 
-/* Where one thread calls MPI nobody probes meanwhile. */
+/* Where one thread calls MPI nobody probes meanwhile; nor is there another
+ * receive that must be served. */
 static bool is_alone(void)
 {
-    return !mgds_direct_is_shared() && !mgds_kept_any();
+    return !mgds_direct_is_shared() && !mgds_kept_any() && !mgds_requests_any();
+}
+
+/* Until the receive is complete below: MPI's code. Its sender may wait for one
+ * that this thread has begun before. */
+static int wait_below(MPI_Request *request, MPI_Status *status)
+{
+    int flag = 0, rc = MPI_SUCCESS;
+
+    mgds_direct_serve(true);
+    while (rc == MPI_SUCCESS && !flag) {
+        rc = (int)MGDS_NEXT(Test, 3)((mgds_word)request, (mgds_word)&flag,
+                                     (mgds_word)status);
+        if (flag || rc != MPI_SUCCESS)
+            break;
+        mgds_direct_open_step(0);
+        sched_yield();
+    }
+    mgds_direct_serve(false);
+    return rc;
 }
 
 int mgds_direct_receive(const struct mgds_side *side,
@@ -69,7 +93,5 @@ int mgds_direct_receive(const struct mgds_side *side,
             (mgds_word)side->type, (mgds_word)match->source,
             (mgds_word)match->tag, (mgds_word)match->comm, (mgds_word)status);
     rc = mgds_direct_post(side, match, &request);
-    return rc == MPI_SUCCESS
-               ? (int)MGDS_NEXT(Wait, 2)((mgds_word)&request, (mgds_word)status)
-               : rc;
+    return rc == MPI_SUCCESS ? wait_below(&request, status) : rc;
 }

@@ -18,10 +18,6 @@
 #include "shim/pmpi/request_table.h"
 #include "shim/pmpi/types.h"
 
-/* How long a header that was matched is left to the receiver: many times what
- * begins a copy, and less than what a program notices that sits elsewhere. */
-#define PATIENCE_NS UINT64_C(1000000)
-
 /* A message whose header is under way. */
 struct mgds_direct_offer {
     struct mgds_buffer buffer; /* with a reference to its layout */
@@ -30,9 +26,11 @@ struct mgds_direct_offer {
     unsigned slot; /* ours while open */
     bool open;
     uint64_t serial;
-    uint64_t due;               /* from when on it is withdrawn; 0: unmatched */
-    struct mgds_bounce *bounce; /* bringing */
-    MPI_Request request;        /* the header's, unless a record has it */
+    bool matched;
+    bool stays;                   /* it cannot be withdrawn */
+    struct mgds_direct_wait wait; /* matched */
+    struct mgds_bounce *bounce;   /* bringing */
+    MPI_Request request;          /* the header's, unless a record has it */
 };
 
 static void offer_fini(struct mgds_direct_offer *offer)
@@ -115,24 +113,38 @@ static void bring(struct mgds_direct_offer *offer)
     if (mgds_buffer_find_again(&offer->buffer) != 1 ||
         mgds_buffer_stage(&offer->bounce, &offer->buffer, MGDS_BOUNCE_PACKED) <
             0) {
-        offer->due = UINT64_MAX;
+        offer->stays = true;
         return;
     }
     if (mgds_bounce_down(offer->bounce, 0, SIZE_MAX) < 0) {
         mgds_bounce_destroy(offer->bounce);
         offer->bounce = NULL;
-        offer->due = UINT64_MAX;
+        offer->stays = true;
     }
+}
+
+static void match(struct mgds_direct_offer *offer)
+{
+    offer->matched = true;
+    offer->wait = (struct mgds_direct_wait){
+        .since = mgds_clock_ns(), .served = mgds_direct_serving(offer->peer)};
+}
+
+static bool is_due(const struct mgds_direct_offer *offer)
+{
+    return !offer->stays &&
+           mgds_direct_is_due(&offer->wait, mgds_clock_ns(),
+                              mgds_direct_serving(offer->peer));
 }
 
 static int poll_offered(struct mgds_direct_offer *offer)
 {
     int rc;
 
-    if (offer->due == 0)
-        offer->due = mgds_clock_ns() + PATIENCE_NS;
+    if (!offer->matched)
+        match(offer);
     if (!offer->bounce) {
-        if (mgds_clock_ns() >= offer->due)
+        if (is_due(offer))
             bring(offer);
         return 0;
     }
@@ -185,6 +197,18 @@ static int look(struct mgds_buffer *buffer, const struct mgds_call_words *call)
     return rc == 1;
 }
 
+/* Long enough, to a peer that could take it: what stands against it. */
+static void count_staged(const struct mgds_direct_message *message,
+                         enum mgds_direct_peer peer)
+{
+    if (message->bytes < mgds_direct_from() || peer == MGDS_DIRECT_PEER_FAR)
+        return;
+    if (!message->exportable)
+        mgds_count(direct_unmappable);
+    else if (!message->dense)
+        mgds_count(direct_gaps);
+}
+
 static enum mgds_direct_choice choose(const struct mgds_buffer *buffer,
                                       int peer)
 {
@@ -193,9 +217,10 @@ static enum mgds_direct_choice choose(const struct mgds_buffer *buffer,
         .dense = mgds_layout_is_dense(buffer->layout),
         .bytes = buffer->layout->size * buffer->count};
 
-    return mgds_direct_choose(&message,
-                              mgds_direct_peer(peer, buffer->ptr.device),
-                              mgds_direct_from());
+    enum mgds_direct_peer known = mgds_direct_peer(peer, buffer->ptr.device);
+
+    count_staged(&message, known);
+    return mgds_direct_choose(&message, known, mgds_direct_from());
 }
 
 /* 1: a slot was taken, and the header is written; 0: without one. */
@@ -309,12 +334,14 @@ static int wait_offer(struct mgds_direct_offer *offer, int *met)
 {
     int error, rc;
 
+    mgds_direct_serve(true);
     while ((rc = mgds_direct_offer_poll(offer, &error)) == 0) {
         if (offer->request == MPI_REQUEST_NULL)
             mgds_below_progress();
         mgds_direct_open_step(0);
         sched_yield();
     }
+    mgds_direct_serve(false);
     *met = rc < 0 ? rc : 0;
     return error;
 }

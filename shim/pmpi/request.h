@@ -108,6 +108,7 @@ struct mgds_request {
     bool stepped;        /* by a call of ours: MPI's next poll has nothing to
                             do */
     bool cancelled;      /* by the application, not yet told below: atomic */
+    bool open;           /* in the table of direct_open.h: atomic */
     int error;           /* MPI's, of the operation */
     int unsaid; /* negative errno that no error handler was told of yet */
     MPI_Status status;

@@ -9,6 +9,7 @@
 #include "shim/base/alloc.h"
 #include "shim/gds/comm/comm.h"
 #include "shim/pmpi/below.h"
+#include "shim/pmpi/direct.h"
 #include "shim/pmpi/direct_open.h"
 #include "shim/pmpi/errmap.h"
 #include "shim/pmpi/grequest.h"
@@ -236,6 +237,19 @@ static void look_again(struct mgds_wave *wave)
     }
 }
 
+/* Of the requests of the call, the receives that others may wait for. */
+static int count_open(const struct mgds_wave *wave)
+{
+    int count = 0;
+
+    for (int i = 0; i < wave->count && wave->generalized > 0; i++) {
+        const struct mgds_request *request = generalized_at(wave, i);
+
+        count += request && __atomic_load_n(&request->open, __ATOMIC_RELAXED);
+    }
+    return count;
+}
+
 static bool step(struct mgds_wave *wave, bool *tested)
 {
     struct mgds_grequest_pass pass;
@@ -248,8 +262,8 @@ static bool step(struct mgds_wave *wave, bool *tested)
     done = mgds_grequest_pass_end(&pass);
     *tested = pass.tested;
     look_at_persists(wave);
-    if (!done)
-        mgds_direct_open_step(wave->generalized);
+    if (!done && mgds_direct_armed())
+        mgds_direct_open_step(count_open(wave));
     if (wave->generalized > 0)
         look_again(wave);
     return done && wave->held == 0;
@@ -277,8 +291,10 @@ bool mgds_wave_drive(struct mgds_wave *wave)
 
 void mgds_wave_drive_all(struct mgds_wave *wave)
 {
+    mgds_direct_serve(true);
     while (!mgds_wave_drive(wave))
         sched_yield();
+    mgds_direct_serve(false);
 }
 
 static void forget_send(const struct mgds_drop *drop)

@@ -44,10 +44,44 @@ static void the_choice_is_the_rule(void **state)
             }
 }
 
+/* A header that was matched at the instant 1000, when the receiver had made 7
+ * passes: what it says since, what time it is, and whether to wait on. */
+static void the_wait_ends_with_passes_or_time(void **state)
+{
+    enum { INSIDE = 1, PASS = 2, MS = 1000000 };
+    static const struct {
+        uint64_t serving, after;
+        bool due;
+    } rows[] = {
+        {7 * PASS, 0, false},
+        {7 * PASS, MS - 1, false},
+        {7 * PASS, MS, true}, /* it computes, or sits in another call */
+        {7 * PASS | INSIDE, MS, false},
+        {7 * PASS | INSIDE, 50 * MS - 1, false},
+        {7 * PASS | INSIDE, 50 * MS, true}, /* it was stopped */
+        {8 * PASS | INSIDE, MS, false},     /* began before the match */
+        {9 * PASS | INSIDE, 0, true},       /* has seen it, and left it */
+        {9 * PASS, 0, true},
+        {8 * PASS, MS - 1, false},
+        {8 * PASS, MS, true},
+    };
+
+    (void)state;
+    for (unsigned was = 0; was <= INSIDE; was++)
+        for (unsigned i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+            const struct mgds_direct_wait wait = {1000, 7 * PASS | was};
+
+            assert_int_equal(mgds_direct_is_due(&wait, 1000 + rows[i].after,
+                                                rows[i].serving),
+                             rows[i].due);
+        }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_choice_is_the_rule),
+        cmocka_unit_test(the_wait_ends_with_passes_or_time),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

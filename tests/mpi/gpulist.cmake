@@ -109,7 +109,8 @@ foreach(ranks 2 3)
   foreach(threads single multiple)
     mgds_mpi_test(gpu_direct_${threads}_${ranks} PROGRAM gpu_direct
       RANKS ${ranks} ARGS ${ranks} ${direct_laps} ${threads} ${direct}
-      EXPECT "direct: all well" "direct_pulls [1-9]" "direct_alike [1-9]")
+      EXPECT "direct: all well" "direct_pulls [1-9]" "direct_alike [1-9]"
+        "direct_unmappable [1-9]" "direct_gaps [1-9]")
     mgds_mpi_test(gpu_direct_late_${threads}_${ranks} PROGRAM gpu_direct
       RANKS ${ranks} ARGS 1${ranks} ${direct_laps} ${threads} ${direct} ${late}
       EXPECT "direct: all well" "direct_pulls [1-9]")
@@ -134,6 +135,8 @@ foreach(way alone elsewhere both exchange cancel again freed gone)
   mgds_mpi_test(gpu_direct_${way} PROGRAM gpu_direct_progress ARGS ${way}
     ${direct} EXPECT "progress: all well" "direct_pulls [1-9]")
 endforeach()
+mgds_mpi_test(gpu_direct_behind PROGRAM gpu_direct_progress ARGS behind
+  ${direct} EXPECT "progress: all well" "rank 1.* direct_pulls [12][0-9]")
 # A rank that sits in another call is not waited for.
 mgds_mpi_test(gpu_direct_elsewhere_late PROGRAM gpu_direct_progress
   ARGS elsewhere ${direct} ${late}

@@ -157,10 +157,27 @@ static void what_is_no_board_is_not_opened(void **state)
     assert_true(mgds_board_open(&other, &place, RANKS) < 0);
 }
 
+static void service_is_seen_by_others_with_its_passes(void **state)
+{
+    uint64_t before = mgds_board_serving(two.theirs);
+
+    (void)state;
+    assert_int_equal(before & 1, 0);
+    mgds_board_serve(two.own, true);
+    mgds_board_serve(two.own, true); /* a handler's call, inside of another */
+    assert_int_equal(mgds_board_serving(two.theirs), before | 1);
+    mgds_board_pass(two.own);
+    assert_int_equal(mgds_board_serving(two.theirs), (before + 2) | 1);
+    mgds_board_serve(two.own, false);
+    mgds_board_serve(two.own, false);
+    assert_int_equal(mgds_board_serving(two.theirs), before + 2);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_slot_is_taken_once),
+        cmocka_unit_test(service_is_seen_by_others_with_its_passes),
         cmocka_unit_test(a_withdrawn_slot_is_not_taken),
         cmocka_unit_test(an_old_serial_finds_nothing),
         cmocka_unit_test(slots_run_out_and_come_back),

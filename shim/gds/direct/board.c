@@ -22,7 +22,8 @@ struct shared {
     _Atomic uint32_t samples; /* a bit for each device: its name is there */
     struct mgds_shared_name name[MGDS_BOARD_DEVICES];
     struct slot slot[MGDS_BOARD_SLOTS];
-    _Atomic uint32_t maps[]; /* a bit for each device */
+    _Alignas(LINE) _Atomic uint64_t serving; /* written by the owner's calls */
+    _Atomic uint32_t maps[];                 /* a bit for each device */
 };
 
 struct mgds_board {
@@ -200,6 +201,28 @@ bool mgds_board_is_mapped(const struct mgds_board *board, unsigned rank,
     maps =
         atomic_load_explicit(&board->shared->maps[rank], memory_order_acquire);
     return (maps >> device & 1) != 0;
+}
+
+/* Hints: who takes a message is settled by its slot. Release, so that a slot
+ * that was taken in a pass is seen taken by who counts that pass. */
+void mgds_board_serve(struct mgds_board *board, bool inside)
+{
+    if (inside)
+        atomic_fetch_or_explicit(&board->shared->serving, 1,
+                                 memory_order_release);
+    else
+        atomic_fetch_and_explicit(&board->shared->serving, ~UINT64_C(1),
+                                  memory_order_release);
+}
+
+void mgds_board_pass(struct mgds_board *board)
+{
+    atomic_fetch_add_explicit(&board->shared->serving, 2, memory_order_release);
+}
+
+uint64_t mgds_board_serving(const struct mgds_board *board)
+{
+    return atomic_load_explicit(&board->shared->serving, memory_order_acquire);
 }
 
 int mgds_board_offer(struct mgds_board *board, uint64_t *serial)

@@ -6,6 +6,9 @@
  *   sample[device]  how a little memory of that device of the owner is mapped
  *   maps[rank]      the devices whose samples that rank has mapped
  *   slot[i]         serial and state of one message
+ *   serving         of the owner as a receiver: whether it is in a call that
+ *                   takes headers in, and how many passes over all of its
+ *                   receives such calls have made
  *
  *   FREE -> OFFERED -> TAKEN -> DONE or FAILED -> FREE
  *           OFFERED -> WITHDRAWN -> FETCHED    -> FREE
@@ -81,6 +84,14 @@ void mgds_board_hide_mapped(struct mgds_board *board, unsigned rank,
                             unsigned device);
 bool mgds_board_is_mapped(const struct mgds_board *board, unsigned rank,
                           unsigned device);
+
+/* The owner: it is in a call that serves its receives, or has left it; and such
+ * a call has looked at all of them. */
+void mgds_board_serve(struct mgds_board *board, bool inside);
+void mgds_board_pass(struct mgds_board *board);
+
+/* Both: bit 0 says whether, the others count passes. */
+uint64_t mgds_board_serving(const struct mgds_board *board);
 
 /* The owner: a slot, OFFERED, and the serial of its use; -ENOSPC: all are in
  * use. */

@@ -4,6 +4,7 @@
  *   alone     the receive ends though its sender makes no call of MPI's
  *   elsewhere the send ends though its receiver sits in another call
  *   both      two that send and receive serve each other
+ *   behind    who waits for one receive serves those before it
  *   exchange  the same by MPI_Sendrecv and its kin
  *   cancel    a send is not cancelled, and arrives
  *   again     memory that was freed and allocated again
@@ -134,6 +135,29 @@ static void both(void)
     }
 }
 
+/* The second send is made when the first is over, whose receive nobody waits
+ * for. */
+static void behind(void)
+{
+    for (int round = 0; round < ROUNDS; round++) {
+        MPI_Request request;
+        char second = (char)round;
+
+        gpu_fill(in, BYTES, -1);
+        if (gpu_rank == 0) {
+            MPI_Send(out, BYTES, MPI_BYTE, 1, TAG, MPI_COMM_WORLD);
+            MPI_Send(&second, 1, MPI_BYTE, 1, TAG + 1, MPI_COMM_WORLD);
+        } else {
+            MPI_Irecv(in, BYTES, MPI_BYTE, 0, TAG, MPI_COMM_WORLD, &request);
+            second = -1;
+            MPI_Recv(&second, 1, MPI_BYTE, 0, TAG + 1, MPI_COMM_WORLD,
+                     MPI_STATUS_IGNORE);
+            MPI_Wait(&request, MPI_STATUS_IGNORE);
+            CHECK(second == round && gpu_holds(in, 0, BYTES, 0));
+        }
+    }
+}
+
 static void exchange(void)
 {
     for (int round = 0; round < 4 * ROUNDS; round++) {
@@ -259,10 +283,10 @@ int main(int argc, char **argv)
     static const struct {
         const char *name;
         void (*run)(void);
-    } ways[] = {{"alone", alone},   {"elsewhere", elsewhere},
-                {"both", both},     {"exchange", exchange},
-                {"cancel", cancel}, {"again", again},
-                {"freed", freed},   {"gone", gone}};
+    } ways[] = {
+        {"alone", alone},   {"elsewhere", elsewhere}, {"both", both},
+        {"behind", behind}, {"exchange", exchange},   {"cancel", cancel},
+        {"again", again},   {"freed", freed},         {"gone", gone}};
 
     gpu_begin_at(&argc, &argv, MPI_THREAD_SINGLE);
     CHECK(argc == 2 && gpu_size == 2);
