@@ -184,11 +184,17 @@ static void fail_pull(struct mgds_direct_recv *recv, int rc)
     recv->stage = OVER;
 }
 
-/* Where a pull may go at once. */
+/* Where a pull may go at once: what is one piece in GPU memory gets it there.
+ */
 static char *target_of(const struct mgds_direct_recv *recv)
 {
-    return recv->bounce && is_dense(recv) ? (char *)recv->buffer.addr
-                                          : landing_of(recv);
+    const struct mgds_buffer *buffer = &recv->buffer;
+    ptrdiff_t offset;
+
+    return recv->bounce &&
+                   mgds_layout_is_piece(buffer->layout, buffer->count, &offset)
+               ? (char *)buffer->addr + offset
+               : landing_of(recv);
 }
 
 static int pull_in(struct mgds_direct_recv *recv, struct mgds_context *ctx,
@@ -252,7 +258,7 @@ static void poll_pull(struct mgds_direct_recv *recv)
         /* the copy is over: the sender's memory is its own again */
         tell(recv, MGDS_SLOT_DONE);
         recv->stage = OVER;
-        if (target_of(recv) != (char *)recv->buffer.addr)
+        if (target_of(recv) == landing_of(recv))
             deliver(recv, landing_of(recv), bytes);
     }
     mgds_pull_destroy(recv->pull);

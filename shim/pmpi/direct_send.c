@@ -209,12 +209,22 @@ static void count_staged(const struct mgds_direct_message *message,
         mgds_count(direct_gaps);
 }
 
+/* NULL: there are gaps. */
+static const char *piece_of(const struct mgds_buffer *buffer)
+{
+    ptrdiff_t offset;
+
+    return mgds_layout_is_piece(buffer->layout, buffer->count, &offset)
+               ? (const char *)buffer->addr + offset
+               : NULL;
+}
+
 static enum mgds_direct_choice choose(const struct mgds_buffer *buffer,
                                       int peer)
 {
     const struct mgds_direct_message message = {
         .exportable = buffer->ptr.kind == MGDS_PTR_DEVICE,
-        .dense = mgds_layout_is_dense(buffer->layout),
+        .dense = piece_of(buffer) != NULL,
         .bytes = buffer->layout->size * buffer->count};
 
     enum mgds_direct_peer known = mgds_direct_peer(peer, buffer->ptr.device);
@@ -230,7 +240,7 @@ static int write_header(struct mgds_direct_offer *offer,
     const struct mgds_buffer *buffer = &offer->buffer;
     struct mgds_header header = {.tag = (int)call->word[4],
                                  .bytes = buffer->layout->size * buffer->count,
-                                 .address = (uintptr_t)buffer->addr,
+                                 .address = (uintptr_t)piece_of(buffer),
                                  .device = (uint32_t)buffer->ptr.device};
     int slot;
 

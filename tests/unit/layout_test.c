@@ -386,6 +386,14 @@ static void assert_span(const struct mgds_layout *layout, size_t width,
     assert_int_equal(layout->span.planes, planes);
 }
 
+/* Where the bytes of count elements begin, or -1: there are gaps. */
+static ptrdiff_t piece_of(const struct mgds_layout *layout, size_t count)
+{
+    ptrdiff_t offset = -1;
+
+    return mgds_layout_is_piece(layout, count, &offset) ? offset : -1;
+}
+
 static void regular_types_are_one_span(void **state)
 {
     struct mgds_layout *layout = hvector_of(bytes(8), 10, 3, 24);
@@ -393,10 +401,13 @@ static void regular_types_are_one_span(void **state)
     (void)state;
     assert_span(layout, 240, 1, 1);
     assert_true(mgds_layout_is_dense(layout));
+    assert_int_equal(piece_of(layout, 1), 0);
+    assert_int_equal(piece_of(layout, 7), 0);
     mgds_layout_put(layout);
     layout = hvector_of(bytes(8), 10, 2, 40);
     assert_span(layout, 16, 10, 1);
     assert_false(mgds_layout_is_dense(layout));
+    assert_int_equal(piece_of(layout, 1), -1);
     layout = hvector_of(layout, 6, 1, 1000);
     assert_span(layout, 16, 10, 6);
     layout = hvector_of(layout, 6, 1, 6000);
@@ -419,6 +430,28 @@ indexed_of(size_t count, const ptrdiff_t displacement[], size_t size)
     mgds_layout_put(child);
     free(blocklength);
     return layout;
+}
+
+static void one_piece_may_begin_anywhere_and_be_followed_by_a_gap(void **state)
+{
+    const ptrdiff_t behind[] = {24, 32}, apart[] = {0, 24};
+    struct mgds_layout *layout = indexed_of(2, behind, 8), *resized;
+
+    (void)state;
+    assert_int_equal(piece_of(layout, 1), 24);
+    assert_int_equal(piece_of(layout, 3), 24);
+    assert_false(mgds_layout_is_dense(layout));
+    assert_int_equal(mgds_layout_resized(&resized, layout, 0, 64), 0);
+    assert_int_equal(piece_of(resized, 1), 24);
+    assert_int_equal(piece_of(resized, 2), -1);
+    mgds_layout_put(resized);
+    mgds_layout_put(layout);
+    layout = indexed_of(2, apart, 8);
+    assert_int_equal(piece_of(layout, 1), -1);
+    mgds_layout_put(layout);
+    layout = bytes(0);
+    assert_int_equal(piece_of(layout, 1), -1);
+    mgds_layout_put(layout);
 }
 
 static void indexed_types_are_joined_where_they_are_regular(void **state)
@@ -516,6 +549,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(random_types_are_walked_as_their_typemaps_say),
         cmocka_unit_test(regular_types_are_one_span),
+        cmocka_unit_test(one_piece_may_begin_anywhere_and_be_followed_by_a_gap),
         cmocka_unit_test(indexed_types_are_joined_where_they_are_regular),
         cmocka_unit_test(memory_does_not_grow_with_counts),
         cmocka_unit_test(sizes_and_addresses_beyond_64_bits_are_refused),

@@ -151,6 +151,20 @@ static inline bool mgds_layout_is_dense(const struct mgds_layout *layout)
            layout->extent >= 0 && layout->size == (size_t)layout->extent;
 }
 
+/* Whether count elements are one piece of memory without gaps, which begins at
+ * *offset: dense ones, and others that begin elsewhere or are but one. */
+static inline bool mgds_layout_is_piece(const struct mgds_layout *layout,
+                                        size_t count, ptrdiff_t *offset)
+{
+    bool follow = layout->extent >= 0 && layout->size == (size_t)layout->extent;
+
+    if (layout->kind != MGDS_LAYOUT_SPAN || layout->span.rows != 1 ||
+        layout->span.planes != 1 || (count != 1 && !follow))
+        return false;
+    *offset = layout->span.offset;
+    return true;
+}
+
 /* Whether a message of so many bytes ends inside an element, where a receive
  * has this layout. As in MPICH, dense ones take any bytes. Where basic types of
  * several sizes meet, only their common divisor is looked at. */

@@ -8,23 +8,43 @@
 
 #include "tests/mpi/gpu/direct_plan.h"
 
-enum { GUARD = 64 };
+enum { GUARD = 64, SHIFT = 24 };
 
 static MPI_Comm comms[3];
 static MPI_Datatype gaps;
 static char attached[MOST * (LONGEST + 1000)];
 
-/* A buffer of a plan: data bytes 4 by 4, with gaps or without. */
+/* A buffer of a plan, and what its data bytes are to MPI. */
 struct buffer {
     struct mgds_test_memory memory;
     char *host; /* what is in it, as the CPU sees it */
     size_t bytes, data;
     enum shape shape;
+    MPI_Datatype type;
+    int count;
 };
 
 static size_t place_of(const struct buffer *buffer, size_t i)
 {
+    if (buffer->shape == SHIFTED)
+        return i + SHIFT;
     return buffer->shape == GAPS ? i / 4 * 8 + i % 4 : i;
+}
+
+static void make_type(struct buffer *buffer)
+{
+    static const MPI_Datatype types[] = {[BYTES] = MPI_BYTE, [INTS] = MPI_INT};
+    int length = (int)buffer->data;
+
+    if (buffer->shape == SHIFTED) {
+        MPI_Type_create_hindexed(1, &length, &(MPI_Aint){SHIFT}, MPI_BYTE,
+                                 &buffer->type);
+        MPI_Type_commit(&buffer->type);
+        buffer->count = 1;
+        return;
+    }
+    buffer->type = buffer->shape == GAPS ? gaps : types[buffer->shape];
+    buffer->count = buffer->shape == BYTES ? length : length / 4;
 }
 
 /* What is allocated next is on this device, if it is there. */
@@ -40,7 +60,8 @@ static void make(struct buffer *buffer, enum mgds_test_kind kind,
 {
     buffer->shape = shape;
     buffer->data = data;
-    buffer->bytes = (shape == GAPS ? 2 * data : data) + GUARD;
+    buffer->bytes = (shape == GAPS ? 2 * data : data) + SHIFT + GUARD;
+    make_type(buffer);
     buffer->host = malloc(buffer->bytes);
     CHECK(buffer->host);
     memset(buffer->host, 0xee, buffer->bytes);
@@ -78,21 +99,10 @@ static void see(const struct buffer *buffer, size_t data, int seed)
 
 static void delete (struct buffer *buffer)
 {
+    if (buffer->shape == SHIFTED)
+        MPI_Type_free(&buffer->type);
     mgds_test_memory_free(&buffer->memory);
     free(buffer->host);
-}
-
-static MPI_Datatype type_of(const struct buffer *buffer)
-{
-    static const MPI_Datatype types[] = {
-        [BYTES] = MPI_BYTE, [INTS] = MPI_INT, [GAPS] = 0};
-
-    return buffer->shape == GAPS ? gaps : types[buffer->shape];
-}
-
-static int count_of(const struct buffer *buffer)
-{
-    return (int)(buffer->shape == BYTES ? buffer->data : buffer->data / 4);
 }
 
 /* The sender. */
@@ -101,8 +111,8 @@ static void send_one(const struct plan *plan, const struct buffer *out, int to,
                      MPI_Comm comm, MPI_Request *request)
 {
     const void *at = out->memory.at;
-    MPI_Datatype type = type_of(out);
-    int count = count_of(out), tag = plan->tag;
+    MPI_Datatype type = out->type;
+    int count = out->count, tag = plan->tag;
 
     switch (plan->send) {
     case SEND:
@@ -184,14 +194,13 @@ static void post(struct receive *receive)
     struct buffer *in = &receive->in;
 
     if (plan->recv == RECV_INIT) {
-        MPI_Recv_init(in->memory.at, count_of(in), type_of(in),
-                      source_of(receive), tag_of(receive), receive->comm,
-                      &receive->request[0]);
+        MPI_Recv_init(in->memory.at, in->count, in->type, source_of(receive),
+                      tag_of(receive), receive->comm, &receive->request[0]);
         receive->rc = MPI_Start(&receive->request[0]);
     } else {
-        receive->rc = MPI_Irecv(in->memory.at, count_of(in), type_of(in),
-                                source_of(receive), tag_of(receive),
-                                receive->comm, &receive->request[0]);
+        receive->rc =
+            MPI_Irecv(in->memory.at, in->count, in->type, source_of(receive),
+                      tag_of(receive), receive->comm, &receive->request[0]);
     }
     CHECK(receive->rc == MPI_SUCCESS);
 }
@@ -312,10 +321,10 @@ static int receive_matched(struct receive *receive)
                     &message, &status);
     CHECK(gpu_bytes(&status) == (int)receive->plan->sent);
     if (receive->plan->recv == MRECV)
-        rc = MPI_Mrecv(in->memory.at, count_of(in), type_of(in), &message,
+        rc = MPI_Mrecv(in->memory.at, in->count, in->type, &message,
                        &receive->status);
     else
-        rc = MPI_Imrecv(in->memory.at, count_of(in), type_of(in), &message,
+        rc = MPI_Imrecv(in->memory.at, in->count, in->type, &message,
                         &receive->request[0]);
     CHECK(message == MPI_MESSAGE_NULL || rc != MPI_SUCCESS);
     return receive->plan->recv == MRECV
@@ -331,24 +340,24 @@ static int receive_whole(struct receive *receive)
 
     switch (plan->recv) {
     case RECV:
-        return MPI_Recv(in->memory.at, count_of(in), type_of(in), source, tag,
+        return MPI_Recv(in->memory.at, in->count, in->type, source, tag,
                         receive->comm, &receive->status);
     case SENDRECV_FROM:
         return MPI_Sendrecv(NULL, 0, MPI_BYTE, MPI_PROC_NULL, 0, in->memory.at,
-                            count_of(in), type_of(in), source, tag,
-                            receive->comm, &receive->status);
+                            in->count, in->type, source, tag, receive->comm,
+                            &receive->status);
     case REPLACE:
-        return MPI_Sendrecv_replace(in->memory.at, count_of(in), type_of(in),
+        return MPI_Sendrecv_replace(in->memory.at, in->count, in->type,
                                     MPI_PROC_NULL, 0, source, tag,
                                     receive->comm, &receive->status);
     case ISENDRECV_FROM:
         MPI_Isendrecv(NULL, 0, MPI_BYTE, MPI_PROC_NULL, 0, in->memory.at,
-                      count_of(in), type_of(in), source, tag, receive->comm,
+                      in->count, in->type, source, tag, receive->comm,
                       &receive->request[0]);
         break;
     case IREPLACE:
-        MPI_Isendrecv_replace(in->memory.at, count_of(in), type_of(in),
-                              MPI_PROC_NULL, 0, source, tag, receive->comm,
+        MPI_Isendrecv_replace(in->memory.at, in->count, in->type, MPI_PROC_NULL,
+                              0, source, tag, receive->comm,
                               &receive->request[0]);
         break;
     default:

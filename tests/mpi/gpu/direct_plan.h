@@ -43,8 +43,9 @@ enum recv_form {
 
 enum probe_form { NO_PROBE, PROBE, IPROBE, PROBE_FORMS };
 
-/* Bytes in a row; four-byte elements; four bytes of every eight. */
-enum shape { BYTES, INTS, GAPS, SHAPES };
+/* Bytes in a row; four-byte elements; four bytes of every eight; one element,
+ * all bytes in a row behind a gap. */
+enum shape { BYTES, INTS, GAPS, SHIFTED, SHAPES };
 
 struct plan {
     enum send_form send;
