@@ -1,7 +1,6 @@
 /* Copies between lists of pieces. */
 #include "sim/hca/piece.h"
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <string.h>
 
@@ -51,39 +50,51 @@ void mgds_hca_list_part(struct mgds_hca_list *part,
     }
 }
 
-static bool is_aligned(const void *at, size_t bytes)
+/* The longest word that is aligned there: of 8, 4, 2 or 1 bytes. */
+static size_t word_at(const uint8_t *to, size_t bytes)
 {
-    return (uintptr_t)at % bytes == 0;
+    size_t word = sizeof(uint64_t);
+
+    while (word > bytes || (uintptr_t)to % word != 0)
+        word /= 2;
+    return word;
 }
 
-/* The aligned word at the end of a piece, or 0: one of 8 bytes if there is. */
-static size_t last_word(const uint8_t *to, size_t bytes)
+/* Whole, and behind all that was stored before. */
+static void store_word(uint8_t *to, const uint8_t *from, size_t word)
 {
-    for (size_t word = sizeof(uint64_t); word >= sizeof(uint32_t); word /= 2) {
-        if (bytes >= word && is_aligned(to + bytes, word))
-            return word;
-    }
-    return 0;
+    uint64_t wide = 0;
+
+    memcpy(&wide, from, word); /* little-endian, as its low bytes */
+    if (word == sizeof(uint64_t))
+        __atomic_store_n((uint64_t *)(void *)to, wide, __ATOMIC_RELEASE);
+    else if (word == sizeof(uint32_t))
+        __atomic_store_n((uint32_t *)(void *)to, (uint32_t)wide,
+                         __ATOMIC_RELEASE);
+    else if (word == sizeof(uint16_t))
+        __atomic_store_n((uint16_t *)(void *)to, (uint16_t)wide,
+                         __ATOMIC_RELEASE);
+    else
+        __atomic_store_n(to, (uint8_t)wide, __ATOMIC_RELEASE);
 }
 
-/* A word that a program may poll must not be seen in parts, or early. The
- * memory of both may overlap: the word is read before anything is written. */
+/* As a PCIe write shows itself to who polls: in words of 8 bytes, whole and
+ * from low addresses to high ones (PCI Express Base Specification, 2.4.3). The
+ * C library's copies are not: long ones store in any order. Where the one lies
+ * in the other there is nobody who could poll. */
 static void copy_step(uint8_t *to, const uint8_t *from, size_t bytes)
 {
-    size_t rest = bytes - last_word(to, bytes);
-    uint64_t wide = 0;
-    uint32_t word;
+    size_t word;
 
-    memcpy(&wide, from + rest, bytes - rest);
-    if (rest)
-        memmove(to, from, rest);
-    if (bytes - rest == sizeof(wide)) {
-        __atomic_store_n((uint64_t *)(void *)(to + rest), wide,
-                         __ATOMIC_RELEASE);
-    } else if (bytes - rest == sizeof(word)) {
-        memcpy(&word, &wide, sizeof(word));
-        __atomic_store_n((uint32_t *)(void *)(to + rest), word,
-                         __ATOMIC_RELEASE);
+    if ((uintptr_t)to - (uintptr_t)from < bytes) {
+        memmove(to, from, bytes);
+        return;
+    }
+    for (; bytes > 0; bytes -= word) {
+        word = word_at(to, bytes);
+        store_word(to, from, word);
+        to += word;
+        from += word;
     }
 }
 

@@ -31,9 +31,9 @@ void mgds_hca_list_part(struct mgds_hca_list *part,
                         const struct mgds_hca_list *list, uint64_t offset,
                         uint64_t bytes);
 
-/* Copies in order of addresses as many bytes as both have. Where a piece
- * is, or ends in, an aligned word of 4 or 8 bytes, this word is stored whole
- * and with release order: who polls it finds all that was copied before. */
+/* Copies as many bytes as both have, in order of addresses and in aligned words
+ * of up to 8 bytes, each stored whole and with release order: who polls one
+ * finds all that was copied before, if the two do not overlap. */
 void mgds_hca_list_copy(const struct mgds_hca_list *to,
                         const struct mgds_hca_list *from);
 
