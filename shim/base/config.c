@@ -22,6 +22,7 @@ const char *const mgds_peers_names[] = {"all", "none", NULL};
 const char *const mgds_upload_names[] = {"auto", "plain", "rows", NULL};
 const char *const mgds_affinity_names[] = {"auto", "inherit", "all", NULL};
 const char *const mgds_trigger_names[] = {"auto", "kernel", "memop", NULL};
+const char *const mgds_ib_names[] = {"off", "cpu", NULL};
 const char *const mgds_gid_type_names[] = {"auto", "v1", "v2", NULL};
 const char *const mgds_ib_mtu_names[] = {"auto", "256",  "512", "1024",
                                          "2048", "4096", NULL};

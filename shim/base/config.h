@@ -156,6 +156,10 @@ enum mgds_trigger {
 };
 extern const char *const mgds_trigger_names[];
 
+/* Who posts messages to HCAs. */
+enum mgds_ib { MGDS_IB_OFF, MGDS_IB_CPU };
+extern const char *const mgds_ib_names[];
+
 /* Which GIDs of a RoCE port are meant; auto is v2. */
 enum mgds_gid_type { MGDS_GID_AUTO, MGDS_GID_V1, MGDS_GID_V2 };
 extern const char *const mgds_gid_type_names[];

@@ -57,6 +57,8 @@ static const struct {
      "its stream cannot be used any more: an earlier error has ended it"},
     {ENOTCONN, MPI_ERR_OTHER, false,
      "the process of a peer has ended, or cannot be reached any more"},
+    {ECONNRESET, MPI_ERR_OTHER, false,
+     "a message was lost when the InfiniBand connection to its rank broke"},
     {ENODEV, MPI_ERR_OTHER, false,
      "no GPU can be used in this process: mpix-gds-doctor says why"},
     {ETIMEDOUT, MPI_ERR_OTHER, false,

@@ -17,6 +17,7 @@
 #include "shim/base/alloc.h"
 #include "shim/base/host.h"
 #include "shim/base/log.h"
+#include "shim/ctx.h"
 #include "shim/gds/comm/comm.h"
 #include "shim/pmpi/errmap.h"
 #include "shim/pmpi/mpix.h"
@@ -110,6 +111,7 @@ static int find_address(struct making *making, bool network)
     making->mine.process = process_id();
     making->mine.streams = making->count;
     making->mine.host = has_gpu(making) ? mgds_host_number() : 0;
+    making->mine.far = has_gpu(making) && mgds_ctx()->config.ib == MGDS_IB_CPU;
     return mgds_mpi_code_of(rc);
 }
 

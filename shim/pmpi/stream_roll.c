@@ -10,12 +10,13 @@
 #include "shim/base/log.h"
 #include "shim/pmpi/errmap.h"
 #include "shim/pmpi/next.h"
+#include "shim/pmpi/stream_far.h"
 
 /* What a member sends; the address follows. */
 struct slot {
     uint64_t process, host;
-    uint32_t streams;
-    uint32_t address_bytes;
+    uint32_t streams, far;
+    uint32_t address_bytes, reserved;
 };
 
 static bool is_inter(MPI_Comm comm)
@@ -121,14 +122,19 @@ static void read_slots(struct mgds_scomm_roll *roll, size_t slot_bytes)
                                  .address_bytes = slot.address_bytes,
                                  .process = slot.process,
                                  .streams = slot.streams,
-                                 .host = slot.host};
+                                 .host = slot.host,
+                                 .far = slot.far != 0};
     }
 }
 
 static void fill_slot(char *at, const struct mgds_member *mine)
 {
-    struct slot slot = {mine->process, mine->host, mine->streams,
-                        (uint32_t)mine->address_bytes};
+    struct slot slot = {mine->process,
+                        mine->host,
+                        mine->streams,
+                        mine->far,
+                        (uint32_t)mine->address_bytes,
+                        0};
 
     memcpy(at, &slot, sizeof(slot));
     memcpy(at + sizeof(slot), mine->address, mine->address_bytes);
@@ -217,7 +223,11 @@ int mgds_roll_share(struct mgds_scomm_roll *roll, MPI_Comm comm,
     rc = mgds_channels_create(&roll->channels, &spec);
     if (rc < 0)
         mgds_debug("no memory for rings");
-    return exchange(roll, comm, mgds_channels_description(most));
+    rc = exchange(roll, comm, mgds_channels_description(most));
+    if (rc == MPI_SUCCESS &&
+        mgds_channels_are_far(roll->members, (unsigned)roll->peers))
+        rc = mgds_far_share(roll, comm, most);
+    return rc;
 }
 
 void mgds_roll_get(struct mgds_scomm_roll *roll)

@@ -9,10 +9,10 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
-#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
+
+#include "tests/enq/child.h"
 
 static double now(void)
 {
@@ -533,33 +533,11 @@ static void run(void)
     _exit(0);
 }
 
-/* mpiexec ends the job when a process that it has started is killed: so that is
- * one that waits for the rank. When one ends early it sends the others a
- * signal. Returns in the rank. */
-static void be_a_child(void)
-{
-    int status = 0;
-    pid_t child;
-
-    signal(SIGUSR1, SIG_IGN);
-    child = fork();
-    CHECK(child >= 0);
-    if (child == 0) {
-        prctl(PR_SET_PDEATHSIG, SIGKILL);
-        return;
-    }
-    CHECK(waitpid(child, &status, 0) == child);
-    if (WIFSIGNALED(status))
-        _exit(WTERMSIG(status) == SIGKILL ? 0 : 1);
-    _exit(WEXITSTATUS(status));
-}
-
 int main(int argc, char **argv)
 {
     struct enq_case cases[PARTS + 1] = {{0}};
 
     be_a_child();
-
     for (int i = 0; i < PARTS; i++) {
         cases[i] = (struct enq_case){parts[i].name, 3, run};
         if (argc > 1 && strcmp(argv[argc - 1], parts[i].name) == 0)

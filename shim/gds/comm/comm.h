@@ -48,6 +48,7 @@ struct mgds_member {
     uint64_t process; /* unique in the job; equal: the same process */
     unsigned streams; /* how many its communicator has; 0: none */
     uint64_t host; /* equal: GPU memory can perhaps be shared; 0: it cannot */
+    bool far;      /* it has a GPU, and is to use an HCA */
 };
 
 /* Everything in it is borrowed for the call. */
@@ -96,6 +97,22 @@ size_t mgds_channels_description(unsigned streams);
 void mgds_channels_describe(const struct mgds_channels *channels, char *out);
 void mgds_channels_connect(struct mgds_channels *channels, unsigned rank,
                            const char *description);
+/*
+ * Then, where members of several hosts are far: each offers a way to each of
+ * their streams, connects to what they offer, and says for which that went
+ * well; what both say so of opens. Of a rank there is a block each time, of so
+ * many bytes, if `most` is the most streams that one has: of offers, and of
+ * what is said.
+ */
+bool mgds_channels_are_far(const struct mgds_member *members, unsigned count);
+size_t mgds_channels_offer_bytes(unsigned most);
+size_t mgds_channels_joined_bytes(unsigned most);
+void mgds_channels_offer(const struct mgds_channels *channels, unsigned rank,
+                         unsigned most, char *offer);
+void mgds_channels_join(struct mgds_channels *channels, unsigned rank,
+                        unsigned most, const char *offer, char *joined);
+void mgds_channels_open(struct mgds_channels *channels, unsigned rank,
+                        unsigned most, const char *joined);
 void mgds_channels_get(struct mgds_channels *channels);
 void mgds_channels_put(struct mgds_channels *channels); /* NULL is allowed */
 

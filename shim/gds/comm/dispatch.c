@@ -6,6 +6,7 @@
 #include "shim/ctx.h"
 #include "shim/gds/msg/arrive.h"
 #include "shim/gds/msg/asked.h"
+#include "shim/gds/comm/broken.h"
 #include "shim/gds/proto/credit.h"
 #include "shim/gds/comm/dump.h"
 #include "shim/gds/comm/exchange.h"
@@ -30,6 +31,7 @@
 #include "shim/gds/proto/lift.h"
 #include "shim/gds/stream/hwqueue.h"
 #include "shim/gds/proto/ring.h"
+#include "shim/gds/transport/far.h"
 
 static struct mgds_lock open_lock = MGDS_LOCK_INIT(MGDS_LOCK_ENGINE);
 static bool open; /* the wire; under open_lock */
@@ -42,10 +44,11 @@ static int look_at_streams(void *arg)
     (void)arg;
     /* most rounds find nothing: they leave the lock to those who call */
     if (!mgds_timelines_due() && !mgds_works_due() && !mgds_stands_due() &&
-        !mgds_reap_due())
+        !mgds_reap_due() && !mgds_fars_due())
         return 0;
     mgds_engine_enter();
     any = mgds_timelines_poll();
+    any |= mgds_fars_poll();
     if (mgds_stands_due()) {
         mgds_stands_look();
         mgds_watch_look();
@@ -121,6 +124,7 @@ static int open_once(void)
     mgds_credits_init();
     mgds_exchange_init();
     mgds_arrive_init();
+    mgds_broken_init();
     mgds_memory_init();
     mgds_fallback_init();
     mgds_lift_init();

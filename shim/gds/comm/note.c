@@ -10,7 +10,7 @@
 
 /* Rows of stats.def: a way (send, receive), of each a transport, of each a
  * class of sizes. */
-enum { TRANSPORTS = 3 };
+enum { TRANSPORTS = 4 };
 
 static_assert(MGDS_STAT_recv_host_large - MGDS_STAT_send_self_1k + 1 ==
                   2 * TRANSPORTS * MGDS_SIZES,
@@ -73,11 +73,24 @@ static bool is_own(const struct mgds_op *op)
     return !op->comm->inter && rank == op->comm->rank;
 }
 
+/* The other way round it may not be as it is this one: then it is p2p, since
+ * others are for both. */
+static enum mgds_path path_from(const struct mgds_op *op)
+{
+    const struct mgds_channel *back =
+        mgds_channels_find(op->comm->channels, op->call->index,
+                           (unsigned)op->recv->message->match.source);
+
+    return back ? mgds_channel_transport(back)->path : MGDS_PATH_P2P;
+}
+
 static enum mgds_path path_of(const struct mgds_op *op)
 {
     if (!was_direct(op))
         return MGDS_PATH_HOST;
-    return is_own(op) ? MGDS_PATH_SELF : MGDS_PATH_P2P;
+    if (is_own(op))
+        return MGDS_PATH_SELF;
+    return op->send ? op->send->transport->path : path_from(op);
 }
 
 void mgds_note_done(const struct mgds_op *op)
@@ -95,8 +108,10 @@ static int error_of(const struct mgds_op *op)
 
 void mgds_note_over(const struct mgds_op *op)
 {
-    static const unsigned place[] = {
-        [MGDS_PATH_SELF] = 0, [MGDS_PATH_P2P] = 1, [MGDS_PATH_HOST] = 2};
+    static const unsigned place[] = {[MGDS_PATH_SELF] = 0,
+                                     [MGDS_PATH_P2P] = 1,
+                                     [MGDS_PATH_IB_CPU] = 2,
+                                     [MGDS_PATH_HOST] = 3};
     unsigned row;
 
     if (!op->send)

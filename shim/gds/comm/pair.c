@@ -3,6 +3,7 @@
 
 #include <errno.h>
 
+#include "shim/gds/comm/broken.h"
 #include "shim/gds/comm/exchange.h"
 #include "shim/gds/comm/fail.h"
 #include "shim/gds/comm/note.h"
@@ -33,6 +34,7 @@ void mgds_paired(void *comm, struct mgds_match_recv *recv,
     mgds_note_matched(op);
     if (error)
         op->error = error;
-    if (!mgds_op_fail_if_lost(op)) /* nothing more comes of such */
+    /* nothing more comes of such */
+    if (!mgds_op_fail_if_lost(op) && !mgds_broken_fails(op))
         mgds_exchange_matched(op);
 }

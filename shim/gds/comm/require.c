@@ -22,6 +22,10 @@ static const struct mgds_hindrance
                   "out",
                   "use memory of cuMemAlloc (cudaMalloc), and leave "
                   "MPIX_GDS_PULL unset"},
+    too_long = {"it is longer than MPIX_GDS_EAGER, and nothing longer goes to "
+                "that rank from GPU to GPU",
+                "set MPIX_GDS_EAGER higher"},
+    broken = {"the connection to its rank is broken", ""},
     not_mapped = {"the receiver had not mapped its memory yet",
                   "send from the same few buffers: after the first messages "
                   "they are mapped"},
@@ -110,8 +114,12 @@ static const struct mgds_hindrance *why_no_channel(const struct mgds_op *op)
 static const struct mgds_hindrance *
 why_no_place(const struct mgds_op *op, const struct mgds_channel *channel)
 {
+    if (!mgds_channel_is_open(channel))
+        return &broken;
     if (op->call->bytes <= mgds_ctx()->config.eager)
         return &no_place;
+    if (!mgds_channel_can_get(channel))
+        return &too_long;
     if (mgds_op_might(op, MGDS_PROTOCOL_RGET))
         return &not_mapped;
     return mgds_channel_transport(channel)->one_process ? &in_its_own_way

@@ -113,7 +113,10 @@ static void reach_op(struct mgds_fence *fence)
 
     if (op->send && op->copy)
         mgds_host_pack(op->copy, &op->call->user, op->call->bytes);
-    mgds_exchange_reached(op);
+    if (op->send && op->send->transport->relay)
+        op->send->transport->relay(op);
+    else
+        mgds_exchange_reached(op);
     mgds_op_put_later(op); /* the fence's */
 }
 

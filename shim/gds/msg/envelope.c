@@ -31,6 +31,7 @@ static const struct form {
     [MGDS_ENVELOPE_REVOKE] = {"REVOKE", sizeof(struct mgds_revoke)},
     [MGDS_ENVELOPE_ENDED] = {"ENDED", sizeof(struct mgds_ended)},
     [MGDS_ENVELOPE_GRANT] = {"GRANT", sizeof(struct mgds_grant)},
+    [MGDS_ENVELOPE_BROKEN] = {"BROKEN", sizeof(struct mgds_broken)},
 };
 
 /* False: as many lines as are worth it were said. */
@@ -113,6 +114,11 @@ static const char *judge_head(enum mgds_envelope kind,
     case MGDS_ENVELOPE_ENDED:
         *rank = head->ended.rank;
         return is_errno(head->ended.error) ? NULL : "its error is none";
+    case MGDS_ENVELOPE_BROKEN:
+        *rank = head->broken.message.rank;
+        return head->broken.error && is_errno(head->broken.error)
+                   ? NULL
+                   : "its error is none";
     default:
         return NULL;
     }
@@ -167,5 +173,6 @@ uint64_t mgds_envelope_comm(enum mgds_envelope kind,
 
 bool mgds_envelope_needs_rts(enum mgds_envelope kind)
 {
-    return kind == MGDS_ENVELOPE_REACHED || kind == MGDS_ENVELOPE_REVOKE;
+    return kind == MGDS_ENVELOPE_REACHED || kind == MGDS_ENVELOPE_REVOKE ||
+           kind == MGDS_ENVELOPE_BROKEN;
 }

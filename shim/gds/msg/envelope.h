@@ -43,6 +43,9 @@
  *                                    somebody has
  *                             <----  ENDED, by itself: its receive has failed
  *
+ *   BROKEN (number)           ---->  its bytes will not come into the ring: who
+ *                                    receives it fails (broken.h)
+ *
  * The wire brings only what a process of the job has sent to us, and says which
  * (wire/seal.h). More is not trusted. What cannot be true is refused and
  * counted; a line names kind, rank and reason (of the first sixteen). The rank
@@ -81,6 +84,7 @@ enum mgds_envelope {
     MGDS_ENVELOPE_REVOKE,
     MGDS_ENVELOPE_ENDED,
     MGDS_ENVELOPE_GRANT,
+    MGDS_ENVELOPE_BROKEN,
     MGDS_ENVELOPES,
 };
 
@@ -193,6 +197,13 @@ struct mgds_grant {
     uint32_t reserved;
 };
 
+/* That message of the sender's does not come: its receive ends so. */
+struct mgds_broken {
+    struct mgds_tell message; /* first */
+    int32_t error;            /* negative errno */
+    uint32_t reserved;
+};
+
 union mgds_envelope_head {
     struct mgds_rts rts;
     struct mgds_pull pull;
@@ -204,6 +215,7 @@ union mgds_envelope_head {
     struct mgds_revoke revoke;
     struct mgds_ended ended;
     struct mgds_grant grant;
+    struct mgds_broken broken;
 };
 
 /* The streams that an envelope of a communicator is from and for. */

@@ -70,6 +70,7 @@ struct mgds_message {
     const struct mgds_protocol *protocol;
     int refused;     /* negative errno: why it is not of the protocol that its
                         RTS names; or 0 */
+    int broken;      /* negative errno: its bytes will not come (broken.h) */
     uint64_t serial; /* in the ring; 0: it does not come there */
     uint32_t units;
     bool sync; /* asked for when the receive's stream is there */

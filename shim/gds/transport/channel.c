@@ -13,13 +13,15 @@
 #include "shim/gds/proto/mapping.h"
 #include "shim/gds/proto/place.h"
 #include "shim/gds/proto/ring.h"
+#include "shim/gds/transport/far.h"
 
 /* Words at the end of a region, that say what was copied. */
 enum { DONES = 256 };
 
 struct mgds_channel {
     const struct mgds_transport *transport;
-    struct mgds_ring_view *view;
+    struct mgds_ring_view *view; /* or NULL, and what has a mirror of it */
+    struct mgds_far *far;
     char *region;
     struct mgds_places places;
     bool
@@ -91,6 +93,29 @@ drop:
     return rc;
 }
 
+int mgds_channel_create_far(struct mgds_channel **out,
+                            const struct mgds_transport *transport,
+                            struct mgds_far *far, uint32_t units)
+{
+    struct mgds_channel *channel =
+        (struct mgds_channel *)mgds_calloc(1, sizeof(*channel));
+    int rc;
+
+    if (!channel)
+        return -ENOMEM;
+    rc = mgds_places_init(&channel->places, mgds_channel_slot_units(units),
+                          first_serial());
+    if (rc < 0) {
+        free(channel);
+        return rc;
+    }
+    channel->transport = transport;
+    channel->far = far;
+    channel->region = mgds_far_mirror(far);
+    *out = channel;
+    return 0;
+}
+
 void mgds_channel_pair(struct mgds_channel *channel,
                        const struct mgds_ring *ring, uint32_t region,
                        const struct mgds_ring_handle *there)
@@ -121,6 +146,7 @@ void mgds_channel_destroy(struct mgds_channel *channel)
     mgds_mappings_clear(&channel->ours);
     mgds_mappings_clear(&channel->theirs);
     mgds_ring_view_destroy(channel->view);
+    mgds_far_destroy(channel->far);
     mgds_places_fini(&channel->places);
     free(channel);
 }
@@ -136,10 +162,21 @@ bool mgds_channel_can_get(const struct mgds_channel *channel)
     return channel && channel->back;
 }
 
+struct mgds_far *mgds_channel_far(const struct mgds_channel *channel)
+{
+    return channel->far;
+}
+
+bool mgds_channel_is_open(const struct mgds_channel *channel)
+{
+    return !channel->far || mgds_far_is_open(channel->far);
+}
+
 static bool take_units(struct mgds_channel *channel, size_t units,
                        struct mgds_slot *slot)
 {
-    if (mgds_places_take(&channel->places, (uint32_t)units, &slot->units,
+    if (!mgds_channel_is_open(channel) ||
+        mgds_places_take(&channel->places, (uint32_t)units, &slot->units,
                          &slot->serial) < 0)
         return false;
     slot->address =
@@ -169,7 +206,7 @@ void mgds_channel_give_slot(struct mgds_channel *channel,
 bool mgds_channel_is_full(const struct mgds_channel *channel, size_t bytes,
                           bool direct)
 {
-    return (direct || !channel->hopeless) &&
+    return (direct || !channel->hopeless) && mgds_channel_is_open(channel) &&
            bytes / sizeof(uint64_t) < channel->places.units &&
            mgds_places_out(&channel->places) > 0;
 }
@@ -219,7 +256,8 @@ uint64_t *mgds_channel_done_here(const struct mgds_channel *channel,
 uint64_t *mgds_channel_done_there(const struct mgds_channel *channel,
                                   uint32_t done)
 {
-    return done < DONES ? word_of(channel->there, done) : NULL;
+    return channel->there && done < DONES ? word_of(channel->there, done)
+                                          : NULL;
 }
 
 struct mgds_mappings *mgds_channel_ours(struct mgds_channel *channel)

@@ -29,6 +29,7 @@
 #include "shim/gds/transport/transport.h"
 
 struct mgds_context;
+struct mgds_far;
 struct mgds_mappings;
 struct mgds_ring;
 struct mgds_ring_handle;
@@ -47,6 +48,11 @@ int mgds_channel_create(struct mgds_channel **out,
                         const struct mgds_transport *transport,
                         struct mgds_context *ctx,
                         const struct mgds_ring_handle *handle, uint32_t region);
+/* Opens one by a far way, with its mirror, which becomes the channel's. Of the
+ * region there, how many units. -ENOMEM. */
+int mgds_channel_create_far(struct mgds_channel **out,
+                            const struct mgds_transport *transport,
+                            struct mgds_far *far, uint32_t units);
 /* The own ring, and the region of it that is for the member: long messages may
  * take the channel, if both rings have done words. Before it is used. */
 void mgds_channel_pair(struct mgds_channel *channel,
@@ -60,6 +66,10 @@ const struct mgds_transport *
 mgds_channel_transport(const struct mgds_channel *channel);
 /* NULL: has it done words at both ends? Constant, any thread. */
 bool mgds_channel_can_get(const struct mgds_channel *channel);
+/* Constant, any thread; NULL: kernels reach the ring. */
+struct mgds_far *mgds_channel_far(const struct mgds_channel *channel);
+/* It may have slots; else never again. */
+bool mgds_channel_is_open(const struct mgds_channel *channel);
 
 /* A slot for so many bytes. False: none is free. */
 bool mgds_channel_take_slot(struct mgds_channel *channel, size_t bytes,

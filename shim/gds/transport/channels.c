@@ -4,10 +4,13 @@
 #include <stdlib.h>
 
 #include "device/impl/mem.h"
+#include "shim/base/config.h"
+#include "shim/base/log.h"
 #include "shim/gds/comm/comm.h"
 #include "shim/gds/proto/ring.h"
 #include "shim/gds/transport/channel.h"
 #include "shim/gds/transport/channels_state.h"
+#include "shim/gds/transport/far.h"
 
 static const struct mgds_hindrance lacks[] = {
 #define MGDS_LACK(name, why, remedy) [MGDS_LACK_##name] = {why, remedy},
@@ -63,6 +66,19 @@ uint64_t mgds_channels_units(const struct mgds_channels *channels,
     return (uintptr_t)region + units * sizeof(struct mgds_unit);
 }
 
+void mgds_channels_say(const struct mgds_channels *channels, unsigned rank)
+{
+    unsigned to = channels->base[rank];
+    const struct mgds_channel *channel = mgds_channels_find(channels, 0, to);
+
+    if (channel)
+        mgds_info("rank %u: enqueued messages in GPU memory take %s", rank,
+                  mgds_path_names[mgds_channel_transport(channel)->path]);
+    else
+        mgds_info("rank %u: enqueued messages take host: %s", rank,
+                  mgds_channels_why(channels, 0, to)->why);
+}
+
 void mgds_channels_get(struct mgds_channels *channels)
 {
     __atomic_fetch_add(&channels->refs, 1, __ATOMIC_RELAXED);
@@ -80,10 +96,13 @@ void mgds_channels_put(struct mgds_channels *channels)
                 : 0;
     for (size_t i = 0; channels->channel && i < count; i++)
         mgds_channel_destroy(channels->channel[i]);
+    for (size_t i = 0; channels->far && i < count; i++)
+        mgds_far_destroy(channels->far[i]);
     for (unsigned i = 0; channels->ring && i < channels->streams; i++)
         mgds_ring_destroy(channels->ring[i]);
     free(channels->shared);
     free(channels->channel);
+    free(channels->far);
     free(channels->lack);
     free(channels->ring);
     free(channels->region);

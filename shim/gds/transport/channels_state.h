@@ -6,8 +6,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "shim/gds/hca/refusal.h"
 #include "shim/gds/transport/channels.h"
 
+struct mgds_far;
 struct mgds_gstream;
 struct mgds_member;
 struct mgds_ring;
@@ -17,6 +19,12 @@ enum mgds_lack {
 #define MGDS_LACK(name, why, remedy) MGDS_LACK_##name,
 #include "shim/gds/transport/hindrances.def"
 };
+
+static inline enum mgds_lack
+mgds_lack_of_refusal(const struct mgds_refusal *refusal)
+{
+    return (enum mgds_lack)(MGDS_LACK_HCA_NONE + (int)refusal->reason);
+}
 
 struct mgds_channels {
     unsigned refs; /* atomic */
@@ -31,7 +39,18 @@ struct mgds_channels {
     bool *shared; /* by own index: another process has a stream of its GPU */
     struct mgds_channel **channel; /* by own index, then by source */
     unsigned char *lack;           /* likewise: enum mgds_lack */
+    struct mgds_far **far;         /* likewise: while they are made */
 };
+
+/* A source of a member without streams counts, too. */
+static inline unsigned mgds_channels_streams_of(const struct mgds_channels *of,
+                                                unsigned rank)
+{
+    return of->base[rank + 1] - of->base[rank];
+}
+
+/* For who wants to know where the time goes: what messages to the rank take. */
+void mgds_channels_say(const struct mgds_channels *channels, unsigned rank);
 
 /* Where they have what is from that own stream to that source. */
 static inline size_t mgds_channels_at(const struct mgds_channels *channels,

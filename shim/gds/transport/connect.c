@@ -13,18 +13,48 @@
 #include "shim/gds/proto/ring.h"
 #include "shim/gds/transport/channel.h"
 #include "shim/gds/transport/channels_state.h"
+#include "shim/gds/transport/far.h"
 
 static unsigned streams_of(const struct mgds_member *member)
 {
     return member->streams ? member->streams : 1;
 }
 
+/* Is there a way to that member's streams that is tried once all have told of
+ * their rings? */
+static bool is_far(const struct mgds_channels *channels, unsigned rank)
+{
+    const struct mgds_member *mine = &channels->members[channels->rank];
+    const struct mgds_member *there = &channels->members[rank];
+
+    return mine->far && there->far && there->host != mine->host;
+}
+
+static bool is_beside(const struct mgds_channels *channels, unsigned rank)
+{
+    uint64_t host = channels->members[channels->rank].host;
+
+    return host && channels->members[rank].host == host;
+}
+
+/* Regions for the sources of such members, behind those that there are. */
+static void number_regions(struct mgds_channels *channels,
+                           bool (*is_such)(const struct mgds_channels *channels,
+                                           unsigned rank))
+{
+    for (unsigned i = 0; i < channels->peers; i++) {
+        if (!is_such(channels, i))
+            continue;
+        for (unsigned s = channels->base[i]; s < channels->base[i + 1]; s++)
+            channels->region[s] = (int)channels->regions++;
+    }
+}
+
 /* Members of one host count their sources in the same order, each for itself:
- * so all of them know each other's regions. */
-static int number(struct mgds_channels *channels)
+ * so all of them know each other's regions, if those of others are behind. */
+static int number_sources(struct mgds_channels *channels)
 {
     const struct mgds_member *members = channels->members;
-    uint64_t host = members[channels->rank].host;
     unsigned sources = 0;
 
     channels->base = (unsigned *)mgds_calloc(channels->peers + 1, sizeof(int));
@@ -35,10 +65,10 @@ static int number(struct mgds_channels *channels)
     channels->region = (int *)mgds_calloc(sources, sizeof(int));
     if (!channels->region)
         return -ENOMEM;
-    for (unsigned i = 0; i < channels->peers; i++)
-        for (unsigned s = channels->base[i]; s < channels->base[i + 1]; s++)
-            channels->region[s] =
-                host && members[i].host == host ? (int)channels->regions++ : -1;
+    for (unsigned s = 0; s < sources; s++)
+        channels->region[s] = -1;
+    number_regions(channels, is_beside);
+    number_regions(channels, is_far);
     return 0;
 }
 
@@ -91,10 +121,14 @@ static int make_tables(struct mgds_channels *channels)
         pairs, sizeof(struct mgds_channel *));
     channels->lack = (unsigned char *)mgds_calloc(pairs, 1);
     channels->shared = (bool *)mgds_calloc(streams, sizeof(bool));
-    return channels->ring && channels->channel && channels->lack &&
-                   channels->shared
-               ? 0
-               : -ENOMEM;
+    if (!channels->ring || !channels->channel || !channels->lack ||
+        !channels->shared)
+        return -ENOMEM;
+    if (!mgds_channels_are_far(channels->members, channels->peers))
+        return 0;
+    channels->far =
+        (struct mgds_far **)mgds_calloc(pairs, sizeof(struct mgds_far *));
+    return channels->far ? 0 : -ENOMEM;
 }
 
 int mgds_channels_create(struct mgds_channels **out,
@@ -113,7 +147,7 @@ int mgds_channels_create(struct mgds_channels **out,
     channels->stream = spec->streams;
     channels->members = spec->members;
     channels->process = spec->members[spec->rank].process;
-    rc = number(channels);
+    rc = number_sources(channels);
     if (rc == 0)
         rc = make_tables(channels);
     if (rc < 0) {
@@ -213,6 +247,29 @@ static enum mgds_lack open_channel(struct mgds_channels *channels,
     return MGDS_LACK_NOTHING;
 }
 
+/* What will be offered to the source. */
+static enum mgds_lack make_far(struct mgds_channels *channels, unsigned index,
+                               unsigned rank, unsigned to,
+                               const struct mgds_ring_handle *handle)
+{
+    const struct mgds_far_spec spec = {
+        .ctx = mgds_gstream_context(channels->stream[index]),
+        .ring = channels->ring[index],
+        .region = (uint32_t)channels->region[to],
+        .units = handle->units,
+        .rank = rank,
+        .over = mgds_ib_cpu_over};
+    struct mgds_refusal refusal;
+
+    if (!spec.ring || handle->regions == 0)
+        return MGDS_LACK_NO_RING;
+    return mgds_far_create(
+               &channels->far[mgds_channels_at(channels, index, to)], &spec,
+               &refusal) < 0
+               ? mgds_lack_of_refusal(&refusal)
+               : MGDS_LACK_NOT_JOINED;
+}
+
 static void connect_stream(struct mgds_channels *channels, unsigned index,
                            unsigned rank, unsigned to_index,
                            const struct mgds_ring_handle *handle)
@@ -224,21 +281,9 @@ static void connect_stream(struct mgds_channels *channels, unsigned index,
         channels->shared[index] = true;
     if (lack == MGDS_LACK_NOTHING)
         lack = open_channel(channels, index, rank, to, handle);
+    if (lack == MGDS_LACK_OTHER_HOST && is_far(channels, rank))
+        lack = make_far(channels, index, rank, to, handle);
     channels->lack[mgds_channels_at(channels, index, to)] = (unsigned char)lack;
-}
-
-/* For who wants to know where the time goes. */
-static void say(const struct mgds_channels *channels, unsigned rank)
-{
-    unsigned to = channels->base[rank];
-    const struct mgds_channel *channel = mgds_channels_find(channels, 0, to);
-
-    if (channel)
-        mgds_info("rank %u: enqueued messages in GPU memory take %s", rank,
-                  mgds_path_names[mgds_channel_transport(channel)->path]);
-    else
-        mgds_info("rank %u: enqueued messages take host: %s", rank,
-                  mgds_channels_why(channels, 0, to)->why);
 }
 
 void mgds_channels_connect(struct mgds_channels *channels, unsigned rank,
@@ -253,6 +298,6 @@ void mgds_channels_connect(struct mgds_channels *channels, unsigned rank,
             memcpy(&handle, description + j * sizeof(handle), sizeof(handle));
             connect_stream(channels, i, rank, j, &handle);
         }
-    if (channels->streams > 0)
-        say(channels, rank);
+    if (channels->streams > 0 && !is_far(channels, rank))
+        mgds_channels_say(channels, rank);
 }

@@ -6,11 +6,12 @@
  *   transport  channels  one_process  between
  *   self          x           x       streams of one context
  *   p2p           x                   GPUs of a host that are peers
+ *   ib-cpu        x                   GPUs of hosts with HCAs
  *   host                              any two processes
  *
  *   channels     kernels of the sender's stream store into the receiver's ring,
- *                and kernels at the receiver read memory that the sender has
- *                exposed
+ *                or a mirror of it (relay), and kernels at the receiver read
+ *                memory that the sender has exposed, where one can be
  *   one_process  both ends are here: addresses mean the same at both, and what
  *                one says the other can look up
  *
@@ -71,12 +72,20 @@ struct mgds_transport {
     /* With channels. The receiver could not read the memory of that send: it is
      * not offered again. Under the engine's lock. */
     void (*unreachable)(struct mgds_channel *channel, const struct mgds_op *op);
+    /* NULL: what the sender's stream stored is in the ring. Else it is in a
+     * mirror, the stream came behind that, and its units are to be brought
+     * over; mgds_exchange_reached follows, in this call or later, also if that
+     * fails. Under the engine's lock. */
+    void (*relay)(struct mgds_op *op);
     /* The CPU sends bytes in host memory. Under the engine's lock: done
      * follows, as wire.h says, if this is 0. */
     int (*post)(struct mgds_wire_peer *peer,
                 const struct mgds_wire_message *message);
 };
 
-extern const struct mgds_transport mgds_self, mgds_p2p, mgds_host;
+extern const struct mgds_transport mgds_self, mgds_p2p, mgds_ib_cpu, mgds_host;
+
+/* How what mgds_ib_cpu has pushed is over (far.h). */
+void mgds_ib_cpu_over(void *arg, int error, const char *why);
 
 #endif
