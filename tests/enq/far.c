@@ -46,8 +46,9 @@ static void send_words(struct batch *batch, int count, uint64_t first)
     MGDS_CU(cuMemcpyAsync(at, (CUdeviceptr)(uintptr_t)batch->host,
                           sizeof(batch->host), batch->lane.cu));
     for (int i = 0; i < count; i++)
-        ENQ_OK(MPIX_Isend_enqueue(batch->words.at + i * WORD, WORD, MPI_BYTE, 1,
-                                  1, batch->lane.comm, &batch->request[i]));
+        ENQ_OK(MPIX_Isend_enqueue(batch->words.at + (size_t)i * WORD, WORD,
+                                  MPI_BYTE, 1, 1, batch->lane.comm,
+                                  &batch->request[i]));
     enq_waitall(count, batch->request);
     enq_sync(&batch->lane);
 }
@@ -57,8 +58,9 @@ static void recv_words(struct batch *batch, int count, uint64_t first)
     CUdeviceptr at = (CUdeviceptr)(uintptr_t)batch->words.at;
 
     for (int i = 0; i < count; i++)
-        ENQ_OK(MPIX_Irecv_enqueue(batch->words.at + i * WORD, WORD, MPI_BYTE, 0,
-                                  1, batch->lane.comm, &batch->request[i]));
+        ENQ_OK(MPIX_Irecv_enqueue(batch->words.at + (size_t)i * WORD, WORD,
+                                  MPI_BYTE, 0, 1, batch->lane.comm,
+                                  &batch->request[i]));
     enq_waitall(count, batch->request);
     MGDS_CU(cuMemcpyAsync((CUdeviceptr)(uintptr_t)batch->host, at,
                           sizeof(batch->host), batch->lane.cu));
