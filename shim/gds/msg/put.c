@@ -80,20 +80,34 @@ bool mgds_put_is_empty(const struct mgds_put *put)
     return put->ops == 0 && !put->wait;
 }
 
-static void add_command(struct mgds_put *put, struct mgds_command command)
+/* Where the next command is filled in. */
+static struct mgds_command *room_of_next(struct mgds_put *put)
 {
-    /* the turn is taken with the first command */
+    return &put->command[put->n];
+}
+
+/* That is one of the list. The turn is taken with the first one, once. */
+static void add_next(struct mgds_put *put)
+{
     if (put->n == 0)
         put->ticket = mgds_gstream_ticket(put->timeline->stream);
-    /* NOLINTNEXTLINE(clang-analyzer-core.NullDereference) */
-    put->command[put->n++] = command;
+    put->n++;
+}
+
+static struct mgds_command *next_command(struct mgds_put *put)
+{
+    struct mgds_command *command = room_of_next(put);
+
+    add_next(put);
+    return command;
 }
 
 static unsigned add_flag(struct mgds_put *put, uint64_t number)
 {
-    add_command(put, (struct mgds_command){.kind = MGDS_COMMAND_FLAG,
-                                           .word = put->timeline->reach,
-                                           .value = number});
+    uint64_t *word = put->timeline->reach;
+
+    *next_command(put) = (struct mgds_command){
+        .kind = MGDS_COMMAND_FLAG, .word = word, .value = number};
     return put->n - 1;
 }
 
@@ -125,11 +139,10 @@ static void add_commands(struct mgds_put *put, bool slotted)
 
     for (unsigned i = 0; i < put->ops; i++, fence = fence->next) {
         const struct mgds_op *op = op_of(fence);
-        struct mgds_command command;
 
         if (op->send && op->send->protocol->slotted == slotted &&
-            op->send->protocol->command(op, &command))
-            add_command(put, command);
+            op->send->protocol->command(op, room_of_next(put)))
+            add_next(put);
     }
 }
 
@@ -197,11 +210,12 @@ static bool is_copied_up(const struct mgds_op *op)
            !op->recv->direct;
 }
 
-static struct mgds_command unpack_of(const struct mgds_op *op)
+static void add_unpack(struct mgds_put *put, const struct mgds_op *op)
 {
-    return (struct mgds_command){.kind = MGDS_COMMAND_UNPACK,
-                                 .bounce = op->bounce,
-                                 .word = op->recv->words + MGDS_OP_COUNT};
+    *next_command(put) =
+        (struct mgds_command){.kind = MGDS_COMMAND_UNPACK,
+                              .bounce = op->bounce,
+                              .word = op->recv->words + MGDS_OP_COUNT};
 }
 
 /* Those without gaps one behind the other: they go in one launch. */
@@ -213,36 +227,35 @@ static void add_unpacks(struct mgds_put *put, const struct mgds_wait *wait,
 
         if (is_copied_up(op) &&
             mgds_layout_is_dense(op->call->user.layout) == dense)
-            add_command(put, unpack_of(op));
+            add_unpack(put, op);
     }
 }
 
 /* Where the message is, if that is known, else where it will be said. */
-static struct mgds_command take_of(const struct mgds_put *put,
-                                   const struct mgds_op *op)
+static void add_take(struct mgds_put *put, const struct mgds_op *op)
 {
-    struct mgds_command command = {.kind = MGDS_COMMAND_TAKE,
-                                   .stand = put->wait->number,
-                                   .user = mgds_op_user(op),
-                                   .bytes = op->call->bytes,
-                                   .record = op->recv->words,
-                                   .claim = op->recv->claim,
-                                   .gen = op->recv->gen};
+    /* a buffer of an earlier call is looked at again */
+    bool old = put->late || put->first != &op->queued->fence;
+    struct mgds_command *command = next_command(put);
     struct mgds_take_record record;
 
-    /* a buffer of an earlier call is looked at again */
-    if (put->late || put->first != &op->queued->fence)
-        command.bounce = op->bounce;
-    if (op->waiting == MGDS_OP_KNOWN) {
-        op->recv->message->protocol->record(op, &record);
-        command.record = NULL;
-        command.serial = record.serial;
-        command.units = (void *)(uintptr_t)record.address;
-        command.length = record.length;
-        command.source = record.source;
-        command.done = record.done;
+    *command = (struct mgds_command){.kind = MGDS_COMMAND_TAKE,
+                                     .stand = put->wait->number,
+                                     .user = mgds_op_user(op),
+                                     .bytes = op->call->bytes,
+                                     .bounce = old ? op->bounce : NULL,
+                                     .claim = op->recv->claim,
+                                     .gen = op->recv->gen};
+    if (op->waiting != MGDS_OP_KNOWN) {
+        command->record = op->recv->words;
+        return;
     }
-    return command;
+    op->recv->message->protocol->record(op, &record);
+    command->serial = record.serial;
+    command->units = (void *)(uintptr_t)record.address;
+    command->length = record.length;
+    command->source = record.source;
+    command->done = record.done;
 }
 
 /* Sends that wait until they were copied. */
@@ -255,12 +268,12 @@ static unsigned add_awaits(struct mgds_put *put, const struct mgds_wait *wait)
 
         if (op->waiting != MGDS_OP_AWAITING)
             continue;
-        add_command(put, (struct mgds_command){
-                             .kind = MGDS_COMMAND_AWAIT,
-                             .stand = wait->number,
-                             .word = mgds_channel_done_here(
-                                 op->ring->words_of, op->ring->done_word),
-                             .value = op->ring->slot.serial});
+        *next_command(put) =
+            (struct mgds_command){.kind = MGDS_COMMAND_AWAIT,
+                                  .stand = wait->number,
+                                  .word = mgds_channel_done_here(
+                                      op->ring->words_of, op->ring->done_word),
+                                  .value = op->ring->slot.serial};
         n++;
     }
     return n;
@@ -335,10 +348,10 @@ static void add_go(struct mgds_put *put, struct mgds_wait *wait)
 
     if (ahead && ahead->kind == MGDS_COMMAND_FLAG && !ahead->quiet)
         wait->behind = ahead->value;
-    add_command(put, (struct mgds_command){.kind = MGDS_COMMAND_WAIT,
-                                           .word = put->timeline->go,
-                                           .value = wait->number,
-                                           .stand = wait->number});
+    *next_command(put) = (struct mgds_command){.kind = MGDS_COMMAND_WAIT,
+                                               .word = put->timeline->go,
+                                               .value = wait->number,
+                                               .stand = wait->number};
 }
 
 /* That the stream has come to a receive matters while it is not known where the
@@ -361,7 +374,7 @@ static unsigned add_takes(struct mgds_put *put, const struct mgds_wait *wait)
         const struct mgds_op *op = wait->op[i];
 
         if (mgds_op_waiting_takes(op->waiting))
-            add_command(put, take_of(put, op));
+            add_take(put, op);
         else if (op->waiting == MGDS_OP_AWAITING)
             others |= AWAITS;
         else if (is_copied_up(op))

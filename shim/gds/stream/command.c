@@ -28,16 +28,22 @@ int mgds_command_check(const struct mgds_command *take)
     return take->bounce ? mgds_bounce_check(take->bounce) : 0;
 }
 
+/* The least power of two that is enough, in these bounds, which are such, too.
+ */
+static unsigned fit_power(size_t count, unsigned least, unsigned most)
+{
+    if (count <= least)
+        return least;
+    return count > most / 2 ? most : 1u << (64 - __builtin_clzll(count - 1));
+}
+
 struct mgds_command_shape
 mgds_command_shape(size_t bytes, struct mgds_command_shape most, unsigned each)
 {
-    size_t units = (bytes + sizeof(uint64_t) - 1) / sizeof(uint64_t);
-    struct mgds_command_shape shape = {1, MGDS_COMMAND_WARP};
+    size_t shares =
+        (bytes + sizeof(uint64_t) * each - 1) / (sizeof(uint64_t) * each);
+    unsigned threads = fit_power(shares, MGDS_COMMAND_WARP, most.threads);
 
-    while ((size_t)shape.threads * each < units && shape.threads < most.threads)
-        shape.threads *= 2;
-    while ((size_t)shape.blocks * shape.threads * each < units &&
-           shape.blocks < most.blocks)
-        shape.blocks *= 2;
-    return shape;
+    return (struct mgds_command_shape){
+        fit_power((shares + threads - 1) / threads, 1, most.blocks), threads};
 }

@@ -399,10 +399,11 @@ static int queue_some(const struct mgds_commands_to *to,
                       unsigned *done)
 {
     unsigned batch = mgds_batch_count(to, commands, count);
+    struct mgds_exchange_run run;
 
-    *done = mgds_exchange_count(to, commands, count);
+    *done = mgds_exchange_find(&run, to, commands, count);
     if (*done > batch)
-        return mgds_exchange_queue(to, commands, *done);
+        return mgds_exchange_queue(to, commands, &run);
     *done = batch > 0 ? batch : 1;
     if (batch > 0)
         return mgds_batch_queue(to, commands, batch);
@@ -426,15 +427,12 @@ int mgds_commands_queue(const struct mgds_commands_to *to,
     int first = 0;
     unsigned done;
 
-    for (unsigned i = 0; i < count; i++)
-        commands[i].joins = false;
     for (unsigned i = 0; i < count; i += done) {
         int rc;
 
         commands[i].joins = i > 0 && commands[i - 1].put &&
                             mgds_command_is_long(&commands[i - 1]);
         rc = queue_some(to, commands + i, count - i, &done);
-
         if (rc < 0 && first == 0)
             first = rc;
         if (rc < 0 && (rc != -EFAULT || commands[i].kind == MGDS_COMMAND_PACK))

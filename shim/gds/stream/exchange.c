@@ -1,6 +1,8 @@
 /* Many messages in one launch; see exchange.h. */
 #include "shim/gds/stream/exchange.h"
 
+#include <string.h>
+
 #include "device/abi.h"
 #include "shim/base/stats.h"
 #include "shim/gds/stream/command.h"
@@ -14,14 +16,6 @@ enum { THREADS = 512, PUSHERS = 16, LONG_EACH = 4 };
  * more than these, each or together: such a row fills the link, which the few
  * blocks of one launch that stands do not. */
 enum { LONG_MOST = 6, LONG_BYTES = 2 << 20 };
-
-/* The commands of a launch, in their order. */
-struct run {
-    unsigned sends;
-    bool flag; /* behind the sends: they, and what is ahead, were reached */
-    unsigned takes, awaits;
-    bool end; /* a FLAG behind all */
-};
 
 /* The next commands that are of that part, at most so many. */
 static unsigned run_of(const struct mgds_command *commands, unsigned count,
@@ -49,22 +43,23 @@ static bool is_long_row(const struct mgds_command *takes, unsigned count)
     return longs > LONG_MOST || bytes > LONG_BYTES;
 }
 
-static unsigned count_messages(const struct run *run)
+static unsigned count_messages(const struct mgds_exchange_run *run)
 {
     return run->sends + run->takes + run->awaits;
 }
 
-static unsigned commands_of(const struct run *run)
+static unsigned commands_of(const struct mgds_exchange_run *run)
 {
     return count_messages(run) + run->flag + run->end;
 }
 
 /* A launch that is full, or ahead of a long row, ends with what it has: the
  * flag is behind the next. */
-static struct run next_run(const struct mgds_command *commands, unsigned count)
+static struct mgds_exchange_run next_run(const struct mgds_command *commands,
+                                         unsigned count)
 {
     unsigned left = MGDS_EXCHANGE_MOST, at;
-    struct run run = {0};
+    struct mgds_exchange_run run = {0};
 
     run.sends = run_of(commands, count, left, MGDS_PART_SENDS);
     run.flag =
@@ -84,25 +79,30 @@ static struct run next_run(const struct mgds_command *commands, unsigned count)
     return run;
 }
 
-unsigned mgds_exchange_count(const struct mgds_commands_to *to,
-                             const struct mgds_command *commands,
-                             unsigned count)
+/* Most lists are one message and the FLAG behind it. */
+static bool is_one_message(const struct mgds_command *commands, unsigned count)
 {
-    struct run run;
+    return count < 2 || (count == 2 && commands[1].kind == MGDS_COMMAND_FLAG);
+}
 
+unsigned mgds_exchange_find(struct mgds_exchange_run *out,
+                            const struct mgds_commands_to *to,
+                            const struct mgds_command *commands, unsigned count)
+{
     /* the rest of a long row joins it */
-    if (!to->cells || count < 2 || commands->joins)
+    if (!to->cells || is_one_message(commands, count) || commands->joins)
         return 0;
-    run = next_run(commands, count);
-    return count_messages(&run) < 2 ? 0 : commands_of(&run);
+    *out = next_run(commands, count);
+    return count_messages(out) < 2 ? 0 : commands_of(out);
 }
 
 /* What the launch carries, and how its blocks are dealt out. */
 struct launch {
     const struct mgds_commands_to *to;
-    struct mgds_exchange_head *head;
+    struct mgds_exchange_head *head; /* first in the arguments */
     struct mgds_exchange_item *item;
-    unsigned count; /* of items */
+    unsigned count; /* of items, and how many there may be */
+    unsigned room;
     unsigned threads;
     unsigned blocks;   /* of those ahead */
     unsigned standing; /* of them, those that wait */
@@ -231,7 +231,7 @@ static void add_awaits(struct launch *launch,
 
 static void fill_head(struct launch *launch,
                       const struct mgds_command *commands,
-                      const struct run *run)
+                      const struct mgds_exchange_run *run)
 {
     const struct mgds_commands_to *to = launch->to;
     const struct mgds_command *behind = commands + run->sends + run->flag;
@@ -261,7 +261,7 @@ static void fill_head(struct launch *launch,
 
 static void fill_launch(struct launch *launch,
                         const struct mgds_command *commands,
-                        const struct run *run)
+                        const struct mgds_exchange_run *run)
 {
     const struct mgds_command *takes = commands + run->sends + run->flag;
 
@@ -273,53 +273,62 @@ static void fill_launch(struct launch *launch,
     add_awaits(launch, takes + run->takes, run->awaits);
 }
 
-/* Its args are 0 where nothing is: the software GPU takes any address in there
- * for one that the kernel touches. *lost: -EFAULT if a TAKE's memory is gone.
- */
+/* Items that are not there are 0: the software GPU takes any address in the
+ * arguments for one that the kernel touches. */
+static void clear_rest(const struct launch *launch)
+{
+    memset(launch->item + launch->count, 0,
+           (launch->room - launch->count) * sizeof(*launch->item));
+}
+
+/* *lost: -EFAULT if a TAKE's memory is gone. */
 static int start_launch(struct launch launch,
                         const struct mgds_command *commands,
-                        const struct run *run,
-                        struct mgds_kernel_handle *kernel, const void *args,
-                        int *lost)
+                        const struct mgds_exchange_run *run,
+                        struct mgds_kernel_handle *kernel, int *lost)
 {
     fill_launch(&launch, commands, run);
+    clear_rest(&launch);
     *lost = launch.lost;
     return mgds_kernel_launch(kernel, launch.to->stream, launch.blocks,
-                              launch.threads, args);
+                              launch.threads, launch.head);
 }
 
 static int launch_few(const struct mgds_commands_to *to,
                       const struct mgds_command *commands,
-                      const struct run *run, int *lost)
+                      const struct mgds_exchange_run *run, int *lost)
 {
-    struct mgds_few_exchange_args args = {.head = {0}};
-    const struct launch launch = {
-        .to = to, .head = &args.head, .item = args.item};
+    struct mgds_few_exchange_args args;
+    const struct launch launch = {.to = to,
+                                  .head = &args.head,
+                                  .item = args.item,
+                                  .room = MGDS_EXCHANGE_FEW};
 
-    return start_launch(launch, commands, run, to->gpu->exchange.few, &args,
-                        lost);
+    return start_launch(launch, commands, run, to->gpu->exchange.few, lost);
 }
 
 static int launch_many(const struct mgds_commands_to *to,
                        const struct mgds_command *commands,
-                       const struct run *run, int *lost)
+                       const struct mgds_exchange_run *run, int *lost)
 {
-    struct mgds_exchange_args args = {.head = {0}};
-    const struct launch launch = {
-        .to = to, .head = &args.head, .item = args.item};
+    struct mgds_exchange_args args;
+    const struct launch launch = {.to = to,
+                                  .head = &args.head,
+                                  .item = args.item,
+                                  .room = MGDS_EXCHANGE_MOST};
 
-    return start_launch(launch, commands, run, to->gpu->exchange.many, &args,
-                        lost);
+    return start_launch(launch, commands, run, to->gpu->exchange.many, lost);
 }
 
 int mgds_exchange_queue(const struct mgds_commands_to *to,
-                        struct mgds_command *commands, unsigned count)
+                        struct mgds_command *commands,
+                        const struct mgds_exchange_run *run)
 {
-    const struct run run = next_run(commands, count);
+    unsigned count = commands_of(run);
     int lost = 0;
-    int rc = count_messages(&run) <= MGDS_EXCHANGE_FEW
-                 ? launch_few(to, commands, &run, &lost)
-                 : launch_many(to, commands, &run, &lost);
+    int rc = count_messages(run) <= MGDS_EXCHANGE_FEW
+                 ? launch_few(to, commands, run, &lost)
+                 : launch_many(to, commands, run, &lost);
 
     if (rc < 0)
         return rc;

@@ -5,16 +5,26 @@
 
 #include "shim/gds/stream/commands.h"
 
-/* How many of the first commands are one launch: at least two messages, with
- * the FLAG behind the sends and the one at the end; else 0. */
-unsigned mgds_exchange_count(const struct mgds_commands_to *to,
-                             const struct mgds_command *commands,
-                             unsigned count);
+/* The commands of a launch, in their order. */
+struct mgds_exchange_run {
+    unsigned sends;
+    bool flag; /* behind the sends: they, and what is ahead, were reached */
+    unsigned takes, awaits;
+    bool end; /* a FLAG behind all */
+};
 
-/* Queues so many commands, as the above counted them; sets put of each that is
- * queued. 0, -EFAULT if the memory of a TAKE is gone (it throws its message
- * away), or another error: none is queued. */
+/* How many of the first commands are one launch, and which: at least two
+ * messages, with the FLAG behind the sends and the one at the end; else 0. */
+unsigned mgds_exchange_find(struct mgds_exchange_run *out,
+                            const struct mgds_commands_to *to,
+                            const struct mgds_command *commands,
+                            unsigned count);
+
+/* Queues them; sets put of each that is queued. 0, -EFAULT if the memory of a
+ * TAKE is gone (it throws its message away), or another error: none is queued.
+ */
 int mgds_exchange_queue(const struct mgds_commands_to *to,
-                        struct mgds_command *commands, unsigned count);
+                        struct mgds_command *commands,
+                        const struct mgds_exchange_run *run);
 
 #endif

@@ -372,14 +372,20 @@ uint64_t mgds_gstream_ticket(struct mgds_gstream *stream)
     return __atomic_fetch_add(&stream->ticket, 1, __ATOMIC_RELAXED);
 }
 
-static unsigned count_waits(const struct mgds_command *commands, unsigned count,
-                            bool put)
+static void clear_results(struct mgds_command *commands, unsigned count)
+{
+    for (unsigned i = 0; i < count; i++)
+        commands[i].put = commands[i].joins = false;
+}
+
+/* Those at which the stream may stand, and that are not on it. */
+static unsigned count_waits(const struct mgds_command *commands, unsigned count)
 {
     unsigned waits = 0;
 
     for (unsigned i = 0; i < count; i++)
         waits += mgds_command_row(&commands[i])->blocks != MGDS_BLOCKS_NEVER &&
-                 commands[i].put == put;
+                 !commands[i].put;
     return waits;
 }
 
@@ -442,20 +448,23 @@ int mgds_gstream_put(struct mgds_gstream *stream, uint64_t ticket,
                      struct mgds_command *commands, unsigned count)
 {
     int rc = check_commands(stream, commands, count);
+    unsigned waits;
 
-    for (unsigned i = 0; i < count; i++)
-        commands[i].put = false;
+    clear_results(commands, count);
+    waits = count_waits(commands, count);
     mgds_lock_acquire(&stream->launch);
     await_turn(stream, ticket);
-    count_standing(stream, (int)count_waits(commands, count, false));
+    if (waits > 0)
+        count_standing(stream, (int)waits);
     if (count > 0 && rc == 0)
         rc = queue_commands(stream, commands, count);
     stream->turn++;
     pthread_cond_broadcast(&stream->turned);
     mgds_lock_release(&stream->launch);
-    mgds_gstream_passed(stream, count_waits(commands, count, false));
-    if (rc < 0)
+    if (rc < 0) { /* else all are put */
+        mgds_gstream_passed(stream, count_waits(commands, count));
         mgds_gstream_fail(stream, rc);
+    }
     return rc;
 }
 

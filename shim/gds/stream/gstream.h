@@ -96,16 +96,19 @@ enum mgds_command_kind {
 struct mgds_command {
     enum mgds_command_kind kind;
     bool put;       /* out: it is on the stream, whatever came after it */
-    uint64_t *word; /* in a line of mgds_syncwords; UNPACK: NULL for all bytes;
-                       AWAIT: in the memory of the stream's GPU */
-    uint64_t value; /* FLAG, WAIT, AWAIT */
-    uint64_t stand; /* WAIT, TAKE, AWAIT: what tells mgds_gstream_stands of it,
-                       or 0 */
     bool quiet;     /* a FLAG, in one launch with the TAKE that it is ahead of:
                        stored only if that finds its record empty; or behind:
                        for the stream's own memory (mgds_gstream_tell) */
     bool asked;     /* a FLAG, alone: it need not be stored if mgds_gstream_come
                        says that the stream has come to it */
+    bool joins;     /* out: a long TAKE, as the command ahead */
+    bool delivers;  /* a TAKE beside the stream: units are claimed, too, if
+                       there is a claim */
+    uint64_t *word; /* in a line of mgds_syncwords; UNPACK: NULL for all bytes;
+                       AWAIT: in the memory of the stream's GPU */
+    uint64_t value; /* FLAG, WAIT, AWAIT */
+    uint64_t stand; /* WAIT, TAKE, AWAIT: what tells mgds_gstream_stands of it,
+                       or 0 */
     struct mgds_bounce *bounce; /* PACK, UNPACK: of mgds_gstream_bounce; stays
                                    as it is until the stream is through */
     /* PUSH, TAKE, POST: as in device/abi.h; memory of the program's that
@@ -121,9 +124,6 @@ struct mgds_command {
      * are as mapped here, and stay so until the stream is through. */
     struct mgds_claim *claim; /* of mgds_gstream_claim, or NULL */
     uint64_t gen;             /* with claim */
-    bool joins;               /* out: the command ahead is such a TAKE, too */
-    bool delivers;            /* beside the stream: units are claimed, too, if
-                                 there is a claim */
     uint64_t source;          /* 0, or where the sender's bytes are */
     uint64_t done;            /* with source: 0, or a word of the sender's */
 };
