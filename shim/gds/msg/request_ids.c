@@ -4,7 +4,6 @@
 #include <stddef.h>
 #include <string.h>
 
-#include "shim/base/fault.h"
 #include "shim/base/random.h"
 
 /* Nothing was ever put in while the table has no room. */
@@ -12,21 +11,25 @@ static int make_ready(struct mgds_request_ids *request_ids)
 {
     if (request_ids->records.room != 0)
         return 0;
-    request_ids->serial = MGDS_COUNT_FROM;
-    return mgds_random(&request_ids->key, sizeof(request_ids->key));
+    return mgds_random(&request_ids->serial, sizeof(request_ids->serial));
 }
 
-/* The next one that is not in the table. */
+/* A permutation: a bit more or less of the serial changes half of all bits (the
+ * last steps of SplitMix64: Steele, Lea and Flood, "Fast splittable
+ * pseudorandom number generators", 2014). */
+static uint64_t spread_bits(uint64_t serial)
+{
+    serial = (serial ^ serial >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
+    serial = (serial ^ serial >> 27) * UINT64_C(0x94d049bb133111eb);
+    return serial ^ serial >> 31;
+}
+
+/* 0 stands for itself alone. */
 static uint64_t draw_request_id(struct mgds_request_ids *request_ids)
 {
-    uint64_t request_id;
-
-    do {
+    if (++request_ids->serial == 0)
         request_ids->serial++;
-        request_id = mgds_siphash(&request_ids->key, &request_ids->serial,
-                                  sizeof(request_ids->serial));
-    } while (request_id == 0 || mgds_request_ids_find(request_ids, request_id));
-    return request_id;
+    return spread_bits(request_ids->serial);
 }
 
 int mgds_request_ids_put(struct mgds_request_ids *request_ids, void *record,

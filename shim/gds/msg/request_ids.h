@@ -3,11 +3,12 @@
  * over the wire, so they are looked up, never followed: one whose record is
  * gone, or that was made up, finds nothing.
  *
- *   serial      goes up by one with each record that is put in: 64 bits
- *   request ID  SipHash-2-4 of the serial under a key that was drawn for this
- *               table and goes nowhere; never 0. Who has seen any number of
- *               them cannot guess another one; none comes twice but by chance
- *               (2^-64)
+ *   serial      goes up by one with each record that is put in, from a number
+ *            that was drawn for this table: 64 bits
+ *   request ID   a permutation of the serial, spread over all 64 bits; never 0.
+ *            None comes twice, of this table or, but by chance, of another's.
+ *            No secret: what may be said of a record is decided by the seal of
+ *            who says it, and by whether that is the record's peer (admit.h)
  *
  * Records are in without a reference: whoever puts one in has one, and takes
  * the record out before that is given up.
@@ -20,13 +21,11 @@
 #include <stdint.h>
 
 #include "shim/base/hash.h"
-#include "shim/base/siphash.h"
 
 /* All 0: empty. */
 struct mgds_request_ids {
     struct mgds_hash records;
     uint64_t serial; /* of the last one */
-    struct mgds_siphash_key key;
 };
 
 /* -ENOMEM, or what getrandom failed with: nothing has changed. record: not
