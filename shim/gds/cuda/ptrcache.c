@@ -33,22 +33,6 @@ static uint64_t pack_traits(const struct mgds_ptr *ptr)
            (uint64_t)ptr->handle_types << (KIND_BITS + DEVICE_BITS);
 }
 
-static void unpack_ptr(struct mgds_ptr *out, const uint64_t words[WORDS])
-{
-    uint64_t traits = words[TRAITS];
-
-    *out = (struct mgds_ptr){
-        .kind = (enum mgds_ptr_kind)(traits & 0xff),
-        .device = (int)(traits >> KIND_BITS & 0xffff),
-        .id = words[ID],
-        .base = words[BASE],
-        .size = words[SIZE],
-        .ctx = (CUcontext)(uintptr_t)words[CTX],
-        .ctx_id = words[CTX_ID],
-        .handle_types = (unsigned)(traits >> (KIND_BITS + DEVICE_BITS)),
-    };
-}
-
 static struct entry *set_of(uintptr_t addr)
 {
     uint64_t page = addr >> PAGE_SHIFT;
@@ -59,34 +43,43 @@ static struct entry *set_of(uintptr_t addr)
 
 static_assert(SETS == 1 << (64 - 56), "the hash names every set");
 
-/* A consistent copy, or false. */
-static bool read_entry(struct entry *entry, uint64_t words[WORDS])
+static uint64_t word_of(const struct entry *entry, enum word word)
 {
-    uint64_t seq = atomic_load_explicit(&entry->seq, memory_order_acquire);
-
-    if (seq == 0 || seq & 1)
-        return false;
-    for (int i = 0; i < WORDS; i++)
-        words[i] = atomic_load_explicit(&entry->words[i], memory_order_acquire);
-    return atomic_load_explicit(&entry->seq, memory_order_relaxed) == seq;
+    return atomic_load_explicit(&entry->words[word], memory_order_acquire);
 }
 
-static bool words_cover(const uint64_t words[WORDS], uintptr_t addr)
+/* A consistent copy of an entry that covers the address, or false: in motion,
+ * an entry covers what it likes. */
+static bool read_entry(struct mgds_ptr *out, const struct entry *entry,
+                       uintptr_t addr)
 {
-    return addr - words[BASE] < words[SIZE];
+    uint64_t seq = atomic_load_explicit(&entry->seq, memory_order_acquire);
+    uint64_t base = word_of(entry, BASE), size = word_of(entry, SIZE), traits;
+
+    if (addr - base >= size)
+        return false;
+    traits = word_of(entry, TRAITS);
+    *out = (struct mgds_ptr){
+        .kind = (enum mgds_ptr_kind)(traits & 0xff),
+        .device = (int)(traits >> KIND_BITS & 0xffff),
+        .id = word_of(entry, ID),
+        .base = base,
+        .size = size,
+        .ctx = (CUcontext)(uintptr_t)word_of(entry, CTX),
+        .ctx_id = word_of(entry, CTX_ID),
+        .handle_types = (unsigned)(traits >> (KIND_BITS + DEVICE_BITS)),
+    };
+    return !(seq & 1) &&
+           atomic_load_explicit(&entry->seq, memory_order_relaxed) == seq;
 }
 
 bool mgds_ptrcache_get(struct mgds_ptr *out, uintptr_t addr)
 {
-    struct entry *set = set_of(addr);
-    uint64_t words[WORDS];
+    const struct entry *set = set_of(addr);
 
-    for (int way = 0; way < WAYS; way++) {
-        if (read_entry(&set[way], words) && words_cover(words, addr)) {
-            unpack_ptr(out, words);
+    for (int way = 0; way < WAYS; way++)
+        if (read_entry(out, &set[way], addr))
             return true;
-        }
-    }
     return false;
 }
 
@@ -118,10 +111,10 @@ static struct entry *pick_entry(struct entry *set, const struct mgds_ptr *ptr,
                                 uintptr_t addr)
 {
     struct entry *empty = NULL;
-    uint64_t words[WORDS];
+    struct mgds_ptr known;
 
     for (int way = 0; way < WAYS; way++) {
-        if (read_entry(&set[way], words) && words_cover(words, addr))
+        if (read_entry(&known, &set[way], addr))
             return &set[way];
         if (atomic_load_explicit(&set[way].seq, memory_order_relaxed) == 0)
             empty = &set[way];
@@ -172,10 +165,9 @@ void mgds_ptrcache_drop(uintptr_t addr)
 {
     static const uint64_t nothing[WORDS];
     struct entry *set = set_of(addr);
-    uint64_t words[WORDS];
+    struct mgds_ptr known;
 
-    for (int way = 0; way < WAYS; way++) {
-        if (read_entry(&set[way], words) && words_cover(words, addr))
+    for (int way = 0; way < WAYS; way++)
+        if (read_entry(&known, &set[way], addr))
             write_entry(&set[way], nothing);
-    }
 }
