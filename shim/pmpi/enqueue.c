@@ -188,21 +188,25 @@ struct waiting {
     struct mgds_op_sink *sink;
     int *at; /* in the array, growing */
     void *memory;
-    struct mgds_stream_req *small_req[SMALL];
-    struct mgds_op *small_op[SMALL];
-    struct mgds_op_sink small_sink[SMALL];
-    int small_at[SMALL];
 };
 
-static int make_room(struct waiting *waiting)
+/* Room for a few, on the stack of the call. */
+struct small {
+    struct mgds_stream_req *req[SMALL];
+    struct mgds_op *op[SMALL];
+    struct mgds_op_sink sink[SMALL];
+    int at[SMALL];
+};
+
+static int make_room(struct waiting *waiting, struct small *small)
 {
     size_t n = (size_t)waiting->count;
     char *room;
 
-    waiting->req = waiting->small_req;
-    waiting->op = waiting->small_op;
-    waiting->sink = waiting->small_sink;
-    waiting->at = waiting->small_at;
+    waiting->req = small->req;
+    waiting->op = small->op;
+    waiting->sink = small->sink;
+    waiting->at = small->at;
     if (n <= SMALL)
         return 0;
     room = mgds_malloc(n * (sizeof(*waiting->sink) + sizeof(struct mgds_op *) +
@@ -419,7 +423,8 @@ static int wait_for_all(struct waiting *waiting, struct mgds_scomm *scomm)
 static int wait_for(struct waiting *waiting)
 {
     struct mgds_scomm *scomm;
-    int rc = make_room(waiting);
+    struct small small;
+    int rc = make_room(waiting, &small);
 
     if (rc < 0)
         return mgds_mpi_refuse(MPI_COMM_NULL, MPI_ERR_NO_MEM,

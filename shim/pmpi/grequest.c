@@ -454,7 +454,7 @@ static bool may_rest(const struct mgds_request *request)
            __atomic_load_n(&request->refs, __ATOMIC_ACQUIRE) == 1;
 }
 
-bool mgds_grequest_rest(struct mgds_request *request, size_t size)
+bool mgds_grequest_rest(struct mgds_request *request)
 {
     const struct mgds_request kept = {.ops = request->ops,
                                       .state = MGDS_REQUEST_NEW,
@@ -469,7 +469,6 @@ bool mgds_grequest_rest(struct mgds_request *request, size_t size)
     if (request->ops->gone)
         request->ops->gone(request);
     mgds_request_release(request);
-    memset(request, 0, size);
     *request = kept;
     return true;
 }

@@ -41,10 +41,10 @@ void mgds_grequest_drop(struct mgds_request *request);
 void mgds_grequest_discard(struct mgds_request *request);
 
 /* The same, but MPI's side of it is kept, not complete, for another operation:
- * the record, of that size, is NEW, has its handle, and is for start. False: it
- * is as it was, discard it. One at rest is ended by drop, before the MPI below
- * is finalized. */
-bool mgds_grequest_rest(struct mgds_request *request, size_t size);
+ * it is NEW, has its handle, and is for start; what else its record has is not
+ * touched. False: it is as it was, discard it. One at rest is ended by drop,
+ * before the MPI below is finalized. */
+bool mgds_grequest_rest(struct mgds_request *request);
 
 /* Whether it still is: a program that has kept the handle may have waited for
  * it, and has been refused. Then it is to be put. */

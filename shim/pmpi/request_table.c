@@ -151,7 +151,14 @@ bool mgds_requests_still(MPI_Request handle, uint64_t serial)
 
 struct mgds_request *mgds_requests_find(MPI_Request handle)
 {
-    return mgds_requests_look(handle).request;
+    struct mgds_request *request;
+
+    mgds_lock_acquire(&table_lock);
+    request = *place_of(handle);
+    if (request && request->ops->kind == MGDS_REQUEST_IS_SEND)
+        request = NULL;
+    mgds_lock_release(&table_lock);
+    return request;
 }
 
 struct mgds_request *mgds_requests_find_of(MPI_Request handle,

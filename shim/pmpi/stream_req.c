@@ -246,9 +246,15 @@ void mgds_stream_req_leave(struct mgds_stream_req *req)
         mgds_request_put(&req->request);
         return;
     }
-    if (req->has_packed || !mgds_grequest_rest(&req->request, sizeof(*req)))
+    if (req->has_packed || !mgds_grequest_rest(&req->request)) {
         mgds_grequest_discard(&req->request);
-    else if (!mgds_spares_push(&resting, req))
+        return;
+    }
+    /* given back already */
+    req->scomm = NULL;
+    req->op = req->other = NULL;
+    req->taken = false;
+    if (!mgds_spares_push(&resting, req))
         mgds_grequest_drop(&req->request);
 }
 
