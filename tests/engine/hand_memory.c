@@ -280,14 +280,6 @@ int mgds_gstream_bounce(struct mgds_bounce **out, struct mgds_gstream *stream,
     return mgds_bounce_create(out, buffer, MGDS_BOUNCE_STREAM);
 }
 
-int mgds_gstream_bounce_later(struct mgds_bounce **out,
-                              struct mgds_gstream *stream,
-                              const struct mgds_buffer *buffer)
-{
-    (void)stream;
-    return mgds_bounce_create(out, buffer, MGDS_BOUNCE_LATER);
-}
-
 int mgds_gstream_adopt(struct mgds_gstream *stream,
                        const struct mgds_bounce *bounce)
 {

@@ -81,7 +81,7 @@ static bool may_flow(const struct mgds_op *op, struct mgds_gstream *stream)
 {
     return mgds_gstream_stock(stream, op->send != NULL)->bytes > 0 &&
            mgds_gstream_has_kernels(stream) &&
-           mgds_gstream_takes(stream, &op->call->user);
+           (mgds_op_is_near(op) || mgds_gstream_takes(stream, &op->call->user));
 }
 
 /* What its stream stands in serves orders as long as there is a claim. */
@@ -96,17 +96,17 @@ static void make_serving(struct mgds_op *op)
 /* Its bytes go in parts if that turns out to be needed (proto/flow.h). If they
  * cannot, they are staged in ordinary memory: of a send when it is asked for
  * (proto/fallback.h), of a receive at once (proto/lift.h). */
-static int make_lean(struct mgds_op *op, struct mgds_gstream *stream)
+static int make_lean(struct mgds_op *op, bool flows)
 {
     const struct mgds_buffer *user = &op->call->user;
     int rc = 0;
 
-    if (op->recv && !may_flow(op, stream)) {
+    if (op->recv && !flows) {
         op->call->is |= MGDS_OP_LIFTED;
         return mgds_bounce_create(&op->bounce, user, MGDS_BOUNCE_PACKED);
     }
-    if (may_flow(op, stream))
-        rc = mgds_gstream_bounce_later(&op->bounce, stream, user);
+    if (flows)
+        rc = mgds_bounce_create(&op->bounce, user, MGDS_BOUNCE_LATER);
     if (rc < 0 || (op->bounce && !mgds_bounce_needs_room(op->bounce)))
         return rc;
     op->call->is |= MGDS_OP_LEAN;
@@ -119,11 +119,12 @@ static int make_lean(struct mgds_op *op, struct mgds_gstream *stream)
  * never need it. */
 static int make_stream_bounce(struct mgds_op *op, struct mgds_gstream *stream)
 {
+    bool flows = may_flow(op, stream);
     int rc = -ENOMEM;
 
-    if (!mgds_op_can_take(op) || !may_flow(op, stream))
+    if (!mgds_op_can_take(op) || !flows)
         rc = mgds_gstream_bounce(&op->bounce, stream, &op->call->user);
-    return rc == -ENOMEM ? make_lean(op, stream) : rc;
+    return rc == -ENOMEM ? make_lean(op, flows) : rc;
 }
 
 /* For the stream, if it is enqueued or a receive that the stream could be made
@@ -272,12 +273,26 @@ static void take_words(struct mgds_op *op, struct mgds_comm *comm,
     }
 }
 
+/* True if this has lasted too long. begin: 0 the first time. */
+static bool has_waited_for_slot(const struct mgds_op *op,
+                                const struct mgds_xfer *xfer, uint64_t *begin)
+{
+    bool insists = mgds_require_direct(op, xfer);
+
+    if (*begin == 0)
+        *begin = mgds_clock_ns();
+    mgds_groups_relieve();
+    mgds_wire_progress();
+    if (insists && xfer->idle)
+        xfer->idle();
+    return mgds_clock_ns() - *begin >
+           (insists ? MGDS_MEANS_INSIST_NS : PATIENCE_NS);
+}
+
 /* A slot in the receiver's ring, if there is one. */
 static void take_slot(struct mgds_op *op, const struct mgds_comm *comm,
                       const struct mgds_xfer *xfer)
 {
-    uint64_t patience =
-        mgds_require_direct(op, xfer) ? MGDS_MEANS_INSIST_NS : PATIENCE_NS;
     uint64_t begin = 0;
     bool late = false;
 
@@ -285,13 +300,7 @@ static void take_slot(struct mgds_op *op, const struct mgds_comm *comm,
     while (mgds_comm_lost(comm, xfer->peer) == 0 &&
            try_slot(op, comm, xfer, late)) {
         mgds_engine_leave();
-        if (begin == 0)
-            begin = mgds_clock_ns();
-        mgds_groups_relieve();
-        mgds_wire_progress();
-        if (patience > PATIENCE_NS && xfer->idle)
-            xfer->idle();
-        late = mgds_clock_ns() - begin > patience;
+        late = has_waited_for_slot(op, xfer, &begin);
         mgds_engine_enter();
     }
     mgds_engine_leave();

@@ -332,12 +332,11 @@ bool mgds_gstream_takes(const struct mgds_gstream *stream,
            mgds_reach_ptr(&buffer->ptr, stream->gpu) == 0;
 }
 
-static int make_bounce(struct mgds_bounce **out, struct mgds_gstream *stream,
-                       const struct mgds_buffer *buffer,
-                       enum mgds_bounce_form form)
+int mgds_gstream_bounce(struct mgds_bounce **out, struct mgds_gstream *stream,
+                        const struct mgds_buffer *buffer)
 {
     struct mgds_bounce *bounce;
-    int rc = mgds_bounce_create(&bounce, buffer, form);
+    int rc = mgds_bounce_create(&bounce, buffer, MGDS_BOUNCE_STREAM);
 
     if (rc < 0)
         return rc;
@@ -347,19 +346,6 @@ static int make_bounce(struct mgds_bounce **out, struct mgds_gstream *stream,
     else
         *out = bounce;
     return rc;
-}
-
-int mgds_gstream_bounce(struct mgds_bounce **out, struct mgds_gstream *stream,
-                        const struct mgds_buffer *buffer)
-{
-    return make_bounce(out, stream, buffer, MGDS_BOUNCE_STREAM);
-}
-
-int mgds_gstream_bounce_later(struct mgds_bounce **out,
-                              struct mgds_gstream *stream,
-                              const struct mgds_buffer *buffer)
-{
-    return make_bounce(out, stream, buffer, MGDS_BOUNCE_LATER);
 }
 
 struct mgds_stock *mgds_gstream_stock(struct mgds_gstream *stream, bool out)

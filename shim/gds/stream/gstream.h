@@ -176,13 +176,8 @@ struct mgds_syncwords *mgds_gstream_words(struct mgds_gstream *stream);
 int mgds_gstream_bounce(struct mgds_bounce **out, struct mgds_gstream *stream,
                         const struct mgds_buffer *buffer);
 
-/* One of a dense buffer that gets its pinned memory later, if ever (form
- * LATER). */
-int mgds_gstream_bounce_later(struct mgds_bounce **out,
-                              struct mgds_gstream *stream,
-                              const struct mgds_buffer *buffer);
-
-/* The same for a bounce of another stream, so that this one can copy. */
+/* The same for a bounce that is of another stream, or was made without one, so
+ * that this one can copy. None is needed for a buffer that it takes. */
 int mgds_gstream_adopt(struct mgds_gstream *stream,
                        const struct mgds_bounce *bounce);
 
