@@ -2,12 +2,14 @@
 #include "shim/ctx.h"
 
 #include <pthread.h>
+#include <stdbool.h>
 
 #include "shim/base/fault.h"
 #include "shim/base/log.h"
 
 static struct mgds_ctx ctx;
 static pthread_once_t ctx_once = PTHREAD_ONCE_INIT;
+static bool is_made; /* atomic: who sees it need not ask pthread_once */
 
 static void ctx_make(void)
 {
@@ -21,10 +23,12 @@ static void ctx_make(void)
         mgds_config_table_warn(&mgds_config_table);
     mgds_fault_configure(config->fault);
     mgds_fault_count_from(config->count_from);
+    __atomic_store_n(&is_made, true, __ATOMIC_RELEASE);
 }
 
 const struct mgds_ctx *mgds_ctx(void)
 {
-    pthread_once(&ctx_once, ctx_make);
+    if (!__atomic_load_n(&is_made, __ATOMIC_ACQUIRE))
+        pthread_once(&ctx_once, ctx_make);
     return &ctx;
 }

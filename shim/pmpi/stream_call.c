@@ -27,27 +27,26 @@ static_assert(ANY == MGDS_ANY_TAG, "tags go down as they are");
 
 static int check_rank(const struct mgds_stream_call *call)
 {
-    MPI_Comm comm = mgds_scomm_teller(call->scomm);
     int peers = mgds_scomm_peers(call->scomm);
 
     if (call->peer == MPI_PROC_NULL ||
         (call->receives && call->peer == MPI_ANY_SOURCE) ||
         (call->peer >= 0 && call->peer < peers))
         return MPI_SUCCESS;
-    return mgds_mpi_refuse(comm, MPI_ERR_RANK, "rank is %d, must be 0 to %d",
-                           call->peer, peers - 1);
+    return mgds_mpi_refuse(mgds_scomm_teller(call->scomm), MPI_ERR_RANK,
+                           "rank is %d, must be 0 to %d", call->peer,
+                           peers - 1);
 }
 
 static int check_tag(const struct mgds_stream_call *call)
 {
-    MPI_Comm comm = mgds_scomm_teller(call->scomm);
     int most = mgds_scomm_tag_ub(call->scomm);
 
     if ((call->receives && call->tag == MPI_ANY_TAG) ||
         (call->tag >= 0 && call->tag <= most))
         return MPI_SUCCESS;
-    return mgds_mpi_refuse(comm, MPI_ERR_TAG, "tag is %d, must be 0 to %d",
-                           call->tag, most);
+    return mgds_mpi_refuse(mgds_scomm_teller(call->scomm), MPI_ERR_TAG,
+                           "tag is %d, must be 0 to %d", call->tag, most);
 }
 
 /* What a peer has is not known before it is known who sends. */
