@@ -1,15 +1,12 @@
 /* Makes the process context: settings first, then what prints by them. */
 #include "shim/ctx.h"
 
-#include <pthread.h>
-#include <stdbool.h>
-
 #include "shim/base/fault.h"
 #include "shim/base/log.h"
+#include "shim/base/once.h"
 
 static struct mgds_ctx ctx;
-static pthread_once_t ctx_once = PTHREAD_ONCE_INIT;
-static bool is_made; /* atomic: who sees it need not ask pthread_once */
+static struct mgds_once ctx_once = MGDS_ONCE_INIT;
 
 static void ctx_make(void)
 {
@@ -23,12 +20,10 @@ static void ctx_make(void)
         mgds_config_table_warn(&mgds_config_table);
     mgds_fault_configure(config->fault);
     mgds_fault_count_from(config->count_from);
-    __atomic_store_n(&is_made, true, __ATOMIC_RELEASE);
 }
 
 const struct mgds_ctx *mgds_ctx(void)
 {
-    if (!__atomic_load_n(&is_made, __ATOMIC_ACQUIRE))
-        pthread_once(&ctx_once, ctx_make);
+    mgds_once(&ctx_once, ctx_make);
     return &ctx;
 }

@@ -1,9 +1,8 @@
 /* Lazy start of the interception layer. */
 #include "shim/pmpi/process.h"
 
-#include <pthread.h>
-
 #include "shim/base/log.h"
+#include "shim/base/once.h"
 #include "shim/base/stats.h"
 #include "shim/base/trace.h"
 #include "shim/ctx.h"
@@ -12,7 +11,7 @@
 #include "shim/pmpi/seen.h"
 
 static struct mgds_process process;
-static pthread_once_t process_once = PTHREAD_ONCE_INIT;
+static struct mgds_once process_once = MGDS_ONCE_INIT;
 
 /* One line a job: the launcher's first rank says it, or a lone process. */
 static void say_inert(void)
@@ -52,6 +51,6 @@ static void process_start(void)
 
 const struct mgds_process *mgds_process(void)
 {
-    pthread_once(&process_once, process_start);
+    mgds_once(&process_once, process_start);
     return &process;
 }
