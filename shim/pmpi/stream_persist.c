@@ -158,6 +158,8 @@ struct lap {
     struct mgds_op_sink sink; /* the program's status */
 };
 
+static struct mgds_spares laps = MGDS_SPARES_INIT(sizeof(struct lap));
+
 static void store(void *arg, const struct mgds_op_status *status)
 {
     const struct lap *lap = arg;
@@ -172,13 +174,13 @@ static void over(void *arg)
     struct lap *lap = arg;
 
     __atomic_fetch_sub(&lap->persist->under_way, 1, __ATOMIC_RELEASE);
-    free(lap);
+    mgds_spares_give(&laps, lap);
 }
 
 int mgds_stream_persist_hand_over(struct mgds_stream_persist *persist,
                                   struct mgds_op_sink *sink)
 {
-    struct lap *lap = mgds_malloc(sizeof(*lap));
+    struct lap *lap = mgds_spares_take(&laps);
 
     if (!lap)
         return -ENOMEM;

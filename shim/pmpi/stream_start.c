@@ -63,6 +63,7 @@ static int first_active(const MPI_Request *requests, int count)
  * their streams may be used. */
 static int begin(const MPI_Request *requests, int count, bool enqueued)
 {
+    const struct mgds_scomm *last = NULL; /* as a rule that of all */
     int rc = MPI_SUCCESS;
 
     mgds_request_orphans_poll();
@@ -71,8 +72,9 @@ static int begin(const MPI_Request *requests, int count, bool enqueued)
             mgds_stream_persist_find(requests[i]);
         struct mgds_scomm *scomm = persist ? persist->scomm : NULL;
 
-        if (!scomm)
+        if (!scomm || scomm == last)
             continue;
+        last = scomm;
         mgds_scomm_get(scomm);
         mgds_scomm_raise(scomm);
         if (enqueued)
