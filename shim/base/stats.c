@@ -62,27 +62,30 @@ void mgds_stats_fini(void)
         atomic_store(&stats.shared[i], 0);
 }
 
-/* This thread's block or NULL, for want of init or memory. */
-static _Atomic uint64_t *take_block(void)
+static void add_shared(unsigned id, uint64_t n)
 {
-    if (!is_ready())
-        return NULL;
-    _Atomic uint64_t *block =
-        (_Atomic uint64_t *)mgds_perthread_get(&stats.blocks);
-    mgds_stats_mine = block;
-    return block;
-}
-
-void mgds_stats_add_slow(unsigned id, uint64_t n)
-{
-    _Atomic uint64_t *block = take_block();
-    if (block) {
-        mgds_stats_bump(&block[id], n);
-        return;
-    }
     if (id >= MGDS_STAT_COUNT)
         id = MGDS_STAT_counts_lost;
     atomic_fetch_add_explicit(&stats.shared[id], n, memory_order_relaxed);
+}
+
+/* In a block of this thread's, unless there is no memory for one. */
+static void add_own(unsigned id, uint64_t n)
+{
+    _Atomic uint64_t *block =
+        (_Atomic uint64_t *)mgds_perthread_get(&stats.blocks);
+
+    mgds_stats_mine = block;
+    if (block)
+        mgds_stats_bump(&block[id], n);
+    else
+        add_shared(id, n);
+}
+
+/* Where calls are not watched there are no blocks. */
+void mgds_stats_add_slow(unsigned id, uint64_t n)
+{
+    (is_ready() ? add_own : add_shared)(id, n);
 }
 
 uint64_t mgds_stats_value(unsigned id)

@@ -170,6 +170,8 @@ static int raise_refusal(const struct mgds_stream_call *call)
 
 int mgds_stream_call_raise(const struct mgds_stream_call *call, int rc)
 {
+    if (rc >= 0)
+        return MPI_SUCCESS;
     if (rc == -EPROTONOSUPPORT)
         return raise_refusal(call);
     return mgds_mpi_error(mgds_scomm_teller(call->scomm), rc);

@@ -173,6 +173,8 @@ void mgds_scomm_raise(struct mgds_scomm *scomm)
 {
     struct mgds_failure failure;
 
+    if (!mgds_comm_owes(scomm->domain))
+        return;
     while (mgds_comm_take_error(scomm->domain, &failure) < 0)
         owe(&scomm->owed,
             mgds_mpi_raise_failure(mgds_scomm_teller(scomm), &failure));

@@ -195,6 +195,11 @@ static int pay_debt(struct mgds_debt *debt, struct mgds_failure *out)
     return error;
 }
 
+bool mgds_comm_owes(const struct mgds_comm *comm)
+{
+    return mgds_debt_is_due(&comm->owed) || mgds_debt_is_due(&stray);
+}
+
 int mgds_comms_take_error(struct mgds_failure *out)
 {
     return pay_debt(&stray, out);

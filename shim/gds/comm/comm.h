@@ -301,6 +301,9 @@ int mgds_comm_take_error(struct mgds_comm *comm, struct mgds_failure *out);
 void mgds_comm_go_astray(struct mgds_comm *comm);
 int mgds_comms_take_error(struct mgds_failure *out);
 
+/* Is there any of either? Two loads. */
+bool mgds_comm_owes(const struct mgds_comm *comm);
+
 /* The first of them on this stream since the last call; 0: none. Does not take
  * it from the communicator. */
 int mgds_gstream_take_error(struct mgds_gstream *stream,

@@ -193,6 +193,8 @@ const struct mgds_driver *mgds_driver_found(void)
 
 const struct mgds_driver *mgds_driver(void)
 {
+    if (read_state() == READY)
+        return &table;
     if (read_state() == UNTRIED)
         load_driver();
     return mgds_driver_found();

@@ -18,6 +18,17 @@ enum {
 static struct mgds_spares records =
     MGDS_SPARES_INIT(sizeof(struct mgds_bounce));
 
+/* In a record that is 0. */
+static void set_flat(struct mgds_layout *flat, size_t bytes)
+{
+    flat->size = bytes;
+    flat->extent = flat->true_extent = (ptrdiff_t)bytes;
+    flat->spans = bytes > 0;
+    flat->kind = bytes > 0 ? MGDS_LAYOUT_SPAN : MGDS_LAYOUT_EMPTY;
+    flat->span.width = bytes;
+    flat->span.rows = flat->span.planes = 1;
+}
+
 /* Dense buffers need no layout made for the call. */
 static int set_layout(struct mgds_bounce *bounce,
                       const struct mgds_buffer *user)
@@ -29,14 +40,7 @@ static int set_layout(struct mgds_bounce *bounce,
     if (__builtin_mul_overflow(user->layout->size, user->count, &bytes) ||
         bytes > PTRDIFF_MAX)
         return -EOVERFLOW;
-    bounce->flat = (struct mgds_layout){
-        .size = bytes,
-        .extent = (ptrdiff_t)bytes,
-        .true_extent = (ptrdiff_t)bytes,
-        .spans = bytes > 0,
-        .kind = bytes > 0 ? MGDS_LAYOUT_SPAN : MGDS_LAYOUT_EMPTY,
-        .span = {.width = bytes, .rows = 1, .planes = 1},
-    };
+    set_flat(&bounce->flat, bytes);
     bounce->layout = &bounce->flat;
     return 0;
 }

@@ -247,6 +247,8 @@ void mgds_works_run_kind(enum mgds_work_kind kind, enum mgds_work_by by)
     unsigned left = UINT32_MAX;
     struct mgds_work *work;
 
+    if (!is_due(due_of(kind, by))) /* as a rule */
+        return;
     while ((work = next_item(kind, by, &left)) != NULL)
         if (!handler_of(kind)->run(work, by))
             return;

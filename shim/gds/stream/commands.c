@@ -35,8 +35,8 @@ static bool is_word(const struct mgds_command *command)
 static bool is_kernel(const struct mgds_commands_to *to,
                       const struct mgds_command *command)
 {
-    return to->gpu->width == 0 ||
-           (to->serves && command->kind == MGDS_COMMAND_WAIT);
+    return to->gpu->width == 0 || (command->kind == MGDS_COMMAND_WAIT &&
+                                   to->claims && mgds_claims_any(to->claims));
 }
 
 /* In one call of the driver. */
@@ -398,9 +398,13 @@ static int queue_some(const struct mgds_commands_to *to,
                       struct mgds_command *commands, unsigned count,
                       unsigned *done)
 {
-    unsigned batch = mgds_batch_count(to, commands, count);
     struct mgds_exchange_run run;
+    unsigned batch;
 
+    *done = 1;
+    if (commands->asked && queue_event(to, commands))
+        return 0;
+    batch = mgds_batch_count(to, commands, count);
     *done = mgds_exchange_find(&run, to, commands, count);
     if (*done > batch)
         return mgds_exchange_queue(to, commands, &run);
@@ -411,8 +415,6 @@ static int queue_some(const struct mgds_commands_to *to,
         return queue_message(to, commands, count, done);
     if (!is_word(commands))
         return queue_copy(to, commands);
-    if (commands->asked && queue_event(to, commands))
-        return 0;
     if (is_kernel(to, commands))
         return queue_flag(to, commands);
     *done = count_memops(to, commands, count);

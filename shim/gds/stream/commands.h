@@ -3,6 +3,7 @@
 #define MGDS_STREAM_COMMANDS_H
 
 #include "device/abi.h"
+#include "shim/gds/stream/claims.h"
 #include "shim/gds/stream/gpu.h"
 #include "shim/gds/stream/events.h"
 #include "shim/gds/stream/gstream.h"
@@ -20,9 +21,10 @@ struct mgds_commands_to {
     unsigned longs;                    /* the same, if what it takes is long */
     uint64_t *turn;                    /* of the last TAKE */
     struct mgds_events *events;        /* for FLAGs that are asked, or NULL */
-    bool serves; /* WAITs are kernels: while the program sits in a
-                    call of the driver only they can take a message
-                    that was ordered */
+    /* of the stream; or NULL. If there are any somebody may order what they
+     * are of, and WAITs are kernels: while the program sits in a call of the
+     * driver only they can take a message that was ordered */
+    const struct mgds_claims *claims;
 };
 
 /* The most threads of a kernel that takes: it stands, and must find room on a

@@ -140,7 +140,7 @@ static void choose_threads(struct launch *launch,
     unsigned most = MGDS_COMMAND_WARP;
 
     launch->threads = THREADS;
-    for (unsigned i = 0; i < count; i++) {
+    for (unsigned i = 0; i < count && most < THREADS; i++) {
         unsigned threads = shape_of(launch, &commands[i]).threads;
 
         most = threads > most ? threads : most;

@@ -387,19 +387,18 @@ static int queue_commands(struct mgds_gstream *stream,
 {
     struct mgds_own *own = mgds_gstream_own(stream);
     unsigned blocks = stream->blocks ? stream->blocks : 1;
-    const struct mgds_commands_to to = {
-        .gpu = stream->gpu,
-        .stream = stream->native,
-        .desk = mgds_gstream_desk(stream),
-        .sides = first_side(stream),
-        .cell = own ? &own->stream : NULL,
-        .cells = own ? &own->exchange : NULL,
-        .blocks = blocks < BLOCKS ? blocks : BLOCKS,
-        .longs = blocks,
-        .turn = &stream->take,
-        .events = &stream->events,
-        /* somebody may order what they are of */
-        .serves = mgds_claims_any(&stream->claims)};
+    const struct mgds_commands_to to = {.gpu = stream->gpu,
+                                        .stream = stream->native,
+                                        .desk = mgds_gstream_desk(stream),
+                                        .sides = first_side(stream),
+                                        .cell = own ? &own->stream : NULL,
+                                        .cells = own ? &own->exchange : NULL,
+                                        .blocks =
+                                            blocks < BLOCKS ? blocks : BLOCKS,
+                                        .longs = blocks,
+                                        .turn = &stream->take,
+                                        .events = &stream->events,
+                                        .claims = &stream->claims};
     int rc = mgds_context_enter(mgds_gstream_context(stream));
 
     if (rc < 0)
