@@ -20,11 +20,11 @@ WARM, LAPS, SIZE, RING = 12, 31, 8192, 4 << 20
 # By what is shown: the way of a step (step_calls.c) and the function of which
 # is counted, with what it calls, its calls in a lap, and the most instructions
 # a call: a few per cent above what gcc 12's code takes.
-COUNTED = {"Isend": ("single", "MPIX_Isend_enqueue", 2, 4790),
-           "Irecv": ("single", "MPIX_Irecv_enqueue", 2, 4780),
-           "Waitall of 4": ("single", "MPIX_Waitall_enqueue", 1, 6300),
-           "group of 2 + 2": ("group", "counted_step", 1, 19800),
-           "Startall, Waitall": ("persistent", "counted_step", 1, 20200)}
+COUNTED = {"Isend": ("single", "MPIX_Isend_enqueue", 2, 3420),
+           "Irecv": ("single", "MPIX_Irecv_enqueue", 2, 3500),
+           "Waitall of 4": ("single", "MPIX_Waitall_enqueue", 1, 4290),
+           "group of 2 + 2": ("group", "counted_step", 1, 16600),
+           "Startall, Waitall": ("persistent", "counted_step", 1, 16100)}
 SHOWN = 70
 OTHERS = {"driver": r"libcuda\.so", "mpi": r"lib(mpix_sim_)?(mpi|mpich)\b"}
 
