@@ -23,7 +23,7 @@ def rows(compiler, source, table, fields):
 
 def spelled(counter):
     """As the document has it: those by transport and size in one."""
-    counter = re.sub(r"^(send|recv)_(self|p2p|host)_\w+$",
+    counter = re.sub(r"^(send|recv)_(self|p2p|host|ib_cpu)_\w+$",
                      r"\1_TRANSPORT_SIZE", counter)
     return re.sub(r"^(buffer_\w+)_(1k|64k|1m|large)$", r"\1_SIZE", counter)
 
