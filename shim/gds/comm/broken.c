@@ -61,22 +61,6 @@ static void fail_recv(struct mgds_op *op, int error)
     }
 }
 
-static struct mgds_op *find_recv(const struct mgds_comm *comm, int source,
-                                 const struct mgds_tell *tell)
-{
-    struct mgds_op *op;
-
-    LIST_FOREACH(op, &comm->ops, link)
-    {
-        const struct mgds_message *message = mgds_op_message(op);
-
-        if (message &&
-            mgds_message_is(message, source, tell->to_index, tell->number))
-            break;
-    }
-    return op;
-}
-
 static enum mgds_am_verdict take_broken(const struct mgds_comm *comm,
                                         const struct mgds_broken *broken)
 {
@@ -95,7 +79,7 @@ static enum mgds_am_verdict take_broken(const struct mgds_comm *comm,
     case MGDS_MATCH_GONE:
         break;
     }
-    op = find_recv(comm, source, tell);
+    op = mgds_message_recv(comm, source, tell->to_index, tell->number);
     if (op)
         fail_recv(op, broken->error);
     return MGDS_AM_DONE;

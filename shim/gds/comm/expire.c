@@ -134,16 +134,9 @@ static void withdraw_recv(struct mgds_op *op)
 static void withdraw_matched(const struct mgds_comm *comm, int source,
                              const struct mgds_tell *tell)
 {
-    struct mgds_op *op;
+    struct mgds_op *op =
+        mgds_message_recv(comm, source, tell->to_index, tell->number);
 
-    LIST_FOREACH(op, &comm->ops, link)
-    {
-        const struct mgds_message *message = mgds_op_message(op);
-
-        if (message &&
-            mgds_message_is(message, source, tell->to_index, tell->number))
-            break;
-    }
     if (op)
         withdraw_recv(op);
 }

@@ -47,6 +47,21 @@ struct mgds_message *mgds_message_find(struct mgds_comm *comm, int source,
     return NULL;
 }
 
+struct mgds_op *mgds_message_recv(const struct mgds_comm *comm, int source,
+                                  unsigned to_index, uint64_t number)
+{
+    struct mgds_op *op;
+
+    LIST_FOREACH(op, &comm->ops, link)
+    {
+        const struct mgds_message *message = mgds_op_message(op);
+
+        if (message && mgds_message_is(message, source, to_index, number))
+            break;
+    }
+    return op;
+}
+
 void mgds_message_drop(struct mgds_message *message)
 {
     mgds_message_unlink(message);

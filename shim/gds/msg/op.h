@@ -92,6 +92,10 @@ struct mgds_message *mgds_message_find(struct mgds_comm *comm, int source,
 bool mgds_message_is(const struct mgds_message *message, int source,
                      unsigned to_index, uint64_t number);
 
+/* The receive that such a message was matched with, or NULL: it is over. */
+struct mgds_op *mgds_message_recv(const struct mgds_comm *comm, int source,
+                                  unsigned to_index, uint64_t number);
+
 /* It is among those of its communicator that we copy; or not any more: NULL is
  * allowed. */
 void mgds_message_link(struct mgds_message *message);
