@@ -420,21 +420,22 @@ static int wait_for_all(struct waiting *waiting, struct mgds_scomm *scomm)
     return MPI_SUCCESS;
 }
 
-static int wait_for(struct waiting *waiting)
+/* A copy of its own, since that refers to room on its stack. */
+static int wait_for(struct waiting waiting)
 {
     struct mgds_scomm *scomm;
     struct small small;
-    int rc = make_room(waiting, &small);
+    int rc = make_room(&waiting, &small);
 
     if (rc < 0)
         return mgds_mpi_refuse(MPI_COMM_NULL, MPI_ERR_NO_MEM,
-                               "no memory for %d requests", waiting->count);
-    scomm = first_scomm(waiting);
+                               "no memory for %d requests", waiting.count);
+    scomm = first_scomm(&waiting);
     rc = scomm ? check_stream(scomm) : MPI_SUCCESS;
     if (rc == MPI_SUCCESS)
-        rc = wait_for_all(waiting, scomm);
+        rc = wait_for_all(&waiting, scomm);
     mgds_scomm_put(scomm);
-    free(waiting->memory);
+    free(waiting.memory);
     return rc;
 }
 
@@ -446,7 +447,7 @@ int mgds_mpix_Wait_enqueue(MPI_Request *request, MPI_Status *status)
     if (!request || !status)
         return mgds_mpi_refuse_null(MPI_COMM_NULL,
                                     request ? "status" : "request");
-    return wait_for(&waiting);
+    return wait_for(waiting);
 }
 
 int mgds_mpix_Waitall_enqueue(int count, MPI_Request requests[],
@@ -465,7 +466,7 @@ int mgds_mpix_Waitall_enqueue(int count, MPI_Request requests[],
     if (!requests || !statuses)
         return mgds_mpi_refuse_null(MPI_COMM_NULL,
                                     requests ? "statuses" : "requests");
-    return wait_for(&waiting);
+    return wait_for(waiting);
 }
 
 int mgds_mpix_Allreduce_enqueue(MPI_Comm comm)

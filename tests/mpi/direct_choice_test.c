@@ -48,28 +48,28 @@ static void the_choice_is_the_rule(void **state)
  * passes: what it says since, what time it is, and whether to wait on. */
 static void the_wait_ends_with_passes_or_time(void **state)
 {
-    enum { INSIDE = 1, PASS = 2, MS = 1000000 };
-    static const struct {
+    const uint64_t inside = 1, pass = 2, ms = 1000000;
+    const struct {
         uint64_t serving, after;
         bool due;
     } rows[] = {
-        {7 * PASS, 0, false},
-        {7 * PASS, MS - 1, false},
-        {7 * PASS, MS, true}, /* it computes, or sits in another call */
-        {7 * PASS | INSIDE, MS, false},
-        {7 * PASS | INSIDE, 50 * MS - 1, false},
-        {7 * PASS | INSIDE, 50 * MS, true}, /* it was stopped */
-        {8 * PASS | INSIDE, MS, false},     /* began before the match */
-        {9 * PASS | INSIDE, 0, true},       /* has seen it, and left it */
-        {9 * PASS, 0, true},
-        {8 * PASS, MS - 1, false},
-        {8 * PASS, MS, true},
+        {7 * pass, 0, false},
+        {7 * pass, ms - 1, false},
+        {7 * pass, ms, true}, /* it computes, or sits in another call */
+        {7 * pass | inside, ms, false},
+        {7 * pass | inside, 50 * ms - 1, false},
+        {7 * pass | inside, 50 * ms, true}, /* it was stopped */
+        {8 * pass | inside, ms, false},     /* began before the match */
+        {9 * pass | inside, 0, true},       /* has seen it, and left it */
+        {9 * pass, 0, true},
+        {8 * pass, ms - 1, false},
+        {8 * pass, ms, true},
     };
 
     (void)state;
-    for (unsigned was = 0; was <= INSIDE; was++)
+    for (unsigned was = 0; was <= inside; was++)
         for (unsigned i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
-            const struct mgds_direct_wait wait = {1000, 7 * PASS | was};
+            const struct mgds_direct_wait wait = {1000, 7 * pass | was};
 
             assert_int_equal(mgds_direct_is_due(&wait, 1000 + rows[i].after,
                                                 rows[i].serving),

@@ -102,7 +102,7 @@ static void cuda_as_asked(const char *state)
 {
     CUresult (*retain)(CUcontext *, CUdevice);
     CUresult (*init)(unsigned);
-    CUcontext ctx;
+    CUcontext ctx = NULL;
     char why[256];
 
     if (strcmp(state, "none") == 0)
@@ -137,5 +137,6 @@ int main(int argc, char **argv)
     all_phases(); /* what is found at first use */
     all_phases();
     MPI_Finalize();
+    memory = NULL;
     return 0;
 }

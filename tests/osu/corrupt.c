@@ -74,8 +74,8 @@ EXPORT int MPI_Waitall(int count, MPI_Request requests[], MPI_Status statuses[])
 
 /* Persistent receives, by their handles: they are posted again and again. */
 static struct {
-    MPI_Request request;
     char *at;
+    MPI_Request request;
     int tag;
 } standing[PENDING_MAX];
 static int standing_count;

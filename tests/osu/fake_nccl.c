@@ -42,11 +42,11 @@ struct nccl_id {
 };
 
 struct work {
-    int is_send;
     CUdeviceptr at;
     size_t count;
     struct nccl_comm *comm;
     CUstream stream;
+    int is_send;
     int peer;
 };
 
@@ -221,14 +221,14 @@ static int add(struct work work, int type, int peer)
 EXPORT int ncclSend(const void *at, size_t count, int type, int peer,
                     struct nccl_comm *comm, void *stream)
 {
-    return add((struct work){1, address(at), count, comm, stream, peer}, type,
+    return add((struct work){address(at), count, comm, stream, 1, peer}, type,
                peer);
 }
 
 EXPORT int ncclRecv(void *at, size_t count, int type, int peer,
                     struct nccl_comm *comm, void *stream)
 {
-    return add((struct work){0, address(at), count, comm, stream, peer}, type,
+    return add((struct work){address(at), count, comm, stream, 0, peer}, type,
                peer);
 }
 
@@ -243,8 +243,8 @@ static void exchange(struct nccl_comm *comm, CUdeviceptr from, CUdeviceptr to,
 {
     int peer = 1 - comm->rank;
 
-    send_issue(&(struct work){1, from, bytes, comm, stream, peer});
-    recv_issue(&(struct work){0, to, bytes, comm, stream, peer});
+    send_issue(&(struct work){from, bytes, comm, stream, 1, peer});
+    recv_issue(&(struct work){to, bytes, comm, stream, 0, peer});
 }
 
 static void bytes_check(int type, size_t bytes)
@@ -267,7 +267,7 @@ EXPORT int ncclAllGather(const void *send, void *recv, size_t count, int type,
 
 COLLECTIVE(ncclBroadcast, int root)
 {
-    struct work work = {1, address(send), count, comm, stream, 1 - comm->rank};
+    struct work work = {address(send), count, comm, stream, 1, 1 - comm->rank};
 
     bytes_check(type, count);
     stand_in_check(root == 0, "root");

@@ -57,7 +57,7 @@ static void close_place(struct place *place)
 static void add_write(struct place *place, unsigned i)
 {
     const struct mgds_write write = {
-        .offset = 16 * i, .bytes = 16 + i, .arg = &place->token[i]};
+        .offset = (size_t)16 * i, .bytes = 16 + i, .arg = &place->token[i]};
 
     assert_int_equal(mgds_writes_add(&place->writes, &write), 0);
 }
@@ -77,7 +77,8 @@ static void expect_write(struct place *place, unsigned i)
     struct mgds_wqe wqe = mgds_wqe_write(path, MGDS_WQE_CE_ALWAYS, to, from);
 
     mgds_wqe_stamp(&wqe.ctrl, (uint16_t)place->seen);
-    assert_memory_equal(place->ring + place->seen % BLOCKS * MGDS_WQE_BLOCK,
+    assert_memory_equal(place->ring +
+                            (size_t)(place->seen % BLOCKS) * MGDS_WQE_BLOCK,
                         &wqe, wqe.bytes);
     place->seen++;
 }
