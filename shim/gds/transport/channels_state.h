@@ -49,6 +49,10 @@ static inline unsigned mgds_channels_streams_of(const struct mgds_channels *of,
     return of->base[rank + 1] - of->base[rank];
 }
 
+/* Is there a way to that member's streams that is tried once all have told of
+ * their rings? While they are made. */
+bool mgds_channels_is_far(const struct mgds_channels *channels, unsigned rank);
+
 /* For who wants to know where the time goes: what messages to the rank take. */
 void mgds_channels_say(const struct mgds_channels *channels, unsigned rank);
 

@@ -20,16 +20,6 @@ static unsigned streams_of(const struct mgds_member *member)
     return member->streams ? member->streams : 1;
 }
 
-/* Is there a way to that member's streams that is tried once all have told of
- * their rings? */
-static bool is_far(const struct mgds_channels *channels, unsigned rank)
-{
-    const struct mgds_member *mine = &channels->members[channels->rank];
-    const struct mgds_member *there = &channels->members[rank];
-
-    return mine->far && there->far && there->host != mine->host;
-}
-
 static bool is_beside(const struct mgds_channels *channels, unsigned rank)
 {
     uint64_t host = channels->members[channels->rank].host;
@@ -68,7 +58,7 @@ static int number_sources(struct mgds_channels *channels)
     for (unsigned s = 0; s < sources; s++)
         channels->region[s] = -1;
     number_regions(channels, is_beside);
-    number_regions(channels, is_far);
+    number_regions(channels, mgds_channels_is_far);
     return 0;
 }
 
@@ -281,7 +271,7 @@ static void connect_stream(struct mgds_channels *channels, unsigned index,
         channels->shared[index] = true;
     if (lack == MGDS_LACK_NOTHING)
         lack = open_channel(channels, index, rank, to, handle);
-    if (lack == MGDS_LACK_OTHER_HOST && is_far(channels, rank))
+    if (lack == MGDS_LACK_OTHER_HOST && mgds_channels_is_far(channels, rank))
         lack = make_far(channels, index, rank, to, handle);
     channels->lack[mgds_channels_at(channels, index, to)] = (unsigned char)lack;
 }
@@ -289,7 +279,7 @@ static void connect_stream(struct mgds_channels *channels, unsigned index,
 void mgds_channels_connect(struct mgds_channels *channels, unsigned rank,
                            const char *description)
 {
-    unsigned streams = streams_of(&channels->members[rank]);
+    unsigned streams = mgds_channels_streams_of(channels, rank);
 
     for (unsigned i = 0; i < channels->streams; i++)
         for (unsigned j = 0; j < streams; j++) {
@@ -298,6 +288,6 @@ void mgds_channels_connect(struct mgds_channels *channels, unsigned rank,
             memcpy(&handle, description + j * sizeof(handle), sizeof(handle));
             connect_stream(channels, i, rank, j, &handle);
         }
-    if (channels->streams > 0 && !is_far(channels, rank))
+    if (channels->streams > 0 && !mgds_channels_is_far(channels, rank))
         mgds_channels_say(channels, rank);
 }

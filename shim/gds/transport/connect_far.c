@@ -15,6 +15,12 @@ static bool are_apart(const struct mgds_member *a, const struct mgds_member *b)
     return a->far && b->far && a->host != b->host;
 }
 
+bool mgds_channels_is_far(const struct mgds_channels *channels, unsigned rank)
+{
+    return are_apart(&channels->members[channels->rank],
+                     &channels->members[rank]);
+}
+
 bool mgds_channels_are_far(const struct mgds_member *members, unsigned count)
 {
     const struct mgds_member *first = NULL;
@@ -142,8 +148,6 @@ void mgds_channels_open(struct mgds_channels *channels, unsigned rank,
         else
             drop_far(channels, pair.at, MGDS_LACK_NOT_JOINED);
     }
-    if (are_apart(&channels->members[channels->rank],
-                  &channels->members[rank]) &&
-        channels->streams > 0)
+    if (mgds_channels_is_far(channels, rank) && channels->streams > 0)
         mgds_channels_say(channels, rank);
 }
