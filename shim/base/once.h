@@ -21,10 +21,16 @@ struct mgds_once {
         .control = PTHREAD_ONCE_INIT                                           \
     }
 
+/* Any thread: what was made can be seen. */
+static inline bool mgds_once_is_over(const struct mgds_once *once)
+{
+    return __atomic_load_n(&once->over, __ATOMIC_ACQUIRE);
+}
+
 /* Any thread: make was called, by one, and has returned. */
 static inline void mgds_once(struct mgds_once *once, void (*make)(void))
 {
-    if (__atomic_load_n(&once->over, __ATOMIC_ACQUIRE))
+    if (mgds_once_is_over(once))
         return;
     pthread_once(&once->control, make);
     __atomic_store_n(&once->over, true, __ATOMIC_RELEASE);

@@ -2,9 +2,8 @@
  * Host addresses known without asking; see hostaddr.h.
  *
  * Concurrency: the ranges of the image and the start of the heap are found
- * once, under pthread_once, and ranges_found says so for less than a call; the
- * break is read from libc at each call; the bounds of a stack belong to its
- * thread.
+ * once (once.h); the break is read from libc at each call; the bounds of a
+ * stack belong to its thread.
  */
 #include "shim/gds/cuda/hostaddr.h"
 
@@ -19,14 +18,15 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "shim/base/once.h"
+
 enum { MAX_SEGMENTS = 8 };
 
 /* Constant once found. */
 static struct mgds_hostrange segments[MAX_SEGMENTS];
 static struct mgds_hostrange image; /* all of them, and what is between */
 static unsigned segments_used;
-static pthread_once_t found_once = PTHREAD_ONCE_INIT;
-static bool ranges_found; /* atomic */
+static struct mgds_once found_once = MGDS_ONCE_INIT;
 
 uintptr_t mgds_hostaddr_no_heap = UINTPTR_MAX;
 MGDS_TLS struct mgds_hostrange mgds_hostaddr_stack;
@@ -107,8 +107,6 @@ static void find_ranges(void)
     find_image();
     if (heap != 0 && &mgds_hostaddr_heap_end)
         __atomic_store_n(&mgds_hostaddr_no_heap, heap - 1, __ATOMIC_RELAXED);
-    /* Release: who sees it set sees the ranges. */
-    __atomic_store_n(&ranges_found, true, __ATOMIC_RELEASE);
 }
 
 /* Of the main thread's stack only the last 8 MiB count: it may be declared
@@ -145,7 +143,7 @@ static bool in_image(uintptr_t addr)
 
 static __attribute__((noinline)) bool find_and_look(const void *addr)
 {
-    pthread_once(&found_once, find_ranges);
+    mgds_once(&found_once, find_ranges);
     if (mgds_hostaddr_stack.end == 0)
         find_stack();
     return mgds_hostaddr_near(addr) || in_image((uintptr_t)addr);
@@ -153,8 +151,7 @@ static __attribute__((noinline)) bool find_and_look(const void *addr)
 
 bool mgds_hostaddr_far(const void *addr)
 {
-    if (mgds_hostaddr_stack.end == 0 ||
-        !__atomic_load_n(&ranges_found, __ATOMIC_ACQUIRE))
+    if (mgds_hostaddr_stack.end == 0 || !mgds_once_is_over(&found_once))
         return find_and_look(addr);
     return in_image((uintptr_t)addr);
 }
