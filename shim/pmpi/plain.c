@@ -1,6 +1,7 @@
 /* Calls that have nothing to do with us; see plain.h. */
 #include "shim/pmpi/plain.h"
 
+#include <assert.h>
 #include <mpi.h>
 #include <stdbool.h>
 
@@ -30,8 +31,16 @@ static inline bool is_plain(mgds_word addr, MPI_Count count, mgds_word type,
            (count == 0 || mgds_ptr_is_plain((const void *)addr));
 }
 
+/* How many words a function has, of the table. */
+enum {
+#define MGDS_CALL(name, n, family, mode) WORDS_##name = (n),
+#include "shim/pmpi/mpi_table.def"
+#undef MGDS_CALL
+};
+
 /* A definition that was not found yet is found on the own way. */
 #define PLAIN_WAY(name, face, n, plain)                                        \
+    static_assert(WORDS_##name == (n), "as the table has it");                 \
     static mgds_word plain_way_##face##_##name(MGDS_PARAMS_##n)                \
     {                                                                          \
         mgds_next_fn *go = NULL;                                               \

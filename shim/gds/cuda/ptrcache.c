@@ -48,23 +48,28 @@ static uint64_t word_of(const struct entry *entry, enum word word)
     return atomic_load_explicit(&entry->words[word], memory_order_acquire);
 }
 
-/* A consistent copy of an entry that covers the address, or false: in motion,
- * an entry covers what it likes. */
+/* In motion, an entry covers what it likes. */
+static bool covers_addr(const struct entry *entry, uintptr_t addr)
+{
+    return addr - word_of(entry, BASE) < word_of(entry, SIZE);
+}
+
+/* A consistent copy of an entry that covers the address, or false. */
 static bool read_entry(struct mgds_ptr *out, const struct entry *entry,
                        uintptr_t addr)
 {
     uint64_t seq = atomic_load_explicit(&entry->seq, memory_order_acquire);
-    uint64_t base = word_of(entry, BASE), size = word_of(entry, SIZE), traits;
+    uint64_t traits;
 
-    if (addr - base >= size)
+    if (!covers_addr(entry, addr))
         return false;
     traits = word_of(entry, TRAITS);
     *out = (struct mgds_ptr){
         .kind = (enum mgds_ptr_kind)(traits & 0xff),
         .device = (int)(traits >> KIND_BITS & 0xffff),
         .id = word_of(entry, ID),
-        .base = base,
-        .size = size,
+        .base = word_of(entry, BASE),
+        .size = word_of(entry, SIZE),
         .ctx = (CUcontext)(uintptr_t)word_of(entry, CTX),
         .ctx_id = word_of(entry, CTX_ID),
         .handle_types = (unsigned)(traits >> (KIND_BITS + DEVICE_BITS)),
@@ -87,21 +92,15 @@ bool mgds_ptrcache_get(struct mgds_ptr *out, uintptr_t addr)
  * of one allocation and the size of another: then get has the last word. */
 bool mgds_ptrcache_covers(uintptr_t addr)
 {
-    struct entry *set;
+    const struct entry *set;
 
     if (addr < atomic_load_explicit(&lowest, memory_order_relaxed) ||
         addr >= atomic_load_explicit(&highest, memory_order_relaxed))
         return false;
     set = set_of(addr);
-    for (int way = 0; way < WAYS; way++) {
-        uint64_t base =
-            atomic_load_explicit(&set[way].words[BASE], memory_order_relaxed);
-        uint64_t size =
-            atomic_load_explicit(&set[way].words[SIZE], memory_order_relaxed);
-
-        if (addr - base < size)
+    for (int way = 0; way < WAYS; way++)
+        if (covers_addr(&set[way], addr))
             return true;
-    }
     return false;
 }
 
