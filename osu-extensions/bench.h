@@ -66,8 +66,8 @@ struct mgds_bench_program {
     struct mgds_bench_spec spec;
     unsigned traffic;
     bool two_ranks; /* exactly; else any number of pairs */
-    /* Those of way.h if the program enqueues, or is a collective that has
-     * rivals, else NULL. */
+    /* A program that enqueues, and a collective that has rivals, names ways of
+     * way.h; others have NULL. */
     const struct mgds_bench_way *const *ways;
     /* collective.h: what takes the place of first and second, or NULL. */
     const struct mgds_bench_collective *collective;

@@ -79,8 +79,8 @@ int mgds_bench_collective_run(struct mgds_bench_end *end,
     return rc;
 }
 
-/* What is to be there now, beside what is: which byte differs first, or room.
- */
+/* Which byte is the first that differs from what must be there now; room: none
+ * does. */
 static size_t compare(const char *want, size_t bytes, const char *got,
                       size_t room)
 {
@@ -133,10 +133,4 @@ int mgds_bench_collective_check(struct mgds_bench_end *end,
             *wrong = found;
     }
     return count;
-}
-
-double mgds_bench_whole(const struct mgds_bench_shape *shape, double seconds)
-{
-    (void)shape;
-    return seconds * 1e6;
 }

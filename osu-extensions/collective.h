@@ -19,12 +19,14 @@ struct mgds_bench_place {
 };
 
 struct mgds_bench_collective {
-    /* What the rank sends; the bytes of it. */
+    /* Stores what the rank sends; returns the bytes of it. */
     size_t (*sent)(const struct mgds_bench_place *place, char *out);
-    /* What it receives, by what all ranks send; the bytes of it, 0: nothing. */
+    /* Stores what the rank receives, by what all ranks send; returns the bytes
+     * of it, or 0: the rank receives nothing. */
     size_t (*received)(const struct mgds_bench_place *place, char *out);
     void (*mpi)(const struct mgds_bench_lap *lap);
     void (*nccl)(const struct mgds_bench_lap *lap);
+    bool numbers; /* what is sent is added up */
 };
 
 extern const struct mgds_bench_collective mgds_bench_allreduce;
@@ -32,13 +34,14 @@ extern const struct mgds_bench_collective mgds_bench_alltoall;
 extern const struct mgds_bench_collective mgds_bench_allgather;
 extern const struct mgds_bench_collective mgds_bench_bcast;
 
-/* MPI, and NCCL beside it. */
-extern const struct mgds_bench_way *const mgds_bench_collective_ways[];
+/* The program of one of them, with NCCL beside it; the exit status is that of
+ * mgds_bench_main. The texts are constant. */
+int mgds_bench_collective_main(int argc, char **argv, const char *name,
+                               const char *title,
+                               const struct mgds_bench_collective *collective);
 
-/* Microseconds of an iteration. */
-double mgds_bench_whole(const struct mgds_bench_shape *shape, double seconds);
-
-/* Those of batch.h, for programs with a collective. */
+/* For programs with a collective these functions are what those of the same
+ * names in batch.h are for others. */
 int mgds_bench_collective_prepare(struct mgds_bench_end *end,
                                   const struct mgds_bench_batch *batch);
 int mgds_bench_collective_run(struct mgds_bench_end *end,

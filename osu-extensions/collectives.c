@@ -89,7 +89,7 @@ static void allreduce_nccl(const struct mgds_bench_lap *lap)
 }
 
 const struct mgds_bench_collective mgds_bench_allreduce = {
-    numbers_sent, sums_received, allreduce_mpi, allreduce_nccl};
+    numbers_sent, sums_received, allreduce_mpi, allreduce_nccl, true};
 
 static size_t blocks_sent(const struct mgds_bench_place *place, char *out)
 {
@@ -135,7 +135,7 @@ static void alltoall_nccl(const struct mgds_bench_lap *lap)
 }
 
 const struct mgds_bench_collective mgds_bench_alltoall = {
-    blocks_sent, own_blocks_received, alltoall_mpi, alltoall_nccl};
+    blocks_sent, own_blocks_received, alltoall_mpi, alltoall_nccl, false};
 
 static size_t each_block_received(const struct mgds_bench_place *place,
                                   char *out)
@@ -159,7 +159,7 @@ static void allgather_nccl(const struct mgds_bench_lap *lap)
 }
 
 const struct mgds_bench_collective mgds_bench_allgather = {
-    block_sent, each_block_received, allgather_mpi, allgather_nccl};
+    block_sent, each_block_received, allgather_mpi, allgather_nccl, false};
 
 /* The root's buffer is the one that is sent from. */
 static size_t root_block_received(const struct mgds_bench_place *place,
@@ -194,7 +194,7 @@ static void bcast_nccl(const struct mgds_bench_lap *lap)
 }
 
 const struct mgds_bench_collective mgds_bench_bcast = {
-    block_sent, root_block_received, bcast_mpi, bcast_nccl};
+    block_sent, root_block_received, bcast_mpi, bcast_nccl, false};
 
 static int mpi_open(struct mgds_bench_lane **out,
                     const struct mgds_bench_site *site, char why[256])
@@ -209,5 +209,33 @@ static int mpi_open(struct mgds_bench_lane **out,
 static const struct mgds_bench_way way_mpi = {
     .name = "mpi", .title = "MPI", .open = mpi_open};
 
-const struct mgds_bench_way *const mgds_bench_collective_ways[] = {
-    &way_mpi, &mgds_bench_way_nccl, NULL};
+static const struct mgds_bench_way *const ways[] = {&way_mpi,
+                                                    &mgds_bench_way_nccl, NULL};
+
+/* Microseconds of an iteration. */
+static double whole_of(const struct mgds_bench_shape *shape, double seconds)
+{
+    (void)shape;
+    return seconds * 1e6;
+}
+
+int mgds_bench_collective_main(int argc, char **argv, const char *name,
+                               const char *title,
+                               const struct mgds_bench_collective *collective)
+{
+    const struct mgds_bench_program program = {
+        .spec = {.name = name,
+                 .title = title,
+                 .letters = "hvmixMcudTIz",
+                 .metric = MGDS_BENCH_LATENCY,
+                 .counts = {1000, 200, 100, 10},
+                 .collective = true,
+                 .numbers = collective->numbers},
+        .traffic = MGDS_BENCH_BOTH_SEND,
+        .ways = ways,
+        .collective = collective,
+        .value = whole_of,
+    };
+
+    return mgds_bench_main(argc, argv, &program);
+}

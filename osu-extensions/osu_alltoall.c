@@ -3,19 +3,8 @@
 
 int main(int argc, char **argv)
 {
-    static const struct mgds_bench_program program = {
-        .spec = {.name = "osu_alltoall",
-                 .title =
-                     "OSU MPI%s All-to-All Personalized Exchange Latency Test",
-                 .letters = "hvmixMcudTIz",
-                 .metric = MGDS_BENCH_LATENCY,
-                 .counts = {1000, 200, 100, 10},
-                 .collective = true},
-        .traffic = MGDS_BENCH_BOTH_SEND,
-        .ways = mgds_bench_collective_ways,
-        .collective = &mgds_bench_alltoall,
-        .value = mgds_bench_whole,
-    };
-
-    return mgds_bench_main(argc, argv, &program);
+    return mgds_bench_collective_main(
+        argc, argv, "osu_alltoall",
+        "OSU MPI%s All-to-All Personalized Exchange Latency Test",
+        &mgds_bench_alltoall);
 }
