@@ -9,83 +9,34 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "shim/gds/hca/sendq.h"
+#include "tests/unit/hand_sendq.h"
 
-enum { BLOCKS = 8, ENTRIES = 16, QPN = 0xfedcba };
-
-struct place {
-    uint8_t ring[BLOCKS * MGDS_WQE_BLOCK];
-    uint8_t cqes[ENTRIES * MGDS_CQE_BYTES];
-    uint32_t record;
-    uint64_t doorbell;
-    struct mgds_sendq queue;
-    uint32_t written; /* CQEs */
-};
-
-static void open_place(struct place *place, uint32_t begin)
+static uint32_t put(struct hand_sendq *place, unsigned flags)
 {
-    memset(place, 0, sizeof(*place));
-    for (unsigned i = 0; i < ENTRIES; i++)
-        place->cqes[i * MGDS_CQE_BYTES + 63] = MGDS_CQE_UNUSED;
-    place->queue = (struct mgds_sendq){.qpn = QPN,
-                                       .blocks = BLOCKS,
-                                       .slot = 1,
-                                       .ring = place->ring,
-                                       .record = &place->record,
-                                       .doorbell = &place->doorbell,
-                                       .cqes = place->cqes,
-                                       .entries = ENTRIES,
-                                       .posted = begin,
-                                       .rung = begin,
-                                       .done = begin};
-}
-
-/* The HCA's: the WQE at an index is through. */
-static void complete(struct place *place, unsigned opcode, uint32_t index,
-                     uint8_t syndrome)
-{
-    uint8_t *cqe =
-        place->cqes + place->written % ENTRIES * (size_t)MGDS_CQE_BYTES;
-
-    cqe[54] = 0x88;
-    cqe[55] = syndrome;
-    cqe[60] = (uint8_t)(index >> 8);
-    cqe[61] = (uint8_t)index;
-    cqe[63] = (uint8_t)(opcode << 4 | (place->written / ENTRIES & 1));
-    place->written++;
-}
-
-static uint32_t put(struct place *place, unsigned flags)
-{
-    struct mgds_wqe wqe = mgds_wqe_nop(QPN, flags);
+    struct mgds_wqe wqe = mgds_wqe_nop(HAND_QPN, flags);
     uint32_t index;
 
     assert_int_equal(mgds_sendq_put(&place->queue, &wqe, &index), 0);
     return index;
 }
 
-static const uint8_t *block_at(const struct place *place, uint32_t index)
+static bool is_signalled(const struct hand_sendq *place, uint32_t index)
 {
-    return place->ring + index % BLOCKS * (size_t)MGDS_WQE_BLOCK;
-}
-
-static bool is_signalled(const struct place *place, uint32_t index)
-{
-    return (block_at(place, index)[11] & MGDS_WQE_CE_ALWAYS) != 0;
+    return (hand_sendq_block(place, index)[11] & MGDS_WQE_CE_ALWAYS) != 0;
 }
 
 static void a_wqe_is_stamped_where_it_is(void **state)
 {
-    struct place place;
+    struct hand_sendq place;
     uint32_t index;
 
     (void)state;
-    open_place(&place, 0x1fffe);
+    hand_sendq_open(&place, 0x1fffe);
     for (uint32_t i = 0x1fffe; i < 0x20002; i++) {
         index = put(&place, 0);
         assert_int_equal(index, i);
-        assert_int_equal(block_at(&place, i)[1], i >> 8 & 0xff);
-        assert_int_equal(block_at(&place, i)[2], i & 0xff);
+        assert_int_equal(hand_sendq_block(&place, i)[1], i >> 8 & 0xff);
+        assert_int_equal(hand_sendq_block(&place, i)[2], i & 0xff);
     }
 }
 
@@ -94,10 +45,10 @@ static void a_ring_tells_all_that_was_put(void **state)
 {
     static const uint8_t record[] = {0, 0, 0, 1};
     static const uint8_t doorbell[] = {0, 0, 1, 0, 0xfe, 0xdc, 0xba, 0};
-    struct place place;
+    struct hand_sendq place;
 
     (void)state;
-    open_place(&place, 0xffff);
+    hand_sendq_open(&place, 0xffff);
     mgds_sendq_ring(&place.queue);
     assert_int_equal(place.doorbell, 0); /* there is nothing to ring for */
     put(&place, 0);
@@ -116,11 +67,11 @@ static void a_ring_tells_all_that_was_put(void **state)
 static void a_lent_bell_is_the_queues_own(void **state)
 {
     struct mgds_sendq_bell bell;
-    struct place lent, rung;
+    struct hand_sendq lent, rung;
 
     (void)state;
-    open_place(&lent, 0xffff);
-    open_place(&rung, 0xffff);
+    hand_sendq_open(&lent, 0xffff);
+    hand_sendq_open(&rung, 0xffff);
     put(&lent, 0);
     put(&rung, 0);
     bell = mgds_sendq_lend(&lent.queue);
@@ -133,17 +84,17 @@ static void a_lent_bell_is_the_queues_own(void **state)
 
 static void a_full_ring_takes_nothing(void **state)
 {
-    struct mgds_wqe wqe = mgds_wqe_nop(QPN, 0);
+    struct mgds_wqe wqe = mgds_wqe_nop(HAND_QPN, 0);
     struct mgds_completion completion;
-    struct place place;
+    struct hand_sendq place;
     uint32_t index;
 
     (void)state;
-    open_place(&place, 0xfffffffa); /* 32 bits end on the way */
-    for (unsigned i = 0; i < BLOCKS; i++)
+    hand_sendq_open(&place, 0xfffffffa); /* 32 bits end on the way */
+    for (unsigned i = 0; i < HAND_BLOCKS; i++)
         put(&place, 0);
     assert_int_equal(mgds_sendq_put(&place.queue, &wqe, &index), -EAGAIN);
-    complete(&place, MGDS_CQE_REQUEST, 0xfffffffc, 0);
+    hand_sendq_complete(&place, MGDS_CQE_REQUEST, 0xfffffffc, 0);
     assert_int_equal(mgds_sendq_poll(&place.queue, &completion), 1);
     assert_int_equal(completion.index, 0xfffffffc);
     for (unsigned i = 0; i < 3; i++)
@@ -154,28 +105,28 @@ static void a_full_ring_takes_nothing(void **state)
 /* Every fourth of silent ones, counted from the last that was to be heard. */
 static void half_a_ring_is_not_silent(void **state)
 {
-    struct place place;
+    struct hand_sendq place;
 
     (void)state;
-    open_place(&place, 0);
-    for (unsigned i = 0; i < BLOCKS; i++)
+    hand_sendq_open(&place, 0);
+    for (unsigned i = 0; i < HAND_BLOCKS; i++)
         put(&place, i == 1 ? MGDS_WQE_CE_ALWAYS : 0);
-    for (uint32_t i = 0; i < BLOCKS; i++)
+    for (uint32_t i = 0; i < HAND_BLOCKS; i++)
         assert_int_equal(is_signalled(&place, i), i == 1 || i == 5);
 }
 
 static void completions_come_in_their_laps(void **state)
 {
     struct mgds_completion completion;
-    struct place place;
+    struct hand_sendq place;
 
     (void)state;
-    open_place(&place, 0);
-    for (unsigned lap = 0; lap < 5 * ENTRIES; lap++) {
+    hand_sendq_open(&place, 0);
+    for (unsigned lap = 0; lap < 5 * HAND_ENTRIES; lap++) {
         uint32_t index = put(&place, MGDS_WQE_CE_ALWAYS);
 
         assert_int_equal(mgds_sendq_poll(&place.queue, &completion), 0);
-        complete(&place, MGDS_CQE_REQUEST, index, 0);
+        hand_sendq_complete(&place, MGDS_CQE_REQUEST, index, 0);
         assert_int_equal(mgds_sendq_poll(&place.queue, &completion), 1);
         assert_int_equal(completion.state, MGDS_CQE_DONE);
         assert_int_equal(completion.index, index);
@@ -188,15 +139,15 @@ static void completions_come_in_their_laps(void **state)
 static void errors_are_read_as_errors(void **state)
 {
     struct mgds_completion completion;
-    struct place place;
+    struct hand_sendq place;
 
     (void)state;
-    open_place(&place, 0);
-    for (unsigned i = 0; i < 2 * ENTRIES; i++) {
+    hand_sendq_open(&place, 0);
+    for (unsigned i = 0; i < 2 * HAND_ENTRIES; i++) {
         uint32_t index = put(&place, 0);
 
-        complete(&place, MGDS_CQE_REQUEST_ERROR, index,
-                 MGDS_SYNDROME_REMOTE_ACCESS);
+        hand_sendq_complete(&place, MGDS_CQE_REQUEST_ERROR, index,
+                            MGDS_SYNDROME_REMOTE_ACCESS);
         assert_int_equal(mgds_sendq_poll(&place.queue, &completion), 1);
         assert_int_equal(completion.state, MGDS_CQE_FAILED);
         assert_int_equal(completion.index, index);
@@ -208,10 +159,10 @@ static void errors_are_read_as_errors(void **state)
 
 static struct mgds_wqe of_two_blocks(void)
 {
-    struct mgds_wqe wqe = mgds_wqe_nop(QPN, 0);
+    struct mgds_wqe wqe = mgds_wqe_nop(HAND_QPN, 0);
 
     wqe.bytes = 96; /* units that say nothing */
-    wqe.ctrl.qpn_ds = mgds_to_be32((uint32_t)QPN << 8 | 6);
+    wqe.ctrl.qpn_ds = mgds_to_be32((uint32_t)HAND_QPN << 8 | 6);
     return wqe;
 }
 
@@ -219,26 +170,26 @@ static struct mgds_wqe of_two_blocks(void)
  * before something behind it is done. */
 static void slots_of_two_are_filled_up(void **state)
 {
-    struct mgds_wqe wide = of_two_blocks(), nop = mgds_wqe_nop(QPN, 0);
+    struct mgds_wqe wide = of_two_blocks(), nop = mgds_wqe_nop(HAND_QPN, 0);
     struct mgds_completion completion;
-    struct place place;
+    struct hand_sendq place;
     uint32_t index;
 
     (void)state;
-    open_place(&place, 0);
+    hand_sendq_open(&place, 0);
     place.queue.slot = 2;
     assert_int_equal(mgds_sendq_put(&place.queue, &wide, &index), 0);
     assert_int_equal(put(&place, 0), 2);
-    assert_int_equal(block_at(&place, 3)[3], MGDS_WQE_NOP);
-    assert_int_equal(block_at(&place, 3)[2], 3);
+    assert_int_equal(hand_sendq_block(&place, 3)[3], MGDS_WQE_NOP);
+    assert_int_equal(hand_sendq_block(&place, 3)[2], 3);
     assert_int_equal(put(&place, 0), 4);
     assert_int_equal(put(&place, 0), 6);
     assert_int_equal(mgds_sendq_put(&place.queue, &nop, &index), -EAGAIN);
-    complete(&place, MGDS_CQE_REQUEST, 2, 0);
+    hand_sendq_complete(&place, MGDS_CQE_REQUEST, 2, 0);
     assert_int_equal(mgds_sendq_poll(&place.queue, &completion), 1);
     assert_int_equal(put(&place, 0), 8); /* where the first one was */
     assert_int_equal(mgds_sendq_put(&place.queue, &nop, &index), -EAGAIN);
-    complete(&place, MGDS_CQE_REQUEST, 4, 0);
+    hand_sendq_complete(&place, MGDS_CQE_REQUEST, 4, 0);
     assert_int_equal(mgds_sendq_poll(&place.queue, &completion), 1);
     assert_int_equal(put(&place, 0), 10);
 }
@@ -246,15 +197,16 @@ static void slots_of_two_are_filled_up(void **state)
 static void what_fills_a_slot_is_not_heard(void **state)
 {
     struct mgds_completion completion;
-    struct place place;
+    struct hand_sendq place;
 
     (void)state;
-    open_place(&place, 0);
+    hand_sendq_open(&place, 0);
     place.queue.slot = 2;
     put(&place, 0);
     put(&place, 0);
     for (uint32_t block = 0; block < 4; block++)
-        complete(&place, MGDS_CQE_REQUEST_ERROR, block, MGDS_SYNDROME_FLUSHED);
+        hand_sendq_complete(&place, MGDS_CQE_REQUEST_ERROR, block,
+                            MGDS_SYNDROME_FLUSHED);
     assert_int_equal(mgds_sendq_poll(&place.queue, &completion), 1);
     assert_int_equal(completion.index, 0);
     assert_int_equal(mgds_sendq_poll(&place.queue, &completion), 1);

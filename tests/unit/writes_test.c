@@ -8,20 +8,15 @@
 #include <errno.h>
 #include <string.h>
 
-#include "shim/gds/hca/sendq.h"
 #include "shim/gds/transport/writes.h"
+#include "tests/unit/hand_sendq.h"
 
-enum { BLOCKS = 8, ENTRIES = 16, QPN = 0xfedcba, LKEY = 0x77, RKEY = 0x99 };
+enum { LKEY = 0x77, RKEY = 0x99 };
 enum { FROM = 0x10000, TO = 0x500000, MANY = 1000 };
 
 struct place {
-    uint8_t ring[BLOCKS * MGDS_WQE_BLOCK];
-    uint8_t cqes[ENTRIES * MGDS_CQE_BYTES];
-    uint32_t record;
-    uint64_t doorbell;
-    struct mgds_sendq queue;
-    uint32_t seen;    /* WQEs that the HCA was told of */
-    uint32_t written; /* CQEs */
+    struct hand_sendq hand;
+    uint32_t seen; /* WQEs that the HCA was told of */
     struct mgds_writes writes;
     char token[MANY]; /* an address for each WRITE */
 };
@@ -31,22 +26,9 @@ static void open_place(struct place *place, uint32_t begin)
     const struct mgds_wqe_local from = {FROM, 0, LKEY};
     const struct mgds_wqe_remote to = {TO, RKEY};
 
-    memset(place, 0, sizeof(*place));
-    for (unsigned i = 0; i < ENTRIES; i++)
-        place->cqes[i * MGDS_CQE_BYTES + 63] = MGDS_CQE_UNUSED;
-    place->queue = (struct mgds_sendq){.qpn = QPN,
-                                       .blocks = BLOCKS,
-                                       .slot = 1,
-                                       .ring = place->ring,
-                                       .record = &place->record,
-                                       .doorbell = &place->doorbell,
-                                       .cqes = place->cqes,
-                                       .entries = ENTRIES,
-                                       .posted = begin,
-                                       .rung = begin,
-                                       .done = begin};
+    hand_sendq_open(&place->hand, begin);
     place->seen = begin;
-    mgds_writes_init(&place->writes, &place->queue, from, to);
+    mgds_writes_init(&place->writes, &place->hand.queue, from, to);
 }
 
 static void close_place(struct place *place)
@@ -65,36 +47,21 @@ static void add_write(struct place *place, unsigned i)
 /* The HCA's: it has been rung for so many WQEs that it has not seen. */
 static uint32_t count_rung(const struct place *place)
 {
-    return (be32toh(place->record) - place->seen) & 0xffff;
+    return (be32toh(place->hand.record) - place->seen) & 0xffff;
 }
 
 /* The next WQE that it was rung for is the WRITE of that number. */
 static void expect_write(struct place *place, unsigned i)
 {
-    const struct mgds_wqe_path path = {.qpn = QPN};
+    const struct mgds_wqe_path path = {.qpn = HAND_QPN};
     const struct mgds_wqe_remote to = {TO + 16 * i, RKEY};
     const struct mgds_wqe_local from = {FROM + 16 * i, 16 + i, LKEY};
     struct mgds_wqe wqe = mgds_wqe_write(path, MGDS_WQE_CE_ALWAYS, to, from);
 
     mgds_wqe_stamp(&wqe.ctrl, (uint16_t)place->seen);
-    assert_memory_equal(place->ring +
-                            (size_t)(place->seen % BLOCKS) * MGDS_WQE_BLOCK,
-                        &wqe, wqe.bytes);
+    assert_memory_equal(hand_sendq_block(&place->hand, place->seen), &wqe,
+                        wqe.bytes);
     place->seen++;
-}
-
-/* The HCA's: the WQE at an index is through. */
-static void complete(struct place *place, unsigned opcode, uint32_t index,
-                     uint8_t syndrome)
-{
-    uint8_t *cqe =
-        place->cqes + place->written % ENTRIES * (size_t)MGDS_CQE_BYTES;
-
-    cqe[55] = syndrome;
-    cqe[60] = (uint8_t)(index >> 8);
-    cqe[61] = (uint8_t)index;
-    cqe[63] = (uint8_t)(opcode << 4 | (place->written / ENTRIES & 1));
-    place->written++;
 }
 
 static void expect_taken(struct place *place, unsigned i)
@@ -129,12 +96,12 @@ static void a_write_is_over_when_it_has_completed(void **state)
     expect_write(&place, 1);
     assert_int_equal(mgds_writes_poll(&place.writes, &syndrome), 0);
     expect_none(&place);
-    complete(&place, MGDS_CQE_REQUEST, 0, 0);
+    hand_sendq_complete(&place.hand, MGDS_CQE_REQUEST, 0, 0);
     assert_int_equal(mgds_writes_poll(&place.writes, &syndrome), 0);
     expect_taken(&place, 0);
     expect_none(&place);
     assert_false(mgds_writes_are_over(&place.writes));
-    complete(&place, MGDS_CQE_REQUEST, 1, 0);
+    hand_sendq_complete(&place.hand, MGDS_CQE_REQUEST, 1, 0);
     assert_int_equal(mgds_writes_poll(&place.writes, &syndrome), 0);
     expect_taken(&place, 1);
     assert_true(mgds_writes_are_over(&place.writes));
@@ -148,7 +115,7 @@ static void run_hca(struct place *place, unsigned *next)
 
     for (uint32_t n = count_rung(place); n > 0; n--) {
         expect_write(place, (*next)++);
-        complete(place, MGDS_CQE_REQUEST, place->seen - 1, 0);
+        hand_sendq_complete(&place->hand, MGDS_CQE_REQUEST, place->seen - 1, 0);
     }
     assert_int_equal(mgds_writes_poll(&place->writes, &syndrome), 0);
 }
@@ -167,7 +134,7 @@ static void more_than_the_queue_holds_wait_in_order(void **state)
         for (unsigned k = 0; k < MANY; k++)
             add_write(&place, k);
         mgds_writes_post(&place.writes);
-        assert_int_equal(count_rung(&place), BLOCKS);
+        assert_int_equal(count_rung(&place), HAND_BLOCKS);
         while (!mgds_writes_are_over(&place.writes)) {
             unsigned before = next;
 
@@ -191,17 +158,19 @@ static void a_failure_leaves_what_did_not_complete(void **state)
 
     (void)state;
     open_place(&place, 0);
-    for (unsigned k = 0; k < BLOCKS + 2; k++)
+    for (unsigned k = 0; k < HAND_BLOCKS + 2; k++)
         add_write(&place, k);
     mgds_writes_post(&place.writes);
-    complete(&place, MGDS_CQE_REQUEST, 0, 0);
-    complete(&place, MGDS_CQE_REQUEST_ERROR, 1, MGDS_SYNDROME_RETRY_EXCEEDED);
-    complete(&place, MGDS_CQE_REQUEST_ERROR, 2, MGDS_SYNDROME_FLUSHED);
+    hand_sendq_complete(&place.hand, MGDS_CQE_REQUEST, 0, 0);
+    hand_sendq_complete(&place.hand, MGDS_CQE_REQUEST_ERROR, 1,
+                        MGDS_SYNDROME_RETRY_EXCEEDED);
+    hand_sendq_complete(&place.hand, MGDS_CQE_REQUEST_ERROR, 2,
+                        MGDS_SYNDROME_FLUSHED);
     assert_int_equal(mgds_writes_poll(&place.writes, &syndrome), -EIO);
     assert_int_equal(syndrome, MGDS_SYNDROME_RETRY_EXCEEDED);
     expect_taken(&place, 0);
     expect_none(&place);
-    for (unsigned k = 1; k < BLOCKS + 2; k++) {
+    for (unsigned k = 1; k < HAND_BLOCKS + 2; k++) {
         assert_true(mgds_writes_drop(&place.writes, &write));
         assert_ptr_equal(write.arg, &place.token[k]);
     }
