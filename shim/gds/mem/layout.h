@@ -142,27 +142,25 @@ static inline void mgds_layout_put(struct mgds_layout *layout)
 /* Parts that no layout has got: for list.c. NULL is allowed, if there are 0. */
 void mgds_parts_destroy(struct mgds_part *part, size_t count);
 
+/* Whether count elements are one piece of memory without gaps, which begins at
+ * *offset. More than one are if one is and the next begins behind it. */
+static inline bool mgds_layout_is_piece(const struct mgds_layout *layout,
+                                        size_t count, ptrdiff_t *offset)
+{
+    *offset = layout->span.offset;
+    return layout->kind == MGDS_LAYOUT_SPAN && layout->span.rows == 1 &&
+           layout->span.planes == 1 &&
+           (count == 1 ||
+            (layout->extent >= 0 && layout->size == (size_t)layout->extent));
+}
+
 /* One piece of memory from 0 on without gaps, also between elements: count
  * elements are count * size bytes. */
 static inline bool mgds_layout_is_dense(const struct mgds_layout *layout)
 {
-    return layout->kind == MGDS_LAYOUT_SPAN && layout->span.offset == 0 &&
-           layout->span.rows == 1 && layout->span.planes == 1 &&
-           layout->extent >= 0 && layout->size == (size_t)layout->extent;
-}
+    ptrdiff_t offset;
 
-/* Whether count elements are one piece of memory without gaps, which begins at
- * *offset: dense ones, and others that begin elsewhere or are but one. */
-static inline bool mgds_layout_is_piece(const struct mgds_layout *layout,
-                                        size_t count, ptrdiff_t *offset)
-{
-    bool follow = layout->extent >= 0 && layout->size == (size_t)layout->extent;
-
-    if (layout->kind != MGDS_LAYOUT_SPAN || layout->span.rows != 1 ||
-        layout->span.planes != 1 || (count != 1 && !follow))
-        return false;
-    *offset = layout->span.offset;
-    return true;
+    return mgds_layout_is_piece(layout, 2, &offset) && offset == 0;
 }
 
 /* Whether a message of so many bytes ends inside an element, where a receive
