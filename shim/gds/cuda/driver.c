@@ -193,10 +193,11 @@ const struct mgds_driver *mgds_driver_found(void)
 
 const struct mgds_driver *mgds_driver(void)
 {
-    if (read_state() == READY)
-        return &table;
-    if (read_state() == UNTRIED)
-        load_driver();
+    const struct mgds_driver *driver = mgds_driver_found();
+
+    if (driver || read_state() != UNTRIED)
+        return driver;
+    load_driver();
     return mgds_driver_found();
 }
 

@@ -224,14 +224,13 @@ void mgds_works_run_now(enum mgds_work_kind kind)
     }
 }
 
-/* The next item for who asks; *left counts down from the queue's length. */
+/* The next item for who asks, if one is due; *left counts down from the queue's
+ * length. */
 static struct mgds_work *next_item(enum mgds_work_kind kind,
                                    enum mgds_work_by by, unsigned *left)
 {
     struct mgds_work *work = NULL;
 
-    if (!is_due(due_of(kind, by)))
-        return NULL;
     mgds_engine_enter();
     if (*left > queues[kind].length)
         *left = queues[kind].length;
@@ -247,9 +246,8 @@ void mgds_works_run_kind(enum mgds_work_kind kind, enum mgds_work_by by)
     unsigned left = UINT32_MAX;
     struct mgds_work *work;
 
-    if (!is_due(due_of(kind, by))) /* as a rule */
-        return;
-    while ((work = next_item(kind, by, &left)) != NULL)
+    while (is_due(due_of(kind, by)) &&
+           (work = next_item(kind, by, &left)) != NULL)
         if (!handler_of(kind)->run(work, by))
             return;
 }
