@@ -123,6 +123,8 @@ if(NOT MGDS_SANITIZE)
       --program $<TARGET_FILE:host_calls>)
     mgds_test_properties(mpi/host_instructions quick 320)
     set_tests_properties(mpi/host_instructions PROPERTIES PROCESSORS 2)
+    # Its limits are those of the compiler that makes the product.
+    mgds_release_only(mpi/host_instructions)
   endif()
   foreach(case "alone=/bin/true" "job=$<TARGET_FILE:everyday>")
     string(REGEX MATCH "^([a-z]+)=(.*)$" _ "${case}")
