@@ -217,6 +217,74 @@ static void a_key_is_wrong(void)
     break_by("key=100%\n");
 }
 
+/* The bytes of the message do not come: whoever asks for it is told so. */
+static void recv_from_any(const struct enq_lane *lane, struct enq_buffer *b)
+{
+    int code = MPI_Recv(b->at, (int)b->bytes, MPI_BYTE, MPI_ANY_SOURCE, 1,
+                        lane->comm, MPI_STATUS_IGNORE);
+
+    CHECK(enq_class(code) == MPI_ERR_OTHER);
+}
+
+static void recv_probed(const struct enq_lane *lane, struct enq_buffer *b)
+{
+    MPI_Message message;
+    int code;
+
+    ENQ_OK(MPI_Mprobe(0, 1, lane->comm, &message, MPI_STATUS_IGNORE));
+    code =
+        MPI_Mrecv(b->at, (int)b->bytes, MPI_BYTE, &message, MPI_STATUS_IGNORE);
+    CHECK(enq_class(code) == MPI_ERR_OTHER);
+}
+
+static void recv_enqueued(const struct enq_lane *lane, struct enq_buffer *b)
+{
+    enq_recv(lane, b, MPI_ANY_SOURCE, 1, MPI_STATUS_IGNORE);
+    CHECK(enq_class(error_of(lane)) == MPI_ERR_OTHER);
+}
+
+static void send_lost(const struct enq_lane *lane, struct enq_buffer *b)
+{
+    enq_send(lane, b, 1, 1);
+    CHECK(enq_class(error_of(lane)) == MPI_ERR_OTHER);
+}
+
+/* early: the receive is called before the message breaks. */
+static void lose_one(void (*ask)(const struct enq_lane *, struct enq_buffer *),
+                     bool early)
+{
+    struct enq_lane lane;
+    struct enq_buffer b;
+
+    enq_lane_open(&lane);
+    ENQ_OK(MPI_Comm_set_errhandler(lane.comm, MPI_ERRORS_RETURN));
+    enq_buffer_open(&b, 3000);
+    if (enq.rank == 0 && early)
+        enq_hear(1);
+    if (enq.rank == 0)
+        send_lost(&lane, &b);
+    if (enq.rank == 0 && !early)
+        enq_tell(1);
+    if (enq.rank == 1 && early)
+        enq_tell(0);
+    if (enq.rank == 1 && !early)
+        enq_hear(0);
+    if (enq.rank == 1)
+        ask(&lane, &b);
+    enq_buffer_close(&b);
+    enq_lane_close(&lane);
+}
+
+/* With devices whose WRITEs all fail. */
+static void one_is_lost(void)
+{
+    for (int early = 0; early < 2; early++) {
+        lose_one(recv_from_any, early);
+        lose_one(recv_probed, early);
+        lose_one(recv_enqueued, early);
+    }
+}
+
 static void the_devices_die(void)
 {
     break_by("die=1\n");
@@ -269,6 +337,7 @@ static const struct enq_case cases[] = {
     {"the_link_is_cut", 2, the_link_is_cut},
     {"a_key_is_wrong", 2, a_key_is_wrong},
     {"the_devices_die", 2, the_devices_die},
+    {"one_is_lost", 2, one_is_lost},
     {"the_receiver_is_killed", 2, the_receiver_is_killed},
     {NULL, 0, NULL},
 };

@@ -75,6 +75,7 @@ static enum mgds_am_verdict take_broken(const struct mgds_comm *comm,
         return MGDS_AM_EARLY;
     case MGDS_MATCH_WAITING:
         ((struct mgds_message *)(void *)send)->broken = broken->error;
+        mgds_match_reached(comm->match[tell->to_index], source, tell->number);
         return MGDS_AM_DONE;
     case MGDS_MATCH_GONE:
         break;

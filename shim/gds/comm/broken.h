@@ -7,7 +7,8 @@
  *   receive   matched   fails; where a kernel stands for the message, or will,
  *                       that is given up (quit.h)
  *             not yet   the message keeps the error, for the receive that it
- *                       comes to
+ *                       comes to; it counts as reached, so that those from
+ *                       any source and probes find it
  */
 #ifndef MGDS_COMM_BROKEN_H
 #define MGDS_COMM_BROKEN_H
