@@ -146,12 +146,17 @@ int mgds_mpi_code_of(int rc)
     return mgds_mpi_code(errors[row].class, "%s: %m", errors[row].text);
 }
 
-int mgds_mpi_failure(const struct mgds_failure *failure)
+static int code_of_failure(const struct mgds_failure *failure, const char *when)
 {
     if (failure->error >= 0 || failure->text[0] == '\0')
         return mgds_mpi_code_of(failure->error);
-    return mgds_mpi_code(mgds_mpi_class(failure->error), "earlier, %s",
+    return mgds_mpi_code(mgds_mpi_class(failure->error), "%s%s", when,
                          failure->text);
+}
+
+int mgds_mpi_failure(const struct mgds_failure *failure)
+{
+    return code_of_failure(failure, "earlier, ");
 }
 
 /* Handlers. */
@@ -286,6 +291,14 @@ int mgds_mpi_raise_failure(MPI_Comm comm, const struct mgds_failure *failure)
     if (failure->error < 0)
         say_once(failure->error);
     return mgds_mpi_raise(comm, mgds_mpi_failure(failure));
+}
+
+int mgds_mpi_raise_own_failure(MPI_Comm comm,
+                               const struct mgds_failure *failure)
+{
+    if (failure->error < 0)
+        say_once(failure->error);
+    return mgds_mpi_raise(comm, code_of_failure(failure, ""));
 }
 
 int mgds_mpi_error(MPI_Comm comm, int rc)

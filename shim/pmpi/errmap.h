@@ -43,9 +43,12 @@ int mgds_mpi_check_comm(MPI_Comm comm);
 int mgds_mpi_error(MPI_Comm comm, int rc);
 int mgds_mpi_error_win(MPI_Win win, int rc);
 
-/* The code of what an operation of the engine met, and the same raised. */
+/* The code of what an operation of the engine met that was called earlier, and
+ * the same raised; and raised for one that is called now. */
 int mgds_mpi_failure(const struct mgds_failure *failure);
 int mgds_mpi_raise_failure(MPI_Comm comm, const struct mgds_failure *failure);
+int mgds_mpi_raise_own_failure(MPI_Comm comm,
+                               const struct mgds_failure *failure);
 
 /* Raises a code of MPI's, or of ours; MPI_SUCCESS raises nothing. */
 int mgds_mpi_raise(MPI_Comm comm, int code);

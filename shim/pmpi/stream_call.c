@@ -257,6 +257,16 @@ static void progress(const struct mgds_scomm *scomm)
         mgds_below_progress();
 }
 
+/* The operation is over, with an error. */
+static int raise_error(const struct mgds_stream_call *call, struct mgds_op *op)
+{
+    struct mgds_failure failure;
+
+    mgds_op_failure(op, &failure);
+    mgds_op_put(op);
+    return mgds_mpi_raise_own_failure(mgds_scomm_teller(call->scomm), &failure);
+}
+
 int mgds_stream_call_wait(const struct mgds_stream_call *call,
                           struct mgds_op *op, MPI_Status *status)
 {
@@ -275,12 +285,14 @@ int mgds_stream_call_wait(const struct mgds_stream_call *call,
     mgds_watched_end();
     if (rc == 1) {
         mgds_op_status(op, &end);
-        rc = end.error;
         if (status != MPI_STATUS_IGNORE)
             mgds_stream_status(status, &end);
+        if (end.error < 0)
+            return raise_error(call, op);
     }
     mgds_op_put(op);
-    return mgds_mpi_error(mgds_scomm_teller(call->scomm), rc);
+    return rc < 0 ? mgds_mpi_error(mgds_scomm_teller(call->scomm), rc)
+                  : MPI_SUCCESS;
 }
 
 /* MPICH's layout of a count: the low word, then the high one above the bit of

@@ -217,13 +217,31 @@ static void a_key_is_wrong(void)
     break_by("key=100%\n");
 }
 
+/* An error that broke a message, in whose text all this is. */
+static void is_told(int code, const char *what, const char *why)
+{
+    char text[MPI_MAX_ERROR_STRING];
+    int length;
+
+    CHECK(enq_class(code) == MPI_ERR_OTHER);
+    ENQ_OK(MPI_Error_string(code, text, &length));
+    if (!strstr(text, what) || !strstr(text, why))
+        fprintf(stderr, "the text is '%s'\n", text);
+    CHECK(strstr(text, what) && strstr(text, why));
+}
+
+static void is_told_of_receive(int code)
+{
+    is_told(code, "from rank 0", "its sender's connection to here is broken");
+}
+
 /* The bytes of the message do not come: whoever asks for it is told so. */
 static void recv_from_any(const struct enq_lane *lane, struct enq_buffer *b)
 {
     int code = MPI_Recv(b->at, (int)b->bytes, MPI_BYTE, MPI_ANY_SOURCE, 1,
                         lane->comm, MPI_STATUS_IGNORE);
 
-    CHECK(enq_class(code) == MPI_ERR_OTHER);
+    is_told_of_receive(code);
 }
 
 static void recv_probed(const struct enq_lane *lane, struct enq_buffer *b)
@@ -234,19 +252,20 @@ static void recv_probed(const struct enq_lane *lane, struct enq_buffer *b)
     ENQ_OK(MPI_Mprobe(0, 1, lane->comm, &message, MPI_STATUS_IGNORE));
     code =
         MPI_Mrecv(b->at, (int)b->bytes, MPI_BYTE, &message, MPI_STATUS_IGNORE);
-    CHECK(enq_class(code) == MPI_ERR_OTHER);
+    is_told_of_receive(code);
 }
 
 static void recv_enqueued(const struct enq_lane *lane, struct enq_buffer *b)
 {
     enq_recv(lane, b, MPI_ANY_SOURCE, 1, MPI_STATUS_IGNORE);
-    CHECK(enq_class(error_of(lane)) == MPI_ERR_OTHER);
+    is_told_of_receive(error_of(lane));
 }
 
 static void send_lost(const struct enq_lane *lane, struct enq_buffer *b)
 {
     enq_send(lane, b, 1, 1);
-    CHECK(enq_class(error_of(lane)) == MPI_ERR_OTHER);
+    is_told(error_of(lane), "a send to rank 1, tag 1, 3000 bytes",
+            "remote access error");
 }
 
 /* early: the receive is called before the message breaks. */

@@ -284,16 +284,19 @@ int mgds_op_mrecv(struct mgds_op **out, struct mgds_message *message,
 /* One step of the wire and of what waits for it, by the calling thread. */
 void mgds_op_progress(void);
 
-/* Of an operation that no host call was told of (it was waited for by a stream,
- * or its request was freed). */
+/* Of an operation. */
 struct mgds_failure {
     int error;      /* negative errno */
     uint64_t name;  /* the operation's */
     char text[512]; /* what it was, and what is wrong; "": nobody knows */
 };
 
-/* Each once: its errno, and *out, which may be NULL; 0: none (and then it costs
- * a load). */
+/* Of one that is done, with an error. */
+void mgds_op_failure(const struct mgds_op *op, struct mgds_failure *out);
+
+/* Those of operations that no host call was told of (they were waited for by a
+ * stream, or their requests were freed). Each once: its errno, and *out, which
+ * may be NULL; 0: none (and then it costs a load). */
 int mgds_comm_take_error(struct mgds_comm *comm, struct mgds_failure *out);
 
 /* The communicator is about to be freed: errors that come later, or were not

@@ -7,6 +7,7 @@
 #include "shim/gds/msg/op.h"
 #include "shim/gds/msg/orphan.h"
 #include "shim/gds/comm/watch.h"
+#include "shim/gds/comm/report.h"
 
 static bool is_over(struct mgds_op *op)
 {
@@ -40,6 +41,13 @@ int mgds_op_test(struct mgds_op *op)
 void mgds_op_status(const struct mgds_op *op, struct mgds_op_status *out)
 {
     *out = op->status;
+}
+
+void mgds_op_failure(const struct mgds_op *op, struct mgds_failure *out)
+{
+    mgds_engine_enter();
+    mgds_report_failure(out, op);
+    mgds_engine_leave();
 }
 
 int mgds_op_cancel(struct mgds_op *op)

@@ -1,6 +1,7 @@
 /* Waits in words; see report.h. */
 #include "shim/gds/comm/report.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <inttypes.h>
 
@@ -195,6 +196,9 @@ static void describe_failure(char line[MGDS_REPORT_BYTES],
             "its message from rank %u has %zu bytes, which end inside "
             "an element of %zu",
             message->rank, message->bytes, op->call->user.layout->unit);
+    else if (op->fail->why && message && op->call->rank < 0)
+        mgds_text_add(&text, "its message is from rank %u: %s", message->rank,
+                      op->fail->why);
     else if (op->fail->why)
         mgds_text_add(&text, "%s", op->fail->why);
     else
@@ -212,6 +216,18 @@ void mgds_report_debt(struct mgds_debt *debt, int error,
     if (text)
         describe_failure(text, op, error);
     mgds_debt_add(debt, error, op->call->name, text);
+}
+
+static_assert(sizeof(((struct mgds_failure *)0)->text) == MGDS_REPORT_BYTES,
+              "a line");
+
+void mgds_report_failure(struct mgds_failure *out, const struct mgds_op *op)
+{
+    out->error = op->status.error;
+    out->name = op->call->name;
+    out->text[0] = '\0';
+    if (op->fail->why)
+        describe_failure(out->text, op, out->error);
 }
 
 void mgds_report_probe(char line[MGDS_REPORT_BYTES],

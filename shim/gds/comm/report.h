@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 struct mgds_debt;
+struct mgds_failure;
 struct mgds_comm;
 struct mgds_gstream;
 struct mgds_timeline;
@@ -32,6 +33,9 @@ void mgds_report_op(char timeline[MGDS_REPORT_BYTES],
 /* One has failed: that, and why, is owed to somebody from now on. */
 void mgds_report_debt(struct mgds_debt *debt, int error,
                       const struct mgds_op *op);
+/* The same, of one that is done, for who is told now: no text where the errno
+ * says all. */
+void mgds_report_failure(struct mgds_failure *out, const struct mgds_op *op);
 /* It fails, with op->fail->why: a line, once, of the first sixteen such. */
 void mgds_report_lost(struct mgds_op *op);
 void mgds_report_probe(char timeline[MGDS_REPORT_BYTES],
