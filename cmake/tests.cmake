@@ -99,6 +99,18 @@ function(mgds_program name)
   target_link_libraries(${name} PRIVATE mgds_build ${P_LIBS})
 endfunction()
 
+# mgds_rows(PROGRAM NAME): the program includes NAME.inc, the rows of a matrix
+# that NAME.py prints (tests/lib/matrix_rows.py).
+function(mgds_rows program name)
+  set(rows ${CMAKE_CURRENT_BINARY_DIR}/${name}.inc)
+  add_custom_command(OUTPUT ${rows}
+    COMMAND ${MGDS_PYTHON} -B ${CMAKE_CURRENT_SOURCE_DIR}/${name}.py > ${rows}
+    DEPENDS ${name}.py ${PROJECT_SOURCE_DIR}/tests/lib/matrix_rows.py
+      ${PROJECT_SOURCE_DIR}/tests/lib/covering.py VERBATIM)
+  target_sources(${program} PRIVATE ${rows})
+  target_include_directories(${program} PRIVATE ${CMAKE_CURRENT_BINARY_DIR})
+endfunction()
+
 # mgds_mpi_test(NAME PROGRAM p [ARGS ..] [RANKS n] [PRELOAD lib..] [ENV k=v..]
 #   [OPTIONS of mpiexec..] [EXPECT re..] [REFUSE re..] [LINES n:re] [EXIT n]
 #   [FAILS re] [MPIEXEC m] [LABEL l] [TIMEOUT s] [BARE])

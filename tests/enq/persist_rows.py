@@ -8,7 +8,12 @@ one before: every value, every pair of values, every triple.
 A line is a struct row, its first member the strength of the array that it
 belongs to. The names are the enumerators of persist_matrix.h.
 """
-import matrix_rows
+import os
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)),
+                                os.pardir, "lib"))
+import matrix_rows  # noqa: E402 (the path comes first)
 
 FACTORS = {
     "kind": ("SEND", "SSEND", "RSEND", "BSEND"),

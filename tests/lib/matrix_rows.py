@@ -1,12 +1,7 @@
 """Rows of a matrix: covering arrays of what its cases may differ in, each array
 going on with the one before: every value, every pair of values, every triple.
 """
-import os
-import sys
-
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)),
-                                os.pardir, "lib"))
-import covering  # noqa: E402 (the path comes first)
+import covering
 
 STRENGTHS = (1, 2, 3)
 SEED = 1
