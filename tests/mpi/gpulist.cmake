@@ -8,7 +8,9 @@ foreach(program requests errors datatypes threads queries scarce sessions
     LIBS gpu_case Threads::Threads)
 endforeach()
 
-target_sources(gpu_direct PRIVATE gpu/direct_plan.c)
+target_sources(gpu_direct PRIVATE gpu/direct_buffer.c gpu/direct_complete.c
+  gpu/direct_plan.c gpu/direct_receiver.c gpu/direct_sender.c)
+mgds_rows(gpu_direct direct_rows)
 
 mgds_program(gpu_d10_sessions SOURCES gpu/d10_sessions.c
   LIBS gpu_case mpix_gds)
@@ -108,16 +110,43 @@ if(MGDS_SANITIZE)
   set(direct_gaps "direct_sends [1-9]")
 endif()
 foreach(ranks 2 3)
-  foreach(threads single multiple)
-    mgds_mpi_test(gpu_direct_${threads}_${ranks} PROGRAM gpu_direct
-      RANKS ${ranks} ARGS ${ranks} ${direct_laps} ${threads} ${direct}
-      EXPECT "direct: all well" "direct_pulls [1-9]" "direct_alike [1-9]"
-        "direct_unmappable [1-9]" "${direct_gaps}")
-    mgds_mpi_test(gpu_direct_late_${threads}_${ranks} PROGRAM gpu_direct
-      RANKS ${ranks} ARGS 1${ranks} ${direct_laps} ${threads} ${direct} ${late}
-      EXPECT "direct: all well" "direct_pulls [1-9]")
-  endforeach()
+  mgds_mpi_test(gpu_direct_drawn_${ranks} PROGRAM gpu_direct
+    RANKS ${ranks} ARGS ${ranks} ${direct_laps} ${direct}
+    EXPECT "direct: all well" "direct_pulls [1-9]" "direct_alike [1-9]"
+      "direct_unmappable [1-9]" "${direct_gaps}")
 endforeach()
+# Every pair of what a message may be, in jobs of every kind, and every triple
+# in one of most threads.
+set(direct_labels "" quick all long)
+set(jobs ${CMAKE_CURRENT_SOURCE_DIR}/direct_jobs.py)
+set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS
+  ${jobs} ${PROJECT_SOURCE_DIR}/tests/lib/covering.py
+  ${PROJECT_SOURCE_DIR}/tests/lib/matrix_rows.py)
+execute_process(COMMAND ${MGDS_PYTHON} -B ${jobs} OUTPUT_VARIABLE jobs
+  OUTPUT_STRIP_TRAILING_WHITESPACE COMMAND_ERROR_IS_FATAL ANY)
+string(REPLACE "\n" ";" jobs "${jobs}")
+foreach(job IN LISTS jobs)
+  string(REPLACE "|" ";" job "${job}")
+  list(POP_FRONT job strength name ranks options variables)
+  separate_arguments(options)
+  separate_arguments(variables)
+  list(GET direct_labels ${strength} label)
+  set(rows 2)
+  if(strength EQUAL 3)
+    set(rows 3)
+  endif()
+  mgds_mpi_test(gpu_direct_rows_${name} PROGRAM gpu_direct RANKS ${ranks}
+    ARGS rows ${rows} ${options} LABEL ${label} TIMEOUT 300
+    ENV ${soft} MPIX_GDS_SUMMARY=all ${variables}
+    EXPECT "direct: all well" "direct_sends [1-9]")
+  if(strength GREATER 1)
+    mgds_release_only(mpi/gpu_direct_rows_${name})
+  endif()
+endforeach()
+mgds_mpi_test(gpu_direct_triples PROGRAM gpu_direct RANKS 3
+  ARGS rows 3 threads LABEL all TIMEOUT 300 ${direct} MPIX_SIM_DELAY=30
+  EXPECT "direct: all well" "direct_pulls [1-9][0-9][0-9]")
+mgds_release_only(mpi/gpu_direct_triples)
 mgds_mpi_test(gpu_direct_far_3 PROGRAM gpu_direct RANKS 3
   ARGS 7 200 far ${direct} EXPECT "direct: all well"
     "rank 0.* direct_pulls [1-9]" "rank 2.* direct_pulls [1-9]"
@@ -125,7 +154,7 @@ mgds_mpi_test(gpu_direct_far_3 PROGRAM gpu_direct RANKS 3
 # GPUs that do not reach each other, and few mappings at a time: what nobody
 # uses is closed.
 mgds_mpi_test(gpu_direct_apart PROGRAM gpu_direct RANKS 2
-  ARGS 8 ${direct_laps} single ${direct} MPIX_SIM_PEERS=no
+  ARGS 8 ${direct_laps} ${direct} MPIX_SIM_PEERS=no
   EXPECT "direct: all well")
 mgds_mpi_test(gpu_direct_few_mappings PROGRAM gpu_direct_progress ARGS again
   ${direct} MPIX_SIM_MAPPINGS=3
@@ -146,7 +175,7 @@ mgds_mpi_test(gpu_direct_elsewhere_late PROGRAM gpu_direct_progress
     "rank 1.* direct_fetches [3-9]")
 # Nothing is agreed, and everything staged.
 mgds_mpi_test(gpu_direct_no_peers PROGRAM gpu_direct RANKS 2
-  ARGS 6 ${direct_laps} single ${direct} MPIX_GDS_PEERS=none
+  ARGS 6 ${direct_laps} ${direct} MPIX_GDS_PEERS=none
   EXPECT "direct: all well" REFUSE "direct_")
 mgds_mpi_test(gpu_direct_staged PROGRAM gpu_direct RANKS 3
   ARGS 4 ${direct_laps} multiple ENV ${soft} MPIX_GDS_SUMMARY=all

@@ -1,8 +1,11 @@
 /*
- * What the ranks of gpu/direct.c do: all draw the same plans from one seed.
+ * What the ranks of gpu/direct.c do: rows of a covering array
+ * (../direct_rows.py), or what all draw from one seed.
  */
 #ifndef MGDS_TESTS_GPU_DIRECT_PLAN_H
 #define MGDS_TESTS_GPU_DIRECT_PLAN_H
+
+#include <stdbool.h>
 
 #include "tests/mpi/gpu/gpu_case.h"
 
@@ -11,46 +14,66 @@ enum { MOST = 4, LONGEST = 300000 };
 enum send_form {
     SEND,
     SSEND,
-    RSEND, /* if its receive stands */
+    RSEND, /* if its receive stands, as all ready ones */
     BSEND,
-    ISEND,
-    ISSEND,
-    SEND_INIT,
     SENDRECV_TO,
+    REPLACE_TO,
+    ISEND, /* from here on with a request */
+    ISSEND,
+    IRSEND,
+    IBSEND,
+    ISENDRECV_TO,
+    IREPLACE_TO,
+    SEND_INIT,
+    SSEND_INIT,
+    RSEND_INIT,
+    BSEND_INIT,
+    PSEND,
     SEND_FORMS
 };
 
 enum recv_form {
     RECV,
-    IRECV_WAIT,
-    IRECV_TEST,
-    IRECV_WAITANY,
-    IRECV_TESTANY,
-    IRECV_WAITALL,
-    IRECV_TESTALL,
-    IRECV_WAITSOME,
-    IRECV_TESTSOME,
-    IRECV_STATUS,
-    RECV_INIT,
     SENDRECV_FROM,
-    ISENDRECV_FROM,
-    REPLACE,
-    IREPLACE,
+    REPLACE_FROM,
     MRECV,
+    IRECV, /* from here on with a request */
+    RECV_INIT,
+    PRECV,
+    ISENDRECV_FROM,
+    IREPLACE_FROM,
     IMRECV,
     RECV_FORMS
 };
 
-enum probe_form { NO_PROBE, PROBE, IPROBE, PROBE_FORMS };
+enum probe_form { NO_PROBE, PROBE, IPROBE, MPROBE, IMPROBE, PROBE_FORMS };
 
-/* Bytes in a row; four-byte elements; four bytes of every eight; one element,
- * all bytes in a row behind a gap. */
-enum shape { BYTES, INTS, GAPS, SHIFTED, SHAPES };
+/* How a request is completed. */
+enum end_form {
+    WAIT,
+    TEST,
+    WAITANY,
+    TESTANY,
+    WAITALL,
+    TESTALL,
+    WAITSOME,
+    TESTSOME,
+    GET_STATUS,
+    END_FORMS
+};
+
+/* Bytes in a row; four-byte elements; four bytes of every eight, each of them
+ * an element, or all one; one and three of twelve; one element, all bytes in a
+ * row behind a gap. */
+enum shape { BYTES, INTS, GAPS, VECTOR, STRUCT, SHIFTED, SHAPES };
+
+enum comm_form { WORLD, DUPLICATE, REVERSED, COMMS };
 
 struct plan {
     enum send_form send;
     enum recv_form recv;
     enum probe_form probe;
+    enum end_form sent_by, received_by;
     enum mgds_test_kind out_kind, in_kind;
     int out_device, in_device;
     enum shape out_shape, in_shape;
@@ -61,15 +84,27 @@ struct plan {
 
 struct batch {
     int from, to, count;
-    int posted_first; /* receives are posted before anything is sent */
-    int comm;
-    int tag; /* of this lap: its messages have this one and the next */
+    bool posted_first; /* receives are posted before anything is sent */
+    bool backwards;    /* the last receive is completed first */
+    bool both_ways;    /* the receiver sends the same at the same time */
+    enum comm_form comm;
+    int tag;  /* its messages have this one and the next */
+    int laps; /* the same again; persistent requests are started again */
     struct plan plan[MOST];
 };
 
 void plan_seed(unsigned long long seed);
 void plan_draw(struct batch *batch, int lap);
 
-int plan_is_immediate(enum recv_form form);
+/* Rows; the strength of the array that one belongs to; one as a batch. */
+int plan_rows(void);
+int plan_strength(int row);
+void plan_take(struct batch *batch, int number);
+
+bool plan_has_request(enum send_form form);
+bool plan_is_immediate(enum recv_form form);
+
+/* Sends and receives by one call, of Sendrecv or of Isendrecv. */
+bool plan_is_joined(const struct batch *batch);
 
 #endif
