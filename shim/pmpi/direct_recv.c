@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "shim/base/alloc.h"
+#include "shim/base/clock.h"
 #include "shim/base/log.h"
 #include "shim/base/stats.h"
 #include "shim/gds/direct/pull.h"
@@ -16,7 +17,11 @@
 #include "shim/pmpi/next.h"
 #include "shim/pmpi/stream_comm.h"
 
-enum stage { WAITING, PULLING, FETCHING, COPYING, OVER };
+enum stage { WAITING, PULLING, ASKING, FETCHING, COPYING, OVER };
+
+/* How long a sender may take to withdraw what was refused: it may sit in a call
+ * that waits for this very receive. */
+#define ASKING_NS UINT64_C(5000000000)
 
 struct mgds_direct_recv {
     struct mgds_buffer buffer;
@@ -29,7 +34,8 @@ struct mgds_direct_recv {
     MPI_Status end; /* what the program sees, from land on */
     struct mgds_header header;
     struct mgds_pull *pull;
-    char *data; /* FETCHING */
+    uint64_t since; /* ASKING */
+    char *data;     /* FETCHING */
     MPI_Request request;
 };
 
@@ -166,22 +172,43 @@ static void land_plain(struct mgds_direct_recv *recv, size_t bytes)
     deliver(recv, landing, fit(recv, bytes));
 }
 
+static bool move(const struct mgds_direct_recv *recv, enum mgds_slot_state from,
+                 enum mgds_slot_state to)
+{
+    return mgds_board_move(mgds_direct_board_of(&recv->header),
+                           recv->header.slot, recv->header.serial, from, to);
+}
+
 /* Whose memory it is never hears of us again. */
 static void tell(const struct mgds_direct_recv *recv, enum mgds_slot_state how)
 {
-    mgds_board_move(mgds_direct_board_of(&recv->header), recv->header.slot,
-                    recv->header.serial, MGDS_SLOT_TAKEN, how);
+    move(recv, MGDS_SLOT_TAKEN, how);
 }
 
-static void fail_pull(struct mgds_direct_recv *recv, int rc)
+static void fail(struct mgds_direct_recv *recv, int rc)
 {
     mgds_warn_once("a message in the GPU memory of another process cannot be "
                    "copied (error %d): set MPIX_GDS_PEERS=none",
                    -rc);
-    note(recv, rc == -EBUSY ? -EIO : rc);
+    note(recv, rc);
+    recv->stage = OVER;
+}
+
+static void fail_pull(struct mgds_direct_recv *recv, int rc)
+{
     mgds_direct_give_up(&recv->header);
     tell(recv, MGDS_SLOT_FAILED);
-    recv->stage = OVER;
+    fail(recv, rc);
+}
+
+/* Its memory cannot be mapped, for now or for good. */
+static void refuse(struct mgds_direct_recv *recv, int rc)
+{
+    if (rc != -EBUSY)
+        mgds_direct_give_up(&recv->header);
+    tell(recv, MGDS_SLOT_REFUSED);
+    recv->since = mgds_clock_ns();
+    recv->stage = ASKING;
 }
 
 /* Where a pull may go at once: what is one piece in GPU memory gets it there.
@@ -242,7 +269,7 @@ static void pull(struct mgds_direct_recv *recv)
     }
     rc = start_pull(recv, bytes);
     if (rc < 0)
-        fail_pull(recv, rc);
+        refuse(recv, rc);
 }
 
 static void poll_pull(struct mgds_direct_recv *recv)
@@ -303,25 +330,26 @@ static void poll_fetch(struct mgds_direct_recv *recv)
     recv->data = NULL;
 }
 
+static void poll_ask(struct mgds_direct_recv *recv)
+{
+    if (move(recv, MGDS_SLOT_WITHDRAWN, MGDS_SLOT_FETCHED))
+        fetch(recv);
+    else if (mgds_clock_ns() - recv->since >= ASKING_NS &&
+             move(recv, MGDS_SLOT_REFUSED, MGDS_SLOT_FAILED))
+        fail(recv, -EIO);
+}
+
 /* By whoever comes first, the receiver or the sender, its slot is moved out of
  * OFFERED. False: it was no header of a message under way. */
 static bool take(struct mgds_direct_recv *recv)
 {
-    struct mgds_board *board = mgds_direct_board_of(&recv->header);
-    unsigned slot = recv->header.slot;
-    uint64_t serial = recv->header.serial;
-
-    if (mgds_board_move(board, slot, serial, MGDS_SLOT_OFFERED,
-                        MGDS_SLOT_TAKEN)) {
+    if (move(recv, MGDS_SLOT_OFFERED, MGDS_SLOT_TAKEN))
         pull(recv);
-        return true;
-    }
-    if (mgds_board_move(board, slot, serial, MGDS_SLOT_WITHDRAWN,
-                        MGDS_SLOT_FETCHED)) {
+    else if (move(recv, MGDS_SLOT_WITHDRAWN, MGDS_SLOT_FETCHED))
         fetch(recv);
-        return true;
-    }
-    return false;
+    else
+        return false;
+    return true;
 }
 
 static void begin(struct mgds_direct_recv *recv, const MPI_Status *status)
@@ -352,6 +380,8 @@ int mgds_direct_recv_poll(struct mgds_direct_recv *recv)
 
     if (recv->stage == PULLING)
         poll_pull(recv);
+    if (recv->stage == ASKING)
+        poll_ask(recv);
     if (recv->stage == FETCHING)
         poll_fetch(recv);
     if (recv->stage == COPYING) {
@@ -362,7 +392,8 @@ int mgds_direct_recv_poll(struct mgds_direct_recv *recv)
             note(recv, rc);
         recv->stage = OVER;
     }
-    if (recv->stage == PULLING || recv->stage == FETCHING)
+    if (recv->stage == PULLING || recv->stage == ASKING ||
+        recv->stage == FETCHING)
         return 0;
     rc = recv->error < 0 ? recv->error : 1;
     recv->error = 0;

@@ -80,15 +80,8 @@ static int send_below(struct withdrawn *withdrawn,
     return 1;
 }
 
-static bool move_own(const struct mgds_direct_offer *offer,
-                     enum mgds_slot_state to)
-{
-    return mgds_board_move(mgds_direct_own_board(), offer->slot, offer->serial,
-                           MGDS_SLOT_OFFERED, to);
-}
-
 /* The bytes are in the bounce: 1, or 0 if the receiver was first. */
-static int withdraw(struct mgds_direct_offer *offer)
+static int withdraw(struct mgds_direct_offer *offer, enum mgds_slot_state from)
 {
     struct withdrawn *withdrawn = mgds_request_new(
         sizeof(*withdrawn), &withdrawn_ops, mgds_direct_comm());
@@ -97,7 +90,8 @@ static int withdraw(struct mgds_direct_offer *offer)
         return 0;
     withdrawn->slot = offer->slot;
     withdrawn->bounce = offer->bounce;
-    if (!move_own(offer, MGDS_SLOT_WITHDRAWN)) {
+    if (!mgds_board_move(mgds_direct_own_board(), offer->slot, offer->serial,
+                         from, MGDS_SLOT_WITHDRAWN)) {
         withdrawn->request.released = true;
         mgds_request_put(&withdrawn->request);
         return 0;
@@ -130,36 +124,42 @@ static void match(struct mgds_direct_offer *offer)
         .since = mgds_clock_ns(), .served = mgds_direct_serving(offer->peer)};
 }
 
-static bool is_due(const struct mgds_direct_offer *offer)
+static bool is_due(const struct mgds_direct_offer *offer,
+                   enum mgds_slot_state state)
 {
-    return !offer->stays &&
+    return state == MGDS_SLOT_REFUSED ||
            mgds_direct_is_due(&offer->wait, mgds_clock_ns(),
                               mgds_direct_serving(offer->peer));
 }
 
-static int poll_offered(struct mgds_direct_offer *offer)
+/* Nobody has it: OFFERED or REFUSED. */
+static int poll_left(struct mgds_direct_offer *offer,
+                     enum mgds_slot_state state)
 {
     int rc;
 
     if (!offer->matched)
         match(offer);
     if (!offer->bounce) {
-        if (is_due(offer))
+        if (!offer->stays && is_due(offer, state))
             bring(offer);
         return 0;
     }
     rc = mgds_bounce_poll(offer->bounce);
-    return rc == 1 ? withdraw(offer) : rc;
+    return rc == 1 ? withdraw(offer, state) : rc;
 }
 
 /* The header was matched: 1 if the send is over, 0 not yet, or negative errno.
  */
 static int poll_offer(struct mgds_direct_offer *offer)
 {
-    switch (
-        mgds_board_state(mgds_direct_own_board(), offer->slot, offer->serial)) {
+    enum mgds_slot_state state =
+        mgds_board_state(mgds_direct_own_board(), offer->slot, offer->serial);
+
+    switch (state) {
     case MGDS_SLOT_OFFERED:
-        return poll_offered(offer);
+    case MGDS_SLOT_REFUSED:
+        return poll_left(offer, state);
     case MGDS_SLOT_TAKEN:
         return 0;
     default: /* the receiver has said its last word */

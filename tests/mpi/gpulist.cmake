@@ -159,6 +159,16 @@ mgds_mpi_test(gpu_direct_apart PROGRAM gpu_direct RANKS 2
 mgds_mpi_test(gpu_direct_few_mappings PROGRAM gpu_direct_progress ARGS again
   ${direct} MPIX_SIM_MAPPINGS=3
   EXPECT "progress: all well" "rank 1.* direct_pulls [1-9][0-9]")
+# Where nothing but a sample can be mapped, headers are refused.
+foreach(way both behind exchange again)
+  mgds_mpi_test(gpu_direct_refused_${way} PROGRAM gpu_direct_progress
+    ARGS ${way} ${direct} MPIX_SIM_MAPPINGS=1
+    EXPECT "progress: all well" "direct_fetches [1-9][0-9]"
+    REFUSE "cannot be copied")
+endforeach()
+mgds_mpi_test(gpu_direct_refused_unheard PROGRAM gpu_direct_progress
+  ARGS unheard ${direct} MPIX_SIM_MAPPINGS=1
+  EXPECT "progress: all well" "rank 1.* cannot be copied")
 # Memory that the MPI below may have is left to it.
 mgds_mpi_test(gpu_direct_stage_never PROGRAM everyday ${direct}
   MPIX_GDS_STAGE=never EXPECT "everyday: all well" REFUSE "direct_")

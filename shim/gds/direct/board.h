@@ -10,12 +10,15 @@
  *                   takes headers in, and how many passes over all of its
  *                   receives such calls have made
  *
- *   FREE -> OFFERED -> TAKEN -> DONE or FAILED -> FREE
- *           OFFERED -> WITHDRAWN -> FETCHED    -> FREE
+ *   FREE -> OFFERED -> TAKEN -> DONE or FAILED       -> FREE
+ *           OFFERED or REFUSED -> WITHDRAWN -> FETCHED -> FREE
+ *           TAKEN -> REFUSED -> FAILED                 -> FREE
  *
- * The owner moves a slot to OFFERED, WITHDRAWN and FREE, the receiver to the
- * others. Who moves it out of OFFERED does so by compare-and-swap, so that the
- * receiver has the sender's memory, or the owner has it back, and never both.
+ * The receiver refuses what it cannot map, so that its owner withdraws it, and
+ * lets it fail if that takes too long. The owner moves a slot to OFFERED,
+ * WITHDRAWN and FREE, the receiver to the others. Who moves it out of OFFERED
+ * or REFUSED does so by compare-and-swap, so that the receiver has the sender's
+ * memory, or the owner has it back, and never both.
  *
  * Any thread; no lock.
  */
@@ -36,6 +39,7 @@ enum mgds_slot_state {
     MGDS_SLOT_FREE, /* or another message's */
     MGDS_SLOT_OFFERED,
     MGDS_SLOT_TAKEN,
+    MGDS_SLOT_REFUSED,
     MGDS_SLOT_DONE,
     MGDS_SLOT_FAILED,
     MGDS_SLOT_WITHDRAWN,

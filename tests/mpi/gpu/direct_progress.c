@@ -9,6 +9,8 @@
  *   cancel    a send is not cancelled, and arrives
  *   again     memory that was freed and allocated again
  *   freed     a freed receive ends in whatever calls follow, probes too
+ *   unheard   what cannot be mapped is an error where its sender, who could
+ *             withdraw it, waits for the receiver
  *   gone      a communicator goes with a message that only a probe has seen
  * Two ranks. Messages before the first headers show that they can be.
  */
@@ -252,6 +254,20 @@ static void freed(void)
         MPI_Iprobe(0, TAG + 1, MPI_COMM_WORLD, &flag, MPI_STATUS_IGNORE);
 }
 
+static void unheard(void)
+{
+    MPI_Request request = MPI_REQUEST_NULL;
+
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    if (gpu_rank == 0)
+        MPI_Isend(out, BYTES, MPI_BYTE, 1, TAG, MPI_COMM_WORLD, &request);
+    else
+        CHECK(MPI_Recv(in, BYTES, MPI_BYTE, 0, TAG, MPI_COMM_WORLD,
+                       MPI_STATUS_IGNORE) != MPI_SUCCESS);
+    MPI_Barrier(MPI_COMM_WORLD);
+    CHECK(MPI_Wait(&request, MPI_STATUS_IGNORE) == MPI_SUCCESS);
+}
+
 /* As long as a header, so that the probe must receive it. */
 static void gone(void)
 {
@@ -283,10 +299,11 @@ int main(int argc, char **argv)
     static const struct {
         const char *name;
         void (*run)(void);
-    } ways[] = {
-        {"alone", alone},   {"elsewhere", elsewhere}, {"both", both},
-        {"behind", behind}, {"exchange", exchange},   {"cancel", cancel},
-        {"again", again},   {"freed", freed},         {"gone", gone}};
+    } ways[] = {{"alone", alone},       {"elsewhere", elsewhere},
+                {"both", both},         {"behind", behind},
+                {"exchange", exchange}, {"cancel", cancel},
+                {"again", again},       {"freed", freed},
+                {"gone", gone},         {"unheard", unheard}};
 
     gpu_begin_at(&argc, &argv, MPI_THREAD_SINGLE);
     CHECK(argc == 2 && gpu_size == 2);
