@@ -332,6 +332,27 @@ WIRE_TEST(a_peer_that_stays_is_heard_when_we_open_again)
     place_close();
 }
 
+/* Whatever UCX has got to by then, the time being over as soon as it begins. */
+WIRE_TEST(a_close_that_has_no_time_ends_well)
+{
+    enum { CLOSES = 100 };
+    struct place_child child;
+
+    (void)arg;
+    place_open(0);
+    place_child_start(&child);
+    for (unsigned round = 0; round < CLOSES; round++) {
+        place_trips(1, small_of);
+        CLAIM(place_go(child.peer, 0) == 0);
+        place_all_back();
+        place_close();
+        place_open(0);
+        place_child_again(&child);
+    }
+    place_child_end(&child);
+    place_close();
+}
+
 /* The sender of a large message is gone before it is fetched. */
 static pid_t doomed;
 static atomic_int late_body; /* 1 + -rc, once there */
@@ -528,6 +549,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(a_death_in_the_middle_ends_every_post),
         cmocka_unit_test(a_death_in_full_traffic_ends_every_post),
         cmocka_unit_test(a_peer_that_stays_is_heard_when_we_open_again),
+        cmocka_unit_test(a_close_that_has_no_time_ends_well),
         cmocka_unit_test(a_body_whose_sender_died_has_an_outcome),
         cmocka_unit_test(close_does_not_wait_for_a_stopped_peer),
         cmocka_unit_test(idle_costs_no_cpu),

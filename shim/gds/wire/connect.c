@@ -74,6 +74,7 @@ static void peer_closed(struct mgds_wire_peer *peer)
 
     peer->stage = MGDS_WIRE_GONE;
     peer->endpoint = NULL;
+    peer->closing = NULL;
     if (was_lost && on_lost)
         on_lost(lost_ctx, peer, mgds_wire_peer_error(peer));
 }
@@ -149,10 +150,12 @@ static void close_endpoint(struct mgds_wire_peer *peer, bool force)
     };
     void *request = mgds_net.ucx->ucp_ep_close_nbx(peer->endpoint, &param);
 
-    if (UCS_PTR_IS_PTR(request))
+    if (UCS_PTR_IS_PTR(request)) {
+        peer->closing = request;
         closing++;
-    else
+    } else {
         peer_closed(peer);
+    }
 }
 
 /* A ring is given back at once. */
@@ -194,7 +197,18 @@ unsigned mgds_wire_closes(void)
     return closing;
 }
 
+/* UCX calls nobody back of what is freed like that. */
+static void forget_close(struct mgds_wire_peer *peer, void *arg)
+{
+    (void)arg;
+    if (!peer->closing)
+        return;
+    mgds_net.ucx->ucp_request_free(peer->closing);
+    closing--;
+    peer_closed(peer);
+}
+
 void mgds_wire_forget_closes(void)
 {
-    closing = 0;
+    mgds_wire_peers_visit(forget_close, NULL);
 }

@@ -33,6 +33,8 @@ struct mgds_wire_peer {
     bool near;                             /* constant: reached by near.c */
     struct mgds_near *way;         /* WIRE lock: if near, while OPEN or LOST */
     ucp_ep_h endpoint;             /* WIRE lock: likewise, if not near */
+    void *closing;                 /* WIRE lock: UCX's request, while that is
+                                      being closed */
     atomic_int error;              /* 0 until lost */
     atomic_bool given_up;          /* it is to be lost */
     atomic_bool posted;            /* something was, to it */

@@ -78,7 +78,8 @@ int mgds_wire_connect(struct mgds_wire_peer *peer);
 int mgds_wire_bury(void);
 
 /* Closes every endpoint; WIRE held. How many closes are under way; and that
- * none of them will end any more. */
+ * nobody waits for them any more: UCX aborts the process where its worker is
+ * destroyed while somebody does. */
 void mgds_wire_close_peers(bool force);
 unsigned mgds_wire_closes(void);
 void mgds_wire_forget_closes(void);

@@ -234,9 +234,9 @@ static void close_all(void)
     mgds_wire_thread_stop();
     mgds_lock_acquire(&mgds_wire.lock);
     drain_wire();
+    mgds_wire_forget_closes();
     shut_down();
     mgds_flights_cancel();
-    mgds_wire_forget_closes();
     mgds_wire_forget_peers();
     mgds_wire_forget_senders();
     mgds_flights_free_spare();
