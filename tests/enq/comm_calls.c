@@ -58,8 +58,8 @@ static void make_and_free(void)
 
 int main(int argc, char **argv)
 {
-    static const struct enq_case cases[] = {
-        {"make_and_free", 2, make_and_free}, {0}};
+    static const struct enq_case cases[] = {{"make_and_free", 2, make_and_free},
+                                            {0}};
 
     CHECK(argc == 4);
     laps = atoi(argv[1]);

@@ -14,7 +14,6 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)),
 import matrix_rows  # noqa: E402 (the path comes first)
 
 # Options and variables by their name in a test's, "" where it is the default.
-# Of few mappings there is one for each message of a row, and one more.
 WAYS = {
     "ranks": {"2": "", "3": "", "4": ""},
     "threads": {"": "", "multiple": "multiple", "threads": "threads"},
@@ -23,7 +22,6 @@ WAYS = {
     "delays": {"": "MPIX_SIM_DELAY=0", "d30": "MPIX_SIM_DELAY=30",
                "d300": "MPIX_SIM_DELAY=300"},
     "threshold": {"": "MPIX_GDS_DIRECT=1", "from4096": "MPIX_GDS_DIRECT=4096"},
-    "mappings": {"": "", "few": "MPIX_SIM_MAPPINGS=3"},
     "peers": {"": "MPIX_SIM_PEERS=yes", "apart": "MPIX_SIM_PEERS=no"},
 }
 
