@@ -10,10 +10,16 @@
 #include "sim/cuda/hooks.h"
 
 static _Atomic uint64_t calls;
+static _Thread_local uint64_t own_calls;
 
 uint64_t mgds_sim_calls(void)
 {
     return atomic_load_explicit(&calls, memory_order_relaxed);
+}
+
+uint64_t mgds_sim_own_calls(void)
+{
+    return own_calls;
 }
 
 /* The current context comes first: without one, or in a lost process, a call
@@ -45,6 +51,7 @@ CUresult mgds_call_begin(struct mgds_call *call, unsigned needs)
     CUresult rc;
 
     atomic_fetch_add_explicit(&calls, 1, memory_order_relaxed);
+    own_calls++;
     *call = (struct mgds_call){NULL, false};
     if (mgds_gpu_thread.host_function && !(needs & MGDS_NEED_LITTLE))
         return CUDA_ERROR_NOT_PERMITTED;

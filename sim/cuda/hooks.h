@@ -54,7 +54,9 @@ mgds_sim_on_flush(void (*flush)(unsigned gpu));
  * too. Any thread. */
 __attribute__((visibility("default"))) uint64_t mgds_sim_calls(void);
 
-/* How many of them put a kernel on a stream. Any thread. */
-__attribute__((visibility("default"))) uint64_t mgds_sim_launches(void);
+/* How many of them the calling thread has made, and how many of these put a
+ * kernel on a stream. */
+__attribute__((visibility("default"))) uint64_t mgds_sim_own_calls(void);
+__attribute__((visibility("default"))) uint64_t mgds_sim_own_launches(void);
 
 #endif

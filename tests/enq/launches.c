@@ -1,7 +1,9 @@
 /*
- * What enqueued calls cost in launches, as the software GPU counts them: a wait
- * for many operations is as dear as one for one. The words say how receives are
- * waited for, taken by kernels or staged, and by what streams wait otherwise.
+ * What enqueued calls cost in launches, as the software GPU counts those of the
+ * thread that calls (what the library's own do beside is no cost of theirs): a
+ * wait for many operations is as dear as one for one. The words say how
+ * receives are waited for, taken by kernels or staged, and by what streams wait
+ * otherwise.
  */
 #include <dlfcn.h>
 #include <string.h>
@@ -24,8 +26,8 @@ static void *find(const char *name)
 /* Pointers to functions are no pointers to objects in C. */
 static bool find_counters(void)
 {
-    void *launches = find("mgds_sim_launches");
-    void *calls = find("mgds_sim_calls");
+    void *launches = find("mgds_sim_own_launches");
+    void *calls = find("mgds_sim_own_calls");
 
     memcpy(&launched, &launches, sizeof(launched));
     memcpy(&called, &calls, sizeof(called));
@@ -69,13 +71,16 @@ static uint64_t wait_launches(int n)
     return parts(n, COPIES) + (kernels ? 2 : 0);
 }
 
-/* From another host some may have come already: those are copied up. */
+/* What a thread of the library has copied meanwhile its stream does not take.
+ * From another host some may have come already: those are copied up. */
 static bool is_few(uint64_t launches, int n)
 {
     uint64_t want = wait_launches(n);
 
-    if (!takes || !enq_split())
+    if (!takes)
         return launches == want;
+    if (!enq_split())
+        return launches <= want;
     return launches <= want + parts(n, COPIES) + kernels;
 }
 
@@ -314,9 +319,8 @@ static const struct {
     [WAIT_STARTED] = {"Waitall_enqueue, persistent", 1},
 };
 
-/* What was called since then. Threads of the library launch copies of messages
- * that are late, and are counted, too: the fewest of all laps are the call's. A
- * call that waits for room puts what it has so far, and so leaves less to those
+/* What was called since then: the fewest of all laps are the call's. A call
+ * that waits for room puts what it has so far, and so leaves less to those
  * behind it, which are not counted then. */
 static void costs(struct step *s, unsigned kind, struct cost *before)
 {
@@ -331,14 +335,16 @@ static void costs(struct step *s, unsigned kind, struct cost *before)
     *before = now();
 }
 
+/* Less costs a wait of whose messages a thread of the library has copied all.
+ */
 static void check_costs(const struct step *s)
 {
     for (unsigned kind = 0; kind < KINDS; kind++) {
-        if (s->least[kind] != kinds[kind].launches)
+        if (s->least[kind] > kinds[kind].launches)
             fprintf(stderr, "%s of a step of %zu bytes: %llu launches\n",
                     kinds[kind].name, s->bytes,
                     (unsigned long long)s->least[kind]);
-        CHECK(s->least[kind] == kinds[kind].launches);
+        CHECK(s->least[kind] <= kinds[kind].launches);
     }
 }
 
