@@ -146,6 +146,8 @@ int mgds_mpi_code_of(int rc)
     return mgds_mpi_code(errors[row].class, "%s: %m", errors[row].text);
 }
 
+#define EARLIER "earlier, "
+
 static int code_of_failure(const struct mgds_failure *failure, const char *when)
 {
     if (failure->error >= 0 || failure->text[0] == '\0')
@@ -156,7 +158,7 @@ static int code_of_failure(const struct mgds_failure *failure, const char *when)
 
 int mgds_mpi_failure(const struct mgds_failure *failure)
 {
-    return code_of_failure(failure, "earlier, ");
+    return code_of_failure(failure, EARLIER);
 }
 
 /* Handlers. */
@@ -286,19 +288,23 @@ int mgds_mpi_check_comm(MPI_Comm comm)
     return (int)MGDS_NEXT(Comm_size, 2)((mgds_word)comm, (mgds_word)&size);
 }
 
-int mgds_mpi_raise_failure(MPI_Comm comm, const struct mgds_failure *failure)
+static int raise_failure(MPI_Comm comm, const struct mgds_failure *failure,
+                         const char *when)
 {
     if (failure->error < 0)
         say_once(failure->error);
-    return mgds_mpi_raise(comm, mgds_mpi_failure(failure));
+    return mgds_mpi_raise(comm, code_of_failure(failure, when));
+}
+
+int mgds_mpi_raise_failure(MPI_Comm comm, const struct mgds_failure *failure)
+{
+    return raise_failure(comm, failure, EARLIER);
 }
 
 int mgds_mpi_raise_own_failure(MPI_Comm comm,
                                const struct mgds_failure *failure)
 {
-    if (failure->error < 0)
-        say_once(failure->error);
-    return mgds_mpi_raise(comm, code_of_failure(failure, ""));
+    return raise_failure(comm, failure, "");
 }
 
 int mgds_mpi_error(MPI_Comm comm, int rc)

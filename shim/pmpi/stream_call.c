@@ -291,8 +291,7 @@ int mgds_stream_call_wait(const struct mgds_stream_call *call,
             return raise_error(call, op);
     }
     mgds_op_put(op);
-    return rc < 0 ? mgds_mpi_error(mgds_scomm_teller(call->scomm), rc)
-                  : MPI_SUCCESS;
+    return mgds_mpi_error(mgds_scomm_teller(call->scomm), rc);
 }
 
 /* MPICH's layout of a count: the low word, then the high one above the bit of

@@ -268,6 +268,14 @@ static void send_lost(const struct enq_lane *lane, struct enq_buffer *b)
             "remote access error");
 }
 
+static void pass_word(int from, int to)
+{
+    if (enq.rank == from)
+        enq_tell(to);
+    else
+        enq_hear(from);
+}
+
 /* early: the receive is called before the message breaks. */
 static void lose_one(void (*ask)(const struct enq_lane *, struct enq_buffer *),
                      bool early)
@@ -278,16 +286,12 @@ static void lose_one(void (*ask)(const struct enq_lane *, struct enq_buffer *),
     enq_lane_open(&lane);
     ENQ_OK(MPI_Comm_set_errhandler(lane.comm, MPI_ERRORS_RETURN));
     enq_buffer_open(&b, 3000);
-    if (enq.rank == 0 && early)
-        enq_hear(1);
+    if (early)
+        pass_word(1, 0);
     if (enq.rank == 0)
         send_lost(&lane, &b);
-    if (enq.rank == 0 && !early)
-        enq_tell(1);
-    if (enq.rank == 1 && early)
-        enq_tell(0);
-    if (enq.rank == 1 && !early)
-        enq_hear(0);
+    if (!early)
+        pass_word(0, 1);
     if (enq.rank == 1)
         ask(&lane, &b);
     enq_buffer_close(&b);

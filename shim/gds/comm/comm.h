@@ -291,12 +291,12 @@ struct mgds_failure {
     char text[512]; /* what it was, and what is wrong; "": nobody knows */
 };
 
-/* Of one that is done, with an error. */
+/* The operation is done, with an error. */
 void mgds_op_failure(const struct mgds_op *op, struct mgds_failure *out);
 
-/* Those of operations that no host call was told of (they were waited for by a
- * stream, or their requests were freed). Each once: its errno, and *out, which
- * may be NULL; 0: none (and then it costs a load). */
+/* An error that no host call was told of (the operation was waited for by a
+ * stream, or its request was freed) is taken once: its errno, and *out, which
+ * may be NULL; 0: there is none (and then the call costs a load). */
 int mgds_comm_take_error(struct mgds_comm *comm, struct mgds_failure *out);
 
 /* The communicator is about to be freed: errors that come later, or were not

@@ -3,11 +3,11 @@
 #include "shim/gds/comm/caller.h"
 #include "shim/gds/comm/comm_state.h"
 #include "shim/gds/comm/exchange.h"
+#include "shim/gds/comm/report.h"
 #include "shim/gds/msg/finish.h"
 #include "shim/gds/msg/op.h"
 #include "shim/gds/msg/orphan.h"
 #include "shim/gds/comm/watch.h"
-#include "shim/gds/comm/report.h"
 
 static bool is_over(struct mgds_op *op)
 {

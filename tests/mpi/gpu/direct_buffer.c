@@ -63,7 +63,7 @@ static void make_type(struct direct_buffer *buffer)
     MPI_Type_commit(&buffer->type);
 }
 
-/* What is allocated next is on this device, if it is there. */
+/* The next allocation is on this device, if there is such a device. */
 static void use(int device)
 {
     static int used = -1;

@@ -1,4 +1,4 @@
-/* What the ranks of gpu/direct.c do. */
+/* Plans of the ranks of gpu/direct.c. */
 #include "tests/mpi/gpu/direct_plan.h"
 
 enum { HEADER = 160 };

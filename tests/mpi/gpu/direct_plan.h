@@ -1,6 +1,6 @@
 /*
- * What the ranks of gpu/direct.c do: rows of a covering array
- * (../direct_rows.py), or what all draw from one seed.
+ * Plans of the ranks of gpu/direct.c: rows of a covering array
+ * (../direct_rows.py), or plans that all draw from one seed.
  */
 #ifndef MGDS_TESTS_GPU_DIRECT_PLAN_H
 #define MGDS_TESTS_GPU_DIRECT_PLAN_H
