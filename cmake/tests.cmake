@@ -99,6 +99,18 @@ function(mgds_program name)
   target_link_libraries(${name} PRIVATE mgds_build ${P_LIBS})
 endfunction()
 
+# mgds_callgrind_test(NAME SCRIPT PROGRAM SECONDS [ARGS..]): SCRIPT counts
+# instructions of two ranks of the program (tests/lib/callgrind.py).
+function(mgds_callgrind_test name script program seconds)
+  add_test(NAME mpi/${name} COMMAND ${MGDS_PYTHON} -B
+    ${CMAKE_CURRENT_SOURCE_DIR}/${script} --mpiexec ${MGDS_MPIEXEC}
+    --valgrind ${MGDS_VALGRIND} --library $<TARGET_FILE:mpix_gds>
+    --sim $<TARGET_FILE:mpix_sim_mpi> --program $<TARGET_FILE:${program}>
+    ${ARGN})
+  mgds_test_properties(mpi/${name} quick ${seconds})
+  set_tests_properties(mpi/${name} PROPERTIES PROCESSORS 2)
+endfunction()
+
 # mgds_rows(PROGRAM NAME): the program includes NAME.inc, the rows of a matrix
 # that NAME.py prints (tests/lib/matrix_rows.py).
 function(mgds_rows program name)

@@ -4,15 +4,11 @@ making another takes of libmpix_gds.so's own instructions, on the software GPU:
 with 1,000 of them about what it takes with 10, for nothing looks through all.
 """
 import os
-import subprocess
 import sys
 import tempfile
 
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "lib"))
-sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "mpi"))
 import callgrind  # noqa: E402 (the path comes first)
-from instructions import self_costs  # noqa: E402
-from no_input import NO_INPUT  # noqa: E402
 
 LAPS, FEW, MANY = 12, 10, 1000
 CALLS = ("MPI_Comm_free", "MPI_Comm_dup")
@@ -22,17 +18,11 @@ MORE = 500
 
 def run(options, folder):
     output = os.path.join(folder, "comms")
-    command = [options.mpiexec, "-genv", "LD_PRELOAD",
-               f"{options.library}:{options.sim}",
-               "-genv", "LD_LIBRARY_PATH", options.cuda,
-               "-genv", "MPIX_SIM_GPUS", "2", "-n", "2",
-               options.valgrind, "--tool=callgrind", "--quiet",
-               "--dump-before=phase_lap",
-               *(f"--toggle-collect={call}" for call in CALLS),
-               f"--callgrind-out-file={output}.%q{{PMI_RANK}}",
-               options.program, str(LAPS), str(FEW), str(MANY)]
-    subprocess.run(command, check=True, stdin=NO_INPUT,
-                   stdout=subprocess.DEVNULL, timeout=options.timeout)
+    callgrind.run(options, f"{output}.%q{{PMI_RANK}}", (LAPS, FEW, MANY),
+                  flags=("--dump-before=phase_lap",
+                         *(f"--toggle-collect={call}" for call in CALLS)),
+                  variables=(("LD_LIBRARY_PATH", options.cuda),
+                             ("MPIX_SIM_GPUS", 2)))
     return output
 
 
@@ -40,8 +30,9 @@ def laps_of(options, output, first):
     """What laps take, those that wait least first. Dump n ends where lap n
     begins, from 1 on."""
     library = os.path.basename(options.library)
-    return sorted(sum(self_costs(f"{output}.0.{first + i}", library).values())
-                  for i in range(LAPS))
+    parts = (callgrind.self_costs(f"{output}.0.{first + i}", library)
+             for i in range(LAPS))
+    return sorted(sum(part.values()) for part in parts)
 
 
 def main():

@@ -8,13 +8,11 @@ above the limits. --functions lists where they go.
 import collections
 import os
 import re
-import subprocess
 import sys
 import tempfile
 
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "lib"))
 import callgrind  # noqa: E402 (the path comes first)
-from no_input import NO_INPUT  # noqa: E402
 
 WARM, LAPS, SIZE, RING = 12, 31, 8192, 4 << 20
 # By what is shown: the way of a step (step_calls.c) and the function of which
@@ -87,19 +85,15 @@ class Part:
 
 def run(options, way, function, folder):
     output = os.path.join(folder, way + function)
-    command = [options.mpiexec, "-genv", "LD_PRELOAD",
-               f"{options.library}:{options.sim}",
-               "-genv", "LD_LIBRARY_PATH", options.cuda,
-               "-genv", "MPIX_SIM_GPUS", "2",
-               "-genv", "CUDA_DEVICE_MAX_CONNECTIONS", "32",
-               # that is cleared in time though valgrind is slow
-               "-genv", "MPIX_GDS_RING", str(RING), "-n", "2",
-               options.valgrind, "--tool=callgrind", "--quiet",
-               "--dump-before=phase_lap", f"--toggle-collect=*{function}",
-               f"--callgrind-out-file={output}.%q{{PMI_RANK}}",
-               options.program, str(WARM + LAPS), str(SIZE), way]
-    subprocess.run(command, check=True, stdin=NO_INPUT,
-                   stdout=subprocess.DEVNULL, timeout=options.timeout)
+    callgrind.run(options, f"{output}.%q{{PMI_RANK}}",
+                  (WARM + LAPS, SIZE, way),
+                  flags=("--dump-before=phase_lap",
+                         f"--toggle-collect=*{function}"),
+                  variables=(("LD_LIBRARY_PATH", options.cuda),
+                             ("MPIX_SIM_GPUS", 2),
+                             ("CUDA_DEVICE_MAX_CONNECTIONS", 32),
+                             # that is cleared in time though valgrind is slow
+                             ("MPIX_GDS_RING", RING)))
     # part n ends where lap n begins, from 1 on
     return [Part(f"{output}.0.{WARM + 2 + i}") for i in range(LAPS)]
 

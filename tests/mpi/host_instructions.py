@@ -4,14 +4,11 @@ CUDA is in the process: its own instructions, and calls into libcuda, a call
 of MPI. Fails above the limits; docs/design.md has what was measured.
 """
 import os
-import subprocess
 import sys
 import tempfile
 
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "lib"))
 import callgrind  # noqa: E402 (the path comes first)
-from instructions import self_costs  # noqa: E402
-from no_input import NO_INPUT  # noqa: E402
 
 LAPS = 100
 PHASES = ("Send", "Recv", "Isend_Wait", "Irecv_Wait")
@@ -41,20 +38,14 @@ def driver_calls(path):
 
 def measure(options, memory, state, folder):
     output = os.path.join(folder, f"{memory}-{state}")
-    command = [options.mpiexec, "-genv", "LD_PRELOAD",
-               f"{options.library}:{options.sim}",
-               "-genv", "LD_LIBRARY_PATH", options.cuda, "-n", "2",
-               options.valgrind, "--tool=callgrind", "--quiet",
-               "--dump-before=phase_*",
-               f"--callgrind-out-file={output}.%q{{PMI_RANK}}",
-               options.program, str(LAPS), memory, state]
-    subprocess.run(command, check=True, stdin=NO_INPUT,
-                   timeout=options.timeout)
+    callgrind.run(options, f"{output}.%q{{PMI_RANK}}", (LAPS, memory, state),
+                  flags=("--dump-before=phase_*",),
+                  variables=(("LD_LIBRARY_PATH", options.cuda),))
     # The part that ends where the next phase begins holds a phase; the first
     # round of phases is for what is found at first use.
     parts = [f"{output}.0.{len(PHASES) + 3 + i}" for i in range(len(PHASES))]
     library = os.path.basename(options.library)
-    return [(sum(self_costs(part, library).values()) / LAPS,
+    return [(sum(callgrind.self_costs(part, library).values()) / LAPS,
              driver_calls(part) / LAPS) for part in parts]
 
 

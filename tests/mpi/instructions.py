@@ -3,16 +3,12 @@
 spends in libmpix_gds.so: exactly, as the difference between a long and a
 short run, divided by the difference in calls. Fails above the limit.
 """
-import collections
 import os
-import re
-import subprocess
 import sys
 import tempfile
 
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "lib"))
 import callgrind  # noqa: E402 (the path comes first)
-from no_input import NO_INPUT  # noqa: E402
 
 LIMIT = 10
 SHORT, LONG = 20, 120
@@ -21,53 +17,13 @@ PER_LAP = {"MPI_Irecv": 1, "MPI_Send": 1, "MPI_Wait": 2, "MPI_Isend": 1,
            "MPI_Recv": 1, "MPI_Test": 1}
 
 
-def self_costs(path, library):
-    """Instructions by function of one object, from a callgrind file with
-    compressed names: (id) name at first mention, (id) alone later."""
-    names, costs = {}, collections.Counter()
-    current_object = current_function = None
-    skip = False
-
-    def name_of(kind, text):
-        number, _, name = text.partition(" ")
-        if name:
-            names[kind, number] = name
-        return names[kind, number]
-
-    with open(path) as lines:
-        for line in lines:
-            line = line.rstrip("\n")
-            field, equals, value = line.partition("=")
-            if equals and field == "ob":
-                current_object = name_of("ob", value)
-            elif equals and field == "cob":
-                name_of("ob", value)
-            elif equals and field == "fn":
-                current_function = name_of("fn", value)
-            elif equals and field == "cfn":
-                name_of("fn", value)
-            elif equals and field == "calls":
-                skip = True  # the next line is the cost of the callee
-            elif re.match(r"[+*\-0-9]", line):
-                if not skip and os.path.basename(current_object) == library:
-                    costs[current_function] += int(line.split()[1])
-                skip = False
-    return costs
-
-
 def measure(options, laps, folder):
     output = os.path.join(folder, f"laps{laps}")
-    command = [options.mpiexec, "-genv", "LD_PRELOAD",
-               f"{options.library}:{options.sim}", "-n", "2",
-               options.valgrind, "--tool=callgrind", "--quiet",
-               f"--callgrind-out-file={output}.%p",
-               options.program, str(laps)]
-    subprocess.run(command, check=True, stdin=NO_INPUT,
-                   timeout=options.timeout)
+    callgrind.run(options, f"{output}.%p", [laps])
     files = [os.path.join(folder, name) for name in sorted(os.listdir(folder))
              if name.startswith(f"laps{laps}.")]
     assert len(files) == 2, files
-    return self_costs(files[0], os.path.basename(options.library))
+    return callgrind.self_costs(files[0], os.path.basename(options.library))
 
 
 def main():

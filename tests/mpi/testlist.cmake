@@ -110,19 +110,9 @@ find_program(MGDS_STRACE strace)
 if(NOT MGDS_SANITIZE)
   set(self ${CMAKE_CURRENT_SOURCE_DIR})
   if(CMAKE_BUILD_TYPE STREQUAL "RelWithDebInfo")
-    add_test(NAME mpi/instructions COMMAND ${MGDS_PYTHON}
-      ${self}/instructions.py --mpiexec ${MGDS_MPIEXEC}
-      --valgrind ${MGDS_VALGRIND} --library $<TARGET_FILE:mpix_gds>
-      --sim $<TARGET_FILE:mpix_sim_mpi> --program $<TARGET_FILE:calls>)
-    mgds_test_properties(mpi/instructions quick 300)
-    set_tests_properties(mpi/instructions PROPERTIES PROCESSORS 2)
-    add_test(NAME mpi/host_instructions COMMAND ${MGDS_PYTHON} -B
-      ${self}/host_instructions.py --mpiexec ${MGDS_MPIEXEC}
-      --valgrind ${MGDS_VALGRIND} --library $<TARGET_FILE:mpix_gds>
-      --sim $<TARGET_FILE:mpix_sim_mpi> --cuda ${MGDS_SIM_OUTPUT_DIRECTORY}
-      --program $<TARGET_FILE:host_calls>)
-    mgds_test_properties(mpi/host_instructions quick 320)
-    set_tests_properties(mpi/host_instructions PROPERTIES PROCESSORS 2)
+    mgds_callgrind_test(instructions instructions.py calls 300)
+    mgds_callgrind_test(host_instructions host_instructions.py host_calls 320
+      --cuda ${MGDS_SIM_OUTPUT_DIRECTORY})
     # Its limits are those of the compiler that makes the product.
     mgds_release_only(mpi/host_instructions)
   endif()
