@@ -166,13 +166,33 @@ static bool touch_pageable(const struct mgds_op_copy *copy)
     return true;
 }
 
+/* Copy engines go to plain memory of a device that kernels do not reach, but
+ * not to a mapping or a pool to which the current context's device, whatever
+ * the stream's is, was given no access. */
+static bool is_open(uintptr_t addr)
+{
+    struct mgds_gpu_block *block = mgds_mem_find(addr);
+    struct mgds_gpu_ctx *current;
+
+    return !block ||
+           (block->kind != MGDS_BLOCK_VIRTUAL &&
+            block->kind != MGDS_BLOCK_POOL) ||
+           mgds_ctx_current(&current) != CUDA_SUCCESS ||
+           mgds_mem_reaches(current, addr);
+}
+
 static CUresult find_and_check(CUstream handle,
                                struct mgds_copy_request *request,
                                struct mgds_gpu_stream **stream)
 {
     CUresult rc = mgds_stream_find(handle, stream);
 
-    return rc == CUDA_SUCCESS ? mgds_copy_check(request) : rc;
+    if (rc == CUDA_SUCCESS)
+        rc = mgds_copy_check(request);
+    if (rc == CUDA_SUCCESS &&
+        !(is_open(request->copy.src) && is_open(request->copy.dst)))
+        return CUDA_ERROR_INVALID_VALUE;
+    return rc;
 }
 
 CUresult mgds_copy_submit(CUstream handle, struct mgds_copy_request *request)

@@ -123,8 +123,8 @@ static int async_alloc(struct mgds_test_memory *m)
 
 static void async_free(struct mgds_test_memory *m)
 {
-    MGDS_CU(cuMemFreeAsync(given(m), stream));
-    MGDS_CU(cuStreamSynchronize(stream));
+    MGDS_CU(cuMemFreeAsync(given(m), m->stream));
+    MGDS_CU(cuStreamSynchronize(m->stream));
 }
 
 static CUmemAllocationProp vmm_prop(void)
@@ -241,6 +241,13 @@ const char *mgds_test_kind_name(enum mgds_test_kind kind)
     return kinds[kind].name;
 }
 
+/* Host memory that MPI sees as the host's is written as a program would. */
+static int on_host(enum mgds_test_kind kind)
+{
+    return kind == MGDS_TEST_HOST || kind == MGDS_TEST_PINNED ||
+           kind == MGDS_TEST_REGISTERED;
+}
+
 int mgds_test_memory_alloc(struct mgds_test_memory *memory,
                            enum mgds_test_kind kind, size_t bytes)
 {
@@ -248,6 +255,10 @@ int mgds_test_memory_alloc(struct mgds_test_memory *memory,
 
     *memory =
         (struct mgds_test_memory){.kind = kind, .bytes = bytes ? bytes : 1};
+    if (!on_host(kind)) {
+        MGDS_CU(cuCtxGetCurrent(&memory->context));
+        memory->stream = stream;
+    }
     rc = kinds[kind].alloc(memory);
     if (rc < 0)
         fprintf(stderr, "no %zu bytes of %s memory\n", bytes, kinds[kind].name);
@@ -259,18 +270,20 @@ void mgds_test_memory_free(struct mgds_test_memory *memory)
     kinds[memory->kind].free(memory);
 }
 
-/* Host memory that MPI sees as the host's is written as a program would. */
-static int on_host(enum mgds_test_kind kind)
+/* In its own context: others reach neither pools nor mapped memory. */
+static void copy(const struct mgds_test_memory *memory, void *to,
+                 const void *from, size_t bytes)
 {
-    return kind == MGDS_TEST_HOST || kind == MGDS_TEST_PINNED ||
-           kind == MGDS_TEST_REGISTERED;
-}
+    CUstream own = memory->context ? memory->stream : stream;
+    CUcontext before = NULL;
 
-static void copy(void *to, const void *from, size_t bytes)
-{
+    MGDS_CU(cuCtxGetCurrent(&before));
+    if (memory->context)
+        MGDS_CU(cuCtxSetCurrent(memory->context));
     MGDS_CU(cuMemcpyAsync((CUdeviceptr)(uintptr_t)to,
-                          (CUdeviceptr)(uintptr_t)from, bytes, stream));
-    MGDS_CU(cuStreamSynchronize(stream));
+                          (CUdeviceptr)(uintptr_t)from, bytes, own));
+    MGDS_CU(cuStreamSynchronize(own));
+    MGDS_CU(cuCtxSetCurrent(before));
 }
 
 void mgds_test_memory_write(struct mgds_test_memory *memory, const void *from,
@@ -279,7 +292,7 @@ void mgds_test_memory_write(struct mgds_test_memory *memory, const void *from,
     if (on_host(memory->kind))
         memcpy(memory->at, from, bytes);
     else
-        copy(memory->at, from, bytes);
+        copy(memory, memory->at, from, bytes);
 }
 
 void mgds_test_memory_read(const struct mgds_test_memory *memory, void *to,
@@ -288,5 +301,5 @@ void mgds_test_memory_read(const struct mgds_test_memory *memory, void *to,
     if (on_host(memory->kind))
         memcpy(to, memory->at, bytes);
     else
-        copy(to, memory->at, bytes);
+        copy(memory, to, memory->at, bytes);
 }

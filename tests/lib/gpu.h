@@ -25,6 +25,8 @@ struct mgds_test_memory {
     enum mgds_test_kind kind;
     char *at;
     size_t bytes;
+    CUcontext context; /* that was current then, and its stream; */
+    CUstream stream;   /* NULL: those that are current now */
     CUmemGenericAllocationHandle handle; /* VMM only */
 };
 

@@ -121,6 +121,36 @@ static void missing_kernel_object_is_named(void **state)
     lines_are(1, "/nowhere/kernels.so");
 }
 
+static void copy_without_access(void *arg)
+{
+    CUcontext other;
+    CUstream stream;
+    CUdeviceptr plain, pool;
+    uint64_t host = 0;
+
+    (void)arg;
+    setenv("MPIX_SIM_GPUS", "2", 1);
+    gpu_start();
+    OK(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+    OK(cuMemAlloc_v2(&plain, sizeof(host)));
+    OK(cuMemAllocAsync(&pool, sizeof(host), stream));
+    OK(cuStreamSynchronize(stream));
+    OK(cuDevicePrimaryCtxRetain(&other, 1));
+    OK(cuCtxSetCurrent(other));
+    OK(cuMemcpyHtoDAsync_v2(plain, &host, sizeof(host), stream));
+    EXPECT_RC(CUDA_ERROR_INVALID_VALUE,
+              cuMemcpyHtoDAsync_v2(pool, &host, sizeof(host), stream));
+    EXPECT_RC(CUDA_ERROR_INVALID_VALUE,
+              cuMemcpyDtoHAsync_v2(&host, pool, sizeof(host), stream));
+}
+
+/* Whatever the stream's is (H100, driver 580). */
+static void context_without_access_copies_no_pool(void **state)
+{
+    (void)state;
+    gpu_test(&child, copy_without_access, NULL);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -130,6 +160,7 @@ int main(void)
         cmocka_unit_test(runtime_programs_get_one_line),
         cmocka_unit_test(kernel_without_host_form_is_named),
         cmocka_unit_test(missing_kernel_object_is_named),
+        cmocka_unit_test(context_without_access_copies_no_pool),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
