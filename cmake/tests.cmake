@@ -125,14 +125,15 @@ endfunction()
 
 # mgds_mpi_test(NAME PROGRAM p [ARGS ..] [RANKS n] [PRELOAD lib..] [ENV k=v..]
 #   [OPTIONS of mpiexec..] [EXPECT re..] [REFUSE re..] [LINES n:re] [EXIT n]
-#   [FAILS re] [MPIEXEC m] [LABEL l] [TIMEOUT s] [BARE])
+#   [FAILS re] [MPIEXEC m] [LABEL l] [TIMEOUT s] [BARE] [UNDER c..])
 # One row: a program under mpiexec and what must come of it. PRELOAD names
 # targets or files, in the order of LD_PRELOAD; by default the library alone.
 # The yield for few cores comes after them, unless the row is BARE. FAILS: of a
-# defect that is known, which shows this line (tests/lib/known.py).
+# defect that is known, which shows this line (tests/lib/known.py). UNDER: a
+# command that runs the row, with its own arguments ahead.
 function(mgds_mpi_test name)
   cmake_parse_arguments(T "BARE" "PROGRAM;RANKS;LINES;EXIT;FAILS;MPIEXEC;LABEL;TIMEOUT"
-    "ARGS;PRELOAD;ENV;EXPECT;REFUSE;OPTIONS" ${ARGN})
+    "ARGS;PRELOAD;ENV;EXPECT;REFUSE;OPTIONS;UNDER" ${ARGN})
   foreach(default "RANKS=2" "MPIEXEC=${MGDS_MPIEXEC}" "LABEL=quick"
       "TIMEOUT=120" "EXIT=0" "PRELOAD=mpix_gds")
     string(REGEX MATCH "^([A-Z]+)=(.*)$" _ "${default}")
@@ -175,7 +176,7 @@ function(mgds_mpi_test name)
     set(T_PROGRAM $<TARGET_FILE:${T_PROGRAM}>)
   endif()
   add_test(NAME mpi/${name}
-    COMMAND ${command} -- ${T_PROGRAM} ${T_ARGS})
+    COMMAND ${T_UNDER} ${command} -- ${T_PROGRAM} ${T_ARGS})
   mgds_test_properties(mpi/${name} ${T_LABEL} ${T_TIMEOUT})
   mgds_test_ranks(mpi/${name} ${T_RANKS})
 endfunction()
