@@ -5,6 +5,7 @@
 #include <setjmp.h>
 #include <stdint.h>
 #include <errno.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <cmocka.h>
@@ -398,6 +399,37 @@ static void claims_are_given_out_once(void **state)
     assert_true(mgds_gstream_may_claim(in.gstream));
 }
 
+static int over; /* atomic */
+
+static void *claim_again_and_again(void *arg)
+{
+    (void)arg;
+    while (!__atomic_load_n(&over, __ATOMIC_RELAXED))
+        mgds_gstream_unclaim(in.gstream, mgds_gstream_claim(in.gstream));
+    return NULL;
+}
+
+/* How a wait is put depends on whether there are claims: they come and go while
+ * it is decided. */
+static void waits_are_put_while_claims_come_and_go(void **state)
+{
+    enum { PUTS = 20000 };
+    struct mgds_command wait = queue_wait(&place.line[PULL_GATE], 1);
+    pthread_t thread;
+
+    (void)state;
+    queue_write(&place.line[PULL_GATE], 1);
+    assert_int_equal(pthread_create(&thread, NULL, claim_again_and_again, NULL),
+                     0);
+    for (unsigned i = 0; i < PUTS; i++)
+        queue_put(in.gstream, &wait, 1);
+    __atomic_store_n(&over, 1, __ATOMIC_RELAXED);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    OK(cu.cuStreamSynchronize(in.native));
+    mgds_gstream_passed(in.gstream, PUTS);
+    pull_finish(&place);
+}
+
 /* A GPU of 132 processors has 66 blocks to give: two streams of 32, then one
  * of one, unless there are eight. */
 static void blocks_are_granted_while_there_are_some(void **state)
@@ -480,6 +512,7 @@ int main(void)
         cmocka_unit_test(whatever_stands_can_be_given_up),
         cmocka_unit_test(awaits_are_counted_as_waits),
         cmocka_unit_test(claims_are_given_out_once),
+        cmocka_unit_test(waits_are_put_while_claims_come_and_go),
         cmocka_unit_test(blocks_are_granted_while_there_are_some),
     };
     const struct CMUnitTest memop[] = {

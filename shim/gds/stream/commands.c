@@ -39,7 +39,8 @@ static bool is_kernel(const struct mgds_commands_to *to,
                                    to->claims && mgds_claims_any(to->claims));
 }
 
-/* In one call of the driver. */
+/* In one call of the driver. 0: a kernel must do the first, which is looked at
+ * once, for claims come and go meanwhile. */
 static unsigned count_memops(const struct mgds_commands_to *to,
                              const struct mgds_command *commands,
                              unsigned count)
@@ -415,10 +416,11 @@ static int queue_some(const struct mgds_commands_to *to,
         return queue_message(to, commands, count, done);
     if (!is_word(commands))
         return queue_copy(to, commands);
-    if (is_kernel(to, commands))
-        return queue_flag(to, commands);
     *done = count_memops(to, commands, count);
-    return queue_memops(to, commands, *done);
+    if (*done > 0)
+        return queue_memops(to, commands, *done);
+    *done = 1;
+    return queue_flag(to, commands);
 }
 
 /* A command whose memory the program has freed is left out; any other error
