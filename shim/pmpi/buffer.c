@@ -5,6 +5,7 @@
 
 #include "shim/base/stats.h"
 #include "shim/gds/cuda/ptr.h"
+#include "shim/gds/cuda/settle.h"
 #include "shim/pmpi/aware.h"
 #include "shim/pmpi/types.h"
 
@@ -169,10 +170,12 @@ int mgds_buffer_look(struct mgds_buffer *out, const void *addr, MPI_Count count,
         count_buffer(MGDS_STAT_buffer_passed_1k, &buffer);
         rc = 0;
     }
-    if (rc == 1)
+    if (rc == 1) {
+        mgds_settle(&buffer.ptr);
         *out = buffer;
-    else
+    } else {
         mgds_buffer_put(&buffer);
+    }
     return rc;
 }
 

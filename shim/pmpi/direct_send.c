@@ -7,6 +7,7 @@
 #include "shim/base/alloc.h"
 #include "shim/base/clock.h"
 #include "shim/base/stats.h"
+#include "shim/gds/cuda/settle.h"
 #include "shim/pmpi/below.h"
 #include "shim/pmpi/buffer.h"
 #include "shim/pmpi/direct.h"
@@ -194,6 +195,8 @@ static int look(struct mgds_buffer *buffer, const struct mgds_call_words *call)
     rc = mgds_buffer_find(buffer, (const void *)call->word[0], count, type);
     if (rc == 0)
         mgds_buffer_put(buffer);
+    if (rc == 1)
+        mgds_settle(&buffer->ptr);
     return rc == 1;
 }
 

@@ -5,6 +5,7 @@
 #include <sched.h>
 #include <stddef.h>
 
+#include "shim/gds/cuda/settle.h"
 #include "shim/pmpi/below.h"
 #include "shim/pmpi/buffer.h"
 #include "shim/pmpi/direct.h"
@@ -153,8 +154,10 @@ static int watch(struct mgds_side *side, enum mgds_side_way way)
         mgds_buffer_put(&buffer);
         return 0;
     }
-    if (rc == 1)
+    if (rc == 1) {
+        mgds_settle(&buffer.ptr);
         rc = stage_watched(side, &buffer);
+    }
     if (rc >= 0)
         rc = watch_buffer(side, &buffer, way == MGDS_SIDE_APART);
     mgds_buffer_put(&buffer);

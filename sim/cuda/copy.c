@@ -215,6 +215,8 @@ CUresult mgds_copy_submit(CUstream handle, struct mgds_copy_request *request)
     staged = !stream->capture && is_staged(request);
     wait = !stream->capture && !staged && must_wait(request);
     rc = mgds_stream_submit(stream, copy_op(request, stream->ctx, staged));
+    if (request->sync)
+        stream->unwaited = stream->last;
     return rc == CUDA_SUCCESS && wait ? mgds_stream_finish(stream) : rc;
 }
 

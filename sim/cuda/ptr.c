@@ -4,6 +4,7 @@
 #include "sim/cuda/ctx.h"
 #include "sim/cuda/mem.h"
 #include "sim/cuda/rdma.h"
+#include "sim/cuda/stream.h"
 
 /* A value and its size, which follows from the attribute. */
 struct answer {
@@ -189,16 +190,22 @@ CUresult cuPointerGetAttributes(unsigned count, CUpointer_attribute *attributes,
     MGDS_API(call, MGDS_NEED_INIT, get_many(count, attributes, data, ptr));
 }
 
-/* The one attribute that can be set. */
+/* The one attribute that can be set. Pending calls that are synchronous by name
+ * are waited for. */
 static CUresult set(const void *value, CUpointer_attribute attribute,
                     CUdeviceptr ptr)
 {
     struct mgds_gpu_block *block = mgds_mem_find((uintptr_t)ptr);
+    struct mgds_gpu_stream *legacy;
 
     if (!value || !block || attribute != CU_POINTER_ATTRIBUTE_SYNC_MEMOPS ||
         !is_device(block))
         return CUDA_ERROR_INVALID_VALUE;
+    if (block->kind == MGDS_BLOCK_VIRTUAL)
+        return CUDA_ERROR_NOT_SUPPORTED; /* H100, driver 580 */
     block->sync_memops = *(const unsigned *)value != 0;
+    if (mgds_stream_find(NULL, &legacy) == CUDA_SUCCESS)
+        mgds_stream_wait(legacy, legacy->unwaited);
     return CUDA_SUCCESS;
 }
 

@@ -24,6 +24,8 @@ struct mgds_gpu_stream {
      * moves head to running and raises done when that has ended. */
     struct mgds_gpu_op *head, **tail, *running;
     uint64_t last, done;
+    uint64_t unwaited;    /* of the legacy stream: the last one of a synchronous
+                             call, which may have returned ahead of it */
     pthread_cond_t moved; /* done went up */
     uint64_t random;      /* of the delays; only its executor uses it */
     /* Capture: which (NULL: none) and the nodes that the next one depends on;

@@ -3,7 +3,7 @@ add_library(gpu_case STATIC gpu/gpu_case.c)
 target_link_libraries(gpu_case PUBLIC mgds_test_gpu mpich::c)
 foreach(program requests errors datatypes threads queries scarce sessions
     sessions_window mixed direct direct_progress counts capture jump handler
-    windows freed t1_handles)
+    windows freed settle t1_handles)
   mgds_program(gpu_${program} SOURCES gpu/${program}.c
     LIBS gpu_case Threads::Threads)
 endforeach()
@@ -61,6 +61,12 @@ foreach(ranks 1 2 3)
   mgds_mpi_test(gpu_requests_${ranks} PROGRAM gpu_requests RANKS ${ranks}
     ENV ${soft} ${late} MPIX_SIM_SEED=${ranks}
     EXPECT "requests: all well")
+endforeach()
+# What was written just before the call, in another stream than ours.
+foreach(direct 0 1)
+  mgds_mpi_test(gpu_settle_direct_${direct} PROGRAM gpu_settle
+    ENV ${soft} MPIX_SIM_DELAY=3000 MPIX_GDS_DIRECT=${direct}
+    EXPECT "settle: all well")
 endforeach()
 # Copies that take long are made in rows, if nothing else is asked for.
 mgds_mpi_test(gpu_uploads_in_rows PROGRAM gpu_requests RANKS 2

@@ -225,6 +225,17 @@ static CUresult cuPointerGetAttribute(void *data, CUpointer_attribute attribute,
     return CUDA_SUCCESS;
 }
 
+static CUresult cuPointerSetAttribute(const void *value,
+                                      CUpointer_attribute attribute,
+                                      CUdeviceptr ptr)
+{
+    struct fake_block block;
+
+    (void)value;
+    (void)attribute;
+    return find_block(&block, ptr) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+}
+
 /* The narrow ones are written as narrow as the driver may write them. */
 static CUresult cuPointerGetAttributes(unsigned count,
                                        CUpointer_attribute *attributes,
