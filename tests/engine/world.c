@@ -370,6 +370,8 @@ void world_open(struct world *world, const struct program *program)
         world->counted[i] = world_count(world, i);
     ids += 2;
     expect(mgds_comms_open(false, &address, &bytes), "mgds_domains_open");
+    if (wire_first())
+        hand_fault("a message of the program before is on the wire");
     for (unsigned i = 0; i < world->comms; i++)
         for (unsigned k = 0; k < STREAMS; k++)
             world->stream[i][k] = hand_stream(i);

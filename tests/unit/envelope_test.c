@@ -369,6 +369,33 @@ static void memory_is_answered_only_if_told(void **state)
     env_close(&place);
 }
 
+/* At the end the worker may map memory yet when the wire is closed: its answer
+ * is for nobody, and no wire to come has it. */
+static void what_is_said_behind_the_end_is_no_news(void **state)
+{
+    const struct mgds_exported exported = {
+        .comm = ID, .rank = OTHER, .handle = {.id = 3, .size = 8}};
+    struct env_place place;
+    const void *address;
+    size_t bytes;
+    char *said;
+
+    (void)state;
+    env_open(&place);
+    mgds_wire_close();
+    mgds_capture_start(MGDS_LOG_WARN);
+    assert_int_equal(
+        wire_come(MGDS_ENVELOPE_EXPORT, &exported, sizeof(exported), NULL, 0),
+        HEARD);
+    said = mgds_capture_stop();
+    assert_int_equal(mgds_count_lines(said), 0);
+    free(said);
+    env_close(&place);
+    assert_int_equal(mgds_comms_open(true, &address, &bytes), 0);
+    assert_int_equal(wire_posts(MGDS_ENVELOPE_IMPORTED), 0);
+    mgds_comms_fini();
+}
+
 /* Peers that have ended. */
 
 static void what_a_lost_peer_still_says_is_no_refusal(void **state)
@@ -453,6 +480,7 @@ int main(void)
         cmocka_unit_test(a_message_of_no_protocol_is_refused),
         cmocka_unit_test(a_message_in_unknown_memory_is_asked_for),
         cmocka_unit_test(memory_is_answered_only_if_told),
+        cmocka_unit_test(what_is_said_behind_the_end_is_no_news),
         cmocka_unit_test(what_a_lost_peer_still_says_is_no_refusal),
     };
 

@@ -30,6 +30,7 @@ static void *poll_arg;
 static void (*chores)(void);
 static int holds;       /* atomic */
 static unsigned serial; /* of the next post; under the lock */
+static bool closed;     /* the same; tests may post before it is open */
 
 void (*wire_on_progress)(void);
 
@@ -231,11 +232,19 @@ bool wire_any_given_up(void)
 
 /* What the engine calls. */
 
+static void set_closed(bool is_closed)
+{
+    pthread_mutex_lock(&posts_lock);
+    closed = is_closed;
+    pthread_mutex_unlock(&posts_lock);
+}
+
 int mgds_wire_open(const struct mgds_config *config)
 {
     (void)config;
     memset(peers, 0, sizeof(peers));
     serial = 0;
+    set_closed(false);
     return 0;
 }
 
@@ -253,6 +262,7 @@ bool mgds_wire_near(const void *address, size_t bytes)
 
 void mgds_wire_close(void)
 {
+    set_closed(true);
     forget_given();
     while (posts) {
         given = take(&posts);
@@ -326,15 +336,13 @@ static void *copy_of(const void *from, size_t bytes)
     return to;
 }
 
-int mgds_wire_post(struct mgds_wire_peer *peer,
-                   const struct mgds_wire_message *message)
+static struct wire_post *make_post(const struct mgds_wire_peer *peer,
+                                   const struct mgds_wire_message *message)
 {
-    struct wire_post **last = &posts;
     struct wire_post *post = (struct wire_post *)calloc(1, sizeof(*post));
 
     if (!post || message->head_bytes > sizeof(post->head))
         abort();
-    __atomic_store_n(&peer->posted, true, __ATOMIC_RELAXED);
     post->peer = (unsigned)(peer - peers);
     post->kind = message->kind;
     memcpy(&post->head, message->head, message->head_bytes);
@@ -344,12 +352,37 @@ int mgds_wire_post(struct mgds_wire_peer *peer,
     post->body_bytes = message->body_bytes;
     post->done = message->done;
     post->arg = message->arg;
+    return post;
+}
+
+/* False: the wire has ended. */
+static bool append_post(struct wire_post *post)
+{
+    struct wire_post **last = &posts;
+    bool open;
+
     pthread_mutex_lock(&posts_lock);
-    post->serial = serial++;
+    open = !closed;
     while (*last)
         last = &(*last)->next;
-    *last = post;
+    if (open) {
+        post->serial = serial++;
+        *last = post;
+    }
     pthread_mutex_unlock(&posts_lock);
+    return open;
+}
+
+int mgds_wire_post(struct mgds_wire_peer *peer,
+                   const struct mgds_wire_message *message)
+{
+    struct wire_post *post = make_post(peer, message);
+
+    if (!append_post(post)) {
+        wire_forget(post);
+        return -ENOTCONN;
+    }
+    __atomic_store_n(&peer->posted, true, __ATOMIC_RELAXED);
     return 0;
 }
 
