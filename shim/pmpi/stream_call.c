@@ -9,7 +9,6 @@
 #include <string.h>
 
 #include "shim/base/alloc.h"
-#include "shim/gds/cuda/settle.h"
 #include "shim/gds/mem/layout.h"
 #include "shim/pmpi/below.h"
 #include "shim/pmpi/buffer.h"
@@ -188,8 +187,6 @@ static int find_buffer(struct mgds_xfer *xfer,
                          touched ? call->type : MPI_BYTE);
 
     xfer->gpu = rc == 1;
-    if (xfer->gpu && !call->enqueued)
-        mgds_settle(&xfer->buffer.ptr);
     return rc < 0 ? rc : 0;
 }
 

@@ -67,7 +67,8 @@ CUresult mgds_copy_check(struct mgds_copy_request *request)
     return rc;
 }
 
-/* CU_POINTER_ATTRIBUTE_SYNC_MEMOPS: every copy of such memory waits. */
+/* CU_POINTER_ATTRIBUTE_SYNC_MEMOPS: plain calls wait, asynchronous ones do not
+ * (H100, driver 580). */
 static bool is_sync_memops(uintptr_t addr)
 {
     struct mgds_gpu_block *block = mgds_mem_find(addr);
@@ -96,10 +97,9 @@ static bool must_wait(const struct mgds_copy_request *request)
     bool from_host = !is_on_gpu(copy->src, &device);
     bool to_host = !is_on_gpu(copy->dst, &device);
 
-    if (is_sync_memops(copy->src) || is_sync_memops(copy->dst))
-        return true;
     if (request->sync)
-        return from_host || to_host;
+        return from_host || to_host || is_sync_memops(copy->src) ||
+               is_sync_memops(copy->dst);
     if (from_host && to_host)
         return true;
     return !mgds_mem_is_pinned(copy->src) || !mgds_mem_is_pinned(copy->dst);

@@ -14,7 +14,7 @@ static CUresult submit(CUstream handle, const struct mgds_op_set *set,
     struct mgds_gpu_block *block;
     struct mgds_gpu_op *op;
     CUresult rc = mgds_stream_find(handle, &stream);
-    bool named;
+    bool wait;
 
     if (rc == CUDA_SUCCESS)
         rc = mgds_set_check(set);
@@ -23,15 +23,14 @@ static CUresult submit(CUstream handle, const struct mgds_op_set *set,
     block = mgds_mem_find(set->dst);
     if (sync && stream->capture)
         return mgds_capture_bars_sync(stream);
-    named = sync;
-    sync = (sync && mgds_block_is_host(block)) || block->sync_memops;
-    sync = sync && !stream->capture;
+    wait = sync && !stream->capture &&
+           (mgds_block_is_host(block) || block->sync_memops);
     op = mgds_op_new(MGDS_OP_SET, stream->ctx, NULL, 0);
     op->u.set = *set;
     rc = mgds_stream_submit(stream, op);
-    if (named)
+    if (sync)
         stream->unwaited = stream->last;
-    return rc == CUDA_SUCCESS && sync ? mgds_stream_finish(stream) : rc;
+    return rc == CUDA_SUCCESS && wait ? mgds_stream_finish(stream) : rc;
 }
 
 static CUresult set_async(CUstream stream, struct mgds_op_set set)

@@ -14,10 +14,10 @@
 /*
  * When it returns, such calls have written the allocation; from now on they
  * return only when they have (CU_POINTER_ATTRIBUTE_SYNC_MEMOPS, set once for
- * each allocation). So it is for buffers of host calls alone, whose data must
- * be there anyway: a program that enqueues may have such calls in a stream that
- * waits for a message. Memory of cuMemMap has no such attribute: nothing
- * happens. Any thread.
+ * each allocation); asynchronous ones do not change (H100, driver 580). It is
+ * for buffers of calls without a stream alone, whose data must be there anyway:
+ * a program that enqueues may have such calls behind a wait for a message.
+ * Memory of cuMemMap has no such attribute: nothing happens. Any thread.
  */
 void mgds_settle(const struct mgds_ptr *ptr);
 
