@@ -172,13 +172,11 @@ static bool touch_pageable(const struct mgds_op_copy *copy)
 static bool is_open(uintptr_t addr)
 {
     struct mgds_gpu_block *block = mgds_mem_find(addr);
-    struct mgds_gpu_ctx *current;
 
     return !block ||
            (block->kind != MGDS_BLOCK_VIRTUAL &&
             block->kind != MGDS_BLOCK_POOL) ||
-           mgds_ctx_current(&current) != CUDA_SUCCESS ||
-           mgds_mem_reaches(current, addr);
+           mgds_mem_in_reach(addr);
 }
 
 static CUresult find_and_check(CUstream handle,

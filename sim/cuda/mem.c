@@ -65,6 +65,14 @@ bool mgds_mem_reaches(const struct mgds_gpu_ctx *ctx, uintptr_t addr)
     }
 }
 
+bool mgds_mem_in_reach(uintptr_t addr)
+{
+    const struct mgds_gpu_thread *thread = &mgds_gpu_thread;
+
+    return thread->depth == 0 ||
+           mgds_mem_reaches(thread->stack[thread->depth - 1], addr);
+}
+
 /* Neighbouring mappings count as one range, neighbouring allocations never
  * touch. */
 bool mgds_mem_covers(uintptr_t addr, size_t size)

@@ -96,6 +96,9 @@ bool mgds_mem_covers(uintptr_t addr, size_t size);
  * memory without peer access. */
 bool mgds_mem_reaches(const struct mgds_gpu_ctx *ctx, uintptr_t addr);
 
+/* The same of the calling thread's current context; true if there is none. */
+bool mgds_mem_in_reach(uintptr_t addr);
+
 /* The widest access that any device has to mapped memory. */
 unsigned mgds_block_access(const struct mgds_gpu_block *block);
 

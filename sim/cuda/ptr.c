@@ -45,15 +45,6 @@ static struct answer access_flags(const struct mgds_gpu_block *block)
                       : CU_MEM_ACCESS_FLAGS_PROT_READWRITE);
 }
 
-/* For kernels of the current context, if there is one. */
-static bool is_in_reach(uintptr_t ptr)
-{
-    const struct mgds_gpu_thread *thread = &mgds_gpu_thread;
-
-    return thread->depth == 0 ||
-           mgds_mem_reaches(thread->stack[thread->depth - 1], ptr);
-}
-
 /* What the driver calls the range of mapped memory is all of the reservation
  * around it, gaps included; of other memory it is the allocation. */
 static struct mgds_range range_of(const struct mgds_gpu_block *block)
@@ -79,7 +70,7 @@ static struct answer ask(const struct mgds_gpu_block *block,
         return number(is_device(block) ? CU_MEMORYTYPE_DEVICE
                                        : CU_MEMORYTYPE_HOST);
     case CU_POINTER_ATTRIBUTE_DEVICE_POINTER:
-        if (ptr && !is_in_reach(ptr))
+        if (ptr && !mgds_mem_in_reach(ptr))
             break;
         return word(ptr);
     case CU_POINTER_ATTRIBUTE_HOST_POINTER:
