@@ -123,17 +123,36 @@ function(mgds_rows program name)
   target_include_directories(${program} PRIVATE ${CMAKE_CURRENT_BINARY_DIR})
 endfunction()
 
+# gfortran and its modules, as mpif90.mpich calls it.
+find_program(MGDS_MPIF90 NAMES mpif90.mpich mpif90)
+
+# mgds_fortran_program(SOURCE [LIBRARY]): a program of that name in the folder
+# of the tests' programs.
+function(mgds_fortran_program source)
+  get_filename_component(name ${source} NAME_WE)
+  set(output ${MGDS_TEST_DIR}/${name})
+  set(libraries "")
+  foreach(library IN LISTS ARGN)
+    list(APPEND libraries $<TARGET_FILE:${library}>)
+  endforeach()
+  add_custom_command(OUTPUT ${output} DEPENDS ${source} ${ARGN}
+    COMMAND ${CMAKE_COMMAND} -E make_directory ${MGDS_TEST_DIR}
+    COMMAND ${MGDS_MPIF90} -o ${output} ${CMAKE_CURRENT_SOURCE_DIR}/${source}
+      ${libraries}
+    WORKING_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR} VERBATIM)
+  add_custom_target(${name}_program ALL DEPENDS ${output})
+endfunction()
+
 # mgds_mpi_test(NAME PROGRAM p [ARGS ..] [RANKS n] [PRELOAD lib..] [ENV k=v..]
 #   [OPTIONS of mpiexec..] [EXPECT re..] [REFUSE re..] [LINES n:re] [EXIT n]
-#   [FAILS re] [MPIEXEC m] [LABEL l] [TIMEOUT s] [BARE] [UNDER c..])
+#   [FAILS re] [MPIEXEC m] [LABEL l] [TIMEOUT s] [BARE])
 # One row: a program under mpiexec and what must come of it. PRELOAD names
 # targets or files, in the order of LD_PRELOAD; by default the library alone.
 # The yield for few cores comes after them, unless the row is BARE. FAILS: of a
-# defect that is known, which shows this line (tests/lib/known.py). UNDER: a
-# command that runs the row, with its own arguments ahead.
+# defect that is known, which shows this line (tests/lib/known.py).
 function(mgds_mpi_test name)
   cmake_parse_arguments(T "BARE" "PROGRAM;RANKS;LINES;EXIT;FAILS;MPIEXEC;LABEL;TIMEOUT"
-    "ARGS;PRELOAD;ENV;EXPECT;REFUSE;OPTIONS;UNDER" ${ARGN})
+    "ARGS;PRELOAD;ENV;EXPECT;REFUSE;OPTIONS" ${ARGN})
   foreach(default "RANKS=2" "MPIEXEC=${MGDS_MPIEXEC}" "LABEL=quick"
       "TIMEOUT=120" "EXIT=0" "PRELOAD=mpix_gds")
     string(REGEX MATCH "^([A-Z]+)=(.*)$" _ "${default}")
@@ -176,7 +195,7 @@ function(mgds_mpi_test name)
     set(T_PROGRAM $<TARGET_FILE:${T_PROGRAM}>)
   endif()
   add_test(NAME mpi/${name}
-    COMMAND ${T_UNDER} ${command} -- ${T_PROGRAM} ${T_ARGS})
+    COMMAND ${command} -- ${T_PROGRAM} ${T_ARGS})
   mgds_test_properties(mpi/${name} ${T_LABEL} ${T_TIMEOUT})
   mgds_test_ranks(mpi/${name} ${T_RANKS})
 endfunction()

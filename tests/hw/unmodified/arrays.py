@@ -8,17 +8,25 @@ ranks from two on; each result is compared byte for byte.
 
 usage: mpiexec -n 2 python3 arrays.py
 
-Exit status: 0 all well, 1 a wrong byte or a failed call, 77 no GPU.
+Exit status: 0 all well, 1 a wrong byte or a failed call, 77 no GPU, or no
+mpi4py for MPICH.
 """
 import ctypes
 import sys
 
-from mpi4py import MPI
+SKIPPED = 77
+try:
+    from mpi4py import MPI
+except ImportError as missing:
+    print(f"arrays: no mpi4py for MPICH, which ./check --all fetches: {missing}")
+    sys.exit(SKIPPED)
+if "MPICH" not in MPI.Get_library_version():
+    print("arrays: this mpi4py is not for MPICH; ./check --all fetches one")
+    sys.exit(SKIPPED)
 
 WORLD = MPI.COMM_WORLD
 RANK, RANKS = WORLD.rank, WORLD.size
 SIZES = (1, 1000, 65536, 1 << 20, 16 << 20)
-SKIPPED = 77
 
 
 class Driver:
