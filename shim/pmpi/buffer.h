@@ -13,7 +13,7 @@
  * Looks at count elements of type at addr, as a call of MPI names them
  * (MPI_BOTTOM with absolute displacements too).
  *   1  GPU memory that must be staged: *out is filled and holds a reference to
- *      the layout; mgds_buffer_put gives it back
+ *      the layout; mgds_buffer_put gives it back. It is settled (cuda/settle.h)
  *   0  not so: pass it on. Host memory; no bytes; MPI_IN_PLACE; a datatype or
  *      count the MPI below will refuse; GPU memory if the MPI below takes it.
  *      *out is not written.
@@ -27,7 +27,8 @@ int mgds_buffer_look(struct mgds_buffer *out, const void *addr, MPI_Count count,
 /*
  * The same for who takes both kinds: 1 GPU memory, 0 host memory (ptr is not
  * set) or nothing to be touched; in both cases *out has a reference to the
- * layout. -EINVAL too: no datatype.
+ * layout. -EINVAL too: no datatype. It is not settled: that is for who has no
+ * stream.
  */
 int mgds_buffer_find(struct mgds_buffer *out, const void *addr, MPI_Count count,
                      MPI_Datatype type);
