@@ -24,11 +24,11 @@ static uint64_t first_of(const struct mgds_timeline *timeline)
 }
 
 /* Others may have asked later, and been told sooner. */
-static void raise_seen(struct mgds_asked *asked, uint64_t number)
+void mgds_asked_see(struct mgds_asked *asked, uint64_t number)
 {
     uint64_t seen = __atomic_load_n(&asked->seen, __ATOMIC_RELAXED);
 
-    /* what the driver has said, for who acts on it */
+    /* what the driver, or the stream, has said, for who acts on it */
     while (seen < number &&
            !__atomic_compare_exchange_n(&asked->seen, &seen, number, true,
                                         __ATOMIC_RELEASE, __ATOMIC_RELAXED))
@@ -40,8 +40,8 @@ static void ask_timeline(struct mgds_timeline *timeline)
     uint64_t first = first_of(timeline);
 
     if (first && !mgds_asked_is_seen(&timeline->asked, first))
-        raise_seen(&timeline->asked,
-                   mgds_gstream_come(timeline->stream, first));
+        mgds_asked_see(&timeline->asked,
+                       mgds_gstream_come(timeline->stream, first));
 }
 
 /* Each timeline that has such fences has an item, unless that is being done:

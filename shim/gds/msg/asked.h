@@ -3,7 +3,8 @@
  * messages come by a channel, so that the stream itself takes them. They cost
  * the stream nothing, but the CPU has to ask: host calls do each time, the
  * worker when none has come by. A fence that is stored and comes later covers
- * them, and mostly does.
+ * them, and mostly does. So does a kernel that says where it stands (stand.h):
+ * the worker may sit in a call that the driver keeps until the stream goes on.
  *
  *   last   writer: who puts such a fence, under the engine's lock
  *   seen   writer: whoever has asked; it only grows. Asked fences with numbers
@@ -44,6 +45,10 @@ static inline bool mgds_asked_is_seen(const struct mgds_asked *asked,
 {
     return __atomic_load_n(&asked->seen, __ATOMIC_ACQUIRE) >= number;
 }
+
+/* The stream has come to all that was put up to the fence of that number. Any
+ * thread. */
+void mgds_asked_see(struct mgds_asked *asked, uint64_t number);
 
 /* Asks for those of all timelines that are not known to be reached: calls of
  * the driver's, which do not block. Any thread, without the engine's lock. */

@@ -2,6 +2,7 @@
 #include "shim/gds/msg/stand.h"
 
 #include "shim/base/clock.h"
+#include "shim/gds/msg/asked.h"
 #include "shim/gds/msg/timelines.h"
 #include "shim/gds/msg/op.h"
 #include "shim/gds/msg/wait.h"
@@ -64,16 +65,28 @@ static void see_wait(struct mgds_stand *stand, const struct mgds_wait *wait)
     stand->fresh = true;
 }
 
+/* A wait that a stream says it has come to, now or before: it has come to all
+ * that is ahead, too. */
+static struct mgds_wait *see_ahead(struct mgds_timeline *timeline,
+                                   uint64_t number)
+{
+    struct mgds_wait *wait = number ? find_wait(timeline, number) : NULL;
+
+    if (wait)
+        mgds_asked_see(&timeline->asked, wait->fence.number - 1);
+    return wait;
+}
+
 static void look_at_timeline(struct mgds_timeline *timeline)
 {
     struct mgds_stands said = mgds_gstream_stands(timeline->stream);
     struct mgds_stand *stand = &timeline->stand;
-    struct mgds_wait *wait = find_wait(timeline, said.stand);
+    struct mgds_wait *wait = see_ahead(timeline, said.stand);
     bool beats = said.beat != stand->beat;
 
     stand->beat = said.beat;
     stand->fresh = false;
-    if (!wait || !said.stand || (!beats && !is_held(wait)))
+    if (!wait || (!beats && !is_held(wait)))
         wait = find_come(timeline);
     if (wait)
         see_wait(stand, wait);
