@@ -202,6 +202,7 @@ int mgds_mpix_Stream_free(MPIX_Stream *handle)
     __atomic_fetch_sub(&stream->refs, 1, __ATOMIC_RELAXED);
     mgds_stream_put(stream);
     mgds_comms_let_go();
+    mgds_comms_trim();
     mgds_comms_safe_point();
     *handle = MPIX_STREAM_NULL;
     return MPI_SUCCESS;

@@ -42,8 +42,8 @@ static int share_offers(const struct mgds_scomm_roll *roll, MPI_Comm comm,
                         unsigned most, const struct round *offers)
 {
     for (int i = 0; i < roll->peers; i++)
-        mgds_channels_offer(roll->channels, (unsigned)i, most,
-                            offers->mine + (size_t)i * offers->bytes);
+        mgds_channels_offer_far(roll->channels, (unsigned)i, most,
+                                offers->mine + (size_t)i * offers->bytes);
     return swap_blocks(offers, comm);
 }
 
@@ -56,13 +56,13 @@ static int join_offers(const struct mgds_scomm_roll *roll, MPI_Comm comm,
     int rc;
 
     for (int i = 0; i < roll->peers; i++)
-        mgds_channels_join(roll->channels, (unsigned)i, most,
-                           offers->theirs + (size_t)i * offers->bytes,
-                           joined->mine + (size_t)i * joined->bytes);
+        mgds_channels_join_far(roll->channels, (unsigned)i, most,
+                               offers->theirs + (size_t)i * offers->bytes,
+                               joined->mine + (size_t)i * joined->bytes);
     rc = swap_blocks(joined, comm);
     for (int i = 0; i < roll->peers && rc == MPI_SUCCESS; i++)
-        mgds_channels_open(roll->channels, (unsigned)i, most,
-                           joined->theirs + (size_t)i * joined->bytes);
+        mgds_channels_open_far(roll->channels, (unsigned)i, most,
+                               joined->theirs + (size_t)i * joined->bytes);
     return rc;
 }
 
@@ -71,7 +71,7 @@ int mgds_far_share(struct mgds_scomm_roll *roll, MPI_Comm comm, unsigned most)
     const size_t peers = (size_t)roll->peers;
     struct round offers, joined;
     uint64_t short_of_memory =
-        !make_round(&offers, peers, mgds_channels_offer_bytes(most));
+        !make_round(&offers, peers, mgds_channels_far_bytes(most));
     int rc;
 
     short_of_memory |=

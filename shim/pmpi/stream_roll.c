@@ -185,6 +185,81 @@ static unsigned most_streams(const struct mgds_scomm_roll *roll)
     return roll->inter ? 0 : most;
 }
 
+/* What members give each other, as MPI_Alltoallv has it: sent and received
+ * alike. */
+struct offers {
+    int *bytes, *at;
+    char *sent, *received;
+};
+
+static void free_offers(struct offers *offers)
+{
+    free(offers->bytes);
+    free(offers->at);
+    free(offers->sent);
+    free(offers->received);
+}
+
+static int make_offers(struct offers *offers,
+                       const struct mgds_scomm_roll *roll)
+{
+    size_t peers = (size_t)roll->peers, all = 0;
+
+    offers->bytes = mgds_calloc(peers, sizeof(int));
+    offers->at = mgds_calloc(peers, sizeof(int));
+    for (size_t i = 0; i < peers && offers->bytes && offers->at; i++) {
+        size_t bytes = mgds_channels_offer_bytes(roll->channels, (unsigned)i);
+
+        offers->bytes[i] = (int)bytes;
+        offers->at[i] = (int)all;
+        all += bytes;
+    }
+    offers->sent = mgds_malloc(all + 1);
+    offers->received = mgds_malloc(all + 1);
+    return offers->bytes && offers->at && offers->sent && offers->received
+               ? 0
+               : -ENOMEM;
+}
+
+static int swap_offers(const struct offers *offers,
+                       const struct mgds_scomm_roll *roll, MPI_Comm comm)
+{
+    int rc;
+
+    for (int i = 0; i < roll->peers; i++)
+        mgds_channels_write_offer(roll->channels, (unsigned)i,
+                                  offers->sent + offers->at[i]);
+    rc = (int)MGDS_NEXT(Alltoallv, 9)(
+        (mgds_word)offers->sent, (mgds_word)offers->bytes,
+        (mgds_word)offers->at, (mgds_word)MPI_BYTE, (mgds_word)offers->received,
+        (mgds_word)offers->bytes, (mgds_word)offers->at, (mgds_word)MPI_BYTE,
+        (mgds_word)comm);
+    for (int i = 0; i < roll->peers && rc == MPI_SUCCESS; i++)
+        mgds_channels_take_offer(roll->channels, (unsigned)i,
+                                 offers->received + offers->at[i]);
+    return rc;
+}
+
+/* Collective. Nobody is done, and may stand, before all have what they need. */
+static int settle(const struct mgds_scomm_roll *roll, MPI_Comm comm)
+{
+    struct offers offers = {.bytes = NULL};
+    /* whether somebody has no memory, so that nobody gets any; and whether
+     * there is anything to get */
+    uint64_t word[2] = {make_offers(&offers, roll) < 0,
+                        mgds_channels_offer(roll->channels)};
+    int rc = mgds_agree(comm, word, 2);
+    bool swaps = rc == MPI_SUCCESS && word[0] == 0 && word[1] != 0;
+
+    if (swaps)
+        rc = swap_offers(&offers, roll, comm);
+    free_offers(&offers);
+    if (rc != MPI_SUCCESS)
+        return rc;
+    mgds_channels_settle(roll->channels);
+    return swaps ? mgds_agree(comm, word, 1) : MPI_SUCCESS;
+}
+
 /* Collective. */
 static int exchange(struct mgds_scomm_roll *roll, MPI_Comm comm, size_t bytes)
 {
@@ -202,6 +277,8 @@ static int exchange(struct mgds_scomm_roll *roll, MPI_Comm comm, size_t bytes)
     for (int i = 0; i < roll->peers && rc == MPI_SUCCESS; i++)
         mgds_channels_connect(roll->channels, (unsigned)i,
                               all + (size_t)i * bytes);
+    if (rc == MPI_SUCCESS)
+        rc = settle(roll, comm);
     free(mine);
     free(all);
     return rc;

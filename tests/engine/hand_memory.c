@@ -22,21 +22,21 @@ static unsigned scarce;
 enum { FRAGMENT = 4096, FRAGMENTS = 1 };
 static struct mgds_stock stocks[HAND_GPUS][2];
 
-/* Rings whose owners are gone: mapped elsewhere until all is closed. */
 struct mgds_ring {
-    struct mgds_ring *next;
     struct mgds_context *context;
-    uint32_t regions, units;
+    uint32_t units;
     char *memory;
 };
-
-static pthread_mutex_t ring_lock = PTHREAD_MUTEX_INITIALIZER;
-static struct mgds_ring *gone; /* under the lock */
 
 struct mgds_ring_view {
+    struct mgds_ring_view *next; /* of those that are to be closed */
     char *memory;
-    uint32_t units;
+    void (*closed)(void *arg);
+    void *arg;
 };
+
+static pthread_mutex_t view_lock = PTHREAD_MUTEX_INITIALIZER;
+static struct mgds_ring_view *closing; /* under the lock */
 
 struct mgds_import {
     char *addr;
@@ -83,8 +83,21 @@ static void expect_none(unsigned count, const char *what)
         hand_fault("%u %s were not given back", count, what);
 }
 
+static void close_views(void)
+{
+    while (closing) {
+        struct mgds_ring_view *view = closing;
+
+        closing = view->next;
+        if (view->closed)
+            view->closed(view->arg);
+        free(view);
+    }
+}
+
 void hand_memory_close(void)
 {
+    close_views();
     for (unsigned i = 0; i < HAND_GPUS; i++)
         for (unsigned out = 0; out < 2; out++)
             close_stock(&stocks[i][out]);
@@ -420,41 +433,54 @@ void hand_unpack(const struct mgds_bounce *bounce, size_t bytes)
 
 /* Rings. */
 
+int mgds_gpu_identify(struct mgds_gpu_id *out, const struct mgds_context *ctx)
+{
+    *out = (struct mgds_gpu_id){{(unsigned char)(1 + ctx->device)}};
+    return 0;
+}
+
+bool mgds_gpu_is_far(const struct mgds_context *ctx,
+                     const struct mgds_gpu_id *id)
+{
+    (void)ctx;
+    (void)id;
+    return false;
+}
+
 int mgds_ring_create(struct mgds_ring **out, struct mgds_context *ctx,
-                     uint32_t regions, uint32_t units)
+                     uint32_t units)
 {
     struct mgds_ring *ring = (struct mgds_ring *)malloc(sizeof(*ring));
-    size_t bytes = (size_t)regions * units * sizeof(struct mgds_unit);
+    size_t bytes = (size_t)units * sizeof(struct mgds_unit);
 
     if (!ring)
         abort();
-    *ring =
-        (struct mgds_ring){NULL, ctx, regions, units, (char *)memory_of(bytes)};
+    *ring = (struct mgds_ring){ctx, units, (char *)memory_of(bytes)};
     memset(ring->memory, 0, bytes);
     add(&rings, 1);
     *out = ring;
     return 0;
 }
 
-/* What others have mapped stays until nobody has it. */
 void mgds_ring_destroy(struct mgds_ring *ring)
 {
     if (!ring)
         return;
     add(&rings, -1);
-    pthread_mutex_lock(&ring_lock);
-    ring->next = gone;
-    gone = ring;
-    pthread_mutex_unlock(&ring_lock);
+    free(ring->memory);
+    free(ring);
 }
 
 void mgds_ring_tell(const struct mgds_ring *ring, struct mgds_ring_handle *out)
 {
     *out = (struct mgds_ring_handle){.address = (uintptr_t)ring->memory,
                                      .context = ring->context->id,
-                                     .regions = ring->regions,
                                      .units = ring->units};
-    out->gpu.bytes[0] = (unsigned char)(1 + ring->context->device);
+}
+
+uint64_t mgds_ring_address(const struct mgds_ring *ring)
+{
+    return (uintptr_t)ring->memory;
 }
 
 uint32_t mgds_ring_units(const struct mgds_ring *ring)
@@ -462,14 +488,9 @@ uint32_t mgds_ring_units(const struct mgds_ring *ring)
     return ring->units;
 }
 
-static char *region_of(char *memory, uint32_t units, uint32_t region)
+uint64_t mgds_rings_bytes(void)
 {
-    return memory + (size_t)region * units * sizeof(struct mgds_unit);
-}
-
-char *mgds_ring_region(const struct mgds_ring *ring, uint32_t region)
-{
-    return region_of(ring->memory, ring->units, region);
+    return 0;
 }
 
 int mgds_ring_view_create(struct mgds_ring_view **out, struct mgds_context *ctx,
@@ -482,39 +503,31 @@ int mgds_ring_view_create(struct mgds_ring_view **out, struct mgds_context *ctx,
     view = (struct mgds_ring_view *)malloc(sizeof(*view));
     if (!view)
         abort();
-    *view = (struct mgds_ring_view){(char *)(uintptr_t)handle->address,
-                                    handle->units};
+    *view =
+        (struct mgds_ring_view){.memory = (char *)(uintptr_t)handle->address};
     add(&views, 1);
     *out = view;
     return 0;
 }
 
-void mgds_ring_view_destroy(struct mgds_ring_view *view)
+char *mgds_ring_view_address(const struct mgds_ring_view *view)
+{
+    return view->memory;
+}
+
+/* The only safe point is the end. */
+void mgds_ring_view_destroy(struct mgds_ring_view *view,
+                            void (*closed)(void *arg), void *arg)
 {
     if (!view)
         return;
     add(&views, -1);
-    free(view);
-}
-
-char *mgds_ring_view_region(const struct mgds_ring_view *view, uint32_t region)
-{
-    return region_of(view->memory, view->units, region);
-}
-
-void mgds_ring_views_fini(void)
-{
-}
-
-void mgds_rings_fini(void)
-{
-    while (gone) {
-        struct mgds_ring *ring = gone;
-
-        gone = ring->next;
-        free(ring->memory);
-        free(ring);
-    }
+    view->closed = closed;
+    view->arg = arg;
+    pthread_mutex_lock(&view_lock);
+    view->next = closing;
+    closing = view;
+    pthread_mutex_unlock(&view_lock);
 }
 
 /* The program's allocations: one address everywhere. */

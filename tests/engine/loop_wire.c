@@ -50,10 +50,13 @@ static void come(struct wire_post *post)
     enum mgds_envelope kind = (enum mgds_envelope)post->kind;
     int rc;
 
-    if (!names_operations(post))
+    if (!names_operations(post) && !mgds_envelope_is_of_processes(kind))
         memcpy(&head, &loop_comm[post->peer], sizeof(uint64_t));
     post->headed = true;
+    if (mgds_envelope_is_of_processes(kind)) /* never to itself */
+        wire_author = (uint64_t)!post->peer + 1;
     rc = wire_head(kind, &head, post->head_bytes, post->body_bytes, &landing);
+    wire_author = 0;
     post->lands = rc == 0 && post->body_bytes > 0;
     post->where = landing.where;
     post->landing = landing.arg;
@@ -150,7 +153,12 @@ const char *loop_name(const struct wire_post *post)
                                         [MGDS_ENVELOPE_IMPORTED] = "IMPORTED",
                                         [MGDS_ENVELOPE_REVOKE] = "REVOKE",
                                         [MGDS_ENVELOPE_ENDED] = "ENDED",
-                                        [MGDS_ENVELOPE_GRANT] = "GRANT"};
+                                        [MGDS_ENVELOPE_GRANT] = "GRANT",
+                                        [MGDS_ENVELOPE_RING_ASKED] = "ASKED",
+                                        [MGDS_ENVELOPE_RING_TOLD] = "TOLD",
+                                        [MGDS_ENVELOPE_RING_MAPPED] = "MAPPED",
+                                        [MGDS_ENVELOPE_RING_SHORT] = "SHORT",
+                                        [MGDS_ENVELOPE_RING_CLOSED] = "CLOSED"};
 
     return names[post->kind];
 }

@@ -4,6 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "shim/gds/comm/comm_state.h"
+#include "shim/gds/msg/work.h"
+#include "shim/gds/transport/channel.h"
 #include "tests/engine/buffers.h"
 #include "tests/engine/loop_wire.h"
 #include "tests/engine/witness.h"
@@ -307,7 +310,6 @@ static struct mgds_comm_spec spec_of(struct world *world, unsigned rank)
                                    .channels = world->channels[rank]};
 }
 
-/* Each has its rings before any hears of them. */
 static void make_channels(struct world *world, unsigned rank)
 {
     const struct mgds_comm_spec spec = spec_of(world, rank);
@@ -335,6 +337,46 @@ static void make_comm(struct world *world, unsigned rank)
         hear(world, rank, i);
     expect(mgds_comm_create(&world->comm[rank], &spec), "mgds_domain_create");
     loop_comm[rank] = spec.id;
+}
+
+/* From a stream of the rank to all streams of the other. */
+static void open_channels(struct world *world, unsigned rank, unsigned index,
+                          unsigned other)
+{
+    mgds_engine_enter();
+    for (unsigned k = 0; k < STREAMS; k++) {
+        struct mgds_channel *channel =
+            mgds_comm_channel(world->comm[rank], index, other, k);
+
+        if (channel)
+            mgds_channel_open(channel, 0);
+    }
+    mgds_engine_leave();
+}
+
+/* Asks for what all channels need, or takes what has come. */
+static void open_all(struct world *world)
+{
+    for (unsigned i = 0; i < world->comms * STREAMS; i++)
+        for (unsigned other = 0; other < world->comms; other++)
+            open_channels(world, i / STREAMS, i % STREAMS, other);
+}
+
+/* A program's first messages would wait for rings: that they come is no event
+ * of the search. */
+static void connect_all(struct world *world)
+{
+    enum { ROUNDS = 4 }; /* asked, made and told, mapped, taken */
+
+    for (unsigned round = 0; round < ROUNDS; round++) {
+        struct wire_post *post;
+
+        open_all(world);
+        while ((post = wire_first()) != NULL)
+            loop_do(post, LOOP_HEAD);
+        mgds_works_run_kind(MGDS_WORK_MAKE_RING, MGDS_WORK_BY_HOST);
+        mgds_works_run_kind(MGDS_WORK_MAP_RING, MGDS_WORK_BY_HOST);
+    }
 }
 
 static void make_trouble(const struct program *program)
@@ -385,6 +427,7 @@ void world_open(struct world *world, const struct program *program)
         make_channels(world, i);
     for (unsigned i = 0; i < world->comms; i++)
         make_comm(world, i);
+    connect_all(world);
     for (unsigned i = 0; i < PROGRAM_OPS; i++)
         if (is_used(&program->op[i]))
             buffer_make(world, i);

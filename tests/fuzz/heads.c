@@ -135,6 +135,31 @@ static size_t fill_grant(union mgds_envelope_head *head, unsigned sender)
     return sizeof(head->grant);
 }
 
+/* Between contexts that there are none of, and rings that nobody has. */
+static size_t fill_ring(union mgds_envelope_head *head, unsigned kind)
+{
+    const struct mgds_ring_ends ends = {world_draw(3), world_draw(3)};
+    const int32_t error = -(int32_t)world_draw(3);
+
+    if (kind == MGDS_ENVELOPE_RING_ASKED) {
+        head->ring_asked = (struct mgds_ring_asked){
+            ends, world_draw(3), (uint32_t)world_draw(UINT32_MAX), 0};
+        return sizeof(head->ring_asked);
+    }
+    if (kind == MGDS_ENVELOPE_RING_TOLD) {
+        head->ring_told = (struct mgds_ring_told){
+            .ends = ends,
+            .token = world_draw(3),
+            .error = error,
+            .number = (uint32_t)world_draw(3),
+            .handle = {.units = (uint32_t)world_draw(1000)}};
+        return sizeof(head->ring_told);
+    }
+    head->ring_said =
+        (struct mgds_ring_said){ends, (uint32_t)world_draw(3), error};
+    return sizeof(head->ring_said);
+}
+
 size_t heads_draw(union mgds_envelope_head *head, unsigned kind,
                   unsigned sender, size_t *body_bytes)
 {
@@ -148,6 +173,12 @@ size_t heads_draw(union mgds_envelope_head *head, unsigned kind,
         return fill_data(head, sender, body_bytes);
     case MGDS_ENVELOPE_GRANT:
         return fill_grant(head, sender);
+    case MGDS_ENVELOPE_RING_ASKED:
+    case MGDS_ENVELOPE_RING_TOLD:
+    case MGDS_ENVELOPE_RING_MAPPED:
+    case MGDS_ENVELOPE_RING_SHORT:
+    case MGDS_ENVELOPE_RING_CLOSED:
+        return fill_ring(head, kind);
     case MGDS_ENVELOPE_TAKEN:
         return fill_taken(head, sender);
     case MGDS_ENVELOPE_REVOKE:

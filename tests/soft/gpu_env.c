@@ -11,20 +11,51 @@
 #include <string.h>
 
 #include "shim/base/stats.h"
-#include "shim/gds/proto/ring.h"
+#include "shim/gds/cuda/defer.h"
+#include "shim/gds/msg/engine.h"
+#include "shim/gds/transport/own_rings.h"
+
+static uint32_t ring_of_other; /* its number */
 
 static void hear_all(struct gpu_env *place)
 {
-    struct mgds_ring_handle mine, none;
+    size_t bytes = mgds_channels_description(1);
+    char *mine = (char *)calloc(1, bytes), *none = (char *)calloc(1, bytes);
 
-    assert_int_equal(mgds_channels_description(1), sizeof(mine));
-    memset(&none, 0, sizeof(none));
-    mgds_channels_describe(place->channels, (char *)&mine);
-    assert_true(mine.units > DONES);
-    place->room = mine.units - DONES;
-    mgds_channels_connect(place->channels, SELF, (char *)&mine);
-    mgds_channels_connect(place->channels, OTHER, (char *)&none);
-    mgds_channels_connect(place->channels, FAR, (char *)&none);
+    assert_true(mine && none);
+    mgds_channels_describe(place->channels, mine);
+    mgds_channels_connect(place->channels, SELF, mine);
+    mgds_channels_connect(place->channels, OTHER, none);
+    mgds_channels_connect(place->channels, FAR, none);
+    free(mine);
+    free(none);
+}
+
+/* OTHER has asked for a ring here, though nothing is sent to it by one. */
+static void make_ring(struct gpu_env *place)
+{
+    enum { THERE = 77 };
+    struct mgds_context *ctx = mgds_gstream_context(place->stream.gstream);
+    struct mgds_ring_asked asked = {
+        .ends = {THERE, ctx->id}, .token = 1, .units = MGDS_RING_FIRST};
+    struct mgds_wire_peer *peer;
+    const struct mgds_ring_told *told;
+
+    assert_int_equal(mgds_wire_peer_get(&peer, &wire_address[OTHER], 1), 0);
+    mgds_engine_enter();
+    place->pair = mgds_ring_pair_open(ctx, peer, THERE, false);
+    mgds_engine_leave();
+    assert_non_null(place->pair);
+    wire_author = OTHER + 1;
+    assert_int_equal(
+        wire_come(MGDS_ENVELOPE_RING_ASKED, &asked, sizeof(asked), NULL, 0),
+        HEARD);
+    wire_author = 0;
+    told = &gpu_env_await(MGDS_ENVELOPE_RING_TOLD)->head.ring_told;
+    assert_int_equal(told->error, 0);
+    assert_true(told->token == 1 && told->handle.units == MGDS_RING_FIRST);
+    ring_of_other = told->number;
+    place->room = told->handle.units;
 }
 
 static void open_comm(struct gpu_env *place)
@@ -63,6 +94,7 @@ void gpu_env_open(struct gpu_env *place)
     OK(cu.cuMemsetD8_v2(place->to, 0xee, LONG));
     OK(cu.cuStreamSynchronize(NULL));
     open_comm(place);
+    make_ring(place);
     place->refused = mgds_stats_value(MGDS_STAT_envelopes_refused);
 }
 
@@ -134,7 +166,12 @@ void gpu_env_close(struct gpu_env *place)
     drain(place);
     mgds_comm_put(place->comm);
     mgds_channels_put(place->channels);
+    mgds_engine_enter();
+    mgds_ring_pair_put(place->pair);
+    mgds_engine_leave();
     mgds_comms_fini();
+    mgds_comms_gone();
+    mgds_defer_drain();
     mgds_layout_put(place->layout);
     OK(cu.cuMemFree_v2(place->from));
     OK(cu.cuMemFree_v2(place->to));
@@ -180,6 +217,7 @@ struct mgds_rts gpu_env_rts_of(uint32_t rank, uint64_t number, size_t bytes)
                              .bytes = bytes,
                              .tag = TAG,
                              .rank = rank,
+                             .ring = ring_of_other,
                              .protocol = MGDS_PROTOCOL_EAGER,
                              .serial = 12345};
 }

@@ -22,10 +22,11 @@ struct gpu_env {
     struct queue_stream stream;
     struct mgds_comm *comm;
     struct mgds_channels *channels;
-    struct mgds_layout *layout; /* a byte */
-    CUdeviceptr from, to;       /* LONG bytes each */
-    uint32_t room;              /* units of a region for places */
-    uint64_t refused;           /* before */
+    struct mgds_layout *layout;  /* a byte */
+    CUdeviceptr from, to;        /* LONG bytes each */
+    struct mgds_ring_pair *pair; /* with OTHER */
+    uint32_t room;               /* units of the ring that OTHER has here */
+    uint64_t refused;            /* before */
 };
 
 void gpu_env_open(struct gpu_env *place);
@@ -51,7 +52,7 @@ unsigned gpu_env_refused(struct gpu_env *place);
 /* The first bytes of LONG are that, those behind as they were. */
 void gpu_env_assert_gpu(CUdeviceptr gpu, unsigned char value, size_t bytes);
 
-/* Well-formed ones. */
+/* Well-formed ones; an RTS names a place in the ring that OTHER has. */
 struct mgds_xfer gpu_env_xfer_of(const struct gpu_env *place, CUdeviceptr at,
                                  size_t bytes, int peer);
 struct mgds_rts gpu_env_rts_of(uint32_t rank, uint64_t number, size_t bytes);

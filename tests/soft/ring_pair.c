@@ -59,7 +59,6 @@ static int start(void **state)
 static int finish(void **state)
 {
     (void)state;
-    mgds_rings_fini();
     mgds_imports_fini();
     mgds_exports_fini();
     mgds_defer_drain();
@@ -115,12 +114,30 @@ void ring_pair_run(const struct ring_part *owner,
     assert_int_equal(status[1], 0);
 }
 
+static char *third_at(char *addr, uint32_t third)
+{
+    return addr + (size_t)third * RING_UNITS * sizeof(struct mgds_unit);
+}
+
+char *ring_third_of(const struct mgds_ring *ring, uint32_t third)
+{
+    return third_at((char *)(uintptr_t)mgds_ring_address(ring), third);
+}
+
+char *ring_third_seen(const struct mgds_ring_view *view, uint32_t third)
+{
+    return third_at(mgds_ring_view_address(view), third);
+}
+
 struct mgds_ring *ring_make_and_tell(struct mgds_context *ctx)
 {
     struct mgds_ring *ring = NULL;
     struct mgds_ring_handle handle;
 
-    assert_int_equal(mgds_ring_create(&ring, ctx, RING_REGIONS, RING_UNITS), 0);
+    assert_int_equal(mgds_ring_create(&ring, ctx, RING_ALL), 0);
+    OK(cu.cuMemsetD8_v2(mgds_ring_address(ring), 0,
+                        RING_ALL * sizeof(struct mgds_unit)));
+    OK(cu.cuStreamSynchronize(NULL));
     mgds_ring_tell(ring, &handle);
     ring_send(&handle, sizeof(handle));
     return ring;

@@ -5,7 +5,8 @@
 
 #include "tests/soft/ring_place.h"
 
-enum { RING_REGIONS = 3, RING_UNITS = 100, RING_ALL = 300 };
+/* A ring has three thirds, which have RING_UNITS units each. */
+enum { RING_UNITS = 100, RING_ALL = 300 };
 
 /* One process's part: a test of its own, with two GPUs and a socket to the
  * other. What is left open at its end fails under ASan. */
@@ -30,7 +31,11 @@ void ring_meet(void);
 /* The other process is gone. */
 void ring_await_end(void);
 
-/* A ring of RING_REGIONS regions, told to the other; what the other told. */
+/* Where a third begins, for who has the ring, and for who sees it. */
+char *ring_third_of(const struct mgds_ring *ring, uint32_t third);
+char *ring_third_seen(const struct mgds_ring_view *view, uint32_t third);
+
+/* A ring that is all zero, told to the other; what the other told. */
 struct mgds_ring *ring_make_and_tell(struct mgds_context *ctx);
 struct mgds_ring_handle ring_heard(void);
 

@@ -47,10 +47,10 @@ static void write_and_look(void **state)
 
     (void)state;
     ring_meet(); /* the other wrote */
-    ring_assert_zero(mgds_ring_region(ring, 0), RING_UNITS);
-    ring_assert_filled(mgds_ring_region(ring, 1), RING_UNITS, 77);
-    ring_assert_zero(mgds_ring_region(ring, 2), RING_UNITS);
-    ring_fill(mgds_ring_region(ring, 2), RING_UNITS, 88);
+    ring_assert_zero(ring_third_of(ring, 0), RING_UNITS);
+    ring_assert_filled(ring_third_of(ring, 1), RING_UNITS, 77);
+    ring_assert_zero(ring_third_of(ring, 2), RING_UNITS);
+    ring_fill(ring_third_of(ring, 2), RING_UNITS, 88);
     ring_meet();
     ring_meet(); /* the other looked */
     mgds_ring_destroy(ring);
@@ -62,14 +62,14 @@ static void look_and_write(void **state)
     struct mgds_ring_view *view = ring_view(ring_context[0], &handle);
 
     (void)state;
-    ring_assert_zero(mgds_ring_view_region(view, 0), RING_ALL);
-    ring_fill(mgds_ring_view_region(view, 1), RING_UNITS, 77);
+    ring_assert_zero(ring_third_seen(view, 0), RING_ALL);
+    ring_fill(ring_third_seen(view, 1), RING_UNITS, 77);
     ring_meet();
     ring_meet();
-    ring_assert_filled(mgds_ring_view_region(view, 1), RING_UNITS, 77);
-    ring_assert_filled(mgds_ring_view_region(view, 2), RING_UNITS, 88);
+    ring_assert_filled(ring_third_seen(view, 1), RING_UNITS, 77);
+    ring_assert_filled(ring_third_seen(view, 2), RING_UNITS, 88);
     ring_meet();
-    mgds_ring_view_destroy(view);
+    mgds_ring_view_destroy(view, NULL, NULL);
 }
 
 static void regions_are_the_same_memory_in_both_processes(void **state)
@@ -78,84 +78,35 @@ static void regions_are_the_same_memory_in_both_processes(void **state)
     run(write_and_look, look_and_write);
 }
 
-static void view_twice(void **state)
+static void note_end(void *arg)
 {
-    struct mgds_ring_handle handle = ring_heard();
-    struct mgds_ring_view *one = ring_view(ring_context[0], &handle);
-    struct mgds_ring_view *two = ring_view(ring_context[0], &handle);
-    char *addr = mgds_ring_view_region(one, 0);
-
-    (void)state;
-    assert_ptr_equal(mgds_ring_view_region(two, 0), addr);
-    mgds_ring_view_destroy(one);
-    mgds_rings_fini(); /* one has it still */
-    assert_false(mgds_defer_pending());
-    ring_assert_zero(addr, RING_ALL);
-    mgds_ring_view_destroy(two);
-    one = ring_view(ring_context[0], &handle); /* nobody had it: kept */
-    assert_ptr_equal(mgds_ring_view_region(one, 0), addr);
-    mgds_ring_view_destroy(one);
-    mgds_rings_fini();
-    assert_int_equal(mgds_defer_drain(), 1);
-    one = ring_view(ring_context[0], &handle); /* mapped once more */
-    ring_assert_zero(mgds_ring_view_region(one, 0), RING_ALL);
-    addr = mgds_ring_view_region(one, 0);
-    mgds_ring_view_destroy(one);
-    mgds_rings_fini();
-    assert_int_equal(mgds_defer_drain(), 1);
-    assert_false(ring_is_mapped(addr));
-    ring_meet();
+    *(bool *)arg = true;
 }
 
-static void handle_opened_twice_is_one_mapping_until_nobody_has_it(void **state)
-{
-    (void)state;
-    run(have_a_ring, view_twice);
-}
-
-static void make_again(void **state)
-{
-    struct mgds_ring *ring = ring_make_and_tell(ring_context[0]);
-    char *addr = mgds_ring_region(ring, 0);
-    struct mgds_ring_handle handle;
-
-    (void)state;
-    ring_meet(); /* the other filled it */
-    mgds_ring_destroy(ring);
-    assert_int_equal(mgds_ring_create(&ring, ring_context[0], 1, RING_ALL), 0);
-    assert_ptr_equal(mgds_ring_region(ring, 0), addr);
-    mgds_ring_tell(ring, &handle);
-    ring_send(&handle, sizeof(handle));
-    ring_meet();
-    ring_assert_filled(addr, RING_ALL, 6);
-    mgds_ring_destroy(ring);
-}
-
-static void view_again(void **state)
+static void close_and_hear(void **state)
 {
     struct mgds_ring_handle handle = ring_heard();
     struct mgds_ring_view *view = ring_view(ring_context[0], &handle);
-    char *addr = mgds_ring_view_region(view, 0);
+    char *addr = mgds_ring_view_address(view);
+    bool closed = false;
 
     (void)state;
-    ring_fill(addr, RING_ALL, 5);
-    mgds_ring_view_destroy(view);
-    ring_meet();
-    handle = ring_heard();
-    view = ring_view(ring_context[0], &handle);
-    assert_ptr_equal(mgds_ring_view_region(view, 0), addr);
-    assert_ptr_equal(mgds_ring_view_region(view, 1),
-                     addr + RING_ALL * sizeof(struct mgds_unit));
+    mgds_ring_view_destroy(view, note_end, &closed);
+    assert_false(closed);
     ring_assert_zero(addr, RING_ALL);
-    ring_fill(addr, RING_ALL, 6);
+    assert_int_equal(mgds_defer_drain(), 1);
+    assert_true(closed);
+    assert_false(ring_is_mapped(addr));
+    view = ring_view(ring_context[0], &handle); /* mapped once more */
+    ring_assert_zero(mgds_ring_view_address(view), RING_ALL);
+    mgds_ring_view_destroy(view, NULL, NULL);
     ring_meet();
-    mgds_ring_view_destroy(view);
 }
 
-static void ring_made_again_is_zero_through_the_old_mapping(void **state)
+static void view_is_closed_at_the_safe_point_and_says_so(void **state)
 {
     (void)state;
-    run(make_again, view_again);
+    run(have_a_ring, close_and_hear);
 }
 
 static void have_rings_on_both(void **state)
@@ -167,9 +118,9 @@ static void have_rings_on_both(void **state)
         ring[i] = ring_make_and_tell(ring_context[i]);
     ring_meet();
     for (int i = 0; i < 2; i++) {
-        ring_assert_filled(mgds_ring_region(ring[i], 0), RING_UNITS,
+        ring_assert_filled(ring_third_of(ring[i], 0), RING_UNITS,
                            10 * (uint64_t)i);
-        ring_assert_filled(mgds_ring_region(ring[i], 1), RING_UNITS,
+        ring_assert_filled(ring_third_of(ring[i], 1), RING_UNITS,
                            10 * (uint64_t)i + 1);
         mgds_ring_destroy(ring[i]);
     }
@@ -186,16 +137,14 @@ static void view_from_both(void **state)
         for (uint32_t j = 0; j < 2; j++) {
             OK(cu.cuCtxSetCurrent(stage_primary[j]));
             view[i][j] = ring_view(ring_context[j], &handle);
-            ring_fill(mgds_ring_view_region(view[i][j], j), RING_UNITS,
-                      10 * i + j);
+            ring_fill(ring_third_seen(view[i][j], j), RING_UNITS, 10 * i + j);
         }
-        assert_ptr_not_equal(mgds_ring_view_region(view[i][0], 0),
-                             mgds_ring_view_region(view[i][1], 0));
+        assert_ptr_not_equal(ring_third_seen(view[i][0], 0),
+                             ring_third_seen(view[i][1], 0));
     }
     ring_meet();
     for (int i = 0; i < 4; i++)
-        mgds_ring_view_destroy(view[i / 2][i % 2]);
-    mgds_rings_fini();
+        mgds_ring_view_destroy(view[i / 2][i % 2], NULL, NULL);
     assert_int_equal(mgds_defer_drain(), 4);
 }
 
@@ -212,7 +161,6 @@ static void be_refused(const struct mgds_ring_handle *handle)
     assert_true(mgds_ring_view_create(&view, ring_context[0], handle, false) <
                 0);
     assert_null(view);
-    mgds_rings_fini();
     assert_false(mgds_defer_pending());
 }
 
@@ -254,7 +202,7 @@ static void ring_of_a_process_that_is_gone_is_refused(void **state)
 
 static void be_told_nonsense(void **state)
 {
-    struct mgds_ring_handle handle = {.regions = 1, .units = 1};
+    struct mgds_ring_handle handle = {.units = 1};
 
     (void)state;
     memset(&handle.name, 0x5a, sizeof(handle.name));
@@ -280,9 +228,8 @@ static void view_while_streams_stand(void **state)
     (void)state;
     ring_wait_open(&wait, 2);
     view = ring_view(ring_context[0], &handle);
-    addr = mgds_ring_view_region(view, 0);
-    mgds_ring_view_destroy(view);
-    mgds_rings_fini();
+    addr = ring_third_seen(view, 0);
+    mgds_ring_view_destroy(view, NULL, NULL);
     assert_true(mgds_defer_pending());
     assert_true(ring_wait_stands(&wait));
     ring_wait_close(&wait);
@@ -305,8 +252,7 @@ static void view_from_anywhere(void **state)
     (void)state;
     for (int i = 0; i < 3; i++) {
         OK(cu.cuCtxSetCurrent(currents[i]));
-        mgds_ring_view_destroy(ring_view(ring_context[0], &handle));
-        mgds_rings_fini();
+        mgds_ring_view_destroy(ring_view(ring_context[0], &handle), NULL, NULL);
         assert_int_equal(mgds_defer_drain(), 1);
         OK(cu.cuCtxGetCurrent(&now));
         assert_ptr_equal(now, currents[i]);
@@ -343,7 +289,7 @@ static void have_and_run(void **state)
     (void)state;
     run_a_program();
     ring_meet();
-    ring_assert_filled(mgds_ring_region(ring, 0), RING_ALL, 3);
+    ring_assert_filled(ring_third_of(ring, 0), RING_ALL, 3);
     mgds_ring_destroy(ring);
 }
 
@@ -354,9 +300,9 @@ static void view_and_run(void **state)
 
     (void)state;
     run_a_program();
-    ring_fill(mgds_ring_view_region(view, 0), RING_ALL, 3);
+    ring_fill(ring_third_seen(view, 0), RING_ALL, 3);
     ring_meet();
-    mgds_ring_view_destroy(view);
+    mgds_ring_view_destroy(view, NULL, NULL);
 }
 
 static void programs_that_are_started_change_nothing(void **state)
@@ -375,8 +321,7 @@ static int view_and_drop(void *arg)
         assert_int_equal(rc, -ENOMEM);
         assert_null(view);
     }
-    mgds_ring_view_destroy(view);
-    mgds_rings_fini();
+    mgds_ring_view_destroy(view, NULL, NULL);
     assert_int_equal(mgds_defer_drain(), rc < 0 ? 0 : 1);
     return rc;
 }
@@ -409,9 +354,9 @@ static void *view_many(void *arg)
         struct mgds_ring_view *view =
             ring_view(ring_context[0], (const struct mgds_ring_handle *)arg);
 
-        assert_true(!addr || addr == mgds_ring_view_region(view, 0));
-        addr = mgds_ring_view_region(view, 0);
-        mgds_ring_view_destroy(view);
+        assert_true(!addr || addr == ring_third_seen(view, 0));
+        addr = ring_third_seen(view, 0);
+        mgds_ring_view_destroy(view, NULL, NULL);
     }
     return addr;
 }
@@ -430,7 +375,6 @@ static void view_by_threads(void **state)
         assert_int_equal(pthread_join(thread[i], &addr[i]), 0);
         assert_ptr_equal(addr[i], addr[0]);
     }
-    mgds_rings_fini();
     assert_true(mgds_defer_drain() >= 1);
     assert_false(ring_is_mapped((const char *)addr[0]));
     ring_meet();
@@ -443,7 +387,6 @@ static void *end_often(void *arg)
     (void)arg;
     OK(cu.cuCtxSetCurrent(stage_primary[0]));
     while (!__atomic_load_n(&stop, __ATOMIC_RELAXED)) {
-        mgds_rings_fini();
         mgds_defer_drain();
     }
     return NULL;
@@ -457,7 +400,7 @@ static void view_while_ending(void **state)
     (void)state;
     assert_int_equal(pthread_create(&thread, NULL, end_often, NULL), 0);
     for (int i = 0; i < VIEWS; i++)
-        mgds_ring_view_destroy(ring_view(ring_context[0], &handle));
+        mgds_ring_view_destroy(ring_view(ring_context[0], &handle), NULL, NULL);
     __atomic_store_n(&stop, 1, __ATOMIC_RELAXED);
     assert_int_equal(pthread_join(thread, NULL), 0);
     ring_meet();
@@ -479,9 +422,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(regions_are_the_same_memory_in_both_processes),
-        cmocka_unit_test(
-            handle_opened_twice_is_one_mapping_until_nobody_has_it),
-        cmocka_unit_test(ring_made_again_is_zero_through_the_old_mapping),
+        cmocka_unit_test(view_is_closed_at_the_safe_point_and_says_so),
         cmocka_unit_test(every_gpu_sees_rings_of_every_other),
         cmocka_unit_test(ring_of_another_host_is_refused),
         cmocka_unit_test(ring_of_a_process_that_is_gone_is_refused),

@@ -114,7 +114,7 @@ static void come_to(unsigned to_index)
 {
     struct mgds_rts rts = env_rts_of(0, BYTES);
 
-    rts.to_index = to_index;
+    rts.to_index = (uint16_t)to_index;
     rts.protocol = MGDS_PROTOCOL_RGET;
     rts.address = 4096;
     rts.reached = false;

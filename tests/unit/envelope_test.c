@@ -38,6 +38,14 @@ static size_t length_of(unsigned kind)
         return sizeof(struct mgds_ended);
     case MGDS_ENVELOPE_GRANT:
         return sizeof(struct mgds_grant);
+    case MGDS_ENVELOPE_RING_ASKED:
+        return sizeof(struct mgds_ring_asked);
+    case MGDS_ENVELOPE_RING_TOLD:
+        return sizeof(struct mgds_ring_told);
+    case MGDS_ENVELOPE_RING_MAPPED:
+    case MGDS_ENVELOPE_RING_SHORT:
+    case MGDS_ENVELOPE_RING_CLOSED:
+        return sizeof(struct mgds_ring_said);
     case MGDS_ENVELOPE_TAKEN:
         return 0;
     default:
@@ -148,8 +156,8 @@ static void come_from(unsigned kind, const struct ends *from)
                                  .bytes = BYTES,
                                  .tag = TAG,
                                  .rank = from->rank,
-                                 .index = from->index,
-                                 .to_index = from->to_index};
+                                 .index = (uint16_t)from->index,
+                                 .to_index = (uint16_t)from->to_index};
     const struct mgds_tell tell = {.comm = ID,
                                    .rank = from->rank,
                                    .index = from->index,

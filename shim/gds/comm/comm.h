@@ -97,6 +97,18 @@ size_t mgds_channels_description(unsigned streams);
 void mgds_channels_describe(const struct mgds_channels *channels, char *out);
 void mgds_channels_connect(struct mgds_channels *channels, unsigned rank,
                            const char *description);
+/* Then each makes the memory that messages of the others begin with, unless
+ * they have some; true: something was made. If any has made something each
+ * tells each other rank, and takes what that tells, in as many bytes (offer.h);
+ * 0: the two have no channel. And the channels are to be settled. */
+bool mgds_channels_offer(const struct mgds_channels *channels);
+size_t mgds_channels_offer_bytes(const struct mgds_channels *channels,
+                                 unsigned rank);
+void mgds_channels_write_offer(const struct mgds_channels *channels,
+                               unsigned rank, char *out);
+void mgds_channels_take_offer(const struct mgds_channels *channels,
+                              unsigned rank, const char *in);
+void mgds_channels_settle(const struct mgds_channels *channels);
 /*
  * Then, where members of several hosts are far: each offers a way to each of
  * their streams, connects to what they offer, and says for which that went
@@ -105,14 +117,14 @@ void mgds_channels_connect(struct mgds_channels *channels, unsigned rank,
  * what is said.
  */
 bool mgds_channels_are_far(const struct mgds_member *members, unsigned count);
-size_t mgds_channels_offer_bytes(unsigned most);
+size_t mgds_channels_far_bytes(unsigned most);
 size_t mgds_channels_joined_bytes(unsigned most);
-void mgds_channels_offer(const struct mgds_channels *channels, unsigned rank,
-                         unsigned most, char *offer);
-void mgds_channels_join(struct mgds_channels *channels, unsigned rank,
-                        unsigned most, const char *offer, char *joined);
-void mgds_channels_open(struct mgds_channels *channels, unsigned rank,
-                        unsigned most, const char *joined);
+void mgds_channels_offer_far(const struct mgds_channels *channels,
+                             unsigned rank, unsigned most, char *offer);
+void mgds_channels_join_far(struct mgds_channels *channels, unsigned rank,
+                            unsigned most, const char *offer, char *joined);
+void mgds_channels_open_far(struct mgds_channels *channels, unsigned rank,
+                            unsigned most, const char *joined);
 void mgds_channels_get(struct mgds_channels *channels);
 void mgds_channels_put(struct mgds_channels *channels); /* NULL is allowed */
 
@@ -316,6 +328,11 @@ int mgds_gstream_take_error(struct mgds_gstream *stream,
  * was put on them: the GPU is asked, for ten milliseconds at most. In a call
  * that makes or frees streams. */
 void mgds_comms_let_go(void);
+
+/* Rings that are not worth their memory are given up, for the safe point that
+ * follows. In a call of the program's that frees: one that makes something must
+ * not wait for a stream that stands. */
+void mgds_comms_trim(void);
 
 /* Memory that was given up goes back now if nothing of ours is on any stream
  * (cuda/defer.h). In a call of the program's that may wait for the device. */

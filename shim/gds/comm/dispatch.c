@@ -30,8 +30,9 @@
 #include "shim/gds/proto/fallback.h"
 #include "shim/gds/proto/lift.h"
 #include "shim/gds/stream/hwqueue.h"
-#include "shim/gds/proto/ring.h"
 #include "shim/gds/transport/far.h"
+#include "shim/gds/transport/far_rings.h"
+#include "shim/gds/transport/own_rings.h"
 
 static struct mgds_lock open_lock = MGDS_LOCK_INIT(MGDS_LOCK_ENGINE);
 static bool open; /* the wire; under open_lock */
@@ -126,6 +127,8 @@ static int open_once(void)
     mgds_arrive_init();
     mgds_broken_init();
     mgds_memory_init();
+    mgds_own_rings_init();
+    mgds_far_rings_init();
     mgds_fallback_init();
     mgds_lift_init();
     mgds_hasten_init();
@@ -208,7 +211,7 @@ void mgds_comms_fini(void)
     give_up();
     mgds_ops_forget();
     mgds_timelines_fini();
-    mgds_ring_views_fini();
+    mgds_far_rings_fini();
     mgds_op_spares_clear();
     mgds_spares_clear(&mgds_wait_spares);
     mgds_spares_clear(&mgds_message_spares);
@@ -216,5 +219,5 @@ void mgds_comms_fini(void)
 
 void mgds_comms_gone(void)
 {
-    mgds_rings_fini();
+    mgds_own_rings_fini();
 }

@@ -18,6 +18,8 @@
 #include "shim/gds/stream/gstream.h"
 #include "shim/gds/mem/pool.h"
 #include "shim/gds/mem/copyqueue.h"
+#include "shim/gds/transport/far_rings.h"
+#include "shim/gds/transport/own_rings.h"
 
 enum { NAMED = 16 };
 
@@ -189,6 +191,17 @@ int mgds_comm_drain(struct mgds_comm *comm, const struct mgds_drain_rule *rule,
 void mgds_comms_let_go(void)
 {
     mgds_timelines_recall();
+}
+
+void mgds_comms_trim(void)
+{
+    mgds_engine_enter();
+    mgds_timelines_poll();
+    if (mgds_timelines_pending(NULL) == 0) {
+        mgds_far_trim();
+        mgds_own_rings_trim();
+    }
+    mgds_engine_leave();
 }
 
 void mgds_comms_safe_point(void)

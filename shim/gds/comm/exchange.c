@@ -29,8 +29,8 @@ void mgds_exchange_called(struct mgds_op *op, bool reached)
                             .bytes = op->call->bytes,
                             .tag = op->call->tag,
                             .rank = comm->rank,
-                            .index = op->call->from_index,
-                            .to_index = op->call->index,
+                            .index = (uint16_t)op->call->from_index,
+                            .to_index = (uint16_t)op->call->index,
                             .reached = reached,
                             .sync = mgds_op_is_sync(op),
                             .protocol = op->send->protocol->id};

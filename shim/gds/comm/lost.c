@@ -17,6 +17,7 @@
 #include "shim/gds/comm/fail.h"
 #include "shim/gds/msg/op.h"
 #include "shim/gds/comm/wildcards.h"
+#include "shim/gds/transport/far_rings.h"
 #include "shim/gds/wire/wire.h"
 
 /* What has to do with a rank, or, if that is none, with a timeline. */
@@ -112,6 +113,7 @@ static void peer_lost(void *ctx, struct mgds_wire_peer *peer, int rc)
     (void)ctx;
     (void)rc;
     mgds_engine_enter();
+    mgds_far_lose(mgds_wire_peer_process(peer));
     lose_peer(peer);
     mgds_engine_leave();
 }

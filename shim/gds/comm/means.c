@@ -224,7 +224,7 @@ static bool try_slot(struct mgds_op *op, const struct mgds_comm *comm,
 {
     struct mgds_channel *channel = mgds_comm_channel(
         comm, xfer->from_index, (unsigned)xfer->peer, xfer->to_index);
-    bool full;
+    bool direct, full;
 
     if (mgds_channel_take_slot(channel, op->call->bytes, &op->ring->slot)) {
         op->send->protocol = &mgds_eager;
@@ -232,8 +232,10 @@ static bool try_slot(struct mgds_op *op, const struct mgds_comm *comm,
         op->ring->channel = channel;
         return false;
     }
-    full = mgds_channel_is_full(channel, op->call->bytes,
-                                mgds_require_direct(op, xfer)) &&
+    direct = mgds_require_direct(op, xfer);
+    if (mgds_channel_is_coming(channel, op->call->bytes, direct && !late))
+        return true;
+    full = mgds_channel_is_full(channel, op->call->bytes, direct) &&
            !is_own_alone(channel);
     if (full && late)
         mgds_channel_despair(channel);
@@ -246,15 +248,16 @@ static bool may_get_words(const struct mgds_comm *comm,
 {
     struct mgds_channel *channel = mgds_comm_channel(
         comm, xfer->from_index, (unsigned)xfer->peer, xfer->to_index);
-    bool spent;
+    bool lost, coming, spent;
 
     mgds_engine_enter();
-    spent = mgds_comm_lost(comm, xfer->peer) == 0 &&
-            mgds_channel_is_spent(channel) && !is_own_alone(channel);
+    lost = mgds_comm_lost(comm, xfer->peer) < 0;
+    coming = !lost && mgds_channel_words_are_coming(channel);
+    spent = !lost && mgds_channel_is_spent(channel) && !is_own_alone(channel);
     if (spent && late)
         mgds_channel_despair(channel);
     mgds_engine_leave();
-    return spent && !late;
+    return coming || (spent && !late);
 }
 
 /* What the sender of a long message needs, or the message goes another way. */
@@ -283,6 +286,8 @@ static bool has_waited_for_slot(const struct mgds_op *op,
         *begin = mgds_clock_ns();
     mgds_groups_relieve();
     mgds_wire_progress();
+    mgds_works_run_kind(MGDS_WORK_MAKE_RING, MGDS_WORK_BY_HOST);
+    mgds_works_run_kind(MGDS_WORK_MAP_RING, MGDS_WORK_BY_HOST);
     if (insists && xfer->idle)
         xfer->idle();
     return mgds_clock_ns() - *begin >

@@ -19,7 +19,7 @@ _Static_assert(sizeof(struct mgds_gpu_id) == sizeof(CUuuid), "the driver's");
 _Static_assert(sizeof(struct mgds_shared_name) == sizeof(CUipcMemHandle),
                "the driver's handle");
 
-int mgds_gpu_identify(struct mgds_gpu_id *out, const struct mgds_context *ctx)
+static int identify_device(struct mgds_gpu_id *out, int device)
 {
     const struct mgds_driver *driver = mgds_driver();
     CUuuid uuid;
@@ -27,13 +27,48 @@ int mgds_gpu_identify(struct mgds_gpu_id *out, const struct mgds_context *ctx)
 
     if (!driver || !driver->cuDeviceGetUuid)
         return -ENOTSUP;
-    rc = mgds_cu(driver->cuDeviceGetUuid(&uuid, ctx->device));
+    rc = mgds_cu(driver->cuDeviceGetUuid(&uuid, device));
     if (rc == 0)
         memcpy(out, &uuid, sizeof(*out));
     return rc;
 }
 
-static time_t seconds(void)
+int mgds_gpu_identify(struct mgds_gpu_id *out, const struct mgds_context *ctx)
+{
+    return identify_device(out, ctx->device);
+}
+
+/* Its ordinal here, or -1. */
+static int device_of(const struct mgds_gpu_id *id)
+{
+    struct mgds_gpu_id it;
+    int count = 0;
+
+    if (mgds_cu(mgds_driver()->cuDeviceGetCount(&count)) < 0)
+        return -1;
+    while (--count >= 0)
+        if (identify_device(&it, count) == 0 &&
+            memcmp(&it, id, sizeof(it)) == 0)
+            break;
+    return count;
+}
+
+bool mgds_gpu_is_far(const struct mgds_context *ctx,
+                     const struct mgds_gpu_id *id)
+{
+    const struct mgds_driver *driver = mgds_driver();
+    int device, can = 1;
+
+    if (!driver || !driver->cuDeviceCanAccessPeer)
+        return false;
+    device = device_of(id);
+    return device >= 0 && device != ctx->device &&
+           mgds_cu(driver->cuDeviceCanAccessPeer(&can, ctx->device, device)) ==
+               0 &&
+           !can;
+}
+
+static time_t read_seconds(void)
 {
     struct timespec now;
 
@@ -50,13 +85,13 @@ static bool has_calls(const struct mgds_driver *driver)
 
 /* The stream is ours, nothing on it waits for anybody; but where waits stand in
  * all hardware queues it does not run before they are over: -EBUSY. */
-static int finish(void *stream)
+static int finish_stream(void *stream)
 {
-    time_t end = seconds() + PATIENCE;
+    time_t end = read_seconds() + PATIENCE;
     int rc;
 
     while ((rc = mgds_stream_query(stream)) == 0) {
-        if (seconds() > end)
+        if (read_seconds() > end)
             return -EBUSY;
         sched_yield();
     }
@@ -75,12 +110,12 @@ int mgds_shared_clear(const struct mgds_shared *shared)
     rc = mgds_cu(mgds_driver()->cuMemsetD8Async(
         (CUdeviceptr)(uintptr_t)shared->addr, 0, shared->bytes, stream));
     if (rc == 0)
-        rc = finish(stream);
+        rc = finish_stream(stream);
     mgds_context_leave();
     return rc;
 }
 
-static int allocate(struct mgds_shared *shared)
+static int allocate_memory(struct mgds_shared *shared)
 {
     CUdeviceptr ptr = 0;
     int rc = mgds_context_enter(shared->ctx);
@@ -93,8 +128,8 @@ static int allocate(struct mgds_shared *shared)
     return rc;
 }
 
-int mgds_shared_create(struct mgds_shared **out, struct mgds_context *ctx,
-                       size_t bytes)
+int mgds_shared_create_unset(struct mgds_shared **out, struct mgds_context *ctx,
+                             size_t bytes)
 {
     struct mgds_shared *shared;
     int rc;
@@ -106,12 +141,24 @@ int mgds_shared_create(struct mgds_shared **out, struct mgds_context *ctx,
         return -ENOMEM;
     shared->ctx = mgds_context_get(ctx);
     shared->bytes = bytes;
-    rc = allocate(shared);
+    rc = allocate_memory(shared);
     if (rc < 0) {
         mgds_context_put(ctx);
         free(shared);
         return rc;
     }
+    *out = shared;
+    return 0;
+}
+
+int mgds_shared_create(struct mgds_shared **out, struct mgds_context *ctx,
+                       size_t bytes)
+{
+    struct mgds_shared *shared = NULL;
+    int rc = mgds_shared_create_unset(&shared, ctx, bytes);
+
+    if (rc < 0)
+        return rc;
     rc = mgds_shared_clear(shared);
     if (rc < 0)
         mgds_shared_destroy(shared);
@@ -140,8 +187,8 @@ void mgds_shared_destroy(struct mgds_shared *shared)
     mgds_defer(&shared->deferred);
 }
 
-static int tell(struct mgds_shared_name *out, const struct mgds_context *ctx,
-                uintptr_t addr)
+static int tell_name(struct mgds_shared_name *out,
+                     const struct mgds_context *ctx, uintptr_t addr)
 {
     CUipcMemHandle handle;
     int rc = mgds_context_enter(ctx);
@@ -158,7 +205,7 @@ static int tell(struct mgds_shared_name *out, const struct mgds_context *ctx,
 int mgds_shared_tell(const struct mgds_shared *shared,
                      struct mgds_shared_name *out)
 {
-    return tell(out, shared->ctx, (uintptr_t)shared->addr);
+    return tell_name(out, shared->ctx, (uintptr_t)shared->addr);
 }
 
 bool mgds_memory_lives(uint64_t id, uintptr_t base)
@@ -185,7 +232,7 @@ int mgds_memory_tell(const struct mgds_ptr *ptr, struct mgds_shared_name *out)
     rc = mgds_context_of_ptr(&ctx, ptr);
     if (rc < 0)
         return rc;
-    rc = tell(&name, ctx, ptr->base);
+    rc = tell_name(&name, ctx, ptr->base);
     mgds_context_put(ctx);
     if (rc == 0 && !mgds_memory_lives(ptr->id, ptr->base))
         rc = -EFAULT;
@@ -194,7 +241,8 @@ int mgds_memory_tell(const struct mgds_ptr *ptr, struct mgds_shared_name *out)
     return rc;
 }
 
-static int map(struct mgds_mapped *mapped, const struct mgds_shared_name *name)
+static int open_mapping(struct mgds_mapped *mapped,
+                        const struct mgds_shared_name *name)
 {
     CUdeviceptr ptr = 0;
     CUipcMemHandle handle;
@@ -224,7 +272,7 @@ int mgds_mapped_create(struct mgds_mapped **out, struct mgds_context *ctx,
     if (!mapped)
         return -ENOMEM;
     mapped->ctx = mgds_context_get(ctx);
-    rc = map(mapped, name);
+    rc = open_mapping(mapped, name);
     if (rc < 0) {
         mgds_context_put(ctx);
         free(mapped);
@@ -246,13 +294,13 @@ void mgds_mapped_close(struct mgds_mapped *mapped)
     free(mapped);
 }
 
-static void unmap(struct mgds_deferred *item)
+static void close_mapping(struct mgds_deferred *item)
 {
     mgds_mapped_close(MGDS_CONTAINER_OF(item, struct mgds_mapped, deferred));
 }
 
 void mgds_mapped_destroy(struct mgds_mapped *mapped)
 {
-    mapped->deferred.run = unmap;
+    mapped->deferred.run = close_mapping;
     mgds_defer(&mapped->deferred);
 }

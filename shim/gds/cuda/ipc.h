@@ -19,7 +19,12 @@ struct mgds_gpu_id {
 /* -ENOTSUP, or what the driver says. */
 int mgds_gpu_identify(struct mgds_gpu_id *out, const struct mgds_context *ctx);
 
-/* Memory of the context's device, all 0. */
+/* Whether the driver says that kernels of the context's GPU cannot reach memory
+ * of that one. False also where it cannot say: this process does not see it. */
+bool mgds_gpu_is_far(const struct mgds_context *ctx,
+                     const struct mgds_gpu_id *id);
+
+/* Memory of the context's device. */
 struct mgds_shared {
     void *addr;
     size_t bytes;
@@ -27,9 +32,12 @@ struct mgds_shared {
     struct mgds_deferred deferred;
 };
 
-/* Waits until it is zeroed, on a stream of our own. -ENOMEM, -ESHUTDOWN,
- * -ENOTSUP; -EBUSY: no hardware queue is free for it. Not on a path that a wait
- * depends on. */
+/* Whatever was in that memory is in it. -ENOMEM, -ESHUTDOWN, -ENOTSUP. */
+int mgds_shared_create_unset(struct mgds_shared **out, struct mgds_context *ctx,
+                             size_t bytes);
+
+/* The same, and waits until it is zeroed, on a stream of our own. -EBUSY: no
+ * hardware queue is free for that. Not on a path that a wait depends on. */
 int mgds_shared_create(struct mgds_shared **out, struct mgds_context *ctx,
                        size_t bytes);
 

@@ -32,6 +32,13 @@ static const struct form {
     [MGDS_ENVELOPE_ENDED] = {"ENDED", sizeof(struct mgds_ended)},
     [MGDS_ENVELOPE_GRANT] = {"GRANT", sizeof(struct mgds_grant)},
     [MGDS_ENVELOPE_BROKEN] = {"BROKEN", sizeof(struct mgds_broken)},
+    [MGDS_ENVELOPE_RING_ASKED] = {"RING_ASKED", sizeof(struct mgds_ring_asked)},
+    [MGDS_ENVELOPE_RING_TOLD] = {"RING_TOLD", sizeof(struct mgds_ring_told)},
+    [MGDS_ENVELOPE_RING_MAPPED] = {"RING_MAPPED",
+                                   sizeof(struct mgds_ring_said)},
+    [MGDS_ENVELOPE_RING_SHORT] = {"RING_SHORT", sizeof(struct mgds_ring_said)},
+    [MGDS_ENVELOPE_RING_CLOSED] = {"RING_CLOSED",
+                                   sizeof(struct mgds_ring_said)},
 };
 
 /* False: as many lines as are worth it were said. */
@@ -53,6 +60,12 @@ void mgds_envelope_refuse(enum mgds_envelope kind, uint32_t rank,
     if (count_line())
         mgds_err("%s of rank %" PRIu32 " is refused: %s", forms[kind].name,
                  rank, why);
+}
+
+void mgds_envelope_refuse_ring(enum mgds_envelope kind, const char *why)
+{
+    if (count_line())
+        mgds_err("%s of another process is refused: %s", forms[kind].name, why);
 }
 
 /* Who sent it cannot be said: that would be in the head. */
@@ -90,6 +103,26 @@ static bool is_memory(const struct mgds_export_handle *handle)
     return handle->id != 0 && handle->size <= UINT64_MAX - handle->base;
 }
 
+static const char *judge_ring(enum mgds_envelope kind,
+                              const union mgds_envelope_head *head)
+{
+    const struct mgds_ring_told *told = &head->ring_told;
+
+    switch (kind) {
+    case MGDS_ENVELOPE_RING_ASKED:
+        return head->ring_asked.token ? NULL : "it has no token";
+    case MGDS_ENVELOPE_RING_TOLD:
+        if (!is_errno(told->error))
+            return "its error is none";
+        return told->error || (told->number && told->handle.units > 0 &&
+                               told->handle.units <= MGDS_RING_MOST)
+                   ? NULL
+                   : "it names no ring";
+    default:
+        return is_errno(head->ring_said.error) ? NULL : "its error is none";
+    }
+}
+
 /* What must be true of the values by themselves, and whose they are. */
 static const char *judge_head(enum mgds_envelope kind,
                               const union mgds_envelope_head *head,
@@ -120,7 +153,8 @@ static const char *judge_head(enum mgds_envelope kind,
                    ? NULL
                    : "its error is none";
     default:
-        return NULL;
+        return mgds_envelope_is_of_processes(kind) ? judge_ring(kind, head)
+                                                   : NULL;
     }
 }
 
@@ -140,7 +174,10 @@ int mgds_envelope_open(union mgds_envelope_head *out, enum mgds_envelope kind,
     why = judge_head(kind, out, &rank);
     if (!why)
         return 0;
-    mgds_envelope_refuse(kind, rank, why);
+    if (mgds_envelope_is_of_processes(kind))
+        mgds_envelope_refuse_ring(kind, why);
+    else
+        mgds_envelope_refuse(kind, rank, why);
     return -EPROTO;
 }
 
@@ -169,6 +206,12 @@ uint64_t mgds_envelope_comm(enum mgds_envelope kind,
                             const union mgds_envelope_head *head)
 {
     return kind == MGDS_ENVELOPE_RTS ? head->rts.comm : head->tell.comm;
+}
+
+bool mgds_envelope_is_of_processes(enum mgds_envelope kind)
+{
+    return kind >= MGDS_ENVELOPE_RING_ASKED &&
+           kind <= MGDS_ENVELOPE_RING_CLOSED;
 }
 
 bool mgds_envelope_needs_rts(enum mgds_envelope kind)

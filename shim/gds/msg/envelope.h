@@ -46,6 +46,17 @@
  *   BROKEN (number)           ---->  its bytes will not come into the ring: who
  *                                    receives it fails (broken.h)
  *
+ *   Between processes, whatever the communicator (transport/ring_pair.h):
+ *
+ *   RING_ASKED (units)        ---->  makes a ring for this process's messages
+ *   maps it, has it from now  <----  RING_TOLD
+ *   on
+ *                             <----  RING_TOLD, by itself: done words
+ *   maps them                 ---->  RING_MAPPED: long messages may name them
+ *                             <----  RING_SHORT: it has no memory for more
+ *   has closed its mapping of ---->  RING_CLOSED: it may be freed
+ *   one that it does not use
+ *
  * The wire brings only what a process of the job has sent to us, and says which
  * (wire/seal.h). More is not trusted. What cannot be true is refused and
  * counted; a line names kind, rank and reason (of the first sixteen). The rank
@@ -55,7 +66,7 @@
  *   another length than its kind's, nobody's,  is ignored, as if it had not
  *   of another process than its rank's,        come: who really waits goes on
  *   or for no operation that waits for it
- *   RTS with a place outside the ring          comes on demand
+ *   RTS with a place outside its rings         comes on demand
  *   RTS with memory that is not mapped         comes on demand, too
  *   PULL of more than the send has,            the operation that it names, and
  *   DATA of another length than was asked for  was due, ends with EIO
@@ -69,6 +80,7 @@
 
 #include "shim/gds/proto/protocol.h"
 #include "shim/gds/mem/export.h"
+#include "shim/gds/proto/ring.h"
 
 enum mgds_envelope {
     MGDS_ENVELOPE_NONE, /* a note that is not used */
@@ -85,6 +97,11 @@ enum mgds_envelope {
     MGDS_ENVELOPE_ENDED,
     MGDS_ENVELOPE_GRANT,
     MGDS_ENVELOPE_BROKEN,
+    MGDS_ENVELOPE_RING_ASKED,
+    MGDS_ENVELOPE_RING_TOLD,
+    MGDS_ENVELOPE_RING_MAPPED,
+    MGDS_ENVELOPE_RING_SHORT,
+    MGDS_ENVELOPE_RING_CLOSED,
     MGDS_ENVELOPES,
 };
 
@@ -93,16 +110,17 @@ enum mgds_envelope {
 struct mgds_rts {
     uint64_t comm, number, request_id, bytes;
     int32_t tag;
-    uint32_t rank, index, to_index;
-    uint32_t done : 27; /* from the sender's region for this receiver's stream
-                           on, in units: the word that says that it was copied
-                           */
+    uint32_t rank;
+    uint16_t index, to_index;
+    uint32_t ring;      /* the number of the receiver's ring that it comes in */
+    uint32_t done : 27; /* of the sender's done words (transport/dones.h), the
+                           one that says that it was copied */
     uint32_t protocol : 2; /* enum mgds_protocol_id */
     uint32_t reached : 1;
     uint32_t sync : 1;   /* it is done when the receive's stream is there */
     uint32_t stands : 1; /* the sender's stream waits for `done` itself: that
                             its CPU hears of it is not urgent */
-    uint32_t units;      /* where in the receiver's ring it comes, in units */
+    uint32_t units;      /* where in that ring it comes, in units */
     uint64_t serial;     /* that its units carry there; 0: it has none there */
     /* of one that its receiver copies alone: each word takes time to seal */
     uint64_t address; /* it is copied from here, memory of the sender's, when
@@ -204,6 +222,34 @@ struct mgds_broken {
     uint32_t reserved;
 };
 
+/* The two contexts that a ring is between, by the driver's ids for them. */
+struct mgds_ring_ends {
+    uint64_t from; /* of who says this */
+    uint64_t to;
+};
+
+struct mgds_ring_asked {
+    struct mgds_ring_ends ends;
+    uint64_t token; /* the answer has it, too; not 0 */
+    uint32_t units; /* at least */
+    uint32_t reserved;
+};
+
+struct mgds_ring_told {
+    struct mgds_ring_ends ends;
+    uint64_t token;  /* 0: done words, that nobody has asked for */
+    int32_t error;   /* negative errno: there is none */
+    uint32_t number; /* by which messages name it; not 0 */
+    struct mgds_ring_handle handle;
+};
+
+/* MAPPED, SHORT, CLOSED. */
+struct mgds_ring_said {
+    struct mgds_ring_ends ends;
+    uint32_t number; /* of the other end's ring; of SHORT 0 */
+    int32_t error;   /* MAPPED: negative errno: it cannot be */
+};
+
 union mgds_envelope_head {
     struct mgds_rts rts;
     struct mgds_pull pull;
@@ -216,6 +262,9 @@ union mgds_envelope_head {
     struct mgds_ended ended;
     struct mgds_grant grant;
     struct mgds_broken broken;
+    struct mgds_ring_asked ring_asked;
+    struct mgds_ring_told ring_told;
+    struct mgds_ring_said ring_said;
 };
 
 /* The streams that an envelope of a communicator is from and for. */
@@ -230,6 +279,9 @@ mgds_envelope_ends(enum mgds_envelope kind,
 uint64_t mgds_envelope_comm(enum mgds_envelope kind,
                             const union mgds_envelope_head *head);
 
+/* Whether it is of two processes, and of no communicator. */
+bool mgds_envelope_is_of_processes(enum mgds_envelope kind);
+
 /* Whether it speaks of a message, whose RTS it may overtake. */
 bool mgds_envelope_needs_rts(enum mgds_envelope kind);
 
@@ -240,6 +292,7 @@ int mgds_envelope_open(union mgds_envelope_head *out, enum mgds_envelope kind,
                        const void *head, size_t head_bytes, size_t body_bytes);
 
 /* The line, and the count. Any thread. */
+void mgds_envelope_refuse_ring(enum mgds_envelope kind, const char *why);
 void mgds_envelope_refuse(enum mgds_envelope kind, uint32_t rank,
                           const char *why);
 

@@ -103,9 +103,7 @@ void mgds_op_release(struct mgds_op *op)
 
 uint64_t mgds_op_units(const struct mgds_op *op)
 {
-    return mgds_channels_units(op->comm->channels, op->call->index,
-                               (unsigned)op->recv->message->match.source,
-                               op->recv->message->units);
+    return op->recv->message->units;
 }
 
 size_t mgds_op_fitting(const struct mgds_op *op)

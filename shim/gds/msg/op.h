@@ -72,8 +72,8 @@ struct mgds_message {
                         RTS names; or 0 */
     int broken;      /* negative errno: its bytes will not come (broken.h) */
     uint64_t serial; /* in the ring; 0: it does not come there */
-    uint32_t units;
-    bool sync; /* asked for when the receive's stream is there */
+    uint64_t units;  /* where it begins there: an address */
+    bool sync;       /* asked for when the receive's stream is there */
     /* of rget */
     bool stands;
     uint64_t source, done; /* addresses, as mapped here */

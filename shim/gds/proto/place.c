@@ -1,4 +1,4 @@
-/* The book of places in a region; see place.h. */
+/* The book of places in a ring; see place.h. */
 #include "shim/gds/proto/place.h"
 
 #include <errno.h>
@@ -56,7 +56,7 @@ static int grow_book(struct mgds_places *places)
 }
 
 /* Where so many units fit, or -ENOSPC. What is out lies from the oldest place
- * to the end, perhaps around the region's. */
+ * to the end, perhaps around the ring's. */
 static int fit_units(uint32_t *at, const struct mgds_places *places,
                      uint32_t units)
 {

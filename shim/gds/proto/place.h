@@ -1,5 +1,5 @@
 /*
- * Who has which place in a region of a ring: the sender's book. Places are
+ * Who has which place in a ring: the sender's book. Places are
  * given out one behind the other, from the beginning again when the end is too
  * near, and come back in any order; room is made again in the order in which
  * they went. Each has a serial, one more than the last.
@@ -14,7 +14,7 @@
 #include <stdint.h>
 
 struct mgds_places {
-    uint32_t units;    /* of the region */
+    uint32_t units;    /* of the ring */
     uint32_t end;      /* behind the place that went last */
     uint64_t next;     /* serial */
     uint64_t oldest;   /* serial of the first that has not made room */

@@ -16,12 +16,14 @@
 #include "shim/gds/msg/am.h"
 #include "shim/gds/proto/slot.h"
 #include "shim/gds/stream/gstream.h"
+#include "shim/gds/transport/dones.h"
 #include "shim/gds/wire/wire.h"
 
 /* Sends. */
 
 /* Takes the lock, when the other end can read the memory, or will not soon.
- * Both may wait for each other. */
+ * Both may wait for each other. Without what else a message needs the memory is
+ * of no use there. */
 static enum mgds_exposure
 enter_with_exposure(const struct mgds_transport *transport,
                     const struct mgds_exposing *exposing)
@@ -30,6 +32,8 @@ enter_with_exposure(const struct mgds_transport *transport,
     enum mgds_exposure exposure;
 
     mgds_engine_enter();
+    if (!mgds_channel_may_get(exposing->channel))
+        return MGDS_EXPOSURE_REFUSED;
     exposure = transport->expose(exposing);
     while (exposure == MGDS_EXPOSURE_SOON) {
         mgds_engine_leave();
@@ -76,6 +80,19 @@ bool mgds_rget_try(struct mgds_op *op, struct mgds_comm *comm,
     return may;
 }
 
+static bool are_words_coming(const struct mgds_comm *comm,
+                             const struct mgds_xfer *xfer)
+{
+    struct mgds_channel *channel = mgds_comm_channel(
+        comm, xfer->from_index, (unsigned)xfer->peer, xfer->to_index);
+    bool coming;
+
+    mgds_engine_enter();
+    coming = channel && mgds_channel_words_are_coming(channel);
+    mgds_engine_leave();
+    return coming;
+}
+
 int mgds_rget_insist(struct mgds_op *op, struct mgds_comm *comm,
                      const struct mgds_xfer *xfer)
 {
@@ -86,7 +103,7 @@ int mgds_rget_insist(struct mgds_op *op, struct mgds_comm *comm,
         mgds_works_run_kind(MGDS_WORK_IMPORT, MGDS_WORK_BY_HOST);
         if (xfer->idle)
             xfer->idle();
-        if (!mgds_rget_try(op, comm, xfer))
+        if (!mgds_rget_try(op, comm, xfer) && !are_words_coming(comm, xfer))
             break;
         sched_yield();
     }
@@ -121,7 +138,9 @@ static void rget_describe(const struct mgds_op *op, struct mgds_rts *rts)
     mgds_slot_describe(op, rts);
     rts->address = (uintptr_t)mgds_op_user(op);
     rts->export = op->send->transport->key_of(op);
-    rts->done = op->ring->done_word & MGDS_RTS_DONE_MOST;
+    rts->done = mgds_dones_name(mgds_channel_pair(op->ring->words_of),
+                                op->ring->done_word) &
+                MGDS_RTS_DONE_MOST;
     rts->stands = (op->call->is & MGDS_OP_STANDS) != 0;
 }
 
@@ -136,7 +155,7 @@ static uint64_t source_of(const struct mgds_message *message,
 
     if (!mgds_channel_can_get(channel))
         return 0;
-    *done = (uintptr_t)mgds_channel_done_there(channel, rts->done);
+    *done = (uintptr_t)mgds_dones_there(mgds_channel_pair(channel), rts->done);
     return *done ? mgds_channel_transport(channel)->reach(channel, rts) : 0;
 }
 

@@ -1,66 +1,68 @@
 /*
- * Rings: memory of a GPU that is divided into regions of units, one region for
- * each sender; and the view of a region that a sender in the same or another
- * process has.
+ * Rings: memory of a GPU that another process stores messages in, and the view
+ * of one that this other process has.
  *
  *   unit     16 bytes: 8 of data and the serial of the message (device/abi.h).
  *            Written by the sender's stream, read by the receiver's
- *   region   who has which place is the sender's business (place.h)
+ *   ring     who has which place in it is the sender's business (place.h)
  *
- * Memory is not given back before mgds_rings_fini: others may still have it
- * mapped. It is kept for the next ring of its size, and zeroed then. Likewise
- * mappings.
+ * What is in a new ring is whatever was there before: serials begin anywhere
+ * below 2^62, so no unit has one by chance. So nothing waits for a stream here,
+ * and calls return at once while waits stand.
  *
- * Concurrency: any thread; lists under a lock (REGISTRY), never held across a
- * driver call. Makes driver calls that allocate, import and wait for a stream
- * of ours: not on a path that a wait in a stream depends on.
+ * A ring and a view go at the next safe point (cuda/defer.h) after they were
+ * destroyed. Of who tells whom that a mapping is closed, so that no memory is
+ * freed that another process still has mapped: transport/ring_pair.h.
+ *
+ * Concurrency: any thread; each object is of one owner. Makes driver calls.
  */
 #ifndef MGDS_PROTO_RING_H
 #define MGDS_PROTO_RING_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "shim/gds/cuda/context.h"
 #include "shim/gds/cuda/ipc.h"
 
+/* Units of a ring at most. */
+enum { MGDS_RING_MOST = 1 << 26 };
+
 struct mgds_ring;
 struct mgds_ring_view;
 
-/* What a member tells the others of a ring. Plain; all 0: there is none. */
+/* What its process tells another one of a ring. Plain. */
 struct mgds_ring_handle {
     struct mgds_shared_name name;
-    struct mgds_gpu_id gpu;
     uint64_t address; /* in its process */
     uint64_t context; /* its id there */
-    uint32_t regions;
-    uint32_t units; /* of a region */
+    uint32_t units;
+    uint32_t reserved;
 };
 
-/* -ENOMEM, -ESHUTDOWN, -ENOTSUP; -EBUSY: no hardware queue is free, nothing of
- * it is left. */
+/* -ENOMEM, -ESHUTDOWN, -ENOTSUP: nothing of it is left. */
 int mgds_ring_create(struct mgds_ring **out, struct mgds_context *ctx,
-                     uint32_t regions, uint32_t units);
+                     uint32_t units);
+/* NULL is allowed. Nobody has it mapped any more. */
 void mgds_ring_destroy(struct mgds_ring *ring);
 
 void mgds_ring_tell(const struct mgds_ring *ring, struct mgds_ring_handle *out);
-
-/* Of a region. */
+uint64_t mgds_ring_address(const struct mgds_ring *ring);
 uint32_t mgds_ring_units(const struct mgds_ring *ring);
 
-/* The first unit of a region. */
-char *mgds_ring_region(const struct mgds_ring *ring, uint32_t region);
+/* Bytes of all rings of the process, also of those that go at the next safe
+ * point. */
+uint64_t mgds_rings_bytes(void);
 
 /* own: the ring is of this process; then it must be of the same context.
  * -EXDEV, or what the driver says: it cannot be used from here. */
 int mgds_ring_view_create(struct mgds_ring_view **out, struct mgds_context *ctx,
                           const struct mgds_ring_handle *handle, bool own);
-void mgds_ring_view_destroy(struct mgds_ring_view *view);
-char *mgds_ring_view_region(const struct mgds_ring_view *view, uint32_t region);
+char *mgds_ring_view_address(const struct mgds_ring_view *view);
 
-/* Closes the mappings that nobody has. */
-void mgds_ring_views_fini(void);
-
-/* And gives all memory back that nobody has. No peer has it mapped any more. */
-void mgds_rings_fini(void);
+/* closed(arg) when nothing is mapped any more: at the safe point, without a
+ * lock. NULL: nobody wants to know. */
+void mgds_ring_view_destroy(struct mgds_ring_view *view,
+                            void (*closed)(void *arg), void *arg);
 
 #endif

@@ -3,11 +3,9 @@
 
 #include <stdlib.h>
 
-#include "device/impl/mem.h"
 #include "shim/base/config.h"
 #include "shim/base/log.h"
 #include "shim/gds/comm/comm.h"
-#include "shim/gds/proto/ring.h"
 #include "shim/gds/transport/channel.h"
 #include "shim/gds/transport/channels_state.h"
 #include "shim/gds/transport/far.h"
@@ -20,9 +18,21 @@ static const struct mgds_hindrance lacks[] = {
 struct mgds_channel *mgds_channels_find(const struct mgds_channels *channels,
                                         unsigned index, unsigned to)
 {
+    struct mgds_channel *channel;
+
     if (!channels || index >= channels->streams)
         return NULL;
-    return channels->channel[mgds_channels_at(channels, index, to)];
+    channel = channels->channel[mgds_channels_at(channels, index, to)];
+    return channel && mgds_channel_error(channel) == 0 ? channel : NULL;
+}
+
+static enum mgds_lack lack_of(const struct mgds_channels *channels, size_t at)
+{
+    const struct mgds_channel *channel = channels->channel[at];
+
+    return channel && mgds_channel_error(channel)
+               ? mgds_lack_by(mgds_channel_error(channel))
+               : (enum mgds_lack)channels->lack[at];
 }
 
 const struct mgds_hindrance *
@@ -30,14 +40,14 @@ mgds_channels_why(const struct mgds_channels *channels, unsigned index,
                   unsigned to)
 {
     return &lacks[channels
-                      ? channels->lack[mgds_channels_at(channels, index, to)]
+                      ? lack_of(channels, mgds_channels_at(channels, index, to))
                       : MGDS_LACK_NOTHING_HEARD];
 }
 
 bool mgds_channels_can_take(const struct mgds_channels *channels,
                             unsigned index)
 {
-    return channels && channels->ring[index] && !channels->shared[index];
+    return channels && channels->able[index] && !channels->shared[index];
 }
 
 bool mgds_channels_share_gpu(const struct mgds_channels *channels,
@@ -46,24 +56,15 @@ bool mgds_channels_share_gpu(const struct mgds_channels *channels,
     return channels && channels->shared[index];
 }
 
-bool mgds_channels_hold(const struct mgds_channels *channels, unsigned index,
-                        unsigned source, uint32_t units, size_t bytes)
+uint64_t mgds_channels_far_place(const struct mgds_channels *channels,
+                                 unsigned index, unsigned source,
+                                 uint32_t units, size_t count)
 {
-    uint32_t room;
+    const struct mgds_channel *channel =
+        mgds_channels_find(channels, index, source);
+    const struct mgds_far *far = channel ? mgds_channel_far(channel) : NULL;
 
-    if (!channels || !channels->ring[index] || channels->region[source] < 0)
-        return false;
-    room = mgds_channel_slot_units(mgds_ring_units(channels->ring[index]));
-    return units < room && mgds_channel_units_of(bytes) <= room - units;
-}
-
-uint64_t mgds_channels_units(const struct mgds_channels *channels,
-                             unsigned index, unsigned source, uint32_t units)
-{
-    char *region = mgds_ring_region(channels->ring[index],
-                                    (uint32_t)channels->region[source]);
-
-    return (uintptr_t)region + units * sizeof(struct mgds_unit);
+    return far ? mgds_far_place(far, units, count) : 0;
 }
 
 void mgds_channels_say(const struct mgds_channels *channels, unsigned rank)
@@ -71,6 +72,8 @@ void mgds_channels_say(const struct mgds_channels *channels, unsigned rank)
     unsigned to = channels->base[rank];
     const struct mgds_channel *channel = mgds_channels_find(channels, 0, to);
 
+    if (channels->streams == 0)
+        return;
     if (channel)
         mgds_info("rank %u: enqueued messages in GPU memory take %s", rank,
                   mgds_path_names[mgds_channel_transport(channel)->path]);
@@ -98,14 +101,12 @@ void mgds_channels_put(struct mgds_channels *channels)
         mgds_channel_destroy(channels->channel[i]);
     for (size_t i = 0; channels->far && i < count; i++)
         mgds_far_destroy(channels->far[i]);
-    for (unsigned i = 0; channels->ring && i < channels->streams; i++)
-        mgds_ring_destroy(channels->ring[i]);
+    free(channels->far);
+    free(channels->offers);
     free(channels->shared);
     free(channels->channel);
-    free(channels->far);
     free(channels->lack);
-    free(channels->ring);
-    free(channels->region);
+    free(channels->able);
     free(channels->base);
     free(channels);
 }

@@ -1,15 +1,18 @@
 /*
  * The channels of a member of a stream communicator: one from each of its
- * streams to each stream of another member that kernels reach, itself included;
- * and its own rings, one for each of its streams, with a region for each stream
- * of the members on its host. Made in the collective call that makes the
- * communicator (connect.c), and shared by its duplicates.
+ * streams to each stream of another member that kernels reach, itself included.
+ * Made in the collective call that makes the communicator (connect.c;
+ * connect_far.c between hosts), and shared by its duplicates. What a channel
+ * needs of GPU memory comes in that call (offer.h), and with messages
+ * (channel.h).
  *
- * Rings are NULL, and channels none, wherever something is missing: a GPU
- * stream, kernels, the same host, peer access, a GPU of one's own.
+ * There are none wherever something is missing: a GPU stream, kernels, the same
+ * host, peer access, a GPU of one's own; nor where memory turned out not to be
+ * mapped.
  *
  * All functions: any thread; what they look at is constant once the
- * communicator is made. channels may be NULL: then there is nothing.
+ * communicator is made, but that a channel turns out to be of no use. channels
+ * may be NULL: then there is nothing.
  */
 #ifndef MGDS_TRANSPORT_CHANNELS_H
 #define MGDS_TRANSPORT_CHANNELS_H
@@ -37,19 +40,15 @@ mgds_channels_why(const struct mgds_channels *channels, unsigned index,
 bool mgds_channels_can_take(const struct mgds_channels *channels,
                             unsigned index);
 
+/* The address of a place in the ring of the far way to the source, that begins
+ * at that unit, and has so many; 0: there is no such place. */
+uint64_t mgds_channels_far_place(const struct mgds_channels *channels,
+                                 unsigned index, unsigned source,
+                                 uint32_t units, size_t count);
+
 /* Has another process a stream of that index's GPU, so that kernels must not
  * wait there? */
 bool mgds_channels_share_gpu(const struct mgds_channels *channels,
                              unsigned index);
-
-/* Is a slot for so many bytes, as its sender tells it, in the region of the own
- * ring that is for the source? */
-bool mgds_channels_hold(const struct mgds_channels *channels, unsigned index,
-                        unsigned source, uint32_t units, size_t bytes);
-
-/* The address of units in the own ring of this index, which are there
- * (mgds_channels_hold). */
-uint64_t mgds_channels_units(const struct mgds_channels *channels,
-                             unsigned index, unsigned source, uint32_t units);
 
 #endif

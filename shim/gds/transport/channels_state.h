@@ -2,17 +2,18 @@
 #ifndef MGDS_TRANSPORT_CHANNELS_STATE_H
 #define MGDS_TRANSPORT_CHANNELS_STATE_H
 
+#include <errno.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
+#include "shim/gds/comm/comm.h"
 #include "shim/gds/hca/refusal.h"
 #include "shim/gds/transport/channels.h"
 
 struct mgds_far;
 struct mgds_gstream;
 struct mgds_member;
-struct mgds_ring;
 
 /* Why there is no channel; hindrances.def has what users are told. */
 enum mgds_lack {
@@ -30,16 +31,17 @@ struct mgds_channels {
     unsigned refs; /* atomic */
     unsigned rank, peers, streams;
     unsigned *base;                     /* by rank: of its sources */
-    int *region;                        /* by source: in own rings, or -1 */
-    unsigned regions;                   /* how many there are */
     struct mgds_gstream *const *stream; /* while it is made */
     uint64_t process;
     const struct mgds_member *members; /* likewise */
-    struct mgds_ring **ring;           /* by own index */
+    unsigned *offers; /* by rank: how many it and this one make (offer.h) */
+    bool *able;   /* by own index: kernels of it can do all that is needed */
     bool *shared; /* by own index: another process has a stream of its GPU */
     struct mgds_channel **channel; /* by own index, then by source */
     unsigned char *lack;           /* likewise: enum mgds_lack */
     struct mgds_far **far;         /* likewise: while they are made */
+    uint32_t far_units;            /* of a ring of a far way; 0: there is none
+                                    */
 };
 
 /* A source of a member without streams counts, too. */
@@ -50,8 +52,16 @@ static inline unsigned mgds_channels_streams_of(const struct mgds_channels *of,
 }
 
 /* Is there a way to that member's streams that is tried once all have told of
- * their rings? While they are made. */
+ * theirs? While they are made. */
 bool mgds_channels_is_far(const struct mgds_channels *channels, unsigned rank);
+
+/* For which a channel cannot be had, by what the driver said. */
+static inline enum mgds_lack mgds_lack_by(int rc)
+{
+    if (rc == -ENOTSUP)
+        return MGDS_LACK_NO_PEERS;
+    return rc == -EXDEV ? MGDS_LACK_OTHER_CONTEXT : MGDS_LACK_NO_MAPPING;
+}
 
 /* For who wants to know where the time goes: what messages to the rank take. */
 void mgds_channels_say(const struct mgds_channels *channels, unsigned rank);

@@ -1,5 +1,6 @@
-/* The channels of a member are made: own rings, and channels to the rings that
- * other members describe; see channels.h and comm.h. */
+/* The channels of a member are made, by what other members say of their
+ * streams, and far ways are begun (connect_far.c); see channels.h and comm.h.
+ */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,59 +9,46 @@
 #include "shim/base/alloc.h"
 #include "shim/base/log.h"
 #include "shim/ctx.h"
+#include "shim/gds/cuda/context.h"
+#include "shim/gds/cuda/ipc.h"
 #include "shim/gds/comm/comm.h"
+#include "shim/gds/msg/engine.h"
 #include "shim/gds/stream/gstream.h"
-#include "shim/gds/proto/ring.h"
+#include "shim/gds/transport/base_ring.h"
 #include "shim/gds/transport/channel.h"
 #include "shim/gds/transport/channels_state.h"
 #include "shim/gds/transport/far.h"
+#include "shim/gds/transport/own_rings.h"
+#include "shim/gds/transport/ring_pair.h"
+#include "shim/gds/wire/wire.h"
+
+/* As shim/base/config.def has it. */
+#define MGDS_RING_TOTAL_USUAL ((uint64_t)256 << 20)
 
 static unsigned streams_of(const struct mgds_member *member)
 {
     return member->streams ? member->streams : 1;
 }
 
-static bool is_beside(const struct mgds_channels *channels, unsigned rank)
-{
-    uint64_t host = channels->members[channels->rank].host;
-
-    return host && channels->members[rank].host == host;
-}
-
-/* Regions for the sources of such members, behind those that there are. */
-static void number_regions(struct mgds_channels *channels,
-                           bool (*is_such)(const struct mgds_channels *channels,
-                                           unsigned rank))
-{
-    for (unsigned i = 0; i < channels->peers; i++) {
-        if (!is_such(channels, i))
-            continue;
-        for (unsigned s = channels->base[i]; s < channels->base[i + 1]; s++)
-            channels->region[s] = (int)channels->regions++;
-    }
-}
-
-/* Members of one host count their sources in the same order, each for itself:
- * so all of them know each other's regions, if those of others are behind. */
 static int number_sources(struct mgds_channels *channels)
 {
-    const struct mgds_member *members = channels->members;
     unsigned sources = 0;
 
     channels->base = (unsigned *)mgds_calloc(channels->peers + 1, sizeof(int));
     if (!channels->base)
         return -ENOMEM;
     for (unsigned i = 0; i < channels->peers; i++)
-        channels->base[i + 1] = sources += streams_of(&members[i]);
-    channels->region = (int *)mgds_calloc(sources, sizeof(int));
-    if (!channels->region)
-        return -ENOMEM;
-    for (unsigned s = 0; s < sources; s++)
-        channels->region[s] = -1;
-    number_regions(channels, is_beside);
-    number_regions(channels, mgds_channels_is_far);
+        channels->base[i + 1] = sources += streams_of(&channels->members[i]);
     return 0;
 }
+
+/* What a member tells the others of a stream. Plain. */
+struct told {
+    struct mgds_gpu_id gpu;
+    uint64_t context; /* its id there */
+    uint32_t able;    /* 0: it has no rings */
+    uint32_t far;     /* units of a ring that is for a stream of another host */
+};
 
 static bool has_kernels(const struct mgds_channels *channels, unsigned index)
 {
@@ -68,36 +56,42 @@ static bool has_kernels(const struct mgds_channels *channels, unsigned index)
            mgds_gstream_has_kernels(channels->stream[index]);
 }
 
-static uint32_t units_of_region(const struct mgds_channels *channels)
+/* Without rings messages are staged: that is no error. */
+static void find_able(struct mgds_channels *channels)
 {
-    uint64_t bytes = mgds_ctx()->config.ring;
-    uint64_t share = mgds_ctx()->config.ring_total / channels->regions;
-
-    bytes = bytes < share ? bytes : share;
-    return (uint32_t)(bytes / sizeof(struct mgds_unit));
+    if (mgds_ctx()->config.ring_total != MGDS_RING_TOTAL_USUAL &&
+        channels->rank == 0)
+        mgds_warn_once("MPIX_GDS_RING_TOTAL is what the whole process has: it "
+                       "was what each stream of a communicator had");
+    for (unsigned i = 0; i < channels->streams; i++)
+        channels->able[i] = mgds_own_rings_may_be() && has_kernels(channels, i);
 }
 
-/* Without a ring messages are staged: that is no error. */
-static void make_rings(struct mgds_channels *channels)
+/* Ways that the process makes, if all go well. */
+static uint64_t count_far(const struct mgds_channels *channels)
 {
-    uint32_t units;
+    uint64_t count = 0;
 
-    if (channels->regions == 0 || mgds_ctx()->config.eager == 0)
+    for (unsigned i = 0; i < channels->peers; i++)
+        if (mgds_channels_is_far(channels, i))
+            count += mgds_channels_streams_of(channels, i);
+    return count * channels->streams;
+}
+
+/* Each has a ring here, and a mirror of the one there. All of them get half of
+ * what the process may have yet, so that there is some for communicators to
+ * come. */
+static void size_far(struct mgds_channels *channels)
+{
+    enum { PARTS = 2 * 2 };
+    uint64_t count = count_far(channels), units;
+
+    if (count == 0)
         return;
-    units = units_of_region(channels);
-    for (unsigned i = 0; i < channels->streams && units > 0; i++) {
-        int rc;
-
-        if (!has_kernels(channels, i))
-            continue;
-        rc = mgds_ring_create(&channels->ring[i],
-                              mgds_gstream_context(channels->stream[i]),
-                              channels->regions, units);
-        if (rc < 0) {
-            errno = -rc;
-            mgds_debug("no ring for short messages: %m: they are staged");
-        }
-    }
+    units = mgds_own_rings_left() / (PARTS * count) / sizeof(struct mgds_unit);
+    if (units > mgds_ring_units_most())
+        units = mgds_ring_units_most();
+    channels->far_units = units < MGDS_RING_LEAST ? 0 : (uint32_t)units;
 }
 
 static int make_tables(struct mgds_channels *channels)
@@ -105,14 +99,15 @@ static int make_tables(struct mgds_channels *channels)
     unsigned streams = channels->streams;
     size_t pairs = (size_t)streams * channels->base[channels->peers];
 
-    channels->ring =
-        (struct mgds_ring **)mgds_calloc(streams, sizeof(struct mgds_ring *));
     channels->channel = (struct mgds_channel **)mgds_calloc(
         pairs, sizeof(struct mgds_channel *));
     channels->lack = (unsigned char *)mgds_calloc(pairs, 1);
+    channels->able = (bool *)mgds_calloc(streams, sizeof(bool));
     channels->shared = (bool *)mgds_calloc(streams, sizeof(bool));
-    if (!channels->ring || !channels->channel || !channels->lack ||
-        !channels->shared)
+    channels->offers =
+        (unsigned *)mgds_calloc(channels->peers, sizeof(unsigned));
+    if (!channels->offers || !channels->able || !channels->channel ||
+        !channels->lack || !channels->shared)
         return -ENOMEM;
     if (!mgds_channels_are_far(channels->members, channels->peers))
         return 0;
@@ -144,24 +139,37 @@ int mgds_channels_create(struct mgds_channels **out,
         mgds_channels_put(channels);
         return rc;
     }
-    make_rings(channels);
+    find_able(channels);
+    size_far(channels);
     *out = channels;
     return 0;
 }
 
 size_t mgds_channels_description(unsigned streams)
 {
-    return streams * sizeof(struct mgds_ring_handle);
+    return streams * sizeof(struct told);
+}
+
+static struct told told_of(const struct mgds_channels *channels, unsigned index)
+{
+    struct told told = {.able = 0};
+    const struct mgds_context *ctx;
+
+    if (!channels->able[index])
+        return told;
+    ctx = mgds_gstream_context(channels->stream[index]);
+    told.able = mgds_gpu_identify(&told.gpu, ctx) == 0;
+    told.context = ctx->id;
+    told.far = channels->far_units;
+    return told;
 }
 
 void mgds_channels_describe(const struct mgds_channels *channels, char *out)
 {
     for (unsigned i = 0; i < channels->streams; i++) {
-        struct mgds_ring_handle handle = {.regions = 0};
+        const struct told told = told_of(channels, i);
 
-        if (channels->ring[i])
-            mgds_ring_tell(channels->ring[i], &handle);
-        memcpy(out + i * sizeof(handle), &handle, sizeof(handle));
+        memcpy(out + i * sizeof(told), &told, sizeof(told));
     }
 }
 
@@ -169,43 +177,48 @@ void mgds_channels_describe(const struct mgds_channels *channels, char *out)
  * other one, which it waits for, does not run. There waits are left to memory
  * operations, unless kernels are asked for. */
 static bool shares_gpu(const struct mgds_channels *channels, unsigned index,
-                       const struct mgds_ring_handle *handle)
+                       const struct told *there)
 {
-    struct mgds_ring_handle mine;
+    const struct told mine = told_of(channels, index);
 
-    if (!channels->ring[index] || handle->regions == 0 ||
-        mgds_ctx()->config.trigger == MGDS_TRIGGER_KERNEL)
-        return false;
-    mgds_ring_tell(channels->ring[index], &mine);
-    return memcmp(&mine.gpu, &handle->gpu, sizeof(mine.gpu)) == 0;
+    return mine.able && there->able &&
+           mgds_ctx()->config.trigger != MGDS_TRIGGER_KERNEL &&
+           memcmp(&mine.gpu, &there->gpu, sizeof(mine.gpu)) == 0;
+}
+
+/* On the host of this member. */
+static enum mgds_lack lack_near(const struct mgds_channels *channels,
+                                unsigned index, const struct mgds_member *peer,
+                                const struct told *there)
+{
+    const struct mgds_context *ctx =
+        mgds_gstream_context(channels->stream[index]);
+
+    if (!channels->able[index] || !there->able)
+        return MGDS_LACK_NO_RING;
+    if (peer->process == channels->process)
+        return there->context == ctx->id ? MGDS_LACK_NOTHING
+                                         : MGDS_LACK_OTHER_CONTEXT;
+    if (shares_gpu(channels, index, there))
+        return MGDS_LACK_SAME_GPU;
+    return mgds_gpu_is_far(ctx, &there->gpu) ? MGDS_LACK_NO_PEERS
+                                             : MGDS_LACK_NOTHING;
 }
 
 static enum mgds_lack lack_of(const struct mgds_channels *channels,
                               unsigned index, unsigned rank,
-                              const struct mgds_ring_handle *handle)
+                              const struct told *there)
 {
-    const struct mgds_member *there = &channels->members[rank];
-    int mine = channels->region[channels->base[channels->rank] + index];
+    const struct mgds_member *peer = &channels->members[rank];
+    uint64_t host = channels->members[channels->rank].host;
 
-    if (!has_kernels(channels, index) || mine < 0)
+    if (!has_kernels(channels, index) || host == 0)
         return MGDS_LACK_NO_GPU_HERE;
-    if (there->host == 0)
+    if (peer->host == 0)
         return MGDS_LACK_NO_GPU_THERE;
-    if (there->host != channels->members[channels->rank].host)
+    if (peer->host != host)
         return MGDS_LACK_OTHER_HOST;
-    if ((uint32_t)mine >= handle->regions)
-        return MGDS_LACK_NO_RING;
-    if (there->process != channels->process &&
-        shares_gpu(channels, index, handle))
-        return MGDS_LACK_SAME_GPU;
-    return MGDS_LACK_NOTHING;
-}
-
-static enum mgds_lack lack_by(int rc)
-{
-    if (rc == -ENOTSUP)
-        return MGDS_LACK_NO_PEERS;
-    return rc == -EXDEV ? MGDS_LACK_OTHER_CONTEXT : MGDS_LACK_NO_MAPPING;
+    return lack_near(channels, index, peer, there);
 }
 
 static const struct mgds_transport *
@@ -215,65 +228,94 @@ transport_to(const struct mgds_channels *channels, unsigned rank)
                                                                 : &mgds_p2p;
 }
 
-/* To the source `to`, which is of the rank. */
-static enum mgds_lack open_channel(struct mgds_channels *channels,
-                                   unsigned index, unsigned rank, unsigned to,
-                                   const struct mgds_ring_handle *handle)
+static struct mgds_ring_pair *pair_with(const struct mgds_channels *channels,
+                                        unsigned index, unsigned rank,
+                                        const struct told *there)
 {
-    int mine = channels->region[channels->base[channels->rank] + index];
-    struct mgds_channel **at =
-        &channels->channel[mgds_channels_at(channels, index, to)];
-    int rc = mgds_channel_create(at, transport_to(channels, rank),
-                                 mgds_gstream_context(channels->stream[index]),
-                                 handle, (uint32_t)mine);
+    const struct mgds_member *member = &channels->members[rank];
+    struct mgds_ring_pair *pair;
+    struct mgds_wire_peer *peer;
 
-    if (rc < 0) {
-        errno = -rc;
-        mgds_debug("no channel to rank %u: %m: messages are staged", rank);
-        return lack_by(rc);
-    }
-    mgds_channel_pair(*at, channels->ring[index],
-                      (uint32_t)channels->region[to], handle);
-    return MGDS_LACK_NOTHING;
+    if (mgds_wire_peer_get(&peer, member->address, member->address_bytes) < 0)
+        return NULL;
+    mgds_engine_enter();
+    pair = mgds_ring_pair_open(mgds_gstream_context(channels->stream[index]),
+                               peer, there->context,
+                               member->process == channels->process);
+    mgds_engine_leave();
+    return pair;
 }
 
-/* What will be offered to the source. */
-static enum mgds_lack make_far(struct mgds_channels *channels, unsigned index,
-                               unsigned rank, unsigned to,
-                               const struct mgds_ring_handle *handle)
+static void put_pair(struct mgds_ring_pair *pair)
 {
+    mgds_engine_enter();
+    mgds_ring_pair_put(pair);
+    mgds_engine_leave();
+}
+
+static enum mgds_lack open_channel(struct mgds_channels *channels,
+                                   unsigned index, unsigned rank,
+                                   struct mgds_channel **at,
+                                   const struct told *there)
+{
+    struct mgds_ring_pair *pair = pair_with(channels, index, rank, there);
+
+    if (pair &&
+        mgds_channel_create(at, transport_to(channels, rank), pair) == 0)
+        return MGDS_LACK_NOTHING;
+    if (pair)
+        put_pair(pair);
+    mgds_debug("no memory for a channel to rank %u: messages are staged", rank);
+    return MGDS_LACK_NO_MAPPING;
+}
+
+/* What will be offered to the source. Both ends come to the same length. */
+static enum mgds_lack make_far(struct mgds_channels *channels, unsigned index,
+                               unsigned rank, size_t at,
+                               const struct told *there)
+{
+    const struct told mine = told_of(channels, index);
     const struct mgds_far_spec spec = {
         .ctx = mgds_gstream_context(channels->stream[index]),
-        .ring = channels->ring[index],
-        .region = (uint32_t)channels->region[to],
-        .units = handle->units,
+        .units = mine.far < there->far ? mine.far : there->far,
         .rank = rank,
         .over = mgds_ib_cpu_over};
     struct mgds_refusal refusal;
 
-    if (!spec.ring || handle->regions == 0)
+    if (spec.units == 0)
         return MGDS_LACK_NO_RING;
-    return mgds_far_create(
-               &channels->far[mgds_channels_at(channels, index, to)], &spec,
-               &refusal) < 0
+    return mgds_far_create(&channels->far[at], &spec, &refusal) < 0
                ? mgds_lack_of_refusal(&refusal)
                : MGDS_LACK_NOT_JOINED;
 }
 
 static void connect_stream(struct mgds_channels *channels, unsigned index,
-                           unsigned rank, unsigned to_index,
-                           const struct mgds_ring_handle *handle)
+                           unsigned rank, unsigned to, const struct told *there)
 {
-    unsigned to = channels->base[rank] + to_index;
-    enum mgds_lack lack = lack_of(channels, index, rank, handle);
+    size_t at = mgds_channels_at(channels, index, to);
+    enum mgds_lack lack = lack_of(channels, index, rank, there);
 
     if (lack == MGDS_LACK_SAME_GPU)
         channels->shared[index] = true;
     if (lack == MGDS_LACK_NOTHING)
-        lack = open_channel(channels, index, rank, to, handle);
+        lack =
+            open_channel(channels, index, rank, &channels->channel[at], there);
     if (lack == MGDS_LACK_OTHER_HOST && mgds_channels_is_far(channels, rank))
-        lack = make_far(channels, index, rank, to, handle);
-    channels->lack[mgds_channels_at(channels, index, to)] = (unsigned char)lack;
+        lack = make_far(channels, index, rank, at, there);
+    channels->lack[at] = (unsigned char)lack;
+}
+
+/* As the other one says of these two streams, whatever one of them alone knows
+ * against a channel. */
+static bool may_offer(const struct mgds_channels *channels, unsigned index,
+                      unsigned rank, const struct told *there)
+{
+    const struct mgds_member *peer = &channels->members[rank];
+    uint64_t host = channels->members[channels->rank].host;
+
+    return host != 0 && peer->host == host &&
+           peer->process != channels->process && there->able &&
+           told_of(channels, index).able;
 }
 
 void mgds_channels_connect(struct mgds_channels *channels, unsigned rank,
@@ -283,11 +325,11 @@ void mgds_channels_connect(struct mgds_channels *channels, unsigned rank,
 
     for (unsigned i = 0; i < channels->streams; i++)
         for (unsigned j = 0; j < streams; j++) {
-            struct mgds_ring_handle handle;
+            struct told told;
 
-            memcpy(&handle, description + j * sizeof(handle), sizeof(handle));
-            connect_stream(channels, i, rank, j, &handle);
+            memcpy(&told, description + j * sizeof(told), sizeof(told));
+            if (may_offer(channels, i, rank, &told))
+                channels->offers[rank]++;
+            connect_stream(channels, i, rank, channels->base[rank] + j, &told);
         }
-    if (channels->streams > 0 && !mgds_channels_is_far(channels, rank))
-        mgds_channels_say(channels, rank);
 }

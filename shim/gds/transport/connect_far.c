@@ -34,7 +34,7 @@ bool mgds_channels_are_far(const struct mgds_member *members, unsigned count)
     return false;
 }
 
-size_t mgds_channels_offer_bytes(unsigned most)
+size_t mgds_channels_far_bytes(unsigned most)
 {
     return (size_t)most * most * sizeof(struct mgds_far_card);
 }
@@ -70,8 +70,8 @@ static unsigned count_pairs(const struct mgds_channels *channels, unsigned rank)
     return channels->streams * mgds_channels_streams_of(channels, rank);
 }
 
-void mgds_channels_offer(const struct mgds_channels *channels, unsigned rank,
-                         unsigned most, char *offer)
+void mgds_channels_offer_far(const struct mgds_channels *channels,
+                             unsigned rank, unsigned most, char *offer)
 {
     for (unsigned i = 0; i < count_pairs(channels, rank); i++) {
         struct pair pair = pair_of(channels, rank, most, i);
@@ -109,8 +109,8 @@ static bool join_far(struct mgds_channels *channels, size_t at,
     return rc == 0;
 }
 
-void mgds_channels_join(struct mgds_channels *channels, unsigned rank,
-                        unsigned most, const char *offer, char *joined)
+void mgds_channels_join_far(struct mgds_channels *channels, unsigned rank,
+                            unsigned most, const char *offer, char *joined)
 {
     for (unsigned i = 0; i < count_pairs(channels, rank); i++) {
         struct pair pair = pair_of(channels, rank, most, i);
@@ -124,8 +124,7 @@ void mgds_channels_join(struct mgds_channels *channels, unsigned rank,
 static void open_far(struct mgds_channels *channels, size_t at)
 {
     struct mgds_far *far = channels->far[at];
-    int rc = mgds_channel_create_far(&channels->channel[at], &mgds_ib_cpu, far,
-                                     mgds_far_units(far));
+    int rc = mgds_channel_create_far(&channels->channel[at], &mgds_ib_cpu, far);
 
     if (rc < 0) {
         drop_far(channels, at, MGDS_LACK_HCA_MIRROR);
@@ -135,8 +134,8 @@ static void open_far(struct mgds_channels *channels, size_t at)
     channels->lack[at] = MGDS_LACK_NOTHING;
 }
 
-void mgds_channels_open(struct mgds_channels *channels, unsigned rank,
-                        unsigned most, const char *joined)
+void mgds_channels_open_far(struct mgds_channels *channels, unsigned rank,
+                            unsigned most, const char *joined)
 {
     for (unsigned i = 0; i < count_pairs(channels, rank); i++) {
         struct pair pair = pair_of(channels, rank, most, i);
@@ -148,6 +147,6 @@ void mgds_channels_open(struct mgds_channels *channels, unsigned rank,
         else
             drop_far(channels, pair.at, MGDS_LACK_NOT_JOINED);
     }
-    if (mgds_channels_is_far(channels, rank) && channels->streams > 0)
+    if (mgds_channels_is_far(channels, rank))
         mgds_channels_say(channels, rank);
 }

@@ -37,10 +37,9 @@ struct mgds_far {
     struct mgds_far_spec spec;
     struct mgds_rail *rail; /* a reference */
     struct mgds_qp *qp;
-    struct mgds_ring *mirror;
+    struct mgds_ring *ring, *mirror;
     struct mgds_region in, out; /* of the own ring; of the mirror */
     struct mgds_far_card there;
-    uint64_t address; /* of the region in the own ring */
     /* under the engine's lock, once it is connected */
     enum state state;
     struct mgds_writes writes;
@@ -59,22 +58,19 @@ static size_t bytes_of(uint32_t units)
     return (size_t)units * sizeof(struct mgds_unit);
 }
 
-/* A part of the ring's memory, which the GPU gives as a whole. */
-static int register_units(struct mgds_far *far, struct mgds_region *region,
-                          const struct mgds_ring *ring, uint32_t number,
-                          struct mgds_refusal *refusal)
+static int register_ring(struct mgds_far *far, struct mgds_region *region,
+                         const struct mgds_ring *ring,
+                         struct mgds_refusal *refusal)
 {
-    struct mgds_region_memory memory = {.gpu = true, .dmabuf = -1};
-    struct mgds_ring_handle handle;
+    struct mgds_region_memory memory = {.address = mgds_ring_address(ring),
+                                        .bytes = bytes_of(far->spec.units),
+                                        .gpu = true,
+                                        .dmabuf = -1};
     int rc;
 
-    mgds_ring_tell(ring, &handle);
-    memory.bytes = bytes_of(handle.units);
-    memory.offset = number * memory.bytes;
-    memory.address = handle.address + memory.offset;
     if (mgds_dmabuf_export(&memory.dmabuf, far->spec.ctx,
-                           (const void *)(uintptr_t)handle.address,
-                           handle.regions * memory.bytes) < 0)
+                           (const void *)(uintptr_t)memory.address,
+                           memory.bytes) < 0)
         memory.dmabuf = -1;
     rc = mgds_region_init(region, far->rail, &memory, refusal);
     if (memory.dmabuf >= 0)
@@ -82,10 +78,12 @@ static int register_units(struct mgds_far *far, struct mgds_region *region,
     return rc;
 }
 
-static int make_mirror(struct mgds_far *far, struct mgds_refusal *refusal)
+static int make_rings(struct mgds_far *far, struct mgds_refusal *refusal)
 {
-    int rc = mgds_ring_create(&far->mirror, far->spec.ctx, 1, far->spec.units);
+    int rc = mgds_ring_create(&far->ring, far->spec.ctx, far->spec.units);
 
+    if (rc == 0)
+        rc = mgds_ring_create(&far->mirror, far->spec.ctx, far->spec.units);
     return rc == 0 ? 0 : mgds_refuse(refusal, MGDS_REFUSAL_MIRROR, -rc);
 }
 
@@ -96,12 +94,11 @@ static int make_parts(struct mgds_far *far, struct mgds_refusal *refusal)
     if (rc == 0)
         rc = mgds_qp_create(&far->qp, far->rail, BLOCKS, refusal);
     if (rc == 0)
-        rc = make_mirror(far, refusal);
+        rc = make_rings(far, refusal);
     if (rc == 0)
-        rc = register_units(far, &far->out, far->mirror, 0, refusal);
+        rc = register_ring(far, &far->out, far->mirror, refusal);
     if (rc == 0)
-        rc = register_units(far, &far->in, far->spec.ring, far->spec.region,
-                            refusal);
+        rc = register_ring(far, &far->in, far->ring, refusal);
     return rc;
 }
 
@@ -115,7 +112,6 @@ int mgds_far_create(struct mgds_far **out, const struct mgds_far_spec *spec,
         return mgds_refuse(refusal, MGDS_REFUSAL_MIRROR, ENOMEM);
     far->spec = *spec;
     far->state = MADE;
-    far->address = (uintptr_t)mgds_ring_region(spec->ring, spec->region);
     rc = make_parts(far, refusal);
     if (rc < 0) {
         mgds_far_destroy(far);
@@ -131,7 +127,7 @@ void mgds_far_tell(const struct mgds_far *far, struct mgds_far_card *out)
 
     mgds_qp_describe(far->qp, &end.rail[0]);
     mgds_end_pack(&end, out->end);
-    out->address = far->address;
+    out->address = mgds_ring_address(far->ring);
     out->rkey = far->in.rkey;
     out->made = 1;
 }
@@ -193,6 +189,7 @@ void mgds_far_destroy(struct mgds_far *far)
     if (far->out.mr)
         mgds_region_fini(&far->out);
     mgds_ring_destroy(far->mirror);
+    mgds_ring_destroy(far->ring);
     if (far->rail)
         mgds_transport_rail_put();
     free(far);
@@ -200,12 +197,22 @@ void mgds_far_destroy(struct mgds_far *far)
 
 char *mgds_far_mirror(const struct mgds_far *far)
 {
-    return mgds_ring_region(far->mirror, 0);
+    return (char *)(uintptr_t)mgds_ring_address(far->mirror);
 }
 
 uint32_t mgds_far_units(const struct mgds_far *far)
 {
     return far->spec.units;
+}
+
+uint64_t mgds_far_place(const struct mgds_far *far, uint32_t units,
+                        size_t count)
+{
+    uint32_t all = far->spec.units;
+
+    if (units >= all || count > all - units)
+        return 0;
+    return mgds_ring_address(far->ring) + bytes_of(units);
 }
 
 bool mgds_far_is_open(const struct mgds_far *far)

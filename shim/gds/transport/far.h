@@ -1,10 +1,11 @@
 /*
  * A far way: from one stream of this process to one of a process on another
- * host, by an HCA. It has a mirror, memory of the own GPU in the likeness of
- * the region that the peer's ring has for it: the stream's kernels store units
- * there as they would in the region, and then WRITEs bring them over. The same
- * connection is for both directions, so the peer may write into the region that
- * the own ring has for it, and into nothing else.
+ * host, by an HCA. It has a ring, memory of the own GPU that the peer may write
+ * into, and into nothing else; and a mirror, memory in the likeness of the
+ * peer's ring: the stream's kernels store units there as they would in the
+ * ring, and then WRITEs bring them over. The same connection is for both
+ * directions. Ring and mirror are registered when the way is made, so they stay
+ * what they are, and where, as long as it is there (docs/rings.md).
  *
  *   written by       what                        read by
  *   the own stream   units of the mirror         the HCA, once a WRITE is
@@ -28,20 +29,20 @@
 #define MGDS_TRANSPORT_FAR_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "shim/gds/hca/refusal.h"
 
 struct mgds_context;
 struct mgds_far;
-struct mgds_ring;
 
 enum { MGDS_FAR_END_BYTES = 136 };
 
 /* What one end is told of the other. Plain; all 0: there is none. */
 struct mgds_far_card {
     uint8_t end[MGDS_FAR_END_BYTES]; /* hca/end.h */
-    uint64_t address;                /* of the first unit of the region */
+    uint64_t address;                /* of the first unit of the ring */
     uint32_t rkey;
     uint32_t made; /* 1 */
 };
@@ -52,10 +53,8 @@ typedef void mgds_far_over(void *arg, int error, const char *why);
 
 struct mgds_far_spec {
     struct mgds_context *ctx;
-    const struct mgds_ring *ring; /* the own one, and the region of it that */
-    uint32_t region;              /* is the peer's */
-    uint32_t units;               /* of the region there */
-    unsigned rank;                /* the peer's, for lines */
+    uint32_t units; /* of both rings, and so of the mirrors */
+    unsigned rank;  /* the peer's, for lines */
     mgds_far_over *over;
 };
 
@@ -71,6 +70,11 @@ void mgds_far_destroy(struct mgds_far *far);
 /* The first unit of the mirror, and how many it has. */
 char *mgds_far_mirror(const struct mgds_far *far);
 uint32_t mgds_far_units(const struct mgds_far *far);
+
+/* The address of a place in the own ring that begins at that unit, and has so
+ * many; 0: there is no such place. Constant, any thread. */
+uint64_t mgds_far_place(const struct mgds_far *far, uint32_t units,
+                        size_t count);
 
 /* The stream has stored so many units, from that one on. 0: over follows, not
  * in this call; -ECONNRESET: it is broken; -ENOMEM. */

@@ -44,6 +44,15 @@ uint32_t mgds_far_units(const struct mgds_far *far)
     return 0;
 }
 
+uint64_t mgds_far_place(const struct mgds_far *far, uint32_t units,
+                        size_t count)
+{
+    (void)far;
+    (void)units;
+    (void)count;
+    return 0;
+}
+
 int mgds_far_push(struct mgds_far *far, uint32_t units, uint32_t count,
                   void *arg)
 {

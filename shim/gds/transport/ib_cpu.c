@@ -1,5 +1,5 @@
 /* ib-cpu: streams of different hosts. The sender's stream stores units into a
- * mirror of the receiver's region, and when it has come behind them the CPU
+ * mirror of the receiver's ring, and when it has come behind them the CPU
  * posts a WRITE that brings them there (far.h); see transport.h. */
 #include "shim/gds/comm/broken.h"
 #include "shim/gds/comm/exchange.h"

@@ -1,0 +1,92 @@
+/* The ring of a pair; see base_ring.h. */
+#include "shim/gds/transport/base_ring.h"
+
+#include <errno.h>
+
+#include "device/impl/mem.h"
+#include "shim/ctx.h"
+#include "shim/gds/transport/far_rings.h"
+#include "shim/gds/transport/own_rings.h"
+
+uint32_t mgds_ring_units_most(void)
+{
+    uint64_t units = mgds_ctx()->config.ring / sizeof(struct mgds_unit);
+
+    return units < MGDS_RING_MOST ? (uint32_t)units : MGDS_RING_MOST;
+}
+
+bool mgds_ring_error_passes(int error)
+{
+    return error == -ENOMEM || error == -EBUSY || error == -ENOTCONN;
+}
+
+uint32_t mgds_base_ring_units(void)
+{
+    uint32_t most = mgds_ring_units_most();
+
+    return most < MGDS_RING_FIRST ? most : MGDS_RING_FIRST;
+}
+
+static void hear_answer(struct mgds_ring_pair *pair)
+{
+    struct mgds_ring_ask *ask = &pair->base.ask;
+
+    if (ask->state != MGDS_ASK_GOT)
+        return;
+    ask->state = MGDS_ASK_NONE;
+    if (ask->ring) /* or it has gone again: its owner was short of memory */
+        mgds_far_use(ask->ring, &pair->base.ring);
+}
+
+/* One that the pair has kept, or was given. */
+static void reuse_ring(struct mgds_ring_pair *pair)
+{
+    if (!pair->base.ring && pair->base.ask.state == MGDS_ASK_NONE &&
+        mgds_far_reuse(pair, &pair->base.ask, mgds_base_ring_units()))
+        hear_answer(pair);
+}
+
+void mgds_base_ring_join(struct mgds_ring_pair *pair)
+{
+    pair->base.channels++;
+    if (pair->base.ask.state == MGDS_ASK_REFUSED) /* who is new tries anew */
+        pair->base.ask.state = MGDS_ASK_NONE;
+    reuse_ring(pair);
+}
+
+void mgds_base_ring_settle(struct mgds_ring_pair *pair, int error)
+{
+    if (error && pair->base.ask.state == MGDS_ASK_NONE) {
+        pair->base.ask.state = MGDS_ASK_REFUSED;
+        pair->base.ask.error = error;
+    }
+    reuse_ring(pair);
+}
+
+void mgds_base_ring_part(struct mgds_ring_pair *pair)
+{
+    if (--pair->base.channels > 0)
+        return;
+    mgds_far_forget(pair, &pair->base.ask);
+    if (pair->base.ring)
+        mgds_far_leave(pair->base.ring);
+}
+
+bool mgds_base_ring_open(struct mgds_ring_pair *pair)
+{
+    hear_answer(pair);
+    if (!pair->base.ring && pair->base.ask.state == MGDS_ASK_NONE) {
+        mgds_far_ask(pair, &pair->base.ask, mgds_base_ring_units());
+        hear_answer(pair);
+    }
+    return pair->base.ask.state == MGDS_ASK_ASKED;
+}
+
+int mgds_base_ring_error(const struct mgds_ring_pair *pair)
+{
+    const struct mgds_ring_ask *ask = &pair->base.ask;
+
+    return ask->state == MGDS_ASK_REFUSED && !mgds_ring_error_passes(ask->error)
+               ? ask->error
+               : 0;
+}

@@ -1,0 +1,80 @@
+/*
+ * Rings in memory of this process, each for one pair (ring_pair.h): made when
+ * the other process asks for one, and freed when it has said that it has closed
+ * its mapping. What it does with a ring meanwhile is its own business: it may
+ * give the ring to one channel after another.
+ *
+ *   MAKING  the driver is at it, in a call of the program's or the worker
+ *   TOLD    the other process may have it mapped, and may write to it
+ *   CLOSED  it says that it has not, any more
+ *   (gone)  freed at the next safe point
+ *
+ *   (asked, or done words are needed) -> MAKING -> TOLD -> CLOSED -> gone: by a
+ *                                                  call that frees
+ *                                        MAKING -> gone: no memory, they are
+ *                                                  told
+ *
+ * All rings of the process together have MPIX_GDS_RING_TOTAL bytes at most.
+ * What does not fit is made smaller, down to MGDS_RING_LEAST units; a ring that
+ * was to be larger than the first one does not get what is left for first ones.
+ * Where nothing is left RING_SHORT asks for what others do not use.
+ *
+ * Under the engine's lock, but init and fini.
+ */
+#ifndef MGDS_TRANSPORT_OWN_RINGS_H
+#define MGDS_TRANSPORT_OWN_RINGS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "shim/gds/transport/ring_pair.h"
+
+/* Units that the first ring of a channel has, and the least that any has. */
+enum { MGDS_RING_FIRST = 4096, MGDS_RING_LEAST = 256 };
+
+struct mgds_own_ring;
+
+/* May this process have rings at all? Constant, any thread. */
+bool mgds_own_rings_may_be(void);
+
+/* Bytes that rings may yet have that are larger than a first one. Any thread.
+ */
+uint64_t mgds_own_rings_left(void);
+
+/* The address of a place that begins at that unit, and has so many, in a ring
+ * of that number, of a pair with that process in that context; 0: there is no
+ * such place. */
+uint64_t mgds_own_rings_place(uint32_t number, uint64_t process,
+                              const struct mgds_context *ctx, uint32_t units,
+                              size_t count);
+
+/* A ring for a pair with this process itself. Without the lock; makes driver
+ * calls. Negative errno. */
+int mgds_own_rings_make(struct mgds_ring_pair *pair, uint32_t units,
+                        uint32_t *number, struct mgds_ring_handle *handle);
+/* That one is not used any more. */
+void mgds_own_rings_close(uint32_t number);
+
+/* What another process is given when a communicator is made (offer.h), if it
+ * has not got it. Without the lock; makes driver calls. Was it made now? Those
+ * words are READY at once: the call ends when all have mapped them. */
+bool mgds_own_rings_give_base(struct mgds_ring_pair *pair, uint32_t units);
+bool mgds_own_rings_give_dones(struct mgds_ring_pair *pair);
+/* The number again; 0: there is no such ring any more. */
+uint32_t mgds_own_rings_tell(uint32_t number, struct mgds_ring_handle *handle);
+
+/* The pair gets done words, later: dones.h. */
+void mgds_own_rings_add_dones(struct mgds_ring_pair *pair);
+uint32_t mgds_own_ring_number(const struct mgds_own_ring *own);
+uint64_t mgds_own_ring_address(const struct mgds_own_ring *own);
+
+/* Those that are CLOSED are freed at the next safe point. */
+void mgds_own_rings_trim(void);
+
+/* Registers the handlers, before the wire is opened. */
+void mgds_own_rings_init(void);
+/* No process has any of them mapped any more. */
+void mgds_own_rings_fini(void);
+
+#endif
