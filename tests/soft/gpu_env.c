@@ -27,6 +27,7 @@ static void hear_all(struct gpu_env *place)
     mgds_channels_connect(place->channels, SELF, mine);
     mgds_channels_connect(place->channels, OTHER, none);
     mgds_channels_connect(place->channels, FAR, none);
+    mgds_channels_settle(place->channels);
     free(mine);
     free(none);
 }
