@@ -7,10 +7,12 @@
 #include <stdint.h>
 #include <cmocka.h>
 #include <errno.h>
+#include <stdlib.h>
 
 #include "shim/gds/cuda/defer.h"
 #include "shim/gds/msg/engine.h"
 #include "shim/gds/proto/ring.h"
+#include "shim/gds/transport/offer.h"
 #include "shim/gds/transport/own_rings.h"
 #include "tests/soft/gpu_env.h"
 
@@ -44,6 +46,15 @@ static void say(struct gpu_env *place, unsigned from, enum mgds_envelope kind,
     const struct mgds_ring_said said = {{THERE, here(place)}, number, 0};
 
     come(from, kind, &said, sizeof(said));
+}
+
+/* By OTHER, of its context of that id. */
+static void say_of(uint64_t there, struct gpu_env *place,
+                   enum mgds_envelope kind, uint32_t number)
+{
+    const struct mgds_ring_said said = {{there, here(place)}, number, 0};
+
+    come(OTHER, kind, &said, sizeof(said));
 }
 
 static struct mgds_ring_told told(void)
@@ -195,6 +206,100 @@ static void what_cannot_be_mapped_is_told(void **state)
     gpu_env_close(&place);
 }
 
+/* The channels of one more communicator, in which OTHER has a stream as ours
+ * is. */
+struct company {
+    struct mgds_member members[RANKS];
+    struct mgds_channels *channels;
+};
+
+static void open_company(struct company *company, struct gpu_env *place)
+{
+    const struct mgds_comm_spec spec = {.rank = SELF,
+                                        .size = RANKS,
+                                        .streams = &place->stream.gstream,
+                                        .stream_count = 1,
+                                        .members = company->members};
+    char *stream = (char *)calloc(1, mgds_channels_description(1));
+
+    assert_non_null(stream);
+    for (unsigned i = 0; i < RANKS; i++)
+        company->members[i] = (struct mgds_member){.address = &wire_address[i],
+                                                   .address_bytes = 1,
+                                                   .process = i + 1,
+                                                   .streams = 1,
+                                                   .host = i == FAR ? 2 : 1};
+    assert_int_equal(mgds_channels_create(&company->channels, &spec), 0);
+    mgds_channels_describe(company->channels, stream);
+    mgds_channels_connect(company->channels, OTHER, stream);
+    free(stream);
+}
+
+/* What OTHER is told by MPI. */
+static struct mgds_offer offered_by(const struct company *company)
+{
+    struct mgds_offer offered;
+
+    assert_int_equal(mgds_channels_offer_bytes(company->channels, OTHER),
+                     sizeof(offered));
+    mgds_channels_write_offer(company->channels, OTHER, (char *)&offered);
+    return offered;
+}
+
+/* RING_CLOSED is under way while another communicator is made: what it closes
+ * is not OTHER's any more, and what is given next is not freed by it. */
+static void a_ring_is_offered_once(void **state)
+{
+    struct company company[3];
+    struct mgds_offer first, second, third;
+    struct gpu_env place;
+
+    (void)state;
+    gpu_env_open(&place);
+    open_company(&company[0], &place);
+    assert_true(mgds_channels_offer(company[0].channels));
+    first = offered_by(&company[0]);
+    assert_true(first.ring != 0 && first.dones != 0);
+    open_company(&company[1], &place);
+    assert_false(mgds_channels_offer(company[1].channels));
+    second = offered_by(&company[1]);
+    assert_true(second.ring == 0 && second.dones == 0);
+    say_of(first.from, &place, MGDS_ENVELOPE_RING_CLOSED, first.ring);
+    assert_int_equal(gpu_env_refused(&place), 0);
+    open_company(&company[2], &place);
+    assert_true(mgds_channels_offer(company[2].channels));
+    third = offered_by(&company[2]);
+    assert_true(third.ring != 0 && third.dones == 0);
+    mgds_comms_trim();
+    mgds_defer_drain();
+    assert_true(is_there(&place, third.ring));
+    assert_false(is_there(&place, first.ring));
+    for (unsigned i = 0; i < 3; i++)
+        mgds_channels_put(company[i].channels);
+    gpu_env_close(&place);
+}
+
+/* A member had no memory, so nobody was told of anything. */
+static void what_nobody_was_told_of_is_offered_next(void **state)
+{
+    struct company company[2];
+    struct mgds_offer offered;
+    struct gpu_env place;
+
+    (void)state;
+    gpu_env_open(&place);
+    for (unsigned i = 0; i < 2; i++) {
+        open_company(&company[i], &place);
+        assert_true(mgds_channels_offer(company[i].channels));
+    }
+    offered = offered_by(&company[1]);
+    assert_true(offered.ring != 0 && offered.dones != 0);
+    assert_true(is_there(&place, offered.ring));
+    for (unsigned i = 0; i < 2; i++)
+        mgds_channels_put(company[i].channels);
+    gpu_env_close(&place);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -203,6 +308,8 @@ int main(void)
         cmocka_unit_test(all_rings_together_are_bounded),
         cmocka_unit_test(what_nobody_asked_for_is_refused),
         cmocka_unit_test(what_cannot_be_mapped_is_told),
+        cmocka_unit_test(a_ring_is_offered_once),
+        cmocka_unit_test(what_nobody_was_told_of_is_offered_next),
     };
 
     if (soft_cuda_load() != 0)

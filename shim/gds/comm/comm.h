@@ -98,9 +98,9 @@ void mgds_channels_describe(const struct mgds_channels *channels, char *out);
 void mgds_channels_connect(struct mgds_channels *channels, unsigned rank,
                            const char *description);
 /* Then each makes the memory that messages of the others begin with, unless
- * they have some; true: something was made. If any has made something each
- * tells each other rank, and takes what that tells, in as many bytes (offer.h);
- * 0: the two have no channel. And the channels are to be settled. */
+ * they have some; true: there is some that nobody was told of. If any has some
+ * each tells each other rank, and takes what that tells, in as many bytes
+ * (offer.h); 0: the two have no channel. And the channels are to be settled. */
 bool mgds_channels_offer(const struct mgds_channels *channels);
 size_t mgds_channels_offer_bytes(const struct mgds_channels *channels,
                                  unsigned rank);

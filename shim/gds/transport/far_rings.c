@@ -330,21 +330,13 @@ static void settle_map(struct mgds_far_ring *ring, int error)
     }
 }
 
-static bool is_known(const struct mgds_ring_pair *pair, uint32_t number)
+/* There is no memory for a record of it. */
+static void decline_ring(struct mgds_ring_pair *pair, uint32_t number,
+                         bool dones)
 {
-    const struct mgds_far_ring *ring;
-
-    TAILQ_FOREACH(ring, &pair->used, link)
-    {
-        if (ring->number == number)
-            return true;
-    }
-    TAILQ_FOREACH(ring, &pair->idle, link)
-    {
-        if (ring->number == number)
-            return true;
-    }
-    return false;
+    mgds_ring_pair_say(
+        pair, dones ? MGDS_ENVELOPE_RING_MAPPED : MGDS_ENVELOPE_RING_CLOSED,
+        number, dones ? -ENOMEM : 0);
 }
 
 static struct mgds_far_ring *make_given(struct mgds_ring_pair *pair,
@@ -354,11 +346,13 @@ static struct mgds_far_ring *make_given(struct mgds_ring_pair *pair,
 {
     struct mgds_far_ring *ring;
 
-    if (is_known(pair, number) || (dones && pair->their_dones))
+    if (dones && pair->their_dones)
         return NULL;
     ring = make_ring(pair, dones ? 0 : ++tokens);
-    if (!ring)
+    if (!ring) {
+        decline_ring(pair, number, dones);
         return NULL;
+    }
     ring->given = true;
     ring->number = number;
     ring->handle = *handle;
@@ -415,10 +409,7 @@ static void take_ring(struct mgds_ring_pair *pair,
     struct mgds_far_ring *ring = make_ring(pair, told->token);
 
     if (!ring) {
-        mgds_ring_pair_say(pair,
-                           told->token ? MGDS_ENVELOPE_RING_CLOSED
-                                       : MGDS_ENVELOPE_RING_MAPPED,
-                           told->number, told->token ? 0 : -ENOMEM);
+        decline_ring(pair, told->number, told->token == 0);
         return;
     }
     ring->number = told->number;

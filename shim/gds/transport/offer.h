@@ -5,8 +5,8 @@
  * connect to anybody for it.
  *
  *   mgds_channels_offer        makes what is in memory of this process
- *   mgds_channels_write_offer  says so to one member, in as many bytes as that
- *                              one says of its own
+ *   mgds_channels_write_offer  says so to one member, once (own_rings.h), in as
+ *                              many bytes as that one says of its own
  *   mgds_channels_take_offer   maps what that one has made
  *   mgds_channels_settle       what was mapped is the channels'
  *

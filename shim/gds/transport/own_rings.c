@@ -13,7 +13,7 @@
 #include "shim/gds/msg/am.h"
 #include "shim/gds/msg/work.h"
 
-enum state { MAKING, TOLD, CLOSED };
+enum state { MAKING, KEPT, TOLD, CLOSED };
 
 /* The share of all bytes that only first rings may have: one in so many. */
 enum { FIRST_SHARE = 16 };
@@ -26,7 +26,7 @@ struct mgds_own_ring {
     uint32_t number;
     uint32_t units;         /* that are asked for */
     uint64_t token;         /* of who asks */
-    struct mgds_ring *ring; /* in TOLD */
+    struct mgds_ring *ring; /* from KEPT, TOLD on */
 };
 
 /* By number, from 1 on; NULL: free. */
@@ -237,8 +237,9 @@ static void give_up(struct mgds_work *work)
     mgds_engine_leave();
 }
 
-int mgds_own_rings_make(struct mgds_ring_pair *pair, uint32_t units,
-                        uint32_t *number, struct mgds_ring_handle *handle)
+/* In KEPT, in this call. */
+static int make_ring(struct mgds_ring_pair *pair, uint32_t units,
+                     uint32_t *number)
 {
     struct mgds_own_ring *own;
     int rc;
@@ -250,31 +251,48 @@ int mgds_own_rings_make(struct mgds_ring_pair *pair, uint32_t units,
         return -ENOMEM;
     rc = allocate_ring(own);
     mgds_engine_enter();
-    own->state = TOLD;
+    own->state = KEPT;
     *number = own->number;
-    if (rc == 0)
-        mgds_ring_tell(own->ring, handle);
-    else
+    if (rc < 0)
         drop_ring(own);
     mgds_engine_leave();
     return rc;
 }
 
+int mgds_own_rings_make(struct mgds_ring_pair *pair, uint32_t units,
+                        uint32_t *number, struct mgds_ring_handle *handle)
+{
+    int rc = make_ring(pair, units, number);
+
+    mgds_engine_enter();
+    if (rc == 0)
+        mgds_own_rings_tell(*number, handle);
+    mgds_engine_leave();
+    return rc;
+}
+
+static bool is_kept(uint32_t number)
+{
+    const struct mgds_own_ring *own = find_ring(number);
+
+    return own && own->state == KEPT;
+}
+
 bool mgds_own_rings_give_base(struct mgds_ring_pair *pair, uint32_t units)
 {
-    struct mgds_ring_handle handle;
     uint32_t number = 0;
-    bool due;
+    bool due, kept;
     int rc;
 
     mgds_engine_enter();
     due = pair->base.given == 0;
+    kept = is_kept(pair->base.given);
     if (due)
         pair->base.given = MGDS_GIVING;
     mgds_engine_leave();
     if (!due)
-        return false;
-    rc = mgds_own_rings_make(pair, units, &number, &handle);
+        return kept;
+    rc = make_ring(pair, units, &number);
     mgds_engine_enter();
     pair->base.given = rc == 0 ? number : 0;
     mgds_engine_leave();
@@ -297,19 +315,21 @@ static struct mgds_own_ring *begin_dones(struct mgds_ring_pair *pair)
 bool mgds_own_rings_give_dones(struct mgds_ring_pair *pair)
 {
     struct mgds_own_ring *own;
+    bool kept;
     int rc;
 
     mgds_engine_enter();
+    kept = pair->dones && pair->dones->state == KEPT;
     own = begin_dones(pair);
     mgds_engine_leave();
     if (!own)
-        return false;
+        return kept;
     rc = allocate_ring(own);
     mgds_engine_enter();
-    own->state = TOLD;
+    own->state = KEPT;
     keep_dones(own, rc);
     if (rc == 0)
-        pair->state = MGDS_DONES_READY;
+        pair->state = MGDS_DONES_MAKING;
     else
         drop_ring(own);
     mgds_engine_leave();
@@ -318,11 +338,14 @@ bool mgds_own_rings_give_dones(struct mgds_ring_pair *pair)
 
 uint32_t mgds_own_rings_tell(uint32_t number, struct mgds_ring_handle *handle)
 {
-    const struct mgds_own_ring *own = find_ring(number);
+    struct mgds_own_ring *own = find_ring(number);
 
-    if (!own || own->state != TOLD)
+    if (!own || own->state != KEPT)
         return 0;
+    own->state = TOLD;
     mgds_ring_tell(own->ring, handle);
+    if (own->dones)
+        own->pair->state = MGDS_DONES_READY;
     return number;
 }
 

@@ -5,14 +5,21 @@
  * give the ring to one channel after another.
  *
  *   MAKING  the driver is at it, in a call of the program's or the worker
+ *   KEPT    nobody was told of it yet: it goes with a communicator (offer.h)
  *   TOLD    the other process may have it mapped, and may write to it
  *   CLOSED  it says that it has not, any more
  *   (gone)  freed at the next safe point
  *
- *   (asked, or done words are needed) -> MAKING -> TOLD -> CLOSED -> gone: by a
- *                                                  call that frees
- *                                        MAKING -> gone: no memory, they are
- *                                                  told
+ *   (asked, or done words are needed) -> MAKING -> TOLD
+ *   (a communicator is made) -> MAKING -> KEPT -> TOLD
+ *   TOLD -> CLOSED   RING_CLOSED
+ *   CLOSED -> gone   a call that frees
+ *   MAKING -> gone   no memory: who asked is told
+ *
+ * A ring is told of once, by RING_TOLD or by the offer of one communicator. So
+ * RING_CLOSED is the last that is said of a ring, although it goes by another
+ * way than offers do: were a ring offered again, its sender might have closed
+ * it meanwhile, and would have mapped it once more when that is heard here.
  *
  * All rings of the process together have MPIX_GDS_RING_TOTAL bytes at most.
  * What does not fit is made smaller, down to MGDS_RING_LEAST units; a ring that
@@ -57,11 +64,13 @@ int mgds_own_rings_make(struct mgds_ring_pair *pair, uint32_t units,
 void mgds_own_rings_close(uint32_t number);
 
 /* What another process is given when a communicator is made (offer.h), if it
- * has not got it. Without the lock; makes driver calls. Was it made now? Those
- * words are READY at once: the call ends when all have mapped them. */
+ * has not got it. Without the lock; makes driver calls. Is it there to be told
+ * of? */
 bool mgds_own_rings_give_base(struct mgds_ring_pair *pair, uint32_t units);
 bool mgds_own_rings_give_dones(struct mgds_ring_pair *pair);
-/* The number again; 0: there is no such ring any more. */
+/* In KEPT, and for the last time: the number again; 0: it is not. Done words
+ * are READY then: the call that makes the communicator ends when the other
+ * process has mapped them. */
 uint32_t mgds_own_rings_tell(uint32_t number, struct mgds_ring_handle *handle);
 
 /* The pair gets done words, later: dones.h. */
