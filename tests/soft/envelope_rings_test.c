@@ -300,6 +300,52 @@ static void what_nobody_was_told_of_is_offered_next(void **state)
     gpu_env_close(&place);
 }
 
+static unsigned rounds;
+
+static void count_round(void)
+{
+    rounds++;
+}
+
+/* OTHER has been asked for the pair's ring, and does not answer. */
+static void a_send_waits_for_no_ring(void **state)
+{
+    struct company company;
+    struct mgds_comm_spec spec = {.id = ID + 1,
+                                  .rank = SELF,
+                                  .size = RANKS,
+                                  .stream_count = 1,
+                                  .members = company.members};
+    struct mgds_comm *comm;
+    struct mgds_op *op;
+    struct mgds_xfer xfer;
+    struct mgds_rts rts;
+    struct gpu_env place;
+
+    (void)state;
+    gpu_env_open(&place);
+    open_company(&company, &place);
+    spec.streams = &place.stream.gstream;
+    spec.channels = company.channels;
+    assert_int_equal(mgds_comm_create(&comm, &spec), 0);
+    xfer = gpu_env_xfer_of(&place, place.from, SHORT, OTHER);
+    rounds = 0;
+    wire_on_progress = count_round;
+    assert_int_equal(mgds_op_send(&op, comm, &xfer), 0);
+    assert_int_equal(rounds, 0);
+    wire_on_progress = NULL;
+    assert_int_equal(wire_posts(MGDS_ENVELOPE_RING_ASKED), 1);
+    rts = gpu_env_await(MGDS_ENVELOPE_RTS)->head.rts;
+    assert_true(rts.serial == 0); /* it has no place */
+    wire_author = OTHER + 1;
+    wire_come_pull(rts.request_id, SHORT, OTHER);
+    wire_author = 0;
+    assert_int_equal(gpu_env_outcome(op), 0);
+    mgds_comm_put(comm);
+    mgds_channels_put(company.channels);
+    gpu_env_close(&place);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -310,6 +356,7 @@ int main(void)
         cmocka_unit_test(what_cannot_be_mapped_is_told),
         cmocka_unit_test(a_ring_is_offered_once),
         cmocka_unit_test(what_nobody_was_told_of_is_offered_next),
+        cmocka_unit_test(a_send_waits_for_no_ring),
     };
 
     if (soft_cuda_load() != 0)

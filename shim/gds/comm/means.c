@@ -252,7 +252,7 @@ static bool may_get_words(const struct mgds_comm *comm,
 
     mgds_engine_enter();
     lost = mgds_comm_lost(comm, xfer->peer) < 0;
-    coming = !lost && mgds_channel_words_are_coming(channel);
+    coming = !lost && mgds_channel_words_are_coming(channel, false);
     spent = !lost && mgds_channel_is_spent(channel) && !is_own_alone(channel);
     if (spent && late)
         mgds_channel_despair(channel);

@@ -88,7 +88,7 @@ static bool are_words_coming(const struct mgds_comm *comm,
     bool coming;
 
     mgds_engine_enter();
-    coming = channel && mgds_channel_words_are_coming(channel);
+    coming = channel && mgds_channel_words_are_coming(channel, true);
     mgds_engine_leave();
     return coming;
 }

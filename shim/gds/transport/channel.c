@@ -23,11 +23,6 @@
  * finds none waits. */
 enum { GROWTH = 8, MESSAGES = MGDS_TAKEN_MOST };
 
-/* What a ring takes to come from a process that is not kept: calls of the
- * driver at both ends, by workers, on a machine that has other things to do.
- * Then messages are staged until it comes. */
-enum { COMING_NS = 100000000 };
-
 /* When what could not be had is asked for again. */
 enum { AGAIN_NS = 1000000000 };
 
@@ -244,16 +239,14 @@ static bool is_recent(uint64_t since, uint64_t ns)
     return mgds_clock_ns() - since < ns;
 }
 
-static bool are_dones_coming(const struct mgds_ring_pair *pair, uint64_t ns)
+static bool are_dones_coming(const struct mgds_ring_pair *pair)
 {
-    return (pair->state == MGDS_DONES_MAKING ||
-            pair->state == MGDS_DONES_TOLD) &&
-           is_recent(pair->since, ns);
+    return pair->state == MGDS_DONES_MAKING || pair->state == MGDS_DONES_TOLD;
 }
 
-static bool is_asked(const struct mgds_ring_ask *ask, uint64_t ns)
+static bool is_asked(const struct mgds_ring_ask *ask)
 {
-    return ask->state == MGDS_ASK_ASKED && is_recent(ask->since, ns);
+    return ask->state == MGDS_ASK_ASKED;
 }
 
 void mgds_channel_judge(struct mgds_channel *channel)
@@ -271,21 +264,26 @@ bool mgds_channel_open(struct mgds_channel *channel, uint64_t ns)
     mgds_base_ring_open(pair);
     mgds_dones_open(pair);
     mgds_channel_judge(channel);
-    return is_asked(&pair->base.ask, ns) || are_dones_coming(pair, ns);
+    return (is_asked(&pair->base.ask) && is_recent(pair->base.ask.since, ns)) ||
+           (are_dones_coming(pair) && is_recent(pair->since, ns));
+}
+
+/* A larger ring, or the pair's. */
+static bool is_ring_coming(const struct mgds_channel *channel)
+{
+    return is_asked(&channel->ask) || is_asked(&channel->pair->base.ask);
 }
 
 bool mgds_channel_is_coming(struct mgds_channel *channel, size_t bytes,
                             bool patient)
 {
     size_t units = mgds_channel_units_of(bytes);
-    uint64_t ns = patient ? UINT64_MAX : COMING_NS;
     const struct mgds_far_ring *before = ring_of(channel);
 
     if (channel->far || units > mgds_ring_units_most())
         return false;
     pursue_ring(channel, units, true);
-    return ring_of(channel) != before || is_asked(&channel->ask, ns) ||
-           is_asked(&channel->pair->base.ask, ns);
+    return ring_of(channel) != before || (patient && is_ring_coming(channel));
 }
 
 bool mgds_channel_may_get(const struct mgds_channel *channel)
@@ -294,13 +292,13 @@ bool mgds_channel_may_get(const struct mgds_channel *channel)
            channel->pair->state == MGDS_DONES_READY;
 }
 
-bool mgds_channel_words_are_coming(struct mgds_channel *channel)
+bool mgds_channel_words_are_coming(struct mgds_channel *channel, bool patient)
 {
     bool has_words = mgds_dones_open(channel->pair) == MGDS_DONES_READY;
     bool coming =
-        !ring_of(channel) && mgds_channel_is_coming(channel, 0, false);
+        !ring_of(channel) && mgds_channel_is_coming(channel, 0, patient);
 
-    return has_words ? coming : are_dones_coming(channel->pair, COMING_NS);
+    return has_words ? coming : patient && are_dones_coming(channel->pair);
 }
 
 /* Its slots. */

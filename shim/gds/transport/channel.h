@@ -92,15 +92,14 @@ void mgds_channel_give_slot(struct mgds_channel *channel,
 /* By which its receiver knows the ring; 0: that of the far way. */
 uint32_t mgds_channel_ring_number(const struct mgds_slot *slot);
 
-/* There is none. Is there room now, or is a ring, or a larger one, coming soon?
- * It is asked for, if that was not done. patient: soon is as long as it takes.
- */
+/* There is none. Is there room now, or, for who is patient: is a ring, or a
+ * larger one, coming? It is asked for, if that was not done. */
 bool mgds_channel_is_coming(struct mgds_channel *channel, size_t bytes,
                             bool patient);
 /* Has it a ring, and done words that the other end has mapped? */
 bool mgds_channel_may_get(const struct mgds_channel *channel);
 /* The same of these. */
-bool mgds_channel_words_are_coming(struct mgds_channel *channel);
+bool mgds_channel_words_are_coming(struct mgds_channel *channel, bool patient);
 /* There is none, but one may come back soon: not so once somebody waited in
  * vain and said so, until one is given back; unless the message has no other
  * way (direct). */

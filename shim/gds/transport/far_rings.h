@@ -67,9 +67,9 @@ void mgds_far_ask(struct mgds_ring_pair *pair, struct mgds_ring_ask *ask,
 /* The same, if one is idle. False: none is. */
 bool mgds_far_reuse(struct mgds_ring_pair *pair, struct mgds_ring_ask *ask,
                     uint32_t units);
-/* A ring of theirs, or their done words, is mapped at once, in the call that was
- * told of it; the ring is idle then. Without the lock; makes driver calls. Negative
- * errno. */
+/* A ring of theirs, or their done words, is mapped at once, in the call that
+ * was told of it; the ring is idle then. Without the lock; makes driver calls.
+ * Negative errno. */
 int mgds_far_take(struct mgds_ring_pair *pair, uint32_t number,
                   const struct mgds_ring_handle *handle, bool dones);
 /* Nobody is there to take it any more. */
