@@ -494,6 +494,7 @@ void mgds_own_rings_fini(void)
             table[i]->pair->dones = NULL;
             table[i]->pair->state = MGDS_DONES_NONE;
             table[i]->pair->frees = 0;
+            table[i]->pair->base.given = 0;
             drop_ring(table[i]);
         }
     free(table);
