@@ -135,7 +135,8 @@ int MPIX_Stream_create(MPI_Info info, MPIX_Stream *stream);
 
 /* Gives the object back and sets *stream to MPIX_STREAM_NULL. Legal while
  * communicators of the stream exist and while work is under way: both keep what
- * they need. Does not wait. */
+ * they need. Does not wait, unless communicators were freed since the last call
+ * that gave GPU memory back: that may wait for all that is on the device. */
 int MPIX_Stream_free(MPIX_Stream *stream);
 
 /*

@@ -190,6 +190,7 @@ static void release(struct mgds_scomm *scomm)
     __atomic_store_n(&scomm->freed, true, __ATOMIC_RELEASE);
     mgds_comm_go_astray(scomm->domain);
     mgds_scomm_put(scomm);
+    mgds_comms_note_freed();
 }
 
 /* MPI_Comm_free, and whatever else ends a communicator below. */

@@ -34,14 +34,18 @@ static uint64_t counted(const char *name)
     return (uint64_t)value;
 }
 
-/* Streams that come and go are safe points, where memory goes back. */
+/* A stream that goes behind a communicator is a safe point, where memory goes
+ * back. */
 static void safe_point(void)
 {
     CUstream cu;
     MPIX_Stream stream;
+    MPI_Comm comm;
 
     MGDS_CU(cuStreamCreate(&cu, CU_STREAM_NON_BLOCKING));
     stream = enq_stream_of(cu);
+    ENQ_OK(MPIX_Stream_comm_create(MPI_COMM_SELF, stream, &comm));
+    ENQ_OK(MPI_Comm_free(&comm));
     ENQ_OK(MPIX_Stream_free(&stream));
     MGDS_CU(cuStreamDestroy(cu));
 }

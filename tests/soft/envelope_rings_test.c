@@ -101,6 +101,10 @@ static void a_ring_goes_when_it_is_closed(void **state)
     mgds_defer_drain();
     assert_true(mgds_rings_bytes() > bytes); /* until a call that frees */
     mgds_comms_trim();
+    mgds_defer_drain();
+    assert_true(mgds_rings_bytes() > bytes); /* after a communicator was */
+    mgds_comms_note_freed();
+    mgds_comms_trim();
     assert_true(mgds_rings_bytes() > bytes); /* and a safe point */
     mgds_defer_drain();
     assert_true(mgds_rings_bytes() == bytes);
@@ -270,6 +274,7 @@ static void a_ring_is_offered_once(void **state)
     assert_true(mgds_channels_offer(company[2].channels));
     third = offered_by(&company[2]);
     assert_true(third.ring != 0 && third.dones == 0);
+    mgds_comms_note_freed();
     mgds_comms_trim();
     mgds_defer_drain();
     assert_true(is_there(&place, third.ring));

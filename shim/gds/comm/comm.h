@@ -329,9 +329,12 @@ int mgds_gstream_take_error(struct mgds_gstream *stream,
  * that makes or frees streams. */
 void mgds_comms_let_go(void);
 
+/* The program has freed a communicator. */
+void mgds_comms_note_freed(void);
 /* Rings that are not worth their memory are given up, for the safe point that
- * follows. In a call of the program's that frees: one that makes something must
- * not wait for a stream that stands. */
+ * follows, if a communicator was freed since the last time. Any other call may
+ * come while the program's own stream stands, for which the driver would wait:
+ * what other processes give back, at any time, must not make it do so. */
 void mgds_comms_trim(void);
 
 /* Memory that was given up goes back now if nothing of ours is on any stream

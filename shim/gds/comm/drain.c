@@ -23,6 +23,8 @@
 
 enum { NAMED = 16 };
 
+static bool has_freed; /* a communicator, since the last trim; atomic */
+
 static double now_in_seconds(void)
 {
     return 1e-9 * (double)mgds_clock_ns();
@@ -193,11 +195,19 @@ void mgds_comms_let_go(void)
     mgds_timelines_recall();
 }
 
+void mgds_comms_note_freed(void)
+{
+    __atomic_store_n(&has_freed, true, __ATOMIC_RELAXED);
+}
+
 void mgds_comms_trim(void)
 {
+    if (!__atomic_load_n(&has_freed, __ATOMIC_RELAXED))
+        return;
     mgds_engine_enter();
     mgds_timelines_poll();
     if (mgds_timelines_pending(NULL) == 0) {
+        __atomic_store_n(&has_freed, false, __ATOMIC_RELAXED);
         mgds_far_trim();
         mgds_own_rings_trim();
     }
