@@ -12,6 +12,8 @@
 #include "shim/gds/cuda/defer.h"
 #include "shim/gds/msg/engine.h"
 #include "shim/gds/proto/ring.h"
+#include "shim/gds/transport/base_ring.h"
+#include "shim/gds/transport/dones.h"
 #include "shim/gds/transport/offer.h"
 #include "shim/gds/transport/own_rings.h"
 #include "tests/soft/gpu_env.h"
@@ -239,6 +241,53 @@ static void open_company(struct company *company, struct gpu_env *place)
     free(stream);
 }
 
+/* The pair's ring is asked for, and the communicator is freed ahead of the
+ * answer: the token. */
+static uint64_t ask_and_free(struct gpu_env *place)
+{
+    struct mgds_ring_pair *pair;
+    struct company company;
+    uint64_t token;
+
+    open_company(&company, place);
+    mgds_engine_enter();
+    pair = mgds_ring_pair_find(here(place), OTHER + 1, here(place));
+    assert_non_null(pair);
+    assert_true(mgds_base_ring_open(pair));
+    mgds_engine_leave();
+    token = gpu_env_await(MGDS_ENVELOPE_RING_ASKED)->head.ring_asked.token;
+    mgds_channels_put(company.channels);
+    return token;
+}
+
+static void what_comes_for_nobody_any_more_goes_back(void **state)
+{
+    const struct mgds_ring_said *said;
+    struct mgds_ring_told ring;
+    struct gpu_env place;
+
+    (void)state;
+    gpu_env_open(&place);
+    ring = offer(&place);
+    ring.token = ask_and_free(&place);
+    ring.ends.from = ring.ends.to;
+    come(OTHER, MGDS_ENVELOPE_RING_TOLD, &ring, sizeof(ring));
+    said = &gpu_env_await(MGDS_ENVELOPE_RING_CLOSED)->head.ring_said;
+    assert_true(said->number == 1 && said->ends.to == ring.ends.from);
+    ring.token = 0; /* done words */
+    come(OTHER, MGDS_ENVELOPE_RING_TOLD, &ring, sizeof(ring));
+    said = &gpu_env_await(MGDS_ENVELOPE_RING_MAPPED)->head.ring_said;
+    assert_true(said->number == 1 && said->error < 0);
+    assert_int_equal(gpu_env_refused(&place), 0);
+    ring.token = UINT64_MAX; /* that was never asked for */
+    hear(&place, &ring, OTHER);
+    ring.token = 0;
+    hear(&place, &ring, FAR); /* that never had anything to do with it */
+    assert_int_equal(wire_posts(MGDS_ENVELOPE_RING_CLOSED), 0);
+    assert_int_equal(wire_posts(MGDS_ENVELOPE_RING_MAPPED), 0);
+    gpu_env_close(&place);
+}
+
 /* What OTHER is told by MPI. */
 static struct mgds_offer offered_by(const struct company *company)
 {
@@ -305,6 +354,34 @@ static void what_nobody_was_told_of_is_offered_next(void **state)
     gpu_env_close(&place);
 }
 
+/* OTHER has freed the communicator ahead of the done words that it was told of.
+ */
+static void done_words_for_nobody_are_offered_next(void **state)
+{
+    struct company company[2];
+    struct mgds_ring_told words;
+    struct mgds_ring_said said;
+    struct gpu_env place;
+
+    (void)state;
+    gpu_env_open(&place);
+    open_company(&company[0], &place);
+    mgds_engine_enter();
+    mgds_dones_open(mgds_ring_pair_find(here(&place), OTHER + 1, here(&place)));
+    mgds_engine_leave();
+    words = told();
+    assert_true(words.token == 0 && words.error == 0);
+    said = (struct mgds_ring_said){words.ends, words.number, -ENOTCONN};
+    come(OTHER, MGDS_ENVELOPE_RING_MAPPED, &said, sizeof(said));
+    assert_int_equal(gpu_env_refused(&place), 0);
+    open_company(&company[1], &place);
+    assert_true(mgds_channels_offer(company[1].channels));
+    assert_int_equal(offered_by(&company[1]).dones, words.number);
+    for (unsigned i = 0; i < 2; i++)
+        mgds_channels_put(company[i].channels);
+    gpu_env_close(&place);
+}
+
 static unsigned rounds;
 
 static void count_round(void)
@@ -359,8 +436,10 @@ int main(void)
         cmocka_unit_test(all_rings_together_are_bounded),
         cmocka_unit_test(what_nobody_asked_for_is_refused),
         cmocka_unit_test(what_cannot_be_mapped_is_told),
+        cmocka_unit_test(what_comes_for_nobody_any_more_goes_back),
         cmocka_unit_test(a_ring_is_offered_once),
         cmocka_unit_test(what_nobody_was_told_of_is_offered_next),
+        cmocka_unit_test(done_words_for_nobody_are_offered_next),
         cmocka_unit_test(a_send_waits_for_no_ring),
     };
 

@@ -438,6 +438,11 @@ static enum mgds_am_verdict on_told(const struct mgds_am *am)
     const char *why = reason_against(pair, told);
     struct mgds_ring_ask *ask;
 
+    if (told->token <= tokens &&
+        mgds_ring_pair_is_gone(&told->ends, am->from)) {
+        mgds_ring_pair_return(am);
+        return MGDS_AM_DONE;
+    }
     if (why) {
         mgds_envelope_refuse_ring(am->kind, why);
         return MGDS_AM_DONE;

@@ -402,12 +402,8 @@ static void refuse_ask(const struct mgds_am *am)
         .ends = {asked->ends.to, asked->ends.from},
         .token = asked->token,
         .error = -ENOMEM};
-    struct mgds_wire_peer *peer = mgds_wire_peer_find(am->from);
 
-    if (!peer)
-        return;
-    mgds_am_tell(peer, MGDS_ENVELOPE_RING_TOLD, &told, sizeof(told));
-    mgds_wire_peer_put(peer);
+    mgds_ring_pair_reply(am, MGDS_ENVELOPE_RING_TOLD, &told, sizeof(told));
 }
 
 static enum mgds_am_verdict on_asked(const struct mgds_am *am)
@@ -456,13 +452,23 @@ static enum mgds_am_verdict on_closed(const struct mgds_am *am)
     return MGDS_AM_DONE;
 }
 
+/* The communicator was freed there (mgds_ring_pair_return): they go with the
+ * next one. */
+static void keep_for_next(struct mgds_own_ring *own)
+{
+    own->state = KEPT;
+    own->pair->state = MGDS_DONES_MAKING;
+}
+
 static enum mgds_am_verdict on_mapped(const struct mgds_am *am)
 {
-    const struct mgds_own_ring *own = named_ring(am, true);
-
+    struct mgds_own_ring *own = named_ring(am, true);
     int error = am->head.ring_said.error;
+    bool told = own && own->pair->state == MGDS_DONES_TOLD;
 
-    if (own && (own->pair->state == MGDS_DONES_TOLD || error)) {
+    if (told && error == -ENOTCONN) {
+        keep_for_next(own);
+    } else if (told || (own && error)) {
         own->pair->since = mgds_clock_ns();
         own->pair->state = error ? MGDS_DONES_REFUSED : MGDS_DONES_READY;
     }

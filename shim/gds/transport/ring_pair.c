@@ -4,10 +4,12 @@
 #include <stdlib.h>
 
 #include "shim/base/alloc.h"
+#include "shim/base/hash.h"
 #include "shim/gds/cuda/context.h"
 #include "shim/gds/msg/am.h"
 #include "shim/gds/wire/wire.h"
 
+static struct mgds_hash gone; /* and no more of them */
 static struct mgds_ring_pairs pairs = LIST_HEAD_INITIALIZER(pairs);
 
 const struct mgds_ring_pairs *mgds_ring_pairs_all(void)
@@ -28,6 +30,27 @@ struct mgds_ring_pair *mgds_ring_pair_find(uint64_t here, uint64_t process,
             break;
     }
     return pair;
+}
+
+/* As good as random, not 0. */
+static uint64_t key_of(uint64_t here, uint64_t process, uint64_t there)
+{
+    const uint64_t odd = UINT64_C(0x9e3779b97f4a7c15);
+
+    return ((process * odd + here) * odd + there) * odd | 1;
+}
+
+bool mgds_ring_pair_is_gone(const struct mgds_ring_ends *ends, uint64_t from)
+{
+    return !mgds_ring_pair_of(ends, from) &&
+           mgds_hash_find(&gone, key_of(ends->to, from, ends->from));
+}
+
+/* Without memory nobody remembers it. */
+static void remember_pair(const struct mgds_ring_pair *pair)
+{
+    mgds_hash_put(&gone, key_of(pair->here->id, pair->process, pair->there),
+                  &gone);
 }
 
 static struct mgds_ring_pair *make_pair(struct mgds_context *here,
@@ -78,6 +101,7 @@ void mgds_ring_pair_put(struct mgds_ring_pair *pair)
     if (--pair->refs > 0)
         return;
     LIST_REMOVE(pair, link);
+    remember_pair(pair);
     if (pair->peer)
         mgds_wire_peer_put(pair->peer);
     mgds_context_put(pair->here);
@@ -103,6 +127,30 @@ void mgds_ring_pair_say(struct mgds_ring_pair *pair, enum mgds_envelope kind,
                                         error};
 
     mgds_ring_pair_tell(pair, kind, &said, sizeof(said));
+}
+
+void mgds_ring_pair_reply(const struct mgds_am *am, enum mgds_envelope kind,
+                          const void *head, size_t bytes)
+{
+    struct mgds_wire_peer *peer = mgds_wire_peer_find(am->from);
+
+    if (!peer)
+        return;
+    mgds_am_tell(peer, kind, head, bytes);
+    mgds_wire_peer_put(peer);
+}
+
+void mgds_ring_pair_return(const struct mgds_am *am)
+{
+    const struct mgds_ring_told *told = &am->head.ring_told;
+    const bool dones = told->token == 0;
+    const struct mgds_ring_said said = {
+        {told->ends.to, told->ends.from}, told->number, dones ? -ENOTCONN : 0};
+
+    if (!told->error)
+        mgds_ring_pair_reply(
+            am, dones ? MGDS_ENVELOPE_RING_MAPPED : MGDS_ENVELOPE_RING_CLOSED,
+            &said, sizeof(said));
 }
 
 struct mgds_ring_pair *mgds_ring_pair_of(const struct mgds_ring_ends *ends,

@@ -23,6 +23,7 @@
 #include "shim/gds/msg/envelope.h"
 #include "shim/gds/transport/ring_ask.h"
 
+struct mgds_am;
 struct mgds_context;
 struct mgds_far_ring;
 struct mgds_own_ring;
@@ -100,6 +101,16 @@ void mgds_ring_pair_say(struct mgds_ring_pair *pair, enum mgds_envelope kind,
 /* The pair that an envelope is of, or NULL. */
 struct mgds_ring_pair *mgds_ring_pair_of(const struct mgds_ring_ends *ends,
                                          uint64_t from);
+
+/* Whether there was such a pair, which is gone with all that the two had: who
+ * frees a communicator later may still say something of it. */
+bool mgds_ring_pair_is_gone(const struct mgds_ring_ends *ends, uint64_t from);
+/* Says it to the process that an envelope is from, of which there is no pair.
+ */
+void mgds_ring_pair_reply(const struct mgds_am *am, enum mgds_envelope kind,
+                          const void *head, size_t bytes);
+/* The same, of a RING_TOLD: its owner has again what it tells of. */
+void mgds_ring_pair_return(const struct mgds_am *am);
 
 /* The wire has ended: no pair has a peer any more. */
 void mgds_ring_pairs_part(void);
