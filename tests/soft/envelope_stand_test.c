@@ -1,5 +1,6 @@
-/* A receive from whom its stream takes messages, of one that comes staged: that the stream
- * has come to it is known also while nobody can ask the driver for that. */
+/* A receive from whom its stream takes messages, of one that comes staged: that
+ * the stream has come to it is known also while nobody can ask the driver for
+ * that. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
