@@ -30,8 +30,12 @@ static int range_of(struct range *range, const struct mgds_buffer *buffer,
     return 0;
 }
 
+/* What is to be done with each piece of GPU memory, or NULL. */
+typedef void each_fn(const struct mgds_ptr *ptr);
+
 /* Looks at a range: 1 if it is GPU memory, and then at the message's ptr. */
-static int look_at(struct mgds_buffer *buffer, ptrdiff_t first, ptrdiff_t bytes)
+static int look_at(struct mgds_buffer *buffer, each_fn *each, ptrdiff_t first,
+                   ptrdiff_t bytes)
 {
     struct range range;
     struct mgds_ptr ptr;
@@ -43,50 +47,84 @@ static int look_at(struct mgds_buffer *buffer, ptrdiff_t first, ptrdiff_t bytes)
     if (rc < 0 || !mgds_ptr_is_gpu(&ptr))
         return rc;
     buffer->ptr = ptr;
+    if (each)
+        each(&ptr);
     return 1;
 }
 
 struct visit {
     struct mgds_buffer *buffer;
+    each_fn *each;
     int found; /* some span is in GPU memory */
 };
 
-static int look_at_span(void *arg, const struct mgds_span *span, size_t packed)
+/* Where a row of a span begins; rows are counted through all planes. */
+static ptrdiff_t row_at(const struct mgds_span *span, size_t row)
 {
-    struct visit *visit = arg;
-    ptrdiff_t from, to;
-    int rc;
+    return span->offset + (ptrdiff_t)(row / span->rows) * span->slice +
+           (ptrdiff_t)(row % span->rows) * span->pitch;
+}
 
-    (void)packed;
-    mgds_span_range(span, &from, &to);
-    rc = look_at(visit->buffer, from, to - from);
+static int visit_range(struct visit *visit, ptrdiff_t first, ptrdiff_t bytes)
+{
+    int rc = look_at(visit->buffer, visit->each, first, bytes);
+
     if (rc == 1)
         visit->found = 1;
     return rc < 0 ? rc : 0;
 }
 
-/* Pieces of several allocations, as a datatype of addresses may name them. */
-static int look_by_span(struct mgds_buffer *buffer)
+/* Of absolute addresses each row may be of another allocation. */
+static int visit_rows(struct visit *visit, const struct mgds_span *span)
 {
-    struct visit visit = {.buffer = buffer};
+    int rc = 0;
+
+    for (size_t row = 0; row < span->rows * span->planes && rc == 0; row++)
+        rc = visit_range(visit, row_at(span, row), (ptrdiff_t)span->width);
+    return rc;
+}
+
+static int look_at_span(void *arg, const struct mgds_span *span, size_t packed)
+{
+    struct visit *visit = arg;
+    ptrdiff_t from, to;
+
+    (void)packed;
+    if (visit->buffer->addr == MPI_BOTTOM)
+        return visit_rows(visit, span);
+    mgds_span_range(span, &from, &to);
+    return visit_range(visit, from, to - from);
+}
+
+/* Pieces of several allocations, as a datatype of addresses may name them. */
+static int look_by_span(struct mgds_buffer *buffer, each_fn *each)
+{
+    struct visit visit = {.buffer = buffer, .each = each};
     int rc =
         mgds_layout_walk(buffer->layout, 0, SIZE_MAX, look_at_span, &visit);
 
     return rc < 0 ? rc : visit.found;
 }
 
-static int look(struct mgds_buffer *buffer)
+static bool has_pieces(const struct mgds_layout *layout)
+{
+    return layout->kind != MGDS_LAYOUT_SPAN || layout->span.rows > 1 ||
+           layout->span.planes > 1;
+}
+
+static int look(struct mgds_buffer *buffer, each_fn *each)
 {
     const struct mgds_layout *layout = buffer->layout;
-    bool pieces = layout->kind == MGDS_LAYOUT_LIST;
     int rc;
 
     if (layout->size == 0)
         return 0;
-    if (buffer->addr == MPI_BOTTOM && pieces)
-        return look_by_span(buffer);
-    rc = look_at(buffer, layout->true_lb, layout->true_extent);
-    return rc == -EFAULT && pieces ? look_by_span(buffer) : rc;
+    if (buffer->addr == MPI_BOTTOM && has_pieces(layout))
+        return look_by_span(buffer, each);
+    rc = look_at(buffer, each, layout->true_lb, layout->true_extent);
+    return rc == -EFAULT && layout->kind == MGDS_LAYOUT_LIST
+               ? look_by_span(buffer, each)
+               : rc;
 }
 
 enum { MUST_LOOK = 2 };
@@ -116,7 +154,7 @@ int mgds_buffer_find(struct mgds_buffer *out, const void *addr, MPI_Count count,
 
     if (rc < 0)
         return rc;
-    rc = count > 0 ? look(&buffer) : 0;
+    rc = count > 0 ? look(&buffer, NULL) : 0;
     if (rc >= 0)
         *out = buffer;
     else
@@ -126,7 +164,18 @@ int mgds_buffer_find(struct mgds_buffer *out, const void *addr, MPI_Count count,
 
 int mgds_buffer_find_again(struct mgds_buffer *buffer)
 {
-    return buffer->count > 0 ? look(buffer) : 0;
+    return buffer->count > 0 ? look(buffer, NULL) : 0;
+}
+
+/* What is in one piece is in one allocation. */
+void mgds_buffer_settle(const struct mgds_buffer *buffer)
+{
+    struct mgds_buffer again = *buffer;
+
+    if (has_pieces(buffer->layout))
+        look(&again, mgds_settle);
+    else
+        mgds_settle(&buffer->ptr);
 }
 
 static void count_buffer(enum mgds_stat first, const struct mgds_buffer *buffer)
@@ -165,13 +214,13 @@ int mgds_buffer_look(struct mgds_buffer *out, const void *addr, MPI_Count count,
     rc = mgds_type_layout(&buffer.layout, type);
     if (rc < 0)
         return rc == -EINVAL ? 0 : rc;
-    rc = kind == MUST_LOOK ? look(&buffer) : kind;
+    rc = kind == MUST_LOOK ? look(&buffer, NULL) : kind;
     if (rc == 1 && !mgds_aware_stages(&buffer.ptr)) {
         count_buffer(MGDS_STAT_buffer_passed_1k, &buffer);
         rc = 0;
     }
     if (rc == 1) {
-        mgds_settle(&buffer.ptr);
+        mgds_buffer_settle(&buffer);
         *out = buffer;
     } else {
         mgds_buffer_put(&buffer);

@@ -33,6 +33,9 @@ int mgds_buffer_look(struct mgds_buffer *out, const void *addr, MPI_Count count,
 int mgds_buffer_find(struct mgds_buffer *out, const void *addr, MPI_Count count,
                      MPI_Datatype type);
 
+/* Settles all memory of a buffer that is GPU memory (cuda/settle.h). */
+void mgds_buffer_settle(const struct mgds_buffer *buffer);
+
 /* Whether the memory of a buffer that was found so is GPU memory now, when a
  * call uses it again: as mgds_buffer_find. */
 int mgds_buffer_find_again(struct mgds_buffer *buffer);

@@ -7,7 +7,6 @@
 #include "shim/base/alloc.h"
 #include "shim/base/clock.h"
 #include "shim/base/stats.h"
-#include "shim/gds/cuda/settle.h"
 #include "shim/pmpi/below.h"
 #include "shim/pmpi/buffer.h"
 #include "shim/pmpi/direct.h"
@@ -196,7 +195,7 @@ static int look(struct mgds_buffer *buffer, const struct mgds_call_words *call)
     if (rc == 0)
         mgds_buffer_put(buffer);
     if (rc == 1)
-        mgds_settle(&buffer->ptr);
+        mgds_buffer_settle(buffer);
     return rc == 1;
 }
 

@@ -5,7 +5,6 @@
 #include <sched.h>
 #include <stddef.h>
 
-#include "shim/gds/cuda/settle.h"
 #include "shim/pmpi/below.h"
 #include "shim/pmpi/buffer.h"
 #include "shim/pmpi/direct.h"
@@ -155,7 +154,7 @@ static int watch(struct mgds_side *side, enum mgds_side_way way)
         return 0;
     }
     if (rc == 1) {
-        mgds_settle(&buffer.ptr);
+        mgds_buffer_settle(&buffer);
         rc = stage_watched(side, &buffer);
     }
     if (rc >= 0)
