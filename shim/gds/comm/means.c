@@ -212,10 +212,13 @@ static unsigned select_for(const struct mgds_op *op,
     return mgds_select(&facts);
 }
 
-/* All that may come back is what this thread's own group has collected. */
+/* All of the channel's that may come back is what this thread's own group has
+ * collected. Of a ring that is full of other channels' messages some may. */
 static bool is_own_alone(const struct mgds_channel *channel)
 {
-    return mgds_channel_out(channel) <= mgds_groups_hold(channel);
+    unsigned held = mgds_groups_hold(channel);
+
+    return held > 0 && mgds_channel_out(channel) <= held;
 }
 
 /* True if it may help to try again to get a slot in the receiver's ring. */

@@ -38,11 +38,13 @@ static void hear_answer(struct mgds_ring_pair *pair)
         mgds_far_use(ask->ring, &pair->base.ring);
 }
 
-/* One that the pair has kept, or was given. */
+/* One that the pair has kept, or was given, by who may have been short of
+ * memory. */
 static void reuse_ring(struct mgds_ring_pair *pair)
 {
     if (!pair->base.ring && pair->base.ask.state == MGDS_ASK_NONE &&
-        mgds_far_reuse(pair, &pair->base.ask, mgds_base_ring_units()))
+        (mgds_far_reuse(pair, &pair->base.ask, mgds_base_ring_units()) ||
+         mgds_far_reuse(pair, &pair->base.ask, MGDS_RING_LEAST)))
         hear_answer(pair);
 }
 
@@ -56,7 +58,7 @@ void mgds_base_ring_join(struct mgds_ring_pair *pair)
 
 void mgds_base_ring_settle(struct mgds_ring_pair *pair, int error)
 {
-    if (error && pair->base.ask.state == MGDS_ASK_NONE) {
+    if (error && !pair->base.ring && pair->base.ask.state == MGDS_ASK_NONE) {
         pair->base.ask.state = MGDS_ASK_REFUSED;
         pair->base.ask.error = error;
     }

@@ -35,7 +35,9 @@ struct mgds_channel {
     uint32_t wanted; /* units that were asked for last */
     uint64_t denied; /* when less came than that, ns; 0: it came */
     uint64_t out;    /* messages that have a slot, in whatever ring */
-    int error;       /* atomic */
+    int error;       /* atomic; none comes once it is in use: who has found the
+                        channel finds it again */
+    bool barred;     /* no ring of the other process's can be mapped */
     bool
         hopeless; /* waiting for a slot was in vain, and none came back since */
     struct mgds_mappings ours, theirs;
@@ -165,7 +167,17 @@ static uint32_t units_wanted(const struct mgds_channel *channel, size_t units,
     return (uint32_t)(least < most ? least : most);
 }
 
-/* It is the channel's, unless that has a larger one. */
+/* Is a ring worth more than where messages go now? One of its own is, where it
+ * is as long. */
+static bool is_better(const struct mgds_channel *channel,
+                      const struct mgds_far_ring *ring)
+{
+    const struct mgds_far_ring *has = ring_of(channel);
+
+    return !has || ring->units > has->units ||
+           (ring->units == has->units && !channel->ring);
+}
+
 static void adopt_ring(struct mgds_channel *channel)
 {
     struct mgds_far_ring *ring = channel->ask.ring;
@@ -174,7 +186,7 @@ static void adopt_ring(struct mgds_channel *channel)
     if (!ring) /* nobody used it for so long that it has gone again */
         return;
     channel->denied = ring->units < channel->wanted ? mgds_clock_ns() : 0;
-    if (channel->ring && channel->ring->units >= ring->units) {
+    if (!is_better(channel, ring)) {
         mgds_far_leave(ring);
         return;
     }
@@ -190,7 +202,7 @@ static void hear_refusal(struct mgds_channel *channel)
     int error = channel->ask.error;
 
     if (!mgds_ring_error_passes(error) && !ring_of(channel))
-        __atomic_store_n(&channel->error, error, __ATOMIC_RELAXED);
+        channel->barred = true;
     channel->denied = mgds_clock_ns();
     channel->ask.state = MGDS_ASK_NONE;
 }
@@ -212,11 +224,16 @@ static bool is_large_enough(const struct mgds_channel *channel, uint32_t units,
     return ring && ring->units >= units && (channel->ring || !full);
 }
 
+/* What came instead of enough, and was no better, lies idle: while it does
+ * another ask would bring less, and take that from others. */
 static bool may_ask(const struct mgds_channel *channel)
 {
-    if (channel->ask.state != MGDS_ASK_NONE || mgds_channel_error(channel))
+    if (channel->ask.state != MGDS_ASK_NONE || channel->barred ||
+        mgds_channel_error(channel))
         return false;
-    return channel->denied == 0 || mgds_clock_ns() - channel->denied > AGAIN_NS;
+    return channel->denied == 0 ||
+           (mgds_clock_ns() - channel->denied > AGAIN_NS &&
+            TAILQ_EMPTY(&channel->pair->idle));
 }
 
 static void pursue_ring(struct mgds_channel *channel, size_t units, bool full)

@@ -1,9 +1,9 @@
 /*
  * Done words: memory of the sender of long messages, in which their receiver
  * says that it has copied one. There are MGDS_DONES of them for a pair of
- * contexts (ring_pair.h), made when the first long message is to go, and kept
- * until the end. A message names its word by the number of the ring of such
- * words and the word's own.
+ * contexts (ring_pair.h), made with their first communicator, and kept until
+ * the end. A message names its word by the number of the ring of such words and
+ * the word's own.
  *
  *   written by        what                       read by
  *   who copies a      the serial of the message  the sender's stream (AWAIT)

@@ -19,15 +19,16 @@ enum { UNUSED_NS = 1000000000 };
 static uint64_t tokens;
 static unsigned epoch; /* of the wire: who was told before knows nothing */
 
-/* Serials of different rings do not meet, though memory is used again: they
- * begin anywhere below 2^62; but for tests, which begin near where counters
- * overflow. */
+/* Serials of different rings do not meet, though memory and done words are used
+ * again: they begin anywhere below 2^62; but for tests, whose low halves begin
+ * near where they overflow. */
 static uint64_t first_serial(void)
 {
+    static uint64_t made;
     uint64_t word = MGDS_COUNT_FROM;
 
     if (word)
-        return word + 1;
+        return word + 1 + (made++ << 32);
     if (mgds_random(&word, sizeof(word)) < 0)
         word = mgds_clock_ns() << 20;
     return (word >> 2) | 1;

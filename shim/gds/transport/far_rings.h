@@ -15,8 +15,8 @@
  *   COMING -> (gone)      it cannot be mapped: they are told
  *   USED -> DRAINING      the channel has a larger one now, or ends
  *   USED -> IDLE          the same, when nothing is in it; or a safe point, if
- *                         it has grown and was not used for a second, or its
- *                         owner is short of memory
+ *                         it is a channel's own and was not used for a second,
+ *                         or its owner is short of memory
  *   DRAINING -> IDLE      the last message in it was taken
  *   IDLE -> USED          a channel of the pair needs one
  *   IDLE -> CLOSING       a safe point, if it has grown, or is not the only one

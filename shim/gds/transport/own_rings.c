@@ -252,8 +252,9 @@ static int make_ring(struct mgds_ring_pair *pair, uint32_t units,
     rc = allocate_ring(own);
     mgds_engine_enter();
     own->state = KEPT;
-    *number = own->number;
-    if (rc < 0)
+    if (rc == 0)
+        *number = own->number;
+    else
         drop_ring(own);
     mgds_engine_leave();
     return rc;
@@ -351,8 +352,10 @@ uint32_t mgds_own_rings_tell(uint32_t number, struct mgds_ring_handle *handle)
 
 void mgds_own_rings_close(uint32_t number)
 {
-    if (find_ring(number))
-        find_ring(number)->state = CLOSED;
+    struct mgds_own_ring *own = find_ring(number);
+
+    if (own && own->pair->self && own->state == TOLD)
+        own->state = CLOSED;
 }
 
 void mgds_own_rings_add_dones(struct mgds_ring_pair *pair)
