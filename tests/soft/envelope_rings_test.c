@@ -9,10 +9,13 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "device/impl/mem.h"
 #include "shim/gds/cuda/defer.h"
 #include "shim/gds/msg/engine.h"
 #include "shim/gds/proto/ring.h"
 #include "shim/gds/transport/base_ring.h"
+#include "shim/gds/transport/channel.h"
+#include "shim/gds/transport/channels.h"
 #include "shim/gds/transport/dones.h"
 #include "shim/gds/transport/offer.h"
 #include "shim/gds/transport/own_rings.h"
@@ -428,6 +431,107 @@ static void a_send_waits_for_no_ring(void **state)
     gpu_env_close(&place);
 }
 
+/* OTHER has all but so many bytes of what rings that are larger than the first
+ * may have. */
+static void leave_bytes(struct gpu_env *place, uint64_t bytes)
+{
+    uint64_t left = mgds_own_rings_left();
+
+    assert_true(left > bytes);
+    ask(place, OTHER, (uint32_t)((left - bytes) / sizeof(struct mgds_unit)));
+    assert_int_equal(told().error, 0);
+    assert_true(mgds_own_rings_left() <= bytes);
+    assert_true(mgds_own_rings_left() > 0);
+}
+
+static bool is_coming(struct mgds_channel *channel, size_t bytes)
+{
+    bool coming;
+
+    mgds_op_progress();
+    mgds_engine_enter();
+    coming = mgds_channel_is_coming(channel, bytes, true);
+    mgds_engine_leave();
+    return coming;
+}
+
+static bool has_slot_of(struct mgds_channel *channel, size_t bytes)
+{
+    struct mgds_slot slot;
+    bool has;
+
+    mgds_engine_enter();
+    has = mgds_channel_take_slot(channel, bytes, &slot);
+    if (has)
+        mgds_channel_give_slot(channel, &slot);
+    mgds_engine_leave();
+    return has;
+}
+
+/* More was wanted than is left: what comes has less room than the pair's ring.
+ * It is not used, and not asked for again each second, until nothing is left.
+ */
+static void a_smaller_ring_does_not_take_the_place_of_one(void **state)
+{
+    enum { LEFT = 8192, FITS = 24000, WANTED = 40000 };
+    const struct timespec again = {.tv_sec = 1, .tv_nsec = 100000000};
+    time_t end = gpu_env_seconds() + PATIENCE_S;
+    struct mgds_channel *channel;
+    struct gpu_env place;
+    uint64_t bytes;
+
+    (void)state;
+    gpu_env_open(&place);
+    channel = mgds_channels_find(place.channels, 0, SELF);
+    leave_bytes(&place, LEFT);
+    bytes = mgds_rings_bytes();
+    while (is_coming(channel, WANTED))
+        assert_true(gpu_env_seconds() < end);
+    assert_true(mgds_rings_bytes() > bytes);
+    assert_true(has_slot_of(channel, FITS));
+    bytes = mgds_rings_bytes();
+    nanosleep(&again, NULL); /* that time passes is what is meant */
+    assert_false(is_coming(channel, WANTED));
+    mgds_op_progress();
+    assert_true(mgds_rings_bytes() == bytes);
+    gpu_env_close(&place);
+}
+
+/* OTHER answers what it was asked for last. */
+static void refuse_ring(struct gpu_env *place, int error)
+{
+    struct mgds_ring_told answer = {.ends = {here(place), here(place)},
+                                    .error = error};
+
+    answer.token =
+        gpu_env_await(MGDS_ENVELOPE_RING_ASKED)->head.ring_asked.token;
+    come(OTHER, MGDS_ENVELOPE_RING_TOLD, &answer, sizeof(answer));
+    assert_int_equal(gpu_env_refused(place), 0);
+}
+
+/* Calls look a channel up more than once, and hear answers in between. */
+static void a_channel_in_use_stays(void **state)
+{
+    struct mgds_channel *channel;
+    struct company company;
+    struct gpu_env place;
+
+    (void)state;
+    gpu_env_open(&place);
+    open_company(&company, &place);
+    channel = mgds_channels_find(company.channels, 0, OTHER);
+    assert_non_null(channel);
+    assert_true(is_coming(channel, SHORT)); /* the pair's */
+    refuse_ring(&place, -ENOMEM);
+    assert_true(is_coming(channel, SHORT)); /* its own */
+    refuse_ring(&place, -EIO);
+    assert_false(is_coming(channel, SHORT));
+    assert_ptr_equal(mgds_channels_find(company.channels, 0, OTHER), channel);
+    assert_false(has_slot_of(channel, SHORT));
+    mgds_channels_put(company.channels);
+    gpu_env_close(&place);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -441,6 +545,8 @@ int main(void)
         cmocka_unit_test(what_nobody_was_told_of_is_offered_next),
         cmocka_unit_test(done_words_for_nobody_are_offered_next),
         cmocka_unit_test(a_send_waits_for_no_ring),
+        cmocka_unit_test(a_smaller_ring_does_not_take_the_place_of_one),
+        cmocka_unit_test(a_channel_in_use_stays),
     };
 
     if (soft_cuda_load() != 0)
