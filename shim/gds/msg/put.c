@@ -418,6 +418,8 @@ static void add_wait(struct mgds_put *put, struct mgds_wait *wait)
 
 void mgds_put_close(struct mgds_put *put)
 {
+    if (put->wait)
+        put->wait->ahead = put->timeline->fences;
     number_ops(put);
     if (put->wait)
         mgds_wait_fill(put->wait, put->timeline);

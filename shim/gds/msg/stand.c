@@ -65,15 +65,16 @@ static void see_wait(struct mgds_stand *stand, const struct mgds_wait *wait)
     stand->fresh = true;
 }
 
-/* A wait that a stream says it has come to, now or before: it has come to all
- * that is ahead, too. */
+/* A wait that a stream says it has come to, now or before: it has passed all
+ * that is ahead, but for what is in the same launch, of which other blocks may
+ * still be at it. */
 static struct mgds_wait *see_ahead(struct mgds_timeline *timeline,
                                    uint64_t number)
 {
     struct mgds_wait *wait = number ? find_wait(timeline, number) : NULL;
 
     if (wait)
-        mgds_asked_see(&timeline->asked, wait->fence.number - 1);
+        mgds_asked_see(&timeline->asked, wait->ahead);
     return wait;
 }
 

@@ -66,6 +66,8 @@ struct mgds_wait {
     bool signalled;   /* its fence is to be stored, whatever it waits for */
     bool broken;      /* it could not be put: its fence is reached by nobody */
     uint64_t behind;  /* the fence just ahead of its WAIT, or 0 */
+    uint64_t ahead;   /* the last fence that was put before it and what it was
+                         put with */
     unsigned count, room;
     struct mgds_op *op[]; /* references */
 };
