@@ -58,13 +58,6 @@ struct visit {
     int found; /* some span is in GPU memory */
 };
 
-/* Where a row of a span begins; rows are counted through all planes. */
-static ptrdiff_t row_at(const struct mgds_span *span, size_t row)
-{
-    return span->offset + (ptrdiff_t)(row / span->rows) * span->slice +
-           (ptrdiff_t)(row % span->rows) * span->pitch;
-}
-
 static int visit_range(struct visit *visit, ptrdiff_t first, ptrdiff_t bytes)
 {
     int rc = look_at(visit->buffer, visit->each, first, bytes);
@@ -80,7 +73,8 @@ static int visit_rows(struct visit *visit, const struct mgds_span *span)
     int rc = 0;
 
     for (size_t row = 0; row < span->rows * span->planes && rc == 0; row++)
-        rc = visit_range(visit, row_at(span, row), (ptrdiff_t)span->width);
+        rc = visit_range(visit, mgds_span_row(span, row),
+                         (ptrdiff_t)span->width);
     return rc;
 }
 
@@ -108,8 +102,9 @@ static int look_by_span(struct mgds_buffer *buffer, each_fn *each)
 
 static bool has_pieces(const struct mgds_layout *layout)
 {
-    return layout->kind != MGDS_LAYOUT_SPAN || layout->span.rows > 1 ||
-           layout->span.planes > 1;
+    ptrdiff_t offset;
+
+    return !mgds_layout_is_piece(layout, 1, &offset);
 }
 
 static int look(struct mgds_buffer *buffer, each_fn *each)

@@ -139,6 +139,13 @@ static inline void mgds_layout_put(struct mgds_layout *layout)
         mgds_layout_count_less(layout);
 }
 
+/* Where a row of a span begins; rows are counted through all planes. */
+static inline ptrdiff_t mgds_span_row(const struct mgds_span *span, size_t row)
+{
+    return span->offset + (ptrdiff_t)(row / span->rows) * span->slice +
+           (ptrdiff_t)(row % span->rows) * span->pitch;
+}
+
 /* Parts that no layout has got: for list.c. NULL is allowed, if there are 0. */
 void mgds_parts_destroy(struct mgds_part *part, size_t count);
 

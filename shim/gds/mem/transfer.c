@@ -202,9 +202,7 @@ static int copy_rows(struct transfer *transfer, const struct mgds_span *span,
     int rc = 0;
 
     for (size_t row = 0; row < span->rows * span->planes && rc == 0; row++) {
-        ptrdiff_t at = span->offset +
-                       (ptrdiff_t)(row / span->rows) * span->slice +
-                       (ptrdiff_t)(row % span->rows) * span->pitch;
+        ptrdiff_t at = mgds_span_row(span, row);
 
         rc = transfer->inside
                  ? copy_flat(transfer, at, span->width, packed)
