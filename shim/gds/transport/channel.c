@@ -23,9 +23,6 @@
  * finds none waits. */
 enum { GROWTH = 8, MESSAGES = MGDS_TAKEN_MOST };
 
-/* When what could not be had is asked for again. */
-enum { AGAIN_NS = 1000000000 };
-
 struct mgds_channel {
     const struct mgds_transport *transport;
     struct mgds_ring_pair *pair; /* a reference; or NULL, and */
@@ -232,7 +229,7 @@ static bool may_ask(const struct mgds_channel *channel)
         mgds_channel_error(channel))
         return false;
     return channel->denied == 0 ||
-           (mgds_clock_ns() - channel->denied > AGAIN_NS &&
+           (mgds_clock_ns() - channel->denied > MGDS_RING_AGAIN_NS &&
             TAILQ_EMPTY(&channel->pair->idle));
 }
 

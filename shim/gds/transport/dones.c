@@ -6,13 +6,10 @@
 #include "shim/gds/transport/far_rings.h"
 #include "shim/gds/transport/own_rings.h"
 
-/* When what could not be had is tried again, ns. */
-enum { AGAIN_NS = 1000000000 };
-
 enum mgds_dones_state mgds_dones_open(struct mgds_ring_pair *pair)
 {
     bool again = pair->state == MGDS_DONES_REFUSED && !pair->dones &&
-                 mgds_clock_ns() - pair->since > AGAIN_NS;
+                 mgds_clock_ns() - pair->since > MGDS_RING_AGAIN_NS;
 
     if (pair->state == MGDS_DONES_NONE || again)
         mgds_own_rings_add_dones(pair);

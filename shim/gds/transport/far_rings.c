@@ -331,13 +331,29 @@ static void settle_map(struct mgds_far_ring *ring, int error)
     }
 }
 
-/* There is no memory for a record of it. */
 static void decline_ring(struct mgds_ring_pair *pair, uint32_t number,
                          bool dones)
 {
     mgds_ring_pair_say(
         pair, dones ? MGDS_ENVELOPE_RING_MAPPED : MGDS_ENVELOPE_RING_CLOSED,
         number, dones ? -ENOMEM : 0);
+}
+
+/* Its owner has told of it. Without memory for a record that is declined:
+ * NULL. */
+static struct mgds_far_ring *make_told(struct mgds_ring_pair *pair,
+                                       uint64_t token, uint32_t number,
+                                       const struct mgds_ring_handle *handle)
+{
+    struct mgds_far_ring *ring = make_ring(pair, token);
+
+    if (!ring) {
+        decline_ring(pair, number, token == 0);
+        return NULL;
+    }
+    ring->number = number;
+    ring->handle = *handle;
+    return ring;
 }
 
 static struct mgds_far_ring *make_given(struct mgds_ring_pair *pair,
@@ -349,14 +365,9 @@ static struct mgds_far_ring *make_given(struct mgds_ring_pair *pair,
 
     if (dones && pair->their_dones)
         return NULL;
-    ring = make_ring(pair, dones ? 0 : ++tokens);
-    if (!ring) {
-        decline_ring(pair, number, dones);
-        return NULL;
-    }
-    ring->given = true;
-    ring->number = number;
-    ring->handle = *handle;
+    ring = make_told(pair, dones ? 0 : ++tokens, number, handle);
+    if (ring)
+        ring->given = true;
     return ring;
 }
 
@@ -407,15 +418,11 @@ static void give_up(struct mgds_work *work)
 static void take_ring(struct mgds_ring_pair *pair,
                       const struct mgds_ring_told *told)
 {
-    struct mgds_far_ring *ring = make_ring(pair, told->token);
+    struct mgds_far_ring *ring =
+        make_told(pair, told->token, told->number, &told->handle);
 
-    if (!ring) {
-        decline_ring(pair, told->number, told->token == 0);
-        return;
-    }
-    ring->number = told->number;
-    ring->handle = told->handle;
-    mgds_work_add(&ring->work, MGDS_WORK_MAP_RING);
+    if (ring)
+        mgds_work_add(&ring->work, MGDS_WORK_MAP_RING);
 }
 
 /* Done words come unasked, once. */

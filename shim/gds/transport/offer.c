@@ -23,12 +23,19 @@ static size_t channels_of(const struct mgds_channels *channels)
     return mgds_channels_at(channels, channels->streams, 0);
 }
 
+static struct mgds_ring_pair *pair_of(const struct mgds_channels *channels,
+                                      size_t at)
+{
+    const struct mgds_channel *channel = channels->channel[at];
+
+    return channel ? mgds_channel_pair(channel) : NULL;
+}
+
 /* The pair of that channel with another process, or NULL. */
 static struct mgds_ring_pair *far_pair_of(const struct mgds_channels *channels,
                                           size_t at)
 {
-    const struct mgds_channel *channel = channels->channel[at];
-    struct mgds_ring_pair *pair = channel ? mgds_channel_pair(channel) : NULL;
+    struct mgds_ring_pair *pair = pair_of(channels, at);
 
     return pair && !pair->self ? pair : NULL;
 }
@@ -143,15 +150,12 @@ static bool open_own(const struct mgds_channels *channels)
 
     mgds_engine_enter();
     for (size_t i = 0; i < channels_of(channels); i++) {
-        struct mgds_channel *channel = channels->channel[i];
-
-        const struct mgds_ring_pair *pair =
-            channel ? mgds_channel_pair(channel) : NULL;
+        const struct mgds_ring_pair *pair = pair_of(channels, i);
 
         if (pair && pair->self)
-            coming |= mgds_channel_open(channel, SETTLE_NS);
+            coming |= mgds_channel_open(channels->channel[i], SETTLE_NS);
         else if (pair)
-            mgds_channel_judge(channel);
+            mgds_channel_judge(channels->channel[i]);
     }
     mgds_engine_leave();
     return coming;

@@ -173,12 +173,14 @@ static void tell_ring(const struct mgds_own_ring *own, int error)
                         sizeof(told));
 }
 
-static void keep_dones(struct mgds_own_ring *own, int error)
+/* They are there: in that state then. */
+static void keep_dones(struct mgds_own_ring *own, int error,
+                       enum mgds_dones_state made)
 {
     struct mgds_ring_pair *pair = own->pair;
 
     pair->since = mgds_clock_ns();
-    pair->state = error ? MGDS_DONES_REFUSED : MGDS_DONES_TOLD;
+    pair->state = error ? MGDS_DONES_REFUSED : made;
     if (error)
         return;
     pair->dones = own;
@@ -191,10 +193,10 @@ static void keep_dones(struct mgds_own_ring *own, int error)
 /* Those of a pair with the process itself are mapped at once. */
 static void settle_dones(struct mgds_own_ring *own, int error)
 {
-    keep_dones(own, error);
-    if (!error && own->pair->self)
-        own->pair->state = MGDS_DONES_READY;
-    else if (!error)
+    bool self = own->pair->self;
+
+    keep_dones(own, error, self ? MGDS_DONES_READY : MGDS_DONES_TOLD);
+    if (!error && !self)
         tell_ring(own, 0);
 }
 
@@ -302,8 +304,7 @@ bool mgds_own_rings_give_base(struct mgds_ring_pair *pair, uint32_t units)
 
 static struct mgds_own_ring *begin_dones(struct mgds_ring_pair *pair)
 {
-    struct mgds_own_ring *own =
-        pair->state == MGDS_DONES_NONE ? make_record(pair, MGDS_DONES) : NULL;
+    struct mgds_own_ring *own = make_record(pair, MGDS_DONES);
 
     if (!own)
         return NULL;
@@ -321,17 +322,15 @@ bool mgds_own_rings_give_dones(struct mgds_ring_pair *pair)
 
     mgds_engine_enter();
     kept = pair->dones && pair->dones->state == KEPT;
-    own = begin_dones(pair);
+    own = pair->state == MGDS_DONES_NONE ? begin_dones(pair) : NULL;
     mgds_engine_leave();
     if (!own)
         return kept;
     rc = allocate_ring(own);
     mgds_engine_enter();
     own->state = KEPT;
-    keep_dones(own, rc);
-    if (rc == 0)
-        pair->state = MGDS_DONES_MAKING;
-    else
+    keep_dones(own, rc, MGDS_DONES_MAKING);
+    if (rc < 0)
         drop_ring(own);
     mgds_engine_leave();
     return rc == 0;
@@ -360,14 +359,14 @@ void mgds_own_rings_close(uint32_t number)
 
 void mgds_own_rings_add_dones(struct mgds_ring_pair *pair)
 {
-    struct mgds_own_ring *own = make_record(pair, MGDS_DONES);
+    struct mgds_own_ring *own = begin_dones(pair);
 
-    pair->since = mgds_clock_ns();
-    pair->state = own ? MGDS_DONES_MAKING : MGDS_DONES_REFUSED;
-    if (!own)
+    if (own) {
+        mgds_work_add(&own->work, MGDS_WORK_MAKE_RING);
         return;
-    own->dones = true;
-    mgds_work_add(&own->work, MGDS_WORK_MAKE_RING);
+    }
+    pair->state = MGDS_DONES_REFUSED;
+    pair->since = mgds_clock_ns();
 }
 
 uint32_t mgds_own_ring_number(const struct mgds_own_ring *own)

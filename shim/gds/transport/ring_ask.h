@@ -16,6 +16,10 @@ enum mgds_ask_state {
     MGDS_ASK_REFUSED,
 };
 
+/* What could not be had is asked for again after so long, ns; done words, too.
+ */
+enum { MGDS_RING_AGAIN_NS = 1000000000 };
+
 /* What a channel, or a pair, asks for: one ring at a time. */
 struct mgds_ring_ask {
     TAILQ_ENTRY(mgds_ring_ask) link; /* in ASKED */
