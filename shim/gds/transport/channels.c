@@ -106,6 +106,7 @@ void mgds_channels_put(struct mgds_channels *channels)
     free(channels->shared);
     free(channels->channel);
     free(channels->lack);
+    free(channels->told);
     free(channels->able);
     free(channels->base);
     free(channels);

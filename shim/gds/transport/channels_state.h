@@ -14,6 +14,7 @@
 struct mgds_far;
 struct mgds_gstream;
 struct mgds_member;
+struct mgds_told;
 
 /* Why there is no channel; hindrances.def has what users are told. */
 enum mgds_lack {
@@ -35,13 +36,12 @@ struct mgds_channels {
     uint64_t process;
     const struct mgds_member *members; /* likewise */
     unsigned *offers; /* by rank: how many it and this one make (offer.h) */
-    bool *able;   /* by own index: kernels of it can do all that is needed */
+    bool *able; /* by own index: kernels of it can do all that is needed */
+    struct mgds_told *told; /* by own index: what others hear (connect.c) */
     bool *shared; /* by own index: another process has a stream of its GPU */
     struct mgds_channel **channel; /* by own index, then by source */
     unsigned char *lack;           /* likewise: enum mgds_lack */
     struct mgds_far **far;         /* likewise: while they are made */
-    uint32_t far_units;            /* of a ring of a far way; 0: there is none
-                                    */
 };
 
 /* A source of a member without streams counts, too. */

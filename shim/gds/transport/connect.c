@@ -43,7 +43,7 @@ static int number_sources(struct mgds_channels *channels)
 }
 
 /* What a member tells the others of a stream. Plain. */
-struct told {
+struct mgds_told {
     struct mgds_gpu_id gpu;
     uint64_t context; /* its id there */
     uint32_t able;    /* 0: it has no rings */
@@ -81,17 +81,41 @@ static uint64_t count_far(const struct mgds_channels *channels)
 /* Each has a ring here, and a mirror of the one there. All of them get half of
  * what the process may have yet, so that there is some for communicators to
  * come. */
-static void size_far(struct mgds_channels *channels)
+static uint32_t units_of_far(const struct mgds_channels *channels)
 {
     enum { PARTS = 2 * 2 };
     uint64_t count = count_far(channels), units;
 
     if (count == 0)
-        return;
+        return 0;
     units = mgds_own_rings_left() / (PARTS * count) / sizeof(struct mgds_unit);
     if (units > mgds_ring_units_most())
         units = mgds_ring_units_most();
-    channels->far_units = units < MGDS_RING_LEAST ? 0 : (uint32_t)units;
+    return units < MGDS_RING_LEAST ? 0 : (uint32_t)units;
+}
+
+static struct mgds_told make_told(const struct mgds_channels *channels,
+                                  unsigned index, uint32_t far)
+{
+    struct mgds_told told = {.able = 0};
+    const struct mgds_context *ctx;
+
+    if (!channels->able[index])
+        return told;
+    ctx = mgds_gstream_context(channels->stream[index]);
+    told.able = mgds_gpu_identify(&told.gpu, ctx) == 0;
+    told.context = ctx->id;
+    told.far = far;
+    return told;
+}
+
+/* Asks the driver for each stream once, not for each that hears of it. */
+static void fill_told(struct mgds_channels *channels)
+{
+    uint32_t far = units_of_far(channels);
+
+    for (unsigned i = 0; i < channels->streams; i++)
+        channels->told[i] = make_told(channels, i, far);
 }
 
 static int make_tables(struct mgds_channels *channels)
@@ -103,11 +127,13 @@ static int make_tables(struct mgds_channels *channels)
         pairs, sizeof(struct mgds_channel *));
     channels->lack = (unsigned char *)mgds_calloc(pairs, 1);
     channels->able = (bool *)mgds_calloc(streams, sizeof(bool));
+    channels->told =
+        (struct mgds_told *)mgds_calloc(streams, sizeof(struct mgds_told));
     channels->shared = (bool *)mgds_calloc(streams, sizeof(bool));
     channels->offers =
         (unsigned *)mgds_calloc(channels->peers, sizeof(unsigned));
-    if (!channels->offers || !channels->able || !channels->channel ||
-        !channels->lack || !channels->shared)
+    if (!channels->offers || !channels->able || !channels->told ||
+        !channels->channel || !channels->lack || !channels->shared)
         return -ENOMEM;
     if (!mgds_channels_are_far(channels->members, channels->peers))
         return 0;
@@ -140,56 +166,38 @@ int mgds_channels_create(struct mgds_channels **out,
         return rc;
     }
     find_able(channels);
-    size_far(channels);
+    fill_told(channels);
     *out = channels;
     return 0;
 }
 
 size_t mgds_channels_description(unsigned streams)
 {
-    return streams * sizeof(struct told);
-}
-
-static struct told told_of(const struct mgds_channels *channels, unsigned index)
-{
-    struct told told = {.able = 0};
-    const struct mgds_context *ctx;
-
-    if (!channels->able[index])
-        return told;
-    ctx = mgds_gstream_context(channels->stream[index]);
-    told.able = mgds_gpu_identify(&told.gpu, ctx) == 0;
-    told.context = ctx->id;
-    told.far = channels->far_units;
-    return told;
+    return streams * sizeof(struct mgds_told);
 }
 
 void mgds_channels_describe(const struct mgds_channels *channels, char *out)
 {
-    for (unsigned i = 0; i < channels->streams; i++) {
-        const struct told told = told_of(channels, i);
-
-        memcpy(out + i * sizeof(told), &told, sizeof(told));
-    }
+    memcpy(out, channels->told, mgds_channels_description(channels->streams));
 }
 
 /* Processes that share a GPU have it in turns: while one waits in a kernel the
  * other one, which it waits for, does not run. There waits are left to memory
  * operations, unless kernels are asked for. */
 static bool shares_gpu(const struct mgds_channels *channels, unsigned index,
-                       const struct told *there)
+                       const struct mgds_told *there)
 {
-    const struct told mine = told_of(channels, index);
+    const struct mgds_told *mine = &channels->told[index];
 
-    return mine.able && there->able &&
+    return mine->able && there->able &&
            mgds_ctx()->config.trigger != MGDS_TRIGGER_KERNEL &&
-           memcmp(&mine.gpu, &there->gpu, sizeof(mine.gpu)) == 0;
+           memcmp(&mine->gpu, &there->gpu, sizeof(mine->gpu)) == 0;
 }
 
 /* On the host of this member. */
 static enum mgds_lack lack_near(const struct mgds_channels *channels,
                                 unsigned index, const struct mgds_member *peer,
-                                const struct told *there)
+                                const struct mgds_told *there)
 {
     const struct mgds_context *ctx =
         mgds_gstream_context(channels->stream[index]);
@@ -207,7 +215,7 @@ static enum mgds_lack lack_near(const struct mgds_channels *channels,
 
 static enum mgds_lack lack_of(const struct mgds_channels *channels,
                               unsigned index, unsigned rank,
-                              const struct told *there)
+                              const struct mgds_told *there)
 {
     const struct mgds_member *peer = &channels->members[rank];
     uint64_t host = channels->members[channels->rank].host;
@@ -230,7 +238,7 @@ transport_to(const struct mgds_channels *channels, unsigned rank)
 
 static struct mgds_ring_pair *pair_with(const struct mgds_channels *channels,
                                         unsigned index, unsigned rank,
-                                        const struct told *there)
+                                        const struct mgds_told *there)
 {
     const struct mgds_member *member = &channels->members[rank];
     struct mgds_ring_pair *pair;
@@ -256,7 +264,7 @@ static void put_pair(struct mgds_ring_pair *pair)
 static enum mgds_lack open_channel(struct mgds_channels *channels,
                                    unsigned index, unsigned rank,
                                    struct mgds_channel **at,
-                                   const struct told *there)
+                                   const struct mgds_told *there)
 {
     struct mgds_ring_pair *pair = pair_with(channels, index, rank, there);
 
@@ -272,12 +280,12 @@ static enum mgds_lack open_channel(struct mgds_channels *channels,
 /* What will be offered to the source. Both ends come to the same length. */
 static enum mgds_lack make_far(struct mgds_channels *channels, unsigned index,
                                unsigned rank, size_t at,
-                               const struct told *there)
+                               const struct mgds_told *there)
 {
-    const struct told mine = told_of(channels, index);
+    const struct mgds_told *mine = &channels->told[index];
     const struct mgds_far_spec spec = {
         .ctx = mgds_gstream_context(channels->stream[index]),
-        .units = mine.far < there->far ? mine.far : there->far,
+        .units = mine->far < there->far ? mine->far : there->far,
         .rank = rank,
         .over = mgds_ib_cpu_over};
     struct mgds_refusal refusal;
@@ -290,7 +298,8 @@ static enum mgds_lack make_far(struct mgds_channels *channels, unsigned index,
 }
 
 static void connect_stream(struct mgds_channels *channels, unsigned index,
-                           unsigned rank, unsigned to, const struct told *there)
+                           unsigned rank, unsigned to,
+                           const struct mgds_told *there)
 {
     size_t at = mgds_channels_at(channels, index, to);
     enum mgds_lack lack = lack_of(channels, index, rank, there);
@@ -308,14 +317,14 @@ static void connect_stream(struct mgds_channels *channels, unsigned index,
 /* As the other one says of these two streams, whatever one of them alone knows
  * against a channel. */
 static bool may_offer(const struct mgds_channels *channels, unsigned index,
-                      unsigned rank, const struct told *there)
+                      unsigned rank, const struct mgds_told *there)
 {
     const struct mgds_member *peer = &channels->members[rank];
     uint64_t host = channels->members[channels->rank].host;
 
     return host != 0 && peer->host == host &&
            peer->process != channels->process && there->able &&
-           told_of(channels, index).able;
+           channels->told[index].able;
 }
 
 void mgds_channels_connect(struct mgds_channels *channels, unsigned rank,
@@ -325,7 +334,7 @@ void mgds_channels_connect(struct mgds_channels *channels, unsigned rank,
 
     for (unsigned i = 0; i < channels->streams; i++)
         for (unsigned j = 0; j < streams; j++) {
-            struct told told;
+            struct mgds_told told;
 
             memcpy(&told, description + j * sizeof(told), sizeof(told));
             if (may_offer(channels, i, rank, &told))
