@@ -483,9 +483,12 @@ uint64_t mgds_ring_address(const struct mgds_ring *ring)
     return (uintptr_t)ring->memory;
 }
 
-uint32_t mgds_ring_units(const struct mgds_ring *ring)
+uint64_t mgds_ring_place(const struct mgds_ring *ring, uint32_t units,
+                         size_t count)
 {
-    return ring->units;
+    if (units >= ring->units || count > ring->units - units)
+        return 0;
+    return mgds_ring_address(ring) + (uint64_t)units * sizeof(struct mgds_unit);
 }
 
 uint64_t mgds_rings_bytes(void)

@@ -92,7 +92,9 @@ static void ring_is_memory_of_its_size(void **state)
     assert_true(handle.address == mgds_ring_address(ring));
     assert_true(handle.context == context[0]->id);
     assert_int_equal(handle.units, UNITS);
-    assert_int_equal(mgds_ring_units(ring), UNITS);
+    assert_true(mgds_ring_place(ring, 0, UNITS) == handle.address);
+    assert_true(mgds_ring_place(ring, 0, UNITS + 1) == 0);
+    assert_true(mgds_ring_place(ring, UNITS, 0) == 0);
     assert_true(mgds_rings_bytes() - before ==
                 UNITS * sizeof(struct mgds_unit));
     mgds_ring_destroy(ring);

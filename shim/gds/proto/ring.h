@@ -20,6 +20,7 @@
 #define MGDS_PROTO_RING_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "shim/gds/cuda/context.h"
@@ -31,7 +32,7 @@ enum { MGDS_RING_MOST = 1 << 26 };
 struct mgds_ring;
 struct mgds_ring_view;
 
-/* What its process tells another one of a ring. Plain. */
+/* A ring as its process tells another one of it. Plain. */
 struct mgds_ring_handle {
     struct mgds_shared_name name;
     uint64_t address; /* in its process */
@@ -48,7 +49,11 @@ void mgds_ring_destroy(struct mgds_ring *ring);
 
 void mgds_ring_tell(const struct mgds_ring *ring, struct mgds_ring_handle *out);
 uint64_t mgds_ring_address(const struct mgds_ring *ring);
-uint32_t mgds_ring_units(const struct mgds_ring *ring);
+
+/* The address of a place that begins at that unit, and has so many; 0: there is
+ * no such place. */
+uint64_t mgds_ring_place(const struct mgds_ring *ring, uint32_t units,
+                         size_t count);
 
 /* Bytes of all rings of the process, also of those that go at the next safe
  * point. */

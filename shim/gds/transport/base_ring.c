@@ -38,8 +38,8 @@ static void hear_answer(struct mgds_ring_pair *pair)
         mgds_far_use(ask->ring, &pair->base.ring);
 }
 
-/* One that the pair has kept, or was given, by who may have been short of
- * memory. */
+/* An idle ring becomes the pair's: it has kept that, or was given it, perhaps
+ * by a process that is short of memory. */
 static void reuse_ring(struct mgds_ring_pair *pair)
 {
     if (!pair->base.ring && pair->base.ask.state == MGDS_ASK_NONE &&

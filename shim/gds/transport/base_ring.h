@@ -19,12 +19,12 @@
 uint32_t mgds_ring_units_most(void);
 uint32_t mgds_base_ring_units(void);
 
-/* One more channel, or one less, of which the last gives the ring back. A pair
- * that has kept one has it again. */
+/* The pair has one channel more, or one less; the last gives the ring back. A
+ * pair that has kept its ring has it again. */
 void mgds_base_ring_join(struct mgds_ring_pair *pair);
 void mgds_base_ring_part(struct mgds_ring_pair *pair);
 
-/* One was mapped for it (offer.h), or could not be. */
+/* A ring was mapped for the pair (offer.h), or could not be. */
 void mgds_base_ring_settle(struct mgds_ring_pair *pair, int error);
 
 /* Asks for it, unless it is there, or was refused. Is it coming? */

@@ -221,8 +221,8 @@ static bool is_large_enough(const struct mgds_channel *channel, uint32_t units,
     return ring && ring->units >= units && (channel->ring || !full);
 }
 
-/* What came instead of enough, and was no better, lies idle: while it does
- * another ask would bring less, and take that from others. */
+/* A ring that came instead of a larger one, and is no better, lies idle: while
+ * it does another ask would bring less, and take that from others. */
 static bool may_ask(const struct mgds_channel *channel)
 {
     if (channel->ask.state != MGDS_ASK_NONE || channel->barred ||

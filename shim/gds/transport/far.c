@@ -208,11 +208,7 @@ uint32_t mgds_far_units(const struct mgds_far *far)
 uint64_t mgds_far_place(const struct mgds_far *far, uint32_t units,
                         size_t count)
 {
-    uint32_t all = far->spec.units;
-
-    if (units >= all || count > all - units)
-        return 0;
-    return mgds_ring_address(far->ring) + bytes_of(units);
+    return mgds_ring_place(far->ring, units, count);
 }
 
 bool mgds_far_is_open(const struct mgds_far *far)

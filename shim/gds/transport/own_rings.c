@@ -384,15 +384,11 @@ uint64_t mgds_own_rings_place(uint32_t number, uint64_t process,
                               size_t count)
 {
     const struct mgds_own_ring *own = find_ring(number);
-    uint32_t all;
 
     if (!own || own->state != TOLD || own->dones ||
         own->pair->process != process || own->pair->here != ctx)
         return 0;
-    all = mgds_ring_units(own->ring);
-    if (units >= all || count > all - units)
-        return 0;
-    return mgds_ring_address(own->ring) + bytes_of(units);
+    return mgds_ring_place(own->ring, units, count);
 }
 
 /* Without memory for a record, or when nobody here has anything to do with the
