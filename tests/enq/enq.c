@@ -250,6 +250,14 @@ int enq_main(int argc, char **argv, const char *group,
     return job_close();
 }
 
+int64_t enq_counter(const char *name)
+{
+    int64_t value = -1;
+
+    ENQ_OK(MPIX_Gds_counter(MPIX_GDS_COUNTER_NAMED, &name, NULL, &value));
+    return value;
+}
+
 long enq_resident_kib(void)
 {
     FILE *file = fopen("/proc/self/statm", "r");

@@ -163,6 +163,8 @@ void enq_status_is(MPI_Status *status, int source, int tag, size_t bytes);
 /* A class of error, from a call whose communicator returns errors. */
 int enq_class(int code);
 
+/* A counter of this process, by its name (MPIX_Gds_counter). */
+int64_t enq_counter(const char *name);
 /* Memory of this process that is there, KiB. */
 long enq_resident_kib(void);
 /* Errors on this communicator return and are counted. */

@@ -329,19 +329,12 @@ static void expect(struct held *h)
     ENQ_OK(MPI_Barrier(MPI_COMM_WORLD));
 }
 
-static int64_t counter(const char *name)
-{
-    int64_t value;
-
-    ENQ_OK(MPIX_Gds_counter(MPIX_GDS_COUNTER_NAMED, &name, NULL, &value));
-    return value;
-}
-
 /* A lap whose preceding kernels go at once; whether all messages went, in both
  * ranks, the way that the kind is for. */
 static bool run_free(struct held *h)
 {
-    int64_t rings = counter("ring_sends"), pulls = counter("pull_sends");
+    int64_t rings = enq_counter("ring_sends"),
+            pulls = enq_counter("pull_sends");
     int good;
 
     fill(h);
@@ -349,8 +342,8 @@ static bool run_free(struct held *h)
     enqueue(h);
     await_match(&h->lane);
     expect(h);
-    good = counter("ring_sends") - rings == h->kind->by_ring &&
-           counter("pull_sends") - pulls == h->kind->by_pull;
+    good = enq_counter("ring_sends") - rings == h->kind->by_ring &&
+           enq_counter("pull_sends") - pulls == h->kind->by_pull;
     ENQ_OK(MPI_Allreduce(MPI_IN_PLACE, &good, 1, MPI_INT, MPI_MIN,
                          MPI_COMM_WORLD));
     return good;
@@ -379,15 +372,16 @@ static void await_keeper(const struct held *h, pid_t child)
 
 static void run_held(struct held *h, bool completes)
 {
-    int64_t rings = counter("ring_sends"), pulls = counter("pull_sends");
+    int64_t rings = enq_counter("ring_sends"),
+            pulls = enq_counter("pull_sends");
     pid_t child;
 
     fill(h);
     child = start_keeper(h, completes);
     enqueue(h);
     await_match(&h->lane);
-    CHECK(counter("ring_sends") - rings == h->kind->by_ring);
-    CHECK(counter("pull_sends") - pulls == h->kind->by_pull);
+    CHECK(enq_counter("ring_sends") - rings == h->kind->by_ring);
+    CHECK(enq_counter("pull_sends") - pulls == h->kind->by_pull);
     wake(&h->sheet->asleep[enq.rank]);
     await_keeper(h, child);
     expect(h);

@@ -95,20 +95,12 @@ static bool fences_fit(uint64_t launches, int n)
     return launches <= (uint64_t)(kernels ? more : 0);
 }
 
-static uint64_t counted(const char *name)
-{
-    int64_t value;
-
-    ENQ_OK(MPIX_Gds_counter(MPIX_GDS_COUNTER_NAMED, &name, NULL, &value));
-    return (uint64_t)value;
-}
-
 /* Messages that the library has copied beside the streams that receive them,
  * which then have no launch for those. */
-static uint64_t copied_beside(void)
+static int64_t copied_beside(void)
 {
-    return counted("ring_fetches") + counted("pull_fetches") +
-           counted("pull_orders");
+    return enq_counter("ring_fetches") + enq_counter("pull_fetches") +
+           enq_counter("pull_orders");
 }
 
 /* Whether the wait had fewer launches than its messages need: some must have
@@ -154,7 +146,7 @@ static void send(const struct enq_lane *lane, int n)
 
 static void window(const struct enq_lane *lane, int n, bool early)
 {
-    uint64_t copied = copied_beside();
+    int64_t copied = copied_beside();
     bool spared = false;
 
     for (int i = 0; i < n; i++)
@@ -184,9 +176,9 @@ static void window(const struct enq_lane *lane, int n, bool early)
 }
 
 /* Messages of the largest window that went by a ring. */
-static uint64_t send_window(const struct enq_lane *lane)
+static int64_t send_window(const struct enq_lane *lane)
 {
-    uint64_t sent = counted("ring_sends");
+    int64_t sent = enq_counter("ring_sends");
 
     for (int i = 0; i < MOST; i++) {
         if (enq.rank == 0)
@@ -196,7 +188,7 @@ static uint64_t send_window(const struct enq_lane *lane)
     }
     enq_waitall(MOST, request);
     enq_sync(lane);
-    return counted("ring_sends") - sent;
+    return enq_counter("ring_sends") - sent;
 }
 
 /* What finds no place in a ring is staged while a larger one is made
@@ -348,15 +340,15 @@ struct step {
     bool warm;             /* its buffers are known to the other rank */
     bool odd;              /* a call of this lap cost more than its due */
     uint64_t least[KINDS]; /* launches of a call */
-    uint64_t copied;       /* beside streams, before the first step */
+    int64_t copied;        /* beside streams, before the first step */
     struct enq_lane lane;
     struct enq_buffer out[SIDES], in[SIDES];
     MPI_Request request[STEP];
 };
 
-static uint64_t direct_sends(void)
+static int64_t direct_sends(void)
 {
-    return counted("ring_sends") + counted("pull_sends");
+    return enq_counter("ring_sends") + enq_counter("pull_sends");
 }
 
 /* What each costs. */
@@ -467,7 +459,7 @@ static void persistent_make(struct step *s)
 static void step_lap(struct step *s, void (*run)(struct step *),
                      unsigned number)
 {
-    uint64_t before = direct_sends();
+    int64_t before = direct_sends();
 
     for (int i = 0; i < SIDES; i++) {
         enq_fill(&s->out[i], number + (unsigned)i);

@@ -32,14 +32,6 @@ static size_t used(void)
     return all - left;
 }
 
-static uint64_t counted(const char *name)
-{
-    int64_t value;
-
-    ENQ_OK(MPIX_Gds_counter(MPIX_GDS_COUNTER_NAMED, &name, NULL, &value));
-    return (uint64_t)value;
-}
-
 /* A stream that goes behind a communicator is a safe point, where memory goes
  * back. */
 static void safe_point(void)
@@ -119,7 +111,7 @@ static void comms_take_what_they_use(void)
     struct enq_buffer out, in;
     size_t before, peers = (size_t)enq.size - 1;
     size_t grains = (size_t)enq.size * GRAINS * block();
-    uint64_t sent = 0;
+    int64_t sent = 0;
     CUdeviceptr program;
 
     enq_lane_open(&first);
@@ -131,10 +123,11 @@ static void comms_take_what_they_use(void)
     for (int i = 0; i < COMMS; i++)
         open_comm(&lane[i], &first);
     CHECK(used() <= before + FIRST); /* nothing was sent; a ring may be late */
-    sent = counted("ring_sends");
+    sent = enq_counter("ring_sends");
     for (int i = 0; i < COMMS; i++)
         shift(&lane[i], 1 + i % (enq.size - 1), &out, &in, 1 + (unsigned)i);
-    CHECK(counted("ring_sends") - sent >= COMMS / 4); /* of a slow machine */
+    CHECK(enq_counter("ring_sends") - sent >=
+          COMMS / 4); /* of a slow machine */
     CHECK(used() - before <= COMMS * FIRST + grains);
     CHECK(used() - before <= TOTAL);
     MGDS_CU(cuMemAlloc(&program, (size_t)64 << 20));
@@ -267,14 +260,14 @@ static void ring_fits_the_message(void)
 
     enq_lane_open(&lane);
     for (unsigned i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
-        uint64_t sent = counted("ring_sends");
+        int64_t sent = enq_counter("ring_sends");
         struct enq_buffer out, in;
 
         enq_buffer_open(&out, sizes[i]);
         enq_buffer_open(&in, sizes[i]);
         for (unsigned k = 0; k < TIMES; k++)
             shift(&lane, 1, &out, &in, 1 + i + k);
-        CHECK(counted("ring_sends") - sent > TIMES / 2);
+        CHECK(enq_counter("ring_sends") - sent > TIMES / 2);
         enq_buffer_close(&out);
         enq_buffer_close(&in);
     }

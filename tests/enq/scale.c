@@ -11,14 +11,6 @@
 
 enum { TAG = 1, BYTES = 1000, COMMS = 100 };
 
-static int64_t count_of(const char *name)
-{
-    int64_t value = -1;
-
-    ENQ_OK(MPIX_Gds_counter(MPIX_GDS_COUNTER_NAMED, &name, NULL, &value));
-    return value;
-}
-
 /* Of this process's own memory, KiB. */
 static int64_t read_private(void)
 {
@@ -113,7 +105,7 @@ static void ring(void)
         shift(&lane, b, 1, MPI_ANY_SOURCE);
     }
     MPI_Barrier(MPI_COMM_WORLD);
-    CHECK(count_of("wire_connections") <= 2);
+    CHECK(enq_counter("wire_connections") <= 2);
     close_all(&lane, b);
 }
 
@@ -198,8 +190,8 @@ static void costs(void)
                "%lld\n",
                enq.size, (long long)one, first * 1e3, (long long)more,
                rest * 1e3, (long long)threads,
-               (long long)count_of("wire_connections"));
-    CHECK(most_of(count_of("wire_connections")) == 0);
+               (long long)enq_counter("wire_connections"));
+    CHECK(most_of(enq_counter("wire_connections")) == 0);
     for (int i = 0; i < COMMS; i++)
         ENQ_OK(MPI_Comm_free(&comm[i]));
     enq_lane_close(&lane);

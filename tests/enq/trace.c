@@ -57,15 +57,13 @@ static void open_all(void)
 static int64_t counted(const char *size)
 {
     static const char *const ways[] = {"p2p", "host"};
-    char text[32];
-    const char *name = text;
-    int64_t value, sum = 0;
+    char name[32];
+    int64_t sum = 0;
 
     for (int i = 0; i < 2; i++) {
-        snprintf(text, sizeof(text), "%s_%s_%s",
+        snprintf(name, sizeof(name), "%s_%s_%s",
                  enq.rank == 0 ? "send" : "recv", ways[i], size);
-        ENQ_OK(MPIX_Gds_counter(MPIX_GDS_COUNTER_NAMED, &name, NULL, &value));
-        sum += value;
+        sum += enq_counter(name);
     }
     return sum;
 }

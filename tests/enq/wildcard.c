@@ -14,11 +14,7 @@ enum { TAG = 1, PROBES = 1000 };
 
 static int64_t connections(void)
 {
-    const char *name = "wire_connections";
-    int64_t value = -1;
-
-    ENQ_OK(MPIX_Gds_counter(MPIX_GDS_COUNTER_NAMED, &name, NULL, &value));
-    return value;
+    return enq_counter("wire_connections");
 }
 
 static int next_rank(void)

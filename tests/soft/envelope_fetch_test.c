@@ -49,14 +49,7 @@ int __wrap_mgds_gstream_fetch(struct mgds_gstream *stream,
 /* The receive that the stream stands for. */
 static void end_short(struct gpu_env *place)
 {
-    struct mgds_rts rts = gpu_env_rts_of(OTHER, 0, SHORT);
-
-    rts.protocol = MGDS_PROTOCOL_FRAGMENTS;
-    wire_come_rts(&rts);
-    assert_int_equal(
-        wire_come_data(gpu_env_await(MGDS_ENVELOPE_PULL)->head.pull.answer,
-                       SHORT, OTHER),
-        0);
+    gpu_env_come_staged(OTHER);
     gpu_env_finish(place);
 }
 

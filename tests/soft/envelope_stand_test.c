@@ -22,19 +22,6 @@ uint64_t __wrap_mgds_gstream_come(struct mgds_gstream *stream, uint64_t from)
     return 0;
 }
 
-static void come_staged(void)
-{
-    struct mgds_rts rts = gpu_env_rts_of(SELF, 0, SHORT);
-
-    rts.protocol = MGDS_PROTOCOL_FRAGMENTS;
-    rts.reached = true;
-    wire_come_rts(&rts);
-    assert_int_equal(
-        wire_come_data(gpu_env_await(MGDS_ENVELOPE_PULL)->head.pull.answer,
-                       SHORT, SELF),
-        0);
-}
-
 /* Receive and wait are calls of their own: what tells that the stream has come
  * to the receive is an event. */
 static void a_kernel_that_stands_says_what_the_stream_has_come_to(void **state)
@@ -52,7 +39,7 @@ static void a_kernel_that_stands_says_what_the_stream_has_come_to(void **state)
     assert_int_equal(mgds_op_recv(&op, place.comm, &xfer), 0);
     assert_int_equal(mgds_op_wait_enqueue(place.stream.gstream, 1, &op, &none),
                      0);
-    come_staged();
+    gpu_env_come_staged(SELF);
     gpu_env_let_go(&place, gate);
     assert_int_equal(gpu_env_refused(&place), 0);
     gpu_env_close(&place);

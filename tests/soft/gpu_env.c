@@ -261,3 +261,15 @@ void gpu_env_keep_status(void *arg, const struct mgds_op_status *status)
 {
     *(struct mgds_op_status *)arg = *status;
 }
+
+void gpu_env_come_staged(uint32_t rank)
+{
+    struct mgds_rts rts = gpu_env_rts_of(rank, 0, SHORT);
+
+    rts.protocol = MGDS_PROTOCOL_FRAGMENTS;
+    wire_come_rts(&rts);
+    assert_int_equal(
+        wire_come_data(gpu_env_await(MGDS_ENVELOPE_PULL)->head.pull.answer,
+                       SHORT, rank),
+        0);
+}

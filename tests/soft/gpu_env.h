@@ -60,6 +60,10 @@ struct mgds_rts gpu_env_rts_of(uint32_t rank, uint64_t number, size_t bytes);
 /* What is posted comes when the engine has got so far. */
 const struct wire_post *gpu_env_await(enum mgds_envelope kind);
 
+/* The first message of that rank comes staged: it is told of, its receive asks
+ * for it, and its bytes are there. */
+void gpu_env_come_staged(uint32_t rank);
+
 /* An enqueued send to this process itself, and what it tells its receiver. */
 struct mgds_op *gpu_env_send_to_self(struct gpu_env *place, size_t bytes,
                                      struct mgds_rts *rts);
