@@ -2,7 +2,8 @@
 """Counts, with callgrind, the instructions of the enqueued calls of a step on
 the software GPU: ours, and those of the C library and the MPI below that we
 call, but not the driver's. How many a call takes depends on what other threads
-have done; of all laps the quarter that take least is below what is told. Fails
+have done: on a loaded machine two laps of three may find work that they leave
+to the caller. Of all laps the tenth that take least is below what is told. Fails
 above the limits. --functions lists where they go.
 """
 import collections
@@ -14,7 +15,7 @@ import tempfile
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "lib"))
 import callgrind  # noqa: E402 (the path comes first)
 
-WARM, LAPS, SIZE, RING = 12, 31, 8192, 4 << 20
+WARM, LAPS, SIZE, RING = 12, 61, 8192, 4 << 20
 # By what is shown: the way of a step (step_calls.c) and the function of which
 # is counted, with what it calls, its calls in a lap, and the most instructions
 # a call: a few per cent above what gcc 12's code takes.
@@ -128,7 +129,7 @@ def main():
         for name, (way, function, calls, most) in COUNTED.items():
             parts = run(options, way, function, folder)
             laps = sorted(part.without_driver() / calls for part in parts)
-            got = laps[len(laps) // 4]
+            got = laps[len(laps) // 10]
             good = 0 < got <= most
             failed |= not good
             print(f"{name:17} {got:7.1f} instructions of at most {most}"
