@@ -1,0 +1,288 @@
+/* Envelopes between processes about rings that this one asks for, or is given,
+ * on a wire that goes nowhere: what is refused, what goes back, and what sends
+ * do meanwhile. This process is SELF; what OTHER says is made up here. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <errno.h>
+
+#include "device/impl/mem.h"
+#include "shim/gds/msg/engine.h"
+#include "shim/gds/proto/ring.h"
+#include "shim/gds/transport/base_ring.h"
+#include "shim/gds/transport/channel.h"
+#include "shim/gds/transport/channels.h"
+#include "shim/gds/transport/own_rings.h"
+#include "tests/soft/ring_talk.h"
+
+static struct mgds_ring_told offer(struct gpu_env *place)
+{
+    return (struct mgds_ring_told){.ends = {TALK_THERE, talk_here(place)},
+                                   .token = UINT64_MAX,
+                                   .number = 1,
+                                   .handle = {.units = 256}};
+}
+
+static void hear(struct gpu_env *place, const struct mgds_ring_told *ring,
+                 unsigned from)
+{
+    talk_come(from, MGDS_ENVELOPE_RING_TOLD, ring, sizeof(*ring));
+    assert_int_equal(gpu_env_refused(place), 1);
+}
+
+static void what_nobody_asked_for_is_refused(void **state)
+{
+    struct mgds_ring_told ring;
+    struct gpu_env place;
+
+    (void)state;
+    gpu_env_open(&place);
+    ring = offer(&place);
+    hear(&place, &ring, OTHER);
+    ring.token = 0; /* done words */
+    hear(&place, &ring, FAR);
+    ring.ends.from++;
+    hear(&place, &ring, OTHER);
+    ring = offer(&place);
+    ring.token = 0;
+    ring.handle.units = 255; /* too few of them */
+    hear(&place, &ring, OTHER);
+    ring.error = -ENOMEM;
+    hear(&place, &ring, OTHER);
+    gpu_env_close(&place);
+}
+
+/* Told that it cannot be mapped; what was asked for, that it is not used. */
+static void what_cannot_be_mapped_is_told(void **state)
+{
+    struct mgds_ring_told ring;
+    const struct mgds_ring_said *said;
+    struct gpu_env place;
+
+    (void)state;
+    gpu_env_open(&place);
+    ring = offer(&place);
+    ring.token = 0;
+    talk_come(OTHER, MGDS_ENVELOPE_RING_TOLD, &ring, sizeof(ring));
+    said = &gpu_env_await(MGDS_ENVELOPE_RING_MAPPED)->head.ring_said;
+    assert_true(said->error < 0 && said->number == 1);
+    talk_come(OTHER, MGDS_ENVELOPE_RING_TOLD, &ring,
+              sizeof(ring)); /* once more */
+    said = &gpu_env_await(MGDS_ENVELOPE_RING_MAPPED)->head.ring_said;
+    assert_true(said->error < 0);
+    assert_int_equal(gpu_env_refused(&place), 0);
+    gpu_env_close(&place);
+}
+
+/* The pair's ring is asked for, and the communicator is freed ahead of the
+ * answer: the token. */
+static uint64_t ask_and_free(struct gpu_env *place)
+{
+    struct mgds_ring_pair *pair;
+    struct talk_company company;
+    uint64_t token;
+
+    talk_open(&company, place);
+    mgds_engine_enter();
+    pair = mgds_ring_pair_find(talk_here(place), OTHER + 1, talk_here(place));
+    assert_non_null(pair);
+    assert_true(mgds_base_ring_open(pair));
+    mgds_engine_leave();
+    token = gpu_env_await(MGDS_ENVELOPE_RING_ASKED)->head.ring_asked.token;
+    mgds_channels_put(company.channels);
+    return token;
+}
+
+static void what_comes_for_nobody_any_more_goes_back(void **state)
+{
+    const struct mgds_ring_said *said;
+    struct mgds_ring_told ring;
+    struct gpu_env place;
+
+    (void)state;
+    gpu_env_open(&place);
+    ring = offer(&place);
+    ring.token = ask_and_free(&place);
+    ring.ends.from = ring.ends.to;
+    talk_come(OTHER, MGDS_ENVELOPE_RING_TOLD, &ring, sizeof(ring));
+    said = &gpu_env_await(MGDS_ENVELOPE_RING_CLOSED)->head.ring_said;
+    assert_true(said->number == 1 && said->ends.to == ring.ends.from);
+    ring.token = 0; /* done words */
+    talk_come(OTHER, MGDS_ENVELOPE_RING_TOLD, &ring, sizeof(ring));
+    said = &gpu_env_await(MGDS_ENVELOPE_RING_MAPPED)->head.ring_said;
+    assert_true(said->number == 1 && said->error < 0);
+    assert_int_equal(gpu_env_refused(&place), 0);
+    ring.token = UINT64_MAX; /* that was never asked for */
+    hear(&place, &ring, OTHER);
+    ring.token = 0;
+    hear(&place, &ring, FAR); /* that never had anything to do with it */
+    assert_int_equal(wire_posts(MGDS_ENVELOPE_RING_CLOSED), 0);
+    assert_int_equal(wire_posts(MGDS_ENVELOPE_RING_MAPPED), 0);
+    gpu_env_close(&place);
+}
+
+static unsigned rounds;
+
+static void count_round(void)
+{
+    rounds++;
+}
+
+/* OTHER has been asked for the pair's ring, and does not answer. */
+static void a_send_waits_for_no_ring(void **state)
+{
+    struct talk_company company;
+    struct mgds_comm_spec spec = {.id = ID + 1,
+                                  .rank = SELF,
+                                  .size = RANKS,
+                                  .stream_count = 1,
+                                  .members = company.members};
+    struct mgds_comm *comm;
+    struct mgds_op *op;
+    struct mgds_xfer xfer;
+    struct mgds_rts rts;
+    struct gpu_env place;
+
+    (void)state;
+    gpu_env_open(&place);
+    talk_open(&company, &place);
+    spec.streams = &place.stream.gstream;
+    spec.channels = company.channels;
+    assert_int_equal(mgds_comm_create(&comm, &spec), 0);
+    xfer = gpu_env_xfer_of(&place, place.from, SHORT, OTHER);
+    rounds = 0;
+    wire_on_progress = count_round;
+    assert_int_equal(mgds_op_send(&op, comm, &xfer), 0);
+    assert_int_equal(rounds, 0);
+    wire_on_progress = NULL;
+    assert_int_equal(wire_posts(MGDS_ENVELOPE_RING_ASKED), 1);
+    rts = gpu_env_await(MGDS_ENVELOPE_RTS)->head.rts;
+    assert_true(rts.serial == 0); /* it has no place */
+    wire_author = OTHER + 1;
+    wire_come_pull(rts.request_id, SHORT, OTHER);
+    wire_author = 0;
+    assert_int_equal(gpu_env_outcome(op), 0);
+    mgds_comm_put(comm);
+    mgds_channels_put(company.channels);
+    gpu_env_close(&place);
+}
+
+/* OTHER has all but so many bytes of what rings that are larger than the first
+ * may have. */
+static void leave_bytes(struct gpu_env *place, uint64_t bytes)
+{
+    uint64_t left = mgds_own_rings_left();
+
+    assert_true(left > bytes);
+    talk_ask(place, OTHER,
+             (uint32_t)((left - bytes) / sizeof(struct mgds_unit)));
+    assert_int_equal(talk_told().error, 0);
+    assert_true(mgds_own_rings_left() <= bytes);
+    assert_true(mgds_own_rings_left() > 0);
+}
+
+static bool is_coming(struct mgds_channel *channel, size_t bytes)
+{
+    bool coming;
+
+    mgds_op_progress();
+    mgds_engine_enter();
+    coming = mgds_channel_is_coming(channel, bytes, true);
+    mgds_engine_leave();
+    return coming;
+}
+
+static bool has_slot_of(struct mgds_channel *channel, size_t bytes)
+{
+    struct mgds_slot slot;
+    bool has;
+
+    mgds_engine_enter();
+    has = mgds_channel_take_slot(channel, bytes, &slot);
+    if (has)
+        mgds_channel_give_slot(channel, &slot);
+    mgds_engine_leave();
+    return has;
+}
+
+/* More was wanted than is left: what comes has less room than the pair's ring.
+ * It is not used, and not asked for again each second, until nothing is left.
+ */
+static void a_smaller_ring_does_not_take_the_place_of_one(void **state)
+{
+    enum { LEFT = 8192, FITS = 24000, WANTED = 40000 };
+    const struct timespec again = {.tv_sec = 1, .tv_nsec = 100000000};
+    time_t end = gpu_env_seconds() + PATIENCE_S;
+    struct mgds_channel *channel;
+    struct gpu_env place;
+    uint64_t bytes;
+
+    (void)state;
+    gpu_env_open(&place);
+    channel = mgds_channels_find(place.channels, 0, SELF);
+    leave_bytes(&place, LEFT);
+    bytes = mgds_rings_bytes();
+    while (is_coming(channel, WANTED))
+        assert_true(gpu_env_seconds() < end);
+    assert_true(mgds_rings_bytes() > bytes);
+    assert_true(has_slot_of(channel, FITS));
+    bytes = mgds_rings_bytes();
+    nanosleep(&again, NULL); /* that time passes is what is meant */
+    assert_false(is_coming(channel, WANTED));
+    mgds_op_progress();
+    assert_true(mgds_rings_bytes() == bytes);
+    gpu_env_close(&place);
+}
+
+/* OTHER answers what it was asked for last. */
+static void refuse_ring(struct gpu_env *place, int error)
+{
+    struct mgds_ring_told answer = {
+        .ends = {talk_here(place), talk_here(place)}, .error = error};
+
+    answer.token =
+        gpu_env_await(MGDS_ENVELOPE_RING_ASKED)->head.ring_asked.token;
+    talk_come(OTHER, MGDS_ENVELOPE_RING_TOLD, &answer, sizeof(answer));
+    assert_int_equal(gpu_env_refused(place), 0);
+}
+
+/* Calls look a channel up more than once, and hear answers in between. */
+static void a_channel_in_use_stays(void **state)
+{
+    struct mgds_channel *channel;
+    struct talk_company company;
+    struct gpu_env place;
+
+    (void)state;
+    gpu_env_open(&place);
+    talk_open(&company, &place);
+    channel = mgds_channels_find(company.channels, 0, OTHER);
+    assert_non_null(channel);
+    assert_true(is_coming(channel, SHORT)); /* the pair's */
+    refuse_ring(&place, -ENOMEM);
+    assert_true(is_coming(channel, SHORT)); /* its own */
+    refuse_ring(&place, -EIO);
+    assert_false(is_coming(channel, SHORT));
+    assert_ptr_equal(mgds_channels_find(company.channels, 0, OTHER), channel);
+    assert_false(has_slot_of(channel, SHORT));
+    mgds_channels_put(company.channels);
+    gpu_env_close(&place);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_nobody_asked_for_is_refused),
+        cmocka_unit_test(what_cannot_be_mapped_is_told),
+        cmocka_unit_test(what_comes_for_nobody_any_more_goes_back),
+        cmocka_unit_test(a_send_waits_for_no_ring),
+        cmocka_unit_test(a_smaller_ring_does_not_take_the_place_of_one),
+        cmocka_unit_test(a_channel_in_use_stays),
+    };
+
+    if (soft_cuda_load() != 0)
+        return 1;
+    return cmocka_run_group_tests(tests, stage_start, queue_finish);
+}
