@@ -271,6 +271,27 @@ static void a_channel_in_use_stays(void **state)
     gpu_env_close(&place);
 }
 
+/* There was no memory to post it: nobody answers, and another communicator asks
+ * anew. */
+static void what_could_not_be_asked_is_not_coming(void **state)
+{
+    struct talk_company company[2];
+    struct gpu_env place;
+
+    (void)state;
+    gpu_env_open(&place);
+    for (unsigned i = 0; i < 2; i++) {
+        wire_refuse(i == 0 ? -ENOMEM : 0);
+        talk_open(&company[i], &place);
+        assert_true(is_coming(mgds_channels_find(company[i].channels, 0, OTHER),
+                              SHORT) == (i > 0));
+        assert_int_equal(wire_posts(MGDS_ENVELOPE_RING_ASKED), i);
+    }
+    for (unsigned i = 0; i < 2; i++)
+        mgds_channels_put(company[i].channels);
+    gpu_env_close(&place);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -280,6 +301,7 @@ int main(void)
         cmocka_unit_test(a_send_waits_for_no_ring),
         cmocka_unit_test(a_smaller_ring_does_not_take_the_place_of_one),
         cmocka_unit_test(a_channel_in_use_stays),
+        cmocka_unit_test(what_could_not_be_asked_is_not_coming),
     };
 
     if (soft_cuda_load() != 0)

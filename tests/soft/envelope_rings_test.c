@@ -178,6 +178,30 @@ static void done_words_for_nobody_are_offered_next(void **state)
     gpu_env_close(&place);
 }
 
+/* There was no memory to post that: its memory goes back. */
+static void what_could_not_be_told_is_not_kept(void **state)
+{
+    time_t end = gpu_env_seconds() + PATIENCE_S;
+    struct gpu_env place;
+    uint64_t bytes;
+
+    (void)state;
+    gpu_env_open(&place);
+    bytes = mgds_rings_bytes();
+    wire_refuse(-ENOMEM);
+    talk_ask(&place, OTHER, MGDS_RING_FIRST);
+    while (wire_refused() == 0) {
+        assert_true(gpu_env_seconds() < end);
+        mgds_op_progress();
+    }
+    wire_refuse(0);
+    mgds_engine_enter(); /* whoever has made it is through */
+    mgds_engine_leave();
+    mgds_defer_drain();
+    assert_true(mgds_rings_bytes() == bytes);
+    gpu_env_close(&place);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -187,6 +211,7 @@ int main(void)
         cmocka_unit_test(a_ring_is_offered_once),
         cmocka_unit_test(what_nobody_was_told_of_is_offered_next),
         cmocka_unit_test(done_words_for_nobody_are_offered_next),
+        cmocka_unit_test(what_could_not_be_told_is_not_kept),
     };
 
     if (soft_cuda_load() != 0)

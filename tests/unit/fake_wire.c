@@ -28,9 +28,11 @@ static void *lost_ctx;
 static mgds_wire_poll *polled;
 static void *poll_arg;
 static void (*chores)(void);
-static int holds;       /* atomic */
-static unsigned serial; /* of the next post; under the lock */
-static bool closed;     /* the same; tests may post before it is open */
+static int holds;        /* atomic */
+static unsigned serial;  /* of the next post; under the lock */
+static bool closed;      /* the same; tests may post before it is open */
+static int refusal;      /* atomic */
+static unsigned refused; /* the same */
 
 void (*wire_on_progress)(void);
 
@@ -198,6 +200,16 @@ int wire_come(enum mgds_envelope kind, const void *head, size_t head_bytes,
     return rc;
 }
 
+void wire_refuse(int error)
+{
+    __atomic_store_n(&refusal, error, __ATOMIC_RELAXED);
+}
+
+unsigned wire_refused(void)
+{
+    return __atomic_load_n(&refused, __ATOMIC_RELAXED);
+}
+
 void wire_break(unsigned peer)
 {
     peers[peer].error = -ECONNRESET;
@@ -244,6 +256,7 @@ int mgds_wire_open(const struct mgds_config *config)
     (void)config;
     memset(peers, 0, sizeof(peers));
     serial = 0;
+    __atomic_store_n(&refused, 0, __ATOMIC_RELAXED);
     set_closed(false);
     return 0;
 }
@@ -377,7 +390,13 @@ int mgds_wire_post(struct mgds_wire_peer *peer,
                    const struct mgds_wire_message *message)
 {
     struct wire_post *post = make_post(peer, message);
+    int rc = __atomic_load_n(&refusal, __ATOMIC_RELAXED);
 
+    if (rc < 0) {
+        wire_forget(post);
+        __atomic_fetch_add(&refused, 1, __ATOMIC_RELAXED);
+        return rc;
+    }
     if (!append_post(post)) {
         wire_forget(post);
         return -ENOTCONN;

@@ -74,6 +74,11 @@ void wire_do_chores(void);
 int wire_held(void);
 extern void (*wire_on_progress)(void);
 
+/* Posts fail with that from now on; 0: they go. And how many have failed since
+ * the wire was opened. */
+void wire_refuse(int error);
+unsigned wire_refused(void);
+
 /* The end of a peer. */
 void wire_lose(unsigned peer);
 /* Its first part: what is posted to it fails. */

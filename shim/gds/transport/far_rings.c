@@ -196,13 +196,17 @@ static void ask_self(struct mgds_ring_pair *pair, struct mgds_ring_ask *ask,
     mgds_work_add(&ring->work, MGDS_WORK_MAP_RING);
 }
 
-static void ask_other(struct mgds_ring_pair *pair,
-                      const struct mgds_ring_ask *ask, uint32_t units)
+/* Nobody answers an ask that could not be posted. */
+static void ask_other(struct mgds_ring_pair *pair, struct mgds_ring_ask *ask,
+                      uint32_t units)
 {
     const struct mgds_ring_asked asked = {
         .ends = mgds_ring_pair_ends(pair), .token = ask->token, .units = units};
+    int rc = mgds_ring_pair_tell(pair, MGDS_ENVELOPE_RING_ASKED, &asked,
+                                 sizeof(asked));
 
-    mgds_ring_pair_tell(pair, MGDS_ENVELOPE_RING_ASKED, &asked, sizeof(asked));
+    if (rc < 0)
+        answer_listed(ask, NULL, rc, pair);
 }
 
 bool mgds_far_reuse(struct mgds_ring_pair *pair, struct mgds_ring_ask *ask,

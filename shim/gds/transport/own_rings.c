@@ -160,7 +160,8 @@ static void say_short(void)
     }
 }
 
-static void tell_ring(const struct mgds_own_ring *own, int error)
+/* Negative errno: the other process does not hear of it. */
+static int tell_ring(const struct mgds_own_ring *own, int error)
 {
     struct mgds_ring_told told = {.ends = mgds_ring_pair_ends(own->pair),
                                   .token = own->token,
@@ -169,8 +170,8 @@ static void tell_ring(const struct mgds_own_ring *own, int error)
 
     if (own->ring)
         mgds_ring_tell(own->ring, &told.handle);
-    mgds_ring_pair_tell(own->pair, MGDS_ENVELOPE_RING_TOLD, &told,
-                        sizeof(told));
+    return mgds_ring_pair_tell(own->pair, MGDS_ENVELOPE_RING_TOLD, &told,
+                               sizeof(told));
 }
 
 /* They are there: in that state then. */
@@ -191,25 +192,25 @@ static void keep_dones(struct mgds_own_ring *own, int error,
 }
 
 /* Those of a pair with the process itself are mapped at once. */
-static void settle_dones(struct mgds_own_ring *own, int error)
+static int settle_dones(struct mgds_own_ring *own, int error)
 {
     bool self = own->pair->self;
 
-    keep_dones(own, error, self ? MGDS_DONES_READY : MGDS_DONES_TOLD);
     if (!error && !self)
-        tell_ring(own, 0);
+        error = tell_ring(own, 0);
+    keep_dones(own, error, self ? MGDS_DONES_READY : MGDS_DONES_TOLD);
+    return error;
 }
 
+/* What nobody could be told of is nobody's. */
 static void settle_ring(struct mgds_own_ring *own, int error)
 {
+    int rc = own->dones ? settle_dones(own, error) : tell_ring(own, error);
+
     own->state = TOLD;
-    if (own->dones)
-        settle_dones(own, error);
-    else
-        tell_ring(own, error);
     if (error == -ENOMEM)
         say_short();
-    if (error)
+    if (error || rc < 0)
         drop_ring(own);
 }
 

@@ -1,6 +1,7 @@
 /* Records of pairs, and what they say to each other; see ring_pair.h. */
 #include "shim/gds/transport/ring_pair.h"
 
+#include <errno.h>
 #include <stdlib.h>
 
 #include "shim/base/alloc.h"
@@ -113,11 +114,10 @@ struct mgds_ring_ends mgds_ring_pair_ends(const struct mgds_ring_pair *pair)
     return (struct mgds_ring_ends){pair->here->id, pair->there};
 }
 
-void mgds_ring_pair_tell(struct mgds_ring_pair *pair, enum mgds_envelope kind,
-                         const void *head, size_t bytes)
+int mgds_ring_pair_tell(struct mgds_ring_pair *pair, enum mgds_envelope kind,
+                        const void *head, size_t bytes)
 {
-    if (pair->peer)
-        mgds_am_tell(pair->peer, kind, head, bytes);
+    return pair->peer ? mgds_am_tell(pair->peer, kind, head, bytes) : -ENOTCONN;
 }
 
 void mgds_ring_pair_say(struct mgds_ring_pair *pair, enum mgds_envelope kind,

@@ -93,9 +93,9 @@ void mgds_ring_pair_put(struct mgds_ring_pair *pair);
 
 /* As what is said of the pair begins. */
 struct mgds_ring_ends mgds_ring_pair_ends(const struct mgds_ring_pair *pair);
-/* Says it to the process. */
-void mgds_ring_pair_tell(struct mgds_ring_pair *pair, enum mgds_envelope kind,
-                         const void *head, size_t bytes);
+/* Says it to the process. Negative errno: that does not hear it. */
+int mgds_ring_pair_tell(struct mgds_ring_pair *pair, enum mgds_envelope kind,
+                        const void *head, size_t bytes);
 void mgds_ring_pair_say(struct mgds_ring_pair *pair, enum mgds_envelope kind,
                         uint32_t number, int error);
 /* The pair that an envelope is of, or NULL. */
