@@ -123,6 +123,29 @@ static void what_comes_for_nobody_any_more_goes_back(void **state)
     gpu_env_close(&place);
 }
 
+/* With a communicator, for a stream that has no channel to there. */
+static void an_offer_to_nobody_goes_back(void **state)
+{
+    const struct mgds_ring_said *said;
+    struct talk_company company;
+    struct mgds_offer offer;
+    struct gpu_env place;
+
+    (void)state;
+    gpu_env_open(&place);
+    talk_open(&company, &place);
+    offer = (struct mgds_offer){
+        .from = TALK_THERE + 1, .to = talk_here(&place), .ring = 3, .dones = 4};
+    mgds_channels_take_offer(company.channels, OTHER, (const char *)&offer);
+    said = &gpu_env_await(MGDS_ENVELOPE_RING_CLOSED)->head.ring_said;
+    assert_true(said->number == 3 && said->error == -ENOTCONN);
+    assert_true(said->ends.from == offer.to && said->ends.to == offer.from);
+    said = &gpu_env_await(MGDS_ENVELOPE_RING_MAPPED)->head.ring_said;
+    assert_true(said->number == 4 && said->error == -ENOTCONN);
+    mgds_channels_put(company.channels);
+    gpu_env_close(&place);
+}
+
 static unsigned rounds;
 
 static void count_round(void)
@@ -298,6 +321,7 @@ int main(void)
         cmocka_unit_test(what_nobody_asked_for_is_refused),
         cmocka_unit_test(what_cannot_be_mapped_is_told),
         cmocka_unit_test(what_comes_for_nobody_any_more_goes_back),
+        cmocka_unit_test(an_offer_to_nobody_goes_back),
         cmocka_unit_test(a_send_waits_for_no_ring),
         cmocka_unit_test(a_smaller_ring_does_not_take_the_place_of_one),
         cmocka_unit_test(a_channel_in_use_stays),

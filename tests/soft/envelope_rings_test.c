@@ -112,7 +112,7 @@ static void a_ring_is_offered_once(void **state)
     assert_false(mgds_channels_offer(company[1].channels));
     second = talk_offered(&company[1]);
     assert_true(second.ring == 0 && second.dones == 0);
-    talk_say_of(first.from, &place, MGDS_ENVELOPE_RING_CLOSED, first.ring);
+    talk_say_of(first.from, &place, MGDS_ENVELOPE_RING_CLOSED, first.ring, 0);
     assert_int_equal(gpu_env_refused(&place), 0);
     talk_open(&company[2], &place);
     assert_true(mgds_channels_offer(company[2].channels));
@@ -144,6 +144,34 @@ static void what_nobody_was_told_of_is_offered_next(void **state)
     offered = talk_offered(&company[1]);
     assert_true(offered.ring != 0 && offered.dones != 0);
     assert_true(talk_is_there(&place, offered.ring));
+    for (unsigned i = 0; i < 2; i++)
+        mgds_channels_put(company[i].channels);
+    gpu_env_close(&place);
+}
+
+/* OTHER has no channel to here, so it mapped nothing. */
+static void what_was_not_mapped_is_offered_next(void **state)
+{
+    struct talk_company company[2];
+    struct mgds_offer first, second;
+    struct gpu_env place;
+
+    (void)state;
+    gpu_env_open(&place);
+    talk_open(&company[0], &place);
+    assert_true(mgds_channels_offer(company[0].channels));
+    first = talk_offered(&company[0]);
+    talk_say_of(first.from, &place, MGDS_ENVELOPE_RING_CLOSED, first.ring,
+                -ENOTCONN);
+    talk_say_of(first.from, &place, MGDS_ENVELOPE_RING_MAPPED, first.dones,
+                -ENOTCONN);
+    assert_int_equal(gpu_env_refused(&place), 0);
+    talk_open(&company[1], &place);
+    assert_true(mgds_channels_offer(company[1].channels));
+    second = talk_offered(&company[1]);
+    assert_int_equal(second.ring, first.ring);
+    assert_int_equal(second.dones, first.dones);
+    assert_true(talk_is_there(&place, second.ring));
     for (unsigned i = 0; i < 2; i++)
         mgds_channels_put(company[i].channels);
     gpu_env_close(&place);
@@ -210,6 +238,7 @@ int main(void)
         cmocka_unit_test(all_rings_together_are_bounded),
         cmocka_unit_test(a_ring_is_offered_once),
         cmocka_unit_test(what_nobody_was_told_of_is_offered_next),
+        cmocka_unit_test(what_was_not_mapped_is_offered_next),
         cmocka_unit_test(done_words_for_nobody_are_offered_next),
         cmocka_unit_test(what_could_not_be_told_is_not_kept),
     };

@@ -43,9 +43,10 @@ void talk_say(const struct gpu_env *place, unsigned from,
 }
 
 void talk_say_of(uint64_t there, const struct gpu_env *place,
-                 enum mgds_envelope kind, uint32_t number)
+                 enum mgds_envelope kind, uint32_t number, int error)
 {
-    const struct mgds_ring_said said = {{there, talk_here(place)}, number, 0};
+    const struct mgds_ring_said said = {
+        {there, talk_here(place)}, number, error};
 
     talk_come(OTHER, kind, &said, sizeof(said));
 }

@@ -24,7 +24,7 @@ void talk_ask(const struct gpu_env *place, unsigned from, uint32_t units);
 void talk_say(const struct gpu_env *place, unsigned from,
               enum mgds_envelope kind, uint32_t number);
 void talk_say_of(uint64_t there, const struct gpu_env *place,
-                 enum mgds_envelope kind, uint32_t number);
+                 enum mgds_envelope kind, uint32_t number, int error);
 
 /* The next RING_TOLD of this process. */
 struct mgds_ring_told talk_told(void);

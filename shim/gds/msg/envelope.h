@@ -247,7 +247,8 @@ struct mgds_ring_told {
 struct mgds_ring_said {
     struct mgds_ring_ends ends;
     uint32_t number; /* of the other end's ring; of SHORT 0 */
-    int32_t error;   /* MAPPED: negative errno: it cannot be */
+    int32_t error;   /* negative errno: it cannot be mapped, or, of CLOSED, was
+                        not */
 };
 
 union mgds_envelope_head {

@@ -335,14 +335,6 @@ static void settle_map(struct mgds_far_ring *ring, int error)
     }
 }
 
-static void decline_ring(struct mgds_ring_pair *pair, uint32_t number,
-                         bool dones)
-{
-    mgds_ring_pair_say(
-        pair, dones ? MGDS_ENVELOPE_RING_MAPPED : MGDS_ENVELOPE_RING_CLOSED,
-        number, dones ? -ENOMEM : 0);
-}
-
 /* Its owner has told of it. Without memory for a record that is declined:
  * NULL. */
 static struct mgds_far_ring *make_told(struct mgds_ring_pair *pair,
@@ -352,7 +344,9 @@ static struct mgds_far_ring *make_told(struct mgds_ring_pair *pair,
     struct mgds_far_ring *ring = make_ring(pair, token);
 
     if (!ring) {
-        decline_ring(pair, number, token == 0);
+        mgds_ring_pair_say(
+            pair, token ? MGDS_ENVELOPE_RING_CLOSED : MGDS_ENVELOPE_RING_MAPPED,
+            number, -ENOMEM);
         return NULL;
     }
     ring->number = number;
@@ -452,7 +446,9 @@ static enum mgds_am_verdict on_told(const struct mgds_am *am)
 
     if (told->token <= tokens &&
         mgds_ring_pair_is_gone(&told->ends, am->from)) {
-        mgds_ring_pair_return(am);
+        if (!told->error)
+            mgds_ring_pair_return(am->from, &told->ends, told->number,
+                                  told->token == 0);
         return MGDS_AM_DONE;
     }
     if (why) {

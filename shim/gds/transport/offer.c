@@ -129,6 +129,25 @@ static void take_one(struct mgds_ring_pair *pair,
     mgds_engine_leave();
 }
 
+/* No stream here has a channel to there, whatever that one thought. */
+static void return_one(const struct mgds_channels *channels, unsigned rank,
+                       const struct mgds_offer *offer)
+{
+    const struct mgds_member *member = &channels->members[rank];
+    const struct mgds_ring_ends ends = {offer->from, offer->to};
+    struct mgds_wire_peer *peer;
+
+    if (mgds_wire_peer_get(&peer, member->address, member->address_bytes) < 0)
+        return;
+    mgds_engine_enter();
+    if (offer->ring)
+        mgds_ring_pair_return(member->process, &ends, offer->ring, false);
+    if (offer->dones)
+        mgds_ring_pair_return(member->process, &ends, offer->dones, true);
+    mgds_engine_leave();
+    mgds_wire_peer_put(peer);
+}
+
 void mgds_channels_take_offer(const struct mgds_channels *channels,
                               unsigned rank, const char *in)
 {
@@ -140,6 +159,8 @@ void mgds_channels_take_offer(const struct mgds_channels *channels,
         pair = find_addressed(channels, rank, &offer);
         if (pair)
             take_one(pair, &offer);
+        else if (offer.ring || offer.dones)
+            return_one(channels, rank, &offer);
     }
 }
 

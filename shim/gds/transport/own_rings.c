@@ -402,7 +402,8 @@ static void refuse_ask(const struct mgds_am *am)
         .token = asked->token,
         .error = -ENOMEM};
 
-    mgds_ring_pair_reply(am, MGDS_ENVELOPE_RING_TOLD, &told, sizeof(told));
+    mgds_ring_pair_reply(am->from, MGDS_ENVELOPE_RING_TOLD, &told,
+                         sizeof(told));
 }
 
 static enum mgds_am_verdict on_asked(const struct mgds_am *am)
@@ -439,24 +440,26 @@ static struct mgds_own_ring *named_ring(const struct mgds_am *am, bool dones)
     return NULL;
 }
 
+/* One that went with a communicator and was not mapped there goes with the next
+ * one (mgds_ring_pair_return). */
 static enum mgds_am_verdict on_closed(const struct mgds_am *am)
 {
     struct mgds_own_ring *own = named_ring(am, false);
+    bool given = own && own->pair->base.given == own->number;
+    bool unmapped = am->head.ring_said.error != 0;
 
-    if (own) {
-        own->state = CLOSED;
-        if (own->pair->base.given == own->number)
-            own->pair->base.given = 0;
-    }
+    if (own)
+        own->state = given && unmapped ? KEPT : CLOSED;
+    if (given && !unmapped)
+        own->pair->base.given = 0;
     return MGDS_AM_DONE;
 }
 
-/* The communicator was freed there (mgds_ring_pair_return): they go with the
- * next one. */
+/* The same of done words, which no message can name meanwhile. */
 static void keep_for_next(struct mgds_own_ring *own)
 {
     own->state = KEPT;
-    own->pair->state = MGDS_DONES_MAKING;
+    own->pair->state = MGDS_DONES_REFUSED;
 }
 
 static enum mgds_am_verdict on_mapped(const struct mgds_am *am)
@@ -465,7 +468,7 @@ static enum mgds_am_verdict on_mapped(const struct mgds_am *am)
     int error = am->head.ring_said.error;
     bool told = own && own->pair->state == MGDS_DONES_TOLD;
 
-    if (told && error == -ENOTCONN) {
+    if (own && error == -ENOTCONN) {
         keep_for_next(own);
     } else if (told || (own && error)) {
         own->pair->since = mgds_clock_ns();

@@ -13,13 +13,16 @@
  *   (asked, or done words are needed) -> MAKING -> TOLD
  *   (a communicator is made) -> MAKING -> KEPT -> TOLD
  *   TOLD -> CLOSED   RING_CLOSED
+ *   TOLD -> KEPT     the same, or RING_MAPPED of done words, with an error: it
+ *                    was not mapped, and goes with the next communicator
  *   CLOSED -> gone   a call that frees
  *   MAKING -> gone   no memory: who asked is told
  *
- * A ring is told of once, by RING_TOLD or by the offer of one communicator. So
- * RING_CLOSED is the last that is said of a ring, although it goes by another
- * way than offers do: were a ring offered again, its sender might have closed
- * it meanwhile, and would have mapped it once more when that is heard here.
+ * A ring is told of once, by RING_TOLD or by the offer of one communicator,
+ * until that is answered. So RING_CLOSED is the last that is said of a ring,
+ * although it goes by another way than offers do: were a ring offered again,
+ * its sender might have closed it meanwhile, and would have mapped it once more
+ * when that is heard here.
  *
  * All rings of the process together have MPIX_GDS_RING_TOTAL bytes at most.
  * What does not fit is made smaller, down to MGDS_RING_LEAST units; a ring that

@@ -129,10 +129,10 @@ void mgds_ring_pair_say(struct mgds_ring_pair *pair, enum mgds_envelope kind,
     mgds_ring_pair_tell(pair, kind, &said, sizeof(said));
 }
 
-void mgds_ring_pair_reply(const struct mgds_am *am, enum mgds_envelope kind,
+void mgds_ring_pair_reply(uint64_t process, enum mgds_envelope kind,
                           const void *head, size_t bytes)
 {
-    struct mgds_wire_peer *peer = mgds_wire_peer_find(am->from);
+    struct mgds_wire_peer *peer = mgds_wire_peer_find(process);
 
     if (!peer)
         return;
@@ -140,17 +140,15 @@ void mgds_ring_pair_reply(const struct mgds_am *am, enum mgds_envelope kind,
     mgds_wire_peer_put(peer);
 }
 
-void mgds_ring_pair_return(const struct mgds_am *am)
+void mgds_ring_pair_return(uint64_t process, const struct mgds_ring_ends *ends,
+                           uint32_t number, bool dones)
 {
-    const struct mgds_ring_told *told = &am->head.ring_told;
-    const bool dones = told->token == 0;
     const struct mgds_ring_said said = {
-        {told->ends.to, told->ends.from}, told->number, dones ? -ENOTCONN : 0};
+        {ends->to, ends->from}, number, -ENOTCONN};
 
-    if (!told->error)
-        mgds_ring_pair_reply(
-            am, dones ? MGDS_ENVELOPE_RING_MAPPED : MGDS_ENVELOPE_RING_CLOSED,
-            &said, sizeof(said));
+    mgds_ring_pair_reply(
+        process, dones ? MGDS_ENVELOPE_RING_MAPPED : MGDS_ENVELOPE_RING_CLOSED,
+        &said, sizeof(said));
 }
 
 struct mgds_ring_pair *mgds_ring_pair_of(const struct mgds_ring_ends *ends,

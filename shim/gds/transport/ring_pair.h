@@ -105,12 +105,13 @@ struct mgds_ring_pair *mgds_ring_pair_of(const struct mgds_ring_ends *ends,
 /* Whether there was such a pair, which is gone with all that the two had: who
  * frees a communicator later may still say something of it. */
 bool mgds_ring_pair_is_gone(const struct mgds_ring_ends *ends, uint64_t from);
-/* Says it to the process that an envelope is from, of which there is no pair.
- */
-void mgds_ring_pair_reply(const struct mgds_am *am, enum mgds_envelope kind,
+/* Says it to a process that the wire knows, of which there may be no pair. */
+void mgds_ring_pair_reply(uint64_t process, enum mgds_envelope kind,
                           const void *head, size_t bytes);
-/* The same, of a RING_TOLD: its owner has again what it tells of. */
-void mgds_ring_pair_return(const struct mgds_am *am);
+/* Nobody here has anything to do with a ring, or done words, that the process
+ * told of: it has them again. The ends are as it said them. */
+void mgds_ring_pair_return(uint64_t process, const struct mgds_ring_ends *ends,
+                           uint32_t number, bool dones);
 
 /* The wire has ended: no pair has a peer any more. */
 void mgds_ring_pairs_part(void);
