@@ -55,6 +55,22 @@ static void a_ring_goes_when_it_is_closed(void **state)
     gpu_env_close(&place);
 }
 
+/* Whatever OTHER's own setting lets it ask for. */
+static void a_ring_is_as_long_as_its_owner_lets_it_be(void **state)
+{
+    enum { MOST = 1 << 16 }; /* as CMakeLists.txt says */
+    struct mgds_ring_told ring;
+    struct gpu_env place;
+
+    (void)state;
+    gpu_env_open(&place);
+    talk_ask(&place, OTHER, 2 * MOST);
+    ring = talk_told();
+    assert_int_equal(ring.error, 0);
+    assert_int_equal(ring.handle.units, MOST);
+    gpu_env_close(&place);
+}
+
 /* Of whom no stream here has a channel. */
 static void a_stranger_has_no_ring(void **state)
 {
@@ -234,6 +250,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_ring_goes_when_it_is_closed),
+        cmocka_unit_test(a_ring_is_as_long_as_its_owner_lets_it_be),
         cmocka_unit_test(a_stranger_has_no_ring),
         cmocka_unit_test(all_rings_together_are_bounded),
         cmocka_unit_test(a_ring_is_offered_once),

@@ -3,17 +3,8 @@
 
 #include <errno.h>
 
-#include "device/impl/mem.h"
-#include "shim/ctx.h"
 #include "shim/gds/transport/far_rings.h"
 #include "shim/gds/transport/own_rings.h"
-
-uint32_t mgds_ring_units_most(void)
-{
-    uint64_t units = mgds_ctx()->config.ring / sizeof(struct mgds_unit);
-
-    return units < MGDS_RING_MOST ? (uint32_t)units : MGDS_RING_MOST;
-}
 
 bool mgds_ring_error_passes(int error)
 {

@@ -15,8 +15,7 @@
 
 #include "shim/gds/transport/ring_pair.h"
 
-/* Units of the largest ring that a channel may have, and of a pair's. */
-uint32_t mgds_ring_units_most(void);
+/* Units of a pair's ring. */
 uint32_t mgds_base_ring_units(void);
 
 /* The pair has one channel more, or one less; the last gives the ring back. A

@@ -14,7 +14,6 @@
 #include "shim/gds/comm/comm.h"
 #include "shim/gds/msg/engine.h"
 #include "shim/gds/stream/gstream.h"
-#include "shim/gds/transport/base_ring.h"
 #include "shim/gds/transport/channel.h"
 #include "shim/gds/transport/channels_state.h"
 #include "shim/gds/transport/far.h"

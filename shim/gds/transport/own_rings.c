@@ -46,6 +46,13 @@ bool mgds_own_rings_may_be(void)
     return config->eager > 0 && config->ring_total >= bytes_of(MGDS_RING_LEAST);
 }
 
+uint32_t mgds_ring_units_most(void)
+{
+    uint64_t units = mgds_ctx()->config.ring / sizeof(struct mgds_unit);
+
+    return units < MGDS_RING_MOST ? (uint32_t)units : MGDS_RING_MOST;
+}
+
 /* Twice as many numbers. */
 static int grow_table(void)
 {
@@ -411,8 +418,8 @@ static enum mgds_am_verdict on_asked(const struct mgds_am *am)
     const struct mgds_ring_asked *asked = &am->head.ring_asked;
     struct mgds_ring_pair *pair = mgds_ring_pair_of(&asked->ends, am->from);
     struct mgds_own_ring *own = NULL;
-    uint32_t units =
-        asked->units < MGDS_RING_MOST ? asked->units : MGDS_RING_MOST;
+    uint32_t most = mgds_ring_units_most();
+    uint32_t units = asked->units < most ? asked->units : most;
 
     if (units < MGDS_RING_LEAST)
         units = MGDS_RING_LEAST;

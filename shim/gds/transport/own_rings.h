@@ -48,6 +48,10 @@ struct mgds_own_ring;
 /* May this process have rings at all? Constant, any thread. */
 bool mgds_own_rings_may_be(void);
 
+/* Units of the largest ring that a channel may have, in memory of this process
+ * or for its messages. Constant, any thread. */
+uint32_t mgds_ring_units_most(void);
+
 /* Bytes that rings may yet have that are larger than a first one. Any thread.
  */
 uint64_t mgds_own_rings_left(void);
