@@ -17,6 +17,26 @@
 #include "shim/gds/transport/own_rings.h"
 #include "tests/soft/ring_talk.h"
 
+int __real_mgds_ring_view_create(struct mgds_ring_view **out,
+                                 struct mgds_context *ctx,
+                                 const struct mgds_ring_handle *handle,
+                                 bool own);
+int __wrap_mgds_ring_view_create(struct mgds_ring_view **out,
+                                 struct mgds_context *ctx,
+                                 const struct mgds_ring_handle *handle,
+                                 bool own);
+
+/* The linker leads it here: memory of this process stands for OTHER's, which
+ * the driver maps nowhere in its own process. */
+int __wrap_mgds_ring_view_create(struct mgds_ring_view **out,
+                                 struct mgds_context *ctx,
+                                 const struct mgds_ring_handle *handle,
+                                 bool own)
+{
+    (void)own;
+    return __real_mgds_ring_view_create(out, ctx, handle, true);
+}
+
 static struct mgds_ring_told offer(struct gpu_env *place)
 {
     return (struct mgds_ring_told){.ends = {TALK_THERE, talk_here(place)},
@@ -259,6 +279,33 @@ static void a_smaller_ring_does_not_take_the_place_of_one(void **state)
     gpu_env_close(&place);
 }
 
+/* OTHER was short of memory: better than none. */
+static void a_small_ring_that_was_offered_is_the_pairs(void **state)
+{
+    struct talk_company company;
+    struct mgds_channel *channel;
+    struct mgds_offer offer = {.ring = 5};
+    struct mgds_ring *ring;
+    struct gpu_env place;
+
+    (void)state;
+    gpu_env_open(&place);
+    talk_open(&company, &place);
+    channel = mgds_channels_find(company.channels, 0, OTHER);
+    assert_int_equal(
+        mgds_ring_create(&ring, mgds_gstream_context(place.stream.gstream),
+                         MGDS_RING_LEAST),
+        0);
+    mgds_ring_tell(ring, &offer.of_ring);
+    offer.from = offer.to = talk_here(&place);
+    mgds_channels_take_offer(company.channels, OTHER, (const char *)&offer);
+    assert_true(has_slot_of(channel, SHORT));
+    assert_int_equal(wire_posts(MGDS_ENVELOPE_RING_ASKED), 0);
+    mgds_channels_put(company.channels);
+    mgds_ring_destroy(ring);
+    gpu_env_close(&place);
+}
+
 /* OTHER answers what it was asked for last. */
 static void refuse_ring(struct gpu_env *place, int error)
 {
@@ -324,6 +371,7 @@ int main(void)
         cmocka_unit_test(an_offer_to_nobody_goes_back),
         cmocka_unit_test(a_send_waits_for_no_ring),
         cmocka_unit_test(a_smaller_ring_does_not_take_the_place_of_one),
+        cmocka_unit_test(a_small_ring_that_was_offered_is_the_pairs),
         cmocka_unit_test(a_channel_in_use_stays),
         cmocka_unit_test(what_could_not_be_asked_is_not_coming),
     };
