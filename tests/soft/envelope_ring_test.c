@@ -12,7 +12,10 @@
 #include <string.h>
 
 #include "device/impl/mem.h"
+#include "shim/gds/cuda/defer.h"
 #include "shim/gds/msg/op.h"
+#include "shim/gds/proto/ring.h"
+#include "shim/gds/transport/ring_pair.h"
 #include "tests/lib/fault_sweep.h"
 #include "tests/soft/gpu_env.h"
 
@@ -154,6 +157,54 @@ static void data_for_a_message_in_the_ring_lands_nowhere(void **state)
     assert_int_equal(wire_come_data(answer, 0, OTHER), -ECANCELED);
     await_recv(&place, op);
     assert_int_equal(gpu_env_refused(&place), 0);
+    gpu_env_close(&place);
+}
+
+static void say_closed(const struct gpu_env *place, uint32_t number)
+{
+    const struct mgds_ring_said said = {
+        {place->pair->there, place->pair->here->id}, number, 0};
+
+    wire_author = OTHER + 1;
+    assert_int_equal(
+        wire_come(MGDS_ENVELOPE_RING_CLOSED, &said, sizeof(said), NULL, 0),
+        HEARD);
+    wire_author = 0;
+}
+
+static uint64_t bytes_after_safe_point(void)
+{
+    mgds_comms_note_freed();
+    mgds_comms_trim();
+    mgds_defer_drain();
+    return mgds_rings_bytes();
+}
+
+/* Its sender must not have closed it. */
+static void a_ring_stays_while_a_message_is_in_it(void **state)
+{
+    const struct mgds_rts rts = gpu_env_rts_of(OTHER, 0, SHORT);
+    struct mgds_xfer xfer;
+    struct mgds_op *op = NULL;
+    struct gpu_env place;
+    uint64_t bytes;
+
+    (void)state;
+    gpu_env_open(&place);
+    bytes = mgds_rings_bytes();
+    wire_come_rts(&rts);
+    say_closed(&place, rts.ring);
+    assert_int_equal(gpu_env_refused(&place), 0);
+    assert_true(bytes_after_safe_point() == bytes);
+    xfer = gpu_env_xfer_of(&place, place.to, SHORT, OTHER);
+    assert_int_equal(mgds_op_recv(&op, place.comm, &xfer), 0);
+    assert_int_equal(mgds_op_test(op), 0); /* asks for it */
+    put_units(mgds_op_units(op), &rts);
+    wire_come_data(gpu_env_await(MGDS_ENVELOPE_PULL)->head.pull.answer, 0,
+                   OTHER);
+    await_recv(&place, op);
+    gpu_env_finish(&place);
+    assert_true(bytes_after_safe_point() < bytes);
     gpu_env_close(&place);
 }
 
@@ -348,6 +399,7 @@ int main(void)
         cmocka_unit_test(another_host_has_no_place_in_the_ring),
         cmocka_unit_test(a_message_outside_the_ring_fails),
         cmocka_unit_test(data_for_a_message_in_the_ring_lands_nowhere),
+        cmocka_unit_test(a_ring_stays_while_a_message_is_in_it),
         cmocka_unit_test(data_lands_once),
         cmocka_unit_test(true_envelopes_bring_their_messages),
         cmocka_unit_test(what_was_asked_for_is_not_taken),

@@ -95,7 +95,9 @@ void mgds_comm_get(struct mgds_comm *comm)
 static void free_message(void *comm, struct mgds_match_send *send)
 {
     (void)comm;
-    mgds_spares_give(&mgds_message_spares, send);
+    mgds_engine_enter();
+    mgds_message_drop((struct mgds_message *)(void *)send);
+    mgds_engine_leave();
 }
 
 void mgds_comm_destroy(struct mgds_comm *comm)

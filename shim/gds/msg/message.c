@@ -1,6 +1,7 @@
 /* Messages as records; see op.h. */
 #include "shim/base/container.h"
 #include "shim/gds/msg/op.h"
+#include "shim/gds/transport/own_rings.h"
 
 struct mgds_spares mgds_message_spares =
     MGDS_SPARES_INIT(sizeof(struct mgds_message));
@@ -27,8 +28,11 @@ void mgds_message_link(struct mgds_message *message)
 
 void mgds_message_unlink(struct mgds_message *message)
 {
-    if (message)
-        mgds_fifos_remove(&message->comm->pulls, &message->pull);
+    if (!message)
+        return;
+    mgds_fifos_remove(&message->comm->pulls, &message->pull);
+    mgds_own_rings_let_go(message->ring);
+    message->ring = 0;
 }
 
 struct mgds_message *mgds_message_find(struct mgds_comm *comm, int source,

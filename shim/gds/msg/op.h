@@ -71,6 +71,7 @@ struct mgds_message {
     int refused;     /* negative errno: why it is not of the protocol that its
                         RTS names; or 0 */
     int broken;      /* negative errno: its bytes will not come (broken.h) */
+    uint32_t ring;   /* that it holds (own_rings.h); 0: none */
     uint64_t serial; /* in the ring; 0: it does not come there */
     uint64_t units;  /* where it begins there: an address */
     bool sync;       /* asked for when the receive's stream is there */
@@ -96,9 +97,10 @@ bool mgds_message_is(const struct mgds_message *message, int source,
 struct mgds_op *mgds_message_recv(const struct mgds_comm *comm, int source,
                                   unsigned to_index, uint64_t number);
 
-/* It is among those of its communicator that we copy; or not any more: NULL is
- * allowed. */
+/* It is among those of its communicator that we copy. */
 void mgds_message_link(struct mgds_message *message);
+/* It is over: not among those any more, and its ring may go. NULL is allowed.
+ */
 void mgds_message_unlink(struct mgds_message *message);
 /* Nobody will receive it. */
 void mgds_message_drop(struct mgds_message *message);

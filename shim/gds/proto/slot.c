@@ -50,6 +50,8 @@ int mgds_slot_accept(struct mgds_message *message, const struct mgds_rts *rts,
         return -EPROTO;
     }
     message->serial = rts->serial;
+    message->ring = rts->ring;
+    mgds_own_rings_hold(rts->ring);
     return 0;
 }
 

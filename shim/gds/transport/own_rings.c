@@ -25,6 +25,7 @@ struct mgds_own_ring {
     bool dones; /* they are done words */
     uint32_t number;
     uint32_t units;         /* that are asked for */
+    unsigned messages;      /* that are known, and not over */
     uint64_t token;         /* of who asks */
     struct mgds_ring *ring; /* from KEPT, TOLD on */
 };
@@ -399,6 +400,22 @@ uint64_t mgds_own_rings_place(uint32_t number, uint64_t process,
     return mgds_ring_place(own->ring, units, count);
 }
 
+void mgds_own_rings_hold(uint32_t number)
+{
+    struct mgds_own_ring *own = find_ring(number);
+
+    if (own)
+        own->messages++;
+}
+
+void mgds_own_rings_let_go(uint32_t number)
+{
+    struct mgds_own_ring *own = find_ring(number);
+
+    if (own && own->messages > 0)
+        own->messages--;
+}
+
 /* Without memory for a record, or when nobody here has anything to do with the
  * two contexts any more. */
 static void refuse_ask(const struct mgds_am *am)
@@ -487,7 +504,7 @@ static enum mgds_am_verdict on_mapped(const struct mgds_am *am)
 void mgds_own_rings_trim(void)
 {
     for (uint32_t i = 0; i < room; i++)
-        if (table[i] && table[i]->state == CLOSED)
+        if (table[i] && table[i]->state == CLOSED && table[i]->messages == 0)
             drop_ring(table[i]);
 }
 

@@ -8,7 +8,7 @@
  *   KEPT    nobody was told of it yet: it goes with a communicator (offer.h)
  *   TOLD    the other process may have it mapped, and may write to it
  *   CLOSED  it says that it has not, any more
- *   (gone)  freed at the next safe point
+ *   (gone)  freed at the next safe point, unless a message is in it yet
  *
  *   (asked, or done words are needed) -> MAKING -> TOLD
  *   (a communicator is made) -> MAKING -> KEPT -> TOLD
@@ -63,6 +63,11 @@ uint64_t mgds_own_rings_place(uint32_t number, uint64_t process,
                               const struct mgds_context *ctx, uint32_t units,
                               size_t count);
 
+/* A message is in a ring, and is over: meanwhile the ring is not freed,
+ * whatever its sender says. 0, or the number of one that is gone: nothing. */
+void mgds_own_rings_hold(uint32_t number);
+void mgds_own_rings_let_go(uint32_t number);
+
 /* A ring for a pair with this process itself. Without the lock; makes driver
  * calls. Negative errno. */
 int mgds_own_rings_make(struct mgds_ring_pair *pair, uint32_t units,
@@ -85,7 +90,8 @@ void mgds_own_rings_add_dones(struct mgds_ring_pair *pair);
 uint32_t mgds_own_ring_number(const struct mgds_own_ring *own);
 uint64_t mgds_own_ring_address(const struct mgds_own_ring *own);
 
-/* Those that are CLOSED are freed at the next safe point. */
+/* Those that are CLOSED, and that no message holds, are freed at the next safe
+ * point. */
 void mgds_own_rings_trim(void);
 
 /* Registers the handlers, before the wire is opened. */
