@@ -193,32 +193,101 @@ static void what_was_not_mapped_is_offered_next(void **state)
     gpu_env_close(&place);
 }
 
-/* OTHER has freed the communicator ahead of the done words that it was told of.
- */
-static void done_words_for_nobody_are_offered_next(void **state)
+static struct mgds_ring_pair *pair_of(const struct gpu_env *place)
+{
+    return mgds_ring_pair_find(talk_here(place), OTHER + 1, talk_here(place));
+}
+
+static enum mgds_dones_state open_dones(const struct gpu_env *place)
+{
+    enum mgds_dones_state found;
+
+    mgds_engine_enter();
+    found = mgds_dones_open(pair_of(place));
+    mgds_engine_leave();
+    return found;
+}
+
+/* What it is, and that some seconds pass. */
+static enum mgds_dones_state age_dones(const struct gpu_env *place)
+{
+    enum mgds_dones_state found;
+
+    mgds_engine_enter();
+    found = pair_of(place)->state;
+    pair_of(place)->since -= UINT64_C(3) * MGDS_RING_AGAIN_NS;
+    mgds_engine_leave();
+    return found;
+}
+
+/* It was told of done words, and could not map them, or had freed the
+ * communicator. */
+static void offer_after(int error)
 {
     struct talk_company company[2];
     struct mgds_ring_told words;
-    struct mgds_ring_said said;
     struct gpu_env place;
 
-    (void)state;
     gpu_env_open(&place);
     talk_open(&company[0], &place);
-    mgds_engine_enter();
-    mgds_dones_open(
-        mgds_ring_pair_find(talk_here(&place), OTHER + 1, talk_here(&place)));
-    mgds_engine_leave();
+    open_dones(&place);
     words = talk_told();
     assert_true(words.token == 0 && words.error == 0);
-    said = (struct mgds_ring_said){words.ends, words.number, -ENOTCONN};
-    talk_come(OTHER, MGDS_ENVELOPE_RING_MAPPED, &said, sizeof(said));
+    talk_say_of(words.ends.to, &place, MGDS_ENVELOPE_RING_MAPPED, words.number,
+                error);
     assert_int_equal(gpu_env_refused(&place), 0);
     talk_open(&company[1], &place);
     assert_true(mgds_channels_offer(company[1].channels));
     assert_int_equal(talk_offered(&company[1]).dones, words.number);
     for (unsigned i = 0; i < 2; i++)
         mgds_channels_put(company[i].channels);
+    gpu_env_close(&place);
+}
+
+static void done_words_that_were_not_mapped_are_offered_next(void **state)
+{
+    (void)state;
+    offer_after(-ENOTCONN);
+    offer_after(-ENOMEM);
+}
+
+/* OTHER says that of the done words that it was told of last; some seconds
+ * later a message needs them. */
+static enum mgds_dones_state say_and_need(struct gpu_env *place,
+                                          const struct mgds_ring_told *words,
+                                          int error)
+{
+    talk_say_of(words->ends.to, place, MGDS_ENVELOPE_RING_MAPPED, words->number,
+                error);
+    assert_int_equal(age_dones(place),
+                     error ? MGDS_DONES_REFUSED : MGDS_DONES_READY);
+    return open_dones(place);
+}
+
+static void done_words_are_told_again_if_that_may_help(void **state)
+{
+    static const int passing[] = {-ENOMEM, -EBUSY};
+    struct talk_company company;
+    struct mgds_ring_told words, again;
+    struct gpu_env place;
+
+    (void)state;
+    gpu_env_open(&place);
+    talk_open(&company, &place);
+    open_dones(&place);
+    words = talk_told();
+    for (unsigned i = 0; i < 2; i++) {
+        assert_int_equal(say_and_need(&place, &words, passing[i]),
+                         MGDS_DONES_TOLD);
+        again = talk_told();
+        assert_int_equal(again.number, words.number);
+        assert_true(again.token == 0 && again.error == 0);
+    }
+    assert_int_equal(say_and_need(&place, &words, 0), MGDS_DONES_READY);
+    assert_int_equal(say_and_need(&place, &words, -EXDEV), MGDS_DONES_REFUSED);
+    assert_int_equal(wire_posts(MGDS_ENVELOPE_RING_TOLD), 0);
+    assert_int_equal(gpu_env_refused(&place), 0);
+    mgds_channels_put(company.channels);
     gpu_env_close(&place);
 }
 
@@ -256,7 +325,8 @@ int main(void)
         cmocka_unit_test(a_ring_is_offered_once),
         cmocka_unit_test(what_nobody_was_told_of_is_offered_next),
         cmocka_unit_test(what_was_not_mapped_is_offered_next),
-        cmocka_unit_test(done_words_for_nobody_are_offered_next),
+        cmocka_unit_test(done_words_that_were_not_mapped_are_offered_next),
+        cmocka_unit_test(done_words_are_told_again_if_that_may_help),
         cmocka_unit_test(what_could_not_be_told_is_not_kept),
     };
 

@@ -1,15 +1,8 @@
 /* The ring of a pair; see base_ring.h. */
 #include "shim/gds/transport/base_ring.h"
 
-#include <errno.h>
-
 #include "shim/gds/transport/far_rings.h"
 #include "shim/gds/transport/own_rings.h"
-
-bool mgds_ring_error_passes(int error)
-{
-    return error == -ENOMEM || error == -EBUSY || error == -ENOTCONN;
-}
 
 uint32_t mgds_base_ring_units(void)
 {

@@ -31,7 +31,4 @@ bool mgds_base_ring_open(struct mgds_ring_pair *pair);
 /* Why it will never come: negative errno; or 0. */
 int mgds_base_ring_error(const struct mgds_ring_pair *pair);
 
-/* Might what failed like that go well another time? */
-bool mgds_ring_error_passes(int error);
-
 #endif

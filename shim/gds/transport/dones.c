@@ -8,7 +8,7 @@
 
 enum mgds_dones_state mgds_dones_open(struct mgds_ring_pair *pair)
 {
-    bool again = pair->state == MGDS_DONES_REFUSED && !pair->dones &&
+    bool again = pair->state == MGDS_DONES_REFUSED &&
                  mgds_clock_ns() - pair->since > MGDS_RING_AGAIN_NS;
 
     if (pair->state == MGDS_DONES_NONE || again)

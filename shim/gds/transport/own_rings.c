@@ -13,7 +13,7 @@
 #include "shim/gds/msg/am.h"
 #include "shim/gds/msg/work.h"
 
-enum state { MAKING, KEPT, TOLD, CLOSED };
+enum state { MAKING, KEPT, TOLD, DECLINED, CLOSED };
 
 /* The share of all bytes that only first rings may have: one in so many. */
 enum { FIRST_SHARE = 16 };
@@ -283,11 +283,10 @@ int mgds_own_rings_make(struct mgds_ring_pair *pair, uint32_t units,
     return rc;
 }
 
-static bool is_kept(uint32_t number)
+/* It goes with the next communicator. */
+static bool is_kept(const struct mgds_own_ring *own)
 {
-    const struct mgds_own_ring *own = find_ring(number);
-
-    return own && own->state == KEPT;
+    return own && (own->state == KEPT || own->state == DECLINED);
 }
 
 bool mgds_own_rings_give_base(struct mgds_ring_pair *pair, uint32_t units)
@@ -298,7 +297,7 @@ bool mgds_own_rings_give_base(struct mgds_ring_pair *pair, uint32_t units)
 
     mgds_engine_enter();
     due = pair->base.given == 0;
-    kept = is_kept(pair->base.given);
+    kept = is_kept(find_ring(pair->base.given));
     if (due)
         pair->base.given = MGDS_GIVING;
     mgds_engine_leave();
@@ -330,7 +329,7 @@ bool mgds_own_rings_give_dones(struct mgds_ring_pair *pair)
     int rc;
 
     mgds_engine_enter();
-    kept = pair->dones && pair->dones->state == KEPT;
+    kept = is_kept(pair->dones);
     own = pair->state == MGDS_DONES_NONE ? begin_dones(pair) : NULL;
     mgds_engine_leave();
     if (!own)
@@ -349,7 +348,7 @@ uint32_t mgds_own_rings_tell(uint32_t number, struct mgds_ring_handle *handle)
 {
     struct mgds_own_ring *own = find_ring(number);
 
-    if (!own || own->state != KEPT)
+    if (!is_kept(own))
         return 0;
     own->state = TOLD;
     mgds_ring_tell(own->ring, handle);
@@ -366,10 +365,26 @@ void mgds_own_rings_close(uint32_t number)
         own->state = CLOSED;
 }
 
+/* Some of the words may be out. */
+static void tell_again(struct mgds_own_ring *own)
+{
+    bool told = tell_ring(own, 0) == 0;
+
+    own->state = told ? TOLD : DECLINED;
+    own->pair->state = told ? MGDS_DONES_TOLD : MGDS_DONES_REFUSED;
+    own->pair->since = mgds_clock_ns();
+}
+
 void mgds_own_rings_add_dones(struct mgds_ring_pair *pair)
 {
-    struct mgds_own_ring *own = begin_dones(pair);
+    struct mgds_own_ring *own;
 
+    if (pair->dones) {
+        if (pair->dones->state == DECLINED)
+            tell_again(pair->dones);
+        return;
+    }
+    own = begin_dones(pair);
     if (own) {
         mgds_work_add(&own->work, MGDS_WORK_MAKE_RING);
         return;
@@ -479,25 +494,31 @@ static enum mgds_am_verdict on_closed(const struct mgds_am *am)
     return MGDS_AM_DONE;
 }
 
-/* The same of done words, which no message can name meanwhile. */
-static void keep_for_next(struct mgds_own_ring *own)
+/* They could not be mapped: then, or ever, or for nobody there has anything to
+ * do with the two contexts. */
+static enum state state_after(int error)
 {
-    own->state = KEPT;
+    if (error == -ENOTCONN)
+        return KEPT;
+    return mgds_ring_error_passes(error) ? DECLINED : TOLD;
+}
+
+static void refuse_dones(struct mgds_own_ring *own, int error)
+{
+    own->state = state_after(error);
     own->pair->state = MGDS_DONES_REFUSED;
+    own->pair->since = mgds_clock_ns();
 }
 
 static enum mgds_am_verdict on_mapped(const struct mgds_am *am)
 {
     struct mgds_own_ring *own = named_ring(am, true);
     int error = am->head.ring_said.error;
-    bool told = own && own->pair->state == MGDS_DONES_TOLD;
 
-    if (own && error == -ENOTCONN) {
-        keep_for_next(own);
-    } else if (told || (own && error)) {
-        own->pair->since = mgds_clock_ns();
-        own->pair->state = error ? MGDS_DONES_REFUSED : MGDS_DONES_READY;
-    }
+    if (own && error)
+        refuse_dones(own, error);
+    else if (own && own->pair->state == MGDS_DONES_TOLD)
+        own->pair->state = MGDS_DONES_READY;
     return MGDS_AM_DONE;
 }
 

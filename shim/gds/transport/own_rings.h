@@ -4,17 +4,20 @@
  * its mapping. What it does with a ring meanwhile is its own business: it may
  * give the ring to one channel after another.
  *
- *   MAKING  the driver is at it, in a call of the program's or the worker
- *   KEPT    nobody was told of it yet: it goes with a communicator (offer.h)
- *   TOLD    the other process may have it mapped, and may write to it
- *   CLOSED  it says that it has not, any more
- *   (gone)  freed at the next safe point, unless a message is in it yet
+ *   MAKING    the driver is at it, in a call of the program's or the worker
+ *   KEPT      nobody was told of it yet: it goes with a communicator (offer.h)
+ *   TOLD      the other process may have it mapped, and may write to it
+ *   DECLINED  done words: it could not map them, and is told of them again
+ *   CLOSED    it says that it has not, any more
+ *   (gone)    freed at the next safe point, unless a message is in it yet
  *
  *   (asked, or done words are needed) -> MAKING -> TOLD
  *   (a communicator is made) -> MAKING -> KEPT -> TOLD
  *   TOLD -> CLOSED   RING_CLOSED
  *   TOLD -> KEPT     the same, or RING_MAPPED of done words, with an error: it
  *                    was not mapped, and goes with the next communicator
+ *   TOLD -> DECLINED RING_MAPPED, with an error that passes
+ *   DECLINED -> TOLD they are needed, a second later, or go with a communicator
  *   CLOSED -> gone   a call that frees
  *   MAKING -> gone   no memory: who asked is told
  *
@@ -85,7 +88,8 @@ bool mgds_own_rings_give_dones(struct mgds_ring_pair *pair);
  * process has mapped them. */
 uint32_t mgds_own_rings_tell(uint32_t number, struct mgds_ring_handle *handle);
 
-/* The pair gets done words, later: dones.h. */
+/* The pair gets done words, later, or is told again of those that were
+ * DECLINED: dones.h. */
 void mgds_own_rings_add_dones(struct mgds_ring_pair *pair);
 uint32_t mgds_own_ring_number(const struct mgds_own_ring *own);
 uint64_t mgds_own_ring_address(const struct mgds_own_ring *own);

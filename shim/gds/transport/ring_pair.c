@@ -18,6 +18,11 @@ const struct mgds_ring_pairs *mgds_ring_pairs_all(void)
     return &pairs;
 }
 
+bool mgds_ring_error_passes(int error)
+{
+    return error == -ENOMEM || error == -EBUSY || error == -ENOTCONN;
+}
+
 /* As many as there are processes of the host that were met: few. */
 struct mgds_ring_pair *mgds_ring_pair_find(uint64_t here, uint64_t process,
                                            uint64_t there)

@@ -102,6 +102,9 @@ void mgds_ring_pair_say(struct mgds_ring_pair *pair, enum mgds_envelope kind,
 struct mgds_ring_pair *mgds_ring_pair_of(const struct mgds_ring_ends *ends,
                                          uint64_t from);
 
+/* Might a ring, or done words, be had another time, of which that was said? */
+bool mgds_ring_error_passes(int error);
+
 /* Whether there was such a pair, which is gone with all that the two had: who
  * frees a communicator later may still say something of it. */
 bool mgds_ring_pair_is_gone(const struct mgds_ring_ends *ends, uint64_t from);
