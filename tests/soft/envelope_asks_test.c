@@ -9,6 +9,7 @@
 #include <errno.h>
 
 #include "device/impl/mem.h"
+#include "shim/gds/cuda/defer.h"
 #include "shim/gds/msg/engine.h"
 #include "shim/gds/proto/ring.h"
 #include "shim/gds/transport/base_ring.h"
@@ -279,12 +280,30 @@ static void a_smaller_ring_does_not_take_the_place_of_one(void **state)
     gpu_env_close(&place);
 }
 
+enum { OFFERED = 5 }; /* a ring's number */
+
+/* By OTHER, with the communicator: so many units. The ring, for the caller. */
+static struct mgds_ring *offer_ring(const struct talk_company *company,
+                                    const struct gpu_env *place, uint32_t units)
+{
+    struct mgds_offer offer = {
+        .from = talk_here(place), .to = talk_here(place), .ring = OFFERED};
+    struct mgds_ring *ring;
+
+    assert_int_equal(
+        mgds_ring_create(&ring, mgds_gstream_context(place->stream.gstream),
+                         units),
+        0);
+    mgds_ring_tell(ring, &offer.of_ring);
+    mgds_channels_take_offer(company->channels, OTHER, (const char *)&offer);
+    return ring;
+}
+
 /* OTHER was short of memory: better than none. */
 static void a_small_ring_that_was_offered_is_the_pairs(void **state)
 {
     struct talk_company company;
     struct mgds_channel *channel;
-    struct mgds_offer offer = {.ring = 5};
     struct mgds_ring *ring;
     struct gpu_env place;
 
@@ -292,16 +311,58 @@ static void a_small_ring_that_was_offered_is_the_pairs(void **state)
     gpu_env_open(&place);
     talk_open(&company, &place);
     channel = mgds_channels_find(company.channels, 0, OTHER);
-    assert_int_equal(
-        mgds_ring_create(&ring, mgds_gstream_context(place.stream.gstream),
-                         MGDS_RING_LEAST),
-        0);
-    mgds_ring_tell(ring, &offer.of_ring);
-    offer.from = offer.to = talk_here(&place);
-    mgds_channels_take_offer(company.channels, OTHER, (const char *)&offer);
+    ring = offer_ring(&company, &place, MGDS_RING_LEAST);
     assert_true(has_slot_of(channel, SHORT));
     assert_int_equal(wire_posts(MGDS_ENVELOPE_RING_ASKED), 0);
     mgds_channels_put(company.channels);
+    mgds_ring_destroy(ring);
+    gpu_env_close(&place);
+}
+
+static void pass_safe_point(void)
+{
+    mgds_comms_trim();
+    mgds_defer_drain();
+}
+
+/* The program has freed the communicator, and then a stream, while a message is
+ * not taken yet: the ring goes with the next stream. */
+static void a_ring_goes_behind_the_last_message_in_it(void **state)
+{
+    struct talk_company company;
+    struct mgds_comm_spec spec = {.id = ID + 1,
+                                  .rank = SELF,
+                                  .size = RANKS,
+                                  .stream_count = 1,
+                                  .members = company.members};
+    struct mgds_ring *ring;
+    struct mgds_comm *comm;
+    struct mgds_op *op;
+    struct mgds_xfer xfer;
+    struct mgds_rts rts;
+    struct gpu_env place;
+
+    (void)state;
+    gpu_env_open(&place);
+    talk_open(&company, &place);
+    ring = offer_ring(&company, &place, 2 * MGDS_RING_FIRST);
+    spec.streams = &place.stream.gstream;
+    spec.channels = company.channels;
+    assert_int_equal(mgds_comm_create(&comm, &spec), 0);
+    mgds_channels_put(company.channels);
+    xfer = gpu_env_xfer_of(&place, place.from, SHORT, OTHER);
+    assert_int_equal(mgds_op_send(&op, comm, &xfer), 0);
+    rts = gpu_env_await(MGDS_ENVELOPE_RTS)->head.rts;
+    assert_int_equal(rts.ring, OFFERED);
+    gpu_env_finish(&place);
+    mgds_comm_put(comm);
+    mgds_comms_note_freed();
+    pass_safe_point();
+    wire_come_taken(rts.request_id, OTHER);
+    assert_int_equal(gpu_env_outcome(op), 0);
+    assert_int_equal(wire_posts(MGDS_ENVELOPE_RING_CLOSED), 0);
+    pass_safe_point();
+    assert_int_equal(wire_posts(MGDS_ENVELOPE_RING_CLOSED), 1);
     mgds_ring_destroy(ring);
     gpu_env_close(&place);
 }
@@ -372,6 +433,7 @@ int main(void)
         cmocka_unit_test(a_send_waits_for_no_ring),
         cmocka_unit_test(a_smaller_ring_does_not_take_the_place_of_one),
         cmocka_unit_test(a_small_ring_that_was_offered_is_the_pairs),
+        cmocka_unit_test(a_ring_goes_behind_the_last_message_in_it),
         cmocka_unit_test(a_channel_in_use_stays),
         cmocka_unit_test(what_could_not_be_asked_is_not_coming),
     };

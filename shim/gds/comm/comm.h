@@ -332,7 +332,8 @@ void mgds_comms_let_go(void);
 /* The program has freed a communicator. */
 void mgds_comms_note_freed(void);
 /* Rings that are not worth their memory are given up, for the safe point that
- * follows, if a communicator was freed since the last time. Any other call may
+ * follows, if a communicator was freed, or its last message has let go of its
+ * channels, since the last time. Any other call may
  * come while the program's own stream stands, for which the driver would wait:
  * what other processes give back, at any time, must not make it do so. */
 void mgds_comms_trim(void);

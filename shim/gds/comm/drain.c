@@ -18,12 +18,11 @@
 #include "shim/gds/stream/gstream.h"
 #include "shim/gds/mem/pool.h"
 #include "shim/gds/mem/copyqueue.h"
+#include "shim/gds/transport/channels.h"
 #include "shim/gds/transport/far_rings.h"
 #include "shim/gds/transport/own_rings.h"
 
 enum { NAMED = 16 };
-
-static bool has_freed; /* a communicator, since the last trim; atomic */
 
 static double now_in_seconds(void)
 {
@@ -197,17 +196,17 @@ void mgds_comms_let_go(void)
 
 void mgds_comms_note_freed(void)
 {
-    __atomic_store_n(&has_freed, true, __ATOMIC_RELAXED);
+    mgds_channels_note_freed(true);
 }
 
 void mgds_comms_trim(void)
 {
-    if (!__atomic_load_n(&has_freed, __ATOMIC_RELAXED))
+    if (!mgds_channels_any_freed())
         return;
     mgds_engine_enter();
     mgds_timelines_poll();
     if (mgds_timelines_pending(NULL) == 0) {
-        __atomic_store_n(&has_freed, false, __ATOMIC_RELAXED);
+        mgds_channels_note_freed(false);
         mgds_far_trim();
         mgds_own_rings_trim();
     }

@@ -82,6 +82,18 @@ void mgds_channels_say(const struct mgds_channels *channels, unsigned rank)
                   mgds_channels_why(channels, 0, to)->why);
 }
 
+static bool any_freed; /* atomic */
+
+bool mgds_channels_any_freed(void)
+{
+    return __atomic_load_n(&any_freed, __ATOMIC_RELAXED);
+}
+
+void mgds_channels_note_freed(bool freed)
+{
+    __atomic_store_n(&any_freed, freed, __ATOMIC_RELAXED);
+}
+
 void mgds_channels_get(struct mgds_channels *channels)
 {
     __atomic_fetch_add(&channels->refs, 1, __ATOMIC_RELAXED);
@@ -110,4 +122,5 @@ void mgds_channels_put(struct mgds_channels *channels)
     free(channels->able);
     free(channels->base);
     free(channels);
+    mgds_channels_note_freed(true);
 }

@@ -46,6 +46,11 @@ uint64_t mgds_channels_far_place(const struct mgds_channels *channels,
                                  unsigned index, unsigned source,
                                  uint32_t units, size_t count);
 
+/* Has a communicator been freed, or have the channels of one gone, since it was
+ * noted that they have not? Messages keep channels longer than that. Atomic. */
+bool mgds_channels_any_freed(void);
+void mgds_channels_note_freed(bool freed);
+
 /* Has another process a stream of that index's GPU, so that kernels must not
  * wait there? */
 bool mgds_channels_share_gpu(const struct mgds_channels *channels,
