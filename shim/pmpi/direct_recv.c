@@ -115,6 +115,40 @@ void mgds_direct_recv_give(struct mgds_direct_recv *recv,
     recv->kept = kept;
 }
 
+static int give_late(struct mgds_direct_recv *recv, const void *header,
+                     const MPI_Status *status)
+{
+    struct mgds_kept *kept = mgds_calloc(1, sizeof(*kept));
+
+    if (!kept)
+        return -ENOMEM;
+    kept->status = *status;
+    memcpy(kept->bytes, header, sizeof(kept->bytes));
+    mgds_direct_recv_give(recv, kept);
+    return 0;
+}
+
+int mgds_direct_recv_create_late(struct mgds_direct_recv **out,
+                                 const struct mgds_direct_words *to,
+                                 const void *header, const MPI_Status *status)
+{
+    struct mgds_direct_words words = *to;
+    struct mgds_buffer buffer;
+    int rc = mgds_buffer_find(&buffer, to->addr, to->count, to->type);
+
+    if (rc < 0)
+        return rc;
+    rc = mgds_direct_recv_create(out, &buffer, NULL, &words, false);
+    mgds_buffer_put(&buffer);
+    if (rc == 0)
+        rc = give_late(*out, header, status);
+    if (rc < 0) {
+        mgds_direct_recv_destroy(*out);
+        *out = NULL;
+    }
+    return rc;
+}
+
 /* An error does not hinder the bytes that fit. */
 static void note(struct mgds_direct_recv *recv, int error)
 {

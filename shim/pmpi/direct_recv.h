@@ -38,6 +38,15 @@ int mgds_direct_recv_create(struct mgds_direct_recv **out,
                             struct mgds_bounce *bounce,
                             struct mgds_direct_words *words, bool apart);
 
+/*
+ * A receive into memory of the host that nobody has watched has brought this
+ * header, with this status: what is ready to be landed. to: the program's
+ * buffer. 0 or negative errno.
+ */
+int mgds_direct_recv_create_late(struct mgds_direct_recv **out,
+                                 const struct mgds_direct_words *to,
+                                 const void *header, const MPI_Status *status);
+
 /* NULL is allowed. Nothing is under way below. */
 void mgds_direct_recv_destroy(struct mgds_direct_recv *recv);
 

@@ -15,6 +15,7 @@
 #include "shim/pmpi/direct_recv.h"
 #include "shim/pmpi/direct_send.h"
 #include "shim/pmpi/errmap.h"
+#include "shim/pmpi/hostrecv.h"
 #include "shim/pmpi/kept.h"
 #include "shim/pmpi/own.h"
 #include "shim/pmpi/request_orphan.h"
@@ -113,10 +114,13 @@ static mgds_word recv(struct mgds_call_words *call)
     struct mgds_scomm *scomm = mgds_scomm_of(call->word[5]);
     MPI_Comm comm = (MPI_Comm)call->word[5];
     struct mgds_side side;
+    mgds_word result;
     int rc;
 
     if (scomm)
         return mgds_stream_p2p_recv(call, scomm);
+    if (mgds_direct_armed() && mgds_hostrecv_recv(&result, call))
+        return result;
     rc = mgds_p2p_side(&side, call, 0, call->word[3], MGDS_SIDE_RECV);
     mgds_request_orphans_poll();
     if (rc < 0)

@@ -14,11 +14,16 @@
 #include "shim/pmpi/tail.h"
 #include "shim/pmpi/types.h"
 
-/* Nothing of ours is to be looked at but buffers: loads, no calls. */
+/* Nothing of ours is to be looked at but the buffer of a send, or buffers:
+ * loads, no calls. */
+static inline bool buffer_alone(void)
+{
+    return !mgds_scomms_any() && !mgds_requests_have_orphans();
+}
+
 static inline bool buffers_alone(void)
 {
-    return !mgds_scomms_any() && !mgds_direct_armed() &&
-           !mgds_requests_have_orphans();
+    return buffer_alone() && !mgds_direct_armed();
 }
 
 /* A buffer in host memory, of a datatype whose handle says all. The memory of a
@@ -56,32 +61,33 @@ enum {
 
 /* X(name, words, when it is plain): the first words of a message are addr,
  * count, type and peer; a count is as wide as the call says. */
-#define ONE(width) (buffers_alone() && is_plain(a, (width)b, c, d))
+#define SENT(width) (buffer_alone() && is_plain(a, (width)b, c, d))
+#define RECEIVED(width) (buffers_alone() && is_plain(a, (width)b, c, d))
 #define TWO(width)                                                             \
     (buffers_alone() && is_plain(a, (width)b, c, d) &&                         \
      is_plain(f, (width)g, h, i))
 #define REQUESTS (!mgds_requests_any())
 #define PLAIN_CALLS(X)                                                         \
-    X(Send, 6, ONE(int))                                                       \
-    X(Send_c, 6, ONE(MPI_Count))                                               \
-    X(Ssend, 6, ONE(int))                                                      \
-    X(Ssend_c, 6, ONE(MPI_Count))                                              \
-    X(Rsend, 6, ONE(int))                                                      \
-    X(Rsend_c, 6, ONE(MPI_Count))                                              \
-    X(Bsend, 6, ONE(int))                                                      \
-    X(Bsend_c, 6, ONE(MPI_Count))                                              \
-    X(Recv, 7, ONE(int))                                                       \
-    X(Recv_c, 7, ONE(MPI_Count))                                               \
-    X(Isend, 7, ONE(int))                                                      \
-    X(Isend_c, 7, ONE(MPI_Count))                                              \
-    X(Issend, 7, ONE(int))                                                     \
-    X(Issend_c, 7, ONE(MPI_Count))                                             \
-    X(Irsend, 7, ONE(int))                                                     \
-    X(Irsend_c, 7, ONE(MPI_Count))                                             \
-    X(Ibsend, 7, ONE(int))                                                     \
-    X(Ibsend_c, 7, ONE(MPI_Count))                                             \
-    X(Irecv, 7, ONE(int))                                                      \
-    X(Irecv_c, 7, ONE(MPI_Count))                                              \
+    X(Send, 6, SENT(int))                                                      \
+    X(Send_c, 6, SENT(MPI_Count))                                              \
+    X(Ssend, 6, SENT(int))                                                     \
+    X(Ssend_c, 6, SENT(MPI_Count))                                             \
+    X(Rsend, 6, SENT(int))                                                     \
+    X(Rsend_c, 6, SENT(MPI_Count))                                             \
+    X(Bsend, 6, SENT(int))                                                     \
+    X(Bsend_c, 6, SENT(MPI_Count))                                             \
+    X(Recv, 7, RECEIVED(int))                                                  \
+    X(Recv_c, 7, RECEIVED(MPI_Count))                                          \
+    X(Isend, 7, SENT(int))                                                     \
+    X(Isend_c, 7, SENT(MPI_Count))                                             \
+    X(Issend, 7, SENT(int))                                                    \
+    X(Issend_c, 7, SENT(MPI_Count))                                            \
+    X(Irsend, 7, SENT(int))                                                    \
+    X(Irsend_c, 7, SENT(MPI_Count))                                            \
+    X(Ibsend, 7, SENT(int))                                                    \
+    X(Ibsend_c, 7, SENT(MPI_Count))                                            \
+    X(Irecv, 7, RECEIVED(int))                                                 \
+    X(Irecv_c, 7, RECEIVED(MPI_Count))                                         \
     X(Sendrecv, 12, TWO(int))                                                  \
     X(Sendrecv_c, 12, TWO(MPI_Count))                                          \
     X(Wait, 2, REQUESTS)                                                       \

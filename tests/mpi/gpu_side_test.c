@@ -21,6 +21,7 @@
 #include "shim/pmpi/direct_send.h"
 #include "shim/pmpi/errmap.h"
 #include "shim/pmpi/frame.h"
+#include "shim/pmpi/hostrecv.h"
 #include "shim/pmpi/next.h"
 #include "shim/pmpi/p2p.h"
 #include "shim/pmpi/request_orphan.h"
@@ -221,6 +222,8 @@ NOT_HERE(int, mgds_direct_receive,
           MPI_Status *status))
 NOT_HERE(bool, mgds_direct_send,
          (mgds_word * result, const struct mgds_call_words *call))
+NOT_HERE(bool, mgds_hostrecv_recv,
+         (mgds_word * result, struct mgds_call_words *call))
 NOT_HERE(int, mgds_direct_recv_land,
          (struct mgds_direct_recv * recv, MPI_Status *status))
 NOT_HERE(int, mgds_direct_recv_poll, (struct mgds_direct_recv * recv))

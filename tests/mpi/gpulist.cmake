@@ -2,7 +2,7 @@
 add_library(gpu_case STATIC gpu/gpu_case.c)
 target_link_libraries(gpu_case PUBLIC mgds_test_gpu mpich::c)
 foreach(program requests errors datatypes threads queries scarce sessions
-    sessions_window mixed direct direct_progress counts capture jump handler
+    sessions_window mixed direct direct_host direct_progress counts capture jump handler
     windows freed settle t1_handles)
   mgds_program(gpu_${program} SOURCES gpu/${program}.c
     LIBS gpu_case Threads::Threads)
@@ -184,6 +184,10 @@ foreach(way alone elsewhere both exchange cancel again freed gone)
 endforeach()
 mgds_mpi_test(gpu_direct_behind PROGRAM gpu_direct_progress ARGS behind
   ${direct} EXPECT "progress: all well" "rank 1.* direct_pulls [12][0-9]")
+foreach(way many cancelled short handed)
+  mgds_mpi_test(gpu_direct_host_${way} PROGRAM gpu_direct_host ARGS ${way}
+    ${direct} EXPECT "host: all well" "rank 1.* direct_pulls [1-9]")
+endforeach()
 # A rank that sits in another call is not waited for.
 mgds_mpi_test(gpu_direct_elsewhere_late PROGRAM gpu_direct_progress
   ARGS elsewhere ${direct} ${late}

@@ -1,9 +1,9 @@
 /*
  * Calls on host memory only, one function after the other, in a process that
- * has CUDA: host_calls LAPS MEMORY STATE. The counting is done from outside
- * (host_instructions.py), between calls of the phase functions.
- *   MEMORY  stack | mapped (which only the driver can tell from its own)
- *   STATE   none | loaded | begun (cuInit) | context | gpu (some was sent)
+ * has CUDA: host_calls LAPS MEMORY STATE BYTES. The counting is done from
+ * outside (host_instructions.py), between calls of the phase functions. MEMORY
+ * stack | mapped (which only the driver can tell from its own) STATE   none |
+ * loaded | begun (cuInit) | context | gpu (some was sent)
  */
 #include <mpi.h>
 #include <string.h>
@@ -16,7 +16,7 @@
 enum { TAG = 1 };
 
 static char *memory;
-static int rank, laps;
+static int rank, laps, bytes;
 
 /* Where a dump of the counters begins. */
 #define PHASE(name)                                                            \
@@ -35,12 +35,12 @@ PHASE(end)
 /* Rank 1 makes the other half of each message. */
 static void send(void)
 {
-    MPI_Send(memory, 8, MPI_BYTE, 1 - rank, TAG, MPI_COMM_WORLD);
+    MPI_Send(memory, bytes, MPI_BYTE, 1 - rank, TAG, MPI_COMM_WORLD);
 }
 
 static void recv(void)
 {
-    MPI_Recv(memory, 8, MPI_BYTE, 1 - rank, TAG, MPI_COMM_WORLD,
+    MPI_Recv(memory, bytes, MPI_BYTE, 1 - rank, TAG, MPI_COMM_WORLD,
              MPI_STATUS_IGNORE);
 }
 
@@ -48,7 +48,7 @@ static void isend(void)
 {
     MPI_Request request;
 
-    MPI_Isend(memory, 8, MPI_BYTE, 1 - rank, TAG, MPI_COMM_WORLD, &request);
+    MPI_Isend(memory, bytes, MPI_BYTE, 1 - rank, TAG, MPI_COMM_WORLD, &request);
     MPI_Wait(&request, MPI_STATUS_IGNORE);
 }
 
@@ -56,7 +56,7 @@ static void irecv(void)
 {
     MPI_Request request;
 
-    MPI_Irecv(memory, 8, MPI_BYTE, 1 - rank, TAG, MPI_COMM_WORLD, &request);
+    MPI_Irecv(memory, bytes, MPI_BYTE, 1 - rank, TAG, MPI_COMM_WORLD, &request);
     MPI_Wait(&request, MPI_STATUS_IGNORE);
 }
 
@@ -121,10 +121,12 @@ static void cuda_as_asked(const char *state)
 
 int main(int argc, char **argv)
 {
-    char on_stack[64];
+    char on_stack[1024];
 
-    CHECK(argc == 4);
+    CHECK(argc == 5);
     laps = atoi(argv[1]);
+    bytes = atoi(argv[4]);
+    CHECK(bytes <= (int)sizeof(on_stack));
     memory = on_stack;
     if (strcmp(argv[2], "mapped") == 0)
         memory = mmap(NULL, 4096, PROT_READ | PROT_WRITE,

@@ -12,12 +12,22 @@ import callgrind  # noqa: E402 (the path comes first)
 
 LAPS = 100
 PHASES = ("Send", "Recv", "Isend_Wait", "Irecv_Wait")
-# Most instructions of ours a lap of any phase, and calls into the driver: some
-# ten per cent above what was measured, with gcc 12 (Clang's code has 30 to 45
-# more, so the builds with it do not run this).
-LIMITS = {("stack", "none"): (20, 0), ("stack", "context"): (65, 0),
-          ("mapped", "loaded"): (150, 1), ("mapped", "begun"): (150, 1),
-          ("mapped", "context"): (150, 1), ("mapped", "gpu"): (150, 1)}
+# What is sent: the memory, the state of CUDA, bytes and MPIX_GDS_DIRECT.
+# Most instructions of ours a lap by phase, some ten per cent
+# above what was measured, with gcc 12 (Clang's code has 30 to 45 more, so the
+# builds with it do not run this); None: a rank that looks for direct messages
+# asks about what it has begun again and again. And calls into the driver.
+PLAIN = (65, 65, 65, 65)
+ASKED = (150, 150, 150, 150)
+LIMITS = {("stack", "none", 8, 0): ((20, 20, 20, 20), 0),
+          ("stack", "context", 8, 0): (PLAIN, 0),
+          ("mapped", "loaded", 8, 0): (ASKED, 1),
+          ("mapped", "begun", 8, 0): (ASKED, 1),
+          ("mapped", "context", 8, 0): (ASKED, 1),
+          ("mapped", "gpu", 8, 0): (ASKED, 1),
+          ("stack", "context", 8, 1): ((65, 270, 65, None), 0),
+          ("stack", "context", 1024, 1): ((65, 235, 65, None), 0),
+          ("mapped", "context", 1024, 1): ((150, 315, 150, None), 1)}
 
 
 def driver_calls(path):
@@ -36,11 +46,14 @@ def driver_calls(path):
     return entered
 
 
-def measure(options, memory, state, folder):
-    output = os.path.join(folder, f"{memory}-{state}")
-    callgrind.run(options, f"{output}.%q{{PMI_RANK}}", (LAPS, memory, state),
+def measure(options, case, folder):
+    memory, state, size, direct = case
+    output = os.path.join(folder, "-".join(str(word) for word in case))
+    callgrind.run(options, f"{output}.%q{{PMI_RANK}}",
+                  (LAPS, memory, state, size),
                   flags=("--dump-before=phase_*",),
-                  variables=(("LD_LIBRARY_PATH", options.cuda),))
+                  variables=(("LD_LIBRARY_PATH", options.cuda),
+                             ("MPIX_GDS_DIRECT", direct)))
     # The part that ends where the next phase begins holds a phase; the first
     # round of phases is for what is found at first use.
     parts = [f"{output}.0.{len(PHASES) + 3 + i}" for i in range(len(PHASES))]
@@ -53,12 +66,15 @@ def main():
     options = callgrind.options(__doc__, 60, paths=("cuda",))
     failed = False
     with tempfile.TemporaryDirectory() as folder:
-        for (memory, state), (most, calls) in LIMITS.items():
-            for phase, (ours, asked) in zip(
-                    PHASES, measure(options, memory, state, folder)):
-                good = 0 < ours <= most and asked == calls
+        for case, (most, calls) in LIMITS.items():
+            memory, state, size, direct = case
+            kind = "armed" if direct else ""
+            measured = measure(options, case, folder)
+            for phase, limit, (ours, asked) in zip(PHASES, most, measured):
+                good = asked == calls and 0 < ours <= (limit or ours)
                 failed |= not good
-                print(f"{memory:6} {state:7} {phase:10} {ours:7.1f} "
+                print(f"{memory:6} {state:7} {size:4} {kind:5} {phase:10} "
+                      f"{ours:7.1f} "
                       f"instructions, {asked:.2f} driver calls"
                       f"{'' if good else '  FAILED'}")
     return int(failed)

@@ -72,8 +72,9 @@ int mgds_ptr_find(struct mgds_ptr *out, const void *addr, size_t bytes);
 /* True if mgds_ptr_find would say so of bytes from addr on: memory that the CPU
  * may touch, and nothing to be said against it. False: that is not known so
  * cheaply. For who does not need to know what kind of host memory it is. Any
- * thread; no lock; one driver call at most. */
-bool mgds_ptr_is_plain_far(const void *addr);
+ * thread; no lock; one driver call at most. Out of line, so that a call on
+ * memory that is near needs no frame. */
+bool mgds_ptr_is_plain_far(const void *addr) __attribute__((noinline));
 
 static inline bool mgds_ptr_is_plain(const void *addr)
 {
