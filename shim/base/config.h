@@ -136,6 +136,10 @@ extern const char *const mgds_staging_names[];
 enum mgds_peers { MGDS_PEERS_ALL, MGDS_PEERS_NONE };
 extern const char *const mgds_peers_names[];
 
+/* From when on a rank looks for headers. */
+enum mgds_arm { MGDS_ARM_INIT, MGDS_ARM_CONTEXT };
+extern const char *const mgds_arm_names[];
+
 /* How small uploads are made. */
 enum mgds_upload { MGDS_UPLOAD_AUTO, MGDS_UPLOAD_PLAIN, MGDS_UPLOAD_ROWS };
 extern const char *const mgds_upload_names[];

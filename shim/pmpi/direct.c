@@ -16,7 +16,6 @@
 #include "shim/gds/cuda/ipc.h"
 #include "shim/pmpi/aware.h"
 #include "shim/pmpi/below.h"
-#include "shim/pmpi/frame.h"
 #include "shim/pmpi/next.h"
 
 #define MAGIC UINT64_C(0x3164616568736764) /* dgshead1 */
@@ -53,8 +52,6 @@ static struct {
     atomic_uint
         asked; /* a bit for each device: a sample was tried to be made */
 } direct;
-
-bool mgds_direct_is_armed;
 
 /* GPU memory that the MPI below takes is left to it; a header must not land in
  * there. */
@@ -252,16 +249,15 @@ void mgds_direct_init(void)
         let_go();
     if (direct.near == 0)
         return;
-    __atomic_store_n(&mgds_direct_is_armed, true, __ATOMIC_SEQ_CST);
-    mgds_frame_close_shortcuts();
-    mgds_frame_close_for_streams();
+    mgds_direct_arm_begin(mgds_ctx()->config.arm == MGDS_ARM_CONTEXT,
+                          direct.shared);
 }
 
 void mgds_direct_fini(void)
 {
     if (!direct.agreed)
         return;
-    __atomic_store_n(&mgds_direct_is_armed, false, __ATOMIC_SEQ_CST);
+    mgds_direct_arm_end();
     MGDS_NEXT(Comm_free, 1)((mgds_word)&direct.comm);
     mgds_below()->Group_free(&direct.world);
     let_go();

@@ -3,9 +3,9 @@
  * what the ranks of the job agree on in MPI_Init, and what is known of those of
  * this host.
  *
- * A rank is *armed* from MPI_Init to MPI_Finalize if MPIX_GDS_DIRECT says so:
- * it looks for headers in whatever it receives. Any thread; between init and
- * fini what is here is constant, or atomic.
+ * A rank that is *armed* (direct_arm.h) looks for headers in whatever it
+ * receives. Any thread; between init and fini what is here is constant, or
+ * atomic.
  */
 #ifndef MGDS_PMPI_DIRECT_H
 #define MGDS_PMPI_DIRECT_H
@@ -17,14 +17,8 @@
 #include "shim/gds/cuda/context.h"
 #include "shim/gds/direct/board.h"
 #include "shim/gds/direct/header.h"
+#include "shim/pmpi/direct_arm.h"
 #include "shim/pmpi/direct_choice.h"
-
-extern bool mgds_direct_is_armed; /* atomic */
-
-static inline bool mgds_direct_armed(void)
-{
-    return __atomic_load_n(&mgds_direct_is_armed, __ATOMIC_ACQUIRE);
-}
 
 /* At the end of MPI_Init: collective where the settings ask for it, else
  * nothing at all. A rank that shares memory with no other is not armed. */

@@ -111,10 +111,11 @@ mgds_next_fn *mgds_frame_enter(struct mgds_frame *frame, enum mgds_call call,
 
     frame->call = call;
     frame->outermost = !mgds_frame_is_nested(frame->stack);
-    if (frame->outermost) {
+    if (frame->outermost)
         begin_outermost(frame, face);
+    mgds_direct_arm_or_bar(call);
+    if (frame->outermost)
         fn = body_in_use(call);
-    }
     if (fn) {
         lead_to_body(call, face);
         return fn;

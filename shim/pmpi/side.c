@@ -182,6 +182,7 @@ int mgds_side_init(struct mgds_side *side, const void *addr, MPI_Count count,
     rc = mgds_buffer_look(&buffer, addr, count, type);
     if (rc <= 0)
         return rc;
+    mgds_direct_arm_by_gpu();
     rc = stage(side, &buffer, way);
     mgds_buffer_put(&buffer);
     return rc;

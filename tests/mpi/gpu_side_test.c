@@ -244,6 +244,10 @@ void mgds_direct_recv_give(struct mgds_direct_recv *recv,
     fail();
 }
 
+void mgds_direct_arm_by_gpu(void)
+{
+}
+
 bool mgds_direct_is_armed;
 
 /* What is watched for a header. */

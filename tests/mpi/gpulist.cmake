@@ -2,7 +2,7 @@
 add_library(gpu_case STATIC gpu/gpu_case.c)
 target_link_libraries(gpu_case PUBLIC mgds_test_gpu mpich::c)
 foreach(program requests errors datatypes threads queries scarce sessions
-    sessions_window mixed direct direct_host direct_progress counts capture jump handler
+    sessions_window mixed direct direct_arm direct_host direct_progress counts capture jump handler
     windows freed settle t1_handles)
   mgds_program(gpu_${program} SOURCES gpu/${program}.c
     LIBS gpu_case Threads::Threads)
@@ -184,6 +184,18 @@ foreach(way alone elsewhere both exchange cancel again freed gone)
 endforeach()
 mgds_mpi_test(gpu_direct_behind PROGRAM gpu_direct_progress ARGS behind
   ${direct} EXPECT "progress: all well" "rank 1.* direct_pulls [12][0-9]")
+# From when on.
+mgds_unit_test(direct_arm SOURCES direct_arm_test.c ${pmpi}/direct_arm.c
+  LIBS mgds_base mgds_test mpich::headers
+  ENV "ASAN_OPTIONS=detect_leaks=1:abort_on_error=0:exitcode=66")
+set(barred_nothing EXPECT "direct_pulls [1-9]" REFUSE "direct_barred")
+set(barred_blocking ${barred_nothing})
+set(barred_begun EXPECT "direct_barred 1" REFUSE "direct_sends" "direct_pulls")
+set(barred_threads ${barred_begun})
+foreach(way nothing blocking begun threads)
+  mgds_mpi_test(gpu_direct_arm_${way} PROGRAM gpu_direct_arm ARGS ${way}
+    ${direct} MPIX_GDS_ARM=context ${barred_${way}})
+endforeach()
 foreach(way many cancelled short handed)
   mgds_mpi_test(gpu_direct_host_${way} PROGRAM gpu_direct_host ARGS ${way}
     ${direct} EXPECT "host: all well" "rank 1.* direct_pulls [1-9]")

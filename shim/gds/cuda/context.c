@@ -186,6 +186,34 @@ static int get_by_device(struct mgds_context **out,
     return rc < 0 ? rc : get_by_handle(out, driver, handle);
 }
 
+static bool is_primary_active(const struct mgds_driver *driver, int device)
+{
+    unsigned flags;
+    int active = 0;
+
+    return mgds_cu(driver->cuDevicePrimaryCtxGetState(device, &flags,
+                                                      &active)) == 0 &&
+           active;
+}
+
+bool mgds_context_is_any(void)
+{
+    const struct mgds_driver *driver = mgds_driver();
+    CUcontext current = NULL;
+    int devices = 0;
+
+    if (!driver || mgds_cu(driver->cuCtxGetCurrent(&current)) < 0)
+        return false;
+    if (current)
+        return true;
+    if (mgds_cu(driver->cuDeviceGetCount(&devices)) < 0)
+        return false;
+    for (int device = 0; device < devices; device++)
+        if (is_primary_active(driver, device))
+            return true;
+    return false;
+}
+
 int mgds_context_of_device(struct mgds_context **out, int device)
 {
     const struct mgds_driver *driver = mgds_driver();

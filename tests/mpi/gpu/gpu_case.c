@@ -16,11 +16,17 @@ void gpu_begin(int *argc, char ***argv)
 
 void gpu_begin_at(int *argc, char ***argv, int level)
 {
-    char why[256];
     int provided;
 
     MPI_Init_thread(argc, argv, level, &provided);
     CHECK(provided >= level);
+    gpu_open();
+}
+
+void gpu_open(void)
+{
+    char why[256];
+
     MPI_Comm_rank(MPI_COMM_WORLD, &gpu_rank);
     MPI_Comm_size(MPI_COMM_WORLD, &gpu_size);
     if (mgds_test_gpu_open(gpu_rank, why) < 0) {

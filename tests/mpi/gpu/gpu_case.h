@@ -19,6 +19,9 @@ void gpu_begin(int *argc, char ***argv);
 /* The same at another level of threads, or more. */
 void gpu_begin_at(int *argc, char ***argv, int level);
 
+/* The GPU alone, behind the program's own MPI_Init. */
+void gpu_open(void);
+
 /* MPI_Finalize, if that was not yet, and "<name>: all well" from rank 0. */
 void gpu_end(const char *name);
 
