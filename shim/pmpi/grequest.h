@@ -47,10 +47,12 @@ void mgds_grequest_discard(struct mgds_request *request);
 bool mgds_grequest_rest(struct mgds_request *request);
 
 /* Whether it still is: a program that has kept the handle may have waited for
- * it, and has been refused. Then it is to be put. */
+ * it, and has been refused. Then it is to be put. Also of one that another
+ * thread has claimed. */
 static inline bool mgds_grequest_is_at_rest(const struct mgds_request *request)
 {
-    return request->state == MGDS_REQUEST_NEW;
+    return __atomic_load_n(&request->state, __ATOMIC_RELAXED) ==
+           MGDS_REQUEST_NEW;
 }
 
 /* One step: true if it is done. Any thread. */

@@ -89,7 +89,7 @@ void mgds_request_step(struct mgds_request *request,
         mgds_err("event %d is nothing for a request that %s: this is a bug in "
                  "MPIX-GDS",
                  (int)event, mgds_request_state_text(request->state));
-    request->state = next;
+    __atomic_store_n(&request->state, next, __ATOMIC_RELAXED);
 }
 
 void mgds_request_add(struct mgds_request *request)

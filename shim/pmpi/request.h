@@ -92,6 +92,7 @@ struct mgds_request {
                                   completion call consumed, or those at rest;
                                   first, as spares.h has it */
     const struct mgds_request_ops *ops;
+    /* Written atomically: who has not claimed it may ask whether it is NEW. */
     enum mgds_request_state state;
     MPI_Request handle; /* the application's */
     MPI_Comm comm;      /* whose error handler is told of our errors */
