@@ -178,11 +178,6 @@ static void count_round(void)
 static void a_send_waits_for_no_ring(void **state)
 {
     struct talk_company company;
-    struct mgds_comm_spec spec = {.id = ID + 1,
-                                  .rank = SELF,
-                                  .size = RANKS,
-                                  .stream_count = 1,
-                                  .members = company.members};
     struct mgds_comm *comm;
     struct mgds_op *op;
     struct mgds_xfer xfer;
@@ -192,9 +187,7 @@ static void a_send_waits_for_no_ring(void **state)
     (void)state;
     gpu_env_open(&place);
     talk_open(&company, &place);
-    spec.streams = &place.stream.gstream;
-    spec.channels = company.channels;
-    assert_int_equal(mgds_comm_create(&comm, &spec), 0);
+    comm = talk_comm(&company, &place);
     xfer = gpu_env_xfer_of(&place, place.from, SHORT, OTHER);
     rounds = 0;
     wire_on_progress = count_round;
@@ -209,7 +202,6 @@ static void a_send_waits_for_no_ring(void **state)
     wire_author = 0;
     assert_int_equal(gpu_env_outcome(op), 0);
     mgds_comm_put(comm);
-    mgds_channels_put(company.channels);
     gpu_env_close(&place);
 }
 
@@ -330,11 +322,6 @@ static void pass_safe_point(void)
 static void a_ring_goes_behind_the_last_message_in_it(void **state)
 {
     struct talk_company company;
-    struct mgds_comm_spec spec = {.id = ID + 1,
-                                  .rank = SELF,
-                                  .size = RANKS,
-                                  .stream_count = 1,
-                                  .members = company.members};
     struct mgds_ring *ring;
     struct mgds_comm *comm;
     struct mgds_op *op;
@@ -346,10 +333,7 @@ static void a_ring_goes_behind_the_last_message_in_it(void **state)
     gpu_env_open(&place);
     talk_open(&company, &place);
     ring = offer_ring(&company, &place, 2 * MGDS_RING_FIRST);
-    spec.streams = &place.stream.gstream;
-    spec.channels = company.channels;
-    assert_int_equal(mgds_comm_create(&comm, &spec), 0);
-    mgds_channels_put(company.channels);
+    comm = talk_comm(&company, &place);
     xfer = gpu_env_xfer_of(&place, place.from, SHORT, OTHER);
     assert_int_equal(mgds_op_send(&op, comm, &xfer), 0);
     rts = gpu_env_await(MGDS_ENVELOPE_RTS)->head.rts;

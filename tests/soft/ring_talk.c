@@ -90,6 +90,22 @@ void talk_open(struct talk_company *company, struct gpu_env *place)
     free(stream);
 }
 
+struct mgds_comm *talk_comm(struct talk_company *company, struct gpu_env *place)
+{
+    const struct mgds_comm_spec spec = {.id = ID + 1,
+                                        .rank = SELF,
+                                        .size = RANKS,
+                                        .streams = &place->stream.gstream,
+                                        .stream_count = 1,
+                                        .members = company->members,
+                                        .channels = company->channels};
+    struct mgds_comm *comm;
+
+    assert_int_equal(mgds_comm_create(&comm, &spec), 0);
+    mgds_channels_put(company->channels);
+    return comm;
+}
+
 struct mgds_offer talk_offered(const struct talk_company *company)
 {
     struct mgds_offer offered;

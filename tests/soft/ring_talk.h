@@ -41,6 +41,11 @@ struct talk_company {
 void talk_open(struct talk_company *company, struct gpu_env *place);
 
 /* What OTHER is told of it by MPI. */
+/* A communicator of them: the caller's reference. It takes over the company's
+ * channels. */
+struct mgds_comm *talk_comm(struct talk_company *company,
+                            struct gpu_env *place);
+
 struct mgds_offer talk_offered(const struct talk_company *company);
 
 #endif
