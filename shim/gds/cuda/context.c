@@ -137,6 +137,17 @@ static int get_by_handle(struct mgds_context **out,
     return get_context(out, &want);
 }
 
+/* 1 if the primary context of the device is active, 0, or negative errno. */
+static int ask_primary(const struct mgds_driver *driver, int device)
+{
+    unsigned flags;
+    int active = 0;
+    int rc =
+        mgds_cu(driver->cuDevicePrimaryCtxGetState(device, &flags, &active));
+
+    return rc < 0 ? rc : active != 0;
+}
+
 /*
  * 1 and the handle if the primary context of the device is active. The handle
  * is borrowed: only the program may end the context, so our own hold on it is
@@ -146,12 +157,9 @@ static int get_by_handle(struct mgds_context **out,
 static int find_primary(const struct mgds_driver *driver, int device,
                         CUcontext *handle)
 {
-    unsigned flags;
-    int active = 0;
-    int rc =
-        mgds_cu(driver->cuDevicePrimaryCtxGetState(device, &flags, &active));
+    int rc = ask_primary(driver, device);
 
-    if (rc < 0 || !active)
+    if (rc <= 0)
         return rc;
     rc = mgds_cu(driver->cuDevicePrimaryCtxRetain(handle, device));
     if (rc < 0)
@@ -186,16 +194,6 @@ static int get_by_device(struct mgds_context **out,
     return rc < 0 ? rc : get_by_handle(out, driver, handle);
 }
 
-static bool is_primary_active(const struct mgds_driver *driver, int device)
-{
-    unsigned flags;
-    int active = 0;
-
-    return mgds_cu(driver->cuDevicePrimaryCtxGetState(device, &flags,
-                                                      &active)) == 0 &&
-           active;
-}
-
 bool mgds_context_is_any(void)
 {
     const struct mgds_driver *driver = mgds_driver();
@@ -209,7 +207,7 @@ bool mgds_context_is_any(void)
     if (mgds_cu(driver->cuDeviceGetCount(&devices)) < 0)
         return false;
     for (int device = 0; device < devices; device++)
-        if (is_primary_active(driver, device))
+        if (ask_primary(driver, device) == 1)
             return true;
     return false;
 }
