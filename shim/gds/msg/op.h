@@ -97,10 +97,10 @@ bool mgds_message_is(const struct mgds_message *message, int source,
 struct mgds_op *mgds_message_recv(const struct mgds_comm *comm, int source,
                                   unsigned to_index, uint64_t number);
 
-/* It is among those of its communicator that we copy. */
+/* The message is among those of its communicator that we copy. */
 void mgds_message_link(struct mgds_message *message);
-/* It is over: not among those any more, and its ring may go. NULL is allowed.
- */
+/* The message is over: it is not among those any more, and its ring may go.
+ * NULL is allowed. */
 void mgds_message_unlink(struct mgds_message *message);
 /* Nobody will receive it. */
 void mgds_message_drop(struct mgds_message *message);

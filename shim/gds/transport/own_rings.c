@@ -210,7 +210,7 @@ static int settle_dones(struct mgds_own_ring *own, int error)
     return error;
 }
 
-/* What nobody could be told of is nobody's. */
+/* A ring that nobody could be told of is dropped. */
 static void settle_ring(struct mgds_own_ring *own, int error)
 {
     int rc = own->dones ? settle_dones(own, error) : tell_ring(own, error);
@@ -283,7 +283,7 @@ int mgds_own_rings_make(struct mgds_ring_pair *pair, uint32_t units,
     return rc;
 }
 
-/* It goes with the next communicator. */
+/* The ring goes with the next communicator. */
 static bool is_kept(const struct mgds_own_ring *own)
 {
     return own && (own->state == KEPT || own->state == DECLINED);
@@ -479,8 +479,8 @@ static struct mgds_own_ring *named_ring(const struct mgds_am *am, bool dones)
     return NULL;
 }
 
-/* One that went with a communicator and was not mapped there goes with the next
- * one (mgds_ring_pair_return). */
+/* A ring that went with a communicator and was not mapped there goes with the
+ * next one (mgds_ring_pair_return). */
 static enum mgds_am_verdict on_closed(const struct mgds_am *am)
 {
     struct mgds_own_ring *own = named_ring(am, false);
