@@ -54,9 +54,7 @@ int mgds_direct_post(const struct mgds_side *side,
     return rc;
 }
 
-/* Where one thread calls MPI nobody probes meanwhile; nor is there another
- * receive that must be served. */
-static bool is_alone(void)
+bool mgds_direct_is_alone(void)
 {
     return !mgds_direct_is_shared() && !mgds_kept_any() && !mgds_requests_any();
 }
@@ -80,6 +78,16 @@ static int wait_below(MPI_Request *request, MPI_Status *status)
     return rc;
 }
 
+int mgds_direct_receive_alone(const struct mgds_side *side,
+                              const struct mgds_direct_match *match,
+                              MPI_Status *status)
+{
+    return (int)MGDS_NEXT(Recv_c, 7)(
+        (mgds_word)side->addr, (mgds_word)side->count, (mgds_word)side->type,
+        (mgds_word)match->source, (mgds_word)match->tag, (mgds_word)match->comm,
+        (mgds_word)status);
+}
+
 int mgds_direct_receive(const struct mgds_side *side,
                         const struct mgds_direct_match *match,
                         MPI_Status *status)
@@ -87,11 +95,8 @@ int mgds_direct_receive(const struct mgds_side *side,
     MPI_Request request;
     int rc;
 
-    if (is_alone())
-        return (int)MGDS_NEXT(Recv_c, 7)(
-            (mgds_word)side->addr, (mgds_word)side->count,
-            (mgds_word)side->type, (mgds_word)match->source,
-            (mgds_word)match->tag, (mgds_word)match->comm, (mgds_word)status);
+    if (mgds_direct_is_alone())
+        return mgds_direct_receive_alone(side, match, status);
     rc = mgds_direct_post(side, match, &request);
     return rc == MPI_SUCCESS ? wait_below(&request, status) : rc;
 }

@@ -4,7 +4,9 @@
 #define MGDS_PMPI_DIRECT_POST_H
 
 #include <mpi.h>
+#include <stdbool.h>
 
+#include "shim/pmpi/call.h"
 #include "shim/pmpi/side.h"
 
 /* What a receive names. */
@@ -13,6 +15,15 @@ struct mgds_direct_match {
     int source, tag;
 };
 
+/* Of a call whose words are addr, count, type, source, tag, comm, ... */
+static inline struct mgds_direct_match
+mgds_direct_match_of(const struct mgds_call_words *call)
+{
+    return (struct mgds_direct_match){.comm = (MPI_Comm)call->word[5],
+                                      .source = (int)call->word[3],
+                                      .tag = (int)call->word[4]};
+}
+
 /* Posts a receive below, for a side that is watched: MPI's code. *request:
  * MPI_REQUEST_NULL if a kept message is its message, and needs no receive any
  * more. */
@@ -20,8 +31,18 @@ int mgds_direct_post(const struct mgds_side *side,
                      const struct mgds_direct_match *match,
                      MPI_Request *request);
 
-/* The same of one that blocks, to its end; status is filled for mgds_side_up.
+/* Whether no other thread calls MPI, so that nobody probes meanwhile, and no
+ * other receive must be served. */
+bool mgds_direct_is_alone(void);
+
+/* Receives below, until that is complete, where the call is alone: MPI's code.
  */
+int mgds_direct_receive_alone(const struct mgds_side *side,
+                              const struct mgds_direct_match *match,
+                              MPI_Status *status);
+
+/* The same of a watched side, wherever the call stands; status is filled for
+ * mgds_side_up. */
 int mgds_direct_receive(const struct mgds_side *side,
                         const struct mgds_direct_match *match,
                         MPI_Status *status);

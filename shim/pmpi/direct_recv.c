@@ -2,6 +2,7 @@
 #include "shim/pmpi/direct_recv.h"
 
 #include <errno.h>
+#include <sched.h>
 #include <string.h>
 
 #include "shim/base/alloc.h"
@@ -432,6 +433,15 @@ int mgds_direct_recv_poll(struct mgds_direct_recv *recv)
     rc = recv->error < 0 ? recv->error : 1;
     recv->error = 0;
     return rc;
+}
+
+int mgds_direct_recv_wait(struct mgds_direct_recv *recv)
+{
+    int rc;
+
+    while ((rc = mgds_direct_recv_poll(recv)) == 0)
+        sched_yield();
+    return rc < 0 ? rc : 0;
 }
 
 void mgds_direct_recv_correct(const struct mgds_direct_recv *recv,

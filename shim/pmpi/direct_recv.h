@@ -64,6 +64,9 @@ int mgds_direct_recv_land(struct mgds_direct_recv *recv, MPI_Status *status);
  * over. */
 int mgds_direct_recv_poll(struct mgds_direct_recv *recv);
 
+/* Until it is over: 0 or negative errno. */
+int mgds_direct_recv_wait(struct mgds_direct_recv *recv);
+
 /* Makes another status of the same receive say what land's does. */
 void mgds_direct_recv_correct(const struct mgds_direct_recv *recv,
                               MPI_Status *status);

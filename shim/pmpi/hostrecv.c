@@ -2,21 +2,17 @@
 #include "shim/pmpi/hostrecv.h"
 
 #include <errno.h>
-#include <sched.h>
 #include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 
 #include "shim/base/alloc.h"
-#include "shim/gds/cuda/ptr.h"
 #include "shim/pmpi/below.h"
 #include "shim/pmpi/direct.h"
+#include "shim/pmpi/direct_post.h"
 #include "shim/pmpi/direct_recv.h"
 #include "shim/pmpi/errmap.h"
-#include "shim/pmpi/kept.h"
-#include "shim/pmpi/next.h"
+#include "shim/pmpi/plain.h"
 #include "shim/pmpi/request_orphan.h"
-#include "shim/pmpi/request_table.h"
 #include "shim/pmpi/types.h"
 
 /* Where it lands. */
@@ -26,31 +22,22 @@ struct landing {
     void *row; /* below in its place if it has no room for a header, or NULL */
 };
 
-/* Orphans are polled first: that may call the program's error handlers. */
-static bool is_alone(void)
-{
-    mgds_request_orphans_poll();
-    return !mgds_direct_is_shared() && !mgds_kept_any() && !mgds_requests_any();
-}
-
-/* Whether the MPI below would take any memory there; what is in host memory, of
- * a datatype whose handle says all, is plain. */
+/* Whether the MPI below would take any memory there, which is plain. */
 static bool is_plain(struct landing *landing,
                      const struct mgds_call_words *call)
 {
     void *addr = (void *)call->word[0];
     MPI_Count count = mgds_call_count(call, 1);
     MPI_Datatype type = (MPI_Datatype)call->word[2];
-    size_t size = mgds_type_basic_size(type);
+    ptrdiff_t bytes;
 
-    if (size == 0 || (int)call->word[3] == MPI_PROC_NULL || count < 0 ||
-        (uint64_t)count > PTRDIFF_MAX / size)
+    if (count < 0 || (count > 0 && (!addr || addr == MPI_IN_PLACE)) ||
+        !mgds_plain_buffer(call->word[0], count, call->word[2],
+                           call->word[3]) ||
+        __builtin_mul_overflow(count, mgds_type_basic_size(type), &bytes))
         return false;
-    if (count > 0 &&
-        (!addr || addr == MPI_IN_PLACE || !mgds_ptr_is_plain(addr)))
-        return false;
-    *landing = (struct landing){.to = {addr, count, type},
-                                .capacity = (size_t)count * size};
+    *landing =
+        (struct landing){.to = {addr, count, type}, .capacity = (size_t)bytes};
     return true;
 }
 
@@ -65,15 +52,15 @@ static bool add_row(struct landing *landing)
 }
 
 static int receive(const struct landing *landing,
-                   const struct mgds_call_words *call, MPI_Status *status)
+                   const struct mgds_direct_match *match, MPI_Status *status)
 {
-    const struct mgds_direct_words row = {landing->row, MGDS_HEADER_BYTES,
-                                          MPI_BYTE};
-    const struct mgds_direct_words *words = landing->row ? &row : &landing->to;
+    const struct mgds_direct_words *to = &landing->to;
+    const struct mgds_side side =
+        landing->row
+            ? mgds_side_passing(landing->row, MGDS_HEADER_BYTES, MPI_BYTE)
+            : mgds_side_passing(to->addr, to->count, to->type);
 
-    return (int)MGDS_NEXT(Recv_c, 7)(
-        (mgds_word)words->addr, (mgds_word)words->count, (mgds_word)words->type,
-        call->word[3], call->word[4], call->word[5], (mgds_word)status);
+    return mgds_direct_receive_alone(&side, match, status);
 }
 
 static int copy_row(const struct landing *landing, MPI_Status *status)
@@ -99,11 +86,10 @@ static int bring(const struct landing *landing, const void *header,
 
     if (rc < 0)
         return rc;
-    (void)mgds_direct_recv_land(recv, status); /* poll tells its error, too */
-    while ((rc = mgds_direct_recv_poll(recv)) == 0)
-        sched_yield();
+    (void)mgds_direct_recv_land(recv, status); /* wait tells its error, too */
+    rc = mgds_direct_recv_wait(recv);
     mgds_direct_recv_destroy(recv);
-    return rc < 0 ? rc : 0;
+    return rc;
 }
 
 /* The receive below has brought something: 0 or negative errno. */
@@ -120,19 +106,22 @@ static int land(const struct landing *landing, MPI_Status *status)
 /* addr, count, type, source, tag, comm, status */
 bool mgds_hostrecv_recv(mgds_word *result, struct mgds_call_words *call)
 {
+    const struct mgds_direct_match match = mgds_direct_match_of(call);
     struct landing landing;
     MPI_Status spare, *status;
     int rc, error = 0;
 
-    if (!is_alone() || !is_plain(&landing, call) || !add_row(&landing))
+    mgds_request_orphans_poll(); /* which may run the program's handlers */
+    if (!mgds_direct_is_alone() || !is_plain(&landing, call) ||
+        !add_row(&landing))
         return false;
     status = mgds_call_status(call, 6, &spare);
-    rc = receive(&landing, call, status);
+    rc = receive(&landing, &match, status);
     if (mgds_below_has_data(rc))
         error = land(&landing, status);
     free(landing.row);
     if (error < 0 && rc == MPI_SUCCESS)
-        rc = mgds_mpi_error((MPI_Comm)call->word[5], error);
+        rc = mgds_mpi_error(match.comm, error);
     *result = (mgds_word)rc;
     return true;
 }

@@ -99,9 +99,7 @@ static mgds_word receive_into(struct mgds_call_words *call, unsigned at,
 static mgds_word receive_watched(struct mgds_call_words *call,
                                  struct mgds_side *side)
 {
-    const struct mgds_direct_match match = {.comm = (MPI_Comm)call->word[5],
-                                            .source = (int)call->word[3],
-                                            .tag = (int)call->word[4]};
+    const struct mgds_direct_match match = mgds_direct_match_of(call);
     MPI_Status spare;
     MPI_Status *status = mgds_call_status(call, 6, &spare);
 

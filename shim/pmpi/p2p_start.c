@@ -186,9 +186,7 @@ static int record(struct received **out, struct mgds_call_words *call,
 static mgds_word start_watched(struct mgds_call_words *call,
                                struct received *received)
 {
-    const struct mgds_direct_match match = {.comm = (MPI_Comm)call->word[5],
-                                            .source = (int)call->word[3],
-                                            .tag = (int)call->word[4]};
+    const struct mgds_direct_match match = mgds_direct_match_of(call);
     int rc =
         mgds_direct_post(&received->side, &match, &received->request.below);
 

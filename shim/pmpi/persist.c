@@ -141,8 +141,7 @@ static mgds_word make(struct mgds_call_words *call, enum mgds_persist_way way)
         rc = mgds_persist_create(&persist, &side, comm, way, 0);
     if (rc != 0)
         return (mgds_word)mgds_mpi_error(comm, rc);
-    persist->from = (struct mgds_direct_match){
-        .comm = comm, .source = (int)call->word[3], .tag = (int)call->word[4]};
+    persist->from = mgds_direct_match_of(call);
     mgds_call_put(call, 0, &side);
     return mgds_request_made(&persist->request, (MPI_Request *)call->word[6],
                              mgds_call_forward(call));

@@ -5,14 +5,12 @@
 #include <mpi.h>
 #include <stdbool.h>
 
-#include "shim/gds/cuda/ptr.h"
 #include "shim/pmpi/direct.h"
 #include "shim/pmpi/frame.h"
 #include "shim/pmpi/next.h"
 #include "shim/pmpi/request_table.h"
 #include "shim/pmpi/stream_comm.h"
 #include "shim/pmpi/tail.h"
-#include "shim/pmpi/types.h"
 
 /* Nothing of ours is to be looked at but the buffer of a send, or buffers:
  * loads, no calls. */
@@ -24,16 +22,6 @@ static inline bool buffer_alone(void)
 static inline bool buffers_alone(void)
 {
     return buffer_alone() && !mgds_direct_armed();
-}
-
-/* A buffer in host memory, of a datatype whose handle says all. The memory of a
- * message without a partner is not looked at: its body sees to that. */
-static inline bool is_plain(mgds_word addr, MPI_Count count, mgds_word type,
-                            mgds_word peer)
-{
-    return mgds_type_basic_size((MPI_Datatype)type) != 0 &&
-           (int)peer != MPI_PROC_NULL &&
-           (count == 0 || mgds_ptr_is_plain((const void *)addr));
 }
 
 /* How many words a function has, of the table. */
@@ -61,11 +49,12 @@ enum {
 
 /* X(name, words, when it is plain): the first words of a message are addr,
  * count, type and peer; a count is as wide as the call says. */
-#define SENT(width) (buffer_alone() && is_plain(a, (width)b, c, d))
-#define RECEIVED(width) (buffers_alone() && is_plain(a, (width)b, c, d))
+#define SENT(width) (buffer_alone() && mgds_plain_buffer(a, (width)b, c, d))
+#define RECEIVED(width)                                                        \
+    (buffers_alone() && mgds_plain_buffer(a, (width)b, c, d))
 #define TWO(width)                                                             \
-    (buffers_alone() && is_plain(a, (width)b, c, d) &&                         \
-     is_plain(f, (width)g, h, i))
+    (buffers_alone() && mgds_plain_buffer(a, (width)b, c, d) &&                \
+     mgds_plain_buffer(f, (width)g, h, i))
 #define REQUESTS (!mgds_requests_any())
 #define PLAIN_CALLS(X)                                                         \
     X(Send, 6, SENT(int))                                                      \

@@ -2,7 +2,6 @@
 #include "shim/pmpi/side.h"
 
 #include <errno.h>
-#include <sched.h>
 #include <stddef.h>
 
 #include "shim/pmpi/below.h"
@@ -228,21 +227,12 @@ int mgds_side_poll(struct mgds_side *side)
     return side->bounce ? mgds_bounce_poll(side->bounce) : 1;
 }
 
-static int wait_direct(struct mgds_side *side)
-{
-    int rc;
-
-    while ((rc = mgds_direct_recv_poll(side->direct)) == 0)
-        sched_yield();
-    return rc < 0 ? rc : 0;
-}
-
 int mgds_side_up(struct mgds_side *side, MPI_Status *status, int rc)
 {
     if ((!side->bounce && !side->direct) || !mgds_below_has_data(rc))
         return 0;
     rc = mgds_side_land(side, status);
     if (side->direct)
-        return wait_direct(side);
+        return mgds_direct_recv_wait(side->direct);
     return rc < 0 ? rc : mgds_bounce_wait(side->bounce, NULL);
 }

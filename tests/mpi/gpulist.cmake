@@ -184,7 +184,7 @@ foreach(way alone elsewhere both exchange cancel again freed gone)
 endforeach()
 mgds_mpi_test(gpu_direct_behind PROGRAM gpu_direct_progress ARGS behind
   ${direct} EXPECT "progress: all well" "rank 1.* direct_pulls [12][0-9]")
-# From when on.
+# From when on a rank looks for headers, and what it receives in host memory.
 mgds_unit_test(direct_arm SOURCES direct_arm_test.c ${pmpi}/direct_arm.c
   LIBS mgds_base mgds_test mpich::headers
   ENV "ASAN_OPTIONS=detect_leaks=1:abort_on_error=0:exitcode=66")

@@ -1,9 +1,9 @@
 /*
  * Calls on host memory only, one function after the other, in a process that
  * has CUDA: host_calls LAPS MEMORY STATE BYTES. The counting is done from
- * outside (host_instructions.py), between calls of the phase functions. MEMORY
- * stack | mapped (which only the driver can tell from its own) STATE   none |
- * loaded | begun (cuInit) | context | gpu (some was sent)
+ * outside (host_instructions.py), between calls of the phase functions.
+ *   MEMORY  stack | mapped (which only the driver can tell from its own)
+ *   STATE   none | loaded | begun (cuInit) | context | gpu (some was sent)
  */
 #include <mpi.h>
 #include <string.h>
