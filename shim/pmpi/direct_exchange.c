@@ -14,7 +14,8 @@ struct halves {
     struct mgds_direct_exchange *exchange;
     MPI_Status *status;
     MPI_Request came, sent;
-    bool landed, received, left;
+    bool over, landed; /* the receive below; what it brought */
+    bool received, left;
     int error; /* MPI's, the first */
     int met;   /* negative errno, the first */
 };
@@ -97,21 +98,35 @@ static bool step_request(MPI_Request *request, MPI_Status *status, int *error)
     return flag || *error != MPI_SUCCESS;
 }
 
+static bool may_land(const struct halves *halves)
+{
+    return !halves->exchange->apart || halves->left;
+}
+
+static void step_below(struct halves *halves)
+{
+    int error;
+
+    halves->over = step_request(&halves->came, halves->status, &error);
+    if (!halves->over)
+        return;
+    note(halves, error, 0);
+    halves->received = !mgds_below_has_data(error);
+}
+
 static void step_receive(struct halves *halves)
 {
     struct mgds_side *recv = &halves->exchange->recv;
-    int error, rc;
+    int rc;
 
-    if (!halves->landed) {
-        halves->landed = step_request(&halves->came, halves->status, &error);
-        if (!halves->landed)
-            return;
-        note(halves, error, 0);
-        halves->received = !mgds_below_has_data(error);
-        if (!halves->received)
-            note(halves, MPI_SUCCESS, mgds_side_land(recv, halves->status));
-    }
-    rc = halves->received ? 1 : mgds_side_poll(recv);
+    if (!halves->over)
+        step_below(halves);
+    if (!halves->over || halves->received || !may_land(halves))
+        return;
+    if (!halves->landed)
+        note(halves, MPI_SUCCESS, mgds_side_land(recv, halves->status));
+    halves->landed = true;
+    rc = mgds_side_poll(recv);
     halves->received = rc != 0;
     note(halves, MPI_SUCCESS, rc);
 }

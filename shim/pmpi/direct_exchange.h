@@ -14,6 +14,8 @@ struct mgds_direct_exchange {
     struct mgds_side send, recv;     /* the caller finishes both */
     struct mgds_direct_match from;
     int dest, tag;
+    bool apart; /* what comes lands where the send is read from below: when
+                   that has left */
 };
 
 /* To the end of both: what the call returns; errors of ours have been raised.

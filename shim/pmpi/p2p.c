@@ -328,6 +328,7 @@ static mgds_word replace_watched(struct mgds_call_words *call)
         return fail(comm, rc);
     exchange.send = pair.send;
     exchange.recv = pair.recv;
+    exchange.apart = !pair.send.bounce;
     return rc == 0 ? mgds_call_forward(call)
                    : exchange_watched(call, 8, &exchange);
 }
