@@ -39,7 +39,6 @@ struct peer {
 
 static struct {
     int rank, size;
-    bool shared; /* several threads may call MPI */
     bool agreed; /* with all ranks */
     struct mgds_board *board;
     struct peer *peers; /* near of them */
@@ -69,9 +68,16 @@ static bool is_wanted(void)
            !is_left_below(config->stage);
 }
 
+bool mgds_direct_shared;
+
 size_t mgds_direct_from(void)
 {
     return mgds_ctx()->config.direct;
+}
+
+size_t mgds_direct_from_shared(void)
+{
+    return mgds_ctx()->config.direct_shared;
 }
 
 static void learn_world(void)
@@ -83,7 +89,7 @@ static void learn_world(void)
     MGDS_NEXT(Comm_size, 2)
     ((mgds_word)MPI_COMM_WORLD, (mgds_word)&direct.size);
     MGDS_NEXT(Query_thread, 1)((mgds_word)&level);
-    direct.shared = level == MPI_THREAD_MULTIPLE;
+    mgds_direct_shared = level == MPI_THREAD_MULTIPLE;
 }
 
 static void fill_facts(struct facts *facts)
@@ -250,7 +256,7 @@ void mgds_direct_init(void)
     if (direct.near == 0)
         return;
     mgds_direct_arm_begin(mgds_ctx()->config.arm == MGDS_ARM_CONTEXT,
-                          direct.shared);
+                          mgds_direct_shared);
 }
 
 void mgds_direct_fini(void)
@@ -293,26 +299,30 @@ enum mgds_direct_peer mgds_direct_peer(int rank, int device)
 {
     if (device < 0 || !peer_of(rank))
         return MGDS_DIRECT_PEER_FAR;
-    return mgds_board_is_mapped(direct.board, (unsigned)rank, (unsigned)device)
-               ? MGDS_DIRECT_PEER_PROVEN
-               : MGDS_DIRECT_PEER_NEAR;
+    if (!mgds_board_is_mapped(direct.board, (unsigned)rank, (unsigned)device))
+        return MGDS_DIRECT_PEER_NEAR;
+    return mgds_board_is_shared(direct.board, (unsigned)rank, (unsigned)device)
+               ? MGDS_DIRECT_PEER_SHARES
+               : MGDS_DIRECT_PEER_PROVEN;
 }
 
 static int make_sample(struct mgds_shared **out, const struct mgds_ptr *ptr)
 {
-    struct mgds_shared_name name;
+    struct mgds_board_sample sample;
     struct mgds_context *ctx;
     int rc = mgds_context_of_ptr(&ctx, ptr);
 
     if (rc < 0)
         return rc;
-    rc = mgds_shared_create(out, ctx, SAMPLE_BYTES);
+    rc = mgds_gpu_identify(&sample.gpu, ctx);
+    if (rc == 0)
+        rc = mgds_shared_create(out, ctx, SAMPLE_BYTES);
     mgds_context_put(ctx);
     if (rc < 0)
         return rc;
-    rc = mgds_shared_tell(*out, &name);
+    rc = mgds_shared_tell(*out, &sample.name);
     if (rc == 0)
-        mgds_board_post_sample(direct.board, (unsigned)ptr->device, &name);
+        mgds_board_post_sample(direct.board, (unsigned)ptr->device, &sample);
     else
         mgds_shared_destroy(*out);
     return rc;
@@ -335,15 +345,18 @@ void mgds_direct_post_sample(const struct mgds_ptr *ptr)
 static void try_sample(struct peer *peer, unsigned device,
                        struct mgds_context *ctx)
 {
-    struct mgds_shared_name name;
+    struct mgds_board_sample sample;
     struct mgds_mapped *mapped;
+    struct mgds_gpu_id own;
 
     if ((atomic_fetch_or(&peer->tried, 1u << device) >> device & 1) != 0 ||
-        !mgds_board_find_sample(peer->board, device, &name) ||
-        mgds_mapped_create(&mapped, ctx, &name) < 0)
+        !mgds_board_find_sample(peer->board, device, &sample) ||
+        mgds_gpu_identify(&own, ctx) < 0 ||
+        mgds_mapped_create(&mapped, ctx, &sample.name) < 0)
         return;
     atomic_store(&peer->mapped[device], mapped);
-    mgds_board_show_mapped(peer->board, (unsigned)direct.rank, device);
+    mgds_board_show_mapped(peer->board, (unsigned)direct.rank, device,
+                           memcmp(&own, &sample.gpu, sizeof(own)) == 0);
 }
 
 static void try_new(struct peer *peer, const struct mgds_ptr *ptr)
@@ -429,7 +442,7 @@ void mgds_direct_give_up(const struct mgds_header *header)
 
 static bool serves(void)
 {
-    return mgds_direct_armed() && !direct.shared;
+    return mgds_direct_armed() && !mgds_direct_shared;
 }
 
 void mgds_direct_serve(bool inside)
@@ -452,9 +465,4 @@ uint64_t mgds_direct_serving(int rank)
 MPI_Comm mgds_direct_comm(void)
 {
     return direct.comm;
-}
-
-bool mgds_direct_is_shared(void)
-{
-    return direct.shared;
 }

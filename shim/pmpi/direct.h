@@ -27,8 +27,9 @@ void mgds_direct_init(void);
 /* In MPI_Finalize, before the MPI below ends and after the requests have. */
 void mgds_direct_fini(void);
 
-/* MPIX_GDS_DIRECT. */
+/* MPIX_GDS_DIRECT; MPIX_GDS_DIRECT_SHARED. */
 size_t mgds_direct_from(void);
+size_t mgds_direct_from_shared(void);
 
 /* A rank of a communicator in MPI_COMM_WORLD; -1: it has none, or the
  * communicator is one between groups. */
@@ -78,7 +79,12 @@ uint64_t mgds_direct_serving(int rank);
 /* A communicator of all ranks, for bytes that went staged after all. */
 MPI_Comm mgds_direct_comm(void);
 
-/* Whether several threads may call MPI. */
-bool mgds_direct_is_shared(void);
+/* Whether several threads may call MPI: written in init. */
+extern bool mgds_direct_shared __attribute__((visibility("hidden")));
+
+static inline bool mgds_direct_is_shared(void)
+{
+    return mgds_direct_shared;
+}
 
 #endif

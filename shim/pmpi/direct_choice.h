@@ -14,6 +14,7 @@ enum mgds_direct_peer {
     MGDS_DIRECT_PEER_FAR,    /* not of the job, of another host, or ourselves */
     MGDS_DIRECT_PEER_NEAR,   /* on this host; has not shown yet that it can */
     MGDS_DIRECT_PEER_PROVEN, /* has mapped memory of the message's device */
+    MGDS_DIRECT_PEER_SHARES, /* the same, and uses that very GPU */
 };
 
 enum mgds_direct_choice {
@@ -28,10 +29,16 @@ struct mgds_direct_message {
     size_t bytes;
 };
 
-/* from: bytes from which on messages go by header; 0: none do. */
+/* Bytes from which on messages go by header; 0: none do. */
+struct mgds_direct_from {
+    size_t any;
+    size_t shared; /* at least, to who shares the GPU */
+};
+
 enum mgds_direct_choice
 mgds_direct_choose(const struct mgds_direct_message *message,
-                   enum mgds_direct_peer peer, size_t from);
+                   enum mgds_direct_peer peer,
+                   const struct mgds_direct_from *from);
 
 /* Since when a header is known to be matched, and what its receiver said of
  * its service then (mgds_board_serving). */

@@ -228,11 +228,12 @@ static enum mgds_direct_choice choose(const struct mgds_buffer *buffer,
         .exportable = buffer->ptr.kind == MGDS_PTR_DEVICE,
         .dense = piece_of(buffer) != NULL,
         .bytes = buffer->layout->size * buffer->count};
-
+    const struct mgds_direct_from from = {mgds_direct_from(),
+                                          mgds_direct_from_shared()};
     enum mgds_direct_peer known = mgds_direct_peer(peer, buffer->ptr.device);
 
     count_staged(&message, known);
-    return mgds_direct_choose(&message, known, mgds_direct_from());
+    return mgds_direct_choose(&message, known, &from);
 }
 
 /* 1: a slot was taken, and the header is written; 0: without one. */

@@ -120,28 +120,35 @@ static void slots_run_out_and_come_back(void **state)
 
 static void samples_are_found_and_shown_mapped(void **state)
 {
-    struct mgds_shared_name name, found;
+    struct mgds_board_sample sample, found;
 
     (void)state;
-    memset(&name, 0x17, sizeof(name));
+    memset(&sample, 0x17, sizeof(sample));
+    memset(&sample.gpu, 0x29, sizeof(sample.gpu));
     assert_false(mgds_board_find_sample(two.theirs, 3, &found));
     assert_int_equal(mgds_board_samples(two.theirs), 0);
-    mgds_board_post_sample(two.own, 3, &name);
+    mgds_board_post_sample(two.own, 3, &sample);
     assert_int_equal(mgds_board_samples(two.theirs), 1u << 3);
     assert_true(mgds_board_find_sample(two.theirs, 3, &found));
-    assert_memory_equal(&found, &name, sizeof(name));
+    assert_memory_equal(&found, &sample, sizeof(sample));
     assert_false(
         mgds_board_find_sample(two.theirs, MGDS_BOARD_DEVICES, &found));
-    mgds_board_show_mapped(two.theirs, 4, 3);
+    mgds_board_show_mapped(two.theirs, 4, 3, false);
+    mgds_board_show_mapped(two.theirs, 2, 3, true);
     assert_true(mgds_board_is_mapped(two.own, 4, 3));
+    assert_false(mgds_board_is_shared(two.own, 4, 3));
+    assert_true(mgds_board_is_mapped(two.own, 2, 3));
+    assert_true(mgds_board_is_shared(two.own, 2, 3));
+    assert_false(mgds_board_is_shared(two.own, 2, 2));
     assert_false(mgds_board_is_mapped(two.own, 4, 2));
     assert_false(mgds_board_is_mapped(two.own, 3, 3));
     mgds_board_hide_mapped(two.theirs, 4, 2);
     assert_true(mgds_board_is_mapped(two.own, 4, 3));
     mgds_board_hide_mapped(two.theirs, 4, 3);
     assert_false(mgds_board_is_mapped(two.own, 4, 3));
-    mgds_board_show_mapped(two.theirs, RANKS, 3);
+    mgds_board_show_mapped(two.theirs, RANKS, 3, true);
     assert_false(mgds_board_is_mapped(two.own, RANKS, 3));
+    assert_false(mgds_board_is_shared(two.own, RANKS, 3));
 }
 
 static void what_is_no_board_is_not_opened(void **state)

@@ -19,11 +19,13 @@ struct slot {
 };
 
 struct shared {
-    _Atomic uint32_t samples; /* a bit for each device: its name is there */
-    struct mgds_shared_name name[MGDS_BOARD_DEVICES];
+    _Atomic uint32_t samples; /* a bit for each device: its sample is there */
+    struct mgds_board_sample sample[MGDS_BOARD_DEVICES];
     struct slot slot[MGDS_BOARD_SLOTS];
     _Alignas(LINE) _Atomic uint64_t serving; /* written by the owner's calls */
-    _Atomic uint32_t maps[];                 /* a bit for each device */
+    struct of_rank {
+        _Atomic uint32_t maps, shares; /* a bit for each device */
+    } of_rank[];
 };
 
 struct mgds_board {
@@ -41,7 +43,7 @@ static uint64_t word_of(uint64_t serial, enum mgds_slot_state state)
 
 static size_t bytes_of(unsigned ranks)
 {
-    return sizeof(struct shared) + ranks * sizeof(uint32_t);
+    return sizeof(struct shared) + ranks * sizeof(struct of_rank);
 }
 
 static int map_board(struct mgds_board *board, int fd)
@@ -149,12 +151,12 @@ void mgds_board_close(struct mgds_board *board)
 }
 
 void mgds_board_post_sample(struct mgds_board *board, unsigned device,
-                            const struct mgds_shared_name *name)
+                            const struct mgds_board_sample *sample)
 {
     if (device >= MGDS_BOARD_DEVICES)
         return;
-    board->shared->name[device] = *name;
-    /* the name is there before its bit */
+    board->shared->sample[device] = *sample;
+    /* the sample is there before its bit */
     atomic_fetch_or_explicit(&board->shared->samples, 1u << device,
                              memory_order_release);
 }
@@ -165,42 +167,68 @@ uint32_t mgds_board_samples(const struct mgds_board *board)
 }
 
 bool mgds_board_find_sample(const struct mgds_board *board, unsigned device,
-                            struct mgds_shared_name *out)
+                            struct mgds_board_sample *out)
 {
     if (device >= MGDS_BOARD_DEVICES ||
         (mgds_board_samples(board) >> device & 1) == 0)
         return false;
-    *out = board->shared->name[device];
+    *out = board->shared->sample[device];
     return true;
 }
 
-void mgds_board_show_mapped(struct mgds_board *board, unsigned rank,
-                            unsigned device)
+/* NULL: there is no such rank or device. */
+static struct of_rank *of_rank(const struct mgds_board *board, unsigned rank,
+                               unsigned device)
 {
-    /* what the rank needs for a header of the device stands before */
-    if (rank < board->ranks && device < MGDS_BOARD_DEVICES)
-        atomic_fetch_or_explicit(&board->shared->maps[rank], 1u << device,
-                                 memory_order_release);
+    return rank < board->ranks && device < MGDS_BOARD_DEVICES
+               ? &board->shared->of_rank[rank]
+               : NULL;
+}
+
+void mgds_board_show_mapped(struct mgds_board *board, unsigned rank,
+                            unsigned device, bool shares)
+{
+    struct of_rank *words = of_rank(board, rank, device);
+
+    if (!words)
+        return;
+    if (shares)
+        atomic_fetch_or_explicit(&words->shares, 1u << device,
+                                 memory_order_relaxed);
+    /* what the rank needs for a header of the device stands before, and whether
+     * it shares it */
+    atomic_fetch_or_explicit(&words->maps, 1u << device, memory_order_release);
 }
 
 void mgds_board_hide_mapped(struct mgds_board *board, unsigned rank,
                             unsigned device)
 {
-    if (rank < board->ranks && device < MGDS_BOARD_DEVICES)
-        atomic_fetch_and_explicit(&board->shared->maps[rank], ~(1u << device),
+    struct of_rank *words = of_rank(board, rank, device);
+
+    if (words)
+        atomic_fetch_and_explicit(&words->maps, ~(1u << device),
                                   memory_order_relaxed);
 }
 
 bool mgds_board_is_mapped(const struct mgds_board *board, unsigned rank,
                           unsigned device)
 {
-    uint32_t maps;
+    struct of_rank *words = of_rank(board, rank, device);
 
-    if (rank >= board->ranks || device >= MGDS_BOARD_DEVICES)
-        return false;
-    maps =
-        atomic_load_explicit(&board->shared->maps[rank], memory_order_acquire);
-    return (maps >> device & 1) != 0;
+    return words &&
+           (atomic_load_explicit(&words->maps, memory_order_acquire) >> device &
+            1) != 0;
+}
+
+bool mgds_board_is_shared(const struct mgds_board *board, unsigned rank,
+                          unsigned device)
+{
+    struct of_rank *words = of_rank(board, rank, device);
+
+    return words &&
+           (atomic_load_explicit(&words->shares, memory_order_relaxed) >>
+                device &
+            1) != 0;
 }
 
 /* Hints: who takes a message is settled by its slot. Release, so that a slot

@@ -3,8 +3,10 @@
  * in which it and its receivers say how far messages are that travel by header
  * (docs/header-rendezvous.md).
  *
- *   sample[device]  how a little memory of that device of the owner is mapped
+ *   sample[device]  how a little memory of that device of the owner is mapped,
+ *                   and which GPU it is of
  *   maps[rank]      the devices whose samples that rank has mapped
+ *   shares[rank]    those of these that are of the GPU which that rank uses
  *   slot[i]         serial and state of one message
  *   serving         of the owner as a receiver: whether it is in a call that
  *                   takes headers in, and how many passes over all of its
@@ -68,25 +70,34 @@ int mgds_board_open(struct mgds_board **out,
 /* NULL is allowed. Who has it mapped keeps it. */
 void mgds_board_close(struct mgds_board *board);
 
+struct mgds_board_sample {
+    struct mgds_shared_name name;
+    struct mgds_gpu_id gpu;
+};
+
 /* The owner: once for each device. */
 void mgds_board_post_sample(struct mgds_board *board, unsigned device,
-                            const struct mgds_shared_name *name);
+                            const struct mgds_board_sample *sample);
 
 /* The devices that there is one of, a bit each: one load. */
 uint32_t mgds_board_samples(const struct mgds_board *board);
 
 /* False: there is none. */
 bool mgds_board_find_sample(const struct mgds_board *board, unsigned device,
-                            struct mgds_shared_name *out);
+                            struct mgds_board_sample *out);
 
 /* A rank has mapped the sample of the device: whatever it must be able to do
- * with a header stands. */
+ * with a header stands. shares: it uses that very GPU. */
 void mgds_board_show_mapped(struct mgds_board *board, unsigned rank,
-                            unsigned device);
+                            unsigned device, bool shares);
 /* It cannot any more: what is sent from now on is no header. */
 void mgds_board_hide_mapped(struct mgds_board *board, unsigned rank,
                             unsigned device);
 bool mgds_board_is_mapped(const struct mgds_board *board, unsigned rank,
+                          unsigned device);
+
+/* Of a device that is. */
+bool mgds_board_is_shared(const struct mgds_board *board, unsigned rank,
                           unsigned device);
 
 /* The owner: it is in a call that serves its receives, or has left it; and such
