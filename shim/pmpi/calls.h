@@ -71,16 +71,22 @@ static inline int mgds_call_serves_streams(enum mgds_call call)
              row->family == MGDS_FAMILY_COMPLETION));
 }
 
+/* Is it given requests that were begun before? */
+static inline int mgds_call_completes(enum mgds_call call)
+{
+    const struct mgds_call_row *row = &mgds_call_rows[call];
+
+    return row->family == MGDS_FAMILY_COMPLETION && row->mode != MGDS_MODE_PASS;
+}
+
 /* May it receive, find or complete a message that is a header (direct.h)? */
 static inline int mgds_call_meets_headers(enum mgds_call call)
 {
     const struct mgds_call_row *row = &mgds_call_rows[call];
 
-    return row->family == MGDS_FAMILY_PROBE ||
-           (row->mode == MGDS_MODE_GPU &&
-            (row->family == MGDS_FAMILY_P2P ||
-             row->family == MGDS_FAMILY_PART ||
-             row->family == MGDS_FAMILY_COMPLETION));
+    return row->family == MGDS_FAMILY_PROBE || mgds_call_completes(call) ||
+           (row->mode == MGDS_MODE_GPU && (row->family == MGDS_FAMILY_P2P ||
+                                           row->family == MGDS_FAMILY_PART));
 }
 
 /* The title of a family, as the standard's chapters call it. */

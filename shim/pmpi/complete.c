@@ -12,8 +12,10 @@
 #include "shim/pmpi/errmap.h"
 #include "shim/pmpi/frame.h"
 #include "shim/pmpi/grequest.h"
+#include "shim/pmpi/hostreq.h"
 #include "shim/pmpi/next.h"
 #include "shim/pmpi/own.h"
+#include "shim/pmpi/own_handle.h"
 #include "shim/pmpi/request_table.h"
 #include "shim/pmpi/stream_persist.h"
 #include "shim/pmpi/stream_req.h"
@@ -55,7 +57,7 @@ static int as_class(int rc)
     return class == MPI_ERR_IN_STATUS ? class : rc;
 }
 
-/* Test and its kin, of which a stream has some under way. */
+/* Test and Testall, while there is what the call below would not wait for. */
 static mgds_word not_yet(struct mgds_wave *wave, mgds_word flag)
 {
     *(int *)flag = 0;
@@ -72,11 +74,16 @@ static void wait_all(struct mgds_wave *wave)
 mgds_word mgds_own_Wait(mgds_word request, mgds_word status)
 {
     struct mgds_wave wave;
+    mgds_word result;
     int rc;
 
     if (passes(request, request, status))
         return MGDS_FORWARD(2)(request, status);
-    rc = mgds_wave_init(&wave, (MPI_Request *)request, 1, (MPI_Status *)status);
+    if (mgds_hostreq_wait(&result, (MPI_Request *)request,
+                          (MPI_Status *)status))
+        return result;
+    rc = mgds_wave_init(&wave, (MPI_Request *)request, 1, (MPI_Status *)status,
+                        MGDS_WAVE_ALL);
     if (rc < 0)
         return no_memory(rc);
     if (rc == 0)
@@ -91,17 +98,22 @@ mgds_word mgds_own_Wait(mgds_word request, mgds_word status)
 mgds_word mgds_own_Test(mgds_word request, mgds_word flag, mgds_word status)
 {
     struct mgds_wave wave;
+    mgds_word result;
     int rc;
 
     if (passes(request, flag, status))
         return MGDS_FORWARD(3)(request, flag, status);
-    rc = mgds_wave_init(&wave, (MPI_Request *)request, 1, (MPI_Status *)status);
+    if (mgds_hostreq_test(&result, (MPI_Request *)request, (int *)flag,
+                          (MPI_Status *)status))
+        return result;
+    rc = mgds_wave_init(&wave, (MPI_Request *)request, 1, (MPI_Status *)status,
+                        MGDS_WAVE_ALL);
     if (rc < 0)
         return no_memory(rc);
     if (rc == 0)
         return MGDS_FORWARD(3)(request, flag, status);
     mgds_wave_step(&wave);
-    if (wave.held > 0)
+    if (mgds_wave_is_held(&wave))
         return not_yet(&wave, flag);
     mgds_grequest_watch();
     rc = (int)MGDS_FORWARD(3)((mgds_word)wave.requests, flag,
@@ -120,7 +132,7 @@ mgds_word mgds_own_Waitall(mgds_word count, mgds_word requests,
     if (passes(requests, requests, statuses))
         return MGDS_FORWARD(3)(count, requests, statuses);
     rc = mgds_wave_init(&wave, (MPI_Request *)requests, (int)count,
-                        (MPI_Status *)statuses);
+                        (MPI_Status *)statuses, MGDS_WAVE_ALL);
     if (rc < 0)
         return no_memory(rc);
     if (rc == 0)
@@ -142,13 +154,13 @@ mgds_word mgds_own_Testall(mgds_word count, mgds_word requests, mgds_word flag,
     if (passes(requests, flag, statuses))
         return MGDS_FORWARD(4)(count, requests, flag, statuses);
     rc = mgds_wave_init(&wave, (MPI_Request *)requests, (int)count,
-                        (MPI_Status *)statuses);
+                        (MPI_Status *)statuses, MGDS_WAVE_TEST);
     if (rc < 0)
         return no_memory(rc);
     if (rc == 0)
         return MGDS_FORWARD(4)(count, requests, flag, statuses);
     mgds_wave_step(&wave);
-    if (wave.held > 0)
+    if (mgds_wave_is_held(&wave))
         return not_yet(&wave, flag);
     mgds_grequest_watch();
     rc = as_class((int)MGDS_FORWARD(4)(count, (mgds_word)wave.requests, flag,
@@ -203,7 +215,7 @@ mgds_word mgds_own_Waitany(mgds_word count, mgds_word requests, mgds_word index,
     if (passes(index, index, status))
         return MGDS_FORWARD(4)(count, requests, index, status);
     rc = mgds_wave_init(&wave, (MPI_Request *)requests, (int)count,
-                        (MPI_Status *)status);
+                        (MPI_Status *)status, MGDS_WAVE_PICK);
     if (rc < 0)
         return no_memory(rc);
     if (rc == 0)
@@ -228,7 +240,7 @@ mgds_word mgds_own_Testany(mgds_word count, mgds_word requests, mgds_word index,
     if (passes(index, flag, status))
         return MGDS_FORWARD(5)(count, requests, index, flag, status);
     rc = mgds_wave_init(&wave, (MPI_Request *)requests, (int)count,
-                        (MPI_Status *)status);
+                        (MPI_Status *)status, MGDS_WAVE_PICK);
     if (rc < 0)
         return no_memory(rc);
     if (rc == 0)
@@ -279,7 +291,7 @@ static mgds_word some(mgds_word count, mgds_word requests, mgds_word outcount,
 {
     struct mgds_wave wave;
     int rc = mgds_wave_init(&wave, (MPI_Request *)requests, (int)count,
-                            (MPI_Status *)statuses);
+                            (MPI_Status *)statuses, MGDS_WAVE_PICK);
 
     if (rc < 0)
         return no_memory(rc);
@@ -366,7 +378,8 @@ mgds_word mgds_own_Request_get_status(mgds_word request, mgds_word flag,
 
     if (!mgds_requests_any() || !flag || !status)
         return MGDS_FORWARD(3)(request, flag, status);
-    rc = mgds_wave_init(&wave, &handle, 1, (MPI_Status *)status);
+    rc =
+        mgds_wave_init(&wave, &handle, 1, (MPI_Status *)status, MGDS_WAVE_PICK);
     if (rc < 0)
         return no_memory(rc);
     if (rc == 0)
@@ -411,6 +424,20 @@ static int let_go(MPI_Request *handle, struct mgds_stream_req *req)
     return MPI_SUCCESS;
 }
 
+static mgds_word free_shown(MPI_Request *handle)
+{
+    MPI_Request below;
+    mgds_word result;
+    int rc = mgds_hostreq_show(*handle, &below);
+
+    if (rc < 0)
+        return no_memory(rc);
+    result = MGDS_FORWARD(1)((mgds_word)&below);
+    if ((int)result == MPI_SUCCESS)
+        *handle = MPI_REQUEST_NULL;
+    return result;
+}
+
 mgds_word mgds_own_Request_free(mgds_word word)
 {
     MPI_Request *handle = (MPI_Request *)word;
@@ -429,6 +456,8 @@ mgds_word mgds_own_Request_free(mgds_word word)
         return (mgds_word)let_go(handle, req);
     if (persist)
         return (mgds_word)mgds_stream_persist_free(persist, handle);
+    if (mgds_own_handle_is(*handle))
+        return free_shown(handle);
     request = take(*handle);
     if (!request)
         return MGDS_FORWARD(1)(word);
@@ -448,12 +477,16 @@ mgds_word mgds_own_Request_free(mgds_word word)
 
 mgds_word mgds_own_Cancel(mgds_word word)
 {
-    MPI_Request *handle = (MPI_Request *)word;
+    const MPI_Request *handle = (const MPI_Request *)word;
     struct mgds_stream_persist *persist;
+    MPI_Request below;
+    int rc;
 
     if (!mgds_requests_any() || !handle)
         return MGDS_FORWARD(1)(word);
     persist = mgds_stream_persist_find(*handle);
-    return persist ? (mgds_word)mgds_stream_persist_cancel(persist)
-                   : MGDS_FORWARD(1)(word);
+    if (persist)
+        return (mgds_word)mgds_stream_persist_cancel(persist);
+    rc = mgds_hostreq_show(*handle, &below);
+    return rc < 0 ? no_memory(rc) : MGDS_FORWARD(1)((mgds_word)&below);
 }

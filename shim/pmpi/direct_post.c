@@ -1,12 +1,12 @@
 /* How a receive of an armed rank is posted. */
 #include "shim/pmpi/direct_post.h"
 
+#include <errno.h>
 #include <sched.h>
 
 #include "shim/base/alloc.h"
 #include "shim/pmpi/direct.h"
 #include "shim/pmpi/direct_open.h"
-#include "shim/pmpi/direct_recv.h"
 #include "shim/pmpi/kept.h"
 #include "shim/pmpi/next.h"
 #include "shim/pmpi/request_table.h"
@@ -50,6 +50,21 @@ int mgds_direct_post(const struct mgds_side *side,
     kept = mgds_kept_take(match->comm, match->source, match->tag);
     rc = kept ? post_kept(side, kept, request)
               : post_below(side, match, request);
+    mgds_kept_leave();
+    return rc;
+}
+
+int mgds_direct_post_plain(const struct mgds_direct_words *to,
+                           const struct mgds_direct_match *match,
+                           MPI_Request *request)
+{
+    const struct mgds_side side =
+        mgds_side_passing(to->addr, to->count, to->type);
+    int rc = -EBUSY;
+
+    mgds_kept_enter();
+    if (!mgds_kept_any())
+        rc = post_below(&side, match, request);
     mgds_kept_leave();
     return rc;
 }

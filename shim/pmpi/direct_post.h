@@ -7,6 +7,7 @@
 #include <stdbool.h>
 
 #include "shim/pmpi/call.h"
+#include "shim/pmpi/direct_recv.h"
 #include "shim/pmpi/side.h"
 
 /* What a receive names. */
@@ -30,6 +31,12 @@ mgds_direct_match_of(const struct mgds_call_words *call)
 int mgds_direct_post(const struct mgds_side *side,
                      const struct mgds_direct_match *match,
                      MPI_Request *request);
+
+/* The same for plain memory of the host. -EBUSY: a message is kept, and nothing
+ * was posted. */
+int mgds_direct_post_plain(const struct mgds_direct_words *to,
+                           const struct mgds_direct_match *match,
+                           MPI_Request *request);
 
 /* Whether no other thread calls MPI, so that nobody probes meanwhile, and no
  * other receive must be served. */

@@ -129,9 +129,9 @@ static int give_late(struct mgds_direct_recv *recv, const void *header,
     return 0;
 }
 
-int mgds_direct_recv_create_late(struct mgds_direct_recv **out,
-                                 const struct mgds_direct_words *to,
-                                 const void *header, const MPI_Status *status)
+static int create_late(struct mgds_direct_recv **out,
+                       const struct mgds_direct_words *to, const void *header,
+                       const MPI_Status *status)
 {
     struct mgds_direct_words words = *to;
     struct mgds_buffer buffer;
@@ -147,6 +147,32 @@ int mgds_direct_recv_create_late(struct mgds_direct_recv **out,
         mgds_direct_recv_destroy(*out);
         *out = NULL;
     }
+    return rc;
+}
+
+/* Nobody will take it: its sender need not wait, nor withdraw it. */
+static void let_fail(const void *in, const MPI_Status *status)
+{
+    struct mgds_header header;
+    struct mgds_board *board;
+
+    if (!mgds_direct_decode(&header, in, MGDS_HEADER_BYTES, status))
+        return;
+    board = mgds_direct_board_of(&header);
+    if (mgds_board_move(board, header.slot, header.serial, MGDS_SLOT_OFFERED,
+                        MGDS_SLOT_TAKEN))
+        mgds_board_move(board, header.slot, header.serial, MGDS_SLOT_TAKEN,
+                        MGDS_SLOT_FAILED);
+}
+
+int mgds_direct_recv_create_late(struct mgds_direct_recv **out,
+                                 const struct mgds_direct_words *to,
+                                 const void *header, const MPI_Status *status)
+{
+    int rc = create_late(out, to, header, status);
+
+    if (rc < 0)
+        let_fail(header, status);
     return rc;
 }
 

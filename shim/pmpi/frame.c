@@ -11,6 +11,7 @@
 #include "shim/pmpi/own.h"
 #include "shim/pmpi/plain.h"
 #include "shim/pmpi/process.h"
+#include "shim/pmpi/request_table.h"
 #include "shim/pmpi/stream_comm.h"
 
 _Thread_local struct mgds_inside mgds_inside;
@@ -33,6 +34,8 @@ static mgds_next_fn *body_in_use(enum mgds_call call)
         return own_bodies[call];
     if (mgds_direct_armed() && mgds_call_meets_headers(call))
         return own_bodies[call];
+    if (mgds_call_completes(call) && mgds_requests_any())
+        return own_bodies[call]; /* of a rank that was armed */
     if (mgds_call_rows[call].mode == MGDS_MODE_STREAM)
         return NULL;
     if (mgds_call_serves_gpu(call) && !mgds_presence_cuda())
@@ -62,12 +65,15 @@ static void open_shortcut(enum mgds_call call, enum mgds_face face,
         lead(call, face, mgds_long_ways[call][face]);
 }
 
-/* A body that is in use is so for good: any of these ways leads to it. */
+/* A body that is in use is so for good: any of these ways leads to it. The
+ * plain way jumps to the definition, which a body may never ask for. */
 static void lead_to_body(enum mgds_call call, enum mgds_face face)
 {
     mgds_next_fn *way = mgds_plain_ways[call][face];
 
-    if (!way)
+    if (way)
+        (void)mgds_next(call, face);
+    else
         way = mgds_own_ways[call][face];
     if (way && !mgds_process()->watched)
         lead(call, face, way);

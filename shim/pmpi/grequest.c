@@ -21,16 +21,25 @@
  * them: to wait for more would leave it idle. */
 #define TOGETHER_BYTES ((size_t)1 << 20)
 
-struct watch {
-    bool watching;
-    struct mgds_request *consumed;
-};
-static _Thread_local struct watch watch;
+static _Thread_local struct mgds_grequest_watch watch;
 
 /* Tells threads apart: the address of something each has its own of. */
 static const void *self(void)
 {
     return &watch;
+}
+
+struct mgds_grequest_watch mgds_grequest_set_aside(void)
+{
+    const struct mgds_grequest_watch kept = watch;
+
+    watch = (struct mgds_grequest_watch){false, NULL};
+    return kept;
+}
+
+void mgds_grequest_take_up(const struct mgds_grequest_watch *kept)
+{
+    watch = *kept;
 }
 
 static int land(struct mgds_request *request)
@@ -52,7 +61,8 @@ static void complete(struct mgds_request *request,
     mgds_request_step(request, event);
     __atomic_compare_exchange_n(&request->claimed, &claimed, claimed, false,
                                 __ATOMIC_RELEASE, __ATOMIC_RELAXED);
-    MGDS_NEXT(Grequest_complete, 1)((mgds_word)request->handle);
+    if (request->general != MPI_REQUEST_NULL)
+        MGDS_NEXT(Grequest_complete, 1)((mgds_word)request->general);
 }
 
 /* The operation's error, unless it had one already. */
@@ -94,13 +104,12 @@ static void step_own(struct mgds_request *request)
 static int test_below(struct mgds_request *request, int *flag)
 {
     struct mgds_inside inside = mgds_frame_step_out();
-    struct watch kept = watch;
+    const struct mgds_grequest_watch kept = mgds_grequest_set_aside();
     int rc;
 
-    watch = (struct watch){false, NULL};
     rc = (int)MGDS_NEXT(Test, 3)((mgds_word)&request->below, (mgds_word)flag,
                                  (mgds_word)&request->status);
-    watch = kept;
+    mgds_grequest_take_up(&kept);
     mgds_frame_step_in(&inside);
     return rc;
 }
@@ -224,6 +233,11 @@ void mgds_grequest_pass_begin(struct mgds_grequest_pass *pass)
     pass->tested = false;
 }
 
+static bool may_land(struct mgds_request *request)
+{
+    return !request->ops->may_land || request->ops->may_land(request);
+}
+
 void mgds_grequest_pass_step(struct mgds_grequest_pass *pass,
                              struct mgds_request *request)
 {
@@ -236,7 +250,9 @@ void mgds_grequest_pass_step(struct mgds_grequest_pass *pass,
         /* operations of our own do not look at MPI's network */
         pass->tested = pass->tested || !request->ops->test;
     }
-    if (request->state == MGDS_REQUEST_LANDED)
+    if (request->state == MGDS_REQUEST_LANDED && request->ops->lands_alone)
+        step_landed(request);
+    if (request->state == MGDS_REQUEST_LANDED && may_land(request))
         keep_landed(pass, request);
     else
         finish(pass, request);
@@ -399,24 +415,26 @@ static int start(struct mgds_request *request)
     int rc;
 
     if (mgds_below()->Grequest_start_extended)
-        return mgds_below()->Grequest_start_extended(query, give_up, cancel,
-                                                     poll_one, wait_all,
-                                                     request, &request->handle);
+        return mgds_below()->Grequest_start_extended(
+            query, give_up, cancel, poll_one, wait_all, request,
+            &request->general);
     mgds_warn_once("the MPI below has no MPIX_Grequest_start: receives into "
                    "GPU memory make progress only in completion calls of this "
                    "program");
     rc = (int)MGDS_NEXT(Grequest_start, 5)(
         (mgds_word)query, (mgds_word)give_up, (mgds_word)cancel,
-        (mgds_word)request, (mgds_word)&request->handle);
+        (mgds_word)request, (mgds_word)&request->general);
     return rc;
 }
 
 int mgds_grequest_start(struct mgds_request *request)
 {
-    if (request->handle != MPI_REQUEST_NULL || start(request) == MPI_SUCCESS)
-        return 0;
-    mgds_request_put(request);
-    return -ENOMEM;
+    if (request->general == MPI_REQUEST_NULL && start(request) != MPI_SUCCESS) {
+        mgds_request_put(request);
+        return -ENOMEM;
+    }
+    request->handle = request->general;
+    return 0;
 }
 
 void mgds_grequest_begin(struct mgds_request *request, MPI_Request *user)
@@ -429,9 +447,50 @@ void mgds_grequest_begin(struct mgds_request *request, MPI_Request *user)
 /* MPI frees it once it is both complete and freed. */
 static void free_below(struct mgds_request *request)
 {
-    MPI_Request handle = request->handle;
+    MPI_Request general = request->general;
 
-    MGDS_NEXT(Request_free, 1)((mgds_word)&handle);
+    MGDS_NEXT(Request_free, 1)((mgds_word)&general);
+}
+
+static int show(struct mgds_request *request)
+{
+    if (request->general != MPI_REQUEST_NULL)
+        return 0;
+    if (start(request) != MPI_SUCCESS)
+        return -ENOMEM;
+    if (request->state == MGDS_REQUEST_DONE)
+        MGDS_NEXT(Grequest_complete, 1)((mgds_word)request->general);
+    return 0;
+}
+
+/* With the claim: nobody completes it meanwhile. This thread has it where an
+ * error handler calls us from inside of a step of this very request. */
+int mgds_grequest_show(struct mgds_request *request)
+{
+    int rc;
+
+    if (__atomic_load_n(&request->claimed, __ATOMIC_RELAXED) == self())
+        return show(request);
+    while (!claim(request))
+        sched_yield();
+    rc = show(request);
+    unclaim(request);
+    return rc;
+}
+
+bool mgds_grequest_take(struct mgds_request *request, MPI_Status *status)
+{
+    int error = status->MPI_ERROR;
+
+    if (!mgds_requests_remove(request))
+        return false;
+    *status = request->status;
+    status->MPI_ERROR = error;
+    if (!mgds_grequest_is_hidden(request)) {
+        mgds_request_get(request); /* MPI's, which gives one back */
+        free_below(request);
+    }
+    return true;
 }
 
 void mgds_grequest_drop(struct mgds_request *request)
@@ -459,6 +518,7 @@ bool mgds_grequest_rest(struct mgds_request *request)
     const struct mgds_request kept = {.ops = request->ops,
                                       .state = MGDS_REQUEST_NEW,
                                       .handle = request->handle,
+                                      .general = request->general,
                                       .comm = MPI_COMM_NULL,
                                       .refs = 1,
                                       .below = MPI_REQUEST_NULL};

@@ -36,6 +36,23 @@ void mgds_grequest_begin(struct mgds_request *request, MPI_Request *user);
 /* The call below failed: the request goes, with what is behind it. */
 void mgds_grequest_drop(struct mgds_request *request);
 
+/*
+ * One whose handle is our own (hostreq.h) begins *hidden*: nothing stands for
+ * it in the MPI below. Show makes what does (general), if there is none yet;
+ * from then on MPI has the table's reference. 0 or -ENOMEM.
+ */
+int mgds_grequest_show(struct mgds_request *request);
+
+static inline bool mgds_grequest_is_hidden(const struct mgds_request *request)
+{
+    return request->general == MPI_REQUEST_NULL;
+}
+
+/* It is DONE, and the call below does not know it: takes it from the table,
+ * whose reference becomes the caller's, and says in *status what it brought,
+ * but for MPI_ERROR. False: an error handler has completed it meanwhile. */
+bool mgds_grequest_take(struct mgds_request *request, MPI_Status *status);
+
 /* Somebody else completes the operation of our own: the request goes, and with
  * it what is behind it. The handle is the application's. */
 void mgds_grequest_discard(struct mgds_request *request);
@@ -90,6 +107,15 @@ bool mgds_grequest_pass_end(struct mgds_grequest_pass *pass);
  */
 void mgds_grequest_watch(void);
 struct mgds_request *mgds_grequest_watched(void);
+
+/* What the thread watches, while the program's own calls run inside of that. */
+struct mgds_grequest_watch {
+    bool watching;
+    struct mgds_request *consumed;
+};
+
+struct mgds_grequest_watch mgds_grequest_set_aside(void);
+void mgds_grequest_take_up(const struct mgds_grequest_watch *kept);
 
 /* The operation's error; its communicator's handler is told if it was not. */
 int mgds_grequest_error(struct mgds_request *request);

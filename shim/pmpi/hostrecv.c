@@ -22,23 +22,28 @@ struct landing {
     void *row; /* below in its place if it has no room for a header, or NULL */
 };
 
-/* Whether the MPI below would take any memory there, which is plain. */
-static bool is_plain(struct landing *landing,
-                     const struct mgds_call_words *call)
+bool mgds_hostrecv_words(struct mgds_direct_words *to, size_t *bytes,
+                         const struct mgds_call_words *call)
 {
     void *addr = (void *)call->word[0];
     MPI_Count count = mgds_call_count(call, 1);
     MPI_Datatype type = (MPI_Datatype)call->word[2];
-    ptrdiff_t bytes;
 
     if (count < 0 || (count > 0 && (!addr || addr == MPI_IN_PLACE)) ||
-        !mgds_plain_buffer(call->word[0], count, call->word[2],
-                           call->word[3]) ||
-        __builtin_mul_overflow(count, mgds_type_basic_size(type), &bytes))
+        (int)call->word[3] == MPI_PROC_NULL ||
+        mgds_type_basic_size(type) == 0 ||
+        __builtin_mul_overflow(count, mgds_type_basic_size(type), bytes))
         return false;
-    *landing =
-        (struct landing){.to = {addr, count, type}, .capacity = (size_t)bytes};
+    *to = (struct mgds_direct_words){addr, count, type};
     return true;
+}
+
+bool mgds_hostrecv_plain_words(struct mgds_direct_words *to, size_t *bytes,
+                               const struct mgds_call_words *call)
+{
+    return mgds_hostrecv_words(to, bytes, call) &&
+           mgds_plain_buffer(call->word[0], to->count, call->word[2],
+                             call->word[3]);
 }
 
 /* Not of the stack: an error handler that jumps out of the call leaves a
@@ -107,12 +112,13 @@ static int land(const struct landing *landing, MPI_Status *status)
 bool mgds_hostrecv_recv(mgds_word *result, struct mgds_call_words *call)
 {
     const struct mgds_direct_match match = mgds_direct_match_of(call);
-    struct landing landing;
+    struct landing landing = {.row = NULL};
     MPI_Status spare, *status;
     int rc, error = 0;
 
     mgds_request_orphans_poll(); /* which may run the program's handlers */
-    if (!mgds_direct_is_alone() || !is_plain(&landing, call) ||
+    if (!mgds_direct_is_alone() ||
+        !mgds_hostrecv_plain_words(&landing.to, &landing.capacity, call) ||
         !add_row(&landing))
         return false;
     status = mgds_call_status(call, 6, &spare);

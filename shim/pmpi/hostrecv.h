@@ -10,7 +10,16 @@
 #include <stdbool.h>
 
 #include "shim/pmpi/call.h"
+#include "shim/pmpi/direct_recv.h"
 #include "shim/pmpi/words.h"
+
+/* Of a call whose words are addr, count, type, source, ...: whether the MPI
+ * below would take any memory there, of a built-in datatype: the words, and its
+ * bytes. Whether it is plain, too. */
+bool mgds_hostrecv_words(struct mgds_direct_words *to, size_t *bytes,
+                         const struct mgds_call_words *call);
+bool mgds_hostrecv_plain_words(struct mgds_direct_words *to, size_t *bytes,
+                               const struct mgds_call_words *call);
 
 /* The whole call, with its result, of plain memory (plain.h). False: it is not
  * so, and nothing was received. */

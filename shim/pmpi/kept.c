@@ -15,7 +15,7 @@
 
 static struct mgds_lock kept_lock = MGDS_LOCK_INIT(MGDS_LOCK_KEPT);
 static struct mgds_kept_list list = TAILQ_HEAD_INITIALIZER(list);
-static unsigned kept_count; /* written under the lock; atomic */
+unsigned mgds_kept_count; /* written under the lock */
 
 static struct mgds_handles messages =
     MGDS_HANDLES_INIT((uint32_t)MPI_MESSAGE_NULL | MGDS_HANDLES_SECOND, NULL);
@@ -34,11 +34,6 @@ MGDS_UNCHECKED void mgds_kept_leave(void)
         mgds_lock_release(&kept_lock);
 }
 
-bool mgds_kept_any(void)
-{
-    return __atomic_load_n(&kept_count, __ATOMIC_ACQUIRE) != 0;
-}
-
 struct mgds_kept *mgds_kept_look(MPI_Comm comm, int source, int tag)
 {
     return mgds_kept_any() ? mgds_kept_find(&list, comm, source, tag) : NULL;
@@ -46,7 +41,7 @@ struct mgds_kept *mgds_kept_look(MPI_Comm comm, int source, int tag)
 
 static void count(unsigned by)
 {
-    __atomic_fetch_add(&kept_count, by, __ATOMIC_RELEASE);
+    __atomic_fetch_add(&mgds_kept_count, by, __ATOMIC_RELEASE);
 }
 
 struct mgds_kept *mgds_kept_take(MPI_Comm comm, int source, int tag)

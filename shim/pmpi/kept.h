@@ -16,8 +16,14 @@
 void mgds_kept_enter(void);
 void mgds_kept_leave(void);
 
+/* How many there are: atomic. */
+extern unsigned mgds_kept_count __attribute__((visibility("hidden")));
+
 /* Is there any? One load. */
-bool mgds_kept_any(void);
+static inline bool mgds_kept_any(void)
+{
+    return __atomic_load_n(&mgds_kept_count, __ATOMIC_ACQUIRE) != 0;
+}
 
 /* Between enter and leave: the one that a receive matches, or NULL. Taken, it
  * is the caller's, who frees it. */

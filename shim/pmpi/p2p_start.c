@@ -1,7 +1,8 @@
 /*
  * Bodies of nonblocking point-to-point calls. A send is copied before it
  * returns and keeps the request of the MPI below; a receive is a generalized
- * request (grequest.h), so that the copy up is part of its completion.
+ * request (grequest.h), so that the copy up is part of its completion, or, into
+ * host memory, one with a handle of our own (hostreq.h).
  */
 #include <errno.h>
 #include <mpi.h>
@@ -14,6 +15,7 @@
 #include "shim/pmpi/direct_send.h"
 #include "shim/pmpi/errmap.h"
 #include "shim/pmpi/grequest.h"
+#include "shim/pmpi/hostreq.h"
 #include "shim/pmpi/next.h"
 #include "shim/pmpi/own.h"
 #include "shim/pmpi/p2p.h"
@@ -96,6 +98,7 @@ struct received {
     struct mgds_side side;
     struct mgds_side sent;    /* Isendrecv: the other half */
     MPI_Request sent_request; /* its request, or MPI_REQUEST_NULL */
+    bool apart; /* what comes lands where the send is read from below */
 };
 
 static struct received *received_of(struct mgds_request *request)
@@ -108,9 +111,9 @@ static int received_landed(struct mgds_request *request, MPI_Status *status)
     return mgds_side_land(&received_of(request)->side, status);
 }
 
-static int received_poll(struct mgds_request *request)
+/* 1: its other half is over; 0; or negative errno. */
+static int poll_sent(struct received *received)
 {
-    struct received *received = received_of(request);
     int flag = 1;
 
     if (received->sent_request != MPI_REQUEST_NULL &&
@@ -118,7 +121,21 @@ static int received_poll(struct mgds_request *request)
                                 (mgds_word)&flag,
                                 (mgds_word)MPI_STATUS_IGNORE) != MPI_SUCCESS)
         return -EIO;
-    return flag ? mgds_side_poll(&received->side) : 0;
+    return flag;
+}
+
+static int received_poll(struct mgds_request *request)
+{
+    struct received *received = received_of(request);
+    int rc = poll_sent(received);
+
+    return rc == 1 ? mgds_side_poll(&received->side) : rc;
+}
+
+/* The error of a send is told once more by poll. */
+static bool received_may_land(struct mgds_request *request)
+{
+    return !received_of(request)->apart || poll_sent(received_of(request)) != 0;
 }
 
 static void received_release(struct mgds_request *request)
@@ -131,6 +148,7 @@ static void received_release(struct mgds_request *request)
 
 static const struct mgds_request_ops received_ops = {
     .kind = MGDS_REQUEST_IS_GENERALIZED,
+    .may_land = received_may_land,
     .landed = received_landed,
     .poll = received_poll,
     .release = received_release};
@@ -170,10 +188,10 @@ static mgds_word begun(struct received *received, MPI_Request *user,
 
 /* addr, count, type, peer, ...: 1: there is a record; 0; or negative errno */
 static int record(struct received **out, struct mgds_call_words *call,
-                  mgds_word peer, MPI_Comm comm)
+                  mgds_word peer, MPI_Comm comm, enum mgds_side_way way)
 {
     struct mgds_pair pair = {.send = mgds_side_passing(NULL, 0, MPI_BYTE)};
-    int rc = mgds_p2p_side(&pair.recv, call, 0, peer, MGDS_SIDE_RECV);
+    int rc = mgds_p2p_side(&pair.recv, call, 0, peer, way);
 
     mgds_request_orphans_poll();
     if (rc <= 0)
@@ -204,22 +222,53 @@ static mgds_word start_below(struct mgds_call_words *call, unsigned request,
     return begun(received, user, mgds_call_forward(call));
 }
 
-static mgds_word irecv(struct mgds_call_words *call)
+/* With a record of ours, unless it passes. */
+static mgds_word irecv_recorded(struct mgds_call_words *call,
+                                enum mgds_side_way way, bool *passes)
 {
-    struct mgds_scomm *scomm = mgds_scomm_of(call->word[5]);
     MPI_Comm comm = (MPI_Comm)call->word[5];
     struct received *received;
-    int rc;
+    int rc = record(&received, call, call->word[3], comm, way);
 
-    if (scomm)
-        return mgds_stream_p2p_irecv(call, scomm);
-    rc = record(&received, call, call->word[3], comm);
+    *passes = rc == 0;
     if (rc == 0)
-        return mgds_call_forward(call);
+        return MPI_SUCCESS;
     if (rc < 0)
         return fail(comm, rc);
     return received->side.direct ? start_watched(call, received)
                                  : start_below(call, 6, received);
+}
+
+/* Into host memory by a handle of our own, if it has room for a header. */
+static mgds_word irecv_armed(struct mgds_call_words *call)
+{
+    mgds_word result;
+    bool passes = true;
+    int rc = mgds_hostreq_irecv(&result, call, MGDS_HOSTREQ_ANY);
+
+    if (rc == 0) {
+        result = irecv_recorded(call, MGDS_SIDE_LATE, &passes);
+        if (passes)
+            rc = mgds_hostreq_irecv(&result, call, MGDS_HOSTREQ_HOST);
+    }
+    if (rc < 0)
+        result = irecv_recorded(call, MGDS_SIDE_RECV, &passes);
+    return rc == 1 || !passes ? result : mgds_call_forward(call);
+}
+
+/* addr, count, type, source, tag, comm, request */
+static mgds_word irecv(struct mgds_call_words *call)
+{
+    struct mgds_scomm *scomm = mgds_scomm_of(call->word[5]);
+    mgds_word result;
+    bool passes;
+
+    if (scomm)
+        return mgds_stream_p2p_irecv(call, scomm);
+    if (mgds_direct_armed())
+        return irecv_armed(call);
+    result = irecv_recorded(call, MGDS_SIDE_RECV, &passes);
+    return passes ? mgds_call_forward(call) : result;
 }
 
 MGDS_CALL_BODIES(Irecv, 7, irecv)
@@ -235,7 +284,8 @@ static mgds_word imrecv(struct mgds_call_words *call)
 
     if (mgds_stream_p2p_mrecv(&result, call, false))
         return result;
-    rc = record(&received, call, mgds_p2p_message_peer(call), MPI_COMM_NULL);
+    rc = record(&received, call, mgds_p2p_message_peer(call), MPI_COMM_NULL,
+                MGDS_SIDE_RECV);
     if (rc == 0)
         return mgds_call_forward(call);
     if (rc < 0)
@@ -303,7 +353,8 @@ struct places {
 };
 
 static mgds_word start_pair(const struct mgds_call_words *call,
-                            struct mgds_pair *pair, const struct places *at)
+                            struct mgds_pair *pair, const struct places *at,
+                            bool apart)
 {
     MPI_Comm comm = (MPI_Comm)call->word[at->comm];
     struct received *received;
@@ -315,6 +366,7 @@ static mgds_word start_pair(const struct mgds_call_words *call,
 
     if (rc < 0)
         return fail(comm, rc);
+    received->apart = apart;
     recv.request = &received->request.below;
     send.request = &received->sent_request;
     rc = start_halves(&recv, &send, comm);
@@ -335,7 +387,8 @@ static mgds_word isendrecv(struct mgds_call_words *call)
     rc = mgds_p2p_pair(&pair, call);
     if (rc < 0)
         return fail((MPI_Comm)call->word[at.comm], rc);
-    return rc == 0 ? mgds_call_forward(call) : start_pair(call, &pair, &at);
+    return rc == 0 ? mgds_call_forward(call)
+                   : start_pair(call, &pair, &at, false);
 }
 
 MGDS_CALL_BODIES(Isendrecv, 12, isendrecv)
@@ -372,7 +425,9 @@ static mgds_word isendrecv_replace(struct mgds_call_words *call)
         rc = look_at_both(&pair, call);
     if (rc < 0)
         return fail((MPI_Comm)call->word[at.comm], rc);
-    return rc == 0 ? mgds_call_forward(call) : start_pair(call, &pair, &at);
+    if (rc == 0)
+        return mgds_call_forward(call);
+    return start_pair(call, &pair, &at, !pair.send.bounce);
 }
 
 MGDS_CALL_BODIES(Isendrecv_replace, 9, isendrecv_replace)

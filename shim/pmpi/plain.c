@@ -7,6 +7,7 @@
 
 #include "shim/pmpi/direct.h"
 #include "shim/pmpi/frame.h"
+#include "shim/pmpi/kept.h"
 #include "shim/pmpi/next.h"
 #include "shim/pmpi/request_table.h"
 #include "shim/pmpi/stream_comm.h"
@@ -19,9 +20,24 @@ static inline bool buffer_alone(void)
     return !mgds_scomms_any() && !mgds_requests_have_orphans();
 }
 
-static inline bool buffers_alone(void)
+/* Of a receive into memory of so many elements: no header can come, for what is
+ * longer than the memory is in error, and no message that a probe has kept
+ * (kept.h), now or in another thread. */
+static inline bool meets_nothing(MPI_Count count, mgds_word type)
 {
-    return buffer_alone() && !mgds_direct_armed();
+    size_t size = mgds_type_basic_size((MPI_Datatype)type);
+
+    return !mgds_direct_armed() ||
+           (count < MGDS_HEADER_BYTES &&
+            (size_t)count * size < MGDS_HEADER_BYTES && !mgds_kept_any() &&
+            !mgds_direct_is_shared());
+}
+
+/* The same of one that blocks, where no other is to be served meanwhile. */
+static inline bool blocks_for_nothing(MPI_Count count, mgds_word type)
+{
+    return meets_nothing(count, type) &&
+           (!mgds_direct_armed() || !mgds_requests_any());
 }
 
 /* How many words a function has, of the table. */
@@ -31,7 +47,7 @@ enum {
 #undef MGDS_CALL
 };
 
-/* A definition that was not found yet is found on the own way. */
+/* Its definition was found before it led here (frame.c). */
 #define PLAIN_WAY(name, face, n, plain)                                        \
     static_assert(WORDS_##name == (n), "as the table has it");                 \
     static mgds_word plain_way_##face##_##name(MGDS_PARAMS_##n)                \
@@ -50,10 +66,10 @@ enum {
 /* X(name, words, when it is plain): the first words of a message are addr,
  * count, type and peer; a count is as wide as the call says. */
 #define SENT(width) (buffer_alone() && mgds_plain_buffer(a, (width)b, c, d))
-#define RECEIVED(width)                                                        \
-    (buffers_alone() && mgds_plain_buffer(a, (width)b, c, d))
+#define BEGUN(width) (meets_nothing((width)b, c) && SENT(width))
+#define RECEIVED(width) (blocks_for_nothing((width)b, c) && SENT(width))
 #define TWO(width)                                                             \
-    (buffers_alone() && mgds_plain_buffer(a, (width)b, c, d) &&                \
+    (blocks_for_nothing((width)g, h) && SENT(width) &&                         \
      mgds_plain_buffer(f, (width)g, h, i))
 #define REQUESTS (!mgds_requests_any())
 #define PLAIN_CALLS(X)                                                         \
@@ -75,8 +91,8 @@ enum {
     X(Irsend_c, 7, SENT(MPI_Count))                                            \
     X(Ibsend, 7, SENT(int))                                                    \
     X(Ibsend_c, 7, SENT(MPI_Count))                                            \
-    X(Irecv, 7, RECEIVED(int))                                                 \
-    X(Irecv_c, 7, RECEIVED(MPI_Count))                                         \
+    X(Irecv, 7, BEGUN(int))                                                    \
+    X(Irecv_c, 7, BEGUN(MPI_Count))                                            \
     X(Sendrecv, 12, TWO(int))                                                  \
     X(Sendrecv_c, 12, TWO(MPI_Count))                                          \
     X(Wait, 2, REQUESTS)                                                       \

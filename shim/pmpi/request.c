@@ -20,6 +20,7 @@ void *mgds_request_new(size_t size, const struct mgds_request_ops *ops,
     request->handle = MPI_REQUEST_NULL;
     request->comm = comm;
     request->refs = 1;
+    request->general = MPI_REQUEST_NULL;
     request->below = MPI_REQUEST_NULL;
     return request;
 }
@@ -89,7 +90,7 @@ void mgds_request_step(struct mgds_request *request,
         mgds_err("event %d is nothing for a request that %s: this is a bug in "
                  "MPIX-GDS",
                  (int)event, mgds_request_state_text(request->state));
-    __atomic_store_n(&request->state, next, __ATOMIC_RELAXED);
+    __atomic_store_n(&request->state, next, __ATOMIC_RELEASE);
 }
 
 void mgds_request_add(struct mgds_request *request)

@@ -6,7 +6,8 @@
  *   PERSISTENT   the same, started again and again; also partitioned, and
  *                collective
  *   GENERALIZED  a generalized request (grequest.h) around a request below, or
- *                around an operation of our own
+ *                around an operation of our own; one with a handle of our own
+ *                (hostreq.h) has it made when a call of MPI needs it
  *   TEMPLATE     a persistent one of a stream communicator (stream_persist.h):
  *                each start makes a GENERALIZED one, which stands for it in
  *                MPI's completion calls
@@ -51,8 +52,13 @@ struct mgds_request_ops {
     enum mgds_request_kind kind;
     /* Where records of this kind come from; NULL: the C library. */
     struct mgds_spares *spares;
+    /* GENERALIZED: landed gains nothing by that of others at the same time. */
+    bool lands_alone;
     /* PERSISTENT only. Start: queues the copies down. 0 or negative errno. */
     int (*start)(struct mgds_request *request);
+    /* GENERALIZED: the operation below is complete, but perhaps what it brought
+     * may not land yet. NULL: it may. Makes MPI progress. */
+    bool (*may_land)(struct mgds_request *request);
     /* The operation below is complete; status is its own. Queues the copies up;
      * may correct the status of a GENERALIZED one where the application's
      * differs (MPI_ERROR says how it ended; not called if it was cancelled). 0,
@@ -92,7 +98,8 @@ struct mgds_request {
                                   completion call consumed, or those at rest;
                                   first, as spares.h has it */
     const struct mgds_request_ops *ops;
-    /* Written atomically: who has not claimed it may ask whether it is NEW. */
+    /* Atomic, for who has not claimed it: whether it is NEW, or DONE, and then
+     * whatever is said of its end is there. */
     enum mgds_request_state state;
     MPI_Request handle; /* the application's */
     MPI_Comm comm;      /* whose error handler is told of our errors */
@@ -100,10 +107,13 @@ struct mgds_request {
                            an error handler that MPI calls meanwhile may
                            complete or free any request */
     /* Of the table and the list of orphans, under their lock. */
-    uint64_t serial;    /* given to one entry only */
+    uint64_t serial;    /* given to one entry only; atomic: 0 from when remove
+                           has taken it off */
     const void *tested; /* an orphan: by which thread; NULL by none */
     /* Of GENERALIZED ones. */
-    MPI_Request below;   /* of the MPI below */
+    MPI_Request general; /* of the MPI below, that stands for it there:
+                            MPI_REQUEST_NULL as long as there is none */
+    MPI_Request below;   /* of the MPI below, that it is around */
     const void *claimed; /* by which thread: atomic; NULL by none */
     bool released;       /* what was behind it is given back */
     bool stepped;        /* by a call of ours: MPI's next poll has nothing to

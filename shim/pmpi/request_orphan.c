@@ -7,6 +7,7 @@
 #include "shim/base/log.h"
 #include "shim/pmpi/grequest.h"
 #include "shim/pmpi/next.h"
+#include "shim/pmpi/own_handle.h"
 #include "shim/pmpi/request_table.h"
 
 enum { DRAIN_SECONDS = 10 };
@@ -93,14 +94,30 @@ static void drain(void)
                   "complete at MPI_Finalize: their messages have no partner");
 }
 
+/* What the program completes in MPI_Finalize, out of callbacks that MPI calls
+ * there, is for us if the handle is our own: that is put back. */
+static void empty_table(void)
+{
+    struct mgds_request *request, *own = NULL;
+
+    while ((request = mgds_requests_take_any())) {
+        if (mgds_own_handle_is(request->handle)) {
+            request->next = own;
+            own = request;
+        } else if (request->ops->kind != MGDS_REQUEST_IS_GENERALIZED) {
+            mgds_request_put(request);
+        }
+    }
+    while ((request = own)) {
+        own = request->next;
+        mgds_requests_insert(request);
+    }
+}
+
 void mgds_requests_fini(void)
 {
-    struct mgds_request *request;
-
     if (!mgds_requests_any())
         return;
     drain();
-    while ((request = mgds_requests_take_any()))
-        if (request->ops->kind != MGDS_REQUEST_IS_GENERALIZED)
-            mgds_request_put(request);
+    empty_table();
 }

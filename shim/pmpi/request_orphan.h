@@ -16,7 +16,7 @@ void mgds_request_orphans_poll(void);
 void mgds_request_orphans_wait(MPI_Comm comm);
 
 /* Before the MPI below is finalized: gives orphans a while to be done, then
- * lets go of them and of all requests that are in the table. */
+ * lets go of them and of the requests that are in the table. */
 void mgds_requests_fini(void);
 
 #endif

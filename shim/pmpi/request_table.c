@@ -191,7 +191,7 @@ struct mgds_request *mgds_requests_take_send(MPI_Request handle,
     return request;
 }
 
-void mgds_requests_remove(struct mgds_request *request)
+bool mgds_requests_remove(struct mgds_request *request)
 {
     struct mgds_request **place;
     bool there;
@@ -201,11 +201,13 @@ void mgds_requests_remove(struct mgds_request *request)
     there = *place == request;
     if (there) {
         *place = request->next;
+        __atomic_store_n(&request->serial, 0, __ATOMIC_RELAXED);
         held--;
     }
     mgds_lock_release(&table_lock);
     if (there)
         count(-1);
+    return there;
 }
 
 struct mgds_request *mgds_requests_take_any(void)

@@ -77,9 +77,9 @@ struct mgds_request *mgds_requests_find_of(MPI_Request handle,
 struct mgds_request *mgds_requests_take_send(MPI_Request handle,
                                              uint64_t serial);
 
-/* Takes a request that is no SEND off the table, if it is still there: the
- * caller owns it. */
-void mgds_requests_remove(struct mgds_request *request);
+/* Takes a request that is no SEND off the table, if it is still there: then the
+ * caller owns the table's reference. */
+bool mgds_requests_remove(struct mgds_request *request);
 
 /* Takes any entry off the table; NULL if there is none. */
 struct mgds_request *mgds_requests_take_any(void);

@@ -8,6 +8,7 @@
 #include "shim/pmpi/buffer.h"
 #include "shim/pmpi/direct.h"
 #include "shim/pmpi/direct_recv.h"
+#include "shim/pmpi/kept.h"
 #include "shim/pmpi/request_table.h"
 #include "shim/pmpi/types.h"
 
@@ -136,6 +137,16 @@ static bool is_nowhere(const struct mgds_buffer *buffer)
            buffer->layout->true_lb == 0;
 }
 
+/* A message that a probe has kept may be the one, now or by another thread:
+ * those that are too short for a header are not posted below then. */
+static bool passes_late(const struct mgds_side *side)
+{
+    size_t size = mgds_type_basic_size(side->type);
+
+    return size != 0 && ((size_t)side->count * size >= MGDS_HEADER_BYTES ||
+                         (!mgds_kept_any() && !mgds_direct_is_shared()));
+}
+
 /* A receive of an armed rank. The GPU memory that the MPI below would take is
  * staged all the same, for a header has to be looked at. */
 static int watch(struct mgds_side *side, enum mgds_side_way way)
@@ -155,6 +166,9 @@ static int watch(struct mgds_side *side, enum mgds_side_way way)
     if (rc == 1) {
         mgds_buffer_settle(&buffer);
         rc = stage_watched(side, &buffer);
+    } else if (way == MGDS_SIDE_LATE && passes_late(side)) {
+        mgds_buffer_put(&buffer);
+        return 0;
     }
     if (rc >= 0)
         rc = watch_buffer(side, &buffer, way == MGDS_SIDE_APART);
@@ -166,7 +180,8 @@ static int watch(struct mgds_side *side, enum mgds_side_way way)
 
 static bool meets_headers(enum mgds_side_way way)
 {
-    return way == MGDS_SIDE_RECV || way == MGDS_SIDE_APART;
+    return way == MGDS_SIDE_RECV || way == MGDS_SIDE_LATE ||
+           way == MGDS_SIDE_APART;
 }
 
 int mgds_side_init(struct mgds_side *side, const void *addr, MPI_Count count,

@@ -11,11 +11,14 @@
 
 #include "shim/gds/mem/bounce.h"
 
-/* What the call does with the buffer; SEND if both. APART: it is received into,
- * and the program's memory may not be touched before the end. PARTS: likewise
- * received, by what meets no header. */
+/* What the call does with the buffer; SEND if both. LATE: it is received into,
+ * and the caller looks himself at what came into a row of a built-in datatype
+ * in host memory, which passes (hostreq.h). APART: it is received into, and the
+ * program's memory may not be touched before the end. PARTS: likewise received,
+ * by what meets no header. */
 enum mgds_side_way {
     MGDS_SIDE_RECV,
+    MGDS_SIDE_LATE,
     MGDS_SIDE_SEND,
     MGDS_SIDE_APART,
     MGDS_SIDE_PARTS

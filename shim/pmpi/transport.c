@@ -1,6 +1,7 @@
 /* Which transport the messages of a request take. */
 #include "shim/pmpi/errmap.h"
 #include "shim/pmpi/mpix.h"
+#include "shim/pmpi/own_handle.h"
 #include "shim/pmpi/request_table.h"
 #include "shim/pmpi/stream_persist.h"
 #include "shim/pmpi/stream_req.h"
@@ -22,7 +23,9 @@ static struct mgds_way way_of(MPI_Request request)
     if (persist && !req)
         return nothing;
     if (!req)
-        return mgds_requests_look(request).kind ? staged : below;
+        return mgds_own_handle_is(request) || !mgds_requests_look(request).kind
+                   ? below
+                   : staged;
     op = req->op ? req->op : req->other; /* a buffered send has other alone */
     return op ? mgds_op_way(op) : nothing;
 }

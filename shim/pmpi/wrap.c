@@ -7,10 +7,15 @@
  */
 #include "shim/gds/cuda/presence.h"
 #include "shim/pmpi/frame.h"
+#include "shim/pmpi/nested.h"
 #include "shim/pmpi/own.h"
 #include "shim/pmpi/tail.h"
 
 #define MGDS_EXPORT __attribute__((visibility("default")))
+
+/* Requests with handles of our own are for us, from wherever they come. */
+#define MGDS_IS_OURS(name, n)                                                  \
+    mgds_nested_is_ours(MGDS_CALL_##name, (const mgds_word[]){MGDS_ARGS_##n})
 
 #define MGDS_LONG_WAY(name, face, n)                                           \
     static __attribute__((noinline))                                           \
@@ -20,6 +25,8 @@
         mgds_next_fn *go =                                                     \
             mgds_frame_enter(&frame, MGDS_CALL_##name, MGDS_FACE_##face);      \
                                                                                \
+        if (__builtin_expect(!frame.outermost, 0) && MGDS_IS_OURS(name, n))    \
+            go = mgds_own_ways[MGDS_CALL_##name][MGDS_FACE_##face];            \
         return mgds_frame_leave(&frame, ((MGDS_FN(n) *)go)(MGDS_ARGS_##n));    \
     }
 
@@ -52,14 +59,20 @@ mgds_next_fn *const mgds_long_ways[MGDS_CALLS][MGDS_FACES] = {
     mgds_word own_way_##face##_##name(MGDS_PARAMS_##n)                         \
     {                                                                          \
         uintptr_t stack = (uintptr_t)__builtin_frame_address(0);               \
+        struct mgds_nested nested = {.inside = {.stack = 0}};                  \
         mgds_word result;                                                      \
                                                                                \
-        if (__builtin_expect(mgds_frame_is_nested(stack), 0))                  \
-            return ((MGDS_FN(n) *)mgds_next(MGDS_CALL_##name,                  \
-                                            MGDS_FACE_##face))(MGDS_ARGS_##n); \
+        if (__builtin_expect(mgds_frame_is_nested(stack), 0)) {                \
+            if (!MGDS_IS_OURS(name, n))                                        \
+                return ((MGDS_FN(n) *)mgds_next(                               \
+                    MGDS_CALL_##name, MGDS_FACE_##face))(MGDS_ARGS_##n);       \
+            mgds_nested_begin(&nested);                                        \
+        }                                                                      \
         mgds_frame_begin(stack, MGDS_CALL_##name, MGDS_FACE_##face);           \
         result = mgds_own_##name(MGDS_ARGS_##n);                               \
         mgds_frame_end();                                                      \
+        if (__builtin_expect(nested.inside.stack != 0, 0))                     \
+            mgds_nested_end(&nested);                                          \
         return result;                                                         \
     }
 

@@ -249,7 +249,8 @@ void mgds_direct_arm_by_gpu(void)
 {
 }
 
-bool mgds_direct_is_armed;
+bool mgds_direct_is_armed, mgds_direct_shared;
+unsigned mgds_kept_count;
 
 /* What is watched for a header. */
 static struct {

@@ -37,12 +37,15 @@ foreach(object direct_choice kept_list)
     ENV "ASAN_OPTIONS=detect_leaks=1:abort_on_error=0:exitcode=66")
 endforeach()
 
-# T1: what a completion call does to the table of requests.
-mgds_unit_test(t1_wave SOURCES t1_wave_test.c
-  ${pmpi}/request.c ${pmpi}/request_orphan.c ${pmpi}/request_state.c
-  ${pmpi}/request_table.c ${pmpi}/wave.c
-  LIBS mgds_base mpich::headers
-  ENV "ASAN_OPTIONS=detect_leaks=1:abort_on_error=0:exitcode=66")
+# What a completion call does to the table of requests; T1 with other threads.
+foreach(name t1_wave own_wave)
+  mgds_unit_test(${name} SOURCES ${name}_test.c wave_played.c
+    ${pmpi}/request.c ${pmpi}/request_orphan.c ${pmpi}/request_state.c
+    ${pmpi}/request_table.c ${pmpi}/wave.c ${pmpi}/wave_own.c
+    ${pmpi}/wave_settle.c
+    LIBS mgds_base mpich::headers
+    ENV "ASAN_OPTIONS=detect_leaks=1:abort_on_error=0:exitcode=66")
+endforeach()
 
 # The table of a request's states.
 mgds_unit_test(request_state SOURCES request_state_test.c
@@ -54,7 +57,9 @@ mgds_unit_test(request_table SOURCES request_table_test.c
   ${pmpi}/request_table.c LIBS mgds_base mgds_test mpich::headers
   ENV "ASAN_OPTIONS=detect_leaks=1:abort_on_error=0:exitcode=66")
 
-set(soft LD_LIBRARY_PATH=${MGDS_SIM_OUTPUT_DIRECTORY} MPIX_SIM_GPUS=2)
+set(defaults LD_LIBRARY_PATH=${MGDS_SIM_OUTPUT_DIRECTORY} MPIX_SIM_GPUS=2)
+# All is staged, unless a test says otherwise.
+set(soft ${defaults} MPIX_GDS_DIRECT=0)
 set(late MPIX_SIM_DELAY=300)
 
 foreach(ranks 1 2 3)
@@ -88,7 +93,9 @@ mgds_mpi_test(gpu_datatypes PROGRAM gpu_datatypes RANKS 1 ENV ${soft}
   EXPECT "datatypes: all well")
 # The same by header, wherever that is shorter than the message, and everything
 # that can meet one, in plans drawn from a seed: seed, laps, threads.
-set(direct ENV ${soft} MPIX_GDS_DIRECT=1 MPIX_GDS_SUMMARY=all)
+set(armed ${defaults} MPIX_GDS_DIRECT=1 MPIX_GDS_DIRECT_SHARED=1
+  MPIX_GDS_ARM=init)
+set(direct ENV ${armed} MPIX_GDS_SUMMARY=all)
 foreach(ranks 2 3)
   mgds_mpi_test(gpu_direct_requests_${ranks} PROGRAM gpu_requests
     RANKS ${ranks} ${direct} ${late} MPIX_SIM_SEED=${ranks}
@@ -96,8 +103,7 @@ foreach(ranks 2 3)
 endforeach()
 mgds_release_only(mpi/gpu_direct_requests_3)
 mgds_mpi_test(gpu_direct_threads PROGRAM gpu_threads RANKS 2
-  ENV ${soft} MPIX_GDS_DIRECT=1 MPIX_SIM_DELAY=50
-  EXPECT "threads: all well")
+  ENV ${armed} MPIX_SIM_DELAY=50 EXPECT "threads: all well")
 # Each rank by itself, but armed.
 mgds_mpi_test(gpu_direct_handler PROGRAM gpu_handler RANKS 2 ${direct}
   MPIX_SIM_DELAY=20 EXPECT "handler: all well")
@@ -143,7 +149,7 @@ foreach(job IN LISTS jobs)
   endif()
   mgds_mpi_test(gpu_direct_rows_${name} PROGRAM gpu_direct RANKS ${ranks}
     ARGS rows ${rows} ${options} LABEL ${label} TIMEOUT 300
-    ENV ${soft} MPIX_GDS_SUMMARY=all ${variables}
+    ENV ${armed} MPIX_GDS_SUMMARY=all ${variables}
     EXPECT "direct: all well" "direct_sends [1-9]")
   if(strength GREATER 1)
     mgds_release_only(mpi/gpu_direct_rows_${name})
@@ -196,10 +202,19 @@ foreach(way nothing blocking begun threads)
   mgds_mpi_test(gpu_direct_arm_${way} PROGRAM gpu_direct_arm ARGS ${way}
     ${direct} MPIX_GDS_ARM=context ${barred_${way}})
 endforeach()
-foreach(way many cancelled short handed)
+foreach(way many cancelled short handed freed nested handlers replaced
+    kept)
   mgds_mpi_test(gpu_direct_host_${way} PROGRAM gpu_direct_host ARGS ${way}
     ${direct} EXPECT "host: all well" "rank 1.* direct_pulls [1-9]")
 endforeach()
+# Short receives go by where nothing counts calls. The sender of what is too long
+# for one waits in MPI_Finalize for somebody who fetches it, for 10 s.
+foreach(way kept tiny)
+  mgds_mpi_test(gpu_direct_host_${way}_uncounted PROGRAM gpu_direct_host
+    ARGS ${way} ENV ${armed} EXPECT "host: all well"
+    TIMEOUT 60)
+endforeach()
+mgds_release_only(mpi/gpu_direct_host_tiny_uncounted)
 # A rank that sits in another call is not waited for.
 mgds_mpi_test(gpu_direct_elsewhere_late PROGRAM gpu_direct_progress
   ARGS elsewhere ${direct} ${late}

@@ -17,8 +17,8 @@ PHASES = ("Send", "Recv", "Isend_Wait", "Irecv_Wait")
 # above what was measured, with gcc 12 (Clang's code has 30 to 45 more, so the
 # builds with it do not run this); None: a rank that looks for direct messages
 # asks about what it has begun again and again. And calls into the driver.
-PLAIN = (65, 65, 65, 65)
-ASKED = (150, 150, 150, 150)
+PLAIN = (65, 65, 65, 75)
+ASKED = (150, 155, 155, 165)
 LIMITS = {("stack", "none", 8, 0, "init"): ((20, 20, 20, 20), 0),
           ("stack", "context", 8, 0, "init"): (PLAIN, 0),
           ("mapped", "loaded", 8, 0, "init"): (ASKED, 1),
@@ -27,9 +27,9 @@ LIMITS = {("stack", "none", 8, 0, "init"): ((20, 20, 20, 20), 0),
           ("mapped", "gpu", 8, 0, "init"): (ASKED, 1),
           ("stack", "none", 8, 1, "context"): ((20, 20, 20, 20), 0),
           ("stack", "begun", 8, 1, "context"): (PLAIN, 0),
-          ("stack", "context", 8, 1, "init"): ((65, 270, 65, None), 0),
-          ("stack", "context", 1024, 1, "init"): ((65, 235, 65, None), 0),
-          ("mapped", "context", 1024, 1, "init"): ((150, 315, 150, None), 1)}
+          ("stack", "context", 8, 1, "init"): ((65, 80, 65, 85), 0),
+          ("stack", "context", 1024, 1, "init"): ((65, 280, 65, None), 0),
+          ("mapped", "context", 1024, 1, "init"): ((150, 360, 155, None), 1)}
 
 
 def driver_calls(path):
