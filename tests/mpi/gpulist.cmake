@@ -207,6 +207,20 @@ foreach(way many cancelled short handed freed nested handlers replaced
   mgds_mpi_test(gpu_direct_host_${way} PROGRAM gpu_direct_host ARGS ${way}
     ${direct} EXPECT "host: all well" "rank 1.* direct_pulls [1-9]")
 endforeach()
+# Nothing is set: programs that have a context of CUDA when they begin to
+# receive.
+foreach(ranks 2 3)
+  mgds_mpi_test(gpu_default_requests_${ranks} PROGRAM gpu_requests
+    RANKS ${ranks} ENV ${defaults} ${late} MPIX_GDS_SUMMARY=all
+    EXPECT "requests: all well" "direct_pulls [1-9]")
+endforeach()
+foreach(way many freed handlers)
+  mgds_mpi_test(gpu_default_host_${way} PROGRAM gpu_direct_host ARGS ${way}
+    ENV ${defaults} MPIX_GDS_SUMMARY=all
+    EXPECT "host: all well" "rank 1.* direct_pulls [1-9]")
+endforeach()
+mgds_mpi_test(gpu_default_mixed PROGRAM gpu_mixed ENV ${defaults}
+  EXPECT "mixed: all well")
 # Short receives go by where nothing counts calls. The sender of what is too long
 # for one waits in MPI_Finalize for somebody who fetches it, for 10 s.
 foreach(way kept tiny)

@@ -194,12 +194,26 @@ static int get_by_device(struct mgds_context **out,
     return rc < 0 ? rc : get_by_handle(out, driver, handle);
 }
 
+static bool is_any_known(void)
+{
+    bool any;
+
+    mgds_lock_acquire(&context_lock);
+    any = contexts != NULL;
+    mgds_lock_release(&context_lock);
+    return any;
+}
+
+/* Whose streams may stand at waits of ours is known: the driver, which may
+ * stand with them, is not asked then. */
 bool mgds_context_is_any(void)
 {
     const struct mgds_driver *driver = mgds_driver();
     CUcontext current = NULL;
     int devices = 0;
 
+    if (is_any_known())
+        return true;
     if (!driver || mgds_cu(driver->cuCtxGetCurrent(&current)) < 0)
         return false;
     if (current)

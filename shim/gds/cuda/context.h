@@ -48,8 +48,8 @@ int mgds_context_of_device(struct mgds_context **out, int device);
  * without one. -EINVAL if it is no stream. */
 int mgds_context_of_stream(struct mgds_context **out, void *stream);
 
-/* Whether the calling thread has one, or a device of the process an active
- * primary one. */
+/* Whether one is known here already, the calling thread has one, or a device of
+ * the process an active primary one. */
 bool mgds_context_is_any(void);
 
 struct mgds_context *mgds_context_get(struct mgds_context *ctx);
