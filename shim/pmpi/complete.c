@@ -9,6 +9,7 @@
 
 #include "shim/pmpi/below.h"
 #include "shim/pmpi/direct.h"
+#include "shim/pmpi/direct_open.h"
 #include "shim/pmpi/errmap.h"
 #include "shim/pmpi/frame.h"
 #include "shim/pmpi/grequest.h"
@@ -71,8 +72,44 @@ static void wait_all(struct mgds_wave *wave)
     mgds_watched_end();
 }
 
+/*
+ * Of requests that are none of ours, Wait and Waitall, while receives of this
+ * thread's are open: who sends what they wait for may wait for one of these to
+ * be served. By test, which is a call below that does not wait.
+ */
+struct serving {
+    mgds_word count, requests, statuses;
+};
+
+static int test_one(const struct serving *call, int *flag)
+{
+    return (int)MGDS_NEXT(Test, 3)(call->requests, (mgds_word)flag,
+                                   call->statuses);
+}
+
+static int test_all(const struct serving *call, int *flag)
+{
+    return (int)MGDS_NEXT(Testall, 4)(call->count, call->requests,
+                                      (mgds_word)flag, call->statuses);
+}
+
+static mgds_word serve_until(const struct serving *call,
+                             int (*test)(const struct serving *, int *))
+{
+    int flag = 0, rc;
+
+    mgds_direct_serve(true);
+    while ((rc = test(call, &flag)) == MPI_SUCCESS && !flag) {
+        mgds_direct_open_step(0);
+        sched_yield();
+    }
+    mgds_direct_serve(false);
+    return (mgds_word)rc;
+}
+
 mgds_word mgds_own_Wait(mgds_word request, mgds_word status)
 {
+    const struct serving call = {1, request, status};
     struct mgds_wave wave;
     mgds_word result;
     int rc;
@@ -86,6 +123,8 @@ mgds_word mgds_own_Wait(mgds_word request, mgds_word status)
                         MGDS_WAVE_ALL);
     if (rc < 0)
         return no_memory(rc);
+    if (rc == 0 && mgds_direct_open_any())
+        return serve_until(&call, test_one);
     if (rc == 0)
         return MGDS_FORWARD(2)(request, status);
     wait_all(&wave);
@@ -126,6 +165,7 @@ mgds_word mgds_own_Test(mgds_word request, mgds_word flag, mgds_word status)
 mgds_word mgds_own_Waitall(mgds_word count, mgds_word requests,
                            mgds_word statuses)
 {
+    const struct serving call = {count, requests, statuses};
     struct mgds_wave wave;
     int rc;
 
@@ -135,6 +175,8 @@ mgds_word mgds_own_Waitall(mgds_word count, mgds_word requests,
                         (MPI_Status *)statuses, MGDS_WAVE_ALL);
     if (rc < 0)
         return no_memory(rc);
+    if (rc == 0 && mgds_direct_open_any())
+        return serve_until(&call, test_all);
     if (rc == 0)
         return MGDS_FORWARD(3)(count, requests, statuses);
     wait_all(&wave);

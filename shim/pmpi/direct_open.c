@@ -77,6 +77,11 @@ static void step_all(int count)
     }
 }
 
+bool mgds_direct_open_any(void)
+{
+    return __atomic_load_n(&open_count, __ATOMIC_RELAXED) > 0;
+}
+
 void mgds_direct_open_step(int more_than)
 {
     int count = __atomic_load_n(&open_count, __ATOMIC_RELAXED);

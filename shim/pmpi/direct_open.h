@@ -9,12 +9,17 @@
 #ifndef MGDS_PMPI_DIRECT_OPEN_H
 #define MGDS_PMPI_DIRECT_OPEN_H
 
+#include <stdbool.h>
+
 #include "shim/pmpi/request.h"
 
 /* A GENERALIZED request of a watched receive has begun; it is about to be given
  * up, or its receive is over. */
 void mgds_direct_open_add(struct mgds_request *request);
 void mgds_direct_open_remove(struct mgds_request *request);
+
+/* Whether there are any: one load. */
+bool mgds_direct_open_any(void);
 
 /* A step for each that this thread has begun, if there are more in all than so
  * many, which the caller has made steps of: with this a pass over all ends. In

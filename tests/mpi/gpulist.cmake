@@ -188,8 +188,10 @@ foreach(way alone elsewhere both exchange cancel again freed gone)
   mgds_mpi_test(gpu_direct_${way} PROGRAM gpu_direct_progress ARGS ${way}
     ${direct} EXPECT "progress: all well" "direct_pulls [1-9]")
 endforeach()
-mgds_mpi_test(gpu_direct_behind PROGRAM gpu_direct_progress ARGS behind
-  ${direct} EXPECT "progress: all well" "rank 1.* direct_pulls [12][0-9]")
+foreach(way behind short)
+  mgds_mpi_test(gpu_direct_${way} PROGRAM gpu_direct_progress ARGS ${way}
+    ${direct} EXPECT "progress: all well" "rank 1.* direct_pulls [12][0-9]")
+endforeach()
 # From when on a rank looks for headers, and what it receives in host memory.
 mgds_unit_test(direct_arm SOURCES direct_arm_test.c ${pmpi}/direct_arm.c
   LIBS mgds_base mgds_test mpich::headers
@@ -207,11 +209,12 @@ foreach(way many cancelled short handed freed nested handlers replaced
   mgds_mpi_test(gpu_direct_host_${way} PROGRAM gpu_direct_host ARGS ${way}
     ${direct} EXPECT "host: all well" "rank 1.* direct_pulls [1-9]")
 endforeach()
-# Nothing is set: programs that have a context of CUDA when they begin to
-# receive.
+# Programs that have a context of CUDA when they begin to receive; and with
+# nothing set.
 foreach(ranks 2 3)
-  mgds_mpi_test(gpu_default_requests_${ranks} PROGRAM gpu_requests
-    RANKS ${ranks} ENV ${defaults} ${late} MPIX_GDS_SUMMARY=all
+  mgds_mpi_test(gpu_context_requests_${ranks} PROGRAM gpu_requests
+    RANKS ${ranks} ENV ${defaults} ${late} MPIX_GDS_DIRECT=1
+      MPIX_GDS_SUMMARY=all
     EXPECT "requests: all well" "direct_pulls [1-9]")
 endforeach()
 foreach(way many freed handlers)
@@ -219,7 +222,8 @@ foreach(way many freed handlers)
     ENV ${defaults} MPIX_GDS_SUMMARY=all
     EXPECT "host: all well" "rank 1.* direct_pulls [1-9]")
 endforeach()
-mgds_mpi_test(gpu_default_mixed PROGRAM gpu_mixed ENV ${defaults}
+mgds_mpi_test(gpu_context_mixed PROGRAM gpu_mixed ENV ${defaults}
+  MPIX_GDS_DIRECT=1
   EXPECT "mixed: all well")
 # Short receives go by where nothing counts calls. The sender of what is too long
 # for one waits in MPI_Finalize for somebody who fetches it, for 10 s.

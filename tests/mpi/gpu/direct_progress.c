@@ -5,6 +5,8 @@
  *   elsewhere the send ends though its receiver sits in another call
  *   both      two that send and receive serve each other
  *   behind    who waits for one receive serves those before it
+ *   short     the same where that one is too short for a header, and has its
+ *             request
  *   exchange  the same by MPI_Sendrecv and its kin
  *   cancel    a send is not cancelled, and arrives
  *   again     memory that was freed and allocated again
@@ -139,7 +141,24 @@ static void both(void)
 
 /* The second send is made when the first is over, whose receive nobody waits
  * for. */
-static void behind(void)
+static void receive_second(char *second, int way)
+{
+    MPI_Request request;
+    MPI_Status status;
+
+    if (way == 0) {
+        MPI_Recv(second, 1, MPI_BYTE, 0, TAG + 1, MPI_COMM_WORLD,
+                 MPI_STATUS_IGNORE);
+        return;
+    }
+    MPI_Irecv(second, 1, MPI_BYTE, 0, TAG + 1, MPI_COMM_WORLD, &request);
+    if (way == 1)
+        MPI_Wait(&request, &status);
+    else
+        MPI_Waitall(1, &request, &status);
+}
+
+static void behind_by(int ways, int way)
 {
     for (int round = 0; round < ROUNDS; round++) {
         MPI_Request request;
@@ -152,12 +171,21 @@ static void behind(void)
         } else {
             MPI_Irecv(in, BYTES, MPI_BYTE, 0, TAG, MPI_COMM_WORLD, &request);
             second = -1;
-            MPI_Recv(&second, 1, MPI_BYTE, 0, TAG + 1, MPI_COMM_WORLD,
-                     MPI_STATUS_IGNORE);
+            receive_second(&second, way + round % ways);
             MPI_Wait(&request, MPI_STATUS_IGNORE);
             CHECK(second == round && gpu_holds(in, 0, BYTES, 0));
         }
     }
+}
+
+static void behind(void)
+{
+    behind_by(1, 0);
+}
+
+static void behind_short(void)
+{
+    behind_by(2, 1);
 }
 
 static void exchange(void)
@@ -299,11 +327,11 @@ int main(int argc, char **argv)
     static const struct {
         const char *name;
         void (*run)(void);
-    } ways[] = {{"alone", alone},       {"elsewhere", elsewhere},
-                {"both", both},         {"behind", behind},
-                {"exchange", exchange}, {"cancel", cancel},
-                {"again", again},       {"freed", freed},
-                {"gone", gone},         {"unheard", unheard}};
+    } ways[] = {
+        {"alone", alone},   {"elsewhere", elsewhere}, {"both", both},
+        {"behind", behind}, {"short", behind_short},  {"exchange", exchange},
+        {"cancel", cancel}, {"again", again},         {"freed", freed},
+        {"gone", gone},     {"unheard", unheard}};
 
     gpu_begin_at(&argc, &argv, MPI_THREAD_SINGLE);
     CHECK(argc == 2 && gpu_size == 2);
