@@ -103,17 +103,18 @@ static void fill_facts(struct facts *facts)
     facts->place = mgds_board_place(direct.board);
 }
 
-/* A rank without the library is not here, and never will be. */
+/* A rank without the library is not here, and never will be. Rank 0 says so for
+ * all, unless it is the one. */
 static void warn_once_late(uint64_t begun, bool *warned)
 {
-    if (*warned ||
-        mgds_clock_ns() - begun < WAIT_SECONDS * UINT64_C(1000000000))
+    uint64_t seconds = direct.rank == 0 ? WAIT_SECONDS : 2 * WAIT_SECONDS;
+
+    if (*warned || mgds_clock_ns() - begun < seconds * UINT64_C(1000000000))
         return;
     *warned = true;
-    if (direct.rank == 0)
-        mgds_warn("MPI_Init waits for ranks that have not preloaded this "
-                  "library, or that have another MPIX_GDS_DIRECT: preload it "
-                  "into all of them, or set MPIX_GDS_PEERS=none");
+    mgds_warn("MPI_Init waits for ranks that have not preloaded this library, "
+              "or that have another MPIX_GDS_DIRECT: preload it into all of "
+              "them, or set MPIX_GDS_PEERS=none");
 }
 
 /* Of all ranks, or NULL. */

@@ -127,7 +127,7 @@ int mgds_hostreq_irecv(mgds_word *result, struct mgds_call_words *call,
     mgds_request_orphans_poll();
     own = mgds_request_new(sizeof(*own), &ops, match.comm);
     if (!own)
-        return 0;
+        return -ENOMEM;
     own->to = to;
     rc = mgds_direct_post_plain(&own->to, &match, &own->request.below);
     if (rc == MPI_SUCCESS)

@@ -23,8 +23,8 @@
 enum mgds_hostreq_memory { MGDS_HOSTREQ_ANY, MGDS_HOSTREQ_HOST };
 
 /* 1: the whole call. 0: it is no such receive, or that is not known so cheaply;
- * -EBUSY: a message that a probe has kept may be the one. Nothing was received
- * then. */
+ * -EBUSY: a message that a probe has kept may be the one; -ENOMEM. Nothing was
+ * received then. */
 int mgds_hostreq_irecv(mgds_word *result, struct mgds_call_words *call,
                        enum mgds_hostreq_memory memory);
 

@@ -98,6 +98,7 @@ struct received {
     struct mgds_side side;
     struct mgds_side sent;    /* Isendrecv: the other half */
     MPI_Request sent_request; /* its request, or MPI_REQUEST_NULL */
+    int sent_error;           /* negative errno of the send, which is over */
     bool apart; /* what comes lands where the send is read from below */
 };
 
@@ -120,8 +121,8 @@ static int poll_sent(struct received *received)
         (int)MGDS_NEXT(Test, 3)((mgds_word)&received->sent_request,
                                 (mgds_word)&flag,
                                 (mgds_word)MPI_STATUS_IGNORE) != MPI_SUCCESS)
-        return -EIO;
-    return flag;
+        received->sent_error = -EIO;
+    return received->sent_error < 0 ? received->sent_error : flag;
 }
 
 static int received_poll(struct mgds_request *request)
@@ -132,7 +133,7 @@ static int received_poll(struct mgds_request *request)
     return rc == 1 ? mgds_side_poll(&received->side) : rc;
 }
 
-/* The error of a send is told once more by poll. */
+/* Poll tells the error of a send, too. */
 static bool received_may_land(struct mgds_request *request)
 {
     return !received_of(request)->apart || poll_sent(received_of(request)) != 0;
@@ -251,7 +252,9 @@ static mgds_word irecv_armed(struct mgds_call_words *call)
         if (passes)
             rc = mgds_hostreq_irecv(&result, call, MGDS_HOSTREQ_HOST);
     }
-    if (rc < 0)
+    if (rc == -ENOMEM)
+        return fail((MPI_Comm)call->word[5], rc);
+    if (rc == -EBUSY)
         result = irecv_recorded(call, MGDS_SIDE_RECV, &passes);
     return rc == 1 || !passes ? result : mgds_call_forward(call);
 }

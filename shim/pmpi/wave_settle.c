@@ -191,16 +191,16 @@ static void settle_copies(struct errors *errors)
         note(errors, k, settle(wave, index_of(errors, k), 0));
 }
 
-/* The call below, which knew nothing of them, has said how the others ended:
- * they ended well, unless they are among the consumed. */
+/* The call below, which knew nothing of them, has said how the others ended, as
+ * MPICH does wherever it fills statuses: they ended well, unless they are among
+ * the consumed. */
 static struct mgds_request *take_own(const struct errors *errors,
                                      struct mgds_request *consumed)
 {
     struct mgds_wave *wave = errors->wave;
 
     for (int i = 0; i < wave->count && wave->owns > 0; i++)
-        if (errors->rc != MPI_SUCCESS && wave->drops[i].own &&
-            wave->drops[i].down == MPI_REQUEST_NULL)
+        if (wave->drops[i].own && wave->drops[i].down == MPI_REQUEST_NULL)
             wave->statuses[i].MPI_ERROR = MPI_SUCCESS;
     return mgds_wave_own_take(wave, consumed);
 }

@@ -22,7 +22,7 @@ static void own_ones_are_completed_behind_the_call(void **state)
 {
     static struct fate first, second;
     MPI_Request requests[] = {OWN, MPI_REQUEST_NULL, OWN_TOO};
-    MPI_Status statuses[3] = {{.MPI_ERROR = MPI_SUCCESS}};
+    MPI_Status statuses[3] = {{.MPI_ERROR = 77}};
     struct mgds_wave wave;
 
     (void)state;
@@ -162,7 +162,7 @@ static void put_fresh(void)
 static void a_fresh_one_is_waited_for(void **state)
 {
     static struct fate first;
-    MPI_Status statuses[2] = {{.MPI_ERROR = MPI_SUCCESS}};
+    MPI_Status statuses[2] = {{.MPI_ERROR = 77}, {.MPI_ERROR = 77}};
     struct mgds_wave wave;
 
     (void)state;
@@ -181,6 +181,7 @@ static void a_fresh_one_is_waited_for(void **state)
     mgds_wave_fini(&wave);
     assert_int_equal(array[1], MPI_REQUEST_NULL);
     assert_int_equal(statuses[1].MPI_SOURCE, 9);
+    assert_int_equal(statuses[1].MPI_ERROR, MPI_SUCCESS);
 }
 
 /* The call below says nothing of the error of what it was not given. */
