@@ -316,7 +316,7 @@ static int make_sample(struct mgds_shared **out, const struct mgds_ptr *ptr)
     if (rc < 0)
         return rc;
     rc = mgds_gpu_identify(&sample.gpu, ctx);
-    if (rc == 0)
+    if (rc >= 0)
         rc = mgds_shared_create(out, ctx, SAMPLE_BYTES);
     mgds_context_put(ctx);
     if (rc < 0)
