@@ -117,29 +117,52 @@ static void warn_once_late(uint64_t begun, bool *warned)
               "them, or set MPIX_GDS_PEERS=none");
 }
 
-/* Of all ranks, or NULL. */
-static struct facts *gather(const struct facts *mine)
+/* A collective of all ranks that was begun with this result. */
+static bool is_made(int rc, MPI_Request *request)
 {
-    struct facts *all = mgds_calloc((size_t)direct.size, sizeof(*all));
-    MPI_Request request = MPI_REQUEST_NULL;
     uint64_t begun = mgds_clock_ns();
     bool warned = false;
     int done = 0;
-    int rc;
 
-    if (!all)
-        return NULL;
-    rc = (int)MGDS_NEXT(Iallgather,
-                        8)((mgds_word)mine, sizeof(*mine), (mgds_word)MPI_BYTE,
-                           (mgds_word)all, sizeof(*all), (mgds_word)MPI_BYTE,
-                           (mgds_word)MPI_COMM_WORLD, (mgds_word)&request);
     while (rc == MPI_SUCCESS && !done) {
-        rc = (int)MGDS_NEXT(Test, 3)((mgds_word)&request, (mgds_word)&done,
+        rc = (int)MGDS_NEXT(Test, 3)((mgds_word)request, (mgds_word)&done,
                                      (mgds_word)MPI_STATUS_IGNORE);
         warn_once_late(begun, &warned);
         sched_yield();
     }
-    if (rc == MPI_SUCCESS)
+    return rc == MPI_SUCCESS;
+}
+
+/* Whether all ranks have: who has not must take part for all that, or the
+ * others wait for ever. */
+static bool all_have(bool mine)
+{
+    MPI_Request request = MPI_REQUEST_NULL;
+    int have = mine, all = 0;
+    int rc = (int)MGDS_NEXT(Iallreduce, 7)(
+        (mgds_word)&have, (mgds_word)&all, 1, (mgds_word)MPI_INT,
+        (mgds_word)MPI_MIN, (mgds_word)MPI_COMM_WORLD, (mgds_word)&request);
+
+    return is_made(rc, &request) && all == 1;
+}
+
+static bool gather_into(struct facts *all, const struct facts *mine)
+{
+    MPI_Request request = MPI_REQUEST_NULL;
+    int rc = (int)MGDS_NEXT(Iallgather, 8)(
+        (mgds_word)mine, sizeof(*mine), (mgds_word)MPI_BYTE, (mgds_word)all,
+        sizeof(*all), (mgds_word)MPI_BYTE, (mgds_word)MPI_COMM_WORLD,
+        (mgds_word)&request);
+
+    return is_made(rc, &request);
+}
+
+/* Of all ranks, or NULL. */
+static struct facts *gather(const struct facts *mine)
+{
+    struct facts *all = mgds_calloc((size_t)direct.size, sizeof(*all));
+
+    if (all_have(all != NULL) && gather_into(all, mine))
         return all;
     free(all);
     return NULL;
@@ -207,7 +230,7 @@ static bool make_comm(void)
                MPI_SUCCESS;
 }
 
-/* All ranks come to the same answer, unless memory is out. */
+/* All ranks come to the same answer, unless memory is out behind that. */
 static bool agree(void)
 {
     struct facts mine, *all;
