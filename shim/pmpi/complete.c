@@ -10,6 +10,7 @@
 #include "shim/pmpi/below.h"
 #include "shim/pmpi/direct.h"
 #include "shim/pmpi/direct_open.h"
+#include "shim/pmpi/direct_post.h"
 #include "shim/pmpi/errmap.h"
 #include "shim/pmpi/frame.h"
 #include "shim/pmpi/grequest.h"
@@ -72,44 +73,34 @@ static void wait_all(struct mgds_wave *wave)
     mgds_watched_end();
 }
 
-/*
- * Of requests that are none of ours, Wait and Waitall, while receives of this
- * thread's are open: who sends what they wait for may wait for one of these to
- * be served. By test, which is a call below that does not wait.
- */
+/* Of requests that are none of ours, Waitall while receives of this thread's
+ * are open, as mgds_direct_wait. */
 struct serving {
     mgds_word count, requests, statuses;
+    int rc; /* MPI's code */
 };
 
-static int test_one(const struct serving *call, int *flag)
+static bool are_over(void *state)
 {
-    return (int)MGDS_NEXT(Test, 3)(call->requests, (mgds_word)flag,
-                                   call->statuses);
+    struct serving *call = (struct serving *)state;
+    int flag = 0;
+
+    call->rc = (int)MGDS_NEXT(Testall, 4)(call->count, call->requests,
+                                          (mgds_word)&flag, call->statuses);
+    return flag || call->rc != MPI_SUCCESS;
 }
 
-static int test_all(const struct serving *call, int *flag)
+static mgds_word serve_until_all(mgds_word count, mgds_word requests,
+                                 mgds_word statuses)
 {
-    return (int)MGDS_NEXT(Testall, 4)(call->count, call->requests,
-                                      (mgds_word)flag, call->statuses);
-}
+    struct serving call = {count, requests, statuses, MPI_SUCCESS};
 
-static mgds_word serve_until(const struct serving *call,
-                             int (*test)(const struct serving *, int *))
-{
-    int flag = 0, rc;
-
-    mgds_direct_serve(true);
-    while ((rc = test(call, &flag)) == MPI_SUCCESS && !flag) {
-        mgds_direct_open_step(0);
-        sched_yield();
-    }
-    mgds_direct_serve(false);
-    return (mgds_word)rc;
+    mgds_direct_open_wait(0, are_over, &call);
+    return (mgds_word)call.rc;
 }
 
 mgds_word mgds_own_Wait(mgds_word request, mgds_word status)
 {
-    const struct serving call = {1, request, status};
     struct mgds_wave wave;
     mgds_word result;
     int rc;
@@ -124,7 +115,8 @@ mgds_word mgds_own_Wait(mgds_word request, mgds_word status)
     if (rc < 0)
         return no_memory(rc);
     if (rc == 0 && mgds_direct_open_any())
-        return serve_until(&call, test_one);
+        return (mgds_word)mgds_direct_wait((MPI_Request *)request,
+                                           (MPI_Status *)status);
     if (rc == 0)
         return MGDS_FORWARD(2)(request, status);
     wait_all(&wave);
@@ -165,7 +157,6 @@ mgds_word mgds_own_Test(mgds_word request, mgds_word flag, mgds_word status)
 mgds_word mgds_own_Waitall(mgds_word count, mgds_word requests,
                            mgds_word statuses)
 {
-    const struct serving call = {count, requests, statuses};
     struct mgds_wave wave;
     int rc;
 
@@ -176,7 +167,7 @@ mgds_word mgds_own_Waitall(mgds_word count, mgds_word requests,
     if (rc < 0)
         return no_memory(rc);
     if (rc == 0 && mgds_direct_open_any())
-        return serve_until(&call, test_all);
+        return serve_until_all(count, requests, statuses);
     if (rc == 0)
         return MGDS_FORWARD(3)(count, requests, statuses);
     wait_all(&wave);

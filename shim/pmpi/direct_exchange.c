@@ -1,8 +1,6 @@
 /* A send and a receive of one call. */
 #include "shim/pmpi/direct_exchange.h"
 
-#include <sched.h>
-
 #include "shim/pmpi/below.h"
 #include "shim/pmpi/direct.h"
 #include "shim/pmpi/direct_open.h"
@@ -143,20 +141,18 @@ static void step_send(struct halves *halves)
     note(halves, error, rc);
 }
 
-static void run(struct halves *halves)
+/* A step of both: true if they are over. */
+static bool step(void *state)
 {
-    mgds_direct_serve(true);
-    while (!halves->received || !halves->left) {
-        if (!halves->received)
-            step_receive(halves);
-        if (!halves->left)
-            step_send(halves);
-        if (halves->landed)
-            mgds_below_progress();
-        mgds_direct_open_step(0);
-        sched_yield();
-    }
-    mgds_direct_serve(false);
+    struct halves *halves = (struct halves *)state;
+
+    if (!halves->received)
+        step_receive(halves);
+    if (!halves->left)
+        step_send(halves);
+    if (halves->landed)
+        mgds_below_progress();
+    return halves->received && halves->left;
 }
 
 int mgds_direct_exchange_run(struct mgds_direct_exchange *exchange,
@@ -169,7 +165,7 @@ int mgds_direct_exchange_run(struct mgds_direct_exchange *exchange,
     int rc = start(&halves);
 
     if (rc == MPI_SUCCESS)
-        run(&halves);
+        mgds_direct_open_wait(0, step, &halves);
     mgds_direct_offer_destroy(exchange->offer);
     if (rc == MPI_SUCCESS)
         rc = halves.error;

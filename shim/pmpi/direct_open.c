@@ -1,6 +1,8 @@
 /* Receives of an armed rank that are under way. */
 #include "shim/pmpi/direct_open.h"
 
+#include <sched.h>
+
 #include "shim/base/lock.h"
 #include "shim/pmpi/direct.h"
 #include "shim/pmpi/grequest.h"
@@ -89,4 +91,15 @@ void mgds_direct_open_step(int more_than)
     if (count > more_than)
         step_all(count);
     mgds_direct_pass();
+}
+
+void mgds_direct_open_wait(int more_than, bool (*step)(void *state),
+                           void *state)
+{
+    mgds_direct_serve(true);
+    while (!step(state)) {
+        mgds_direct_open_step(more_than);
+        sched_yield();
+    }
+    mgds_direct_serve(false);
 }

@@ -26,4 +26,9 @@ bool mgds_direct_open_any(void);
  * a call of the program's, no lock held. */
 void mgds_direct_open_step(int more_than);
 
+/* Until step, which is given state, says that what the caller waits for is
+ * over: serves the receives meanwhile, as open_step does. */
+void mgds_direct_open_wait(int more_than, bool (*step)(void *state),
+                           void *state);
+
 #endif

@@ -2,7 +2,6 @@
 #include "shim/pmpi/direct_post.h"
 
 #include <errno.h>
-#include <sched.h>
 
 #include "shim/base/alloc.h"
 #include "shim/pmpi/direct.h"
@@ -74,23 +73,30 @@ bool mgds_direct_is_alone(void)
     return !mgds_direct_is_shared() && !mgds_kept_any() && !mgds_requests_any();
 }
 
-/* Until the receive is complete below: MPI's code. Its sender may wait for one
- * that this thread has begun before. */
-static int wait_below(MPI_Request *request, MPI_Status *status)
-{
-    int flag = 0, rc = MPI_SUCCESS;
+/* A request of the MPI below that is waited for. */
+struct awaited {
+    MPI_Request *request;
+    MPI_Status *status;
+    int rc; /* MPI's code */
+};
 
-    mgds_direct_serve(true);
-    while (rc == MPI_SUCCESS && !flag) {
-        rc = (int)MGDS_NEXT(Test, 3)((mgds_word)request, (mgds_word)&flag,
-                                     (mgds_word)status);
-        if (flag || rc != MPI_SUCCESS)
-            break;
-        mgds_direct_open_step(0);
-        sched_yield();
-    }
-    mgds_direct_serve(false);
-    return rc;
+static bool is_over(void *state)
+{
+    struct awaited *awaited = (struct awaited *)state;
+    int flag = 0;
+
+    awaited->rc =
+        (int)MGDS_NEXT(Test, 3)((mgds_word)awaited->request, (mgds_word)&flag,
+                                (mgds_word)awaited->status);
+    return flag || awaited->rc != MPI_SUCCESS;
+}
+
+int mgds_direct_wait(MPI_Request *request, MPI_Status *status)
+{
+    struct awaited awaited = {.request = request, .status = status};
+
+    mgds_direct_open_wait(0, is_over, &awaited);
+    return awaited.rc;
 }
 
 int mgds_direct_receive_alone(const struct mgds_side *side,
@@ -113,5 +119,5 @@ int mgds_direct_receive(const struct mgds_side *side,
     if (mgds_direct_is_alone())
         return mgds_direct_receive_alone(side, match, status);
     rc = mgds_direct_post(side, match, &request);
-    return rc == MPI_SUCCESS ? wait_below(&request, status) : rc;
+    return rc == MPI_SUCCESS ? mgds_direct_wait(&request, status) : rc;
 }

@@ -54,4 +54,9 @@ int mgds_direct_receive(const struct mgds_side *side,
                         const struct mgds_direct_match *match,
                         MPI_Status *status);
 
+/* Waits for a request of the MPI below by testing it: MPI's code. Who is to
+ * complete it may wait for a receive that this thread has begun before, which
+ * is served meanwhile. */
+int mgds_direct_wait(MPI_Request *request, MPI_Status *status);
+
 #endif

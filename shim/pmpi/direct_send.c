@@ -2,7 +2,6 @@
 #include "shim/pmpi/direct_send.h"
 
 #include <errno.h>
-#include <sched.h>
 
 #include "shim/base/alloc.h"
 #include "shim/base/clock.h"
@@ -342,21 +341,31 @@ void mgds_direct_offer_destroy(struct mgds_direct_offer *offer)
     free(offer);
 }
 
+/* An offer that is waited for, and how it ended. */
+struct awaited {
+    struct mgds_direct_offer *offer;
+    int error; /* MPI's code of what the header met */
+    int rc;    /* of the message: negative errno; 1: it is over */
+};
+
+static bool is_over(void *state)
+{
+    struct awaited *awaited = (struct awaited *)state;
+
+    awaited->rc = mgds_direct_offer_poll(awaited->offer, &awaited->error);
+    if (awaited->rc == 0 && awaited->offer->request == MPI_REQUEST_NULL)
+        mgds_below_progress();
+    return awaited->rc != 0;
+}
+
 /* MPI's code of what the header met; *met: negative errno of the message. */
 static int wait_offer(struct mgds_direct_offer *offer, int *met)
 {
-    int error, rc;
+    struct awaited awaited = {.offer = offer};
 
-    mgds_direct_serve(true);
-    while ((rc = mgds_direct_offer_poll(offer, &error)) == 0) {
-        if (offer->request == MPI_REQUEST_NULL)
-            mgds_below_progress();
-        mgds_direct_open_step(0);
-        sched_yield();
-    }
-    mgds_direct_serve(false);
-    *met = rc < 0 ? rc : 0;
-    return error;
+    mgds_direct_open_wait(0, is_over, &awaited);
+    *met = awaited.rc < 0 ? awaited.rc : 0;
+    return awaited.error;
 }
 
 bool mgds_direct_send(mgds_word *result, const struct mgds_call_words *call)

@@ -3,7 +3,6 @@
 
 #include <assert.h>
 #include <errno.h>
-#include <sched.h>
 
 #include "shim/base/fault.h"
 #include "shim/base/spares.h"
@@ -186,23 +185,15 @@ static mgds_word finish(struct mgds_request *request, MPI_Request *user,
     return (mgds_word)error;
 }
 
-/* What else this thread has begun makes progress, too. */
-static bool step(struct mgds_request *request)
+static bool is_done(void *state)
 {
-    bool done = mgds_grequest_poll(request);
-
-    if (!done)
-        mgds_direct_open_step(1);
-    return done;
+    return mgds_grequest_poll((struct mgds_request *)state);
 }
 
 static void wait(struct mgds_request *request)
 {
     mgds_watched_begin("MPI_Wait");
-    mgds_direct_serve(true);
-    while (!step(request))
-        sched_yield();
-    mgds_direct_serve(false);
+    mgds_direct_open_wait(1, is_done, request);
     mgds_watched_end();
 }
 
@@ -225,10 +216,11 @@ bool mgds_hostreq_test(mgds_word *result, MPI_Request *user, int *flag,
 
     if (!request)
         return false;
-    *flag = step(request);
+    *flag = mgds_grequest_poll(request);
     if (*flag) {
         *result = finish(request, user, status);
     } else {
+        mgds_direct_open_step(1);
         mgds_request_put(request);
         *result = MPI_SUCCESS;
     }
