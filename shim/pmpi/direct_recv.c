@@ -150,32 +150,6 @@ static int create_late(struct mgds_direct_recv **out,
     return rc;
 }
 
-/* Nobody will take it: its sender need not wait, nor withdraw it. */
-static void let_fail(const void *in, const MPI_Status *status)
-{
-    struct mgds_header header;
-    struct mgds_board *board;
-
-    if (!mgds_direct_decode(&header, in, MGDS_HEADER_BYTES, status))
-        return;
-    board = mgds_direct_board_of(&header);
-    if (mgds_board_move(board, header.slot, header.serial, MGDS_SLOT_OFFERED,
-                        MGDS_SLOT_TAKEN))
-        mgds_board_move(board, header.slot, header.serial, MGDS_SLOT_TAKEN,
-                        MGDS_SLOT_FAILED);
-}
-
-int mgds_direct_recv_create_late(struct mgds_direct_recv **out,
-                                 const struct mgds_direct_words *to,
-                                 const void *header, const MPI_Status *status)
-{
-    int rc = create_late(out, to, header, status);
-
-    if (rc < 0)
-        let_fail(header, status);
-    return rc;
-}
-
 /* An error does not hinder the bytes that fit. */
 static void note(struct mgds_direct_recv *recv, int error)
 {
@@ -433,6 +407,35 @@ int mgds_direct_recv_land(struct mgds_direct_recv *recv, MPI_Status *status)
     free(recv->kept);
     recv->kept = NULL;
     return recv->error;
+}
+
+/* Nobody will take the message: its sender need not wait, nor withdraw it. */
+static void let_fail(const struct mgds_header *header)
+{
+    struct mgds_board *board = mgds_direct_board_of(header);
+
+    if (mgds_board_move(board, header->slot, header->serial, MGDS_SLOT_OFFERED,
+                        MGDS_SLOT_TAKEN))
+        mgds_board_move(board, header->slot, header->serial, MGDS_SLOT_TAKEN,
+                        MGDS_SLOT_FAILED);
+}
+
+int mgds_direct_recv_late(struct mgds_direct_recv **out,
+                          const struct mgds_direct_words *to, const void *at,
+                          MPI_Status *status)
+{
+    struct mgds_header header;
+    int rc;
+
+    if (!mgds_direct_decode(&header, at, mgds_below_bytes(status), status))
+        return 0;
+    rc = create_late(out, to, at, status);
+    if (rc < 0) {
+        let_fail(&header);
+        return rc;
+    }
+    (void)mgds_direct_recv_land(*out, status);
+    return 1;
 }
 
 int mgds_direct_recv_poll(struct mgds_direct_recv *recv)

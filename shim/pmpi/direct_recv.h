@@ -39,13 +39,15 @@ int mgds_direct_recv_create(struct mgds_direct_recv **out,
                             struct mgds_direct_words *words, bool apart);
 
 /*
- * A receive into memory of the host that nobody has watched has brought this
- * header, with this status: what is ready to be landed. to: the program's
- * buffer. 0 or negative errno.
+ * A receive into memory of the host that nobody has watched has brought what is
+ * at `at`, with this status, which is corrected. 1: that is a header, and the
+ * receive has landed, as by land, whose errors poll and wait tell; 0: it is
+ * none, and there is no receive; or negative errno: its sender was told that it
+ * failed. to: the program's buffer.
  */
-int mgds_direct_recv_create_late(struct mgds_direct_recv **out,
-                                 const struct mgds_direct_words *to,
-                                 const void *header, const MPI_Status *status);
+int mgds_direct_recv_late(struct mgds_direct_recv **out,
+                          const struct mgds_direct_words *to, const void *at,
+                          MPI_Status *status);
 
 /* NULL is allowed. Nothing is under way below. */
 void mgds_direct_recv_destroy(struct mgds_direct_recv *recv);

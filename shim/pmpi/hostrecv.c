@@ -82,30 +82,20 @@ static int copy_row(const struct landing *landing, MPI_Status *status)
     return fits ? 0 : -EMSGSIZE;
 }
 
-/* The bytes of a header that came with this status, which is corrected. */
-static int bring(const struct landing *landing, const void *header,
-                 MPI_Status *status)
-{
-    struct mgds_direct_recv *recv;
-    int rc = mgds_direct_recv_create_late(&recv, &landing->to, header, status);
-
-    if (rc < 0)
-        return rc;
-    (void)mgds_direct_recv_land(recv, status); /* wait tells its error, too */
-    rc = mgds_direct_recv_wait(recv);
-    mgds_direct_recv_destroy(recv);
-    return rc;
-}
-
 /* The receive below has brought something: 0 or negative errno. */
 static int land(const struct landing *landing, MPI_Status *status)
 {
     const void *at = landing->row ? landing->row : landing->to.addr;
-    struct mgds_header header;
+    struct mgds_direct_recv *recv;
+    int rc = mgds_direct_recv_late(&recv, &landing->to, at, status);
 
-    if (mgds_direct_decode(&header, at, mgds_below_bytes(status), status))
-        return bring(landing, at, status);
-    return landing->row ? copy_row(landing, status) : 0;
+    if (rc == 0)
+        return landing->row ? copy_row(landing, status) : 0;
+    if (rc < 0)
+        return rc;
+    rc = mgds_direct_recv_wait(recv);
+    mgds_direct_recv_destroy(recv);
+    return rc;
 }
 
 /* addr, count, type, source, tag, comm, status */

@@ -35,16 +35,11 @@ static struct hostreq *hostreq_of(const struct mgds_request *request)
 static int landed(struct mgds_request *request, MPI_Status *status)
 {
     struct hostreq *own = hostreq_of(request);
-    struct mgds_header header;
-    int rc;
+    int rc = 0;
 
-    if (!mgds_below_has_data(status->MPI_ERROR) ||
-        !mgds_direct_decode(&header, own->to.addr, mgds_below_bytes(status),
-                            status))
-        return 0;
-    rc = mgds_direct_recv_create_late(&own->recv, &own->to, own->to.addr,
-                                      status);
-    return rc < 0 ? rc : mgds_direct_recv_land(own->recv, status);
+    if (mgds_below_has_data(status->MPI_ERROR))
+        rc = mgds_direct_recv_late(&own->recv, &own->to, own->to.addr, status);
+    return rc < 0 ? rc : 0;
 }
 
 static int poll(struct mgds_request *request)
