@@ -223,40 +223,31 @@ static mgds_word start_below(struct mgds_call_words *call, unsigned request,
     return begun(received, user, mgds_call_forward(call));
 }
 
-/* With a record of ours, unless it passes. */
-static mgds_word irecv_recorded(struct mgds_call_words *call,
-                                enum mgds_side_way way, bool *passes)
+/* With a record of ours. 1: the whole call; 0: it passes; or negative errno. */
+static int irecv_recorded(mgds_word *result, struct mgds_call_words *call,
+                          enum mgds_side_way way)
 {
-    MPI_Comm comm = (MPI_Comm)call->word[5];
     struct received *received;
-    int rc = record(&received, call, call->word[3], comm, way);
+    int rc =
+        record(&received, call, call->word[3], (MPI_Comm)call->word[5], way);
 
-    *passes = rc == 0;
-    if (rc == 0)
-        return MPI_SUCCESS;
-    if (rc < 0)
-        return fail(comm, rc);
-    return received->side.direct ? start_watched(call, received)
-                                 : start_below(call, 6, received);
+    if (rc == 1)
+        *result = received->side.direct ? start_watched(call, received)
+                                        : start_below(call, 6, received);
+    return rc;
 }
 
-/* Into host memory by a handle of our own, if it has room for a header. */
-static mgds_word irecv_armed(struct mgds_call_words *call)
+/* The same of an armed rank: into host memory by a handle of our own, if it has
+ * room for a header. */
+static int irecv_armed(mgds_word *result, struct mgds_call_words *call)
 {
-    mgds_word result;
-    bool passes = true;
-    int rc = mgds_hostreq_irecv(&result, call, MGDS_HOSTREQ_ANY);
+    int rc = mgds_hostreq_irecv(result, call, MGDS_HOSTREQ_ANY);
 
-    if (rc == 0) {
-        result = irecv_recorded(call, MGDS_SIDE_LATE, &passes);
-        if (passes)
-            rc = mgds_hostreq_irecv(&result, call, MGDS_HOSTREQ_HOST);
-    }
-    if (rc == -ENOMEM)
-        return fail((MPI_Comm)call->word[5], rc);
-    if (rc == -EBUSY)
-        result = irecv_recorded(call, MGDS_SIDE_RECV, &passes);
-    return rc == 1 || !passes ? result : mgds_call_forward(call);
+    if (rc == 0)
+        rc = irecv_recorded(result, call, MGDS_SIDE_LATE);
+    if (rc == 0)
+        rc = mgds_hostreq_irecv(result, call, MGDS_HOSTREQ_HOST);
+    return rc == -EBUSY ? irecv_recorded(result, call, MGDS_SIDE_RECV) : rc;
 }
 
 /* addr, count, type, source, tag, comm, request */
@@ -264,14 +255,15 @@ static mgds_word irecv(struct mgds_call_words *call)
 {
     struct mgds_scomm *scomm = mgds_scomm_of(call->word[5]);
     mgds_word result;
-    bool passes;
+    int rc;
 
     if (scomm)
         return mgds_stream_p2p_irecv(call, scomm);
-    if (mgds_direct_armed())
-        return irecv_armed(call);
-    result = irecv_recorded(call, MGDS_SIDE_RECV, &passes);
-    return passes ? mgds_call_forward(call) : result;
+    rc = mgds_direct_armed() ? irecv_armed(&result, call)
+                             : irecv_recorded(&result, call, MGDS_SIDE_RECV);
+    if (rc < 0)
+        return fail((MPI_Comm)call->word[5], rc);
+    return rc == 1 ? result : mgds_call_forward(call);
 }
 
 MGDS_CALL_BODIES(Irecv, 7, irecv)
