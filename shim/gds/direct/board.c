@@ -210,14 +210,18 @@ void mgds_board_hide_mapped(struct mgds_board *board, unsigned rank,
                                   memory_order_relaxed);
 }
 
+static bool is_set(const _Atomic uint32_t *bits, unsigned device)
+{
+    return (atomic_load_explicit(bits, memory_order_acquire) >> device & 1) !=
+           0;
+}
+
 bool mgds_board_is_mapped(const struct mgds_board *board, unsigned rank,
                           unsigned device)
 {
     struct of_rank *words = of_rank(board, rank, device);
 
-    return words &&
-           (atomic_load_explicit(&words->maps, memory_order_acquire) >> device &
-            1) != 0;
+    return words && is_set(&words->maps, device);
 }
 
 bool mgds_board_is_shared(const struct mgds_board *board, unsigned rank,
@@ -225,10 +229,7 @@ bool mgds_board_is_shared(const struct mgds_board *board, unsigned rank,
 {
     struct of_rank *words = of_rank(board, rank, device);
 
-    return words &&
-           (atomic_load_explicit(&words->shares, memory_order_relaxed) >>
-                device &
-            1) != 0;
+    return words && is_set(&words->shares, device);
 }
 
 /* Hints: who takes a message is settled by its slot. Release, so that a slot
