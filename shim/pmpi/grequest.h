@@ -48,9 +48,10 @@ static inline bool mgds_grequest_is_hidden(const struct mgds_request *request)
     return request->general == MPI_REQUEST_NULL;
 }
 
-/* It is DONE, and the call below does not know it: takes it from the table,
- * whose reference becomes the caller's, and says in *status what it brought,
- * but for MPI_ERROR. False: an error handler has completed it meanwhile. */
+/* The request is DONE, and the call below does not know it: takes it from the
+ * table, whose reference becomes the caller's, and says in *status what it
+ * brought, but for MPI_ERROR. False: an error handler has completed it
+ * meanwhile. */
 bool mgds_grequest_take(struct mgds_request *request, MPI_Status *status);
 
 /* Somebody else completes the operation of our own: the request goes, and with
@@ -108,7 +109,8 @@ bool mgds_grequest_pass_end(struct mgds_grequest_pass *pass);
 void mgds_grequest_watch(void);
 struct mgds_request *mgds_grequest_watched(void);
 
-/* What the thread watches, while the program's own calls run inside of that. */
+/* A thread sets aside what it watches while calls of the program's own run
+ * inside of that, and takes it up again behind them. */
 struct mgds_grequest_watch {
     bool watching;
     struct mgds_request *consumed;

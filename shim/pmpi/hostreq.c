@@ -68,7 +68,7 @@ static_assert((uint32_t)MPI_REQUEST_NULL == (uint32_t)MGDS_OWN_HANDLE_KIND
                                                 << MGDS_OWN_HANDLE_BITS,
               "MPICH's kind for requests");
 
-/* One that none alive has. */
+/* A handle that no living request has. */
 static MPI_Request fresh_handle(void)
 {
     static uint64_t last; /* atomic */
@@ -133,7 +133,7 @@ int mgds_hostreq_irecv(mgds_word *result, struct mgds_call_words *call,
     return rc == -EBUSY ? rc : 1;
 }
 
-/* With a reference; NULL: it is none of these that is hidden. */
+/* The request, with a reference; NULL: it is none of these, or is shown. */
 static struct mgds_request *get_hidden(MPI_Request handle)
 {
     struct mgds_request *request;
@@ -149,7 +149,8 @@ static struct mgds_request *get_hidden(MPI_Request handle)
     return request;
 }
 
-/* An error handler has completed or freed it while it was waited for. */
+/* An error handler has completed or freed the request while a call waited for
+ * it. */
 static void say_nothing(MPI_Status *status)
 {
     MPI_Request nothing = MPI_REQUEST_NULL;
@@ -157,8 +158,8 @@ static void say_nothing(MPI_Status *status)
     MGDS_NEXT(Wait, 2)((mgds_word)&nothing, (mgds_word)status);
 }
 
-/* It is DONE: the end of a call, with its result. The call's reference goes,
- * and the table's. */
+/* The request is DONE: the end of a call, with its result. The call's reference
+ * goes, and the table's. */
 static mgds_word finish(struct mgds_request *request, MPI_Request *user,
                         MPI_Status *status)
 {

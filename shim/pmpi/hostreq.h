@@ -22,14 +22,14 @@
 /* What is known of the memory of a receive. */
 enum mgds_hostreq_memory { MGDS_HOSTREQ_ANY, MGDS_HOSTREQ_HOST };
 
-/* 1: the whole call. 0: it is no such receive, or that is not known so cheaply;
- * -EBUSY: a message that a probe has kept may be the one; -ENOMEM. Nothing was
- * received then. */
+/* 1: the whole call. 0: the call is no such receive, or that is not known so
+ * cheaply; -EBUSY: a message that a probe has kept may be the one; -ENOMEM.
+ * Nothing was received then. */
 int mgds_hostreq_irecv(mgds_word *result, struct mgds_call_words *call,
                        enum mgds_hostreq_memory memory);
 
-/* Wait and Test of one request, which is not NULL. False: it is none of these,
- * or is shown: nothing was done. */
+/* Wait and Test of one request, which is not NULL. False: the request is none
+ * of these, or is shown: nothing was done. */
 bool mgds_hostreq_wait(mgds_word *result, MPI_Request *user,
                        MPI_Status *status);
 bool mgds_hostreq_test(mgds_word *result, MPI_Request *user, int *flag,

@@ -23,7 +23,8 @@ struct mgds_nested {
 
 bool mgds_nested_is_ours(enum mgds_call call, const mgds_word *words);
 
-/* Around the body. An error handler that jumps out of it leaves it for good. */
+/* Begin and end stand around the body. An error handler that jumps out of it
+ * leaves it for good. */
 void mgds_nested_begin(struct mgds_nested *nested);
 void mgds_nested_end(const struct mgds_nested *nested);
 

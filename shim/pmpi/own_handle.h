@@ -14,15 +14,16 @@
 
 enum { MGDS_OWN_HANDLE_BITS = 26, MGDS_OWN_HANDLE_KIND = 0x0b };
 
-/* Alive or not; the NULL handle is none. */
+/* Whether the handle is of this form, its request alive or not; the NULL handle
+ * is not. */
 static inline bool mgds_own_handle_is(int handle)
 {
     return (uint32_t)handle >> MGDS_OWN_HANDLE_BITS == MGDS_OWN_HANDLE_KIND &&
            (uint32_t)handle << (32 - MGDS_OWN_HANDLE_BITS) != 0;
 }
 
-/* The number-th one; numbers come round after 2^26, and one of those is the
- * NULL handle. */
+/* The number-th of these handles; numbers come round after 2^26, and one of
+ * those is the NULL handle. */
 static inline int mgds_own_handle(uint64_t number)
 {
     const uint32_t mask = (UINT32_C(1) << MGDS_OWN_HANDLE_BITS) - 1;

@@ -3,7 +3,8 @@
 
 #include "shim/pmpi/grequest.h"
 
-/* Of those with handles of our own; NULL: it is none, or nothing any more. */
+/* The request at i if its handle is our own; NULL: the handle is another's, or
+ * the request is nothing any more. */
 static struct mgds_request *own_at(const struct mgds_wave *wave, int i)
 {
     return wave->drops[i].own ? mgds_wave_generalized_at(wave, i) : NULL;
@@ -27,7 +28,7 @@ int mgds_wave_own_begin(struct mgds_wave *wave, int i)
     return rc;
 }
 
-/* The table has let go of it once it was completed or freed. */
+/* The table lets go of a request that is completed or freed. */
 bool mgds_wave_own_look(struct mgds_wave *wave, int i)
 {
     const struct mgds_request *request = own_at(wave, i);
@@ -38,7 +39,7 @@ bool mgds_wave_own_look(struct mgds_wave *wave, int i)
     return there;
 }
 
-/* For which nothing goes down. */
+/* The same if nothing goes down for it. */
 static struct mgds_request *hidden_at(const struct mgds_wave *wave, int i)
 {
     struct mgds_request *request = own_at(wave, i);

@@ -14,28 +14,30 @@
 
 #include "shim/pmpi/wave.h"
 
-/* It was looked up, and an array of ours goes down. 0 or -ENOMEM. */
+/* The request at i was looked up, and an array of ours goes down. 0 or
+ * -ENOMEM. */
 int mgds_wave_own_begin(struct mgds_wave *wave, int i);
 
-/* After each step: what is to go down for it now. False: it was completed or
- * freed, and is nothing any more. */
+/* After each step: decides what is to go down for the request at i. False: an
+ * error handler has completed or freed it, and it is nothing any more. */
 bool mgds_wave_own_look(struct mgds_wave *wave, int i);
 
-/* Whether it is done, of one for which nothing goes down. */
+/* Whether the request at i is done, and nothing goes down for it. */
 bool mgds_wave_own_is_over(const struct mgds_wave *wave, int i);
 
-/* Whether some are not, of those for which nothing goes down. */
+/* Whether some requests are not done, of those for which nothing goes down. */
 bool mgds_wave_own_any_left(const struct mgds_wave *wave);
 
-/* Asks for those from *next on, in turn, as far as they come at once: MPI makes
- * progress with all while it is asked for one. */
+/* Asks for the requests from *next on, in turn, as far as they come at once:
+ * MPI makes progress with all while it is asked for one. */
 void mgds_wave_own_step_in_turn(const struct mgds_wave *wave, int *next);
 
-/* What the call below did with what stands for it. */
+/* Gives the program's array what the call below did with what stands for the
+ * request at i. */
 void mgds_wave_own_give_back(const struct mgds_wave *wave, int i);
 
-/* The call has completed all: takes those for which nothing went down, with
- * what they brought, in front of those that MPI has freed. */
+/* The call has completed all: takes the requests for which nothing went down,
+ * with what they brought, in front of those that MPI has freed. */
 struct mgds_request *mgds_wave_own_take(struct mgds_wave *wave,
                                         struct mgds_request *consumed);
 
