@@ -457,6 +457,14 @@ static int let_go(MPI_Request *handle, struct mgds_stream_req *req)
     return MPI_SUCCESS;
 }
 
+/* The receive goes on by itself, and the persistent request is inactive. */
+static void let_stand_in_go(const struct mgds_request *request)
+{
+    MPI_Request general = request->stand_in->general;
+
+    MGDS_NEXT(Request_free, 1)((mgds_word)&general);
+}
+
 static mgds_word free_shown(MPI_Request *handle)
 {
     MPI_Request below;
@@ -499,6 +507,8 @@ mgds_word mgds_own_Request_free(mgds_word word)
         *handle = MPI_REQUEST_NULL;
         return MPI_SUCCESS;
     }
+    if (request->state == MGDS_REQUEST_GIVEN)
+        let_stand_in_go(request);
     result = MGDS_FORWARD(1)(word);
     /* still there below, and the program's: nobody else has the handle */
     if ((int)result != MPI_SUCCESS && *handle == request->handle)
@@ -506,6 +516,14 @@ mgds_word mgds_own_Request_free(mgds_word word)
     else
         mgds_request_put(request);
     return result;
+}
+
+/* Its message was matched, which wins. */
+static bool is_given(MPI_Request handle)
+{
+    const struct mgds_request *request = mgds_requests_find(handle);
+
+    return request && request->state == MGDS_REQUEST_GIVEN;
 }
 
 mgds_word mgds_own_Cancel(mgds_word word)
@@ -520,6 +538,8 @@ mgds_word mgds_own_Cancel(mgds_word word)
     persist = mgds_stream_persist_find(*handle);
     if (persist)
         return (mgds_word)mgds_stream_persist_cancel(persist);
+    if (is_given(*handle))
+        return MPI_SUCCESS;
     rc = mgds_hostreq_show(*handle, &below);
     return rc < 0 ? no_memory(rc) : MGDS_FORWARD(1)((mgds_word)&below);
 }

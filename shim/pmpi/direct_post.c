@@ -22,8 +22,8 @@ static int post_below(const struct mgds_side *side,
 
 /* A message that was kept because it is ahead of another is still to be
  * received. */
-static int post_kept(const struct mgds_side *side, struct mgds_kept *kept,
-                     MPI_Request *request)
+int mgds_direct_post_kept(const struct mgds_side *side, struct mgds_kept *kept,
+                          MPI_Request *request)
 {
     MPI_Message message = kept->message;
 
@@ -47,7 +47,7 @@ int mgds_direct_post(const struct mgds_side *side,
 
     mgds_kept_enter();
     kept = mgds_kept_take(match->comm, match->source, match->tag);
-    rc = kept ? post_kept(side, kept, request)
+    rc = kept ? mgds_direct_post_kept(side, kept, request)
               : post_below(side, match, request);
     mgds_kept_leave();
     return rc;

@@ -32,6 +32,11 @@ int mgds_direct_post(const struct mgds_side *side,
                      const struct mgds_direct_match *match,
                      MPI_Request *request);
 
+/* The same with a kept message that was taken, between enter and leave of
+ * kept.h. */
+int mgds_direct_post_kept(const struct mgds_side *side, struct mgds_kept *kept,
+                          MPI_Request *request);
+
 /* The same for plain memory of the host. -EBUSY: a message is kept, and nothing
  * was posted. */
 int mgds_direct_post_plain(const struct mgds_direct_words *to,

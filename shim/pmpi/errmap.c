@@ -72,10 +72,6 @@ static const struct {
      "the per-thread stream is used in another thread than the one that made "
      "it "
      "an MPIX_Stream, where it is another stream"},
-    /* Of messages that go by header. */
-    {ENOTUNIQ, MPI_ERR_UNSUPPORTED_OPERATION, true,
-     "a persistent receive was started while a message that a probe has found "
-     "is waiting for it: set MPIX_GDS_DIRECT=0"},
     /* Last: for all others. */
     {0, MPI_ERR_OTHER, true, "a buffer in GPU memory cannot be copied"},
 };

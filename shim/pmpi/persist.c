@@ -20,6 +20,7 @@
 #include "shim/pmpi/own.h"
 #include "shim/pmpi/p2p.h"
 #include "shim/pmpi/part.h"
+#include "shim/pmpi/persist_kept.h"
 #include "shim/pmpi/request_orphan.h"
 #include "shim/pmpi/request_table.h"
 #include "shim/pmpi/stream_p2p.h"
@@ -187,45 +188,86 @@ static int queue(struct mgds_request *request)
     return request->ops->start(request);
 }
 
+/* The MPI below refuses what is active there. */
+static int check(const MPI_Request *requests, int count)
+{
+    for (int i = 0; i < count; i++) {
+        const struct mgds_request *request = mgds_requests_find(requests[i]);
+
+        if (request && request->state == MGDS_REQUEST_GIVEN)
+            return mgds_mpi_refuse(request->comm, MPI_ERR_REQUEST,
+                                   "request is 0x%08x, which is active",
+                                   (unsigned)requests[i]);
+    }
+    return MPI_SUCCESS;
+}
+
 static int prepare(const MPI_Request *requests, int count)
 {
     int rc;
 
     mgds_request_orphans_poll();
-    rc = each(requests, count, queue);
+    rc = check(requests, count);
+    if (rc == MPI_SUCCESS)
+        rc = each(requests, count, queue);
     return rc == MPI_SUCCESS ? each(requests, count, mgds_request_wait_copies)
                              : rc;
 }
 
-/* A message that a probe has kept would be a persistent receive's, which can
- * have one from below alone. */
-static bool is_kept_for(MPI_Request handle)
+/* To the receives among them that match it goes what probes have kept, in the
+ * order of the array: how many are left for the MPI below, in others; or
+ * negative errno. */
+static int give_kept(MPI_Request *others, const MPI_Request *requests,
+                     int count)
 {
-    const struct mgds_persist *persist = mgds_persist_find(handle);
+    int left = 0;
 
-    return persist && persist->way == MGDS_PERSIST_RECV &&
-           persist->side.direct &&
-           mgds_kept_look(persist->from.comm, persist->from.source,
-                          persist->from.tag);
+    for (int i = 0; i < count; i++) {
+        struct mgds_persist *persist = mgds_persist_find(requests[i]);
+        int rc =
+            persist && persist->side.direct ? mgds_persist_give(persist) : 0;
+
+        if (rc < 0)
+            return rc;
+        if (rc == 0)
+            others[left++] = requests[i];
+    }
+    return left;
 }
 
-/* Below, between enter and leave of what probes keep where they may. call:
- * Start, or Startall. */
-static mgds_word forward_start(mgds_word (*call)(mgds_word, MPI_Request *),
-                               mgds_word count, MPI_Request *requests)
+/* Start, or Startall. */
+typedef mgds_word start_call(mgds_word count, MPI_Request *requests);
+
+/* Kept messages are ahead of those below. *rc: negative errno. */
+static mgds_word start_behind_kept(start_call *call, int count,
+                                   const MPI_Request *requests, int *rc)
 {
+    MPI_Request *others = mgds_malloc((size_t)count * sizeof(*others));
     mgds_word result = MPI_SUCCESS;
-    bool kept = false;
+
+    *rc = others ? give_kept(others, requests, count) : -ENOMEM;
+    if (*rc > 0)
+        result = call((mgds_word)*rc, others);
+    free(others);
+    return result;
+}
+
+/* Below, between enter and leave of what probes keep where they may. */
+static mgds_word forward_start(start_call *call, mgds_word count,
+                               MPI_Request *requests)
+{
+    mgds_word result;
+    int rc = 0;
 
     if (!mgds_direct_armed())
         return call(count, requests);
     mgds_kept_enter();
-    for (int i = 0; i < (int)count && !kept; i++)
-        kept = is_kept_for(requests[i]);
-    if (!kept)
+    if (mgds_kept_any() && (int)count > 0)
+        result = start_behind_kept(call, (int)count, requests, &rc);
+    else
         result = call(count, requests);
     mgds_kept_leave();
-    return kept ? (mgds_word)mgds_mpi_error(MPI_COMM_WORLD, -ENOTUNIQ) : result;
+    return rc < 0 ? (mgds_word)mgds_mpi_error(MPI_COMM_NULL, rc) : result;
 }
 
 static mgds_word start_one(mgds_word count, MPI_Request *requests)
@@ -246,7 +288,8 @@ static mgds_word started(const MPI_Request *requests, int count,
         struct mgds_request *request = mgds_requests_find(requests[i]);
 
         if (request && request->ops->start &&
-            request->state != MGDS_REQUEST_ACTIVE)
+            request->state != MGDS_REQUEST_ACTIVE &&
+            request->state != MGDS_REQUEST_GIVEN)
             mgds_request_step(request, MGDS_REQUEST_ON_START);
     }
     return result;

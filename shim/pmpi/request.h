@@ -110,6 +110,8 @@ struct mgds_request {
     uint64_t serial;    /* given to one entry only; atomic: 0 from when remove
                            has taken it off */
     const void *tested; /* an orphan: by which thread; NULL by none */
+    struct mgds_request *stand_in; /* of a PERSISTENT that is GIVEN: the
+                                      GENERALIZED one that has it */
     /* Of GENERALIZED ones. */
     MPI_Request general; /* of the MPI below, that stands for it there:
                             MPI_REQUEST_NULL as long as there is none */

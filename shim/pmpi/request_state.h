@@ -4,12 +4,15 @@
  *
  *   send         NEW -> ACTIVE -> gone      DONE if the program has freed it
  *   persistent   NEW -> INACTIVE -> ACTIVE -> COPYING -> INACTIVE ...
+ *                       INACTIVE -> GIVEN -> INACTIVE ...
  *   template     NEW -> INACTIVE -> gone    what it starts are generalized ones
  *   generalized  NEW -> ACTIVE -> LANDED -> COPYING -> DONE
  *                       ACTIVE -> DONE      an operation of our own
  *
  * ACTIVE   the request below, or our own operation, is asked whether it is
  *          complete
+ * GIVEN    it is not started below: what stands in for it brings its message
+ *          (persist_kept.h)
  * LANDED   it is, and waits for a moment, so that the data of several requests
  *          are copied up together
  * COPYING  copies up are queued, all or some of them
@@ -33,6 +36,7 @@ enum mgds_request_event {
     MGDS_REQUEST_ON_BEGIN,  /* the call below, or our own, has begun another */
     MGDS_REQUEST_ON_DROP,   /* that call has failed */
     MGDS_REQUEST_ON_START,  /* the program has started a persistent one */
+    MGDS_REQUEST_ON_GIVE,   /* the same, and another brings its message */
     MGDS_REQUEST_ON_LAND,   /* the operation below is complete */
     MGDS_REQUEST_ON_COPY,   /* what it brought is queued to be copied up */
     MGDS_REQUEST_ON_REST,   /* a persistent one is complete */

@@ -73,19 +73,49 @@ static void let_generalized_go(struct mgds_wave *wave, struct mgds_drop *drop)
     mgds_request_put(drop->seen.request);
 }
 
-/* What goes down for a persistent request of a stream communicator. */
+/* NULL: the persistent request is of no stream communicator. */
+static struct mgds_stream_persist *stream_persist(const struct mgds_drop *drop)
+{
+    return drop->persist->ops->kind == MGDS_REQUEST_IS_TEMPLATE
+               ? (struct mgds_stream_persist *)drop->persist
+               : NULL;
+}
+
+/* What stands in for it now; NULL: nothing. */
+static struct mgds_request *stand_in_of(const struct mgds_drop *drop)
+{
+    const struct mgds_stream_persist *persist = stream_persist(drop);
+
+    if (!persist)
+        return drop->persist->stand_in;
+    return persist->current ? &persist->current->request : NULL;
+}
+
+static int show(struct mgds_wave *wave, struct mgds_drop *drop)
+{
+    struct mgds_stream_persist *persist = stream_persist(drop);
+    const struct mgds_request *request;
+
+    drop->held = persist && mgds_stream_persist_is_under_way(persist);
+    wave->held += drop->held;
+    request = stand_in_of(drop);
+    if (drop->held || !request)
+        return 0;
+    if (persist)
+        return mgds_stream_req_show(persist->current, &drop->handle);
+    drop->handle = request->handle;
+    return 0;
+}
+
+/* What goes down for a persistent request. */
 static int stand_in(struct mgds_wave *wave, int i)
 {
     struct mgds_drop *drop = &wave->drops[i];
-    struct mgds_stream_persist *persist = drop->persist;
-    int rc = 0;
+    int rc;
 
     drop->handle = MPI_REQUEST_NULL;
     drop->seen = (struct mgds_request_seen){.request = NULL};
-    drop->held = mgds_stream_persist_is_under_way(persist);
-    wave->held += drop->held;
-    if (!drop->held && persist->current)
-        rc = mgds_stream_req_show(persist->current, &drop->handle);
+    rc = show(wave, drop);
     wave->requests[i] = drop->handle;
     if (rc < 0 || drop->handle == MPI_REQUEST_NULL)
         return rc;
@@ -109,10 +139,17 @@ static int begin_to_stand_in(struct mgds_wave *wave, int i)
     struct mgds_drop *drop = &wave->drops[i];
 
     copy_requests(wave);
-    drop->persist = (struct mgds_stream_persist *)drop->seen.request;
-    mgds_request_get(&drop->persist->request);
+    drop->persist = drop->seen.request;
+    mgds_request_get(drop->persist);
     wave->persists++;
     return stand_in(wave, i);
+}
+
+static bool has_stand_in(const struct mgds_request_seen *seen)
+{
+    return seen->kind == MGDS_REQUEST_IS_TEMPLATE ||
+           (seen->kind == MGDS_REQUEST_IS_PERSISTENT &&
+            seen->request->state == MGDS_REQUEST_GIVEN);
 }
 
 /* Who is behind one of the handles: 0 or -ENOMEM. */
@@ -125,7 +162,7 @@ static int look_at(struct mgds_wave *wave, int i)
     drop->persist = NULL;
     drop->held = drop->own = false;
     drop->seen = mgds_requests_look(drop->handle);
-    if (drop->seen.kind == MGDS_REQUEST_IS_TEMPLATE)
+    if (has_stand_in(&drop->seen))
         return begin_to_stand_in(wave, i);
     hold_generalized(wave, drop);
     if (drop->seen.kind == 0 || !mgds_own_handle_is(drop->handle))
@@ -193,7 +230,7 @@ void mgds_wave_fini(struct mgds_wave *wave)
             mgds_request_put(mgds_wave_generalized_at(wave, i));
     for (int i = 0; i < wave->count && wave->persists > 0; i++)
         if (wave->drops[i].persist)
-            mgds_request_put(&wave->drops[i].persist->request);
+            mgds_request_put(wave->drops[i].persist);
     free(wave->memory);
 }
 
@@ -216,8 +253,7 @@ static void look_at_persist(struct mgds_wave *wave, int i)
     if (drop->held) {
         wave->held--;
         free_if_over(wave, i);
-    } else if (request && (!drop->persist->current ||
-                           request != &drop->persist->current->request)) {
+    } else if (request && request != stand_in_of(drop)) {
         let_generalized_go(wave, drop);
         wave->requests[i] = MPI_REQUEST_NULL;
     }

@@ -12,7 +12,8 @@
  * A persistent request of a stream communicator has a stand-in in the array
  * that goes down: the generalized request of what it has started; if that is
  * nothing, or while a stream has generations of it under way (it is *held*),
- * none. Held ones are asked again with each step.
+ * none. Held ones are asked again with each step. A persistent receive has one,
+ * too, while it is GIVEN (persist_kept.h).
  *
  * Those with handles of our own are not in that array either (wave_own.h).
  *
@@ -34,13 +35,13 @@ enum { MGDS_WAVE_SMALL = 16 };
 
 /* One request of the call. */
 struct mgds_drop {
-    struct mgds_request_seen seen;       /* before the call; kind 0: not ours */
-    MPI_Request handle;                  /* the program's; of what stands in for
-                                            a persistent one: that */
-    MPI_Comm comm;                       /* whose handler is to be told of */
-    int unsaid;                          /* this negative errno, or 0 */
-    struct mgds_stream_persist *persist; /* that this stands in for: a
-                                            reference, or NULL */
+    struct mgds_request_seen seen; /* before the call; kind 0: not ours */
+    MPI_Request handle;            /* the program's; of what stands in for
+                                      a persistent one: that */
+    MPI_Comm comm;                 /* whose handler is to be told of */
+    int unsaid;                    /* this negative errno, or 0 */
+    struct mgds_request *persist;  /* that this stands in for: a
+                                      reference, or NULL */
     bool held;
     bool own;         /* its handle is our own */
     MPI_Request down; /* what goes down, of an array of ours */

@@ -76,7 +76,7 @@ TIED = ("send", "receive", "probe", "first", "way")
 
 def is_allowed(send, receive, probe, first, way):
     """Ready sends need a receive that stands, and one that stands is met by no
-    probe. A persistent receive must not meet what a probe has kept. Who sends
+    probe. Persistent receives behind one are gpu/direct_persist.c's. Who sends
     to itself, or to one that sends too, may not block ahead of the receive."""
     posted = first == "RECEIVE_FIRST"
     matched = receive in ("MRECV", "IMRECV")

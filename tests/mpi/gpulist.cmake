@@ -2,8 +2,8 @@
 add_library(gpu_case STATIC gpu/gpu_case.c)
 target_link_libraries(gpu_case PUBLIC mgds_test_gpu mpich::c)
 foreach(program requests errors datatypes threads queries scarce sessions
-    sessions_window mixed direct direct_arm direct_host direct_progress counts capture jump handler
-    windows freed settle t1_handles)
+    sessions_window mixed direct direct_arm direct_host direct_persist direct_progress
+    counts capture jump handler windows freed settle t1_handles)
   mgds_program(gpu_${program} SOURCES gpu/${program}.c
     LIBS gpu_case Threads::Threads)
 endforeach()
@@ -209,6 +209,14 @@ foreach(way many cancelled short handed freed nested handlers replaced
   mgds_mpi_test(gpu_direct_host_${way} PROGRAM gpu_direct_host ARGS ${way}
     ${direct} EXPECT "host: all well" "rank 1.* direct_pulls [1-9]")
 endforeach()
+# Persistent receives of what a probe has found.
+foreach(way all ends)
+  mgds_mpi_test(gpu_direct_persist_${way} PROGRAM gpu_direct_persist
+    ARGS ${way} ${direct} ${late} EXPECT "persist: all well"
+      "rank 1.* direct_pulls [1-9]")
+endforeach()
+mgds_mpi_test(gpu_direct_persist_threads PROGRAM gpu_direct_persist
+  ARGS all threads ${direct} EXPECT "persist: all well")
 # Programs that have a context of CUDA when they begin to receive; and with
 # nothing set.
 foreach(ranks 2 3)

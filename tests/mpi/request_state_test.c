@@ -14,20 +14,23 @@
 static const struct states_row expected[MGDS_REQUEST_STATES] = {
     [MGDS_REQUEST_NEW] = {"NEW", "INIT>INACTIVE BEGIN>ACTIVE DROP>DROPPED "
                                  "LINGER>LINGERING"},
-    [MGDS_REQUEST_INACTIVE] = {"INACTIVE", "START>ACTIVE LINGER>LINGERING"},
+    [MGDS_REQUEST_INACTIVE] = {"INACTIVE",
+                               "START>ACTIVE GIVE>GIVEN LINGER>LINGERING"},
     [MGDS_REQUEST_ACTIVE] = {"ACTIVE", "LAND>LANDED COPY>COPYING "
                                        "REST>INACTIVE FINISH>DONE"},
+    [MGDS_REQUEST_GIVEN] = {"GIVEN", "REST>INACTIVE"},
     [MGDS_REQUEST_LANDED] = {"LANDED", "COPY>COPYING"},
-    [MGDS_REQUEST_COPYING] = {"COPYING", "START>ACTIVE REST>INACTIVE "
-                                         "FINISH>DONE"},
+    [MGDS_REQUEST_COPYING] = {"COPYING",
+                              "START>ACTIVE GIVE>GIVEN REST>INACTIVE "
+                              "FINISH>DONE"},
     [MGDS_REQUEST_DONE] = {"DONE", "LINGER>LINGERING"},
     [MGDS_REQUEST_DROPPED] = {"DROPPED", ""},
     [MGDS_REQUEST_LINGERING] = {"LINGERING", ""},
 };
 
 static const char *const events[MGDS_REQUEST_EVENTS] = {
-    "INIT", "BEGIN", "DROP",   "START", "LAND",
-    "COPY", "REST",  "FINISH", "LINGER"};
+    "INIT", "BEGIN", "DROP", "START",  "GIVE",
+    "LAND", "COPY",  "REST", "FINISH", "LINGER"};
 
 static unsigned after(unsigned state, unsigned event)
 {
@@ -70,14 +73,16 @@ static void a_send_is_active_until_it_is_done(void **state)
 
 static void a_persistent_request_is_never_done(void **state)
 {
-    const uint32_t its = EVENT(INIT) | EVENT(START) | EVENT(COPY) | EVENT(REST);
+    const uint32_t its =
+        EVENT(INIT) | EVENT(START) | EVENT(GIVE) | EVENT(COPY) | EVENT(REST);
 
     (void)state;
     assert_int_equal(reach(MGDS_REQUEST_NEW, its),
                      STATE(NEW) | STATE(INACTIVE) | STATE(ACTIVE) |
-                         STATE(COPYING));
+                         STATE(GIVEN) | STATE(COPYING));
     assert_int_equal(reach(MGDS_REQUEST_COPYING, its),
-                     STATE(INACTIVE) | STATE(ACTIVE) | STATE(COPYING));
+                     STATE(INACTIVE) | STATE(ACTIVE) | STATE(GIVEN) |
+                         STATE(COPYING));
 }
 
 static void a_generalized_request_goes_one_way(void **state)

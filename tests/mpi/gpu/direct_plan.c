@@ -82,8 +82,7 @@ static void draw_forms(struct plan *plan, bool posted_first)
     if (!posted_first && (plan->send == RSEND || plan->send == IRSEND ||
                           plan->send == RSEND_INIT))
         plan->send = SEND;
-    /* a persistent receive must not meet what a probe has kept */
-    if (plan->recv == RECV_INIT || posted_first)
+    if (posted_first)
         plan->probe = NO_PROBE;
     if (plan->recv == MRECV || plan->recv == IMRECV)
         plan->probe = draw(2) ? MPROBE : IMPROBE;
