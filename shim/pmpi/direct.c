@@ -17,6 +17,9 @@
 #include "shim/pmpi/aware.h"
 #include "shim/pmpi/below.h"
 #include "shim/pmpi/next.h"
+#include "shim/pmpi/process.h"
+#include "shim/pmpi/request_orphan.h"
+#include "shim/pmpi/request_table.h"
 
 #define MAGIC UINT64_C(0x3164616568736764) /* dgshead1 */
 
@@ -253,7 +256,6 @@ static void let_peer_go(struct peer *peer)
     mgds_board_close(peer->board);
 }
 
-/* MPI's objects are there if the ranks have agreed. */
 static void let_go(void)
 {
     for (int i = 0; i < direct.near; i++)
@@ -283,13 +285,25 @@ void mgds_direct_init(void)
                           mgds_direct_shared);
 }
 
+/* Where sessions go on nobody has waited yet for bytes that went staged after
+ * all; and an orphan may yet send some. */
+void mgds_direct_leave_world(void)
+{
+    if (!direct.agreed)
+        return;
+    if (mgds_init_seen())
+        mgds_request_orphans_drain(direct.comm);
+    if (mgds_requests_have_orphans())
+        return;
+    MGDS_NEXT(Comm_free, 1)((mgds_word)&direct.comm);
+    mgds_below()->Group_free(&direct.world);
+}
+
 void mgds_direct_fini(void)
 {
     if (!direct.agreed)
         return;
     mgds_direct_arm_end();
-    MGDS_NEXT(Comm_free, 1)((mgds_word)&direct.comm);
-    mgds_below()->Group_free(&direct.world);
     let_go();
 }
 
@@ -312,6 +326,8 @@ int mgds_direct_world_rank(MPI_Comm comm, int rank)
 
     if (comm == MPI_COMM_WORLD)
         return rank < direct.size ? rank : -1;
+    if (mgds_init_has_sessions())
+        return -1;
     MGDS_NEXT(Comm_test_inter, 2)((mgds_word)comm, (mgds_word)&between);
     if (between)
         return -1;

@@ -24,7 +24,12 @@
  * nothing at all. A rank that shares memory with no other is not armed. */
 void mgds_direct_init(void);
 
-/* In MPI_Finalize, before the MPI below ends and after the requests have. */
+/* In MPI_Finalize, before the world ends below: what is sent from here on is no
+ * header. Those that were sent on its communicators have been received, or are
+ * orphans. */
+void mgds_direct_leave_world(void);
+
+/* When the last of the world and the sessions ends, after the requests have. */
 void mgds_direct_fini(void);
 
 /* MPIX_GDS_DIRECT; MPIX_GDS_DIRECT_SHARED. */
@@ -32,7 +37,8 @@ size_t mgds_direct_from(void);
 size_t mgds_direct_from_shared(void);
 
 /* A rank of a communicator in MPI_COMM_WORLD; -1: it has none, or the
- * communicator is one between groups. */
+ * communicator is one between groups, or may outlast the world, since it may be
+ * a session's. */
 int mgds_direct_world_rank(MPI_Comm comm, int rank);
 
 /* How far the rank is known, of MPI_COMM_WORLD or -1, for memory of a device of

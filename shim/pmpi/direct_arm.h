@@ -1,8 +1,8 @@
 /*
  * When a rank looks for headers (docs/header-rendezvous.md): from when it is
- * *armed* to MPI_Finalize. To be armed costs each receive into host memory, so
- * by MPIX_GDS_ARM it may be left until the program has a context of CUDA. But a
- * receive that was begun before, and that nobody looks at, must not get a
+ * *armed* to the end of MPI. To be armed costs each receive into host memory,
+ * so by MPIX_GDS_ARM it may be left until the program has a context of CUDA.
+ * But a receive that was begun before, and that nobody looks at, must not get a
  * header.
  *
  *   IDLE     MPI_Init has not agreed with the other ranks
@@ -15,7 +15,7 @@
  *                            where there is a context
  *   WAITING -> BARRED        by such a receive where there is none
  *   IDLE -> BARRED           by such a receive of a session
- *   any -> IDLE              in MPI_Finalize
+ *   any -> IDLE              when the last of the world and the sessions ends
  *
  * No other rank must be told: nobody is sent a header before it has shown that
  * it can map memory, and only an armed rank does. Receives that block count

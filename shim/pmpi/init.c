@@ -32,8 +32,9 @@
 #include "shim/pmpi/types.h"
 #include "shim/pmpi/untied.h"
 
-/* How many of {the world, each session} are open in this process. */
-static atomic_int epochs;
+/* How many of {the world, each session} are open in this process; and how many
+ * sessions alone. */
+static atomic_int epochs, sessions;
 
 /* In MPI_COMM_WORLD; as the launcher says until, or unless, MPI does. */
 static int world_rank = -1;
@@ -66,6 +67,11 @@ bool mgds_init_seen(void)
     return atomic_load(&epochs) > 0;
 }
 
+bool mgds_init_has_sessions(void)
+{
+    return atomic_load(&sessions) > 0;
+}
+
 /* Before the library below takes its own leave: it may not come back. */
 static int end(void)
 {
@@ -82,6 +88,16 @@ static int end(void)
     mgds_trace_finalize();
     mgds_summary_end(world_rank);
     return class;
+}
+
+/* Whoever looks for headers, and has kept messages, does so in what goes on
+ * behind the world, too. */
+static void end_direct(void)
+{
+    if (mgds_init_seen())
+        return;
+    mgds_kept_fini();
+    mgds_direct_fini();
 }
 
 /* The end of the MPI below, or else what is owed. */
@@ -136,8 +152,8 @@ mgds_word mgds_own_Finalize(void)
 {
     int owed = end();
 
-    mgds_kept_fini();
-    mgds_direct_fini();
+    mgds_direct_leave_world();
+    end_direct();
     mgds_self_fini();
     mgds_below_set_world(false);
     return ended(owed, MGDS_FORWARD(0)());
@@ -153,6 +169,7 @@ mgds_word mgds_own_Session_init(mgds_word info, mgds_word errhandler,
     if ((int)result != MPI_SUCCESS)
         return result;
     mgds_untied_open(*(MPI_Session *)session);
+    atomic_fetch_add(&sessions, 1);
     begin();
     return (mgds_word)hold_to_require(MPI_COMM_NULL);
 }
@@ -164,8 +181,11 @@ mgds_word mgds_own_Session_finalize(mgds_word session)
     int owed = end();
     mgds_word result;
 
+    end_direct();
     mgds_untied_close(handle);
     result = MGDS_FORWARD(1)(session);
+    if ((int)result == MPI_SUCCESS)
+        atomic_fetch_sub(&sessions, 1);
     if ((int)result != MPI_SUCCESS && handle != MPI_SESSION_NULL &&
         *place == handle)
         mgds_untied_open(handle);

@@ -22,4 +22,8 @@ const struct mgds_process *mgds_process(void);
 /* Is MPI initialised, and did we see that? Any thread. */
 bool mgds_init_seen(void);
 
+/* Has the program a session open, and perhaps communicators of it? Any
+ * thread. */
+bool mgds_init_has_sessions(void);
+
 #endif

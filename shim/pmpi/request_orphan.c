@@ -79,19 +79,25 @@ static time_t now(void)
     return time.tv_sec;
 }
 
-/* A freed send may still need us to be received. What is left after that has
- * no partner: its memory stays, for the MPI below may yet touch it. */
-static void drain(void)
+/* Of a communicator, or, without, all of them. A freed send may still need us
+ * to be received. What is left after that has no partner: its memory stays, for
+ * the MPI below may yet touch it. */
+static void drain(const MPI_Comm *comm)
 {
     time_t end_of_drain = now() + DRAIN_SECONDS;
 
-    while (mgds_requests_have_orphans_of(NULL) && now() < end_of_drain) {
+    while (mgds_requests_have_orphans_of(comm) && now() < end_of_drain) {
         mgds_request_orphans_poll();
         sched_yield();
     }
-    if (mgds_requests_have_orphans_of(NULL))
+    if (mgds_requests_have_orphans_of(comm))
         mgds_warn("requests with GPU memory were freed and are still not "
                   "complete at MPI_Finalize: their messages have no partner");
+}
+
+void mgds_request_orphans_drain(MPI_Comm comm)
+{
+    drain(&comm);
 }
 
 /* What the program completes in MPI_Finalize, out of callbacks that MPI calls
@@ -118,6 +124,6 @@ void mgds_requests_fini(void)
 {
     if (!mgds_requests_any())
         return;
-    drain();
+    drain(NULL);
     empty_table();
 }

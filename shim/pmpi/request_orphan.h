@@ -15,6 +15,10 @@ void mgds_request_orphans_poll(void);
  * they are (receives of matched probes). Where they poll. */
 void mgds_request_orphans_wait(MPI_Comm comm);
 
+/* The same for a while only: what is left then has no partner, and a line says
+ * so. */
+void mgds_request_orphans_drain(MPI_Comm comm);
+
 /* Before the MPI below is finalized: gives orphans a while to be done, then
  * lets go of them and of the requests that are in the table. */
 void mgds_requests_fini(void);

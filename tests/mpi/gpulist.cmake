@@ -3,7 +3,7 @@ add_library(gpu_case STATIC gpu/gpu_case.c)
 target_link_libraries(gpu_case PUBLIC mgds_test_gpu mpich::c)
 foreach(program requests errors datatypes threads queries scarce sessions
     sessions_window mixed direct direct_arm direct_host direct_persist direct_progress
-    counts capture jump handler windows freed settle t1_handles)
+    direct_sessions counts capture jump handler windows freed settle t1_handles)
   mgds_program(gpu_${program} SOURCES gpu/${program}.c
     LIBS gpu_case Threads::Threads)
 endforeach()
@@ -217,6 +217,10 @@ foreach(way all ends)
 endforeach()
 mgds_mpi_test(gpu_direct_persist_threads PROGRAM gpu_direct_persist
   ARGS all threads ${direct} EXPECT "persist: all well")
+# Sessions that go on behind MPI_Finalize.
+mgds_mpi_test(gpu_direct_sessions PROGRAM gpu_direct_sessions RANKS 2
+  TIMEOUT 40 ${direct} ${late} EXPECT "sessions: all well"
+    "rank 1.* direct_pulls [1-9]")
 # Programs that have a context of CUDA when they begin to receive; and with
 # nothing set.
 foreach(ranks 2 3)
