@@ -6,7 +6,8 @@
  *   sample[device]  how a little memory of that device of the owner is mapped,
  *                   and which GPU it is of
  *   maps[rank]      the devices whose samples that rank has mapped
- *   shares[rank]    those of these that are of the GPU which that rank uses
+ *   shares[rank]    those of these that are of the GPU by which that rank
+ *                   copies what comes from them
  *   slot[i]         serial and state of one message
  *   serving         of the owner as a receiver: whether it is in a call that
  *                   takes headers in, and how many passes over all of its
@@ -87,7 +88,7 @@ bool mgds_board_find_sample(const struct mgds_board *board, unsigned device,
                             struct mgds_board_sample *out);
 
 /* A rank has mapped the sample of the device: whatever it must be able to do
- * with a header stands. shares: it uses that very GPU. */
+ * with a header stands. shares: it copies by that very GPU. */
 void mgds_board_show_mapped(struct mgds_board *board, unsigned rank,
                             unsigned device, bool shares);
 /* It cannot any more: what is sent from now on is no header. */
