@@ -23,7 +23,9 @@
 
 #define MAGIC UINT64_C(0x3164616568736764) /* dgshead1 */
 
-enum { WAIT_SECONDS = 10, SAMPLE_BYTES = 4096 };
+/* After a withdrawn header so many sends are staged: what waiting in vain costs
+ * is little beside what these cost. */
+enum { WAIT_SECONDS = 10, SAMPLE_BYTES = 4096, STAGED_AFTER_LATE = 16 };
 
 /* What each rank tells all. */
 struct facts {
@@ -36,6 +38,7 @@ struct facts {
 /* Another rank of this host. */
 struct peer {
     struct mgds_board *board;
+    atomic_uint to_stage;   /* sends that do not wait for it: a hint */
     _Atomic uint32_t tried; /* a bit for each device */
     struct mgds_mapped *_Atomic mapped[MGDS_BOARD_DEVICES];
 };
@@ -81,6 +84,11 @@ size_t mgds_direct_from(void)
 size_t mgds_direct_from_shared(void)
 {
     return mgds_ctx()->config.direct_shared;
+}
+
+size_t mgds_direct_eager(void)
+{
+    return mgds_ctx()->config.direct_eager;
 }
 
 static void learn_world(void)
@@ -344,6 +352,23 @@ enum mgds_direct_peer mgds_direct_peer(int rank, int device)
     return mgds_board_is_shared(direct.board, (unsigned)rank, (unsigned)device)
                ? MGDS_DIRECT_PEER_SHARES
                : MGDS_DIRECT_PEER_PROVEN;
+}
+
+void mgds_direct_was_late(int rank)
+{
+    atomic_store_explicit(&peer_of(rank)->to_stage, STAGED_AFTER_LATE,
+                          memory_order_relaxed);
+}
+
+/* Threads that come at once may count less than they are. */
+bool mgds_direct_is_often_late(int rank)
+{
+    struct peer *peer = peer_of(rank);
+    unsigned left = atomic_load_explicit(&peer->to_stage, memory_order_relaxed);
+
+    if (left > 0)
+        atomic_store_explicit(&peer->to_stage, left - 1, memory_order_relaxed);
+    return left > 0;
 }
 
 static int make_sample(struct mgds_shared **out, const struct mgds_ptr *ptr)

@@ -32,9 +32,10 @@ void mgds_direct_leave_world(void);
 /* When the last of the world and the sessions ends, after the requests have. */
 void mgds_direct_fini(void);
 
-/* MPIX_GDS_DIRECT; MPIX_GDS_DIRECT_SHARED. */
+/* MPIX_GDS_DIRECT; MPIX_GDS_DIRECT_SHARED; MPIX_GDS_DIRECT_EAGER. */
 size_t mgds_direct_from(void);
 size_t mgds_direct_from_shared(void);
+size_t mgds_direct_eager(void);
 
 /* A rank of a communicator in MPI_COMM_WORLD; -1: it has none, or the
  * communicator is one between groups, or may outlast the world, since it may be
@@ -44,6 +45,12 @@ int mgds_direct_world_rank(MPI_Comm comm, int rank);
 /* How far the rank is known, of MPI_COMM_WORLD or -1, for memory of a device of
  * ours. */
 enum mgds_direct_peer mgds_direct_peer(int rank, int device);
+
+/* A header to this rank was withdrawn, since nobody came to match it: those to
+ * come may find nobody either. Of the next sends that would not wait for it
+ * some are to be staged at once: whether one is, which is counted. */
+void mgds_direct_was_late(int rank);
+bool mgds_direct_is_often_late(int rank);
 
 /* A peer has had no sample of this memory's device: posts one, once. Makes GPU
  * memory: in a call that starts something. */

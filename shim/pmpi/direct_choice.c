@@ -3,10 +3,19 @@
 
 #include "shim/gds/direct/header.h"
 
+/* How long a header is left to a receiver that does not come: one that is
+ * elsewhere, and one that is in a call that serves, and makes no passes. */
+struct patience {
+    uint64_t elsewhere, serving; /* ns */
+};
+
 /* Many times what begins a copy, and less than what a program notices that sits
  * elsewhere; and many times what a scheduler gives to others. */
-#define ELSEWHERE_NS UINT64_C(1000000)
-#define SERVING_NS UINT64_C(50000000)
+static const struct patience matched = {1000000, 50000000};
+
+/* Who stands at its receive matches a header within some 2 us; windows of
+ * receives take a few us each. */
+static const struct patience unmatched = {50000, 1000000};
 
 static bool is_long(size_t bytes, enum mgds_direct_peer peer,
                     const struct mgds_direct_from *from)
@@ -28,12 +37,32 @@ mgds_direct_choose(const struct mgds_direct_message *message,
                                          : MGDS_DIRECT_HEADER;
 }
 
-bool mgds_direct_is_due(const struct mgds_direct_wait *wait, uint64_t now,
-                        uint64_t serving)
+static bool is_over(const struct mgds_direct_wait *wait, uint64_t now,
+                    uint64_t serving, const struct patience *patience)
 {
     bool inside = serving & 1;
 
-    if ((serving >> 1) - (wait->served >> 1) >= 2)
-        return true;
-    return now - wait->since >= (inside ? SERVING_NS : ELSEWHERE_NS);
+    return now - wait->since >=
+           (inside ? patience->serving : patience->elsewhere);
+}
+
+static bool has_left_it(const struct mgds_direct_wait *wait, uint64_t serving)
+{
+    return (serving >> 1) - (wait->served >> 1) >= 2;
+}
+
+bool mgds_direct_is_due(const struct mgds_direct_wait *wait, uint64_t now,
+                        uint64_t serving)
+{
+    return has_left_it(wait, serving) || is_over(wait, now, serving, &matched);
+}
+
+/* That it has looked twice says nothing as long as it may be about to begin the
+ * receive. */
+bool mgds_direct_is_late(const struct mgds_direct_wait *wait, uint64_t now,
+                         uint64_t serving)
+{
+    bool left = has_left_it(wait, serving);
+
+    return is_over(wait, now, left ? 0 : serving, &unmatched);
 }

@@ -40,8 +40,8 @@ mgds_direct_choose(const struct mgds_direct_message *message,
                    enum mgds_direct_peer peer,
                    const struct mgds_direct_from *from);
 
-/* Since when a header is known to be matched, and what its receiver said of
- * its service then (mgds_board_serving). */
+/* Since when a header is below, or is known to be matched, and what its
+ * receiver said of its service then (mgds_board_serving). */
 struct mgds_direct_wait {
     uint64_t since; /* ns */
     uint64_t served;
@@ -57,5 +57,14 @@ struct mgds_direct_wait {
  */
 bool mgds_direct_is_due(const struct mgds_direct_wait *wait, uint64_t now,
                         uint64_t serving);
+
+/*
+ * The same of a header that is not matched yet, whose sender does not wait for
+ * its receiver: no longer than what staging costs a few times over, unless the
+ * receiver is in a call that serves and has not looked since. Then it copies
+ * others, and comes to this one.
+ */
+bool mgds_direct_is_late(const struct mgds_direct_wait *wait, uint64_t now,
+                         uint64_t serving);
 
 #endif

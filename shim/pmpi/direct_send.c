@@ -10,27 +10,32 @@
 #include "shim/pmpi/buffer.h"
 #include "shim/pmpi/direct.h"
 #include "shim/pmpi/direct_open.h"
+#include "shim/pmpi/direct_withdraw.h"
 #include "shim/pmpi/errmap.h"
 #include "shim/pmpi/grequest.h"
 #include "shim/pmpi/next.h"
 #include "shim/pmpi/request_orphan.h"
-#include "shim/pmpi/request_table.h"
 #include "shim/pmpi/types.h"
 
 /* A message whose header is under way. */
 struct mgds_direct_offer {
     struct mgds_buffer buffer; /* with a reference to its layout */
-    unsigned char header[MGDS_HEADER_BYTES];
-    int peer;      /* in MPI_COMM_WORLD */
-    unsigned slot; /* ours while open */
+    int peer;                  /* in MPI_COMM_WORLD */
+    unsigned slot;             /* ours while open */
     bool open;
     uint64_t serial;
+    int end;    /* withdrawn: 1 or negative errno */
+    bool eager; /* it does not wait for its receiver */
     bool matched;
     bool stays;                   /* it cannot be withdrawn */
-    struct mgds_direct_wait wait; /* matched */
+    struct mgds_direct_wait wait; /* since it was sent; since it was matched */
     struct mgds_bounce *bounce;   /* bringing */
     MPI_Request request;          /* the header's, unless a record has it */
 };
+
+/* Of each slot the header, which the MPI below reads until it is matched: for
+ * longer than its offer is there, if that is withdrawn. */
+static unsigned char headers[MGDS_BOARD_SLOTS][MGDS_HEADER_BYTES];
 
 static void offer_fini(struct mgds_direct_offer *offer)
 {
@@ -40,87 +45,61 @@ static void offer_fini(struct mgds_direct_offer *offer)
     mgds_buffer_put(&offer->buffer);
 }
 
-/* Bytes that go below after all. The program has its send back; the slot is the
- * tag, so it stays until they were received. */
-struct withdrawn {
-    struct mgds_request request; /* first */
-    struct mgds_bounce *bounce;
-    unsigned slot;
-};
-
-static void withdrawn_release(struct mgds_request *request)
+/* Its bytes are in the bounce. header: the one below, if it is not matched. 1,
+ * or 0 if the receiver was first, or negative errno. */
+static int withdraw(struct mgds_direct_offer *offer, enum mgds_slot_state from,
+                    MPI_Request header)
 {
-    struct withdrawn *withdrawn = (struct withdrawn *)request;
+    const struct mgds_withdrawal what = {.slot = offer->slot,
+                                         .serial = offer->serial,
+                                         .from = from,
+                                         .peer = offer->peer,
+                                         .bounce = offer->bounce,
+                                         .header = header};
+    int rc = mgds_direct_withdraw(&what);
 
-    mgds_bounce_destroy(withdrawn->bounce);
-    mgds_board_free(mgds_direct_own_board(), withdrawn->slot);
-}
-
-static const struct mgds_request_ops withdrawn_ops = {
-    .kind = MGDS_REQUEST_IS_SEND, .release = withdrawn_release};
-
-/* From here on it is an orphan, which later calls and MPI_Finalize look at. */
-static int send_below(struct withdrawn *withdrawn,
-                      const struct mgds_direct_offer *offer)
-{
-    int rc = (int)MGDS_NEXT(Issend_c, 7)(
-        (mgds_word)mgds_bounce_base(withdrawn->bounce),
-        (mgds_word)mgds_bounce_bytes(withdrawn->bounce), (mgds_word)MPI_BYTE,
-        (mgds_word)offer->peer, (mgds_word)withdrawn->slot,
-        (mgds_word)mgds_direct_comm(), (mgds_word)&withdrawn->request.handle);
-
-    if (rc != MPI_SUCCESS) {
-        mgds_request_put(&withdrawn->request);
-        return -EIO;
+    if (rc != 0) {
+        offer->bounce = NULL;
+        offer->open = false;
+        offer->end = rc;
     }
-    mgds_count(direct_withdrawn);
-    mgds_request_step(&withdrawn->request, MGDS_REQUEST_ON_BEGIN);
-    mgds_requests_add_orphan(&withdrawn->request);
-    return 1;
-}
-
-/* The bytes are in the bounce: 1, or 0 if the receiver was first. */
-static int withdraw(struct mgds_direct_offer *offer, enum mgds_slot_state from)
-{
-    struct withdrawn *withdrawn = mgds_request_new(
-        sizeof(*withdrawn), &withdrawn_ops, mgds_direct_comm());
-
-    if (!withdrawn)
-        return 0;
-    withdrawn->slot = offer->slot;
-    withdrawn->bounce = offer->bounce;
-    if (!mgds_board_move(mgds_direct_own_board(), offer->slot, offer->serial,
-                         from, MGDS_SLOT_WITHDRAWN)) {
-        withdrawn->request.released = true;
-        mgds_request_put(&withdrawn->request);
-        return 0;
-    }
-    offer->bounce = NULL;
-    offer->open = false;
-    return send_below(withdrawn, offer);
+    return rc;
 }
 
 /* Without memory, or if the copy fails, the receiver is waited for on. */
+static void let_stay(struct mgds_direct_offer *offer)
+{
+    mgds_bounce_destroy(offer->bounce);
+    offer->bounce = NULL;
+    offer->stays = true;
+}
+
 static void bring(struct mgds_direct_offer *offer)
 {
     if (mgds_buffer_find_again(&offer->buffer) != 1 ||
         mgds_buffer_stage(&offer->bounce, &offer->buffer, MGDS_BOUNCE_PACKED) <
-            0) {
+            0)
         offer->stays = true;
-        return;
-    }
-    if (mgds_bounce_down(offer->bounce, 0, SIZE_MAX) < 0) {
-        mgds_bounce_destroy(offer->bounce);
-        offer->bounce = NULL;
-        offer->stays = true;
-    }
+    else if (mgds_bounce_down(offer->bounce, 0, SIZE_MAX) < 0)
+        let_stay(offer);
+}
+
+static void begin_to_wait(struct mgds_direct_offer *offer)
+{
+    offer->wait = (struct mgds_direct_wait){
+        .since = mgds_clock_ns(), .served = mgds_direct_serving(offer->peer)};
 }
 
 static void match(struct mgds_direct_offer *offer)
 {
     offer->matched = true;
-    offer->wait = (struct mgds_direct_wait){
-        .since = mgds_clock_ns(), .served = mgds_direct_serving(offer->peer)};
+    begin_to_wait(offer);
+}
+
+static bool is_late(const struct mgds_direct_offer *offer)
+{
+    return mgds_direct_is_late(&offer->wait, mgds_clock_ns(),
+                               mgds_direct_serving(offer->peer));
 }
 
 static bool is_due(const struct mgds_direct_offer *offer,
@@ -131,30 +110,60 @@ static bool is_due(const struct mgds_direct_offer *offer,
                               mgds_direct_serving(offer->peer));
 }
 
-/* Nobody has it: OFFERED or REFUSED. */
-static int poll_left(struct mgds_direct_offer *offer,
-                     enum mgds_slot_state state)
+/* Nobody has it, and its time is over, or not yet. */
+static int take_back(struct mgds_direct_offer *offer, bool due,
+                     enum mgds_slot_state from, MPI_Request header)
 {
     int rc;
 
-    if (!offer->matched)
-        match(offer);
     if (!offer->bounce) {
-        if (!offer->stays && is_due(offer, state))
+        if (!offer->stays && due)
             bring(offer);
         return 0;
     }
     rc = mgds_bounce_poll(offer->bounce);
-    return rc == 1 ? withdraw(offer, state) : rc;
+    return rc == 1 ? withdraw(offer, from, header) : rc;
+}
+
+/* Nobody has it: OFFERED or REFUSED. */
+static int poll_left(struct mgds_direct_offer *offer,
+                     enum mgds_slot_state state)
+{
+    if (!offer->matched)
+        match(offer);
+    return take_back(offer, is_due(offer, state), state, MPI_REQUEST_NULL);
+}
+
+/* The header is below, not matched. 1: it is left there, since the send does
+ * not wait for it any more; or negative errno. */
+static int poll_unmatched(struct mgds_direct_offer *offer, MPI_Request *header)
+{
+    int rc;
+
+    if (!offer->eager || offer->stays)
+        return 0;
+    rc = take_back(offer, is_late(offer), MGDS_SLOT_OFFERED, *header);
+    if (offer->open) {
+        if (rc < 0)
+            let_stay(offer);
+        return 0;
+    }
+    mgds_count(direct_unmatched);
+    mgds_direct_was_late(offer->peer);
+    *header = MPI_REQUEST_NULL;
+    return rc;
 }
 
 /* The header was matched: 1 if the send is over, 0 not yet, or negative errno.
  */
 static int poll_offer(struct mgds_direct_offer *offer)
 {
-    enum mgds_slot_state state =
-        mgds_board_state(mgds_direct_own_board(), offer->slot, offer->serial);
+    enum mgds_slot_state state;
 
+    if (!offer->open)
+        return offer->end;
+    state =
+        mgds_board_state(mgds_direct_own_board(), offer->slot, offer->serial);
     switch (state) {
     case MGDS_SLOT_OFFERED:
     case MGDS_SLOT_REFUSED:
@@ -170,6 +179,12 @@ static int poll_offer(struct mgds_direct_offer *offer)
 static bool is_buffered(const struct mgds_call_words *call)
 {
     return call->twin == MGDS_CALL_Bsend_c || call->twin == MGDS_CALL_Ibsend_c;
+}
+
+/* Which does not wait for its receiver, if the message is short. */
+static bool is_standard(const struct mgds_call_words *call)
+{
+    return call->twin != MGDS_CALL_Ssend_c && call->twin != MGDS_CALL_Issend_c;
 }
 
 /* Most messages are told to be short without a look at their memory. */
@@ -255,7 +270,7 @@ static int write_header(struct mgds_direct_offer *offer,
     header.slot = offer->slot = (unsigned)slot;
     offer->serial = header.serial;
     offer->open = true;
-    mgds_direct_encode(offer->header, &header, offer->peer);
+    mgds_direct_encode(headers[offer->slot], &header, offer->peer);
     return 1;
 }
 
@@ -271,9 +286,13 @@ static int prepare(struct mgds_direct_offer *offer,
         return 0;
     offer->peer =
         mgds_direct_world_rank((MPI_Comm)call->word[5], (int)call->word[3]);
+    offer->eager =
+        is_standard(call) &&
+        offer->buffer.layout->size * offer->buffer.count <= mgds_direct_eager();
     switch (choose(&offer->buffer, offer->peer)) {
     case MGDS_DIRECT_HEADER:
-        rc = write_header(offer, call);
+        if (!offer->eager || !mgds_direct_is_often_late(offer->peer))
+            rc = write_header(offer, call);
         break;
     case MGDS_DIRECT_SAMPLE:
         mgds_direct_post_sample(&offer->buffer.ptr);
@@ -286,29 +305,29 @@ static int prepare(struct mgds_direct_offer *offer,
     return rc;
 }
 
-static int send_header(const struct mgds_direct_offer *offer,
+static int send_header(struct mgds_direct_offer *offer,
                        const struct mgds_call_words *call, MPI_Request *request)
 {
     mgds_count(direct_sends);
+    if (offer->eager)
+        begin_to_wait(offer);
     return (int)MGDS_NEXT(Issend, 7)(
-        (mgds_word)offer->header, MGDS_HEADER_BYTES, (mgds_word)MPI_BYTE,
+        (mgds_word)headers[offer->slot], MGDS_HEADER_BYTES, (mgds_word)MPI_BYTE,
         call->word[3], call->word[4], call->word[5], (mgds_word)request);
 }
 
 int mgds_direct_offer_poll(struct mgds_direct_offer *offer, int *error)
 {
     int flag = 1;
-    int rc;
 
     *error = MPI_SUCCESS;
     if (offer->request != MPI_REQUEST_NULL)
         *error = (int)MGDS_NEXT(Test, 3)((mgds_word)&offer->request,
                                          (mgds_word)&flag,
                                          (mgds_word)MPI_STATUS_IGNORE);
-    if (*error != MPI_SUCCESS || !flag)
-        return *error != MPI_SUCCESS;
-    rc = poll_offer(offer);
-    return rc < 0 ? rc : rc == 1;
+    if (*error != MPI_SUCCESS)
+        return 1;
+    return flag ? poll_offer(offer) : poll_unmatched(offer, &offer->request);
 }
 
 int mgds_direct_offer_start(struct mgds_direct_offer *offer,
@@ -392,6 +411,13 @@ struct offered {
     struct mgds_direct_offer offer;
 };
 
+static bool offered_overtake(struct mgds_request *request)
+{
+    struct offered *offered = (struct offered *)request;
+
+    return poll_unmatched(&offered->offer, &request->below) != 0;
+}
+
 static int offered_poll(struct mgds_request *request)
 {
     return poll_offer(&((struct offered *)request)->offer);
@@ -410,6 +436,7 @@ static void offered_cancel(struct mgds_request *request)
 
 static const struct mgds_request_ops offered_ops = {
     .kind = MGDS_REQUEST_IS_GENERALIZED,
+    .overtake = offered_overtake,
     .poll = offered_poll,
     .cancel = offered_cancel,
     .release = offered_release};

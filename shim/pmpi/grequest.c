@@ -114,6 +114,11 @@ static int test_below(struct mgds_request *request, int *flag)
     return rc;
 }
 
+static bool overtakes(struct mgds_request *request)
+{
+    return request->ops->overtake && request->ops->overtake(request);
+}
+
 static void step_below(struct mgds_request *request)
 {
     int flag = 0;
@@ -124,7 +129,7 @@ static void step_below(struct mgds_request *request)
     }
     cancel_below(request);
     request->error = test_below(request, &flag);
-    if (flag || request->error != MPI_SUCCESS)
+    if (flag || request->error != MPI_SUCCESS || overtakes(request))
         mgds_request_step(request, MGDS_REQUEST_ON_LAND);
 }
 

@@ -68,6 +68,10 @@ struct mgds_request_ops {
     /* The queued copies (and whatever else must be): 1 done, 0 not yet, or
      * negative errno, and all is over. */
     int (*poll)(struct mgds_request *request);
+    /* GENERALIZED, after a step that finds the operation below not complete.
+     * True: the request does not wait for it any more, and has given it (below)
+     * to somebody else; landed is called as if it were complete. Or NULL. */
+    bool (*overtake)(struct mgds_request *request);
     /* PERSISTENT: makes the status of the operation below, which was landed
      * before, say what landed has made of the first one. Or NULL. */
     void (*correct)(const struct mgds_request *request, MPI_Status *status);

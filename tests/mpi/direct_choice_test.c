@@ -85,11 +85,43 @@ static void the_wait_ends_with_passes_or_time(void **state)
         }
 }
 
+/* The same of one that nobody has matched, which is left no longer than that
+ * it could be staged meanwhile. */
+static void an_eager_send_waits_less(void **state)
+{
+    const uint64_t inside = 1, pass = 2, us = 1000;
+    const struct {
+        uint64_t serving, after;
+        bool late;
+    } rows[] = {
+        {7 * pass, 50 * us - 1, false},
+        {7 * pass, 50 * us, true},
+        {7 * pass | inside, 50 * us, false}, /* it copies others */
+        {7 * pass | inside, 1000 * us - 1, false},
+        {7 * pass | inside, 1000 * us, true},
+        {8 * pass | inside, 50 * us, false},
+        {9 * pass | inside, 50 * us - 1, false}, /* may begin the receive yet */
+        {9 * pass | inside, 50 * us, true},      /* has begun none */
+        {9 * pass, 50 * us - 1, false},
+        {9 * pass, 50 * us, true},
+    };
+
+    (void)state;
+    for (unsigned i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+        const struct mgds_direct_wait wait = {1000, 7 * pass};
+
+        assert_int_equal(
+            mgds_direct_is_late(&wait, 1000 + rows[i].after, rows[i].serving),
+            rows[i].late);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_choice_is_the_rule),
         cmocka_unit_test(the_wait_ends_with_passes_or_time),
+        cmocka_unit_test(an_eager_send_waits_less),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -22,6 +22,8 @@ WAYS = {
     "delays": {"": "MPIX_SIM_DELAY=0", "d30": "MPIX_SIM_DELAY=30",
                "d300": "MPIX_SIM_DELAY=300"},
     "threshold": {"": "MPIX_GDS_DIRECT=1", "from4096": "MPIX_GDS_DIRECT=4096"},
+    "sends": {"": "MPIX_GDS_DIRECT_EAGER=0",
+              "eager": "MPIX_GDS_DIRECT_EAGER=300000"},
     "peers": {"": "MPIX_SIM_PEERS=yes", "apart": "MPIX_SIM_PEERS=no"},
 }
 

@@ -2,8 +2,9 @@
 add_library(gpu_case STATIC gpu/gpu_case.c)
 target_link_libraries(gpu_case PUBLIC mgds_test_gpu mpich::c)
 foreach(program requests errors datatypes threads queries scarce sessions
-    sessions_window mixed direct direct_arm direct_host direct_persist direct_progress
-    direct_sessions counts capture jump handler windows freed settle t1_handles)
+    sessions_window mixed direct direct_arm direct_eager direct_host
+    direct_persist direct_progress direct_sessions counts capture jump handler
+    windows freed settle t1_handles)
   mgds_program(gpu_${program} SOURCES gpu/${program}.c
     LIBS gpu_case Threads::Threads)
 endforeach()
@@ -94,6 +95,7 @@ mgds_mpi_test(gpu_datatypes PROGRAM gpu_datatypes RANKS 1 ENV ${soft}
 # The same by header, wherever that is shorter than the message, and everything
 # that can meet one, in plans drawn from a seed: seed, laps, threads.
 set(armed ${defaults} MPIX_GDS_DIRECT=1 MPIX_GDS_DIRECT_SHARED=1
+  MPIX_GDS_DIRECT_EAGER=0
   MPIX_GDS_ARM=init)
 set(direct ENV ${armed} MPIX_GDS_SUMMARY=all)
 foreach(ranks 2 3)
@@ -192,6 +194,20 @@ foreach(way behind short)
   mgds_mpi_test(gpu_direct_${way} PROGRAM gpu_direct_progress ARGS ${way}
     ${direct} EXPECT "progress: all well" "rank 1.* direct_pulls [12][0-9]")
 endforeach()
+# Short sends that do not wait for their receivers.
+set(eager_synchronous "direct_sends [1-9]")
+foreach(way unmatched crossing synchronous gone order)
+  if(NOT way STREQUAL synchronous)
+    set(eager_${way} "rank 0.* direct_unmatched [1-9]"
+      "rank 1.* direct_fetches [1-9]")
+  endif()
+  mgds_mpi_test(gpu_direct_eager_${way} PROGRAM gpu_direct_eager ARGS ${way}
+    ${direct} MPIX_GDS_DIRECT_EAGER=8192
+    EXPECT "eager: all well" ${eager_${way}})
+endforeach()
+mgds_mpi_test(gpu_default_eager PROGRAM gpu_direct_eager ARGS unmatched
+  ENV ${defaults} MPIX_GDS_DIRECT_SHARED=1 MPIX_GDS_SUMMARY=all
+  EXPECT "eager: all well" "rank 0.* direct_unmatched [1-9]")
 # From when on a rank looks for headers, and what it receives in host memory.
 mgds_unit_test(direct_arm SOURCES direct_arm_test.c ${pmpi}/direct_arm.c
   LIBS mgds_base mgds_test mpich::headers
