@@ -195,7 +195,7 @@ static void land_all(struct mgds_grequest_pass *pass)
 {
     mgds_copyqueue_batch_begin();
     for (int i = 0; i < pass->count; i++) {
-        struct mgds_request *request = pass->landed[i];
+        struct mgds_request *request = pass->kept[i];
 
         if (!claim(request))
             continue;
@@ -206,12 +206,14 @@ static void land_all(struct mgds_grequest_pass *pass)
     mgds_copyqueue_batch_end();
 }
 
+/* Copies that are under way are asked about behind that: the driver takes as
+ * long to answer as to begin another. */
 static void land_together(struct mgds_grequest_pass *pass)
 {
     land_all(pass);
     for (int i = 0; i < pass->count; i++)
-        if (claim(pass->landed[i]))
-            finish(pass, pass->landed[i]);
+        if (claim(pass->kept[i]))
+            finish(pass, pass->kept[i]);
         else
             pass->left++;
     pass->count = 0;
@@ -220,11 +222,11 @@ static void land_together(struct mgds_grequest_pass *pass)
 
 /* Of all that a pass has met only the one that it asks MPI about is claimed: an
  * error handler may jump out of there, and another thread wait for the rest. */
-static void keep_landed(struct mgds_grequest_pass *pass,
-                        struct mgds_request *request)
+static void keep(struct mgds_grequest_pass *pass, struct mgds_request *request)
 {
-    pass->landed[pass->count++] = request;
-    pass->bytes += (size_t)mgds_below_bytes(&request->status);
+    pass->kept[pass->count++] = request;
+    if (request->state == MGDS_REQUEST_LANDED)
+        pass->bytes += (size_t)mgds_below_bytes(&request->status);
     unclaim(request);
     if (pass->count == MGDS_GREQUESTS_TOGETHER || pass->bytes >= TOGETHER_BYTES)
         land_together(pass);
@@ -257,8 +259,9 @@ void mgds_grequest_pass_step(struct mgds_grequest_pass *pass,
     }
     if (request->state == MGDS_REQUEST_LANDED && request->ops->lands_alone)
         step_landed(request);
-    if (request->state == MGDS_REQUEST_LANDED && may_land(request))
-        keep_landed(pass, request);
+    if (request->state == MGDS_REQUEST_COPYING ||
+        (request->state == MGDS_REQUEST_LANDED && may_land(request)))
+        keep(pass, request);
     else
         finish(pass, request);
 }

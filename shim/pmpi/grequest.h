@@ -86,11 +86,11 @@ bool mgds_grequest_poll(struct mgds_request *request);
 enum { MGDS_GREQUESTS_TOGETHER = 16 };
 
 struct mgds_grequest_pass {
-    struct mgds_request *landed[MGDS_GREQUESTS_TOGETHER];
-    int count;    /* of landed */
-    size_t bytes; /* of these */
-    int left;     /* were stepped and are not done */
-    bool tested;  /* some of them below: MPI made progress */
+    struct mgds_request *kept[MGDS_GREQUESTS_TOGETHER]; /* landed, or copying */
+    int count;                                          /* of kept */
+    size_t bytes;                                       /* that have landed */
+    int left;    /* were stepped and are not done */
+    bool tested; /* some of them below: MPI made progress */
 };
 
 void mgds_grequest_pass_begin(struct mgds_grequest_pass *pass);

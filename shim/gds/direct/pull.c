@@ -2,6 +2,7 @@
 #include "shim/gds/direct/pull.h"
 
 #include <errno.h>
+#include <stdbool.h>
 
 #include "shim/base/alloc.h"
 #include "shim/base/stats.h"
@@ -13,6 +14,7 @@ struct mgds_pull {
     struct mgds_import *import;
     struct mgds_copyqueue *queue; /* a reference */
     struct mgds_copy_ticket ticket;
+    bool asked; /* whether it is over */
 };
 
 static int queue_copy(struct mgds_pull *pull, const struct mgds_copy *copy)
@@ -65,8 +67,14 @@ int mgds_pull_create(struct mgds_pull **out, struct mgds_context *ctx,
     return rc;
 }
 
+/* No copy is over when it has just been queued, and the driver takes a
+ * microsecond to say so: others can be begun meanwhile. */
 int mgds_pull_poll(struct mgds_pull *pull)
 {
+    if (!pull->asked) {
+        pull->asked = true;
+        return 0;
+    }
     return mgds_copyqueue_poll(pull->queue, &pull->ticket);
 }
 
