@@ -464,6 +464,11 @@ int mgds_direct_recv_poll(struct mgds_direct_recv *recv)
     return rc;
 }
 
+bool mgds_direct_recv_pulls(const struct mgds_direct_recv *recv)
+{
+    return recv->stage == PULLING;
+}
+
 int mgds_direct_recv_wait(struct mgds_direct_recv *recv)
 {
     int rc;

@@ -50,6 +50,9 @@ int mgds_direct_recv_late(struct mgds_direct_recv **out,
                           MPI_Status *status);
 
 /* NULL is allowed. Nothing is under way below. */
+/* Whether it reads the sender's memory. */
+bool mgds_direct_recv_pulls(const struct mgds_direct_recv *recv);
+
 void mgds_direct_recv_destroy(struct mgds_direct_recv *recv);
 
 /* The receive gets a kept message, which was received: there will be none

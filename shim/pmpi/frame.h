@@ -21,6 +21,7 @@
 
 #include "shim/pmpi/calls.h"
 #include "shim/pmpi/next.h"
+#include "shim/pmpi/pulling.h"
 #include "shim/pmpi/seen.h"
 #include "shim/pmpi/words.h"
 
@@ -54,7 +55,8 @@ static inline bool mgds_frame_is_nested(uintptr_t stack)
     return stack + STACK_ARGUMENTS < mgds_inside.stack;
 }
 
-/* An outermost call begins, and ends. */
+/* An outermost call begins, and ends; then no pull is under way that it has
+ * begun. */
 static inline void mgds_frame_begin(uintptr_t stack, enum mgds_call call,
                                     enum mgds_face face)
 {
@@ -65,6 +67,8 @@ static inline void mgds_frame_begin(uintptr_t stack, enum mgds_call call,
 
 static inline void mgds_frame_end(void)
 {
+    if (__builtin_expect(mgds_pulling_any(), 0))
+        mgds_pulling_end();
     mgds_inside.stack = 0;
 }
 

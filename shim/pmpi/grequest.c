@@ -9,17 +9,21 @@
 #include <sched.h>
 #include <string.h>
 
+#include "shim/base/clock.h"
 #include "shim/base/log.h"
 #include "shim/gds/mem/copyqueue.h"
 #include "shim/pmpi/below.h"
 #include "shim/pmpi/errmap.h"
 #include "shim/pmpi/frame.h"
 #include "shim/pmpi/next.h"
+#include "shim/pmpi/pulling.h"
 #include "shim/pmpi/request_table.h"
 
 /* So many bytes keep a GPU's copy engine busy for as long as it takes to queue
  * them: to wait for more would leave it idle. */
 #define TOGETHER_BYTES ((size_t)1 << 20)
+
+#define LONGEST_PULL_NS UINT64_C(10000000000)
 
 static _Thread_local struct mgds_grequest_watch watch;
 
@@ -133,6 +137,11 @@ static void step_below(struct mgds_request *request)
         mgds_request_step(request, MGDS_REQUEST_ON_LAND);
 }
 
+static bool pulls(const struct mgds_request *request)
+{
+    return request->ops->pulls && request->ops->pulls(request);
+}
+
 /* What cannot be copied up may have another half, which goes on: poll says. */
 static void step_landed(struct mgds_request *request)
 {
@@ -141,6 +150,8 @@ static void step_landed(struct mgds_request *request)
     if (rc < 0)
         note(request, rc);
     mgds_request_step(request, MGDS_REQUEST_ON_COPY);
+    if (pulls(request))
+        mgds_pulling_add(request);
 }
 
 /* What is behind it, pinned memory, serves the next one, however long the
@@ -280,6 +291,49 @@ bool mgds_grequest_poll(struct mgds_request *request)
     mgds_grequest_pass_begin(&pass);
     mgds_grequest_pass_step(&pass, request);
     return mgds_grequest_pass_end(&pass);
+}
+
+/* Where another thread has it, that looks. This thread may be in a step of it,
+ * further up the stack. */
+static bool still_pulls(struct mgds_request *request)
+{
+    bool pulling;
+
+    if (__atomic_load_n(&request->claimed, __ATOMIC_RELAXED) == self())
+        return false;
+    if (!claim(request))
+        return true;
+    pulling = request->state == MGDS_REQUEST_COPYING && pulls(request);
+    unclaim(request);
+    return pulling;
+}
+
+/* Its copy needs nothing but a copy engine, unless the program keeps that busy:
+ * then it is left to later calls. */
+static void end_pull(struct mgds_request *request)
+{
+    uint64_t end = mgds_clock_ns() + LONGEST_PULL_NS;
+
+    while (still_pulls(request)) {
+        if (mgds_clock_ns() > end) {
+            mgds_warn_once("a copy out of another process's GPU memory takes "
+                           "more than 10 s: the program's work on this GPU "
+                           "seems to be in its way");
+            return;
+        }
+        mgds_grequest_poll(request);
+        sched_yield();
+    }
+}
+
+void mgds_pulling_end(void)
+{
+    struct mgds_request *request;
+
+    while ((request = mgds_pulling_take())) {
+        end_pull(request);
+        mgds_request_put(request);
+    }
 }
 
 /* MPI's callbacks. */

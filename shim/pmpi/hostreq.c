@@ -49,6 +49,13 @@ static int poll(struct mgds_request *request)
     return own->recv ? mgds_direct_recv_poll(own->recv) : 1;
 }
 
+static bool pulls(const struct mgds_request *request)
+{
+    const struct mgds_direct_recv *recv = hostreq_of(request)->recv;
+
+    return recv && mgds_direct_recv_pulls(recv);
+}
+
 static void release(struct mgds_request *request)
 {
     mgds_direct_open_remove(request);
@@ -62,6 +69,7 @@ static const struct mgds_request_ops ops = {.kind = MGDS_REQUEST_IS_GENERALIZED,
                                             .lands_alone = true,
                                             .landed = landed,
                                             .poll = poll,
+                                            .pulls = pulls,
                                             .release = release};
 
 static_assert((uint32_t)MPI_REQUEST_NULL == (uint32_t)MGDS_OWN_HANDLE_KIND

@@ -139,6 +139,11 @@ static bool received_may_land(struct mgds_request *request)
     return !received_of(request)->apart || poll_sent(received_of(request)) != 0;
 }
 
+static bool received_pulls(const struct mgds_request *request)
+{
+    return mgds_side_pulls(&((const struct received *)request)->side);
+}
+
 static void received_release(struct mgds_request *request)
 {
     if (received_of(request)->side.direct)
@@ -152,6 +157,7 @@ static const struct mgds_request_ops received_ops = {
     .may_land = received_may_land,
     .landed = received_landed,
     .poll = received_poll,
+    .pulls = received_pulls,
     .release = received_release};
 
 /* Takes both sides over, whatever comes of it. */

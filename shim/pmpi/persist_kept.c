@@ -30,6 +30,11 @@ static int poll(struct mgds_request *request)
     return mgds_side_poll(&persist_of(request)->side);
 }
 
+static bool pulls(const struct mgds_request *request)
+{
+    return mgds_side_pulls(&persist_of(request)->side);
+}
+
 static void release(struct mgds_request *request)
 {
     mgds_direct_open_remove(request);
@@ -49,6 +54,7 @@ static void gone(struct mgds_request *request)
 static const struct mgds_request_ops ops = {.kind = MGDS_REQUEST_IS_GENERALIZED,
                                             .landed = landed,
                                             .poll = poll,
+                                            .pulls = pulls,
                                             .release = release,
                                             .gone = gone};
 

@@ -68,6 +68,9 @@ struct mgds_request_ops {
     /* The queued copies (and whatever else must be): 1 done, 0 not yet, or
      * negative errno, and all is over. */
     int (*poll)(struct mgds_request *request);
+    /* GENERALIZED, after landed: whether it copies from another process's
+     * memory, which waits for that. NULL: it never does. */
+    bool (*pulls)(const struct mgds_request *request);
     /* GENERALIZED, after a step that finds the operation below not complete.
      * True: the request does not wait for it any more, and has given it (below)
      * to somebody else; landed is called as if it were complete. Or NULL. */
@@ -117,17 +120,18 @@ struct mgds_request {
     struct mgds_request *stand_in; /* of a PERSISTENT that is GIVEN: the
                                       GENERALIZED one that has it */
     /* Of GENERALIZED ones. */
-    MPI_Request general; /* of the MPI below, that stands for it there:
-                            MPI_REQUEST_NULL as long as there is none */
-    MPI_Request below;   /* of the MPI below, that it is around */
-    const void *claimed; /* by which thread: atomic; NULL by none */
-    bool released;       /* what was behind it is given back */
-    bool stepped;        /* by a call of ours: MPI's next poll has nothing to
-                            do */
-    bool cancelled;      /* by the application, not yet told below: atomic */
-    bool open;           /* in the table of direct_open.h: atomic */
-    int error;           /* MPI's, of the operation */
-    int unsaid; /* negative errno that no error handler was told of yet */
+    MPI_Request general;          /* of the MPI below, that stands for it there:
+                                     MPI_REQUEST_NULL as long as there is none */
+    MPI_Request below;            /* of the MPI below, that it is around */
+    const void *claimed;          /* by which thread: atomic; NULL by none */
+    struct mgds_request *pulling; /* the next one of its list (pulling.h) */
+    bool released;                /* what was behind it is given back */
+    bool stepped;   /* by a call of ours: MPI's next poll has nothing to
+                       do */
+    bool cancelled; /* by the application, not yet told below: atomic */
+    bool open;      /* in the table of direct_open.h: atomic */
+    int error;      /* MPI's, of the operation */
+    int unsaid;     /* negative errno that no error handler was told of yet */
     MPI_Status status;
 };
 

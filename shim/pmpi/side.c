@@ -242,6 +242,11 @@ int mgds_side_poll(struct mgds_side *side)
     return side->bounce ? mgds_bounce_poll(side->bounce) : 1;
 }
 
+bool mgds_side_pulls(const struct mgds_side *side)
+{
+    return side->direct && mgds_direct_recv_pulls(side->direct);
+}
+
 int mgds_side_up(struct mgds_side *side, MPI_Status *status, int rc)
 {
     if ((!side->bounce && !side->direct) || !mgds_below_has_data(rc))

@@ -58,6 +58,9 @@ int mgds_side_land(struct mgds_side *side, MPI_Status *status);
 /* The queued copies: 1 done, 0 not yet, or negative errno. */
 int mgds_side_poll(struct mgds_side *side);
 
+/* Whether it reads the memory of the sender, in another process. */
+bool mgds_side_pulls(const struct mgds_side *side);
+
 /* What a receive that ended with rc (MPI's) and this status brought, until it
  * is there. */
 int mgds_side_up(struct mgds_side *side, MPI_Status *status, int rc);

@@ -226,6 +226,7 @@ NOT_HERE(bool, mgds_hostrecv_recv,
          (mgds_word * result, struct mgds_call_words *call))
 NOT_HERE(int, mgds_direct_recv_land,
          (struct mgds_direct_recv * recv, MPI_Status *status))
+NOT_HERE(bool, mgds_direct_recv_pulls, (const struct mgds_direct_recv *recv))
 NOT_HERE(int, mgds_direct_recv_poll, (struct mgds_direct_recv * recv))
 NOT_HERE(int, mgds_direct_recv_wait, (struct mgds_direct_recv * recv))
 NOT_HERE(struct mgds_kept *, mgds_kept_take_message, (MPI_Message handle))

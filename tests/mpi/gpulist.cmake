@@ -266,6 +266,11 @@ mgds_mpi_test(gpu_direct_elsewhere_late PROGRAM gpu_direct_progress
   ARGS elsewhere ${direct} ${late}
   EXPECT "progress: all well" "rank 0.* direct_withdrawn [3-9]"
     "rank 1.* direct_fetches [3-9]")
+foreach(delay 30 300 3000)
+  mgds_mpi_test(gpu_direct_begun_${delay} PROGRAM gpu_direct_progress
+    ARGS begun ${direct} MPIX_SIM_DELAY=${delay}
+    EXPECT "progress: all well" "rank 1.* direct_pulls [1-9]")
+endforeach()
 # Nothing is agreed, and everything staged.
 mgds_mpi_test(gpu_direct_no_peers PROGRAM gpu_direct RANKS 2
   ARGS 6 ${direct_laps} ${direct} MPIX_GDS_PEERS=none

@@ -3,6 +3,8 @@
  * argument,
  *   alone     the receive ends though its sender makes no call of MPI's
  *   elsewhere the send ends though its receiver sits in another call
+ *   begun     the send ends though its receiver, which has tested the receive,
+ *             sits in another call since
  *   both      two that send and receive serve each other
  *   behind    who waits for one receive serves those before it
  *   short     the same where that one is too short for a header, and has its
@@ -114,6 +116,32 @@ static void elsewhere(void)
             send_of(way);
         MPI_Barrier(MPI_COMM_WORLD); /* where the receiver waits for that */
         MPI_Wait(&request, MPI_STATUS_IGNORE);
+        if (gpu_rank == 1)
+            CHECK(gpu_holds(in, 0, BYTES, 0));
+    }
+}
+
+/* After so many tests as to find the receive at every stage. */
+static void begun(void)
+{
+    for (int round = 0; round < 2 * ROUNDS; round++) {
+        MPI_Request requests[2] = {MPI_REQUEST_NULL, MPI_REQUEST_NULL};
+        int flag = 0, index;
+
+        gpu_fill(in, BYTES, -1);
+        MPI_Barrier(MPI_COMM_WORLD);
+        if (gpu_rank == 0)
+            MPI_Send(out, BYTES, MPI_BYTE, 1, TAG, MPI_COMM_WORLD);
+        else
+            MPI_Irecv(in, BYTES, MPI_BYTE, 0, TAG, MPI_COMM_WORLD,
+                      &requests[0]);
+        for (int i = 0; gpu_rank == 1 && !flag && i <= round; i++)
+            if (round % 2)
+                MPI_Test(&requests[0], &flag, MPI_STATUS_IGNORE);
+            else
+                MPI_Testany(2, requests, &index, &flag, MPI_STATUS_IGNORE);
+        MPI_Barrier(MPI_COMM_WORLD); /* where the receiver waits for the send */
+        MPI_Wait(&requests[0], MPI_STATUS_IGNORE);
         if (gpu_rank == 1)
             CHECK(gpu_holds(in, 0, BYTES, 0));
     }
@@ -327,11 +355,12 @@ int main(int argc, char **argv)
     static const struct {
         const char *name;
         void (*run)(void);
-    } ways[] = {
-        {"alone", alone},   {"elsewhere", elsewhere}, {"both", both},
-        {"behind", behind}, {"short", behind_short},  {"exchange", exchange},
-        {"cancel", cancel}, {"again", again},         {"freed", freed},
-        {"gone", gone},     {"unheard", unheard}};
+    } ways[] = {{"alone", alone},       {"elsewhere", elsewhere},
+                {"begun", begun},       {"both", both},
+                {"behind", behind},     {"short", behind_short},
+                {"exchange", exchange}, {"cancel", cancel},
+                {"again", again},       {"freed", freed},
+                {"gone", gone},         {"unheard", unheard}};
 
     gpu_begin_at(&argc, &argv, MPI_THREAD_SINGLE);
     CHECK(argc == 2 && gpu_size == 2);
