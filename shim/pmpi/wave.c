@@ -260,17 +260,41 @@ static void look_at_persist(struct mgds_wave *wave, int i)
 }
 
 /* An error handler has put a receive of ours in the place of another request.
- * Without memory to show it, it goes down as it is, and is refused. */
+ * Without memory to show it, the call below is not told of it. */
 static bool is_fresh(const struct mgds_wave *wave, int i)
 {
     return wave->callers[i] != wave->drops[i].handle &&
            mgds_own_handle_is(wave->callers[i]);
 }
 
+/* What goes down is another request than before, or its serial is. */
+static void look_at_other(const struct mgds_wave *wave, int i)
+{
+    struct mgds_drop *drop = &wave->drops[i];
+
+    drop->handle = wave->requests[i];
+    drop->seen = mgds_requests_look(drop->handle);
+    if (drop->seen.kind == MGDS_REQUEST_IS_GENERALIZED ||
+        drop->seen.kind == MGDS_REQUEST_IS_TEMPLATE)
+        drop->seen.kind = 0;
+}
+
+/* An error handler may have put another request in the place of one that it has
+ * completed or freed. A request of MPI's goes down; what has a handle of our
+ * own is left to look_again. */
 static void look_at_own(struct mgds_wave *wave, int i)
 {
-    if (!mgds_wave_own_look(wave, i))
-        let_generalized_go(wave, &wave->drops[i]);
+    struct mgds_drop *drop = &wave->drops[i];
+    MPI_Request now = wave->callers[i];
+
+    if (mgds_wave_own_look(wave, i))
+        return;
+    let_generalized_go(wave, drop);
+    if (now == MPI_REQUEST_NULL || mgds_own_handle_is(now))
+        return;
+    drop->own = false;
+    wave->requests[i] = drop->down = now;
+    look_at_other(wave, i);
 }
 
 /* Held ones may have come free, and an error handler may have completed or
@@ -293,32 +317,29 @@ static void look_at_stand_ins(struct mgds_wave *wave)
 
 /* An error handler may have put requests of its own in the places of others: of
  * those that it completed or freed settle finds nothing. MPI makes the steps of
- * generalized ones, but of those with handles of our own. */
-static void look_again_at(struct mgds_wave *wave, int i)
+ * generalized ones, but of those with handles of our own, which may be older
+ * than the call. */
+static void look_again_at(struct mgds_wave *wave, int i, bool added)
 {
     struct mgds_drop *drop = &wave->drops[i];
 
     if (is_fresh(wave, i)) {
         let_generalized_go(wave, drop);
         (void)look_at(wave, i);
-    } else if (drop->seen.kind != 0 &&
+    } else if (added && drop->seen.kind != 0 &&
                drop->seen.kind != MGDS_REQUEST_IS_GENERALIZED) {
-        drop->handle = wave->requests[i];
-        drop->seen = mgds_requests_look(drop->handle);
-        if (drop->seen.kind == MGDS_REQUEST_IS_GENERALIZED ||
-            drop->seen.kind == MGDS_REQUEST_IS_TEMPLATE)
-            drop->seen.kind = 0;
+        look_at_other(wave, i);
     }
 }
 
 static void look_again(struct mgds_wave *wave)
 {
-    if (wave->added == mgds_requests_added)
-        return;
+    bool added = wave->added != mgds_requests_added;
+
     wave->added = mgds_requests_added;
     for (int i = 0; i < wave->count; i++)
         if (!wave->drops[i].persist)
-            look_again_at(wave, i);
+            look_again_at(wave, i, added);
 }
 
 /* Of the requests of the call, the receives that others may wait for. */
@@ -337,6 +358,7 @@ static int count_open(const struct mgds_wave *wave)
 static bool step(struct mgds_wave *wave, bool *tested)
 {
     struct mgds_grequest_pass pass;
+    bool stepped = wave->generalized > 0; /* and error handlers may have run */
     bool done;
 
     mgds_grequest_pass_begin(&pass);
@@ -349,7 +371,7 @@ static bool step(struct mgds_wave *wave, bool *tested)
     look_at_stand_ins(wave);
     if (!done && mgds_direct_armed())
         mgds_direct_open_step(count_open(wave));
-    if (wave->generalized > 0)
+    if (stepped)
         look_again(wave);
     return done && wave->held == 0 && !mgds_wave_own_any_left(wave);
 }

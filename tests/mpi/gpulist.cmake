@@ -220,8 +220,8 @@ foreach(way nothing blocking begun threads)
   mgds_mpi_test(gpu_direct_arm_${way} PROGRAM gpu_direct_arm ARGS ${way}
     ${direct} MPIX_GDS_ARM=context ${barred_${way}})
 endforeach()
-foreach(way many cancelled short handed freed nested handlers replaced
-    kept)
+foreach(way many cancelled short handed freed nested handlers instead
+    replaced kept)
   mgds_mpi_test(gpu_direct_host_${way} PROGRAM gpu_direct_host ARGS ${way}
     ${direct} EXPECT "host: all well" "rank 1.* direct_pulls [1-9]")
 endforeach()

@@ -184,6 +184,103 @@ static void a_fresh_one_is_waited_for(void **state)
     assert_int_equal(statuses[1].MPI_ERROR, MPI_SUCCESS);
 }
 
+static MPI_Request in_place; /* of the request that the handler completes */
+
+static void complete_and_put(void)
+{
+    complete_own();
+    array[0] = in_place;
+}
+
+static void begin_replaced(struct mgds_wave *wave, MPI_Request put)
+{
+    add_own(&completed, OWN, 7);
+    array[0] = OWN;
+    array[1] = MPI_REQUEST_NULL;
+    in_place = put;
+    played_handler = complete_and_put;
+    played_begin(wave, array, 2, 1);
+}
+
+/* It was the only one of ours. */
+static void one_of_mpis_in_the_place_of_an_own_one_goes_down(void **state)
+{
+    struct mgds_wave wave;
+
+    (void)state;
+    begin_replaced(&wave, ONE);
+    mgds_wave_drive_all(&wave);
+    assert_int_equal(wave.requests[0], ONE);
+    wave.requests[0] = MPI_REQUEST_NULL;
+    assert_int_equal(mgds_wave_settle_many(&wave, 2, NULL, MPI_SUCCESS),
+                     MPI_SUCCESS);
+    mgds_wave_fini(&wave);
+    assert_int_equal(array[0], MPI_REQUEST_NULL);
+    assert_int_equal(completed.released, 1);
+}
+
+static void a_send_in_the_place_of_an_own_one_is_over(void **state)
+{
+    static struct fate send;
+    struct mgds_wave wave;
+
+    (void)state;
+    played_add(&send, &played_send_ops, ONE);
+    begin_replaced(&wave, ONE);
+    mgds_wave_drive_all(&wave);
+    wave.requests[0] = MPI_REQUEST_NULL;
+    assert_int_equal(mgds_wave_settle_many(&wave, 2, NULL, MPI_SUCCESS),
+                     MPI_SUCCESS);
+    mgds_wave_fini(&wave);
+    assert_int_equal(send.released, 1);
+}
+
+/* It was begun before the call. */
+static void an_own_one_in_the_place_of_another_is_waited_for(void **state)
+{
+    struct mgds_wave wave;
+
+    (void)state;
+    add_own(&fresh, OWN_TOO, 9);
+    begin_replaced(&wave, OWN_TOO);
+    assert_false(mgds_wave_drive(&wave));
+    finish_own(&fresh, MPI_SUCCESS);
+    assert_true(mgds_wave_drive(&wave));
+    assert_int_equal(mgds_wave_settle_many(&wave, 2, NULL, MPI_SUCCESS),
+                     MPI_SUCCESS);
+    mgds_wave_fini(&wave);
+    assert_int_equal(array[0], MPI_REQUEST_NULL);
+    assert_int_equal(fresh.released, 1);
+}
+
+static void put_older(void)
+{
+    array[1] = OWN_TOO;
+}
+
+/* Beside one that goes on. */
+static void an_older_one_that_a_handler_puts_is_waited_for(void **state)
+{
+    static struct fate first;
+    struct mgds_wave wave;
+
+    (void)state;
+    add_own(&first, OWN, 7);
+    add_own(&fresh, OWN_TOO, 9);
+    array[0] = OWN;
+    array[1] = ONE;
+    played_handler = put_older;
+    played_begin(&wave, array, 2, 1);
+    assert_false(mgds_wave_drive(&wave));
+    finish_own(&first, MPI_SUCCESS);
+    assert_false(mgds_wave_drive(&wave));
+    finish_own(&fresh, MPI_SUCCESS);
+    assert_true(mgds_wave_drive(&wave));
+    assert_int_equal(wave.requests[1], MPI_REQUEST_NULL);
+    mgds_wave_settle_many(&wave, 0, NULL, MPI_ERR_REQUEST);
+    mgds_wave_fini(&wave);
+}
+
 /* The call below says nothing of the error of what it was not given. */
 static void own_ones_end_well_where_others_fail(void **state)
 {
@@ -264,6 +361,14 @@ int main(void)
         cmocka_unit_test_teardown(one_that_a_handler_shows_goes_down,
                                   played_tear_down),
         cmocka_unit_test_teardown(a_fresh_one_is_waited_for, played_tear_down),
+        cmocka_unit_test_teardown(
+            one_of_mpis_in_the_place_of_an_own_one_goes_down, played_tear_down),
+        cmocka_unit_test_teardown(a_send_in_the_place_of_an_own_one_is_over,
+                                  played_tear_down),
+        cmocka_unit_test_teardown(
+            an_own_one_in_the_place_of_another_is_waited_for, played_tear_down),
+        cmocka_unit_test_teardown(
+            an_older_one_that_a_handler_puts_is_waited_for, played_tear_down),
         cmocka_unit_test_teardown(own_ones_end_well_where_others_fail,
                                   played_tear_down),
         cmocka_unit_test_teardown(what_a_handler_puts_into_the_array_stays,

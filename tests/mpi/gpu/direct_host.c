@@ -12,6 +12,7 @@
  *   nested     an error handler that MPI runs in a receive completes others
  *   handlers   error handlers that cancel, free or complete the very receive
  *              that failed, or another that is waited for
+ *   instead    a handler that puts a send in the place of another receive
  *   replaced   long messages that are replaced while they are sent
  *   kept       receives too short for a header, behind a probe that has kept
  *              what they are to get
@@ -370,12 +371,18 @@ static void fail_beside(void)
 
 /* MPICH tells the errors of receives on other communicators to the handler of
  * this one, too. */
-static void handlers(void)
+static void hear(void)
 {
     MPI_Errhandler handler;
 
     MPI_Comm_create_errhandler(hear_of_truncation, &handler);
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, handler);
+    MPI_Errhandler_free(&handler);
+}
+
+static void handlers(void)
+{
+    hear();
     for (int round = 0; round < ROUNDS; round++) {
         int way = round % 4;
 
@@ -394,7 +401,42 @@ static void handlers(void)
             fail_itself();
         }
     }
-    MPI_Errhandler_free(&handler);
+}
+
+static MPI_Request pair[2];
+
+static void put_send(void)
+{
+    victim = MPI_REQUEST_NULL;
+    MPI_Wait(&pair[1], MPI_STATUS_IGNORE);
+    MPI_Isend(host, SHORT, MPI_BYTE, 0, TAG, MPI_COMM_WORLD, &pair[1]);
+}
+
+static void complete_pair(void)
+{
+    in[1][LONG - 1] = 1;
+    MPI_Irecv(in[0], HEADER, MPI_BYTE, 0, TAG, MPI_COMM_WORLD, &pair[0]);
+    MPI_Irecv(in[1], LONG, MPI_BYTE, 0, TAG + 1, MPI_COMM_WORLD, &pair[1]);
+    victim = pair[1];
+    CHECK(gpu_class(MPI_Waitall(2, pair, gpu_ignored())) == MPI_ERR_IN_STATUS);
+    CHECK(pair[0] == MPI_REQUEST_NULL && pair[1] == MPI_REQUEST_NULL);
+    CHECK(in[1][LONG - 1] == byte_of(LONG - 1));
+}
+
+static void instead(void)
+{
+    hear();
+    to_victim = put_send;
+    for (int round = 0; round < ROUNDS; round++) {
+        if (gpu_rank == 1) {
+            complete_pair();
+            continue;
+        }
+        MPI_Send(host, HEADER * 2, MPI_BYTE, 1, TAG, MPI_COMM_WORLD);
+        MPI_Send(gpu, LONG, MPI_BYTE, 1, TAG + 1, MPI_COMM_WORLD);
+        MPI_Recv(in[0], SHORT, MPI_BYTE, 1, TAG, MPI_COMM_WORLD,
+                 MPI_STATUS_IGNORE);
+    }
 }
 
 static void replace(char *at, int way)
@@ -535,8 +577,9 @@ int main(int argc, char **argv)
     } ways[] = {{"many", many},         {"cancelled", cancelled},
                 {"short", shorter},     {"handed", handed},
                 {"freed", freed},       {"nested", nested},
-                {"handlers", handlers}, {"replaced", replaced},
-                {"kept", kept},         {"tiny", tiny}};
+                {"handlers", handlers}, {"instead", instead},
+                {"replaced", replaced}, {"kept", kept},
+                {"tiny", tiny}};
 
     CHECK(argc == 2);
     gpu_begin_at(&argc, &argv,
