@@ -66,23 +66,16 @@ static mgds_word not_yet(struct mgds_wave *wave, mgds_word flag)
     return done(wave, MPI_SUCCESS);
 }
 
-static void wait_all(struct mgds_wave *wave)
-{
-    mgds_watched_begin("MPI_Wait");
-    mgds_wave_drive_all(wave);
-    mgds_watched_end();
-}
-
-/* Of requests that are none of ours, Waitall while receives of this thread's
- * are open, as mgds_direct_wait. */
-struct serving {
+/* MPI_Testall below, of all requests of a call that waits for them. */
+struct asking {
     mgds_word count, requests, statuses;
     int rc; /* MPI's code */
 };
 
+/* An error may end the call before all are complete, as MPI allows. */
 static bool are_over(void *state)
 {
-    struct serving *call = (struct serving *)state;
+    struct asking *call = (struct asking *)state;
     int flag = 0;
 
     call->rc = (int)MGDS_NEXT(Testall, 4)(call->count, call->requests,
@@ -90,10 +83,46 @@ static bool are_over(void *state)
     return flag || call->rc != MPI_SUCCESS;
 }
 
+static bool ask_about_all(const struct mgds_wave *wave, int *rc)
+{
+    struct asking call = {(mgds_word)wave->count, (mgds_word)wave->requests,
+                          (mgds_word)wave->statuses, MPI_SUCCESS};
+    bool over;
+
+    mgds_grequest_watch();
+    over = are_over(&call);
+    *rc = call.rc;
+    return over;
+}
+
+/* Until all of ours are done: false. True: the call is over meanwhile, and
+ * ended with *rc; never if there is one request alone. */
+static bool wait_all(struct mgds_wave *wave, int *rc)
+{
+    bool over = false;
+
+    mgds_watched_begin("MPI_Wait");
+    mgds_direct_serve(true);
+    while (!over && !mgds_wave_drive_all(wave))
+        over = ask_about_all(wave, rc);
+    mgds_direct_serve(false);
+    mgds_watched_end();
+    return over;
+}
+
+static int wait_below(struct mgds_wave *wave, mgds_word count)
+{
+    mgds_grequest_watch();
+    return (int)MGDS_FORWARD(3)(count, (mgds_word)wave->requests,
+                                (mgds_word)wave->statuses);
+}
+
+/* Of requests that are none of ours, Waitall while receives of this thread's
+ * are open, as mgds_direct_wait. */
 static mgds_word serve_until_all(mgds_word count, mgds_word requests,
                                  mgds_word statuses)
 {
-    struct serving call = {count, requests, statuses, MPI_SUCCESS};
+    struct asking call = {count, requests, statuses, MPI_SUCCESS};
 
     mgds_direct_open_wait(0, are_over, &call);
     return (mgds_word)call.rc;
@@ -119,7 +148,7 @@ mgds_word mgds_own_Wait(mgds_word request, mgds_word status)
                                            (MPI_Status *)status);
     if (rc == 0)
         return MGDS_FORWARD(2)(request, status);
-    wait_all(&wave);
+    (void)wait_all(&wave, &rc);
     mgds_grequest_watch();
     rc = (int)MGDS_FORWARD(2)((mgds_word)wave.requests,
                               (mgds_word)wave.statuses);
@@ -170,10 +199,9 @@ mgds_word mgds_own_Waitall(mgds_word count, mgds_word requests,
         return serve_until_all(count, requests, statuses);
     if (rc == 0)
         return MGDS_FORWARD(3)(count, requests, statuses);
-    wait_all(&wave);
-    mgds_grequest_watch();
-    rc = as_class((int)MGDS_FORWARD(3)(count, (mgds_word)wave.requests,
-                                       (mgds_word)wave.statuses));
+    if (!wait_all(&wave, &rc))
+        rc = wait_below(&wave, count);
+    rc = as_class(rc);
     rc = mgds_wave_settle_many(&wave, tells(rc) ? wave.count : 0, NULL, rc);
     return done(&wave, rc);
 }

@@ -4,7 +4,8 @@
  * it completed.
  *
  *   init    look up; 0: none is ours, forward the call as it is
- *   drive   generalized requests: a step each, or until all are done
+ *   drive   generalized requests: a step each, or until all are done, with
+ *           calls of MPI_Testall below in between
  *   watch, call below with wave.statuses
  *   settle  those that were completed; the result of the call
  *   fini
@@ -97,8 +98,11 @@ bool mgds_wave_is_held(const struct mgds_wave *wave);
 /* The same, and the network; true if all are done, and none is held. */
 bool mgds_wave_drive(struct mgds_wave *wave);
 
-/* Until all are done. */
-void mgds_wave_drive_all(struct mgds_wave *wave);
+/* Until all are done: true. False: some are not, and the call below is to be a
+ * test of all, which knows of those. The array has requests that are none of
+ * ours: MPI may make progress with them only when it is asked about them, and
+ * ours may depend on that. */
+bool mgds_wave_drive_all(struct mgds_wave *wave);
 
 /*
  * After a call below that ended with rc. single: Wait, Test, Waitany, Testany

@@ -69,6 +69,23 @@ bool mgds_wave_own_any_left(const struct mgds_wave *wave)
     return false;
 }
 
+bool mgds_wave_own_show(struct mgds_wave *wave)
+{
+    bool all = true;
+
+    for (int i = 0; i < wave->count && wave->owns > 0; i++) {
+        struct mgds_request *request = hidden_at(wave, i);
+
+        if (!request || is_done(request))
+            continue;
+        if (mgds_grequest_show(request) == 0)
+            let_go_down(wave, i, request->general);
+        else
+            all = false;
+    }
+    return all;
+}
+
 void mgds_wave_own_step_in_turn(const struct mgds_wave *wave, int *next)
 {
     enum { TRIES = 16 };

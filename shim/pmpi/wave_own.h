@@ -5,7 +5,9 @@
  *
  * Where the call completes all of its requests they need not be shown: they are
  * done before the call below, which knows nothing of them, and are taken behind
- * it. An error handler may show, complete or free them at any time.
+ * it. Only a call that takes long shows them, if requests that are none of ours
+ * are beside them. An error handler may show, complete or free them at any
+ * time.
  *
  * For wave.c and wave_settle.c.
  */
@@ -31,6 +33,10 @@ bool mgds_wave_own_any_left(const struct mgds_wave *wave);
 /* Asks for the requests from *next on, in turn, as far as they come at once:
  * MPI makes progress with all while it is asked for one. */
 void mgds_wave_own_step_in_turn(const struct mgds_wave *wave, int *next);
+
+/* Shows the requests that are not done, so that the call below may be any.
+ * False: there was no memory for some. */
+bool mgds_wave_own_show(struct mgds_wave *wave);
 
 /* Gives the program's array what the call below did with what stands for the
  * request at i. */

@@ -2,9 +2,9 @@
 add_library(gpu_case STATIC gpu/gpu_case.c)
 target_link_libraries(gpu_case PUBLIC mgds_test_gpu mpich::c)
 foreach(program requests errors datatypes threads queries scarce sessions
-    sessions_window mixed direct direct_arm direct_eager direct_host
-    direct_persist direct_progress direct_sessions counts capture jump handler
-    windows freed settle t1_handles)
+    sessions_window mixed direct direct_arm direct_asked direct_eager
+    direct_host direct_persist direct_progress direct_sessions counts capture
+    jump handler windows freed settle t1_handles)
   mgds_program(gpu_${program} SOURCES gpu/${program}.c
     LIBS gpu_case Threads::Threads)
 endforeach()
@@ -237,6 +237,15 @@ mgds_mpi_test(gpu_direct_persist_threads PROGRAM gpu_direct_persist
 mgds_mpi_test(gpu_direct_sessions PROGRAM gpu_direct_sessions RANKS 2
   TIMEOUT 40 ${direct} ${late} EXPECT "sessions: all well"
     "rank 1.* direct_pulls [1-9]")
+# Beside what makes progress only when MPI is asked about it.
+foreach(way host gpu failed)
+  mgds_mpi_test(gpu_direct_asked_${way} PROGRAM gpu_direct_asked ARGS ${way}
+    ${direct} EXPECT "asked: all well" "rank 1.* direct_pulls [1-9]")
+endforeach()
+mgds_mpi_test(gpu_direct_asked_uncounted PROGRAM gpu_direct_asked ARGS failed
+  ENV ${armed} EXPECT "asked: all well")
+mgds_mpi_test(gpu_asked_staged PROGRAM gpu_direct_asked ARGS gpu ENV ${soft}
+  EXPECT "asked: all well")
 # Programs that have a context of CUDA when they begin to receive; and with
 # nothing set.
 foreach(ranks 2 3)
