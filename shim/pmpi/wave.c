@@ -368,9 +368,9 @@ static bool step(struct mgds_wave *wave, bool *tested)
             mgds_grequest_pass_step(&pass, mgds_wave_generalized_at(wave, i));
     done = mgds_grequest_pass_end(&pass);
     *tested = pass.tested;
-    look_at_stand_ins(wave);
     if (!done && mgds_direct_armed())
         mgds_direct_open_step(count_open(wave));
+    look_at_stand_ins(wave); /* no error handler runs behind it */
     if (stepped)
         look_again(wave);
     return done && wave->held == 0 && !mgds_wave_own_any_left(wave);

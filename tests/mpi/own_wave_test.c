@@ -2,6 +2,7 @@
  * (own_handle.h). */
 #include "tests/mpi/wave_played.h"
 
+#include "shim/pmpi/direct_arm.h"
 #include "shim/pmpi/grequest.h"
 
 /* With a handle of our own; what it brought comes from there. */
@@ -118,6 +119,28 @@ static void an_own_one_that_a_handler_completes_is_nothing(void **state)
     assert_false(mgds_wave_is_held(&wave));
     assert_int_equal(mgds_wave_settle_many(&wave, 1, NULL, MPI_SUCCESS),
                      MPI_SUCCESS);
+    mgds_wave_fini(&wave);
+    assert_int_equal(completed.released, 1);
+}
+
+/* The handler runs in the step of a receive that is none of the call's. */
+static void a_shown_one_that_a_handler_completes_goes_down_no_more(void **state)
+{
+    MPI_Request request = OWN;
+    MPI_Status status;
+    struct mgds_wave wave;
+
+    (void)state;
+    add_own(&completed, OWN, 7);
+    assert_int_equal(
+        mgds_wave_init(&wave, &request, 1, &status, MGDS_WAVE_PICK), 1);
+    assert_int_equal(wave.requests[0], GREQ);
+    mgds_direct_is_armed = true;
+    played_handler_beside = complete_own;
+    mgds_wave_step(&wave);
+    mgds_direct_is_armed = false;
+    assert_int_equal(wave.requests[0], MPI_REQUEST_NULL);
+    mgds_wave_settle_one(&wave, -1, MPI_SUCCESS);
     mgds_wave_fini(&wave);
     assert_int_equal(completed.released, 1);
 }
@@ -413,6 +436,9 @@ int main(void)
                                   played_tear_down),
         cmocka_unit_test_teardown(
             an_own_one_that_a_handler_completes_is_nothing, played_tear_down),
+        cmocka_unit_test_teardown(
+            a_shown_one_that_a_handler_completes_goes_down_no_more,
+            played_tear_down),
         cmocka_unit_test_teardown(one_that_a_handler_shows_goes_down,
                                   played_tear_down),
         cmocka_unit_test_teardown(a_fresh_one_is_waited_for, played_tear_down),

@@ -52,18 +52,26 @@ void mgds_direct_serve(bool inside)
     (void)inside;
 }
 
-void mgds_direct_open_step(int more_than)
+static void call(void (**handler)(void))
 {
-    (void)more_than;
+    void (*now)(void) = *handler;
+
+    *handler = NULL;
+    if (now)
+        now();
 }
 
 static void call_handler(void)
 {
-    void (*now)(void) = played_handler;
+    call(&played_handler);
+}
 
-    played_handler = NULL;
-    if (now)
-        now();
+void (*played_handler_beside)(void);
+
+void mgds_direct_open_step(int more_than)
+{
+    (void)more_than;
+    call(&played_handler_beside);
 }
 
 bool mgds_grequest_poll(struct mgds_request *request)
@@ -88,7 +96,7 @@ void mgds_grequest_pass_step(struct mgds_grequest_pass *pass,
 bool mgds_grequest_pass_end(struct mgds_grequest_pass *pass)
 {
     (void)pass;
-    return true;
+    return !played_handler_beside;
 }
 
 struct mgds_request *mgds_grequest_watched(void)

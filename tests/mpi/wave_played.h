@@ -23,6 +23,10 @@ enum { ONE = 0x6c000101, TWO, THREE, GREQ, OWN = 0x2c000101, OWN_TOO };
 /* Called from the next step, once; or NULL. */
 extern void (*played_handler)(void);
 
+/* The same from the steps of other receives, if those of headers are looked for
+ * (mgds_direct_is_armed); until then none of the call's is done. */
+extern void (*played_handler_beside)(void);
+
 /* Of a persistent request of a stream communicator, which stands for GREQ: so
  * many times a stream has some of it, and there is no memory for GREQ. */
 extern int played_busy_looks, played_shortage;
