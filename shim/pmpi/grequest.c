@@ -526,15 +526,19 @@ static int show(struct mgds_request *request)
 }
 
 /* With the claim: nobody completes it meanwhile. This thread has it where an
- * error handler calls us from inside of a step of this very request. */
+ * error handler calls us from inside of a step of this very request. A step of
+ * another thread may sit in the driver, and that wait for a message with which
+ * this thread alone makes progress. */
 int mgds_grequest_show(struct mgds_request *request)
 {
     int rc;
 
     if (__atomic_load_n(&request->claimed, __ATOMIC_RELAXED) == self())
         return show(request);
-    while (!claim(request))
+    while (!claim(request)) {
+        mgds_below_progress();
         sched_yield();
+    }
     rc = show(request);
     unclaim(request);
     return rc;

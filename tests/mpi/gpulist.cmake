@@ -48,6 +48,12 @@ foreach(name t1_wave own_wave)
     ENV "ASAN_OPTIONS=detect_leaks=1:abort_on_error=0:exitcode=66")
 endforeach()
 
+# A receive that is shown while a step of it is made.
+mgds_unit_test(grequest_show SOURCES grequest_show_test.c
+  ${pmpi}/grequest.c ${pmpi}/request.c ${pmpi}/request_state.c
+  ${pmpi}/request_table.c LIBS mgds_base mpich::headers
+  ENV "ASAN_OPTIONS=detect_leaks=1:abort_on_error=0:exitcode=66")
+
 # The table of a request's states.
 mgds_unit_test(request_state SOURCES request_state_test.c
   ${pmpi}/request_state.c LIBS mgds_test
