@@ -137,8 +137,7 @@ mgds_word mgds_frame_leave(struct mgds_frame *frame, mgds_word result)
         return result;
     if (mgds_process()->watched)
         mgds_seen_leave(&frame->seen, (int)result);
-    mgds_frame_end();
-    return result;
+    return mgds_frame_end(result);
 }
 
 struct mgds_inside mgds_frame_step_out(void)

@@ -55,8 +55,8 @@ static inline bool mgds_frame_is_nested(uintptr_t stack)
     return stack + STACK_ARGUMENTS < mgds_inside.stack;
 }
 
-/* An outermost call begins, and ends; then no pull is under way that it has
- * begun. */
+/* An outermost call begins, and ends with its result; then no pull is under
+ * way that it has begun. */
 static inline void mgds_frame_begin(uintptr_t stack, enum mgds_call call,
                                     enum mgds_face face)
 {
@@ -65,11 +65,12 @@ static inline void mgds_frame_begin(uintptr_t stack, enum mgds_call call,
     mgds_inside.face = face;
 }
 
-static inline void mgds_frame_end(void)
+static inline mgds_word mgds_frame_end(mgds_word result)
 {
     if (__builtin_expect(mgds_pulling_any(), 0))
-        mgds_pulling_end();
+        result = mgds_pulling_end(result);
     mgds_inside.stack = 0;
+    return result;
 }
 
 /* Never NULL. Read by every entry; written with release stores. Hidden by name,

@@ -9,7 +9,6 @@
 #include <sched.h>
 #include <string.h>
 
-#include "shim/base/clock.h"
 #include "shim/base/log.h"
 #include "shim/gds/mem/copyqueue.h"
 #include "shim/pmpi/below.h"
@@ -22,8 +21,6 @@
 /* So many bytes keep a GPU's copy engine busy for as long as it takes to queue
  * them: to wait for more would leave it idle. */
 #define TOGETHER_BYTES ((size_t)1 << 20)
-
-#define LONGEST_PULL_NS UINT64_C(10000000000)
 
 static _Thread_local struct mgds_grequest_watch watch;
 
@@ -293,9 +290,7 @@ bool mgds_grequest_poll(struct mgds_request *request)
     return mgds_grequest_pass_end(&pass);
 }
 
-/* Where another thread has it, that looks. This thread may be in a step of it,
- * further up the stack. */
-static bool still_pulls(struct mgds_request *request)
+bool mgds_grequest_still_pulls(struct mgds_request *request)
 {
     bool pulling;
 
@@ -306,34 +301,6 @@ static bool still_pulls(struct mgds_request *request)
     pulling = request->state == MGDS_REQUEST_COPYING && pulls(request);
     unclaim(request);
     return pulling;
-}
-
-/* Its copy needs nothing but a copy engine, unless the program keeps that busy:
- * then it is left to later calls. */
-static void end_pull(struct mgds_request *request)
-{
-    uint64_t end = mgds_clock_ns() + LONGEST_PULL_NS;
-
-    while (still_pulls(request)) {
-        if (mgds_clock_ns() > end) {
-            mgds_warn_once("a copy out of another process's GPU memory takes "
-                           "more than 10 s: the program's work on this GPU "
-                           "seems to be in its way");
-            return;
-        }
-        mgds_grequest_poll(request);
-        sched_yield();
-    }
-}
-
-void mgds_pulling_end(void)
-{
-    struct mgds_request *request;
-
-    while ((request = mgds_pulling_take())) {
-        end_pull(request);
-        mgds_request_put(request);
-    }
 }
 
 /* MPI's callbacks. */

@@ -76,6 +76,10 @@ static inline bool mgds_grequest_is_at_rest(const struct mgds_request *request)
 /* One step: true if it is done. Any thread. */
 bool mgds_grequest_poll(struct mgds_request *request);
 
+/* Whether it pulls (request.h); true where another thread has it, which looks.
+ * False where this thread is in a step of it, further up the stack. */
+bool mgds_grequest_still_pulls(struct mgds_request *request);
+
 /*
  * One step of many, by one thread, which has references to all of them: what
  * has come below is copied up together (copyqueue.h), as soon as it is worth

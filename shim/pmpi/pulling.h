@@ -13,6 +13,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "shim/pmpi/words.h"
+
 /* No file that includes mpi.h: wrap.c defines MPI's functions. */
 struct mgds_request;
 
@@ -30,7 +32,8 @@ void mgds_pulling_add(struct mgds_request *request);
 /* One of them, with its reference; or NULL. */
 struct mgds_request *mgds_pulling_take(void);
 
-/* Waits for all of them. In grequest.c, which makes their steps. */
-void mgds_pulling_end(void);
+/* Waits for all of them. The call's result goes in and out, so that who asks
+ * first need not keep it. In pulling_end.c, for grequest.c adds to the list. */
+mgds_word mgds_pulling_end(mgds_word result);
 
 #endif

@@ -120,8 +120,8 @@ struct mgds_request {
     struct mgds_request *stand_in; /* of a PERSISTENT that is GIVEN: the
                                       GENERALIZED one that has it */
     /* Of GENERALIZED ones. */
-    MPI_Request general;          /* of the MPI below, that stands for it there:
-                                     MPI_REQUEST_NULL as long as there is none */
+    MPI_Request general;          /* of the MPI below, that stands for it there;
+                                     MPI_REQUEST_NULL while there is none */
     MPI_Request below;            /* of the MPI below, that it is around */
     const void *claimed;          /* by which thread: atomic; NULL by none */
     struct mgds_request *pulling; /* the next one of its list (pulling.h) */

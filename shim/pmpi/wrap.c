@@ -69,8 +69,7 @@ mgds_next_fn *const mgds_long_ways[MGDS_CALLS][MGDS_FACES] = {
             mgds_nested_begin(&nested);                                        \
         }                                                                      \
         mgds_frame_begin(stack, MGDS_CALL_##name, MGDS_FACE_##face);           \
-        result = mgds_own_##name(MGDS_ARGS_##n);                               \
-        mgds_frame_end();                                                      \
+        result = mgds_frame_end(mgds_own_##name(MGDS_ARGS_##n));               \
         if (__builtin_expect(nested.inside.stack != 0, 0))                     \
             mgds_nested_end(&nested);                                          \
         return result;                                                         \

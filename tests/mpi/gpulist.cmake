@@ -50,7 +50,7 @@ endforeach()
 
 # A receive that is shown while a step of it is made.
 mgds_unit_test(grequest_show SOURCES grequest_show_test.c
-  ${pmpi}/grequest.c ${pmpi}/request.c ${pmpi}/request_state.c
+  ${pmpi}/grequest.c ${pmpi}/pulling.c ${pmpi}/request.c ${pmpi}/request_state.c
   ${pmpi}/request_table.c LIBS mgds_base mpich::headers
   ENV "ASAN_OPTIONS=detect_leaks=1:abort_on_error=0:exitcode=66")
 
@@ -202,8 +202,9 @@ foreach(way behind short)
 endforeach()
 # Short sends that do not wait for their receivers.
 set(eager_synchronous "direct_sends [1-9]")
+set(eager_crossing "direct_unmatched [1-9]")
 foreach(way unmatched crossing synchronous gone order)
-  if(NOT way STREQUAL synchronous)
+  if(way MATCHES "unmatched|gone|order")
     set(eager_${way} "rank 0.* direct_unmatched [1-9]"
       "rank 1.* direct_fetches [1-9]")
   endif()

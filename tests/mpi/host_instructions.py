@@ -28,8 +28,8 @@ LIMITS = {("stack", "none", 8, 0, "init"): ((20, 20, 20, 20), 0),
           ("stack", "none", 8, 1, "context"): ((20, 20, 20, 20), 0),
           ("stack", "begun", 8, 1, "context"): (PLAIN, 0),
           ("stack", "context", 8, 1, "init"): ((65, 80, 65, 85), 0),
-          ("stack", "context", 1024, 1, "init"): ((65, 280, 65, None), 0),
-          ("mapped", "context", 1024, 1, "init"): ((150, 360, 155, None), 1)}
+          ("stack", "context", 1024, 1, "init"): ((65, 300, 65, None), 0),
+          ("mapped", "context", 1024, 1, "init"): ((150, 375, 155, None), 1)}
 
 
 def driver_calls(path):
