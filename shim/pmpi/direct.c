@@ -297,7 +297,7 @@ void mgds_direct_init(void)
  * all; and an orphan may yet send some. */
 void mgds_direct_leave_world(void)
 {
-    if (!direct.agreed)
+    if (!direct.agreed || direct.comm == MPI_COMM_NULL)
         return;
     if (mgds_init_seen())
         mgds_request_orphans_drain(direct.comm);

@@ -24,8 +24,8 @@
  * nothing at all. A rank that shares memory with no other is not armed. */
 void mgds_direct_init(void);
 
-/* In MPI_Finalize, before the world ends below: what is sent from here on is no
- * header. Those that were sent on its communicators have been received, or are
+/* In MPI_Finalize, before the world ends below, perhaps twice: what is sent from
+ * here on is no header. Those that were sent on its communicators have been received, or are
  * orphans. */
 void mgds_direct_leave_world(void);
 

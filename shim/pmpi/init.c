@@ -72,12 +72,15 @@ bool mgds_init_has_sessions(void)
     return atomic_load(&sessions) > 0;
 }
 
-/* Before the library below takes its own leave: it may not come back. */
-static int end(void)
+/* Before the library below takes its own leave: it may not come back. last:
+ * nothing else is open; of threads that end the world and sessions at a time
+ * one alone is told so. */
+static int end(bool *last)
 {
     int class;
 
-    if (atomic_fetch_sub(&epochs, 1) != 1)
+    *last = atomic_fetch_sub(&epochs, 1) == 1;
+    if (!*last)
         return MPI_SUCCESS;
     mgds_requests_fini();
     mgds_stream_reqs_fini();
@@ -94,8 +97,6 @@ static int end(void)
  * behind the world, too. */
 static void end_direct(void)
 {
-    if (mgds_init_seen())
-        return;
     mgds_kept_fini();
     mgds_direct_fini();
 }
@@ -150,10 +151,16 @@ mgds_word mgds_own_Init_thread(mgds_word argc, mgds_word argv,
 
 mgds_word mgds_own_Finalize(void)
 {
-    int owed = end();
+    bool last;
+    int owed;
 
-    mgds_direct_leave_world();
-    end_direct();
+    if (mgds_init_has_sessions())
+        mgds_direct_leave_world();
+    owed = end(&last);
+    if (last) {
+        mgds_direct_leave_world();
+        end_direct();
+    }
     mgds_self_fini();
     mgds_below_set_world(false);
     return ended(owed, MGDS_FORWARD(0)());
@@ -178,10 +185,12 @@ mgds_word mgds_own_Session_finalize(mgds_word session)
 {
     MPI_Session *place = (MPI_Session *)session;
     MPI_Session handle = place ? *place : MPI_SESSION_NULL;
-    int owed = end();
+    bool last;
+    int owed = end(&last);
     mgds_word result;
 
-    end_direct();
+    if (last)
+        end_direct();
     mgds_untied_close(handle);
     result = MGDS_FORWARD(1)(session);
     if ((int)result == MPI_SUCCESS)
