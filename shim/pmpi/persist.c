@@ -75,11 +75,17 @@ static void release(struct mgds_request *request)
     free(persist->arrived);
 }
 
+static bool pulls(const struct mgds_request *request)
+{
+    return mgds_side_pulls(&((const struct mgds_persist *)request)->side);
+}
+
 static const struct mgds_request_ops persist_ops = {
     .kind = MGDS_REQUEST_IS_PERSISTENT,
     .start = start,
     .landed = landed,
     .poll = poll,
+    .pulls = pulls,
     .correct = correct,
     .release = release,
 };
@@ -214,6 +220,14 @@ static int prepare(const MPI_Request *requests, int count)
                              : rc;
 }
 
+/* What is active the MPI below refuses. */
+static bool may_be_given(const struct mgds_persist *persist)
+{
+    return persist && persist->side.direct &&
+           (persist->request.state == MGDS_REQUEST_INACTIVE ||
+            persist->request.state == MGDS_REQUEST_COPYING);
+}
+
 /* To the receives among them that match it goes what probes have kept, in the
  * order of the array: how many are left for the MPI below, in others; or
  * negative errno. */
@@ -224,8 +238,7 @@ static int give_kept(MPI_Request *others, const MPI_Request *requests,
 
     for (int i = 0; i < count; i++) {
         struct mgds_persist *persist = mgds_persist_find(requests[i]);
-        int rc =
-            persist && persist->side.direct ? mgds_persist_give(persist) : 0;
+        int rc = may_be_given(persist) ? mgds_persist_give(persist) : 0;
 
         if (rc < 0)
             return rc;
