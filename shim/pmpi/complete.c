@@ -18,6 +18,7 @@
 #include "shim/pmpi/next.h"
 #include "shim/pmpi/own.h"
 #include "shim/pmpi/own_handle.h"
+#include "shim/pmpi/pulling.h"
 #include "shim/pmpi/request_table.h"
 #include "shim/pmpi/stream_persist.h"
 #include "shim/pmpi/stream_req.h"
@@ -83,14 +84,23 @@ static bool are_over(void *state)
     return flag || call->rc != MPI_SUCCESS;
 }
 
+/* The call below may wait, and others for what was begun here. */
+static void begin_below(void)
+{
+    mgds_pulling_settle();
+    mgds_grequest_watch();
+}
+
 static bool ask_about_all(const struct mgds_wave *wave, int *rc)
 {
     struct asking call = {(mgds_word)wave->count, (mgds_word)wave->requests,
                           (mgds_word)wave->statuses, MPI_SUCCESS};
     bool over;
 
-    mgds_grequest_watch();
+    begin_below();
     over = are_over(&call);
+    if (!over)
+        (void)mgds_grequest_watched(); /* it has completed none */
     *rc = call.rc;
     return over;
 }
@@ -112,7 +122,7 @@ static bool wait_all(struct mgds_wave *wave, int *rc)
 
 static int wait_below(struct mgds_wave *wave, mgds_word count)
 {
-    mgds_grequest_watch();
+    begin_below();
     return (int)MGDS_FORWARD(3)(count, (mgds_word)wave->requests,
                                 (mgds_word)wave->statuses);
 }
@@ -149,7 +159,7 @@ mgds_word mgds_own_Wait(mgds_word request, mgds_word status)
     if (rc == 0)
         return MGDS_FORWARD(2)(request, status);
     (void)wait_all(&wave, &rc);
-    mgds_grequest_watch();
+    begin_below();
     rc = (int)MGDS_FORWARD(2)((mgds_word)wave.requests,
                               (mgds_word)wave.statuses);
     return done(&wave, mgds_wave_settle_one(&wave, 0, rc));
@@ -175,7 +185,7 @@ mgds_word mgds_own_Test(mgds_word request, mgds_word flag, mgds_word status)
     mgds_wave_step(&wave);
     if (mgds_wave_is_held(&wave))
         return not_yet(&wave, flag);
-    mgds_grequest_watch();
+    begin_below();
     rc = (int)MGDS_FORWARD(3)((mgds_word)wave.requests, flag,
                               (mgds_word)wave.statuses);
     rc = mgds_wave_settle_one(&wave, rc != MPI_SUCCESS || *(int *)flag ? 0 : -1,
@@ -223,7 +233,7 @@ mgds_word mgds_own_Testall(mgds_word count, mgds_word requests, mgds_word flag,
     mgds_wave_step(&wave);
     if (mgds_wave_is_held(&wave))
         return not_yet(&wave, flag);
-    mgds_grequest_watch();
+    begin_below();
     rc = as_class((int)MGDS_FORWARD(4)(count, (mgds_word)wave.requests, flag,
                                        (mgds_word)wave.statuses));
     completed = rc == MPI_ERR_IN_STATUS || (rc == MPI_SUCCESS && *(int *)flag);
@@ -249,7 +259,7 @@ static int wait_any(struct mgds_wave *wave, mgds_word index)
     mgds_direct_serve(true);
     while (rc == MPI_SUCCESS && !flag) {
         mgds_wave_step(wave);
-        mgds_grequest_watch();
+        begin_below();
         rc = (int)MGDS_NEXT(Testany, 5)(
             (mgds_word)wave->count, (mgds_word)wave->requests, index,
             (mgds_word)&flag, (mgds_word)wave->statuses);
@@ -282,7 +292,7 @@ mgds_word mgds_own_Waitany(mgds_word count, mgds_word requests, mgds_word index,
     if (rc == 0)
         return MGDS_FORWARD(4)(count, requests, index, status);
     *(int *)index = MPI_UNDEFINED; /* errors need not say */
-    mgds_grequest_watch();
+    begin_below();
     if (wave.generalized > 0 || wave.held > 0)
         rc = wait_any(&wave, index);
     else
@@ -308,7 +318,7 @@ mgds_word mgds_own_Testany(mgds_word count, mgds_word requests, mgds_word index,
         return MGDS_FORWARD(5)(count, requests, index, flag, status);
     *(int *)index = MPI_UNDEFINED; /* errors need not say */
     mgds_wave_step(&wave);
-    mgds_grequest_watch();
+    begin_below();
     rc = (int)MGDS_FORWARD(5)(count, (mgds_word)wave.requests, index, flag,
                               (mgds_word)wave.statuses);
     if (rc == MPI_SUCCESS && is_left_to_streams(&wave, index))
@@ -332,7 +342,7 @@ static int wait_some(struct mgds_wave *wave, mgds_word outcount,
     mgds_direct_serve(true);
     while (rc == MPI_SUCCESS && *(int *)outcount == 0) {
         mgds_wave_step(wave);
-        mgds_grequest_watch();
+        begin_below();
         rc = (int)MGDS_NEXT(Testsome, 5)((mgds_word)wave->count,
                                          (mgds_word)wave->requests, outcount,
                                          indices, (mgds_word)wave->statuses);
@@ -360,7 +370,7 @@ static mgds_word some(mgds_word count, mgds_word requests, mgds_word outcount,
         return MGDS_FORWARD(5)(count, requests, outcount, indices, statuses);
     if (!waits)
         mgds_wave_step(&wave);
-    mgds_grequest_watch();
+    begin_below();
     if (waits && (wave.generalized > 0 || wave.held > 0))
         rc = wait_some(&wave, outcount, indices);
     else
@@ -396,7 +406,7 @@ static int peek(struct mgds_request *request, int *flag, MPI_Status *status)
     if (request->state == MGDS_REQUEST_ACTIVE)
         rc = mgds_request_land(request, status, true);
     if (rc >= 0 && request->state == MGDS_REQUEST_COPYING)
-        rc = request->ops->poll(request);
+        rc = mgds_request_poll_copies(request);
     if (rc < 0)
         return mgds_mpi_error(request->comm, rc);
     if (request->state == MGDS_REQUEST_COPYING && request->ops->correct)
@@ -416,7 +426,7 @@ static mgds_word status_of(struct mgds_wave *wave, mgds_word flag)
         *(int *)flag = 0;
         return MPI_SUCCESS;
     }
-    mgds_grequest_watch();
+    begin_below();
     rc = (int)MGDS_FORWARD(3)((mgds_word)wave->requests[0], flag,
                               (mgds_word)wave->statuses);
     mgds_grequest_watched();
@@ -530,7 +540,8 @@ mgds_word mgds_own_Request_free(mgds_word word)
     request = take(*handle);
     if (!request)
         return MGDS_FORWARD(1)(word);
-    if (request->state == MGDS_REQUEST_ACTIVE) {
+    if (request->state == MGDS_REQUEST_ACTIVE ||
+        request->state == MGDS_REQUEST_COPYING) {
         mgds_requests_add_orphan(request);
         *handle = MPI_REQUEST_NULL;
         return MPI_SUCCESS;

@@ -99,6 +99,7 @@ struct received {
     struct mgds_side sent;    /* Isendrecv: the other half */
     MPI_Request sent_request; /* its request, or MPI_REQUEST_NULL */
     int sent_error;           /* negative errno of the send, which is over */
+    int came;                 /* 1, or negative errno: the receive is over */
     bool apart; /* what comes lands where the send is read from below */
 };
 
@@ -125,12 +126,17 @@ static int poll_sent(struct received *received)
     return received->sent_error < 0 ? received->sent_error : flag;
 }
 
+/* Both halves go on, whichever is over first. */
 static int received_poll(struct mgds_request *request)
 {
     struct received *received = received_of(request);
-    int rc = poll_sent(received);
+    int sent = poll_sent(received);
 
-    return rc == 1 ? mgds_side_poll(&received->side) : rc;
+    if (received->came == 0)
+        received->came = mgds_side_poll(&received->side);
+    if (sent == 0 || received->came == 0)
+        return 0;
+    return sent < 0 ? sent : received->came;
 }
 
 /* Poll tells the error of a send, too. */

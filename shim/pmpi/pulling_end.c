@@ -4,36 +4,55 @@
 
 #include "shim/base/clock.h"
 #include "shim/base/log.h"
+#include "shim/pmpi/below.h"
 #include "shim/pmpi/grequest.h"
 #include "shim/pmpi/pulling.h"
 
-#define LONGEST_PULL_NS UINT64_C(10000000000)
+#define LONGEST_NS UINT64_C(10000000000)
 
-/* Its copy needs nothing but a copy engine, unless the program keeps that busy:
- * then it is left to later calls. */
-static void end_pull(struct mgds_request *request)
+/* A step of each, for their senders wait for their own alone; what is over goes
+ * off the list, with its reference. */
+static void step_all(void)
 {
-    uint64_t end = mgds_clock_ns() + LONGEST_PULL_NS;
+    struct mgds_request *request, *rest = NULL;
 
-    while (mgds_grequest_still_pulls(request)) {
+    while ((request = mgds_pulling_take())) {
+        if (mgds_grequest_still_pulls(request))
+            mgds_grequest_poll(request);
+        request->pulling = rest;
+        rest = request;
+    }
+    while ((request = rest)) {
+        rest = request->pulling;
+        if (mgds_grequest_still_pulls(request))
+            mgds_pulling_add(request);
+        mgds_request_put(request);
+    }
+}
+
+static void drop_all(void)
+{
+    struct mgds_request *request;
+
+    while ((request = mgds_pulling_take()))
+        mgds_request_put(request);
+}
+
+/* Copies need nothing but a copy engine, unless the program keeps that busy:
+ * then they are left to later calls. */
+mgds_word mgds_pulling_end(mgds_word result)
+{
+    uint64_t end = mgds_clock_ns() + LONGEST_NS;
+
+    for (step_all(); mgds_pulling_any(); step_all()) {
         if (mgds_clock_ns() > end) {
             mgds_warn_once("a copy out of another process's GPU memory takes "
                            "more than 10 s: the program's work on this GPU "
                            "seems to be in its way");
-            return;
+            drop_all();
         }
-        mgds_grequest_poll(request);
+        mgds_below_progress();
         sched_yield();
-    }
-}
-
-mgds_word mgds_pulling_end(mgds_word result)
-{
-    struct mgds_request *request;
-
-    while ((request = mgds_pulling_take())) {
-        end_pull(request);
-        mgds_request_put(request);
     }
     return result;
 }

@@ -138,6 +138,17 @@ int mgds_request_land(struct mgds_request *request, MPI_Status *status,
     return request->ops->landed(request, status);
 }
 
+int mgds_request_poll_copies(struct mgds_request *request)
+{
+    int rc = request->ops->poll(request);
+
+    while (rc == 0 && request->ops->pulls && request->ops->pulls(request)) {
+        sched_yield();
+        rc = request->ops->poll(request);
+    }
+    return rc;
+}
+
 int mgds_request_wait_copies(struct mgds_request *request)
 {
     int rc;

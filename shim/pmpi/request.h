@@ -68,13 +68,16 @@ struct mgds_request_ops {
     /* The queued copies (and whatever else must be): 1 done, 0 not yet, or
      * negative errno, and all is over. */
     int (*poll)(struct mgds_request *request);
-    /* GENERALIZED, after landed: whether it copies from another process's
-     * memory, which waits for that. NULL: it never does. */
+    /* After landed: whether it copies from another process's memory, which
+     * waits for that. NULL: it never does. */
     bool (*pulls)(const struct mgds_request *request);
     /* GENERALIZED, after a step that finds the operation below not complete.
      * True: the request does not wait for it any more, and has given it (below)
      * to somebody else; landed is called as if it were complete. Or NULL. */
     bool (*overtake)(struct mgds_request *request);
+    /* SEND: whether the operation below cannot be over yet, so that an orphan
+     * need not ask MPI. NULL: it can. */
+    bool (*idle)(const struct mgds_request *request);
     /* PERSISTENT: makes the status of the operation below, which was landed
      * before, say what landed has made of the first one. Or NULL. */
     void (*correct)(const struct mgds_request *request, MPI_Status *status);
@@ -170,6 +173,10 @@ void mgds_request_add(struct mgds_request *request);
  * failed. */
 int mgds_request_land(struct mgds_request *request, MPI_Status *status,
                       bool has_data);
+
+/* Asks about the queued copies of a PERSISTENT; waits for one out of another
+ * process's memory (pulling.h). 1, 0 or negative errno. */
+int mgds_request_poll_copies(struct mgds_request *request);
 
 /* Waits for the queued copies of a PERSISTENT. 0 or negative errno. */
 int mgds_request_wait_copies(struct mgds_request *request);

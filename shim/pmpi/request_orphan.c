@@ -5,9 +5,11 @@
 #include <time.h>
 
 #include "shim/base/log.h"
+#include "shim/pmpi/below.h"
 #include "shim/pmpi/grequest.h"
 #include "shim/pmpi/next.h"
 #include "shim/pmpi/own_handle.h"
+#include "shim/pmpi/pulling.h"
 #include "shim/pmpi/request_table.h"
 
 enum { DRAIN_SECONDS = 10 };
@@ -32,9 +34,11 @@ static bool is_done(struct mgds_request *orphan)
         return !orphan->ops->busy(orphan);
     if (orphan->ops->kind == MGDS_REQUEST_IS_GENERALIZED)
         return mgds_grequest_poll(orphan);
+    if (orphan->ops->idle && orphan->ops->idle(orphan))
+        return false;
     if (orphan->state == MGDS_REQUEST_ACTIVE && !is_complete_below(orphan))
         return false;
-    return !orphan->ops->poll || orphan->ops->poll(orphan) != 0;
+    return !orphan->ops->poll || mgds_request_poll_copies(orphan) != 0;
 }
 
 /* It is off the list. A persistent request was kept from the MPI below until
@@ -61,12 +65,14 @@ void mgds_request_orphans_poll(void)
             end(orphan);
         orphan = next;
     }
+    mgds_pulling_settle();
 }
 
 void mgds_request_orphans_wait(MPI_Comm comm)
 {
     while (mgds_requests_have_orphans_of(&comm)) {
         mgds_request_orphans_poll();
+        mgds_below_progress();
         sched_yield();
     }
 }
@@ -88,11 +94,14 @@ static void drain(const MPI_Comm *comm)
 
     while (mgds_requests_have_orphans_of(comm) && now() < end_of_drain) {
         mgds_request_orphans_poll();
+        mgds_below_progress();
         sched_yield();
     }
     if (mgds_requests_have_orphans_of(comm))
         mgds_warn("requests with GPU memory were freed and are still not "
-                  "complete at MPI_Finalize: their messages have no partner");
+                  "complete at MPI_Finalize, or short messages were sent and "
+                  "are not received: they have no partner, or one that has not "
+                  "come for 10 s");
 }
 
 void mgds_request_orphans_drain(MPI_Comm comm)

@@ -287,6 +287,11 @@ foreach(delay 30 300 3000)
     ARGS begun ${direct} MPIX_SIM_DELAY=${delay}
     EXPECT "progress: all well" "rank 1.* direct_pulls [1-9]")
 endforeach()
+foreach(way beside halves peeked dropped)
+  mgds_mpi_test(gpu_direct_${way} PROGRAM gpu_direct_progress ARGS ${way}
+    ${direct} MPIX_SIM_DELAY=1000
+    EXPECT "progress: all well" "rank 1.* direct_pulls [1-9]")
+endforeach()
 # Nothing is agreed, and everything staged.
 mgds_mpi_test(gpu_direct_no_peers PROGRAM gpu_direct RANKS 2
   ARGS 6 ${direct_laps} ${direct} MPIX_GDS_PEERS=none

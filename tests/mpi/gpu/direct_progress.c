@@ -5,6 +5,10 @@
  *   elsewhere the send ends though its receiver sits in another call
  *   begun     the send ends though its receiver, which has tested the receive,
  *             sits in another call since
+ *   beside    the same, which waits for others since
+ *   halves    the same of a receive whose other half, a send, is not over
+ *   peeked    the same of a persistent receive that was asked about
+ *   dropped   the same of one that was freed
  *   both      two that send and receive serve each other
  *   behind    who waits for one receive serves those before it
  *   short     the same where that one is too short for a header, and has its
@@ -145,6 +149,118 @@ static void begun(void)
         if (gpu_rank == 1)
             CHECK(gpu_holds(in, 0, BYTES, 0));
     }
+}
+
+static void beside(void)
+{
+    for (int round = 0; round < ROUNDS; round++) {
+        MPI_Request requests[3];
+        MPI_Status statuses[2];
+        char last = (char)round;
+
+        gpu_fill(in, BYTES, -1);
+        MPI_Barrier(MPI_COMM_WORLD);
+        if (gpu_rank == 0) {
+            MPI_Isend(out, BYTES, MPI_BYTE, 1, TAG, MPI_COMM_WORLD,
+                      &requests[0]);
+            MPI_Send(out, BYTES, MPI_BYTE, 1, TAG + 1, MPI_COMM_WORLD);
+            MPI_Send(&last, 1, MPI_BYTE, 1, TAG + 2, MPI_COMM_WORLD);
+            MPI_Wait(&requests[0], MPI_STATUS_IGNORE);
+            continue;
+        }
+        MPI_Irecv(out, BYTES, MPI_BYTE, 0, TAG, MPI_COMM_WORLD, &requests[0]);
+        MPI_Irecv(&last, 1, MPI_BYTE, 0, TAG + 2, MPI_COMM_WORLD, &requests[1]);
+        MPI_Irecv(in, BYTES, MPI_BYTE, 0, TAG + 1, MPI_COMM_WORLD,
+                  &requests[2]);
+        MPI_Waitall(2, requests, statuses);
+        MPI_Wait(&requests[2], MPI_STATUS_IGNORE);
+        CHECK(last == round && gpu_holds(in, 0, BYTES, 0) &&
+              gpu_holds(out, 0, BYTES, 0));
+    }
+}
+
+/* Its send is received behind the message that it receives. */
+static void halves(void)
+{
+    for (int round = 0; round < ROUNDS; round++) {
+        MPI_Request request;
+        int flag = 0;
+
+        gpu_fill(in, BYTES, -1);
+        MPI_Barrier(MPI_COMM_WORLD);
+        if (gpu_rank == 0) {
+            MPI_Send(out, BYTES, MPI_BYTE, 1, TAG, MPI_COMM_WORLD);
+            MPI_Recv(in, BYTES, MPI_BYTE, 1, TAG, MPI_COMM_WORLD,
+                     MPI_STATUS_IGNORE);
+        } else {
+            MPI_Isendrecv(out, BYTES, MPI_BYTE, 0, TAG, in, BYTES, MPI_BYTE, 0,
+                          TAG, MPI_COMM_WORLD, &request);
+            if (round % 2)
+                MPI_Test(&request, &flag, MPI_STATUS_IGNORE);
+            MPI_Wait(&request, MPI_STATUS_IGNORE);
+        }
+        CHECK(gpu_holds(in, 0, BYTES, other));
+    }
+}
+
+static void persist_by(void (*end)(MPI_Request *))
+{
+    for (int round = 0; round < ROUNDS; round++) {
+        MPI_Request request;
+
+        gpu_fill(in, BYTES, -1);
+        if (gpu_rank == 1) {
+            MPI_Recv_init(in, BYTES, MPI_BYTE, 0, TAG, MPI_COMM_WORLD,
+                          &request);
+            MPI_Start(&request);
+        }
+        MPI_Barrier(MPI_COMM_WORLD);
+        if (gpu_rank == 0)
+            MPI_Send(out, BYTES, MPI_BYTE, 1, TAG, MPI_COMM_WORLD);
+        else
+            end(&request);
+        MPI_Barrier(MPI_COMM_WORLD); /* where the receiver waits for the send */
+        if (gpu_rank == 1 && request != MPI_REQUEST_NULL) {
+            MPI_Wait(&request, MPI_STATUS_IGNORE);
+            CHECK(gpu_holds(in, 0, BYTES, 0));
+            MPI_Request_free(&request);
+        }
+        MPI_Barrier(MPI_COMM_WORLD);
+    }
+}
+
+/* So many looks as to meet the message. */
+enum { LOOKS = 2000 };
+
+static void peek(MPI_Request *request)
+{
+    int flag = 0;
+
+    for (int i = 0; i < LOOKS && !flag; i++)
+        MPI_Request_get_status(*request, &flag, MPI_STATUS_IGNORE);
+}
+
+static void peeked(void)
+{
+    persist_by(peek);
+}
+
+/* More each time, to find the receive at every stage. */
+static int dropped_looks;
+
+static void drop(MPI_Request *request)
+{
+    int flag;
+
+    dropped_looks++;
+    MPI_Request_free(request);
+    for (int i = 0; i < dropped_looks; i++)
+        MPI_Iprobe(0, TAG + 1, MPI_COMM_WORLD, &flag, MPI_STATUS_IGNORE);
+}
+
+static void dropped(void)
+{
+    persist_by(drop);
 }
 
 static void both(void)
@@ -355,12 +471,13 @@ int main(int argc, char **argv)
     static const struct {
         const char *name;
         void (*run)(void);
-    } ways[] = {{"alone", alone},       {"elsewhere", elsewhere},
-                {"begun", begun},       {"both", both},
-                {"behind", behind},     {"short", behind_short},
-                {"exchange", exchange}, {"cancel", cancel},
-                {"again", again},       {"freed", freed},
-                {"gone", gone},         {"unheard", unheard}};
+    } ways[] = {
+        {"alone", alone},        {"elsewhere", elsewhere}, {"begun", begun},
+        {"beside", beside},      {"halves", halves},       {"peeked", peeked},
+        {"dropped", dropped},    {"both", both},           {"behind", behind},
+        {"short", behind_short}, {"exchange", exchange},   {"cancel", cancel},
+        {"again", again},        {"freed", freed},         {"gone", gone},
+        {"unheard", unheard}};
 
     gpu_begin_at(&argc, &argv, MPI_THREAD_SINGLE);
     CHECK(argc == 2 && gpu_size == 2);
