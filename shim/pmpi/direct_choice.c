@@ -11,11 +11,11 @@ struct patience {
 
 /* Many times what begins a copy, and less than what a program notices that sits
  * elsewhere; and many times what a scheduler gives to others. */
-static const struct patience matched = {1000000, 50000000};
+static const struct patience waiting = {1000000, 50000000};
 
 /* Who stands at its receive matches a header within some 2 us; windows of
  * receives take a few us each. */
-static const struct patience unmatched = {50000, 1000000};
+static const struct patience not_waiting = {50000, 1000000};
 
 static bool is_long(size_t bytes, enum mgds_direct_peer peer,
                     const struct mgds_direct_from *from)
@@ -52,9 +52,10 @@ static bool has_left_it(const struct mgds_direct_wait *wait, uint64_t serving)
 }
 
 bool mgds_direct_is_due(const struct mgds_direct_wait *wait, uint64_t now,
-                        uint64_t serving)
+                        uint64_t serving, bool eager)
 {
-    return has_left_it(wait, serving) || is_over(wait, now, serving, &matched);
+    return has_left_it(wait, serving) ||
+           is_over(wait, now, serving, eager ? &not_waiting : &waiting);
 }
 
 /* That it has looked twice says nothing as long as it may be about to begin the
@@ -64,5 +65,5 @@ bool mgds_direct_is_late(const struct mgds_direct_wait *wait, uint64_t now,
 {
     bool left = has_left_it(wait, serving);
 
-    return is_over(wait, now, left ? 0 : serving, &unmatched);
+    return is_over(wait, now, left ? 0 : serving, &not_waiting);
 }

@@ -53,16 +53,15 @@ struct mgds_direct_wait {
  * taking it: the second began after the header was matched, so it is not to be
  * taken by that call. While the receiver is in a call that serves, and makes no
  * passes, it has no core: then a while. Else it computes, or sits in a call of
- * another kind: less.
+ * another kind: less. An eager send does not wait for its receiver: less of
+ * both, no longer than what staging costs a few times over.
  */
 bool mgds_direct_is_due(const struct mgds_direct_wait *wait, uint64_t now,
-                        uint64_t serving);
+                        uint64_t serving, bool eager);
 
 /*
- * The same of a header that is not matched yet, whose sender does not wait for
- * its receiver: no longer than what staging costs a few times over, unless the
- * receiver is in a call that serves and has not looked since. Then it copies
- * others, and comes to this one.
+ * The same of an eager send's header that is not matched yet. That the receiver
+ * has looked since says nothing, but that it does not copy others.
  */
 bool mgds_direct_is_late(const struct mgds_direct_wait *wait, uint64_t now,
                          uint64_t serving);

@@ -27,10 +27,11 @@ struct mgds_direct_offer {
     int end;    /* withdrawn: 1 or negative errno */
     bool eager; /* it does not wait for its receiver */
     bool matched;
-    bool stays;                   /* it cannot be withdrawn */
-    struct mgds_direct_wait wait; /* since it was sent; since it was matched */
-    struct mgds_bounce *bounce;   /* bringing */
-    MPI_Request request;          /* the header's, unless a record has it */
+    bool stays; /* it cannot be withdrawn */
+    struct mgds_direct_wait
+        wait; /* since it was looked at; since it was matched */
+    struct mgds_bounce *bounce; /* bringing */
+    MPI_Request request;        /* the header's, unless a record has it */
 };
 
 /* Of each slot the header, which the MPI below reads until it is matched: for
@@ -58,11 +59,13 @@ static int withdraw(struct mgds_direct_offer *offer, enum mgds_slot_state from,
                                          .header = header};
     int rc = mgds_direct_withdraw(&what);
 
-    if (rc != 0) {
-        offer->bounce = NULL;
-        offer->open = false;
-        offer->end = rc;
-    }
+    if (rc == 0)
+        return 0;
+    if (offer->eager && from == MGDS_SLOT_OFFERED)
+        mgds_direct_was_late(offer->peer);
+    offer->bounce = NULL;
+    offer->open = false;
+    offer->end = rc;
     return rc;
 }
 
@@ -107,7 +110,7 @@ static bool is_due(const struct mgds_direct_offer *offer,
 {
     return state == MGDS_SLOT_REFUSED ||
            mgds_direct_is_due(&offer->wait, mgds_clock_ns(),
-                              mgds_direct_serving(offer->peer));
+                              mgds_direct_serving(offer->peer), offer->eager);
 }
 
 /* Nobody has it, and its time is over, or not yet. */
@@ -142,6 +145,8 @@ static int poll_unmatched(struct mgds_direct_offer *offer, MPI_Request *header)
 
     if (!offer->eager || offer->stays)
         return 0;
+    if (offer->wait.since == 0)
+        begin_to_wait(offer);
     rc = take_back(offer, is_late(offer), MGDS_SLOT_OFFERED, *header);
     if (offer->open) {
         if (rc < 0)
@@ -149,7 +154,6 @@ static int poll_unmatched(struct mgds_direct_offer *offer, MPI_Request *header)
         return 0;
     }
     mgds_count(direct_unmatched);
-    mgds_direct_was_late(offer->peer);
     *header = MPI_REQUEST_NULL;
     return rc;
 }
@@ -305,12 +309,10 @@ static int prepare(struct mgds_direct_offer *offer,
     return rc;
 }
 
-static int send_header(struct mgds_direct_offer *offer,
+static int send_header(const struct mgds_direct_offer *offer,
                        const struct mgds_call_words *call, MPI_Request *request)
 {
     mgds_count(direct_sends);
-    if (offer->eager)
-        begin_to_wait(offer);
     return (int)MGDS_NEXT(Issend, 7)(
         (mgds_word)headers[offer->slot], MGDS_HEADER_BYTES, (mgds_word)MPI_BYTE,
         call->word[3], call->word[4], call->word[5], (mgds_word)request);

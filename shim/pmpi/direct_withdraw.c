@@ -38,8 +38,18 @@ static int withdrawn_poll(struct mgds_request *request)
     return rc != MPI_SUCCESS ? -EIO : over;
 }
 
+/* Nobody has begun to receive the bytes: one load. */
+static bool withdrawn_idle(const struct mgds_request *request)
+{
+    const struct withdrawn *withdrawn = (const struct withdrawn *)request;
+
+    return mgds_board_state(mgds_direct_own_board(), withdrawn->what.slot,
+                            withdrawn->what.serial) == MGDS_SLOT_WITHDRAWN;
+}
+
 static const struct mgds_request_ops withdrawn_ops = {
     .kind = MGDS_REQUEST_IS_SEND,
+    .idle = withdrawn_idle,
     .poll = withdrawn_poll,
     .release = withdrawn_release};
 

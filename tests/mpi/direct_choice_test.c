@@ -80,7 +80,7 @@ static void the_wait_ends_with_passes_or_time(void **state)
             const struct mgds_direct_wait wait = {1000, 7 * pass | was};
 
             assert_int_equal(mgds_direct_is_due(&wait, 1000 + rows[i].after,
-                                                rows[i].serving),
+                                                rows[i].serving, false),
                              rows[i].due);
         }
 }
