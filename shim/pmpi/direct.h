@@ -24,9 +24,9 @@
  * nothing at all. A rank that shares memory with no other is not armed. */
 void mgds_direct_init(void);
 
-/* In MPI_Finalize, before the world ends below, perhaps twice: what is sent from
- * here on is no header. Those that were sent on its communicators have been received, or are
- * orphans. */
+/* In MPI_Finalize, before the world ends below, perhaps twice: what is sent
+ * from here on is no header. Those that were sent on its communicators have
+ * been received, or are orphans. */
 void mgds_direct_leave_world(void);
 
 /* When the last of the world and the sessions ends, after the requests have. */

@@ -1,0 +1,15 @@
+# Two GPUs: cases of short sends by header, then turns: headers from 16 KiB on (before), from 160 B on and short ones
+# withdrawn when nobody comes (default), from 160 B on and waiting (eager 0).
+cd .device && for f in mpich fin; do tar xzf $f.tgz; done; . mpich/env.sh
+nvidia-smi -L | head -2; date -u; export CUDA_DEVICE_MAX_CONNECTIONS=32
+B=$PWD/fin/build; export LD_LIBRARY_PATH=$PWD/mpich/lib:$B/lib:$LD_LIBRARY_PATH; X=$B/libexec/mpix-gds
+P="-genv LD_PRELOAD $B/lib/libmpix_gds.so -genv MPIX_GDS_SUMMARY all -genv MPIX_GDS_ARM init -genv MPIX_GDS_DIRECT_SHARED 1"
+one() { n=$1; t=$2; shift 2; timeout $t mpiexec $P -n $n $B/tests/"$@" > $OUT/log 2>&1; rc=$?; echo "$n $* rc $rc all-well $(grep -c 'all well' $OUT/log) $(grep -oE 'rank [01]|direct_(sends|pulls|withdrawn|unmatched|fetches) [0-9]*' $OUT/log | tr '\n' ' ') $SECONDS"; [ $rc = 0 ] || tail -5 $OUT/log; }
+{ for k in unmatched crossing synchronous gone order; do one 2 25 gpu_direct_eager $k; done; one 2 20 gpu_requests; one 3 20 gpu_requests; one 2 20 gpu_mixed; one 2 20 gpu_threads; one 2 25 gpu_direct 2 200; one 3 25 gpu_direct 3 200; one 2 40 gpu_direct rows 2; one 2 40 gpu_direct rows 2 multiple; one 4 50 gpu_direct rows 2 threads; for k in many short handed freed handlers instead; do one 2 15 gpu_direct_host $k; done; for k in alone elsewhere begun both exchange again freed behind; do one 2 15 gpu_direct_progress $k; done; for k in host gpu failed; do one 2 15 gpu_direct_asked $k; done; one 2 20 gpu_direct_persist all; one 2 20 gpu_direct_persist ends; one 2 20 gpu_direct_sessions; } > $OUT/cases.txt 2>&1; rm -f $OUT/log
+cat $OUT/cases.txt; echo $SECONDS
+turn() { M="timeout 40 mpiexec -genv LD_PRELOAD $B/lib/libmpix_gds.so -genv MPIX_GDS_DIRECT $1 -genv MPIX_GDS_DIRECT_EAGER $2 -n 2"; echo "## direct $1 eager $2 turn $3"
+for k in "D D" "D H" "H D"; do echo "# latency $k"; $M $X/osu_latency -d cuda -m 8:65536 -i 1000 -x 100 $k 2>&1 | grep -v '^#'; done
+for t in bw bibw; do echo "# $t D D"; $M $X/osu_$t -d cuda -m 8:65536 -i 100 -x 10 D D 2>&1 | grep -v '^#'; done
+echo "# bw D H"; $M $X/osu_bw -d cuda -m 8:65536 -i 100 -x 10 D H 2>&1 | grep -v '^#'
+echo "# halo"; $M $X/osu_halo_enqueue -m 256:16384 --rounds 1 --kernel 4 --periodic --variants host,nccl 2>&1 | grep -v '^#'; }
+for r in 1 2 3; do [ $SECONDS -gt 400 ] && break; turn 16384 8192 $r; turn 160 8192 $r; turn 160 0 $r; done > $OUT/turns.txt 2>&1; grep -c . $OUT/turns.txt; echo $SECONDS
