@@ -361,7 +361,7 @@ void mgds_direct_was_late(int rank)
 }
 
 /* Threads that come at once may count less than they are. */
-bool mgds_direct_is_often_late(int rank)
+bool mgds_direct_stage_instead(int rank)
 {
     struct peer *peer = peer_of(rank);
     unsigned left = atomic_load_explicit(&peer->to_stage, memory_order_relaxed);

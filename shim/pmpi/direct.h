@@ -47,10 +47,10 @@ int mgds_direct_world_rank(MPI_Comm comm, int rank);
 enum mgds_direct_peer mgds_direct_peer(int rank, int device);
 
 /* A header to this rank was withdrawn, since nobody came to match it: those to
- * come may find nobody either. Of the next sends that would not wait for it
- * some are to be staged at once: whether one is, which is counted. */
+ * come may find nobody either. So some sends that would not wait for it are to
+ * be staged instead: whether the next one is, which is counted off. */
 void mgds_direct_was_late(int rank);
-bool mgds_direct_is_often_late(int rank);
+bool mgds_direct_stage_instead(int rank);
 
 /* A peer has had no sample of this memory's device: posts one, once. Makes GPU
  * memory: in a call that starts something. */

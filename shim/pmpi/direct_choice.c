@@ -13,8 +13,8 @@ struct patience {
  * elsewhere; and many times what a scheduler gives to others. */
 static const struct patience waiting = {1000000, 50000000};
 
-/* Who stands at its receive matches a header within some 2 us; windows of
- * receives take a few us each. */
+/* A receiver that stands at its receive matches a header within some 2 us;
+ * windows of receives take a few us each. */
 static const struct patience not_waiting = {50000, 1000000};
 
 static bool is_long(size_t bytes, enum mgds_direct_peer peer,

@@ -295,7 +295,7 @@ static int prepare(struct mgds_direct_offer *offer,
         offer->buffer.layout->size * offer->buffer.count <= mgds_direct_eager();
     switch (choose(&offer->buffer, offer->peer)) {
     case MGDS_DIRECT_HEADER:
-        if (!offer->eager || !mgds_direct_is_often_late(offer->peer))
+        if (!offer->eager || !mgds_direct_stage_instead(offer->peer))
             rc = write_header(offer, call);
         break;
     case MGDS_DIRECT_SAMPLE:

@@ -220,7 +220,7 @@ static int prepare(const MPI_Request *requests, int count)
                              : rc;
 }
 
-/* What is active the MPI below refuses. */
+/* The MPI below refuses requests that are active. */
 static bool may_be_given(const struct mgds_persist *persist)
 {
     return persist && persist->side.direct &&

@@ -16,7 +16,6 @@ struct mgds_request *mgds_pulling_take(void)
 {
     struct mgds_request *request = mgds_pulling;
 
-    if (request)
-        mgds_pulling = request->pulling;
+    mgds_pulling = NULL;
     return request;
 }

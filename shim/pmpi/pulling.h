@@ -30,7 +30,8 @@ static inline bool mgds_pulling_any(void)
 /* Once for each pull; takes a reference. */
 void mgds_pulling_add(struct mgds_request *request);
 
-/* One of them, with its reference; or NULL. */
+/* Empties the list: its first request, and by request->pulling the others, with
+ * their references; or NULL. */
 struct mgds_request *mgds_pulling_take(void);
 
 /* Waits for all of them. The call's result goes in and out, so that who asks

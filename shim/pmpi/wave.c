@@ -81,7 +81,7 @@ static struct mgds_stream_persist *stream_persist(const struct mgds_drop *drop)
                : NULL;
 }
 
-/* What stands in for it now; NULL: nothing. */
+/* The request that stands in for it now, or NULL. */
 static struct mgds_request *stand_in_of(const struct mgds_drop *drop)
 {
     const struct mgds_stream_persist *persist = stream_persist(drop);
@@ -107,7 +107,7 @@ static int show(struct mgds_wave *wave, struct mgds_drop *drop)
     return 0;
 }
 
-/* What goes down for a persistent request. */
+/* Lets the stand-in of a persistent request go down, or nothing. */
 static int stand_in(struct mgds_wave *wave, int i)
 {
     struct mgds_drop *drop = &wave->drops[i];
