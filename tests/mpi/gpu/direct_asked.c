@@ -161,16 +161,6 @@ static void run(bool on_gpu, bool fails)
     CHECK(failures == fails && polls >= POLLS);
 }
 
-/* Ranks show that they can map by what they receive in GPU memory. */
-static void meet(void)
-{
-    for (int i = 0; i < 3; i++)
-        MPI_Sendrecv(gpu, LONG, MPI_BYTE, 1 - gpu_rank, TAG, into[0], LONG,
-                     MPI_BYTE, 1 - gpu_rank, TAG, MPI_COMM_WORLD,
-                     MPI_STATUS_IGNORE);
-    MPI_Barrier(MPI_COMM_WORLD);
-}
-
 int main(int argc, char **argv)
 {
     CHECK(argc == 2);
@@ -179,7 +169,7 @@ int main(int argc, char **argv)
     gpu = gpu_new(LONG, 0);
     for (int i = 0; i < RECEIVES; i++)
         into[i] = gpu_new(LONG, -1);
-    meet();
+    gpu_meet(gpu, LONG);
     if (!strcmp(argv[1], "failed"))
         MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
     for (int round = 0; round < ROUNDS; round++)

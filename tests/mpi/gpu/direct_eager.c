@@ -10,8 +10,6 @@
  *                in the order of their sends
  * Two ranks. Messages before the first headers show that they can be.
  */
-#include <string.h>
-
 #include "tests/mpi/gpu/gpu_case.h"
 
 /* After a header in vain so many sends are staged at once. */
@@ -23,19 +21,6 @@ enum { LENGTHS = sizeof(lengths) / sizeof(*lengths) };
 static char *in, *out;
 static char host[BYTES];
 static int other;
-
-/* From here on both ranks have shown each other that they map. */
-static void meet(void)
-{
-    char *far = gpu_new(MEET, gpu_rank), *near = gpu_new(MEET, -1);
-
-    for (int i = 0; i < 2; i++)
-        MPI_Sendrecv(far, MEET, MPI_BYTE, other, TAG, near, MEET, MPI_BYTE,
-                     other, TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-    gpu_delete(far);
-    gpu_delete(near);
-    MPI_Barrier(MPI_COMM_WORLD);
-}
 
 /* How rank 0 sends. */
 static void send_plainly(int bytes)
@@ -271,24 +256,23 @@ static void order(void)
 
 int main(int argc, char **argv)
 {
-    static const struct {
-        const char *name;
-        void (*run)(void);
-    } ways[] = {{"unmatched", unmatched},
-                {"crossing", crossing},
-                {"synchronous", synchronous},
-                {"gone", gone},
-                {"order", order}};
+    char *far;
+    static const struct gpu_way ways[] = {{"unmatched", unmatched},
+                                          {"crossing", crossing},
+                                          {"synchronous", synchronous},
+                                          {"gone", gone},
+                                          {"order", order},
+                                          {0}};
 
     gpu_begin_at(&argc, &argv, MPI_THREAD_SINGLE);
     CHECK(argc == 2 && gpu_size == 2);
     other = 1 - gpu_rank;
     in = gpu_new(BYTES, -1);
     out = gpu_new(BYTES, gpu_rank);
-    meet();
-    for (size_t i = 0; i < sizeof(ways) / sizeof(*ways); i++)
-        if (!strcmp(ways[i].name, argv[1]))
-            ways[i].run();
+    far = gpu_new(MEET, gpu_rank);
+    gpu_meet(far, MEET);
+    gpu_delete(far);
+    gpu_run_way(ways, argv[1]);
     MPI_Barrier(MPI_COMM_WORLD);
     gpu_delete(in);
     gpu_delete(out);

@@ -74,33 +74,13 @@ static void see(int i, const MPI_Status *status)
         CHECK(in[i][at] == byte_of(at));
 }
 
-/* Some calls complete one, or some, of them. */
-static int complete_some(MPI_Request requests[MANY], int way,
-                         MPI_Status statuses[MANY], int indices[MANY])
-{
-    int count = 0, flag = 0;
-
-    if (way == 0) {
-        MPI_Waitsome(MANY, requests, &count, indices, statuses);
-    } else if (way == 1) {
-        MPI_Testsome(MANY, requests, &count, indices, statuses);
-    } else if (way == 2) {
-        MPI_Waitany(MANY, requests, indices, statuses);
-        count = 1;
-    } else {
-        MPI_Testany(MANY, requests, indices, &flag, statuses);
-        count = flag;
-    }
-    return count;
-}
-
 static void complete_by(int way, MPI_Request requests[MANY])
 {
     MPI_Status statuses[MANY];
     int indices[MANY], left = MANY;
 
     while (left > 0) {
-        int count = complete_some(requests, way, statuses, indices);
+        int count = gpu_complete_some(way, MANY, requests, statuses, indices);
 
         for (int k = 0; k < count; k++)
             see(indices[k], &statuses[k]);
@@ -556,30 +536,15 @@ static void handed(void)
     pthread_barrier_destroy(&meeting);
 }
 
-/* Ranks show that they can map by what they receive in GPU memory. */
-static void meet(void)
-{
-    char *into = gpu_new(LONG, -1);
-
-    for (int i = 0; i < 3; i++)
-        MPI_Sendrecv(gpu, LONG, MPI_BYTE, 1 - gpu_rank, TAG, into, LONG,
-                     MPI_BYTE, 1 - gpu_rank, TAG, MPI_COMM_WORLD,
-                     MPI_STATUS_IGNORE);
-    gpu_delete(into);
-    MPI_Barrier(MPI_COMM_WORLD);
-}
-
 int main(int argc, char **argv)
 {
-    static const struct {
-        const char *name;
-        void (*run)(void);
-    } ways[] = {{"many", many},         {"cancelled", cancelled},
-                {"short", shorter},     {"handed", handed},
-                {"freed", freed},       {"nested", nested},
-                {"handlers", handlers}, {"instead", instead},
-                {"replaced", replaced}, {"kept", kept},
-                {"tiny", tiny}};
+    static const struct gpu_way ways[] = {
+        {"many", many},         {"cancelled", cancelled},
+        {"short", shorter},     {"handed", handed},
+        {"freed", freed},       {"nested", nested},
+        {"handlers", handlers}, {"instead", instead},
+        {"replaced", replaced}, {"kept", kept},
+        {"tiny", tiny},         {0}};
 
     CHECK(argc == 2);
     gpu_begin_at(&argc, &argv,
@@ -589,10 +554,8 @@ int main(int argc, char **argv)
     gpu = gpu_new(LONG, 0);
     for (int at = 0; at < LONG; at++)
         host[at] = byte_of(at);
-    meet();
-    for (size_t i = 0; i < sizeof(ways) / sizeof(*ways); i++)
-        if (!strcmp(ways[i].name, argv[1]))
-            ways[i].run();
+    gpu_meet(gpu, LONG);
+    gpu_run_way(ways, argv[1]);
     MPI_Barrier(MPI_COMM_WORLD);
     gpu_delete(gpu);
     gpu_end("host");

@@ -85,32 +85,13 @@ static void see(int i, MPI_Status *status)
     CHECK(has_come(i) && requests[i] != MPI_REQUEST_NULL);
 }
 
-/* Some calls complete one, or some, of them. */
-static int complete_some(int way, MPI_Status statuses[MANY], int indices[MANY])
-{
-    int count = 0, flag = 0;
-
-    if (way == 0) {
-        MPI_Waitsome(MANY, requests, &count, indices, statuses);
-    } else if (way == 1) {
-        MPI_Testsome(MANY, requests, &count, indices, statuses);
-    } else if (way == 2) {
-        MPI_Waitany(MANY, requests, indices, statuses);
-        count = 1;
-    } else {
-        MPI_Testany(MANY, requests, indices, &flag, statuses);
-        count = flag;
-    }
-    return count;
-}
-
 static void complete_by(int way)
 {
     MPI_Status statuses[MANY];
     int indices[MANY], left = MANY;
 
     while (left > 0) {
-        int count = complete_some(way, statuses, indices);
+        int count = gpu_complete_some(way, MANY, requests, statuses, indices);
 
         for (int k = 0; k < count; k++)
             see(indices[k], &statuses[k]);
@@ -268,18 +249,6 @@ static void ends(void)
     }
 }
 
-/* Ranks show that they can map by what they receive in GPU memory. */
-static void meet(void)
-{
-    char *to = gpu_new(LONG, -1);
-
-    for (int i = 0; i < 3; i++)
-        MPI_Sendrecv(gpu, LONG, MPI_BYTE, 1 - gpu_rank, 0, to, LONG, MPI_BYTE,
-                     1 - gpu_rank, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-    gpu_delete(to);
-    MPI_Barrier(MPI_COMM_WORLD);
-}
-
 int main(int argc, char **argv)
 {
     CHECK(argc >= 2);
@@ -288,7 +257,7 @@ int main(int argc, char **argv)
     CHECK(gpu_size == 2);
     gpu = gpu_new(LONG, 0);
     gpu_read(out, gpu, LONG);
-    meet();
+    gpu_meet(gpu, LONG);
     if (gpu_rank == 1)
         make_requests();
     if (strcmp(argv[1], "ends") == 0)

@@ -468,16 +468,23 @@ static void gone(void)
 
 int main(int argc, char **argv)
 {
-    static const struct {
-        const char *name;
-        void (*run)(void);
-    } ways[] = {
-        {"alone", alone},        {"elsewhere", elsewhere}, {"begun", begun},
-        {"beside", beside},      {"halves", halves},       {"peeked", peeked},
-        {"dropped", dropped},    {"both", both},           {"behind", behind},
-        {"short", behind_short}, {"exchange", exchange},   {"cancel", cancel},
-        {"again", again},        {"freed", freed},         {"gone", gone},
-        {"unheard", unheard}};
+    static const struct gpu_way ways[] = {{"alone", alone},
+                                          {"elsewhere", elsewhere},
+                                          {"begun", begun},
+                                          {"beside", beside},
+                                          {"halves", halves},
+                                          {"peeked", peeked},
+                                          {"dropped", dropped},
+                                          {"both", both},
+                                          {"behind", behind},
+                                          {"short", behind_short},
+                                          {"exchange", exchange},
+                                          {"cancel", cancel},
+                                          {"again", again},
+                                          {"freed", freed},
+                                          {"gone", gone},
+                                          {"unheard", unheard},
+                                          {0}};
 
     gpu_begin_at(&argc, &argv, MPI_THREAD_SINGLE);
     CHECK(argc == 2 && gpu_size == 2);
@@ -485,9 +492,7 @@ int main(int argc, char **argv)
     in = gpu_new(BYTES, -1);
     out = gpu_new(BYTES, gpu_rank);
     meet();
-    for (size_t i = 0; i < sizeof(ways) / sizeof(*ways); i++)
-        if (!strcmp(ways[i].name, argv[1]))
-            ways[i].run();
+    gpu_run_way(ways, argv[1]);
     MPI_Barrier(MPI_COMM_WORLD);
     gpu_delete(in);
     gpu_delete(out);

@@ -112,6 +112,45 @@ int gpu_holds(const char *at, size_t from, size_t to, int seed)
     return good;
 }
 
+void gpu_meet(char *from, int bytes)
+{
+    char *to = gpu_new((size_t)bytes, -1);
+    int other = 1 - gpu_rank;
+
+    for (int i = 0; i < 3; i++)
+        MPI_Sendrecv(from, bytes, MPI_BYTE, other, 0, to, bytes, MPI_BYTE,
+                     other, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    gpu_delete(to);
+    MPI_Barrier(MPI_COMM_WORLD);
+}
+
+void gpu_run_way(const struct gpu_way *ways, const char *name)
+{
+    while (ways->name && strcmp(ways->name, name) != 0)
+        ways++;
+    CHECK(ways->name);
+    ways->run();
+}
+
+int gpu_complete_some(int way, int count, MPI_Request *requests,
+                      MPI_Status *statuses, int *indices)
+{
+    int completed = 0, flag = 0;
+
+    if (way == 0) {
+        MPI_Waitsome(count, requests, &completed, indices, statuses);
+    } else if (way == 1) {
+        MPI_Testsome(count, requests, &completed, indices, statuses);
+    } else if (way == 2) {
+        MPI_Waitany(count, requests, indices, statuses);
+        completed = 1;
+    } else {
+        MPI_Testany(count, requests, indices, &flag, statuses);
+        completed = flag;
+    }
+    return completed;
+}
+
 int gpu_class(int code)
 {
     int class = -1;

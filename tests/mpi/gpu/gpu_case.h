@@ -37,6 +37,23 @@ int gpu_holds(const char *at, size_t from, size_t to, int seed);
 void gpu_read(void *to, const char *from, size_t bytes);
 void gpu_write(char *to, const void *from, size_t bytes);
 
+/* Of two ranks, which show each other that they can map by what they receive in
+ * GPU memory: so many bytes of from go both ways, three times. */
+void gpu_meet(char *from, int bytes);
+
+/* What a program may be asked to do, by name. Runs the one of that name, which
+ * there must be; the last has none. */
+struct gpu_way {
+    const char *name;
+    void (*run)(void);
+};
+void gpu_run_way(const struct gpu_way *ways, const char *name);
+
+/* Calls that complete one, or some, of so many requests: Waitsome, Testsome,
+ * Waitany, Testany by way, from 0 on. How many it were. */
+int gpu_complete_some(int way, int count, MPI_Request *requests,
+                      MPI_Status *statuses, int *indices);
+
 /* The class of an error code. */
 int gpu_class(int code);
 
