@@ -13,12 +13,12 @@
 #include "shim/base/clock.h"
 #include "shim/base/log.h"
 
-/* TRIES, a millisecond each: others hold the lock for much less. */
-enum { ROWS = 64, TRIES = 100, TRY_NS = 1000000 };
+enum { ROWS = 64, TRY_NS = 1000000 };
 
 struct row {
     uint64_t key;
     uint64_t begin; /* of the period, ns: the clock is the host's */
+    uint64_t used;  /* when the row was last written: the same clock */
     uint32_t lines;
     uint32_t left;
 };
@@ -32,18 +32,21 @@ static bool is_mine(int fd)
            file.st_nlink == 1;
 }
 
-static bool lock(int fd)
+static bool lock(int fd, uint64_t patience)
 {
     const struct timespec pause = {.tv_nsec = TRY_NS};
-    int tries = 0;
+    uint64_t begin = mgds_clock_ns();
 
-    while (flock(fd, LOCK_EX | LOCK_NB) < 0 && ++tries < TRIES)
+    while (flock(fd, LOCK_EX | LOCK_NB) < 0) {
+        if (mgds_clock_ns() - begin >= patience)
+            return false;
         nanosleep(&pause, NULL);
-    return tries < TRIES;
+    }
+    return true;
 }
 
 /* Locked, or -1. */
-static int open_table(void)
+static int open_table(uint64_t patience)
 {
     char path[64];
     int fd;
@@ -64,10 +67,18 @@ static int open_table(void)
                        path);
         return -1;
     }
-    if (lock(fd))
+    if (lock(fd, patience))
         return fd;
     close(fd);
     return -1;
+}
+
+/* Before a reboot the clock was another one. */
+static uint64_t age(uint64_t time)
+{
+    uint64_t now = mgds_clock_ns();
+
+    return time > now ? UINT64_MAX : now - time;
 }
 
 /* The row of the key, or the one that was not used for longest. */
@@ -78,18 +89,10 @@ static unsigned choose(const struct row rows[ROWS], uint64_t key)
     for (unsigned i = 0; i < ROWS; i++) {
         if (rows[i].key == key)
             return i;
-        if (rows[i].begin < rows[oldest].begin)
+        if (age(rows[i].used) > age(rows[oldest].used))
             oldest = i;
     }
     return oldest;
-}
-
-/* Before a reboot the clock was another one. */
-static bool is_over(const struct row *row, const struct mgds_quota *quota)
-{
-    uint64_t now = mgds_clock_ns();
-
-    return row->begin > now || now - row->begin >= quota->period;
 }
 
 struct place {
@@ -103,7 +106,7 @@ static bool take_row(struct place *place, const struct mgds_quota *quota)
     struct row rows[ROWS] = {{0}};
     unsigned i;
 
-    place->fd = open_table();
+    place->fd = open_table(quota->patience);
     if (place->fd < 0)
         return false;
     if (pread(place->fd, rows, sizeof(rows), 0) < 0) {
@@ -121,6 +124,7 @@ static bool take_row(struct place *place, const struct mgds_quota *quota)
 /* What cannot be written was not counted: that is all. */
 static void give_row(struct place *place)
 {
+    place->row.used = mgds_clock_ns();
     if (pwrite(place->fd, &place->row, sizeof(place->row), place->at) < 0)
         mgds_debug("lines of this host are not counted: %m");
     close(place->fd);
@@ -133,7 +137,7 @@ unsigned mgds_quota_take(const struct mgds_quota *quota, unsigned wanted)
 
     if (!take_row(&place, quota))
         return wanted;
-    if (is_over(&place.row, quota)) {
+    if (age(place.row.begin) >= quota->period) {
         place.row.begin = mgds_clock_ns();
         place.row.lines = 0;
     }

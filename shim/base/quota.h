@@ -9,10 +9,10 @@
  * begins. The file is a table of the keys that were used last.
  *
  * Every access is under flock, which ends with the process, and is waited for
- * for a tenth of a second: where the file cannot be had, or is locked by one
- * who does not go on, nothing is counted and all may be written. A file that is
- * not the user's own is not used, and a symlink is not followed; one line says
- * so.
+ * as long as the quota's patience: where the file cannot be had, or is locked
+ * by one who does not go on, nothing is counted and all may be written. A file
+ * that is not the user's own is not used, and a symlink is not followed; one
+ * line says so.
  */
 #ifndef MGDS_BASE_QUOTA_H
 #define MGDS_BASE_QUOTA_H
@@ -21,8 +21,9 @@
 
 struct mgds_quota {
     uint64_t key;
-    uint64_t period; /* ns */
-    unsigned most;   /* lines in a period */
+    uint64_t period;   /* ns */
+    uint64_t patience; /* ns for the lock; others hold it for microseconds */
+    unsigned most;     /* lines in a period */
 };
 
 /* So many of `wanted` lines may be written now. */

@@ -16,6 +16,7 @@
 
 /* Lines a period, of a process and of the processes of a host. */
 enum { LINES = 4, HOST_LINES = 16 };
+enum { LOCK_NS = 100000000 }; /* one who stands with the lock stops nobody */
 
 /* A host call looks at the clock every so many times that it asks. */
 enum { ASKS = 16 };
@@ -252,6 +253,7 @@ static struct mgds_quota quota_of_host(void)
 {
     return (struct mgds_quota){.key = __atomic_load_n(&key, __ATOMIC_RELAXED),
                                .period = period_ns(),
+                               .patience = LOCK_NS,
                                .most = HOST_LINES};
 }
 
