@@ -121,6 +121,7 @@ mgds_mpi_test(gpu_direct_jump PROGRAM gpu_jump RANKS 2 TIMEOUT 40 ${direct}
   ${late} EXPECT "jump: all well")
 mgds_mpi_test(gpu_direct_mixed PROGRAM gpu_mixed ${direct}
   EXPECT "mixed: all well")
+mgds_not_under(thread mpi/gpu_direct_mixed) # 40 s; one thread
 mgds_mpi_test(gpu_direct_everyday PROGRAM everyday ${direct}
   EXPECT "everyday: all well")
 set(direct_laps 200)
@@ -161,6 +162,9 @@ foreach(job IN LISTS jobs)
     EXPECT "direct: all well" "direct_sends [1-9]")
   if(strength GREATER 1)
     mgds_release_only(mpi/gpu_direct_rows_${name})
+  endif()
+  if(NOT options MATCHES "threads|multiple")
+    mgds_not_under(thread mpi/gpu_direct_rows_${name})
   endif()
 endforeach()
 mgds_mpi_test(gpu_direct_triples PROGRAM gpu_direct RANKS 3
@@ -269,6 +273,7 @@ endforeach()
 mgds_mpi_test(gpu_context_mixed PROGRAM gpu_mixed ENV ${defaults}
   MPIX_GDS_DIRECT=1
   EXPECT "mixed: all well")
+mgds_not_under(thread mpi/gpu_context_mixed) # 40 s; one thread
 # Short receives go by where nothing counts calls. The sender of what is too long
 # for one waits in MPI_Finalize for somebody who fetches it, for 10 s.
 foreach(way kept tiny)
@@ -341,6 +346,7 @@ foreach(ranks 1 2)
 endforeach()
 mgds_mpi_test(gpu_mixed PROGRAM gpu_mixed ENV ${soft}
   EXPECT "mixed: all well")
+mgds_not_under(thread mpi/gpu_mixed) # 40 s; one thread
 mgds_mpi_test(gpu_sessions_window PROGRAM gpu_sessions_window RANKS 2
   ENV ${soft} ${late} EXPECT "sessions: all well")
 mgds_mpi_test(gpu_sessions PROGRAM gpu_sessions ENV ${soft}
