@@ -480,6 +480,69 @@ static void early_message(void)
     enq_buffer_close(&b);
 }
 
+/* Nobody receives R0's message until the collective is over, which is matched
+ * with no message and no wildcard. */
+static void collective_beside_a_send(void)
+{
+    struct enq_lane lane;
+    struct enq_buffer b;
+    MPI_Request request = MPI_REQUEST_NULL;
+    MPI_Status status;
+
+    enq_lane_open(&lane);
+    for (const size_t *size = enq_sizes(); *size != ENQ_NO_SIZE; size++) {
+        int sum = 0;
+
+        enq_buffer_open(&b, *size);
+        if (enq.rank == 0) {
+            enq_fill(&b, 1);
+            enq_isend(&lane, &b, 1, 0, &request);
+        }
+        ENQ_OK(MPI_Allreduce(&(int){enq.rank + 1}, &sum, 1, MPI_INT, MPI_SUM,
+                             lane.comm));
+        CHECK(sum == enq.size * (enq.size + 1) / 2);
+        if (enq.rank == 1) {
+            enq_recv(&lane, &b, MPI_ANY_SOURCE, MPI_ANY_TAG, &status);
+            enq_sync(&lane);
+            enq_status_is(&status, 0, 0, *size);
+            enq_expect(&b, *size, 1);
+        }
+        enq_wait(&request, MPI_STATUS_IGNORE);
+        enq_sync(&lane);
+        enq_buffer_close(&b);
+    }
+    enq_lane_close(&lane);
+}
+
+/* R1 gave no stream, and has posted a receive of anything before. */
+static void collective_beside_a_wildcard(void)
+{
+    struct enq_lane lane;
+    struct enq_buffer b;
+    MPI_Request request = MPI_REQUEST_NULL;
+    MPI_Status status;
+    int sum = 0;
+
+    enq_lane_open_as(&lane, enq.rank != 1);
+    enq_buffer_open(&b, ENQ_SMALL);
+    if (enq.rank == 1)
+        ENQ_OK(MPI_Irecv(b.at, (int)b.bytes, MPI_BYTE, MPI_ANY_SOURCE,
+                         MPI_ANY_TAG, lane.comm, &request));
+    ENQ_OK(MPI_Allreduce(&(int){1}, &sum, 1, MPI_INT, MPI_SUM, lane.comm));
+    CHECK(sum == enq.size);
+    if (enq.rank == 0) {
+        enq_fill(&b, 1);
+        enq_send(&lane, &b, 1, 3);
+        enq_sync(&lane);
+    } else if (enq.rank == 1) {
+        ENQ_OK(MPI_Wait(&request, &status));
+        enq_status_is(&status, 0, 3, ENQ_SMALL);
+        enq_expect(&b, ENQ_SMALL, 1);
+    }
+    enq_buffer_close(&b);
+    enq_lane_close(&lane);
+}
+
 int main(int argc, char **argv)
 {
     static const struct enq_case cases[] = {
@@ -497,6 +560,9 @@ int main(int argc, char **argv)
         {"case08_ssend_waits_for_the_receive", 2, ssend_waits_for_the_receive},
         {"case08_ssend_waits_for_the_stream", 2, ssend_waits_for_the_stream},
         {"case14_early_message", 2, early_message},
+        {"case32_collective_beside_a_send", 2, collective_beside_a_send},
+        {"case32_collective_beside_a_wildcard", 2,
+         collective_beside_a_wildcard},
         {0},
     };
 

@@ -257,6 +257,70 @@ static void arguments(void)
     close_lane();
 }
 
+/* Each call that would put something on a stream; the text behind its name. */
+static const char in_capture[] =
+    "the stream is being captured into a graph, which this version cannot do: "
+    "make the call outside of the capture";
+
+static void captured_messages(MPI_Request *started)
+{
+    MPI_Request request = MPI_REQUEST_NULL;
+    MPI_Status status;
+
+    says(MPIX_Send_enqueue(host, 1, MPI_BYTE, 0, 0, lane.comm),
+         MPI_ERR_UNSUPPORTED_OPERATION, "MPIX_Send_enqueue: %s", in_capture);
+    says(MPIX_Recv_enqueue(host, 1, MPI_BYTE, 0, 0, lane.comm, &status),
+         MPI_ERR_UNSUPPORTED_OPERATION, "MPIX_Recv_enqueue: %s", in_capture);
+    says(MPIX_Recv_enqueue(host, 1, MPI_BYTE, MPI_ANY_SOURCE, MPI_ANY_TAG,
+                           lane.comm, &status),
+         MPI_ERR_UNSUPPORTED_OPERATION, "MPIX_Recv_enqueue: %s", in_capture);
+    says(MPIX_Isend_enqueue_c(host, 1, MPI_BYTE, 0, 0, lane.comm, &request),
+         MPI_ERR_UNSUPPORTED_OPERATION, "MPIX_Isend_enqueue_c: %s", in_capture);
+    says(MPIX_Irecv_enqueue(host, 1, MPI_BYTE, 0, 0, lane.comm, &request),
+         MPI_ERR_UNSUPPORTED_OPERATION, "MPIX_Irecv_enqueue: %s", in_capture);
+    CHECK(request == MPI_REQUEST_NULL);
+    says(MPIX_Wait_enqueue(started, &status), MPI_ERR_UNSUPPORTED_OPERATION,
+         "MPIX_Wait_enqueue: %s", in_capture);
+    says(MPIX_Waitall_enqueue(1, started, &status),
+         MPI_ERR_UNSUPPORTED_OPERATION, "MPIX_Waitall_enqueue: %s", in_capture);
+}
+
+static void captured_starts(MPI_Request *persistent)
+{
+    says(MPIX_Start_enqueue(persistent), MPI_ERR_UNSUPPORTED_OPERATION,
+         "MPIX_Start_enqueue: %s", in_capture);
+    says(MPIX_Startall_enqueue(1, persistent), MPI_ERR_UNSUPPORTED_OPERATION,
+         "MPIX_Startall_enqueue: %s", in_capture);
+    says(MPIX_Stream_group_start(lane.stream), MPI_ERR_UNSUPPORTED_OPERATION,
+         "MPIX_Stream_group_start: %s", in_capture);
+}
+
+/* Nothing of it is in the graph, and all requests are as they were. */
+static void captured(void)
+{
+    MPI_Request started, persistent;
+    CUgraph graph;
+    size_t nodes = 1;
+
+    open_lane();
+    ENQ_OK(MPIX_Irecv_enqueue(host, 1, MPI_BYTE, MPI_PROC_NULL, 0, lane.comm,
+                              &started));
+    ENQ_OK(MPI_Send_init(host, 1, MPI_BYTE, MPI_PROC_NULL, 0, lane.comm,
+                         &persistent));
+    MGDS_CU(cuStreamBeginCapture(lane.cu, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL));
+    captured_messages(&started);
+    captured_starts(&persistent);
+    MGDS_CU(cuStreamEndCapture(lane.cu, &graph));
+    MGDS_CU(cuGraphGetNodes(graph, NULL, &nodes));
+    CHECK(nodes == 0);
+    MGDS_CU(cuGraphDestroy(graph));
+    ENQ_OK(MPIX_Wait_enqueue(&started, MPI_STATUS_IGNORE));
+    ENQ_OK(MPIX_Start_enqueue(&persistent));
+    ENQ_OK(MPIX_Wait_enqueue(&persistent, MPI_STATUS_IGNORE));
+    ENQ_OK(MPI_Request_free(&persistent));
+    close_lane();
+}
+
 /* It failed on the stream, long after its call: the handler hears of it in a
  * later call, and so does who asks the stream. */
 static void truncated(const char *named)
@@ -396,6 +460,7 @@ int main(int argc, char **argv)
 {
     static const struct enq_case cases[] = {
         {"arguments", 2, arguments},
+        {"case28_captured", 2, captured},
         {"operations", 2, operations},
         {"others_codes", 2, others_codes},
         {"many_errors", 2, many_errors},
