@@ -1,7 +1,7 @@
 """What compute-sanitizer is told to leave out exists, and has a reason.
 
 A record of tools/compute-sanitizer.xml names one driver call of ours, and a
-comment stands ahead of it or of the records like it. Kernels are not named: the
+comment of its own stands ahead of it. Kernels are not named: the
 tool does not suppress what it reports of them.
 """
 import os
@@ -27,6 +27,7 @@ def records(document):
             explained = True
         elif node.nodeType == node.ELEMENT_NODE:
             yield node, explained
+            explained = False
 
 
 def names_of(record):

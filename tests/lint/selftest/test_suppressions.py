@@ -25,6 +25,10 @@ class Suppressions(LintCase):
     def test_what_has_no_reason(self):
         self.refuse(tree(record("api", "cuB")), [f"{FILE} reason"])
 
+    def test_a_reason_is_of_one_record(self):
+        self.refuse(tree("<!-- why -->", record("api", "cuB"),
+                         record("api", "cuB")), [f"{FILE} reason"])
+
     def test_what_is_not_ours(self):
         self.refuse(tree("<!-- why -->", record("api", "cuGone")),
                     [f"{FILE} name"])
