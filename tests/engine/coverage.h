@@ -7,11 +7,16 @@
 
 #include "tests/engine/witness.h"
 
+/* What has visited them: every order of programs, the same of those in which
+ * something goes wrong, or orders that threads have made. */
+enum coverage_of { COVERAGE_WELL, COVERAGE_TROUBLED, COVERAGE_THREADS };
+
 /* A line for each state that should have been visited and was not, and for each
  * that was, though nothing should lead there; false if there is any. Where
- * things went wrong others are visited, too, and not all of the rest. */
+ * things went wrong others are visited, too, and not all of the rest; by
+ * threads a receive is cancelled in time or not. */
 bool coverage_check(const unsigned visits[2][WITNESS_PROTOCOLS][WITNESS_STATES],
-                    bool troubled);
+                    enum coverage_of of);
 
 /* The table, for people: a count each, and why a state is not visited. */
 void coverage_print(

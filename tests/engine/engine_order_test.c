@@ -140,7 +140,9 @@ int main(int argc, char **argv)
     troubled = order.set == &program_troubled;
     failed = run_all(&order);
     coverage_print(shared->visits);
-    if (!order.only && !coverage_check(shared->visits, troubled))
+    if (!order.only &&
+        !coverage_check(shared->visits,
+                        troubled ? COVERAGE_TROUBLED : COVERAGE_WELL))
         failed++;
     if (troubled && !order.only && !toll_check(&shared->toll))
         failed++;

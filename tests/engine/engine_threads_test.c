@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "shim/base/clock.h"
+#include "tests/engine/coverage.h"
 #include "tests/engine/loop_wire.h"
 #include "tests/engine/world.h"
 #include "tests/lib/sanitized.h"
@@ -255,6 +256,9 @@ int main(int argc, char **argv)
     hand_on_put = linger_ahead;
     hand_on_tell = linger;
     run_set(&program_well, laps, only);
+    coverage_print(witness_visits);
+    if (!only && !coverage_check(witness_visits, COVERAGE_THREADS))
+        return 1;
     run_set(&program_troubled, laps, only);
     return 0;
 }

@@ -70,6 +70,8 @@ class Transports(RealTest):
     def test_what_can_be_mended_has_a_remedy(self):
         for sim, env, reason, remedy in (
                 ("gpu:1", {}, "its process uses the same GPU", "a GPU of its"),
+                ("gpu:1", {}, "its process uses the same GPU",
+                 "only calls of the driver copy what ranks of other GPUs"),
                 ("gpu", {"MPIX_SIM_PEERS": "0"}, "the two GPUs are no peers",
                  "nvidia-smi topo")):
             report = self.report("--sim=" + sim, env=env)
