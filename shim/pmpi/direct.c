@@ -458,7 +458,8 @@ static bool is_under_way(const struct mgds_header *header,
     enum mgds_slot_state state =
         mgds_board_state(peer->board, header->slot, header->serial);
 
-    return state == MGDS_SLOT_OFFERED || state == MGDS_SLOT_WITHDRAWN;
+    return state == MGDS_SLOT_OFFERED || state == MGDS_SLOT_WITHDRAWN ||
+           state == MGDS_SLOT_FAILED;
 }
 
 bool mgds_direct_decode(struct mgds_header *out, const void *in,
@@ -520,6 +521,11 @@ void mgds_direct_pass(void)
 {
     if (serves())
         mgds_board_pass(direct.board);
+}
+
+bool mgds_direct_has_refused(void)
+{
+    return direct.board && mgds_board_has_refused(direct.board);
 }
 
 uint64_t mgds_direct_serving(int rank)

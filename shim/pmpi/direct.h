@@ -92,6 +92,9 @@ uint64_t mgds_direct_serving(int rank);
 /* A communicator of all ranks, for bytes that went staged after all. */
 MPI_Comm mgds_direct_comm(void);
 
+/* A receiver may have refused a message of this rank. */
+bool mgds_direct_has_refused(void);
+
 /* Whether several threads may call MPI: written in init. */
 extern bool mgds_direct_shared __attribute__((visibility("hidden")));
 

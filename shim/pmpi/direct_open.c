@@ -1,4 +1,4 @@
-/* Receives of an armed rank that are under way. */
+/* Receives and sends of an armed rank that are under way. */
 #include "shim/pmpi/direct_open.h"
 
 #include <sched.h>
@@ -10,11 +10,13 @@
 enum { MOST = 256 };
 
 static struct mgds_lock open_lock = MGDS_LOCK_INIT(MGDS_LOCK_SHORT);
-static struct {
+struct open_one {
     struct mgds_request *request;
     const void *owner; /* the thread that has begun it */
-} open_ones[MOST];     /* the first open_count */
-static int open_count; /* atomic; written under lock */
+};
+static struct open_one open_ones[MOST];          /* the first open_count */
+static int open_count;                           /* atomic; under lock */
+static struct open_one offers[MGDS_BOARD_SLOTS]; /* by slot; request: or NULL */
 
 /* Tells threads apart: each has its own. */
 static _Thread_local char mark;
@@ -44,6 +46,22 @@ void mgds_direct_open_remove(struct mgds_request *request)
     mgds_lock_release(&open_lock);
 }
 
+void mgds_direct_open_offer(unsigned slot, struct mgds_request *request)
+{
+    mgds_lock_acquire(&open_lock);
+    offers[slot] = (struct open_one){request, &mark};
+    mgds_lock_release(&open_lock);
+}
+
+/* The slot may be another's by now. */
+void mgds_direct_open_end_offer(unsigned slot, struct mgds_request *request)
+{
+    mgds_lock_acquire(&open_lock);
+    if (offers[slot].request == request)
+        offers[slot].request = NULL;
+    mgds_lock_release(&open_lock);
+}
+
 /* Nobody makes a step of it: this thread neither, further up the stack, where
  * an error handler of the program's has called MPI from inside of that step. */
 static bool is_idle(const struct mgds_request *request)
@@ -52,31 +70,55 @@ static bool is_idle(const struct mgds_request *request)
 }
 
 /* With a reference; NULL: none of this thread's is there, or it has its step,
- * or is about to go. */
+ * or is about to go. Under the lock. */
+static struct mgds_request *get(const struct open_one *one)
+{
+    if (one->request && one->owner == &mark && is_idle(one->request) &&
+        mgds_request_try_get(one->request))
+        return one->request;
+    return NULL;
+}
+
 static struct mgds_request *get_at(int i)
 {
-    struct mgds_request *request = NULL;
+    struct mgds_request *request;
 
     mgds_lock_acquire(&open_lock);
-    if (i < open_count && open_ones[i].owner == &mark &&
-        is_idle(open_ones[i].request) &&
-        mgds_request_try_get(open_ones[i].request))
-        request = open_ones[i].request;
+    request = i < open_count ? get(&open_ones[i]) : NULL;
     mgds_lock_release(&open_lock);
     return request;
+}
+
+static struct mgds_request *get_offer(unsigned slot)
+{
+    struct mgds_request *request;
+
+    mgds_lock_acquire(&open_lock);
+    request = get(&offers[slot]);
+    mgds_lock_release(&open_lock);
+    return request;
+}
+
+/* NULL is allowed. */
+static void step(struct mgds_request *request)
+{
+    if (!request)
+        return;
+    mgds_grequest_poll(request);
+    mgds_request_put(request);
 }
 
 /* From the last on: one that ends takes itself off, and the last its place. */
 static void step_all(int count)
 {
-    for (int i = count - 1; i >= 0; i--) {
-        struct mgds_request *request = get_at(i);
+    for (int i = count - 1; i >= 0; i--)
+        step(get_at(i));
+}
 
-        if (!request)
-            continue;
-        mgds_grequest_poll(request);
-        mgds_request_put(request);
-    }
+static void step_offers(void)
+{
+    for (unsigned slot = 0; slot < MGDS_BOARD_SLOTS; slot++)
+        step(get_offer(slot));
 }
 
 bool mgds_direct_open_any(void)
@@ -90,14 +132,16 @@ void mgds_direct_open_step(int more_than)
 
     if (count > more_than)
         step_all(count);
+    if (mgds_direct_has_refused())
+        step_offers();
     mgds_direct_pass();
 }
 
-void mgds_direct_open_wait(int more_than, bool (*step)(void *state),
+void mgds_direct_open_wait(int more_than, bool (*is_over)(void *state),
                            void *state)
 {
     mgds_direct_serve(true);
-    while (!step(state)) {
+    while (!is_over(state)) {
         mgds_direct_open_step(more_than);
         sched_yield();
     }

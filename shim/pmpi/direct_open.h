@@ -1,10 +1,13 @@
 /*
- * The receives of an armed rank that are under way: who waits for a send makes
- * steps of them, since another rank may wait for one of them before it serves
- * that send. MPI demands that much progress of whoever is inside a call.
+ * What of an armed rank is under way and waits for a call of this rank: its
+ * receives, and its sends by header, which another rank may refuse. Who waits
+ * makes steps of them, since another rank may wait for one of them before it
+ * serves what is waited for here. MPI demands that much progress of whoever is
+ * inside a call.
  *
- * A table of fixed size under a lock (SHORT); what finds no place makes its
- * steps in its own completion calls, and its sender withdraws.
+ * A table of fixed size under a lock (SHORT); a receive that finds no place
+ * makes its steps in its own completion calls, and its sender withdraws. Sends
+ * have the places of their slots.
  */
 #ifndef MGDS_PMPI_DIRECT_OPEN_H
 #define MGDS_PMPI_DIRECT_OPEN_H
@@ -18,17 +21,23 @@
 void mgds_direct_open_add(struct mgds_request *request);
 void mgds_direct_open_remove(struct mgds_request *request);
 
-/* Whether there are any: one load. */
+/* A GENERALIZED request of a send has begun, with that slot; it is over, or
+ * given up. */
+void mgds_direct_open_offer(unsigned slot, struct mgds_request *request);
+void mgds_direct_open_end_offer(unsigned slot, struct mgds_request *request);
+
+/* Whether there are receives: one load. */
 bool mgds_direct_open_any(void);
 
-/* A step for each that this thread has begun, if there are more in all than so
- * many, which the caller has made steps of: with this a pass over all ends. In
- * a call of the program's, no lock held. */
+/* A step for each receive that this thread has begun, if there are more in all
+ * than so many, which the caller has made steps of: with this a pass over all
+ * ends; and for each send, if any is refused. In a call of the program's, no
+ * lock held. */
 void mgds_direct_open_step(int more_than);
 
-/* Until step, which is given state, says that what the caller waits for is
- * over: serves the receives meanwhile, as open_step does. */
-void mgds_direct_open_wait(int more_than, bool (*step)(void *state),
+/* Until is_over, which is given state, says that what the caller waits for is:
+ * serves the others meanwhile, as open_step does. */
+void mgds_direct_open_wait(int more_than, bool (*is_over)(void *state),
                            void *state);
 
 #endif

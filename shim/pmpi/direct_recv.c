@@ -15,6 +15,7 @@
 #include "shim/pmpi/below.h"
 #include "shim/pmpi/buffer.h"
 #include "shim/pmpi/direct.h"
+#include "shim/pmpi/direct_open.h"
 #include "shim/pmpi/next.h"
 #include "shim/pmpi/stream_comm.h"
 
@@ -365,12 +366,25 @@ static void poll_fetch(struct mgds_direct_recv *recv)
     recv->data = NULL;
 }
 
+/* Its sender could not copy the bytes. */
+static bool has_failed(const struct mgds_direct_recv *recv)
+{
+    return mgds_board_state(mgds_direct_board_of(&recv->header),
+                            recv->header.slot,
+                            recv->header.serial) == MGDS_SLOT_FAILED;
+}
+
+static bool is_late(const struct mgds_direct_recv *recv)
+{
+    return mgds_clock_ns() - recv->since >= ASKING_NS;
+}
+
 static void poll_ask(struct mgds_direct_recv *recv)
 {
     if (move(recv, MGDS_SLOT_WITHDRAWN, MGDS_SLOT_FETCHED))
         fetch(recv);
-    else if (mgds_clock_ns() - recv->since >= ASKING_NS &&
-             move(recv, MGDS_SLOT_REFUSED, MGDS_SLOT_FAILED))
+    else if (has_failed(recv) ||
+             (is_late(recv) && move(recv, MGDS_SLOT_REFUSED, MGDS_SLOT_FAILED)))
         fail(recv, -EIO);
 }
 
@@ -382,6 +396,8 @@ static bool take(struct mgds_direct_recv *recv)
         pull(recv);
     else if (move(recv, MGDS_SLOT_WITHDRAWN, MGDS_SLOT_FETCHED))
         fetch(recv);
+    else if (has_failed(recv))
+        fail(recv, -EIO);
     else
         return false;
     return true;
@@ -469,12 +485,16 @@ bool mgds_direct_recv_pulls(const struct mgds_direct_recv *recv)
     return recv->stage == PULLING;
 }
 
+/* The sender that is to withdraw its message may wait for one of ours. */
 int mgds_direct_recv_wait(struct mgds_direct_recv *recv)
 {
     int rc;
 
-    while ((rc = mgds_direct_recv_poll(recv)) == 0)
+    while ((rc = mgds_direct_recv_poll(recv)) == 0) {
+        if (recv->stage == ASKING || recv->stage == FETCHING)
+            mgds_direct_open_step(0);
         sched_yield();
+    }
     return rc < 0 ? rc : 0;
 }
 

@@ -69,7 +69,7 @@ static int withdraw(struct mgds_direct_offer *offer, enum mgds_slot_state from,
     return rc;
 }
 
-/* Without memory, or if the copy fails, the receiver is waited for on. */
+/* The receiver is waited for on. */
 static void let_stay(struct mgds_direct_offer *offer)
 {
     mgds_bounce_destroy(offer->bounce);
@@ -77,14 +77,19 @@ static void let_stay(struct mgds_direct_offer *offer)
     offer->stays = true;
 }
 
-static void bring(struct mgds_direct_offer *offer)
+/* 0, or negative errno. Without memory it stays. */
+static int bring(struct mgds_direct_offer *offer)
 {
-    if (mgds_buffer_find_again(&offer->buffer) != 1 ||
-        mgds_buffer_stage(&offer->bounce, &offer->buffer, MGDS_BOUNCE_PACKED) <
-            0)
+    int rc = mgds_buffer_find_again(&offer->buffer);
+
+    if (rc != 1)
+        return rc < 0 ? rc : -EFAULT;
+    rc = mgds_buffer_stage(&offer->bounce, &offer->buffer, MGDS_BOUNCE_PACKED);
+    if (rc == -ENOMEM) {
         offer->stays = true;
-    else if (mgds_bounce_down(offer->bounce, 0, SIZE_MAX) < 0)
-        let_stay(offer);
+        return 0;
+    }
+    return rc < 0 ? rc : mgds_bounce_down(offer->bounce, 0, SIZE_MAX);
 }
 
 static void begin_to_wait(struct mgds_direct_offer *offer)
@@ -120,21 +125,38 @@ static int take_back(struct mgds_direct_offer *offer, bool due,
     int rc;
 
     if (!offer->bounce) {
-        if (!offer->stays && due)
-            bring(offer);
-        return 0;
+        return !offer->stays && due ? bring(offer) : 0;
     }
     rc = mgds_bounce_poll(offer->bounce);
     return rc == 1 ? withdraw(offer, from, header) : rc;
+}
+
+/* The copy has failed: its receiver must not take the header for data. The slot
+ * says so for ever, since nobody tells when that has looked. False: it has the
+ * message. */
+static bool let_fail(struct mgds_direct_offer *offer,
+                     enum mgds_slot_state state)
+{
+    if (!mgds_board_move(mgds_direct_own_board(), offer->slot, offer->serial,
+                         state, MGDS_SLOT_FAILED))
+        return false;
+    offer->open = false;
+    return true;
 }
 
 /* Nobody has it: OFFERED or REFUSED. */
 static int poll_left(struct mgds_direct_offer *offer,
                      enum mgds_slot_state state)
 {
+    int rc;
+
     if (!offer->matched)
         match(offer);
-    return take_back(offer, is_due(offer, state), state, MPI_REQUEST_NULL);
+    rc = take_back(offer, is_due(offer, state), state, MPI_REQUEST_NULL);
+    if (rc >= 0 || !offer->open || let_fail(offer, state))
+        return rc;
+    let_stay(offer);
+    return 0;
 }
 
 /* The header is below, not matched. 1: it is left there, since the send does
@@ -427,7 +449,10 @@ static int offered_poll(struct mgds_request *request)
 
 static void offered_release(struct mgds_request *request)
 {
-    offer_fini(&((struct offered *)request)->offer);
+    struct mgds_direct_offer *offer = &((struct offered *)request)->offer;
+
+    mgds_direct_open_end_offer(offer->slot, request);
+    offer_fini(offer);
 }
 
 /* Its bytes may be under way already, and nobody else's would be. */
@@ -473,10 +498,12 @@ bool mgds_direct_isend(mgds_word *result, const struct mgds_call_words *call)
         return false;
     mgds_request_orphans_poll();
     rc = send_header(&offered->offer, call, &offered->request.below);
-    if (rc == MPI_SUCCESS)
+    if (rc == MPI_SUCCESS) {
         mgds_grequest_begin(&offered->request, (MPI_Request *)call->word[6]);
-    else
+        mgds_direct_open_offer(offered->offer.slot, &offered->request);
+    } else {
         mgds_grequest_drop(&offered->request);
+    }
     *result = (mgds_word)rc;
     return true;
 }

@@ -425,26 +425,6 @@ static void d9_taken_for_dead(const struct enq_lane *lane)
         kill(pid, SIGKILL);
 }
 
-/* The program's own fault: what a copy that is under way reads goes. */
-static void break_context(void)
-{
-    struct mgds_test_memory memory;
-    struct enq_buffer b;
-    struct enq_gate gate;
-    CUstream cu;
-
-    CHECK(mgds_test_memory_alloc(&memory, MGDS_TEST_VMM, ENQ_LARGE) == 0);
-    enq_buffer_open(&b, ENQ_LARGE);
-    enq_gate_make(&gate);
-    MGDS_CU(cuStreamCreate(&cu, CU_STREAM_NON_BLOCKING));
-    enq_gate_hold(&gate, cu);
-    MGDS_CU(cuMemcpyAsync((CUdeviceptr)(uintptr_t)b.at,
-                          (CUdeviceptr)(uintptr_t)memory.at, ENQ_LARGE, cu));
-    MGDS_CU(cuMemUnmap((CUdeviceptr)(uintptr_t)memory.at, memory.bytes));
-    enq_gate_open(&gate);
-    CHECK(mgds_cu.cuStreamSynchronize(cu) != CUDA_SUCCESS);
-}
-
 /* A driver that ends the context, as one may that has mapped memory of a dead
  * process: no call stands, and each says so. */
 static void broken_context(const struct enq_lane *lane)
@@ -461,7 +441,7 @@ static void broken_context(const struct enq_lane *lane)
     enq_irecv(lane, &b, 1, 1, &request);
     enq_recv(lane, &b, 1, 1, MPI_STATUS_IGNORE);
     enq_send(lane, &b, 1, 1);
-    break_context();
+    mgds_test_break_context();
     CHECK(MPIX_Stream_synchronize(lane->stream, 2 * SECONDS) != MPI_SUCCESS);
     CHECK(MPI_Wait(&request, MPI_STATUS_IGNORE) != MPI_SUCCESS);
     CHECK(MPIX_Recv_enqueue(b.at, (int)ENQ_SMALL, MPI_BYTE, 1, 1, lane->comm,

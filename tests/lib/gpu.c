@@ -303,3 +303,28 @@ void mgds_test_memory_read(const struct mgds_test_memory *memory, void *to,
     else
         copy(memory, to, memory->at, bytes);
 }
+
+void mgds_test_break_context(void)
+{
+    enum { BYTES = 1 << 20 };
+    struct mgds_test_memory gone, to;
+    void *gate;
+    CUstream cu;
+
+    if (mgds_test_memory_alloc(&gone, MGDS_TEST_VMM, BYTES) < 0 ||
+        mgds_test_memory_alloc(&to, MGDS_TEST_DEVICE, BYTES) < 0)
+        exit(1);
+    MGDS_CU(cuMemHostAlloc(&gate, sizeof(uint32_t), 0));
+    __atomic_store_n((uint32_t *)gate, 0, __ATOMIC_RELEASE);
+    MGDS_CU(cuStreamCreate(&cu, CU_STREAM_NON_BLOCKING));
+    MGDS_CU(cuStreamWaitValue32(cu, (CUdeviceptr)(uintptr_t)gate, 1,
+                                CU_STREAM_WAIT_VALUE_GEQ));
+    MGDS_CU(cuMemcpyAsync((CUdeviceptr)(uintptr_t)to.at,
+                          (CUdeviceptr)(uintptr_t)gone.at, BYTES, cu));
+    MGDS_CU(cuMemUnmap((CUdeviceptr)(uintptr_t)gone.at, gone.bytes));
+    __atomic_store_n((uint32_t *)gate, 1, __ATOMIC_RELEASE);
+    if (mgds_cu.cuStreamSynchronize(cu) != CUDA_SUCCESS)
+        return;
+    fputs("the context is whole\n", stderr);
+    exit(1);
+}

@@ -62,6 +62,10 @@ void mgds_test_memory_write(struct mgds_test_memory *memory, const void *from,
 void mgds_test_memory_read(const struct mgds_test_memory *memory, void *to,
                            size_t bytes);
 
+/* The current context ends, as by a program's own fault: what a copy that is
+ * under way reads goes. Each of its calls fails from then on. */
+void mgds_test_break_context(void);
+
 /* Ends the process with the driver's name of the error unless it is none. */
 void mgds_test_cu_check(CUresult rc, const char *call);
 #define MGDS_CU(call) mgds_test_cu_check(mgds_cu.call, #call)

@@ -2,7 +2,7 @@
 add_library(gpu_case STATIC gpu/gpu_case.c)
 target_link_libraries(gpu_case PUBLIC mgds_test_gpu mpich::c)
 foreach(program requests errors datatypes threads queries scarce sessions
-    sessions_window mixed direct direct_arm direct_asked direct_eager
+    sessions_window mixed direct direct_arm direct_asked direct_broken direct_eager
     direct_host direct_persist direct_progress direct_sessions counts capture
     jump handler windows freed settle t1_handles)
   mgds_program(gpu_${program} SOURCES gpu/${program}.c
@@ -184,7 +184,7 @@ mgds_mpi_test(gpu_direct_few_mappings PROGRAM gpu_direct_progress ARGS again
   ${direct} MPIX_SIM_MAPPINGS=3
   EXPECT "progress: all well" "rank 1.* direct_pulls [1-9][0-9]")
 # Where nothing but a sample can be mapped, headers are refused.
-foreach(way both behind exchange again)
+foreach(way both started behind exchange again)
   mgds_mpi_test(gpu_direct_refused_${way} PROGRAM gpu_direct_progress
     ARGS ${way} ${direct} MPIX_SIM_MAPPINGS=1
     EXPECT "progress: all well" "direct_fetches [1-9][0-9]"
@@ -193,6 +193,8 @@ endforeach()
 mgds_mpi_test(gpu_direct_refused_unheard PROGRAM gpu_direct_progress
   ARGS unheard ${direct} MPIX_SIM_MAPPINGS=1
   EXPECT "progress: all well" "rank 1.* cannot be copied")
+mgds_mpi_test(gpu_direct_broken PROGRAM gpu_direct_broken RANKS 2 TIMEOUT 40
+  ${direct} EXPECT "broken: all well" "rank 0.* direct_sends [1-9]")
 # Memory that the MPI below may have is left to it.
 mgds_mpi_test(gpu_direct_stage_never PROGRAM everyday ${direct}
   MPIX_GDS_STAGE=never EXPECT "everyday: all well" REFUSE "direct_")

@@ -81,6 +81,33 @@ static void a_withdrawn_slot_is_not_taken(void **state)
     mgds_board_free(two.own, (unsigned)slot);
 }
 
+/* By whichever way a slot leaves REFUSED, and not by moves that fail. */
+static void refused_slots_are_counted(void **state)
+{
+    static const enum mgds_slot_state ends[] = {MGDS_SLOT_WITHDRAWN,
+                                                MGDS_SLOT_FAILED};
+
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        uint64_t serial;
+        int slot = mgds_board_offer(two.own, &serial);
+
+        assert_false(mgds_board_has_refused(two.own));
+        assert_false(
+            move(two.theirs, slot, serial, MGDS_SLOT_TAKEN, MGDS_SLOT_REFUSED));
+        assert_false(mgds_board_has_refused(two.own));
+        move(two.theirs, slot, serial, MGDS_SLOT_OFFERED, MGDS_SLOT_TAKEN);
+        move(two.theirs, slot, serial, MGDS_SLOT_TAKEN, MGDS_SLOT_REFUSED);
+        assert_true(mgds_board_has_refused(two.own));
+        assert_false(
+            move(two.own, slot, serial, MGDS_SLOT_OFFERED, MGDS_SLOT_FAILED));
+        assert_true(mgds_board_has_refused(two.own));
+        assert_true(move(two.own, slot, serial, MGDS_SLOT_REFUSED, ends[i]));
+        assert_false(mgds_board_has_refused(two.own));
+        mgds_board_free(two.own, (unsigned)slot);
+    }
+}
+
 static void an_old_serial_finds_nothing(void **state)
 {
     uint64_t serial;
@@ -186,6 +213,7 @@ int main(void)
         cmocka_unit_test(a_slot_is_taken_once),
         cmocka_unit_test(service_is_seen_by_others_with_its_passes),
         cmocka_unit_test(a_withdrawn_slot_is_not_taken),
+        cmocka_unit_test(refused_slots_are_counted),
         cmocka_unit_test(an_old_serial_finds_nothing),
         cmocka_unit_test(slots_run_out_and_come_back),
         cmocka_unit_test(samples_are_found_and_shown_mapped),

@@ -23,6 +23,7 @@ struct shared {
     struct mgds_board_sample sample[MGDS_BOARD_DEVICES];
     struct slot slot[MGDS_BOARD_SLOTS];
     _Alignas(LINE) _Atomic uint64_t serving; /* written by the owner's calls */
+    _Atomic uint32_t refused;                /* seldom written by receivers */
     struct of_rank {
         _Atomic uint32_t maps, shares; /* a bit for each device */
     } of_rank[];
@@ -288,8 +289,8 @@ enum mgds_slot_state mgds_board_state(const struct mgds_board *board,
     return (enum mgds_slot_state)(word & ((1u << STATE_BITS) - 1));
 }
 
-bool mgds_board_move(struct mgds_board *board, unsigned slot, uint64_t serial,
-                     enum mgds_slot_state from, enum mgds_slot_state to)
+static bool move(struct mgds_board *board, unsigned slot, uint64_t serial,
+                 enum mgds_slot_state from, enum mgds_slot_state to)
 {
     uint64_t word = word_of(serial, from);
 
@@ -298,6 +299,26 @@ bool mgds_board_move(struct mgds_board *board, unsigned slot, uint64_t serial,
     return slot < MGDS_BOARD_SLOTS &&
            atomic_compare_exchange_strong(&board->shared->slot[slot].word,
                                           &word, word_of(serial, to));
+}
+
+/* A slot that is seen REFUSED is counted: before it is, until it is not. */
+bool mgds_board_move(struct mgds_board *board, unsigned slot, uint64_t serial,
+                     enum mgds_slot_state from, enum mgds_slot_state to)
+{
+    bool moved;
+
+    if (to == MGDS_SLOT_REFUSED)
+        atomic_fetch_add(&board->shared->refused, 1);
+    moved = move(board, slot, serial, from, to);
+    if ((moved ? from : to) == MGDS_SLOT_REFUSED)
+        atomic_fetch_sub(&board->shared->refused, 1);
+    return moved;
+}
+
+bool mgds_board_has_refused(const struct mgds_board *board)
+{
+    return atomic_load_explicit(&board->shared->refused,
+                                memory_order_relaxed) != 0;
 }
 
 void mgds_board_free(struct mgds_board *board, unsigned slot)

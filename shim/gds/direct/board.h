@@ -12,16 +12,19 @@
  *   serving         of the owner as a receiver: whether it is in a call that
  *                   takes headers in, and how many passes over all of its
  *                   receives such calls have made
+ *   refused         how many slots are REFUSED, or are about to be
  *
  *   FREE -> OFFERED -> TAKEN -> DONE or FAILED       -> FREE
  *           OFFERED or REFUSED -> WITHDRAWN -> FETCHED -> FREE
  *           TAKEN -> REFUSED -> FAILED                 -> FREE
+ *           OFFERED or REFUSED -> FAILED
  *
  * The receiver refuses what it cannot map, so that its owner withdraws it, and
  * lets it fail if that takes too long. The owner moves a slot to OFFERED,
- * WITHDRAWN and FREE, the receiver to the others. Who moves it out of OFFERED
- * or REFUSED does so by compare-and-swap, so that the receiver has the sender's
- * memory, or the owner has it back, and never both.
+ * WITHDRAWN and FREE, and to FAILED if it cannot withdraw it: such a slot is
+ * used no more. The receiver moves it to the others. Who moves it out of
+ * OFFERED or REFUSED does so by compare-and-swap, so that the receiver has the
+ * sender's memory, or the owner has it back, and never both.
  *
  * Any thread; no lock.
  */
@@ -120,6 +123,9 @@ enum mgds_slot_state mgds_board_state(const struct mgds_board *board,
 /* Moves a slot from one state to another: false if it is in no such state. */
 bool mgds_board_move(struct mgds_board *board, unsigned slot, uint64_t serial,
                      enum mgds_slot_state from, enum mgds_slot_state to);
+
+/* The owner: whether a receiver may have refused something. One load. */
+bool mgds_board_has_refused(const struct mgds_board *board);
 
 /* The owner: nobody looks at it any more. */
 void mgds_board_free(struct mgds_board *board, unsigned slot);

@@ -10,6 +10,7 @@
  *   peeked    the same of a persistent receive that was asked about
  *   dropped   the same of one that was freed
  *   both      two that send and receive serve each other
+ *   started   the same by sends that were begun, and receives that wait
  *   behind    who waits for one receive serves those before it
  *   short     the same where that one is too short for a header, and has its
  *             request
@@ -426,6 +427,45 @@ static void freed(void)
         MPI_Iprobe(0, TAG + 1, MPI_COMM_WORLD, &flag, MPI_STATUS_IGNORE);
 }
 
+/* Nobody completes its send before its receive, by each of these. */
+static void receive_by(int way, char *to)
+{
+    MPI_Request request;
+    MPI_Status status;
+
+    if (way == 0)
+        MPI_Recv(to, BYTES, MPI_BYTE, other, TAG, MPI_COMM_WORLD, &status);
+    if (way == 1)
+        MPI_Recv(to, BYTES, MPI_BYTE, MPI_ANY_SOURCE, MPI_ANY_TAG,
+                 MPI_COMM_WORLD, &status);
+    if (way < 2)
+        return;
+    MPI_Irecv(to, BYTES, MPI_BYTE, other, TAG, MPI_COMM_WORLD, &request);
+    if (way == 2)
+        MPI_Wait(&request, &status);
+    else
+        MPI_Waitall(1, &request, &status);
+}
+
+static void started(void)
+{
+    static char host[BYTES];
+
+    for (int round = 0; round < ROUNDS; round++) {
+        char *to = round % 2 ? host : in;
+        MPI_Request request;
+
+        gpu_fill(in, BYTES, -1);
+        memset(host, 0xee, BYTES);
+        MPI_Isend(out, BYTES, MPI_BYTE, other, TAG, MPI_COMM_WORLD, &request);
+        receive_by(round / 2 % 4, to);
+        MPI_Wait(&request, MPI_STATUS_IGNORE);
+        if (to == host)
+            gpu_write(in, host, BYTES);
+        CHECK(gpu_holds(in, 0, BYTES, other));
+    }
+}
+
 static void unheard(void)
 {
     MPI_Request request = MPI_REQUEST_NULL;
@@ -468,23 +508,13 @@ static void gone(void)
 
 int main(int argc, char **argv)
 {
-    static const struct gpu_way ways[] = {{"alone", alone},
-                                          {"elsewhere", elsewhere},
-                                          {"begun", begun},
-                                          {"beside", beside},
-                                          {"halves", halves},
-                                          {"peeked", peeked},
-                                          {"dropped", dropped},
-                                          {"both", both},
-                                          {"behind", behind},
-                                          {"short", behind_short},
-                                          {"exchange", exchange},
-                                          {"cancel", cancel},
-                                          {"again", again},
-                                          {"freed", freed},
-                                          {"gone", gone},
-                                          {"unheard", unheard},
-                                          {0}};
+    static const struct gpu_way ways[] = {
+        {"alone", alone},     {"elsewhere", elsewhere}, {"begun", begun},
+        {"beside", beside},   {"halves", halves},       {"peeked", peeked},
+        {"dropped", dropped}, {"both", both},           {"started", started},
+        {"behind", behind},   {"short", behind_short},  {"exchange", exchange},
+        {"cancel", cancel},   {"again", again},         {"freed", freed},
+        {"gone", gone},       {"unheard", unheard},     {0}};
 
     gpu_begin_at(&argc, &argv, MPI_THREAD_SINGLE);
     CHECK(argc == 2 && gpu_size == 2);
