@@ -76,8 +76,8 @@ TIED = ("send", "receive", "probe", "first", "way")
 
 def is_allowed(send, receive, probe, first, way):
     """Ready sends need a receive that stands, and one that stands is met by no
-    probe. Persistent receives behind one are gpu/direct_persist.c's. Who sends
-    to itself, or to one that sends too, may not block ahead of the receive."""
+    probe. Who sends to itself, or to one that sends too, may not block ahead of
+    the receive."""
     posted = first == "RECEIVE_FIRST"
     matched = receive in ("MRECV", "IMRECV")
     if send in ("RSEND", "IRSEND", "RSEND_INIT") and not posted:
@@ -86,8 +86,6 @@ def is_allowed(send, receive, probe, first, way):
                    or receive not in ("IRECV", "RECV_INIT", "PRECV")):
         return False
     if matched != (probe in ("MPROBE", "IMPROBE")):
-        return False
-    if receive == "RECV_INIT" and probe != "NO_PROBE":
         return False
     if posted or way == "ONE_WAY" or send not in BLOCKING:
         return True
