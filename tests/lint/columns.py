@@ -4,6 +4,10 @@ Free are rows of tables, code blocks (fenced, or indented by four columns behind
 an empty line, outside of lists), comments that nobody sees who reads the page
 rendered, and a line that is one word or one link, since it cannot be broken.
 So are pages that are printed from tables (generated.py).
+
+Marks of fenced code begin a line: ``` inside one, which a paragraph that is
+filled anew together with a block leaves behind, is a finding, and so is a block
+that does not end.
 """
 import re
 
@@ -16,6 +20,7 @@ FENCE = re.compile(r"\s*(```|~~~)")
 ITEM = r"\s*(?:(?:[-*+>]|\d+\.)\s+)?"
 BEGINS_ITEM = re.compile(r"\s*([-*+]|\d+\.)\s")
 CODE = " " * 4
+MARK = "```"
 UNBROKEN = re.compile(ITEM + r"(?:\S+|!?\[[^\]]*\]\([^)\s]*\)\S?)")
 
 
@@ -34,6 +39,19 @@ def lines_outside_fences(text):
             fence = None if fence else mark.group(1)
             line = ""
         yield number, "" if fence else line
+
+
+def torn_fences(text):
+    """(number, what is wrong) of marks of code blocks that are none."""
+    fence, opened = None, 0
+    for number, line in enumerate(without_comments(text).split("\n"), 1):
+        mark = FENCE.match(line)
+        if mark and fence in (None, mark.group(1)):
+            fence, opened = (None, 0) if fence else (mark.group(1), number)
+        if MARK in (line[mark.end():] if mark else line):
+            yield number, f"{MARK} inside a line begins or ends no code block"
+    if fence:
+        yield opened, "this code block does not end"
 
 
 def prose_of(text):
@@ -63,10 +81,13 @@ def check():
              if p.startswith("docs/") and p.endswith(".md")
              and p not in printed]
     for path in paths:
-        for number, line in prose_of(lintlib.read(args.root, path)):
+        text = lintlib.read(args.root, path)
+        for number, line in prose_of(text):
             if len(line) > COLUMNS:
                 report.add("columns", path, number,
                            f"{len(line)} columns, at most {COLUMNS}")
+        for number, wrong in torn_fences(text):
+            report.add("fence", path, number, wrong)
     return report.finish(len(paths), "documents")
 
 

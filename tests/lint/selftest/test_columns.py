@@ -49,6 +49,24 @@ class Columns(LintCase):
         self.refuse(self.page(f"see {word}\n[{FITS}]({word}) and more\n"),
                     ["docs/a.md:1 columns", "docs/a.md:2 columns"])
 
+    def test_marks_of_code_blocks_inside_lines(self):
+        self.refuse(self.page("```\na --> b\n``` \n\n```\na\n+--> b ```\n```\n"
+                              "a ``` b\n- ```\n"),
+                    ["docs/a.md:7 fence", "docs/a.md:9 fence",
+                     "docs/a.md:10 fence"])
+
+    def test_a_code_block_that_does_not_end(self):
+        output = self.refuse(
+            self.page("```\n```\n\n```\na --> b\n\nText.\n"),
+            ["docs/a.md:4 fence"])
+        self.assertIn("does not end", output)
+        self.refuse(self.page("~~~\na ```\n"),
+                    ["docs/a.md:1 fence", "docs/a.md:2 fence"])
+
+    def test_marks_in_comments_and_named_blocks(self):
+        self.accept(self.page("<!-- ``` -->\n```sh\n~~~\n```\n  ```\n  a\n"
+                              "  ```\n"))
+
     def test_other_files_and_printed_pages_are_free(self):
         self.accept({"docs/a.md": "A\n", "README.md": LONG,
                      "docs/env.md": LONG, "docs/a.txt": LONG})
