@@ -1,13 +1,16 @@
-"""The table "Where to look" of docs/design.md names files and functions that
-are there.
+"""docs/design.md names files that are there, and its table "Where to look"
+functions that are in them.
 
 A row is a behaviour, the file that has it, and one or more functions of that
 file at which reading begins:
 
     | a peer's death ends its operations | `shim/gds/comm/lost.c` | `lose` |
 
-Who moves or renames a function moves it here, too.
+Who moves or renames a function moves it here, too. In all of the page `a.h`, or
+`msg/a.h`, is a file of the tree whose path ends so; `a*.c` is one at least. Files of
+folders that the page is not about do not count, though they have the name.
 """
+import fnmatch
 import os
 import re
 
@@ -18,6 +21,9 @@ PAGE = "docs/design.md"
 HEADING = "## Where to look"
 FEWEST = 10
 QUOTED = re.compile(r"`([^`]+)`")
+FILE = re.compile(r"`([\w*./-]+\.(?:c|h|def))`")
+ABOUT = ("shim/", "device/", "include/", "sim/", "tests/engine/", "tests/unit/",
+         "tests/enq/")
 RULE = re.compile(r"\|[\s|:-]+\|?$")
 
 
@@ -55,11 +61,23 @@ def check_row(report, root, number, cells):
                            f"{files[0]} defines no {name}")
 
 
+def check_named(report, text, paths):
+    """Every file that the page names is there, whatever the section."""
+    paths = [path for path in paths if path.startswith(ABOUT)]
+    for number, line in enumerate(text.split("\n"), 1):
+        for name in FILE.findall(line):
+            if not any(fnmatch.fnmatchcase("/" + path, "*/" + name)
+                       for path in paths):
+                report.add("named", PAGE, number, f"there is no {name}")
+
+
 def check():
     args = lintlib.parse_arguments(__doc__)
     report = lintlib.Report("wheretolook", args.root)
     there = os.path.isfile(os.path.join(args.root, PAGE))
-    rows = list(rows_of(lintlib.read(args.root, PAGE))) if there else []
+    text = lintlib.read(args.root, PAGE) if there else ""
+    check_named(report, text, lintlib.list_files(args.root))
+    rows = list(rows_of(text))
     for number, cells in rows:
         check_row(report, args.root, number, cells)
     if len(rows) < FEWEST:

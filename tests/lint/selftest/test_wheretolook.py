@@ -30,7 +30,7 @@ class WhereToLook(LintCase):
 
     def tree(self, *rows, good=10, source=SOURCE):
         table = "| it does | `shim/a.c` | `lose` |\n" * good
-        return {"shim/a.c": source,
+        return {"shim/a.c": source, "shim/not.c": "", "shim/no.c": "",
                 "docs/design.md": HEAD + table
                 + "".join(row + "\n" for row in rows)
                 + "\n## Layers\n\n| `no.c` | of the next | `table` |\n"}
@@ -53,7 +53,7 @@ class WhereToLook(LintCase):
 
     def test_a_file_that_was_moved(self):
         output = self.refuse(self.tree("| a | `shim/b.c` | `lose` |"),
-                             ["docs/design.md:19 file"])
+                             ["docs/design.md:19 file", "docs/design.md:19 named"])
         self.assertIn("there is no shim/b.c", output)
 
     def test_rows_of_another_form(self):
@@ -62,7 +62,30 @@ class WhereToLook(LintCase):
                               "| a | `shim/a.c` | lose |",
                               "| a | `shim/a.c` `b.c` | `lose` |",
                               "|  | `shim/a.c` | `lose` |"),
-                    [f"docs/design.md:{19 + i} row" for i in range(5)])
+                    [f"docs/design.md:{19 + i} row" for i in range(5)]
+                    + ["docs/design.md:22 named"])
+
+    def page(self, text):
+        tree = self.tree()
+        tree["docs/design.md"] += text
+        return tree
+
+    def test_files_that_are_named_elsewhere(self):
+        tree = self.page("`a.c`, `shim/a.c`, `n*.c`,\n`msg/kinds.def`,"
+                         " `mgds_a`, `<mpi.h>`, b.c, `tests/lint`\n")
+        tree["shim/gds/msg/kinds.def"] = ""
+        self.accept(tree)
+
+    def test_a_file_that_is_named_and_gone(self):
+        output = self.refuse(
+            self.page("`x.h`, `.c`\n`a.h`\n`msg/a.c` `him/a.c`\n`x*.def`\n"),
+            [f"docs/design.md:{23 + i} named" for i in (0, 1, 2, 2, 3)])
+        self.assertIn("there is no msg/a.c", output)
+
+    def test_a_file_of_that_name_where_the_page_does_not_look(self):
+        tree = self.page("`gate.h`\n")
+        tree["tests/hw/gate.h"] = ""
+        self.refuse(tree, ["docs/design.md:23 named"])
 
     def test_too_few_rows(self):
         output = self.refuse(self.tree(good=9), ["docs/design.md rows"])
