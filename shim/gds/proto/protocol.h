@@ -1,6 +1,9 @@
 /*
  * How the bytes of a message move. Its sender chooses a protocol at the call
- * (start.c, means.h), and its RTS names it; neither end changes it afterwards.
+ * (start.c, means.h), and its RTS names it. Neither end changes it afterwards,
+ * but for one refusal: a receiver that cannot read the sender's memory says so
+ * when it asks for the message, and the message goes by fragments, once and
+ * counted (pull_refused; fallback.h).
  *
  *   protocol   where the bytes are            who moves them
  *   fragments  a pinned copy, host memory, or the CPUs, when its receiver asked
