@@ -307,12 +307,15 @@ void mgds_direct_leave_world(void)
     mgds_below()->Group_free(&direct.world);
 }
 
+/* Orphans that the drain has not ended look at the board yet, from delete
+ * callbacks inside of MPI_Finalize. */
 void mgds_direct_fini(void)
 {
     if (!direct.agreed)
         return;
     mgds_direct_arm_end();
-    let_go();
+    if (!mgds_requests_have_orphans())
+        let_go();
 }
 
 static int translate(MPI_Comm comm, int rank)
