@@ -15,8 +15,8 @@ struct open_one {
     const void *owner; /* the thread that has begun it */
 };
 static struct open_one open_ones[MOST];          /* the first open_count */
-static int open_count;                           /* atomic; under lock */
-static struct open_one offers[MGDS_BOARD_SLOTS]; /* by slot; request: or NULL */
+static struct open_one offers[MGDS_BOARD_SLOTS]; /* by slot; atomic, or NULL */
+static int open_count, offer_count;              /* atomic; under lock */
 
 /* Tells threads apart: each has its own. */
 static _Thread_local char mark;
@@ -46,10 +46,20 @@ void mgds_direct_open_remove(struct mgds_request *request)
     mgds_lock_release(&open_lock);
 }
 
+/* Under the lock. The older one of the slot, if there is one, is over. */
+static void set_offer(unsigned slot, struct mgds_request *request)
+{
+    int more = (request != NULL) - (offers[slot].request != NULL);
+
+    __atomic_store_n(&offers[slot].request, request, __ATOMIC_RELAXED);
+    __atomic_store_n(&offer_count, offer_count + more, __ATOMIC_RELAXED);
+}
+
 void mgds_direct_open_offer(unsigned slot, struct mgds_request *request)
 {
     mgds_lock_acquire(&open_lock);
-    offers[slot] = (struct open_one){request, &mark};
+    set_offer(slot, request);
+    offers[slot].owner = &mark;
     mgds_lock_release(&open_lock);
 }
 
@@ -58,7 +68,7 @@ void mgds_direct_open_end_offer(unsigned slot, struct mgds_request *request)
 {
     mgds_lock_acquire(&open_lock);
     if (offers[slot].request == request)
-        offers[slot].request = NULL;
+        set_offer(slot, NULL);
     mgds_lock_release(&open_lock);
 }
 
@@ -93,6 +103,8 @@ static struct mgds_request *get_offer(unsigned slot)
 {
     struct mgds_request *request;
 
+    if (!__atomic_load_n(&offers[slot].request, __ATOMIC_RELAXED))
+        return NULL;
     mgds_lock_acquire(&open_lock);
     request = get(&offers[slot]);
     mgds_lock_release(&open_lock);
@@ -115,15 +127,18 @@ static void step_all(int count)
         step(get_at(i));
 }
 
-static void step_offers(void)
+void mgds_direct_open_serve_refused(void)
 {
+    if (!mgds_direct_has_refused())
+        return;
     for (unsigned slot = 0; slot < MGDS_BOARD_SLOTS; slot++)
         step(get_offer(slot));
 }
 
 bool mgds_direct_open_any(void)
 {
-    return __atomic_load_n(&open_count, __ATOMIC_RELAXED) > 0;
+    return __atomic_load_n(&open_count, __ATOMIC_RELAXED) > 0 ||
+           __atomic_load_n(&offer_count, __ATOMIC_RELAXED) > 0;
 }
 
 void mgds_direct_open_step(int more_than)
@@ -132,8 +147,7 @@ void mgds_direct_open_step(int more_than)
 
     if (count > more_than)
         step_all(count);
-    if (mgds_direct_has_refused())
-        step_offers();
+    mgds_direct_open_serve_refused();
     mgds_direct_pass();
 }
 

@@ -26,13 +26,16 @@ void mgds_direct_open_remove(struct mgds_request *request);
 void mgds_direct_open_offer(unsigned slot, struct mgds_request *request);
 void mgds_direct_open_end_offer(unsigned slot, struct mgds_request *request);
 
-/* Whether there are receives: one load. */
+/* Whether there are any. */
 bool mgds_direct_open_any(void);
+
+/* A step for each send that this thread has begun, if one may be refused. In a
+ * call of the program's, or of MPI's to a poll function of ours. */
+void mgds_direct_open_serve_refused(void);
 
 /* A step for each receive that this thread has begun, if there are more in all
  * than so many, which the caller has made steps of: with this a pass over all
- * ends; and for each send, if any is refused. In a call of the program's, no
- * lock held. */
+ * ends. And as serve_refused. In a call of the program's, no lock held. */
 void mgds_direct_open_step(int more_than);
 
 /* Until is_over, which is given state, says that what the caller waits for is:

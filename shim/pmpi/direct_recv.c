@@ -366,7 +366,7 @@ static void poll_fetch(struct mgds_direct_recv *recv)
     recv->data = NULL;
 }
 
-/* Its sender could not copy the bytes. */
+/* Its sender could not send the bytes. */
 static bool has_failed(const struct mgds_direct_recv *recv)
 {
     return mgds_board_state(mgds_direct_board_of(&recv->header),
@@ -379,13 +379,20 @@ static bool is_late(const struct mgds_direct_recv *recv)
     return mgds_clock_ns() - recv->since >= ASKING_NS;
 }
 
+/* The sender that is to withdraw it may wait for a message of this rank's that
+ * was refused, too, or for one that the MPI below is sending. */
 static void poll_ask(struct mgds_direct_recv *recv)
 {
-    if (move(recv, MGDS_SLOT_WITHDRAWN, MGDS_SLOT_FETCHED))
+    if (move(recv, MGDS_SLOT_WITHDRAWN, MGDS_SLOT_FETCHED)) {
         fetch(recv);
-    else if (has_failed(recv) ||
-             (is_late(recv) && move(recv, MGDS_SLOT_REFUSED, MGDS_SLOT_FAILED)))
+    } else if (has_failed(recv) ||
+               (is_late(recv) &&
+                move(recv, MGDS_SLOT_REFUSED, MGDS_SLOT_FAILED))) {
         fail(recv, -EIO);
+    } else {
+        mgds_direct_open_serve_refused();
+        mgds_below_progress();
+    }
 }
 
 /* By whoever comes first, the receiver or the sender, its slot is moved out of
@@ -485,16 +492,12 @@ bool mgds_direct_recv_pulls(const struct mgds_direct_recv *recv)
     return recv->stage == PULLING;
 }
 
-/* The sender that is to withdraw its message may wait for one of ours. */
 int mgds_direct_recv_wait(struct mgds_direct_recv *recv)
 {
     int rc;
 
-    while ((rc = mgds_direct_recv_poll(recv)) == 0) {
-        if (recv->stage == ASKING || recv->stage == FETCHING)
-            mgds_direct_open_step(0);
+    while ((rc = mgds_direct_recv_poll(recv)) == 0)
         sched_yield();
-    }
     return rc < 0 ? rc : 0;
 }
 

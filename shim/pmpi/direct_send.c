@@ -27,7 +27,6 @@ struct mgds_direct_offer {
     int end;    /* withdrawn: 1 or negative errno */
     bool eager; /* it does not wait for its receiver */
     bool matched;
-    bool stays; /* it cannot be withdrawn */
     struct mgds_direct_wait
         wait; /* since it was looked at; since it was matched */
     struct mgds_bounce *bounce; /* bringing */
@@ -69,15 +68,7 @@ static int withdraw(struct mgds_direct_offer *offer, enum mgds_slot_state from,
     return rc;
 }
 
-/* The receiver is waited for on. */
-static void let_stay(struct mgds_direct_offer *offer)
-{
-    mgds_bounce_destroy(offer->bounce);
-    offer->bounce = NULL;
-    offer->stays = true;
-}
-
-/* 0, or negative errno. Without memory it stays. */
+/* 0, or negative errno. */
 static int bring(struct mgds_direct_offer *offer)
 {
     int rc = mgds_buffer_find_again(&offer->buffer);
@@ -85,10 +76,6 @@ static int bring(struct mgds_direct_offer *offer)
     if (rc != 1)
         return rc < 0 ? rc : -EFAULT;
     rc = mgds_buffer_stage(&offer->bounce, &offer->buffer, MGDS_BOUNCE_PACKED);
-    if (rc == -ENOMEM) {
-        offer->stays = true;
-        return 0;
-    }
     return rc < 0 ? rc : mgds_bounce_down(offer->bounce, 0, SIZE_MAX);
 }
 
@@ -119,44 +106,50 @@ static bool is_due(const struct mgds_direct_offer *offer,
 }
 
 /* Nobody has it, and its time is over, or not yet. */
-static int take_back(struct mgds_direct_offer *offer, bool due,
-                     enum mgds_slot_state from, MPI_Request header)
+static int try_back(struct mgds_direct_offer *offer, bool due,
+                    enum mgds_slot_state from, MPI_Request header)
 {
     int rc;
 
-    if (!offer->bounce) {
-        return !offer->stays && due ? bring(offer) : 0;
-    }
+    if (!offer->bounce)
+        return due ? bring(offer) : 0;
     rc = mgds_bounce_poll(offer->bounce);
     return rc == 1 ? withdraw(offer, from, header) : rc;
 }
 
-/* The copy has failed: its receiver must not take the header for data. The slot
- * says so for ever, since nobody tells when that has looked. False: it has the
- * message. */
-static bool let_fail(struct mgds_direct_offer *offer,
-                     enum mgds_slot_state state)
+/* It could not be copied: its receiver must not take the header for data. The
+ * slot says so for ever, since nobody tells when that has looked. Where there
+ * was no memory, which may be there later, or the receiver was first, it stays.
+ */
+static int give_up(struct mgds_direct_offer *offer, enum mgds_slot_state from,
+                   int rc)
 {
-    if (!mgds_board_move(mgds_direct_own_board(), offer->slot, offer->serial,
-                         state, MGDS_SLOT_FAILED))
-        return false;
+    mgds_bounce_destroy(offer->bounce);
+    offer->bounce = NULL;
+    if (rc == -ENOMEM ||
+        !mgds_board_move(mgds_direct_own_board(), offer->slot, offer->serial,
+                         from, MGDS_SLOT_FAILED))
+        return 0;
     offer->open = false;
-    return true;
+    offer->end = rc;
+    return rc;
+}
+
+static int take_back(struct mgds_direct_offer *offer, bool due,
+                     enum mgds_slot_state from, MPI_Request header)
+{
+    int rc = try_back(offer, due, from, header);
+
+    return rc < 0 && offer->open ? give_up(offer, from, rc) : rc;
 }
 
 /* Nobody has it: OFFERED or REFUSED. */
 static int poll_left(struct mgds_direct_offer *offer,
                      enum mgds_slot_state state)
 {
-    int rc;
-
     if (!offer->matched)
         match(offer);
-    rc = take_back(offer, is_due(offer, state), state, MPI_REQUEST_NULL);
-    if (rc >= 0 || !offer->open || let_fail(offer, state))
-        return rc;
-    let_stay(offer);
-    return 0;
+    return take_back(offer, is_due(offer, state), state, MPI_REQUEST_NULL);
 }
 
 /* The header is below, not matched. 1: it is left there, since the send does
@@ -165,16 +158,13 @@ static int poll_unmatched(struct mgds_direct_offer *offer, MPI_Request *header)
 {
     int rc;
 
-    if (!offer->eager || offer->stays)
+    if (!offer->eager)
         return 0;
     if (offer->wait.since == 0)
         begin_to_wait(offer);
     rc = take_back(offer, is_late(offer), MGDS_SLOT_OFFERED, *header);
-    if (offer->open) {
-        if (rc < 0)
-            let_stay(offer);
+    if (offer->open)
         return 0;
-    }
     mgds_count(direct_unmatched);
     *header = MPI_REQUEST_NULL;
     return rc;

@@ -53,6 +53,26 @@ static const struct mgds_request_ops withdrawn_ops = {
     .poll = withdrawn_poll,
     .release = withdrawn_release};
 
+/* What is behind it is the caller's. */
+static void drop(struct withdrawn *withdrawn)
+{
+    withdrawn->request.released = true;
+    mgds_request_put(&withdrawn->request);
+}
+
+/* The receiver hears of it, if it was not faster, and the slot is used no more.
+ */
+static int give_up(struct withdrawn *withdrawn)
+{
+    const struct mgds_withdrawal *what = &withdrawn->what;
+
+    mgds_board_move(mgds_direct_own_board(), what->slot, what->serial,
+                    MGDS_SLOT_WITHDRAWN, MGDS_SLOT_FAILED);
+    mgds_bounce_destroy(what->bounce);
+    drop(withdrawn);
+    return -EIO;
+}
+
 /* From here on later calls and MPI_Finalize look at it. */
 static int send_below(struct withdrawn *withdrawn)
 {
@@ -63,20 +83,12 @@ static int send_below(struct withdrawn *withdrawn)
         (mgds_word)what->peer, (mgds_word)what->slot,
         (mgds_word)mgds_direct_comm(), (mgds_word)&withdrawn->request.handle);
 
-    if (rc != MPI_SUCCESS) {
-        mgds_request_put(&withdrawn->request);
-        return -EIO;
-    }
+    if (rc != MPI_SUCCESS)
+        return give_up(withdrawn);
     mgds_count(direct_withdrawn);
     mgds_request_step(&withdrawn->request, MGDS_REQUEST_ON_BEGIN);
     mgds_requests_add_orphan(&withdrawn->request);
     return 1;
-}
-
-static void drop(struct withdrawn *withdrawn)
-{
-    withdrawn->request.released = true; /* it is the caller's */
-    mgds_request_put(&withdrawn->request);
 }
 
 int mgds_direct_withdraw(const struct mgds_withdrawal *what)

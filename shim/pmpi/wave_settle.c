@@ -43,11 +43,17 @@ static int land(struct mgds_wave *wave, int index, MPI_Status *status,
     return 0;
 }
 
+/* Refused sends are served meanwhile, so that an error handler may free it. */
 static int finish(struct mgds_request *request)
 {
-    return request && request->state == MGDS_REQUEST_COPYING
-               ? mgds_request_wait_copies(request)
-               : 0;
+    int rc;
+
+    if (!request || request->state != MGDS_REQUEST_COPYING)
+        return 0;
+    mgds_request_get(request);
+    rc = mgds_request_wait_copies(request);
+    mgds_request_put(request);
+    return rc;
 }
 
 /* Copies of one request were queued, with this result: MPI's error, of which
@@ -58,13 +64,14 @@ static int settle(struct mgds_wave *wave, int index, int landed)
     struct mgds_request *request = drop->seen.kind == MGDS_REQUEST_IS_PERSISTENT
                                        ? drop->seen.request
                                        : NULL;
+    MPI_Comm comm = request ? request->comm : MPI_COMM_NULL;
     int rc = finish(request);
 
     if (landed < 0)
         rc = landed;
     if (rc >= 0 || !request)
         return MPI_SUCCESS;
-    drop->comm = request->comm;
+    drop->comm = comm;
     drop->unsaid = rc;
     return mgds_mpi_class(rc);
 }

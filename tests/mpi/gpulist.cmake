@@ -184,7 +184,7 @@ mgds_mpi_test(gpu_direct_few_mappings PROGRAM gpu_direct_progress ARGS again
   ${direct} MPIX_SIM_MAPPINGS=3
   EXPECT "progress: all well" "rank 1.* direct_pulls [1-9][0-9]")
 # Where nothing but a sample can be mapped, headers are refused.
-foreach(way both started behind exchange again)
+foreach(way both started answered behind exchange again)
   mgds_mpi_test(gpu_direct_refused_${way} PROGRAM gpu_direct_progress
     ARGS ${way} ${direct} MPIX_SIM_MAPPINGS=1
     EXPECT "progress: all well" "direct_fetches [1-9][0-9]"
@@ -194,7 +194,11 @@ mgds_mpi_test(gpu_direct_refused_unheard PROGRAM gpu_direct_progress
   ARGS unheard ${direct} MPIX_SIM_MAPPINGS=1
   EXPECT "progress: all well" "rank 1.* cannot be copied")
 mgds_mpi_test(gpu_direct_broken PROGRAM gpu_direct_broken RANKS 2 TIMEOUT 40
+  ARGS before 300000
   ${direct} EXPECT "broken: all well" "rank 0.* direct_sends [1-9]")
+mgds_mpi_test(gpu_direct_broken_unmatched PROGRAM gpu_direct_broken RANKS 2
+  TIMEOUT 40 ARGS later 4096 ${direct} MPIX_GDS_DIRECT_EAGER=8192
+  EXPECT "broken: all well" "rank 0.* direct_unmatched [1-9]")
 # Memory that the MPI below may have is left to it.
 mgds_mpi_test(gpu_direct_stage_never PROGRAM everyday ${direct}
   MPIX_GDS_STAGE=never EXPECT "everyday: all well" REFUSE "direct_")

@@ -17,11 +17,11 @@
  *   FREE -> OFFERED -> TAKEN -> DONE or FAILED       -> FREE
  *           OFFERED or REFUSED -> WITHDRAWN -> FETCHED -> FREE
  *           TAKEN -> REFUSED -> FAILED                 -> FREE
- *           OFFERED or REFUSED -> FAILED
+ *           OFFERED, REFUSED or WITHDRAWN -> FAILED
  *
  * The receiver refuses what it cannot map, so that its owner withdraws it, and
  * lets it fail if that takes too long. The owner moves a slot to OFFERED,
- * WITHDRAWN and FREE, and to FAILED if it cannot withdraw it: such a slot is
+ * WITHDRAWN and FREE, and to FAILED if it cannot send the bytes: such a slot is
  * used no more. The receiver moves it to the others. Who moves it out of
  * OFFERED or REFUSED does so by compare-and-swap, so that the receiver has the
  * sender's memory, or the owner has it back, and never both.

@@ -11,6 +11,7 @@
  *   dropped   the same of one that was freed
  *   both      two that send and receive serve each other
  *   started   the same by sends that were begun, and receives that wait
+ *   answered  the same where one waits for a request that is none of ours
  *   behind    who waits for one receive serves those before it
  *   short     the same where that one is too short for a header, and has its
  *             request
@@ -427,6 +428,21 @@ static void freed(void)
         MPI_Iprobe(0, TAG + 1, MPI_COMM_WORLD, &flag, MPI_STATUS_IGNORE);
 }
 
+static void receive_persistently(int way, char *to)
+{
+    MPI_Request request;
+    int flag = 0;
+
+    MPI_Recv_init(to, BYTES, MPI_BYTE, other, TAG, MPI_COMM_WORLD, &request);
+    MPI_Start(&request);
+    while (way == 0 && !flag)
+        MPI_Test(&request, &flag, MPI_STATUS_IGNORE);
+    while (way == 1 && !flag)
+        MPI_Request_get_status(request, &flag, MPI_STATUS_IGNORE);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+    MPI_Request_free(&request);
+}
+
 /* Nobody completes its send before its receive, by each of these. */
 static void receive_by(int way, char *to)
 {
@@ -438,7 +454,9 @@ static void receive_by(int way, char *to)
     if (way == 1)
         MPI_Recv(to, BYTES, MPI_BYTE, MPI_ANY_SOURCE, MPI_ANY_TAG,
                  MPI_COMM_WORLD, &status);
-    if (way < 2)
+    if (way >= 4)
+        receive_persistently(way - 4, to);
+    if (way < 2 || way >= 4)
         return;
     MPI_Irecv(to, BYTES, MPI_BYTE, other, TAG, MPI_COMM_WORLD, &request);
     if (way == 2)
@@ -449,20 +467,48 @@ static void receive_by(int way, char *to)
 
 static void started(void)
 {
+    enum { WAYS = 7 };
     static char host[BYTES];
 
-    for (int round = 0; round < ROUNDS; round++) {
+    for (int round = 0; round < 2 * WAYS; round++) {
         char *to = round % 2 ? host : in;
         MPI_Request request;
 
         gpu_fill(in, BYTES, -1);
         memset(host, 0xee, BYTES);
         MPI_Isend(out, BYTES, MPI_BYTE, other, TAG, MPI_COMM_WORLD, &request);
-        receive_by(round / 2 % 4, to);
+        receive_by(round / 2 % WAYS, to);
         MPI_Wait(&request, MPI_STATUS_IGNORE);
         if (to == host)
             gpu_write(in, host, BYTES);
         CHECK(gpu_holds(in, 0, BYTES, other));
+    }
+}
+
+/* Rank 0 waits for what rank 1 sends behind the message that it refuses. */
+static void answered(void)
+{
+    enum { SHORT = 8 };
+    char answer[SHORT] = {0};
+    MPI_Request requests[2];
+
+    for (int round = 0; round < ROUNDS; round++) {
+        gpu_fill(in, BYTES, -1);
+        if (gpu_rank == 1) {
+            MPI_Recv(in, BYTES, MPI_BYTE, 0, TAG, MPI_COMM_WORLD,
+                     MPI_STATUS_IGNORE);
+            CHECK(gpu_holds(in, 0, BYTES, 0));
+            MPI_Send(answer, SHORT, MPI_BYTE, 0, TAG, MPI_COMM_WORLD);
+            continue;
+        }
+        MPI_Isend(out, BYTES, MPI_BYTE, 1, TAG, MPI_COMM_WORLD, &requests[0]);
+        MPI_Irecv(answer, SHORT, MPI_BYTE, 1, TAG, MPI_COMM_WORLD,
+                  &requests[1]);
+        if (round % 2)
+            MPI_Wait(&requests[1], MPI_STATUS_IGNORE);
+        else
+            MPI_Waitall(1, &requests[1], gpu_ignored());
+        MPI_Wait(&requests[0], MPI_STATUS_IGNORE);
     }
 }
 
@@ -508,13 +554,25 @@ static void gone(void)
 
 int main(int argc, char **argv)
 {
-    static const struct gpu_way ways[] = {
-        {"alone", alone},     {"elsewhere", elsewhere}, {"begun", begun},
-        {"beside", beside},   {"halves", halves},       {"peeked", peeked},
-        {"dropped", dropped}, {"both", both},           {"started", started},
-        {"behind", behind},   {"short", behind_short},  {"exchange", exchange},
-        {"cancel", cancel},   {"again", again},         {"freed", freed},
-        {"gone", gone},       {"unheard", unheard},     {0}};
+    static const struct gpu_way ways[] = {{"alone", alone},
+                                          {"elsewhere", elsewhere},
+                                          {"begun", begun},
+                                          {"beside", beside},
+                                          {"halves", halves},
+                                          {"peeked", peeked},
+                                          {"dropped", dropped},
+                                          {"both", both},
+                                          {"started", started},
+                                          {"answered", answered},
+                                          {"behind", behind},
+                                          {"short", behind_short},
+                                          {"exchange", exchange},
+                                          {"cancel", cancel},
+                                          {"again", again},
+                                          {"freed", freed},
+                                          {"gone", gone},
+                                          {"unheard", unheard},
+                                          {0}};
 
     gpu_begin_at(&argc, &argv, MPI_THREAD_SINGLE);
     CHECK(argc == 2 && gpu_size == 2);
