@@ -399,7 +399,7 @@ mgds_word mgds_own_Testsome(MGDS_PARAMS_5)
 }
 
 /* Complete below, but perhaps not yet up: MPI is told "done" once it is. */
-static int peek(struct mgds_request *request, int *flag, MPI_Status *status)
+static int look_at(struct mgds_request *request, int *flag, MPI_Status *status)
 {
     int rc = 0;
 
@@ -413,6 +413,17 @@ static int peek(struct mgds_request *request, int *flag, MPI_Status *status)
         request->ops->correct(request, status);
     *flag = request->state != MGDS_REQUEST_COPYING || rc == 1;
     return MPI_SUCCESS;
+}
+
+/* An error handler may free it. */
+static int peek(struct mgds_request *request, int *flag, MPI_Status *status)
+{
+    int rc;
+
+    mgds_request_get(request);
+    rc = look_at(request, flag, status);
+    mgds_request_put(request);
+    return rc;
 }
 
 /* MPICH asks no generalized request here how it is, so we do. */

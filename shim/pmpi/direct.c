@@ -294,27 +294,26 @@ void mgds_direct_init(void)
 }
 
 /* Where sessions go on nobody has waited yet for bytes that went staged after
- * all; and an orphan may yet send some. */
+ * all. Requests that are there yet, orphans that the drain has not ended among
+ * them, may be polled by delete callbacks inside of MPI_Finalize. */
 void mgds_direct_leave_world(void)
 {
     if (!direct.agreed || direct.comm == MPI_COMM_NULL)
         return;
     if (mgds_init_seen())
         mgds_request_orphans_drain(direct.comm);
-    if (mgds_requests_have_orphans())
+    if (mgds_requests_any())
         return;
     MGDS_NEXT(Comm_free, 1)((mgds_word)&direct.comm);
     mgds_below()->Group_free(&direct.world);
 }
 
-/* Orphans that the drain has not ended look at the board yet, from delete
- * callbacks inside of MPI_Finalize. */
 void mgds_direct_fini(void)
 {
     if (!direct.agreed)
         return;
     mgds_direct_arm_end();
-    if (!mgds_requests_have_orphans())
+    if (!mgds_requests_any())
         let_go();
 }
 

@@ -366,12 +366,18 @@ static void poll_fetch(struct mgds_direct_recv *recv)
     recv->data = NULL;
 }
 
-/* Its sender could not send the bytes. */
-static bool has_failed(const struct mgds_direct_recv *recv)
+static enum mgds_slot_state state_of(const struct mgds_direct_recv *recv)
 {
     return mgds_board_state(mgds_direct_board_of(&recv->header),
-                            recv->header.slot,
-                            recv->header.serial) == MGDS_SLOT_FAILED;
+                            recv->header.slot, recv->header.serial);
+}
+
+/* Of what was refused: its sender does not wait any more. */
+static bool is_given_up(const struct mgds_direct_recv *recv)
+{
+    enum mgds_slot_state state = state_of(recv);
+
+    return state == MGDS_SLOT_FAILED || state == MGDS_SLOT_FREE;
 }
 
 static bool is_late(const struct mgds_direct_recv *recv)
@@ -385,7 +391,7 @@ static void poll_ask(struct mgds_direct_recv *recv)
 {
     if (move(recv, MGDS_SLOT_WITHDRAWN, MGDS_SLOT_FETCHED)) {
         fetch(recv);
-    } else if (has_failed(recv) ||
+    } else if (is_given_up(recv) ||
                (is_late(recv) &&
                 move(recv, MGDS_SLOT_REFUSED, MGDS_SLOT_FAILED))) {
         fail(recv, -EIO);
@@ -403,7 +409,7 @@ static bool take(struct mgds_direct_recv *recv)
         pull(recv);
     else if (move(recv, MGDS_SLOT_WITHDRAWN, MGDS_SLOT_FETCHED))
         fetch(recv);
-    else if (has_failed(recv))
+    else if (state_of(recv) == MGDS_SLOT_FAILED) /* it could not be sent */
         fail(recv, -EIO);
     else
         return false;

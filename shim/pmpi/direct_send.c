@@ -30,8 +30,12 @@ struct mgds_direct_offer {
     struct mgds_direct_wait
         wait; /* since it was looked at; since it was matched */
     struct mgds_bounce *bounce; /* bringing */
+    uint64_t again;             /* there was no memory: not before, ns */
     MPI_Request request;        /* the header's, unless a record has it */
 };
+
+/* Memory is asked for so often. */
+#define AGAIN_NS UINT64_C(1000000)
 
 /* Of each slot the header, which the MPI below reads until it is matched: for
  * longer than its offer is there, if that is withdrawn. */
@@ -112,7 +116,7 @@ static int try_back(struct mgds_direct_offer *offer, bool due,
     int rc;
 
     if (!offer->bounce)
-        return due ? bring(offer) : 0;
+        return due && mgds_clock_ns() >= offer->again ? bring(offer) : 0;
     rc = mgds_bounce_poll(offer->bounce);
     return rc == 1 ? withdraw(offer, from, header) : rc;
 }
@@ -126,6 +130,7 @@ static int give_up(struct mgds_direct_offer *offer, enum mgds_slot_state from,
 {
     mgds_bounce_destroy(offer->bounce);
     offer->bounce = NULL;
+    offer->again = mgds_clock_ns() + AGAIN_NS;
     if (rc == -ENOMEM ||
         !mgds_board_move(mgds_direct_own_board(), offer->slot, offer->serial,
                          from, MGDS_SLOT_FAILED))
@@ -165,7 +170,8 @@ static int poll_unmatched(struct mgds_direct_offer *offer, MPI_Request *header)
     rc = take_back(offer, is_late(offer), MGDS_SLOT_OFFERED, *header);
     if (offer->open)
         return 0;
-    mgds_count(direct_unmatched);
+    if (rc == 1)
+        mgds_count(direct_unmatched);
     *header = MPI_REQUEST_NULL;
     return rc;
 }

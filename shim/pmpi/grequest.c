@@ -228,8 +228,9 @@ static void land_together(struct mgds_grequest_pass *pass)
     pass->bytes = 0;
 }
 
-/* Of all that a pass has met only the one that it asks MPI about is claimed: an
- * error handler may jump out of there, and another thread wait for the rest. */
+/* Of all that a pass has met only the one that it asks MPI about is claimed (or
+ * for which it asks about refused sends): an error handler may jump out of
+ * there, and another thread wait for the rest. */
 static void keep(struct mgds_grequest_pass *pass, struct mgds_request *request)
 {
     pass->kept[pass->count++] = request;

@@ -194,8 +194,12 @@ static void settle_copies(struct errors *errors)
     }
     if (rc != MPI_SUCCESS && rc != MPI_ERR_IN_STATUS)
         return;
-    for (int k = 0; k < errors->completed; k++)
-        note(errors, k, settle(wave, index_of(errors, k), 0));
+    for (int k = 0; k < errors->completed; k++) {
+        int index = index_of(errors, k);
+
+        miss(&wave->drops[index]);
+        note(errors, k, settle(wave, index, 0));
+    }
 }
 
 /* The call below, which knew nothing of them, has said how the others ended, as
