@@ -10,7 +10,8 @@
 
 #include "tests/mpi/gpu/gpu_case.h"
 
-enum { TAG = 9 };
+/* No such message is withdrawn early, so that the next ones would be staged. */
+enum { TAG = 9, MEET = 300000 };
 
 static char *buffer;
 static int bytes;
@@ -46,8 +47,9 @@ int main(int argc, char **argv)
     gpu_begin_at(&argc, &argv, MPI_THREAD_SINGLE);
     CHECK(argc == 3);
     bytes = atoi(argv[2]);
-    buffer = gpu_new((size_t)bytes, gpu_rank);
-    gpu_meet(buffer, bytes);
+    CHECK(bytes <= MEET);
+    buffer = gpu_new(MEET, gpu_rank);
+    gpu_meet(buffer, MEET);
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
     if (gpu_rank == 0)
         send_broken();
