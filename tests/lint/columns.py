@@ -29,28 +29,33 @@ def without_comments(text):
     return COMMENT.sub(lambda found: re.sub(r"[^\n]", "", found.group()), text)
 
 
+def lines_with_fences(text):
+    """(number, line, mark, opened) of all lines: whether the line begins or
+    ends fenced code, and where the code that goes on behind it began, or 0."""
+    fence, opened = None, 0
+    for number, line in enumerate(without_comments(text).split("\n"), 1):
+        found = FENCE.match(line)
+        mark = bool(found) and fence in (None, found.group(1))
+        if mark:
+            fence, opened = (None, 0) if fence else (found.group(1), number)
+        yield number, line, mark, opened
+
+
 def lines_outside_fences(text):
     """(number, line) of all lines but those of fenced code, where an empty
     line stands instead."""
-    fence = None
-    for number, line in enumerate(without_comments(text).split("\n"), 1):
-        mark = FENCE.match(line)
-        if mark and fence in (None, mark.group(1)):
-            fence = None if fence else mark.group(1)
-            line = ""
-        yield number, "" if fence else line
+    for number, line, mark, opened in lines_with_fences(text):
+        yield number, "" if mark or opened else line
 
 
 def torn_fences(text):
     """(number, what is wrong) of marks of code blocks that are none."""
-    fence, opened = None, 0
-    for number, line in enumerate(without_comments(text).split("\n"), 1):
-        mark = FENCE.match(line)
-        if mark and fence in (None, mark.group(1)):
-            fence, opened = (None, 0) if fence else (mark.group(1), number)
-        if MARK in (line[mark.end():] if mark else line):
+    opened = 0
+    for number, line, _, opened in lines_with_fences(text):
+        found = FENCE.match(line)
+        if MARK in (line[found.end():] if found else line):
             yield number, f"{MARK} inside a line begins or ends no code block"
-    if fence:
+    if opened:
         yield opened, "this code block does not end"
 
 

@@ -7,8 +7,9 @@ file at which reading begins:
     | a peer's death ends its operations | `shim/gds/comm/lost.c` | `lose` |
 
 Who moves or renames a function moves it here, too. In all of the page `a.h`, or
-`msg/a.h`, is a file of the tree whose path ends so; `a*.c` is one at least. Files of
-folders that the page is not about do not count, though they have the name.
+`msg/a.h`, is a file of the tree whose path ends so; `a*.c` is one at least.
+Files of folders that the page is not about do not count, though they have the
+name.
 """
 import fnmatch
 import os

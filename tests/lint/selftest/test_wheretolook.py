@@ -53,7 +53,8 @@ class WhereToLook(LintCase):
 
     def test_a_file_that_was_moved(self):
         output = self.refuse(self.tree("| a | `shim/b.c` | `lose` |"),
-                             ["docs/design.md:19 file", "docs/design.md:19 named"])
+                             ["docs/design.md:19 file",
+                              "docs/design.md:19 named"])
         self.assertIn("there is no shim/b.c", output)
 
     def test_rows_of_another_form(self):
