@@ -32,6 +32,7 @@ static bool is_mine(int fd)
            file.st_nlink == 1;
 }
 
+/* flock waits without an end, or not at all: so this looks. */
 static bool lock(int fd, uint64_t patience)
 {
     const struct timespec pause = {.tv_nsec = TRY_NS};
@@ -74,22 +75,21 @@ static int open_table(uint64_t patience)
 }
 
 /* Before a reboot the clock was another one. */
-static uint64_t age(uint64_t time)
+static uint64_t age(uint64_t now, uint64_t time)
 {
-    uint64_t now = mgds_clock_ns();
-
     return time > now ? UINT64_MAX : now - time;
 }
 
 /* The row of the key, or the one that was not used for longest. */
 static unsigned choose(const struct row rows[ROWS], uint64_t key)
 {
+    uint64_t now = mgds_clock_ns();
     unsigned oldest = 0;
 
     for (unsigned i = 0; i < ROWS; i++) {
         if (rows[i].key == key)
             return i;
-        if (age(rows[i].used) > age(rows[oldest].used))
+        if (age(now, rows[i].used) > age(now, rows[oldest].used))
             oldest = i;
     }
     return oldest;
@@ -133,12 +133,14 @@ static void give_row(struct place *place)
 unsigned mgds_quota_take(const struct mgds_quota *quota, unsigned wanted)
 {
     struct place place;
+    uint64_t now;
     unsigned rest;
 
     if (!take_row(&place, quota))
         return wanted;
-    if (age(place.row.begin) >= quota->period) {
-        place.row.begin = mgds_clock_ns();
+    now = mgds_clock_ns();
+    if (age(now, place.row.begin) >= quota->period) {
+        place.row.begin = now;
         place.row.lines = 0;
     }
     rest = place.row.lines < quota->most ? quota->most - place.row.lines : 0;

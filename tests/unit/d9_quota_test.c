@@ -14,8 +14,8 @@
 #include "shim/base/clock.h"
 #include "shim/base/quota.h"
 
-/* One that no other run of this program uses, whose periods do not end. On a
- * machine that is busy whoever holds the lock may stand for longer than the
+/* A quota that no other run of this program uses, whose periods do not end. On
+ * a machine that is busy whoever holds the lock may stand for longer than the
  * library waits. */
 static struct mgds_quota fresh(void)
 {
@@ -50,7 +50,7 @@ static void what_was_left_out_is_told_once(void **state)
     assert_int_equal(mgds_quota_ask(&quota), 0);
 }
 
-/* A few: rows of programs that run beside this one stay. */
+/* Few rows are taken: those of programs that run beside this one stay. */
 static void the_row_not_used_for_longest_goes(void **state)
 {
     struct mgds_quota quota = fresh();
