@@ -149,13 +149,17 @@ int mgds_request_poll_copies(struct mgds_request *request)
     return rc;
 }
 
+/* Refused sends are served meanwhile (direct_recv.c), so that an error handler
+ * may free the request. */
 int mgds_request_wait_copies(struct mgds_request *request)
 {
     int rc;
 
+    mgds_request_get(request);
     while ((rc = request->ops->poll(request)) == 0)
         sched_yield();
     if (request->state == MGDS_REQUEST_COPYING)
         end(request);
+    mgds_request_put(request);
     return rc < 0 ? rc : 0;
 }

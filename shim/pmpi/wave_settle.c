@@ -43,17 +43,12 @@ static int land(struct mgds_wave *wave, int index, MPI_Status *status,
     return 0;
 }
 
-/* Refused sends are served meanwhile, so that an error handler may free it. */
+/* An error handler may free it meanwhile. */
 static int finish(struct mgds_request *request)
 {
-    int rc;
-
-    if (!request || request->state != MGDS_REQUEST_COPYING)
-        return 0;
-    mgds_request_get(request);
-    rc = mgds_request_wait_copies(request);
-    mgds_request_put(request);
-    return rc;
+    return request && request->state == MGDS_REQUEST_COPYING
+               ? mgds_request_wait_copies(request)
+               : 0;
 }
 
 /* Copies of one request were queued, with this result: MPI's error, of which
