@@ -132,6 +132,11 @@ void enq_kernel_set(CUstream cu, struct enq_buffer *b, unsigned char value);
 void enq_kernel_copy(CUstream cu, struct enq_buffer *to,
                      const struct enq_buffer *from);
 
+/* The lane's stream is captured by this thread; and, at the end, how many nodes
+ * the graph has, which goes. */
+void enq_capture_begin(const struct enq_lane *lane);
+size_t enq_capture_end(const struct enq_lane *lane);
+
 /* A stall: streams that hold it wait until it is opened. */
 struct enq_gate {
     uint32_t *word;

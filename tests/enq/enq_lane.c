@@ -143,6 +143,23 @@ void enq_lane_close(struct enq_lane *lane)
         MGDS_CU(cuStreamDestroy(lane->cu));
 }
 
+void enq_capture_begin(const struct enq_lane *lane)
+{
+    MGDS_CU(
+        cuStreamBeginCapture(lane->cu, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL));
+}
+
+size_t enq_capture_end(const struct enq_lane *lane)
+{
+    size_t nodes;
+    CUgraph graph;
+
+    MGDS_CU(cuStreamEndCapture(lane->cu, &graph));
+    MGDS_CU(cuGraphGetNodes(graph, NULL, &nodes));
+    MGDS_CU(cuGraphDestroy(graph));
+    return nodes;
+}
+
 void enq_gate_make(struct enq_gate *gate)
 {
     void *at;

@@ -47,20 +47,6 @@ void group_refused(void)
     exchange_end(&x, &lane, 1);
 }
 
-static void capture(const struct enq_lane *lane)
-{
-    MGDS_CU(
-        cuStreamBeginCapture(lane->cu, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL));
-}
-
-static void end_capture(const struct enq_lane *lane)
-{
-    CUgraph graph;
-
-    MGDS_CU(cuStreamEndCapture(lane->cu, &graph));
-    MGDS_CU(cuGraphDestroy(graph));
-}
-
 /* Nothing of a group goes into a capture: not at its end, which may come again
  * later, nor by a call that flushes. */
 void group_captured(void)
@@ -72,20 +58,20 @@ void group_captured(void)
     exchange_begin(&x, &lane, SHORT);
     MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
     MPI_Comm_set_errhandler(lane.comm, MPI_ERRORS_RETURN);
-    capture(&lane);
+    enq_capture_begin(&lane);
     CHECK(enq_class(MPIX_Stream_group_start(lane.stream)) ==
           MPI_ERR_UNSUPPORTED_OPERATION);
-    end_capture(&lane);
+    enq_capture_end(&lane);
     group_open(&lane);
     exchange_start(&x);
-    capture(&lane);
+    enq_capture_begin(&lane);
     CHECK(enq_class(MPIX_Isend_enqueue(x.out.at, SHORT, MPI_BYTE, x.right, TAG,
                                        lane.comm, &(MPI_Request){0})) ==
           MPI_ERR_UNSUPPORTED_OPERATION);
     ENQ_OK(MPI_Iprobe(enq.rank, TAG + 1, lane.comm, &flag, MPI_STATUS_IGNORE));
     CHECK(enq_class(MPIX_Stream_group_end(lane.stream)) ==
           MPI_ERR_UNSUPPORTED_OPERATION);
-    end_capture(&lane);
+    enq_capture_end(&lane);
     exchange_wait(&x);
     group_close(&lane);
     MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_ARE_FATAL);

@@ -104,19 +104,17 @@ void persist_captured(void)
     struct enq_lane lane;
     struct enq_buffer b;
     MPI_Request request;
-    CUgraph graph;
 
     enq_lane_open(&lane);
     enq_buffer_open(&b, SHORT);
     MPI_Comm_set_errhandler(lane.comm, MPI_ERRORS_RETURN);
     persist_send_init(&lane, &b, MPI_PROC_NULL, SEND, &request);
-    MGDS_CU(cuStreamBeginCapture(lane.cu, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL));
+    enq_capture_begin(&lane);
     CHECK(enq_class(MPIX_Start_enqueue(&request)) ==
           MPI_ERR_UNSUPPORTED_OPERATION);
     CHECK(enq_class(MPIX_Startall_enqueue(1, &request)) ==
           MPI_ERR_UNSUPPORTED_OPERATION);
-    MGDS_CU(cuStreamEndCapture(lane.cu, &graph));
-    MGDS_CU(cuGraphDestroy(graph));
+    enq_capture_end(&lane);
     persist_rests(&request);
     persist_start(&request);
     persist_hand_over(&request, MPI_STATUS_IGNORE);

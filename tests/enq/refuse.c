@@ -12,12 +12,11 @@ static void captured(void)
     struct enq_lane lane;
     struct enq_buffer b;
     MPI_Request request;
-    CUgraph graph;
 
     enq_lane_open(&lane);
     enq_buffer_open(&b, 64);
     MPI_Comm_set_errhandler(lane.comm, MPI_ERRORS_RETURN);
-    MGDS_CU(cuStreamBeginCapture(lane.cu, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL));
+    enq_capture_begin(&lane);
     refused(MPIX_Send_enqueue(b.at, 64, MPI_BYTE, enq.rank, 1, lane.comm));
     refused(MPIX_Recv_enqueue(b.at, 64, MPI_BYTE, enq.rank, 1, lane.comm,
                               MPI_STATUS_IGNORE));
@@ -25,8 +24,7 @@ static void captured(void)
                                &request));
     refused(MPIX_Irecv_enqueue(b.at, 64, MPI_BYTE, enq.rank, 1, lane.comm,
                                &request));
-    MGDS_CU(cuStreamEndCapture(lane.cu, &graph));
-    MGDS_CU(cuGraphDestroy(graph));
+    enq_capture_end(&lane);
     enq_irecv(&lane, &b, MPI_PROC_NULL, 1, &request);
     enq_wait(&request, MPI_STATUS_IGNORE);
     enq_lane_close(&lane);

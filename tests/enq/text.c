@@ -299,21 +299,16 @@ static void captured_starts(MPI_Request *persistent)
 static void captured(void)
 {
     MPI_Request started, persistent;
-    CUgraph graph;
-    size_t nodes = 1;
 
     open_lane();
     ENQ_OK(MPIX_Irecv_enqueue(host, 1, MPI_BYTE, MPI_PROC_NULL, 0, lane.comm,
                               &started));
     ENQ_OK(MPI_Send_init(host, 1, MPI_BYTE, MPI_PROC_NULL, 0, lane.comm,
                          &persistent));
-    MGDS_CU(cuStreamBeginCapture(lane.cu, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL));
+    enq_capture_begin(&lane);
     captured_messages(&started);
     captured_starts(&persistent);
-    MGDS_CU(cuStreamEndCapture(lane.cu, &graph));
-    MGDS_CU(cuGraphGetNodes(graph, NULL, &nodes));
-    CHECK(nodes == 0);
-    MGDS_CU(cuGraphDestroy(graph));
+    CHECK(enq_capture_end(&lane) == 0);
     ENQ_OK(MPIX_Wait_enqueue(&started, MPI_STATUS_IGNORE));
     ENQ_OK(MPIX_Start_enqueue(&persistent));
     ENQ_OK(MPIX_Wait_enqueue(&persistent, MPI_STATUS_IGNORE));
