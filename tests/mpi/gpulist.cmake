@@ -2,9 +2,9 @@
 add_library(gpu_case STATIC gpu/gpu_case.c)
 target_link_libraries(gpu_case PUBLIC mgds_test_gpu mpich::c)
 foreach(program requests errors datatypes threads queries scarce sessions
-    sessions_window mixed direct direct_arm direct_asked direct_broken direct_eager
-    direct_host direct_persist direct_progress direct_sessions counts capture
-    jump handler windows freed settle t1_handles)
+    sessions_window mixed direct direct_arm direct_asked direct_broken
+    direct_eager direct_host direct_persist direct_progress direct_sessions
+    counts capture jump handler windows freed settle t1_handles)
   mgds_program(gpu_${program} SOURCES gpu/${program}.c
     LIBS gpu_case Threads::Threads)
 endforeach()
