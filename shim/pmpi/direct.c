@@ -454,6 +454,8 @@ void mgds_direct_encode(unsigned char out[MGDS_HEADER_BYTES],
     mgds_header_encode(out, header, &direct.secret);
 }
 
+/* The message of a slot that says FAILED is, until its receiver has seen that.
+ */
 static bool is_under_way(const struct mgds_header *header,
                          const struct peer *peer)
 {

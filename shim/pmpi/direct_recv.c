@@ -372,7 +372,7 @@ static enum mgds_slot_state state_of(const struct mgds_direct_recv *recv)
                             recv->header.slot, recv->header.serial);
 }
 
-/* Of what was refused: its sender does not wait any more. */
+/* The sender of what was refused does not wait any more. */
 static bool is_given_up(const struct mgds_direct_recv *recv)
 {
     enum mgds_slot_state state = state_of(recv);

@@ -121,10 +121,10 @@ static int try_back(struct mgds_direct_offer *offer, bool due,
     return rc == 1 ? withdraw(offer, from, header) : rc;
 }
 
-/* It could not be copied: its receiver must not take the header for data. The
- * slot says so for ever, since nobody tells when that has looked. Where there
- * was no memory, which may be there later, or the receiver was first, it stays.
- */
+/* The bytes could not be copied, and the receiver must not take the header for
+ * data. The slot says so for ever, since nobody tells when that has looked.
+ * Where there was no memory, which may be there later, or the receiver was
+ * first, the offer stays. */
 static int give_up(struct mgds_direct_offer *offer, enum mgds_slot_state from,
                    int rc)
 {

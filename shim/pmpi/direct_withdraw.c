@@ -53,7 +53,7 @@ static const struct mgds_request_ops withdrawn_ops = {
     .poll = withdrawn_poll,
     .release = withdrawn_release};
 
-/* What is behind it is the caller's. */
+/* The record goes; its bounce and its header are somebody else's. */
 static void drop(struct withdrawn *withdrawn)
 {
     withdrawn->request.released = true;

@@ -7,8 +7,8 @@
 
 #include "tests/engine/witness.h"
 
-/* What has visited them: every order of programs, the same of those in which
- * something goes wrong, or orders that threads have made. */
+/* Visits are those of programs in every order, of programs in which something
+ * goes wrong in every order, or of programs that threads run. */
 enum coverage_of { COVERAGE_WELL, COVERAGE_TROUBLED, COVERAGE_THREADS };
 
 /* A line for each state that should have been visited and was not, and for each

@@ -81,7 +81,7 @@ static void a_withdrawn_slot_is_not_taken(void **state)
     mgds_board_free(two.own, (unsigned)slot);
 }
 
-/* By whichever way a slot leaves REFUSED, and not by moves that fail. */
+/* A slot leaves REFUSED by either way, and by no move that fails. */
 static void refused_slots_are_counted(void **state)
 {
     static const enum mgds_slot_state ends[] = {MGDS_SLOT_WITHDRAWN,
