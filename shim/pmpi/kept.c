@@ -6,6 +6,7 @@
 #include "shim/base/alloc.h"
 #include "shim/base/lock.h"
 #include "shim/pmpi/below.h"
+#include "shim/pmpi/comm_key.h"
 #include "shim/pmpi/direct.h"
 #include "shim/pmpi/direct_open.h"
 #include "shim/pmpi/errmap.h"
@@ -106,9 +107,9 @@ static int comm_goes(MPI_Comm comm, int key, void *value, void *extra)
     return MPI_SUCCESS;
 }
 
-static int keyval = MPI_KEYVAL_INVALID; /* under the lock */
+static mgds_comm_key comm_key = MPI_KEYVAL_INVALID;
 
-static bool is_followed(MPI_Comm comm)
+static bool is_followed(MPI_Comm comm, int keyval)
 {
     void *value;
     int flag = 0;
@@ -122,12 +123,9 @@ static bool is_followed(MPI_Comm comm)
  * once: MPI would delete an older attribute. */
 static void follow(MPI_Comm comm)
 {
-    if (keyval == MPI_KEYVAL_INVALID &&
-        (int)MGDS_NEXT(Comm_create_keyval, 4)(
-            (mgds_word)MPI_COMM_NULL_COPY_FN, (mgds_word)comm_goes,
-            (mgds_word)&keyval, 0) != MPI_SUCCESS)
-        return;
-    if (!is_followed(comm))
+    int keyval = mgds_comm_key_of(&comm_key, comm_goes);
+
+    if (keyval != MPI_KEYVAL_INVALID && !is_followed(comm, keyval))
         MGDS_NEXT(Comm_set_attr, 3)((mgds_word)comm, (mgds_word)keyval, 0);
 }
 
@@ -295,6 +293,5 @@ int mgds_kept_probe(MPI_Comm comm, int source, int tag, int *flag,
 void mgds_kept_fini(void)
 {
     forget(NULL);
-    if (keyval != MPI_KEYVAL_INVALID)
-        MGDS_NEXT(Comm_free_keyval, 1)((mgds_word)&keyval);
+    mgds_comm_key_forget(&comm_key);
 }

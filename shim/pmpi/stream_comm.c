@@ -11,6 +11,7 @@
 #include "shim/ctx.h"
 #include "shim/gds/comm/comm.h"
 #include "shim/pmpi/below.h"
+#include "shim/pmpi/comm_key.h"
 #include "shim/pmpi/errmap.h"
 #include "shim/pmpi/frame.h"
 #include "shim/pmpi/next.h"
@@ -26,7 +27,7 @@ unsigned mgds_scomms_alive;
 
 static struct mgds_lock scomms_lock = MGDS_LOCK_INIT(MGDS_LOCK_LEAF);
 static struct mgds_scomm *buckets[BUCKETS] MGDS_GUARDED_BY(scomms_lock);
-static int keyval MGDS_GUARDED_BY(scomms_lock) = MPI_KEYVAL_INVALID;
+static mgds_comm_key comm_key = MPI_KEYVAL_INVALID;
 static unsigned taken = 1; /* atomic: how many have left the table, and 1 */
 
 /* The last one that this thread has found, which is still there if none has
@@ -206,35 +207,9 @@ static int comm_goes(MPI_Comm comm, int key, void *value, void *extra)
     return MPI_SUCCESS;
 }
 
-static int our_keyval(void)
-{
-    int mine = MPI_KEYVAL_INVALID;
-    int known;
-
-    mgds_lock_acquire(&scomms_lock);
-    known = keyval;
-    mgds_lock_release(&scomms_lock);
-    if (known != MPI_KEYVAL_INVALID)
-        return known;
-    if ((int)MGDS_NEXT(Comm_create_keyval, 4)(
-            (mgds_word)MPI_COMM_NULL_COPY_FN, (mgds_word)comm_goes,
-            (mgds_word)&mine, 0) != MPI_SUCCESS)
-        return MPI_KEYVAL_INVALID;
-    mgds_lock_acquire(&scomms_lock);
-    if (keyval == MPI_KEYVAL_INVALID) {
-        keyval = mine;
-        mine = MPI_KEYVAL_INVALID;
-    }
-    known = keyval;
-    mgds_lock_release(&scomms_lock);
-    if (mine != MPI_KEYVAL_INVALID)
-        MGDS_NEXT(Comm_free_keyval, 1)((mgds_word)&mine);
-    return known;
-}
-
 static int mark_below(MPI_Comm handle)
 {
-    int key = our_keyval();
+    int key = mgds_comm_key_of(&comm_key, comm_goes);
 
     if (key == MPI_KEYVAL_INVALID ||
         (int)MGDS_NEXT(Comm_set_attr, 3)((mgds_word)handle, (mgds_word)key,
@@ -444,18 +419,6 @@ int mgds_scomms_raise(const struct mgds_stream *stream)
     return first;
 }
 
-static void forget_keyval(void)
-{
-    int key;
-
-    mgds_lock_acquire(&scomms_lock);
-    key = keyval;
-    keyval = MPI_KEYVAL_INVALID;
-    mgds_lock_release(&scomms_lock);
-    if (key != MPI_KEYVAL_INVALID)
-        MGDS_NEXT(Comm_free_keyval, 1)((mgds_word)&key);
-}
-
 /* All that was on streams is over; of the last end. */
 static bool drained;
 
@@ -488,7 +451,7 @@ int mgds_scomms_fini(void)
                   "and no call has returned that: see MPIX_Stream_synchronize");
     while ((scomm = take(any_left, NULL)))
         release(scomm);
-    forget_keyval();
+    mgds_comm_key_forget(&comm_key);
     mgds_self_fini();
     mgds_comms_fini();
     drained = rc == 0;
