@@ -13,6 +13,7 @@
 #include "shim/base/alloc.h"
 #include "shim/gds/mem/bounce.h"
 #include "shim/pmpi/buffer.h"
+#include "shim/pmpi/coll_block.h"
 #include "shim/pmpi/coll_stage.h"
 #include "shim/pmpi/types.h"
 
@@ -64,49 +65,21 @@ static bool has_types(const struct list *list)
 
 static bool has_wide_displs(const struct list *list)
 {
-    return list->site->call->large ||
-           list->part->side.shape == MGDS_COLL_ATYPES;
-}
-
-static MPI_Datatype type_of(const struct list *list, int i)
-{
-    mgds_word word = list->words[list->part->side.type];
-
-    return has_types(list) ? ((const MPI_Datatype *)word)[i]
-                           : (MPI_Datatype)word;
-}
-
-/* Where block i lies. What is no type the MPI below will refuse. */
-static int offset_of(ptrdiff_t *out, const struct list *list, int i)
-{
-    mgds_word word = list->words[list->part->side.displs];
-    MPI_Aint displ = has_wide_displs(list) ? ((const MPI_Aint *)word)[i]
-                                           : ((const int *)word)[i];
-    MPI_Aint extent = 1;
-
-    if (!has_types(list) && mgds_coll_extent(&extent, type_of(list, i)))
-        return -EINVAL;
-    if (__builtin_mul_overflow(displ, extent, out))
-        return -EOVERFLOW;
-    return 0;
+    return mgds_coll_has_wide_displs(&list->part->side, list->site->call);
 }
 
 static int read_block(struct blocks *blocks, const struct list *list, int i)
 {
-    long long count = mgds_coll_count(list->site->call,
-                                      list->words[list->part->side.count], i);
+    struct mgds_coll_block block;
     int at = blocks->count;
-    int rc;
+    int rc = mgds_coll_block(&block, &list->part->side, list->site->call,
+                             list->words, i);
 
-    if (count < 0)
-        return -EINVAL;
-    if (count == 0)
-        return 0;
-    rc = offset_of(&blocks->offset[at], list, i);
-    if (rc < 0)
+    if (rc < 0 || block.count == 0)
         return rc;
-    blocks->length[at] = (size_t)count;
-    blocks->type[at] = type_of(list, i);
+    blocks->offset[at] = block.offset;
+    blocks->length[at] = (size_t)block.count;
+    blocks->type[at] = block.type;
     blocks->index[at] = i;
     blocks->count++;
     return 0;
