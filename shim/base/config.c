@@ -19,6 +19,7 @@
 const char *const mgds_summary_names[] = {"none", "rank0", "all", NULL};
 const char *const mgds_staging_names[] = {"auto", "always", "never", NULL};
 const char *const mgds_peers_names[] = {"all", "none", NULL};
+const char *const mgds_gpus_names[] = {"auto", "yes", "no", NULL};
 const char *const mgds_arm_names[] = {"init", "context", NULL};
 const char *const mgds_upload_names[] = {"auto", "plain", "rows", NULL};
 const char *const mgds_affinity_names[] = {"auto", "inherit", "all", NULL};

@@ -136,6 +136,9 @@ extern const char *const mgds_staging_names[];
 enum mgds_peers { MGDS_PEERS_ALL, MGDS_PEERS_NONE };
 extern const char *const mgds_peers_names[];
 
+enum mgds_gpus { MGDS_GPUS_AUTO, MGDS_GPUS_YES, MGDS_GPUS_NO };
+extern const char *const mgds_gpus_names[];
+
 /* From when on a rank looks for headers. */
 enum mgds_arm { MGDS_ARM_INIT, MGDS_ARM_CONTEXT };
 extern const char *const mgds_arm_names[];

@@ -157,6 +157,16 @@ int mgds_buffer_find(struct mgds_buffer *out, const void *addr, MPI_Count count,
     return rc;
 }
 
+bool mgds_buffer_is_gpu(const void *addr, MPI_Count count, MPI_Datatype type)
+{
+    struct mgds_buffer buffer;
+    int rc = mgds_buffer_find(&buffer, addr, count, type);
+
+    if (rc >= 0)
+        mgds_buffer_put(&buffer);
+    return rc == 1;
+}
+
 int mgds_buffer_find_again(struct mgds_buffer *buffer)
 {
     return buffer->count > 0 ? look(buffer, NULL) : 0;

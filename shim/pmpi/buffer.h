@@ -6,6 +6,7 @@
 #define MGDS_PMPI_BUFFER_H
 
 #include <mpi.h>
+#include <stdbool.h>
 
 #include "shim/gds/mem/bounce.h"
 
@@ -32,6 +33,9 @@ int mgds_buffer_look(struct mgds_buffer *out, const void *addr, MPI_Count count,
  */
 int mgds_buffer_find(struct mgds_buffer *out, const void *addr, MPI_Count count,
                      MPI_Datatype type);
+
+/* Whether there is GPU memory in it, and no more than that. */
+bool mgds_buffer_is_gpu(const void *addr, MPI_Count count, MPI_Datatype type);
 
 /* Settles all memory of a buffer that is GPU memory (cuda/settle.h). */
 void mgds_buffer_settle(const struct mgds_buffer *buffer);

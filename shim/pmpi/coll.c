@@ -16,7 +16,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "shim/gds/cuda/presence.h"
 #include "shim/gds/mem/bounce.h"
+#include "shim/pmpi/coll_direct.h"
 #include "shim/pmpi/coll_stage.h"
 #include "shim/pmpi/errmap.h"
 #include "shim/pmpi/frame.h"
@@ -266,13 +268,18 @@ mgds_word mgds_coll_run(enum mgds_call id, unsigned n, const mgds_word *words)
     mgds_word comm = MPI_COMM_NULL; /* Reduce_local */
     struct mgds_coll_facts facts;
     struct op op = {.parts = 0};
+    mgds_word result;
     int rc;
 
     if (call->row->comm != MGDS_COLL_NONE) {
         comm = words[call->row->comm];
         if (!is_comm(comm))
             return forward(n, words);
+        if (mgds_coll_direct(&result, call, words))
+            return result;
     }
+    if (!mgds_presence_cuda())
+        return forward(n, words);
     rc = mgds_coll_ask(&facts, call->row, comm);
     if (rc != MPI_SUCCESS)
         return (mgds_word)rc;

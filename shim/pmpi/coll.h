@@ -1,8 +1,9 @@
 /*
- * Collectives on GPU memory. One body serves them all: it finds the buffers of
- * a call by coll_table.def, lets bounce buffers stand for those that are GPU
- * memory, and calls the MPI below, which so sees a collective on host memory,
- * whatever the other ranks do with theirs.
+ * Collectives on GPU memory. One body serves them all. Within a host a blocking
+ * one may go as messages of its own (coll_agree.h says when). Else the body
+ * finds the buffers of a call by coll_table.def, lets bounce buffers stand for
+ * those that are GPU memory, and calls the MPI below, which so sees a
+ * collective on host memory, whatever the other ranks do with theirs.
  *
  *   words --coll_plan--> parts --coll_stage--> bounces, new words
  *                                  copies down, call below, copies up
@@ -18,6 +19,7 @@
 #ifndef MGDS_PMPI_COLL_H
 #define MGDS_PMPI_COLL_H
 
+#include <mpi.h>
 #include <stdbool.h>
 
 #include "shim/pmpi/calls.h"
@@ -61,7 +63,21 @@ struct mgds_coll_side {
     unsigned char addr, count, displs, type; /* word index */
 };
 
+/* The rows of the table. */
+enum mgds_coll_row_id {
+#define MGDS_COLL(name, lower, root, comm, send, recv, in_place)               \
+    MGDS_COLL_ROW_##name,
+#define MGDS_REDUCTION MGDS_COLL
+#define MGDS_REDUCTION_LOCAL MGDS_COLL
+#include "shim/pmpi/coll_table.def"
+#undef MGDS_COLL
+#undef MGDS_REDUCTION
+#undef MGDS_REDUCTION_LOCAL
+    MGDS_COLL_ROWS
+};
+
 struct mgds_coll_row {
+    unsigned char id;         /* enum mgds_coll_row_id */
     unsigned char root, comm; /* word index */
     struct mgds_coll_side send, recv;
     unsigned char in_place;
@@ -98,6 +114,11 @@ struct mgds_coll_facts {
  * error handler has seen already. */
 int mgds_coll_ask(struct mgds_coll_facts *facts,
                   const struct mgds_coll_row *row, mgds_word comm);
+
+/* The ranks that a neighbourhood collective receives from, facts->in of them,
+ * and sends to, facts->out. As mgds_coll_ask, which has filled the facts. */
+int mgds_coll_neighbors(int *sources, int *dests,
+                        const struct mgds_coll_facts *facts, MPI_Comm comm);
 
 /* Which elements of a buffer. */
 enum mgds_coll_range {

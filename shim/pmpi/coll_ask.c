@@ -5,6 +5,7 @@
 #include <pthread.h>
 #include <stddef.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "shim/base/alloc.h"
 #include "shim/pmpi/below.h"
@@ -19,6 +20,9 @@ static struct {
     int (*cart_get)(MPI_Comm, int, int[], int[], int[]);
     int (*graph_neighbors_count)(MPI_Comm, int, int *);
     int (*dist_graph_neighbors_count)(MPI_Comm, int *, int *, int *);
+    int (*cart_shift)(MPI_Comm, int, int, int *, int *);
+    int (*graph_neighbors)(MPI_Comm, int, int, int[]);
+    int (*dist_graph_neighbors)(MPI_Comm, int, int[], int[], int, int[], int[]);
 } ask;
 static pthread_once_t ask_once = PTHREAD_ONCE_INIT;
 
@@ -30,6 +34,9 @@ static void find_inquiries(void)
     ask.graph_neighbors_count = mgds_next_symbol("PMPI_Graph_neighbors_count");
     ask.dist_graph_neighbors_count =
         mgds_next_symbol("PMPI_Dist_graph_neighbors_count");
+    ask.cart_shift = mgds_next_symbol("PMPI_Cart_shift");
+    ask.graph_neighbors = mgds_next_symbol("PMPI_Graph_neighbors");
+    ask.dist_graph_neighbors = mgds_next_symbol("PMPI_Dist_graph_neighbors");
 }
 
 /* Is the grid open at an end in some dimension? */
@@ -110,6 +117,49 @@ int mgds_coll_ask(struct mgds_coll_facts *facts,
         rc = ask_remote(facts, comm);
     if (rc == MPI_SUCCESS && needs_topo(row))
         rc = ask_topo(facts, (MPI_Comm)comm);
+    return rc;
+}
+
+/* Along each dimension the one before, then the one behind. */
+static int cart_neighbors(int *ranks, const struct mgds_coll_facts *facts,
+                          MPI_Comm comm)
+{
+    int rc = MPI_SUCCESS;
+
+    for (int i = 0; rc == MPI_SUCCESS && i < facts->in; i += 2)
+        rc = ask.cart_shift(comm, i / 2, 1, &ranks[i], &ranks[i + 1]);
+    return rc;
+}
+
+static int dist_neighbors(int *sources, int *dests,
+                          const struct mgds_coll_facts *facts, MPI_Comm comm)
+{
+    size_t n = (size_t)facts->in + (size_t)facts->out;
+    int *weights = (int *)mgds_calloc(n + 1, sizeof(*weights));
+    int rc;
+
+    if (!weights)
+        return mgds_mpi_error(comm, -ENOMEM);
+    rc = ask.dist_graph_neighbors(comm, facts->in, sources, weights, facts->out,
+                                  dests, weights + facts->in);
+    free(weights);
+    return rc;
+}
+
+int mgds_coll_neighbors(int *sources, int *dests,
+                        const struct mgds_coll_facts *facts, MPI_Comm comm)
+{
+    int kind = MPI_UNDEFINED;
+    int rc = ask.topo_test(comm, &kind);
+
+    if (rc != MPI_SUCCESS)
+        return rc;
+    if (kind == MPI_DIST_GRAPH)
+        return dist_neighbors(sources, dests, facts, comm);
+    rc = kind == MPI_CART
+             ? cart_neighbors(sources, facts, comm)
+             : ask.graph_neighbors(comm, facts->rank, facts->in, sources);
+    memcpy(dests, sources, (size_t)facts->out * sizeof(*dests));
     return rc;
 }
 

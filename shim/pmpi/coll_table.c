@@ -8,22 +8,13 @@
             displs, type                                                       \
     }
 
-enum {
-#define MGDS_COLL(name, lower, root, comm, send, recv, in_place) ROW_##name,
-#define MGDS_REDUCTION MGDS_COLL
-#define MGDS_REDUCTION_LOCAL MGDS_COLL
-#include "shim/pmpi/coll_table.def"
-#undef MGDS_COLL
-#undef MGDS_REDUCTION
-#undef MGDS_REDUCTION_LOCAL
-    ROWS
-};
-
-static const struct mgds_coll_row rows[ROWS] = {
+static const struct mgds_coll_row rows[MGDS_COLL_ROWS] = {
 #define MGDS_COLL(name, lower, root, comm, send, recv, in_place)               \
-    [ROW_##name] = {root, comm, send, recv, MGDS_COLL_##in_place, false},
+    [MGDS_COLL_ROW_##name] = {MGDS_COLL_ROW_##name, root, comm, send, recv,    \
+                              MGDS_COLL_##in_place, false},
 #define MGDS_REDUCTION(name, lower, root, comm, send, recv, in_place)          \
-    [ROW_##name] = {root, comm, send, recv, MGDS_COLL_##in_place, true},
+    [MGDS_COLL_ROW_##name] = {MGDS_COLL_ROW_##name, root, comm, send, recv,    \
+                              MGDS_COLL_##in_place, true},
 #define MGDS_REDUCTION_LOCAL MGDS_REDUCTION
 #include "shim/pmpi/coll_table.def"
 #undef MGDS_COLL
@@ -32,8 +23,10 @@ static const struct mgds_coll_row rows[ROWS] = {
 };
 
 #define FORM(row, function, kind)                                              \
-    [MGDS_CALL_##function] = {&rows[ROW_##row], MGDS_COLL_##kind, false},      \
-    [MGDS_CALL_##function##_c] = {&rows[ROW_##row], MGDS_COLL_##kind, true},
+    [MGDS_CALL_##                                                              \
+        function] = {&rows[MGDS_COLL_ROW_##row], MGDS_COLL_##kind, false},     \
+      [MGDS_CALL_##function##                                                  \
+          _c] = {&rows[MGDS_COLL_ROW_##row], MGDS_COLL_##kind, true},
 
 const struct mgds_coll_call mgds_coll_calls[MGDS_CALLS] = {
 #define MGDS_COLL(name, lower, root, comm, send, recv, in_place)               \

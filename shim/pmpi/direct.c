@@ -2,38 +2,31 @@
 #include "shim/pmpi/direct.h"
 
 #include <errno.h>
-#include <sched.h>
 #include <stdatomic.h>
 #include <string.h>
 
 #include "shim/base/alloc.h"
-#include "shim/base/clock.h"
 #include "shim/base/host.h"
-#include "shim/base/log.h"
 #include "shim/base/random.h"
 #include "shim/base/stats.h"
 #include "shim/ctx.h"
 #include "shim/gds/cuda/ipc.h"
+#include "shim/gds/cuda/presence.h"
 #include "shim/pmpi/aware.h"
 #include "shim/pmpi/below.h"
+#include "shim/pmpi/direct_facts.h"
+#include "shim/pmpi/frame.h"
 #include "shim/pmpi/next.h"
 #include "shim/pmpi/process.h"
 #include "shim/pmpi/request_orphan.h"
 #include "shim/pmpi/request_table.h"
 
-#define MAGIC UINT64_C(0x3164616568736764) /* dgshead1 */
+/* Places of ranks that are none among peers. */
+enum { UNSEEN = -1, OWN = -2 };
 
 /* After a withdrawn header so many sends are staged: what waiting in vain costs
  * is little beside what these cost. */
-enum { WAIT_SECONDS = 10, SAMPLE_BYTES = 4096, STAGED_AFTER_LATE = 16 };
-
-/* What each rank tells all. */
-struct facts {
-    uint64_t magic; /* 0: this rank takes no part */
-    uint64_t host;
-    struct mgds_board_place place;
-    struct mgds_header_secret secret; /* rank 0's holds */
-};
+enum { SAMPLE_BYTES = 4096, STAGED_AFTER_LATE = 16 };
 
 /* Another rank of this host. */
 struct peer {
@@ -45,11 +38,16 @@ struct peer {
 
 static struct {
     int rank, size;
-    bool agreed; /* with all ranks */
+    bool agreed;      /* with all ranks */
+    atomic_bool open; /* the world is */
     struct mgds_board *board;
     struct peer *peers; /* near of them */
     int near;
-    int *place; /* among them, by rank, from 1 on; 0: it is none of them */
+    int *place; /* among them, by rank, from 1 on; 0: it is of another host;
+                   UNSEEN: its board cannot be seen; OWN: this one's */
+    int local;  /* ranks of this host */
+    atomic_size_t collectives;
+    unsigned below; /* ranks of this host that are lower */
     struct mgds_header_secret secret;
     MPI_Comm comm;
     MPI_Group world;
@@ -103,97 +101,32 @@ static void learn_world(void)
     mgds_direct_shared = level == MPI_THREAD_MULTIPLE;
 }
 
-static void fill_facts(struct facts *facts)
+static void fill_facts(struct mgds_direct_facts *facts)
 {
+    const struct mgds_config *config = &mgds_ctx()->config;
+
     memset(facts, 0, sizeof(*facts));
     facts->host = mgds_host_number();
+    facts->sessions = mgds_init_has_sessions();
+    facts->collectives = config->direct_coll;
+    facts->gpus = config->gpus == MGDS_GPUS_AUTO
+                      ? mgds_presence_gpus()
+                      : config->gpus == MGDS_GPUS_YES;
     if (mgds_random(&facts->secret, sizeof(facts->secret)) < 0 ||
         mgds_board_create(&direct.board, (unsigned)direct.size) < 0)
         return;
-    facts->magic = MAGIC;
+    facts->takes_part = true;
     facts->place = mgds_board_place(direct.board);
-}
-
-/* A rank without the library is not here, and never will be. Rank 0 says so for
- * all, unless it is the one. */
-static void warn_once_late(uint64_t begun, bool *warned)
-{
-    uint64_t seconds = direct.rank == 0 ? WAIT_SECONDS : 2 * WAIT_SECONDS;
-
-    if (*warned || mgds_clock_ns() - begun < seconds * UINT64_C(1000000000))
-        return;
-    *warned = true;
-    mgds_warn("MPI_Init waits for ranks that have not preloaded this library, "
-              "or that have another MPIX_GDS_DIRECT: preload it into all of "
-              "them, or set MPIX_GDS_PEERS=none");
-}
-
-/* A collective of all ranks that was begun with this result. */
-static bool is_made(int rc, MPI_Request *request)
-{
-    uint64_t begun = mgds_clock_ns();
-    bool warned = false;
-    int done = 0;
-
-    while (rc == MPI_SUCCESS && !done) {
-        rc = (int)MGDS_NEXT(Test, 3)((mgds_word)request, (mgds_word)&done,
-                                     (mgds_word)MPI_STATUS_IGNORE);
-        warn_once_late(begun, &warned);
-        sched_yield();
-    }
-    return rc == MPI_SUCCESS;
-}
-
-/* Whether all ranks have: who has not must take part for all that, or the
- * others wait for ever. */
-static bool all_have(bool mine)
-{
-    MPI_Request request = MPI_REQUEST_NULL;
-    int have = mine, all = 0;
-    int rc = (int)MGDS_NEXT(Iallreduce, 7)(
-        (mgds_word)&have, (mgds_word)&all, 1, (mgds_word)MPI_INT,
-        (mgds_word)MPI_MIN, (mgds_word)MPI_COMM_WORLD, (mgds_word)&request);
-
-    return is_made(rc, &request) && all == 1;
-}
-
-static bool gather_into(struct facts *all, const struct facts *mine)
-{
-    MPI_Request request = MPI_REQUEST_NULL;
-    int rc = (int)MGDS_NEXT(Iallgather, 8)(
-        (mgds_word)mine, sizeof(*mine), (mgds_word)MPI_BYTE, (mgds_word)all,
-        sizeof(*all), (mgds_word)MPI_BYTE, (mgds_word)MPI_COMM_WORLD,
-        (mgds_word)&request);
-
-    return is_made(rc, &request);
-}
-
-/* Of all ranks, or NULL. */
-static struct facts *gather(const struct facts *mine)
-{
-    struct facts *all = mgds_calloc((size_t)direct.size, sizeof(*all));
-
-    if (all_have(all != NULL) && gather_into(all, mine))
-        return all;
-    free(all);
-    return NULL;
-}
-
-static bool all_take_part(const struct facts *all)
-{
-    for (int i = 0; i < direct.size; i++)
-        if (all[i].magic != MAGIC)
-            return false;
-    return true;
 }
 
 /* Whose board cannot be seen is as if on another host: it is sent no header
  * from here, and those of its headers that come are none, since it sends none
  * to who has not mapped its sample. */
-static void meet(int rank, const struct facts *theirs)
+static void meet(int rank, const struct mgds_direct_facts *theirs)
 {
     struct peer *peer = &direct.peers[direct.near];
 
+    direct.place[rank] = UNSEEN;
     if (mgds_board_open(&peer->board, &theirs->place, (unsigned)direct.size) <
         0)
         return;
@@ -201,18 +134,20 @@ static void meet(int rank, const struct facts *theirs)
     direct.place[rank] = direct.near;
 }
 
-static bool is_near(const struct facts *all, int rank)
+static bool is_near(const struct mgds_direct_facts *all, int rank)
 {
     return rank != direct.rank && all[rank].host != 0 &&
            all[rank].host == all[direct.rank].host;
 }
 
-static bool meet_all(const struct facts *all)
+static bool meet_all(const struct mgds_direct_facts *all)
 {
     size_t most = 1;
 
     for (int i = 0; i < direct.size; i++)
         most += is_near(all, i);
+    for (int i = 0; i < direct.rank; i++)
+        direct.below += is_near(all, i);
     direct.peers = mgds_calloc(most, sizeof(*direct.peers));
     direct.place = mgds_calloc((size_t)direct.size, sizeof(*direct.place));
     if (!direct.peers || !direct.place)
@@ -220,7 +155,26 @@ static bool meet_all(const struct facts *all)
     for (int i = 0; i < direct.size; i++)
         if (is_near(all, i))
             meet(i, &all[i]);
+    direct.place[direct.rank] = OWN;
+    direct.local = (int)most;
     return true;
+}
+
+/* The same in all ranks of the host, however they were set. */
+static size_t choose_collectives(const struct mgds_direct_facts *all)
+{
+    uint64_t from = 0;
+    bool gpus = false;
+
+    for (int i = 0; i < direct.size; i++) {
+        if (i != direct.rank && !is_near(all, i))
+            continue;
+        if (all[i].collectives == 0 || all[i].sessions)
+            return 0;
+        from = all[i].collectives > from ? all[i].collectives : from;
+        gpus = gpus || all[i].gpus;
+    }
+    return gpus && direct.local > 1 ? (size_t)from : 0;
 }
 
 /* NULL: it is not of this host, or no rank. */
@@ -241,17 +195,21 @@ static bool make_comm(void)
                MPI_SUCCESS;
 }
 
-/* All ranks come to the same answer, unless memory is out behind that. */
+/* All ranks come to the same answer. */
 static bool agree(void)
 {
-    struct facts mine, *all;
+    struct mgds_direct_facts mine, *all;
     bool agreed;
 
     fill_facts(&mine);
-    all = gather(&mine);
-    agreed = all && all_take_part(all) && make_comm() && meet_all(all);
-    if (agreed)
+    all = mgds_direct_facts_gather(&mine, direct.rank, direct.size);
+    agreed = all &&
+             mgds_direct_facts_agree(make_comm() && meet_all(all), direct.rank);
+    atomic_store(&direct.open, agreed);
+    if (agreed) {
         direct.secret = all[0].secret;
+        atomic_store(&direct.collectives, choose_collectives(all));
+    }
     free(all);
     return agreed;
 }
@@ -287,6 +245,8 @@ void mgds_direct_init(void)
     direct.agreed = agree();
     if (!direct.agreed)
         let_go();
+    if (mgds_direct_collectives() > 0)
+        mgds_frame_close_shortcuts();
     if (direct.near == 0)
         return;
     mgds_direct_arm_begin(mgds_ctx()->config.arm == MGDS_ARM_CONTEXT,
@@ -298,6 +258,7 @@ void mgds_direct_init(void)
  * them, may be polled by delete callbacks inside of MPI_Finalize. */
 void mgds_direct_leave_world(void)
 {
+    atomic_store(&direct.open, false);
     if (!direct.agreed || direct.comm == MPI_COMM_NULL)
         return;
     if (mgds_init_seen())
@@ -305,7 +266,6 @@ void mgds_direct_leave_world(void)
     if (mgds_requests_any())
         return;
     MGDS_NEXT(Comm_free, 1)((mgds_word)&direct.comm);
-    mgds_below()->Group_free(&direct.world);
 }
 
 void mgds_direct_fini(void)
@@ -313,8 +273,27 @@ void mgds_direct_fini(void)
     if (!direct.agreed)
         return;
     mgds_direct_arm_end();
+    atomic_store(&direct.collectives, 0);
+    if (direct.world != MPI_GROUP_NULL)
+        mgds_below()->Group_free(&direct.world);
     if (!mgds_requests_any())
         let_go();
+}
+
+size_t mgds_direct_collectives(void)
+{
+    return atomic_load_explicit(&direct.collectives, memory_order_relaxed);
+}
+
+unsigned mgds_direct_place(void)
+{
+    return direct.below;
+}
+
+bool mgds_direct_may_carry(void)
+{
+    return atomic_load(&direct.open) && direct.near + 1 == direct.local &&
+           !mgds_init_has_sessions();
 }
 
 static int translate(MPI_Comm comm, int rank)
@@ -343,6 +322,37 @@ int mgds_direct_world_rank(MPI_Comm comm, int rank)
         return -1;
     MGDS_NEXT(Comm_size, 2)((mgds_word)comm, (mgds_word)&size);
     return rank >= 0 && rank < size ? translate(comm, rank) : -1;
+}
+
+static bool is_group_local(MPI_Group group, int size)
+{
+    bool local = true;
+
+    for (int i = 0; local && i < size; i++) {
+        int rank = MPI_UNDEFINED;
+
+        mgds_below()->Group_translate_ranks(group, 1, &i, direct.world, &rank);
+        local = rank != MPI_UNDEFINED && direct.place[rank] != 0;
+    }
+    return local;
+}
+
+/* Whether the world has ended here has no say: it may not have elsewhere. */
+bool mgds_direct_is_local(MPI_Comm comm)
+{
+    MPI_Group group;
+    int between = 1, size = 0;
+    bool local;
+
+    MGDS_NEXT(Comm_test_inter, 2)((mgds_word)comm, (mgds_word)&between);
+    MGDS_NEXT(Comm_size, 2)((mgds_word)comm, (mgds_word)&size);
+    if (between || size < 2 || size > direct.local ||
+        (int)MGDS_NEXT(Comm_group, 2)((mgds_word)comm, (mgds_word)&group) !=
+            MPI_SUCCESS)
+        return false;
+    local = is_group_local(group, size);
+    mgds_below()->Group_free(&group);
+    return local;
 }
 
 enum mgds_direct_peer mgds_direct_peer(int rank, int device)

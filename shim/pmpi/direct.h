@@ -89,6 +89,22 @@ void mgds_direct_pass(void);
 /* What a rank that headers go to says of that (mgds_board_serving). */
 uint64_t mgds_direct_serving(int rank);
 
+/* Bytes of a block from which on the members of a communicator may carry a
+ * collective out by messages of their own (coll_agree.h), as all ranks have
+ * agreed; 0: they never do. */
+size_t mgds_direct_collectives(void);
+
+/* Whether all members are ranks of this host, more than one and of one group:
+ * all of them are told the same. Where collectives may be carried so. */
+bool mgds_direct_is_local(MPI_Comm comm);
+
+/* How many ranks of this host are lower than this one. */
+unsigned mgds_direct_place(void);
+
+/* Whether messages between ranks of this host may go by header, as far as this
+ * rank knows. */
+bool mgds_direct_may_carry(void);
+
 /* A communicator of all ranks, for bytes that went staged after all. */
 MPI_Comm mgds_direct_comm(void);
 

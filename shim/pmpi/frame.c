@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "shim/gds/cuda/presence.h"
+#include "shim/pmpi/coll_direct.h"
 #include "shim/pmpi/direct.h"
 #include "shim/pmpi/next.h"
 #include "shim/pmpi/own.h"
@@ -34,6 +35,8 @@ static mgds_next_fn *body_in_use(enum mgds_call call)
         return own_bodies[call];
     if (mgds_direct_armed() && mgds_call_meets_headers(call))
         return own_bodies[call];
+    if (mgds_direct_collectives() > 0 && mgds_coll_may_be_direct(call))
+        return own_bodies[call]; /* whose rank may have no CUDA */
     if (mgds_call_completes(call) && mgds_requests_any())
         return own_bodies[call]; /* of a rank that was armed */
     if (mgds_call_rows[call].mode == MGDS_MODE_STREAM)

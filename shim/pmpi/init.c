@@ -15,6 +15,7 @@
 #include "shim/gds/cuda/presence.h"
 #include "shim/gds/comm/dump.h"
 #include "shim/pmpi/below.h"
+#include "shim/pmpi/coll_agree.h"
 #include "shim/gds/stream/hwqueue.h"
 #include "shim/pmpi/direct.h"
 #include "shim/pmpi/errmap.h"
@@ -97,6 +98,7 @@ static int end(bool *last)
  * behind the world, too. */
 static void end_direct(void)
 {
+    mgds_coll_agree_fini();
     mgds_kept_fini();
     mgds_direct_fini();
 }
@@ -154,6 +156,7 @@ mgds_word mgds_own_Finalize(void)
     bool last;
     int owed;
 
+    mgds_coll_agree_leave_world();
     if (mgds_init_has_sessions())
         mgds_direct_leave_world();
     owed = end(&last);

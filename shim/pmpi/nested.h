@@ -1,8 +1,9 @@
 /*
  * Calls that are made from inside one of ours: by the MPI below, which are
  * forwarded, or by an error handler or a callback of the program's that it
- * runs. Those that are given requests with handles of our own (own_handle.h)
- * are for our bodies all the same.
+ * runs. For our bodies all the same are those that are given requests with
+ * handles of our own (own_handle.h), and collectives that members vote on
+ * (coll_agree.h).
  *
  * Without mpi.h, which entries cannot include.
  */

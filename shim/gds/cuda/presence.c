@@ -4,6 +4,7 @@
 #include <dlfcn.h>
 #include <limits.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "shim/base/lock.h"
 #include "shim/base/log.h"
@@ -117,6 +118,19 @@ bool mgds_presence_scan(void)
 bool mgds_presence_cuda(void)
 {
     return __atomic_load_n(&cuda_seen, __ATOMIC_SEQ_CST);
+}
+
+/* Of the driver; under WSL; on Tegra. */
+bool mgds_presence_gpus(void)
+{
+    static const char *const devices[] = {"/dev/nvidiactl", "/dev/dxg",
+                                          "/dev/nvhost-ctrl-gpu",
+                                          "/dev/nvgpu/igpu0/ctrl"};
+
+    for (size_t i = 0; i < sizeof(devices) / sizeof(*devices); i++)
+        if (access(devices[i], F_OK) == 0)
+            return true;
+    return mgds_presence_scan();
 }
 
 const char *mgds_presence_library(void)

@@ -50,6 +50,10 @@ void mgds_presence_watch(void (*seen)(void));
 /* What the scans have found so far, without a scan. Any thread. */
 bool mgds_presence_cuda(void);
 
+/* Whether this process may come to use a GPU: libcuda is in it, or its driver
+ * on this host. Any thread. */
+bool mgds_presence_gpus(void);
+
 /* The name by which the dynamic linker knows the libcuda that was found: its
  * path, or what it was loaded as; "" while there is none. Any thread. */
 const char *mgds_presence_library(void);
