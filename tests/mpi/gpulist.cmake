@@ -64,6 +64,11 @@ mgds_unit_test(request_table SOURCES request_table_test.c
   ${pmpi}/request_table.c LIBS mgds_base mgds_test mpich::headers
   ENV "ASAN_OPTIONS=detect_leaks=1:abort_on_error=0:exitcode=66")
 
+mgds_program(gpu_coll_nested SOURCES gpu/coll_nested.c LIBS gpu_case)
+mgds_program(gpu_direct_coll SOURCES gpu/direct_coll.c gpu/direct_coll_calls.c
+  gpu/direct_coll_lap.c gpu/direct_coll_worlds.c
+  LIBS gpu_case Threads::Threads)
+
 set(defaults LD_LIBRARY_PATH=${MGDS_SIM_OUTPUT_DIRECTORY} MPIX_SIM_GPUS=2)
 # All is staged, unless a test says otherwise.
 set(soft ${defaults} MPIX_GDS_DIRECT=0)
@@ -226,6 +231,63 @@ endforeach()
 mgds_mpi_test(gpu_default_eager PROGRAM gpu_direct_eager ARGS unmatched
   ENV ${defaults} MPIX_GDS_DIRECT_SHARED=1 MPIX_GDS_SUMMARY=all
   EXPECT "eager: all well" "rank 0.* direct_unmatched [1-9]")
+# Collectives inside a host. What each row that makes such by direct copies is
+# to say goes in here.
+set(direct_coll_counted "direct_collectives [1-9]")
+set(direct_coll ${armed} MPIX_GDS_GPUS=yes MPIX_GDS_DIRECT_COLL=1
+  MPIX_GDS_SUMMARY=all)
+set(direct_coll_ways placed drawn in_place uneven types roots mixed
+  communicators freed wildcard nonblocking threads errors)
+# Where 2 ranks are another case than 3; under sanitizers; for the long run.
+set(direct_coll_of_2 roots freed threads)
+set(direct_coll_sane drawn in_place uneven mixed nonblocking errors threads)
+foreach(ranks 2 3 4)
+  foreach(way ${direct_coll_ways})
+    if(ranks EQUAL 2 AND NOT way IN_LIST direct_coll_of_2)
+      continue()
+    endif()
+    set(label quick)
+    if(ranks EQUAL 4)
+      set(label long)
+    endif()
+    set(test gpu_direct_coll_${way}_${ranks})
+    mgds_mpi_test(${test} PROGRAM gpu_direct_coll RANKS ${ranks} ARGS ${way}
+      LABEL ${label} ENV ${direct_coll}
+      EXPECT "direct coll: all well" ${direct_coll_counted})
+    if(NOT ranks EQUAL 3 OR NOT way IN_LIST direct_coll_sane)
+      mgds_release_only(mpi/${test})
+    elseif(NOT way STREQUAL "threads")
+      mgds_not_under(thread mpi/${test})
+    endif()
+  endforeach()
+endforeach()
+foreach(way callback jump cut one between)
+  mgds_mpi_test(gpu_coll_nested_${way} PROGRAM gpu_coll_nested RANKS 3
+    ARGS ${way} ENV ${direct_coll}
+    EXPECT "coll nested: all well" "direct_votes [1-9]")
+  mgds_not_under(thread mpi/gpu_coll_nested_${way})
+endforeach()
+# Copies that take long, GPUs that do not reach each other, few mappings, short
+# sends that do not wait, ranks that agree on nothing, and all of it staged.
+set(direct_coll_late MPIX_SIM_DELAY=300)
+set(direct_coll_apart MPIX_SIM_PEERS=no)
+set(direct_coll_few MPIX_SIM_MAPPINGS=1)
+set(direct_coll_eager MPIX_GDS_DIRECT_EAGER=8192)
+set(direct_coll_context MPIX_GDS_ARM=context)
+set(direct_coll_alone MPIX_GDS_PEERS=none)
+set(direct_coll_staged MPIX_GDS_DIRECT=0)
+set(direct_coll_long MPIX_GDS_DIRECT_COLL=4096)
+mgds_mpi_test(gpu_direct_coll_far PROGRAM gpu_direct_coll RANKS 4
+  ARGS mixed 1 far LABEL all ENV ${direct_coll} EXPECT "direct coll: all well")
+mgds_release_only(mpi/gpu_direct_coll_far)
+set(seed 1)
+foreach(setting late apart few eager context alone staged long)
+  math(EXPR seed "${seed} + 1")
+  mgds_mpi_test(gpu_direct_coll_${setting} PROGRAM gpu_direct_coll RANKS 3
+    ARGS mixed ${seed} LABEL all ENV ${direct_coll} ${direct_coll_${setting}}
+    EXPECT "direct coll: all well")
+  mgds_release_only(mpi/gpu_direct_coll_${setting})
+endforeach()
 # From when on a rank looks for headers, and what it receives in host memory.
 mgds_unit_test(direct_arm SOURCES direct_arm_test.c ${pmpi}/direct_arm.c
   LIBS mgds_base mgds_test mpich::headers
