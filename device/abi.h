@@ -421,4 +421,42 @@ struct mgds_copies_args {
 };
 MGDS_STATIC_ASSERT(sizeof(struct mgds_copies_args) == 4040, "505 words");
 
+/* mgds_read_kernel: a block for each item, which copies all of it as
+ * mgds_wide_copy does, unless the host has said that it is not to. The claim, a
+ * line of host memory that is 0 before the launch, settles who copies:
+ *
+ *   the block stores HERE in `state`, and then looks at `off`
+ *   the host stores 1 in `off`, and then looks at `state`
+ *
+ * and neither end's load may overtake its store. So where the host finds 0 the
+ * block will find 1, and copies nothing: the host may do so at once. Where the
+ * host finds HERE the block says what it has made of it: DONE, when the data is
+ * visible to the whole system, or LEFT. Behind LEFT the block touches neither
+ * source nor destination, and behind either word not even the claim. The host
+ * says LEFT itself if no block will come, since the launch failed. */
+struct mgds_read_claim {
+    uint64_t state; /* the block's, and of a launch that failed the host's */
+    uint64_t off;   /* the host's */
+    uint64_t heard; /* the software GPU's, for threads of a block */
+    uint64_t pad[5];
+};
+MGDS_STATIC_ASSERT(sizeof(struct mgds_read_claim) == 64, "a line");
+
+enum { MGDS_READ_HERE = 1, MGDS_READ_DONE = 2, MGDS_READ_LEFT = 3 };
+
+struct mgds_read_item {
+    uint64_t dst;
+    uint64_t src;
+    uint64_t bytes;
+    uint64_t claim;
+};
+
+enum { MGDS_READS_MOST = 16 };
+
+struct mgds_read_args {
+    uint64_t count;
+    struct mgds_read_item item[MGDS_READS_MOST];
+};
+MGDS_STATIC_ASSERT(sizeof(struct mgds_read_args) == 520, "65 words");
+
 #endif

@@ -7,6 +7,7 @@
 #include "device/kernels/pack.h"
 #include "device/kernels/post.h"
 #include "device/kernels/pull.h"
+#include "device/kernels/read.h"
 #include "device/kernels/ring.h"
 #include "device/kernels/takes.h"
 
@@ -27,6 +28,7 @@ static const struct mgds_kernel kernels[] = {
     MGDS_KERNEL_ROW(mgds_post_kernel, struct mgds_post_args),
     MGDS_KERNEL_ROW(mgds_pull_kernel, struct mgds_pull_args),
     MGDS_KERNEL_ROW(mgds_push_kernel, struct mgds_push_args),
+    MGDS_KERNEL_ROW(mgds_read_kernel, struct mgds_read_args),
     MGDS_KERNEL_ROW(mgds_take_kernel, struct mgds_take_args),
     MGDS_KERNEL_ROW(mgds_tell_kernel, struct mgds_tell_args),
     MGDS_KERNEL_ROW(mgds_takes_kernel, struct mgds_takes_args),

@@ -557,6 +557,14 @@ int mgds_config_connections(void)
     return number < MOST_CONNECTIONS ? (int)number : MOST_CONNECTIONS;
 }
 
+bool mgds_config_launches_block(void)
+{
+    const char *text = getenv("CUDA_LAUNCH_BLOCKING");
+    struct span span = trim(text ? text : "");
+
+    return span.length > 0 && !span_is(span, "0");
+}
+
 void mgds_config_raise_connections(void)
 {
     setenv(CONNECTIONS, "32", 0);

@@ -224,6 +224,10 @@ const char *mgds_config_net_devices(void);
 /* CUDA_DEVICE_MAX_CONNECTIONS: 1 to 32, or 0 if it is not set to a number. */
 int mgds_config_connections(void);
 
+/* Whether CUDA_LAUNCH_BLOCKING is set, and not 0: a launch returns when its
+ * kernel is over. */
+bool mgds_config_launches_block(void);
+
 /* Sets it to 32 unless the user set it, to whatever. Changes the environment:
  * while no other thread reads it. */
 void mgds_config_raise_connections(void);

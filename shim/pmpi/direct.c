@@ -12,6 +12,7 @@
 #include "shim/ctx.h"
 #include "shim/gds/cuda/ipc.h"
 #include "shim/gds/cuda/presence.h"
+#include "shim/gds/mem/reads.h"
 #include "shim/pmpi/aware.h"
 #include "shim/pmpi/below.h"
 #include "shim/pmpi/direct_facts.h"
@@ -54,6 +55,7 @@ static struct {
     struct mgds_shared *_Atomic sample[MGDS_BOARD_DEVICES];
     atomic_uint
         asked; /* a bit for each device: a sample was tried to be made */
+    atomic_uint crowded; /* likewise: a peer's sample lies on it, too */
 } direct;
 
 /* GPU memory that the MPI below takes is left to it; a header must not land in
@@ -249,6 +251,7 @@ void mgds_direct_init(void)
         mgds_frame_close_shortcuts();
     if (direct.near == 0)
         return;
+    mgds_reads_want();
     mgds_direct_arm_begin(mgds_ctx()->config.arm == MGDS_ARM_CONTEXT,
                           mgds_direct_shared);
 }
@@ -417,6 +420,13 @@ void mgds_direct_post_sample(const struct mgds_ptr *ptr)
         direct.sample[device] = sample;
 }
 
+static void note_crowded(const struct mgds_context *ctx)
+{
+    if ((unsigned)ctx->device < MGDS_BOARD_DEVICES)
+        atomic_fetch_or_explicit(&direct.crowded, 1u << ctx->device,
+                                 memory_order_relaxed);
+}
+
 /* The mapping stands for as long as the job: its context is where headers of
  * that device are served. */
 static void try_sample(struct peer *peer, unsigned device,
@@ -425,15 +435,19 @@ static void try_sample(struct peer *peer, unsigned device,
     struct mgds_board_sample sample;
     struct mgds_mapped *mapped;
     struct mgds_gpu_id own;
+    bool shares;
 
     if ((atomic_fetch_or(&peer->tried, 1u << device) >> device & 1) != 0 ||
         !mgds_board_find_sample(peer->board, device, &sample) ||
-        mgds_gpu_identify(&own, ctx) < 0 ||
-        mgds_mapped_create(&mapped, ctx, &sample.name) < 0)
+        mgds_gpu_identify(&own, ctx) < 0)
+        return;
+    shares = memcmp(&own, &sample.gpu, sizeof(own)) == 0;
+    if (shares)
+        note_crowded(ctx);
+    if (mgds_mapped_create(&mapped, ctx, &sample.name) < 0)
         return;
     atomic_store(&peer->mapped[device], mapped);
-    mgds_board_show_mapped(peer->board, (unsigned)direct.rank, device,
-                           memcmp(&own, &sample.gpu, sizeof(own)) == 0);
+    mgds_board_show_mapped(peer->board, (unsigned)direct.rank, device, shares);
 }
 
 static void try_new(struct peer *peer, const struct mgds_ptr *ptr)
@@ -512,6 +526,16 @@ struct mgds_context *mgds_direct_context(const struct mgds_header *header)
         return NULL;
     mapped = atomic_load(&peer_of(header->sender)->mapped[header->device]);
     return mapped ? mapped->ctx : NULL;
+}
+
+bool mgds_direct_is_crowded(const struct mgds_context *ctx)
+{
+    unsigned device = (unsigned)ctx->device;
+
+    return device >= MGDS_BOARD_DEVICES ||
+           (atomic_load_explicit(&direct.crowded, memory_order_relaxed) >>
+                device &
+            1) != 0;
 }
 
 void mgds_direct_give_up(const struct mgds_header *header)

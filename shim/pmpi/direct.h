@@ -73,6 +73,9 @@ bool mgds_direct_decode(struct mgds_header *out, const void *in,
 struct mgds_board *mgds_direct_own_board(void);
 struct mgds_board *mgds_direct_board_of(const struct mgds_header *header);
 
+/* Whether another rank of this host is known to use the context's GPU. */
+bool mgds_direct_is_crowded(const struct mgds_context *ctx);
+
 /* The context in which the sample of the header's device was mapped, borrowed;
  * NULL: none was. */
 struct mgds_context *mgds_direct_context(const struct mgds_header *header);

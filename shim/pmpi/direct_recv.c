@@ -201,6 +201,7 @@ static void land_plain(struct mgds_direct_recv *recv, size_t bytes)
 {
     char *landing = landing_of(recv);
 
+    mgds_pull_batch_flush();
     if (recv->kept)
         memcpy(landing, recv->kept->bytes, bytes);
     if (recv->bounce && bytes >= mgds_direct_from())
@@ -260,18 +261,30 @@ static char *target_of(const struct mgds_direct_recv *recv)
                : landing_of(recv);
 }
 
+/* The buffer itself is written, by its own device, which is this rank's alone.
+ */
+static bool is_near(const struct mgds_direct_recv *recv,
+                    const struct mgds_context *ctx)
+{
+    return target_of(recv) != landing_of(recv) &&
+           recv->buffer.ptr.kind == MGDS_PTR_DEVICE &&
+           mgds_context_is_of_ptr(ctx, &recv->buffer.ptr) &&
+           !mgds_direct_is_crowded(ctx);
+}
+
 static int pull_in(struct mgds_direct_recv *recv, struct mgds_context *ctx,
                    size_t bytes)
 {
-    int rc = mgds_pull_create(&recv->pull, ctx, &recv->header, target_of(recv),
-                              bytes);
+    const struct mgds_pull_to to = {
+        .dst = target_of(recv), .bytes = bytes, .near = is_near(recv, ctx)};
+    int rc = mgds_pull_create(&recv->pull, ctx, &recv->header, &to);
 
     if (rc != -EBUSY || mgds_scomms_used())
         return rc;
     /* no wait of ours can stand: what nobody uses may be closed */
+    mgds_pull_batch_flush();
     mgds_comms_safe_point();
-    return mgds_pull_create(&recv->pull, ctx, &recv->header, target_of(recv),
-                            bytes);
+    return mgds_pull_create(&recv->pull, ctx, &recv->header, &to);
 }
 
 /* The context that has mapped the sample may be gone, where the program has
@@ -284,6 +297,7 @@ static int start_pull(struct mgds_direct_recv *recv, size_t bytes)
 
     if (rc == 0 || !recv->bounce)
         return rc;
+    mgds_pull_batch_flush();
     other = mgds_context_of_ptr(&ctx, &recv->buffer.ptr);
     if (other < 0)
         return rc;
@@ -334,6 +348,7 @@ static void fetch(struct mgds_direct_recv *recv)
     const struct mgds_header *header = &recv->header;
     int rc;
 
+    mgds_pull_batch_flush();
     mgds_count(direct_fetches);
     fit(recv, header->bytes);
     recv->data = mgds_malloc(header->bytes);

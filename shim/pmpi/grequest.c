@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "shim/base/log.h"
-#include "shim/gds/mem/copyqueue.h"
+#include "shim/gds/direct/pull.h"
 #include "shim/pmpi/below.h"
 #include "shim/pmpi/errmap.h"
 #include "shim/pmpi/frame.h"
@@ -47,6 +47,8 @@ static int land(struct mgds_request *request)
 {
     if (!request->ops->landed || mgds_below_was_cancelled(&request->status))
         return 0;
+    if (!request->ops->pulls)
+        mgds_pull_batch_flush();
     request->status.MPI_ERROR = request->error;
     return request->ops->landed(request, &request->status);
 }
@@ -201,7 +203,7 @@ static void finish(struct mgds_grequest_pass *pass,
 /* Another thread may have gone on with some of them meanwhile. */
 static void land_all(struct mgds_grequest_pass *pass)
 {
-    mgds_copyqueue_batch_begin();
+    mgds_pull_batch_begin();
     for (int i = 0; i < pass->count; i++) {
         struct mgds_request *request = pass->kept[i];
 
@@ -211,7 +213,7 @@ static void land_all(struct mgds_grequest_pass *pass)
             step_landed(request);
         unclaim(request);
     }
-    mgds_copyqueue_batch_end();
+    mgds_pull_batch_end();
 }
 
 /* Copies that are under way are asked about behind that: the driver takes as

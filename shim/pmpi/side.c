@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stddef.h>
 
+#include "shim/gds/direct/pull.h"
 #include "shim/pmpi/below.h"
 #include "shim/pmpi/buffer.h"
 #include "shim/pmpi/direct.h"
@@ -232,6 +233,7 @@ int mgds_side_land(struct mgds_side *side, MPI_Status *status)
 {
     if (side->direct)
         return mgds_direct_recv_land(side->direct, status);
+    mgds_pull_batch_flush();
     return side->bounce ? queue_up(side, status) : 0;
 }
 

@@ -5,8 +5,6 @@
 #include "sim/cuda/ctx.h"
 #include "sim/cuda/stream.h"
 
-#define KERNELS_AT_A_TIME 128
-
 /* As measured: a wait blocks its queue at once, a kernel or a graph only
  * once something is queued behind it. */
 static bool holds(const struct mgds_gpu_stream *stream)
@@ -20,7 +18,9 @@ static bool holds(const struct mgds_gpu_stream *stream)
     return mgds_op_waits(op);
 }
 
-static bool is_free(const struct mgds_gpu_device *device)
+/* A kernel needs room among those that run, too; copies have engines. */
+static bool may_start(const struct mgds_gpu_device *device,
+                      const struct mgds_gpu_op *op)
 {
     const struct mgds_gpu_stream *stream;
     unsigned held = 0, kernels = 0;
@@ -29,7 +29,9 @@ static bool is_free(const struct mgds_gpu_device *device)
         held += holds(stream);
         kernels += stream->running && stream->running->kind == MGDS_OP_KERNEL;
     }
-    return held < mgds_gpu.cfg.connections && kernels < KERNELS_AT_A_TIME;
+    return held < mgds_gpu.cfg.connections &&
+           (op->kind != MGDS_OP_KERNEL ||
+            kernels < mgds_gpu.cfg.running_kernels);
 }
 
 /* Not in turn: whoever wakes first, as priorities are not modelled. */
@@ -39,7 +41,7 @@ void mgds_queue_enter(struct mgds_gpu_stream *stream)
 
     if (!mgds_gpu.cfg.queue_limit)
         return;
-    while (!is_free(device))
+    while (!may_start(device, stream->head))
         pthread_cond_wait(&device->queue_moved, &mgds_gpu.lock);
 }
 

@@ -2,7 +2,8 @@
  * stream holds one while it stands in a memory operation that waits, or in a
  * kernel or graph that has something queued behind it. When all are held,
  * nothing else starts on that device, whatever its priority or context. Also:
- * at most 128 kernels run at a time. Switched by MPIX_SIM_QUEUE_LIMIT. */
+ * no kernel starts where 128 run (MPIX_SIM_RUNNING_KERNELS). Switched by
+ * MPIX_SIM_QUEUE_LIMIT. */
 #ifndef MGDS_SIM_QUEUE_H
 #define MGDS_SIM_QUEUE_H
 

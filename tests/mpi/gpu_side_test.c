@@ -13,6 +13,7 @@
 #include <cmocka.h>
 
 #include "shim/gds/mem/layout.h"
+#include "shim/gds/direct/pull.h"
 #include "shim/pmpi/aware.h"
 #include "shim/pmpi/below.h"
 #include "shim/pmpi/direct.h"
@@ -231,6 +232,11 @@ NOT_HERE(int, mgds_direct_recv_poll, (struct mgds_direct_recv * recv))
 NOT_HERE(int, mgds_direct_recv_wait, (struct mgds_direct_recv * recv))
 NOT_HERE(struct mgds_kept *, mgds_kept_take_message, (MPI_Message handle))
 #pragma GCC diagnostic pop
+
+/* It is in no batch. */
+void mgds_pull_batch_flush(void)
+{
+}
 
 void mgds_direct_offer_destroy(struct mgds_direct_offer *offer)
 {

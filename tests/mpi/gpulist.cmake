@@ -16,6 +16,11 @@ mgds_rows(gpu_direct direct_rows)
 mgds_program(gpu_d10_sessions SOURCES gpu/d10_sessions.c
   LIBS gpu_case mpix_gds)
 
+# Its kernel fills the software GPU.
+mgds_program(gpu_direct_kernel SOURCES gpu/direct_kernel.c
+  LIBS gpu_case mpix_gds)
+add_dependencies(gpu_direct_kernel sim_test_kernels)
+
 mgds_program(gpu_d12_disconnect SOURCES gpu/d12_disconnect.c
   LIBS gpu_case mpix_gds)
 
@@ -313,6 +318,15 @@ foreach(way all ends)
 endforeach()
 mgds_mpi_test(gpu_direct_persist_threads PROGRAM gpu_direct_persist
   ARGS all threads ${direct} EXPECT "persist: all well")
+# By a kernel, or by copy engines where that does not come.
+set(kernel_copies "rank 1.* direct_kernels [1-9]")
+set(kernel_full "rank 1.* direct_kernels_late [1-9]" REFUSE "direct_kernels ")
+set(kernel_blocking REFUSE "direct_kernels" ENV CUDA_LAUNCH_BLOCKING=1)
+foreach(way copies full blocking)
+  mgds_mpi_test(gpu_direct_kernel_${way} PROGRAM gpu_direct_kernel ARGS ${way}
+    ${direct} MPIX_SIM_KERNELS=$<TARGET_FILE:sim_test_kernels>
+    MPIX_SIM_RUNNING_KERNELS=1 EXPECT "kernel: all well" ${kernel_${way}})
+endforeach()
 # Sessions that go on behind MPI_Finalize.
 mgds_mpi_test(gpu_direct_sessions PROGRAM gpu_direct_sessions RANKS 2
   TIMEOUT 40 ${direct} ${late} EXPECT "sessions: all well"

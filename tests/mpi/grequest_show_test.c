@@ -7,7 +7,7 @@
 #include <cmocka.h>
 #include <mpi.h>
 
-#include "shim/gds/mem/copyqueue.h"
+#include "shim/gds/direct/pull.h"
 #include "shim/pmpi/below.h"
 #include "shim/pmpi/errmap.h"
 #include "shim/pmpi/frame.h"
@@ -114,11 +114,15 @@ void mgds_frame_step_in(const struct mgds_inside *kept)
     (void)kept;
 }
 
-void mgds_copyqueue_batch_begin(void)
+void mgds_pull_batch_begin(void)
 {
 }
 
-void mgds_copyqueue_batch_end(void)
+void mgds_pull_batch_end(void)
+{
+}
+
+void mgds_pull_batch_flush(void)
 {
 }
 

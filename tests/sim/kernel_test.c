@@ -189,8 +189,8 @@ GPU_TEST(image_of_the_library_has_its_kernels)
         "mgds_few_takes_kernel",  "mgds_flag_kernel",
         "mgds_pack_kernel",       "mgds_post_kernel",
         "mgds_pull_kernel",       "mgds_push_kernel",
-        "mgds_take_kernel",       "mgds_takes_kernel",
-        "mgds_tell_kernel"};
+        "mgds_read_kernel",       "mgds_take_kernel",
+        "mgds_takes_kernel",      "mgds_tell_kernel"};
     enum { NAMES = sizeof(names) / sizeof(names[0]) };
     CUfunction found;
     CUmodule module;

@@ -22,6 +22,7 @@
     X(cuCtxEnablePeerAccess, (CUcontext peer, unsigned flags))                 \
     X(cuCtxDisablePeerAccess, (CUcontext peer))                                \
     X(cuCtxGetCurrent, (CUcontext * ctx))                                      \
+    X(cuCtxSynchronize, (void))                                                \
     X(cuMemAlloc_v2, (CUdeviceptr * ptr, size_t bytes))                        \
     X(cuMemFree_v2, (CUdeviceptr ptr))                                         \
     X(cuMemAllocAsync, (CUdeviceptr * ptr, size_t bytes, CUstream stream))     \

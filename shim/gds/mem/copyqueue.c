@@ -69,6 +69,7 @@ int mgds_copyqueue_create(struct mgds_copyqueue **out, struct mgds_context *ctx)
     if (rc < 0)
         goto fini_events;
     mgds_pack_load(&queue->kernel, ctx, queue->stream);
+    queue->reads = mgds_reads_create(ctx);
     *out = queue;
     return 0;
 fini_events:
@@ -90,6 +91,7 @@ void mgds_copyqueue_put(struct mgds_copyqueue *queue)
 {
     if (__atomic_sub_fetch(&queue->refs, 1, __ATOMIC_ACQ_REL) > 0)
         return;
+    mgds_reads_destroy(queue->reads);
     mgds_pack_unload(queue->kernel, queue->ctx);
     mgds_pool_destroy(queue->pool);
     fini_events(queue, MGDS_COPYQUEUE_EVENTS);

@@ -1,9 +1,9 @@
 /*
  * The copy queue of a context: a stream of ours, on which bytes move between
  * the program's memory and pinned memory beside whatever the program has
- * queued; with it the context's pinned pool and pack kernel. A queue is made
- * when the engine first meets its context, so that later nothing of the driver
- * is made.
+ * queued; with it the context's pinned pool, pack kernel and reads (reads.h). A
+ * queue is made when the engine first meets its context, so that later nothing
+ * of the driver is made.
  *
  * Whatever is queued between enter and leave gets one ticket, the next number.
  * Copies end in the order of their tickets, and a ticket goes through
@@ -52,6 +52,7 @@
 #include "shim/gds/cuda/event.h"
 #include "shim/gds/cuda/ptr.h"
 #include "shim/gds/mem/pool.h"
+#include "shim/gds/mem/reads.h"
 #include "shim/gds/mem/uploads.h"
 
 enum { MGDS_COPYQUEUE_EVENTS = 4 };
@@ -68,6 +69,7 @@ struct mgds_copyqueue {
     void *kernel; /* of pack.h; NULL: none could be loaded */
     struct mgds_pool *pool;
     struct mgds_uploads uploads;
+    struct mgds_reads *reads;    /* NULL: there are none */
     struct mgds_copyqueue *next; /* under the list's lock */
     unsigned refs;               /* atomic */
     struct mgds_lock lock;

@@ -58,23 +58,35 @@ static struct imports *bucket_of(const struct mgds_shared_name *name)
     return &buckets[hash >> (64 - BUCKET_BITS)];
 }
 
-static bool is_same(const struct mgds_import *a, const struct mgds_import *b)
+static bool is_of(const struct mgds_import *import,
+                  const struct mgds_context *ctx,
+                  const struct mgds_export_handle *of)
 {
-    return a->ctx == b->ctx && a->of.id == b->of.id &&
-           a->of.base == b->of.base && a->of.size == b->of.size &&
-           memcmp(&a->of.name, &b->of.name, sizeof(a->of.name)) == 0;
+    return import->ctx == ctx && import->of.id == of->id &&
+           import->of.base == of->base && import->of.size == of->size &&
+           memcmp(&import->of.name, &of->name, sizeof(of->name)) == 0;
 }
 
-static struct mgds_import *find_locked(const struct mgds_import *want)
+static struct mgds_import *find_locked(const struct mgds_context *ctx,
+                                       const struct mgds_export_handle *of)
 {
     struct mgds_import *import;
 
-    LIST_FOREACH(import, bucket_of(&want->of.name), link)
+    LIST_FOREACH(import, bucket_of(&of->name), link)
     {
-        if (is_same(import, want))
+        if (is_of(import, ctx, of))
             break;
     }
     return import;
+}
+
+static bool use_locked(struct mgds_import *import)
+{
+    if (import->state != OPEN)
+        return false;
+    import->users++;
+    import->over = false;
+    return true;
 }
 
 /*
@@ -87,10 +99,8 @@ static int enter_locked(struct mgds_import **out, struct mgds_import *fresh)
 {
     struct mgds_import *found;
 
-    while ((found = find_locked(fresh)) != NULL) {
-        if (found->state == OPEN) {
-            found->users++;
-            found->over = false;
+    while ((found = find_locked(fresh->ctx, &fresh->of)) != NULL) {
+        if (use_locked(found)) {
             *out = found;
             return 0;
         }
@@ -145,6 +155,22 @@ static struct mgds_import *make_import(struct mgds_context *ctx,
     import->state = OPENING;
     import->users = 1;
     return import;
+}
+
+int mgds_import_find(struct mgds_import **out, const struct mgds_context *ctx,
+                     const struct mgds_export_handle *handle)
+{
+    struct mgds_import *found;
+    bool used;
+
+    mgds_lock_acquire(&imports_lock);
+    found = find_locked(ctx, handle);
+    used = found && use_locked(found);
+    mgds_lock_release(&imports_lock);
+    if (!used)
+        return -ENOENT;
+    *out = found;
+    return 0;
 }
 
 int mgds_import_create(struct mgds_import **out, struct mgds_context *ctx,

@@ -23,6 +23,11 @@ struct mgds_import;
 int mgds_import_create(struct mgds_import **out, struct mgds_context *ctx,
                        const struct mgds_export_handle *handle);
 
+/* As create where it is mapped already, which is found out without waiting for
+ * anything: 0; or -ENOENT. */
+int mgds_import_find(struct mgds_import **out, const struct mgds_context *ctx,
+                     const struct mgds_export_handle *handle);
+
 /* Where the allocation's base is for kernels of the context. */
 char *mgds_import_addr(const struct mgds_import *import);
 
