@@ -15,6 +15,7 @@
 
 #include "shim/base/container.h"
 #include "shim/gds/comm/comm_state.h"
+#include "shim/gds/msg/debt.h"
 #include "shim/gds/proto/fetch.h"
 #include "shim/gds/msg/timelines.h"
 #include "shim/gds/msg/op.h"
@@ -160,6 +161,32 @@ static bool run_query(struct mgds_work *work, enum mgds_work_by by)
         drop_reference(work);
     mgds_engine_leave();
     return true;
+}
+
+/* Whoever is at the item, or comes to it, finds that it was told. */
+static void tell_if_given_up(struct mgds_work *work)
+{
+    struct mgds_op *op = op_of(work);
+
+    if (op->queued->quit.record && mgds_quit_is_gone(op->queued->quit.record))
+        mgds_quit_tell(op, op->queued->quit.error);
+}
+
+/* A kernel that gives a message up says so before its stream goes on, so who
+ * has waited for the stream is told. */
+int mgds_gstream_take_error(struct mgds_gstream *stream,
+                            struct mgds_failure *out)
+{
+    struct mgds_timeline *timeline;
+    int error = 0;
+
+    mgds_engine_enter();
+    mgds_works_visit(MGDS_WORK_GIVE_UP, tell_if_given_up);
+    timeline = mgds_timelines_find(stream);
+    if (timeline)
+        error = mgds_debt_pay(&timeline->owed, out);
+    mgds_engine_leave();
+    return error;
 }
 
 void mgds_quit_init(void)

@@ -324,20 +324,6 @@ unsigned mgds_timelines_pending(const struct mgds_gstream *stream)
     return pending;
 }
 
-int mgds_gstream_take_error(struct mgds_gstream *stream,
-                            struct mgds_failure *out)
-{
-    struct mgds_timeline *timeline;
-    int error = 0;
-
-    mgds_engine_enter();
-    timeline = mgds_timelines_find(stream);
-    if (timeline)
-        error = mgds_debt_pay(&timeline->owed, out);
-    mgds_engine_leave();
-    return error;
-}
-
 /* Numbers are compared cyclically: beyond all that stand, however far a stream
  * still comes. */
 void mgds_timelines_release(void)

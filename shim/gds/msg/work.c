@@ -137,6 +137,19 @@ unsigned mgds_works_count(enum mgds_work_kind kind,
     return count;
 }
 
+void mgds_works_visit(enum mgds_work_kind kind,
+                      void (*look)(struct mgds_work *work))
+{
+    struct mgds_work *work;
+
+    if (queues[kind].length == 0)
+        return;
+    TAILQ_FOREACH(work, &queues[kind].items, link)
+    {
+        look(work);
+    }
+}
+
 /* From when on the kind's first item is for who asks; UINT64_MAX: never, or
  * there is none. */
 static uint64_t due_of(enum mgds_work_kind kind, enum mgds_work_by by)

@@ -91,6 +91,11 @@ unsigned mgds_works_count(enum mgds_work_kind kind,
                                        const void *arg),
                           const void *arg);
 
+/* look is called for all of the kind, RUNNING ones too, and leaves them as they
+ * are. */
+void mgds_works_visit(enum mgds_work_kind kind,
+                      void (*look)(struct mgds_work *work));
+
 /* Whether an item of the kind waits to be done, due or not. Any thread. */
 bool mgds_works_any(enum mgds_work_kind kind);
 

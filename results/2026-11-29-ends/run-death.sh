@@ -1,0 +1,9 @@
+# Two GPUs: a stream that stands in a kernel for a message of a process that dies; the library before (old.so) and after.
+cd .device && for f in mpich fin; do tar xzf $f.tgz; done; . mpich/env.sh
+nvidia-smi -L; date -u; export CUDA_DEVICE_MAX_CONNECTIONS=32
+B=$PWD/fin/build; export LD_LIBRARY_PATH=$PWD/mpich/lib:$B/lib:$LD_LIBRARY_PATH
+for r in 1 2 3 4 5 6 7 8; do for l in old.so libmpix_gds.so; do for c in take_goes_on stream_goes_on; do timeout 30 mpiexec -disable-auto-cleanup -genv LD_PRELOAD $B/lib/$l -n 2 $B/tests/enq_death --limit 25 $c > $OUT/log 2>&1; echo "$l $c all-well $(grep -c 'all well' $OUT/log) $(grep -o 'does not hold.*' $OUT/log)"; done; done; done | sort | uniq -c | tee $OUT/death.txt
+for c in "death later_calls_fail" "survive d1_short_receive" "survive d1_full_ring" "d9_timeout receive late_ one_of"; do set -- $c; p=$1; shift; n=2; [ $p = survive ] && n=3; MPIX_GDS_TIMEOUT=$([ $p = d9_timeout ] && echo 2 || echo 0) timeout 80 mpiexec -disable-auto-cleanup -genv LD_PRELOAD $B/lib/libmpix_gds.so -n $n $B/tests/enq_$p --limit 70 $* > $OUT/log 2>&1; echo "$c all-well $(grep -c 'all well' $OUT/log)"; done | tee -a $OUT/death.txt
+S=$(which compute-sanitizer || ls /usr/local/cuda/bin/compute-sanitizer); P="-genv LD_PRELOAD $B/lib/libmpix_gds.so"
+check() { l=$OUT/log; timeout 90 mpiexec $P -n 2 $S --kernel-name-exclude kernel_substring=mgds_ --suppressions fin/compute-sanitizer.xml $B/tests/enq_$* --laps 3 --limit 80 > $l 2>&1; rc=$?; echo "memcheck $* rc $rc, $(grep -c 'ERROR SUMMARY: 0 errors' $l) of 2 without, all-well $(grep -c 'all well' $l) $SECONDS"; grep -h "Invalid\|Program hit" $l | sort | uniq -c | head -4; }
+for g in pull near wildcard little group_matrix persist_matrix; do [ $SECONDS -gt 200 ] || check $g; done 2>&1 | tee $OUT/memcheck.txt; rm -f $OUT/log; echo $SECONDS
