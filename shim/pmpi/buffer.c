@@ -183,6 +183,15 @@ void mgds_buffer_settle(const struct mgds_buffer *buffer)
         mgds_settle(&buffer->ptr);
 }
 
+char *mgds_buffer_piece(const struct mgds_buffer *buffer)
+{
+    ptrdiff_t offset;
+
+    return mgds_layout_is_piece(buffer->layout, buffer->count, &offset)
+               ? (char *)buffer->addr + offset
+               : NULL;
+}
+
 static void count_buffer(enum mgds_stat first, const struct mgds_buffer *buffer)
 {
     mgds_stats_add_sized(first, buffer->layout->size * buffer->count);

@@ -44,6 +44,9 @@ void mgds_buffer_settle(const struct mgds_buffer *buffer);
  * call uses it again: as mgds_buffer_find. */
 int mgds_buffer_find_again(struct mgds_buffer *buffer);
 
+/* Where a buffer begins that is one piece of memory; NULL: there are gaps. */
+char *mgds_buffer_piece(const struct mgds_buffer *buffer);
+
 /* Makes a bounce for GPU memory that must be staged (mgds_bounce_create), and
  * counts it. */
 int mgds_buffer_stage(struct mgds_bounce **out,

@@ -20,19 +20,16 @@ struct piece {
 static int find_piece(struct piece *piece, const struct mgds_inner_buffer *from)
 {
     struct mgds_buffer *buffer = &piece->buffer;
-    ptrdiff_t offset;
     int rc = mgds_buffer_find(buffer, from->addr, from->count, from->type);
-    bool is_piece;
 
     if (rc < 0)
         return rc;
     piece->gpu = rc == 1;
     piece->bytes = buffer->layout->size * buffer->count;
-    is_piece = mgds_layout_is_piece(buffer->layout, buffer->count, &offset);
-    piece->addr = (char *)buffer->addr + offset;
+    piece->addr = mgds_buffer_piece(buffer);
     if (piece->gpu)
         mgds_buffer_settle(buffer);
-    return is_piece;
+    return piece->addr != NULL;
 }
 
 static int queue_copy(struct mgds_coll_own *own, const struct piece *to,
@@ -48,11 +45,7 @@ static int queue_copy(struct mgds_coll_own *own, const struct piece *to,
 
     if (rc < 0)
         return rc;
-    rc = mgds_copyqueue_enter(own->queue);
-    if (rc == 0) {
-        rc = mgds_copy_async(&copy, own->queue->stream);
-        mgds_copyqueue_leave(own->queue, rc == 0 ? &own->ticket : NULL);
-    }
+    rc = mgds_copyqueue_copy(own->queue, &copy, &own->ticket);
     if (rc < 0) {
         mgds_copyqueue_put(own->queue);
         own->queue = NULL;

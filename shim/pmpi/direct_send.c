@@ -247,22 +247,12 @@ static void count_staged(const struct mgds_direct_message *message,
         mgds_count(direct_gaps);
 }
 
-/* NULL: there are gaps. */
-static const char *piece_of(const struct mgds_buffer *buffer)
-{
-    ptrdiff_t offset;
-
-    return mgds_layout_is_piece(buffer->layout, buffer->count, &offset)
-               ? (const char *)buffer->addr + offset
-               : NULL;
-}
-
 static enum mgds_direct_choice choose(const struct mgds_buffer *buffer,
                                       int peer)
 {
     const struct mgds_direct_message message = {
         .exportable = buffer->ptr.kind == MGDS_PTR_DEVICE,
-        .dense = piece_of(buffer) != NULL,
+        .dense = mgds_buffer_piece(buffer) != NULL,
         .bytes = buffer->layout->size * buffer->count};
     const struct mgds_direct_from from = {mgds_direct_from(),
                                           mgds_direct_from_shared()};
@@ -279,7 +269,8 @@ static int write_header(struct mgds_direct_offer *offer,
     const struct mgds_buffer *buffer = &offer->buffer;
     struct mgds_header header = {.tag = (int)call->word[4],
                                  .bytes = buffer->layout->size * buffer->count,
-                                 .address = (uintptr_t)piece_of(buffer),
+                                 .address =
+                                     (uintptr_t)mgds_buffer_piece(buffer),
                                  .device = (uint32_t)buffer->ptr.device};
     int slot;
 

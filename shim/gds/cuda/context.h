@@ -11,6 +11,7 @@
 #ifndef MGDS_CUDA_CONTEXT_H
 #define MGDS_CUDA_CONTEXT_H
 
+#include <errno.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -57,6 +58,13 @@ void mgds_context_put(struct mgds_context *ctx);
 
 /* Whether the driver still has this very context. */
 bool mgds_context_lives(const struct mgds_context *ctx);
+
+/* Whether this error of its work says that a context has broken, or is gone:
+ * nothing runs in it any more. */
+static inline bool mgds_context_broke(int rc)
+{
+    return rc == -EIO || rc == -ESHUTDOWN;
+}
 
 /* Makes ctx current for this thread, on top of what was, and lets it do what a
  * capture of the program's would forbid. 0: then leave must follow in the same

@@ -55,21 +55,12 @@ static bool take(struct mgds_pull *pull)
 
 /* Copy engines. */
 
-static int queue_copy(struct mgds_pull *pull)
-{
-    int rc = mgds_copyqueue_enter(pull->queue);
-
-    if (rc < 0)
-        return rc;
-    rc = mgds_copy_async(&pull->copy, pull->queue->stream);
-    mgds_copyqueue_leave(pull->queue, rc == 0 ? &pull->ticket : NULL);
-    return rc;
-}
-
-/* It is TAKEN by the caller, and may be polled as soon as it is COPYING. */
+/* The caller has TAKEN the pull, which may be polled as soon as it is COPYING.
+ */
 static int copy_taken(struct mgds_pull *pull)
 {
-    int rc = pull->error = queue_copy(pull);
+    int rc = pull->error =
+        mgds_copyqueue_copy(pull->queue, &pull->copy, &pull->ticket);
 
     set_state(pull, COPYING);
     return rc;
@@ -129,7 +120,7 @@ static void try_kernel(struct mgds_pull *const *pull, unsigned count)
         set_state(taken[i], BATCHED);
 }
 
-/* What a copy engine gets is taken one at a time: while this thread is in the
+/* Pulls for a copy engine are taken one at a time: while this thread is in the
  * driver for one, polls may take the others. */
 void mgds_pull_batch_flush(void)
 {

@@ -9,6 +9,7 @@
 #include "shim/base/fault.h"
 #include "shim/base/tls.h"
 #include "shim/ctx.h"
+#include "shim/gds/cuda/mem.h"
 #include "shim/gds/cuda/stream.h"
 #include "shim/gds/mem/pack.h"
 
@@ -430,9 +431,22 @@ void mgds_copyqueue_leave(struct mgds_copyqueue *queue,
 
 /* Pieces. */
 
+int mgds_copyqueue_copy(struct mgds_copyqueue *queue,
+                        const struct mgds_copy *copy,
+                        struct mgds_copy_ticket *ticket)
+{
+    int rc = mgds_copyqueue_enter(queue);
+
+    if (rc < 0)
+        return rc;
+    rc = mgds_copy_async(copy, queue->stream);
+    mgds_copyqueue_leave(queue, rc == 0 ? ticket : NULL);
+    return rc;
+}
+
 bool mgds_copyqueue_may_run(int rc)
 {
-    return rc < 0 && rc != -EIO && rc != -ESHUTDOWN;
+    return rc < 0 && !mgds_context_broke(rc);
 }
 
 /* False if the queue is closed. */

@@ -120,6 +120,12 @@ int mgds_copyqueue_enter(struct mgds_copyqueue *queue);
 void mgds_copyqueue_leave(struct mgds_copyqueue *queue,
                           struct mgds_copy_ticket *ticket);
 
+/* A copy by itself, between the two. */
+struct mgds_copy;
+int mgds_copyqueue_copy(struct mgds_copyqueue *queue,
+                        const struct mgds_copy *copy,
+                        struct mgds_copy_ticket *ticket);
+
 /* 1: the copies are over, or there are none; 0: they are not yet; or the error
  * of the work. After 1 and after an error no copy is under way. */
 int mgds_copyqueue_poll(struct mgds_copyqueue *queue,

@@ -406,12 +406,6 @@ static bool is_late(const struct mgds_read *read, uint64_t now)
     return false;
 }
 
-/* What else cannot be asked for goes on (as mgds_copyqueue_may_run). */
-static bool has_broken(int rc)
-{
-    return rc == -EIO || rc == -ESHUTDOWN;
-}
-
 /* Whether the context has broken, now and then: no other error ends a read. */
 static int ask_context(struct mgds_read *read, uint64_t now)
 {
@@ -425,7 +419,7 @@ static int ask_context(struct mgds_read *read, uint64_t now)
     mgds_capture_ignore();
     rc = mgds_stream_query(read->reads->stream);
     mgds_capture_heed();
-    return has_broken(rc) ? rc : 0;
+    return mgds_context_broke(rc) ? rc : 0;
 }
 
 /* The block has not said its last word. */
