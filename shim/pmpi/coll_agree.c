@@ -10,7 +10,7 @@
 #include "shim/pmpi/below.h"
 #include "shim/pmpi/comm_key.h"
 #include "shim/pmpi/direct.h"
-#include "shim/pmpi/direct_open.h"
+#include "shim/pmpi/direct_post.h"
 #include "shim/pmpi/errmap.h"
 #include "shim/pmpi/next.h"
 #include "shim/pmpi/stream_comm.h"
@@ -48,21 +48,9 @@ static bool may_vote(MPI_Comm comm)
     return !mgds_scomm_of((mgds_word)comm) && mgds_direct_is_local(comm);
 }
 
-static int fill(struct mgds_coll_agreed *agreed, MPI_Comm comm)
-{
-    int rc = (int)MGDS_NEXT(Comm_rank, 2)((mgds_word)comm,
-                                          (mgds_word)&agreed->facts.rank);
-
-    agreed->own = MPI_COMM_NULL;
-    agreed->votes = may_vote(comm);
-    return rc == MPI_SUCCESS
-               ? (int)MGDS_NEXT(Comm_size, 2)((mgds_word)comm,
-                                              (mgds_word)&agreed->facts.size)
-               : rc;
-}
-
 /* To go on without would be another decision than that of the other members. */
-static int make(struct mgds_coll_agreed **out, MPI_Comm comm, int key)
+static int make(struct mgds_coll_agreed **out, const struct mgds_coll_row *row,
+                MPI_Comm comm, int key)
 {
     struct mgds_coll_agreed *agreed =
         (struct mgds_coll_agreed *)mgds_calloc(1, sizeof(*agreed));
@@ -70,7 +58,9 @@ static int make(struct mgds_coll_agreed **out, MPI_Comm comm, int key)
 
     if (!agreed)
         return mgds_mpi_error(comm, -ENOMEM);
-    rc = fill(agreed, comm);
+    agreed->own = MPI_COMM_NULL;
+    agreed->votes = may_vote(comm);
+    rc = mgds_coll_ask(&agreed->facts, row, (mgds_word)comm);
     if (rc == MPI_SUCCESS)
         rc = (int)MGDS_NEXT(Comm_set_attr, 3)((mgds_word)comm, (mgds_word)key,
                                               (mgds_word)agreed);
@@ -81,7 +71,8 @@ static int make(struct mgds_coll_agreed **out, MPI_Comm comm, int key)
     return rc;
 }
 
-int mgds_coll_agreed_of(struct mgds_coll_agreed **out, MPI_Comm comm)
+int mgds_coll_agreed_of(struct mgds_coll_agreed **out,
+                        const struct mgds_coll_row *row, MPI_Comm comm)
 {
     int key = mgds_comm_key_of(&comm_key, comm_goes);
     struct mgds_coll_agreed *agreed = NULL;
@@ -93,7 +84,7 @@ int mgds_coll_agreed_of(struct mgds_coll_agreed **out, MPI_Comm comm)
     rc = (int)MGDS_NEXT(Comm_get_attr, 4)((mgds_word)comm, (mgds_word)key,
                                           (mgds_word)&agreed, (mgds_word)&flag);
     if (rc == MPI_SUCCESS && !flag)
-        rc = make(&agreed, comm, key);
+        rc = make(&agreed, row, comm, key);
     if (rc == MPI_SUCCESS && agreed->votes)
         *out = agreed;
     return rc;
@@ -131,8 +122,9 @@ bool mgds_coll_vote_is_due(struct mgds_coll_agreed *agreed, unsigned row)
     return (calls & (calls - 1)) == 0 || calls % VOTE_EVERY == 0;
 }
 
-/* Who has no communicator left for us is to go on without; all members find the
- * same. Out of MPI_COMM_WORLD, since MPICH 4.0.2 crashes with a duplicate. */
+/* A program that has no communicator left for us is to go on without one: all
+ * members find the same. Out of MPI_COMM_WORLD, since MPICH 4.0.2 crashes with
+ * a duplicate. */
 static int make_own(MPI_Comm *own, MPI_Comm comm, int tag)
 {
     MPI_Group group = MPI_GROUP_NULL;
@@ -180,28 +172,19 @@ static int fresh_tag(void)
     return (int)(LAST - mgds_direct_place() % PLACES * AT_A_TIME - number);
 }
 
-static bool is_counted(void *state)
-{
-    struct mgds_coll_ballot *ballot = (struct mgds_coll_ballot *)state;
-    int flag = 0;
-
-    ballot->rc =
-        (int)MGDS_NEXT(Test, 3)((mgds_word)&ballot->request, (mgds_word)&flag,
-                                (mgds_word)MPI_STATUS_IGNORE);
-    return flag || ballot->rc != MPI_SUCCESS;
-}
-
 /* Headers that this thread has begun to receive, or to send, are served
- * meanwhile. */
-static void count_votes(struct mgds_coll_ballot *ballot, MPI_Comm comm)
+ * meanwhile. MPI's code. */
+static int count_votes(struct mgds_coll_ballot *ballot, MPI_Comm comm)
 {
-    ballot->rc = (int)MGDS_NEXT(Iallreduce, 7)(
+    int rc = (int)MGDS_NEXT(Iallreduce, 7)(
         (mgds_word)ballot->mine, (mgds_word)ballot->all, MGDS_BALLOT_WORDS,
         (mgds_word)MPI_INT, (mgds_word)MPI_MAX, (mgds_word)comm,
         (mgds_word)&ballot->request);
-    if (ballot->rc == MPI_SUCCESS)
-        mgds_direct_open_wait(0, is_counted, ballot);
+
     mgds_count(direct_votes);
+    return rc == MPI_SUCCESS
+               ? mgds_direct_wait(&ballot->request, MPI_STATUS_IGNORE)
+               : rc;
 }
 
 int mgds_coll_vote(struct mgds_coll_agreed *agreed, MPI_Comm comm, unsigned row,
@@ -209,16 +192,17 @@ int mgds_coll_vote(struct mgds_coll_agreed *agreed, MPI_Comm comm, unsigned row,
 {
     struct mgds_coll_ballot *ballot = &agreed->ballot;
     const int *all = ballot->all;
+    int rc;
 
     ballot->mine[MGDS_BALLOT_WANTS] = wants;
     ballot->mine[MGDS_BALLOT_AGAINST] = stands_against(agreed);
     ballot->mine[MGDS_BALLOT_TAG] = agreed->facts.rank == 0 ? fresh_tag() : 0;
-    count_votes(ballot, comm);
-    if (ballot->rc == MPI_SUCCESS)
+    rc = count_votes(ballot, comm);
+    if (rc == MPI_SUCCESS)
         agreed->row[row].direct = all[MGDS_BALLOT_WANTS] &&
                                   !all[MGDS_BALLOT_AGAINST] &&
                                   has_own(agreed, comm, all[MGDS_BALLOT_TAG]);
-    return ballot->rc;
+    return rc;
 }
 
 /* That of MPI_COMM_WORLD, which nobody frees. */

@@ -50,7 +50,6 @@ enum {
 struct mgds_coll_ballot {
     int mine[MGDS_BALLOT_WORDS], all[MGDS_BALLOT_WORDS];
     MPI_Request request;
-    int rc; /* MPI's code */
 };
 
 struct mgds_coll_agreed {
@@ -69,7 +68,8 @@ struct mgds_coll_agreed {
 
 /* What is known of the communicator; NULL: its members do not vote. MPI's code,
  * which its error handler was told of. */
-int mgds_coll_agreed_of(struct mgds_coll_agreed **out, MPI_Comm comm);
+int mgds_coll_agreed_of(struct mgds_coll_agreed **out,
+                        const struct mgds_coll_row *row, MPI_Comm comm);
 
 /* Asks for the neighbours in the communicator's topology, once. MPI's code,
  * likewise. */

@@ -50,12 +50,15 @@ struct run {
     bool gives, takes;
 };
 
-static enum pattern pattern_of(const struct mgds_coll_row *row)
+static enum pattern pattern_of(const struct mgds_coll_call *call)
 {
-    bool rooted = row->root != MGDS_COLL_NONE;
+    const struct mgds_coll_row *row = call->row;
+    bool rooted;
 
-    if (row->reduces || row->comm == MGDS_COLL_NONE)
+    if (call->kind != MGDS_COLL_BLOCKING || row->reduces ||
+        row->comm == MGDS_COLL_NONE)
         return NO_PATTERN;
+    rooted = row->root != MGDS_COLL_NONE;
     if (row->recv.many == MGDS_COLL_IN)
         return NEIGHBORS;
     if (row->recv.many == MGDS_COLL_ONE)
@@ -65,15 +68,10 @@ static enum pattern pattern_of(const struct mgds_coll_row *row)
     return EXCHANGE;
 }
 
-static bool may_be_direct(const struct mgds_coll_call *call)
-{
-    return call->row && call->kind == MGDS_COLL_BLOCKING &&
-           pattern_of(call->row) != NO_PATTERN;
-}
-
 bool mgds_coll_may_be_direct(enum mgds_call call)
 {
-    return may_be_direct(&mgds_coll_calls[call]);
+    return mgds_direct_collectives() > 0 &&
+           pattern_of(&mgds_coll_calls[call]) != NO_PATTERN;
 }
 
 static bool in_place(const struct run *run, const struct mgds_coll_side *side)
@@ -93,6 +91,15 @@ static struct mgds_inner_buffer buffer_of(const struct run *run,
                                       .type = block->type};
 }
 
+/* Its bytes; negative errno: of mgds_coll_block. */
+static MPI_Count find_block(struct mgds_coll_block *out, const struct run *run,
+                            const struct mgds_coll_side *side, int index)
+{
+    int rc = mgds_coll_block(out, side, run->call, run->words, index);
+
+    return rc < 0 ? rc : mgds_coll_block_bytes(out);
+}
+
 /* The largest block of a part, or negative errno. *gpu: some lies in GPU
  * memory; one buffer is one allocation. */
 static MPI_Count look_at_part(bool *gpu, const struct run *run,
@@ -102,11 +109,8 @@ static MPI_Count look_at_part(bool *gpu, const struct run *run,
 
     for (int i = 0; i < part->many; i++) {
         struct mgds_coll_block block;
-        MPI_Count bytes =
-            mgds_coll_block(&block, &part->side, run->call, run->words, i);
+        MPI_Count bytes = find_block(&block, run, &part->side, i);
 
-        if (bytes == 0)
-            bytes = mgds_coll_block_bytes(&block);
         if (bytes < 0)
             return bytes;
         if (bytes > most && most == 0)
@@ -156,9 +160,8 @@ static bool is_short(const struct run *run)
     if (run->pattern == NEIGHBORS || row->send.shape != MGDS_COLL_BLOCKS ||
         row->recv.shape != MGDS_COLL_BLOCKS)
         return false;
-    return mgds_coll_block(&block, significant(run), run->call, run->words, 0) <
-               0 ||
-           mgds_coll_block_bytes(&block) < (MPI_Count)mgds_direct_collectives();
+    return find_block(&block, run, significant(run), 0) <
+           (MPI_Count)mgds_direct_collectives();
 }
 
 /* Messages. */
@@ -168,11 +171,8 @@ static int add(struct run *run, const struct mgds_coll_side *side, int index,
                int peer, bool sends)
 {
     struct mgds_coll_block block;
-    MPI_Count bytes =
-        mgds_coll_block(&block, side, run->call, run->words, index);
+    MPI_Count bytes = find_block(&block, run, side, index);
 
-    if (bytes == 0)
-        bytes = mgds_coll_block_bytes(&block);
     if (bytes <= 0 || peer == MPI_PROC_NULL)
         return bytes < 0 ? (int)bytes : 0;
     if (peer != run->facts.rank || run->pattern == NEIGHBORS) {
@@ -458,7 +458,7 @@ static int find_agreed(struct run *run)
         (run->pattern == EXCHANGE && in_place(run, &row->send)) ||
         is_short(run))
         return MPI_SUCCESS;
-    rc = mgds_coll_agreed_of(&run->agreed, run->comm);
+    rc = mgds_coll_agreed_of(&run->agreed, row, run->comm);
     if (run->agreed && run->root >= run->agreed->facts.size)
         run->agreed = NULL;
     if (run->agreed)
@@ -508,9 +508,9 @@ bool mgds_coll_direct(mgds_word *result, const struct mgds_coll_call *call,
     struct run run = {.call = call, .words = words};
     int rc;
 
-    if (mgds_direct_collectives() == 0 || !may_be_direct(call))
+    run.pattern = pattern_of(call);
+    if (mgds_direct_collectives() == 0 || run.pattern == NO_PATTERN)
         return false;
-    run.pattern = pattern_of(call->row);
     run.comm = (MPI_Comm)words[call->row->comm];
     rc = find_agreed(&run);
     if (rc == MPI_SUCCESS && run.agreed)

@@ -21,7 +21,8 @@
 
 #include "shim/pmpi/coll.h"
 
-/* Whether calls of this function may be direct. */
+/* Whether calls of this function may be direct, so that members vote on them:
+ * not where the ranks have agreed on no such. */
 bool mgds_coll_may_be_direct(enum mgds_call call);
 
 /* True: that was the call, which ended with *result. False: it is to be staged,

@@ -299,17 +299,24 @@ bool mgds_direct_may_carry(void)
            !mgds_init_has_sessions();
 }
 
+static int rank_in_world(MPI_Group group, int rank)
+{
+    int found = MPI_UNDEFINED;
+
+    mgds_below()->Group_translate_ranks(group, 1, &rank, direct.world, &found);
+    return found == MPI_UNDEFINED ? -1 : found;
+}
+
 static int translate(MPI_Comm comm, int rank)
 {
     MPI_Group group;
-    int found = MPI_UNDEFINED;
 
     if ((int)MGDS_NEXT(Comm_group, 2)((mgds_word)comm, (mgds_word)&group) !=
         MPI_SUCCESS)
         return -1;
-    mgds_below()->Group_translate_ranks(group, 1, &rank, direct.world, &found);
+    rank = rank_in_world(group, rank);
     mgds_below()->Group_free(&group);
-    return found == MPI_UNDEFINED ? -1 : found;
+    return rank;
 }
 
 int mgds_direct_world_rank(MPI_Comm comm, int rank)
@@ -332,10 +339,9 @@ static bool is_group_local(MPI_Group group, int size)
     bool local = true;
 
     for (int i = 0; local && i < size; i++) {
-        int rank = MPI_UNDEFINED;
+        int rank = rank_in_world(group, i);
 
-        mgds_below()->Group_translate_ranks(group, 1, &i, direct.world, &rank);
-        local = rank != MPI_UNDEFINED && direct.place[rank] != 0;
+        local = rank >= 0 && direct.place[rank] != 0;
     }
     return local;
 }

@@ -35,7 +35,7 @@ static mgds_next_fn *body_in_use(enum mgds_call call)
         return own_bodies[call];
     if (mgds_direct_armed() && mgds_call_meets_headers(call))
         return own_bodies[call];
-    if (mgds_direct_collectives() > 0 && mgds_coll_may_be_direct(call))
+    if (mgds_coll_may_be_direct(call))
         return own_bodies[call]; /* whose rank may have no CUDA */
     if (mgds_call_completes(call) && mgds_requests_any())
         return own_bodies[call]; /* of a rank that was armed */

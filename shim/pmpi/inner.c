@@ -5,7 +5,7 @@
 #include <stdbool.h>
 
 #include "shim/pmpi/below.h"
-#include "shim/pmpi/direct_open.h"
+#include "shim/pmpi/direct_post.h"
 #include "shim/pmpi/frame.h"
 #include "shim/pmpi/own.h"
 #include "shim/pmpi/request_table.h"
@@ -67,38 +67,26 @@ int mgds_inner_irecv(const struct mgds_inner_buffer *buffer, int source,
     return start(forms, buffer, source, tag, comm, request);
 }
 
-/* Requests that have nothing of ours behind them. */
-struct foreign {
-    int count;
-    MPI_Request *requests;
-    int rc; /* MPI's code, the first */
-};
-
+/* It has nothing of ours behind it. */
 static bool is_foreign(MPI_Request request)
 {
     return request != MPI_REQUEST_NULL &&
            (!mgds_requests_any() || mgds_requests_look(request).kind == 0);
 }
 
-/* Each by itself, for its error. */
-static bool are_over(void *state)
+/* Each by itself, for its error: the first. */
+static int wait_for_foreign(int count, MPI_Request *requests)
 {
-    struct foreign *foreign = (struct foreign *)state;
-    int left = 0;
+    int first = MPI_SUCCESS;
 
-    for (int i = 0; i < foreign->count; i++) {
-        int flag = 0, rc;
+    for (int i = 0; i < count; i++) {
+        int rc = MPI_SUCCESS;
 
-        if (!is_foreign(foreign->requests[i]))
-            continue;
-        rc = (int)MGDS_NEXT(Test, 3)((mgds_word)&foreign->requests[i],
-                                     (mgds_word)&flag,
-                                     (mgds_word)MPI_STATUS_IGNORE);
-        if (foreign->rc == MPI_SUCCESS)
-            foreign->rc = rc;
-        left += !flag && rc == MPI_SUCCESS;
+        if (is_foreign(requests[i]))
+            rc = mgds_direct_wait(&requests[i], MPI_STATUS_IGNORE);
+        first = first == MPI_SUCCESS ? rc : first;
     }
-    return left == 0;
+    return first;
 }
 
 static int first_error(int rc, int count, const MPI_Status *statuses)
@@ -117,17 +105,16 @@ static int first_error(int rc, int count, const MPI_Status *statuses)
 int mgds_inner_waitall(int count, MPI_Request *requests, MPI_Status *statuses)
 {
     struct mgds_inside kept = begin(MGDS_CALL_Waitall);
-    struct foreign foreign = {count, requests, MPI_SUCCESS};
     MPI_Errhandler handler = mgds_world_handler_set_aside();
+    int foreign = wait_for_foreign(count, requests);
     mgds_word result;
     int rc;
 
-    mgds_direct_open_wait(0, are_over, &foreign);
     result = mgds_own_Waitall((mgds_word)count, (mgds_word)requests,
                               (mgds_word)statuses);
     mgds_world_handler_take_up(handler);
     rc = first_error(end(&kept, result), count, statuses);
-    return foreign.rc == MPI_SUCCESS ? rc : foreign.rc;
+    return foreign == MPI_SUCCESS ? rc : foreign;
 }
 
 void mgds_inner_abandon(int count, MPI_Request *requests)

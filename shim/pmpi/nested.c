@@ -4,7 +4,6 @@
 #include <mpi.h>
 
 #include "shim/pmpi/coll_direct.h"
-#include "shim/pmpi/direct.h"
 #include "shim/pmpi/grequest.h"
 #include "shim/pmpi/own_handle.h"
 #include "shim/pmpi/request_table.h"
@@ -33,17 +32,12 @@ static bool is_any(const MPI_Request *requests, int count)
     return false;
 }
 
-/* Which of them votes, and which does not, must be the same for all members of
- * a communicator; whether a call is nested hangs on what a member has called
+/* Which collective is voted on must be the same for all members of a
+ * communicator; whether a call is nested hangs on what a member has called
  * before. */
-static bool votes(enum mgds_call call)
-{
-    return mgds_direct_collectives() > 0 && mgds_coll_may_be_direct(call);
-}
-
 bool mgds_nested_is_ours(enum mgds_call call, const mgds_word *words)
 {
-    if (votes(call))
+    if (mgds_coll_may_be_direct(call))
         return true;
     if (!mgds_requests_any())
         return false;
