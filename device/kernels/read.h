@@ -1,4 +1,4 @@
-/* The read kernel: mgds_read_args says what it promises. */
+/* The read kernel: mgds_read_claim says what it promises. */
 #ifndef MGDS_DEVICE_KERNELS_READ_H
 #define MGDS_DEVICE_KERNELS_READ_H
 
@@ -12,9 +12,9 @@ mgds_read_claim_of(const struct mgds_read_item *item)
     return (struct mgds_read_claim *)(uintptr_t)item->claim;
 }
 
-/* One thread of the block asks for `off`. The fence keeps the load behind the
- * store: a host that has stored `off`, and then does not find HERE, relies on
- * this load to find it. */
+/* The first thread of a block asks for `off`. The fence keeps the load behind
+ * the store: a host that has stored `off`, and then does not find HERE, relies
+ * on this load to find it. */
 MGDS_FN uint64_t mgds_read_ask(struct mgds_read_claim *claim)
 {
     mgds_store_relaxed64(&claim->state, MGDS_READ_HERE);

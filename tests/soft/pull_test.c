@@ -19,6 +19,7 @@
 #include "shim/gds/direct/pull.h"
 #include "shim/gds/mem/copyqueue.h"
 #include "shim/gds/mem/import.h"
+#include "tests/soft/launch_gate.h"
 #include "tests/soft/soft_cuda.h"
 #include "tests/soft/stage_place.h"
 
@@ -65,60 +66,19 @@ void mgds_import_put(struct mgds_import *import)
     (void)import;
 }
 
-/* Launches are counted, and may stand behind the gate. */
-static CUresult (*launch)(const CUlaunchConfig *config, CUfunction function,
-                          void **params, void **extra);
-static unsigned launches;
-static bool held;
-static uint32_t *gate;
-
-static CUresult count_launch(const CUlaunchConfig *config, CUfunction function,
-                             void **params, void **extra)
-{
-    launches++;
-    if (held)
-        OK(cu.cuStreamWaitValue32_v2(config->hStream,
-                                     (CUdeviceptr)(uintptr_t)gate, 1,
-                                     CU_STREAM_WAIT_VALUE_GEQ));
-    return launch(config, function, params, extra);
-}
-
-static void settle(void)
-{
-    held = false;
-    __atomic_store_n(gate, 1, __ATOMIC_RELEASE);
-    OK(cu.cuCtxSynchronize());
-}
-
-static void fill(CUdeviceptr at, unsigned char *want, int seed)
-{
-    for (size_t i = 0; i < ROOM; i++)
-        want[i] = (unsigned char)((size_t)seed + i * 7 + i / 251);
-    OK(cu.cuMemcpy(at, (CUdeviceptr)(uintptr_t)want, ROOM));
-}
-
 static int before(void **state)
 {
-    struct mgds_driver *table = (struct mgds_driver *)(void *)mgds_driver();
     struct mgds_ptr ptr;
-    void *at;
 
     (void)state;
-    stage_open_place(&from);
-    stage_open_place(&to);
-    fill(from.gpu, from.want, 1);
-    fill(to.gpu, to.want, 90);
-    OK(cu.cuMemHostAlloc(&at, sizeof(*gate), 0));
-    gate = (uint32_t *)at;
+    stage_open_filled(&from, 1);
+    stage_open_filled(&to, 90);
     assert_int_equal(mgds_ptr_find(&ptr, (void *)(uintptr_t)to.gpu, 1), 0);
     assert_int_equal(mgds_context_of_ptr(&ctx, &ptr), 0);
     mgds_reads_want();
     assert_int_equal(mgds_copyqueue_of_context(&queue, ctx), 0);
     assert_non_null(queue->reads);
-    launch = table->cuLaunchKernelEx;
-    table->cuLaunchKernelEx = count_launch;
-    launches = 0;
-    held = false;
+    launch_gate_make();
     is_mapped = true;
     while_mapping = NULL;
     mapping_error = 0;
@@ -128,13 +88,12 @@ static int before(void **state)
 static int after(void **state)
 {
     (void)state;
-    settle();
-    ((struct mgds_driver *)(void *)mgds_driver())->cuLaunchKernelEx = launch;
+    launch_gate_settle();
     mgds_copyqueue_put(queue);
     mgds_copyqueues_fini();
     mgds_context_put(ctx);
     mgds_defer_drain();
-    OK(cu.cuMemFreeHost(gate));
+    launch_gate_remove();
     stage_close_place(&to);
     stage_close_place(&from);
     return 0;
@@ -223,8 +182,8 @@ static void the_engine_copies_what_no_kernel_comes_to(void **state)
     struct mgds_pull *pull[MANY];
 
     (void)state;
-    held = true;
-    __atomic_store_n(gate, 0, __ATOMIC_RELEASE);
+    launches_held = true;
+    launch_gate_open(false);
     mgds_pull_batch_begin();
     for (size_t i = 0; i < MANY; i++)
         begin(&pull[i], i);
@@ -233,7 +192,7 @@ static void the_engine_copies_what_no_kernel_comes_to(void **state)
     end(pull, MANY);
     assert_int_equal(mgds_stats_value(MGDS_STAT_direct_kernels_late),
                      late + MANY);
-    settle();
+    launch_gate_settle();
     stage_assert_place(&to);
 }
 
@@ -312,7 +271,7 @@ static void each_is_queued_once(void **state)
         mgds_pull_batch_end();
         assert_int_equal(pthread_join(thread, NULL), 0);
     }
-    settle();
+    launch_gate_settle();
     stage_assert_place(&to);
 }
 

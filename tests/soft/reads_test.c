@@ -18,6 +18,7 @@
 #include "shim/gds/cuda/ptr.h"
 #include "shim/gds/mem/reads.h"
 #include "tests/lib/sanitized.h"
+#include "tests/soft/launch_gate.h"
 #include "tests/soft/soft_cuda.h"
 #include "tests/soft/stage_place.h"
 
@@ -26,36 +27,6 @@ enum { MOST = MGDS_READS_MOST, ROWS = 64, ROUNDS = 60 };
 static struct stage_place from, to;
 static struct mgds_context *ctx;
 static struct mgds_reads *reads;
-static uint32_t *gate;
-
-/* Launches are counted, and stand behind the gate where it is asked for. */
-static CUresult (*launch)(const CUlaunchConfig *config, CUfunction function,
-                          void **params, void **extra);
-static unsigned launches;
-static bool held;
-
-static CUresult count_launch(const CUlaunchConfig *config, CUfunction function,
-                             void **params, void **extra)
-{
-    launches++;
-    if (held)
-        OK(cu.cuStreamWaitValue32_v2(config->hStream,
-                                     (CUdeviceptr)(uintptr_t)gate, 1,
-                                     CU_STREAM_WAIT_VALUE_GEQ));
-    return launch(config, function, params, extra);
-}
-
-static void open_gate(bool open)
-{
-    __atomic_store_n(gate, open, __ATOMIC_RELEASE);
-}
-
-static void fill(CUdeviceptr at, unsigned char *want, int seed)
-{
-    for (size_t i = 0; i < ROOM; i++)
-        want[i] = (unsigned char)((size_t)seed + i * 7 + i / 251);
-    OK(cu.cuMemcpy(at, (CUdeviceptr)(uintptr_t)want, ROOM));
-}
 
 static struct mgds_context *context_of(CUdeviceptr at)
 {
@@ -77,45 +48,25 @@ static struct mgds_context *context_of_own(void)
 
 static int before(void **state)
 {
-    struct mgds_driver *table = (struct mgds_driver *)(void *)mgds_driver();
-    void *at;
-
     (void)state;
-    stage_open_place(&from);
-    stage_open_place(&to);
-    fill(from.gpu, from.want, 1);
-    fill(to.gpu, to.want, 90);
-    OK(cu.cuMemHostAlloc(&at, sizeof(*gate), 0));
-    gate = (uint32_t *)at;
-    open_gate(true);
+    stage_open_filled(&from, 1);
+    stage_open_filled(&to, 90);
     ctx = context_of(to.gpu);
     mgds_reads_want();
     reads = mgds_reads_create(ctx);
     assert_non_null(reads);
-    launch = table->cuLaunchKernelEx;
-    table->cuLaunchKernelEx = count_launch;
-    launches = 0;
-    held = false;
+    launch_gate_make();
     return 0;
-}
-
-/* Until no block of ours is to come any more: else its claim is never freed. */
-static void settle(void)
-{
-    held = false;
-    open_gate(true);
-    OK(cu.cuCtxSynchronize());
 }
 
 static int after(void **state)
 {
-    ((struct mgds_driver *)(void *)mgds_driver())->cuLaunchKernelEx = launch;
     (void)state;
-    settle();
+    launch_gate_settle();
     mgds_reads_destroy(reads);
     mgds_context_put(ctx);
     mgds_defer_drain();
-    OK(cu.cuMemFreeHost(gate));
+    launch_gate_remove();
     stage_close_place(&to);
     stage_close_place(&from);
     return 0;
@@ -183,7 +134,7 @@ static void finish(struct mgds_read *read, size_t dst, size_t src, size_t bytes)
 /* Those that are late make none begin for a second: new ones do not know. */
 static void forget_late(void)
 {
-    settle();
+    launch_gate_settle();
     if (mgds_reads_may_begin(reads))
         return;
     mgds_reads_destroy(reads);
@@ -240,8 +191,8 @@ static void one_whose_kernel_does_not_come_is_given_up(void **state)
     struct mgds_read read, other;
 
     (void)state;
-    held = true;
-    open_gate(false);
+    launches_held = true;
+    launch_gate_open(false);
     begun = mgds_clock_ns();
     assert_true(begin(&read, 0, 0, 1000));
     assert_true(begin(&other, 2000, 0, 1000));
@@ -249,7 +200,7 @@ static void one_whose_kernel_does_not_come_is_given_up(void **state)
     assert_true(mgds_clock_ns() - begun >= MGDS_READS_COME_NS);
     assert_int_equal(end_of(&other), -EAGAIN);
     assert_false(begin(&read, 0, 0, 1000));
-    settle();
+    launch_gate_settle();
     /* what comes late copies nothing, and others may be begun behind it */
     begin_again(&read, 5000, 0, 1000);
     finish(&read, 5000, 0, 1000);
@@ -265,12 +216,12 @@ static void after_two_late_ones_there_are_none_for_a_second(void **state)
 
     (void)state;
     for (int i = 0; i < 2; i++) {
-        held = true;
-        open_gate(false);
+        launches_held = true;
+        launch_gate_open(false);
         assert_true(begin(&read, 0, 0, 1000));
         late = mgds_clock_ns();
         assert_int_equal(end_of(&read), -EAGAIN);
-        settle();
+        launch_gate_settle();
     }
     while (!begin(&read, 5000, 0, 1000))
         sched_yield();
@@ -285,12 +236,12 @@ static void all_rows_can_be_taken(void **state)
     struct mgds_read read[ROWS], more;
 
     (void)state;
-    held = true;
-    open_gate(false);
+    launches_held = true;
+    launch_gate_open(false);
     for (size_t i = 0; i < ROWS; i++)
         assert_true(begin(&read[i], i * 300, i * 1000, 200));
     assert_false(begin(&more, 0, 0, 1000));
-    settle();
+    launch_gate_settle();
     for (size_t i = 0; i < ROWS; i++)
         finish(&read[i], i * 300, i * 1000, 200);
     begin_again(&more, 50000, 0, 1000);
@@ -342,7 +293,7 @@ static void another_thread_may_poll(void **state)
         else
             assert_int_equal((intptr_t)rc, -EAGAIN);
     }
-    settle();
+    launch_gate_settle();
     stage_assert_place(&to);
 }
 
@@ -428,8 +379,8 @@ static void lost_ones_that_have_left_are_freed(void **state)
     struct mgds_read read;
 
     (void)state;
-    held = true;
-    open_gate(false);
+    launches_held = true;
+    launch_gate_open(false);
     assert_true(begin(&read, 0, 0, 1000));
     assert_int_equal(end_of(&read), -EAGAIN);
     stage_assert_place(&to);
@@ -448,13 +399,15 @@ static CUresult refuse_launch(const CUlaunchConfig *config, CUfunction function,
 static void a_launch_that_is_refused_is_given_up(void **state)
 {
     struct mgds_driver *table = (struct mgds_driver *)(void *)mgds_driver();
+    CUresult (*launch)(const CUlaunchConfig *config, CUfunction function,
+                       void **params, void **extra) = table->cuLaunchKernelEx;
     struct mgds_read read;
 
     (void)state;
     table->cuLaunchKernelEx = refuse_launch;
     assert_true(begin(&read, 0, 0, 1000));
     assert_int_equal(mgds_read_poll(&read), -EAGAIN);
-    table->cuLaunchKernelEx = count_launch;
+    table->cuLaunchKernelEx = launch;
     begin_again(&read, 0, 0, 1000);
     finish(&read, 0, 0, 1000);
     stage_assert_place(&to);
@@ -473,22 +426,22 @@ static void both_ends_agree(void **state)
         int rc = 0;
 
         forget_late();
-        held = true;
-        open_gate(false);
+        launches_held = true;
+        launch_gate_open(false);
         assert_true(begin(&read, 100, i, 5000));
         opens = mgds_clock_ns() + UINT64_C(750) * (i % 32);
         while (rc == 0) {
             if (mgds_clock_ns() >= opens)
-                open_gate(true);
+                launch_gate_open(true);
             rc = mgds_read_poll(&read);
         }
-        open_gate(true);
+        launch_gate_open(true);
         assert_true(rc == 1 || rc == -EAGAIN);
         copied += rc == 1;
         if (rc == 1)
             want(100, i, 5000);
     }
-    held = false;
+    launches_held = false;
     for (int i = 0; i < 2; i++) {
         struct mgds_read read;
 
