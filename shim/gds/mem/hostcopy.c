@@ -34,8 +34,8 @@ static int copy_span(void *arg, const struct mgds_span *span, size_t packed)
 }
 
 /* Element by element: no layout of all of them need be made. */
-static void walk_buffer(struct copy *copy, const struct mgds_buffer *user,
-                        size_t bytes)
+static void walk_elements(struct copy *copy, const struct mgds_buffer *user,
+                          size_t bytes)
 {
     size_t size = user->layout->size;
 
@@ -47,6 +47,19 @@ static void walk_buffer(struct copy *copy, const struct mgds_buffer *user,
         copy->row += now;
         bytes -= now;
     }
+}
+
+/* Elements may be single bytes: those that lie in one piece are one row. */
+static void walk_buffer(struct copy *copy, const struct mgds_buffer *user,
+                        size_t bytes)
+{
+    size_t all = user->layout->size * user->count;
+    ptrdiff_t offset;
+
+    if (mgds_layout_is_piece(user->layout, user->count, &offset))
+        copy_row(copy, offset, 0, bytes < all ? bytes : all);
+    else
+        walk_elements(copy, user, bytes);
 }
 
 void mgds_host_pack(char *row, const struct mgds_buffer *user, size_t bytes)
