@@ -546,6 +546,11 @@ const char *mgds_config_net_devices(void)
     return ours ? ours : getenv("UCX_NET_DEVICES");
 }
 
+bool mgds_config_has_tcp_segments(void)
+{
+    return getenv("UCX_TCP_TX_SEG_SIZE") || getenv("UCX_TCP_RX_SEG_SIZE");
+}
+
 int mgds_config_connections(void)
 {
     const char *text = getenv(CONNECTIONS);

@@ -221,6 +221,10 @@ const char *mgds_config_sim_host(void);
  * UCX_NET_DEVICES; NULL if neither is set. Borrowed from the environment. */
 const char *mgds_config_net_devices(void);
 
+/* The user says how long UCX's segments over tcp are: UCX_TCP_TX_SEG_SIZE or
+ * UCX_TCP_RX_SEG_SIZE is set. */
+bool mgds_config_has_tcp_segments(void);
+
 /* CUDA_DEVICE_MAX_CONNECTIONS: 1 to 32, or 0 if it is not set to a number. */
 int mgds_config_connections(void);
 

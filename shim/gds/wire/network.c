@@ -12,7 +12,15 @@
 #include "shim/base/log.h"
 #include "shim/gds/wire/state.h"
 
-enum { NET = MGDS_WIRE_WORKER_NET, LAST_BLOCKING = 13 };
+enum { NET = MGDS_WIRE_WORKER_NET };
+
+/* Of UCX 1, up to which settings of a transport have the names that they have
+ * here. */
+enum { LAST_BARE = 13 };
+
+/* Bytes that one send over tcp has at most. UCX's own 8 KiB are for those who
+ * do not copy what is longer. */
+#define SEGMENT "512K"
 
 struct mgds_net mgds_net = {.event = -1};
 
@@ -88,19 +96,40 @@ static void avoid_zero_copy(ucp_config_t *settings)
         mgds_debug("UCX does not take ZCOPY_THRESH=inf");
 }
 
+static void set_tcp(ucp_config_t *settings, const char *name, const char *value)
+{
+    if (mgds_net.ucx->ucp_config_modify(settings, name, value) != UCS_OK)
+        mgds_debug("UCX does not take %s=%s", name, value);
+}
+
 /* UCX 1.13 aborts the process (tcp_ep.c, "CTX_TYPE_TX") when the peer dies
  * between its accepting of a connection and its answer: UCX connects again,
  * and while connecting blocks a refusal ends the endpoint twice. If it does
- * not block, the refusal is an event of its own. Settings of a transport have
- * other names in later versions. */
+ * not block, the refusal is an event of its own. */
 static void avoid_blocking_connect(ucp_config_t *settings)
+{
+    set_tcp(settings, "CONN_NB", "y");
+}
+
+/* What is copied goes in segments. A receiver refuses longer ones than its own
+ * are, so both are as the user says if one is. */
+static void lengthen_segments(ucp_config_t *settings)
+{
+    if (mgds_config_has_tcp_segments())
+        return;
+    set_tcp(settings, "TX_SEG_SIZE", SEGMENT);
+    set_tcp(settings, "RX_SEG_SIZE", SEGMENT);
+}
+
+static void settle_tcp(ucp_config_t *settings)
 {
     unsigned major, minor, release;
 
     mgds_net.ucx->ucp_get_version(&major, &minor, &release);
-    if (minor <= LAST_BLOCKING && has_tcp(settings) &&
-        mgds_net.ucx->ucp_config_modify(settings, "CONN_NB", "y") != UCS_OK)
-        mgds_debug("UCX does not take CONN_NB=y");
+    if (minor > LAST_BARE || !has_tcp(settings))
+        return;
+    avoid_blocking_connect(settings);
+    lengthen_segments(settings);
 }
 
 static int open_context(void)
@@ -114,7 +143,7 @@ static int open_context(void)
     if (status != UCS_OK)
         return say_refusal("ucp_config_read", status);
     avoid_zero_copy(settings);
-    avoid_blocking_connect(settings);
+    settle_tcp(settings);
     rc = make_context(settings);
     ucx->ucp_config_release(settings);
     return rc;
