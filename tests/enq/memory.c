@@ -350,6 +350,60 @@ static void sender_gets_ahead(void)
     enq_lane_close(&lane);
 }
 
+/* Both ranks' streams stand behind a gate that the program opens only when all
+ * is enqueued, more than there is memory for, while memory of another size is
+ * idle: a call that gave that back would wait for the stream, for ever. */
+enum { IDLE = 16, IDLE_BYTES = 1000003, BEHIND = 6, BEHIND_BYTES = 3000017 };
+
+static void send_or_receive(const struct enq_lane *lane, struct enq_buffer b[],
+                            int count)
+{
+    for (int i = 0; i < count; i++) {
+        if (enq.rank == 0)
+            enq_send(lane, &b[i], 1, i);
+        else
+            enq_recv(lane, &b[i], 0, i, MPI_STATUS_IGNORE);
+    }
+}
+
+static void pass_all(const struct enq_lane *lane, size_t bytes, int count,
+                     const struct enq_gate *gate)
+{
+    struct enq_buffer b[IDLE];
+
+    for (int i = 0; i < count; i++) {
+        enq_buffer_open(&b[i], bytes);
+        if (enq.rank == 0)
+            enq_fill(&b[i], (unsigned)i + 1);
+    }
+    if (gate)
+        enq_gate_hold(gate, lane->cu);
+    send_or_receive(lane, b, count);
+    if (gate)
+        enq_gate_open(gate);
+    enq_sync(lane);
+    for (int i = 0; i < count; i++) {
+        if (enq.rank == 1)
+            enq_expect(&b[i], bytes, (unsigned)i + 1);
+        enq_buffer_close(&b[i]);
+    }
+}
+
+static void behind_a_gate(void)
+{
+    struct enq_gate gate;
+    struct enq_lane lane;
+
+    enq_lane_open(&lane);
+    enq_gate_make(&gate);
+    if (enq.rank < 2) {
+        pass_all(&lane, IDLE_BYTES, IDLE, NULL);
+        pass_all(&lane, BEHIND_BYTES, BEHIND, &gate);
+    }
+    enq_lane_close(&lane);
+    enq_gate_free(&gate);
+}
+
 /* Windows of more messages than there is memory for, then; a short message
  * answers each. */
 enum { WINDOW = 64, WINDOWS = 2 };
@@ -498,6 +552,7 @@ int main(int argc, char **argv)
         {"case35_memory_of_another_process", 2, memory_of_another_process},
         {"case36_many_operations", 2, many_operations},
         {"case36_many_unexpected", 2, many_unexpected},
+        {"behind_a_gate", 2, behind_a_gate},
         {"case36_sender_gets_ahead", 2, sender_gets_ahead},
         {"case36_window_one_way", 2, window_one_way},
         {"case36_window_both_ways", 2, window_both_ways},

@@ -173,6 +173,32 @@ static void a_larger_idle_piece_serves_beyond_the_budget(void **state)
     close_pool();
 }
 
+/* Nothing is pinned for it; nor is what somebody uses divided. */
+static void idle_memory_serves_other_sizes(void **state)
+{
+    struct mgds_piece *small, *large = NULL, *other = NULL;
+
+    (void)state;
+    open_pool(2 * MIB);
+    small = take(4 * KIB);
+    assert_int_equal(mgds_pool_take(&large, pool, 300 * KIB, MGDS_POOL_HELD),
+                     -ENOMEM);
+    give(small);
+    assert_int_equal(mgds_pool_take(&large, pool, 300 * KIB, MGDS_POOL_HELD),
+                     0);
+    memset(large->addr, 0x5a, 300 * KIB);
+    assert_int_equal(kind_of(large), MGDS_PTR_PINNED);
+    assert_int_equal(mgds_pool_pinned(pool), 2 * MIB);
+    assert_int_equal(mgds_pool_take(&other, pool, 4 * KIB, MGDS_POOL_SPARE),
+                     -ENOMEM);
+    give(large);
+    small = take(4 * KIB);
+    assert_int_equal(kind_of(small), MGDS_PTR_PINNED);
+    assert_int_equal(mgds_pool_pinned(pool), 2 * MIB);
+    give(small);
+    close_pool();
+}
+
 static void memory_that_no_message_needs_is_given_up(void **state)
 {
     (void)state;
@@ -293,6 +319,7 @@ int main(void)
         cmocka_unit_test(the_piece_given_back_last_is_taken_first),
         cmocka_unit_test(beyond_the_budget_memory_is_ordinary),
         cmocka_unit_test(a_larger_idle_piece_serves_beyond_the_budget),
+        cmocka_unit_test(idle_memory_serves_other_sizes),
         cmocka_unit_test(memory_that_no_message_needs_is_given_up),
         cmocka_unit_test(spare_pieces_have_a_quarter_of_the_budget),
         cmocka_unit_test(what_is_held_leaves_a_quarter_of_the_budget),

@@ -356,7 +356,5 @@ int mgds_means_make(struct mgds_op *op, struct mgds_comm *comm,
     if (mgds_op_might(op, MGDS_PROTOCOL_EAGER) && !op->send->protocol->slotted)
         take_slot(op, comm, xfer);
     rc = make_room(op, xfer, stream);
-    if (mgds_pools_short())
-        mgds_comms_safe_point(); /* for what comes later */
     return rc == 0 ? make_words(op) : rc;
 }

@@ -281,25 +281,25 @@ static void unreserve_bytes(struct mgds_pool *pool, size_t bytes)
     mgds_lock_release(&pool->lock);
 }
 
-static int create_slab(struct slab **out, struct mgds_pool *pool,
-                       unsigned class, size_t size)
+/* Of pieces that are this long; its memory is to come. */
+static struct slab *alloc_slab(struct mgds_pool *pool, unsigned class,
+                               size_t size)
 {
     unsigned entries = size <= SMALL ? (unsigned)(SLAB / size) : 1;
     struct slab *slab = (struct slab *)mgds_calloc(
         1, sizeof(*slab) + entries * sizeof(slab->entry[0]));
-    int rc;
 
     if (!slab)
-        return -ENOMEM;
-    rc = mgds_pinned_create(&slab->pinned, pool->ctx, size * entries);
-    if (rc < 0) {
-        free(slab);
-        return rc;
-    }
+        return NULL;
     slab->pool = pool;
     slab->class = class;
-    slab->entries = entries;
-    for (unsigned i = 0; i < entries; i++) {
+    slab->entries = slab->idles = entries;
+    return slab;
+}
+
+static void divide_slab(struct slab *slab, size_t size)
+{
+    for (unsigned i = 0; i < slab->entries; i++) {
         struct entry *entry = &slab->entry[i];
 
         entry->piece.addr = (char *)slab->pinned->addr + i * size;
@@ -309,9 +309,35 @@ static int create_slab(struct slab **out, struct mgds_pool *pool,
         entry->next = slab->idle;
         slab->idle = entry;
     }
-    slab->idles = entries;
-    *out = slab;
-    return 0;
+}
+
+static struct slab *create_slab(struct mgds_pool *pool, unsigned class,
+                                size_t size)
+{
+    struct slab *slab = alloc_slab(pool, class, size);
+
+    if (!slab)
+        return NULL;
+    if (mgds_pinned_create(&slab->pinned, pool->ctx, size * slab->entries) <
+        0) {
+        free(slab);
+        return NULL;
+    }
+    divide_slab(slab, size);
+    return slab;
+}
+
+/* It is in no list: a piece of it. */
+static struct entry *begin_slab(struct mgds_pool *pool, struct slab *slab)
+{
+    struct entry *entry;
+
+    mgds_lock_acquire(&pool->lock);
+    slab->last = pool->takes;
+    put_first_locked(pool, slab);
+    entry = pop_locked(pool, slab->class);
+    mgds_lock_release(&pool->lock);
+    return entry;
 }
 
 /* A piece of a slab that is pinned for it, if the budget allows. */
@@ -319,24 +345,60 @@ static struct entry *grow_class(struct mgds_pool *pool, unsigned class,
                                 size_t size)
 {
     size_t bytes = size <= SMALL ? SLAB : size;
-    struct entry *entry;
     struct slab *slab;
 
     if (!reserve_bytes(pool, bytes))
         return NULL;
-    if (create_slab(&slab, pool, class, size) < 0) {
+    slab = create_slab(pool, class, size);
+    if (!slab) {
         unreserve_bytes(pool, bytes);
         return NULL;
     }
     mgds_count(stage_slabs_made);
     count_pinned(bytes);
     __atomic_fetch_add(&pool->refs, 1, __ATOMIC_RELAXED);
+    return begin_slab(pool, slab);
+}
+
+/* The slab of small pieces that nobody has used for longest. */
+static struct slab *find_idle_locked(const struct mgds_pool *pool)
+{
+    struct slab *slab, *oldest = NULL;
+
+    for (unsigned class = 0; class < SMALL_CLASSES; class ++)
+        for (slab = pool->slabs[class]; slab; slab = slab->next)
+            if (slab->idles == slab->entries &&
+                (!oldest || slab->last < oldest->last))
+                oldest = slab;
+    return oldest;
+}
+
+/* What is pinned for pieces of another size serves this one: no call of the
+ * driver. */
+static struct entry *divide_again(struct mgds_pool *pool, unsigned class,
+                                  size_t size)
+{
+    struct slab *fresh, *idle;
+
+    if (class >= SMALL_CLASSES)
+        return NULL;
+    fresh = alloc_slab(pool, class, size);
+    if (!fresh)
+        return NULL;
     mgds_lock_acquire(&pool->lock);
-    slab->last = pool->takes;
-    put_first_locked(pool, slab);
-    entry = pop_locked(pool, class);
+    idle = find_idle_locked(pool);
+    if (idle)
+        remove_locked(pool, idle);
     mgds_lock_release(&pool->lock);
-    return entry;
+    if (!idle) {
+        free(fresh);
+        return NULL;
+    }
+    fresh->pinned = idle->pinned;
+    free(idle);
+    divide_slab(fresh, size);
+    mgds_count(stage_slabs_divided);
+    return begin_slab(pool, fresh);
 }
 
 static struct entry *pop_larger(struct mgds_pool *pool, unsigned class)
@@ -453,6 +515,8 @@ static struct entry *find_other(struct mgds_pool *pool, unsigned class,
 {
     struct entry *entry = grow_class(pool, class, size);
 
+    if (!entry)
+        entry = divide_again(pool, class, size);
     if (!entry && use != MGDS_POOL_SPARE)
         entry = pop_larger(pool, class);
     mgds_lock_acquire(&pool->lock);

@@ -6,8 +6,9 @@
  *             four steps a doubling, so that at most a quarter is wasted
  *   slab      what is pinned at once: 2 MiB of small pieces (a huge page), or
  *             one large one
- *   budget    MPIX_GDS_STAGE_POOL bytes a context; beyond it a larger idle
- *             piece serves, then ordinary memory, which is copied more slowly
+ *   budget    MPIX_GDS_STAGE_POOL bytes a context; beyond it an idle slab of
+ *             small pieces is divided again, or a larger idle piece serves;
+ *             then ordinary memory does, which is copied more slowly
  *
  * The piece given back last is taken first: it may still be in a cache.
  *
@@ -67,9 +68,9 @@ void mgds_pool_give(struct mgds_pool *pool, struct mgds_piece *piece);
 /* Gives up all that is idle: for safe points, and when memory is short. */
 void mgds_pool_trim(struct mgds_pool *pool);
 
-/* Somebody got no pinned memory, though pieces of other sizes may be idle. Only
- * giving them up helps; but that takes them away from everybody until a safe
- * point, so it waits for one. Relieved once all pools are trimmed there. */
+/* Somebody got no pinned memory, though pieces of other sizes may be idle: for
+ * a long piece only giving them up helps. That waits for the device, so it is
+ * done at a safe point. Relieved once all pools are trimmed there. */
 bool mgds_pools_short(void);
 void mgds_pools_relieve(void);
 
