@@ -96,7 +96,7 @@ static void make_serving(struct mgds_op *op)
 /* Its bytes go in parts if that turns out to be needed (proto/flow.h). If they
  * cannot, they are staged in ordinary memory: of a send when it is asked for
  * (proto/fallback.h), of a receive at once (proto/lift.h). */
-static int make_lean(struct mgds_op *op, bool flows)
+static int make_lean(struct mgds_op *op, bool flows, bool whole)
 {
     const struct mgds_buffer *user = &op->call->user;
     int rc = 0;
@@ -106,7 +106,8 @@ static int make_lean(struct mgds_op *op, bool flows)
         return mgds_bounce_create(&op->bounce, user, MGDS_BOUNCE_PACKED);
     }
     if (flows)
-        rc = mgds_bounce_create(&op->bounce, user, MGDS_BOUNCE_LATER);
+        rc = mgds_bounce_create(&op->bounce, user,
+                                whole ? MGDS_BOUNCE_LATER : MGDS_BOUNCE_BARE);
     if (rc < 0 || (op->bounce && !mgds_bounce_needs_room(op->bounce)))
         return rc;
     op->call->is |= MGDS_OP_LEAN;
@@ -115,26 +116,41 @@ static int make_lean(struct mgds_op *op, bool flows)
     return 0;
 }
 
-/* Memory for all of it, if there is some at hand. One that its stream takes may
- * never need it. */
-static int make_stream_bounce(struct mgds_op *op, struct mgds_gstream *stream)
+/* Fragments of a long message are copied while the wire has others, and are in
+ * a cache still when they are used again. Where processes share a GPU each copy
+ * of theirs would wait for its turn. */
+static bool is_better_whole(const struct mgds_op *op,
+                            const struct mgds_comm *comm,
+                            const struct mgds_xfer *xfer)
+{
+    unsigned index = op->send ? xfer->from_index : xfer->to_index;
+
+    return op->call->bytes <= mgds_ctx()->config.whole ||
+           mgds_channels_share_gpu(comm->channels, index);
+}
+
+/* Memory for all of it, if that is better and there is some at hand. One that
+ * its stream takes may never need it. */
+static int make_stream_bounce(struct mgds_op *op, struct mgds_gstream *stream,
+                              bool whole)
 {
     bool flows = may_flow(op, stream);
     int rc = -ENOMEM;
 
-    if (!mgds_op_can_take(op) || !flows)
+    if (!flows || (whole && !mgds_op_can_take(op)))
         rc = mgds_gstream_bounce(&op->bounce, stream, &op->call->user);
-    return rc == -ENOMEM ? make_lean(op, flows) : rc;
+    return rc == -ENOMEM ? make_lean(op, flows, whole) : rc;
 }
 
 /* For the stream, if it is enqueued or a receive that the stream could be made
  * to wait for; if the buffer is not for it, for host calls alone. */
-static int make_bounce(struct mgds_op *op, struct mgds_gstream *stream)
+static int make_bounce(struct mgds_op *op, struct mgds_gstream *stream,
+                       bool whole)
 {
     int rc = -EXDEV;
 
     if (stream)
-        rc = make_stream_bounce(op, stream);
+        rc = make_stream_bounce(op, stream, whole);
     if (rc == 0)
         op->stream = mgds_gstream_get(stream);
     if (rc == 0 || op->timeline)
@@ -151,8 +167,8 @@ static int make_words(struct mgds_op *op)
                                mgds_gstream_words(op->stream));
 }
 
-static int make_room(struct mgds_op *op, const struct mgds_xfer *xfer,
-                     struct mgds_gstream *stream)
+static int make_room(struct mgds_op *op, const struct mgds_comm *comm,
+                     const struct mgds_xfer *xfer, struct mgds_gstream *stream)
 {
     bool gpu = xfer->gpu;
 
@@ -161,7 +177,7 @@ static int make_room(struct mgds_op *op, const struct mgds_xfer *xfer,
     if (op->call->bytes == 0 && mgds_op_can_take(op))
         op->stream = mgds_gstream_get(stream);
     if (gpu && op->call->bytes > 0)
-        return make_bounce(op, stream);
+        return make_bounce(op, stream, is_better_whole(op, comm, xfer));
     if (gpu || !needs_copy(op, xfer))
         return 0;
     op->copy = (char *)mgds_malloc(op->call->bytes);
@@ -355,6 +371,6 @@ int mgds_means_make(struct mgds_op *op, struct mgds_comm *comm,
         mgds_rget_insist(op, comm, xfer);
     if (mgds_op_might(op, MGDS_PROTOCOL_EAGER) && !op->send->protocol->slotted)
         take_slot(op, comm, xfer);
-    rc = make_room(op, xfer, stream);
+    rc = make_room(op, comm, xfer, stream);
     return rc == 0 ? make_words(op) : rc;
 }

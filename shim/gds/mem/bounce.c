@@ -142,11 +142,12 @@ static int fill_bounce(struct mgds_bounce *bounce,
     rc = set_layout(bounce, user);
     if (rc < 0 || bounce->layout->size == 0)
         return rc;
-    if (form != MGDS_BOUNCE_LATER)
+    if (form != MGDS_BOUNCE_LATER && form != MGDS_BOUNCE_BARE)
         return set_memory(bounce, user);
     bounce->form = MGDS_BOUNCE_STREAM;
     bounce->way = mgds_transfer_way(bounce, true);
-    if (mgds_copyqueue_take(&piece, bounce->queue, bounce->layout->size,
+    if (form == MGDS_BOUNCE_LATER &&
+        mgds_copyqueue_take(&piece, bounce->queue, bounce->layout->size,
                             MGDS_POOL_SPARE) == 0)
         set_piece(bounce, piece);
     return 0;

@@ -62,6 +62,8 @@ enum mgds_bounce_form {
      * quarter of what may be pinned is in use so. Then there is no base, and
      * nothing can be copied. */
     MGDS_BOUNCE_LATER,
+    /* The same without memory in any case. */
+    MGDS_BOUNCE_BARE,
 };
 
 /* Makes one; nothing is copied. Allocates, in the driver too when pools are

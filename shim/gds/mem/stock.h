@@ -34,7 +34,8 @@ struct mgds_stock {
     TAILQ_HEAD(, mgds_stock_waiter) waiting;
 };
 
-/* As many as the pool has, and `count` at most. */
+/* As many as the pool has, and `count` at most, those that it has included.
+ * Nobody waits. */
 void mgds_stock_fill(struct mgds_stock *stock, struct mgds_pool *pool,
                      size_t bytes, unsigned count);
 /* Nobody has any. */

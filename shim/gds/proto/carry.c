@@ -30,11 +30,11 @@ static void take_claim(struct mgds_carry *carry)
     carry->take.gen = mgds_claims_generation();
 }
 
-void mgds_carry_begin(struct mgds_carry *carry)
+void mgds_carry_begin(struct mgds_carry *carry, enum mgds_work_kind launch)
 {
     take_claim(carry);
     carry->since = mgds_clock_ns();
-    mgds_work_add(&carry->launch, MGDS_WORK_DELIVERY);
+    mgds_work_add(&carry->launch, launch);
     mgds_work_add(&carry->watch, MGDS_WORK_DELIVERED);
 }
 
@@ -63,7 +63,7 @@ void mgds_carry_bytes(struct mgds_carry *carry, void *to, const void *from,
     carry->patience = stalled ? 0 : HOST_ORDER_NS;
     set_timeline(carry,
                  mgds_syncwords_take_idle(mgds_gstream_words(carry->stream)));
-    mgds_carry_begin(carry);
+    mgds_carry_begin(carry, MGDS_WORK_PART);
 }
 
 static uint64_t *flag_of(const struct mgds_carry *carry)
@@ -316,5 +316,6 @@ void mgds_carry_init(void)
     static const struct mgds_work_handler watches = {run_watch, drop_watch};
 
     mgds_work_handle(MGDS_WORK_DELIVERY, &launches);
+    mgds_work_handle(MGDS_WORK_PART, &launches);
     mgds_work_handle(MGDS_WORK_DELIVERED, &watches);
 }

@@ -103,8 +103,9 @@ void mgds_carry_init(void);
 /* All under the engine's lock. */
 
 /* owner, stream and take are set, all else is 0. A take without a claim gets
- * one, as long as there are any: without it nothing is ordered. */
-void mgds_carry_begin(struct mgds_carry *carry);
+ * one, as long as there are any: without it nothing is ordered. launch:
+ * DELIVERY, for which calls of the program are waited for a little; or PART. */
+void mgds_carry_begin(struct mgds_carry *carry, enum mgds_work_kind launch);
 /* The same of plain bytes of this process: where they go, where they are, how
  * many. stalled: nothing that is launched comes through, as far as is known. */
 void mgds_carry_bytes(struct mgds_carry *carry, void *to, const void *from,

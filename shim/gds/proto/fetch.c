@@ -137,7 +137,7 @@ void mgds_fetch_add(struct mgds_op *op)
     op->recv->got = mgds_op_fitting(op);
     fetch = create_fetch(op);
     if (fetch) {
-        mgds_carry_begin(&fetch->carry);
+        mgds_carry_begin(&fetch->carry, MGDS_WORK_DELIVERY);
         return;
     }
     ends->unread(op, -ENOMEM);
@@ -162,7 +162,7 @@ void mgds_fetch_withdraw(struct mgds_op *op, const char *why)
     fetch->why = why;
     fetch->carry.take.bytes = fetch->carry.take.length = 0;
     fetch->carry.take.done = (uintptr_t)fetch->won;
-    mgds_carry_begin(&fetch->carry);
+    mgds_carry_begin(&fetch->carry, MGDS_WORK_DELIVERY);
 }
 
 /* What has won let the TAKE pass: that may be known first. */

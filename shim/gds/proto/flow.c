@@ -130,6 +130,18 @@ static struct mgds_flow_part *next_part(struct mgds_flow *flow)
     return part;
 }
 
+static void count_fragment(const struct mgds_stock *stock)
+{
+    static unsigned most; /* under the engine's lock */
+    unsigned now = stock->count - stock->idles;
+
+    mgds_count(fragments_used);
+    if (now <= most)
+        return;
+    mgds_stats_add(MGDS_STAT_fragments_most, now - most);
+    most = now;
+}
+
 static bool got_fragment(struct mgds_stock_waiter *waiter,
                          struct mgds_piece *fragment)
 {
@@ -142,7 +154,7 @@ static bool got_fragment(struct mgds_stock_waiter *waiter,
         mgds_flow_stop(flow, -ENOMEM);
         return false;
     }
-    mgds_count(fragments_used);
+    count_fragment(flow->stock);
     part->fragment = fragment;
     flow->way->begin(part);
     return wants_fragment(flow);

@@ -76,7 +76,7 @@ static void begin_get(struct mgds_flow_part *part)
         take->source = from->source + part->first;
     if (last)
         take->done = from->done;
-    mgds_carry_begin(&part->carry);
+    mgds_carry_begin(&part->carry, MGDS_WORK_PART);
 }
 
 static const struct mgds_flow_way fill = {

@@ -190,15 +190,17 @@ static int warm_kernels(struct mgds_gpu *gpu)
  * those of whole messages. */
 enum { FRAGMENT_ALIGNMENT = 256 };
 
+/* By turns: a pool that has not enough for all has some for both. */
 static void fill_stocks(struct mgds_gpu *gpu)
 {
     const struct mgds_config *config = &mgds_ctx()->config;
     struct mgds_pool *pool = gpu->copyqueue->pool;
-    unsigned count = (unsigned)config->fragments;
     size_t bytes = config->fragment / FRAGMENT_ALIGNMENT * FRAGMENT_ALIGNMENT;
 
-    mgds_stock_fill(&gpu->in, pool, bytes, count);
-    mgds_stock_fill(&gpu->out, pool, bytes, count);
+    for (unsigned count = 1; count <= config->fragments; count++) {
+        mgds_stock_fill(&gpu->in, pool, bytes, count);
+        mgds_stock_fill(&gpu->out, pool, bytes, count);
+    }
 }
 
 static int fill_gpu(struct mgds_gpu *gpu)
