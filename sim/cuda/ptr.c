@@ -113,10 +113,19 @@ static struct answer ask(const struct mgds_gpu_block *block,
     return (struct answer){0, 0};
 }
 
+/* What is freed in a stream's order is unknown from that call on (H200, driver
+ * 580), though it is there until the stream comes to it. */
+static struct mgds_gpu_block *find_known(CUdeviceptr ptr)
+{
+    struct mgds_gpu_block *block = mgds_mem_find((uintptr_t)ptr);
+
+    return block && !block->freeing ? block : NULL;
+}
+
 static CUresult get_one(void *data, CUpointer_attribute attribute,
                         CUdeviceptr ptr)
 {
-    struct mgds_gpu_block *block = mgds_mem_find((uintptr_t)ptr);
+    struct mgds_gpu_block *block = find_known(ptr);
     struct answer answer;
 
     if (!data || !block)
@@ -158,7 +167,7 @@ static struct answer ask_nothing(CUpointer_attribute attribute, uintptr_t ptr)
 static CUresult get_many(unsigned count, const CUpointer_attribute *attributes,
                          void **data, CUdeviceptr ptr)
 {
-    struct mgds_gpu_block *block = mgds_mem_find((uintptr_t)ptr);
+    struct mgds_gpu_block *block = find_known(ptr);
 
     if (!attributes || !data)
         return CUDA_ERROR_INVALID_VALUE;
@@ -186,7 +195,7 @@ CUresult cuPointerGetAttributes(unsigned count, CUpointer_attribute *attributes,
 static CUresult set(const void *value, CUpointer_attribute attribute,
                     CUdeviceptr ptr)
 {
-    struct mgds_gpu_block *block = mgds_mem_find((uintptr_t)ptr);
+    struct mgds_gpu_block *block = find_known(ptr);
     struct mgds_gpu_stream *legacy;
 
     if (!value || !block || attribute != CU_POINTER_ATTRIBUTE_SYNC_MEMOPS ||

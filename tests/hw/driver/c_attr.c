@@ -231,6 +231,23 @@ static void freed_pool_memory_is_unknown_to_the_driver(void)
               cu.PointerGetAttribute(&type, TYPE, at));
 }
 
+/* Though the stream has not come to it, and what is ahead may still use it. */
+static void pool_memory_is_unknown_as_soon_as_it_is_to_be_freed(void)
+{
+    CUstream s = mgds_free_stream();
+    struct mgds_hwqueue gate = mgds_hwqueue_new();
+    uint32_t type = 0;
+    CUdeviceptr at;
+
+    OK(cu.MemAllocAsync(&at, 5000, s));
+    mgds_hwqueue_hold(gate, s);
+    OK(cu.MemFreeAsync(at, s));
+    EXPECT_CU(CUDA_ERROR_INVALID_VALUE,
+              cu.PointerGetAttribute(&type, TYPE, at));
+    mgds_hwqueue_open(gate);
+    OK(cu.StreamSynchronize(s));
+}
+
 static void pool_memory_is_known_as_soon_as_allocated(void)
 {
     CUstream s = mgds_free_stream();
@@ -340,6 +357,7 @@ const struct mgds_case mgds_cases_attr[] = {
     CASE(managed_memory_tells_its_kind, NEED_MANAGED),
     CASE(pool_memory_tells_its_kind, NEED_POOLS),
     CASE(freed_pool_memory_is_unknown_to_the_driver, NEED_POOLS),
+    CASE(pool_memory_is_unknown_as_soon_as_it_is_to_be_freed, NEED_POOLS),
     CASE(pool_memory_is_known_as_soon_as_allocated, NEED_POOLS | NEED_MEMOPS),
     CASE(other_devices_memory_tells_its_device, NEED_2DEV),
     CASE(pointer_query_needs_no_current_context),
