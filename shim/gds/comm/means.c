@@ -116,9 +116,20 @@ static int make_lean(struct mgds_op *op, bool flows, bool whole)
     return 0;
 }
 
+/* Behind a call that is over without its receiver, or that stands ahead of the
+ * receive itself. */
+static bool must_not_wait(const struct mgds_op *op,
+                          const struct mgds_comm *comm,
+                          const struct mgds_xfer *xfer)
+{
+    return op->send &&
+           (xfer->buffered || (xfer->stands && xfer->peer == (int)comm->rank));
+}
+
 /* Fragments of a long message are copied while the wire has others, and are in
- * a cache still when they are used again. Where processes share a GPU each copy
- * of theirs would wait for its turn. */
+ * a cache still when they are used again; but such a send ends when its
+ * receiver has it. Where processes share a GPU each copy would wait for its
+ * turn. */
 static bool is_better_whole(const struct mgds_op *op,
                             const struct mgds_comm *comm,
                             const struct mgds_xfer *xfer)
@@ -126,6 +137,7 @@ static bool is_better_whole(const struct mgds_op *op,
     unsigned index = op->send ? xfer->from_index : xfer->to_index;
 
     return op->call->bytes <= mgds_ctx()->config.whole ||
+           must_not_wait(op, comm, xfer) ||
            mgds_channels_share_gpu(comm->channels, index);
 }
 

@@ -190,14 +190,16 @@ static int warm_kernels(struct mgds_gpu *gpu)
  * those of whole messages. */
 enum { FRAGMENT_ALIGNMENT = 256 };
 
-/* By turns: a pool that has not enough for all has some for both. */
+/* By turns: a pool that has not enough for all has some for both. What is
+ * refused once is not asked for again. */
 static void fill_stocks(struct mgds_gpu *gpu)
 {
     const struct mgds_config *config = &mgds_ctx()->config;
     struct mgds_pool *pool = gpu->copyqueue->pool;
     size_t bytes = config->fragment / FRAGMENT_ALIGNMENT * FRAGMENT_ALIGNMENT;
 
-    for (unsigned count = 1; count <= config->fragments; count++) {
+    for (unsigned count = 1;
+         count <= config->fragments && gpu->out.count == count - 1; count++) {
         mgds_stock_fill(&gpu->in, pool, bytes, count);
         mgds_stock_fill(&gpu->out, pool, bytes, count);
     }
