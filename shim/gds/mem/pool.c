@@ -187,16 +187,20 @@ static void move_first_locked(struct mgds_pool *pool, struct slab *slab)
     put_first_locked(pool, slab);
 }
 
-/* Takes idle slabs out of a class: those not used since. */
-static struct slab *take_idle_locked(struct mgds_pool *pool, unsigned class,
-                                     uint64_t since)
+static bool is_idle(const struct slab *slab)
+{
+    return slab->idles == slab->entries;
+}
+
+/* Takes idle slabs out of a class. */
+static struct slab *take_idle_locked(struct mgds_pool *pool, unsigned class)
 {
     struct slab *slab = pool->slabs[class], *idle = NULL;
 
     while (slab) {
         struct slab *next = slab->next;
 
-        if (slab->idles == slab->entries && slab->last <= since) {
+        if (is_idle(slab)) {
             remove_locked(pool, slab);
             slab->next = idle;
             idle = slab;
@@ -206,13 +210,13 @@ static struct slab *take_idle_locked(struct mgds_pool *pool, unsigned class,
     return idle;
 }
 
-static void give_up_idle(struct mgds_pool *pool, uint64_t since)
+void mgds_pool_trim(struct mgds_pool *pool)
 {
     for (unsigned class = 0; class < CLASSES; class ++) {
         struct slab *idle;
 
         mgds_lock_acquire(&pool->lock);
-        idle = take_idle_locked(pool, class, since);
+        idle = take_idle_locked(pool, class);
         mgds_lock_release(&pool->lock);
         while (idle) {
             struct slab *next = idle->next;
@@ -221,11 +225,6 @@ static void give_up_idle(struct mgds_pool *pool, uint64_t since)
             idle = next;
         }
     }
-}
-
-void mgds_pool_trim(struct mgds_pool *pool)
-{
-    give_up_idle(pool, UINT64_MAX);
 }
 
 void mgds_pool_destroy(struct mgds_pool *pool)
@@ -367,8 +366,7 @@ static struct slab *find_idle_locked(const struct mgds_pool *pool)
 
     for (unsigned class = 0; class < SMALL_CLASSES; class ++)
         for (slab = pool->slabs[class]; slab; slab = slab->next)
-            if (slab->idles == slab->entries &&
-                (!oldest || slab->last < oldest->last))
+            if (is_idle(slab) && (!oldest || slab->last < oldest->last))
                 oldest = slab;
     return oldest;
 }
@@ -431,11 +429,26 @@ static struct entry *ordinary_memory(struct mgds_pool *pool, size_t bytes)
     return entry;
 }
 
+/* It stays in its list until a safe point comes, for whom it may serve. */
+static void note_idle(struct mgds_pool *pool, uint64_t since)
+{
+    bool any = false;
+
+    mgds_lock_acquire(&pool->lock);
+    for (unsigned class = 0; class < CLASSES && !any; class ++)
+        for (const struct slab *slab = pool->slabs[class]; slab && !any;
+             slab = slab->next)
+            any = is_idle(slab) && slab->last <= since;
+    mgds_lock_release(&pool->lock);
+    if (any)
+        __atomic_store_n(&is_short, true, __ATOMIC_RELAXED);
+}
+
 /* Now and then: what was idle for long. */
 static void look_for_idle(struct mgds_pool *pool, uint64_t takes)
 {
     if (takes > IDLE_TAKES && takes % LOOK_TAKES == 0)
-        give_up_idle(pool, takes - IDLE_TAKES);
+        note_idle(pool, takes - IDLE_TAKES);
 }
 
 /* What came back before this is idle, even if memory is short. */
@@ -452,7 +465,7 @@ static uint64_t recent_use(struct mgds_pool *pool)
 /* Beyond the budget idle slabs make room for what comes later. */
 static struct entry *ordinary_beyond(struct mgds_pool *pool, size_t bytes)
 {
-    give_up_idle(pool, recent_use(pool));
+    note_idle(pool, recent_use(pool));
     return ordinary_memory(pool, bytes);
 }
 

@@ -12,8 +12,9 @@
  *
  * The piece given back last is taken first: it may still be in a cache.
  *
- * It grows by need and shrinks by itself: slabs that no message needed while
- * many others were served are given up, at the next safe point (defer.h).
+ * It grows by need and shrinks by itself: when slabs were not needed while many
+ * messages were served, or others lack memory, all idle ones are given up at
+ * the next safe point (defer.h); until then they serve who needs them.
  *
  * Concurrency. All is under the pool's lock (LEAF), never held across a driver
  * call. A piece belongs to who took it.
@@ -68,9 +69,9 @@ void mgds_pool_give(struct mgds_pool *pool, struct mgds_piece *piece);
 /* Gives up all that is idle: for safe points, and when memory is short. */
 void mgds_pool_trim(struct mgds_pool *pool);
 
-/* Somebody got no pinned memory, though pieces of other sizes may be idle: for
- * a long piece only giving them up helps. That waits for the device, so it is
- * done at a safe point. Relieved once all pools are trimmed there. */
+/* Pieces are idle that nobody needs, or that are of other sizes than somebody
+ * needed. Giving them up waits for the device, so it is done at a safe point.
+ * Relieved once all pools are trimmed there. */
 bool mgds_pools_short(void);
 void mgds_pools_relieve(void);
 
