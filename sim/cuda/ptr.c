@@ -113,13 +113,16 @@ static struct answer ask(const struct mgds_gpu_block *block,
     return (struct answer){0, 0};
 }
 
-/* What is freed in a stream's order is unknown from that call on (H200, driver
- * 580), though it is there until the stream comes to it. */
+/* Memory of a pool that is freed in a stream's order is unknown from that call
+ * on, as it seems (results/2026-11-29-host), though it is there until the
+ * stream comes to it. */
 static struct mgds_gpu_block *find_known(CUdeviceptr ptr)
 {
     struct mgds_gpu_block *block = mgds_mem_find((uintptr_t)ptr);
 
-    return block && !block->freeing ? block : NULL;
+    if (block && block->kind == MGDS_BLOCK_POOL && block->freeing)
+        return NULL;
+    return block;
 }
 
 static CUresult get_one(void *data, CUpointer_attribute attribute,

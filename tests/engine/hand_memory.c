@@ -338,6 +338,12 @@ void mgds_bounce_destroy(struct mgds_bounce *bounce)
 }
 
 /* No program frees what it has given to a call. */
+bool mgds_bounce_is_pooled(const struct mgds_bounce *bounce)
+{
+    (void)bounce;
+    return false;
+}
+
 int mgds_bounce_check(const struct mgds_bounce *bounce)
 {
     (void)bounce;

@@ -115,7 +115,7 @@ static void a_part(void **state)
     static const struct kind gaps = {BYTES, EXTENT, 1, 0};
 
     (void)state;
-    for (size_t bytes = 0; bytes < 3 * BYTES; bytes++) {
+    for (size_t bytes = 0; bytes < (size_t)3 * BYTES; bytes++) {
         pack_and_unpack(&piece, bytes);
         pack_and_unpack(&gaps, bytes);
     }

@@ -222,15 +222,6 @@ static char *address_of(const struct mgds_bounce *bounce)
     return (char *)at;
 }
 
-/* cuMemFreeAsync takes effect behind what is on the stream, but from the call
- * on the driver does not know the memory any more (H200, driver 580); and its
- * address may have been given out again for what comes behind that. */
-static bool is_freed_in_order(const struct mgds_bounce *bounce)
-{
-    return bounce->form == MGDS_BOUNCE_STREAM &&
-           bounce->ptr.kind == MGDS_PTR_POOL;
-}
-
 /* Mostly nothing has changed. Chunks mapped side by side have ids of their own,
  * and then nothing can be said of them. */
 int mgds_bounce_check(const struct mgds_bounce *bounce)
@@ -239,8 +230,6 @@ int mgds_bounce_check(const struct mgds_bounce *bounce)
     struct mgds_ptr now;
     int rc;
 
-    if (is_freed_in_order(bounce))
-        return 0;
     if (mgds_ptr_lives(&bounce->ptr, at))
         return 0;
     rc = mgds_ptr_find(&now, at, 1);
@@ -250,6 +239,11 @@ int mgds_bounce_check(const struct mgds_bounce *bounce)
         (now.kind != MGDS_PTR_VMM && now.id != bounce->ptr.id))
         return -EFAULT;
     return 0;
+}
+
+bool mgds_bounce_is_pooled(const struct mgds_bounce *bounce)
+{
+    return bounce->ptr.kind == MGDS_PTR_POOL;
 }
 
 /* Looks at the memory again, also before the first copy: a persistent request

@@ -81,6 +81,8 @@ void mgds_bounce_drop_room(struct mgds_bounce *bounce);
 /* Whether the memory is still the one that was looked at: 0, or -EFAULT. Where
  * a buffer is used in a later call than it was given in. */
 int mgds_bounce_check(const struct mgds_bounce *bounce);
+/* Whether it is of a pool (cuMemAllocAsync). */
+bool mgds_bounce_is_pooled(const struct mgds_bounce *bounce);
 
 /* What stands for the user's addr in the call below. Constant. For MIRROR the
  * address where element 0 would begin, which may lie outside of the memory if

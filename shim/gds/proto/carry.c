@@ -7,6 +7,8 @@
 #include "shim/base/container.h"
 #include "shim/base/log.h"
 #include "shim/base/stats.h"
+#include "shim/gds/mem/bounce.h"
+#include "shim/gds/msg/op.h"
 #include "shim/gds/stream/claims.h"
 #include "shim/gds/stream/quits.h"
 
@@ -64,6 +66,14 @@ void mgds_carry_bytes(struct mgds_carry *carry, void *to, const void *from,
     set_timeline(carry,
                  mgds_syncwords_take_idle(mgds_gstream_words(carry->stream)));
     mgds_carry_begin(carry, MGDS_WORK_PART);
+}
+
+struct mgds_bounce *mgds_carry_checked(const struct mgds_op *op)
+{
+    bool in_order =
+        op->timeline && op->bounce && mgds_bounce_is_pooled(op->bounce);
+
+    return in_order ? NULL : op->bounce;
 }
 
 static uint64_t *flag_of(const struct mgds_carry *carry)

@@ -47,7 +47,9 @@
 #include "shim/gds/msg/work.h"
 #include "shim/gds/stream/gstream.h"
 
+struct mgds_bounce;
 struct mgds_carry;
+struct mgds_op;
 
 struct mgds_carry_owner {
     /* Once it is copied, before that is told: what takes long. Any thread,
@@ -110,6 +112,12 @@ void mgds_carry_begin(struct mgds_carry *carry, enum mgds_work_kind launch);
  * many. stalled: nothing that is launched comes through, as far as is known. */
 void mgds_carry_bytes(struct mgds_carry *carry, void *to, const void *from,
                       size_t bytes, bool stalled);
+/* Whose memory is looked at again before the copy: the operation's; or NULL.
+ * For cuMemFreeAsync takes effect behind what is on the stream, the operation
+ * with it, but as it seems the driver forgets the memory at the call
+ * (results/2026-11-29-host), and may have given its address to what comes
+ * behind that. */
+struct mgds_bounce *mgds_carry_checked(const struct mgds_op *op);
 /* The owner knows that the copy is over, or that nobody makes it. */
 void mgds_carry_tell(struct mgds_carry *carry, int error);
 /* Could a kernel by order still copy it? */

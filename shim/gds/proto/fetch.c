@@ -43,9 +43,12 @@ static char *place_of(const struct mgds_op *op)
 
 static struct mgds_command take_of(const struct mgds_op *op)
 {
+    struct mgds_bounce *checked =
+        op->recv->direct ? mgds_carry_checked(op) : NULL;
+
     return (struct mgds_command){.kind = MGDS_COMMAND_TAKE,
                                  .user = place_of(op),
-                                 .bounce = op->recv->direct ? op->bounce : NULL,
+                                 .bounce = checked,
                                  .bytes = op->recv->got,
                                  .units = (void *)(uintptr_t)mgds_op_units(op),
                                  .serial = op->recv->message->serial,

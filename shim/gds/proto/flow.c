@@ -228,7 +228,7 @@ void mgds_flow_part_carry(struct mgds_flow_part *part,
                           const void *from)
 {
     mgds_flow_part_prepare(part, owner);
-    part->carry.take.bounce = part->flow->op->bounce;
+    part->carry.take.bounce = mgds_carry_checked(part->flow->op);
     mgds_carry_bytes(&part->carry, to, from, part->bytes, part->flow->stalled);
 }
 
