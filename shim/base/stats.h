@@ -70,6 +70,16 @@ static inline void mgds_stats_add_sized(unsigned first, size_t bytes)
 /* mgds_count(libraries_changed) */
 #define mgds_count(name) mgds_stats_add(MGDS_STAT_##name, 1)
 
+/* A counter of the most that there was of something at a time. *most is that,
+ * and begins at 0; under a lock of the caller's. */
+static inline void mgds_stats_raise(unsigned id, unsigned *most, unsigned now)
+{
+    if (now <= *most)
+        return;
+    mgds_stats_add(id, now - *most);
+    *most = now;
+}
+
 /* One call of function fn, the index in names. */
 static inline void mgds_count_call(unsigned fn)
 {

@@ -337,13 +337,13 @@ void mgds_bounce_destroy(struct mgds_bounce *bounce)
     hand_bounce_put(bounce);
 }
 
-/* No program frees what it has given to a call. */
 bool mgds_bounce_is_pooled(const struct mgds_bounce *bounce)
 {
     (void)bounce;
     return false;
 }
 
+/* No program frees what it has given to a call. */
 int mgds_bounce_check(const struct mgds_bounce *bounce)
 {
     (void)bounce;

@@ -134,11 +134,9 @@ static bool is_better_whole(const struct mgds_op *op,
                             const struct mgds_comm *comm,
                             const struct mgds_xfer *xfer)
 {
-    unsigned index = op->send ? xfer->from_index : xfer->to_index;
-
     return op->call->bytes <= mgds_ctx()->config.whole ||
            must_not_wait(op, comm, xfer) ||
-           mgds_channels_share_gpu(comm->channels, index);
+           mgds_channels_share_gpu(comm->channels, mgds_op_own_index(op));
 }
 
 /* Memory for all of it, if that is better and there is some at hand. One that

@@ -88,11 +88,6 @@ static struct ends ends_of(const struct mgds_op *op)
     return (struct ends){op->call->index, base + op->call->from_index};
 }
 
-static unsigned own_index(const struct mgds_op *op)
-{
-    return op->send ? op->call->from_index : op->call->index;
-}
-
 /* NULL: it is from anybody, or there is none. */
 static struct mgds_channel *channel_of(const struct mgds_op *op)
 {
@@ -136,7 +131,7 @@ why_staged(const struct mgds_op *op, const struct mgds_channel *channel)
         return why_no_channel(op);
     if (mgds_op_is_direct(op))
         return NULL;
-    if (mgds_channels_share_gpu(op->comm->channels, own_index(op)))
+    if (mgds_channels_share_gpu(op->comm->channels, mgds_op_own_index(op)))
         return &shared;
     return op->send ? why_no_place(op, channel) : &no_ring;
 }

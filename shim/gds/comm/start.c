@@ -42,11 +42,10 @@ static int describe_call(struct mgds_op_call *call,
                : 0;
 }
 
-static int find_timeline(struct mgds_op *op, const struct mgds_comm *comm,
-                         const struct mgds_xfer *xfer)
+static int find_timeline(struct mgds_op *op, const struct mgds_comm *comm)
 {
-    unsigned index = op->send ? xfer->from_index : xfer->to_index;
-    int rc = mgds_timeline_of(&op->timeline, comm->stream[index]);
+    int rc =
+        mgds_timeline_of(&op->timeline, comm->stream[mgds_op_own_index(op)]);
 
     if (op->timeline)
         op->waited->at = mgds_gstream_name(op->timeline->stream);
@@ -57,7 +56,7 @@ static int find_timeline(struct mgds_op *op, const struct mgds_comm *comm,
 static int equip_op(struct mgds_op *op, struct mgds_comm *comm,
                     const struct mgds_xfer *xfer)
 {
-    int rc = xfer->enqueued ? find_timeline(op, comm, xfer) : 0;
+    int rc = xfer->enqueued ? find_timeline(op, comm) : 0;
 
     if (rc == 0 && xfer->peer != MGDS_PROC_NULL)
         rc = mgds_means_make(op, comm, xfer);

@@ -326,7 +326,7 @@ static struct slab *create_slab(struct mgds_pool *pool, unsigned class,
     return slab;
 }
 
-/* It is in no list: a piece of it. */
+/* The slab is in no list yet: it comes into its class's, and gives a piece. */
 static struct entry *begin_slab(struct mgds_pool *pool, struct slab *slab)
 {
     struct entry *entry;
@@ -371,27 +371,24 @@ static struct slab *find_idle_locked(const struct mgds_pool *pool)
     return oldest;
 }
 
-/* What is pinned for pieces of another size serves this one: no call of the
- * driver. */
+/* An idle slab of another class is divided into pieces of this size, without a
+ * call of the driver. */
 static struct entry *divide_again(struct mgds_pool *pool, unsigned class,
                                   size_t size)
 {
-    struct slab *fresh, *idle;
+    struct slab *idle, *fresh = NULL;
 
     if (class >= SMALL_CLASSES)
-        return NULL;
-    fresh = alloc_slab(pool, class, size);
-    if (!fresh)
         return NULL;
     mgds_lock_acquire(&pool->lock);
     idle = find_idle_locked(pool);
     if (idle)
+        fresh = alloc_slab(pool, class, size);
+    if (fresh)
         remove_locked(pool, idle);
     mgds_lock_release(&pool->lock);
-    if (!idle) {
-        free(fresh);
+    if (!fresh)
         return NULL;
-    }
     fresh->pinned = idle->pinned;
     free(idle);
     divide_slab(fresh, size);
@@ -429,7 +426,8 @@ static struct entry *ordinary_memory(struct mgds_pool *pool, size_t bytes)
     return entry;
 }
 
-/* It stays in its list until a safe point comes, for whom it may serve. */
+/* An idle slab stays in its list until a safe point comes: it may serve
+ * somebody yet. */
 static void note_idle(struct mgds_pool *pool, uint64_t since)
 {
     bool any = false;

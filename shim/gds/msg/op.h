@@ -207,6 +207,12 @@ static inline bool mgds_op_might(const struct mgds_op *op,
     return op->send && op->send->may & 1u << id;
 }
 
+/* The index of its own end's stream. Constant. */
+static inline unsigned mgds_op_own_index(const struct mgds_op *op)
+{
+    return op->send ? op->call->from_index : op->call->index;
+}
+
 /* Could a receive's stream take its message? Constant. */
 static inline bool mgds_op_can_take(const struct mgds_op *op)
 {

@@ -80,10 +80,7 @@ void mgds_timelines_add(struct mgds_timeline *timeline)
     __atomic_store_n(&timelines.first, timeline, __ATOMIC_SEQ_CST);
     mgds_gstream_set_timeline(timeline->stream, timeline);
     mgds_count(streams_used);
-    if (++timelines.listed <= most)
-        return;
-    most = timelines.listed;
-    mgds_count(streams_most);
+    mgds_stats_raise(MGDS_STAT_streams_most, &most, ++timelines.listed);
 }
 
 struct mgds_timeline *mgds_timelines_find(const struct mgds_gstream *stream)

@@ -132,14 +132,11 @@ static struct mgds_flow_part *next_part(struct mgds_flow *flow)
 
 static void count_fragment(const struct mgds_stock *stock)
 {
-    static unsigned most; /* under the engine's lock */
-    unsigned now = stock->count - stock->idles;
+    static unsigned most;
 
     mgds_count(fragments_used);
-    if (now <= most)
-        return;
-    mgds_stats_add(MGDS_STAT_fragments_most, now - most);
-    most = now;
+    mgds_stats_raise(MGDS_STAT_fragments_most, &most,
+                     stock->count - stock->idles);
 }
 
 static bool got_fragment(struct mgds_stock_waiter *waiter,

@@ -85,21 +85,20 @@ static bool has_tcp(const ucp_config_t *settings)
     return found;
 }
 
+static void set_value(ucp_config_t *settings, const char *name,
+                      const char *value)
+{
+    if (mgds_net.ucx->ucp_config_modify(settings, name, value) != UCS_OK)
+        mgds_debug("UCX does not take %s=%s", name, value);
+}
+
 /* In UCX 1.13 a zero-copy send over tcp that ends after its peer has died
  * aborts the process that lives (uct_iface.h, "comp->count > 0"). So the
  * default becomes copying; what a user has set counts. */
 static void avoid_zero_copy(ucp_config_t *settings)
 {
-    if (is_set_to(settings, "UCX_ZCOPY_THRESH=auto\n") &&
-        mgds_net.ucx->ucp_config_modify(settings, "ZCOPY_THRESH", "inf") !=
-            UCS_OK)
-        mgds_debug("UCX does not take ZCOPY_THRESH=inf");
-}
-
-static void set_tcp(ucp_config_t *settings, const char *name, const char *value)
-{
-    if (mgds_net.ucx->ucp_config_modify(settings, name, value) != UCS_OK)
-        mgds_debug("UCX does not take %s=%s", name, value);
+    if (is_set_to(settings, "UCX_ZCOPY_THRESH=auto\n"))
+        set_value(settings, "ZCOPY_THRESH", "inf");
 }
 
 /* UCX 1.13 aborts the process (tcp_ep.c, "CTX_TYPE_TX") when the peer dies
@@ -108,17 +107,17 @@ static void set_tcp(ucp_config_t *settings, const char *name, const char *value)
  * not block, the refusal is an event of its own. */
 static void avoid_blocking_connect(ucp_config_t *settings)
 {
-    set_tcp(settings, "CONN_NB", "y");
+    set_value(settings, "CONN_NB", "y");
 }
 
-/* What is copied goes in segments. A receiver refuses longer ones than its own
- * are, so both are as the user says if one is. */
+/* UCX copies into segments. A receiver aborts at one that is longer than its
+ * own, so both lengths are the user's if one is. */
 static void lengthen_segments(ucp_config_t *settings)
 {
     if (mgds_config_has_tcp_segments())
         return;
-    set_tcp(settings, "TX_SEG_SIZE", SEGMENT);
-    set_tcp(settings, "RX_SEG_SIZE", SEGMENT);
+    set_value(settings, "TX_SEG_SIZE", SEGMENT);
+    set_value(settings, "RX_SEG_SIZE", SEGMENT);
 }
 
 static void settle_tcp(ucp_config_t *settings)
