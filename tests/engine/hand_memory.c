@@ -72,8 +72,9 @@ static void close_stock(struct mgds_stock *stock)
 {
     if (stock->idles != stock->count)
         hand_fault("a fragment was not given back");
-    if (!TAILQ_EMPTY(&stock->waiting))
-        hand_fault("somebody waits for a fragment");
+    for (unsigned held = 0; held <= stock->count; held++)
+        if (!TAILQ_EMPTY(&stock->waiting[held]))
+            hand_fault("somebody waits for a fragment");
     mgds_stock_empty(stock, NULL);
 }
 
@@ -235,16 +236,19 @@ void mgds_pool_give(struct mgds_pool *pool, struct mgds_piece *piece)
 
 /* Others have the fragment from here on. */
 void __real_mgds_stock_give(struct mgds_stock *stock,
+                            struct mgds_stock_waiter *waiter,
                             struct mgds_piece *fragment);
 void __wrap_mgds_stock_give(struct mgds_stock *stock,
+                            struct mgds_stock_waiter *waiter,
                             struct mgds_piece *fragment);
 void __wrap_mgds_stock_give(struct mgds_stock *stock,
+                            struct mgds_stock_waiter *waiter,
                             struct mgds_piece *fragment)
 {
     if (hand_names(fragment->addr, fragment->bytes))
         hand_fault("a fragment was given back ahead of a command that names "
                    "it");
-    __real_mgds_stock_give(stock, fragment);
+    __real_mgds_stock_give(stock, waiter, fragment);
 }
 
 struct mgds_stock *mgds_gstream_stock(struct mgds_gstream *stream, bool out)

@@ -67,6 +67,7 @@ struct mgds_gstream {
     uint64_t ticket, turn;
     uint64_t came;    /* atomic: value of the last asked FLAG that it came to */
     int waits, error; /* waits: atomic */
+    bool stalled;     /* atomic */
     struct mgds_timeline *timeline; /* atomic */
 };
 

@@ -263,6 +263,16 @@ void mgds_gstream_despair(struct mgds_gstream *stream)
     (void)stream;
 }
 
+bool mgds_gstream_is_stalled(const struct mgds_gstream *stream)
+{
+    return __atomic_load_n(&stream->stalled, __ATOMIC_RELAXED);
+}
+
+void mgds_gstream_note_stalled(struct mgds_gstream *stream, bool stalled)
+{
+    __atomic_store_n(&stream->stalled, stalled, __ATOMIC_RELAXED);
+}
+
 struct mgds_claim *mgds_gstream_claim(struct mgds_gstream *stream)
 {
     int number = mgds_claims_take(&stream->claims);

@@ -72,6 +72,8 @@ struct mgds_copyqueue {
     struct mgds_reads *reads;    /* NULL: there are none */
     struct mgds_copyqueue *next; /* under the list's lock */
     unsigned refs;               /* atomic */
+    bool stalled; /* atomic: nothing on the stream comes through, as far as is
+                     known */
     struct mgds_lock lock;
     /* written under lock, read by anybody */
     uint64_t done;           /* the last ticket that is known to be over */

@@ -6,7 +6,8 @@ void mgds_stock_fill(struct mgds_stock *stock, struct mgds_pool *pool,
 {
     unsigned most = count < MGDS_STOCK_MOST ? count : MGDS_STOCK_MOST;
 
-    TAILQ_INIT(&stock->waiting);
+    for (unsigned held = 0; held <= MGDS_STOCK_MOST; held++)
+        TAILQ_INIT(&stock->waiting[held]);
     while (bytes > 0 && stock->count < most &&
            mgds_pool_take(&stock->fragment[stock->count], pool, bytes,
                           MGDS_POOL_FIXED) == 0) {
@@ -25,25 +26,44 @@ void mgds_stock_empty(struct mgds_stock *stock, struct mgds_pool *pool)
     stock->bytes = 0;
 }
 
+static void begin_waiting(struct mgds_stock *stock,
+                          struct mgds_stock_waiter *waiter)
+{
+    TAILQ_INSERT_TAIL(&stock->waiting[waiter->held], waiter, link);
+    waiter->waits = true;
+}
+
 static void end_waiting(struct mgds_stock *stock,
                         struct mgds_stock_waiter *waiter)
 {
-    TAILQ_REMOVE(&stock->waiting, waiter, link);
+    TAILQ_REMOVE(&stock->waiting[waiter->held], waiter, link);
     waiter->waits = false;
 }
 
+/* NULL: nobody may have one now. */
+static struct mgds_stock_waiter *next_waiter(const struct mgds_stock *stock)
+{
+    struct mgds_stock_waiter *waiter = TAILQ_FIRST(&stock->waiting[0]);
+    unsigned left = stock->count / 4;
+
+    if (stock->idles == 0 || waiter || stock->idles <= left)
+        return stock->idles > 0 ? waiter : NULL;
+    for (unsigned held = 1; held <= stock->count && !waiter; held++)
+        waiter = TAILQ_FIRST(&stock->waiting[held]);
+    return waiter;
+}
+
 /* Whoever gets one may give one back, or want some, meanwhile: each of these
- * serves, too, and the list is looked at afresh. */
+ * serves, too, and the queues are looked at afresh. */
 static void serve_waiters(struct mgds_stock *stock)
 {
-    struct mgds_stock_waiter *first;
+    struct mgds_stock_waiter *next;
 
-    while (stock->idles > 0 && (first = TAILQ_FIRST(&stock->waiting)) != NULL) {
-        end_waiting(stock, first);
-        if (!first->got(first, stock->idle[--stock->idles]) || first->waits)
-            continue;
-        TAILQ_INSERT_HEAD(&stock->waiting, first, link);
-        first->waits = true;
+    while ((next = next_waiter(stock)) != NULL) {
+        end_waiting(stock, next);
+        next->held++;
+        if (next->got(next, stock->idle[--stock->idles]) && !next->waits)
+            begin_waiting(stock, next);
     }
 }
 
@@ -51,8 +71,7 @@ void mgds_stock_want(struct mgds_stock *stock, struct mgds_stock_waiter *waiter)
 {
     if (waiter->waits)
         return;
-    TAILQ_INSERT_TAIL(&stock->waiting, waiter, link);
-    waiter->waits = true;
+    begin_waiting(stock, waiter);
     serve_waiters(stock);
 }
 
@@ -63,8 +82,16 @@ void mgds_stock_leave(struct mgds_stock *stock,
         end_waiting(stock, waiter);
 }
 
-void mgds_stock_give(struct mgds_stock *stock, struct mgds_piece *fragment)
+/* One that waits for others changes its queue. */
+void mgds_stock_give(struct mgds_stock *stock, struct mgds_stock_waiter *waiter,
+                     struct mgds_piece *fragment)
 {
+    bool waits = waiter->waits;
+
+    mgds_stock_leave(stock, waiter);
+    waiter->held--;
+    if (waits)
+        begin_waiting(stock, waiter);
     stock->idle[stock->idles++] = fragment;
     serve_waiters(stock);
 }

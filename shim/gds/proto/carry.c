@@ -15,9 +15,8 @@
 /* How long a launch may take before what it copies is ordered, ns. */
 enum { ORDER_NS = 2200000 };
 
-/* The same of host memory, which one thread copies far more slowly than a
- * launch that only waits for its turn. */
-enum { HOST_ORDER_NS = 100000000 };
+/* The same where a copy by order is slow, and launches come through. */
+enum { SLOW_ORDER_NS = 100000000 };
 
 enum { FLAGGED = 1 };
 
@@ -52,7 +51,7 @@ static void set_timeline(struct mgds_carry *carry, uint64_t *timeline)
 }
 
 void mgds_carry_bytes(struct mgds_carry *carry, void *to, const void *from,
-                      size_t bytes, bool stalled)
+                      size_t bytes)
 {
     struct mgds_command *take = &carry->take;
 
@@ -62,7 +61,7 @@ void mgds_carry_bytes(struct mgds_carry *carry, void *to, const void *from,
     take->serial = 1;
     take->delivers = true;
     take->source = (uintptr_t)from;
-    carry->patience = stalled ? 0 : HOST_ORDER_NS;
+    carry->slow_by_order = true;
     set_timeline(carry,
                  mgds_syncwords_take_idle(mgds_gstream_words(carry->stream)));
     mgds_carry_begin(carry, MGDS_WORK_PART);
@@ -143,9 +142,11 @@ void mgds_carry_tell(struct mgds_carry *carry, int error)
 
 static uint64_t order_age(const struct mgds_carry *carry)
 {
-    if (carry->outcome == MGDS_CARRY_LAUNCHED && carry->patience > 0)
-        return carry->patience;
-    return ORDER_NS;
+    bool patient = carry->slow_by_order &&
+                   carry->outcome == MGDS_CARRY_LAUNCHED &&
+                   !mgds_gstream_is_stalled(carry->stream);
+
+    return patient ? SLOW_ORDER_NS : ORDER_NS;
 }
 
 /* Whatever keeps a launch, a stream may serve it. True: one has, and nobody was
@@ -239,6 +240,16 @@ static bool stream_stands(const struct mgds_carry *carry)
     return carry->outcome == MGDS_CARRY_FAILED && carry->mail.count > 0;
 }
 
+/* Tells those that wait for their launches whether any come through: a copy by
+ * order was first, or a launch was soon through, first or not. */
+static void note_order(struct mgds_carry *carry, bool served)
+{
+    bool soon = mgds_clock_ns() - carry->since < SLOW_ORDER_NS;
+
+    if (carry->slow_by_order && (served || soon))
+        mgds_gstream_note_stalled(carry->stream, served);
+}
+
 /* Without the lock; the watch is this thread's. */
 static void settle_claim(struct mgds_carry *carry)
 {
@@ -250,7 +261,7 @@ static void end_served(struct mgds_carry *carry)
 {
     settle_claim(carry);
     mgds_engine_enter();
-    carry->served = true;
+    note_order(carry, true);
     mgds_carry_tell(carry, 0);
     mgds_engine_leave();
 }
@@ -265,6 +276,8 @@ static void end_carry(struct mgds_carry *carry, bool told)
         settle_claim(carry);
     mgds_engine_enter();
     mgds_work_done(&carry->watch);
+    if (carry->outcome == MGDS_CARRY_LAUNCHED)
+        note_order(carry, false);
     mgds_carry_tell(carry, error);
     stays = stream_stands(carry);
     if (!stays)

@@ -80,14 +80,14 @@ struct mgds_carry {
                                     owner until it is gone */
     struct mgds_command take;    /* constant, but the words of its own */
     enum mgds_carry_outcome outcome;
-    uint64_t since;           /* ns: when it was last due */
-    uint64_t patience;        /* constant: ns from its launch to an order */
-    uint64_t *timeline;       /* words of its own, or NULL */
+    uint64_t since;     /* ns: when it was last due */
+    bool slow_by_order; /* constant: one thread copies host memory far more
+                           slowly than a launch that waits for its turn */
+    uint64_t *timeline; /* words of its own, or NULL */
     struct mgds_claim *claim; /* its own, or NULL */
     struct mgds_mail mail;    /* the orders that were given */
     bool told;                /* that it is over */
     bool lost;                /* the program has freed the buffer */
-    bool served;              /* a kernel by order has copied it */
 };
 
 /* Words of the line that kernels use, beside the flag: a unit whose word has
@@ -109,9 +109,9 @@ void mgds_carry_init(void);
  * DELIVERY, for which calls of the program are waited for a little; or PART. */
 void mgds_carry_begin(struct mgds_carry *carry, enum mgds_work_kind launch);
 /* The same of plain bytes of this process: where they go, where they are, how
- * many. stalled: nothing that is launched comes through, as far as is known. */
+ * many. */
 void mgds_carry_bytes(struct mgds_carry *carry, void *to, const void *from,
-                      size_t bytes, bool stalled);
+                      size_t bytes);
 /* Whose memory is looked at again before the copy: the operation's; or NULL.
  * For cuMemFreeAsync takes effect behind what is on the stream, the operation
  * with it, but as it seems the driver forgets the memory at the call

@@ -58,7 +58,7 @@ static void drop_part(struct mgds_flow_part *part)
     part->fragment = NULL;
     put_part(part);
     if (fragment)
-        mgds_stock_give(flow->stock, fragment);
+        mgds_stock_give(flow->stock, &flow->waiter, fragment);
 }
 
 static void end_flow(struct mgds_flow *flow)
@@ -147,7 +147,7 @@ static bool got_fragment(struct mgds_stock_waiter *waiter,
     struct mgds_flow_part *part = next_part(flow);
 
     if (!part) {
-        mgds_stock_give(flow->stock, fragment);
+        mgds_stock_give(flow->stock, &flow->waiter, fragment);
         mgds_flow_stop(flow, -ENOMEM);
         return false;
     }
@@ -206,11 +206,6 @@ void mgds_flow_part_gone(struct mgds_carry *carry)
     mgds_engine_leave();
 }
 
-void mgds_flow_part_note_served(const struct mgds_carry *carry)
-{
-    mgds_flow_part_of(carry)->flow->stalled = carry->served;
-}
-
 void mgds_flow_part_prepare(struct mgds_flow_part *part,
                             const struct mgds_carry_owner *owner)
 {
@@ -226,7 +221,7 @@ void mgds_flow_part_carry(struct mgds_flow_part *part,
 {
     mgds_flow_part_prepare(part, owner);
     part->carry.take.bounce = mgds_carry_checked(part->flow->op);
-    mgds_carry_bytes(&part->carry, to, from, part->bytes, part->flow->stalled);
+    mgds_carry_bytes(&part->carry, to, from, part->bytes);
 }
 
 void mgds_flow_sent(struct mgds_op *op, int error)

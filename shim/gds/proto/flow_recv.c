@@ -10,7 +10,6 @@
 
 static void carry_over(struct mgds_carry *carry, int error)
 {
-    mgds_flow_part_note_served(carry);
     mgds_flow_part_end(mgds_flow_part_of(carry), error);
 }
 

@@ -45,7 +45,6 @@ static void part_poured(struct mgds_carry *carry, int error)
 {
     struct mgds_flow_part *part = mgds_flow_part_of(carry);
 
-    mgds_flow_part_note_served(carry);
     if (error)
         mgds_flow_part_end(part, error);
     else

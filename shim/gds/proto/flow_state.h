@@ -45,7 +45,6 @@ struct mgds_flow {
     unsigned busy; /* parts */
     int error;
     bool over;
-    bool stalled; /* the last copy was made by a kernel by order */
     struct mgds_stock_waiter waiter;
     LIST_HEAD(, mgds_flow_part) parts;
 };
@@ -80,7 +79,6 @@ void mgds_flow_part_carry(struct mgds_flow_part *part,
                           const struct mgds_carry_owner *owner, void *to,
                           const void *from);
 struct mgds_flow_part *mgds_flow_part_of(const struct mgds_carry *carry);
-void mgds_flow_part_note_served(const struct mgds_carry *carry);
 void mgds_flow_part_gone(struct mgds_carry *carry);
 
 #endif

@@ -110,6 +110,17 @@ bool mgds_gstream_served(const struct mgds_gstream *stream, uint64_t order)
     return mgds_orders_served(&stream->orders, order);
 }
 
+bool mgds_gstream_is_stalled(const struct mgds_gstream *stream)
+{
+    return __atomic_load_n(&stream->gpu->copyqueue->stalled, __ATOMIC_RELAXED);
+}
+
+void mgds_gstream_note_stalled(struct mgds_gstream *stream, bool stalled)
+{
+    __atomic_store_n(&stream->gpu->copyqueue->stalled, stalled,
+                     __ATOMIC_RELAXED);
+}
+
 int mgds_gstream_check(const struct mgds_gstream *stream)
 {
     const struct mgds_gpu *gpu = stream->gpu;

@@ -278,6 +278,12 @@ void mgds_gstream_order_back(struct mgds_gstream *stream);
 /* Was it copied for that order? Then the data is there, for the CPU, too. */
 bool mgds_gstream_served(const struct mgds_gstream *stream, uint64_t order);
 
+/* Does nothing that is launched beside the streams of its context come through,
+ * as far as is known? Whoever has seen one that did, or a copy by order that
+ * was faster, says so. Any thread. */
+bool mgds_gstream_is_stalled(const struct mgds_gstream *stream);
+void mgds_gstream_note_stalled(struct mgds_gstream *stream, bool stalled);
+
 /* What the stream's kernels are to give up, one message each (quits.h): of a
  * TAKE the word of its unit, the first one of a message in a ring, of an AWAIT
  * its word. One that is there is taken all the same. It is over when the stream
