@@ -19,6 +19,7 @@ enum {
     PIECE = 16384, /* of a body, at most */
     LEAST = 4096,  /* and at least, but for its end */
     BURST = 32,    /* records of a ring at a time */
+    LAST = 256,    /* such bursts of a writer that is given up */
     WRITERS_LATE = 8
 };
 
@@ -48,7 +49,8 @@ TAILQ_HEAD(parcels, parcel);
 
 /* From a writer of ours, by ring. */
 struct sender {
-    bool broken; /* it wrote what cannot be: nothing of it is read */
+    bool broken; /* nothing of it is read any more: it wrote what cannot be, or
+                    was given up and may go on all the same */
     struct parcels parcels;
 };
 
@@ -316,13 +318,19 @@ static void end_parcels(unsigned ring, int rc)
         end_parcel(sender, rc);
 }
 
+/* The ring stays its writer's. */
+static void break_sender(unsigned ring, int rc)
+{
+    near.sender[ring]->broken = true;
+    end_parcels(ring, rc);
+}
+
 static void give_up(unsigned ring)
 {
     mgds_warn_once("another process of this host writes what no libmpix_gds.so "
                    "does: it is not heard any more; do all processes of the "
                    "job load the same one?");
-    near.sender[ring]->broken = true;
-    end_parcels(ring, -EPROTO);
+    break_sender(ring, -EPROTO);
 }
 
 /* A burst of a ring's records; the ring stays due if there may be more. */
@@ -335,7 +343,9 @@ static int take_some(unsigned ring, unsigned most)
         mgds_inbox_again(near.inbox, ring);
         return 0;
     }
-    while (rc > 0 && (unsigned)did < most && !near.sender[ring]->broken) {
+    if (near.sender[ring]->broken)
+        return 0;
+    while (rc > 0 && (unsigned)did < most) {
         rc = take_record(ring);
         did += rc > 0;
     }
@@ -349,8 +359,7 @@ static int take_some(unsigned ring, unsigned most)
 /* Nothing more comes in this ring: another may have it. */
 static void retire_ring(unsigned ring)
 {
-    while (near.sender[ring] && !near.sender[ring]->broken &&
-           take_some(ring, BURST) > 0)
+    while (near.sender[ring] && take_some(ring, BURST) > 0)
         ;
     end_parcels(ring, -ECONNRESET);
     free(near.sender[ring]);
@@ -407,11 +416,25 @@ int mgds_near_round(void)
     return take_all() + pump_all();
 }
 
-static void retire_all_of(uint64_t process)
+/* One that was given up though it lives, stopped perhaps, writes to its ring
+ * when it goes on: nobody else may have it before it is closed, or dead. What
+ * is there has come. */
+static void lose_ring(unsigned ring)
+{
+    if (mgds_inbox_over(near.inbox, ring, true)) {
+        retire_ring(ring);
+        return;
+    }
+    for (unsigned n = 0; n < LAST && take_some(ring, BURST) > 0; n++)
+        continue;
+    break_sender(ring, -ECONNRESET);
+}
+
+static void lose_rings_of(uint64_t process)
 {
     for (unsigned i = 0; i < MGDS_INBOX_RINGS; i++)
         if (mgds_inbox_writer(near.inbox, i) == process && sender_of(i))
-            retire_ring(i);
+            lose_ring(i);
 }
 
 void mgds_near_disconnect(struct mgds_wire_peer *peer)
@@ -421,7 +444,7 @@ void mgds_near_disconnect(struct mgds_wire_peer *peer)
     struct mgds_wire_flight *flight;
 
     if (peer->stage == MGDS_WIRE_LOST)
-        retire_all_of(peer->who.process);
+        lose_rings_of(peer->who.process);
     while ((flight = TAILQ_FIRST(&link->frames)) != NULL) {
         TAILQ_REMOVE(&link->frames, flight, turn);
         mgds_flight_land(flight, rc);
