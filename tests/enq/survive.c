@@ -353,7 +353,7 @@ static void d9_any_source(const struct enq_lane *lane)
     later_calls_fail(lane);
 }
 
-static bool is_stopped(pid_t pid)
+bool is_stopped(pid_t pid)
 {
     char name[64], state = 0;
     FILE *file;
@@ -482,6 +482,7 @@ static const struct part parts[] = {
      .run = d9_silent_source_gone,
      .silent = true},
     {.name = "d9_stopped", .run = d9_stopped},
+    {.name = "d9_stopped_in_parts", .run = d9_stopped_in_parts},
     {.name = "d9_taken_for_dead", .run = d9_taken_for_dead},
     {.name = "broken_context", .run = broken_context},
 };

@@ -2,12 +2,16 @@
 #ifndef MGDS_TESTS_ENQ_SURVIVE_H
 #define MGDS_TESTS_ENQ_SURVIVE_H
 
+#include <sys/types.h>
+
 #include "tests/enq/enq.h"
 
 enum { DEAD = 2, TAG_DEAD = 1, TAG_ALIVE = 2, SECONDS = 5 };
 
 /* By a signal, with nothing done about it. */
 void die(void);
+
+bool is_stopped(pid_t pid);
 
 /* The stream goes on, and its error is told: once, whatever failed. */
 void expect_failed_once(const struct enq_lane *lane);
@@ -23,5 +27,8 @@ void d9_silent_receive(const struct enq_lane *lane);
 void d9_silent_probe(const struct enq_lane *lane);
 void d9_silent_source(const struct enq_lane *lane);
 void d9_silent_source_gone(const struct enq_lane *lane);
+
+/* The case of survive_parts.c. */
+void d9_stopped_in_parts(const struct enq_lane *lane);
 
 #endif

@@ -25,6 +25,9 @@ static const char nothing_came[] =
 static const char stands_elsewhere[] =
     "its sender's stream has stood there for as long as MPIX_GDS_TIMEOUT says, "
     "and the receive's own stream had not come to it";
+static const char no_part_came[] =
+    "its sender's stream has stood there for as long as MPIX_GDS_TIMEOUT says, "
+    "and no part of the message came meanwhile";
 static const char nobody_receives[] =
     "nobody receives it: its receive has failed, or none was called before "
     "MPIX_GDS_TIMEOUT was over";
@@ -67,10 +70,12 @@ static int revoke_send(struct mgds_op *op)
 /* The wire tells when it is, and ends what it has of it. */
 static void lose_peer(const struct mgds_op *op)
 {
-    if (mgds_wire_peer_give_up(op->comm->member[op->call->rank].peer))
+    int rank = mgds_op_peer(op);
+
+    if (mgds_wire_peer_give_up(op->comm->member[rank].peer))
         mgds_warn("rank %d has not answered for %u s (MPIX_GDS_TIMEOUT): it "
                   "is taken for dead",
-                  op->call->rank, (unsigned)mgds_ctx()->config.timeout);
+                  rank, (unsigned)mgds_ctx()->config.timeout);
 }
 
 static void set_revoking(struct mgds_op *op, enum mgds_op_revoking revoking,
@@ -95,16 +100,43 @@ static void expire_send(struct mgds_op *op, uint64_t now)
         set_revoking(op, MGDS_OP_REVOKED, now);
 }
 
+static void end_recv(struct mgds_op *op, const char *why)
+{
+    mgds_count(receives_expired);
+    mgds_op_fail(op, -ETIMEDOUT, why);
+}
+
+/* No part has come for as long as that: its sender has not sent what was
+ * granted, or others have all fragments. */
+static bool has_flow_expired(const struct mgds_op *op, uint64_t now)
+{
+    uint64_t since = mgds_flow_stands_since(op);
+
+    return since && is_over(since, now);
+}
+
+/* A part that the wire is at has a place in our memory until its sender goes
+ * on, or is lost. */
+static void expire_flow(struct mgds_op *op, uint64_t now)
+{
+    if (!has_flow_expired(op, now))
+        return;
+    if (mgds_flow_is_landing(op))
+        lose_peer(op);
+    else
+        end_recv(op, nothing_came);
+}
+
 /* What the wire, or a kernel of ours, is at ends by itself; so does what its
  * own stream has only to come to. */
-static void expire_recv(struct mgds_op *op)
+static void expire_recv(struct mgds_op *op, uint64_t now)
 {
-    if (op->state == MGDS_OP_LANDING || mgds_flow_is_on(op) ||
-        op->recv->fetch || mgds_op_is_quit(op))
+    if (op->state == MGDS_OP_LANDING || op->recv->fetch || mgds_op_is_quit(op))
         return;
-    if (!mgds_op_is_taken(op)) {
-        mgds_count(receives_expired);
-        mgds_op_fail(op, -ETIMEDOUT, nothing_came);
+    if (mgds_flow_is_on(op)) {
+        expire_flow(op, now);
+    } else if (!mgds_op_is_taken(op)) {
+        end_recv(op, nothing_came);
     } else if (!op->recv->message->match.reached) {
         mgds_count(receives_expired);
         op->fail->why = nothing_came;
@@ -117,12 +149,14 @@ static void withdraw_recv(struct mgds_op *op)
 {
     const struct mgds_message *message = op->recv->message;
 
-    if (mgds_op_is_lost(op) || mgds_op_is_reached(op) || op->recv->fetch ||
-        mgds_op_is_quit(op))
+    if (mgds_op_is_lost(op) || op->recv->fetch || mgds_op_is_quit(op))
+        return;
+    if (mgds_flow_is_revoked(op))
+        end_recv(op, no_part_came);
+    if (mgds_op_is_reached(op))
         return;
     if (op->state == MGDS_OP_HELD || op->state == MGDS_OP_WANTED) {
-        mgds_count(receives_expired);
-        mgds_op_fail(op, -ETIMEDOUT, stands_elsewhere);
+        end_recv(op, stands_elsewhere);
     } else if (op->state == MGDS_OP_TAKEN && message->protocol->copied &&
                message->match.reached && !op->recv->credited) {
         mgds_fetch_withdraw(op, stands_elsewhere);
@@ -222,7 +256,7 @@ static void expire_wait(struct mgds_wait *wait, uint64_t now)
         if (op->send)
             expire_send(op, now);
         else
-            expire_recv(op);
+            expire_recv(op, now);
     }
 }
 

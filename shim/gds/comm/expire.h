@@ -9,16 +9,19 @@
  *   receive   not matched, or nothing of its message has come: fails, and its
  *             sender, if it is known, is told (ENDED). A message that comes all
  *             the same is dropped, or, where a kernel stands for it, not taken
- *             (quit.c). What is being copied completes
+ *             (quit.c). What is being copied completes. Of one that comes in
+ *             parts the same is true when none has come for that time; where
+ *             the wire is in the middle of one, the peer is taken for dead
  *   send      REVOKED: its receiver is asked to do without it
  *               nobody had matched it, though a probe may have shown it: it is
  *                 taken out of the matcher there, and ENDED, with an error:
  *                 fails here
  *               it was matched: ENDED without one, and the receive fails
  *                 unless its stream has come to it; of a TAKE that is on the
- *                 stream, who has the claim decides (fetch.h). Then ENDED with
- *                 an error, too. What is being copied completes. Asked again
- *                 each time that the timeout is over
+ *                 stream, who has the claim decides (fetch.h); of one in parts,
+ *                 whether anything came since it was asked last. Then ENDED
+ *                 with an error, too. What is being copied completes. Asked
+ *                 again each time that the timeout is over
  *               no answer within the timeout: the peer is taken for dead
  *
  * So no send of the program's ends before it is certain that nobody reads its

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "shim/base/alloc.h"
+#include "shim/base/clock.h"
 #include "shim/base/container.h"
 #include "shim/base/stats.h"
 #include "shim/gds/comm/comm_state.h"
@@ -33,6 +34,43 @@ size_t mgds_flow_fragment(const struct mgds_op *op)
 bool mgds_flow_is_on(const struct mgds_op *op)
 {
     return op->flow && !op->flow->over;
+}
+
+/* By the wire, or by a copy of ours. */
+static bool is_any_busy(const struct mgds_flow *flow, bool copied)
+{
+    const struct mgds_flow_part *part;
+
+    LIST_FOREACH(part, &flow->parts, link)
+    {
+        if (part->state == MGDS_FLOW_PART_BUSY &&
+            (part->carry.owner != NULL) == copied)
+            break;
+    }
+    return part != NULL;
+}
+
+uint64_t mgds_flow_stands_since(const struct mgds_op *op)
+{
+    bool alone = !mgds_flow_is_on(op) || op->flow->way->alone ||
+                 is_any_busy(op->flow, true);
+
+    return alone ? 0 : op->flow->since;
+}
+
+bool mgds_flow_is_revoked(const struct mgds_op *op)
+{
+    uint64_t since = mgds_flow_stands_since(op);
+    uint64_t before = since ? op->flow->revoked : 0;
+
+    if (since)
+        op->flow->revoked = since;
+    return since && since == before && !mgds_flow_is_landing(op);
+}
+
+bool mgds_flow_is_landing(const struct mgds_op *op)
+{
+    return mgds_flow_is_on(op) && is_any_busy(op->flow, false);
 }
 
 /* Parts. */
@@ -101,6 +139,7 @@ void mgds_flow_part_begin(struct mgds_flow_part *part)
 {
     part->state = MGDS_FLOW_PART_BUSY;
     part->flow->busy++;
+    part->flow->since = mgds_clock_ns();
 }
 
 struct mgds_flow_part *mgds_flow_part_add(struct mgds_flow *flow, size_t first,
@@ -180,6 +219,7 @@ void mgds_flow_part_end(struct mgds_flow_part *part, int error)
     struct mgds_flow *flow = part->flow;
 
     flow->busy--;
+    flow->since = mgds_clock_ns();
     if (!error)
         flow->moved += part->bytes;
     drop_part(part);
@@ -255,6 +295,7 @@ struct mgds_flow *mgds_flow_create(struct mgds_op *op,
     flow->stock = way->through ? stock_of(op) : NULL;
     flow->bytes = bytes;
     flow->size = size;
+    flow->since = mgds_clock_ns();
     flow->waiter.got = got_fragment;
     op->flow = flow;
     return flow;

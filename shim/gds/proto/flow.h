@@ -48,6 +48,15 @@ size_t mgds_flow_fragment(const struct mgds_op *op);
 /* Its bytes are under way in parts. */
 bool mgds_flow_is_on(const struct mgds_op *op);
 
+/* Since when nothing of it happened, ns; 0: it is not on, or its peer has no
+ * part in it, or a copy of ours is at work: that ends by itself. */
+uint64_t mgds_flow_stands_since(const struct mgds_op *op);
+/* Its sender asks that a receive does without it, now and then: true, if
+ * nothing of it has happened since it asked last, nor is anything at work. */
+bool mgds_flow_is_revoked(const struct mgds_op *op);
+/* Of a receive: the wire is at one, which only the peer's end takes from it. */
+bool mgds_flow_is_landing(const struct mgds_op *op);
+
 /* A send that was asked for and is reached begins: in parts of so many bytes at
  * most that are asked for by GRANT; 0: all may go. The state is the caller's.
  */

@@ -42,7 +42,9 @@ struct mgds_flow {
     size_t size;              /* of a part, at most */
     size_t bytes, granted;    /* in all; for which there is room */
     size_t begun, moved;
-    unsigned busy; /* parts */
+    unsigned busy;    /* parts */
+    uint64_t since;   /* ns: when something of it happened last */
+    uint64_t revoked; /* the same when its sender asked for its end last */
     int error;
     bool over;
     struct mgds_stock_waiter waiter;
