@@ -273,11 +273,26 @@ void mgds_gstream_note_stalled(struct mgds_gstream *stream, bool stalled)
     __atomic_store_n(&stream->stalled, stalled, __ATOMIC_RELAXED);
 }
 
-struct mgds_claim *mgds_gstream_claim(struct mgds_gstream *stream)
+static struct mgds_claim *take_claim(struct mgds_gstream *stream, unsigned most)
 {
-    int number = mgds_claims_take(&stream->claims);
+    int number = mgds_claims_take(&stream->claims, most);
 
     return number < 0 ? NULL : &stream->claim[number];
+}
+
+struct mgds_claim *mgds_gstream_claim(struct mgds_gstream *stream)
+{
+    return take_claim(stream, MGDS_GSTREAM_CLAIMS);
+}
+
+struct mgds_claim *mgds_gstream_claim_long(struct mgds_gstream *stream)
+{
+    return take_claim(stream, MGDS_GSTREAM_LONG_CLAIMS);
+}
+
+void mgds_gstream_serve(struct mgds_gstream *stream, int change)
+{
+    mgds_claims_serve(&stream->claims, change);
 }
 
 void mgds_gstream_unclaim(struct mgds_gstream *stream, struct mgds_claim *claim)

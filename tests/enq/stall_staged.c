@@ -8,7 +8,7 @@
 
 #include "tests/enq/stall.h"
 
-enum { TAG = 1, TIMES = 4 };
+enum { TAG = 1, LATER = 2, TIMES = 4 };
 
 /* Bytes that may be pinned. */
 static size_t pool(void)
@@ -184,22 +184,28 @@ static void wanted_in_order(enum stall_way way, const int order[])
     three_close(&t);
 }
 
+/* Streams stand for them when they are sent. */
+static void three_come_late(struct three *t, const int order[])
+{
+    if (enq.rank == 1) {
+        three_receive(t);
+        three_stand(t);
+        stall_begin(&t->stall);
+        enq_tell(0);
+        three_await(t);
+    } else if (enq.rank == 0) {
+        enq_hear(1);
+        three_send(t, order);
+    }
+    stall_end(&t->stall);
+}
+
 static void sent_in_order(enum stall_way way, const int order[])
 {
     struct three t;
 
     three_open(&t, way);
-    if (enq.rank == 1) {
-        three_receive(&t);
-        three_stand(&t);
-        stall_begin(&t.stall);
-        enq_tell(0);
-        three_await(&t);
-    } else if (enq.rank == 0) {
-        enq_hear(1);
-        three_send(&t, order);
-    }
-    stall_end(&t.stall);
+    three_come_late(&t, order);
     three_close(&t);
 }
 
@@ -227,6 +233,46 @@ static void queues_sent_in_any_order(void)
         sent_in_order(STALL_QUEUES, orders[i]);
 }
 
+/* More receives on each stream than it has claims, of messages that come when
+ * all is over. */
+enum { MANY = 260, MANY_BYTES = 1 << 20 };
+
+static void many_receive(const struct three *t, struct enq_buffer *b,
+                         MPI_Request requests[])
+{
+    enq_buffer_open(b, MANY_BYTES);
+    for (int i = 0; i < STALL_LANES * MANY; i++)
+        ENQ_OK(MPIX_Irecv_enqueue(b->at, MANY_BYTES, MPI_BYTE, 0, LATER,
+                                  t->stall.lane[i / MANY].comm, &requests[i]));
+}
+
+static void many_send(const struct three *t)
+{
+    for (int i = 0; i < STALL_LANES * MANY; i++)
+        ENQ_OK(MPI_Send(NULL, 0, MPI_BYTE, 1, LATER,
+                        t->stall.lane[i / MANY].comm));
+}
+
+static void queues_behind_many(void)
+{
+    static MPI_Request requests[STALL_LANES * MANY];
+    struct enq_buffer b;
+    struct three t;
+
+    three_open(&t, STALL_QUEUES);
+    if (enq.rank == 1)
+        many_receive(&t, &b, requests);
+    three_come_late(&t, orders[0]);
+    if (enq.rank == 0)
+        many_send(&t);
+    if (enq.rank == 1) {
+        for (int i = 0; i < STALL_LANES * MANY; i++)
+            ENQ_OK(MPI_Wait(&requests[i], MPI_STATUS_IGNORE));
+        enq_buffer_close(&b);
+    }
+    three_close(&t);
+}
+
 const struct enq_case stall_staged_cases[] = {
     {"free_longer_to_gpu", 1, free_longer_to_gpu},
     {"free_longer_from_gpu", 1, free_longer_from_gpu},
@@ -236,5 +282,6 @@ const struct enq_case stall_staged_cases[] = {
     {"free_sent_in_any_order", 2, free_sent_in_any_order},
     {"queues_wanted_in_any_order", 1, queues_wanted_in_any_order},
     {"queues_sent_in_any_order", 2, queues_sent_in_any_order},
+    {"queues_behind_many", 2, queues_behind_many},
     {0},
 };

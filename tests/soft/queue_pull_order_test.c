@@ -383,6 +383,11 @@ static void claims_are_given_out_once(void **state)
     unsigned count = 0;
 
     (void)state;
+    while (count < MGDS_GSTREAM_LONG_CLAIMS &&
+           (claims[count] = mgds_gstream_claim_long(in.gstream)) != NULL)
+        count++;
+    assert_int_equal(count, MGDS_GSTREAM_LONG_CLAIMS);
+    assert_null(mgds_gstream_claim_long(in.gstream));
     while (count < MGDS_GSTREAM_CLAIMS &&
            (claims[count] = mgds_gstream_claim(in.gstream)) != NULL)
         count++;

@@ -60,7 +60,7 @@ static bool make_claim(struct mgds_op *op)
     struct mgds_gstream *stream = op->timeline->stream;
     uint64_t begin = 0;
 
-    while (!(op->recv->claim = mgds_gstream_claim(stream)) &&
+    while (!(op->recv->claim = mgds_gstream_claim_long(stream)) &&
            mgds_gstream_may_claim(stream))
         if (has_waited(&begin))
             mgds_gstream_despair(stream);
@@ -84,13 +84,13 @@ static bool may_flow(const struct mgds_op *op, struct mgds_gstream *stream)
            (mgds_op_is_near(op) || mgds_gstream_takes(stream, &op->call->user));
 }
 
-/* What its stream stands in serves orders as long as there is a claim. */
+/* What its stream stands in serves orders. */
 static void make_serving(struct mgds_op *op)
 {
-    if (op->send)
-        op->send->claim = mgds_gstream_claim(op->timeline->stream);
-    else if (op->timeline && !op->recv->claim)
-        make_claim(op);
+    if (!op->timeline)
+        return;
+    op->call->is |= MGDS_OP_SERVES;
+    mgds_gstream_serve(op->timeline->stream, 1);
 }
 
 /* Its bytes go in parts if that turns out to be needed (proto/flow.h). If they

@@ -55,8 +55,8 @@ void mgds_op_give_means(struct mgds_op *op)
     mgds_bounce_destroy(op->bounce);
     if (op->recv)
         give_delivery(op);
-    else if (op->send->claim)
-        mgds_gstream_unclaim(op->timeline->stream, op->send->claim);
+    if (op->call->is & MGDS_OP_SERVES)
+        mgds_gstream_serve(op->timeline->stream, -1);
     if (op->stream)
         mgds_gstream_release(op->stream);
     free(op->copy);

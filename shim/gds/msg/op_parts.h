@@ -44,12 +44,13 @@ struct mgds_quit;
 
 /* Bits of what an operation is. */
 enum mgds_op_attribute {
-    MGDS_OP_SYNC = 1,   /* a send is done when it was asked for */
-    MGDS_OP_STANDS = 2, /* its stream waits for it at once */
-    MGDS_OP_NEAR = 4,   /* a receive into memory that kernels of its stream
-                           reach, where a ring is */
-    MGDS_OP_LEAN = 8,   /* GPU memory for which no pinned memory was at hand */
-    MGDS_OP_LIFTED = 16 /* a receive whose bytes come to ordinary memory */
+    MGDS_OP_SYNC = 1,    /* a send is done when it was asked for */
+    MGDS_OP_STANDS = 2,  /* its stream waits for it at once */
+    MGDS_OP_NEAR = 4,    /* a receive into memory that kernels of its stream
+                            reach, where a ring is */
+    MGDS_OP_LEAN = 8,    /* GPU memory for which no pinned memory was at hand */
+    MGDS_OP_LIFTED = 16, /* a receive whose bytes come to ordinary memory */
+    MGDS_OP_SERVES = 32  /* waits of its stream serve orders while it lasts */
 };
 
 /* How an operation was called. Constant. */
@@ -85,8 +86,6 @@ struct mgds_op_sender {
     uint64_t answer; /* from the PULL on: the receive's request ID, */
     size_t wanted;   /* and how many bytes that asks for, */
     size_t part;     /* and of how many in a part; 0: all at once */
-    struct mgds_claim *claim; /* constant: so that what its stream stands in
-                                 serves orders, of one that is lean; or NULL */
     enum mgds_op_revoking revoking; /* expire.c's; rget.c reads it */
     uint64_t since;                 /* when revoking changed last, ns */
 };

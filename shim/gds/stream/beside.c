@@ -36,18 +36,33 @@ int mgds_gstream_tell(struct mgds_gstream *stream, uint64_t *to, uint64_t *done,
     return rc;
 }
 
-struct mgds_claim *mgds_gstream_claim(struct mgds_gstream *stream)
+static struct mgds_claim *take_claim(struct mgds_gstream *stream, unsigned most)
 {
     struct mgds_own *own = mgds_gstream_own(stream);
-    int number = own ? mgds_claims_take(&stream->claims) : -1;
+    int number = own ? mgds_claims_take(&stream->claims, most) : -1;
 
     return number < 0 ? NULL : &own->claim[number];
+}
+
+struct mgds_claim *mgds_gstream_claim(struct mgds_gstream *stream)
+{
+    return take_claim(stream, MGDS_GSTREAM_CLAIMS);
+}
+
+struct mgds_claim *mgds_gstream_claim_long(struct mgds_gstream *stream)
+{
+    return take_claim(stream, MGDS_GSTREAM_LONG_CLAIMS);
 }
 
 void mgds_gstream_unclaim(struct mgds_gstream *stream, struct mgds_claim *claim)
 {
     mgds_claims_give(&stream->claims,
                      (unsigned)(claim - mgds_gstream_own(stream)->claim));
+}
+
+void mgds_gstream_serve(struct mgds_gstream *stream, int change)
+{
+    mgds_claims_serve(&stream->claims, change);
 }
 
 bool mgds_gstream_may_claim(const struct mgds_gstream *stream)

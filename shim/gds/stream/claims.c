@@ -3,7 +3,7 @@
 
 #include "shim/base/fault.h"
 
-enum { WORDS = MGDS_GSTREAM_CLAIMS / 64 };
+enum { BITS = 64, WORDS = MGDS_GSTREAM_CLAIMS / BITS };
 
 /* The lowest bit that is not set in the word, now set; -1 if all are. */
 static int take_bit(uint64_t *word)
@@ -18,28 +18,35 @@ static int take_bit(uint64_t *word)
     return -1;
 }
 
-int mgds_claims_take(struct mgds_claims *claims)
+int mgds_claims_take(struct mgds_claims *claims, unsigned most)
 {
-    for (int i = 0; i < WORDS; i++) {
+    for (unsigned i = 0; i < most / BITS; i++) {
         int bit = take_bit(&claims->taken[i]);
 
         if (bit >= 0)
-            return 64 * i + bit;
+            return (int)(BITS * i) + bit;
     }
     return -1;
 }
 
 void mgds_claims_give(struct mgds_claims *claims, unsigned number)
 {
-    __atomic_and_fetch(&claims->taken[number / 64], ~(1ULL << number % 64),
+    __atomic_and_fetch(&claims->taken[number / BITS], ~(1ULL << number % BITS),
                        __ATOMIC_RELEASE);
     /* a hint: nothing comes with it */
-    __atomic_store_n(&claims->hopeless, false, __ATOMIC_RELAXED);
+    if (number < MGDS_GSTREAM_LONG_CLAIMS)
+        __atomic_store_n(&claims->hopeless, false, __ATOMIC_RELAXED);
+}
+
+/* Nothing comes with it: who puts the operation's wait has seen it. */
+void mgds_claims_serve(struct mgds_claims *claims, int change)
+{
+    __atomic_fetch_add(&claims->serving, (unsigned)change, __ATOMIC_RELAXED);
 }
 
 bool mgds_claims_any(const struct mgds_claims *claims)
 {
-    uint64_t any = 0;
+    uint64_t any = __atomic_load_n(&claims->serving, __ATOMIC_RELAXED);
 
     for (int i = 0; i < WORDS; i++)
         any |= __atomic_load_n(&claims->taken[i], __ATOMIC_RELAXED);

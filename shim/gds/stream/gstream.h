@@ -241,6 +241,9 @@ int mgds_gstream_tell(struct mgds_gstream *stream, uint64_t *to, uint64_t *done,
  * and later generations are larger. Any thread and any locks held; no driver
  * call. */
 struct mgds_claim *mgds_gstream_claim(struct mgds_gstream *stream);
+/* The same for as long as a receive lasts: some are left to copies beside the
+ * stream, which end by themselves. */
+struct mgds_claim *mgds_gstream_claim_long(struct mgds_gstream *stream);
 void mgds_gstream_unclaim(struct mgds_gstream *stream,
                           struct mgds_claim *claim);
 
@@ -249,8 +252,13 @@ void mgds_gstream_unclaim(struct mgds_gstream *stream,
 bool mgds_gstream_may_claim(const struct mgds_gstream *stream);
 void mgds_gstream_despair(struct mgds_gstream *stream);
 
-/* How many there are of a stream. */
-enum { MGDS_GSTREAM_CLAIMS = 256 };
+/* How many there are of a stream, and may be given out for long. */
+enum { MGDS_GSTREAM_CLAIMS = 256, MGDS_GSTREAM_LONG_CLAIMS = 192 };
+
+/* One operation more, or less, without a claim for which others may be asked by
+ * orders: while there are any the waits that are put are kernels. Any thread.
+ */
+void mgds_gstream_serve(struct mgds_gstream *stream, int change);
 
 /* Launches the TAKE now, on a stream of our own, wherever that of the program
  * stands; then *flag = value, in a line of mgds_syncwords, once the data is
