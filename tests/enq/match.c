@@ -261,6 +261,7 @@ static void self_send(void)
         to_self(&lane, *size, 1);
     }
     to_self(&lane, ENQ_SMALL, 2);
+    to_self(&lane, ENQ_LARGE, 2);
     enq_lane_close(&lane);
 }
 

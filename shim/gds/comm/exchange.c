@@ -455,6 +455,15 @@ static void send_sent(struct mgds_op *op, int error)
                              error);
 }
 
+static void send_kept(struct mgds_op *op, int error)
+{
+    if (error == 0)
+        op->latches |= MGDS_OP_KEPT;
+    else if (!op->error)
+        op->error = error;
+    mgds_exchange_reached(op);
+}
+
 void mgds_exchange_withdrawn(struct mgds_op *op, int error, const char *why)
 {
     mgds_count(receives_expired);
@@ -498,8 +507,8 @@ void mgds_exchange_init(void)
 {
     static const struct mgds_fetch_ends ends = {
         mgds_exchange_fetched, mgds_exchange_withdrawn, mgds_exchange_unread};
-    static const struct mgds_flow_ends flows = {send_sent, recv_filled,
-                                                got_bytes};
+    static const struct mgds_flow_ends flows = {send_sent, send_kept,
+                                                recv_filled, got_bytes};
 
     mgds_fetch_init(&ends);
     mgds_flow_init(&flows);

@@ -102,7 +102,7 @@ static int make_lean(struct mgds_op *op, bool flows, bool whole)
     int rc = 0;
 
     if (op->recv && !flows) {
-        op->call->is |= MGDS_OP_LIFTED;
+        op->call->is |= MGDS_OP_ORDINARY;
         return mgds_bounce_create(&op->bounce, user, MGDS_BOUNCE_PACKED);
     }
     if (flows)
@@ -168,6 +168,20 @@ static int make_bounce(struct mgds_op *op, struct mgds_gstream *stream,
     return mgds_bounce_create(&op->bounce, &op->call->user, MGDS_BOUNCE_PACKED);
 }
 
+/* What must not wait, and has no memory of ours, goes to ordinary memory when
+ * its stream comes to it. */
+static int make_gpu_room(struct mgds_op *op, const struct mgds_comm *comm,
+                         const struct mgds_xfer *xfer,
+                         struct mgds_gstream *stream)
+{
+    int rc = make_bounce(op, stream, is_better_whole(op, comm, xfer));
+
+    if (rc == 0 && op->call->is & MGDS_OP_SERVES &&
+        must_not_wait(op, comm, xfer))
+        op->call->is |= MGDS_OP_ORDINARY;
+    return rc;
+}
+
 /* A record and a count for the stream. */
 static int make_words(struct mgds_op *op)
 {
@@ -180,15 +194,13 @@ static int make_words(struct mgds_op *op)
 static int make_room(struct mgds_op *op, const struct mgds_comm *comm,
                      const struct mgds_xfer *xfer, struct mgds_gstream *stream)
 {
-    bool gpu = xfer->gpu;
-
     if (op->send && op->send->protocol->slotted)
         return 0;
     if (op->call->bytes == 0 && mgds_op_can_take(op))
         op->stream = mgds_gstream_get(stream);
-    if (gpu && op->call->bytes > 0)
-        return make_bounce(op, stream, is_better_whole(op, comm, xfer));
-    if (gpu || !needs_copy(op, xfer))
+    if (xfer->gpu && op->call->bytes > 0)
+        return make_gpu_room(op, comm, xfer, stream);
+    if (xfer->gpu || !needs_copy(op, xfer))
         return 0;
     op->copy = (char *)mgds_malloc(op->call->bytes);
     return op->copy ? 0 : -ENOMEM;

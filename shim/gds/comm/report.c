@@ -68,6 +68,14 @@ static bool say_not_reached(struct mgds_text *text, const struct mgds_op *op,
     return true;
 }
 
+static bool say_kept(struct mgds_text *text, const struct mgds_op *op)
+{
+    if (!op->send || !op->send->keep || mgds_op_is_reached(op))
+        return false;
+    mgds_text_add(text, "its bytes are being copied to host memory");
+    return true;
+}
+
 static bool say_lost(struct mgds_text *text, const struct mgds_op *op, int rank)
 {
     if (mgds_comm_lost(op->comm, rank) == 0)
@@ -118,7 +126,8 @@ static void add_reason(struct mgds_text *text, const struct mgds_op *op,
     int rank = mgds_op_peer(op);
 
     mgds_text_add(text, ": ");
-    if (say_not_reached(text, op, waiter) || say_lost(text, op, rank))
+    if (say_kept(text, op) || say_not_reached(text, op, waiter) ||
+        say_lost(text, op, rank))
         return;
     if (op->send)
         say_send(text, op);

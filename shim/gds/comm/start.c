@@ -12,6 +12,7 @@
 #include "shim/gds/comm/note.h"
 #include "shim/gds/msg/op.h"
 #include "shim/gds/comm/pair.h"
+#include "shim/gds/proto/flow.h"
 #include "shim/gds/proto/rget.h"
 #include "shim/gds/comm/require.h"
 #include "shim/gds/comm/wildcards.h"
@@ -104,6 +105,13 @@ static void enter_engine(struct mgds_op *op)
     LIST_INSERT_HEAD(&op->comm->ops, op, link);
 }
 
+/* Not of one that has failed: its stream may not have come there. */
+static bool must_be_kept(const struct mgds_op *op)
+{
+    return mgds_op_is_kept(op) && !op->error && !mgds_op_is_lost(op) &&
+           !mgds_op_is_moved(op);
+}
+
 /* The stream came to the operation. */
 static void reach_op(struct mgds_fence *fence)
 {
@@ -112,7 +120,9 @@ static void reach_op(struct mgds_fence *fence)
 
     if (op->send && op->copy)
         mgds_host_pack(op->copy, &op->call->user, op->call->bytes);
-    if (op->send && op->send->transport->relay)
+    if (must_be_kept(op))
+        mgds_flow_keep(op);
+    else if (op->send && op->send->transport->relay)
         op->send->transport->relay(op);
     else
         mgds_exchange_reached(op);

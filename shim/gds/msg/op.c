@@ -61,6 +61,8 @@ void mgds_op_give_means(struct mgds_op *op)
         mgds_gstream_release(op->stream);
     free(op->copy);
     free(op->flow);
+    if (op->send)
+        free(op->send->keep);
 }
 
 static void destroy_op(struct mgds_op *op)
@@ -114,10 +116,10 @@ size_t mgds_op_fitting(const struct mgds_op *op)
 
 void *mgds_op_place(struct mgds_op *op)
 {
-    if (op->bounce)
-        return mgds_bounce_base(op->bounce);
     if (op->copy)
         return op->copy;
+    if (op->bounce)
+        return mgds_bounce_base(op->bounce);
     return mgds_op_user(op);
 }
 

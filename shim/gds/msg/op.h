@@ -109,8 +109,9 @@ void mgds_message_drop(struct mgds_message *message);
 enum mgds_op_latch {
     MGDS_OP_REACHED = 1, /* the stream came here, and staged bytes are there */
     MGDS_OP_DONE = 2,    /* the caller may go on */
-    MGDS_OP_LOST = 4     /* failed, since its peer or its stream was, or its
+    MGDS_OP_LOST = 4,    /* failed, since its peer or its stream was, or its
                             wait took too long */
+    MGDS_OP_KEPT = 8     /* the bytes of a lean send are in op->copy */
 };
 
 struct mgds_op {
@@ -127,11 +128,12 @@ struct mgds_op {
     uint64_t request_id; /* what its peer names it by; 0: the peer was not told
                             of it */
     /* where its bytes lie */
-    struct mgds_bounce *bounce;  /* GPU memory; NULL: directly. Set with the
-                                    call, or by fallback.c */
-    struct mgds_flow *flow;      /* flow.c's, once there is one; goes with the
-                                    operation */
-    char *copy;                  /* constant: host memory of ours, or NULL */
+    struct mgds_bounce *bounce; /* GPU memory; NULL: directly. Set with the
+                                   call, or by fallback.c */
+    struct mgds_flow *flow;     /* flow.c's, once there is one; goes with the
+                                   operation */
+    char *copy; /* host memory of ours, or NULL; constant, but of a send
+                   that is kept */
     struct mgds_gstream *stream; /* constant: whose bounce and words it has: a
                                     reference, or NULL */
     struct mgds_work copying;    /* out of its bounce (orphan.h), or into it
@@ -190,14 +192,21 @@ static inline bool mgds_op_is_near(const struct mgds_op *op)
 /* It is GPU memory, and none of ours stands for it. */
 static inline bool mgds_op_is_lean(const struct mgds_op *op)
 {
-    return op->call->is & MGDS_OP_LEAN &&
+    return op->call->is & MGDS_OP_LEAN && !(op->latches & MGDS_OP_KEPT) &&
            (!op->bounce || mgds_bounce_needs_room(op->bounce));
 }
 
-/* Its bytes lie where neither its stream nor a caller copies them up. */
+/* A receive whose bytes lie where neither its stream nor a caller copies them
+ * up. */
 static inline bool mgds_op_is_lifted(const struct mgds_op *op)
 {
-    return op->call->is & MGDS_OP_LIFTED;
+    return op->recv && op->call->is & MGDS_OP_ORDINARY;
+}
+
+/* A lean send whose bytes go to ordinary memory when its stream comes to it. */
+static inline bool mgds_op_is_kept(const struct mgds_op *op)
+{
+    return op->send && op->call->is & MGDS_OP_ORDINARY;
 }
 
 /* Might a send have this protocol, by what is known so far? */

@@ -44,13 +44,15 @@ struct mgds_quit;
 
 /* Bits of what an operation is. */
 enum mgds_op_attribute {
-    MGDS_OP_SYNC = 1,    /* a send is done when it was asked for */
-    MGDS_OP_STANDS = 2,  /* its stream waits for it at once */
-    MGDS_OP_NEAR = 4,    /* a receive into memory that kernels of its stream
-                            reach, where a ring is */
-    MGDS_OP_LEAN = 8,    /* GPU memory for which no pinned memory was at hand */
-    MGDS_OP_LIFTED = 16, /* a receive whose bytes come to ordinary memory */
-    MGDS_OP_SERVES = 32  /* waits of its stream serve orders while it lasts */
+    MGDS_OP_SYNC = 1,   /* a send is done when it was asked for */
+    MGDS_OP_STANDS = 2, /* its stream waits for it at once */
+    MGDS_OP_NEAR = 4,   /* a receive into memory that kernels of its stream
+                           reach, where a ring is */
+    MGDS_OP_LEAN = 8,   /* GPU memory for which no pinned memory was at hand */
+    MGDS_OP_ORDINARY = 16, /* its bytes go through ordinary memory: a receive
+                              (proto/lift.h); a lean send that must not wait
+                              for its receiver (proto/flow.h) */
+    MGDS_OP_SERVES = 32    /* waits of its stream serve orders while it lasts */
 };
 
 /* How an operation was called. Constant. */
@@ -86,6 +88,7 @@ struct mgds_op_sender {
     uint64_t answer; /* from the PULL on: the receive's request ID, */
     size_t wanted;   /* and how many bytes that asks for, */
     size_t part;     /* and of how many in a part; 0: all at once */
+    struct mgds_flow *keep;         /* to ordinary memory, or NULL */
     enum mgds_op_revoking revoking; /* expire.c's; rget.c reads it */
     uint64_t since;                 /* when revoking changed last, ns */
 };

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "shim/base/alloc.h"
 #include "shim/base/clock.h"
@@ -264,9 +265,27 @@ void mgds_flow_part_carry(struct mgds_flow_part *part,
     mgds_carry_bytes(&part->carry, to, from, part->bytes);
 }
 
+void mgds_flow_part_empty(struct mgds_carry *carry)
+{
+    const struct mgds_flow_part *part = mgds_flow_part_of(carry);
+
+    memcpy((char *)mgds_op_place(part->flow->op) + part->first,
+           part->fragment->addr, part->bytes);
+}
+
+void mgds_flow_part_over(struct mgds_carry *carry, int error)
+{
+    mgds_flow_part_end(mgds_flow_part_of(carry), error);
+}
+
 void mgds_flow_sent(struct mgds_op *op, int error)
 {
     ends->sent(op, error);
+}
+
+void mgds_flow_kept(struct mgds_op *op, int error)
+{
+    ends->kept(op, error);
 }
 
 void mgds_flow_filled(struct mgds_op *op, int error)
@@ -279,9 +298,9 @@ void mgds_flow_got(struct mgds_op *op, int error)
     ends->got(op, error);
 }
 
-struct mgds_flow *mgds_flow_create(struct mgds_op *op,
-                                   const struct mgds_flow_way *way,
-                                   size_t bytes, size_t size)
+struct mgds_flow *mgds_flow_make(struct mgds_op *op,
+                                 const struct mgds_flow_way *way, size_t bytes,
+                                 size_t size)
 {
     struct mgds_flow *flow = (struct mgds_flow *)mgds_calloc(1, sizeof(*flow));
 
@@ -297,8 +316,15 @@ struct mgds_flow *mgds_flow_create(struct mgds_op *op,
     flow->size = size;
     flow->since = mgds_clock_ns();
     flow->waiter.got = got_fragment;
-    op->flow = flow;
     return flow;
+}
+
+struct mgds_flow *mgds_flow_create(struct mgds_op *op,
+                                   const struct mgds_flow_way *way,
+                                   size_t bytes, size_t size)
+{
+    op->flow = mgds_flow_make(op, way, bytes, size);
+    return op->flow;
 }
 
 void mgds_flow_fail(struct mgds_op *op, int error)

@@ -6,6 +6,9 @@
  *   way     of                        its parts
  *   POUR    a send, lean              wait for a fragment; a copy (carry.h)
  *                                     fills it; the wire sends it
+ *   KEEP    a send that must not      wait for a fragment; a copy fills it; the
+ *           wait for its receiver,    CPU copies it to ordinary memory
+ *           lean
  *   POST    a send from host memory   the wire sends them
  *   FILL    a receive, lean           wait for a fragment, which is granted to
  *                                     the sender; the wire fills it; a copy
@@ -31,12 +34,13 @@
 struct mgds_op;
 struct mgds_wire_arrival;
 
-/* Whom to tell, once each: all bytes of a send have left; those of a receive
- * are in the program's memory, or in op->bounce or op->copy if it is not lean;
- * the same of a message that was copied out of a ring or its sender's memory.
- * Or negative errno. */
+/* Whom to tell, once each: all bytes of a send have left; are in op->copy;
+ * those of a receive are in the program's memory, or in op->bounce or op->copy
+ * if it is not lean; the same of a message that was copied out of a ring or its
+ * sender's memory. Or negative errno. */
 struct mgds_flow_ends {
     void (*sent)(struct mgds_op *op, int error);
+    void (*kept)(struct mgds_op *op, int error);
     void (*filled)(struct mgds_op *op, int error);
     void (*got)(struct mgds_op *op, int error);
 };
@@ -63,6 +67,10 @@ bool mgds_flow_is_landing(const struct mgds_op *op);
 void mgds_flow_send(struct mgds_op *op, size_t most);
 /* Its receiver has memory for that many. */
 void mgds_flow_grant(struct mgds_op *op, uint64_t bytes);
+
+/* A lean send that its stream has come to: behind that it is lean no more, and
+ * its receiver may ask for it. Nothing ends this but itself. */
+void mgds_flow_keep(struct mgds_op *op);
 
 /* The sender of a lean receive's message is ready, for parts of that size. */
 void mgds_flow_fill(struct mgds_op *op, size_t size);

@@ -1,17 +1,10 @@
 /* Receives in parts; see flow.h. */
-#include <string.h>
-
 #include "device/abi.h"
 #include "device/impl/mem.h"
 #include "shim/base/container.h"
 #include "shim/gds/comm/comm_state.h"
 #include "shim/gds/msg/am.h"
 #include "shim/gds/proto/flow_state.h"
-
-static void carry_over(struct mgds_carry *carry, int error)
-{
-    mgds_flow_part_end(mgds_flow_part_of(carry), error);
-}
 
 static void post_grant(struct mgds_flow *flow)
 {
@@ -37,20 +30,12 @@ static void begin_land(struct mgds_flow_part *part)
     (void)part;
 }
 
-/* Without the lock. */
-static void empty_fragment(struct mgds_carry *carry)
-{
-    const struct mgds_flow_part *part = mgds_flow_part_of(carry);
-
-    memcpy((char *)mgds_op_place(part->flow->op) + part->first,
-           part->fragment->addr, part->bytes);
-}
-
 /* Units hold 8 bytes each; the last part has all that are left. */
 static void begin_get(struct mgds_flow_part *part)
 {
-    static const struct mgds_carry_owner owner = {.settle = empty_fragment,
-                                                  .over = carry_over,
+    static const struct mgds_carry_owner owner = {.settle =
+                                                      mgds_flow_part_empty,
+                                                  .over = mgds_flow_part_over,
                                                   .gone = mgds_flow_part_gone};
     const struct mgds_op *op = part->flow->op;
     const struct mgds_message *from = op->recv->message;
@@ -137,7 +122,7 @@ static struct mgds_flow_part *find_due(const struct mgds_flow *flow,
 
 static void carry_up(struct mgds_flow_part *part)
 {
-    static const struct mgds_carry_owner owner = {.over = carry_over,
+    static const struct mgds_carry_owner owner = {.over = mgds_flow_part_over,
                                                   .gone = mgds_flow_part_gone};
 
     mgds_flow_part_carry(part, &owner,

@@ -1,7 +1,9 @@
 /* Sends in parts; see flow.h. */
 #include <errno.h>
 
+#include "shim/base/alloc.h"
 #include "shim/base/container.h"
+#include "shim/base/stats.h"
 #include "shim/gds/comm/comm_state.h"
 #include "shim/gds/msg/am.h"
 #include "shim/gds/proto/flow_state.h"
@@ -67,6 +69,22 @@ static void begin_post(struct mgds_flow_part *part)
     post_part(part, (const char *)mgds_op_place(part->flow->op) + part->first);
 }
 
+static void begin_keep(struct mgds_flow_part *part)
+{
+    static const struct mgds_carry_owner owner = {.settle =
+                                                      mgds_flow_part_empty,
+                                                  .over = mgds_flow_part_over,
+                                                  .gone = mgds_flow_part_gone};
+
+    mgds_flow_part_begin(part);
+    mgds_flow_part_carry(part, &owner, part->fragment->addr,
+                         mgds_op_user(part->flow->op) + part->first);
+}
+
+static const struct mgds_flow_way keep = {.through = true,
+                                          .alone = true,
+                                          .begin = begin_keep,
+                                          .over = mgds_flow_kept};
 static const struct mgds_flow_way pour = {
     .through = true, .begin = begin_pour, .over = mgds_flow_sent};
 static const struct mgds_flow_way post_all = {.begin = begin_post,
@@ -105,6 +123,25 @@ void mgds_flow_send(struct mgds_op *op, size_t most)
     rc = post_ready(op, size);
     if (rc < 0)
         mgds_flow_stop(flow, rc);
+}
+
+void mgds_flow_keep(struct mgds_op *op)
+{
+    size_t bytes = op->call->bytes;
+    struct mgds_flow *flow;
+
+    op->copy = (char *)mgds_malloc(bytes);
+    if (!op->copy) {
+        mgds_flow_kept(op, -ENOMEM);
+        return;
+    }
+    flow = mgds_flow_make(op, &keep, bytes, mgds_flow_fragment(op));
+    op->send->keep = flow;
+    if (!flow)
+        return;
+    mgds_count(sends_kept);
+    flow->granted = bytes;
+    mgds_flow_go_on(flow);
 }
 
 /* A GRANT may be overtaken by the next one. */

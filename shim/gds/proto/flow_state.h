@@ -51,10 +51,14 @@ struct mgds_flow {
     LIST_HEAD(, mgds_flow_part) parts;
 };
 
-/* Without memory for the record, or for its first part, the operation fails. */
+/* Without memory for the record, or for its first part, the operation fails.
+ * The first one makes the operation's own. */
 struct mgds_flow *mgds_flow_create(struct mgds_op *op,
                                    const struct mgds_flow_way *way,
                                    size_t bytes, size_t size);
+struct mgds_flow *mgds_flow_make(struct mgds_op *op,
+                                 const struct mgds_flow_way *way, size_t bytes,
+                                 size_t size);
 /* More was granted, or is over: parts are begun. */
 void mgds_flow_go_on(struct mgds_flow *flow);
 /* It fails. */
@@ -62,6 +66,7 @@ void mgds_flow_stop(struct mgds_flow *flow, int error);
 
 /* Tell, as flow.h says. */
 void mgds_flow_sent(struct mgds_op *op, int error);
+void mgds_flow_kept(struct mgds_op *op, int error);
 void mgds_flow_filled(struct mgds_op *op, int error);
 void mgds_flow_got(struct mgds_op *op, int error);
 
@@ -80,6 +85,10 @@ void mgds_flow_part_prepare(struct mgds_flow_part *part,
 void mgds_flow_part_carry(struct mgds_flow_part *part,
                           const struct mgds_carry_owner *owner, void *to,
                           const void *from);
+/* For the owner: the CPU copies it out of its fragment, without the lock; and
+ * it is over. */
+void mgds_flow_part_empty(struct mgds_carry *carry);
+void mgds_flow_part_over(struct mgds_carry *carry, int error);
 struct mgds_flow_part *mgds_flow_part_of(const struct mgds_carry *carry);
 void mgds_flow_part_gone(struct mgds_carry *carry);
 
