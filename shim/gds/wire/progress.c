@@ -22,8 +22,10 @@
 #include "shim/gds/wire/state.h"
 
 enum {
-    SPIN_NS = 20000, /* from the last thing done to the first nap */
-    SLACK_NS = 1000  /* what the kernel may add to a nap */
+    SPIN_NS = 20000,     /* from the last thing done to the first nap */
+    NAP_PART = 8,        /* of the time since then */
+    NAP_LEAST_NS = 1000, /* none is shorter */
+    SLACK_NS = 1000      /* what the kernel may add to a nap */
 };
 
 /* WIRE lock. */
@@ -36,7 +38,7 @@ static struct {
 static struct {
     pthread_t id;
     atomic_bool runs; /* it is made, and not to end yet */
-    uint64_t nap_ns;
+    uint64_t nap_ns;  /* the longest one */
     enum mgds_affinity affinity;
     void (*chore)(void);
 } thread;
@@ -145,6 +147,21 @@ static void sleep_long(void)
     mgds_bell_rise();
 }
 
+/* Nothing was done for so long: what takes long takes a little longer, and what
+ * is due soon comes in time. */
+static void rest_after(uint64_t idle_ns)
+{
+    uint64_t ns = idle_ns / NAP_PART;
+
+    if (idle_ns < SPIN_NS) {
+        sched_yield();
+        return;
+    }
+    if (ns < NAP_LEAST_NS)
+        ns = NAP_LEAST_NS;
+    mgds_bell_nap(ns < thread.nap_ns ? ns : thread.nap_ns);
+}
+
 void mgds_wire_chore(void (*work)(void))
 {
     thread.chore = work;
@@ -152,21 +169,22 @@ void mgds_wire_chore(void (*work)(void))
 
 static void *run_progress(void *arg)
 {
-    uint64_t active = mgds_clock_ns(); /* when something was done last */
+    /* when something was done last, or was about to be */
+    uint64_t active = mgds_clock_ns();
 
     (void)arg;
     prctl(PR_SET_NAME, "mpix-gds-wire");
     prctl(PR_SET_TIMERSLACK, (unsigned long)SLACK_NS);
     mgds_affinity_settle(thread.affinity);
     while (atomic_load(&thread.runs)) {
-        if (mgds_wire_progress() > 0)
+        if (mgds_wire_progress() > 0) {
             active = mgds_clock_ns();
-        else if (!mgds_bell_is_busy())
+        } else if (!mgds_bell_is_busy()) {
             sleep_long();
-        else if (mgds_clock_ns() - active < SPIN_NS)
-            sched_yield();
-        else
-            mgds_bell_nap(thread.nap_ns);
+            active = mgds_clock_ns();
+        } else {
+            rest_after(mgds_clock_ns() - active);
+        }
         if (thread.chore)
             thread.chore();
     }

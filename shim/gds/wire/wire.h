@@ -153,8 +153,8 @@ struct mgds_wire_handler {
 int mgds_wire_handle(unsigned kind, const struct mgds_wire_handler *handler);
 
 /* While anybody holds, or messages are under way, the thread makes rounds:
- * without rest at first, then with naps of the setting WIRE_NAP between them.
- * Else it sleeps until a message comes. Need no open wire. */
+ * without rest at first, then with naps between them, which grow to the setting
+ * WIRE_NAP. Else it sleeps until a message comes. Need no open wire. */
 void mgds_wire_hold(void);
 void mgds_wire_release(void);
 
