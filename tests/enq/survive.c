@@ -483,6 +483,7 @@ static const struct part parts[] = {
      .silent = true},
     {.name = "d9_stopped", .run = d9_stopped},
     {.name = "d9_stopped_in_parts", .run = d9_stopped_in_parts},
+    {.name = "d9_given_up_goes_on", .run = d9_given_up_goes_on},
     {.name = "d9_taken_for_dead", .run = d9_taken_for_dead},
     {.name = "broken_context", .run = broken_context},
 };

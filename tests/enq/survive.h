@@ -28,7 +28,8 @@ void d9_silent_probe(const struct enq_lane *lane);
 void d9_silent_source(const struct enq_lane *lane);
 void d9_silent_source_gone(const struct enq_lane *lane);
 
-/* The case of survive_parts.c. */
+/* The cases of survive_stopped.c. */
 void d9_stopped_in_parts(const struct enq_lane *lane);
+void d9_given_up_goes_on(const struct enq_lane *lane);
 
 #endif
