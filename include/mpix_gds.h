@@ -129,14 +129,14 @@ typedef int MPIX_Stream;
  * The native stream stays the program's. It must live until work enqueued here
  * is done; after that this library does not use it. What comes of the handle of
  * a destroyed stream is undefined, as it is in CUDA. Loads what the GPU needs
- * (kernels, pinned memory), so it is the slow call of this API. Local.
- */
+ * (kernels, pinned memory), so it is the slow call of this API, but it does not
+ * wait for what is on the device. Local. */
 int MPIX_Stream_create(MPI_Info info, MPIX_Stream *stream);
 
 /* Gives the object back and sets *stream to MPIX_STREAM_NULL. Legal while
  * communicators of the stream exist and while work is under way: both keep what
- * they need. Does not wait, unless communicators were freed since the last call
- * that gave GPU memory back: that may wait for all that is on the device. */
+ * they need. Does not wait, unless communicators were freed or pinned memory
+ * was short since the last one: that may wait for all that is on the device. */
 int MPIX_Stream_free(MPIX_Stream *stream);
 
 /*

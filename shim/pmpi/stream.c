@@ -174,7 +174,6 @@ int mgds_mpix_Stream_create(MPI_Info info, MPIX_Stream *handle)
     if (!handle)
         return mgds_mpi_refuse_null(MPI_COMM_NULL, "stream");
     mgds_comms_let_go();
-    mgds_comms_safe_point();
     rc = read_info(&native, &gpu, info);
     if (rc == MPI_SUCCESS)
         rc = create(&stream, native, gpu);
