@@ -43,21 +43,26 @@ static void get_acquainted(const struct enq_lane *lane)
 
 /* A send that went into memory of ours lets the stream go on at once, and fails
  * later. */
-void expect_failed_once(const struct enq_lane *lane)
+void expect_failed_within(const struct enq_lane *lane, double seconds)
 {
     int code = MPI_SUCCESS, rc;
     double begin = now();
 
     do
-        rc = enq_class(MPIX_Stream_synchronize(lane->stream, 2 * SECONDS));
-    while (rc == MPI_SUCCESS && now() - begin < SECONDS);
+        rc = enq_class(MPIX_Stream_synchronize(lane->stream, 2 * seconds));
+    while (rc == MPI_SUCCESS && now() - begin < seconds);
     CHECK(rc == MPI_ERR_OTHER);
-    CHECK(now() - begin < SECONDS);
+    CHECK(now() - begin < seconds);
     ENQ_OK(MPIX_Stream_get_error(lane->stream, &code, NULL));
     CHECK(enq_class(code) == MPI_ERR_OTHER);
 }
 
-static void expect_well(const struct enq_lane *lane)
+void expect_failed_once(const struct enq_lane *lane)
+{
+    expect_failed_within(lane, SECONDS);
+}
+
+void expect_well(const struct enq_lane *lane)
 {
     int code = MPI_ERR_OTHER;
 
@@ -127,8 +132,7 @@ void later_calls_fail(const struct enq_lane *lane)
     CHECK(now() - begin < SECONDS);
 }
 
-/* Rank 0 has learnt of it. */
-static void go_on(const struct enq_lane *lane)
+void go_on(const struct enq_lane *lane)
 {
     living_go_on(lane);
     if (enq.rank == 0)
@@ -351,78 +355,6 @@ static void d9_any_source(const struct enq_lane *lane)
     CHECK(MPI_Probe(MPI_ANY_SOURCE, 1, lane->comm, MPI_STATUS_IGNORE) !=
           MPI_SUCCESS);
     later_calls_fail(lane);
-}
-
-bool is_stopped(pid_t pid)
-{
-    char name[64], state = 0;
-    FILE *file;
-
-    snprintf(name, sizeof(name), "/proc/%d/stat", (int)pid);
-    file = fopen(name, "r");
-    CHECK(file);
-    CHECK(fscanf(file, "%*d (%*[^)]) %c", &state) == 1);
-    fclose(file);
-    return state == 'T';
-}
-
-/* D9: who is stopped and goes on later has not died. */
-static void d9_stopped(const struct enq_lane *lane)
-{
-    pid_t pid = getpid();
-    struct enq_buffer b;
-
-    enq_buffer_open(&b, ENQ_LARGE);
-    if (enq.rank == DEAD) {
-        enq_fill(&b, 5);
-        ENQ_OK(
-            MPI_Ssend(&pid, (int)sizeof(pid), MPI_BYTE, 0, 1, MPI_COMM_WORLD));
-        kill(pid, SIGSTOP);
-        enq_send(lane, &b, 0, TAG_DEAD);
-        expect_well(lane);
-        enq_hear(0);
-    } else if (enq.rank == 0) {
-        enq_recv(lane, &b, DEAD, TAG_DEAD, MPI_STATUS_IGNORE);
-        ENQ_OK(MPI_Recv(&pid, (int)sizeof(pid), MPI_BYTE, DEAD, 1,
-                        MPI_COMM_WORLD, MPI_STATUS_IGNORE));
-        while (!is_stopped(pid))
-            continue;
-        CHECK(enq_class(MPIX_Stream_synchronize(lane->stream, 2)) ==
-              MPI_ERR_PENDING);
-        CHECK(is_stopped(pid));
-        kill(pid, SIGCONT);
-        expect_well(lane);
-        enq_expect(&b, ENQ_LARGE, 5);
-        enq_tell(DEAD);
-    }
-    if (enq.rank < DEAD)
-        living_go_on(lane);
-}
-
-/* D9: who does not answer for as long as MPIX_GDS_TIMEOUT says is as good as
- * dead: nobody knows when it would read the buffer. */
-static void d9_taken_for_dead(const struct enq_lane *lane)
-{
-    pid_t pid = getpid();
-    struct enq_buffer b;
-
-    enq_buffer_open_kind(&b, ENQ_LARGE, MGDS_TEST_HOST);
-    if (enq.rank == DEAD) {
-        ENQ_OK(
-            MPI_Ssend(&pid, (int)sizeof(pid), MPI_BYTE, 0, 1, MPI_COMM_WORLD));
-        kill(pid, SIGSTOP);
-    } else if (enq.rank == 0) {
-        ENQ_OK(MPI_Recv(&pid, (int)sizeof(pid), MPI_BYTE, DEAD, 1,
-                        MPI_COMM_WORLD, MPI_STATUS_IGNORE));
-        while (!is_stopped(pid))
-            continue;
-        enq_send(lane, &b, DEAD, TAG_DEAD);
-        expect_failed_once(lane);
-        CHECK(is_stopped(pid));
-    }
-    go_on(lane);
-    if (enq.rank == 0)
-        kill(pid, SIGKILL);
 }
 
 /* A driver that ends the context, as one may that has mapped memory of a dead
