@@ -107,19 +107,13 @@ static void end_recv(struct mgds_op *op, const char *why)
 }
 
 /* No part has come for as long as that: its sender has not sent what was
- * granted, or others have all fragments. */
-static bool has_flow_expired(const struct mgds_op *op, uint64_t now)
+ * granted, or others have all fragments. A part that the wire is at has a place
+ * in our memory until its sender goes on, or is lost. */
+static void expire_flow(struct mgds_op *op, uint64_t now)
 {
     uint64_t since = mgds_flow_stands_since(op);
 
-    return since && is_over(since, now);
-}
-
-/* A part that the wire is at has a place in our memory until its sender goes
- * on, or is lost. */
-static void expire_flow(struct mgds_op *op, uint64_t now)
-{
-    if (!has_flow_expired(op, now))
+    if (!since || !is_over(since, now))
         return;
     if (mgds_flow_is_landing(op))
         lose_peer(op);
@@ -151,7 +145,7 @@ static void withdraw_recv(struct mgds_op *op)
 
     if (mgds_op_is_lost(op) || op->recv->fetch || mgds_op_is_quit(op))
         return;
-    if (mgds_flow_is_revoked(op))
+    if (mgds_flow_revoke(op))
         end_recv(op, no_part_came);
     if (mgds_op_is_reached(op))
         return;

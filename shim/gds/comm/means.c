@@ -84,7 +84,7 @@ static bool may_flow(const struct mgds_op *op, struct mgds_gstream *stream)
            (mgds_op_is_near(op) || mgds_gstream_takes(stream, &op->call->user));
 }
 
-/* What its stream stands in serves orders. */
+/* Kernels that its stream stands in serve orders. */
 static void make_serving(struct mgds_op *op)
 {
     if (!op->timeline)
@@ -168,8 +168,8 @@ static int make_bounce(struct mgds_op *op, struct mgds_gstream *stream,
     return mgds_bounce_create(&op->bounce, &op->call->user, MGDS_BOUNCE_PACKED);
 }
 
-/* What must not wait, and has no memory of ours, goes to ordinary memory when
- * its stream comes to it. */
+/* A send that must not wait, and has no memory of ours, goes to ordinary memory
+ * when its stream comes to it. */
 static int make_gpu_room(struct mgds_op *op, const struct mgds_comm *comm,
                          const struct mgds_xfer *xfer,
                          struct mgds_gstream *stream)

@@ -43,12 +43,13 @@ static void end_waiting(struct mgds_stock *stock,
 /* NULL: nobody may have one now. */
 static struct mgds_stock_waiter *next_waiter(const struct mgds_stock *stock)
 {
-    struct mgds_stock_waiter *waiter = TAILQ_FIRST(&stock->waiting[0]);
-    unsigned left = stock->count / 4;
+    bool any = stock->idles > stock->count / 4;
+    struct mgds_stock_waiter *waiter;
 
-    if (stock->idles == 0 || waiter || stock->idles <= left)
-        return stock->idles > 0 ? waiter : NULL;
-    for (unsigned held = 1; held <= stock->count && !waiter; held++)
+    if (stock->idles == 0)
+        return NULL;
+    waiter = TAILQ_FIRST(&stock->waiting[0]);
+    for (unsigned held = 1; any && held <= stock->count && !waiter; held++)
         waiter = TAILQ_FIRST(&stock->waiting[held]);
     return waiter;
 }
@@ -82,7 +83,7 @@ void mgds_stock_leave(struct mgds_stock *stock,
         end_waiting(stock, waiter);
 }
 
-/* One that waits for others changes its queue. */
+/* A waiter that wants more changes its queue. */
 void mgds_stock_give(struct mgds_stock *stock, struct mgds_stock_waiter *waiter,
                      struct mgds_piece *fragment)
 {

@@ -59,7 +59,7 @@ uint64_t mgds_flow_stands_since(const struct mgds_op *op)
     return alone ? 0 : op->flow->since;
 }
 
-bool mgds_flow_is_revoked(const struct mgds_op *op)
+bool mgds_flow_revoke(const struct mgds_op *op)
 {
     uint64_t since = mgds_flow_stands_since(op);
     uint64_t before = since ? op->flow->revoked : 0;
@@ -265,7 +265,8 @@ void mgds_flow_part_carry(struct mgds_flow_part *part,
     mgds_carry_bytes(&part->carry, to, from, part->bytes);
 }
 
-void mgds_flow_part_empty(struct mgds_carry *carry)
+/* Without the lock. */
+static void empty_fragment(struct mgds_carry *carry)
 {
     const struct mgds_flow_part *part = mgds_flow_part_of(carry);
 
@@ -277,6 +278,11 @@ void mgds_flow_part_over(struct mgds_carry *carry, int error)
 {
     mgds_flow_part_end(mgds_flow_part_of(carry), error);
 }
+
+const struct mgds_carry_owner mgds_flow_part_emptied = {
+    .settle = empty_fragment,
+    .over = mgds_flow_part_over,
+    .gone = mgds_flow_part_gone};
 
 void mgds_flow_sent(struct mgds_op *op, int error)
 {

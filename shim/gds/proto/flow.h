@@ -57,7 +57,7 @@ bool mgds_flow_is_on(const struct mgds_op *op);
 uint64_t mgds_flow_stands_since(const struct mgds_op *op);
 /* Its sender asks that a receive does without it, now and then: true, if
  * nothing of it has happened since it asked last, nor is anything at work. */
-bool mgds_flow_is_revoked(const struct mgds_op *op);
+bool mgds_flow_revoke(const struct mgds_op *op);
 /* Of a receive: the wire is at one, which only the peer's end takes from it. */
 bool mgds_flow_is_landing(const struct mgds_op *op);
 

@@ -33,10 +33,6 @@ static void begin_land(struct mgds_flow_part *part)
 /* Units hold 8 bytes each; the last part has all that are left. */
 static void begin_get(struct mgds_flow_part *part)
 {
-    static const struct mgds_carry_owner owner = {.settle =
-                                                      mgds_flow_part_empty,
-                                                  .over = mgds_flow_part_over,
-                                                  .gone = mgds_flow_part_gone};
     const struct mgds_op *op = part->flow->op;
     const struct mgds_message *from = op->recv->message;
     struct mgds_command *take = &part->carry.take;
@@ -44,7 +40,7 @@ static void begin_get(struct mgds_flow_part *part)
     uint64_t units = mgds_op_units(op);
 
     mgds_flow_part_begin(part);
-    mgds_flow_part_prepare(part, &owner);
+    mgds_flow_part_prepare(part, &mgds_flow_part_emptied);
     if (!from->source)
         units += part->first / 8 * sizeof(struct mgds_unit);
     *take = (struct mgds_command){.kind = MGDS_COMMAND_TAKE,

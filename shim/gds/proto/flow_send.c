@@ -53,14 +53,21 @@ static void part_poured(struct mgds_carry *carry, int error)
         post_part(part, part->fragment->addr);
 }
 
+/* Into its fragment. */
+static void begin_copy(struct mgds_flow_part *part,
+                       const struct mgds_carry_owner *owner)
+{
+    mgds_flow_part_begin(part);
+    mgds_flow_part_carry(part, owner, part->fragment->addr,
+                         mgds_op_user(part->flow->op) + part->first);
+}
+
 static void begin_pour(struct mgds_flow_part *part)
 {
     static const struct mgds_carry_owner owner = {.over = part_poured,
                                                   .gone = mgds_flow_part_gone};
 
-    mgds_flow_part_begin(part);
-    mgds_flow_part_carry(part, &owner, part->fragment->addr,
-                         mgds_op_user(part->flow->op) + part->first);
+    begin_copy(part, &owner);
 }
 
 static void begin_post(struct mgds_flow_part *part)
@@ -71,14 +78,7 @@ static void begin_post(struct mgds_flow_part *part)
 
 static void begin_keep(struct mgds_flow_part *part)
 {
-    static const struct mgds_carry_owner owner = {.settle =
-                                                      mgds_flow_part_empty,
-                                                  .over = mgds_flow_part_over,
-                                                  .gone = mgds_flow_part_gone};
-
-    mgds_flow_part_begin(part);
-    mgds_flow_part_carry(part, &owner, part->fragment->addr,
-                         mgds_op_user(part->flow->op) + part->first);
+    begin_copy(part, &mgds_flow_part_emptied);
 }
 
 static const struct mgds_flow_way keep = {.through = true,

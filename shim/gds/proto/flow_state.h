@@ -85,9 +85,9 @@ void mgds_flow_part_prepare(struct mgds_flow_part *part,
 void mgds_flow_part_carry(struct mgds_flow_part *part,
                           const struct mgds_carry_owner *owner, void *to,
                           const void *from);
-/* For the owner: the CPU copies it out of its fragment, without the lock; and
- * it is over. */
-void mgds_flow_part_empty(struct mgds_carry *carry);
+/* An owner: the CPU copies the part out of its fragment, and it is over; and
+ * the last alone. */
+extern const struct mgds_carry_owner mgds_flow_part_emptied;
 void mgds_flow_part_over(struct mgds_carry *carry, int error);
 struct mgds_flow_part *mgds_flow_part_of(const struct mgds_carry *carry);
 void mgds_flow_part_gone(struct mgds_carry *carry);

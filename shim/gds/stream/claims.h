@@ -27,7 +27,7 @@ void mgds_claims_give(struct mgds_claims *claims, unsigned number);
 /* Larger than any before, of all claims of the process. Any thread. */
 uint64_t mgds_claims_generation(void);
 
-/* One operation more, or less, without a claim. */
+/* The count of operations without a claim changes. */
 void mgds_claims_serve(struct mgds_claims *claims, int change);
 
 /* Is one given out, or is there such an operation? */

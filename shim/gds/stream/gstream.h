@@ -255,9 +255,9 @@ void mgds_gstream_despair(struct mgds_gstream *stream);
 /* How many there are of a stream, and may be given out for long. */
 enum { MGDS_GSTREAM_CLAIMS = 256, MGDS_GSTREAM_LONG_CLAIMS = 192 };
 
-/* One operation more, or less, without a claim for which others may be asked by
- * orders: while there are any the waits that are put are kernels. Any thread.
- */
+/* The count of operations changes that have no claim and may be asked of others
+ * by orders: while there are any the waits that are put are kernels. Any
+ * thread. */
 void mgds_gstream_serve(struct mgds_gstream *stream, int change);
 
 /* Launches the TAKE now, on a stream of our own, wherever that of the program
